@@ -1,0 +1,1 @@
+"""Attention, step by step: the code that the chapters of the book share."""

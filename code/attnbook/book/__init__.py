@@ -1,0 +1,1 @@
+"""What only the pages need: figures, steppers, exercises. No idea imports it."""
