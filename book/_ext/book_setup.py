@@ -1,0 +1,90 @@
+"""What the book adds to Sphinx: its repository's address, and mends of its extensions."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx_codeautolink.extension.block import CodeBlockAnalyser
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def repository() -> str:
+    """Return ``owner/name``, or an empty string as long as nobody has published."""
+    name = (
+        os.environ.get("BOOK_REPOSITORY")
+        or os.environ.get("GITHUB_REPOSITORY")
+        or (ROOT / "REPOSITORY").read_text()
+    ).strip()
+    if name and name.count("/") != 1:
+        raise ValueError(f"The repository is {name!r}: write it as 'owner/name'.")
+    return name
+
+
+def add_repository(app: Sphinx, config: Config) -> None:
+    """Add the buttons that need an address; no button is better than a dead one."""
+    name = repository()
+    if not name:
+        return
+    owner, _, project = name.partition("/")
+    config.html_baseurl = f"https://{owner}.github.io/{project}/"
+    config.ogp_site_url = config.html_baseurl
+    config.html_theme_options |= {
+        "repository_url": f"https://github.com/{name}",
+        "repository_branch": "main",
+        "use_repository_button": True,
+        "use_issues_button": True,
+        "launch_buttons": {
+            "notebook_interface": "jupyterlab",
+            "binderhub_url": "https://mybinder.org",
+            "colab_url": "https://colab.research.google.com",
+        },
+    }
+
+
+def use_public_names() -> None:
+    """Say ``torch.nn.GRU``, as PyTorch documents it, not ``torch.nn.modules.rnn.GRU``."""
+    for module in (torch.nn, torch.optim):
+        for thing in vars(module).values():
+            if isinstance(thing, type) and thing.__module__.startswith(module.__name__):
+                thing.__module__ = module.__name__
+
+
+def mend_codeautolink() -> None:
+    """Let sphinx-codeautolink 0.19 live with sphinx-exercise.
+
+    It pops its stack of titles at the end of every section; those of sphinx-exercise
+    have no title, and the build stops with "pop from empty list".
+    """
+
+    def depart_section(self: CodeBlockAnalyser, node: nodes.section) -> None:
+        if any(isinstance(child, nodes.title) for child in node.children):
+            self.title_stack.pop()
+
+    CodeBlockAnalyser.depart_section = depart_section
+
+
+def mend_bibliography_roles(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Drop the ARIA roles of citations: docutils' are deprecated or misplaced."""
+    body = context.get("body", "")
+    if "citation-list" in body:
+        for role in ("doc-biblioentry", "doc-backlink", "list"):
+            body = body.replace(f' role="{role}"', "")
+        context["body"] = body
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register all of the above with Sphinx."""
+    use_public_names()
+    mend_codeautolink()
+    app.connect("config-inited", add_repository)
+    app.connect("html-page-context", mend_bibliography_roles, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,77 @@
+"""A Chromium for the page tests and the screenshots, whichever the machine has."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Playwright, sync_playwright
+
+COMMANDS = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "microsoft-edge",
+)
+PROGRAMS = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+    r"C:\Program Files\Google\Chrome\Application\chrome.exe",
+    r"C:\Program Files (x86)\Google\Chrome\Application\chrome.exe",
+    r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
+)
+# The browser is to do what the page asks, and nothing of its own.
+OPTIONS = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+NO_BROWSER = (
+    "no Chromium, Chrome or Edge found: run `.venv/bin/playwright install chromium`, "
+    "or name one in BOOK_BROWSER"
+)
+
+
+def find_browser(playwright: Playwright) -> str | None:
+    """Return the path of a browser, the user's choice before what is installed.
+
+    Raises:
+        ValueError: If BOOK_BROWSER names no program.
+    """
+    chosen = os.environ.get("BOOK_BROWSER")
+    if chosen:
+        path = shutil.which(chosen)
+        if path is None:
+            raise ValueError(f"BOOK_BROWSER is {chosen!r}, which is no program")
+        return path
+    downloaded = playwright.chromium.executable_path
+    for candidate in (*COMMANDS, *PROGRAMS, downloaded):
+        path = shutil.which(candidate)
+        if path is not None:
+            return path
+    return None
+
+
+@contextmanager
+def open_browser() -> Iterator[Browser | None]:
+    """Yield a running browser, or None if the machine has none."""
+    with sync_playwright() as playwright:
+        program = find_browser(playwright)
+        if program is None:
+            yield None
+            return
+        browser = playwright.chromium.launch(executable_path=program, args=OPTIONS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+

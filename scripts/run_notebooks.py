@@ -1,0 +1,147 @@
+"""Run chapters and store their outputs, the same bytes each time.
+
+    python scripts/run_notebooks.py              all chapters
+    python scripts/run_notebooks.py ch01 ch04    these
+    python scripts/run_notebooks.py --check      run, compare, store nothing
+
+A chapter that fails or writes to stderr is refused: its file stays as it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+from notebook_checks import check_errors, check_stderr, code_cells, tags
+
+BOOK = Path(__file__).resolve().parents[1] / "book"
+CELL_TIMEOUT = 600  # seconds
+# What a notebook says of its kernel, less the version of Python it ran on.
+METADATA = {
+    "kernelspec": {
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+        "name": "python3",
+    },
+    "language_info": {
+        "file_extension": ".py",
+        "mimetype": "text/x-python",
+        "name": "python",
+        "pygments_lexer": "ipython3",
+    },
+}
+
+
+class Refused(Exception):
+    """A chapter did not run, or did not run clean."""
+
+
+def run(path: Path) -> NotebookNode:
+    """Run one chapter in a fresh kernel and return it with its outputs.
+
+    Raises:
+        Refused: With one line for each cell that failed or wrote to stderr.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    client = NotebookClient(
+        notebook,
+        timeout=CELL_TIMEOUT,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        store_widget_state=False,
+        skip_cells_with_tag="nbval-skip",
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+    with tempfile.TemporaryDirectory() as profile:  # no start-up files, no history
+        fixed = {"PYTHONHASHSEED": "0", "ATTNBOOK_THREADS": "1", "IPYTHONDIR": profile}
+        try:
+            client.execute(env=os.environ | fixed)
+        except CellExecutionError:
+            pass  # the cell keeps its error, which is reported below
+        except CellTimeoutError as error:
+            limit = f"a cell took longer than {CELL_TIMEOUT} seconds"
+            raise Refused(f"{path.name}: {limit}") from error
+        except DeadKernelError as error:
+            raise Refused(f"{path.name}: the kernel died: out of memory?") from error
+    refused = [*check_errors(notebook), *check_stderr(notebook)]
+    if refused:
+        raise Refused("\n".join(f"{path.name}, {line}" for line in refused))
+    notebook.metadata = nbformat.from_dict(METADATA)
+    nbformat.validate(notebook)
+    return notebook
+
+
+def differences(old: NotebookNode, new: NotebookNode) -> Iterator[str]:
+    """Yield the cells whose outputs differ; those that take times are left out."""
+    for (where, before), (_, after) in zip(code_cells(old), code_cells(new), strict=True):
+        if "timing" not in tags(after) and before.outputs != after.outputs:
+            yield f"{where}: another output than the stored one"
+
+
+def store(notebook: NotebookNode, path: Path) -> None:
+    """Write a notebook in one move, so that no failure leaves half a file."""
+    draft = path.with_suffix(".tmp")
+    try:
+        draft.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8", newline="\n")
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def processor_seconds() -> float:
+    """Return the processor time of all kernels that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def chapters(names: list[str]) -> list[Path]:
+    """Return the notebooks whose names begin with the given ones; none means all."""
+    found = sorted(BOOK.glob("ch*.ipynb"))
+    for name in names:
+        if not any(path.name.startswith(name) for path in found):
+            known = ", ".join(path.stem for path in found) or "none"
+            raise Refused(f"no chapter begins with {name!r}; there are: {known}")
+    return [path for path in found if path.name.startswith(tuple(names or [""]))]
+
+
+def main() -> int:
+    """Run what the command line asks for; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="beginnings of chapter names (all)")
+    parser.add_argument("--check", action="store_true", help="compare, store nothing")
+    arguments = parser.parse_args()
+    status = 0
+    for path in chapters(arguments.names):
+        before, start = processor_seconds(), time.perf_counter()
+        notebook = run(path)
+        wall = time.perf_counter() - start
+        took = f"{processor_seconds() - before:.0f} s of processor time, {wall:.0f} s"
+        if not arguments.check:
+            store(notebook, path)
+            print(f"{path.name}: stored ({took})", flush=True)
+        elif found := [*differences(nbformat.read(path, as_version=4), notebook)]:
+            print("\n".join(f"{path.name}, {line}" for line in found), flush=True)
+            status = 1
+        else:
+            print(f"{path.name}: as stored ({took})", flush=True)
+    return status
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Refused as refusal:
+        sys.exit(str(refusal))
