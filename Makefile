@@ -1,0 +1,52 @@
+# Two commands are all a reader needs: `make book` and `make test`.
+# The work is done by small programs in scripts/; this file only names them.
+#
+# Variables, each on the command line or in the environment:
+#   PYTHON=python3.12   the Python to make .venv with
+#   TORCH=cpu           PyTorch without CUDA, a much smaller download on Linux
+#   PORT=9000           for `make serve`
+
+PY := .venv/bin/python
+export PYTHON TORCH PORT
+
+.DEFAULT_GOAL := help
+.PHONY: help env book test notebooks lab serve chapter repository pins platforms clean
+
+help:  ## list these commands
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' Makefile \
+	  | while IFS='|' read -r name help; do printf 'make %-11s %s\n' "$$name" "$$help"; done
+
+env:  ## make .venv and install the pinned requirements (the others do it for you)
+	@python=$$(sh scripts/find_python.sh) && "$$python" scripts/ensure_env.py
+
+book: env  ## build the HTML book from the stored outputs
+	@$(PY) scripts/build_book.py
+
+test: book  ## run everything that is checked: code, notebooks, pages in a browser, style
+	@$(PY) -m pytest -n 2
+
+notebooks: env  ## run the chapters and store their outputs (one: NAME=ch01_rnn_seq2seq)
+	@$(PY) scripts/run_notebooks.py $(NAME)
+
+lab: env  ## open the chapters in JupyterLab
+	@$(PY) -m jupyter trust book/*.ipynb
+	@$(PY) -m jupyter lab --notebook-dir=. book
+
+serve: book  ## serve the built book on this machine (PORT=8000)
+	@$(PY) scripts/serve_book.py
+
+chapter: env  ## start a new chapter from the template (NAME=ch02_bahdanau)
+	@$(PY) scripts/new_chapter.py "$(NAME)"
+
+repository: env  ## write the published address where it must stand (NAME=owner/name)
+	@$(PY) scripts/set_repository.py "$(NAME)"
+
+pins: env  ## renew requirements.txt from requirements.in
+	@$(PY) scripts/pin_requirements.py
+
+platforms: env  ## compare the chapters' outputs under several instruction sets and threads
+	@$(PY) scripts/check_platforms.py
+
+clean:  ## delete what was built; .venv stays
+	@rm -rf _build .pytest_cache .ruff_cache .hypothesis
+	@find book code scripts tests -name __pycache__ -prune -exec rm -rf {} +
