@@ -6,7 +6,6 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
@@ -73,5 +72,3 @@ def open_browser() -> Iterator[Browser | None]:
             yield browser
         finally:
             browser.close()
-
-

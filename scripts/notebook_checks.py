@@ -16,7 +16,9 @@ LONGEST_LINE = 88  # columns
 # An alternative text shorter than this cannot say what is to be seen.
 SHORTEST_ALT = 5  # words
 
-LOCAL_PATH = re.compile(r"""(?:^|[\s"'`(=\[])(?:file:/|/(?:home|Users|root|tmp)/|[A-Z]:\\)""")
+LOCAL_PATH = re.compile(
+    r"""(?:^|[\s"'`(=\[])(?:file:/|/(?:home|Users|root|tmp)/|[A-Z]:\\)"""
+)
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 RUN_AGAIN = "run scripts/run_notebooks.py"
 

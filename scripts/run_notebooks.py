@@ -21,6 +21,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
+
 from notebook_checks import check_errors, check_stderr, code_cells, tags
 
 BOOK = Path(__file__).resolve().parents[1] / "book"
@@ -41,7 +42,7 @@ METADATA = {
 }
 
 
-class Refused(Exception):
+class ChapterError(Exception):
     """A chapter did not run, or did not run clean."""
 
 
@@ -49,7 +50,7 @@ def run(path: Path) -> NotebookNode:
     """Run one chapter in a fresh kernel and return it with its outputs.
 
     Raises:
-        Refused: With one line for each cell that failed or wrote to stderr.
+        ChapterError: With one line for each cell that failed or wrote to stderr.
     """
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
@@ -73,12 +74,14 @@ def run(path: Path) -> NotebookNode:
             pass  # the cell keeps its error, which is reported below
         except CellTimeoutError as error:
             limit = f"a cell took longer than {CELL_TIMEOUT} seconds"
-            raise Refused(f"{path.name}: {limit}") from error
+            raise ChapterError(f"{path.name}: {limit}") from error
         except DeadKernelError as error:
-            raise Refused(f"{path.name}: the kernel died: out of memory?") from error
+            raise ChapterError(
+                f"{path.name}: the kernel died: out of memory?"
+            ) from error
     refused = [*check_errors(notebook), *check_stderr(notebook)]
     if refused:
-        raise Refused("\n".join(f"{path.name}, {line}" for line in refused))
+        raise ChapterError("\n".join(f"{path.name}, {line}" for line in refused))
     notebook.metadata = nbformat.from_dict(METADATA)
     nbformat.validate(notebook)
     return notebook
@@ -86,7 +89,9 @@ def run(path: Path) -> NotebookNode:
 
 def differences(old: NotebookNode, new: NotebookNode) -> Iterator[str]:
     """Yield the cells whose outputs differ; those that take times are left out."""
-    for (where, before), (_, after) in zip(code_cells(old), code_cells(new), strict=True):
+    for (where, before), (_, after) in zip(
+        code_cells(old), code_cells(new), strict=True
+    ):
         if "timing" not in tags(after) and before.outputs != after.outputs:
             yield f"{where}: another output than the stored one"
 
@@ -95,7 +100,9 @@ def store(notebook: NotebookNode, path: Path) -> None:
     """Write a notebook in one move, so that no failure leaves half a file."""
     draft = path.with_suffix(".tmp")
     try:
-        draft.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8", newline="\n")
+        draft.write_text(
+            nbformat.writes(notebook) + "\n", encoding="utf-8", newline="\n"
+        )
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
@@ -113,7 +120,7 @@ def chapters(names: list[str]) -> list[Path]:
     for name in names:
         if not any(path.name.startswith(name) for path in found):
             known = ", ".join(path.stem for path in found) or "none"
-            raise Refused(f"no chapter begins with {name!r}; there are: {known}")
+            raise ChapterError(f"no chapter begins with {name!r}; there are: {known}")
     return [path for path in found if path.name.startswith(tuple(names or [""]))]
 
 
@@ -143,5 +150,5 @@ def main() -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except Refused as refusal:
+    except ChapterError as refusal:
         sys.exit(str(refusal))

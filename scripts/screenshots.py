@@ -13,8 +13,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from browser import NO_BROWSER, open_browser
 from playwright.sync_api import Page
+
+from browser import NO_BROWSER, open_browser
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html"
@@ -33,7 +34,7 @@ VIEWS = {
 
 
 def shoot(page: Page, stem: str) -> None:
-    """Save one page as tiles ``stem-1.png``, ``stem-2.png``, …"""
+    """Save one page as tiles ``stem-1.png``, ``stem-2.png`` and so on."""
     page.wait_for_load_state("networkidle")
     page.evaluate("window.MathJax?.startup?.promise")
     height = page.evaluate("document.documentElement.scrollHeight")

@@ -11,24 +11,57 @@ import hashlib
 import io
 import shutil
 import subprocess
-import sys
 import tarfile
 import tempfile
 from pathlib import Path
 
 VENDOR = Path(__file__).resolve().parents[1] / "book" / "_static" / "vendor"
 
-PACKAGE = "mathjax@3.2.2"
-INTEGRITY = (  # of the npm tarball
-    "sha512-Bt+SSVU8eBG27zChVewOicYs7Xsdt40qm4+UpHyX7k0/O9NliPc+x77k1/"
-    "FEsPsjKPZGJvtRZM1vO+geW0OhGw=="
-)
-# What to keep: path in the tarball → path below `VENDOR`.  `tex-chtml-full` holds every
-# TeX extension (\textcolor, \boldsymbol, …); the smaller builds load them when used.
-KEEP = {
-    "package/LICENSE": "mathjax/LICENSE",
-    "package/es5/tex-chtml-full.js": "mathjax/tex-chtml-full.js",
-    "package/es5/output/chtml/fonts/woff-v2/": "mathjax/output/chtml/fonts/woff-v2/",
+MATHJAX = "package/es5/output/chtml/fonts/woff-v2/"
+FONTS = "package/files/"
+# Package → the checksum of its tarball, and what to keep of it: path in the tarball →
+# path below `VENDOR`; a folder ends with a slash and is kept whole.
+PACKAGES = {
+    # `tex-chtml-full` holds every TeX extension (\textcolor, \boldsymbol, …); the
+    # smaller builds load them when a page uses them.
+    "mathjax@3.2.2": (
+        "sha512-Bt+SSVU8eBG27zChVewOicYs7Xsdt40qm4+UpHyX7k0/O9NliPc+x77k1/"
+        "FEsPsjKPZGJvtRZM1vO+geW0OhGw==",
+        {
+            "package/LICENSE": "mathjax/LICENSE",
+            "package/es5/tex-chtml-full.js": "mathjax/tex-chtml-full.js",
+            MATHJAX: "mathjax/output/chtml/fonts/woff-v2/",
+        },
+    ),
+    "@fontsource-variable/source-serif-4@5.3.1": (
+        "sha512-4Rtay22SC4lMvw11r/+9kxANB6P3M0X8s1NudBC2v0J1KU2y3DcMoNcT3lBoZ/"
+        "CqLirzf+StlO6UlJilyrvaUg==",
+        {
+            "package/LICENSE": "source-serif/LICENSE",
+            FONTS
+            + "source-serif-4-latin-wght-normal.woff2": "source-serif/normal.woff2",
+            FONTS
+            + "source-serif-4-latin-wght-italic.woff2": "source-serif/italic.woff2",
+        },
+    ),
+    "@fontsource-variable/source-sans-3@5.3.0": (
+        "sha512-dpi0GZk7EQe2tYpg6Q0Fx0OmUgnuGu+0rHPgtXqtKhglYmJuP7jZ12Mu1uN+"
+        "NfRaJRY1Emn8AQJEWzmoZ4wa9g==",
+        {
+            "package/LICENSE": "source-sans/LICENSE",
+            FONTS + "source-sans-3-latin-wght-normal.woff2": "source-sans/normal.woff2",
+            FONTS + "source-sans-3-latin-wght-italic.woff2": "source-sans/italic.woff2",
+        },
+    ),
+    "@fontsource-variable/source-code-pro@5.3.0": (
+        "sha512-CxzAbqtNrQ6EQXTb9ovRZIRiOhFPcBQhNKla58K5UV6IMoL/"
+        "ROkWxXDSBOa/frIDLuV4B5PLHI4R1e9SWVinYg==",
+        {
+            "package/LICENSE": "source-code/LICENSE",
+            FONTS
+            + "source-code-pro-latin-wght-normal.woff2": "source-code/normal.woff2",
+        },
+    ),
 }
 
 
@@ -43,40 +76,45 @@ def fetch(package: str, folder: Path) -> bytes:
     return next(folder.glob("*.tgz")).read_bytes()
 
 
-def check_integrity(tarball: bytes, integrity: str) -> None:
+def check_integrity(package: str, tarball: bytes, integrity: str) -> None:
     """Stop unless the bytes are those the integrity string was made from."""
     algorithm, _, expected = integrity.partition("-")
     digest = base64.b64encode(hashlib.new(algorithm, tarball).digest()).decode()
     if digest != expected:
         raise SystemExit(
-            f"{PACKAGE}: got {algorithm}-{digest}, expected {integrity}; nothing was "
-            "written. If the version was changed on purpose, change INTEGRITY too."
+            f"{package}: got {algorithm}-{digest}, expected {integrity}; nothing was "
+            "written. If the version was changed on purpose, change its checksum too."
         )
 
 
-def unpack(tarball: bytes, target: Path) -> int:
-    """Write the files named in `KEEP` below `target` and return their number."""
-    written = 0
+def unpack(tarball: bytes, keep: dict[str, str], target: Path) -> None:
+    """Write the files named in `keep` below `target`."""
+    missing = set(keep)
     with tarfile.open(fileobj=io.BytesIO(tarball)) as archive:
-        for member in archive.getmembers():
-            for source, place in KEEP.items():
+        for member in filter(tarfile.TarInfo.isfile, archive.getmembers()):
+            for source, place in keep.items():
                 inside = source.endswith("/") and member.name.startswith(source)
-                if member.isfile() and (member.name == source or inside):
+                if inside or member.name == source:
                     path = target / (place + member.name.removeprefix(source))
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(archive.extractfile(member).read())
-                    written += 1
-    return written
+                    missing.discard(source)
+    if missing:
+        raise SystemExit(f"not in the package any more: {', '.join(sorted(missing))}")
 
 
 def main() -> None:
     """Replace the vendored files by freshly fetched ones."""
-    with tempfile.TemporaryDirectory() as folder:
-        tarball = fetch(PACKAGE, Path(folder))
-    check_integrity(tarball, INTEGRITY)
+    tarballs = {}
+    for package, (integrity, _) in PACKAGES.items():
+        print(package, flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            tarballs[package] = fetch(package, Path(folder))
+        check_integrity(package, tarballs[package], integrity)
     shutil.rmtree(VENDOR, ignore_errors=True)
-    print(f"{PACKAGE}: {unpack(tarball, VENDOR)} files in {VENDOR}")
+    for package, (_, keep) in PACKAGES.items():
+        unpack(tarballs[package], keep, VENDOR)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
