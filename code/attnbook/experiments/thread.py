@@ -1,0 +1,126 @@
+"""The experiment that runs through the book: one task, equal steps, several models."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+import torch
+from torch import nn
+
+from attnbook.batches import (
+    SOURCE,
+    TARGET,
+    held_out_pairs,
+    make_batch,
+    pooled,
+    toy_pairs,
+)
+from attnbook.fit import fit
+from attnbook.measures import exact_match, right_tokens
+from attnbook.toy_language import AND_TARGET, Pair
+
+STEPS = 700
+RATE = 4e-3
+SEEDS = (0, 1, 2, 3, 4)
+CLAUSES = (1, 2, 3, 4)  # in training
+LONGER = 5  # one clause more than ever seen
+
+
+def train(
+    make_model: Callable[[int, int], nn.Module],
+    seed: int,
+    steps: int = STEPS,
+    change: Callable[[Pair], Pair] = lambda pair: pair,
+) -> tuple[nn.Module, list[float]]:
+    """Train one model on the thread's task.
+
+    Args:
+        make_model: Called with the sizes of the two vocabularies.
+        seed: Decides the model's first weights and the sentences.
+        steps: Batches of 64 sentences.
+        change: Applied to each pair first.
+
+    Returns:
+        The trained model, and the loss of each step.
+    """
+    torch.manual_seed(seed)
+    model = make_model(len(SOURCE), len(TARGET))
+    groups = pooled(map(change, toy_pairs(seed, CLAUSES)), 64, random.Random(seed))
+    return model, fit(model, map(make_batch, groups), steps, RATE)
+
+
+def measure(model: nn.Module, change: Callable[[Pair], Pair]) -> dict:
+    """Measure a trained model on held-out sentences of 1 to 5 clauses.
+
+    Returns:
+        "exact": share of sentences without a mistake, by number of clauses;
+        "by_clause": share of words right in each clause of four, given the right words
+        before them.
+    """
+    pairs = {n: [change(p) for p in held_out_pairs(n)] for n in (*CLAUSES, LONGER)}
+    return {
+        "exact": {str(n): round(exact_match(model, p), 4) for n, p in pairs.items()},
+        "by_clause": [round(share, 4) for share in right_by_clause(model, pairs[4])],
+    }
+
+
+def right_by_clause(model: nn.Module, pairs: Sequence[Pair]) -> list[float]:
+    """Share of words right in the first, second, … clause, given those before.
+
+    The connective and EOS belong to no clause and are not counted.
+    """
+    right, _ = right_tokens(model, pairs)
+    clauses = pairs[0].clauses
+    hits, words = [0] * clauses, [0] * clauses
+    for row, pair in zip(right.tolist(), pairs, strict=True):
+        place = 0
+        parts = groupby(pair.target, key=lambda word: word == AND_TARGET)
+        lengths = [(is_and, len(list(part))) for is_and, part in parts]
+        clause = 0
+        for is_and, length in lengths:
+            if not is_and:
+                hits[clause] += sum(row[place : place + length])
+                words[clause] += length
+                clause += 1
+            place += length
+    return [h / w for h, w in zip(hits, words, strict=True)]
+
+
+def thread(
+    make_model: Callable[[int, int], nn.Module],
+    steps: int = STEPS,
+    seeds: Sequence[int] = SEEDS,
+    change: Callable[[Pair], Pair] = lambda pair: pair,
+) -> dict:
+    """Train and measure a model with several seeds.
+
+    Returns:
+        What a page needs: sizes, steps, seeds, and a list of runs, each with what
+        :func:`measure` returns and the loss, averaged over every 20 steps.
+    """
+    runs = []
+    for seed in seeds:
+        model, losses = train(make_model, seed, steps, change)
+        run = {"seed": seed, **measure(model, change), "loss": _means(losses, 20)}
+        runs.append(run)
+        shares = ", ".join(f"{100 * x:.1f}" for x in run["exact"].values())
+        print(
+            f"  seed {seed}: exact match at 1 to {LONGER} clauses {shares} %",
+            flush=True,
+        )
+    parameters = sum(p.numel() for p in model.parameters())
+    return {"steps": steps, "rate": RATE, "parameters": parameters, "runs": runs}
+
+
+def reverse_source(pair: Pair) -> Pair:
+    """Turn the source round, as Sutskever et al. (2014, section 3.3) did."""
+    last = len(pair.source) - 1
+    alignment = tuple(None if j is None else last - j for j in pair.alignment)
+    return Pair(pair.source[::-1], pair.target, alignment)
+
+
+def _means(values: Sequence[float], width: int) -> list[float]:
+    chunks = (values[i : i + width] for i in range(0, len(values), width))
+    return [round(sum(chunk) / len(chunk), 4) for chunk in chunks]

@@ -1,0 +1,59 @@
+"""The gated recurrent unit, written from its formula."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+def gru_step(
+    x: Tensor, h: Tensor, gru: nn.GRU | nn.GRUCell, suffix: str = ""
+) -> Tensor:
+    r"""Read one input and renew the state.
+
+    .. math::
+        r &= \sigma(W_r x + b_r + U_r h + c_r) \\
+        z &= \sigma(W_z x + b_z + U_z h + c_z) \\
+        n &= \tanh(W_n x + b_n + r \circ (U_n h + c_n)) \\
+        h' &= (1 - z) \circ n + z \circ h
+
+    Cho et al. 2014, equations 5 to 8, as PyTorch computes them: the reset gate r acts
+    after the product with U, where the paper lets it act before.
+
+    Args:
+        x: Input, (B, E).
+        h: State, (B, H).
+        gru: The unit whose weights are used; W, U, b and c lie in it one below the
+            other in the order r, z, n.
+        suffix: Which weights of an ``nn.GRU``: "_l0", or "_l0_reverse" for the
+            direction from right to left. An ``nn.GRUCell`` has but one set: "".
+
+    Returns:
+        The new state, (B, H).
+    """
+    w, u, b, c = (
+        getattr(gru, name + suffix)
+        for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    )
+    x_r, x_z, x_n = (x @ w.T + b).chunk(3, dim=-1)  # three times (B, H)
+    h_r, h_z, h_n = (h @ u.T + c).chunk(3, dim=-1)
+    r = torch.sigmoid(x_r + h_r)
+    z = torch.sigmoid(x_z + h_z)
+    n = torch.tanh(x_n + r * h_n)
+    return (1 - z) * n + z * h
+
+
+def rnn_step(x: Tensor, h: Tensor, w: Tensor, u: Tensor, b: Tensor) -> Tensor:
+    """Renew the state of a plain RNN, ``tanh(W x + U h + b)``.
+
+    Args:
+        x: Input, (B, E).
+        h: State, (B, H).
+        w: (H, E).
+        u: (H, H).
+        b: (H,).
+
+    Returns:
+        The new state, (B, H).
+    """
+    return torch.tanh(x @ w.T + h @ u.T + b)
