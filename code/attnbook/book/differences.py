@@ -1,0 +1,118 @@
+"""Say in plain words where two results first differ."""
+
+from __future__ import annotations
+
+import math
+from numbers import Number
+from typing import Any
+
+import torch
+from torch import Tensor
+
+TOLERANCE = 1e-4
+"""Numbers closer than this, absolutely or relatively, count as equal."""
+
+
+def first_difference(got: Any, wanted: Any) -> str:
+    """Find the first place where a result differs from the one wanted.
+
+    Numbers may differ by rounding, a list may stand for a tuple, and a tensor without
+    dimensions for a number.
+
+    Args:
+        got: The reader's result: numbers, strings, tensors, or lists of such.
+        wanted: The right result.
+
+    Returns:
+        A sentence, or an empty string if there is no difference.
+    """
+    return _difference(got, wanted, "")
+
+
+def _difference(got: Any, wanted: Any, place: str) -> str:
+    where = f"at {place} " if place else ""
+    got, wanted = _plain(got), _plain(wanted)
+    if isinstance(wanted, Tensor):
+        if isinstance(got, Tensor):
+            return _tensors(got, wanted, where)
+    elif isinstance(wanted, list | tuple):
+        if isinstance(got, list | tuple):
+            return _lists(got, wanted, place)
+    elif _is_number(wanted):
+        if _is_number(got):
+            close = math.isclose(got, wanted, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+            close = close or (math.isnan(got) and math.isnan(wanted))
+            return "" if close else _sentence(where, got, wanted)
+    elif type(got) is type(wanted):
+        return "" if got == wanted else _sentence(where, got, wanted)
+    return _sentence(where, got, wanted)
+
+
+def _tensors(got: Tensor, wanted: Tensor, where: str) -> str:
+    if got.shape != wanted.shape:
+        return f"{where}yours has the shape {_shape(got)}, wanted is {_shape(wanted)}."
+    if got.is_floating_point() != wanted.is_floating_point() or (
+        (got.dtype == torch.bool) != (wanted.dtype == torch.bool)
+    ):
+        return f"{where}yours is of type {got.dtype}, wanted is {wanted.dtype}."
+    got, wanted = got.detach().double(), wanted.detach().double()
+    close = torch.isclose(got, wanted, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
+    if close.all():
+        return ""
+    index = (~close).nonzero()[0].tolist()
+    return _sentence(
+        f"{where}at {index} ", got[tuple(index)].item(), wanted[tuple(index)].item()
+    )
+
+
+def _lists(got: list | tuple, wanted: list | tuple, place: str) -> str:
+    where = f"at {place} " if place else ""
+    if len(got) != len(wanted):
+        return f"{where}yours has {len(got)} entries, wanted are {len(wanted)}."
+    for number, (mine, right) in enumerate(zip(got, wanted, strict=True)):
+        difference = _difference(mine, right, f"{place}[{number}]")
+        if difference:
+            return difference
+    return ""
+
+
+def describe(value: Any) -> str:
+    """A value in a few words: short ones in full, large tensors by their shape.
+
+    Args:
+        value: Anything.
+
+    Returns:
+        The words, the same at every run.
+    """
+    if isinstance(value, Tensor):
+        if value.dim() == 1 and len(value) <= 8:
+            return f"tensor([{', '.join(map(describe, value.tolist()))}])"
+        return f"a tensor of shape {_shape(value)}"
+    if isinstance(value, list | tuple):
+        open_, close = "[]" if isinstance(value, list) else "()"
+        return f"{open_}{', '.join(map(describe, value))}{close}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if callable(value):
+        return f"the function {getattr(value, '__name__', type(value).__name__)}"
+    if isinstance(value, str | int | None):
+        return repr(value)
+    return f"a {type(value).__name__}"
+
+
+def _sentence(where: str, got: Any, wanted: Any) -> str:
+    return f"{where}yours is {describe(got)}, wanted is {describe(wanted)}."
+
+
+def _shape(tensor: Tensor) -> str:
+    return str(tuple(tensor.shape))
+
+
+def _plain(value: Any) -> Any:
+    """A tensor without dimensions as the number it holds."""
+    return value.item() if isinstance(value, Tensor) and value.dim() == 0 else value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Number) and not isinstance(value, bool)

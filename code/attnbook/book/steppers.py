@@ -1,0 +1,162 @@
+"""A slider over pictures drawn beforehand: plain HTML, no kernel, no library.
+
+It works alike on the published page, in JupyterLab and in Colab, with a mouse, by touch
+and from the keyboard. How:
+
+- All script stands in ``on…`` attributes, so nothing has to be loaded or to find its
+  element by an id.
+- The controls are hidden until a script shows them. Where scripts are off, or removed
+  (JupyterLab does so in a notebook that it has not run itself), the first picture and
+  its text remain, and no dead slider.
+- ``data-lm-suppress-shortcuts`` makes JupyterLab leave the arrow keys to the slider.
+- Text takes the colour of its surroundings, dark or light.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from html import escape
+
+import matplotlib.pyplot as plt
+from IPython.display import HTML
+from matplotlib.figure import Figure
+from PIL import Image
+
+# The slider has moved: show its picture, say where we are.
+MOVED = """
+const box = this.closest('.book-stepper'), last = +this.max;
+box.querySelectorAll('.book-frame').forEach((f, i) => { f.hidden = i != this.value; });
+const place = `${+this.value + 1} of ${last + 1}`;
+box.querySelector('output').textContent = place;
+this.setAttribute('aria-valuetext', place);
+const [back, on] = box.querySelectorAll('button');
+back.setAttribute('aria-disabled', this.value == 0);
+on.setAttribute('aria-disabled', this.value == last);
+"""
+# A button: move the slider by one.
+STEP = """
+const slider = this.closest('.book-stepper').querySelector('input');
+slider.{step}();
+slider.dispatchEvent(new Event('input'));
+"""
+# The first picture is there, so scripts run: show the controls.
+READY = "this.closest('.book-stepper').querySelector('.book-controls').hidden = false"
+
+BUTTON = (
+    "font: inherit; color: inherit; background: transparent; cursor: pointer; "
+    "border: 1px solid currentColor; border-radius: 6px; "
+    "min-width: 2.5em; min-height: 2.2em"
+)
+
+
+def stepper(
+    figures: Sequence[Figure],
+    captions: Sequence[str],
+    *,
+    label: str,
+    caption: str,
+    alts: Sequence[str] | None = None,
+) -> HTML:
+    """Let the reader step through figures with a slider and two buttons.
+
+    The figures are closed, so that the notebook does not show them a second time.
+
+    Args:
+        figures: One figure a step, all of one size.
+        captions: What to see at each step, shown below its picture.
+        label: What the slider moves, such as "Decoder step".
+        caption: What all steps together show, as a claim, shown at the end.
+        alts: What each picture shows, for those who cannot see it; by default its
+            caption.
+
+    Returns:
+        The stepper, which a notebook shows.
+
+    Raises:
+        ValueError: If there are fewer than two figures, if the numbers of figures and
+            texts differ, if a text is empty, or if figures differ in size.
+    """
+    alts = captions if alts is None else alts
+    _check(figures, label=label, caption=caption, captions=captions, alts=alts)
+    width = round(100 * figures[0].get_figwidth())  # as a figure in the page: 100 dpi
+    frames = []
+    for number, (figure, text, alt) in enumerate(
+        zip(figures, captions, alts, strict=True)
+    ):
+        image = base64.b64encode(_png(figure)).decode()
+        plt.close(figure)
+        first = number == 0
+        frames.append(
+            f'<div class="book-frame"{"" if first else " hidden"}>'
+            f'<img src="data:image/png;base64,{image}" alt="{escape(alt)}" '
+            f'width="{width}" style="max-width: 100%; height: auto"'
+            f"{_handler('onload', READY) if first else ''}>"
+            f'<p style="margin: 0.3em 0">{escape(text)}</p></div>'
+        )
+    return HTML(
+        '<figure class="book-stepper" data-lm-suppress-shortcuts="true" '
+        'style="margin: 1em 0">\n'
+        f"{_controls(label, len(figures))}\n"
+        f'<div aria-live="polite">\n{chr(10).join(frames)}\n</div>\n'
+        f"<figcaption>{escape(caption)}</figcaption>\n</figure>"
+    )
+
+
+def _controls(label: str, count: int) -> str:
+    def button(text: str, name: str, step: str, disabled: str) -> str:
+        return (
+            f'<button type="button" aria-label="{escape(name)}" style="{BUTTON}" '
+            f'aria-disabled="{disabled}"'
+            f"{_handler('onclick', STEP.format(step=step))}>{text}</button>"
+        )
+
+    # Firefox restores a slider's place on reloading, but not the picture: autocomplete.
+    return (
+        '<div class="book-controls" hidden>'
+        '<div style="display: flex; flex-wrap: wrap; gap: 0.6em; align-items: center">'
+        '<label style="display: flex; flex: 1 1 14em; gap: 0.6em; align-items: center">'
+        f"<span>{escape(label)}</span>"
+        f'<input type="range" min="0" max="{count - 1}" step="1" value="0" '
+        f'autocomplete="off" aria-valuetext="1 of {count}" '
+        f'style="flex: 1; min-width: 6em"{_handler("oninput", MOVED)}></label>'
+        f"{button('‹', f'{label}: back', 'stepDown', 'true')}"
+        f"{button('›', f'{label}: on', 'stepUp', 'false')}"
+        f'<output style="min-width: 4em">1 of {count}</output></div></div>'
+    )
+
+
+def _handler(event: str, script: str) -> str:
+    return f' {event}="{escape(" ".join(script.split()))}"'
+
+
+def _png(figure: Figure) -> bytes:
+    """Draw a figure: sharp on any screen, 256 colours, the same bytes every time."""
+    full = io.BytesIO()
+    figure.savefig(full, format="png", dpi=200, metadata={"Software": None})
+    small = io.BytesIO()
+    image = Image.open(full).convert("RGB")
+    image.quantize(256, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+    return small.getvalue()
+
+
+def _check(figures: Sequence[Figure], **texts: str | Sequence[str]) -> None:
+    if len(figures) < 2:
+        raise ValueError(
+            f"{len(figures)} figures given, but stepping needs at least two: "
+            f"show a single figure as it is."
+        )
+    for name, given in texts.items():
+        if not isinstance(given, str) and len(given) != len(figures):
+            raise ValueError(
+                f"{len(figures)} figures, but {len(given)} {name}: give one each."
+            )
+        if not all([given] if isinstance(given, str) else given):
+            raise ValueError(f"an empty text in {name}: say what is to be seen.")
+    sizes = {tuple(figure.get_size_inches()) for figure in figures}
+    if len(sizes) > 1:
+        raise ValueError(
+            f"figures of different sizes, {sorted(map(str, sizes))} inches: give all "
+            f"the same figsize, or the page jumps at each step."
+        )
