@@ -25,7 +25,7 @@ SOURCE_FOLDERS = ("book", "code")
 SOURCE_FILES = ("_config.yml", "_toc.yml", "requirements.txt", "REPOSITORY")
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
 # What the addresses of the launch buttons are made from.
-VARIABLES = ("BOOK_REPOSITORY", "BOOK_BRANCH", "GITHUB_REPOSITORY", "GITHUB_REF_NAME")
+VARIABLES = ("BOOK_REPOSITORY", "GITHUB_REPOSITORY")
 
 
 def sources() -> Iterator[Path]:

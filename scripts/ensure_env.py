@@ -26,7 +26,7 @@ VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 NO_SPACE = (
-    "The disk is full: the installation needs 2 GB (7 GB with the CUDA build of torch) "
+    "The disk is full: the installation needs 2 GB (6 GB with the CUDA build of torch) "
     f"in {ROOT} and some in pip's cache and temporary folder. Free some, then run the "
     "same command again."
 )

@@ -1,0 +1,77 @@
+"""Write the address of the published course where it must stand.
+
+    python scripts/set_repository.py owner/name
+
+That is: the file REPOSITORY, the first cell of every chapter, README.md, CITATION.cff.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import first_cell
+
+# An owner has letters, digits and inner hyphens; a repository also dots and underscores.
+ADDRESS = re.compile(r"[A-Za-z0-9](?:-?[A-Za-z0-9])*/[\w.-]+", flags=re.ASCII)
+
+README = """\
+[The book](https://{owner}.github.io/{name}/) ·
+[Colab](https://colab.research.google.com/github/{owner}/{name}) ·
+[Binder](https://mybinder.org/v2/gh/{owner}/{name}/HEAD?urlpath=lab/tree/book) ·
+`git clone https://github.com/{owner}/{name}`
+"""
+CITATION = """\
+repository-code: "https://github.com/{owner}/{name}"
+url: "https://{owner}.github.io/{name}/"
+"""
+
+
+def replace_between(path: Path, opening: str, closing: str, text: str) -> None:
+    """Replace what stands between two lines of a file.
+
+    Raises:
+        ValueError: If the file does not hold both lines, once each and in this order.
+    """
+    old = path.read_text(encoding="utf-8")
+    around = re.compile(
+        rf"(?<=^{re.escape(opening)}\n).*(?=^{re.escape(closing)}$)", re.M | re.S
+    )
+    new, count = around.subn(lambda _: text, old)
+    if count != 1:
+        raise ValueError(f"{path.name} must hold the lines {opening!r} and {closing!r}")
+    path.write_text(new, encoding="utf-8")
+
+
+def set_repository(root: Path, repository: str) -> None:
+    """Write an address into the working tree at `root`.
+
+    Args:
+        root: the folder that holds README.md.
+        repository: "owner/name" on GitHub.
+
+    Raises:
+        ValueError: If `repository` has another form.
+    """
+    if not ADDRESS.fullmatch(repository):
+        raise ValueError(
+            f"NAME is {repository!r}; it must be owner/name, as in github.com/owner/name: "
+            "make repository NAME=owner/name"
+        )
+    owner, name = repository.split("/")
+    (root / "REPOSITORY").write_text(f"{repository}\n", encoding="utf-8")
+    for chapter in sorted((root / "book").glob("ch*.ipynb")):
+        first_cell.write(chapter, repository)
+    for file, opening, closing, text in (
+        ("README.md", "<!-- addresses -->", "<!-- end of addresses -->", README),
+        ("CITATION.cff", "# addresses", "# end of addresses", CITATION),
+    ):
+        replace_between(
+            root / file, opening, closing, text.format(owner=owner, name=name)
+        )
+
+
+if __name__ == "__main__":
+    try:
+        set_repository(first_cell.ROOT, " ".join(sys.argv[1:]))
+    except ValueError as error:
+        sys.exit(str(error))
