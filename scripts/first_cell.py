@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import nbformat
+
 from run_notebooks import store
 
 ROOT = Path(__file__).resolve().parents[1]

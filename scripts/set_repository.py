@@ -11,7 +11,7 @@ from pathlib import Path
 
 import first_cell
 
-# An owner has letters, digits and inner hyphens; a repository also dots and underscores.
+# An owner has letters, digits, inner hyphens; a repository also dots and underscores.
 ADDRESS = re.compile(r"[A-Za-z0-9](?:-?[A-Za-z0-9])*/[\w.-]+", flags=re.ASCII)
 
 README = """\
@@ -54,8 +54,8 @@ def set_repository(root: Path, repository: str) -> None:
     """
     if not ADDRESS.fullmatch(repository):
         raise ValueError(
-            f"NAME is {repository!r}; it must be owner/name, as in github.com/owner/name: "
-            "make repository NAME=owner/name"
+            f"NAME is {repository!r}; it must be owner/name, as in the address "
+            "github.com/owner/name: make repository NAME=owner/name"
         )
     owner, name = repository.split("/")
     (root / "REPOSITORY").write_text(f"{repository}\n", encoding="utf-8")
