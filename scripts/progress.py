@@ -44,7 +44,10 @@ class _Line:
 
 
 def run(
-    command: list[str], title: str, status: Callable[[str], str | None]
+    command: list[str],
+    title: str,
+    status: Callable[[str], str | None] = lambda line: None,
+    environment: dict[str, str] | None = None,
 ) -> tuple[int, str]:
     """Run `command` and return its exit code and all it wrote.
 
@@ -53,12 +56,14 @@ def run(
         title: what is being done, for the status line.
         status: is given each line of output; returns what to show beside the title,
             or None to leave it as it is.
+        environment: the command's environment variables, this process's unless given.
     """
     written = []
     with (
         _Line(title) as shown,
         subprocess.Popen(
             command,
+            env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
