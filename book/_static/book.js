@@ -1,0 +1,44 @@
+// What a small screen needs: wide things scroll in a box of their own, the keyboard
+// reaches the box, and its edge fades where it goes on.  Without scripts pictures shrink.
+"use strict";
+
+// The text of a picture is never shown smaller than 11 pixels.  attnbook.book draws it
+// in these sizes; on a narrower screen the picture scrolls (book.css).
+const SMALLEST_TEXT = 11;
+const TEXT_OF_DIAGRAMS = 16; // SVG
+const TEXT_OF_PLOTS = 17.4; // 12.5 points at 100 dots per inch
+
+const BOXES = ".scroll-box, .bd-article mjx-container, .bd-article pre, .pst-scrollable-table-container";
+
+function boxPicture(picture) {
+  const text = picture.src.endsWith(".svg") ? TEXT_OF_DIAGRAMS : TEXT_OF_PLOTS;
+  const width =
+    picture.getAttribute("width") ?? (parseFloat(picture.style.width) || picture.naturalWidth);
+  picture.style.setProperty("--smallest-width", `${(width * SMALLEST_TEXT) / text}px`);
+  const box = document.createElement("div");
+  box.className = "scroll-box";
+  const outermost = picture.closest("a") ?? picture;
+  outermost.replaceWith(box);
+  box.append(outermost);
+}
+
+function markEdge(box) {
+  const rest = box.scrollWidth - box.clientWidth - box.scrollLeft;
+  box.classList.toggle("goes-on", rest > 1);
+}
+
+function fitBox(box) {
+  if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+  else box.removeAttribute("tabindex");
+  markEdge(box);
+}
+
+window.addEventListener("load", async () => {
+  document.querySelectorAll(".cell_output figure img").forEach(boxPicture);
+  await window.MathJax?.startup?.promise;
+  const boxes = document.querySelectorAll(BOXES);
+  const fit = () => boxes.forEach(fitBox);
+  boxes.forEach((box) => box.addEventListener("scroll", () => markEdge(box), { passive: true }));
+  window.addEventListener("resize", fit);
+  fit();
+});
