@@ -1,0 +1,320 @@
+"""Figures and exercises of chapter 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor, nn
+
+from attnbook import results
+from attnbook.batches import SOURCE, TARGET
+from attnbook.book.exercises import register
+from attnbook.book.growing import CURVES
+from attnbook.book.style import COLOURS, label_lines
+from attnbook.toy_language import ADJECTIVES, DETERMINERS, NOUNS, VERBS, translate
+from attnbook.vocabulary import BOS, EOS
+
+GREY = "#B8BEC6"
+
+
+def loss_figure(losses: Sequence[float], width: int = 20) -> Figure:
+    """Draw the loss, averaged over every ``width`` steps."""
+    chunks = [losses[i : i + width] for i in range(0, len(losses), width)]
+    fig, ax = plt.subplots(figsize=(5.5, 2.8))
+    steps = [width * (i + 0.5) for i in range(len(chunks))]
+    ax.plot(steps, [sum(chunk) / len(chunk) for chunk in chunks])
+    ax.set(xlabel="step", ylabel="loss, nats a word", ylim=(0, None))
+    return fig
+
+
+@torch.no_grad()
+def decoding_frames(
+    model: nn.Module, sentence: str
+) -> tuple[list[Figure], list[str], list[str]]:
+    """Draw what the decoder thinks at each step: its five most probable words.
+
+    Args:
+        model: Trained; has ``start`` and ``step``.
+        sentence: A sentence of the toy language.
+
+    Returns:
+        A figure, a caption and an alternative text for each step.
+    """
+    right = [*translate(sentence).target, "<eos>"]
+    state = model.start(torch.tensor([[*SOURCE.encode(sentence.split()), EOS]]))
+    token, said = torch.tensor([BOS]), []
+    figures, captions, alts = [], [], []
+    while len(said) < len(right) and "<eos>" not in said:
+        logits, state = model.step(token, state)
+        p, ids = logits.softmax(-1)[0].topk(5)
+        words = [TARGET.words[i] for i in ids.tolist()]
+        wanted = right[len(said)]
+        figures.append(_frame(words, p.tolist(), wanted))
+        so_far = " ".join(said) or "nothing"
+        verdict = "right" if words[0] == wanted else f"the right word is {wanted}"
+        captions.append(
+            f"Said so far: {so_far}. Now: {words[0]}, "
+            f"with probability {p[0]:.2f} ({verdict})."
+        )
+        shares = ", ".join(f"{w} {x:.2f}" for w, x in zip(words, p, strict=True))
+        alts.append(f"Bars of the five most probable words: {shares}.")
+        said.append(words[0])
+        token = ids[:1]
+    return figures, captions, alts
+
+
+def _frame(words: list[str], shares: list[float], wanted: str) -> Figure:
+    fig, ax = plt.subplots(figsize=(5.5, 2.5))
+    colours = [COLOURS["target"] if word == wanted else GREY for word in words]
+    ax.barh(words[::-1], shares[::-1], color=colours[::-1])
+    ax.set(xlim=(0, 1), xlabel="probability of the next word")
+    ax.tick_params(left=False)
+    return fig
+
+
+def recall_figure() -> Figure:
+    """Draw how often the first and the last of L symbols are recalled, by L."""
+    runs = results.load("recall")["runs"]
+    curves = [
+        ("last symbol, both", "rnn", 300, "last", "#6E6E6E"),
+        ("first, GRU, 1500 steps", "gru", 1500, "first", COLOURS["source"]),
+        ("first, GRU, 300 steps", "gru", 300, "first", "#56B4E9"),
+        ("first, RNN, 1500 steps", "rnn", 1500, "first", COLOURS["target"]),
+        ("first, RNN, 300 steps", "rnn", 300, "first", COLOURS["key"]),
+    ]
+    lengths = sorted({run["length"] for run in runs})
+    fig, ax = plt.subplots(figsize=(5.5, 3.6))
+    for label, kind, steps, which, colour in curves:
+        shares = [
+            [
+                100 * run[which]
+                for run in runs
+                if (run["kind"], run["steps"], run["length"]) == (kind, steps, length)
+            ]
+            for length in lengths
+        ]
+        means = [sum(s) / len(s) for s in shares]
+        ax.plot(lengths, means, marker="o", color=colour, label=label)
+        low, high = [*map(min, shares)], [*map(max, shares)]
+        ax.fill_between(lengths, low, high, color=colour, alpha=0.2)
+    ax.set_xscale("log", base=2)
+    ax.set(
+        xticks=lengths,
+        xticklabels=lengths,
+        xlabel="symbols in the sequence",
+        ylabel="recalled, %",
+        ylim=(-3, 103),
+    )
+    label_lines(ax)
+    return fig
+
+
+def gradient_figure(norms: dict[str, Tensor]) -> Figure:
+    """Draw gradient norms by distance from the end, on a logarithmic scale.
+
+    Args:
+        norms: For each label, one number a place, the last place last.
+    """
+    colours = [COLOURS["key"], "#56B4E9", COLOURS["source"]]
+    fig, ax = plt.subplots(figsize=(5.5, 3.4))
+    for (label, values), colour in zip(norms.items(), colours, strict=True):
+        ax.plot(range(len(values)), values.flip(0), color=colour, label=label)
+    ax.set_yscale("log")
+    ax.set(xlabel="words back from the end", ylabel="gradient at the word")
+    label_lines(ax)
+    return fig
+
+
+def by_clause_figure(*names: str) -> Figure:
+    """Draw, for sentences of four clauses, the share of words right in each clause."""
+    fig, ax = plt.subplots(figsize=(5.5, 3.2))
+    places = (1, 2, 3, 4)
+    for name in names:
+        label, colour = CURVES[name]
+        rows = [
+            [100 * s for s in run["by_clause"]] for run in results.load(name)["runs"]
+        ]
+        columns = list(zip(*rows, strict=True))
+        means = [sum(c) / len(c) for c in columns]
+        ax.plot(places, means, marker="o", color=colour, label=label)
+        low, high = [*map(min, columns)], [*map(max, columns)]
+        ax.fill_between(places, low, high, color=colour, alpha=0.2)
+    blind = [100 * blind_share()] * 4
+    ax.plot(places, blind, color=GREY, linestyle="--", label="without a source")
+    ax.set(
+        xlabel="clause of the translation",
+        ylabel="words right, %",
+        xticks=places,
+        ylim=(0, 80),
+    )
+    label_lines(ax)
+    return fig
+
+
+def blind_share() -> float:
+    """Share of words right for a decoder that sees the words before, but no source.
+
+    It knows the kind of each word from its place and guesses: a noun, one of 12; behind
+    it an adjective or none, one of 7; behind an adjective a determiner, one of 3; a
+    verb, one of 8.
+    """
+    adjective = len(ADJECTIVES) / (len(ADJECTIVES) + 1)  # how often there is one
+    after_noun = 1 / (len(ADJECTIVES) + 1)
+    phrase = 1 / len(NOUNS) + after_noun + adjective / len(DETERMINERS)
+    right = 2 * phrase + 1 / len(VERBS)
+    words = 2 * (2 + adjective) + 1
+    return right / words
+
+
+# Exercises
+
+
+def _sentences() -> list[tuple[list[int]]]:
+    return [([7],), ([5, 9, 4],), ([12, 12, 30, 6, 8],)]
+
+
+register(
+    "ex1_shift",
+    reference=lambda words: ([BOS, *words], [*words, EOS]),
+    inputs=_sentences,
+    hint="The decoder reads BOS and the words; it is to say the words and EOS.",
+    mistakes=[
+        (
+            lambda words: ([BOS, *words, EOS], [BOS, *words, EOS]),
+            "Both are the same: the decoder would read the very word it is to say.",
+        ),
+        (
+            lambda words: ([BOS, *words], [*words]),
+            "Nothing tells the decoder when to stop: EOS is missing from the output.",
+        ),
+        (
+            lambda words: ([*words], [*words, EOS]),
+            "The first word is to be said before any is read: BOS is missing.",
+        ),
+        (
+            lambda words: ([*words, EOS], [BOS, *words]),
+            "The two have changed places.",
+        ),
+    ],
+)
+
+
+def _states() -> list[tuple[Tensor, Tensor]]:
+    g = torch.Generator().manual_seed(0)
+    return [
+        (torch.randn(2, 3, 4, generator=g), torch.tensor([3, 1])),
+        (torch.randn(3, 5, 2, generator=g), torch.tensor([2, 5, 4])),
+    ]
+
+
+def _real(states: Tensor, lengths: Tensor) -> Tensor:
+    return (torch.arange(states.shape[1]) < lengths[:, None])[..., None]
+
+
+register(
+    "ex1_last_state",
+    reference=lambda states, lengths: states[torch.arange(len(states)), lengths - 1],
+    inputs=_states,
+    hint="Row i ends at place lengths[i] - 1; index with two tensors at once.",
+    mistakes=[
+        (
+            lambda states, lengths: states[:, -1],
+            "You take the last column. In a short sentence that is a pad.",
+        ),
+        (
+            lambda states, lengths: states[
+                torch.arange(len(states)), lengths.clamp(max=states.shape[1] - 1)
+            ],
+            "One place too far: counting begins at 0.",
+        ),
+    ],
+)
+
+register(
+    "ex1_mean_state",
+    reference=lambda states, lengths: (
+        (states * _real(states, lengths)).sum(1) / lengths[:, None]
+    ),
+    inputs=_states,
+    hint="Sum over the real places only, and divide by each sentence's own length.",
+    mistakes=[
+        (
+            lambda states, lengths: states.mean(1),
+            "You divide by S and sum over pads: batch mates change the result.",
+        ),
+        (
+            lambda states, lengths: (states * _real(states, lengths)).mean(1),
+            "The sum is right, but it is divided by S and not by the real length.",
+        ),
+        (
+            lambda states, lengths: states.sum(1) / lengths[:, None],
+            "The pads are still in the sum.",
+        ),
+    ],
+)
+
+
+def _decoders() -> list[tuple]:
+    """Steps of tiny made-up decoders, whose state is the list of words to come."""
+
+    def step(word, to_come):
+        if word != to_come[0]:  # it goes on from the word that it is given
+            return [0.0] * 9 + [1.0], to_come
+        scores = [0.1 * (i == 3) for i in range(10)]
+        scores[to_come[1]] = 1.0
+        return scores, to_come[1:]
+
+    return [
+        (step, [BOS, 5, 6, EOS, 8], 9),
+        (step, [BOS, EOS, 7], 9),
+        (step, [BOS, 4, 4, 5, 6, 7], 3),
+    ]
+
+
+def _greedy(step, state, max_len: int, first: int = BOS, keep_eos: bool = False):
+    word, said = first, []
+    while len(said) < max_len:
+        scores, state = step(word, state)
+        word = max(range(len(scores)), key=scores.__getitem__)
+        if word == EOS and not keep_eos:
+            break
+        said.append(word)
+        if word == EOS:
+            break
+    return said
+
+
+def _greedy_always_bos(step, state, max_len):
+    said = []
+    while len(said) < max_len:
+        scores, state = step(BOS, state)
+        word = max(range(len(scores)), key=scores.__getitem__)
+        if word == EOS:
+            break
+        said.append(word)
+    return said
+
+
+register(
+    "ex1_greedy",
+    reference=_greedy,
+    inputs=_decoders,
+    hint="Start from BOS; take the index of the largest score; stop at EOS.",
+    mistakes=[
+        (
+            lambda step, state, n: _greedy(step, state, n, keep_eos=True),
+            "EOS is in your output: it says that the sentence is over, and is no word.",
+        ),
+        (
+            _greedy_always_bos,
+            "The decoder is given BOS each time; give it the word it has just said.",
+        ),
+        (
+            lambda step, state, n: _greedy(step, state, n, first=EOS),
+            "The first word to be read is BOS.",
+        ),
+    ],
+)

@@ -1,0 +1,60 @@
+"""The figure that grows: exact match by number of clauses, one model a curve."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from attnbook import results
+
+CLAUSES = (1, 2, 3, 4)
+CURVES = {  # stored result: label, colour
+    "initial_state": ("initial state only", "#6E6E6E"),
+    "static_mean": ("static context, mean", "#56B4E9"),
+    "static_last": ("static context, last", "#0072B2"),
+}
+
+
+def exact_match_figure(*names: str) -> Figure:
+    """Draw exact match by clauses: mean over seeds, and the range of the seeds.
+
+    Args:
+        names: Stored results of the thread, in the order of drawing.
+
+    Returns:
+        The figure.
+    """
+    fig, ax = plt.subplots(figsize=(5.5, 3.4))
+    for name in names:
+        label, colour = CURVES[name]
+        shares = exact_match_shares(name)  # one row a seed, one column a clause count
+        columns = list(zip(*shares, strict=True))
+        means = [sum(column) / len(column) for column in columns]
+        ax.plot(CLAUSES, means, marker="o", color=colour, label=label)
+        ax.fill_between(
+            CLAUSES, [*map(min, columns)], [*map(max, columns)], color=colour, alpha=0.2
+        )
+    ax.set(
+        xlabel="clauses in the sentence",
+        ylabel="sentences without a mistake, %",
+        xticks=CLAUSES,
+        ylim=(-3, 103),
+    )
+    return fig
+
+
+def exact_match_shares(name: str) -> list[list[float]]:
+    """Per cent of held-out sentences without a mistake: one row a seed, 1–4 clauses."""
+    runs = results.load(name)["runs"]
+    return [[100 * run["exact"][str(n)] for n in CLAUSES] for run in runs]
+
+
+def print_exact_match(*names: str) -> None:
+    """Print mean and range over seeds, one line a model."""
+    for name in names:
+        shares = exact_match_shares(name)
+        cells = []
+        for column in zip(*shares, strict=True):
+            mean = sum(column) / len(column)
+            cells.append(f"{mean:5.1f} ({min(column):.1f} to {max(column):.1f})")
+        print(f"{name:20}", "  ".join(f"{cell:22}" for cell in cells).rstrip())

@@ -1,0 +1,82 @@
+"""Proof table, the growing figure, chapter 1's own helpers."""
+
+import random
+from collections import Counter, defaultdict
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+
+from attnbook.batches import SOURCE, TARGET
+from attnbook.book import ch01
+from attnbook.book.growing import CURVES, exact_match_figure, exact_match_shares
+from attnbook.book.proofs import proof_table
+from attnbook.seq2seq import InitialState
+from attnbook.toy_language import sample_pair
+
+
+def test_proof_table_passes_what_agrees_and_stops_at_what_does_not(capsys):
+    x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+    proof_table({"square": (x * x, x**2, [x])})
+    assert capsys.readouterr().out.splitlines()[1].startswith("square  ≤ 1e-12")
+    with pytest.raises(AssertionError, match="off, values: differ by"):
+        proof_table({"off": (x, x + 1e-9, [x])})
+    flat = (x - x.detach()) * 2 + x.detach()  # the same values, twice the gradient
+    with pytest.raises(AssertionError, match="bent, gradients: differ by"):
+        proof_table({"bent": (x * 1.0, flat, [x])})
+    with pytest.raises(ValueError, match="float64 tensors of one shape"):
+        proof_table({"half": (x.float(), x, [x])})
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_every_curve_has_its_result_over_three_seeds_or_more(name):
+    shares = exact_match_shares(name)
+    assert len(shares) >= 3
+    assert all(len(row) == 4 and all(0 <= s <= 100 for s in row) for row in shares)
+
+
+def test_growing_figure_draws_the_stored_means():
+    figure = exact_match_figure("static_last")
+    line = figure.axes[0].get_lines()[0]
+    columns = zip(*exact_match_shares("static_last"), strict=True)
+    means = [sum(column) / len(column) for column in columns]
+    assert list(line.get_ydata()) == pytest.approx(means)
+    plt.close(figure)
+
+
+def test_blind_share_is_what_guessing_reaches():
+    """Against counting: the commonest word after what has been said of the clause."""
+    rng = random.Random(0)
+
+    def kinds(pair):
+        for i, j in enumerate(pair.alignment):
+            source = pair.source[j]
+            if source in ch01.NOUNS or source in ch01.VERBS:
+                yield source in ch01.NOUNS, "", pair.target[i]
+            else:  # in a phrase: the words before it since the noun
+                start = (
+                    i - 1 if pair.source[pair.alignment[i - 1]] in ch01.NOUNS else i - 2
+                )
+                before = tuple(pair.target[start:i])
+                yield len(before), before[0][-1], pair.target[i]
+
+    pairs = [sample_pair(1, rng) for _ in range(20_000)]
+    counts = defaultdict(Counter)
+    for pair in pairs:
+        for *place, word in kinds(pair):
+            counts[tuple(place)][word] += 1
+    right = sum(c.most_common(1)[0][1] for c in counts.values())
+    words = sum(sum(c.values()) for c in counts.values())
+    assert ch01.blind_share() == pytest.approx(right / words, abs=0.01)
+
+
+def test_decoding_frames_say_what_is_drawn():
+    torch.manual_seed(0)
+    model = InitialState(len(SOURCE), len(TARGET))
+    frames, captions, alts = ch01.decoding_frames(model, "a dog sees a cat")
+    assert len(frames) == len(captions) == len(alts) <= 6
+    assert captions[0].startswith("Said so far: nothing. Now: ")
+    said = captions[0].split("Now: ")[1].split(",")[0]
+    assert frames[0].axes[0].get_yticklabels()[-1].get_text() == said
+    for frame in frames:
+        plt.close(frame)
