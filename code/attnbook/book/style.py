@@ -21,7 +21,7 @@ from __future__ import annotations
 import matplotlib as mpl
 from IPython import get_ipython
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, to_hex
+from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 
 COLOURS = {
     "query": "#CC79A7",
@@ -97,7 +97,9 @@ def _sharpen(shell) -> None:
 
 
 def text_colour(colour: str) -> str:
-    """The darker shade, for text, of one of :data:`COLOURS`; others stay as they are.
+    """A shade dark enough for text on white: the one that :data:`TEXT_COLOURS` names.
+
+    Another colour is darkened until its contrast is 4.5, the least that WCAG allows.
 
     Args:
         colour: A colour that matplotlib knows, in any notation.
@@ -105,9 +107,22 @@ def text_colour(colour: str) -> str:
     Returns:
         The colour as hexadecimal digits.
     """
-    colour = to_hex(colour).upper()
-    role = {hex_: role for role, hex_ in COLOURS.items()}.get(colour)
-    return TEXT_COLOURS[role] if role else colour
+    for role, named in COLOURS.items():
+        if to_hex(colour) == to_hex(named):
+            return TEXT_COLOURS[role]
+    shade = to_rgb(colour)
+    while contrast(shade) < 4.5:
+        shade = tuple(0.97 * channel for channel in shade)
+    return to_hex(shade).upper()
+
+
+def contrast(colour: str | tuple[float, float, float]) -> float:
+    """Contrast of a colour with white, from 1 to 21 (WCAG 2.2)."""
+    red, green, blue = (
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+        for c in to_rgb(colour)
+    )
+    return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05)
 
 
 def label_lines(ax: Axes, gap: float = 6) -> None:
@@ -130,10 +145,8 @@ def label_lines(ax: Axes, gap: float = 6) -> None:
     points_per_pixel = 72 / ax.figure.dpi
     ends = [line.get_xydata()[-1] for line in lines]
     heights = [ax.transData.transform(end)[1] * points_per_pixel for end in ends]
-    size = mpl.rcParams["font.size"]
-    for line, end, old, new in zip(
-        lines, ends, heights, spread(heights, 1.15 * size), strict=True
-    ):
+    apart = spread(heights, 1.15 * mpl.rcParams["font.size"])
+    for line, end, old, new in zip(lines, ends, heights, apart, strict=True):
         ax.annotate(
             line.get_label(),
             end,

@@ -1,0 +1,96 @@
+"""The geometry of arrows in diagrams: rounded corners, heads, places for labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+Point = tuple[float, float]
+
+CORNER = 8  # radius of rounded corners
+HEAD = 9  # length of an arrowhead
+GAP = 2  # between an arrowhead and what it points at
+
+
+def shaft(points: Sequence[Point]) -> str:
+    """The line of an arrow, up to the middle of its head, as SVG path data.
+
+    Args:
+        points: From where to where, with the corners between.
+
+    Returns:
+        The path.
+    """
+    points = [*points[:-1], towards(points[-1], points[-2], GAP + HEAD / 2)]
+    path = [f"M{xy(points[0])}"]
+    for before, corner, after in zip(points, points[1:], points[2:], strict=False):
+        radius = min(
+            CORNER, math.dist(before, corner) / 2, math.dist(corner, after) / 2
+        )
+        start, end = towards(corner, before, radius), towards(corner, after, radius)
+        path.append(f"L{xy(start)} Q{xy(corner)} {xy(end)}")
+    return " ".join([*path, f"L{xy(points[-1])}"])
+
+
+def head(points: Sequence[Point]) -> str:
+    """The head of an arrow: slender, its back drawn in a little.
+
+    Args:
+        points: From where to where, with the corners between.
+
+    Returns:
+        The outline, as SVG path data.
+    """
+    tip = towards(points[-1], points[-2], GAP)
+    back = towards(tip, points[-2], HEAD)
+    notch = towards(tip, points[-2], 0.72 * HEAD)
+    across = (0.4 * (tip[1] - back[1]), 0.4 * (back[0] - tip[0]))
+    left = (back[0] + across[0], back[1] + across[1])
+    right = (back[0] - across[0], back[1] - across[1])
+    return f"M{xy(tip)} L{xy(left)} L{xy(notch)} L{xy(right)} Z"
+
+
+def check(points: Sequence[Point]) -> None:
+    """Raise a ValueError if a piece has no length, or the last no room for the head."""
+    lengths = [math.dist(*piece) for piece in pairwise(points)]
+    needed = GAP + HEAD + (CORNER if len(points) > 2 else 0)
+    if min(lengths) == 0 or lengths[-1] < needed:
+        pieces = ", ".join(map(number, lengths))
+        raise ValueError(
+            f"the pieces of the arrow to ({xy(points[-1])}) are {pieces} pixels long: "
+            f"none may be 0, and the last must leave {needed} for head and corner."
+        )
+
+
+def label_place(points: Sequence[Point], size: float) -> tuple[Point, str]:
+    """Where the label of an arrow goes: above its longest piece, or right of it.
+
+    Args:
+        points: From where to where, with the corners between.
+        size: Font size in pixels.
+
+    Returns:
+        The place, and how the text lies there (SVG's ``text-anchor``).
+    """
+    (x0, y0), (x1, y1) = max(pairwise(points), key=lambda piece: math.dist(*piece))
+    x, y = (x0 + x1) / 2, (y0 + y1) / 2
+    if abs(x1 - x0) >= abs(y1 - y0):
+        return (x, y - 0.75 * size), "middle"
+    return (x + 0.4 * size, y), "start"
+
+
+def towards(start: Point, goal: Point, distance: float) -> Point:
+    """The point a distance away from a start, in the direction of a goal."""
+    part = distance / math.dist(start, goal)
+    return tuple(a + part * (b - a) for a, b in zip(start, goal, strict=True))
+
+
+def xy(point: Point) -> str:
+    """A point as SVG writes it."""
+    return ",".join(map(number, point))
+
+
+def number(value: float) -> str:
+    """A number as short as it goes: one decimal, no trailing zero."""
+    return f"{round(value, 1) + 0.0:g}"

@@ -1,0 +1,179 @@
+"""Boxes and arrows, drawn as plain SVG: the same bytes every time, sharp at any size.
+
+    d = Diagram(300, 60, alt="An arrow leads from the word bird to the state h_1.")
+    word = d.text("bird", 40, 30)
+    state = d.box("$h_1$", 200, 30, role="source")
+    d.arrow(word, state, label="(B, E)")
+
+Coordinates are pixels, x to the right and y down, and a box is placed by its centre.
+Text is 16 pixels, so a diagram up to 510 pixels wide can still be read on a phone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from attnbook.book.arrows import Point, label_place, number
+from attnbook.book.labels import plain, tspans
+from attnbook.book.shapes import (
+    GREY,
+    Arrow,
+    Box,
+    draw_arrows,
+    rectangle,
+    role_colour,
+    tint,
+)
+from attnbook.book.style import COLOURS, INK, TEXT_COLOURS
+
+FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
+SIZE = 16
+
+
+class Diagram:
+    """A drawing that a notebook shows.
+
+    Args:
+        width: Width in pixels.
+        height: Height in pixels.
+        alt: What is to be seen, for those who cannot see it.
+
+    Raises:
+        ValueError: If a size is not positive, or ``alt`` is empty.
+    """
+
+    def __init__(self, width: float, height: float, *, alt: str):
+        if not (width > 0 and height > 0):
+            raise ValueError(f"a diagram of {width} x {height}: both must be positive.")
+        if not alt:
+            raise ValueError("alt is empty: say what the diagram shows.")
+        self.width, self.height, self.alt = width, height, alt
+        self._arrows: list[Arrow] = []
+        self._front: list[str] = []
+
+    def box(
+        self,
+        label: str,
+        x: float,
+        y: float,
+        *,
+        role: str | None = None,
+        width: float = 38,
+        height: float = 38,
+        filled: bool = False,
+    ) -> Box:
+        """Draw a labelled box.
+
+        Args:
+            label: Text; formulas stand between dollar signs.
+            x: Centre, to the right.
+            y: Centre, down.
+            role: One of the five ideas that have a colour; without it, grey.
+            width: Width of the box.
+            height: Height of the box.
+            filled: Whether its colour fills it: for the one box that all is about.
+
+        Returns:
+            The box, for arrows.
+        """
+        box = Box(x, y, width, height)
+        line = role_colour(role, TEXT_COLOURS if filled else COLOURS)
+        self._front.append(rectangle(box, line if filled else tint(line), line))
+        self._write(label, x, y, "#FFF" if filled else text_colour(role))
+        return box
+
+    def text(self, label: str, x: float, y: float, *, role: str | None = None) -> Box:
+        """Write a word; arguments and result as those of :meth:`box`."""
+        self._write(label, x, y, text_colour(role))
+        return Box(x, y, 0.6 * SIZE * len(plain(label)), 1.4 * SIZE)
+
+    def dots(self, x: float, y: float) -> Box:
+        """Draw three dots where something is left out; returns their place."""
+        self._front += [
+            f'<circle cx="{number(x + step)}" cy="{number(y)}" r="1.8" fill="{GREY}"/>'
+            for step in (-7, 0, 7)
+        ]
+        return Box(x, y, 30, 1.4 * SIZE)
+
+    def arrow(
+        self,
+        *stops: Box | Point,
+        label: str = "",
+        role: str | None = None,
+        dashed: bool = False,
+    ) -> None:
+        """Draw an arrow, with rounded corners at the points between its ends.
+
+        Arrows of one colour drawn one after another run together where they meet; one
+        of another colour, drawn later, passes over them like a bridge.
+
+        Args:
+            stops: From where to where: boxes or points, with corners between them.
+            label: Text beside the longest straight piece, such as a shape.
+            role: One of the five ideas that have a colour; without it, grey.
+            dashed: Whether the line is dashed.
+
+        Raises:
+            ValueError: If there are fewer than two stops, or two too close together.
+        """
+        if len(stops) < 2:
+            raise ValueError(f"an arrow with {len(stops)} stops: give two at least.")
+        points = [(s.x, s.y) if isinstance(s, Box) else s for s in stops]
+        for end, next_ in ((0, 1), (-1, -2)):
+            if isinstance(stops[end], Box):
+                points[end] = stops[end].edge(points[next_])
+        self._arrows.append(Arrow(points, role_colour(role, COLOURS), dashed))
+        if label:
+            (x, y), anchor = label_place(points, SIZE)
+            self._write(label, x, y, text_colour(role), anchor)
+
+    def bracket(
+        self, title: str, boxes: Sequence[Box], y: float, *, role: str | None = None
+    ) -> None:
+        """Say what boxes are together: a line as wide as they are, a title below it.
+
+        Args:
+            title: What they are together.
+            boxes: The boxes, from left to right.
+            y: Height of the line.
+            role: One of the five ideas that have a colour; without it, grey.
+        """
+        first, last = boxes[0], boxes[-1]
+        left, right = first.x - first.width / 2, last.x + last.width / 2
+        self._front.append(
+            f'<path d="M{number(left)},{number(y - 5)} v5 H{number(right)} v-5" '
+            f'fill="none" stroke="{role_colour(role, COLOURS)}"/>'
+        )
+        self._write(title, (left + right) / 2, y + SIZE, text_colour(role))
+
+    def _write(
+        self, label: str, x: float, y: float, colour: str, anchor: str = "middle"
+    ) -> None:
+        self._front.append(
+            f'<text x="{number(x)}" y="{number(y + 0.35 * SIZE)}" fill="{colour}" '
+            f'text-anchor="{anchor}">{tspans(label, SIZE)}</text>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<Diagram {self.width} x {self.height}>"
+
+    def _repr_svg_(self) -> str:
+        size = f'width="{number(self.width)}" height="{number(self.height)}"'
+        view = f"0 0 {number(self.width)} {number(self.height)}"
+        return "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="{view}" '
+                f'role="img" font-family="{FONT}" font-size="{SIZE}">',
+                f"<title>{escape(self.alt)}</title>",
+                '<rect width="100%" height="100%" rx="6" fill="#FFF"/>',
+                *draw_arrows(self._arrows),
+                *self._front,
+                "</svg>",
+            ]
+        )
+
+
+def text_colour(role: str | None) -> str:
+    """The colour in which text of a role is written; dark grey without one."""
+    return role_colour(role, TEXT_COLOURS, INK)

@@ -1,0 +1,66 @@
+"""Text of diagrams: words upright, formulas between dollar signs set as in a book."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+
+MATH_FONT = "'STIX Two Text', 'Times New Roman', 'Liberation Serif', serif"
+SCRIPT = re.compile(r"([_^])(?:\{([^{}]*)\}|([^{}_^]))")  # _1, ^{t-1}
+
+
+def tspans(label: str, size: float) -> str:
+    """Set a label as the inside of an SVG ``<text>`` element.
+
+    Args:
+        label: Text with formulas between dollar signs: ``state $h_{t-1}$``, ``$W^Q$``.
+        size: Font size of the words in pixels.
+
+    Returns:
+        SVG.
+
+    Raises:
+        ValueError: If a dollar sign or a brace is not closed, or a script is missing.
+    """
+    parts = label.split("$")
+    if len(parts) % 2 == 0:
+        raise ValueError(f"label {label!r}: a formula begins and ends with a $.")
+    return "".join(
+        _formula(part, 1.15 * size) if number % 2 else escape(part)
+        for number, part in enumerate(parts)
+    )
+
+
+def plain(label: str) -> str:
+    """A label without its marks, to judge its length."""
+    return re.sub(r"[$_^{}]", "", label)
+
+
+def _formula(formula: str, size: float) -> str:
+    """Letters in italics, digits and signs upright; scripts smaller and shifted."""
+    if re.search(r"[_^{}]", SCRIPT.sub("", formula)):
+        raise ValueError(
+            f"formula {formula!r}: write a script as _1 or ^{{t-1}}, none in another."
+        )
+    spans, height = [], 0.0  # height: of the last piece of text, downwards
+    for sign, braced, single, base in re.findall(
+        SCRIPT.pattern + r"|([^_^]+)", formula.replace("-", "\u2212")
+    ):
+        new = {"_": 0.22 * size, "^": -0.38 * size, "": 0.0}[sign]
+        spans += _runs(
+            braced or single or base, new - height, size * (0.72 if sign else 1)
+        )
+        height = new
+    return f'<tspan font-family="{MATH_FONT}">{"".join(spans)}</tspan>'
+
+
+def _runs(text: str, dy: float, size: float) -> list[str]:
+    """Letters and the rest as pieces of one size, the first of them moved by dy."""
+    spans = []
+    for run in re.findall(r"[^\W\d_]+|[\W\d_]+", text):
+        italic = ' font-style="italic"' if run[0].isalpha() else ""
+        move = f' dy="{dy:.1f}"' if abs(dy) > 0.05 and not spans else ""
+        spans.append(
+            f'<tspan font-size="{size:.1f}"{move}{italic}>{escape(run)}</tspan>'
+        )
+    return spans
