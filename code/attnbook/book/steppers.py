@@ -8,7 +8,8 @@ and from the keyboard. How:
 - The controls are hidden until a script shows them. Where scripts are off, or removed
   (JupyterLab does so in a notebook that it has not run itself), the first picture and
   its text remain, and no dead slider.
-- ``data-lm-suppress-shortcuts`` makes JupyterLab leave the arrow keys to the slider.
+- ``data-lm-suppress-shortcuts`` makes JupyterLab leave the keys to the control that has
+  the focus. It must stand on the control itself: JupyterLab's shortcuts match there.
 - Text takes the colour of its surroundings, dark or light.
 """
 
@@ -44,10 +45,12 @@ slider.dispatchEvent(new Event('input'));
 # The first picture is there, so scripts run: show the controls.
 READY = "this.closest('.book-stepper').querySelector('.book-controls').hidden = false"
 
+HIDDEN = ' hidden="hidden"'  # JupyterLab removes attributes without a value
+KEYS = 'data-lm-suppress-shortcuts="true"'
 BUTTON = (
     "font: inherit; color: inherit; background: transparent; cursor: pointer; "
     "border: 1px solid currentColor; border-radius: 6px; "
-    "min-width: 2.5em; min-height: 2.2em"
+    "min-width: 2.4em; min-height: 2.2em; line-height: 1"
 )
 
 
@@ -80,24 +83,21 @@ def stepper(
     """
     alts = captions if alts is None else alts
     _check(figures, label=label, caption=caption, captions=captions, alts=alts)
-    width = round(100 * figures[0].get_figwidth())  # as a figure in the page: 100 dpi
+    width = round(100 * figures[0].get_figwidth())  # as in the page: 100 dots an inch
     frames = []
-    for number, (figure, text, alt) in enumerate(
-        zip(figures, captions, alts, strict=True)
-    ):
+    for figure, text, alt in zip(figures, captions, alts, strict=True):
         image = base64.b64encode(_png(figure)).decode()
         plt.close(figure)
-        first = number == 0
+        first = not frames
         frames.append(
-            f'<div class="book-frame"{"" if first else " hidden"}>'
+            f'<div class="book-frame"{"" if first else HIDDEN}>'
             f'<img src="data:image/png;base64,{image}" alt="{escape(alt)}" '
-            f'width="{width}" style="max-width: 100%; height: auto"'
+            f'width="{width}" style="max-width: 100%; height: auto; border-radius: 6px"'
             f"{_handler('onload', READY) if first else ''}>"
             f'<p style="margin: 0.3em 0">{escape(text)}</p></div>'
         )
     return HTML(
-        '<figure class="book-stepper" data-lm-suppress-shortcuts="true" '
-        'style="margin: 1em 0">\n'
+        f'<figure class="book-stepper" style="margin: 1em 0; max-width: {width}px">\n'
         f"{_controls(label, len(figures))}\n"
         f'<div aria-live="polite">\n{chr(10).join(frames)}\n</div>\n'
         f"<figcaption>{escape(caption)}</figcaption>\n</figure>"
@@ -105,25 +105,31 @@ def stepper(
 
 
 def _controls(label: str, count: int) -> str:
-    def button(text: str, name: str, step: str, disabled: str) -> str:
-        return (
-            f'<button type="button" aria-label="{escape(name)}" style="{BUTTON}" '
-            f'aria-disabled="{disabled}"'
-            f"{_handler('onclick', STEP.format(step=step))}>{text}</button>"
-        )
-
+    """The slider between its buttons, what it moves and where it is."""
+    name = escape(label)
     # Firefox restores a slider's place on reloading, but not the picture: autocomplete.
+    slider = (
+        f'<input {KEYS} type="range" min="0" max="{count - 1}" step="1" value="0" '
+        f'autocomplete="off" aria-label="{name}" aria-valuetext="1 of {count}" '
+        f'style="flex: 1; min-width: 0"{_handler("oninput", MOVED)}>'
+    )
+    row = "display: flex; align-items: center; gap: 0.6em"
     return (
-        '<div class="book-controls" hidden>'
-        '<div style="display: flex; flex-wrap: wrap; gap: 0.6em; align-items: center">'
-        '<label style="display: flex; flex: 1 1 14em; gap: 0.6em; align-items: center">'
-        f"<span>{escape(label)}</span>"
-        f'<input type="range" min="0" max="{count - 1}" step="1" value="0" '
-        f'autocomplete="off" aria-valuetext="1 of {count}" '
-        f'style="flex: 1; min-width: 6em"{_handler("oninput", MOVED)}></label>'
-        f"{button('‹', f'{label}: back', 'stepDown', 'true')}"
-        f"{button('›', f'{label}: on', 'stepUp', 'false')}"
-        f'<output style="min-width: 4em">1 of {count}</output></div></div>'
+        f'<div class="book-controls"{HIDDEN}><div style="{row}; flex-wrap: wrap">'
+        f"<span>{name}: <output>1 of {count}</output></span>"
+        f'<span style="{row}; flex: 1 1 15em">'
+        f"{_button('‹', f'{name}: back', 'stepDown', disabled=True)}"
+        f"{slider}"
+        f"{_button('›', f'{name}: on', 'stepUp', disabled=False)}"
+        "</span></div></div>"
+    )
+
+
+def _button(sign: str, name: str, step: str, *, disabled: bool) -> str:
+    return (
+        f'<button {KEYS} type="button" aria-label="{name}" style="{BUTTON}" '
+        f'aria-disabled="{str(disabled).lower()}"'
+        f"{_handler('onclick', STEP.format(step=step))}>{sign}</button>"
     )
 
 

@@ -18,6 +18,8 @@ text, or panels below each other.
 
 from __future__ import annotations
 
+from statistics import fmean
+
 import matplotlib as mpl
 from IPython import get_ipython
 from matplotlib.axes import Axes
@@ -145,7 +147,9 @@ def label_lines(ax: Axes, gap: float = 6) -> None:
     points_per_pixel = 72 / ax.figure.dpi
     ends = [line.get_xydata()[-1] for line in lines]
     heights = [ax.transData.transform(end)[1] * points_per_pixel for end in ends]
-    apart = spread(heights, 1.15 * mpl.rcParams["font.size"])
+    size = mpl.rcParams["font.size"]
+    floor = ax.bbox.y0 * points_per_pixel + size / 2  # above the axis and its numbers
+    apart = spread(heights, 1.15 * size, floor)
     for line, end, old, new in zip(lines, ends, heights, apart, strict=True):
         ax.annotate(
             line.get_label(),
@@ -158,12 +162,13 @@ def label_lines(ax: Axes, gap: float = 6) -> None:
         )
 
 
-def spread(heights: list[float], distance: float) -> list[float]:
+def spread(heights: list[float], distance: float, floor: float) -> list[float]:
     """Move heights apart, as little as possible, until neighbours keep a distance.
 
     Args:
         heights: Wished heights, in any order.
         distance: What must lie between two neighbours.
+        floor: The least height allowed.
 
     Returns:
         The new heights, in the order given.
@@ -174,15 +179,9 @@ def spread(heights: list[float], distance: float) -> list[float]:
     pools: list[list[float]] = []
     for rank, i in enumerate(order):
         pools.append([heights[i] - rank * distance])
-        while len(pools) > 1 and _mean(pools[-2]) > _mean(pools[-1]):
+        while len(pools) > 1 and fmean(pools[-2]) > fmean(pools[-1]):
             last = pools.pop()
             pools[-1] += last
-    level = [_mean(pool) for pool in pools for _ in pool]
-    new = [0.0] * len(heights)
-    for rank, i in enumerate(order):
-        new[i] = level[rank] + rank * distance
-    return new
-
-
-def _mean(numbers: list[float]) -> float:
-    return sum(numbers) / len(numbers)
+    levels = [max(floor, fmean(pool)) for pool in pools for _ in pool]
+    new = {i: levels[rank] + rank * distance for rank, i in enumerate(order)}
+    return [new[i] for i in range(len(heights))]
