@@ -10,7 +10,7 @@ PY := .venv/bin/python
 export PYTHON TORCH PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test notebooks lab serve chapter repository pins platforms clean
+.PHONY: help env book test notebooks lab serve chapter repository pins platforms links clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' Makefile \
@@ -46,6 +46,9 @@ pins: env  ## renew requirements.txt from requirements.in
 
 platforms: env  ## compare the chapters' outputs under several instruction sets and threads
 	@$(PY) scripts/check_platforms.py
+
+links: env  ## check that links to other sites lead somewhere (needs a network)
+	@.venv/bin/jupyter-book build . --builder linkcheck --path-output _build/links
 
 clean:  ## delete what was built; .venv stays
 	@rm -rf _build .pytest_cache .ruff_cache .hypothesis

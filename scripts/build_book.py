@@ -21,6 +21,11 @@ HTML = BUILD / "html"
 LOG = BUILD / "build.log"
 STAMP = BUILD / "built-from"
 
+COMMAND = [
+    str(Path(sys.executable).with_name("jupyter-book")),
+    *("build", ".", "-W", "-n", "--keep-going"),
+]
+
 SOURCE_FOLDERS = ("book", "code")
 SOURCE_FILES = ("_config.yml", "_toc.yml", "requirements.txt", "REPOSITORY")
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
@@ -82,12 +87,7 @@ def build() -> None:
         found = re.match(r"(reading sources|writing output).*?(\d+%)", line)
         return f"{found[1]} {found[2]}" if found else None
 
-    jupyter_book = "from jupyter_book.cli.main import main; main()"
-    code, output = progress.run(
-        [sys.executable, "-c", jupyter_book, "build", ".", "-W", "-n", "--keep-going"],
-        "Building the book",
-        status,
-    )
+    code, output = progress.run(COMMAND, "Building the book", status)
     BUILD.mkdir(exist_ok=True)
     LOG.write_text(output, encoding="utf-8")
     if "No space left on device" in output:

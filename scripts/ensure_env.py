@@ -105,12 +105,16 @@ def pip(title: str, *arguments: str) -> None:
 
 
 def usable() -> bool:
-    """Whether .venv is worth keeping: whole, and of the Python that runs this."""
-    if not PYTHON.exists() or (STAMP.exists() and STAMP.read_text() == INSTALLING):
+    """Whether .venv is worth keeping: whole, here, and of the Python that runs this."""
+    if STAMP.exists() and STAMP.read_text() == INSTALLING:
         return False
-    probe = "import pip, sys; print(*sys.version_info[:2], sep='.')"
-    answer = subprocess.run([PYTHON, "-c", probe], capture_output=True, text=True)
-    return answer.stdout.strip() == VERSION
+    try:
+        command = [VENV / "bin" / "pip", "--version"]
+        answer = subprocess.run(command, capture_output=True, text=True).stdout
+    except OSError:
+        return False
+    # A .venv that was moved or copied still answers from where it was made.
+    return f" from {VENV}/" in answer and f"(python {VERSION})" in answer
 
 
 def create() -> None:

@@ -42,7 +42,7 @@ def new_chapter(root: Path, name: str) -> list[Path]:
 
     def filled(template: str) -> str:
         text = (TEMPLATE / template).read_text(encoding="utf-8")
-        return text.replace("@NUMBER@", number).replace("@N@", str(int(number)))
+        return text.replace("@N@", str(int(number)))
 
     content = jupytext.reads(filled("chapter.md"), fmt="md:myst")
     content.metadata = METADATA

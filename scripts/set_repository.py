@@ -2,7 +2,7 @@
 
     python scripts/set_repository.py owner/name
 
-That is: the file REPOSITORY, the first cell of every chapter, README.md, CITATION.cff.
+That is: the file REPOSITORY, the first cell of every notebook, README.md, CITATION.cff.
 """
 
 import re
@@ -59,8 +59,8 @@ def set_repository(root: Path, repository: str) -> None:
         )
     owner, name = repository.split("/")
     (root / "REPOSITORY").write_text(f"{repository}\n", encoding="utf-8")
-    for chapter in sorted((root / "book").glob("ch*.ipynb")):
-        first_cell.write(chapter, repository)
+    for path in sorted((root / "book").glob("*.ipynb")):
+        first_cell.write(path, repository)
     for file, opening, closing, text in (
         ("README.md", "<!-- addresses -->", "<!-- end of addresses -->", README),
         ("CITATION.cff", "# addresses", "# end of addresses", CITATION),

@@ -1,0 +1,114 @@
+"""The buttons for Colab, Binder and download: each address leads to a file.
+
+One build of the whole book, as if it were published, with one chapter more: the one
+that `make chapter` makes, which has to run and to build without a warning as well.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import nbformat
+import pytest
+import yaml
+
+from build_book import COMMAND, pages
+from new_chapter import new_chapter
+from run_notebooks import run, store
+
+SITE = "https://github.com/an-owner/a-name"
+COLAB = "https://colab.research.google.com/github/an-owner/a-name/blob/main/"
+BINDER = "https://mybinder.org/v2/gh/an-owner/a-name/main?urlpath=lab/tree/"
+NEW = "ch99_from_template"
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory, copy_tree) -> Path:
+    """A copy of the working tree with one chapter more, built with an address."""
+    tree = tmp_path_factory.mktemp("published")
+    copy_tree(tree, "_config.yml", "_toc.yml", "REPOSITORY", "book", "code")
+    notebook, _ = new_chapter(tree, NEW)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(tree / "code"))
+        store(run(notebook), notebook)
+    contents = yaml.safe_load((tree / "_toc.yml").read_text())
+    contents["parts"][0]["chapters"].append({"file": f"book/{NEW}"})
+    (tree / "_toc.yml").write_text(yaml.safe_dump(contents))
+    built = subprocess.run(
+        COMMAND,
+        cwd=tree,
+        env={**os.environ, "BOOK_REPOSITORY": "an-owner/a-name"},
+        capture_output=True,
+        text=True,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return tree
+
+
+@pytest.fixture(scope="module")
+def links(tree) -> dict[str, list[str]]:
+    """The addresses that each page of the table of contents links to."""
+    contents = yaml.safe_load((tree / "_toc.yml").read_text())
+    html = {page: tree / "_build" / "html" / f"{page}.html" for page in pages(contents)}
+    return {
+        page: re.findall(r'href="([^"]+)"', path.read_text(encoding="utf-8"))
+        for page, path in html.items()
+    }
+
+
+def test_every_chapter_can_be_opened_elsewhere(tree, links):
+    chapters = [page for page in links if (tree / f"{page}.ipynb").exists()]
+    assert f"book/{NEW}" in chapters
+    for page in chapters:
+        assert f"{COLAB}{page}.ipynb" in links[page]
+        assert f"{BINDER}{page}.ipynb" in links[page]
+        assert f"../_sources/{page}.ipynb" in links[page]
+        assert (tree / "_build" / "html" / "_sources" / f"{page}.ipynb").is_file()
+
+
+def test_every_address_leads_to_a_file(tree, links):
+    files = r"(?:/(?:blob|raw|edit|tree)/main/|urlpath=lab/tree/)([^?#&]+)"
+    found = 0
+    for page, addresses in links.items():
+        for address in addresses:
+            if "an-owner" in address and (path := re.search(files, address)):
+                found += 1
+                assert (tree / path[1]).is_file(), f"{page} links to {address}"
+    assert found
+
+
+def test_every_address_is_the_one_given(links):
+    """Jupyter Book's own repository is the default of several buttons."""
+    for page, addresses in links.items():
+        hosts = {urlsplit(address).netloc for address in addresses}
+        assert "executablebooks.org" not in hosts
+        launched = [a for a in addresses if re.search("colab|mybinder|github.com", a)]
+        others = [a for a in launched if "an-owner/a-name" not in a]
+        assert not others, page
+
+
+def test_the_template_is_complete(tree):
+    notebook = nbformat.read(tree / "book" / f"{NEW}.ipynb", as_version=4)
+    printed = [
+        output.text
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if output.output_type == "stream"
+    ]
+    assert "ex99_softmax: your turn.\n" in printed
+    assert "ex99_softmax: right.\n" in printed
+    assert "@" not in "".join(cell.source for cell in notebook.cells)
+
+
+@pytest.mark.parametrize("name", ["", "2", "ch2_x", "chapter_02", "ch02", "ch02_Upper"])
+def test_a_chapter_has_a_name_of_one_form(tree, name):
+    with pytest.raises(ValueError, match="must be chNN_words") as refusal:
+        new_chapter(tree, name)
+    assert repr(name) in str(refusal.value)
+
+
+def test_a_chapter_is_not_overwritten(tree):
+    with pytest.raises(FileExistsError, match="is there already"):
+        new_chapter(tree, "ch99_other_name")
