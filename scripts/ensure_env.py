@@ -99,6 +99,8 @@ def pip(title: str, *arguments: str) -> None:
     command = [str(PYTHON), "-m", "pip", "install", "--progress-bar=off", *arguments]
     code, output = progress.run(command, title, pip_status)
     if code:
+        if "Installing collected packages" not in output:
+            STAMP.write_text("")  # nothing was unpacked: .venv is as whole as before
         LOG.parent.mkdir(exist_ok=True)
         LOG.write_text(output, encoding="utf-8")
         sys.exit(explain(output))

@@ -3,6 +3,9 @@
 import pytest
 
 import ensure_env
+import progress
+
+PIP = ensure_env.pip  # which the tests below replace
 
 OFFLINE = """\
 WARNING: Retrying (Retry(total=0, connect=None, read=None, redirect=None)) after \
@@ -29,6 +32,7 @@ NO_SPACE = """\
   Downloading torch-2.13.0-cp311-cp311-manylinux_2_28_x86_64.whl (527.0 MB)
 ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device
 """
+NO_SPACE_UNPACKING = "Installing collected packages: torch\n" + NO_SPACE
 NO_BUILD = """\
   Downloading debugpy-1.8.22.tar.gz (1.6 MB)
   error: subprocess-exited-with-error
@@ -138,6 +142,24 @@ class TestMain:
             with pytest.raises(SystemExit, match="Interrupted"):
                 ensure_env.main()
         assert self.run(environment) == ["create", *self.INSTALL]
+
+    @pytest.mark.parametrize(
+        ("output", "first_step"),
+        [(OFFLINE, "Installing 2 packages"), (NO_SPACE_UNPACKING, "create")],
+        ids=["before unpacking", "while unpacking"],
+    )
+    def test_keeps_what_a_failure_left_whole(
+        self, environment, monkeypatch, output, first_step
+    ):
+        self.run(environment)
+        (ensure_env.ROOT / "requirements.txt").write_text("a==1\nb==2\n")
+        with monkeypatch.context() as failing:
+            failing.setattr(ensure_env, "pip", PIP)
+            failing.setattr(ensure_env, "LOG", ensure_env.ROOT / "install.log")
+            failing.setattr(progress, "run", lambda *arguments: (1, output))
+            with pytest.raises(SystemExit):
+                ensure_env.main()
+        assert self.run(environment)[0] == first_step
 
     def test_takes_the_small_torch_when_asked(self, environment, monkeypatch):
         monkeypatch.setenv("TORCH", "cpu")
