@@ -116,7 +116,7 @@ def processor_seconds() -> float:
 
 def chapters(names: list[str]) -> list[Path]:
     """Return the notebooks whose names begin with the given ones; none means all."""
-    found = sorted(BOOK.glob("ch*.ipynb"))
+    found = sorted(BOOK.glob("*.ipynb"))
     for name in names:
         if not any(path.name.startswith(name) for path in found):
             known = ", ".join(path.stem for path in found) or "none"
