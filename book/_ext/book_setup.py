@@ -1,4 +1,4 @@
-"""What the book adds to Sphinx: its repository's address, and mends of its extensions."""
+"""What the book adds to Sphinx: the repository's address, mends of extensions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def add_repository(app: Sphinx, config: Config) -> None:
 
 
 def use_public_names() -> None:
-    """Say ``torch.nn.GRU``, as PyTorch documents it, not ``torch.nn.modules.rnn.GRU``."""
+    """Name the layers as PyTorch documents them, not by the module they lie in."""
     for module in (torch.nn, torch.optim):
         for thing in vars(module).values():
             if isinstance(thing, type) and thing.__module__.startswith(module.__name__):

@@ -1,0 +1,235 @@
+"""What must hold for a page of the book, as a browser shows it.
+
+Every check takes an open page and returns one line for each place where something does
+not hold. `findings_over_http` and `findings_from_file` load a page and run them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Locator, Page
+
+DESKTOP = {"width": 1366, "height": 900}
+PHONE = {"width": 390, "height": 844}
+TIMEOUT = 20_000  # milliseconds
+
+
+@contextmanager
+def opened(browser: Browser, site: str, path: str) -> Iterator[tuple[Page, list[str]]]:
+    """Open a page at desktop size and wait until it has settled.
+
+    Args:
+        browser: A running browser.
+        site: Address of the site's folder, ``http://…`` or ``file://…``.
+        path: Page below it, perhaps with a query.
+
+    Yields:
+        The page, and a list of what went wrong in loading it: requests that leave the
+        site, missing files, errors in the console. It grows as the page is used.
+    """
+    found: list[str] = []
+    context = browser.new_context(viewport=DESKTOP, color_scheme="light")
+    context.set_default_timeout(TIMEOUT)
+    page = context.new_page()
+
+    def on_request(request) -> None:
+        if not request.url.startswith((site, "data:", "blob:")):
+            found.append(f"outside request: {request.url}")
+
+    def on_response(response) -> None:
+        if response.status >= 400:
+            found.append(f"missing file: {response.url} ({response.status})")
+
+    def on_failure(request) -> None:
+        if request.url.startswith(site):
+            found.append(f"missing file: {request.url} ({request.failure})")
+
+    def on_console(message) -> None:
+        # The browser repeats there what the three above have said.
+        if message.type == "error" and "Failed to load resource" not in message.text:
+            found.append(f"console error: {message.text}")
+
+    page.on("request", on_request)
+    page.on("response", on_response)
+    page.on("requestfailed", on_failure)
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: found.append(f"script error: {error}"))
+    try:
+        page.goto(f"{site}/{path}", wait_until="load")
+        page.wait_for_load_state("networkidle")
+        page.evaluate("async () => { await window.MathJax?.startup?.promise; }")
+        yield page, found
+    finally:
+        context.close()
+
+
+def unfold(page: Page) -> None:
+    """Open everything that is folded, so that the checks see it."""
+    page.evaluate(
+        """() => {
+            document.querySelectorAll("details").forEach(e => { e.open = true; });
+            document.querySelectorAll(".toggle-hidden").forEach(
+                e => e.classList.remove("toggle-hidden"));
+        }"""
+    )
+
+
+def check_maths(page: Page) -> list[str]:
+    """Every formula was typeset, and without an error."""
+    raw = page.evaluate(
+        """() => [...document.querySelectorAll(".math")]
+            .filter(e => !e.querySelector("mjx-container"))
+            .map(e => e.textContent.trim().slice(0, 60))"""
+    )
+    errors = page.evaluate(
+        """() => [...document.querySelectorAll("mjx-merror")]
+            .map(e => e.getAttribute("data-mjx-error") ?? e.textContent)"""
+    )
+    return [f"formula not typeset: {text}" for text in raw] + [
+        f"error in a formula: {text}" for text in errors
+    ]
+
+
+def check_pictures(page: Page) -> list[str]:
+    """Every picture of the text is there, and says in words what it shows."""
+    pictures = page.evaluate(
+        """() => [...document.querySelectorAll("main img")].map(e => ({
+            name: (e.getAttribute("src") ?? "").slice(-60),
+            alt: (e.getAttribute("alt") ?? "").trim(),
+            loaded: e.complete && e.naturalWidth > 0,
+        }))"""
+    )
+    return [
+        f"picture {problem}: …{picture['name']}"
+        for picture in pictures
+        for problem, bad in (
+            ("without alt text", not picture["alt"]),
+            ("not shown", not picture["loaded"]),
+        )
+        if bad
+    ]
+
+
+def check_accessible(page: Page, theme: str) -> list[str]:
+    """The automatic accessibility test finds nothing in the main part."""
+    page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    violations = Axe().run(page, context="main").response["violations"]
+    return [
+        f"accessibility, {theme}: {violation['id']} at {node['target'][0]}: "
+        f"{node['failureSummary'].splitlines()[-1].strip()}"
+        for violation in violations
+        for node in violation["nodes"]
+    ]
+
+
+def check_width(page: Page) -> list[str]:
+    """On a phone the page does not move sideways."""
+    page.set_viewport_size(PHONE)
+    width = page.evaluate("document.documentElement.scrollWidth")
+    if width <= PHONE["width"]:
+        return []
+    culprit = page.evaluate(
+        """limit => {
+            const scrolls = e => e && (getComputedStyle(e).overflowX !== "visible"
+                || scrolls(e.parentElement));
+            const wide = [...document.querySelectorAll("main *")].filter(e =>
+                e.getBoundingClientRect().right > limit && !scrolls(e.parentElement));
+            return wide.at(-1)?.outerHTML.slice(0, 80) ?? "an unknown element";
+        }""",
+        PHONE["width"],
+    )
+    return [f"{width} pixels wide on a phone of {PHONE['width']}: {culprit}"]
+
+
+def check_sliders(page: Page) -> list[str]:
+    """Every slider changes its picture, moved by the keyboard and by the mouse."""
+    found = []
+    for number, slider in enumerate(page.locator("main input[type=range]").all(), 1):
+        if not slider.is_visible():
+            found.append(f"slider {number} is not to be seen")
+            continue
+        slider.scroll_into_view_if_needed()
+        start = _pictures_beside(slider)
+        slider.press("ArrowRight")
+        stepped = _pictures_beside(slider)
+        if stepped == start:
+            found.append(f"slider {number}: an arrow key does not change the picture")
+        box = slider.bounding_box()
+        slider.click(position={"x": 2, "y": box["height"] / 2})
+        if _pictures_beside(slider) == stepped:
+            found.append(f"slider {number}: the mouse does not change the picture")
+    return found
+
+
+def _pictures_beside(slider: Locator) -> list[str]:
+    """Return what the visible pictures of a slider's cell show."""
+    return slider.evaluate(
+        """slider => [...(slider.closest(".cell_output") ?? document)
+            .querySelectorAll("img, svg, canvas")]
+            .filter(e => e.getClientRects().length)
+            .map(e => e.src ?? e.outerHTML)"""
+    )
+
+
+def check_controls(page: Page) -> list[str]:
+    """Every kind of button does something when it is pressed."""
+    page.evaluate(
+        """() => {
+            const watched = {subtree: true, childList: true, attributes: true};
+            new MutationObserver(() => { window.changes += 1; })
+                .observe(document, watched);
+            window.print = () => { window.changes += 1; };
+        }"""
+    )
+    found, seen = [], set()
+    for button in page.locator("button").all():
+        kind = button.evaluate("e => e.className + (e.title || e.ariaLabel || '')")
+        if kind in seen or not button.is_visible():
+            continue
+        if button.get_attribute("aria-disabled") == "true":
+            continue
+        seen.add(kind)
+        page.evaluate("() => { window.changes = 0; }")
+        button.click()
+        page.wait_for_timeout(100)
+        if not page.evaluate("window.changes"):
+            found.append(f"button does nothing: {kind.strip()!r}")
+        page.keyboard.press("Escape")
+    return found
+
+
+def check_search(page: Page) -> list[str]:
+    """The search page, opened with a word, finds a page."""
+    results = page.locator("#search-results li")
+    try:
+        results.first.wait_for(timeout=5000)
+    except Exception:
+        return ["the search finds nothing"]
+    return []
+
+
+def findings_over_http(browser: Browser, site: str, path: str) -> list[str]:
+    """Load a page once and check it on the desktop, in the dark and on a phone."""
+    with opened(browser, site, path) as (page, found):
+        unfold(page)
+        found += check_maths(page)
+        found += check_pictures(page)
+        found += check_sliders(page)
+        found += check_accessible(page, "light")
+        found += check_accessible(page, "dark")
+        found += check_width(page)
+        return found
+
+
+def findings_from_file(browser: Browser, folder: Path, path: str) -> list[str]:
+    """Load a page without a server, as from a download, and check that it is whole."""
+    with opened(browser, folder.resolve().as_uri(), path) as (page, found):
+        unfold(page)
+        found += check_maths(page)
+        found += check_pictures(page)
+        found += check_sliders(page)
+        return found
