@@ -67,26 +67,26 @@ def bidirectional_encoder(source: Sequence[str]) -> Diagram:
     """
     _check_length("source", source, 4)
     alt = (
-        f"Below the words {source[0]} to {source[-1]} a row of states joined by arrows "
-        f"to the right, above them a row joined by arrows to the left. The last state "
+        f"Above the words {source[0]} to {source[-1]} a row of states joined by arrows "
+        f"to the right, below them a row joined by arrows to the left. The last state "
         f"of each row, at opposite ends, has an arrow to the vector c."
     )
-    d = Diagram(400, 200, alt=alt)
+    d = Diagram(400, 196, alt=alt)
     numbers = (1, 2, len(source))
-    first, top, middle, bottom = 116, 62, 115, 168
+    first, top, middle, bottom = 116, 30, 83, 136
     blue = {"role": "source"}
     words = _row(d, d.text, _some(source), first, middle, **blue)
-    backward = _row(d, d.box, [f"$b_{i}$" for i in numbers], first, top, **blue)
-    forward = _row(d, d.box, [f"$f_{i}$" for i in numbers], first, bottom, **blue)
-    d.text("backward", 50, top)
-    d.text("forward", 50, bottom)
-    c = d.box("$c$", first + 4.5 * PITCH, middle, role="source", filled=True)
-    _climb(d, words, backward)
+    forward = _row(d, d.box, [f"$f_{i}$" for i in numbers], first, top, **blue)
+    backward = _row(d, d.box, [f"$b_{i}$" for i in numbers], first, bottom, **blue)
+    d.text("forward", 50, top)
+    d.text("backward", 50, bottom)
+    c = d.box("$c$", first + 4.5 * PITCH, middle, filled=True, **blue)
     _climb(d, words, forward)
+    _climb(d, words, backward)
     _chain(d, forward)
     _chain(d, backward[::-1])
-    d.arrow(forward[-1], (c.x, bottom), c, role="source")
-    d.arrow(backward[0], (first, 18), (c.x, 18), c, role="source")
+    d.arrow(forward[-1], (c.x, top), c, **blue)
+    d.arrow(backward[0], (first, 180), (c.x, 180), c, **blue)
     return d
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from numbers import Number
+from numbers import Real
 from typing import Any
 
 import torch
@@ -32,20 +33,16 @@ def first_difference(got: Any, wanted: Any) -> str:
 def _difference(got: Any, wanted: Any, place: str) -> str:
     where = f"at {place} " if place else ""
     got, wanted = _plain(got), _plain(wanted)
-    if isinstance(wanted, Tensor):
-        if isinstance(got, Tensor):
-            return _tensors(got, wanted, where)
-    elif isinstance(wanted, list | tuple):
-        if isinstance(got, list | tuple):
-            return _lists(got, wanted, place)
-    elif _is_number(wanted):
-        if _is_number(got):
-            close = math.isclose(got, wanted, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
-            close = close or (math.isnan(got) and math.isnan(wanted))
-            return "" if close else _sentence(where, got, wanted)
-    elif type(got) is type(wanted):
-        return "" if got == wanted else _sentence(where, got, wanted)
-    return _sentence(where, got, wanted)
+    if isinstance(wanted, Tensor) and isinstance(got, Tensor):
+        return _tensors(got, wanted, where)
+    if isinstance(wanted, list | tuple) and isinstance(got, list | tuple):
+        return _lists(got, wanted, place)
+    if _is_number(wanted) and _is_number(got):
+        same = math.isclose(got, wanted, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+        same = same or (math.isnan(got) and math.isnan(wanted))
+    else:
+        same = type(got) is type(wanted) and got == wanted
+    return "" if same else _sentence(where, got, wanted)
 
 
 def _tensors(got: Tensor, wanted: Tensor, where: str) -> str:
@@ -93,12 +90,12 @@ def describe(value: Any) -> str:
         open_, close = "[]" if isinstance(value, list) else "()"
         return f"{open_}{', '.join(map(describe, value))}{close}"
     if isinstance(value, float):
-        return f"{value:.4g}"
-    if callable(value):
-        return f"the function {getattr(value, '__name__', type(value).__name__)}"
+        return f"{value:.5g}"
     if isinstance(value, str | int | None):
         return repr(value)
-    return f"a {type(value).__name__}"
+    if inspect.isroutine(value):
+        return f"the function {value.__name__}"
+    return f"an object of type {type(value).__name__}"
 
 
 def _sentence(where: str, got: Any, wanted: Any) -> str:
@@ -115,4 +112,4 @@ def _plain(value: Any) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Number) and not isinstance(value, bool)
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -26,6 +26,7 @@ import importlib.util
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from traceback import format_exception_only
 from typing import Any
 
 from attnbook.book.differences import describe, first_difference
@@ -116,27 +117,31 @@ def verdict(exercise: Exercise, name: str, answer: Any) -> str:
         answer: The reader's function or value.
 
     Returns:
-        One line, or two with a hint.
+        One line; if something is wrong, what it is and a hint on further lines.
     """
-    if callable(exercise.reference) and answer is not ... and not callable(answer):
-        return f"{name}: give the function itself, not {describe(answer)}."
-    inputs = list(exercise.inputs())
+    if answer is ... or answer is None:
+        return f"{name}: your turn."
+    if callable(answer) != callable(exercise.reference):
+        kind = "a function" if callable(exercise.reference) else "a value"
+        return f"{name}: wanted is {kind}, yours is {describe(answer)}."
     try:
         got = _results(answer, exercise)
     except NotImplementedError:
-        got = [...]
-    except Exception as error:  # whatever the reader's function does wrong
-        stop = f"{type(error).__name__}: {error}".rstrip(": ")
-        return f"{name}: your function stops with {stop}\nHint: {exercise.hint}"
+        return f"{name}: your turn."
+    except Exception as error:  # whatever may go wrong in the reader's function
+        stop = "".join(format_exception_only(error)).splitlines()[0]
+        return f"{name}: your function stops.\n{stop}\nHint: {exercise.hint}"
     if got[0] is ... or got[0] is None:
         return f"{name}: your turn."
     wanted = _results(exercise.reference, exercise)
-    for arguments, mine, right in zip(inputs, got, wanted, strict=True):
+    for arguments, mine, right in zip(exercise.inputs(), got, wanted, strict=True):
         difference = first_difference(mine, right)
         if difference:
-            place = f" for ({', '.join(map(describe, arguments))})" if arguments else ""
-            hint = _hint(exercise, got)
-            return f"{name}: not yet{place}: {difference}\nHint: {hint}"
+            given = ", ".join(map(describe, arguments))
+            return (
+                f"{name}: not yet right.\n{f'Given {given}: ' if given else ''}"
+                f"{difference}\nHint: {_hint(exercise, got)}"
+            )
     return f"{name}: right."
 
 

@@ -6,7 +6,7 @@ import re
 from html import escape
 
 MATH_FONT = "'STIX Two Text', 'Times New Roman', 'Liberation Serif', serif"
-SCRIPT = re.compile(r"([_^])(?:\{([^{}]*)\}|([^{}_^]))")  # _1, ^{t-1}
+SCRIPT = re.compile(r"([_^])(?:\{([^{}_^]+)\}|([^{}_^]))")  # _1, ^{t-1}
 
 
 def tspans(label: str, size: float) -> str:

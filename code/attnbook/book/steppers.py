@@ -25,6 +25,8 @@ from IPython.display import HTML
 from matplotlib.figure import Figure
 from PIL import Image
 
+from attnbook.book.style import COLOURS
+
 # The slider has moved: show its picture, say where we are.
 MOVED = """
 const box = this.closest('.book-stepper'), last = +this.max;
@@ -47,6 +49,7 @@ READY = "this.closest('.book-stepper').querySelector('.book-controls').hidden = 
 
 HIDDEN = ' hidden="hidden"'  # JupyterLab removes attributes without a value
 KEYS = 'data-lm-suppress-shortcuts="true"'
+SLIDER = f"flex: 1; min-width: 0; accent-color: {COLOURS['source']}"
 BUTTON = (
     "font: inherit; color: inherit; background: transparent; cursor: pointer; "
     "border: 1px solid currentColor; border-radius: 6px; "
@@ -111,11 +114,12 @@ def _controls(label: str, count: int) -> str:
     slider = (
         f'<input {KEYS} type="range" min="0" max="{count - 1}" step="1" value="0" '
         f'autocomplete="off" aria-label="{name}" aria-valuetext="1 of {count}" '
-        f'style="flex: 1; min-width: 0"{_handler("oninput", MOVED)}>'
+        f'style="{SLIDER}"{_handler("oninput", MOVED)}>'
     )
     row = "display: flex; align-items: center; gap: 0.6em"
     return (
-        f'<div class="book-controls"{HIDDEN}><div style="{row}; flex-wrap: wrap">'
+        f'<div class="book-controls"{HIDDEN}>'
+        f'<div style="{row}; flex-wrap: wrap; margin-bottom: 0.6em">'
         f"<span>{name}: <output>1 of {count}</output></span>"
         f'<span style="{row}; flex: 1 1 15em">'
         f"{_button('‹', f'{name}: back', 'stepDown', disabled=True)}"
