@@ -34,35 +34,32 @@ def loss_figure(losses: Sequence[float], width: int = 20) -> Figure:
 def decoding_frames(
     model: nn.Module, sentence: str
 ) -> tuple[list[Figure], list[str], list[str]]:
-    """Draw what the decoder thinks at each step: its five most probable words.
+    """Draw what the decoder expects at each step, given the right words before it.
 
     Args:
         model: Trained; has ``start`` and ``step``.
         sentence: A sentence of the toy language.
 
     Returns:
-        A figure, a caption and an alternative text for each step.
+        For each step a figure, its five most probable words as bars, a caption and an
+        alternative text.
     """
-    right = [*translate(sentence).target, "<eos>"]
+    right = translate(sentence).target
     state = model.start(torch.tensor([[*SOURCE.encode(sentence.split()), EOS]]))
-    token, said = torch.tensor([BOS]), []
+    read = [BOS, *TARGET.encode(right)]
     figures, captions, alts = [], [], []
-    while len(said) < len(right) and "<eos>" not in said:
-        logits, state = model.step(token, state)
+    for i, wanted in enumerate([*right, "<eos>"]):
+        logits, state = model.step(torch.tensor([read[i]]), state)
         p, ids = logits.softmax(-1)[0].topk(5)
-        words = [TARGET.words[i] for i in ids.tolist()]
-        wanted = right[len(said)]
+        words = [TARGET.words[j] for j in ids.tolist()]
         figures.append(_frame(words, p.tolist(), wanted))
-        so_far = " ".join(said) or "nothing"
         verdict = "right" if words[0] == wanted else f"the right word is {wanted}"
         captions.append(
-            f"Said so far: {so_far}. Now: {words[0]}, "
-            f"with probability {p[0]:.2f} ({verdict})."
+            f"Read so far: {' '.join(right[:i]) or 'nothing'}. Most probable now: "
+            f"{words[0]}, {p[0]:.2f} ({verdict})."
         )
         shares = ", ".join(f"{w} {x:.2f}" for w, x in zip(words, p, strict=True))
         alts.append(f"Bars of the five most probable words: {shares}.")
-        said.append(words[0])
-        token = ids[:1]
     return figures, captions, alts
 
 
@@ -121,11 +118,39 @@ def gradient_figure(norms: dict[str, Tensor]) -> Figure:
     colours = [COLOURS["key"], "#56B4E9", COLOURS["source"]]
     fig, ax = plt.subplots(figsize=(5.5, 3.4))
     for (label, values), colour in zip(norms.items(), colours, strict=True):
-        ax.plot(range(len(values)), values.flip(0), color=colour, label=label)
+        relative = values.flip(0) / values[-1]
+        ax.plot(range(len(values)), relative, color=colour, label=label)
     ax.set_yscale("log")
-    ax.set(xlabel="words back from the end", ylabel="gradient at the word")
+    ax.set(xlabel="words back from the end", ylabel="gradient, last word = 1")
     label_lines(ax)
     return fig
+
+
+def print_by_clause(*names: str) -> None:
+    """Print the share of words right in each clause of four: mean and range."""
+    for name in names:
+        runs = [run["by_clause"] for run in results.load(name)["runs"]]
+        print(f"{name}, {len(runs)} seeds")
+        for place, shares in enumerate(zip(*runs, strict=True), 1):
+            mean = sum(shares) / len(shares)
+            span = f"{min(shares):.0%} to {max(shares):.0%}"
+            print(f"  clause {place}: {mean:.0%} of the words right ({span})")
+
+
+def print_recall() -> None:
+    """Print the mean share of first symbols recalled, by unit, training and length."""
+    runs = results.load("recall")["runs"]
+    for kind, steps in sorted({(run["kind"], run["steps"]) for run in runs}):
+        cells = []
+        for length in (4, 8, 16, 32):
+            key = (kind, steps, length)
+            shares = [
+                run["first"]
+                for run in runs
+                if (run["kind"], run["steps"], run["length"]) == key
+            ]
+            cells.append(f"{sum(shares) / len(shares):5.0%}")
+        print(f"{kind}, {steps:4} steps: ", *cells)
 
 
 def by_clause_figure(*names: str) -> Figure:
@@ -133,7 +158,7 @@ def by_clause_figure(*names: str) -> Figure:
     fig, ax = plt.subplots(figsize=(5.5, 3.2))
     places = (1, 2, 3, 4)
     for name in names:
-        label, colour = CURVES[name]
+        label, colour, _ = CURVES[name]
         rows = [
             [100 * s for s in run["by_clause"]] for run in results.load(name)["runs"]
         ]
@@ -148,7 +173,7 @@ def by_clause_figure(*names: str) -> Figure:
         xlabel="clause of the translation",
         ylabel="words right, %",
         xticks=places,
-        ylim=(0, 80),
+        ylim=(0, 100),
     )
     label_lines(ax)
     return fig

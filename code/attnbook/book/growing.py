@@ -6,31 +6,34 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from attnbook import results
+from attnbook.book.style import text_colour
 
 CLAUSES = (1, 2, 3, 4)
-CURVES = {  # stored result: label, colour
-    "initial_state": ("initial state only", "#6E6E6E"),
-    "static_mean": ("static context, mean", "#56B4E9"),
-    "static_last": ("static context, last", "#0072B2"),
+CURVES = {  # stored result: label, colour, where the label begins
+    "initial_state": ("initial state only", "#6E6E6E", (1.06, 11)),
+    "static_mean": ("static context, mean", "#56B4E9", (1.56, 52)),
+    "static_last": ("static context, last", "#0072B2", (1.45, 64)),
 }
 
 
-def exact_match_figure(*names: str) -> Figure:
+def exact_match_figure(*names: str, height: float = 3.4) -> Figure:
     """Draw exact match by clauses: mean over seeds, and the range of the seeds.
 
     Args:
         names: Stored results of the thread, in the order of drawing.
+        height: Inches.
 
     Returns:
         The figure.
     """
-    fig, ax = plt.subplots(figsize=(5.5, 3.4))
+    fig, ax = plt.subplots(figsize=(5.5, height))
     for name in names:
-        label, colour = CURVES[name]
+        label, colour, place = CURVES[name]
         shares = exact_match_shares(name)  # one row a seed, one column a clause count
         columns = list(zip(*shares, strict=True))
         means = [sum(column) / len(column) for column in columns]
-        ax.plot(CLAUSES, means, marker="o", color=colour, label=label)
+        ax.plot(CLAUSES, means, marker="o", color=colour)
+        ax.text(*place, label, color=text_colour(colour))
         ax.fill_between(
             CLAUSES, [*map(min, columns)], [*map(max, columns)], color=colour, alpha=0.2
         )

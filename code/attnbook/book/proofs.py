@@ -34,7 +34,7 @@ def proof_table(rows: dict[str, tuple[Tensor, Tensor, Sequence[Tensor]]]) -> Non
             )
         _agree(f"{name}, values", ours, reference)
         sides = [
-            torch.autograd.grad(side.square().sum(), leaves)
+            torch.autograd.grad(side.square().sum(), leaves, retain_graph=True)
             for side in (ours, reference)
         ]
         for mine, theirs in zip(*sides, strict=True):
