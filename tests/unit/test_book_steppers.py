@@ -100,6 +100,12 @@ def test_pictures_are_sharp_with_a_white_ground(html):
     assert picture.convert("RGB").getpixel((0, 0)) == (255, 255, 255)
 
 
+def test_the_claim_is_bold():
+    tree = Tree(make(caption="**It grows & grows.** Less and less."))
+    assert len(tree.all("strong")) == 1
+    assert {"It grows & grows.", "Less and less."} <= set(tree.texts)
+
+
 def test_figures_are_closed():
     before = plt.get_fignums()
     make()

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -34,9 +35,11 @@ box.querySelectorAll('.book-frame').forEach((f, i) => { f.hidden = i != this.val
 const place = `${+this.value + 1} of ${last + 1}`;
 box.querySelector('output').textContent = place;
 this.setAttribute('aria-valuetext', place);
-const [back, on] = box.querySelectorAll('button');
-back.setAttribute('aria-disabled', this.value == 0);
-on.setAttribute('aria-disabled', this.value == last);
+box.querySelectorAll('button').forEach((button, end) => {
+  const stop = this.value == end * last;
+  button.setAttribute('aria-disabled', stop);
+  button.style.opacity = stop ? 0.4 : 1;
+});
 """
 # A button: move the slider by one.
 STEP = """
@@ -73,7 +76,8 @@ def stepper(
         figures: One figure a step, all of one size.
         captions: What to see at each step, shown below its picture.
         label: What the slider moves, such as "Decoder step".
-        caption: What all steps together show, as a claim, shown at the end.
+        caption: What all steps together show, as a claim, shown at the end; what
+            stands between double asterisks is bold, as in other captions.
         alts: What each picture shows, for those who cannot see it; by default its
             caption.
 
@@ -103,7 +107,7 @@ def stepper(
         f'<figure class="book-stepper" style="margin: 1em 0; max-width: {width}px">\n'
         f"{_controls(label, len(figures))}\n"
         f'<div aria-live="polite">\n{chr(10).join(frames)}\n</div>\n'
-        f"<figcaption>{escape(caption)}</figcaption>\n</figure>"
+        f"<figcaption>{_claim(caption)}</figcaption>\n</figure>"
     )
 
 
@@ -122,19 +126,25 @@ def _controls(label: str, count: int) -> str:
         f'<div style="{row}; flex-wrap: wrap; margin-bottom: 0.6em">'
         f"<span>{name}: <output>1 of {count}</output></span>"
         f'<span style="{row}; flex: 1 1 15em">'
-        f"{_button('‹', f'{name}: back', 'stepDown', disabled=True)}"
+        f"{_button('←', f'{name}: back', 'stepDown', disabled=True)}"
         f"{slider}"
-        f"{_button('›', f'{name}: on', 'stepUp', disabled=False)}"
+        f"{_button('→', f'{name}: on', 'stepUp', disabled=False)}"
         "</span></div></div>"
     )
 
 
 def _button(sign: str, name: str, step: str, *, disabled: bool) -> str:
+    opacity = 0.4 if disabled else 1
     return (
-        f'<button {KEYS} type="button" aria-label="{name}" style="{BUTTON}" '
+        f'<button {KEYS} type="button" aria-label="{name}" '
+        f'style="{BUTTON}; opacity: {opacity}" '
         f'aria-disabled="{str(disabled).lower()}"'
         f"{_handler('onclick', STEP.format(step=step))}>{sign}</button>"
     )
+
+
+def _claim(caption: str) -> str:
+    return re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", escape(caption))
 
 
 def _handler(event: str, script: str) -> str:
