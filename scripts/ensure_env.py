@@ -96,7 +96,10 @@ def pip_status(line: str) -> str | None:
 
 def pip(title: str, *arguments: str) -> None:
     """Run .venv's pip, showing progress; end the program with one line if it fails."""
-    command = [str(PYTHON), "-m", "pip", "install", "--progress-bar=off", *arguments]
+    # Python compiles modules when they are first imported; doing so for all of them
+    # here would double the time.
+    options = ["--progress-bar=off", "--no-compile"]
+    command = [str(PYTHON), "-m", "pip", "install", *options, *arguments]
     code, output = progress.run(command, title, pip_status)
     if code:
         if "Installing collected packages" not in output:
