@@ -99,7 +99,7 @@ def test_the_template_is_complete(tree):
     ]
     assert "ex99_softmax: your turn.\n" in printed
     assert "ex99_softmax: right.\n" in printed
-    assert "@" not in "".join(cell.source for cell in notebook.cells)
+    assert "@N@" not in "".join(cell.source for cell in notebook.cells)
 
 
 @pytest.mark.parametrize("name", ["", "2", "ch2_x", "chapter_02", "ch02", "ch02_Upper"])
