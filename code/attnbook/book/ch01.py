@@ -14,6 +14,7 @@ from attnbook.batches import SOURCE, TARGET
 from attnbook.book.exercises import register
 from attnbook.book.growing import CURVES
 from attnbook.book.style import COLOURS, label_lines
+from attnbook.experiments.recall import LENGTHS
 from attnbook.toy_language import ADJECTIVES, DETERMINERS, NOUNS, VERBS, translate
 from attnbook.vocabulary import BOS, EOS
 
@@ -82,7 +83,6 @@ def recall_figure() -> Figure:
         ("first, RNN, 1500 steps", "rnn", 1500, "first", COLOURS["target"]),
         ("first, RNN, 300 steps", "rnn", 300, "first", COLOURS["key"]),
     ]
-    lengths = sorted({run["length"] for run in runs})
     fig, ax = plt.subplots(figsize=(5.5, 3.6))
     for label, kind, steps, which, colour in curves:
         shares = [
@@ -91,16 +91,16 @@ def recall_figure() -> Figure:
                 for run in runs
                 if (run["kind"], run["steps"], run["length"]) == (kind, steps, length)
             ]
-            for length in lengths
+            for length in LENGTHS
         ]
         means = [sum(s) / len(s) for s in shares]
-        ax.plot(lengths, means, marker="o", color=colour, label=label)
+        ax.plot(LENGTHS, means, marker="o", color=colour, label=label)
         low, high = [*map(min, shares)], [*map(max, shares)]
-        ax.fill_between(lengths, low, high, color=colour, alpha=0.2)
+        ax.fill_between(LENGTHS, low, high, color=colour, alpha=0.2)
     ax.set_xscale("log", base=2)
     ax.set(
-        xticks=lengths,
-        xticklabels=lengths,
+        xticks=LENGTHS,
+        xticklabels=LENGTHS,
         xlabel="symbols in the sequence",
         ylabel="recalled, %",
         ylim=(-3, 103),
@@ -140,9 +140,10 @@ def print_by_clause(*names: str) -> None:
 def print_recall() -> None:
     """Print the mean share of first symbols recalled, by unit, training and length."""
     runs = results.load("recall")["runs"]
+    print(f"{'symbols':18}", *(f"{length:5}" for length in LENGTHS))
     for kind, steps in sorted({(run["kind"], run["steps"]) for run in runs}):
         cells = []
-        for length in (4, 8, 16, 32):
+        for length in LENGTHS:
             key = (kind, steps, length)
             shares = [
                 run["first"]
@@ -150,7 +151,7 @@ def print_recall() -> None:
                 if (run["kind"], run["steps"], run["length"]) == key
             ]
             cells.append(f"{sum(shares) / len(shares):5.0%}")
-        print(f"{kind}, {steps:4} steps: ", *cells)
+        print(f"{kind}, {steps:4} steps:  ", *cells)
 
 
 def by_clause_figure(*names: str) -> Figure:

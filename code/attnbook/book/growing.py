@@ -10,9 +10,9 @@ from attnbook.book.style import text_colour
 
 CLAUSES = (1, 2, 3, 4)
 CURVES = {  # stored result: label, colour, where the label begins
-    "initial_state": ("initial state only", "#6E6E6E", (1.06, 11)),
-    "static_mean": ("static context, mean", "#56B4E9", (1.56, 52)),
-    "static_last": ("static context, last", "#0072B2", (1.45, 64)),
+    "initial_state": ("initial state only", "#6E6E6E", (1.03, 12)),
+    "static_mean": ("static context, mean", "#56B4E9", (1.62, 51)),
+    "static_last": ("static context, last", "#0072B2", (1.5, 65)),
 }
 
 
@@ -33,13 +33,13 @@ def exact_match_figure(*names: str, height: float = 3.4) -> Figure:
         columns = list(zip(*shares, strict=True))
         means = [sum(column) / len(column) for column in columns]
         ax.plot(CLAUSES, means, marker="o", color=colour)
-        ax.text(*place, label, color=text_colour(colour))
+        ax.text(*place, label, color=text_colour(colour), size=11)
         ax.fill_between(
             CLAUSES, [*map(min, columns)], [*map(max, columns)], color=colour, alpha=0.2
         )
     ax.set(
         xlabel="clauses in the sentence",
-        ylabel="sentences without a mistake, %",
+        ylabel="faultless sentences, %",
         xticks=CLAUSES,
         ylim=(-3, 103),
     )
@@ -53,11 +53,15 @@ def exact_match_shares(name: str) -> list[list[float]]:
 
 
 def print_exact_match(*names: str) -> None:
-    """Print mean and range over seeds, one line a model."""
+    """Print the share of faultless sentences: mean (lowest to highest) over seeds."""
+    print(
+        f"{'faultless, %':21}",
+        "1 clause          2 clauses         3 clauses         4 clauses",
+    )
     for name in names:
-        shares = exact_match_shares(name)
         cells = []
-        for column in zip(*shares, strict=True):
+        for column in zip(*exact_match_shares(name), strict=True):
             mean = sum(column) / len(column)
-            cells.append(f"{mean:5.1f} ({min(column):.1f} to {max(column):.1f})")
-        print(f"{name:20}", "  ".join(f"{cell:22}" for cell in cells).rstrip())
+            low, high = (f"{round(end, 1):g}" for end in (min(column), max(column)))
+            cells.append(f"{mean:.1f} ({low} to {high})")
+        print(f"{name:21}", *(f"{cell:17}" for cell in cells[:-1]), cells[-1])
