@@ -38,7 +38,10 @@ def dead_links(html: Path) -> list[str]:
     Args:
         html: The folder of the site.
     """
-    pages = {path: _read(path) for path in sorted(html.rglob("*.html"))}
+    paths = [
+        path for path in sorted(html.rglob("*.html")) if "_static" not in path.parts
+    ]
+    pages = {path: _read(path) for path in paths}
     found = []
     for page, links in pages.items():
         for target in sorted(links.targets):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +71,29 @@ def mend_codeautolink() -> None:
     CodeBlockAnalyser.depart_section = depart_section
 
 
-def mend_bibliography_roles(
+# A signature over several lines, as Sphinx 7 writes it.
+SIGNATURE = re.compile(r"(?<=\(</span>)\s*<dl>(.*?)</dl>", re.DOTALL)
+
+
+def mend_markup(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Drop the ARIA roles of citations: docutils' are deprecated or misplaced."""
+    """Mend what a screen reader would stumble over.
+
+    docutils gives citations ARIA roles that are deprecated or misplaced, and Sphinx
+    makes the parameters of a long signature a list of definitions that defines nothing.
+    """
     body = context.get("body", "")
     if "citation-list" in body:
         for role in ("doc-biblioentry", "doc-backlink", "list"):
             body = body.replace(f' role="{role}"', "")
-        context["body"] = body
+    context["body"] = SIGNATURE.sub(as_lines, body)
+
+
+def as_lines(signature: re.Match) -> str:
+    """Return the parameters of a signature as plain lines."""
+    parameters = signature[1].replace("<dd>", '<span class="sig-line">')
+    return parameters.replace("</dd>", "</span>")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -86,5 +101,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     use_public_names()
     mend_codeautolink()
     app.connect("config-inited", add_repository)
-    app.connect("html-page-context", mend_bibliography_roles, priority=900)
+    app.connect("html-page-context", mend_markup, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

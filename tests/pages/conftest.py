@@ -1,0 +1,65 @@
+"""A browser and a server, shared by the tests of a module."""
+
+import functools
+import http.server
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import yaml
+from playwright.sync_api import Browser
+
+from browser import NO_BROWSER, open_browser
+from build_book import HTML, ROOT, pages
+
+# Pages that Sphinx adds to those of the table of contents.
+ADDED = ["search", "genindex", "py-modindex"]
+
+
+def pytest_generate_tests(metafunc) -> None:
+    """Run a test that asks for ``book_page`` once for each page there should be."""
+    if "book_page" in metafunc.fixturenames:
+        contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+        names = [f"{name}.html" for name in [*pages(contents), *ADDED]]
+        metafunc.parametrize("book_page", names)
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments) -> None:
+        pass
+
+
+# Not for the whole session: an open browser keeps an event loop running, and the
+# notebooks' kernels want one of their own.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with open_browser() as found:
+        if found is None:
+            pytest.skip(NO_BROWSER)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def serve() -> Iterator[Callable[[Path], str]]:
+    """A function that serves a folder and returns its address."""
+    with ExitStack() as stack:
+
+        def start(folder: Path) -> str:
+            handler = functools.partial(_Quiet, directory=folder)
+            server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            stack.callback(server.server_close)
+            stack.callback(server.shutdown)
+            return f"http://127.0.0.1:{server.server_port}"
+
+        yield start
+
+
+@pytest.fixture(scope="module")
+def html() -> Path:
+    """The built book."""
+    if not (HTML / "index.html").exists():
+        pytest.skip("the book is not built: run `make book`")
+    return HTML
