@@ -1,15 +1,22 @@
 """Proof table, the growing figure, chapter 1's own helpers."""
 
 import random
+import re
 from collections import Counter, defaultdict
 
 import matplotlib.pyplot as plt
 import pytest
 import torch
 
+from attnbook import results
 from attnbook.batches import SOURCE, TARGET
 from attnbook.book import ch01
-from attnbook.book.growing import CURVES, exact_match_figure, exact_match_shares
+from attnbook.book.growing import (
+    CURVES,
+    exact_match_figure,
+    exact_match_shares,
+    print_exact_match,
+)
 from attnbook.book.proofs import proof_table
 from attnbook.seq2seq import InitialState
 from attnbook.toy_language import sample_pair
@@ -42,6 +49,29 @@ def test_growing_figure_draws_the_stored_means():
     means = [sum(column) / len(column) for column in columns]
     assert list(line.get_ydata()) == pytest.approx(means)
     plt.close(figure)
+
+
+def test_printed_shares_are_the_stored_ones(capsys):
+    print_exact_match("static_last")
+    row = capsys.readouterr().out.splitlines()[1]
+    means = [float(cell) for cell in re.findall(r"([\d.]+) \(", row)]
+    columns = zip(*exact_match_shares("static_last"), strict=True)
+    assert means == pytest.approx([sum(c) / len(c) for c in columns], abs=0.051)
+
+
+def test_printed_clauses_and_recall_are_the_stored_ones(capsys):
+    ch01.print_by_clause("static_last")
+    lines = capsys.readouterr().out.splitlines()[1:]
+    runs = [run["by_clause"] for run in results.load("static_last")["runs"]]
+    for line, shares in zip(lines, zip(*runs, strict=True), strict=True):
+        said = [int(x) / 100 for x in re.findall(r"(\d+)%", line)]
+        wanted = [sum(shares) / len(shares), min(shares), max(shares)]
+        assert said == pytest.approx(wanted, abs=0.006)
+    ch01.print_recall()
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["symbols", "4", "8", "16", "32"]
+    assert len(lines) == 4
+    assert lines[1].split() == ["gru,", "1500", "steps:", "100%", "100%", "6%", "6%"]
 
 
 def test_blind_share_is_what_guessing_reaches():

@@ -54,14 +54,18 @@ def exact_match_shares(name: str) -> list[list[float]]:
 
 def print_exact_match(*names: str) -> None:
     """Print the share of faultless sentences: mean (lowest to highest) over seeds."""
-    print(
-        f"{'faultless, %':21}",
-        "1 clause          2 clauses         3 clauses         4 clauses",
-    )
+    heads = ["1 clause", *(f"{n} clauses" for n in CLAUSES[1:])]
+    print(_row("faultless, %", heads))
     for name in names:
         cells = []
         for column in zip(*exact_match_shares(name), strict=True):
             mean = sum(column) / len(column)
-            low, high = (f"{round(end, 1):g}" for end in (min(column), max(column)))
-            cells.append(f"{mean:.1f} ({low} to {high})")
-        print(f"{name:21}", *(f"{cell:17}" for cell in cells[:-1]), cells[-1])
+            mean, low, high = (
+                f"{round(share, 1):g}" for share in (mean, min(column), max(column))
+            )
+            cells.append(f"{mean} ({low} to {high})")
+        print(_row(name, cells))
+
+
+def _row(name: str, cells: list[str]) -> str:
+    return f"{name:21} {' '.join(f'{cell:17}' for cell in cells)}".rstrip()
