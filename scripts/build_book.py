@@ -84,8 +84,8 @@ def build() -> None:
     STAMP.unlink(missing_ok=True)
 
     def status(line: str) -> str | None:
-        found = re.match(r"(reading sources|writing output).*?(\d+%)", line)
-        return f"{found[1]} {found[2]}" if found else None
+        found = re.match(r"(reading sources|writing output)\.+ \[ *(\d+)%\]", line)
+        return f"{found[1]}, {found[2]} %" if found else None
 
     code, output = progress.run(COMMAND, "Building the book", status)
     BUILD.mkdir(exist_ok=True)

@@ -1,11 +1,13 @@
 """Run a long command and show, in one line, how far it is."""
 
+import re
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 
+COLOURS = re.compile(r"\x1b\[[\d;]*m")
 SECONDS_BETWEEN_LINES = 15  # where the output is no terminal, for example on CI
 
 
@@ -49,7 +51,7 @@ def run(
     status: Callable[[str], str | None] = lambda line: None,
     environment: dict[str, str] | None = None,
 ) -> tuple[int, str]:
-    """Run `command` and return its exit code and all it wrote.
+    """Run `command` and return its exit code and all it wrote, less the colours.
 
     Args:
         command: program and arguments.
@@ -71,6 +73,7 @@ def run(
         ) as process,
     ):
         for line in process.stdout:
+            line = COLOURS.sub("", line)
             written.append(line)
             shown.status = status(line) or shown.status
     return process.returncode, "".join(written)
