@@ -53,7 +53,7 @@ def exact_match_shares(name: str) -> list[list[float]]:
 
 
 def print_exact_match(*names: str) -> None:
-    """Print the share of faultless sentences: mean (lowest to highest) over seeds."""
+    """Print the share of faultless sentences: mean (lowest–highest) over seeds."""
     heads = ["1 clause", *(f"{n} clauses" for n in CLAUSES[1:])]
     print(_row("faultless, %", heads))
     for name in names:
@@ -63,7 +63,7 @@ def print_exact_match(*names: str) -> None:
             mean, low, high = (
                 f"{round(share, 1):g}" for share in (mean, min(column), max(column))
             )
-            cells.append(f"{mean} ({low} to {high})")
+            cells.append(f"{mean} ({low}–{high})")
         print(_row(name, cells))
 
 
