@@ -18,7 +18,6 @@ def python(*arguments: str, stdin: str = "") -> str:
         input=stdin,
         capture_output=True,
         text=True,
-        check=True,
     ).stdout
 
 
@@ -34,8 +33,9 @@ def test_interactive_console():
 
 def test_python_m_pdb(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
-    command = ("-m", "pdb", "-c", "next", "-c", "print(answer + 1)", "-c", "quit")
-    assert "43\n" in python(*command, str(tmp_path / "script.py"))
+    # `interact` is the command of the debugger that needs the module `code`.
+    command = ("-m", "pdb", "-c", "next", "-c", "interact", str(tmp_path / "script.py"))
+    assert "43\n" in python(*command, stdin="print(answer + 1)\n")
 
 
 def test_breakpoint_opens_the_debugger():
