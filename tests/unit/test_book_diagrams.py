@@ -24,10 +24,6 @@ def texts(svg):
     return ["".join(element.itertext()) for element in elements]
 
 
-def numbers(svg):
-    return [float(n) for n in re.findall(r'[xy]="(-?[\d.]+)"', svg)]
-
-
 def small():
     d = Diagram(300, 60, alt="An arrow from a & b to h.")
     d.arrow(d.text("a & b", 40, 30), d.box("$h_{t-1}$", 200, 30), label="(B, H)")
@@ -117,6 +113,27 @@ def test_the_two_models_differ_in_blue_arrows_only():
     assert [line for line in one if line not in two] == [one[1]]  # the description
     assert len(more) == 1 + 2 * 4
     assert all("#FFF" in line or "#0072B2" in line for line in more[1:])
+
+
+def reached_from_below(svg):
+    """How many of the decoder's boxes have the tip of a blue arrow at their bottom."""
+    tips = re.findall(r'<path d="M([\d.]+),([\d.]+) [^>]* fill="#0072B2"/>', svg)
+    count = 0
+    for box in ElementTree.fromstring(svg).iter(f"{SVG}rect"):
+        if box.get("stroke") == "#D55E00":
+            x, y, width, height = (
+                float(box.get(k)) for k in ("x", "y", "width", "height")
+            )
+            count += any(
+                x < float(tip_x) < x + width and 0 < float(tip_y) - y - height < 4
+                for tip_x, tip_y in tips
+            )
+    return count
+
+
+def test_the_context_reaches_every_state():
+    assert reached_from_below(encoder_decoder(SOURCE, TARGET)._repr_svg_()) == 0
+    assert reached_from_below(static_context(SOURCE, TARGET)._repr_svg_()) == 3
 
 
 def test_words_are_in_their_places():

@@ -126,4 +126,5 @@ def test_spread_leaves_alone_what_is_far_apart(wished):
 def test_spread_moves_as_little_as_possible():
     assert spread([0, 1], 3, floor=-50) == [-1, 2]
     assert spread([1, 0, 20], 3, floor=-50) == [2, -1, 20]
+    assert spread([0, 3, 3], 3, floor=-50) == [-1, 2, 5]
     assert spread([0, 1], 3, floor=0) == [0, 3]

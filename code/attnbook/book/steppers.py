@@ -103,10 +103,11 @@ def stepper(
             f"{_handler('onload', READY) if first else ''}>"
             f'<p style="margin: 0.3em 0">{escape(text)}</p></div>'
         )
+    pictures = "\n".join(frames)
     return HTML(
         f'<figure class="book-stepper" style="margin: 1em 0; max-width: {width}px">\n'
         f"{_controls(label, len(figures))}\n"
-        f'<div aria-live="polite">\n{chr(10).join(frames)}\n</div>\n'
+        f'<div aria-live="polite">\n{pictures}\n</div>\n'
         f"<figcaption>{_claim(caption)}</figcaption>\n</figure>"
     )
 
