@@ -30,7 +30,7 @@ notebooks: env  ## run the chapters and store their outputs (one: NAME=ch01_rnn_
 
 lab: env  ## open the chapters in JupyterLab
 	@$(PY) -m jupyter trust book/*.ipynb
-	@$(PY) -m jupyter lab --notebook-dir=. book
+	@$(PY) -m jupyter lab book/intro.ipynb
 
 serve: book  ## serve the built book on this machine (PORT=8000)
 	@$(PY) scripts/serve_book.py
