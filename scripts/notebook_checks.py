@@ -20,6 +20,7 @@ LOCAL_PATH = re.compile(
     r"""(?:^|[\s"'`(=\[])(?:file:/|/(?:home|Users|root|tmp)/|[A-Z]:\\)"""
 )
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
+TRAINS = re.compile(r"\bfit\(|\bsteps=\d")
 RUN_AGAIN = "run scripts/run_notebooks.py"
 
 
@@ -124,7 +125,7 @@ def check_figures(notebook: NotebookNode) -> Iterator[str]:
 def check_tags(notebook: NotebookNode) -> Iterator[str]:
     """What differs between machines is not compared: training and timing."""
     for where, cell in code_cells(notebook):
-        varies = "timing" in tags(cell) or re.search(r"\bfit\(", cell.source)
+        varies = "timing" in tags(cell) or TRAINS.search(cell.source)
         if varies and cell.outputs and "nbval-ignore-output" not in tags(cell):
             yield f"{where}: trains or takes time; tag it nbval-ignore-output"
 

@@ -11,7 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Locator,
+    Page,
+    Request,
+    Response,
+    Route,
+)
+from playwright.sync_api import TimeoutError as TimeLimit
 
 DESKTOP = {"width": 1366, "height": 900}
 PHONE = {"width": 390, "height": 844}
@@ -36,24 +45,27 @@ def opened(browser: Browser, site: str, path: str) -> Iterator[tuple[Page, list[
     context.set_default_timeout(TIMEOUT)
     page = context.new_page()
 
-    def on_request(request) -> None:
-        if not request.url.startswith((site, "data:", "blob:")):
-            found.append(f"outside request: {request.url}")
+    def is_outside(url: str) -> bool:
+        return not url.startswith((site, "data:", "blob:"))
 
-    def on_response(response) -> None:
+    def stop(route: Route) -> None:
+        found.append(f"outside request: {route.request.url}")
+        route.abort()
+
+    def on_response(response: Response) -> None:
         if response.status >= 400:
             found.append(f"missing file: {response.url} ({response.status})")
 
-    def on_failure(request) -> None:
-        if request.url.startswith(site):
+    def on_failure(request: Request) -> None:
+        if not is_outside(request.url):
             found.append(f"missing file: {request.url} ({request.failure})")
 
-    def on_console(message) -> None:
+    def on_console(message: ConsoleMessage) -> None:
         # The browser repeats there what the three above have said.
         if message.type == "error" and "Failed to load resource" not in message.text:
             found.append(f"console error: {message.text}")
 
-    page.on("request", on_request)
+    page.route(is_outside, stop)
     page.on("response", on_response)
     page.on("requestfailed", on_failure)
     page.on("console", on_console)
@@ -228,7 +240,7 @@ def check_search(page: Page) -> list[str]:
     results = page.locator("#search-results li")
     try:
         results.first.wait_for(timeout=5000)
-    except Exception:
+    except TimeLimit:
         return ["the search finds nothing"]
     return []
 
@@ -236,6 +248,8 @@ def check_search(page: Page) -> list[str]:
 def findings_over_http(browser: Browser, site: str, path: str) -> list[str]:
     """Load a page once and check it on the desktop, and on a phone in the dark."""
     with opened(browser, site, path) as (page, found):
+        if not page.locator("main").count():
+            return [*found, "the page has no main part"]
         unfold(page)
         found += check_maths(page)
         found += check_pictures(page)

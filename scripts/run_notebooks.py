@@ -1,6 +1,6 @@
 """Run chapters and store their outputs, the same bytes each time.
 
-    python scripts/run_notebooks.py              all chapters
+    python scripts/run_notebooks.py              all of them, and the front page
     python scripts/run_notebooks.py ch01 ch04    these
     python scripts/run_notebooks.py --check      run, compare, store nothing
 
@@ -60,6 +60,7 @@ def run(path: Path) -> NotebookNode:
         notebook,
         timeout=CELL_TIMEOUT,
         kernel_name="python3",
+        extra_arguments=["--log-level=ERROR"],
         record_timing=False,
         coalesce_streams=True,
         store_widget_state=False,
@@ -115,19 +116,19 @@ def processor_seconds() -> float:
 
 
 def chapters(names: list[str]) -> list[Path]:
-    """Return the notebooks whose names begin with the given ones; none means all."""
+    """Return the notebooks whose names begin with one of `names`; none means all."""
     found = sorted(BOOK.glob("*.ipynb"))
     for name in names:
         if not any(path.name.startswith(name) for path in found):
             known = ", ".join(path.stem for path in found) or "none"
-            raise ChapterError(f"no chapter begins with {name!r}; there are: {known}")
+            raise ChapterError(f"no notebook begins with {name!r}; there are: {known}")
     return [path for path in found if path.name.startswith(tuple(names or [""]))]
 
 
 def main() -> int:
     """Run what the command line asks for; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", help="beginnings of chapter names (all)")
+    parser.add_argument("names", nargs="*", help="beginnings of notebook names (all)")
     parser.add_argument("--check", action="store_true", help="compare, store nothing")
     arguments = parser.parse_args()
     status = 0

@@ -49,7 +49,7 @@ def serve() -> Iterator[Callable[[Path], str]]:
         def start(folder: Path) -> str:
             handler = functools.partial(_Quiet, directory=folder)
             server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-            threading.Thread(target=server.serve_forever, daemon=True).start()
+            threading.Thread(target=server.serve_forever, args=[0.02]).start()
             stack.callback(server.server_close)
             stack.callback(server.shutdown)
             return f"http://127.0.0.1:{server.server_port}"

@@ -1,0 +1,129 @@
+"""Running chapters, and comparing what they print with what is stored."""
+
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+import run_notebooks
+
+DRAW = """\
+import matplotlib.pyplot as plt
+_ = plt.plot([0, 1])
+plt.show()"""
+
+
+@pytest.fixture
+def book(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_notebooks, "BOOK", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def chapter(book):
+    """A function that writes a chapter with the given code cells."""
+
+    def write(*cells):
+        cells = [
+            new_code_cell(c, id=f"c{i}") if isinstance(c, str) else c
+            for i, c in enumerate(cells)
+        ]
+        path = book / "ch99_tiny.ipynb"
+        nbformat.write(new_notebook(cells=cells), path)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """A function that calls the script with arguments and returns its status."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["run_notebooks.py", *arguments])
+        return run_notebooks.main()
+
+    return call
+
+
+def tagged(source, *tags):
+    return new_code_cell(source, metadata={"tags": list(tags)}, id="-".join(tags))
+
+
+def test_stores_the_same_bytes_twice(chapter, command):
+    first = tagged("raise SystemExit('only for Colab')", "nbval-skip")
+    path = chapter(first, "print(1)", "print({'a', 'b', 'c'})", DRAW)
+    command("ch99")
+    once = path.read_bytes()
+    command()
+    assert path.read_bytes() == once
+    cells = nbformat.read(path, as_version=4).cells
+    assert [cell.execution_count for cell in cells] == [None, 1, 2, 3]
+    assert [output.output_type for output in cells[3].outputs] == ["display_data"]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("x = 1\n1 / 0", "ch99_tiny.ipynb, cell 2 ('x = 1'): ZeroDivisionError"),
+        ("import sys; print('oh', file=sys.stderr)", "wrote to stderr: oh"),
+        ("import os; os._exit(1)", "ch99_tiny.ipynb: the kernel died"),
+    ],
+)
+def test_refuses_and_leaves_the_file_as_it_was(chapter, command, source, message):
+    path = chapter("print(1)", source)
+    before = path.read_bytes()
+    with pytest.raises(run_notebooks.ChapterError) as refusal:
+        command()
+    assert message in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_an_error_that_is_meant_is_stored(chapter, command):
+    path = chapter(tagged("1 / 0", "raises-exception"), "print('goes on')")
+    command()
+    cells = nbformat.read(path, as_version=4).cells
+    assert cells[0].outputs[0].ename == "ZeroDivisionError"
+    assert cells[1].outputs[0].text == "goes on\n"
+
+
+def test_says_which_cell_differs(chapter, command, capsys):
+    clock = "import time; print(time.time())"
+    path = chapter("print(1)", tagged(clock, "timing"), "print(2)")
+    command()
+    assert command("--check") == 0
+    path.write_text(path.read_text().replace('"2\\n"', '"3\\n"'))
+    changed = path.read_bytes()
+    capsys.readouterr()
+    assert command("--check") == 1
+    assert capsys.readouterr().out == (
+        "ch99_tiny.ipynb, cell 3 ('print(2)'): another output than the stored one\n"
+    )
+    assert path.read_bytes() == changed
+
+
+def test_a_name_must_be_that_of_a_notebook(chapter, command):
+    chapter("print(1)")
+    with pytest.raises(run_notebooks.ChapterError, match=r"'ch1'.*are: ch99_tiny"):
+        command("ch1")
+
+
+def nbval(path):
+    """Compare as `make test` does; return pytest's output."""
+    options = ["-q", "-p", "no:cacheprovider", "--nbval", "--nbval-current-env"]
+    command = [sys.executable, "-m", "pytest", *options, path.name]
+    return subprocess.run(command, cwd=path.parent, capture_output=True, text=True)
+
+
+def test_one_changed_number_fails_the_comparison(chapter, command):
+    path = chapter("print(f'loss {1.25:.3f}')", "print('well')")
+    command()
+    assert nbval(path).returncode == 0
+    path.write_text(path.read_text().replace("loss 1.250", "loss 1.251"))
+    result = nbval(path)
+    assert result.returncode == 1
+    assert "1 failed, 1 passed" in result.stdout

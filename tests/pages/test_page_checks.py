@@ -1,0 +1,151 @@
+"""The page checks themselves: each finds what it is there to find, in a tiny site."""
+
+import base64
+
+import pytest
+
+from link_checks import dead_links
+from page_checks import (
+    check_controls,
+    check_search,
+    findings_from_file,
+    findings_over_http,
+    opened,
+)
+
+PIXEL = (  # a GIF of one black dot
+    "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw=="
+)
+DOT = base64.b64decode(PIXEL.partition(",")[2])
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width"><title>Tiny</title>
+<link rel="icon" href="data:,">
+<style>
+body {{ margin: 0 }}
+@media (prefers-color-scheme: dark) {{ body {{ background: #111; color: #eee }} }}
+</style></head>
+<body><main><h1>Tiny</h1>{body}</main></body></html>
+"""
+STEPPER = """
+<div class="cell_output"><label>Step <input type="range" min="0" max="3" value="0"
+  oninput="{action}"></label><img id="picture" src="{pixel}" alt="Step"></div>
+"""
+MOVES = "document.getElementById('picture').src = '{}#' + this.value"
+
+
+@pytest.fixture
+def tiny(tmp_path, serve):
+    """A function that serves a page with the given body."""
+
+    def make(body: str) -> str:
+        page = PAGE.format(body=body)
+        (tmp_path / "index.html").write_text(page, encoding="utf-8")
+        return serve(tmp_path)
+
+    return make
+
+
+@pytest.fixture
+def findings(browser, tiny):
+    """A function that returns what the checks find in a page with the given body."""
+    return lambda body: findings_over_http(browser, tiny(body), "index.html")
+
+
+def stepper(action: str) -> str:
+    return STEPPER.format(action=action.format(PIXEL), pixel=PIXEL)
+
+
+def test_a_good_page_has_no_findings(findings):
+    body = f'<p>Well.</p><img src="{PIXEL}" alt="A black dot">' + stepper(MOVES)
+    assert findings(body) == []
+
+
+FAULTS = [
+    ('<img src="https://example.org/a.png" alt="A dot">', "outside request: https"),
+    ('<script src="//example.org/a.js"></script>', "outside request: http"),
+    ("<script>console.error('oh')</script>", "console error: oh"),
+    ("<script>nothing.there</script>", "script error: nothing is not defined"),
+    ('<script src="gone.js"></script>', "missing file: "),
+    ('<img src="gone.png" alt="A dot">', "picture not shown: …gone.png"),
+    (f'<img src="{PIXEL}">', "picture without alt text: "),
+    (f'<img src="{PIXEL}" alt=" ">', "picture without alt text: "),
+    ('<span class="math">x^2</span>', "formula not typeset: x^2"),
+    ("<mjx-merror>bad</mjx-merror>", "error in a formula: bad"),
+    ('<div style="width: 391px">wide</div>', "391 pixels wide on a screen of 390"),
+    ('<p style="color: #ccc">pale</p>', "accessibility, light: color-contrast"),
+    ('<p style="color: #333">dim</p>', "accessibility, dark: color-contrast"),
+    ("<button></button>", "accessibility, light: button-name"),
+    (
+        '<details><summary>More</summary><p style="color: #ccc">pale</p></details>',
+        "accessibility, light: color-contrast",
+    ),
+    (stepper(""), "slider 1: an arrow key does not change the picture"),
+    (stepper(""), "slider 1: the mouse does not change the picture"),
+    (
+        stepper(f"if (this.value == 1) {MOVES}"),
+        "slider 1: the mouse does not change the picture",
+    ),
+    (f"<div hidden>{stepper(MOVES)}</div>", "slider 1 is not to be seen"),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), FAULTS, ids=[name for _, name in FAULTS])
+def test_finds(findings, body, expected):
+    found = findings(body)
+    assert any(line.startswith(expected) for line in found), found
+
+
+def test_finds_a_page_that_is_not_there(browser, tiny):
+    found = findings_over_http(browser, tiny(""), "gone.html")
+    assert found[0].startswith("missing file: ")
+    assert found[-1] == "the page has no main part"
+
+
+def test_finds_in_a_file_what_only_a_server_would_find(browser, tmp_path):
+    """A path from the root of the site works on a server, not in a download."""
+    (tmp_path / "dot.gif").write_bytes(DOT)
+    page = PAGE.format(body='<img src="/dot.gif" alt="A black dot">')
+    (tmp_path / "index.html").write_text(page, encoding="utf-8")
+    found = findings_from_file(browser, tmp_path, "index.html")
+    assert any("picture not shown" in line for line in found), found
+
+
+@pytest.mark.parametrize(
+    ("handler", "expected"),
+    [
+        ("document.body.append('here')", []),
+        ("window.print()", []),
+        ("", ["button does nothing: 'Go'"]),
+    ],
+)
+def test_a_button_must_do_something(browser, tiny, handler, expected):
+    site = tiny(f'<button title="Go" onclick="{handler}">Go</button>')
+    with opened(browser, site, "index.html") as (page, _):
+        assert check_controls(page) == expected
+
+
+def test_a_search_must_find_something(browser, tiny):
+    site = tiny('<ul id="search-results"></ul>')
+    with opened(browser, site, "index.html") as (page, _):
+        assert check_search(page) == ["the search finds nothing"]
+
+
+@pytest.mark.parametrize(
+    ("body", "reasons"),
+    [
+        ('<a href="index.html#top">a</a><p id="top">b</p>', []),
+        ('<a href="https://example.org/gone">another site</a>', []),
+        ('<a href="gone.html">a</a>', ["leads to no file"]),
+        ('<img src="gone.png" alt="A dot">', ["leads to no file"]),
+        ('<a href="#gone">a</a>', ["leads to no place in the page"]),
+        ('<a href="index.html#gone">a</a>', ["leads to no place in the page"]),
+        ('<a href="#">a</a>', ["leads nowhere"]),
+        ('<a href="">a</a>', ["leads nowhere"]),
+    ],
+)
+def test_dead_links(tmp_path, body, reasons):
+    (tmp_path / "index.html").write_text(body, encoding="utf-8")
+    found = dead_links(tmp_path)
+    assert [line.partition("' ")[2] for line in found] == reasons

@@ -1,0 +1,91 @@
+"""The notebook checks: each finds what it is there to find, in a tiny notebook."""
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from notebook_checks import findings
+
+FIGURE = {
+    "figure": {"name": "fig-line", "caption": "It rises."},
+    "image": {"alt": "A line that rises from 0 to 1."},
+}
+ALT = {"image": {"alt": "A line that rises from 0 to 1."}}
+LOCAL = "/home/someone/course"
+
+
+def cell(source="print(1)", count=1, outputs=(), tags=(), **metadata):
+    return new_code_cell(
+        source,
+        execution_count=count,
+        outputs=list(outputs),
+        metadata={"tags": list(tags), **metadata},
+    )
+
+
+def printed(text, name="stdout"):
+    return new_output("stream", name=name, text=text)
+
+
+def picture(kind="image/png"):
+    return new_output("display_data", data={kind: "…", "text/plain": "<Figure>"})
+
+
+def figure(**changes):
+    return {**FIGURE, "image": {**FIGURE["image"], **changes}}
+
+
+ERROR = new_output("error", ename="ValueError", evalue="no", traceback=["no"])
+
+GOOD = [
+    [],
+    [cell(outputs=[printed("1\n")]), cell(count=2)],
+    [cell(count=None, tags=["nbval-skip"]), cell()],
+    [cell(outputs=[ERROR], tags=["raises-exception"])],
+    [cell("x\n" * 30)],
+    [cell("x" * 88)],
+    [cell("a = 1; b = 2")],
+    [cell(outputs=[picture()], mystnb=FIGURE)],
+    [cell("fit(model)", outputs=[printed("")], tags=["nbval-ignore-output"])],
+    [cell("fit(model)")],
+    [new_markdown_cell("See https://example.org/home/page and `code/tmp/x`.")],
+]
+BAD = [
+    ([cell(count=None)], "cell 1 ('print(1)'): was never run"),
+    ([cell(), cell(count=3)], "cell 2 ('print(1)'): its execution count is 3"),
+    ([cell(outputs=[printed("oh\nno\n", "stderr")])], "wrote to stderr: no"),
+    ([cell(outputs=[ERROR])], "cell 1 ('print(1)'): ValueError: no"),
+    ([cell("x\n" * 31)], "has 31 lines, 30 are allowed"),
+    ([cell("x" * 89)], "is 89 columns wide, 88 are allowed"),
+    ([cell("torch.manual_seed(0);\n")], "ends with a semicolon"),
+    ([cell(outputs=[picture()])], "the picture has no alt text"),
+    ([cell(outputs=[picture("image/svg+xml")])], "the picture has no alt text"),
+    ([cell(outputs=[picture()], mystnb=figure(alt=""))], "the picture has no alt text"),
+    ([cell(outputs=[picture()], mystnb=figure(alt="A plot"))], "'A plot' does not say"),
+    ([cell(outputs=[picture()], mystnb=ALT)], "the picture has no name"),
+    ([cell(outputs=[picture()], mystnb=ALT)], "the picture has no caption"),
+    ([cell("fit(model)", outputs=[printed("")])], "tag it nbval-ignore-output"),
+    ([cell("recall(4, steps=9)", outputs=[printed("")])], "tag it nbval-ignore-output"),
+    ([cell(outputs=[printed("")], tags=["timing"])], "tag it nbval-ignore-output"),
+    ([new_markdown_cell(f"Look into {LOCAL}.")], "the source names a path"),
+    ([new_markdown_cell("[here](file:///a.html)")], "the source names a path"),
+    ([cell(r"open('C:\data')")], "the source names a path"),
+    ([cell(outputs=[printed(f"saved in {LOCAL}")])], "the output names a path"),
+    ([cell(outputs=[printed("<Model at 0x7f00ab12>")])], "an address in memory"),
+]
+
+
+@pytest.mark.parametrize("cells", GOOD)
+def test_finds_nothing_in(cells):
+    assert findings(new_notebook(cells=cells)) == []
+
+
+@pytest.mark.parametrize(("cells", "expected"), BAD, ids=[name for _, name in BAD])
+def test_finds(cells, expected):
+    found = findings(new_notebook(cells=cells))
+    assert any(expected in line for line in found), found
+
+
+def test_bad_notebooks_are_otherwise_valid():
+    for cells in [*GOOD, *(cells for cells, _ in BAD)]:
+        nbformat.validate(new_notebook(cells=cells))
