@@ -87,6 +87,7 @@ def mend_markup(
     if "citation-list" in body:
         for role in ("doc-biblioentry", "doc-backlink", "list"):
             body = body.replace(f' role="{role}"', "")
+    body = body.replace("Solution to<a", "Solution to <a")  # underlined a space
     context["body"] = SIGNATURE.sub(as_lines, body)
 
 
