@@ -2,7 +2,12 @@
 
 import os
 
+import hypothesis
 import pytest
+
+# Examples are the same in every run, and may take their time on a busy machine.
+hypothesis.settings.register_profile("course", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("course")
 
 
 def _refuse_skip(report):
