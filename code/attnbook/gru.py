@@ -12,10 +12,10 @@ def gru_step(
     r"""Read one input and renew the state.
 
     .. math::
-        r &= \sigma(W_r x + b_r + U_r h + c_r) \\
-        z &= \sigma(W_z x + b_z + U_z h + c_z) \\
-        n &= \tanh(W_n x + b_n + r \circ (U_n h + c_n)) \\
-        h' &= (1 - z) \circ n + z \circ h
+        r &= \sigma(W_r x + b_r + U_r h + b'_r) \\
+        z &= \sigma(W_z x + b_z + U_z h + b'_z) \\
+        \tilde h &= \tanh(W_h x + b_h + r \circ (U_h h + b'_h)) \\
+        h_{\text{new}} &= (1 - z) \circ \tilde h + z \circ h
 
     Cho et al. 2014, equations 5 to 8, as PyTorch computes them: the reset gate r acts
     after the product with U, where the paper lets it act before.
@@ -23,24 +23,22 @@ def gru_step(
     Args:
         x: Input, (B, E).
         h: State, (B, H).
-        gru: The unit whose weights are used; W, U, b and c lie in it one below the
-            other in the order r, z, n.
+        gru: The unit whose weights are used; in it the three W, U, b and b' lie one
+            below the other, in the order r, z, candidate.
         suffix: Which weights of an ``nn.GRU``: "_l0", or "_l0_reverse" for the
             direction from right to left. An ``nn.GRUCell`` has but one set: "".
 
     Returns:
         The new state, (B, H).
     """
-    w, u, b, c = (
-        getattr(gru, name + suffix)
-        for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-    )
-    x_r, x_z, x_n = (x @ w.T + b).chunk(3, dim=-1)  # three times (B, H)
-    h_r, h_z, h_n = (h @ u.T + c).chunk(3, dim=-1)
+    names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # W, U, b, b'
+    w, u, b_x, b_h = (getattr(gru, name + suffix) for name in names)
+    x_r, x_z, x_h = (x @ w.T + b_x).chunk(3, dim=-1)  # three times (B, H)
+    h_r, h_z, h_h = (h @ u.T + b_h).chunk(3, dim=-1)
     r = torch.sigmoid(x_r + h_r)
     z = torch.sigmoid(x_z + h_z)
-    n = torch.tanh(x_n + r * h_n)
-    return (1 - z) * n + z * h
+    candidate = torch.tanh(x_h + r * h_h)
+    return (1 - z) * candidate + z * h
 
 
 def rnn_step(x: Tensor, h: Tensor, w: Tensor, u: Tensor, b: Tensor) -> Tensor:

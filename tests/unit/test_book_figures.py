@@ -1,15 +1,17 @@
 """Proof table, the growing figure, chapter 1's own helpers."""
 
+import math
 import random
 import re
 from collections import Counter, defaultdict
+from itertools import islice
 
 import matplotlib.pyplot as plt
 import pytest
 import torch
 
 from attnbook import results
-from attnbook.batches import SOURCE, TARGET
+from attnbook.batches import SOURCE, TARGET, held_out_pairs, pad, pooled, toy_pairs
 from attnbook.book import ch01
 from attnbook.book.growing import (
     CURVES,
@@ -19,7 +21,8 @@ from attnbook.book.growing import (
 )
 from attnbook.book.proofs import proof_table
 from attnbook.seq2seq import InitialState
-from attnbook.toy_language import sample_pair
+from attnbook.toy_language import sample_pair, translate
+from attnbook.vocabulary import EOS
 
 
 def test_proof_table_passes_what_agrees_and_stops_at_what_does_not(capsys):
@@ -70,8 +73,14 @@ def test_printed_clauses_and_recall_are_the_stored_ones(capsys):
     ch01.print_recall()
     head, *lines = capsys.readouterr().out.splitlines()
     assert head.split() == ["symbols", "4", "8", "16", "32"]
-    assert len(lines) == 4
-    assert lines[1].split() == ["gru,", "1500", "steps:", "100%", "100%", "6%", "6%"]
+    assert len(lines) == 6
+    for line in lines:
+        kind, steps = re.match(r"(\w+), +(\d+) steps", line).groups()
+        rows = ch01.recall_shares(kind, int(steps), "mixed" in line, "first")
+        assert all(len(row) == 3 for row in rows)
+        means = [sum(row) / len(row) for row in rows]
+        said = [int(x) for x in re.findall(r"(\d+)%", line)]
+        assert said == pytest.approx(means, abs=0.51)
 
 
 def test_blind_share_is_what_guessing_reaches():
@@ -98,6 +107,50 @@ def test_blind_share_is_what_guessing_reaches():
     right = sum(c.most_common(1)[0][1] for c in counts.values())
     words = sum(sum(c.values()) for c in counts.values())
     assert ch01.blind_share() == pytest.approx(right / words, abs=0.01)
+
+
+@pytest.mark.parametrize("known", [0, 1])
+def test_guessing_loss_is_what_such_a_decoder_reaches(known):
+    """Sentence by sentence, in batches of like length as training has them."""
+    losses = []
+    for group in pooled(islice(toy_pairs(0), 16_384), 64, random.Random(0)):
+        nats = tokens = 0
+        for pair in group:
+            for clause in " ".join(pair.source).split(" and ")[known:]:
+                for word in clause.split():
+                    if word in ch01.NOUNS:
+                        nats += math.log(12)
+                    elif word in ch01.VERBS:
+                        nats += math.log(8)
+                    elif word in ch01.ADJECTIVES:
+                        nats += math.log(7)
+                    else:
+                        nats += math.log(3)
+                plain = sum(w in ch01.ADJECTIVES for w in clause.split())
+                nats += (2 - plain) * math.log(7)  # no adjective is one of seven too
+            nats += math.log(4)  # one of four numbers of clauses
+            tokens += len(pair.target) + 1
+        losses.append(nats / tokens)
+    found = sum(losses) / len(losses)
+    assert ch01.guessing_loss(known) == pytest.approx(found, abs=0.03)
+
+
+def test_right_by_kind_finds_what_is_wrong(capsys):
+    class KnowsNouns(torch.nn.Module):
+        def forward(self, src, tgt_in):
+            targets = [
+                [*TARGET.encode(translate(SOURCE.decode(row)).target), EOS]
+                for row in src.tolist()
+            ]
+            ids = pad(targets)
+            nouns = torch.tensor(TARGET.encode(list(ch01.NOUNS.values())))
+            said = torch.where(torch.isin(ids, nouns), ids, torch.full_like(ids, EOS))
+            return torch.nn.functional.one_hot(said, len(TARGET)).float()
+
+    ch01.print_right_by_kind(KnowsNouns(), held_out_pairs(1, 50))
+    assert capsys.readouterr().out.split() == [
+        *("adjective", "0%", "determiner", "0%", "noun", "100%", "verb", "0%")
+    ]
 
 
 def test_decoding_frames_say_what_is_drawn():

@@ -171,8 +171,11 @@ def test_an_experiment_in_miniature():
 
 
 def test_recall_learns_the_last_symbol_at_once():
-    found = recall("rnn", length=4, steps=150, seed=0)
-    assert found["last"] > 0.9
+    short, longer = recall("rnn", lengths=(2, 4), steps=200, seed=0)
+    assert (short["length"], longer["length"]) == (2, 4)
+    assert short["last"] > 0.9
+    assert longer["last"] > 0.9
+    assert short["first"] > 0.9
 
 
 def test_recall_names_an_unknown_kind():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import partial
 
 import matplotlib.pyplot as plt
 import torch
@@ -13,22 +15,69 @@ from attnbook import results
 from attnbook.batches import SOURCE, TARGET
 from attnbook.book.exercises import register
 from attnbook.book.growing import CURVES
-from attnbook.book.style import COLOURS, label_lines
+from attnbook.book.style import COLOURS, INK, label_lines
 from attnbook.experiments.recall import LENGTHS
-from attnbook.toy_language import ADJECTIVES, DETERMINERS, NOUNS, VERBS, translate
+from attnbook.measures import right_tokens
+from attnbook.toy_language import (
+    ADJECTIVES,
+    DETERMINERS,
+    NOUNS,
+    VERBS,
+    Pair,
+    translate,
+)
 from attnbook.vocabulary import BOS, EOS
 
 GREY = "#B8BEC6"
 
 
 def loss_figure(losses: Sequence[float], width: int = 20) -> Figure:
-    """Draw the loss, averaged over every ``width`` steps."""
+    """Draw the loss, averaged over every ``width`` steps, and what guessing reaches."""
     chunks = [losses[i : i + width] for i in range(0, len(losses), width)]
-    fig, ax = plt.subplots(figsize=(5.5, 2.8))
+    fig, ax = plt.subplots(figsize=(5.5, 3.0))
     steps = [width * (i + 0.5) for i in range(len(chunks))]
     ax.plot(steps, [sum(chunk) / len(chunk) for chunk in chunks])
+    for known, label in enumerate(("no source", "first clause")):
+        ax.axhline(guessing_loss(known), color=GREY, linestyle="--", linewidth=1.5)
+        ax.text(700, guessing_loss(known) + 0.06, label, ha="right", color=INK)
     ax.set(xlabel="step", ylabel="loss, nats a word", ylim=(0, None))
     return fig
+
+
+def guessing_loss(known: int) -> float:
+    """Loss of a decoder that knows the grammar and the first clauses, no more.
+
+    Mean over sentences of 1 to 4 clauses, nats a token. An unknown clause costs two
+    phrases and a verb, each word guessed among those that may follow; that the sentence
+    ends, or goes on, is guessed as well.
+
+    Args:
+        known: How many clauses it knows: 0 is a decoder without a source.
+    """
+    phrase = math.log(len(NOUNS) * (len(ADJECTIVES) + 1) * len(DETERMINERS))
+    clause = 2 * phrase + math.log(len(VERBS))
+    tokens = 2 * (2 + len(ADJECTIVES) / (len(ADJECTIVES) + 1)) + 2  # with ul or <eos>
+    losses = [
+        (max(n - known, 0) * clause + math.log(4)) / (n * tokens) for n in (1, 2, 3, 4)
+    ]
+    return sum(losses) / len(losses)
+
+
+@torch.no_grad()
+def print_right_by_kind(model: nn.Module, pairs: Sequence[Pair]) -> None:
+    """Print the share of nouns, adjectives, … expected rightly, in one-clause pairs."""
+    right, _ = right_tokens(model, pairs)
+    hits: dict[str, list[bool]] = {}
+    for row, pair in zip(right.tolist(), pairs, strict=True):
+        for hit, j in zip(row, pair.alignment, strict=False):  # EOS has no alignment
+            hits.setdefault(_kind(pair.source[j]), []).append(hit)
+    for kind, found in sorted(hits.items()):
+        print(f"{kind:10} {sum(found) / len(found):4.0%}")
+
+
+def _kind(word: str) -> str:
+    kinds = {"noun": NOUNS, "adjective": ADJECTIVES, "verb": VERBS}
+    return next((k for k, words in kinds.items() if word in words), "determiner")
 
 
 @torch.no_grad()
@@ -73,27 +122,33 @@ def _frame(words: list[str], shares: list[float], wanted: str) -> Figure:
     return fig
 
 
+def recall_shares(kind: str, steps: int, mixed: bool, which: str) -> list[list[float]]:
+    """Per cent recalled, from the stored result: one row a length, one entry a seed."""
+    runs = results.load("recall")["runs"]
+    return [
+        [
+            100 * run[which]
+            for run in runs
+            if (run["kind"], run["steps"], run["length"]) == (kind, steps, length)
+            and (run["trained_on"] == "mixed") == mixed
+        ]
+        for length in LENGTHS
+    ]
+
+
 def recall_figure() -> Figure:
     """Draw how often the first and the last of L symbols are recalled, by L."""
-    runs = results.load("recall")["runs"]
     curves = [
-        ("last symbol, both", "rnn", 300, "last", "#6E6E6E"),
-        ("first, GRU, 1500 steps", "gru", 1500, "first", COLOURS["source"]),
-        ("first, GRU, 300 steps", "gru", 300, "first", "#56B4E9"),
-        ("first, RNN, 1500 steps", "rnn", 1500, "first", COLOURS["target"]),
-        ("first, RNN, 300 steps", "rnn", 300, "first", COLOURS["key"]),
+        ("last, any", ("rnn", False, "last"), "#6E6E6E"),
+        ("first, mixed, GRU", ("gru", True, "first"), COLOURS["source"]),
+        ("first, mixed, RNN", ("rnn", True, "first"), "#56B4E9"),
+        ("first, GRU", ("gru", False, "first"), COLOURS["target"]),
+        ("first, RNN", ("rnn", False, "first"), COLOURS["key"]),
     ]
-    fig, ax = plt.subplots(figsize=(5.5, 3.6))
-    for label, kind, steps, which, colour in curves:
-        shares = [
-            [
-                100 * run[which]
-                for run in runs
-                if (run["kind"], run["steps"], run["length"]) == (kind, steps, length)
-            ]
-            for length in LENGTHS
-        ]
-        means = [sum(s) / len(s) for s in shares]
+    fig, ax = plt.subplots(figsize=(5.5, 3.4))
+    for label, (kind, mixed, which), colour in curves:
+        shares = recall_shares(kind, 1500, mixed, which)
+        means = [sum(row) / len(row) for row in shares]
         ax.plot(LENGTHS, means, marker="o", color=colour, label=label)
         low, high = [*map(min, shares)], [*map(max, shares)]
         ax.fill_between(LENGTHS, low, high, color=colour, alpha=0.2)
@@ -139,19 +194,13 @@ def print_by_clause(*names: str) -> None:
 
 def print_recall() -> None:
     """Print the mean share of first symbols recalled, by unit, training and length."""
-    runs = results.load("recall")["runs"]
-    print(f"{'symbols':18}", *(f"{length:5}" for length in LENGTHS))
-    for kind, steps in sorted({(run["kind"], run["steps"]) for run in runs}):
-        cells = []
-        for length in LENGTHS:
-            key = (kind, steps, length)
-            shares = [
-                run["first"]
-                for run in runs
-                if (run["kind"], run["steps"], run["length"]) == key
-            ]
-            cells.append(f"{sum(shares) / len(shares):5.0%}")
-        print(f"{kind}, {steps:4} steps:  ", *cells)
+    print(f"{'symbols':29}", *(f"{length:5}" for length in LENGTHS))
+    for mixed, steps in ((False, 300), (False, 1500), (True, 1500)):
+        for kind in ("rnn", "gru"):
+            shares = recall_shares(kind, steps, mixed, "first")
+            cells = [f"{sum(row) / len(row):4.0f}%" for row in shares]
+            training = "lengths mixed" if mixed else "one length"
+            print(f"{kind}, {steps:4} steps, {training:13}", *cells)
 
 
 def by_clause_figure(*names: str) -> Figure:
@@ -197,6 +246,17 @@ def blind_share() -> float:
 
 # Exercises
 
+register(
+    "ex1_all_but_the_verb",
+    reference=(1 / 8, 1 / 64),
+    hint="Every clause has one verb, out of eight; the guesses are independent.",
+    mistakes=[
+        ((1 / 8, 1 / 8), "Two clauses have two verbs, and both must be right."),
+        ((1 / 8, 2 / 8), "Two guesses must both be right: multiply."),
+        ((7 / 8, 49 / 64), "Those are the shares that it gets wrong at each verb."),
+    ],
+)
+
 
 def _sentences() -> list[tuple[list[int]]]:
     return [([7],), ([5, 9, 4],), ([12, 12, 30, 6, 8],)]
@@ -206,7 +266,7 @@ register(
     "ex1_shift",
     reference=lambda words: ([BOS, *words], [*words, EOS]),
     inputs=_sentences,
-    hint="The decoder reads BOS and the words; it is to say the words and EOS.",
+    hint="Two lists: read BOS and the words, say the words and EOS.",
     mistakes=[
         (
             lambda words: ([BOS, *words, EOS], [BOS, *words, EOS]),
@@ -287,24 +347,27 @@ def _decoders() -> list[tuple]:
     """Steps of tiny made-up decoders, whose state is the list of words to come."""
 
     def step(word, to_come):
-        if word != to_come[0]:  # it goes on from the word that it is given
-            return [0.0] * 9 + [1.0], to_come
-        scores = [0.1 * (i == 3) for i in range(10)]
-        scores[to_come[1]] = 1.0
-        return scores, to_come[1:]
+        """Go on only from the word said last, given with the state it led to."""
+        if word == to_come[0]:
+            best, to_come = (to_come[1:] or [EOS])[0], to_come[1:] or [EOS]
+        else:
+            best = 9 if word == BOS else 8
+        return [1.0 if i == best else 0.1 * (i == 3) for i in range(10)], to_come
 
     return [
-        (step, [BOS, 5, 6, EOS, 8], 9),
-        (step, [BOS, EOS, 7], 9),
+        (step, [BOS, 5, 6, EOS], 9),
+        (step, [BOS, EOS], 9),
         (step, [BOS, 4, 4, 5, 6, 7], 3),
     ]
 
 
-def _greedy(step, state, max_len: int, first: int = BOS, keep_eos: bool = False):
+def _greedy(step, state, max_len, first=BOS, keep_eos=False, feed=True, carry=True):
+    """Decode, rightly or, by its last four arguments, with one mistake."""
     word, said = first, []
     while len(said) < max_len:
-        scores, state = step(word, state)
-        word = max(range(len(scores)), key=scores.__getitem__)
+        scores, new = step(word if feed else BOS, state)
+        state = new if carry else state
+        word = scores.index(max(scores))
         if word == EOS and not keep_eos:
             break
         said.append(word)
@@ -313,34 +376,31 @@ def _greedy(step, state, max_len: int, first: int = BOS, keep_eos: bool = False)
     return said
 
 
-def _greedy_always_bos(step, state, max_len):
-    said = []
-    while len(said) < max_len:
-        scores, state = step(BOS, state)
-        word = max(range(len(scores)), key=scores.__getitem__)
-        if word == EOS:
-            break
-        said.append(word)
-    return said
-
-
 register(
     "ex1_greedy",
     reference=_greedy,
     inputs=_decoders,
-    hint="Start from BOS; take the index of the largest score; stop at EOS.",
+    hint="Start from BOS; take the index of the largest score; stop at EOS or max_len.",
     mistakes=[
         (
-            lambda step, state, n: _greedy(step, state, n, keep_eos=True),
+            partial(_greedy, keep_eos=True),
             "EOS is in your output: it says that the sentence is over, and is no word.",
         ),
         (
-            _greedy_always_bos,
+            partial(_greedy, feed=False),
             "The decoder is given BOS each time; give it the word it has just said.",
         ),
         (
-            lambda step, state, n: _greedy(step, state, n, first=EOS),
+            partial(_greedy, carry=False),
+            "You feed the word back, but not the new state that step returned.",
+        ),
+        (
+            partial(_greedy, first=EOS),
             "The first word to be read is BOS.",
+        ),
+        (
+            lambda step, state, max_len: _greedy(step, state, 9),
+            "You go on until EOS; stop after max_len words at the latest.",
         ),
     ],
 )

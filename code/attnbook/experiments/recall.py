@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 import torch
@@ -36,51 +37,59 @@ class Recall(nn.Module):
         return self.first(h[0]), self.last(h[0])
 
 
-def recall(kind: str, length: int, steps: int, seed: int) -> dict:
-    """Train a :class:`Recall` on random sequences of one length, and test it.
+def recall(kind: str, lengths: Sequence[int], steps: int, seed: int) -> list[dict]:
+    """Train a :class:`Recall` on random sequences, and test it on fresh ones.
 
     Args:
         kind: "rnn" or "gru".
-        length: Symbols a sequence.
+        lengths: Symbols a sequence; each batch takes one of these lengths at random.
         steps: Batches of 64.
         seed: Decides weights and sequences.
 
     Returns:
-        Share of 2,000 fresh sequences whose "first" and "last" symbol was said rightly;
-        by chance 1/16.
+        For each length the share of 2,000 sequences whose "first" and "last" symbol was
+        said rightly; by chance 1/16.
     """
     torch.manual_seed(seed)
     model = Recall(kind)
-    g = torch.Generator().manual_seed(seed)
+    g, rng = torch.Generator().manual_seed(seed), random.Random(seed)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     for _ in range(steps):
-        x = torch.randint(SYMBOLS, (64, length), generator=g)  # (64, length)
+        x = torch.randint(SYMBOLS, (64, rng.choice(lengths)), generator=g)  # (64, L)
         first, last = model(x)
         loss = F.cross_entropy(first, x[:, 0]) + F.cross_entropy(last, x[:, -1])
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-    with torch.no_grad():
-        x = torch.randint(SYMBOLS, (2000, length), generator=g)
-        first, last = (logits.argmax(-1) for logits in model(x))
+    return [{"length": length, **_test(model, length, g)} for length in lengths]
+
+
+@torch.no_grad()
+def _test(model: Recall, length: int, g: torch.Generator) -> dict:
+    x = torch.randint(SYMBOLS, (2000, length), generator=g)  # (2000, L)
+    first, last = (logits.argmax(-1) for logits in model(x))
     return {
-        "kind": kind,
-        "length": length,
-        "steps": steps,
-        "seed": seed,
         "first": round((first == x[:, 0]).float().mean().item(), 4),
         "last": round((last == x[:, -1]).float().mean().item(), 4),
     }
 
 
-def recall_grid(steps: Sequence[int] = (300, 1500)) -> dict:
-    """Both kinds, all lengths, three seeds, short and longer training."""
+def recall_grid() -> dict:
+    """Both kinds, one length at a time and all lengths mixed, three seeds.
+
+    Returns:
+        "runs": a list with, for each kind, training, length and seed, the two shares.
+    """
+    trainings = [(str(n), (n,), steps) for steps in (300, 1500) for n in LENGTHS]
+    trainings.append(("mixed", LENGTHS, 1500))
     runs = []
     for kind in ("rnn", "gru"):
-        for n in steps:
-            for length in LENGTHS:
-                runs += (new := [recall(kind, length, n, seed) for seed in (0, 1, 2)])
-                shares = ", ".join(f"{100 * run['first']:.0f}" for run in new)
-                print(f"  {kind}, {n} steps, {length}: first {shares} %", flush=True)
+        for trained_on, lengths, steps in trainings:
+            for seed in (0, 1, 2):
+                about = dict(kind=kind, trained_on=trained_on, steps=steps, seed=seed)
+                found = recall(kind, lengths, steps, seed)
+                runs += [{**about, **run} for run in found]
+                shares = ", ".join(f"{100 * run['first']:.0f}" for run in found)
+                print(f"  {about}: first {shares} %", flush=True)
     return {"runs": runs}
