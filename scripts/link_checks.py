@@ -10,6 +10,10 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 
+# In the contents and in the logo, the theme links the open page to its own top.
+OWN_TOP = {"current", "navbar-brand"}
+
+
 class _Links(HTMLParser):
     """What a page links to and loads, and the places in it that can be linked to."""
 
@@ -19,11 +23,13 @@ class _Links(HTMLParser):
         self.places: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            if name in ("href", "src") and value is not None:
-                self.targets.add(value)
-            if name == "id" or (tag == "a" and name == "name"):
-                self.places.add(value)
+        """Note what one tag links to, and its name."""
+        values = dict(attrs)
+        self.places |= {values[name] for name in ("id", "name") if name in values}
+        targets = {values[name] for name in ("href", "src") if name in values}
+        if tag == "link" or OWN_TOP & set((values.get("class") or "").split()):
+            targets.discard("#")
+        self.targets |= targets - {None}
 
 
 def _read(path: Path) -> _Links:

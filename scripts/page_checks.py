@@ -162,14 +162,17 @@ def check_accessible(page: Page, theme: str) -> list[str]:
 def check_width(page: Page) -> list[str]:
     """The page does not move sideways."""
     limit = page.viewport_size["width"]
-    width = page.evaluate("document.documentElement.scrollWidth")
-    if width <= limit:
+    try:  # the side bars may still be sliding away
+        fits = "limit => document.documentElement.scrollWidth <= limit"
+        page.wait_for_function(fits, arg=limit, timeout=2000)
         return []
+    except TimeLimit:
+        width = page.evaluate("document.documentElement.scrollWidth")
     culprit = page.evaluate(
         """limit => {
             const scrolls = e => e && (getComputedStyle(e).overflowX !== "visible"
                 || scrolls(e.parentElement));
-            const wide = [...document.querySelectorAll("main *")].filter(e =>
+            const wide = [...document.querySelectorAll("main article *")].filter(e =>
                 e.getBoundingClientRect().right > limit && !scrolls(e.parentElement));
             return wide.at(-1)?.outerHTML.slice(0, 80) ?? "an unknown element";
         }""",

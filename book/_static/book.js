@@ -43,3 +43,7 @@ window.addEventListener("load", async () => {
   window.addEventListener("resize", fit);
   fit();
 });
+
+// The search shows a piece of each page it finds, which a page opened from a file is not
+// allowed to read.
+if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;

@@ -143,6 +143,7 @@ def test_a_search_must_find_something(browser, tiny):
         ('<a href="index.html#gone">a</a>', ["leads to no place in the page"]),
         ('<a href="#">a</a>', ["leads nowhere"]),
         ('<a href="">a</a>', ["leads nowhere"]),
+        ('<a class="current reference" href="#">this page, in the contents</a>', []),
     ],
 )
 def test_dead_links(tmp_path, body, reasons):
