@@ -37,9 +37,11 @@ def loss_figure(losses: Sequence[float], width: int = 20) -> Figure:
     fig, ax = plt.subplots(figsize=(5.5, 3.0))
     steps = [width * (i + 0.5) for i in range(len(chunks))]
     ax.plot(steps, [sum(chunk) / len(chunk) for chunk in chunks])
-    for known, label in enumerate(("no source", "first clause")):
-        ax.axhline(guessing_loss(known), color=GREY, linestyle="--", linewidth=1.5)
-        ax.text(700, guessing_loss(known) + 0.06, label, ha="right", color=INK)
+    lines = {0: ("no source known", 0.08), 1: ("first clause known", -0.32)}
+    for known, (label, above) in lines.items():
+        level = guessing_loss(known)
+        ax.axhline(level, color=GREY, linestyle="--", linewidth=1.5)
+        ax.text(steps[-1], level + above, label, ha="right", color=INK)
     ax.set(xlabel="step", ylabel="loss, nats a word", ylim=(0, None))
     return fig
 
