@@ -49,7 +49,9 @@ def find_browser(playwright: Playwright) -> str | None:
     if chosen:
         path = shutil.which(chosen)
         if path is None:
-            raise ValueError(f"BOOK_BROWSER is {chosen!r}, which is no program")
+            raise ValueError(
+                f"BOOK_BROWSER is {chosen!r}, which is no program: give its path"
+            )
         return path
     downloaded = playwright.chromium.executable_path
     for candidate in (*COMMANDS, *PROGRAMS, downloaded):
