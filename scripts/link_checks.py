@@ -9,7 +9,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-
 # In the contents and in the logo, the theme links the open page to its own top.
 OWN_TOP = {"current", "navbar-brand"}
 
