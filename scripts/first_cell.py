@@ -15,7 +15,10 @@ from run_notebooks import store
 ROOT = Path(__file__).resolve().parents[1]
 
 # Not shown in the book, not run by the tests and by run_notebooks.py.
-METADATA = {"tags": ["remove-cell", "nbval-skip"]}
+METADATA = {
+    "jupyter": {"source_hidden": True},  # folded in JupyterLab
+    "tags": ["remove-cell", "nbval-skip"],
+}
 
 TEMPLATE = """\
 # This cell makes the chapter run on Colab. Anywhere else it changes nothing.
