@@ -66,7 +66,7 @@ def explain(output: str) -> str:
     Args:
         output: all that pip wrote.
     """
-    if "No space left on device" in output:
+    if re.search("No space left on device|Disk quota exceeded", output):
         return NO_SPACE
     missing = re.search(r"No matching distribution found for (\S+)", output)
     nothing_came = not re.search(r"Downloading|Using cached|already satisfied", output)
@@ -164,9 +164,9 @@ def main() -> None:
             create()
         install()
     except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
-        sys.exit(NO_SPACE)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            sys.exit(NO_SPACE)
+        sys.exit(f"{error}: .venv was not made. Do you have the right to write there?")
     except KeyboardInterrupt:
         sys.exit("\nInterrupted. The same command starts afresh; downloads are kept.")
 

@@ -1,5 +1,7 @@
 """`make env`: what it does when, and what it says when pip fails."""
 
+import errno
+
 import pytest
 
 import ensure_env
@@ -165,6 +167,24 @@ class TestMain:
         monkeypatch.setenv("TORCH", "cpu")
         assert self.run(environment)[:2] == ["create", "Installing torch for the CPU"]
         assert environment[1][1][0] == "torch==2.13.0"
+
+    @pytest.mark.parametrize(
+        ("number", "reason"),
+        [
+            (errno.ENOSPC, "The disk is full"),
+            (errno.EDQUOT, "The disk is full"),
+            (errno.EACCES, "right to write there"),
+        ],
+    )
+    def test_says_why_a_folder_cannot_be_used(
+        self, environment, monkeypatch, number, reason
+    ):
+        def fail():
+            raise OSError(number, "It fails", ".venv")
+
+        monkeypatch.setattr(ensure_env, "create", fail)
+        with pytest.raises(SystemExit, match=reason):
+            ensure_env.main()
 
     def test_refuses_another_torch(self, environment, monkeypatch):
         monkeypatch.setenv("TORCH", "gpu")
