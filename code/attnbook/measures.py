@@ -45,3 +45,48 @@ def right_tokens(model: nn.Module, pairs: Sequence[Pair]) -> tuple[Tensor, Tenso
     said = model(batch.src, batch.tgt_in).argmax(-1)  # (B, T)
     real = padding_mask(batch.tgt_out)
     return (said == batch.tgt_out) & real, real
+
+
+@torch.no_grad()
+def attention_weights(model: nn.Module, pairs: Sequence[Pair]) -> Tensor:
+    """Where does the model look, given the right words before each step?
+
+    Args:
+        model: Called as ``model(src, tgt_in, need_weights=True)``.
+        pairs: B pairs.
+
+    Returns:
+        Weights, (B, T, S); the last real row and column of each sentence are EOS.
+    """
+    batch = make_batch(pairs)
+    _, weights = model(batch.src, batch.tgt_in, need_weights=True)
+    return weights
+
+
+def alignment_score(weights: Tensor, pairs: Sequence[Pair]) -> float:
+    """Share of target words whose largest weight lies on the word they render.
+
+    EOS and the connective, which renders no word of a clause, are not counted.
+
+    Args:
+        weights: (B, T, S), as :func:`attention_weights` returns them.
+        pairs: The B pairs they belong to.
+
+    Returns:
+        From 0 to 1.
+
+    Raises:
+        ValueError: If there are not as many rows of weights as pairs.
+    """
+    if len(weights) != len(pairs):
+        raise ValueError(
+            f"weights of {len(weights)} sentences for {len(pairs)} pairs; "
+            "give those of the same sentences"
+        )
+    hits = [
+        looked_at == wanted
+        for row, pair in zip(weights.argmax(-1).tolist(), pairs, strict=True)
+        for looked_at, wanted in zip(row, pair.alignment, strict=False)
+        if wanted is not None
+    ]
+    return sum(hits) / len(hits)

@@ -53,10 +53,15 @@ class Encoder(nn.Module):
             directions side by side, (B, width).
 
         Raises:
-            ValueError: If ``src`` is not a matrix of integers.
+            ValueError: If ``src`` is not a matrix of integers, or a row is all pads.
         """
         check_ids(src=src)
         lengths = padding_mask(src).sum(1).cpu()
+        if 0 in lengths:
+            raise ValueError(
+                f"source sentence {lengths.tolist().index(0)} has no word, only pads; "
+                "leave it out of the batch"
+            )
         packed = pack_padded_sequence(
             self.embedding(src), lengths, batch_first=True, enforce_sorted=False
         )

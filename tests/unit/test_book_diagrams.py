@@ -82,6 +82,8 @@ def test_arrows_are_straight_where_they_can_be():
         (lambda d: d.arrow((0, 0), (5, 0)), "the last must leave 11"),
         (lambda d: d.arrow((0, 0), (50, 0), (50, 15)), "the last must leave 19"),
         (lambda d: d.arrow((0, 0), (0, 0), (50, 0)), "none may be 0"),
+        (lambda d: d.arrow((0, 0), (50, 0), width=0), "0 pixels wide"),
+        (lambda d: d.arrow((0, 0), (15, 0), width=8), "the last must leave 20.3"),
     ],
 )
 def test_what_cannot_be_drawn_is_an_error(draw, words):
@@ -104,6 +106,15 @@ def test_an_arrow_bridges_those_of_another_colour_drawn_before():
     paths = ElementTree.fromstring(d._repr_svg_()).iter(f"{SVG}path")
     strokes = [path.get("stroke") for path in paths if path.get("stroke")]
     assert strokes == ["#FFF", "#6E7781", "#FFF", "#0072B2"]
+
+
+def test_a_wide_arrow_has_a_head_wider_than_itself():
+    d = Diagram(100, 100, alt="A wide arrow.")
+    d.arrow((0, 50), (90, 50), width=8)
+    margin, line, tip = ElementTree.fromstring(d._repr_svg_()).iter(f"{SVG}path")
+    assert (margin.get("stroke-width"), line.get("stroke-width")) == ("13.2", "8")
+    heights = [float(y) for y in re.findall(r",([\d.]+)", tip.get("d"))]
+    assert max(heights) - min(heights) > 1.5 * 8
 
 
 def test_the_two_models_differ_in_blue_arrows_only():

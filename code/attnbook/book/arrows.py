@@ -9,20 +9,27 @@ from itertools import pairwise
 Point = tuple[float, float]
 
 CORNER = 8  # radius of rounded corners
-HEAD = 9  # length of an arrowhead
+WIDTH = 1.8  # of a line
 GAP = 2  # between an arrowhead and what it points at
 
 
-def shaft(points: Sequence[Point]) -> str:
+def head_length(width: float) -> float:
+    """How long an arrowhead is: 9 for a usual line, more for a wide one."""
+    return 9 + 1.5 * (width - WIDTH)
+
+
+def shaft(points: Sequence[Point], width: float = WIDTH) -> str:
     """The line of an arrow, up to the middle of its head, as SVG path data.
 
     Args:
         points: From where to where, with the corners between.
+        width: Width of the line.
 
     Returns:
         The path.
     """
-    points = [*points[:-1], towards(points[-1], points[-2], GAP + HEAD / 2)]
+    end = towards(points[-1], points[-2], GAP + head_length(width) / 2)
+    points = [*points[:-1], end]
     path = [f"M{xy(points[0])}"]
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
         radius = min(
@@ -33,33 +40,35 @@ def shaft(points: Sequence[Point]) -> str:
     return " ".join([*path, f"L{xy(points[-1])}"])
 
 
-def head(points: Sequence[Point]) -> str:
+def head(points: Sequence[Point], width: float = WIDTH) -> str:
     """The head of an arrow: slender, its back drawn in a little.
 
     Args:
         points: From where to where, with the corners between.
+        width: Width of the line.
 
     Returns:
         The outline, as SVG path data.
     """
     tip = towards(points[-1], points[-2], GAP)
-    back = towards(tip, points[-2], HEAD)
-    notch = towards(tip, points[-2], 0.72 * HEAD)
+    back = towards(tip, points[-2], head_length(width))
+    notch = towards(tip, points[-2], 0.72 * head_length(width))
     across = (0.4 * (tip[1] - back[1]), 0.4 * (back[0] - tip[0]))
     left = (back[0] + across[0], back[1] + across[1])
     right = (back[0] - across[0], back[1] - across[1])
     return f"M{xy(tip)} L{xy(left)} L{xy(notch)} L{xy(right)} Z"
 
 
-def check(points: Sequence[Point]) -> None:
+def check(points: Sequence[Point], width: float = WIDTH) -> None:
     """Raise a ValueError if a piece has no length, or the last no room for the head."""
     lengths = [math.dist(*piece) for piece in pairwise(points)]
-    needed = GAP + HEAD + (CORNER if len(points) > 2 else 0)
+    needed = GAP + head_length(width) + (CORNER if len(points) > 2 else 0)
     if min(lengths) == 0 or lengths[-1] < needed:
         pieces = ", ".join(map(number, lengths))
         raise ValueError(
             f"the pieces of the arrow to ({xy(points[-1])}) are {pieces} pixels long: "
-            f"none may be 0, and the last must leave {needed} for head and corner."
+            f"none may be 0, and the last must leave {number(needed)} for head "
+            "and corner."
         )
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from attnbook.book.arrows import Point, label_place, number
+from attnbook.book.arrows import WIDTH, Point, label_place, number
 from attnbook.book.labels import plain, tspans
 from attnbook.book.shapes import (
     GREY,
@@ -102,6 +102,7 @@ class Diagram:
         label: str = "",
         role: str | None = None,
         dashed: bool = False,
+        width: float = WIDTH,
     ) -> None:
         """Draw an arrow, with rounded corners at the points between its ends.
 
@@ -113,17 +114,21 @@ class Diagram:
             label: Text beside the longest straight piece, such as a shape.
             role: One of the five ideas that have a colour; without it, grey.
             dashed: Whether the line is dashed.
+            width: Width of the line, for arrows that carry unequal amounts.
 
         Raises:
-            ValueError: If there are fewer than two stops, or two too close together.
+            ValueError: If the width is not positive, or there are fewer than two stops,
+                or two too close together.
         """
+        if width <= 0:
+            raise ValueError(f"an arrow {width} pixels wide: give more than 0.")
         if len(stops) < 2:
             raise ValueError(f"an arrow with {len(stops)} stops: give two at least.")
         points = [(s.x, s.y) if isinstance(s, Box) else s for s in stops]
         for end, next_ in ((0, 1), (-1, -2)):
             if isinstance(stops[end], Box):
                 points[end] = stops[end].edge(points[next_])
-        self._arrows.append(Arrow(points, role_colour(role, COLOURS), dashed))
+        self._arrows.append(Arrow(points, role_colour(role, COLOURS), dashed, width))
         if label:
             (x, y), anchor = label_place(points, SIZE)
             self._write(label, x, y, text_colour(role), anchor)

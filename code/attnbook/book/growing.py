@@ -13,6 +13,7 @@ CURVES = {  # stored result: label, colour, where the label begins
     "initial_state": ("initial state only", "#6E6E6E", (1.03, 12)),
     "static_mean": ("static context, mean", "#56B4E9", (1.62, 51)),
     "static_last": ("static context, last", "#0072B2", (1.5, 65)),
+    "bahdanau": ("Bahdanau attention", "#D55E00", (2.9, 91)),
 }
 
 

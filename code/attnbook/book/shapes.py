@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from attnbook.book.arrows import Point, check, head, number, shaft
+from attnbook.book.arrows import WIDTH, Point, check, head, number, shaft
 
 GREY = "#6E7781"
 
@@ -38,22 +38,24 @@ class Arrow:
 
     points: Sequence[Point]
     colour: str
-    dashed: bool
+    dashed: bool = False
+    width: float = WIDTH
 
     def __post_init__(self):
-        check(self.points)
+        check(self.points, self.width)
 
-    def line(self, colour: str, width: float) -> str:
-        """Its shaft as an SVG element."""
+    def line(self, colour: str, margin: float = 0) -> str:
+        """Its shaft as an SVG element, wider by a margin on either side."""
         dashes = ' stroke-dasharray="5 4"' if self.dashed else ""
         return (
-            f'<path d="{shaft(self.points)}" fill="none" stroke="{colour}" '
-            f'stroke-width="{width}"{dashes}/>'
+            f'<path d="{shaft(self.points, self.width)}" fill="none" '
+            f'stroke="{colour}" stroke-width="{number(self.width + 2 * margin)}"'
+            f"{dashes}/>"
         )
 
     def tip(self) -> str:
         """Its head as an SVG element."""
-        return f'<path d="{head(self.points)}" fill="{self.colour}"/>'
+        return f'<path d="{head(self.points, self.width)}" fill="{self.colour}"/>'
 
 
 def draw_arrows(arrows: Sequence[Arrow]) -> list[str]:
@@ -68,8 +70,8 @@ def draw_arrows(arrows: Sequence[Arrow]) -> list[str]:
     drawn = []
     for _, run in groupby(arrows, key=lambda arrow: arrow.colour):
         run = list(run)
-        drawn += [arrow.line("#FFF", 7) for arrow in run]
-        drawn += [arrow.line(arrow.colour, 1.8) + arrow.tip() for arrow in run]
+        drawn += [arrow.line("#FFF", margin=2.6) for arrow in run]
+        drawn += [arrow.line(arrow.colour) + arrow.tip() for arrow in run]
     return drawn
 
 

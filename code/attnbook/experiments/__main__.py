@@ -8,14 +8,22 @@ from functools import partial
 from pathlib import Path
 
 from attnbook import results
+from attnbook.bahdanau import Bahdanau
 from attnbook.experiments.recall import recall_grid
 from attnbook.experiments.thread import reverse_source, thread
+from attnbook.luong import Luong
+from attnbook.scores import SCORES
 from attnbook.seq2seq import InitialState, StaticContext
 from attnbook.threads import set_threads
 
 FEW = (0, 1, 2)  # seeds, where a side question is asked
 static_mean = partial(StaticContext, summary="mean")
 one_way = partial(InitialState, bidirectional=False)
+
+
+# Windows of the local forms: in the thread's task no word moves further than 3 places.
+local_m = partial(Luong, align="local-m", half_width=3)
+local_p = partial(Luong, align="local-p", half_width=3)
 
 EXPERIMENTS = {
     # the thread: equal steps
@@ -35,6 +43,42 @@ EXPERIMENTS = {
     "one_way": partial(thread, one_way, seeds=FEW),
     "one_way_reversed": partial(thread, one_way, seeds=FEW, change=reverse_source),
     "recall": recall_grid,
+    # chapter 2: a context for each word
+    "bahdanau": partial(thread, Bahdanau),
+    # chapter 3: scores, with and without input feeding
+    "luong_general": partial(thread, Luong),
+    **{
+        f"luong_{score}": partial(thread, partial(Luong, score=score), seeds=FEW)
+        for score in ("dot", "concat", "location")
+    },
+    **{
+        f"luong_{score}_no_feeding": partial(
+            thread, partial(Luong, score=score, input_feeding=False), seeds=FEW
+        )
+        for score in SCORES
+    },
+    # windows; then on the source turned round, where every word moves far
+    "luong_local_m": partial(thread, local_m, seeds=FEW),
+    "luong_local_p": partial(thread, local_p, seeds=FEW),
+    "luong_local_m_no_feeding": partial(
+        thread, partial(local_m, input_feeding=False), seeds=FEW
+    ),
+    "luong_local_p_no_feeding": partial(
+        thread, partial(local_p, input_feeding=False), seeds=FEW
+    ),
+    **{
+        f"luong_local_m_{width}": partial(
+            thread, partial(local_m, half_width=width), seeds=FEW
+        )
+        for width in (0, 1, 2)
+    },
+    "luong_general_reversed": partial(thread, Luong, seeds=FEW, change=reverse_source),
+    "luong_local_m_reversed": partial(
+        thread, local_m, seeds=FEW, change=reverse_source
+    ),
+    "luong_local_p_reversed": partial(
+        thread, local_p, seeds=FEW, change=reverse_source
+    ),
 }
 
 

@@ -18,7 +18,12 @@ from attnbook.batches import (
     toy_pairs,
 )
 from attnbook.fit import fit
-from attnbook.measures import exact_match, right_tokens
+from attnbook.measures import (
+    alignment_score,
+    attention_weights,
+    exact_match,
+    right_tokens,
+)
 from attnbook.toy_language import AND_TARGET, Pair
 
 STEPS = 700
@@ -57,12 +62,34 @@ def measure(model: nn.Module, change: Callable[[Pair], Pair]) -> dict:
     Returns:
         "exact": share of sentences without a mistake, by number of clauses;
         "by_clause": share of words right in each clause of four, given the right words
-        before them.
+        before them; with attention also what :func:`look` returns.
     """
     pairs = {n: [change(p) for p in held_out_pairs(n)] for n in (*CLAUSES, LONGER)}
-    return {
+    found = {
         "exact": {str(n): round(exact_match(model, p), 4) for n, p in pairs.items()},
         "by_clause": [round(share, 4) for share in right_by_clause(model, pairs[4])],
+    }
+    return found | look(model, pairs) if hasattr(model, "attend") else found
+
+
+def look(model: nn.Module, pairs: dict[int, Sequence[Pair]]) -> dict:
+    """Measure where a model with attention looks, given the right words.
+
+    Returns:
+        "align": the alignment score, by number of clauses; "map": the weights of the
+        first pair of two clauses, (T, S).
+    """
+    weights = {n: attention_weights(model, p) for n, p in pairs.items()}
+    first = pairs[2][0]
+    rows, columns = len(first.target) + 1, len(first.source) + 1  # with EOS
+    return {
+        "align": {
+            str(n): round(alignment_score(w, pairs[n]), 4) for n, w in weights.items()
+        },
+        "map": [
+            [round(w, 3) for w in row]
+            for row in weights[2][0, :rows, :columns].tolist()
+        ],
     }
 
 

@@ -1,0 +1,530 @@
+"""Figures, tables and exercises of chapter 3."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from attnbook import results
+from attnbook.book.exercises import register
+from attnbook.book.growing import exact_match_shares
+from attnbook.book.style import COLOURS, INK, TEXT_COLOURS, WEIGHTS, label_lines
+from attnbook.local_attention import gaussian, window
+from attnbook.masks import masked_softmax
+from attnbook.scores import make_score
+from attnbook.toy_language import Pair, translate
+
+GREY = "#B8BEC6"
+
+# How large are the scores at the start?
+
+SCORE_COLOURS = {
+    "dot": COLOURS["query"],
+    "general": COLOURS["key"],
+    "concat": COLOURS["value"],
+}
+
+
+@torch.no_grad()
+def score_spreads(
+    widths: Sequence[int] = (4, 16, 64, 256), draws: int = 20, seed: int = 0
+) -> dict[str, list[float]]:
+    """Standard deviation of untrained scores of random queries and keys, by width.
+
+    Queries and keys are independent, of mean 0 and variance 1; weights are those that
+    :func:`attnbook.scores.make_score` starts with.
+
+    Args:
+        widths: Widths of query and key alike.
+        draws: How many times weights, and 100 queries and 100 keys each, are drawn.
+        seed: Decides all of them; the generator of the caller is left as it was.
+
+    Returns:
+        For each score one number a width.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return {
+            name: [_spread(name, width, draws) for width in widths]
+            for name in SCORE_COLOURS
+        }
+
+
+def _spread(name: str, width: int, draws: int) -> float:
+    scores = []
+    for _ in range(draws):
+        score = make_score(name, width, width)
+        query, states = torch.randn(2, 1, 100, width)  # (1, 100, width) each
+        scores.append(score(query, score.prepare(states)))  # (1, 100, 100)
+    return torch.cat(scores).std().item()
+
+
+def score_spread_figure(widths: Sequence[int] = (4, 16, 64, 256)) -> Figure:
+    """Draw :func:`score_spreads` against the width, both axes logarithmic."""
+    fig, ax = plt.subplots(figsize=(5.5, 3.2))
+    for name, spreads in score_spreads(widths).items():
+        ax.plot(widths, spreads, marker="o", color=SCORE_COLOURS[name], label=name)
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    ax.set(
+        xticks=widths,
+        xticklabels=widths,
+        yticks=(0.3, 1, 3, 10),
+        yticklabels=("0.3", "1", "3", "10"),
+        xlabel="width of query and key",
+        ylabel="standard deviation",
+    )
+    ax.minorticks_off()
+    label_lines(ax)
+    return fig
+
+
+# How far must one look?
+
+
+def distances(pairs: Sequence[Pair]) -> list[int]:
+    """How far each word lies from the one it renders: j - i, both from 0.
+
+    The connective, which renders no word of a clause, is left out.
+    """
+    return [
+        j - i for pair in pairs for i, j in enumerate(pair.alignment) if j is not None
+    ]
+
+
+def reach_figure(panels: dict[str, Sequence[Pair]], half_width: int = 3) -> Figure:
+    """Draw how far words lie from those they render, and what a window would hold.
+
+    Args:
+        panels: Pairs for each title, one panel below the other.
+        half_width: D of the window that is drawn.
+
+    Returns:
+        The figure.
+    """
+    height = 0.7 + 1.5 * len(panels)
+    fig, axes = plt.subplots(
+        len(panels), sharex=True, squeeze=False, figsize=(5.5, height)
+    )
+    for ax, (title, pairs) in zip(axes[:, 0], panels.items(), strict=True):
+        found = distances(pairs)
+        places = range(min(found), max(found) + 1)
+        shares = [100 * found.count(place) / len(found) for place in places]
+        ax.axvspan(-half_width - 0.5, half_width + 0.5, color=GREY, alpha=0.35, lw=0)
+        ax.bar(places, shares, color=COLOURS["source"], width=0.8)
+        inside = sum(abs(place) <= half_width for place in found) / len(found)
+        ax.set(title=f"{title}: {inside:.0%} within D = {half_width}", ylabel="%")
+    axes[-1, 0].set(xlabel="source place less target place, j − i")
+    return fig
+
+
+@torch.no_grad()
+def window_figure(scores: Tensor, centre: float, half_width: int) -> Figure:
+    """Draw the two factors of equation 10, and their product: local-p.
+
+    Args:
+        scores: Of the S source places, (S,).
+        centre: p_t.
+        half_width: D; sigma is D/2.
+
+    Returns:
+        The figure; each panel says what its weights sum to.
+    """
+    places, p = len(scores), torch.tensor([[centre]])  # (B, T) = (1, 1)
+    inside = window(p, torch.ones(1, places, dtype=torch.bool), half_width)[0, 0]
+    softmax = masked_softmax(scores, inside)  # (S,)
+    bell = gaussian(p, places, half_width / 2)[0, 0]  # (S,)
+    fig, axes = plt.subplots(3, sharex=True, figsize=(5.5, 5.2))
+    for ax in axes:
+        ax.axvspan(centre - half_width, centre + half_width, color=GREY, alpha=0.35)
+        ax.axvline(centre, color=INK, linestyle=":", linewidth=1.5)
+    _weight_bars(axes[0], softmax, "softmax over the window")
+    _bell_curve(axes[1], bell, centre, half_width / 2)
+    _weight_bars(axes[2], softmax * bell, "product, the weights")
+    axes[1].set(title="Gaussian around p", ylim=(0, 1.15), yticks=(0, 1))
+    axes[2].set(xlabel="source place", xlim=(-0.7, places - 0.3))
+    axes[2].set_xticks(range(0, places, 1 if places < 14 else 5))
+    top = 1.15 * softmax.max().item()
+    axes[0].set(ylim=(0, top))
+    axes[2].set(ylim=(0, top))
+    return fig
+
+
+def _weight_bars(ax: Axes, weights: Tensor, title: str) -> None:
+    ax.bar(range(len(weights)), weights, color=COLOURS["source"], width=0.7)
+    ax.set(title=f"{title}: sum {weights.sum():.2f}")
+
+
+def _bell_curve(ax: Axes, bell: Tensor, centre: float, sigma: float) -> None:
+    x = torch.linspace(-0.7, len(bell) - 0.3, 300)
+    ax.plot(x, torch.exp(-(x - centre).square() / (2 * sigma**2)), color=COLOURS["key"])
+    ax.plot(range(len(bell)), bell, "o", color=COLOURS["key"])
+
+
+def maps_figure(maps: dict[str, Tensor], pair: Pair) -> Figure:
+    """Draw attention weights as heat maps below each other, gold cells outlined.
+
+    Args:
+        maps: For each title the weights of one sentence, (T, S) or more: pads behind
+            the ends of the sentences are cut off.
+        pair: The sentence.
+
+    Returns:
+        The figure.
+    """
+    source, target = [*pair.source, "<eos>"], [*pair.target, "<eos>"]
+    height = 1.0 + len(maps) * (0.45 + 0.24 * len(target))
+    fig, axes = plt.subplots(len(maps), squeeze=False, figsize=(5.5, height))
+    for ax, (title, weights) in zip(axes[:, 0], maps.items(), strict=True):
+        seen = weights[: len(target), : len(source)]
+        ax.imshow(seen, cmap=WEIGHTS, vmin=0, vmax=1, aspect="auto")
+        ax.set(title=title, xticks=[], yticks=range(len(target)), yticklabels=target)
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(True)
+        for i, j in enumerate(pair.alignment):
+            if j is not None:
+                ax.add_patch(_outline(i, j))
+    axes[-1, 0].set_xticks(range(len(source)), source, rotation=90)
+    for label in axes[-1, 0].get_xticklabels():
+        label.set_color(TEXT_COLOURS["source"])
+    for label in (label for ax in axes[:, 0] for label in ax.get_yticklabels()):
+        label.set_color(TEXT_COLOURS["target"])
+    return fig
+
+
+def _outline(i: int, j: int) -> Rectangle:
+    return Rectangle(
+        (j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor=COLOURS["target"], linewidth=2
+    )
+
+
+# What the models reach
+
+LUONG_ROWS = {  # stored result: label
+    "bahdanau": "Bahdanau",
+    "luong_dot": "dot",
+    "luong_general": "general",
+    "luong_concat": "concat",
+    "luong_location": "location",
+    "luong_no_feeding": "no input feeding",
+    "luong_local_m": "local-m",
+    "luong_local_p": "local-p",
+    "luong_local_m_reversed": "local-m, reversed",
+    "luong_local_p_reversed": "local-p, reversed",
+    "luong_reversed": "global, reversed",
+}
+
+
+def alignment_shares(name: str) -> list[list[float]]:
+    """Alignment score in per cent, stored: one row a seed, 1 to 4 clauses."""
+    runs = results.load(name)["runs"]
+    return [[100 * run["align"][str(n)] for n in (1, 2, 3, 4)] for run in runs]
+
+
+def print_luong_table(names: Sequence[str]) -> None:
+    """Print the share of faultless sentences and the alignment score, by clauses.
+
+    Each cell is the mean over seeds, and the range of the seeds; the alignment score is
+    the mean over 1 to 4 clauses.
+    """
+    heads = ["1 clause", "2 clauses", "3 clauses", "4 clauses", "aligned"]
+    print(_row("faultless, %", heads))
+    for name in names:
+        columns = [*zip(*exact_match_shares(name), strict=True)]
+        columns.append([sum(row) / len(row) for row in alignment_shares(name)])
+        print(_row(LUONG_ROWS[name], [*map(_mean_and_range, columns)]))
+
+
+def _mean_and_range(shares: Sequence[float]) -> str:
+    mean = sum(shares) / len(shares)
+    return f"{round(mean, 1):g} ({min(shares):.0f}–{max(shares):.0f})"
+
+
+def _row(label: str, cells: Sequence[str]) -> str:
+    return f"{label:17} {' '.join(f'{cell:13}' for cell in cells)}".rstrip()
+
+
+def exact_and_alignment_figure(names: Sequence[str]) -> Figure:
+    """Draw how often each model is right and how often it looks right, seed by seed.
+
+    One row a model, and in it two dots a seed, joined: faultless sentences and
+    alignment score, both means over 1 to 4 clauses.
+    """
+    fig, ax = plt.subplots(figsize=(5.5, 1.2 + 0.5 * len(names)))
+    for row, name in enumerate(names):
+        exact = [sum(shares) / 4 for shares in exact_match_shares(name)]
+        align = [sum(shares) / 4 for shares in alignment_shares(name)]
+        for seed, pair in enumerate(zip(exact, align, strict=True)):
+            y = row + 0.5 * ((seed + 0.5) / len(exact) - 0.5)
+            ax.plot(pair, (y, y), color=GREY, linewidth=1.5, zorder=1)
+            ax.plot(pair[0], y, "o", color=COLOURS["target"], markersize=5)
+            ax.plot(pair[1], y, "D", color=COLOURS["source"], markersize=5)
+    ax.set(xlabel="%, mean over 1 to 4 clauses", ylim=(len(names) - 0.4, -1))
+    ax.set_yticks(range(len(names)), [LUONG_ROWS[name] for name in names])
+    ax.text(0, 1, "● faultless", color=TEXT_COLOURS["target"], transform=ax.transAxes)
+    ax.text(
+        0.4, 1, "◆ looks right", color=TEXT_COLOURS["source"], transform=ax.transAxes
+    )
+    return fig
+
+
+# What a window costs
+
+FORMS = {
+    "global": COLOURS["target"],
+    "local, masked": COLOURS["key"],
+    "local, gathered": COLOURS["source"],
+}
+
+
+def cost_figure(batch: int = 1) -> Figure:
+    """Draw scores a step, and time for all steps, by length: from the stored result."""
+    stored = results.load("local_cost")
+    counts = stored["counts"]
+    lengths = [count["S"] for count in counts]
+    fig, (top, bottom) = plt.subplots(2, sharex=True, figsize=(5.5, 5.6))
+    for form in ("global", "local"):
+        label = {"global": "global", "local": "local"}[form]
+        colour = FORMS["global" if form == "global" else "local, gathered"]
+        each = [count[f"{form}_scores"] / count["S"] for count in counts]
+        top.plot(lengths, each, marker="o", color=colour, label=label)
+    for form, colour in FORMS.items():
+        times = [1000 * t for t in cost_times(stored, form, batch)]
+        bottom.plot(lengths, times, marker="o", color=colour, label=form)
+    for ax in (top, bottom):
+        ax.set(xscale="log", yscale="log", xticks=lengths, xticklabels=lengths)
+        ax.minorticks_off()
+    top.set(ylabel="scores a step")
+    bottom.set(ylabel="ms for all steps", xlabel="source length S = target length T")
+    label_lines(top)
+    label_lines(bottom)
+    return fig
+
+
+def cost_times(stored: dict, form: str, batch: int) -> list[float]:
+    """Seconds of one form at one batch size, by length."""
+    return [
+        run["seconds"]
+        for run in stored["runs"]
+        if (run["form"], run["batch"]) == (form, batch)
+    ]
+
+
+def print_cost(batch: int = 1) -> None:
+    """Print scores a step, memory of the scores and time, by length and form."""
+    stored = results.load("local_cost")
+    d = stored["half_width"]
+    print(f"batch {batch}, D = {d}; {stored['machine']}")
+    print("        scores a step    scores, kB        time of all steps, ms")
+    print("    S   global  local   global  local   global  masked  gathered")
+    columns = [cost_times(stored, form, batch) for form in FORMS]
+    for count, *times in zip(stored["counts"], *columns, strict=True):
+        s = count["S"]
+        scores = [count[f"{form}_scores"] / s for form in ("global", "local")]
+        kilobytes = [count[f"{form}_bytes"] / 1000 for form in ("global", "local")]
+        cells = [f"{s:5}", *(f"{x:6.1f}" for x in scores)]
+        cells += [f"{x:6.0f}" for x in kilobytes]
+        cells += [f"{1000 * t:7.2f}" for t in times]
+        print("  ".join(cells))
+
+
+# Exercises
+
+
+def _allowed(p: float, d: int, s: int) -> list[int]:
+    return [place for place in range(s) if abs(place - p) <= d]
+
+
+register(
+    "ex3_window",
+    reference=_allowed,
+    inputs=lambda: [(4.0, 2, 10), (4.5, 2, 10), (0.7, 3, 9), (8.6, 3, 10), (2.3, 0, 5)],
+    hint="A place s is allowed if it exists, 0 ≤ s < S, and |s - p| ≤ D.",
+    mistakes=[
+        (
+            lambda p, d, s: list(range(math.ceil(p - d), math.floor(p + d) + 1)),
+            "Places before the first word or behind the last do not exist.",
+        ),
+        (
+            lambda p, d, s: [i for i in range(s) if abs(i - round(p)) <= d],
+            "p is not to be rounded: between two places the window holds 2D of them.",
+        ),
+        (
+            lambda p, d, s: [i for i in range(s) if abs(i - p) < d],
+            "A place exactly D away is still inside.",
+        ),
+        (
+            lambda p, d, s: [i for i in range(1, s + 1) if abs(i - p) <= d],
+            "Places are counted from 0: the last one is S - 1.",
+        ),
+    ],
+)
+
+
+def _keys_and_weights() -> list[tuple[Tensor, Tensor]]:
+    g = torch.Generator().manual_seed(0)
+    return [
+        (torch.randn(2, 3, 4, generator=g), torch.randn(4, 4, generator=g)),
+        (torch.randn(1, 5, 2, generator=g), torch.randn(2, 2, generator=g)),
+    ]
+
+
+register(
+    "ex3_general_is_dot",
+    reference=lambda states, W: states @ W.T,  # noqa: N803
+    inputs=_keys_and_weights,
+    hint="Row j must be W h_j. The rows of `states` are the h_j.",
+    mistakes=[
+        (
+            lambda states, W: states @ W,  # noqa: N803
+            "Row j is now W transposed times h_j. A row times W.T is W times a column.",
+        ),
+        (
+            lambda states, W: states,  # noqa: N803
+            "Those are the keys of the plain dot product; W is not in them.",
+        ),
+        (
+            lambda states, W: states.transpose(1, 2),  # noqa: N803
+            "Only the axes have changed places; W is not in them.",
+        ),
+    ],
+)
+
+
+def _scores_and_centres() -> list[tuple[Tensor, float, int]]:
+    g = torch.Generator().manual_seed(0)
+    return [
+        (torch.randn(9, generator=g), 4.3, 2),
+        (torch.randn(7, generator=g), 0.4, 3),
+        (torch.randn(12, generator=g), 10.0, 4),
+    ]
+
+
+def _local_p(
+    scores: Tensor, p: float, d: int, sigma=0.5, power=2, renormalise=False, cut=True
+) -> Tensor:
+    """Weights of equation 10, rightly or, by the last four arguments, with a mistake.
+
+    Args:
+        scores: (S,).
+        p: The centre.
+        d: D.
+        sigma: As a share of D.
+        power: Of the distance in the exponent.
+        renormalise: Whether to divide by the sum.
+        cut: Whether the softmax sees the window alone.
+    """
+    away = (torch.arange(len(scores)) - p).abs()  # (S,)
+    inside = away <= d
+    weights = (
+        masked_softmax(scores, inside) if cut else scores.softmax(-1) * inside
+    ) * torch.exp(-(away**power) / (2 * (sigma * d) ** 2))
+    return weights / weights.sum() if renormalise else weights
+
+
+register(
+    "ex3_local_p",
+    reference=_local_p,
+    inputs=_scores_and_centres,
+    hint="Softmax over the places within D of p, zeros elsewhere; then the Gaussian.",
+    mistakes=[
+        (
+            partial(_local_p, renormalise=True),
+            "You divide by the sum. Equation 10 does not: the weights sum to under 1.",
+        ),
+        (
+            partial(_local_p, sigma=1),
+            "Your sigma is D; the paper's is D / 2.",
+        ),
+        (
+            partial(_local_p, cut=False),
+            "Your softmax also counts the places outside of the window.",
+        ),
+        (
+            partial(_local_p, power=1),
+            "The distance must be squared in the exponent.",
+        ),
+    ],
+)
+
+
+def _contexts() -> list[tuple[Tensor, Tensor, Tensor]]:
+    g = torch.Generator().manual_seed(0)
+    shapes = [(b, h) for b, h in ((2, 3), (4, 2))]
+    return [
+        (
+            torch.randn(b, h, generator=g),
+            torch.randn(b, h, generator=g),
+            torch.randn(h, 2 * h, generator=g),
+        )
+        for b, h in shapes
+    ]
+
+
+register(
+    "ex3_attentional_state",
+    reference=lambda c, h, W_c: torch.tanh(torch.cat([c, h], -1) @ W_c.T),  # noqa: N803
+    inputs=_contexts,
+    hint="Put c and h side by side, (B, 2H), multiply by W_c transposed, take tanh.",
+    mistakes=[
+        (
+            lambda c, h, W_c: torch.tanh(torch.cat([h, c], -1) @ W_c.T),  # noqa: N803
+            "The order matters: c comes first.",
+        ),
+        (
+            lambda c, h, W_c: torch.cat([c, h], -1) @ W_c.T,  # noqa: N803
+            "The tanh is missing.",
+        ),
+        (
+            lambda c, h, W_c: torch.tanh(torch.cat([c, h], -1)),  # noqa: N803
+            "Without W_c the result is as wide as c and h together.",
+        ),
+    ],
+)
+
+
+def _alignments() -> list[tuple[tuple[int | None, ...]]]:
+    return [
+        (translate("the old farmer sees a bird").alignment,),
+        (translate("a cat finds the dog and a bird hears this kind king").alignment,),
+        ((0, 1, 2),),
+        ((7, 6, None, 4, 3, 2, 1, 0),),
+    ]
+
+
+def _reach(alignment: Sequence[int | None]) -> int:
+    return max(abs(j - i) for i, j in enumerate(alignment) if j is not None)
+
+
+register(
+    "ex3_reach",
+    reference=_reach,
+    inputs=_alignments,
+    hint="The window of step i is centred on place i; how far off is the farthest j?",
+    mistakes=[
+        (
+            lambda a: max(j - i for i, j in enumerate(a) if j is not None),
+            "The window reaches to both sides: a word before place i counts as well.",
+        ),
+        (
+            lambda a: max(abs((j or 0) - i) for i, j in enumerate(a)),
+            "None is no place: leave the connective out.",
+        ),
+        (
+            lambda a: max(abs(j - i) for i, j in enumerate(a, 1) if j is not None),
+            "Steps and places are both counted from 0.",
+        ),
+        (
+            lambda a: 2 * _reach(a) + 1,
+            "That is the number of places in the window; D is its half width.",
+        ),
+    ],
+)

@@ -1,0 +1,64 @@
+"""What the tests of attention share: seeded numbers, models in float64, equality."""
+
+import torch
+
+from attnbook.batches import pad
+
+
+def numbers(seed, *shapes):
+    """Normal numbers in float64, one tensor a shape; gradients can be asked for."""
+    g = torch.Generator().manual_seed(seed)
+    made = [torch.randn(shape, generator=g, dtype=torch.float64) for shape in shapes]
+    return [tensor.requires_grad_() for tensor in made]
+
+
+def sentences(seed, lengths, words):
+    """Padded ids of real words, one row a length."""
+    g = torch.Generator().manual_seed(seed)
+    return pad([torch.randint(4, words, (n,), generator=g).tolist() for n in lengths])
+
+
+def some_allowed(seed, *shape):
+    """A random mask; its first place is open, so that no row is empty."""
+    g = torch.Generator().manual_seed(seed)
+    mask = torch.rand(shape, generator=g) < 0.6
+    mask[..., 0] = True
+    return mask
+
+
+def stacked(nested):
+    """Turn numbers in lists of lists into one tensor, through which gradients flow."""
+    if isinstance(nested, torch.Tensor):
+        return nested
+    return torch.stack([stacked(inner) for inner in nested])
+
+
+def double(make, *args, seed=0, **kwargs):
+    """Make a module with seeded weights, in float64."""
+    torch.manual_seed(seed)
+    return make(*args, **kwargs).double()
+
+
+def close(ours, reference, atol=1e-12):
+    """Assert equal shapes and types, and values equal up to rounding."""
+    torch.testing.assert_close(ours, reference, rtol=0, atol=atol)
+
+
+def same(ours, reference, inputs, atol=1e-11):
+    """Assert that two ways to compute a tensor agree, and their gradients too.
+
+    The gradients are those of one random weighted sum of the entries: a plain sum would
+    miss errors in weights, whose sum is always 1.
+    """
+    close(ours, reference, atol)
+    g = torch.Generator().manual_seed(ours.numel())
+    factors = torch.randn(ours.shape, generator=g, dtype=ours.dtype)
+    inputs = list(inputs)
+    gradients = (
+        torch.autograd.grad(
+            (way * factors).sum(), inputs, retain_graph=True, materialize_grads=True
+        )
+        for way in (ours, reference)
+    )
+    for one, other in zip(*gradients, strict=True):
+        close(one, other, atol)

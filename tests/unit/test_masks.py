@@ -1,0 +1,152 @@
+"""Masks: the softmax over the allowed places, from its formula."""
+
+from itertools import product
+
+import pytest
+import torch
+from compare import close, numbers, same, some_allowed
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from attnbook.masks import masked_softmax, padding_mask
+from attnbook.vocabulary import PAD
+
+small = st.integers(1, 5)
+seeds = st.integers(0, 999)
+
+
+def softmax_by_loop(scores, mask):
+    """Bahdanau's equation 6, one number at a time, over the allowed places alone."""
+    weights = 0 * scores  # keeps the gradient's path where every row is empty
+    mask = mask.expand(scores.shape)
+    for row in product(*map(range, scores.shape[:-1])):
+        allowed = [s for s in range(scores.shape[-1]) if mask[(*row, s)]]
+        total = sum(scores[(*row, s)].exp() for s in allowed)
+        for s in allowed:
+            weights[(*row, s)] = scores[(*row, s)].exp() / total
+    return weights
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1))
+def test_padding_mask_is_true_at_real_tokens(rows):
+    mask = padding_mask(torch.tensor(rows))
+    assert mask.dtype == torch.bool
+    assert mask.tolist() == [[i != PAD for i in row] for row in rows]
+
+
+@given(small, small, small, seeds)
+@settings(max_examples=25)
+def test_masked_softmax_equals_the_loop(rows, steps, places, seed):
+    """Rows in which nothing is allowed are among the random ones."""
+    (scores,) = numbers(seed, (rows, steps, places))
+    mask = some_allowed(seed, rows, steps, places + 1)[..., 1:]
+    same(masked_softmax(scores, mask), softmax_by_loop(scores, mask), [scores])
+
+
+@given(small, small, small, seeds)
+@settings(max_examples=25)
+def test_masked_softmax_equals_softmax_with_minus_infinity(rows, steps, places, seed):
+    (scores,) = numbers(seed, (rows, steps, places))
+    mask = some_allowed(seed, rows, steps, places)
+    theirs = F.softmax(scores.masked_fill(~mask, -torch.inf), -1)
+    same(masked_softmax(scores, mask), theirs, [scores])
+    everything = torch.ones_like(mask)
+    same(masked_softmax(scores, everything), F.softmax(scores, -1), [scores])
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (1, 4), (2, 1, 4), (2, 3, 4)])
+def test_a_mask_is_broadcast_from_the_last_axis(shape):
+    (scores,) = numbers(0, (2, 3, 4))
+    mask = some_allowed(1, *shape)
+    mask[..., -1] = False
+    same(masked_softmax(scores, mask), softmax_by_loop(scores, mask), [scores])
+
+
+@pytest.mark.parametrize("hidden", [torch.nan, torch.inf, -torch.inf, 1e300])
+def test_the_score_of_a_forbidden_place_does_not_matter(hidden):
+    (scores,) = numbers(0, (2, 3, 4))
+    mask = some_allowed(1, 2, 3, 4)
+    mask[0, 0] = False
+    dirty = scores.detach().masked_fill(~mask, hidden).requires_grad_()
+    weights = masked_softmax(dirty, mask)
+    assert (weights[~mask] == 0).all()
+    close(weights, masked_softmax(scores, mask))
+    (gradient,) = torch.autograd.grad(weights.square().sum(), dirty)
+    assert gradient.isfinite().all()
+    assert (gradient[~mask] == 0).all()
+    assert gradient[mask].any()
+
+
+def test_a_row_where_nothing_is_allowed_is_zero_with_finite_gradients():
+    (scores,) = numbers(0, (2, 3))
+    mask = torch.tensor([[False] * 3, [True] * 3])
+    weights = masked_softmax(scores, mask)
+    assert weights[0].tolist() == [0, 0, 0]
+    (gradient,) = torch.autograd.grad(weights.square().sum(), scores)
+    assert gradient[0].tolist() == [0, 0, 0]
+    assert gradient[1].isfinite().all()
+    assert gradient[1].any()
+
+
+@given(small, small, st.floats(-30, 30), seeds)
+@settings(max_examples=20)
+def test_weights_are_shares_and_only_differences_count(rows, places, shift, seed):
+    (scores,) = numbers(seed, (rows, places))
+    mask = some_allowed(seed, rows, places)
+    weights = masked_softmax(scores, mask)
+    assert (weights >= 0).all()
+    close(weights.sum(-1), torch.ones(rows).double())
+    close(masked_softmax(scores + shift, mask), weights)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_large_scores_do_not_overflow(dtype):
+    scores = torch.tensor([[9e9, 9e9, -9e9, 9e30], [-9e30, -9e30, 5.0, 9e9]]).to(dtype)
+    mask = torch.tensor([[True, True, True, False], [True, True, False, False]])
+    wanted = torch.tensor([[0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]], dtype=dtype)
+    assert torch.equal(masked_softmax(scores, mask), wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_less_precise_types_differ_by_rounding(dtype):
+    (scores,) = numbers(0, (4, 3, 6))
+    mask = some_allowed(0, 4, 3, 6)
+    mask[0, 0] = False
+    exact = masked_softmax(scores.to(dtype).double(), mask)
+    close(
+        masked_softmax(scores.to(dtype), mask), exact.to(dtype), torch.finfo(dtype).eps
+    )
+
+
+def test_no_number_is_needed_to_know_the_shape():
+    scores = torch.empty(2, 3, 4, device="meta")
+    mask = torch.empty(2, 1, 4, device="meta", dtype=torch.bool)
+    weights = masked_softmax(scores, mask)
+    assert weights.device.type == "meta"
+    assert weights.shape == (2, 3, 4)
+
+
+scores = torch.zeros(2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        (torch.ones(2, 3, 4), r"type torch.float32; .* mask.bool\(\)"),
+        (torch.ones(2, 3, 4, dtype=torch.int64), "type torch.int64; it must be"),
+        (torch.ones(2, 4).bool(), r"\(2, 4\), the scores \(2, 3, 4\); .*mask\[:, None"),
+        (torch.ones(3).bool(), r"shape \(3,\), the scores \(2, 3, 4\)"),
+        (torch.ones(2, 3, 1, 4).bool(), r"shape \(2, 3, 1, 4\)"),
+        (torch.ones(1, 2, 3, 4).bool(), r"shape \(1, 2, 3, 4\)"),
+        (torch.ones(4, 3, 4).bool(), r"shape \(4, 3, 4\)"),
+    ],
+)
+def test_a_mask_that_does_not_fit_is_named(mask, message):
+    with pytest.raises(ValueError, match=message):
+        masked_softmax(scores, mask)
+
+
+def test_a_mask_may_not_make_the_scores_longer():
+    with pytest.raises(ValueError, match=r"shape \(2, 5\), the scores \(2, 1\)"):
+        masked_softmax(torch.zeros(2, 1), torch.ones(2, 5).bool())
