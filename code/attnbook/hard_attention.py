@@ -52,7 +52,8 @@ def exact_gradient(scores: Tensor, rewards: Tensor) -> Tensor:
     Raises:
         ValueError: If the two are not vectors of one length and one floating type.
     """
-    return scores.softmax(-1) * (rewards - expected_reward(scores, rewards))
+    mean = expected_reward(scores, rewards)
+    return scores.softmax(-1) * (rewards - mean)
 
 
 def reinforce(

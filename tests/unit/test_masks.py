@@ -89,6 +89,15 @@ def test_a_row_where_nothing_is_allowed_is_zero_with_finite_gradients():
     assert gradient[1].any()
 
 
+def test_an_empty_row_divides_nothing_by_nothing():
+    """The result alone would not tell, but autograd's hunt for NaN would stop here."""
+    (scores,) = numbers(0, (2, 3))
+    with torch.autograd.set_detect_anomaly(True):
+        weights = masked_softmax(scores, torch.tensor([[False], [True]]))
+        weights.square().sum().backward()
+    assert scores.grad.isfinite().all()
+
+
 @given(small, small, st.floats(-30, 30), seeds)
 @settings(max_examples=20)
 def test_weights_are_shares_and_only_differences_count(rows, places, shift, seed):

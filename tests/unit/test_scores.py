@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from attnbook import sentence
+from attnbook.batches import make_batch
 from attnbook.scores import (
     SCORES,
     AdditiveScore,
@@ -18,6 +19,7 @@ from attnbook.scores import (
     LocationScore,
     make_score,
 )
+from attnbook.toy_language import MAX_CLAUSES, translate
 
 small = st.integers(1, 4)
 seeds = st.integers(0, 999)
@@ -112,7 +114,7 @@ def test_general_score_with_the_identity_is_the_dot_product():
 @settings(max_examples=15)
 def test_location_score_equals_the_loop(rows, steps, places, q, seed):
     """Luong's equation 8; a short source uses the first rows (footnote 6)."""
-    score = double(LocationScore, q, 3, longest=5, seed=seed)
+    score = double(LocationScore, q, 3, longest=4, seed=seed)
     query, states = numbers(seed, (rows, steps, q), (rows, places, 3))
     w = score.W.weight
     loop = [[[dot_by_loop(w[j], s) for j in range(places)] for s in ss] for ss in query]
@@ -159,6 +161,15 @@ def test_every_score_reacts_to_the_query(name):
     changed[:, 1] += 1.0
     moved = (score(changed, keys) != before)[0]
     assert moved.any(1).tolist() == [False, True, False]
+
+
+def test_the_longest_sentence_has_a_row_for_each_place():
+    """Eight clauses of seven words, seven times "and", EOS."""
+    words = " and ".join(["the old farmer sees a big bird"] * MAX_CLAUSES)
+    places = make_batch([translate(words)]).src.shape[1]
+    score = make_score("location", 4, 4)
+    keys = score.prepare(torch.zeros(1, places, 4))
+    assert score(torch.zeros(1, 2, 4), keys).shape == (1, 2, places)
 
 
 def test_the_pencil_numbers_of_the_additive_score():

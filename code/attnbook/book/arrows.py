@@ -19,7 +19,7 @@ def head_length(width: float) -> float:
 
 
 def shaft(points: Sequence[Point], width: float = WIDTH) -> str:
-    """The line of an arrow, up to the middle of its head, as SVG path data.
+    """The line of an arrow, up to where its head is wider, as SVG path data.
 
     Args:
         points: From where to where, with the corners between.
@@ -28,8 +28,9 @@ def shaft(points: Sequence[Point], width: float = WIDTH) -> str:
     Returns:
         The path.
     """
-    end = towards(points[-1], points[-2], GAP + head_length(width) / 2)
-    points = [*points[:-1], end]
+    # The head is 0.8 as wide as it is long, so 1.25 widths from its tip as wide as we.
+    overlap = max(head_length(width) / 2, 1.25 * width)
+    points = [*points[:-1], towards(points[-1], points[-2], GAP + overlap)]
     path = [f"M{xy(points[0])}"]
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
         radius = min(

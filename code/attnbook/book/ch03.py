@@ -10,27 +10,24 @@ import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from attnbook import results
+from attnbook.book.ch02 import heat_map
 from attnbook.book.exercises import register
 from attnbook.book.growing import exact_match_shares
-from attnbook.book.style import COLOURS, INK, TEXT_COLOURS, WEIGHTS, label_lines
+from attnbook.book.style import COLOURS, INK, TEXT_COLOURS, label_lines
 from attnbook.local_attention import gaussian, window
 from attnbook.masks import masked_softmax
 from attnbook.scores import make_score
 from attnbook.toy_language import Pair, translate
 
 GREY = "#B8BEC6"
+SHADE = "#E3E6EA"
 
 # How large are the scores at the start?
 
-SCORE_COLOURS = {
-    "dot": COLOURS["query"],
-    "general": COLOURS["key"],
-    "concat": COLOURS["value"],
-}
+SCORE_COLOURS = {"dot": "#56B4E9", "general": "#0072B2", "concat": "#6E6E6E"}
 
 
 @torch.no_grad()
@@ -121,7 +118,9 @@ def reach_figure(panels: dict[str, Sequence[Pair]], half_width: int = 3) -> Figu
         ax.axvspan(-half_width - 0.5, half_width + 0.5, color=GREY, alpha=0.35, lw=0)
         ax.bar(places, shares, color=COLOURS["source"], width=0.8)
         inside = sum(abs(place) <= half_width for place in found) / len(found)
-        ax.set(title=f"{title}: {inside:.0%} within D = {half_width}", ylabel="%")
+        ax.set(
+            title=f"{title}: {inside:.0%} within D = {half_width}", ylabel="words, %"
+        )
     axes[-1, 0].set(xlabel="source place less target place, j − i")
     return fig
 
@@ -147,10 +146,9 @@ def window_figure(scores: Tensor, centre: float, half_width: int) -> Figure:
         ax.axvspan(centre - half_width, centre + half_width, color=GREY, alpha=0.35)
         ax.axvline(centre, color=INK, linestyle=":", linewidth=1.5)
     _weight_bars(axes[0], softmax, "softmax over the window")
-    _bell_curve(axes[1], bell, centre, half_width / 2)
+    _bell_curve(axes[1], bell, inside, centre, half_width / 2)
     _weight_bars(axes[2], softmax * bell, "product, the weights")
-    axes[1].set(title="Gaussian around p", ylim=(0, 1.15), yticks=(0, 1))
-    axes[2].set(xlabel="source place", xlim=(-0.7, places - 0.3))
+    axes[2].set(xlabel="source place, from 0", xlim=(-0.7, places - 0.3))
     axes[2].set_xticks(range(0, places, 1 if places < 14 else 5))
     top = 1.15 * softmax.max().item()
     axes[0].set(ylim=(0, top))
@@ -159,51 +157,55 @@ def window_figure(scores: Tensor, centre: float, half_width: int) -> Figure:
 
 
 def _weight_bars(ax: Axes, weights: Tensor, title: str) -> None:
-    ax.bar(range(len(weights)), weights, color=COLOURS["source"], width=0.7)
+    ax.bar(range(len(weights)), weights.tolist(), color=COLOURS["source"], width=0.7)
     ax.set(title=f"{title}: sum {weights.sum():.2f}")
 
 
-def _bell_curve(ax: Axes, bell: Tensor, centre: float, sigma: float) -> None:
+def _bell_curve(
+    ax: Axes, bell: Tensor, inside: Tensor, centre: float, sigma: float
+) -> None:
     x = torch.linspace(-0.7, len(bell) - 0.3, 300)
     ax.plot(x, torch.exp(-(x - centre).square() / (2 * sigma**2)), color=COLOURS["key"])
-    ax.plot(range(len(bell)), bell, "o", color=COLOURS["key"])
+    ax.plot(inside.nonzero(), bell[inside], "o", color=COLOURS["key"])
+    ax.set(title=f"Gaussian around p = {centre:g}, σ = D/2 = {sigma:g}")
+    ax.set(ylim=(0, 1.15), yticks=(0, 1))
 
 
-def maps_figure(maps: dict[str, Tensor], pair: Pair) -> Figure:
-    """Draw attention weights as heat maps below each other, gold cells outlined.
+def stored_map(name: str, seed: int = 0) -> Tensor:
+    """Weights of a stored run for the first held-out pair of two clauses, (T, S)."""
+    runs = results.load(name)["runs"]
+    return torch.tensor(next(run["map"] for run in runs if run["seed"] == seed))
+
+
+def maps_figure(
+    maps: dict[str, Tensor], pair: Pair, windows: dict[str, Tensor] | None = None
+) -> Figure:
+    """Draw attention weights as heat maps below each other, gold cells framed.
 
     Args:
         maps: For each title the weights of one sentence, (T, S) or more: pads behind
             the ends of the sentences are cut off.
         pair: The sentence.
+        windows: For some of the titles the places that may be used, bool, of the shape
+            of the weights; the others are drawn grey.
 
     Returns:
         The figure.
     """
-    source, target = [*pair.source, "<eos>"], [*pair.target, "<eos>"]
-    height = 1.0 + len(maps) * (0.45 + 0.24 * len(target))
+    rows, columns = len(pair.target) + 1, len(pair.source) + 1  # with EOS
+    height = 1.0 + len(maps) * (0.4 + 0.2 * rows)
     fig, axes = plt.subplots(len(maps), squeeze=False, figsize=(5.5, height))
     for ax, (title, weights) in zip(axes[:, 0], maps.items(), strict=True):
-        seen = weights[: len(target), : len(source)]
-        ax.imshow(seen, cmap=WEIGHTS, vmin=0, vmax=1, aspect="auto")
-        ax.set(title=title, xticks=[], yticks=range(len(target)), yticklabels=target)
-        ax.tick_params(length=0)
-        ax.spines[:].set_visible(True)
-        for i, j in enumerate(pair.alignment):
-            if j is not None:
-                ax.add_patch(_outline(i, j))
-    axes[-1, 0].set_xticks(range(len(source)), source, rotation=90)
-    for label in axes[-1, 0].get_xticklabels():
-        label.set_color(TEXT_COLOURS["source"])
-    for label in (label for ax in axes[:, 0] for label in ax.get_yticklabels()):
-        label.set_color(TEXT_COLOURS["target"])
+        if windows and title in windows:  # what is not a number shows the ground
+            weights = weights.masked_fill(~windows[title], torch.nan)
+        heat_map(ax, weights[:rows, :columns], pair, least=math.inf, vmax=1)
+        ax.set_facecolor(SHADE)
+        ax.set(title=title, xticks=[])
+        ax.set_yticks([i + 0.5 for i in range(rows)], [*pair.target, "<eos>"])
+        ax.tick_params(length=0, rotation=0, labelcolor=TEXT_COLOURS["target"])
+    ax.set_xticks([j + 0.5 for j in range(columns)], [*pair.source, "<eos>"])
+    ax.tick_params("x", rotation=90, labelcolor=TEXT_COLOURS["source"])
     return fig
-
-
-def _outline(i: int, j: int) -> Rectangle:
-    return Rectangle(
-        (j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor=COLOURS["target"], linewidth=2
-    )
 
 
 # What the models reach
@@ -214,12 +216,20 @@ LUONG_ROWS = {  # stored result: label
     "luong_general": "general",
     "luong_concat": "concat",
     "luong_location": "location",
-    "luong_no_feeding": "no input feeding",
-    "luong_local_m": "local-m",
-    "luong_local_p": "local-p",
+    "luong_dot_no_feeding": "dot, no feed",
+    "luong_general_no_feeding": "general, no feed",
+    "luong_concat_no_feeding": "concat, no feed",
+    "luong_location_no_feeding": "location, no feed",
+    "luong_local_m": "local-m, D = 3",
+    "luong_local_p": "local-p, D = 3",
+    "luong_local_m_no_feeding": "local-m, no feed",
+    "luong_local_p_no_feeding": "local-p, no feed",
+    "luong_local_m_0": "local-m, D = 0",
+    "luong_local_m_1": "local-m, D = 1",
+    "luong_local_m_2": "local-m, D = 2",
+    "luong_general_reversed": "global, reversed",
     "luong_local_m_reversed": "local-m, reversed",
     "luong_local_p_reversed": "local-p, reversed",
-    "luong_reversed": "global, reversed",
 }
 
 
@@ -232,8 +242,8 @@ def alignment_shares(name: str) -> list[list[float]]:
 def print_luong_table(names: Sequence[str]) -> None:
     """Print the share of faultless sentences and the alignment score, by clauses.
 
-    Each cell is the mean over seeds, and the range of the seeds; the alignment score is
-    the mean over 1 to 4 clauses.
+    Each cell is the mean over seeds and their range, rounded outwards to whole per
+    cent. The alignment score is the mean over 1 to 4 clauses.
     """
     heads = ["1 clause", "2 clauses", "3 clauses", "4 clauses", "aligned"]
     print(_row("faultless, %", heads))
@@ -245,7 +255,8 @@ def print_luong_table(names: Sequence[str]) -> None:
 
 def _mean_and_range(shares: Sequence[float]) -> str:
     mean = sum(shares) / len(shares)
-    return f"{round(mean, 1):g} ({min(shares):.0f}–{max(shares):.0f})"
+    low, high = math.floor(min(shares)), math.ceil(max(shares))
+    return f"{round(mean, 1):g} ({low}–{high})"
 
 
 def _row(label: str, cells: Sequence[str]) -> str:
@@ -265,23 +276,26 @@ def exact_and_alignment_figure(names: Sequence[str]) -> Figure:
         for seed, pair in enumerate(zip(exact, align, strict=True)):
             y = row + 0.5 * ((seed + 0.5) / len(exact) - 0.5)
             ax.plot(pair, (y, y), color=GREY, linewidth=1.5, zorder=1)
-            ax.plot(pair[0], y, "o", color=COLOURS["target"], markersize=5)
-            ax.plot(pair[1], y, "D", color=COLOURS["source"], markersize=5)
-    ax.set(xlabel="%, mean over 1 to 4 clauses", ylim=(len(names) - 0.4, -1))
+            ax.plot(pair[0], y, "o", color=COLOURS["target"], markersize=8, mfc="none")
+            ax.plot(pair[1], y, "D", color=COLOURS["source"], markersize=4)
+    ax.set(xlim=(-3, 103), ylim=(len(names) - 0.4, -0.6))
+    ax.set(xlabel="%, mean over 1 to 4 clauses")
     ax.set_yticks(range(len(names)), [LUONG_ROWS[name] for name in names])
-    ax.text(0, 1, "● faultless", color=TEXT_COLOURS["target"], transform=ax.transAxes)
-    ax.text(
-        0.4, 1, "◆ looks right", color=TEXT_COLOURS["source"], transform=ax.transAxes
-    )
+    for x, role, label in (
+        (0, "target", "○ faultless"),
+        (0.4, "source", "◆ looks right"),
+    ):
+        ax.text(x, 1.02, label, color=TEXT_COLOURS[role], transform=ax.transAxes)
     return fig
 
 
 # What a window costs
 
-FORMS = {
+COUNTED = {"global": COLOURS["target"], "local": COLOURS["source"]}
+TIMED = {
     "global": COLOURS["target"],
     "local, masked": COLOURS["key"],
-    "local, gathered": COLOURS["source"],
+    "local, windowed": COLOURS["source"],
 }
 
 
@@ -292,16 +306,15 @@ def cost_figure(batch: int = 1) -> Figure:
     lengths = [count["S"] for count in counts]
     fig, (top, bottom) = plt.subplots(2, sharex=True, figsize=(5.5, 5.6))
     for form in ("global", "local"):
-        label = {"global": "global", "local": "local"}[form]
-        colour = FORMS["global" if form == "global" else "local, gathered"]
         each = [count[f"{form}_scores"] / count["S"] for count in counts]
-        top.plot(lengths, each, marker="o", color=colour, label=label)
-    for form, colour in FORMS.items():
+        top.plot(lengths, each, marker="o", color=COUNTED[form], label=form)
+    for form, colour in TIMED.items():
         times = [1000 * t for t in cost_times(stored, form, batch)]
         bottom.plot(lengths, times, marker="o", color=colour, label=form)
     for ax in (top, bottom):
         ax.set(xscale="log", yscale="log", xticks=lengths, xticklabels=lengths)
         ax.minorticks_off()
+        ax.yaxis.set_major_formatter("{x:g}")
     top.set(ylabel="scores a step")
     bottom.set(ylabel="ms for all steps", xlabel="source length S = target length T")
     label_lines(top)
@@ -323,17 +336,16 @@ def print_cost(batch: int = 1) -> None:
     stored = results.load("local_cost")
     d = stored["half_width"]
     print(f"batch {batch}, D = {d}; {stored['machine']}")
-    print("        scores a step    scores, kB        time of all steps, ms")
-    print("    S   global  local   global  local   global  masked  gathered")
-    columns = [cost_times(stored, form, batch) for form in FORMS]
+    print("       scores a step   kB a sentence   ms for all steps")
+    print("    S  global   local  global   local   global   masked windowed")
+    columns = [cost_times(stored, form, batch) for form in TIMED]
     for count, *times in zip(stored["counts"], *columns, strict=True):
         s = count["S"]
         scores = [count[f"{form}_scores"] / s for form in ("global", "local")]
         kilobytes = [count[f"{form}_bytes"] / 1000 for form in ("global", "local")]
-        cells = [f"{s:5}", *(f"{x:6.1f}" for x in scores)]
-        cells += [f"{x:6.0f}" for x in kilobytes]
-        cells += [f"{1000 * t:7.2f}" for t in times]
-        print("  ".join(cells))
+        row = f"{s:5}" + "".join(f"{x:8.1f}" for x in scores)
+        row += "".join(f"{x:8.0f}" for x in kilobytes)
+        print(row + "".join(f"{1000 * t:9.2f}" for t in times))
 
 
 # Exercises
@@ -379,20 +391,20 @@ def _keys_and_weights() -> list[tuple[Tensor, Tensor]]:
 
 register(
     "ex3_general_is_dot",
-    reference=lambda states, W: states @ W.T,  # noqa: N803
+    reference=lambda states, w: states @ w.T,
     inputs=_keys_and_weights,
     hint="Row j must be W h_j. The rows of `states` are the h_j.",
     mistakes=[
         (
-            lambda states, W: states @ W,  # noqa: N803
+            lambda states, w: states @ w,
             "Row j is now W transposed times h_j. A row times W.T is W times a column.",
         ),
         (
-            lambda states, W: states,  # noqa: N803
+            lambda states, w: states,
             "Those are the keys of the plain dot product; W is not in them.",
         ),
         (
-            lambda states, W: states.transpose(1, 2),  # noqa: N803
+            lambda states, w: states.transpose(1, 2),
             "Only the axes have changed places; W is not in them.",
         ),
     ],
@@ -471,20 +483,20 @@ def _contexts() -> list[tuple[Tensor, Tensor, Tensor]]:
 
 register(
     "ex3_attentional_state",
-    reference=lambda c, h, W_c: torch.tanh(torch.cat([c, h], -1) @ W_c.T),  # noqa: N803
+    reference=lambda c, h, w: torch.tanh(torch.cat([c, h], -1) @ w.T),
     inputs=_contexts,
     hint="Put c and h side by side, (B, 2H), multiply by W_c transposed, take tanh.",
     mistakes=[
         (
-            lambda c, h, W_c: torch.tanh(torch.cat([h, c], -1) @ W_c.T),  # noqa: N803
+            lambda c, h, w: torch.tanh(torch.cat([h, c], -1) @ w.T),
             "The order matters: c comes first.",
         ),
         (
-            lambda c, h, W_c: torch.cat([c, h], -1) @ W_c.T,  # noqa: N803
+            lambda c, h, w: torch.cat([c, h], -1) @ w.T,
             "The tanh is missing.",
         ),
         (
-            lambda c, h, W_c: torch.tanh(torch.cat([c, h], -1)),  # noqa: N803
+            lambda c, h, w: torch.tanh(torch.cat([c, h], -1)),
             "Without W_c the result is as wide as c and h together.",
         ),
     ],
@@ -496,6 +508,7 @@ def _alignments() -> list[tuple[tuple[int | None, ...]]]:
         (translate("the old farmer sees a bird").alignment,),
         (translate("a cat finds the dog and a bird hears this kind king").alignment,),
         ((0, 1, 2),),
+        ((1, 2, 3, 4, 0),),
         ((7, 6, None, 4, 3, 2, 1, 0),),
     ]
 

@@ -57,7 +57,8 @@ def _formula(formula: str, size: float) -> str:
 def _runs(text: str, dy: float, size: float) -> list[str]:
     """Letters and the rest as pieces of one size, the first of them moved by dy."""
     spans = []
-    for run in re.findall(r"[^\W\d_]+|[\W\d_]+", text):
+    letters = r"(?:[^\W\d_][\u0300-\u036f]*)+"  # an accent goes with its letter
+    for run in re.findall(letters + r"|[\W\d_]+", text):
         italic = ' font-style="italic"' if run[0].isalpha() else ""
         move = f' dy="{dy:.1f}"' if abs(dy) > 0.05 and not spans else ""
         spans.append(

@@ -41,18 +41,19 @@ box.querySelectorAll('button').forEach((button, end) => {
   button.style.opacity = stop ? 0.4 : 1;
 });
 """
-# A button: move the slider by one.
+# A button: move the slider beside it by one.
 STEP = """
-const slider = this.closest('.book-stepper').querySelector('input');
+const slider = this.parentElement.querySelector('input');
 slider.{step}();
-slider.dispatchEvent(new Event('input'));
+slider.dispatchEvent(new Event('input', {{bubbles: true}}));
 """
 # The first picture is there, so scripts run: show the controls.
 READY = "this.closest('.book-stepper').querySelector('.book-controls').hidden = false"
 
 HIDDEN = ' hidden="hidden"'  # JupyterLab removes attributes without a value
 KEYS = 'data-lm-suppress-shortcuts="true"'
-SLIDER = f"flex: 1; min-width: 0; accent-color: {COLOURS['source']}"
+ROW = "display: flex; align-items: center; gap: 0.6em"
+SLIDER = f"flex: 1; min-width: 0; min-height: 24px; accent-color: {COLOURS['source']}"
 BUTTON = (
     "font: inherit; color: inherit; background: transparent; cursor: pointer; "
     "border: 1px solid currentColor; border-radius: 6px; "
@@ -100,7 +101,7 @@ def stepper(
             f'<div class="book-frame"{"" if first else HIDDEN}>'
             f'<img src="data:image/png;base64,{image}" alt="{escape(alt)}" '
             f'width="{width}" style="max-width: 100%; height: auto; border-radius: 6px"'
-            f"{_handler('onload', READY) if first else ''}>"
+            f"{handler('onload', READY) if first else ''}>"
             f'<p style="margin: 0.3em 0">{escape(text)}</p></div>'
         )
     pictures = "\n".join(frames)
@@ -108,47 +109,85 @@ def stepper(
         f'<figure class="book-stepper" style="margin: 1em 0; max-width: {width}px">\n'
         f"{_controls(label, len(figures))}\n"
         f'<div aria-live="polite">\n{pictures}\n</div>\n'
-        f"<figcaption>{_claim(caption)}</figcaption>\n</figure>"
+        f"<figcaption>{claim(caption)}</figcaption>\n</figure>"
     )
 
 
 def _controls(label: str, count: int) -> str:
-    """The slider between its buttons, what it moves and where it is."""
-    name = escape(label)
+    """The slider over all pictures, hidden until a script shows it."""
+    row = slider_row(
+        escape(label),
+        label,
+        low=0,
+        value=0,
+        high=count - 1,
+        text=f"1 of {count}",
+        attributes=handler("oninput", MOVED),
+    )
+    return f'<div class="book-controls"{HIDDEN}>{row}</div>'
+
+
+def slider_row(
+    title: str,
+    name: str,
+    *,
+    low: int,
+    value: int,
+    high: int,
+    text: str,
+    attributes: str = "",
+) -> str:
+    """A slider between two buttons that move it by one, what it moves, where it is.
+
+    Whatever moves it is followed by an ``input`` event, which bubbles.
+
+    Args:
+        title: What it moves, as HTML.
+        name: The same as plain text, for screen readers.
+        low: Its least value.
+        value: Its value at first.
+        high: Its greatest value.
+        text: What the value means, such as "1 of 7".
+        attributes: More attributes of the slider, with a space before each, such as
+            a :func:`handler`.
+
+    Returns:
+        HTML; the text stands in an ``<output>``.
+    """
     # Firefox restores a slider's place on reloading, but not the picture: autocomplete.
     slider = (
-        f'<input {KEYS} type="range" min="0" max="{count - 1}" step="1" value="0" '
-        f'autocomplete="off" aria-label="{name}" aria-valuetext="1 of {count}" '
-        f'style="{SLIDER}"{_handler("oninput", MOVED)}>'
+        f'<input {KEYS} type="range" min="{low}" max="{high}" step="1" '
+        f'value="{value}" autocomplete="off" aria-label="{escape(name)}" '
+        f'aria-valuetext="{escape(text)}" style="{SLIDER}"{attributes}>'
     )
-    row = "display: flex; align-items: center; gap: 0.6em"
     return (
-        f'<div class="book-controls"{HIDDEN}>'
-        f'<div style="{row}; flex-wrap: wrap; margin-bottom: 0.6em">'
-        f"<span>{name}: <output>1 of {count}</output></span>"
-        f'<span style="{row}; flex: 1 1 15em">'
-        f"{_button('←', f'{name}: back', 'stepDown', disabled=True)}"
+        f'<div style="{ROW}; flex-wrap: wrap; margin-bottom: 0.6em">'
+        f"<span>{title}: <output>{escape(text)}</output></span>"
+        f'<span style="{ROW}; flex: 1 1 15em">'
+        f"{_button('←', f'{name}: back', 'stepDown', disabled=value == low)}"
         f"{slider}"
-        f"{_button('→', f'{name}: on', 'stepUp', disabled=False)}"
-        "</span></div></div>"
+        f"{_button('→', f'{name}: on', 'stepUp', disabled=value == high)}"
+        "</span></div>"
     )
 
 
 def _button(sign: str, name: str, step: str, *, disabled: bool) -> str:
     opacity = 0.4 if disabled else 1
     return (
-        f'<button {KEYS} type="button" aria-label="{name}" '
+        f'<button {KEYS} type="button" aria-label="{escape(name)}" '
         f'style="{BUTTON}; opacity: {opacity}" '
         f'aria-disabled="{str(disabled).lower()}"'
-        f"{_handler('onclick', STEP.format(step=step))}>{sign}</button>"
+        f"{handler('onclick', STEP.format(step=step))}>{sign}</button>"
     )
 
 
-def _claim(caption: str) -> str:
+def claim(caption: str) -> str:
+    """A caption as HTML: what stands between double asterisks is bold."""
     return re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", escape(caption))
 
 
-def _handler(event: str, script: str) -> str:
+def handler(event: str, script: str) -> str:
+    """A script as an attribute, with a space before it; write no ``//`` comments."""
     return f' {event}="{escape(" ".join(script.split()))}"'
 
 

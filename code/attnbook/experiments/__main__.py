@@ -9,6 +9,8 @@ from pathlib import Path
 
 from attnbook import results
 from attnbook.bahdanau import Bahdanau
+from attnbook.experiments.late_attention import late_attention
+from attnbook.experiments.local_cost import local_cost
 from attnbook.experiments.recall import recall_grid
 from attnbook.experiments.thread import reverse_source, thread
 from attnbook.luong import Luong
@@ -45,6 +47,7 @@ EXPERIMENTS = {
     "recall": recall_grid,
     # chapter 2: a context for each word
     "bahdanau": partial(thread, Bahdanau),
+    "late_attention": late_attention,
     # chapter 3: scores, with and without input feeding
     "luong_general": partial(thread, Luong),
     **{
@@ -79,6 +82,7 @@ EXPERIMENTS = {
     "luong_local_p_reversed": partial(
         thread, local_p, seeds=FEW, change=reverse_source
     ),
+    "local_cost": local_cost,
 }
 
 

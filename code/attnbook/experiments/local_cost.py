@@ -17,12 +17,10 @@ LENGTHS = (50, 100, 200, 500, 1000, 2000)
 BATCHES = (1, 8)
 WIDTH = 64  # H
 HALF_WIDTH = 10  # D
-REPEATS = 7
+REPEATS = 21
 
 
-def looked_up_everywhere(
-    h: Tensor, states: Tensor, mask: Tensor
-) -> tuple[Tensor, Tensor]:
+def global_attention(h: Tensor, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """Global attention: every state is compared with every other.
 
     Args:
@@ -37,19 +35,19 @@ def looked_up_everywhere(
     return weights @ states, weights
 
 
-def looked_up_behind_a_mask(
+def local_masked(
     h: Tensor, states: Tensor, mask: Tensor, half_width: int = HALF_WIDTH
 ) -> tuple[Tensor, Tensor]:
     """Local attention, local-m, as a mask: all scores are computed, most thrown away.
 
-    Arguments and results are those of :func:`looked_up_everywhere`.
+    Arguments and results are those of :func:`global_attention`.
     """
     scores = h @ states.transpose(1, 2)  # (B, T, S)
     weights = LocalM(half_width)(scores, h, 0, mask)  # (B, T, S)
     return weights @ states, weights
 
 
-def looked_up_in_a_window(
+def local_windowed(
     h: Tensor, states: Tensor, mask: Tensor, half_width: int = HALF_WIDTH
 ) -> tuple[Tensor, Tensor]:
     """Local attention, local-m, on the 2D + 1 places of each window and no others.
@@ -63,22 +61,40 @@ def looked_up_in_a_window(
     Returns:
         Contexts, (B, T, H), and weights, (B, T, 2D + 1): entry d of step t belongs to
         place t - D + d, and is 0 where there is no such place.
+
+    Raises:
+        ValueError: If there are more steps than source places.
     """
-    steps, places = h.shape[1], 2 * half_width + 1
+    if h.shape[1] > states.shape[1]:
+        raise ValueError(
+            f"{h.shape[1]} steps, but {states.shape[1]} source places; windows are cut "
+            "for as many steps as there are places at most"
+        )
+    # Sentence by sentence: the windows of a whole batch would have to be copied.
+    sentences = zip(h, states, mask, strict=True)
+    looks = [_one_sentence(*sentence, half_width) for sentence in sentences]
+    context, weights = zip(*looks, strict=True)
+    return torch.stack(context), torch.stack(weights)
+
+
+def _one_sentence(
+    h: Tensor, states: Tensor, mask: Tensor, half_width: int
+) -> tuple[Tensor, Tensor]:
+    """One sentence: (T, H), (S, H), (S,) → (T, H), (T, 2D + 1)."""
+    steps, places = len(h), 2 * half_width + 1
     margin = (half_width, half_width)
-    states = F.pad(states, (0, 0, *margin))  # (B, S + 2D, H)
-    near = states.unfold(1, places, 1)[:, :steps]  # (B, T, H, 2D + 1), nothing copied
-    inside = F.pad(mask, margin).unfold(1, places, 1)[:, :steps]  # (B, T, 2D + 1)
-    scores = (h[:, :, None] @ near)[:, :, 0]  # (B, T, 2D + 1)
+    states = F.pad(states, (0, 0, *margin))  # (S + 2D, H)
+    near = states.unfold(0, places, 1)[:steps]  # (T, H, 2D + 1), a view
+    inside = F.pad(mask, margin).unfold(0, places, 1)[:steps]  # (T, 2D + 1)
+    scores = torch.einsum("th,thd->td", h, near)
     weights = masked_softmax(scores, inside)
-    context = (near @ weights[..., None])[..., 0]  # (B, T, H)
-    return context, weights
+    return torch.einsum("td,thd->th", weights, near), weights
 
 
 FORMS: dict[str, Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]] = {
-    "global": looked_up_everywhere,
-    "local, masked": looked_up_behind_a_mask,
-    "local, gathered": looked_up_in_a_window,
+    "global": global_attention,
+    "local, masked": local_masked,
+    "local, windowed": local_windowed,
 }
 
 
