@@ -98,6 +98,8 @@ def test_attend_equals_equations_5_and_6(lengths, seed):
         same(context[i], c, inputs)
         same(weights[i, :n], alpha, inputs)
         assert (weights[i, n:] == 0).all()
+        low, high = states[i, :n].aminmax(dim=0)  # a mean lies between
+        assert ((low - 1e-12 <= context[i]) & (context[i] <= high + 1e-12)).all()
 
 
 @given(sizes, seeds)

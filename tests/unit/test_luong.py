@@ -162,9 +162,12 @@ def test_the_context_comes_from_the_source_alone(score, align):
         model.combine.weight.copy_(torch.eye(H, 2 * H))
     h, source = drawn(0, [5], 3, model)
     h_tilde, weights = model.attend(h, 0, source)
-    close(torch.atanh(h_tilde), weights @ source.states)
+    c = torch.atanh(h_tilde)
+    close(c, weights @ source.states)
     if align != "local-p":
         close(weights.sum(-1), torch.ones(1, 3).double())
+        low, high = source.states.aminmax(dim=1, keepdim=True)
+        assert ((low - 1e-12 <= c) & (c <= high + 1e-12)).all()
 
 
 @feeding
@@ -193,6 +196,21 @@ def test_only_input_feeding_lets_attention_reach_the_next_state(fed):
     with torch.no_grad():
         model.combine.weight += 0.3
     assert (states() != before).any(-1).tolist() == [False, fed, fed]
+
+
+@feeding
+def test_without_input_feeding_all_looks_are_taken_at_once(fed, monkeypatch):
+    """No state waits for the attention: one call for four steps."""
+    model, calls = model_of(fed=fed), []
+    attend = model.attend
+
+    def counted(h, *rest):
+        calls.append(h.shape[1])
+        return attend(h, *rest)
+
+    monkeypatch.setattr(model, "attend", counted)
+    model(sentences(0, [5, 3], WORDS), sentences(1, [4, 4], WORDS - 1))
+    assert calls == ([1, 1, 1, 1] if fed else [4])
 
 
 @feeding
