@@ -23,6 +23,7 @@ class Global(nn.Module):
 
     def forward(self, scores: Tensor, h: Tensor, first: int, mask: Tensor) -> Tensor:
         """Weights over the real places; they sum to 1."""
+        check_source_mask(mask, scores)
         return masked_softmax(scores, mask[:, None])
 
 
@@ -42,8 +43,9 @@ class LocalM(nn.Module):
 
     def forward(self, scores: Tensor, h: Tensor, first: int, mask: Tensor) -> Tensor:
         """Weights over the real places in the window; they sum to 1."""
+        check_source_mask(mask, scores)
         steps = torch.arange(first, first + h.shape[1], device=h.device)
-        centre = steps.to(h.dtype).expand(h.shape[:2])  # (B, T)
+        centre = steps.expand(h.shape[:2])  # (B, T), int: bfloat16 has no 257
         return masked_softmax(scores, window(centre, mask, self.half_width))
 
 
@@ -86,6 +88,7 @@ class LocalP(nn.Module):
 
     def forward(self, scores: Tensor, h: Tensor, first: int, mask: Tensor) -> Tensor:
         """Weights over the real places in the window; they sum to at most 1."""
+        check_source_mask(mask, scores)
         p = self.centre(h, mask)
         inside = window(p, mask, self.half_width)
         return masked_softmax(scores, inside) * gaussian(
@@ -131,6 +134,16 @@ def gaussian(centre: Tensor, places: int, sigma: float) -> Tensor:
         (B, T, S).
     """
     return torch.exp(-distance(centre, places).square() / (2 * sigma**2))
+
+
+def check_source_mask(mask: Tensor, scores: Tensor) -> None:
+    """Raise a ValueError unless ``mask`` is (B, S) for scores (B, T, S)."""
+    wanted = (len(scores), scores.shape[-1])
+    if mask.shape != wanted:
+        raise ValueError(
+            f"the source's mask has shape {tuple(mask.shape)}; for scores of shape "
+            f"{tuple(scores.shape)} it must be {wanted}: padding_mask(src) makes it"
+        )
 
 
 def check_half_width(half_width: int) -> None:

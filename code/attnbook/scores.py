@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from attnbook.seq2seq import check_sizes
 
 LONGEST = 64
-"""Source places that a location score knows by default; the toy language has fewer."""
+"""Source places that a location score knows by default: enough for eight clauses."""
 
 
 class AdditiveScore(nn.Module):
@@ -45,6 +45,7 @@ class AdditiveScore(nn.Module):
 
     def prepare(self, states: Tensor) -> Tensor:
         """Compute U h for all places at once: (B, S, K) → (B, S, A)."""
+        check_shape("states", states, "S", self.U.in_features)
         return self.U(states)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
@@ -78,6 +79,7 @@ class DotScore(nn.Module):
 
     def prepare(self, states: Tensor) -> Tensor:
         """Give the states back: (B, S, K)."""
+        check_shape("states", states, "S", self.width)
         return states
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
@@ -101,6 +103,7 @@ class GeneralScore(nn.Module):
 
     def prepare(self, states: Tensor) -> Tensor:
         """Compute W h for all places at once: (B, S, K) → (B, S, Q)."""
+        check_shape("states", states, "S", self.W.in_features)
         return self.W(states)
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
@@ -175,15 +178,19 @@ def make_score(name: str, d_query: int, d_key: int) -> nn.Module:
 
 def check_shapes(query: Tensor, d_query: int, keys: Tensor, d_key: int) -> None:
     """Raise a ValueError unless the two are (B, T, d_query) and (B, S, d_key)."""
-    for name, tensor, width in (("query", query, d_query), ("keys", keys, d_key)):
-        if tensor.dim() != 3 or tensor.shape[-1] != width:
-            letter = "T" if name == "query" else "S"
-            raise ValueError(
-                f"{name} has shape {tuple(tensor.shape)}; it must be "
-                f"(B, {letter}, {width}), batch first"
-            )
+    check_shape("query", query, "T", d_query)
+    check_shape("keys", keys, "S", d_key)
     if len(query) != len(keys):
         raise ValueError(
             f"{len(query)} queries for {len(keys)} sentences; row i of the one must "
             "belong to row i of the other"
+        )
+
+
+def check_shape(name: str, tensor: Tensor, letter: str, width: int) -> None:
+    """Raise a ValueError unless ``tensor`` is (B, T or S, width)."""
+    if tensor.dim() != 3 or tensor.shape[-1] != width:
+        raise ValueError(
+            f"{name} has shape {tuple(tensor.shape)}; it must be "
+            f"(B, {letter}, {width}), batch first"
         )

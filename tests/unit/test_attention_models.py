@@ -9,7 +9,8 @@ from attnbook.batches import pad
 from attnbook.decoding import greedy
 from attnbook.local_attention import ALIGNMENTS
 from attnbook.luong import Luong
-from attnbook.scores import SCORES
+from attnbook.scores import SCORES, AdditiveScore
+from attnbook.seq2seq import InitialState, StaticContext
 from attnbook.vocabulary import BOS, EOS, PAD
 
 WORDS, E, H, D = 12, 3, 4, 1
@@ -60,7 +61,7 @@ def tgt_in():
 
 
 def real(tensor):
-    """Sentence i without the steps, and the places if there are any, of its pads."""
+    """Sentence by sentence, without the steps at its pads."""
     return [tensor[i, :n] for i, n in enumerate(STEPS)]
 
 
@@ -83,6 +84,18 @@ def test_step_by_step_equals_all_at_once(model, src, tgt_in):
     assert ours[1].shape == (4, 5, 6)
     for all_at_once, steps in zip(ours, step_by_step(model, src, tgt_in), strict=True):
         same(all_at_once, steps, model.parameters())
+
+
+def test_the_models_of_the_thread_read_alike_by_default():
+    """One encoder for all, so that the figure that grows compares like with like."""
+    for make in (InitialState, StaticContext, Bahdanau, Luong):
+        model = make(WORDS, WORDS)
+        assert model.encoder.embedding.embedding_dim == 32
+        assert model.embedding.embedding_dim == 32
+        assert model.encoder.gru.hidden_size == 64
+        assert model.encoder.gru.bidirectional
+    width = Bahdanau(WORDS, WORDS).score.v.in_features
+    assert width == AdditiveScore(8, 8).v.in_features == 64
 
 
 def test_weights_are_returned_only_when_asked_for(model, src, tgt_in):

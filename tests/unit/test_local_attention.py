@@ -233,6 +233,18 @@ def test_local_m_gives_weight_to_the_window_alone():
     assert counts[15] == 11
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_local_m_counts_late_steps_exactly(dtype):
+    """Whole numbers stay whole: bfloat16 has no 257, float16 no 2049."""
+    align = LocalM(2).to(dtype)
+    for first in (301, 2301):
+        scores, h = (torch.zeros(1, 1, n, dtype=dtype) for n in (2400, H))
+        weights = align(scores, h, first, torch.ones(1, 2400).bool())
+        assert weights[0, 0].nonzero().flatten().tolist() == [
+            *range(first - 2, first + 3)
+        ]
+
+
 def test_sigmoid_reaches_1_in_single_precision():
     """Its range is open only on paper: this is why the centre is cut off (E102)."""
     assert torch.sigmoid(torch.tensor(20.0)) == 1
@@ -364,7 +376,12 @@ scores, h = torch.zeros(2, 3, 5), torch.zeros(2, 3, H)
         (lambda: window(scores[..., 0], mask[:, None], 1), r"\(2, 1, 5\)"),
         (lambda: window(torch.zeros(4, 3), mask, 1), r"\(2, 5\), the scores \(4, 5\)"),
         (lambda: Global()(scores, h, 0, mask.float()), "type torch.float32"),
-        (lambda: LocalM(1)(scores, h, 0, mask[:, :4]), r"\(2, 3, 4\), the scores"),
+        (
+            lambda: LocalM(1)(scores, h, 0, mask[:, :4]),
+            r"\(2, 4\); .* be \(2, 5\)",
+        ),
+        (lambda: Global()(scores, h, 0, mask[0]), r"\(5,\); .* be \(2, 5\)"),
+        (lambda: LocalP(4, 1)(scores, h, 0, mask[:, :1]), r"padding_mask\(src\)"),
         (lambda: LocalP(H, 1)(scores, h, 0, mask.long()), "type torch.int64"),
     ],
 )

@@ -9,9 +9,9 @@ from torch.nn import functional as F
 
 from attnbook.bahdanau import Source
 from attnbook.gru import gru_step
-from attnbook.local_attention import ALIGNMENTS
+from attnbook.local_attention import ALIGNMENTS, Global
 from attnbook.luong import Luong
-from attnbook.scores import SCORES
+from attnbook.scores import SCORES, GeneralScore
 
 seeds = st.integers(0, 999)
 small = st.integers(1, 5)
@@ -196,6 +196,13 @@ def test_only_input_feeding_lets_attention_reach_the_next_state(fed):
     with torch.no_grad():
         model.combine.weight += 0.3
     assert (states() != before).any(-1).tolist() == [False, fed, fed]
+
+
+def test_input_feeding_the_general_score_and_no_window_are_the_defaults():
+    model = Luong(WORDS, WORDS)
+    assert model.input_feeding
+    assert type(model.score) is GeneralScore
+    assert type(model.align) is Global
 
 
 @feeding

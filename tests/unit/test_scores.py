@@ -233,6 +233,8 @@ def test_query_and_keys_cannot_change_places(name):
     assert score(h_t, score.prepare(h_s)).shape == (2, 3, 5)
     with pytest.raises(ValueError, match=r"query has shape \(2, 5, 9\).*\(B, T, 7\)"):
         score(h_s, h_t)
+    with pytest.raises(ValueError, match=r"states has shape \(2, 3, 7\).*\(B, S, 9\)"):
+        score.prepare(h_t)
 
 
 query, keys = torch.zeros(2, 3, 4), torch.zeros(2, 5, 6)
@@ -249,8 +251,8 @@ query, keys = torch.zeros(2, 3, 4), torch.zeros(2, 5, 6)
         (lambda: AdditiveScore(4.0, 6), "d_query is 4.0"),
         (lambda: LocationScore(4, 6, longest=0), "longest is 0"),
         (
-            lambda: LocationScore(4, 6, longest=4).prepare(keys),
-            "5 places, .* learned 4",
+            lambda: LocationScore(4, 2, 4).prepare(keys[..., :2]),
+            "5 places, .*learned 4",
         ),
         (lambda: DotScore(4, 4)(query, keys), r"keys has .*\(2, 5, 6\).*\(B, S, 4\)"),
         (lambda: DotScore(6, 6)(query, keys), r"query has .*\(2, 3, 4\).*\(B, T, 6\)"),
@@ -258,6 +260,8 @@ query, keys = torch.zeros(2, 3, 4), torch.zeros(2, 5, 6)
         (lambda: AdditiveScore(4, 6, 7)(query, keys), r"keys has shape .*\(B, S, 7\)"),
         (lambda: LocationScore(5, 6)(query, keys), r"query has shape .*\(B, T, 5\)"),
         (lambda: LocationScore(4, 6)(query, keys[0]), r"keys has shape \(5, 6\)"),
+        (lambda: DotScore(4, 4).prepare(keys), r"states has .*\(B, S, 4\)"),
+        (lambda: AdditiveScore(4, 6).prepare(keys[0]), r"states has shape \(5, 6\)"),
         (lambda: DotScore(4, 4)(query[0], query), r"query has shape \(3, 4\)"),
         (lambda: DotScore(4, 4)(query, query[:1]), "2 queries for 1 sentences"),
         (lambda: AdditiveScore(4, 6, 6)(query[:1], keys), "1 queries for 2 sentences"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -10,12 +9,13 @@ import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from torch import Tensor, nn
+from torch import Tensor
 
 from attnbook.bahdanau import Bahdanau, Source
 from attnbook.batches import Batch, make_batch
 from attnbook.book.style import COLOURS, text_colour
 from attnbook.loss import token_loss
+from attnbook.masks import padding_mask
 from attnbook.measures import alignment_score, attention_weights
 from attnbook.toy_language import Pair
 
@@ -35,7 +35,8 @@ class Look(NamedTuple):
     right: float
     alignment: float  # share of words whose largest weight lies where it should
     gold: float  # mean weight where it should be
-    gradient: float  # norm of the score's last gradient; NaN before the first
+    pushed: float  # share of words whose right place is pushed up hardest
+    push: float  # mean push on the right place, nats a unit of score
 
 
 def watched(
@@ -68,16 +69,31 @@ def watched(
 
 def look(model: Bahdanau, pairs: Sequence[Pair], step: int) -> Look:
     """Look at a model after ``step`` updates."""
-    weights = attention_weights(model, pairs)
+    weights, up = attention_weights(model, pairs), pushes(model, pairs)
     return Look(
         step,
         loss_with(model, pairs, lambda source, i: source),
         loss_with(model, pairs, equal_weights),
         loss_with(model, pairs, right_places(pairs)),
         alignment_score(weights, pairs),
-        gold_weight(weights, pairs),
-        gradient_norm(model.score),
+        mean_at_gold(weights, pairs),
+        alignment_score(up, pairs),
+        mean_at_gold(up, pairs),
     )
+
+
+def pushes(model: Bahdanau, pairs: Sequence[Pair]) -> Tensor:
+    """How fast the loss of a sentence falls as a score rises: (B, T, S).
+
+    That is the gradient of the loss, summed over a sentence's words, by each score,
+    with the other sign.
+    """
+    scores: list[Tensor] = []  # one a step, (B, 1, S)
+    hook = model.score.register_forward_hook(lambda *call: scores.append(call[-1]))
+    src, tgt_in, tgt_out = make_batch(pairs)
+    loss = token_loss(model(src, tgt_in), tgt_out) * padding_mask(tgt_out).sum()
+    hook.remove()
+    return -torch.cat(torch.autograd.grad(loss, scores), dim=1)
 
 
 @torch.no_grad()
@@ -125,28 +141,20 @@ def right_places(pairs: Sequence[Pair]) -> Callable[[Source, int], Source]:
     return change
 
 
-def gold_weight(weights: Tensor, pairs: Sequence[Pair]) -> float:
-    """Mean weight on the word that is rendered, over all words that render one.
+def mean_at_gold(values: Tensor, pairs: Sequence[Pair]) -> float:
+    """Mean of weights or pushes at the word rendered, over all words that render one.
 
     Args:
-        weights: (B, T, S).
+        values: (B, T, S).
         pairs: The B pairs they belong to.
     """
     found = [
-        weights[b, i, j].item()
+        values[b, i, j].item()
         for b, pair in enumerate(pairs)
         for i, j in enumerate(pair.alignment)
         if j is not None
     ]
     return sum(found) / len(found)
-
-
-def gradient_norm(module: nn.Module) -> float:
-    """Norm of all gradients that a module holds, as one vector; NaN if it has none."""
-    gradients = [p.grad for p in module.parameters() if p.grad is not None]
-    if not gradients:
-        return math.nan
-    return torch.stack([g.norm() for g in gradients]).norm().item()
 
 
 def learning_figure(
@@ -205,12 +213,12 @@ def print_learning(
         until: Last step to be printed.
         every: Steps from row to row.
     """
-    print("step  training  loss with weights   largest  gradient")
-    print("          loss   own equal right      right  of score")
+    print("step  training  loss with weights   largest      pushed    push")
+    print("          loss   own equal right      right  right most  on it")
     for e in log:
         if e.step <= until and e.step % every == 0:
             near = losses[max(e.step - 5, 0) : e.step + 5]
             print(
                 f"{e.step:4}{sum(near) / len(near):10.1f}{e.loss:6.1f}{e.equal:6.1f}"
-                f"{e.right:6.1f}{e.alignment:11.0%}{e.gradient:10.3f}"
+                f"{e.right:6.1f}{e.alignment:11.0%}{e.pushed:12.0%}{e.push:8.3f}"
             )
