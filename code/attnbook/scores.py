@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from attnbook.seq2seq import check_sizes
 
 LONGEST = 64
-"""Source places that a location score knows by default: enough for eight clauses."""
+"""Source places that a location score knows by default; eight clauses need 64."""
 
 
 class AdditiveScore(nn.Module):

@@ -121,7 +121,7 @@ def reach_figure(panels: dict[str, Sequence[Pair]], half_width: int = 3) -> Figu
         ax.set(
             title=f"{title}: {inside:.0%} within D = {half_width}", ylabel="words, %"
         )
-    axes[-1, 0].set(xlabel="source place less target place, j − i")
+    axes[-1, 0].set(xlabel="source place less target place, s − t")
     return fig
 
 
@@ -242,25 +242,25 @@ def alignment_shares(name: str) -> list[list[float]]:
 def print_luong_table(names: Sequence[str]) -> None:
     """Print the share of faultless sentences and the alignment score, by clauses.
 
-    Each cell is the mean over seeds and their range, rounded outwards to whole per
-    cent. The alignment score is the mean over 1 to 4 clauses.
+    Each cell is the mean over seeds and their range. The alignment score is the mean
+    over 1 to 4 clauses.
     """
-    heads = ["1 clause", "2 clauses", "3 clauses", "4 clauses", "aligned"]
-    print(_row("faultless, %", heads))
+    print(_row("faultless, %", ["1 clause", "2 clauses", "4 clauses", "aligned"]))
     for name in names:
-        columns = [*zip(*exact_match_shares(name), strict=True)]
+        one, two, _, four = zip(*exact_match_shares(name), strict=True)
+        columns = [one, two, four]
         columns.append([sum(row) / len(row) for row in alignment_shares(name)])
         print(_row(LUONG_ROWS[name], [*map(_mean_and_range, columns)]))
 
 
 def _mean_and_range(shares: Sequence[float]) -> str:
-    mean = sum(shares) / len(shares)
-    low, high = math.floor(min(shares)), math.ceil(max(shares))
-    return f"{round(mean, 1):g} ({low}–{high})"
+    numbers = (sum(shares) / len(shares), min(shares), max(shares))
+    mean, low, high = (f"{round(share, 1):g}" for share in numbers)
+    return f"{mean} ({low}–{high})"
 
 
 def _row(label: str, cells: Sequence[str]) -> str:
-    return f"{label:17} {' '.join(f'{cell:13}' for cell in cells)}".rstrip()
+    return f"{label:17} {' '.join(f'{cell:16}' for cell in cells)}".rstrip()
 
 
 def exact_and_alignment_figure(names: Sequence[str]) -> Figure:
@@ -332,19 +332,17 @@ def cost_times(stored: dict, form: str, batch: int) -> list[float]:
 
 
 def print_cost(batch: int = 1) -> None:
-    """Print scores a step, memory of the scores and time, by length and form."""
+    """Print scores a step and time, by length and form."""
     stored = results.load("local_cost")
     d = stored["half_width"]
     print(f"batch {batch}, D = {d}; {stored['machine']}")
-    print("       scores a step   kB a sentence   ms for all steps")
-    print("    S  global   local  global   local   global   masked windowed")
+    print("       scores a step    ms for all steps")
+    print("    S  global   local   global   masked windowed")
     columns = [cost_times(stored, form, batch) for form in TIMED]
     for count, *times in zip(stored["counts"], *columns, strict=True):
         s = count["S"]
         scores = [count[f"{form}_scores"] / s for form in ("global", "local")]
-        kilobytes = [count[f"{form}_bytes"] / 1000 for form in ("global", "local")]
         row = f"{s:5}" + "".join(f"{x:8.1f}" for x in scores)
-        row += "".join(f"{x:8.0f}" for x in kilobytes)
         print(row + "".join(f"{1000 * t:9.2f}" for t in times))
 
 

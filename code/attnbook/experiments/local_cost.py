@@ -17,7 +17,7 @@ LENGTHS = (50, 100, 200, 500, 1000, 2000)
 BATCHES = (1, 8)
 WIDTH = 64  # H
 HALF_WIDTH = 10  # D
-REPEATS = 21
+REPEATS = 41
 
 
 def global_attention(h: Tensor, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
