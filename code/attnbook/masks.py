@@ -20,6 +20,66 @@ def padding_mask(ids: Tensor) -> Tensor:
     return ids != PAD
 
 
+def key_mask(ids: Tensor) -> Tensor:
+    """Let every query attend to every real token, and to no pad.
+
+    For self-attention of an encoder and for cross-attention: only the keys count, so
+    there is nothing about queries in it.
+
+    Args:
+        ids: Token ids of the keys, (B, S).
+
+    Returns:
+        (B, 1, 1, S), bool; broadcasts over heads and queries.
+    """
+    return padding_mask(ids)[:, None, None]
+
+
+def causal_mask(
+    t: int,
+    s: int | None = None,
+    offset: int = 0,
+    device: torch.device | str | None = None,
+) -> Tensor:
+    """Let each place attend to itself and to those before it.
+
+    Args:
+        t: Number T of queries.
+        s: Number S of keys, counted from position 0; as many as the last query may
+            see if not given.
+        offset: Position of the first query: the number of places that were decoded
+            before.
+        device: Where to make it; that of the ids or vectors.
+
+    Returns:
+        (T, S), bool; row i is True at the keys 0 … offset + i.
+
+    Raises:
+        ValueError: If there is no query or no key, or the offset is negative.
+    """
+    s = offset + t if s is None else s
+    if t < 1 or s < 1 or offset < 0:
+        raise ValueError(
+            f"no causal mask of {t} queries from position {offset} on and {s} keys; "
+            "queries and keys are counted from 1 on, positions from 0 on"
+        )
+    queries = torch.arange(offset, offset + t, device=device)
+    keys = torch.arange(s, device=device)
+    return keys <= queries[:, None]  # (T, S)
+
+
+def target_mask(ids: Tensor) -> Tensor:
+    """Join both masks of a decoder's self-attention: no later place and no pad.
+
+    Args:
+        ids: Token ids, (B, T); they are queries and keys.
+
+    Returns:
+        (B, 1, T, T), bool; broadcasts over heads.
+    """
+    return key_mask(ids) & causal_mask(ids.shape[1], device=ids.device)
+
+
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     """Turn scores into weights, over the allowed places alone.
 
@@ -52,9 +112,17 @@ def check_mask(mask: Tensor, shape: torch.Size) -> None:
             f"the mask is of type {mask.dtype}; it must be torch.bool, True where a "
             "place may be used: mask.bool() turns ones into True"
         )
-    pairs = zip(reversed(mask.shape), reversed(shape), strict=False)
-    if mask.dim() > len(shape) or any(m not in (1, s) for m, s in pairs):
+    if not broadcasts(mask.shape, shape):
         raise ValueError(
             f"the mask has shape {tuple(mask.shape)}, the scores {tuple(shape)}; each "
             "axis, counted from the last, must agree or be 1: mask[:, None] adds one"
         )
+
+
+def broadcasts(small: torch.Size, shape: torch.Size) -> bool:
+    """Whether a tensor of one shape is broadcast to the other, without making it grow.
+
+    Axes are counted from the last: each must agree or be 1.
+    """
+    pairs = zip(reversed(small), reversed(shape), strict=False)
+    return len(small) <= len(shape) and all(m in (1, s) for m, s in pairs)

@@ -50,15 +50,27 @@ def same(ours, reference, inputs, atol=1e-11):
     The gradients are those of one random weighted sum of the entries: a plain sum would
     miss errors in weights, whose sum is always 1.
     """
-    close(ours, reference, atol)
+    for one, other in _with_gradients(ours, reference, inputs):
+        close(one, other, atol)
+
+
+def agree(ours, reference, inputs, share=1e-12):
+    """As :func:`same`, with a tolerance of a share of the largest entry of them all."""
+    pairs = _with_gradients(ours, reference, inputs)
+    largest = max(other.abs().max().item() for _, other in pairs)
+    for one, other in pairs:
+        close(one, other, share * largest)
+
+
+def _with_gradients(ours, reference, inputs):
     g = torch.Generator().manual_seed(ours.numel())
     factors = torch.randn(ours.shape, generator=g, dtype=ours.dtype)
     inputs = list(inputs)
+    assert ours.shape == reference.shape
     gradients = (
         torch.autograd.grad(
             (way * factors).sum(), inputs, retain_graph=True, materialize_grads=True
         )
         for way in (ours, reference)
     )
-    for one, other in zip(*gradients, strict=True):
-        close(one, other, atol)
+    return [(ours, reference), *zip(*gradients, strict=True)]

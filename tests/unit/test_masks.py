@@ -1,4 +1,4 @@
-"""Masks: the softmax over the allowed places, from its formula."""
+"""Masks: who may be used, and the softmax over the allowed places, from its formula."""
 
 from itertools import product
 
@@ -9,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from attnbook.masks import masked_softmax, padding_mask
+from attnbook.masks import (
+    causal_mask,
+    key_mask,
+    masked_softmax,
+    padding_mask,
+    target_mask,
+)
 from attnbook.vocabulary import PAD
 
 small = st.integers(1, 5)
@@ -33,6 +39,67 @@ def test_padding_mask_is_true_at_real_tokens(rows):
     mask = padding_mask(torch.tensor(rows))
     assert mask.dtype == torch.bool
     assert mask.tolist() == [[i != PAD for i in row] for row in rows]
+
+
+def test_false_marks_what_is_hidden():
+    """The other convention marks pads with True (E57)."""
+    assert padding_mask(torch.tensor([[5, 6, PAD]])).tolist() == [[True, True, False]]
+
+
+def test_a_key_mask_knows_nothing_of_queries():
+    """One row for all heads and queries, whatever their number (E18)."""
+    ids = torch.tensor([[4, 5, PAD], [4, PAD, PAD]])
+    mask = key_mask(ids)
+    assert mask.shape == (2, 1, 1, 3)
+    assert torch.equal(mask[:, 0, 0], padding_mask(ids))
+
+
+@given(small, small, st.integers(0, 4))
+def test_a_causal_mask_allows_what_is_not_later(t, s, offset):
+    mask = causal_mask(t, s, offset)
+    wanted = [[j <= offset + i for j in range(s)] for i in range(t)]
+    assert mask.dtype is torch.bool  # E4
+    assert mask.tolist() == wanted
+    assert causal_mask(t, offset=offset).shape == (t, offset + t)
+
+
+@given(small, small)
+def test_a_causal_mask_with_an_offset_is_the_rest_of_the_whole_one(before, t):
+    """What a decoder with a cache needs is rectangular (E44)."""
+    whole = causal_mask(before + t)
+    assert torch.equal(causal_mask(t, offset=before), whole[before:])
+    assert torch.equal(whole, torch.ones_like(whole).tril())
+
+
+@given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=1))
+def test_a_target_mask_hides_what_is_later_and_what_is_a_pad(rows):
+    """Both, wherever the pads stand (E31, E32, E91)."""
+    mask = target_mask(torch.tensor(rows))
+    assert mask.shape == (len(rows), 1, 3, 3)
+    assert mask.dtype is torch.bool
+    for ids, matrix in zip(rows, mask[:, 0].tolist(), strict=True):
+        wanted = [[j <= i and ids[j] != PAD for j in range(3)] for i in range(3)]
+        assert matrix == wanted
+
+
+def test_a_mask_is_where_its_ids_are():
+    """E5."""
+    ids = torch.ones(1, 3, dtype=torch.int64, device="meta")
+    masks = key_mask(ids), target_mask(ids), causal_mask(3, device="meta")
+    assert {mask.device.type for mask in masks} == {"meta"}
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((0,), "0 queries from position 0 on and 0 keys"),
+        ((3, 0), "3 queries from position 0 on and 0 keys; .* from 1 on"),
+        ((3, 5, -1), "3 queries from position -1 on and 5 keys; .* positions from 0"),
+    ],
+)
+def test_a_causal_mask_of_nothing_is_named(args, message):
+    with pytest.raises(ValueError, match=message):
+        causal_mask(*args)
 
 
 @given(small, small, small, seeds)
