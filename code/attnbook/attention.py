@@ -23,7 +23,7 @@ def attention(
     dropout: float = 0.0,
     need_weights: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
-    r"""For each query a weighted mean of the values, by the likeness of their keys.
+    r"""For each query a mean of the values, weighted by how well their keys fit it.
 
     Equation 1 of Vaswani et al. 2017,
     :math:`\mathrm{softmax}(q k^\top / \sqrt{d_k})\, v`.
@@ -93,63 +93,11 @@ def _fused(
     return out.masked_fill(empty, 0.0)
 
 
-def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
-    """Raise a ValueError unless queries, keys and values belong together."""
-    for name, tensor in (("q", q), ("k", k), ("v", v)):
-        if tensor.dim() < 2:
-            raise ValueError(
-                f"{name} has shape {tuple(tensor.shape)}; it needs an axis of places "
-                "and one of numbers: x[None] makes one vector a matrix"
-            )
-    if not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
-        raise ValueError(
-            f"q, k and v have shapes {tuple(q.shape)}, {tuple(k.shape)} and "
-            f"{tuple(v.shape)}; they must agree in all axes but the last two"
-        )
-    if q.shape[-1] != k.shape[-1]:
-        raise ValueError(
-            f"queries are {q.shape[-1]} wide, keys {k.shape[-1]}; a dot product needs "
-            "one width d_k: project both to it"
-        )
-    if k.shape[-2] != v.shape[-2]:
-        raise ValueError(
-            f"there are {k.shape[-2]} keys, but {v.shape[-2]} values; each key needs "
-            "one value: make both from the same S places"
-        )
-    if k.shape[-2] == 0 or k.shape[-1] == 0:
-        raise ValueError(
-            f"k has shape {tuple(k.shape)}: there is no key (S = 0) or nothing in it "
-            "(d_k = 0); a softmax needs at least one: leave empty sentences out"
-        )
-
-
-def check_score_bias(score_bias: Tensor, shape: torch.Size) -> None:
-    """Raise a ValueError unless the bias is of numbers and broadcasts to ``shape``."""
-    if not score_bias.is_floating_point():
-        raise ValueError(
-            f"score_bias is of type {score_bias.dtype}; it must hold numbers to add to "
-            "the scores: what may be used or not is said by `mask`"
-        )
-    if not broadcasts(score_bias.shape, shape):
-        raise ValueError(
-            f"score_bias has shape {tuple(score_bias.shape)}, the scores "
-            f"{tuple(shape)}; each axis, counted from the last, must agree or be 1"
-        )
-
-
-def check_dropout(dropout: float) -> None:
-    """Raise a ValueError unless 0 ≤ dropout < 1."""
-    if not 0 <= dropout < 1:
-        raise ValueError(
-            f"dropout is {dropout!r}; it is a share of the weights, from 0 to below 1"
-        )
-
-
 class MultiHeadAttention(nn.Module):
     r"""Several attentions side by side, each with views of its own: W^Q, W^K, W^V.
 
     Vaswani et al. 2017, section 3.2.2: :math:`\mathrm{Concat}(head_1, …, head_H) W^O`,
-    :math:`head_i = \mathrm{Attention}(Q W_i^Q, K W_i^K, V W_i^V)`. The matrices of all
+    :math:`head_i = \mathrm{Attention}(Q W_i^Q, K W_i^K, V W_i^V).` The matrices of all
     heads lie side by side in one, so that one product makes all queries.
 
     Args:
@@ -306,3 +254,55 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
 def merge_heads(heads: Tensor) -> Tensor:
     """Lay the heads' parts side by side again: (B, H, T, d_k) → (B, T, D)."""
     return heads.transpose(1, 2).flatten(2)  # (B, T, H, d_k) → (B, T, D)
+
+
+def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Raise a ValueError unless queries, keys and values belong together."""
+    for name, tensor in (("q", q), ("k", k), ("v", v)):
+        if tensor.dim() < 2:
+            raise ValueError(
+                f"{name} has shape {tuple(tensor.shape)}; it needs an axis of places "
+                "and one of numbers: x[None] makes one vector a matrix"
+            )
+    if not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
+        raise ValueError(
+            f"q, k and v have shapes {tuple(q.shape)}, {tuple(k.shape)} and "
+            f"{tuple(v.shape)}; they must agree in all axes but the last two"
+        )
+    if q.shape[-1] != k.shape[-1]:
+        raise ValueError(
+            f"queries are {q.shape[-1]} wide, keys {k.shape[-1]}; a dot product needs "
+            "one width d_k: project both to it"
+        )
+    if k.shape[-2] != v.shape[-2]:
+        raise ValueError(
+            f"there are {k.shape[-2]} keys, but {v.shape[-2]} values; each key needs "
+            "one value: make both from the same S places"
+        )
+    if k.shape[-2] == 0 or k.shape[-1] == 0:
+        raise ValueError(
+            f"k has shape {tuple(k.shape)}: there is no key (S = 0) or nothing in it "
+            "(d_k = 0); a softmax needs at least one: leave empty sentences out"
+        )
+
+
+def check_score_bias(score_bias: Tensor, shape: torch.Size) -> None:
+    """Raise a ValueError unless the bias is of numbers and broadcasts to ``shape``."""
+    if not score_bias.is_floating_point():
+        raise ValueError(
+            f"score_bias is of type {score_bias.dtype}; it must hold numbers to add to "
+            "the scores: what may be used or not is said by `mask`"
+        )
+    if not broadcasts(score_bias.shape, shape):
+        raise ValueError(
+            f"score_bias has shape {tuple(score_bias.shape)}, the scores "
+            f"{tuple(shape)}; each axis, counted from the last, must agree or be 1"
+        )
+
+
+def check_dropout(dropout: float) -> None:
+    """Raise a ValueError unless 0 ≤ dropout < 1."""
+    if not 0 <= dropout < 1:
+        raise ValueError(
+            f"dropout is {dropout!r}; it is a share of the weights, from 0 to below 1"
+        )

@@ -11,16 +11,16 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-Model = Callable[[Tensor], Tensor]
-"""(B, S, ...) → (B, T, ...); of more inputs: ``lambda tgt: model(src, tgt)``."""
-
 
 @torch.no_grad()
-def influence(model: Model, x: Tensor, other: Tensor | None = None) -> Tensor:
+def influence(
+    model: Callable[[Tensor], Tensor], x: Tensor, other: Tensor | None = None
+) -> Tensor:
     """Measure how far each output moves when one input place is changed.
 
     Args:
-        model: Called with inputs like ``x``.
+        model: Called with inputs like ``x``, it returns (B, T, ...). For one of more
+            inputs write ``lambda tgt: model(src, tgt)``.
         x: Vectors, (B, S, ...), or ids, (B, S).
         other: What stands at place j after the change: like ``x``, and different at
             the places of interest. For vectors, ``x`` and noise if not given.
@@ -40,7 +40,7 @@ def influence(model: Model, x: Tensor, other: Tensor | None = None) -> Tensor:
 
 @torch.no_grad()
 def moved_by(
-    model: Model,
+    model: Callable[[Tensor], Tensor],
     x: Tensor,
     j: int,
     other: Tensor | None = None,
@@ -49,7 +49,7 @@ def moved_by(
     """Say which outputs move when place j is changed.
 
     Args:
-        model: Called with inputs like ``x``.
+        model: As for :func:`influence`.
         x: Vectors, (B, S, ...), or ids, (B, S).
         j: The place, from 0.
         other: As for :func:`influence`.
@@ -71,7 +71,9 @@ def moved_by(
     return ~(_changes(model, x, j, other, before) <= tolerance)
 
 
-def _changes(model: Model, x: Tensor, j: int, other: Tensor, before: Tensor) -> Tensor:
+def _changes(
+    model: Callable[[Tensor], Tensor], x: Tensor, j: int, other: Tensor, before: Tensor
+) -> Tensor:
     """How far each output is from ``before`` when place j is changed: (T,)."""
     changed = x.clone()
     changed[:, j] = other[:, j]
@@ -79,7 +81,7 @@ def _changes(model: Model, x: Tensor, j: int, other: Tensor, before: Tensor) -> 
     return difference.transpose(0, 1).flatten(1).amax(1)
 
 
-def _answer(model: Model, x: Tensor) -> Tensor:
+def _answer(model: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     """Ask twice, to be sure that a difference comes from the change."""
     before = model(x)
     if not torch.equal(before, model(x)):
