@@ -85,12 +85,14 @@ def test_attention_equals_pytorchs(lead, t, s, d_k, d_v, data, seed):
     q, k, v = inputs(seed, lead, t, s, d_k, d_v)
     shape = data.draw(st.sampled_from(shapes_onto(lead, t, s)))
     mask = some_allowed(seed, *shape)
-    full = mask.expand(*lead, t, s)
+    scale = data.draw(st.sampled_from([None, 0.7]))
+    sdpa = F.scaled_dot_product_attention
+    plain = sdpa(q, k, v, scale=scale)
+    masked = sdpa(q, k, v, attn_mask=mask.expand(*lead, t, s), scale=scale)
     for way in WAYS.values():
-        theirs = F.scaled_dot_product_attention(q, k, v)
-        agree(output(q, k, v, need_weights=way), theirs, [q, k, v])
-        theirs = F.scaled_dot_product_attention(q, k, v, attn_mask=full)
-        agree(output(q, k, v, mask, need_weights=way), theirs, [q, k, v])
+        kwargs = {"scale": scale, "need_weights": way}
+        agree(output(q, k, v, **kwargs), plain, [q, k, v])
+        agree(output(q, k, v, mask, **kwargs), masked, [q, k, v])
 
 
 @given(medium, medium, medium, seeds)
@@ -222,6 +224,16 @@ def test_less_precise_types_differ_by_rounding(need_weights, dtype):
         close(found.double(), exact, atol=allowed)
 
 
+def test_many_keys_of_which_the_first_are_hidden():
+    """The kernel works block by block; whole blocks are hidden here, and whole rows."""
+    q, k, v = inputs(0, (1, 2), 40, 1100, 16, 16)
+    mask = torch.arange(1100) >= torch.linspace(0, 1100, 40)[:, None]
+    assert mask.any(-1).tolist() == [True] * 39 + [False]
+    for part in (None, mask, mask.flip(1)):
+        readable, _ = attention(q, k, v, part, need_weights=True)
+        agree(attention(q, k, v, part), readable, [q, k, v])
+
+
 @both_ways
 @given(medium, medium, seeds)
 @settings(max_examples=15)
@@ -255,16 +267,18 @@ def test_what_is_hidden_does_not_matter(need_weights):
 
 
 @both_ways
-def test_dropout_drops_weights_and_makes_up_for_them(need_weights):
+@pytest.mark.parametrize("mask", [None, some_allowed(0, 6, 8)], ids=["", "mask"])
+def test_dropout_drops_weights_and_makes_up_for_them(need_weights, mask):
     """With the unit matrix for values, the output is the weights as they were used."""
     torch.manual_seed(0)
     q, k, _ = inputs(0, (50,), 6, 8, 4, 8)
     v = torch.eye(8).double().expand(50, 8, 8)
-    _, weights = attention(q, k, v, need_weights=True)
-    used = output(q, k, v, dropout=0.25, need_weights=need_weights)
+    _, weights = attention(q, k, v, mask, need_weights=True)
+    used = output(q, k, v, mask, dropout=0.25, need_weights=need_weights)
     kept = used != 0
     close(used[kept], weights[kept] / 0.75)
-    assert (~kept).double().mean().item() == pytest.approx(0.25, abs=0.05)
+    dropped = (~kept)[weights != 0].double().mean().item()
+    assert dropped == pytest.approx(0.25, abs=0.05)
 
 
 def test_weights_are_those_before_dropout():
