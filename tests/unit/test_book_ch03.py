@@ -16,7 +16,7 @@ from attnbook.book.style import SETTINGS
 from attnbook.experiments import local_cost as cost
 from attnbook.experiments.__main__ import EXPERIMENTS
 from attnbook.experiments.thread import reverse_source
-from attnbook.local_attention import LocalP, window
+from attnbook.local_attention import window
 from attnbook.toy_language import translate
 
 WIDTHS = (4, 64, 256)
@@ -100,25 +100,6 @@ def test_a_window_of_three_holds_all_words_unless_the_source_is_reversed():
 
 
 # Windows and maps
-
-
-def test_window_figure_draws_equation_10():
-    scores = torch.randn(9, generator=torch.Generator().manual_seed(0))
-    align = LocalP(4, 2)
-    align.centre = lambda h, mask: torch.full(h.shape[:2], 3.4)
-    mask = torch.ones(1, 9, dtype=torch.bool)
-    weights = align(scores[None, None], torch.zeros(1, 1, 4), 0, mask)[0, 0]
-    top, bell, product = ch03.window_figure(scores, 3.4, 2).axes
-
-    def heights(ax):
-        return [bar.get_height() for bar in ax.patches[-9:]]
-
-    assert heights(product) == pytest.approx(weights.tolist())
-    assert sum(heights(top)) == pytest.approx(1)
-    assert top.get_title("left").endswith("sum 1.00")
-    assert product.get_title("left").endswith(f"sum {weights.sum():.2f}")
-    assert bell.get_title("left") == "Gaussian around p = 3.4, σ = D/2 = 1"
-    assert bell.get_lines()[-1].get_xdata().ravel().tolist() == [2, 3, 4, 5]
 
 
 def test_maps_show_the_weights_the_gold_cells_and_the_window():

@@ -8,7 +8,6 @@ from functools import partial
 
 import matplotlib.pyplot as plt
 import torch
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -16,8 +15,7 @@ from attnbook import results
 from attnbook.book.ch02 import heat_map
 from attnbook.book.exercises import register
 from attnbook.book.growing import exact_match_shares
-from attnbook.book.style import COLOURS, INK, TEXT_COLOURS, label_lines
-from attnbook.local_attention import gaussian, window
+from attnbook.book.style import COLOURS, TEXT_COLOURS, label_lines
 from attnbook.masks import masked_softmax
 from attnbook.scores import make_score
 from attnbook.toy_language import Pair, translate
@@ -123,52 +121,6 @@ def reach_figure(panels: dict[str, Sequence[Pair]], half_width: int = 3) -> Figu
         )
     axes[-1, 0].set(xlabel="source place less target place, s − t")
     return fig
-
-
-@torch.no_grad()
-def window_figure(scores: Tensor, centre: float, half_width: int) -> Figure:
-    """Draw the two factors of equation 10, and their product: local-p.
-
-    Args:
-        scores: Of the S source places, (S,).
-        centre: p_t.
-        half_width: D; sigma is D/2.
-
-    Returns:
-        The figure; each panel says what its weights sum to.
-    """
-    places, p = len(scores), torch.tensor([[centre]])  # (B, T) = (1, 1)
-    inside = window(p, torch.ones(1, places, dtype=torch.bool), half_width)[0, 0]
-    softmax = masked_softmax(scores, inside)  # (S,)
-    bell = gaussian(p, places, half_width / 2)[0, 0]  # (S,)
-    fig, axes = plt.subplots(3, sharex=True, figsize=(5.5, 5.2))
-    for ax in axes:
-        ax.axvspan(centre - half_width, centre + half_width, color=GREY, alpha=0.35)
-        ax.axvline(centre, color=INK, linestyle=":", linewidth=1.5)
-    _weight_bars(axes[0], softmax, "softmax over the window")
-    _bell_curve(axes[1], bell, inside, centre, half_width / 2)
-    _weight_bars(axes[2], softmax * bell, "product, the weights")
-    axes[2].set(xlabel="source place, from 0", xlim=(-0.7, places - 0.3))
-    axes[2].set_xticks(range(0, places, 1 if places < 14 else 5))
-    top = 1.15 * softmax.max().item()
-    axes[0].set(ylim=(0, top))
-    axes[2].set(ylim=(0, top))
-    return fig
-
-
-def _weight_bars(ax: Axes, weights: Tensor, title: str) -> None:
-    ax.bar(range(len(weights)), weights.tolist(), color=COLOURS["source"], width=0.7)
-    ax.set(title=f"{title}: sum {weights.sum():.2f}")
-
-
-def _bell_curve(
-    ax: Axes, bell: Tensor, inside: Tensor, centre: float, sigma: float
-) -> None:
-    x = torch.linspace(-0.7, len(bell) - 0.3, 300)
-    ax.plot(x, torch.exp(-(x - centre).square() / (2 * sigma**2)), color=COLOURS["key"])
-    ax.plot(inside.nonzero(), bell[inside], "o", color=COLOURS["key"])
-    ax.set(title=f"Gaussian around p = {centre:g}, σ = D/2 = {sigma:g}")
-    ax.set(ylim=(0, 1.15), yticks=(0, 1))
 
 
 def stored_map(name: str, seed: int = 0) -> Tensor:
