@@ -7,15 +7,14 @@ from collections.abc import Iterable
 from itertools import islice
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from attnbook.batches import Batch
 from attnbook.loss import token_loss
 
 
 def fit(
     model: nn.Module,
-    batches: Iterable[Batch],
+    batches: Iterable[tuple[Tensor, ...]],
     steps: int,
     rate: float,
     clip: float = 1.0,
@@ -23,8 +22,9 @@ def fit(
     """Train with Adam, a rate that falls along half a cosine, and clipped gradients.
 
     Args:
-        model: Called as ``model(src, tgt_in)``, returns logits (B, T, V).
-        batches: At least ``steps`` of them.
+        model: Returns logits, (B, T, V).
+        batches: At least ``steps`` of them; each holds what the model is called with,
+            such as ``src, tgt_in``, and last the targets, (B, T).
         steps: Number of updates.
         rate: Learning rate at the first step; 0 after the last.
         clip: Largest norm of the gradient of all parameters together.
@@ -43,8 +43,8 @@ def fit(
     )
     model.train()
     losses = []
-    for batch in islice(batches, steps):
-        loss = token_loss(model(batch.src, batch.tgt_in), batch.tgt_out)
+    for *inputs, targets in islice(batches, steps):
+        loss = token_loss(model(*inputs), targets)
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), clip)

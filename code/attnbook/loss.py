@@ -13,8 +13,8 @@ def token_loss(logits: Tensor, targets: Tensor) -> Tensor:
     Equal to ``F.cross_entropy(..., ignore_index=PAD)``.
 
     Args:
-        logits: (B, T, V).
-        targets: (B, T), ids.
+        logits: (B, T, V), or with more axes between.
+        targets: The same axes but the last: ids, (B, T).
 
     Returns:
         A scalar, in nats a token.

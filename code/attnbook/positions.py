@@ -226,6 +226,50 @@ def rotate(x: Tensor, offset: int = 0) -> Tensor:
     return turned.flatten(-2).to(x.dtype)  # (..., T, d_k)
 
 
+class RelativeAttention(MultiHeadAttention):
+    """Self-attention with a :class:`RelativeBias`.
+
+    With fewer queries than keys, the queries are the last places: those before them
+    were decoded earlier. Other arguments as
+    :class:`~attnbook.attention.MultiHeadAttention`.
+
+    Args:
+        farthest: The largest distance with a number of its own.
+
+    Raises:
+        ValueError: If there are more queries than keys.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        farthest: int,
+        bias: bool = True,
+        dropout: float = 0.0,
+    ):
+        super().__init__(d_model, n_heads, bias=bias, dropout=dropout)
+        self.relative = RelativeBias(n_heads, farthest)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None = None,
+        *,
+        need_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Attend as every multi-head attention, with the bias added to the scores."""
+        self._check(query, key, value, mask)
+        t, s = query.shape[1], key.shape[1]
+        bias = self.relative(t, s, offset=first_query(t, s))  # (H, T, S)
+        return super().forward(
+            query, key, value, mask, score_bias=bias, need_weights=need_weights
+        )
+
+
 class RotaryAttention(MultiHeadAttention):
     """Self-attention whose queries and keys are rotated; values are not.
 
@@ -247,13 +291,19 @@ class RotaryAttention(MultiHeadAttention):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Make each head's q, k and v, the first two rotated."""
         q, k, v = super().project(query, key, value)
-        t, s = q.shape[-2], k.shape[-2]
-        if t > s:
-            raise ValueError(
-                f"{t} queries for {s} keys: the queries must be the last places of the "
-                "keys' sentence; attend to another sentence without rotation"
-            )
-        return rotate(q, offset=s - t), rotate(k), v
+        first = first_query(q.shape[-2], k.shape[-2])
+        return rotate(q, offset=first), rotate(k), v
+
+
+def first_query(t: int, s: int) -> int:
+    """The position of the first of T queries that are the last of S places."""
+    if t > s:
+        raise ValueError(
+            f"{t} queries for {s} keys: the queries must be the last places of the "
+            "keys' sentence; to attend to another sentence, use a plain "
+            "MultiHeadAttention"
+        )
+    return s - t
 
 
 def check_even(d: int) -> None:

@@ -1,0 +1,87 @@
+"""Small tasks on random symbols, each of which needs one thing of attention.
+
+Ids run from 1 to 16; ``PAD``, 0, is no symbol, and as a target it does not count. By
+chance one answer in 16 is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from attnbook.vocabulary import PAD
+
+SYMBOLS = 16
+WORDS = SYMBOLS + 1  # with PAD
+
+
+class Puzzle(NamedTuple):
+    """B sequences of symbols, and what is to be said at each place."""
+
+    ids: Tensor  # (B, L)
+    targets: Tensor  # (B, L, K): K answers a place
+
+
+def symbols(b: int, length: int, generator: torch.Generator) -> Tensor:
+    """Draw ids, (B, L), all symbols alike and independent."""
+    return torch.randint(1, WORDS, (b, length), generator=generator)
+
+
+def previous(ids: Tensor, back: Sequence[int] = (1, 2)) -> Puzzle:
+    """Say at each place which symbol stood k places before it, for each k.
+
+    Args:
+        ids: (B, L).
+        back: How far to look back, K numbers from 1 up; the first k places, before
+            which nothing stands, do not count.
+    """
+    targets = torch.full((*ids.shape, len(back)), PAD)
+    for answer, k in enumerate(back):
+        targets[:, k:, answer] = ids[:, :-k]
+    return Puzzle(ids, targets)
+
+
+def backwards(ids: Tensor) -> Puzzle:
+    """Say the sequence, (B, L), from its end."""
+    return Puzzle(ids, ids.flip(1)[..., None])
+
+
+def place(ids: Tensor) -> Puzzle:
+    """Say at each place its own number, from 1; what stands there does not matter."""
+    numbers = torch.arange(1, ids.shape[1] + 1).expand_as(ids)
+    return Puzzle(ids, numbers[..., None])
+
+
+def puzzles(
+    make: Callable[[Tensor], Puzzle], length: int, seed: int, batch_size: int = 64
+) -> Iterator[Puzzle]:
+    """Fresh batches without end.
+
+    Args:
+        make: Such as :func:`previous`: turns ids into a puzzle.
+        length: Symbols a sequence, L.
+        seed: The same seed gives the same sequences.
+        batch_size: Sequences a batch, B.
+    """
+    g = torch.Generator().manual_seed(seed)
+    while True:
+        yield make(symbols(batch_size, length, g))
+
+
+@torch.no_grad()
+def right_answers(model: Callable[[Tensor], Tensor], puzzle: Puzzle) -> Tensor:
+    """Share of right answers at each place.
+
+    Args:
+        model: Returns logits, (B, L, K, V).
+        puzzle: On which it is tried.
+
+    Returns:
+        (L, K); NaN where no answer counts.
+    """
+    counts = puzzle.targets != PAD  # (B, L, K)
+    right = (model(puzzle.ids).argmax(-1) == puzzle.targets) & counts
+    return right.sum(0) / counts.sum(0)
