@@ -9,8 +9,12 @@ from pathlib import Path
 
 from attnbook import results
 from attnbook.bahdanau import Bahdanau
+from attnbook.experiments.fused_cost import fused_cost
 from attnbook.experiments.late_attention import late_attention
 from attnbook.experiments.local_cost import local_cost
+from attnbook.experiments.mask_card import mask_card
+from attnbook.experiments.look_up import look_up
+from attnbook.experiments.puzzle_runs import heads, positions, wrong_split
 from attnbook.experiments.recall import recall_grid
 from attnbook.experiments.thread import reverse_source, thread
 from attnbook.luong import Luong
@@ -83,6 +87,14 @@ EXPERIMENTS = {
         thread, local_p, seeds=FEW, change=reverse_source
     ),
     "local_cost": local_cost,
+    "mask_card": mask_card,
+    # chapter 4: the scale, and what the fused kernel saves
+    "look_up": look_up,
+    "fused_cost": fused_cost,
+    # chapters 5 and 7: one attention, small puzzles
+    "heads": heads,
+    "wrong_split": wrong_split,
+    "positions": positions,
 }
 
 

@@ -1,0 +1,123 @@
+"""Does the scale of the scores matter once a model learns? A look-up, trained."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from attnbook.attention import attention
+from attnbook.scores import AdditiveScore
+
+KEYS, VALUES = 64, 16  # different ones that there are
+SHOWN = 16  # pairs of a key and a value in an example
+WIDTHS = (16, 64, 256)
+STEPS, EVERY, RATE = 400, 50, 1e-3
+SEEDS = (0, 1, 2, 3, 4)
+SCALES = {
+    "1": lambda d: 1.0,
+    "8/√d": lambda d: 8 * d**-0.5,
+    "2/√d": lambda d: 2 * d**-0.5,
+    "1/√d": lambda d: d**-0.5,
+    "0.5/√d": lambda d: 0.5 * d**-0.5,
+    "1/d": lambda d: 1 / d,
+}
+ADDITIVE = "additive"
+
+
+class Examples(NamedTuple):
+    """B times 16 pairs of a key and a value, and the key that is asked for."""
+
+    asked: Tensor  # (B,)
+    keys: Tensor  # (B, S), all different
+    values: Tensor  # (B, S)
+    answer: Tensor  # (B,)  the value beside the asked key
+
+
+def examples(b: int, generator: torch.Generator) -> Examples:
+    """Draw B examples; every pair is new, so nothing but looking helps."""
+    keys = torch.rand(b, KEYS, generator=generator).argsort(-1)[:, :SHOWN]
+    values = torch.randint(VALUES, (b, SHOWN), generator=generator)
+    place = torch.randint(SHOWN, (b, 1), generator=generator)
+    asked, answer = (ids.gather(1, place).squeeze(1) for ids in (keys, values))
+    return Examples(asked, keys, values, answer)
+
+
+class LookUp(nn.Module):
+    """Finds the asked key among those shown by one dot-product attention.
+
+    Args:
+        d: Width of all vectors, so d_k too.
+        scale: What the scores are multiplied by.
+    """
+
+    def __init__(self, d: int, scale: float):
+        super().__init__()
+        self.scale = scale
+        self.key, self.value = nn.Embedding(KEYS, d), nn.Embedding(VALUES, d)
+        self.W_Q, self.W_K, self.W_V = (nn.Linear(d, d, bias=False) for _ in range(3))
+        for linear in (self.W_Q, self.W_K, self.W_V):
+            nn.init.xavier_uniform_(linear.weight)  # queries and keys of variance 1
+        self.out = nn.Linear(d, VALUES)
+
+    def forward(self, asked: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """Answer (B,) keys given (B, S) pairs: logits (B, 16)."""
+        q, k = self.key(asked)[:, None], self.key(keys)  # (B, 1, d), (B, S, d)
+        return self.out(self.read(q, k, self.W_V(self.value(values))).squeeze(1))
+
+    def read(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """The values' mean, (B, 1, d)."""
+        return attention(self.W_Q(q), self.W_K(k), v, scale=self.scale)
+
+
+class AdditiveLookUp(LookUp):
+    """The same with the additive score, which needs no scale."""
+
+    def __init__(self, d: int):
+        super().__init__(d, scale=1.0)
+        self.score = AdditiveScore(d, d, d_attention=d)  # has matrices of its own
+        del self.W_Q, self.W_K
+
+    def read(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """The values' mean, (B, 1, d)."""
+        return self.score(q, self.score.prepare(k)).softmax(-1) @ v
+
+
+def learn(model: LookUp, seed: int) -> list[float]:
+    """Train; return the share of right answers of 2,000 after each 50 steps."""
+    g = torch.Generator().manual_seed(seed)
+    test = examples(2000, torch.Generator().manual_seed(99))
+    optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
+    right = []
+    for step in range(1, STEPS + 1):
+        *asked_and_shown, answer = examples(64, g)
+        loss = F.cross_entropy(model(*asked_and_shown), answer)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step % EVERY == 0:
+            with torch.no_grad():
+                said = model(*test[:-1]).argmax(-1)
+            right.append(round((said == test.answer).float().mean().item(), 4))
+    return right
+
+
+def look_up() -> dict:
+    """Every scale, and the additive score, at every width, with five seeds.
+
+    Returns:
+        "steps": after how many steps answers were counted; "runs": for each width,
+        score and seed the share of "right" answers after each of them.
+    """
+    runs = []
+    for d, name, seed in product(WIDTHS, (*SCALES, ADDITIVE), SEEDS):
+        torch.manual_seed(seed)
+        additive = name == ADDITIVE
+        model = AdditiveLookUp(d) if additive else LookUp(d, SCALES[name](d))
+        right = learn(model, seed)
+        runs.append({"d_k": d, "score": name, "seed": seed, "right": right})
+        print(f"  {d} {name} {seed}: {right}", flush=True)
+    return {"steps": list(range(EVERY, STEPS + 1, EVERY)), "runs": runs}

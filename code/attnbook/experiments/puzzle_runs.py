@@ -1,0 +1,115 @@
+"""What one attention can learn: by number of heads, by split, by kind of positions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from math import isnan
+
+import torch
+
+from attnbook.attention import MultiHeadAttention
+from attnbook.bug_zoo import WrongSplit
+from attnbook.fit import fit
+from attnbook.one_layer import POSITIONS, OneLayer, one_layer
+from attnbook.positions import Learned
+from attnbook.puzzles import (
+    Puzzle,
+    backwards,
+    previous,
+    puzzles,
+    right_answers,
+    symbols,
+)
+
+RATE = 4e-3
+SEEDS = (0, 1, 2, 3, 4)
+LENGTH = 12  # in training
+TESTED = 2000  # sequences
+
+
+def learn(
+    model: OneLayer,
+    make: Callable[[torch.Tensor], Puzzle],
+    length: int,
+    steps: int,
+    seed: int,
+) -> OneLayer:
+    """Train a model on a puzzle, and give it back."""
+    fit(model, puzzles(make, length, seed), steps, RATE)
+    return model
+
+
+def share_right(
+    model: OneLayer, make: Callable[[torch.Tensor], Puzzle], length: int
+) -> list[list[float | None]]:
+    """Share of right answers at each of L places, to each of K questions.
+
+    None where no answer counts.
+    """
+    ids = symbols(TESTED, length, torch.Generator().manual_seed(99))
+    places = right_answers(model, make(ids)).tolist()
+    return [[None if isnan(x) else round(x, 4) for x in row] for row in places]
+
+
+def heads() -> dict:
+    """Say the last symbol and the one before it, with 1, 2, 4 and 8 heads.
+
+    Returns:
+        "runs": for each number of heads and seed the share of right answers to the
+        two questions, over all places at which they count.
+    """
+    steps, runs = 400, []
+    for n_heads, seed in product((1, 2, 4, 8), SEEDS):
+        torch.manual_seed(seed)
+        model = one_layer("learned", LENGTH, n_heads=n_heads)
+        learn(model, previous, LENGTH, steps, seed)
+        right = share_right(model, previous, LENGTH)
+        last = sum(row[0] for row in right[1:]) / (LENGTH - 1)
+        before = sum(row[1] for row in right[2:]) / (LENGTH - 2)
+        found = {"last": round(last, 4), "before": round(before, 4)}
+        runs.append({"heads": n_heads, "seed": seed, **found})
+        print(f"  {runs[-1]}", flush=True)
+    return {"steps": steps, "length": LENGTH, "runs": runs}
+
+
+def wrong_split() -> dict:
+    """Say a sequence backwards, with heads split rightly and wrongly.
+
+    Returns:
+        "runs": for each split, length and seed the share of "right" answers at each
+        place.
+    """
+    kinds = {"right": MultiHeadAttention, "wrong": WrongSplit}
+    steps, runs = 400, []
+    for split, length, seed in product(kinds, (8, 16), SEEDS):
+        torch.manual_seed(seed)
+        model = OneLayer(kinds[split](64, 8), Learned(length, 64))
+        learn(model, backwards, length, steps, seed)
+        right = [row[0] for row in share_right(model, backwards, length)]
+        runs.append({"split": split, "length": length, "seed": seed, "right": right})
+        print(f"  {runs[-1]}", flush=True)
+    return {"steps": steps, "heads": 8, "runs": runs}
+
+
+def positions() -> dict:
+    """Say the last two symbols with five kinds of positions, inside and beyond.
+
+    Trained at 12 places, tested at 24: a learned table has 24 rows, of which training
+    touches 12, and a relative bias has a number for all 23 distances.
+
+    Returns:
+        "runs": for each kind, number of steps and seed the share of "right" answers
+        at each of the 24 places to the two questions; None where none counts.
+    """
+    runs = []
+    for kind, steps, seed in product(POSITIONS, (400, 1500), SEEDS):
+        torch.manual_seed(seed)
+        model = one_layer(kind, longest=2 * LENGTH)
+        learn(model, previous, LENGTH, steps, seed)
+        inside = share_right(model, previous, LENGTH)
+        both = share_right(model, previous, 2 * LENGTH)
+        about = {"positions": kind, "steps": steps, "seed": seed}
+        runs.append({**about, "right_at_12": inside, "right_at_24": both})
+        print(f"  {about}: {both[LENGTH - 1]} … {both[-1]}", flush=True)
+    return {"length": LENGTH, "runs": runs}
