@@ -76,11 +76,13 @@ def _fused(
     dropout: float,
 ) -> Tensor:
     """Compute the same in one kernel, which adds a bias and a mask as one tensor."""
+    if score_bias is not None:
+        score_bias = torch.atleast_2d(score_bias)  # the kernel asks for an axis T
     if mask is None:
         return F.scaled_dot_product_attention(
             q, k, v, attn_mask=score_bias, dropout_p=dropout, scale=scale
         )
-    mask = torch.atleast_2d(mask)  # the kernel asks for an axis T
+    mask = torch.atleast_2d(mask)
     # Kernels and versions differ in what a row without any allowed place gives, NaN
     # among it. So such a row is opened, and its result set to zero.
     empty = ~mask.any(-1, keepdim=True)  # (..., T or 1, 1)

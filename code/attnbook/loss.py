@@ -25,7 +25,8 @@ def token_loss(logits: Tensor, targets: Tensor) -> Tensor:
     if logits.shape[:-1] != targets.shape:
         raise ValueError(
             f"logits have shape {tuple(logits.shape)}, targets {tuple(targets.shape)}; "
-            "they must be (B, T, V) and (B, T)"
+            "they must agree in all axes but the last of the logits, as (B, T, V) "
+            "and (B, T) do"
         )
     log_p = logits.log_softmax(-1)  # (B, T, V)
     right = log_p.gather(-1, targets[..., None]).squeeze(-1)  # (B, T)

@@ -37,7 +37,12 @@ def previous(ids: Tensor, back: Sequence[int] = (1, 2)) -> Puzzle:
         ids: (B, L).
         back: How far to look back, K numbers from 1 up; the first k places, before
             which nothing stands, do not count.
+
+    Raises:
+        ValueError: If one of them is less than 1.
     """
+    if min(back) < 1:
+        raise ValueError(f"back is {tuple(back)}; places back are counted from 1 on")
     targets = torch.full((*ids.shape, len(back)), PAD)
     for answer, k in enumerate(back):
         targets[:, k:, answer] = ids[:, :-k]
@@ -50,7 +55,16 @@ def backwards(ids: Tensor) -> Puzzle:
 
 
 def place(ids: Tensor) -> Puzzle:
-    """Say at each place its own number, from 1; what stands there does not matter."""
+    """Say at each place its own number, from 1; what stands there does not matter.
+
+    Raises:
+        ValueError: If there are more places than answers.
+    """
+    if ids.shape[1] > SYMBOLS:
+        raise ValueError(
+            f"{ids.shape[1]} places, but only {SYMBOLS} answers to number them with; "
+            "take shorter sequences"
+        )
     numbers = torch.arange(1, ids.shape[1] + 1).expand_as(ids)
     return Puzzle(ids, numbers[..., None])
 
