@@ -17,6 +17,7 @@ from attnbook.puzzles import WORDS
 from attnbook.seq2seq import check_sizes
 
 POSITIONS = ("none", "sinusoidal", "learned", "relative", "rotary")
+"""The five ways of chapter 7."""
 
 
 class OneLayer(nn.Module):

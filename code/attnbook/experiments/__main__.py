@@ -12,8 +12,8 @@ from attnbook.bahdanau import Bahdanau
 from attnbook.experiments.fused_cost import fused_cost
 from attnbook.experiments.late_attention import late_attention
 from attnbook.experiments.local_cost import local_cost
-from attnbook.experiments.mask_card import mask_card
 from attnbook.experiments.look_up import look_up
+from attnbook.experiments.mask_card import mask_card
 from attnbook.experiments.puzzle_runs import heads, positions, wrong_split
 from attnbook.experiments.recall import recall_grid
 from attnbook.experiments.thread import reverse_source, thread

@@ -1,7 +1,7 @@
 """What does True mean in a mask? Each library is asked, by trying both.
 
-No documentation is trusted: four places attend to each other, one of them gets the other
-mark, and the leak detector finds which places the first one reads.
+No documentation is trusted: four places attend to each other, one of them gets the
+other mark, and the leak detector finds which places the first one reads.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ OTHER[1] = SHARED + torch.tensor([0.0, 0, 0, 0, 1, -1, 1, -1])
 OTHER[2] = SHARED - torch.tensor([0.0, 0, 0, 0, 1, -1, 1, -1])
 # Other vectors at places 1 and 2, with the same sum: equal weights cannot tell.
 ODD = 2  # the place with the other mark
+FAST = "… with eval() and no_grad()"  # another way through PyTorch's own code
 FELT = 1e-4  # a change up to this is rounding
 
 
@@ -49,7 +50,7 @@ class Probe(NamedTuple):
     call: str
     argument: str
     marks: tuple  # the two marks to try
-    look: Look
+    look: Callable[[Tensor, list], Tensor]
 
 
 def mask_card() -> dict:
@@ -77,7 +78,7 @@ def ask(probe: Probe) -> dict[str, str]:
     Returns:
         "library", "version", "call", "argument"; "attend" and "hidden": the mark that
         does it, "attend" being "both" and "hidden" "neither" if nothing is hidden;
-        "empty": what a query reads that may attend to nothing, see :func:`read_empty`.
+        "empty": what a query gets that may attend to nothing, see :func:`give_empty`.
 
     Raises:
         ValueError: If neither mark hides as a mask does.
@@ -90,9 +91,10 @@ def ask(probe: Probe) -> dict[str, str]:
         attend, hidden, empty = "both", "neither", ""
     elif seen in ({1, 3}, {ODD}):
         attend, hidden = (one, other) if seen == {1, 3} else (other, one)
-        if reads_alike(probe.look, [attend] * len(X)):
+        open_row = [attend] * len(X)
+        if same(probe.look(X, open_row), probe.look(OTHER, open_row)):
             raise ValueError(f"{probe.call}: with nothing hidden all weights are equal")
-        empty = read_empty(probe.look, hidden)
+        empty = give_empty(probe.look, attend, hidden)
     else:
         raise ValueError(
             f"{probe.call}, {probe.argument}: with {other} at place {ODD} and {one} "
@@ -111,34 +113,36 @@ def places_read(look: Look, marks: list) -> set[int]:
     return {j for j in range(1, len(X)) if moved[j]}
 
 
-def reads_alike(look: Look, marks: list) -> bool:
-    """Whether place 0 reads places 1 and 2 with equal weights, or not at all."""
-    return bool((look(X, marks) - look(OTHER, marks)).abs().max() <= FELT)
+def same(one: Tensor, other: Tensor) -> bool:
+    """Whether two results differ by rounding only."""
+    return bool((one - other).abs().max() <= FELT)
 
 
-def read_empty(look: Look, hidden: object) -> str:
-    """What a query gets for which every key is hidden.
+def give_empty(look: Look, attend: object, hidden: object) -> str:
+    """What attention gives a query for which every key is hidden.
 
     Args:
         look: How to attend.
+        attend: The mark that lets attend.
         hidden: The mark that hides.
 
     Returns:
-        "NaN"; "nothing": no other place is read, as if the values were zeros; "all
-        alike": every place is read, with equal weights; or "all".
+        "NaN"; "zeros": no place is read; "the mean": all places are read, with equal
+        weights.
 
     Raises:
-        ValueError: If some places are read and others not.
+        ValueError: If it is none of these.
     """
-    marks = [hidden] * len(X)
-    if look(X, marks).isnan().any():
+    given = look(X, [hidden] * len(X))
+    if given.isnan().any():
         return "NaN"
-    seen = places_read(look, marks)
-    if seen not in (set(), {1, 2, 3}):
-        raise ValueError(f"with all places hidden, place 0 reads {sorted(seen)}")
-    if not seen:
-        return "nothing"
-    return "all alike" if reads_alike(look, marks) else "all"
+    seen = places_read(look, [hidden] * len(X))
+    itself = look(X, [attend, *[hidden] * (len(X) - 1)])
+    if not seen and not same(given, itself):
+        return "zeros"
+    if seen == {1, 2, 3} and same(given, look(OTHER, [hidden] * len(X))):
+        return "the mean"
+    raise ValueError(f"with all hidden, place 0 reads {sorted(seen) or 'itself'}")
 
 
 def sign(mark: object) -> str:
@@ -158,7 +162,7 @@ def _square(marks: Sequence) -> Tensor:
 
 def torch_probes() -> list[Probe]:
     """Ours and PyTorch's; the page asks them live."""
-    sdpa, layer = "F.scaled_dot_product_attention", "nn.TransformerEncoderLayer"
+    sdpa = "F.scaled_dot_product_attention"
     bools, floats = (True, False), (0.0, -torch.inf)
     triangle = nn.Transformer.generate_square_subsequent_mask(2)[0].tolist()
     return [
@@ -167,14 +171,7 @@ def torch_probes() -> list[Probe]:
         Probe("torch", sdpa, "attn_mask, float", floats, _sdpa),
         Probe("torch", sdpa, "attn_mask, 1.0 and 0.0", (1.0, 0.0), _sdpa),
         *_multi_head_probes(bools, floats),
-        Probe("torch", layer, "src_mask", bools, _encoder_layer("src_mask")),
-        Probe(
-            "torch",
-            layer,
-            "src_key_padding_mask",
-            bools,
-            _encoder_layer("src_key_padding_mask"),
-        ),
+        *_encoder_probes(bools),
         Probe(
             "torch",
             "nn.Transformer",
@@ -196,7 +193,17 @@ def _multi_head_probes(bools: tuple, floats: tuple) -> list[Probe]:
             "torch", call, "key_padding_mask", bools, _multi_head("key_padding_mask")
         ),
         Probe("torch", call, "… need_weights=False", bools, lean),
-        Probe("torch", call, "… and eval(), no_grad()", bools, fast),
+        Probe("torch", call, FAST, bools, fast),
+    ]
+
+
+def _encoder_probes(bools: tuple) -> list[Probe]:
+    call, padding = "nn.TransformerEncoderLayer", "src_key_padding_mask"
+    fast = _encoder_layer("src_mask", train=False)
+    return [
+        Probe("torch", call, "src_mask", bools, _encoder_layer("src_mask")),
+        Probe("torch", call, padding, bools, _encoder_layer(padding)),
+        Probe("torch", call, FAST, bools, fast),
     ]
 
 
@@ -221,20 +228,20 @@ def _multi_head(
 
     @torch.no_grad()
     def look(x: Tensor, marks: list) -> Tensor:
-        masks = {argument: _mask_for(argument, marks)}
-        return theirs(x[None], x[None], x[None], need_weights=need_weights, **masks)[0][
-            0, 0
-        ]
+        x = x[None]  # one tensor three times: only then is the fast path taken
+        mask = {argument: _mask_for(argument, marks)}
+        return theirs(x, x, x, need_weights=need_weights, **mask)[0][0, 0]
 
     return look
 
 
-def _encoder_layer(argument: str) -> Look:
-    theirs = _seeded(nn.TransformerEncoderLayer, D, 2, D, 0.0, batch_first=True)
+def _encoder_layer(argument: str, *, train: bool = True) -> Look:
+    layer = _seeded(nn.TransformerEncoderLayer, D, 2, D, 0.0, batch_first=True)
+    layer.train(train)
 
     @torch.no_grad()
     def look(x: Tensor, marks: list) -> Tensor:
-        return theirs(x[None], **{argument: _mask_for(argument, marks)})[0, 0]
+        return layer(x[None], **{argument: _mask_for(argument, marks)})[0, 0]
 
     return look
 
