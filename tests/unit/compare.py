@@ -4,6 +4,9 @@ import torch
 
 from attnbook.batches import pad
 
+DEVICES = ["meta", *(["cuda"] if torch.cuda.is_available() else [])]
+"""Where all must work besides the processor; a machine without a GPU skips nothing."""
+
 
 def numbers(seed, *shapes):
     """Normal numbers in float64, one tensor a shape; gradients can be asked for."""
