@@ -79,8 +79,7 @@ def _angles(
     device: torch.device | str | None,
 ) -> Tensor:
     """The angle of pair i at position p, p · ω_i: (n, ⌈d/2⌉)."""
-    if offset < 0:
-        raise ValueError(f"offset is {offset}; positions are counted from 0 on")
+    check_offset(offset)
     # bfloat16 knows the whole numbers up to 256 only, float16 up to 2048.
     exact = torch.promote_types(dtype, torch.float32)
     positions = torch.arange(offset, offset + n, dtype=exact, device=device)
@@ -172,7 +171,12 @@ def distances(
     offset: int = 0,
     device: torch.device | str | None = None,
 ) -> Tensor:
-    """How far key j stands after query i, (T, S): j - i - offset; negative before."""
+    """How far key j stands after query i, (T, S): j - i - offset; negative before.
+
+    Raises:
+        ValueError: If the offset is negative.
+    """
+    check_offset(offset)
     keys = torch.arange(s, device=device)
     return keys - torch.arange(offset, offset + t, device=device)[:, None]
 
@@ -313,6 +317,12 @@ def check_even(d: int) -> None:
             f"a width of {d} cannot be cut into pairs, each of which is turned; choose "
             "an even one, for each head"
         )
+
+
+def check_offset(offset: int) -> None:
+    """Raise a ValueError if the first position is negative."""
+    if offset < 0:
+        raise ValueError(f"offset is {offset}; positions are counted from 0 on")
 
 
 def check_width(x: Tensor, d_model: int) -> None:

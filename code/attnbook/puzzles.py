@@ -39,9 +39,9 @@ def previous(ids: Tensor, back: Sequence[int] = (1, 2)) -> Puzzle:
             which nothing stands, do not count.
 
     Raises:
-        ValueError: If one of them is less than 1.
+        ValueError: If one of them is less than 1, or there is none.
     """
-    if min(back) < 1:
+    if min(back, default=0) < 1:
         raise ValueError(f"back is {tuple(back)}; places back are counted from 1 on")
     targets = torch.full((*ids.shape, len(back)), PAD)
     for answer, k in enumerate(back):

@@ -95,15 +95,38 @@ def test_attention_equals_pytorchs(lead, t, s, d_k, d_v, data, seed):
         agree(output(q, k, v, mask, **kwargs), masked, [q, k, v])
 
 
-@given(medium, medium, medium, seeds)
-@settings(max_examples=15)
-def test_a_bias_equals_pytorchs_mask_of_numbers(t, s, d, seed):
-    q, k, v = inputs(seed, (2, 3), t, s, d, d)
-    (bias,) = numbers(seed + 1, (3, t, s))
+@given(leads, medium, medium, medium, st.data(), seeds)
+@settings(max_examples=25)
+def test_a_bias_equals_pytorchs_mask_of_numbers(lead, t, s, d, data, seed):
+    """Of any shape that broadcasts, also without an axis of queries."""
+    q, k, v = inputs(seed, lead, t, s, d, d)
+    (bias,) = numbers(seed + 1, data.draw(st.sampled_from(shapes_onto(lead, t, s))))
     for way in WAYS.values():
-        theirs = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+        whole = bias.expand(*lead, t, s)
+        theirs = F.scaled_dot_product_attention(q, k, v, attn_mask=whole)
         ours = output(q, k, v, score_bias=bias, need_weights=way)
         agree(ours, theirs, [q, k, v, bias])
+
+
+@both_ways
+@pytest.mark.parametrize("shape", [(), (5,), (3, 1), (3, 5), (2, 1, 3, 5)])
+@pytest.mark.parametrize(
+    "dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16]
+)
+def test_a_bias_of_any_shape_in_every_type(need_weights, shape, dtype):
+    """It takes the queries' type; without gradients PyTorch has other kernels."""
+    made = inputs(0, (2, 4), 3, 5, 4, 4)
+    q, k, v = (x.detach().to(dtype) for x in made)
+    bias = numbers(1, shape)[0].detach().float()
+    found = output(q, k, v, score_bias=bias, need_weights=need_weights)
+    assert found.dtype == dtype
+    exact = F.scaled_dot_product_attention(
+        *(x.double() for x in (q, k, v)), attn_mask=bias.double().expand(2, 4, 3, 5)
+    )
+    scores = (q.double() @ k.double().mT).abs().max().item() / 2
+    scores += bias.abs().max().item()
+    allowed = (1 + scores) * v.abs().max().item() * torch.finfo(dtype).eps
+    close(found.double(), exact, allowed)
 
 
 @given(leads, medium, medium, medium, seeds)
@@ -207,6 +230,59 @@ def test_the_fused_kernel_is_called_unless_weights_are_wanted(monkeypatch, mask)
     assert calls == [1]
 
 
+def rounding_bounds(q, k, v, weights, factors, eps, n):
+    """How far rounding may move each entry of the output and of the gradients.
+
+    To first order, by the chain rule, with n + 1 roundings of size ε wherever n
+    products are summed, twice what each of them can be.
+    """
+    q, k, v, g = (x.abs() for x in (q, k, v, factors))
+    u, scale = (n + 1) * eps, 1 / math.sqrt(q.shape[-1])
+    score = u * scale * (q @ k.mT)
+    weight = weights * (score + (weights * score).sum(-1, keepdim=True) + u)
+    out = weight @ v + u * (weights @ v)
+    d_weights = g @ v.mT
+    # The mean of a row's gradients, taken from the weights or from the output.
+    mean = (g * (weights @ v)).sum(-1, keepdim=True)
+    mean_wrong = (g * out).sum(-1, keepdim=True) + u * mean
+    d_scores = weights * (d_weights + mean)
+    d_wrong = weight * (d_weights + mean) + weights * (u * d_weights + mean_wrong)
+    d_wrong = d_wrong + 2 * eps * d_scores
+    return (
+        out,
+        scale * (d_wrong @ k + u * d_scores @ k),
+        scale * (d_wrong.mT @ q + u * d_scores.mT @ q),
+        weight.mT @ g + u * weights.mT @ g,
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@given(medium, medium, medium, medium, seeds)
+@settings(max_examples=25)
+def test_values_and_gradients_in_less_precise_types(dtype, t, s, d_k, d_v, seed):
+    """Against PyTorch's in float64 of the same numbers; empty rows are among them."""
+    made = (*inputs(seed, (2,), t, s, d_k, d_v), *numbers(seed + 1, (2, t, d_v)))
+    *rounded, factors = (x.detach().to(dtype) for x in made)
+    exact = [x.double().requires_grad_() for x in rounded]
+    mask = random_mask(seed, 2, t, s)
+    open_rows = mask.any(-1, keepdim=True)
+    theirs = F.scaled_dot_product_attention(*exact, attn_mask=mask | ~open_rows)
+    theirs = theirs * open_rows
+    wanted = theirs, *torch.autograd.grad(theirs, exact, factors.double())
+    _, weights = attention(*exact, mask, need_weights=True)
+    # 16-bit types are multiplied and summed in float32, and rounded once.
+    n = max(t, s, d_k, d_v) if dtype == torch.float32 else 1
+    eps = torch.finfo(dtype).eps
+    bounds = rounding_bounds(*exact, weights, factors.double(), eps, n)
+    for way in WAYS.values():
+        parts = [x.clone().requires_grad_() for x in rounded]
+        out = output(*parts, mask, need_weights=way)
+        found = out, *torch.autograd.grad(out, parts, factors)
+        assert {x.dtype for x in found} == {dtype}
+        for ours, reference, bound in zip(found, wanted, bounds, strict=True):
+            assert ((ours.double() - reference).abs() <= bound).all()
+
+
 @both_ways
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_less_precise_types_differ_by_rounding(need_weights, dtype):
@@ -288,6 +364,46 @@ def test_weights_are_those_before_dropout():
     _, weights = attention(q, k, v, dropout=0.5, need_weights=True)
     close(weights.sum(-1), torch.ones(4, 6).double())
     close(weights, attention(q, k, v, need_weights=True)[1])
+
+
+@given(st.lists(small, min_size=1, max_size=2), medium, medium, medium, seeds)
+@settings(max_examples=20)
+def test_rows_without_a_place_are_zeros_whatever_the_shapes(lead, t, s, d, seed):
+    """Half of the rows, with a bias of scores, and with finite gradients (E25)."""
+    parts = q, k, v = inputs(seed, lead, t, s, d, d)
+    (bias,) = numbers(seed + 1, (t, s))
+    mask = some_allowed(seed, *lead, t, s)
+    empty = random_mask(seed, *lead, t, 1)
+    for way in WAYS.values():
+        out = output(q, k, v, mask & ~empty, score_bias=bias, need_weights=way)
+        free = output(q, k, v, mask, score_bias=bias, need_weights=way)
+        agree(out, free.masked_fill(empty, 0.0), [*parts, bias])
+        assert (out[empty[..., 0]] == 0).all()
+
+
+def test_wrong_ways_that_run_are_not_equal():
+    """What the comparison with PyTorch's kernel finds: E6, E27, E39, E24, E25, E1."""
+    q, k, v = (x.detach() for x in inputs(0, (2, 8), 5, 5, 4, 4))
+    wanted = F.scaled_dot_product_attention(q, k, v)
+    wrong = {
+        "E6, divided by the heads once more": attention(q, k, v, scale=(4 / 8) ** -0.5),
+        "E27, by the width of all heads": attention(q, k, v, scale=(4 * 8) ** -0.5),
+        "E39, in the order value, key, query": attention(v, k, q),
+    }
+    for name, out in wrong.items():
+        assert (out - wanted).abs().max() > 0.1, name
+    dropped = F.dropout(attention(q, k, v, need_weights=True)[1], 0.3)
+    assert (dropped.sum(-1) - 1).abs().max() > 0.1  # E24
+    mask = some_allowed(0, 5, 5)
+    mask[2] = False
+    scores = q @ k.mT / 2
+    assert scores.masked_fill(~mask, -torch.inf).softmax(-1).isnan().any()  # E25
+    even = scores.masked_fill(~mask, -1e20).softmax(-1)[..., 2, :]
+    assert torch.equal(even, torch.full_like(even, 0.2))  # E29, without notice
+    with pytest.raises(RuntimeError, match="overflow"):
+        scores.half().masked_fill(~mask, -1e20)  # E29
+    with pytest.raises(RuntimeError, match="ambiguous"):
+        bool(mask)  # E1: what `if mask:` asks
 
 
 @both_ways

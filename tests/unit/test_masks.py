@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 import torch
-from compare import close, numbers, same, some_allowed
+from compare import DEVICES, close, numbers, same, some_allowed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
@@ -82,11 +82,17 @@ def test_a_target_mask_hides_what_is_later_and_what_is_a_pad(rows):
         assert matrix == wanted
 
 
-def test_a_mask_is_where_its_ids_are():
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_mask_is_where_its_ids_are(device):
     """E5."""
-    ids = torch.ones(1, 3, dtype=torch.int64, device="meta")
-    masks = key_mask(ids), target_mask(ids), causal_mask(3, device="meta")
-    assert {mask.device.type for mask in masks} == {"meta"}
+    ids = torch.ones(1, 3, dtype=torch.int64, device=device)
+    masks = (
+        padding_mask(ids),
+        key_mask(ids),
+        target_mask(ids),
+        causal_mask(3, device=device),
+    )
+    assert {mask.device.type for mask in masks} == {device}
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from compare import agree, close, double, numbers, sentences
+from compare import DEVICES, agree, close, double, numbers, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -13,6 +13,7 @@ from attnbook.attention import (
     merge_heads,
     split_heads,
 )
+from attnbook.bug_zoo import WrongSplit
 from attnbook.leaks import influence
 from attnbook.masks import causal_mask, key_mask, target_mask
 from attnbook.vocabulary import PAD
@@ -183,6 +184,59 @@ def test_every_place_reacts_to_every_place(h, n):
     assert (influence(lambda x: mha(x, x, x), x.detach()) > 1e-6).all()
 
 
+@pytest.mark.parametrize(("h", "n", "seen"), [(8, 8, 1), (8, 16, 2), (2, 6, 3)])
+def test_the_wrong_split_keeps_to_small_blocks(h, n, seen):
+    """E8, the wrong way: blocks of n/h neighbours, and not PyTorch's result."""
+    right = self_attention(16, h)
+    wrong = double(WrongSplit, 16, h)
+    wrong.load_state_dict(right.state_dict())
+    (x,) = numbers(0, (2, n, 16))
+    found = influence(lambda x: wrong(x, x, x), x.detach()) > 1e-6
+    blocks = torch.arange(n) // seen
+    assert torch.equal(found, blocks == blocks[:, None])
+    assert (wrong(x, x, x) - right(x, x, x)).abs().max() > 0.1
+
+
+def test_a_mask_repeated_over_the_heads_falls_on_other_sentences():
+    """E9, the wrong way: heads and sentences as one axis, but in the other order."""
+    mha, ids = self_attention(16, 8), sentences(0, [5, 2], 20)
+    x = vectors(ids, 0, width=16)
+    q, k, v = (y.flatten(0, 1) for y in mha.project(x, x, x))  # (B·H, T, d_k)
+    mask = key_mask(ids)[:, 0]  # (B, 1, S)
+    _, right = mha(x, x, x, key_mask(ids), need_weights=True)
+    for repeated, same in (
+        (mask.repeat_interleave(8, 0), 16),
+        (mask.repeat(8, 1, 1), 8),
+    ):
+        _, weights = attention(q, k, v, repeated, need_weights=True)
+        equal = [
+            torch.allclose(*pair)
+            for pair in zip(weights, right.flatten(0, 1), strict=True)
+        ]
+        assert sum(equal) == same
+
+
+def test_heads_that_share_one_projection_do_not_see_all_numbers():
+    """E28, the wrong way: split first, then d_k × d_k. Head 0 has its own part only."""
+    (x,) = numbers(0, (1, 5, 8))
+    linear = double(nn.Linear, 2, 2)
+    changed = x.detach().clone()
+    changed[..., -1] += 1
+    before, after = (linear(split_heads(y, 4)) for y in (x, changed))
+    assert torch.equal(before[:, :3], after[:, :3])
+    same = x.detach()[..., :2].repeat(1, 1, 4)
+    assert torch.equal(*linear(split_heads(same, 4))[:, :2].unbind(1))  # E107
+
+
+def test_without_projections_the_heads_of_equal_parts_are_equal():
+    """E107: W^Q, W^K and W^V are what makes heads differ."""
+    part = numbers(0, (1, 5, 2))[0].detach()
+    heads = split_heads(part.repeat(1, 1, 4), 4)
+    _, weights = attention(heads, heads, heads, need_weights=True)
+    for head in weights[0, 1:]:
+        assert torch.equal(head, weights[0, 0])
+
+
 def test_each_head_reacts_to_every_number_of_a_place():
     """The projections come before the split: W^Q is D × D (E28)."""
     mha = self_attention(8, 4)
@@ -261,9 +315,9 @@ def test_a_bias_of_the_keys_changes_nothing_one_of_the_queries_does():
     assert (mha(x, x, x) - before).abs().max() > 1e-3
 
 
-def vectors(ids, seed, pads=0.0):
+def vectors(ids, seed, pads=0.0, width=8):
     """A vector for each word of a table of 20, and any for the pads."""
-    (table,) = numbers(seed, (20, 8))
+    (table,) = numbers(seed, (20, width))
     table = table.detach()
     table[PAD] = pads
     return table[ids]
@@ -298,6 +352,45 @@ def test_a_left_padded_row_without_any_key_is_what_nothing_gives():
     out, weights = mha(x, x, x, target_mask(ids), need_weights=True)
     assert (weights[0, :, :2] == 0).all()
     close(out[0, :2], mha.W_O.bias.expand(2, -1))
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize(
+    "dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16]
+)
+def test_a_row_without_any_key_in_every_type(need_weights, dtype):
+    """E25, E29: no NaN, not in a gradient either; a whole sentence of pads too."""
+    mha = self_attention(8, 2).to(dtype)
+    ids = torch.tensor([[PAD, PAD, 5, 6], [PAD] * 4])
+    x = vectors(ids, 0).to(dtype).requires_grad_()
+    with torch.autograd.set_detect_anomaly(True):
+        out = mha(x, x, x, target_mask(ids), need_weights=need_weights)
+        out = out[0] if need_weights else out
+        out.square().sum().backward()
+    empty = torch.tensor([[True, True, False, False], [True] * 4])
+    assert torch.equal(out[empty], mha.W_O.bias.expand(6, -1))
+    assert x.grad.isfinite().all()
+    assert (x.grad[empty] == 0).all()
+    assert x.grad[~empty].any()
+    assert all(p.grad.isfinite().all() for p in mha.parameters())
+
+
+def test_without_a_key_mask_pads_on_the_left_leak():
+    """E31, the wrong way: pads on the right are later, those on the left are not."""
+    mha, ids = self_attention(8, 2), sentences(0, [5, 2, 3], 20)
+    for row, leaks in ((ids, False), (ids.flip(1), True)):
+        x, y = vectors(row, 0), vectors(row, 0, pads=50.0)
+        before, after = (mha(z, z, z, causal_mask(5))[row != PAD] for z in (x, y))
+        assert torch.equal(before, after) != leaks
+
+
+def test_a_mask_of_the_queries_leaves_weight_on_pads_of_the_source():
+    """E18, the wrong way: with T = S it does not crash, and is wrong."""
+    mha = self_attention(8, 2)
+    src, tgt = sentences(0, [6, 2], 20), sentences(1, [6, 4], 20)
+    memory, x = vectors(src, 0), vectors(tgt, 1)
+    _, weights = mha(x, memory, memory, key_mask(tgt), need_weights=True)
+    assert (weights[1, :, :, 2:4] > 0).all()  # two pads of the source
 
 
 @pytest.mark.parametrize("t", [4, 6])
@@ -378,12 +471,15 @@ def test_its_weights_can_be_stored_and_read():
     assert torch.equal(other(x, x, x), one(x, x, x))
 
 
-def test_no_number_is_needed_to_know_the_shape():
-    mha = MultiHeadAttention(8, 2).to("meta")
-    x, memory = torch.empty(2, 3, 8, device="meta"), torch.empty(2, 5, 8, device="meta")
-    ids = torch.empty(2, 5, device="meta", dtype=torch.int64)
+@pytest.mark.parametrize("device", DEVICES)
+def test_works_on_every_device(device):
+    """Nothing is moved by hand; 'meta' knows shapes and no numbers."""
+    mha = MultiHeadAttention(8, 2).to(device)
+    x, memory = torch.ones(2, 3, 8, device=device), torch.ones(2, 5, 8, device=device)
+    ids = torch.ones(2, 5, device=device, dtype=torch.int64)
     out, weights = mha(x, memory, memory, key_mask(ids), need_weights=True)
-    assert out.device.type == weights.device.type == "meta"
+    assert mha(x, memory, memory, key_mask(ids)).device.type == device
+    assert out.device.type == weights.device.type == device
     assert out.shape == (2, 3, 8)
     assert weights.shape == (2, 2, 3, 5)
 

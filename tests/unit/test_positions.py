@@ -1,10 +1,11 @@
 """Positions: sinusoids, a learned table, relative bias and rotation, from formulas."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
-from compare import agree, close, double, numbers
+from compare import DEVICES, agree, close, double, numbers, stacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,10 +14,12 @@ from attnbook.leaks import influence
 from attnbook.masks import causal_mask
 from attnbook.positions import (
     Learned,
+    RelativeAttention,
     RelativeBias,
     RotaryAttention,
     Sinusoidal,
     distances,
+    first_query,
     rotate,
     shift_matrix,
     sinusoids,
@@ -39,6 +42,15 @@ def code(p, d):
 
 def vectors(*shape, seed=0):
     return numbers(seed, shape)[0].detach()
+
+
+def relative(farthest, d=8, h=2, **kwargs):
+    """With a bias that has been learned: at the start it is zero."""
+    mha = double(RelativeAttention, d, h, farthest=farthest, **kwargs)
+    torch.nn.init.normal_(
+        mha.relative.table, generator=torch.Generator().manual_seed(0)
+    )
+    return mha
 
 
 @given(lengths, widths, offsets)
@@ -181,6 +193,12 @@ def test_distances_are_counted_from_query_to_key(t, s, offset):
     assert distances(t, s, offset).tolist() == wanted
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_distances_and_bias_are_where_they_are_asked_for(device):
+    assert distances(3, 4, device=device).device.type == device
+    assert RelativeBias(2, 3).to(device)(3, 4).device.type == device
+
+
 @given(lengths, lengths, st.integers(0, 5), st.integers(1, 4))
 def test_a_relative_bias_is_one_number_a_distance_and_head(t, s, offset, farthest):
     module = double(RelativeBias, 3, farthest)
@@ -296,6 +314,97 @@ def test_rotary_attention_word_by_word_equals_all_at_once():
     assert torch.equal(moved, causal_mask(6))
 
 
+def relative_by_hand(mha, x, t, mask):
+    """Number by number: the last T places ask, and each distance has its number."""
+    q, k, v = mha.project(x[:, -t:], x, x)
+    s, table = x.shape[1], mha.relative.table
+    farthest = table.shape[1] // 2
+    places = [
+        [max(-farthest, min(farthest, j - i)) + farthest for j in range(s)]
+        for i in range(s - t, s)
+    ]
+    bias = stacked([[[row[n] for n in query] for query in places] for row in table])
+    scores = q @ k.mT / q.shape[-1] ** 0.5 + bias
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
+    return mha.W_O((weights @ v).transpose(1, 2).flatten(2)), weights
+
+
+@given(lengths, st.integers(0, 3), st.integers(1, 4), st.booleans(), seeds)
+@settings(max_examples=20)
+def test_relative_attention_equals_the_formula(t, before, farthest, causal, seed):
+    """Also with fewer queries than keys, and with distances beyond the farthest."""
+    mha, s = relative(farthest), before + t
+    (x,) = numbers(seed, (2, s, 8))
+    mask = causal_mask(t, s, before) if causal else torch.ones(t, s).bool()
+    by_hand, shares = relative_by_hand(mha, x, t, mask)
+    parts = [x, *mha.parameters()]
+    agree(mha(x[:, -t:], x, x, mask), by_hand, parts)
+    out, weights = mha(x[:, -t:], x, x, mask, need_weights=True)
+    agree(out, by_hand, parts)
+    close(weights, shares)
+
+
+def test_relative_attention_starts_as_plain_attention():
+    """And learns from there: every distance that occurs has a gradient."""
+    mha = double(RelativeAttention, 8, 2, farthest=3)
+    plain = double(MultiHeadAttention, 8, 2)
+    plain.load_state_dict(mha.state_dict(), strict=False)
+    x = vectors(2, 4, 8)
+    out = mha(x, x, x)
+    close(out, plain(x, x, x))
+    out.square().sum().backward()
+    assert mha.relative.table.grad.isfinite().all()
+    assert (mha.relative.table.grad != 0).all()
+    added = {name for name, _ in mha.named_parameters()} - {
+        name for name, _ in plain.named_parameters()
+    }
+    assert added == {"relative.table"}
+
+
+def test_relative_attention_does_not_know_where_a_sentence_begins():
+    """The same words with pads before them: only distances count, and they do."""
+    mha = relative(3)
+    x = vectors(1, 5, 8)
+    later = torch.cat([vectors(1, 3, 8, seed=1), x], 1)
+    mask = torch.tensor([False] * 3 + [True] * 5)[None, None, None]
+    close(mha(later, later, later, mask)[:, 3:], mha(x, x, x))
+    order = torch.tensor([2, 0, 1, 4, 3])
+    y = x[:, order]
+    assert (mha(y, y, y) - mha(x, x, x)[:, order]).abs().max() > 0.01
+
+
+def test_relative_attention_word_by_word_equals_all_at_once():
+    """A query alone is the last place, not the first; else its bias would be wrong."""
+    mha = relative(3)
+    x = vectors(2, 6, 8)
+    together = mha(x, x, x, causal_mask(6))
+    for i in range(6):
+        so_far = x[:, : i + 1]
+        close(mha(x[:, i : i + 1], so_far, so_far), together[:, i : i + 1])
+    moved = influence(lambda x: mha(x, x, x, causal_mask(6)), x) > 0
+    assert torch.equal(moved, causal_mask(6))
+
+
+@given(lengths, st.integers(0, 5))
+def test_the_queries_are_the_last_places(t, before):
+    assert first_query(t, before + t) == before
+
+
+@pytest.mark.parametrize(
+    "make", [RotaryAttention, partial(RelativeAttention, farthest=3)]
+)
+def test_dropout_and_bias_are_passed_on(make):
+    mha = double(make, 8, 2, dropout=0.5, bias=False)
+    assert mha.dropout == 0.5
+    assert {name.split(".")[-1] for name, _ in mha.named_parameters()} <= {
+        "weight",
+        "table",
+    }
+    x = vectors(2, 6, 8)
+    assert not torch.equal(mha.train()(x, x, x), mha(x, x, x))
+    assert torch.equal(mha.eval()(x, x, x), mha(x, x, x))
+
+
 def test_compiles_without_a_graph_break():
     """A word at a time too: the offset changes at each step."""
     torch._dynamo.reset()
@@ -339,10 +448,34 @@ x = torch.zeros(2, 3, 8)
         (lambda: RotaryAttention(7, 2), "7 cannot be divided among 2 heads"),
         (
             lambda: RotaryAttention(8, 2)(x, x[:, :2], x[:, :2]),
-            "3 queries for 2 keys: .* without rotation",
+            "3 queries for 2 keys: .* last places .* use a plain MultiHeadAttention",
+        ),
+        (
+            lambda: relative(2)(x, x[:, :2], x[:, :2]),
+            "3 queries for 2 keys: .* last places .* use a plain MultiHeadAttention",
+        ),
+        (lambda: first_query(5, 4), "5 queries for 4 keys"),
+        (lambda: relative(0), "farthest is 0; .* from 1 on"),
+        (lambda: relative(2, d=7), "7 cannot be divided among 2 heads"),
+        (lambda: relative(2, dropout=1.5), "dropout is 1.5"),
+        (lambda: relative(2)(x[0], x, x), r"query has shape \(3, 8\)"),
+        (lambda: relative(2)(x, x[..., :4], x), r"key has shape \(2, 3, 4\)"),
+        (lambda: relative(2)(x, x, x[:1]), "have 2, 2 and 1 sentences"),
+        (
+            lambda: relative(2).float()(x, x, x, torch.ones(3, 3)),
+            "torch.float32; it must be torch.bool",
+        ),
+        (
+            lambda: relative(2)(x, x, x, torch.ones(2, 3, 3).bool()),
+            r"\(2, 3, 3\): is its first axis B or H\?",
         ),
     ],
 )
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_distances_from_before_the_first_place_are_refused():
+    with pytest.raises(ValueError, match="offset is -1; positions are counted from 0"):
+        distances(2, 3, offset=-1)

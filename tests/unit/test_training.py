@@ -2,9 +2,10 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
-from itertools import islice
+from itertools import islice, product
 
 import pytest
 import torch
@@ -24,21 +25,23 @@ from attnbook.seq2seq import InitialState
 from attnbook.toy_language import translate
 from attnbook.vocabulary import EOS, PAD
 
+axes = st.lists(st.integers(1, 4), min_size=2, max_size=3)
 
-@given(st.integers(1, 4), st.integers(1, 6), st.integers(2, 9), st.integers(0, 99))
-def test_loss_equals_a_loop_and_cross_entropy(rows, length, width, seed):
+
+@given(axes, st.integers(2, 9), st.integers(0, 99))
+def test_loss_equals_a_loop_and_cross_entropy(axes, width, seed):
+    """With one answer a place, (B, T), and with several, (B, L, K)."""
     g = torch.Generator().manual_seed(seed)
-    logits = torch.randn(rows, length, width, generator=g).double().requires_grad_()
-    targets = torch.randint(width, (rows, length), generator=g)
-    targets[0, 0] = 1  # at least one real token
+    logits = torch.randn(*axes, width, generator=g).double().requires_grad_()
+    targets = torch.randint(width, axes, generator=g)
+    targets[(0,) * len(axes)] = 1  # at least one real token
     ours = token_loss(logits, targets)
     total, count = 0.0, 0
-    for i in range(rows):
-        for t in range(length):
-            if targets[i, t] != PAD:
-                p = logits[i, t].exp() / logits[i, t].exp().sum()
-                total, count = total - p[targets[i, t]].log(), count + 1
-    theirs = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=PAD)
+    for i in product(*map(range, axes)):
+        if targets[i] != PAD:
+            p = logits[i].exp() / logits[i].exp().sum()
+            total, count = total - p[targets[i]].log(), count + 1
+    theirs = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=PAD)
     assert torch.allclose(ours, total / count, atol=1e-12)
     assert torch.allclose(ours, theirs, atol=1e-12)
     a, b = (torch.autograd.grad(loss, logits)[0] for loss in (ours, theirs))
@@ -57,9 +60,15 @@ def test_loss_of_an_unsure_model_is_the_log_of_the_vocabulary():
     assert loss.item() == pytest.approx(math.log(40))
 
 
-def test_loss_names_shapes_that_do_not_fit():
-    with pytest.raises(ValueError, match=r"\(2, 3, 9\), targets \(2, 4\)"):
-        token_loss(torch.zeros(2, 3, 9), torch.ones(2, 4, dtype=torch.long))
+@pytest.mark.parametrize(
+    ("logits", "targets"),
+    [((2, 3, 9), (2, 4)), ((2, 3, 1, 9), (2, 3)), ((2, 3, 9), (2, 3, 9))],
+)
+def test_loss_names_shapes_that_do_not_fit(logits, targets):
+    """Nothing is broadcast: a missing axis of answers would go unnoticed."""
+    message = re.escape(f"logits have shape {logits}, targets {targets};")
+    with pytest.raises(ValueError, match=message):
+        token_loss(torch.zeros(logits), torch.ones(targets, dtype=torch.long))
 
 
 def small_model(seed=0):
@@ -92,6 +101,46 @@ def test_fit_follows_the_cosine_and_clips():
         optimizer.step()
     for a, b in zip(model.parameters(), other.parameters(), strict=True):
         assert torch.allclose(a, b, atol=1e-5)
+
+
+class Adder(nn.Module):
+    """Adds up what it is called with, and remembers it."""
+
+    def __init__(self):
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(5))
+        self.calls, self.modes = [], []
+
+    def forward(self, *inputs):
+        self.calls.append(inputs)
+        self.modes.append(self.training)
+        return sum(inputs) + self.bias  # (2, 3, 5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_fit_calls_the_model_with_all_but_the_last_of_a_batch(n):
+    g = torch.Generator().manual_seed(0)
+    batches = [
+        (*torch.randn(n, 2, 3, 5, generator=g), torch.randint(1, 5, (2, 3)))
+        for _ in range(3)
+    ]
+    model = Adder().eval()
+    losses = fit(model, iter(batches), 3, 1e-2)
+    for found, (*inputs, _) in zip(model.calls, batches, strict=True):
+        assert len(found) == n
+        assert all(a is b for a, b in zip(found, inputs, strict=True))
+    assert model.modes == [True] * 3
+    assert not model.training
+    *inputs, targets = batches[0]
+    theirs = F.cross_entropy(sum(inputs).flatten(0, 1), targets.flatten())
+    assert losses[0] == pytest.approx(theirs.item(), abs=1e-5)
+
+
+def test_fit_takes_as_many_batches_as_it_has_steps():
+    """The next one is still there for whoever goes on."""
+    batches = iter([(torch.zeros(2, 3, 5), torch.ones(2, 3).long())] * 4)
+    assert len(fit(Adder(), batches, 3, 1e-2)) == 3
+    assert len(list(batches)) == 1
 
 
 @pytest.mark.parametrize(
