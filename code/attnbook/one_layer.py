@@ -64,11 +64,12 @@ class OneLayer(nn.Module):
         x = self.positions(self.embedding(ids))  # (B, L, D)
         found = self.attention(x, x, x, mask, need_weights=need_weights)
         if not need_weights:
-            return self._answers(found)
+            return self.answers(found)
         found, weights = found
-        return self._answers(found), weights
+        return self.answers(found), weights
 
-    def _answers(self, found: Tensor) -> Tensor:
+    def answers(self, found: Tensor) -> Tensor:
+        """Turn what was found, (B, T, D), into logits, (B, T, K, V)."""
         return self.out(found).unflatten(-1, (self.n_answers, -1))  # (B, L, K, V)
 
 

@@ -7,7 +7,9 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
 import torch
+from torch import nn
 
+from attnbook.attention import MultiHeadAttention
 from attnbook.batches import SOURCE, held_out_pairs, pad, toy_pairs
 from attnbook.book import ch06, ch06_diagrams
 from attnbook.book.exercises import find
@@ -144,6 +146,22 @@ def test_shifted_words_never_look_ahead():
 
 
 # Exercises
+
+
+def test_allowed_cells_are_those_of_the_target_mask():
+    mask = target_mask(pad([[9] * 6, [9] * 2]))
+    assert find("ex6_allowed").reference == tuple(mask.sum((1, 2, 3)).tolist())
+
+
+def test_the_masks_for_pytorchs_layer_do_what_ours_does():
+    torch.manual_seed(0)
+    theirs = nn.MultiheadAttention(8, 2, batch_first=True)
+    ours = MultiHeadAttention.from_torch(theirs)
+    for (ids,) in find("ex6_torch_masks").inputs():
+        x = torch.randn(*ids.shape, 8)
+        padding, triangle = find("ex6_torch_masks").reference(ids)
+        found, _ = theirs(x, x, x, key_padding_mask=padding, attn_mask=triangle)
+        assert torch.allclose(found, ours(x, x, x, target_mask(ids)), atol=1e-5)
 
 
 def test_the_window_is_the_solution_of_the_page():
