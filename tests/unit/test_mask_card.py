@@ -1,5 +1,7 @@
 """The mask card: the probes find what is known, and what is turned round."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 
@@ -53,6 +55,18 @@ def test_the_meanings_that_pytorch_documents(live):
     assert found[layer, "src_key_padding_mask"] == ("False", "True")
     triangle = "generate_square_subsequent_mask"
     assert found["nn.Transformer", triangle] == ("0.0", "−inf")
+
+
+def test_a_row_that_begins_with_dots_tries_the_argument_above(monkeypatch):
+    for make in ("_multi_head", "_encoder_layer"):
+        monkeypatch.setattr(experiment, make, lambda argument, **how: (argument, how))
+    probes = [p for p in torch_probes() if isinstance(p.look, tuple)]
+    for above, here in pairwise(probes):
+        if here.argument.startswith("…"):
+            assert here.call == above.call
+            assert here.look[0] == above.look[0]
+            assert len(here.look[1].items() - above.look[1].items()) == 1
+    assert sum(p.argument.startswith("…") for p in probes) == 3
 
 
 def test_our_own_empty_row_is_zeros(live):

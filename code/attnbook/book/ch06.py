@@ -186,18 +186,14 @@ def broken_masks(ids: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
 
 register(
     "ex6_allowed",
-    reference=(15, 12),
-    hint="Draw the two maps of 5 × 5. Row i may see the real words among 0 … i.",
+    reference=(21, 11),
+    hint="Draw the two maps of 6 × 6. Row i may see the real words among 0 … i.",
     mistakes=[
-        ((15, 6), "The rows of pads are not empty: a pad may look, nobody may see it."),
-        ((25, 15), "That is the padding mask alone; later places are hidden too."),
-        ((15, 15), "That is the causal mask alone; in the second, two are pads."),
+        ((21, 3), "The rows of pads are not empty: a pad may look, nobody may see it."),
+        ((36, 12), "That is the padding mask alone; later places are hidden too."),
+        ((21, 21), "That is the causal mask alone; in the second, four are pads."),
         (
-            (10, 9),
-            "A place may see itself: the diagonal is open where the word is real.",
-        ),
-        (
-            (10, 7),
+            (15, 9),
             "A place may see itself: the diagonal is open where the word is real.",
         ),
     ],
@@ -212,39 +208,47 @@ def _padded_ids() -> list[tuple[Tensor]]:
     ]
 
 
-def _square(ids: Tensor) -> Tensor:
-    return torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool)
+def _torch_masks(ids: Tensor) -> tuple[Tensor, Tensor]:
+    return ~padding_mask(ids), ~causal_mask(ids.shape[1])
 
 
 register(
-    "ex6_target_mask",
-    reference=target_mask,
+    "ex6_torch_masks",
+    reference=_torch_masks,
     inputs=_padded_ids,
-    hint="A triangle, (T, T), and the pads, (B, 1, 1, T), joined by &.",
+    hint="Pads, (B, T), and a triangle, (T, T); both True where it must not look.",
     mistakes=[
         (
-            lambda ids: key_mask(ids) & _square(ids).triu(),
-            "Your triangle is turned over: row i must be open up to place i.",
+            lambda ids: (padding_mask(ids), causal_mask(ids.shape[1])),
+            "Those are ours, True = may look. Here True hides: turn both round.",
         ),
         (
-            lambda ids: key_mask(ids) & _square(ids).tril(-1),
-            "A place may see itself: the diagonal is open.",
+            lambda ids: (~padding_mask(ids), causal_mask(ids.shape[1])),
+            "The padding is right. In attn_mask, too, True hides: turn it round.",
         ),
         (
-            lambda ids: padding_mask(ids)[:, None, :, None] & _square(ids).tril(),
-            "Your pads are rows, queries. It is as keys that they must be hidden.",
+            lambda ids: (padding_mask(ids), ~causal_mask(ids.shape[1])),
+            "The triangle is right. In key_padding_mask, too, True hides.",
         ),
         (
-            lambda ids: padding_mask(ids)[:, None] & _square(ids).tril(),
-            "The axis of the heads is missing: (B, 1, T, T).",
+            lambda ids: (~padding_mask(ids), causal_mask(ids.shape[1]).T),
+            "A place may see itself: what is hidden begins right of the diagonal.",
         ),
         (
-            lambda ids: ~(key_mask(ids) & _square(ids).tril()),
-            "Here True means: may look. Yours is the opposite.",
+            lambda ids: (~padding_mask(ids), ~causal_mask(ids.shape[1]).T),
+            "Your triangle is turned over: in row i the places after i are hidden.",
         ),
         (
-            lambda ids: key_mask(ids) | _square(ids).tril(),
-            "Both must allow it: &, not |.",
+            lambda ids: (~key_mask(ids), ~causal_mask(ids.shape[1])),
+            "This layer adds the axes itself: key_padding_mask is (B, T).",
+        ),
+        (
+            lambda ids: (~padding_mask(ids), ~target_mask(ids)),
+            "The triangle alone, (T, T): the pads go into the other mask.",
+        ),
+        (
+            lambda ids: (~causal_mask(ids.shape[1]), ~padding_mask(ids)),
+            "The padding comes first, then the triangle.",
         ),
     ],
 )
@@ -310,6 +314,10 @@ register(
                 [j, i] for i, j in ((influence > 0) & ~mask).nonzero().tolist()
             ],
             "The output comes first: [i, j], row and then column.",
+        ),
+        (
+            lambda influence, mask: ((influence > 0) & ~mask).nonzero(),
+            "The pairs are right; wanted is a list: .tolist() makes one.",
         ),
     ],
 )

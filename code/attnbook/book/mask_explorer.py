@@ -51,8 +51,7 @@ CAPTION = (
     "**A mask decides who may look at whom; the softmax shares 1 among what is left.** "
     "A batch of one sentence, six places on each side, words and pads; the scores are "
     "fixed. A row is a query, a column a key, both counted from 0; hatched cells are "
-    "hidden. Pads are hidden as keys and not as queries: a pad may look, but nobody "
-    "looks at it."
+    "hidden. Pads are hidden as keys and not as queries."
 )
 
 # Pixels.

@@ -183,15 +183,13 @@ def torch_probes() -> list[Probe]:
 
 
 def _multi_head_probes(bools: tuple, floats: tuple) -> list[Probe]:
-    call = "nn.MultiheadAttention"
-    lean = _multi_head("attn_mask", need_weights=False)
-    fast = _multi_head("attn_mask", need_weights=False, train=False)
+    call, padding = "nn.MultiheadAttention", "key_padding_mask"
+    lean = _multi_head(padding, need_weights=False)
+    fast = _multi_head(padding, need_weights=False, train=False)
     return [
         Probe("torch", call, "attn_mask, bool", bools, _multi_head("attn_mask")),
         Probe("torch", call, "attn_mask, float", floats, _multi_head("attn_mask")),
-        Probe(
-            "torch", call, "key_padding_mask", bools, _multi_head("key_padding_mask")
-        ),
+        Probe("torch", call, padding, bools, _multi_head(padding)),
         Probe("torch", call, "… need_weights=False", bools, lean),
         Probe("torch", call, FAST, bools, fast),
     ]
@@ -199,7 +197,7 @@ def _multi_head_probes(bools: tuple, floats: tuple) -> list[Probe]:
 
 def _encoder_probes(bools: tuple) -> list[Probe]:
     call, padding = "nn.TransformerEncoderLayer", "src_key_padding_mask"
-    fast = _encoder_layer("src_mask", train=False)
+    fast = _encoder_layer(padding, train=False)
     return [
         Probe("torch", call, "src_mask", bools, _encoder_layer("src_mask")),
         Probe("torch", call, padding, bools, _encoder_layer(padding)),
