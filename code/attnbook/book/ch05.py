@@ -87,11 +87,13 @@ def maps_figure(weights: Tensor, ids: Tensor, columns: int = 2) -> Figure:
     """
     rows = -(-len(weights) // columns)
     width = 5.5 if columns > 1 else 3.6
-    size = (width, 0.3 + rows * (width / columns + 0.3))
+    title = 0.3 if len(weights) > 1 else 0.0  # inches
+    size = (width, 0.3 + rows * (width / columns + title))
     fig, axes = plt.subplots(rows, columns, squeeze=False, figsize=size)
     for head, ax in enumerate(axes.flat):
         _map(ax, weights[head], spell(ids).split())
-        ax.set(title=f"head {head}")
+        if title:
+            ax.set(title=f"head {head}")
     return fig
 
 
@@ -197,7 +199,7 @@ def _parameters(d_model: int, n_heads: int, bias: bool) -> int:
 register(
     "ex5_parameters",
     reference=_parameters,
-    inputs=lambda: [(512, 8, True), (512, 64, True), (64, 2, False), (12, 3, True)],
+    inputs=lambda: [(768, 12, True), (768, 24, True), (64, 2, False), (12, 3, True)],
     hint="Four maps from D numbers to D: W^Q, W^K, W^V of all heads, and one W^O.",
     mistakes=[
         (
@@ -262,7 +264,7 @@ def _reach(i: int, length: int, n_heads: int) -> list[int]:
 register(
     "ex5_wrong_reach",
     reference=_reach,
-    inputs=lambda: [(0, 12, 4), (7, 12, 4), (5, 12, 2), (3, 8, 8), (9, 10, 1)],
+    inputs=lambda: [(0, 12, 4), (9, 24, 3), (5, 12, 2), (3, 8, 8), (9, 10, 1)],
     hint="The wrong view gives head h the places h L/H … (h + 1) L/H - 1, whole.",
     mistakes=[
         (
