@@ -57,6 +57,7 @@ def test_products_figure_writes_all_six_matrices():
     assert written(ax) == pytest.approx(wanted.tolist(), abs=0.0051)
     assert len(ax.patches) == len(wanted)
     assert written(ax, TEXT_COLOURS["query"]) == q.flatten().tolist()
+    assert "output  (3, 3)" in [text.get_text() for text in ax.texts]
 
 
 def test_a_product_stands_where_row_and_column_cross():
@@ -107,33 +108,31 @@ def test_random_scores_spread_like_the_root_of_the_width(d_k):
     assert torch.equal(scores, ch04.random_scores(d_k))
 
 
-def test_openness_is_nothing_for_one_weight_and_most_for_equal_ones():
-    weights = torch.tensor([[1.0, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]])
-    assert ch04.openness(weights).tolist() == [0, 0.75]
-
-
-def test_openness_is_the_trace_of_the_derivative():
-    scores = torch.randn(5, generator=torch.Generator().manual_seed(0))
-    jacobian = torch.autograd.functional.jacobian(lambda e: e.softmax(0), scores)
-    trace = jacobian.trace().item()
-    assert ch04.openness(scores.softmax(0)).item() == pytest.approx(trace, abs=1e-6)
+@pytest.mark.parametrize(("d_k", "scale"), [(4, 1.0), (8, 0.25)])
+def test_query_gradients_are_those_of_autograd(d_k, scale):
+    found = ch04.query_gradients(d_k, scale, n_keys=3, draws=5)
+    for size, q, k in zip(found, *ch04.random_pairs(d_k, 3, 5), strict=True):
+        jacobian = torch.autograd.functional.jacobian(
+            lambda x, k=k: (scale * k @ x).softmax(0), q[0]
+        )  # (3, d_k)
+        assert size.item() == pytest.approx(jacobian.norm().item(), rel=1e-4)
 
 
 def test_scale_figure_draws_what_it_says():
-    *bars, largest, open_ = ch04.scale_figure((4, 64)).axes
+    *bars, largest, size = ch04.scale_figure((4, 64)).axes
     heights = [[bar.get_height() for bar in ax.patches] for ax in bars]
     assert [sum(h) for h in heights] == pytest.approx([1, 1, 1])
     assert max(heights[0]) > max(heights[1]) > max(heights[2])
     for axes, measure in (
-        (largest, lambda w: w.amax(-1)),
-        (open_, lambda w: 1 - w.square().sum(-1)),  # Σ a (1 - a), as Σ a = 1
+        (largest, lambda c: (ch04.random_scores(64) * c).softmax(-1).amax(-1).mean()),
+        (size, lambda c: ch04.query_gradients(64, c).median()),
     ):
         drawn = {line.get_label(): [*line.get_ydata()] for line in axes.get_lines()}
         assert [*drawn] == [*ch04.SCALES]
         for name, factor in {"no scale": 1, "1/√d": 1 / 8, "1/d": 1 / 64}.items():
-            weights = (ch04.random_scores(64) * factor).softmax(-1)
-            wanted = measure(weights).mean().item()
-            assert drawn[name][-1] == pytest.approx(wanted, abs=1e-5)
+            assert drawn[name][-1] == pytest.approx(measure(factor).item(), rel=1e-5)
+    low, high = size.get_ylim()
+    assert all(low < y < high for line in size.get_lines() for y in line.get_ydata())
 
 
 def test_the_additive_score_does_not_spread_with_the_width():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import fmean
 
@@ -72,7 +72,7 @@ def _cell_colours(number: float, role: str | None) -> tuple[str, str]:
 def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
     """Empty axes of so many cells, as wide as the page; cells are wider than high."""
     fig, ax = plt.subplots(figsize=(5.5, 0.7 * 5.5 * height / width))
-    ax.set(xlim=(-0.03, width), ylim=(height, 0))
+    ax.set(xlim=(-0.03, width + 0.03), ylim=(height, 0))
     ax.axis("off")
     return fig, ax
 
@@ -96,7 +96,7 @@ def products_figure(q: Tensor, k: Tensor, v: Tensor, words: Sequence[str]) -> Fi
     second = below + t + 2.2  # and the second product
     bottom = second + s + gap
     right = d_k + gap
-    fig, ax = _canvas(d_k + s + 2 * gap, bottom + t + 0.1)
+    fig, ax = _canvas(d_k + s + 2 * gap, bottom + t + 1.15)
     draw_matrix(ax, k.T, right, indent, "key")
     draw_matrix(ax, q, 0, below, "query")
     draw_matrix(ax, q @ k.T, right, below)
@@ -110,6 +110,8 @@ def products_figure(q: Tensor, k: Tensor, v: Tensor, words: Sequence[str]) -> Fi
         ax.text(s + gap + d_v + 0.2, y, word, **look)
     scores = f"$QK^\\top$  ({t}, {s})"
     ax.text(right + s, below + t + 0.9, scores, ha="right")
+    place, look = (s + gap + d_v, bottom + t + 0.9), {"color": TEXT_COLOURS["value"]}
+    ax.text(*place, f"output  ({t}, {d_v})", ha="right", **look)
     for x, y, label, role in (
         (0, below - 0.3, f"$Q$  ({t}, {d_k})", "query"),
         (0, indent + 0.7, f"$K^\\top$  ({d_k}, {s})", "key"),
@@ -147,27 +149,48 @@ SCALE_COLOURS = {"no scale": "#D55E00", "1/√d": "#0072B2", "1/d": GREY}
 WIDTHS = (4, 16, 64, 256, 1024)
 
 
-def random_scores(d_k: int, n_keys: int = 32, draws: int = 500) -> Tensor:
-    """Dot products of random queries with their own random keys, (draws, n_keys).
+def random_pairs(d_k: int, n_keys: int, draws: int) -> tuple[Tensor, Tensor]:
+    """Random queries, (draws, 1, d_k), each with its own keys, (draws, n_keys, d_k).
 
     All numbers are independent, of mean 0 and variance 1.
     """
     g = torch.Generator().manual_seed(0)
     q = torch.randn(draws, 1, d_k, generator=g)
-    k = torch.randn(draws, n_keys, d_k, generator=g)
+    return q, torch.randn(draws, n_keys, d_k, generator=g)
+
+
+def random_scores(d_k: int, n_keys: int = 32, draws: int = 500) -> Tensor:
+    """Dot products of random queries with their own random keys, (draws, n_keys)."""
+    q, k = random_pairs(d_k, n_keys, draws)
     return (q @ k.mT).squeeze(1)
 
 
-def openness(weights: Tensor) -> Tensor:
-    """How far the weights can still be moved, Σ a (1 - a): (..., S) → (...,)."""
-    return (weights * (1 - weights)).sum(-1)
+def query_gradients(
+    d_k: int, scale: float, n_keys: int = 32, draws: int = 500
+) -> Tensor:
+    """How large the derivative of all weights by their random query is.
+
+    Args:
+        d_k: Width of queries and keys.
+        scale: What the scores are multiplied by.
+        n_keys: Keys S of each query.
+        draws: Queries.
+
+    Returns:
+        The root of the sum of squares of each query's ∂a/∂q, (draws,).
+    """
+    q, k = random_pairs(d_k, n_keys, draws)
+    weights = (scale * q @ k.mT).softmax(-1)  # (draws, 1, S)
+    # Σ_j a_i (δ_ij - a_j) k_j is a_i times what k_i has more than the mean of the keys.
+    jacobian = scale * weights.mT * (k - weights @ k)  # (draws, S, d_k)
+    return jacobian.square().sum((-2, -1)).sqrt()
 
 
 def scale_figure(widths: Sequence[int] = WIDTHS) -> Figure:
     """Draw what three scales make of random scores.
 
     Above for one query of width 64 the weights of 12 keys; in the middle the largest
-    of 32 weights, below how far the weights can be moved, means over queries, by width.
+    of 32 weights, mean over queries, and below the derivative by the query, median.
     """
     fig = plt.figure(figsize=(5.5, 7.2))
     grid = fig.add_gridspec(3, 3, height_ratios=(0.8, 1, 1))
@@ -179,26 +202,32 @@ def scale_figure(widths: Sequence[int] = WIDTHS) -> Figure:
         ax.set(title=name, ylim=(0, 1), xticks=[], yticks=(0, 1))
         if column:
             ax.set_yticklabels([])
-    scores = [random_scores(width) for width in widths]
-    panels = {
-        "largest of 32 weights": lambda w: w.amax(-1).mean().item(),
-        "sum of a (1 − a)": lambda w: openness(w).mean().item(),
-    }
-    for row, (title, measure) in enumerate(panels.items(), start=1):
-        ax = fig.add_subplot(grid[row, :])
-        for name, scale in SCALES.items():
-            heights = [
-                measure((e * scale(width)).softmax(-1))
-                for e, width in zip(scores, widths, strict=True)
-            ]
-            line = {"marker": "o", "color": SCALE_COLOURS[name], "label": name}
-            ax.plot(widths, heights, **line)
-        ax.set_xscale("log", base=2)
-        ax.set(ylim=(0, 1.02), title=title, xticks=widths, xticklabels=widths)
-        ax.minorticks_off()
-        label_lines(ax)
-    ax.set_xlabel("d, width of query and key")
+    largest, size = (fig.add_subplot(grid[row, :]) for row in (1, 2))
+    largest.set(title="largest of 32 weights", ylim=(0, 1.02))
+    size.set(title="size of ∂a/∂q, median", yscale="log", ylim=(0.003, 3))
+    size.yaxis.set_major_formatter("{x:g}")
+    _draw_by_width(largest, widths, _mean_largest)
+    _draw_by_width(size, widths, lambda *at: query_gradients(*at).median().item())
+    size.set_xlabel("d, width of query and key")
     return fig
+
+
+def _mean_largest(d_k: int, scale: float) -> float:
+    return (random_scores(d_k) * scale).softmax(-1).amax(-1).mean().item()
+
+
+def _draw_by_width(
+    ax: Axes, widths: Sequence[int], measure: Callable[[int, float], float]
+) -> None:
+    """Draw a measure of d_k and scale against the width, a line for each scale."""
+    for name, scale in SCALES.items():
+        heights = [measure(width, scale(width)) for width in widths]
+        line = {"marker": "o", "color": SCALE_COLOURS[name], "label": name}
+        ax.plot(widths, heights, **line)
+    ax.set_xscale("log", base=2)
+    ax.set(xticks=widths, xticklabels=widths)
+    ax.minorticks_off()
+    label_lines(ax)
 
 
 @torch.no_grad()
@@ -252,7 +281,7 @@ def print_look_up(after: int, scores: Sequence[str] = tuple(LOOK_UP_COLOURS)) ->
     column = stored["steps"].index(after)
     widths = sorted({run["d_k"] for run in stored["runs"]})
     heads = [f"d_k = {width}" for width in widths]
-    print(_row(f"right after {after}, %", heads))
+    print(_row(f"after {after} steps, %", heads))
     for score in scores:
         cells = []
         for width in widths:
@@ -301,7 +330,7 @@ def print_fused_costs() -> None:
     """Print memory and time of both forms by length."""
     stored = results.load("fused_cost")
     print(f"{stored['heads']} heads, d_k = {stored['d_k']}; {stored['machine']}")
-    print("        MB at most        ms")
+    print("            peak MB        ms")
     print("   n  readable  fused  readable  fused")
     (lengths, *slow), (_, *fast) = map(fused_costs, FORMS)
     for n, big, long, small, short in zip(lengths, *slow, *fast, strict=True):
@@ -315,7 +344,7 @@ def fused_figure() -> Figure:
         lengths, *costs = fused_costs(form)
         for ax, cost in zip(axes, costs, strict=True):
             ax.plot(lengths, cost, marker="o", color=colour, label=form)
-    for ax, label in zip(axes, ("MB at most", "ms"), strict=True):
+    for ax, label in zip(axes, ("peak MB", "processor time, ms"), strict=True):
         ax.set(xscale="log", yscale="log", xticks=lengths, ylabel=label)
         ax.set_xticklabels(lengths)
         ax.minorticks_off()
