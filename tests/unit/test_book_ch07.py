@@ -16,6 +16,7 @@ from attnbook.book.exercises import EXERCISES, find, verdict
 from attnbook.book.style import SETTINGS
 from attnbook.masks import causal_mask
 from attnbook.one_layer import POSITIONS
+from attnbook.positions import distances
 
 
 @pytest.fixture(autouse=True)
@@ -218,11 +219,11 @@ def test_who_notices_is_what_comes_out():
     assert "".join(noticed) == find("ex7_who_notices").reference
 
 
-def test_one_wavelength_on_the_hand_stands_where_it_stood():
-    wavelength = find("ex7_wavelength").reference
-    for i, d in ((0, 8), (2, 8), (5, 64)):
-        now, later = code(3, d), code(3 + wavelength(i, d), d)
-        assert later[2 * i : 2 * i + 2] == pytest.approx(now[2 * i : 2 * i + 2])
+def test_never_seen_are_the_distances_that_training_lacks():
+    never_seen = find("ex7_never_seen").reference
+    for longest, t in ((2, 4), (12, 24), (5, 5), (7, 3)):
+        now, then = (set(distances(n, n).flatten().tolist()) for n in (t, longest))
+        assert never_seen(longest, t) == sorted(now - then)
 
 
 def test_later_is_the_code_of_the_later_position():

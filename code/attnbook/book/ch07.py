@@ -163,7 +163,7 @@ def offset_figure(
         around = codes[p - farthest : p + farthest + 1]
         products = (around @ codes[p]).round(decimals=9)  # labels in this order
         ax.plot(offsets, products, linewidth=width, color=colour, label=f"p = {p}")
-    ax.set(xlabel="offset k", ylabel="PE(p) · PE(p + k)", ylim=(0, None))
+    ax.set(xlabel="distance k", ylabel="PE(p) · PE(p + k)", ylim=(0, None))
     label_lines(ax)
     return fig
 
@@ -245,27 +245,31 @@ register(
 )
 
 
-def _wavelength(i: int, d: int) -> float:
-    return 2 * math.pi * 10_000 ** (2 * i / d)
+def _never_seen(longest: int, t: int) -> list[int]:
+    return [d for d in range(1 - t, t) if abs(d) >= longest]
 
 
 register(
-    "ex7_wavelength",
-    reference=_wavelength,
-    inputs=lambda: [(0, 64), (1, 64), (31, 64), (64, 512), (128, 512), (0, 2)],
-    hint="One turn is 2π; in one position the hand turns by 10000^(-2i/d).",
+    "ex7_never_seen",
+    reference=_never_seen,
+    inputs=lambda: [(2, 4), (3, 5), (12, 24), (5, 5), (8, 3)],
+    hint="How far apart are the first and the last of `longest` places, and of t?",
     mistakes=[
         (
-            lambda i, d: 2 * math.pi * 10_000 ** (i / d),
-            "i counts pairs, of which there are d/2: the exponent is 2i/d.",
+            lambda longest, t: list(range(longest, t)),
+            "Keys stand before a query as well as behind: distances may be negative.",
         ),
         (
-            lambda i, d: 10_000 ** (2 * i / d),
-            "That is 1/ω, the positions for one radian; a whole turn has 2π of them.",
+            lambda longest, t: [d for d in range(1 - t, t) if abs(d) > longest],
+            "Two of `longest` places are at most longest - 1 apart.",
         ),
         (
-            lambda i, d: 2 * math.pi * 10_000 ** (-2 * i / d),
-            "Slow hands have long waves: divide by ω, do not multiply.",
+            lambda longest, t: [d for d in range(-t, t + 1) if abs(d) >= longest],
+            "Two of t places are at most t - 1 apart.",
+        ),
+        (
+            lambda longest, t: sorted(_never_seen(longest, t), key=abs),
+            "These are the distances, but not from the smallest to the largest.",
         ),
     ],
 )
