@@ -208,7 +208,7 @@ def scale_figure(widths: Sequence[int] = WIDTHS) -> Figure:
     size.yaxis.set_major_formatter("{x:g}")
     _draw_by_width(largest, widths, _mean_largest)
     _draw_by_width(size, widths, lambda *at: query_gradients(*at).median().item())
-    size.set_xlabel("d, width of query and key")
+    size.set_xlabel("d = $d_k$, width of query and key")
     return fig
 
 
