@@ -1,18 +1,13 @@
 """Figures, tables, drawings and exercises of chapter 3."""
 
-import json
 import re
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 import torch
 from matplotlib.colors import to_hex
 
-from attnbook import results
 from attnbook.batches import held_out_pairs
-from attnbook.book import ch03, ch03_diagrams
-from attnbook.book.style import SETTINGS
+from attnbook.book import ch03
 from attnbook.experiments import local_cost as cost
 from attnbook.experiments.__main__ import EXPERIMENTS
 from attnbook.experiments.thread import reverse_source
@@ -22,22 +17,7 @@ from attnbook.toy_language import translate
 WIDTHS = (4, 64, 256)
 
 
-@pytest.fixture(autouse=True)
-def _as_in_the_pages():
-    with mpl.rc_context(SETTINGS):
-        yield
-    plt.close("all")
-
-
-@pytest.fixture
-def stored(tmp_path, monkeypatch):
-    """A folder in which a test puts results of its own."""
-    monkeypatch.setattr(results, "FOLDER", tmp_path)
-
-    def put(name, **values):
-        (tmp_path / f"{name}.json").write_text(json.dumps(values), encoding="utf-8")
-
-    return put
+pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
 
 # Scores
@@ -206,14 +186,3 @@ def test_cost_figure_draws_all_forms():
 
 
 # Drawings
-
-
-@pytest.mark.parametrize("name", ["step_orders", "attentional_state"])
-def test_drawings_fit_the_page_and_stay_the_same(name):
-    draw = getattr(ch03_diagrams, name)
-    diagram = draw()
-    assert diagram.width <= 510
-    svg = diagram._repr_svg_()
-    assert svg == draw()._repr_svg_()
-    assert svg.count("<rect") - 1 <= 12
-    assert diagram.alt.endswith(".")

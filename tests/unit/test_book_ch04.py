@@ -1,37 +1,16 @@
 """Figures, tables and drawings of chapter 4."""
 
-import json
-
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 import torch
 from matplotlib.colors import to_hex
 
-from attnbook import results
 from attnbook.attention import attention
-from attnbook.book import ch04, ch04_diagrams
-from attnbook.book.style import SETTINGS, TEXT_COLOURS
+from attnbook.book import ch04
+from attnbook.book.style import TEXT_COLOURS
 from attnbook.experiments import fused_cost, look_up
 from attnbook.sentence import SENTENCE, STATES
 
-
-@pytest.fixture(autouse=True)
-def _as_in_the_pages():
-    with mpl.rc_context(SETTINGS):
-        yield
-    plt.close("all")
-
-
-@pytest.fixture
-def stored(tmp_path, monkeypatch):
-    """A folder in which a test puts results of its own."""
-    monkeypatch.setattr(results, "FOLDER", tmp_path)
-
-    def put(name, **values):
-        (tmp_path / f"{name}.json").write_text(json.dumps(values), encoding="utf-8")
-
-    return put
+pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
 
 def written(ax, colour=None):
@@ -217,14 +196,3 @@ def test_fused_figure_draws_both_forms():
 
 
 # Drawings
-
-
-@pytest.mark.parametrize("name", ["data_flow", "three_attentions"])
-def test_drawings_fit_the_page_and_stay_the_same(name):
-    draw = getattr(ch04_diagrams, name)
-    diagram = draw()
-    assert diagram.width <= 510
-    svg = diagram._repr_svg_()
-    assert svg == draw()._repr_svg_()
-    assert svg.count("<rect") - 1 <= 12
-    assert diagram.alt.endswith(".")

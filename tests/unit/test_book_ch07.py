@@ -3,8 +3,6 @@
 import json
 import math
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
 import torch
 from torch import nn
@@ -13,17 +11,11 @@ from attnbook import results
 from attnbook.attention import MultiHeadAttention
 from attnbook.book import ch07, ch07_diagrams
 from attnbook.book.exercises import EXERCISES, find, verdict
-from attnbook.book.style import SETTINGS
 from attnbook.masks import causal_mask
 from attnbook.one_layer import POSITIONS
 from attnbook.positions import distances
 
-
-@pytest.fixture(autouse=True)
-def _as_in_the_pages():
-    with mpl.rc_context(SETTINGS):
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
 
 def code(p, d):

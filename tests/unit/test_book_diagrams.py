@@ -5,6 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attnbook.book import (
+    ch03_diagrams,
+    ch04_diagrams,
+    ch05_diagrams,
+    ch06_diagrams,
+    ch07_diagrams,
+)
 from attnbook.book.ch01_diagrams import (
     bidirectional_encoder,
     encoder_decoder,
@@ -178,3 +185,25 @@ def test_a_short_sentence_is_an_error():
         bidirectional_encoder(["a", "bird"])
     with pytest.raises(ValueError, match="target has 1 words"):
         encoder_decoder(SOURCE, ["dos"])
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        ch03_diagrams.step_orders,
+        ch03_diagrams.attentional_state,
+        ch04_diagrams.data_flow,
+        ch04_diagrams.three_attentions,
+        ch05_diagrams.multi_head,
+        ch06_diagrams.broadcasting,
+        ch06_diagrams.shifted_words,
+        ch07_diagrams.ways_in,
+    ],
+)
+def test_a_chapters_diagram_fits_the_page_and_stays_the_same(draw):
+    diagram = draw()
+    assert diagram.width <= 510
+    svg = diagram._repr_svg_()
+    assert svg == draw()._repr_svg_()
+    assert svg.count("<rect") - 1 <= 12  # boxes, on a white ground
+    assert diagram.alt.endswith(".")

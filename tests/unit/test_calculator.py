@@ -2,12 +2,12 @@
 
 import base64
 import re
-from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
+from widgets import Elements, alone_on_a_page, check_self_contained
 
 from attnbook.book.calculator import (
     ASKING,
@@ -19,7 +19,6 @@ from attnbook.book.calculator import (
     calculator,
     result,
 )
-from browser import NO_BROWSER, open_browser
 
 T, S = len(ASKING), len(OFFERING)
 HTML = calculator().data
@@ -99,21 +98,8 @@ def alike(found, wanted):
 @pytest.fixture(scope="module")
 def page():
     """The calculator alone on a page that has neither style nor network."""
-    with open_browser() as browser:
-        if browser is None:
-            pytest.skip(NO_BROWSER)
-        page = browser.new_page(viewport={"width": 390, "height": 844})
-        page.route("**/*", lambda route: route.abort())
-        problems = []
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: problems.append(request.url))
-        page.set_content(
-            '<!doctype html><html lang="en"><title>One</title><body style="margin: '
-            f'20px"><main style="color: CanvasText">{HTML}</main></body></html>'
-        )
-        page.locator(".book-controls").wait_for()
+    with alone_on_a_page(HTML) as page:
         yield page
-        assert [p for p in problems if not p.startswith("data:")] == []
 
 
 @pytest.fixture
@@ -276,25 +262,6 @@ def test_two_on_one_page_do_not_disturb_each_other(page):
     assert texts[0] != texts[1]
 
 
-class Elements(HTMLParser):
-    def __init__(self, html):
-        super().__init__()
-        self.found, self.texts = [], []
-        self.feed(html)
-
-    def handle_starttag(self, tag, attributes):
-        self.found.append((tag, dict(attributes)))
-        self.texts.append("")
-
-    def handle_data(self, data):
-        self.texts[-1] += data
-
-    def of(self, name):
-        """Attributes and text of each element of a class."""
-        found = zip(self.found, self.texts, strict=True)
-        return [(a, text) for (_, a), text in found if a.get("class") == name]
-
-
 def test_without_scripts_the_first_state_can_be_read_and_not_changed():
     elements = Elements(HTML)
     scores, weights, output = attend(START)
@@ -320,14 +287,8 @@ def test_scripts_let_it_be_changed(fresh):
 
 
 def test_it_asks_for_nothing_and_keeps_its_keys():
+    check_self_contained(HTML, controls=2 * (T + S + S) + T * S + 2)
     elements = Elements(HTML).found
-    assert not [tag for tag, _ in elements if tag in ("script", "style", "link")]
-    assert not [a for _, a in elements if "id" in a]
-    controls = [a for tag, a in elements if tag in ("input", "button")]
-    assert len(controls) == 2 * (T + S + S) + T * S + 2
-    assert all(a["data-lm-suppress-shortcuts"] == "true" for a in controls)
-    scripts = [v for _, a in elements for name, v in a.items() if name[:2] == "on"]
-    assert not [script for script in scripts if "//" in script]  # one line: no comments
     ((_, image),) = [element for element in elements if element[0] == "img"]
     data = image["src"].removeprefix("data:image/svg+xml;base64,")
     ElementTree.fromstring(base64.b64decode(data))

@@ -1,12 +1,11 @@
 """The window of local attention that the reader moves: page and package agree."""
 
-import base64
 import re
-from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
 import torch
+from widgets import alone_on_a_page, check_first_state, check_self_contained
 
 from attnbook.book.local_window import (
     SCORES,
@@ -19,7 +18,6 @@ from attnbook.book.local_window import (
     weigh,
 )
 from attnbook.local_attention import LocalM, LocalP
-from browser import NO_BROWSER, open_browser
 
 S = len(SCORES)
 HTML = local_window().data
@@ -46,18 +44,8 @@ states => states.map(([p, halfWidth, bell]) => {
 @pytest.fixture(scope="module")
 def page():
     """The window alone on a page that has neither style nor network."""
-    with open_browser() as browser:
-        if browser is None:
-            pytest.skip(NO_BROWSER)
-        page = browser.new_page(viewport={"width": 390, "height": 844})
-        page.route("**/*", lambda route: route.abort())
-        problems = []
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: problems.append(request.url))
-        page.set_content(f"<!doctype html><main>{HTML}</main>")
-        page.locator(".book-controls").wait_for()
+    with alone_on_a_page(HTML) as page:
         yield page
-        assert [p for p in problems if not p.startswith("data:")] == []
 
 
 @pytest.fixture
@@ -166,25 +154,8 @@ def test_on_a_phone_it_fits_and_can_be_touched_and_read(fresh):
     assert 16 * min(350, drawn) / drawn >= 11
 
 
-class Elements(HTMLParser):
-    def __init__(self, html):
-        super().__init__()
-        self.found = []
-        self.feed(html)
-
-    def handle_starttag(self, tag, attributes):
-        self.found.append((tag, dict(attributes)))
-
-
 def test_without_scripts_the_first_state_stands_there_as_an_image():
-    elements = Elements(HTML).found
-    (image,) = [a for tag, a in elements if tag == "img"]
-    data = image["src"].removeprefix("data:image/svg+xml;base64,")
-    assert base64.b64decode(data).decode() == picture(START)
-    assert image["alt"] == " ".join(result(START))
-    assert f">{result(START)[0]}</p>" in HTML
-    hidden = {a["class"] for _, a in elements if a.get("hidden") == "hidden"}
-    assert hidden == {"book-controls", "book-live"}
+    check_first_state(HTML, picture(START), " ".join(result(START)), result(START)[0])
 
 
 def test_the_image_gives_way_to_what_can_move(fresh):
@@ -193,14 +164,7 @@ def test_the_image_gives_way_to_what_can_move(fresh):
 
 
 def test_it_asks_for_nothing_and_keeps_its_keys():
-    elements = Elements(HTML).found
-    assert not [tag for tag, _ in elements if tag in ("script", "style", "link")]
-    assert not [a for _, a in elements if "id" in a]
-    controls = [a for tag, a in elements if tag in ("input", "button")]
-    assert len(controls) == 7
-    assert all(a["data-lm-suppress-shortcuts"] == "true" for a in controls)
-    scripts = [v for _, a in elements for name, v in a.items() if name[:2] == "on"]
-    assert not [script for script in scripts if "//" in script]  # one line: no comments
+    check_self_contained(HTML, controls=7)
 
 
 def test_the_same_bytes_every_time_and_a_caption_of_ones_own():

@@ -1,13 +1,12 @@
 """The masks that the reader chooses: page and package agree."""
 
-import base64
 import math
 import re
-from html.parser import HTMLParser
 from itertools import product
 from xml.etree import ElementTree
 
 import pytest
+from widgets import alone_on_a_page, check_first_state, check_self_contained
 
 from attnbook.book.mask_explorer import (
     KINDS,
@@ -23,7 +22,6 @@ from attnbook.book.mask_explorer import (
     result,
     sequence,
 )
-from browser import NO_BROWSER, open_browser
 from page_checks import check_accessible, check_sliders
 
 HTML = mask_explorer().data
@@ -50,21 +48,8 @@ states => states.map(([kind, source, target, masked, left]) => {
 @pytest.fixture(scope="module")
 def page():
     """The figure alone on a page that has neither style nor network."""
-    with open_browser() as browser:
-        if browser is None:
-            pytest.skip(NO_BROWSER)
-        page = browser.new_page(viewport={"width": 390, "height": 844})
-        page.route("**/*", lambda route: route.abort())
-        problems = []
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: problems.append(request.url))
-        page.set_content(
-            '<!doctype html><html lang="en"><title>Masks</title>'
-            f"<main><h1>Masks</h1>{HTML}</main>"
-        )
-        page.locator(".book-controls").wait_for()
+    with alone_on_a_page(HTML) as page:
         yield page
-        assert [p for p in problems if not p.startswith("data:")] == []
 
 
 @pytest.fixture
@@ -232,25 +217,8 @@ def test_on_a_phone_it_fits_and_can_be_touched_and_read(fresh):
     assert drawn <= 350  # what the book's own page leaves: text keeps its 16 pixels
 
 
-class Elements(HTMLParser):
-    def __init__(self, html):
-        super().__init__()
-        self.found = []
-        self.feed(html)
-
-    def handle_starttag(self, tag, attributes):
-        self.found.append((tag, dict(attributes)))
-
-
 def test_without_scripts_the_first_state_stands_there_as_an_image():
-    elements = Elements(HTML).found
-    (image,) = [a for tag, a in elements if tag == "img"]
-    data = image["src"].removeprefix("data:image/svg+xml;base64,")
-    assert base64.b64decode(data).decode() == picture(START)
-    assert image["alt"] == describe(START)
-    assert f">{result(START)}</p>" in HTML
-    hidden = {a["class"] for _, a in elements if a.get("hidden") == "hidden"}
-    assert hidden == {"book-controls", "book-live"}
+    check_first_state(HTML, picture(START), describe(START), result(START))
 
 
 def test_the_image_gives_way_to_what_can_move(fresh):
@@ -259,14 +227,7 @@ def test_the_image_gives_way_to_what_can_move(fresh):
 
 
 def test_it_asks_for_nothing_and_keeps_its_keys():
-    elements = Elements(HTML).found
-    assert not [tag for tag, _ in elements if tag in ("script", "style", "link")]
-    assert not [a for _, a in elements if "id" in a]
-    controls = [a for tag, a in elements if tag in ("input", "button")]
-    assert len(controls) == 11
-    assert all(a["data-lm-suppress-shortcuts"] == "true" for a in controls)
-    scripts = [v for _, a in elements for name, v in a.items() if name[:2] == "on"]
-    assert not [script for script in scripts if "//" in script]  # one line: no comments
+    check_self_contained(HTML, controls=11)
 
 
 def test_the_same_bytes_every_time_and_a_caption_of_ones_own():

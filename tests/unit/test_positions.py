@@ -291,9 +291,15 @@ def test_rotary_attention_equals_the_formula():
     agree(mha(x, x, x), rotary_by_hand(mha, x), [x, *mha.parameters()])
 
 
-def test_rotary_attention_does_not_know_where_a_sentence_begins():
-    """The same words with pads before them: only distances count."""
-    mha = double(RotaryAttention, 8, 2)
+by_distance = pytest.mark.parametrize(
+    "make", [partial(double, RotaryAttention, 8, 2), partial(relative, 3)]
+)
+
+
+@by_distance
+def test_a_layer_by_distance_does_not_know_where_a_sentence_begins(make):
+    """The same words with pads before them: only distances count, and they do."""
+    mha = make()
     x = vectors(1, 5, 8)
     later = torch.cat([vectors(1, 3, 8, seed=1), x], 1)
     mask = torch.tensor([False] * 3 + [True] * 5)[None, None, None]
@@ -303,8 +309,10 @@ def test_rotary_attention_does_not_know_where_a_sentence_begins():
     assert (mha(y, y, y) - mha(x, x, x)[:, order]).abs().max() > 0.01
 
 
-def test_rotary_attention_word_by_word_equals_all_at_once():
-    mha = double(RotaryAttention, 8, 2)
+@by_distance
+def test_a_layer_by_distance_word_by_word_equals_all_at_once(make):
+    """A query alone is the last place, not the first."""
+    mha = make()
     x = vectors(2, 6, 8)
     together = mha(x, x, x, causal_mask(6))
     for i in range(6):
@@ -359,30 +367,6 @@ def test_relative_attention_starts_as_plain_attention():
         name for name, _ in plain.named_parameters()
     }
     assert added == {"relative.table"}
-
-
-def test_relative_attention_does_not_know_where_a_sentence_begins():
-    """The same words with pads before them: only distances count, and they do."""
-    mha = relative(3)
-    x = vectors(1, 5, 8)
-    later = torch.cat([vectors(1, 3, 8, seed=1), x], 1)
-    mask = torch.tensor([False] * 3 + [True] * 5)[None, None, None]
-    close(mha(later, later, later, mask)[:, 3:], mha(x, x, x))
-    order = torch.tensor([2, 0, 1, 4, 3])
-    y = x[:, order]
-    assert (mha(y, y, y) - mha(x, x, x)[:, order]).abs().max() > 0.01
-
-
-def test_relative_attention_word_by_word_equals_all_at_once():
-    """A query alone is the last place, not the first; else its bias would be wrong."""
-    mha = relative(3)
-    x = vectors(2, 6, 8)
-    together = mha(x, x, x, causal_mask(6))
-    for i in range(6):
-        so_far = x[:, : i + 1]
-        close(mha(x[:, i : i + 1], so_far, so_far), together[:, i : i + 1])
-    moved = influence(lambda x: mha(x, x, x, causal_mask(6)), x) > 0
-    assert torch.equal(moved, causal_mask(6))
 
 
 @given(lengths, st.integers(0, 5))

@@ -198,7 +198,7 @@ def scale_figure(widths: Sequence[int] = WIDTHS) -> Figure:
     for column, (name, scale) in enumerate(SCALES.items()):
         ax = fig.add_subplot(grid[0, column])
         weights = (one * scale(64)).softmax(-1)
-        ax.bar(range(12), weights, color=SCALE_COLOURS[name])
+        ax.bar(range(12), weights.tolist(), color=SCALE_COLOURS[name])
         ax.set(title=name, ylim=(0, 1), xticks=[], yticks=(0, 1))
         if column:
             ax.set_yticklabels([])
