@@ -34,7 +34,8 @@ def attention(
         v: Values, (..., S, d_v).
         mask: bool, True where a query may attend, broadcast to (..., T, S). A query
             that may attend to nothing gets zeros.
-        score_bias: Numbers to add to the scaled scores, broadcast to (..., T, S).
+        score_bias: Finite numbers to add to the scaled scores, broadcast to
+            (..., T, S); what may not be attended to belongs into ``mask``.
         scale: What to multiply the scores by; 1/√d_k if not given.
         dropout: Share of the weights set to 0 at random; the rest grow to make up.
         need_weights: Whether to return the weights too. Without them PyTorch's fused
@@ -165,7 +166,8 @@ class MultiHeadAttention(nn.Module):
             value: (B, S, D).
             mask: bool, True where a query may attend; (T, S), or four axes that
                 broadcast to (B, H, T, S).
-            score_bias: Added to the scaled scores, broadcast to (B, H, T, S).
+            score_bias: Finite numbers to add to the scaled scores; shapes as of the
+                mask.
             need_weights: Whether to return the weights too.
 
         Returns:
@@ -175,7 +177,7 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: If a shape or a type does not fit.
         """
-        self._check(query, key, value, mask)
+        self._check(query, key, value, mask, score_bias)
         out = attention(
             *self.project(query, key, value),
             mask,
@@ -189,7 +191,12 @@ class MultiHeadAttention(nn.Module):
         return self.W_O(merge_heads(heads)), weights
 
     def _check(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None = None,
+        score_bias: Tensor | None = None,
     ) -> None:
         for name, x in (("query", query), ("key", key), ("value", value)):
             if x.dim() != 3 or x.shape[-1] != self.d_model:
@@ -203,11 +210,13 @@ class MultiHeadAttention(nn.Module):
                 "sentences; row i of each must belong together"
             )
         # With B = H both readings would fit, and the wrong one would go unnoticed.
-        if mask is not None and mask.dim() == 3:
-            raise ValueError(
-                f"the mask has shape {tuple(mask.shape)}: is its first axis B or H? "
-                "mask[:, None] says one for each sentence, mask[None] for each head"
-            )
+        for name, x in (("mask", mask), ("score_bias", score_bias)):
+            if x is not None and x.dim() == 3:
+                raise ValueError(
+                    f"{name} has shape {tuple(x.shape)}: is its first axis B or H? "
+                    f"{name}[:, None] says one for each sentence, {name}[None] for "
+                    "each head"
+                )
 
     @classmethod
     def from_torch(cls, theirs: nn.MultiheadAttention) -> MultiHeadAttention:
@@ -218,12 +227,18 @@ class MultiHeadAttention(nn.Module):
                 keys and values are as wide as its queries, none is added.
 
         Returns:
-            A copy; also of its type, device, dropout and mode (train or eval).
+            A copy; also of its type, device, dropout and mode (train or eval). It takes
+            the batch first, whatever ``theirs.batch_first`` says.
 
         Raises:
             ValueError: If it has ``kdim``, ``vdim``, ``add_bias_kv`` or
-                ``add_zero_attn``.
+                ``add_zero_attn``, or a subclass is asked for that knows positions.
         """
+        if cls is not MultiHeadAttention:
+            raise ValueError(
+                f"{cls.__name__} knows positions, nn.MultiheadAttention does not; call "
+                "MultiHeadAttention.from_torch"
+            )
         weight = theirs.in_proj_weight  # (3 D, D): W^Q, W^K and W^V below each other
         if weight is None or theirs.bias_k is not None or theirs.add_zero_attn:
             raise ValueError(

@@ -25,7 +25,7 @@ class WrongSplit(MultiHeadAttention):
         *,
         need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Attend, as the right one does; all three must be equally long."""
+        """Attend, but with heads that hold whole places."""
         b, t, d = query.shape
         wrong = (b, self.n_heads, -1, d // self.n_heads)  # (B, H, T, d_k), wrongly
         linears = (self.W_Q, self.W_K, self.W_V)
@@ -33,7 +33,8 @@ class WrongSplit(MultiHeadAttention):
             linear(x).view(wrong)
             for linear, x in zip(linears, (query, key, value), strict=True)
         )
-        out = attention(q, k, v, mask, need_weights=need_weights)
+        dropout = self.dropout if self.training else 0.0
+        out = attention(q, k, v, mask, dropout=dropout, need_weights=need_weights)
         if not need_weights:
             return self.W_O(out.reshape(b, t, d))
         heads, weights = out

@@ -31,7 +31,11 @@ def key_mask(ids: Tensor) -> Tensor:
 
     Returns:
         (B, 1, 1, S), bool; broadcasts over heads and queries.
+
+    Raises:
+        ValueError: If the ids are not (B, S).
     """
+    check_ids(ids)
     return padding_mask(ids)[:, None, None]
 
 
@@ -76,6 +80,9 @@ def target_mask(ids: Tensor) -> Tensor:
 
     Returns:
         (B, 1, T, T), bool; broadcasts over heads.
+
+    Raises:
+        ValueError: If the ids are not (B, T).
     """
     return key_mask(ids) & causal_mask(ids.shape[1], device=ids.device)
 
@@ -87,7 +94,7 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     their score. A row in which no place is allowed gets zeros throughout.
 
     Args:
-        scores: (..., S).
+        scores: (..., S), finite where the mask is True.
         mask: bool, True where a place may be used; of a shape that broadcasts to that
             of ``scores``.
 
@@ -103,6 +110,15 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     lowest = torch.finfo(scores.dtype).min
     weights = scores.masked_fill(~mask, lowest).softmax(-1)
     return weights.masked_fill(~mask, 0.0)
+
+
+def check_ids(ids: Tensor) -> None:
+    """Raise a ValueError unless ``ids`` are those of a batch, (B, S)."""
+    if ids.dim() != 2:
+        raise ValueError(
+            f"ids have shape {tuple(ids.shape)}; they must be (B, S): ids[None] makes "
+            "one sentence a batch"
+        )
 
 
 def check_mask(mask: Tensor, shape: torch.Size) -> None:

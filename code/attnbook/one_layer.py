@@ -69,7 +69,7 @@ class OneLayer(nn.Module):
         return self.answers(found), weights
 
     def answers(self, found: Tensor) -> Tensor:
-        """Turn what was found, (B, T, D), into logits, (B, T, K, V)."""
+        """Turn what was found, (B, L, D), into logits, (B, L, K, V)."""
         return self.out(found).unflatten(-1, (self.n_answers, -1))  # (B, L, K, V)
 
 

@@ -266,9 +266,9 @@ class RelativeAttention(MultiHeadAttention):
         need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Attend as every multi-head attention, with the bias added to the scores."""
-        self._check(query, key, value, mask)
+        self._check(query, key, value)
         t, s = query.shape[1], key.shape[1]
-        bias = self.relative(t, s, offset=first_query(t, s))  # (H, T, S)
+        bias = self.relative(t, s, offset=first_query(t, s))[None]  # (1, H, T, S)
         return super().forward(
             query, key, value, mask, score_bias=bias, need_weights=need_weights
         )

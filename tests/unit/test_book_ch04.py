@@ -126,6 +126,12 @@ def test_the_additive_score_does_not_spread_with_the_width():
     assert 0.2 < wide.std() < 0.5
 
 
+def test_with_a_large_v_it_spreads_like_the_dot_product():
+    narrow, wide = (ch04.additive_start(d, v_std=1.0, draws=3) for d in (4, 256))
+    assert 0.7 < narrow.std() < 1.6
+    assert 6 < wide.std() < 12
+
+
 # Stored results
 
 
@@ -141,7 +147,7 @@ def _stored_look_up(stored):
 
 
 def test_every_score_of_the_experiment_has_a_colour():
-    assert [*ch04.LOOK_UP_COLOURS] == [*look_up.SCALES, look_up.ADDITIVE]
+    assert [*ch04.LOOK_UP_COLOURS] == [*look_up.SCALES, *look_up.ADDITIVE]
 
 
 @pytest.mark.usefixtures("_stored_look_up")

@@ -232,3 +232,9 @@ def test_a_mask_that_does_not_fit_is_named(mask, message):
 def test_a_mask_may_not_make_the_scores_longer():
     with pytest.raises(ValueError, match=r"shape \(2, 5\), the scores \(2, 1\)"):
         masked_softmax(torch.zeros(2, 1), torch.ones(2, 5).bool())
+
+
+@pytest.mark.parametrize("make", [key_mask, target_mask])
+def test_ids_of_one_sentence_are_not_taken_for_a_batch(make):
+    with pytest.raises(ValueError, match=r"ids have shape \(3,\).*ids\[None\]"):
+        make(torch.tensor([5, 6, 7]))

@@ -16,6 +16,7 @@ from attnbook.attention import (
 from attnbook.bug_zoo import WrongSplit
 from attnbook.leaks import influence
 from attnbook.masks import causal_mask, key_mask, target_mask
+from attnbook.positions import RelativeAttention, RotaryAttention
 from attnbook.vocabulary import PAD
 
 small = st.integers(1, 4)
@@ -456,7 +457,7 @@ def test_weights_are_those_before_dropout_and_only_dropout_knows_the_mode():
 
 def test_the_bias_of_scores_is_passed_on():
     mha = self_attention(8, 2)
-    x, bias = numbers(0, (2, 6, 8), (2, 6, 6))
+    x, bias = numbers(0, (2, 6, 8), (1, 2, 6, 6))
     q, k, v = mha.project(x, x, x)
     wanted = mha.W_O(merge_heads(attention(q, k, v, score_bias=bias)))
     agree(mha(x, x, x, score_bias=bias), wanted, [x, bias])
@@ -551,11 +552,31 @@ x = torch.zeros(2, 3, 8)
             r"shape \(3, 4\), the scores \(2, 2, 3, 3\)",
         ),
         (
-            lambda: mha(x, x, x, score_bias=torch.ones(3, 3, 3)),
-            r"score_bias has shape \(3, 3, 3\), the scores \(2, 2, 3, 3\)",
+            lambda: mha(x, x, x, score_bias=torch.ones(1, 3, 3, 3)),
+            r"score_bias has shape \(1, 3, 3, 3\), the scores \(2, 2, 3, 3\)",
         ),
     ],
 )
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_a_bias_of_three_axes_is_refused_like_a_mask():
+    mha, x = MultiHeadAttention(8, 2), torch.randn(2, 5, 8)
+    with pytest.raises(ValueError, match=r"score_bias has shape .*B or H"):
+        mha(x, x, x, score_bias=torch.zeros(2, 5, 5))
+
+
+@pytest.mark.parametrize("cls", [RotaryAttention, RelativeAttention])
+def test_layers_that_know_positions_are_not_made_from_pytorchs(cls):
+    with pytest.raises(ValueError, match=f"{cls.__name__} knows positions"):
+        cls.from_torch(torch.nn.MultiheadAttention(8, 2))
+
+
+def test_a_copy_takes_the_batch_first_whatever_the_original_does():
+    torch.manual_seed(0)
+    theirs, x = torch.nn.MultiheadAttention(8, 2), torch.randn(4, 3, 8)
+    ours = MultiHeadAttention.from_torch(theirs)
+    turned = x.transpose(0, 1)
+    close(ours(x, x, x), theirs(turned, turned, turned)[0].transpose(0, 1), atol=1e-6)

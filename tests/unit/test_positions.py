@@ -214,7 +214,7 @@ def test_a_relative_bias_is_one_number_a_distance_and_head(t, s, offset, farthes
 def test_a_relative_bias_learns_and_starts_at_nothing():
     bias, mha = double(RelativeBias, 2, 2), double(MultiHeadAttention, 8, 2)
     x = vectors(1, 5, 8)
-    out = mha(x, x, x, score_bias=bias(5, 5))
+    out = mha(x, x, x, score_bias=bias(5, 5)[None])
     close(out, mha(x, x, x))
     out.square().sum().backward()
     assert bias.table.grad.isfinite().all()
@@ -227,7 +227,7 @@ def test_a_relative_bias_tells_the_order():
     torch.nn.init.normal_(bias.table)
     x = vectors(1, 5, 8)
     order = torch.tensor([2, 0, 1, 4, 3])
-    out, mixed = (mha(y, y, y, score_bias=bias(5, 5)) for y in (x, x[:, order]))
+    out, mixed = (mha(y, y, y, score_bias=bias(5, 5)[None]) for y in (x, x[:, order]))
     assert (out[:, order] - mixed).abs().max() > 0.01
     whole = bias(7, 7)
     assert torch.equal(whole[:, 2:, 2:], bias(5, 5))
@@ -398,7 +398,7 @@ def test_compiles_without_a_graph_break():
     def call(x, offset):
         x = learned(fixed(x, offset), offset)
         t = x.shape[1]
-        return mha(x, x, x, score_bias=bias(t, t, offset))
+        return mha(x, x, x, score_bias=bias(t, t, offset)[None])
 
     fast = torch.compile(call, fullgraph=True, backend="eager")
     x = vectors(2, 4, 8).float()

@@ -20,9 +20,9 @@ def test_the_answer_stands_beside_the_asked_key():
 
 
 def test_a_look_up_reads_nothing_but_its_mean_of_values():
-    model = double(look_up.LookUp, 8, scale=0.3)
+    model = double(look_up.LookUp, 8, look_up.ScaledRead(8, 0.3))
     asked, keys, values, _ = look_up.examples(3, torch.Generator().manual_seed(0))
-    q, k = model.W_Q(model.key(asked)), model.W_K(model.key(keys))
+    q, k = model.read.W_Q(model.key(asked)), model.read.W_K(model.key(keys))
     v = model.W_V(model.value(values))
     weights = (torch.einsum("bd,bsd->bs", q, k) * 0.3).softmax(-1)
     mean = torch.einsum("bs,bsd->bd", weights, v)
@@ -30,19 +30,30 @@ def test_a_look_up_reads_nothing_but_its_mean_of_values():
 
 
 def test_the_additive_look_up_uses_the_additive_score():
-    model = double(look_up.AdditiveLookUp, 8)
+    read = double(look_up.AdditiveRead, 8)
     q, k, v = numbers(0, (2, 1, 8), (2, 5, 8), (2, 5, 8))
-    score = model.score
+    score = read.score
     hidden = torch.tanh(score.W(q)[:, :, None] + score.U(k)[:, None])
     weights = score.v(hidden).squeeze(-1).softmax(-1)
-    close(model.read(q, k, v), weights @ v)
-    assert {"W_Q", "W_K"}.isdisjoint(dict(model.named_modules()))
+    close(read(q, k, v), weights @ v)
+
+
+def test_a_large_v_has_the_deviation_that_is_asked_for():
+    torch.manual_seed(0)
+    plain, large = (look_up.make_read(name, 400) for name in look_up.ADDITIVE)
+    assert plain.score.v.weight.abs().max() <= 1 / 20
+    assert 0.9 < large.score.v.weight.std() < 1.1
+    assert large.score.W.out_features == 400
+
+
+def test_a_read_is_made_by_its_name():
+    assert look_up.make_read("8/√d", 16).scale == 2
 
 
 def test_a_look_up_is_learned_at_small_width(monkeypatch):
     monkeypatch.setattr(look_up, "STEPS", 200)
     torch.manual_seed(0)
-    model = look_up.LookUp(64, 64**-0.5)
+    model = look_up.LookUp(64, look_up.make_read("1/√d", 64))
     assert look_up.learn(model, seed=0)[-1] > 0.8
 
 
@@ -110,6 +121,26 @@ def test_every_stored_run_is_there():
     assert len(results.load("heads")["runs"]) == 4 * seeds
     assert len(results.load("wrong_split")["runs"]) == 4 * seeds
     assert len(results.load("positions")["runs"]) == len(POSITIONS) * 2 * seeds
-    names = len(look_up.SCALES) + 1
+    assert len(results.load("positions_farther")["runs"]) == 2 * seeds
+    names = len(look_up.SCALES) + len(look_up.ADDITIVE)
     runs = results.load("look_up")["runs"]
     assert len(runs) == len(look_up.WIDTHS) * names * len(look_up.SEEDS)
+
+
+def test_the_second_half_is_what_is_counted():
+    """A model that answers rightly up to place 5 and wrongly from there on."""
+
+    def model(ids):
+        right = F.one_hot(previous(ids).targets, 17).float()
+        right[:, 6:, 0] *= -1  # of one question
+        return right
+
+    assert puzzle_runs.second_half(model, 12) == 0.5
+
+
+def test_a_wrong_split_drops_weights_in_training_alone():
+    torch.manual_seed(0)
+    wrong, x = WrongSplit(16, 4, dropout=0.5), torch.randn(2, 8, 16)
+    assert not torch.equal(wrong(x, x, x), wrong(x, x, x))
+    wrong.eval()
+    assert torch.equal(wrong(x, x, x), wrong(x, x, x))

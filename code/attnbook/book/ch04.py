@@ -26,7 +26,8 @@ from attnbook.book.style import (
     contrast,
     label_lines,
 )
-from attnbook.scores import AdditiveScore
+from attnbook.experiments.look_up import SCALES as FACTORS
+from attnbook.experiments.look_up import AdditiveRead
 
 GREY = "#6E6E6E"
 
@@ -103,11 +104,9 @@ def products_figure(q: Tensor, k: Tensor, v: Tensor, words: Sequence[str]) -> Fi
     draw_matrix(ax, weights, 0, bottom, "weights", ".2f")
     draw_matrix(ax, v, s + gap, second, "value")
     draw_matrix(ax, out, s + gap, bottom, "value", ".2f")
-    for j, word in enumerate(words):
-        x, look = right + j + 0.5, {"color": TEXT_COLOURS["key"], "rotation": 90}
-        ax.text(x, indent - 0.2, word, ha="center", **look)
-        y, look = second + j + 0.5, {"color": TEXT_COLOURS["value"], "va": "center"}
-        ax.text(s + gap + d_v + 0.2, y, word, **look)
+    at_keys = right + 0.5, indent - 0.2
+    at_values = s + gap + d_v + 0.2, second + 0.5
+    _name_places(ax, words, at_keys, at_values)
     scores = f"$QK^\\top$  ({t}, {s})"
     ax.text(right + s, below + t + 0.9, scores, ha="right")
     place, look = (s + gap + d_v, bottom + t + 0.9), {"color": TEXT_COLOURS["value"]}
@@ -120,6 +119,20 @@ def products_figure(q: Tensor, k: Tensor, v: Tensor, words: Sequence[str]) -> Fi
     ):
         ax.text(x, y, label, color=TEXT_COLOURS[role] if role else INK)
     return fig
+
+
+def _name_places(
+    ax: Axes,
+    words: Sequence[str],
+    at_keys: tuple[float, float],
+    at_values: tuple[float, float],
+) -> None:
+    """Write the words above the keys' columns and beside the values' rows."""
+    for j, word in enumerate(words):
+        look = {"color": TEXT_COLOURS["key"], "rotation": 90}
+        ax.text(at_keys[0] + j, at_keys[1], word, ha="center", **look)
+        look = {"color": TEXT_COLOURS["value"], "va": "center"}
+        ax.text(at_values[0], at_values[1] + j, word, **look)
 
 
 def map_figure(weights: Tensor, words: Sequence[str]) -> Figure:
@@ -231,11 +244,14 @@ def _draw_by_width(
 
 
 @torch.no_grad()
-def additive_start(d: int, n_keys: int = 64, draws: int = 20) -> Tensor:
+def additive_start(
+    d: int, v_std: float | None = None, n_keys: int = 64, draws: int = 20
+) -> Tensor:
     """Scores of the untrained additive score for random queries and keys.
 
     Args:
-        d: Width of queries and keys.
+        d: Width of queries, keys and the hidden layer.
+        v_std: Standard deviation of v; PyTorch's own start if not given.
         n_keys: Keys S.
         draws: How many times weights, 50 queries and the keys are drawn.
 
@@ -246,7 +262,7 @@ def additive_start(d: int, n_keys: int = 64, draws: int = 20) -> Tensor:
         torch.manual_seed(0)
         scores = []
         for _ in range(draws):
-            score = AdditiveScore(d, d)
+            score = AdditiveRead(d, v_std).score
             query, keys = torch.randn(1, 50, d), torch.randn(1, n_keys, d)
             scores.append(score(query, score.prepare(keys))[0])
     return torch.cat(scores)
@@ -262,6 +278,7 @@ LOOK_UP_COLOURS = {
     "0.5/√d": "#009E73",
     "1/d": GREY,
     "additive": "#CC79A7",
+    "additive, large v": "#CC79A7",
 }
 
 
@@ -275,7 +292,7 @@ def look_up_shares(d_k: int, score: str) -> list[list[float]]:
     ]
 
 
-def print_look_up(after: int, scores: Sequence[str] = tuple(LOOK_UP_COLOURS)) -> None:
+def print_look_up(after: int, scores: Sequence[str] = tuple(FACTORS)) -> None:
     """Print right answers after some steps: mean (lowest–highest) over seeds."""
     stored = results.load("look_up")
     column = stored["steps"].index(after)

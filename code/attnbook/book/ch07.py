@@ -17,6 +17,7 @@ from attnbook.book.exercises import register
 from attnbook.book.style import INK, label_lines
 from attnbook.one_layer import POSITIONS
 from attnbook.positions import rotate, shift_matrix, sinusoids, speeds
+from attnbook.puzzles import SYMBOLS
 
 GREY = "#B8BEC6"
 PALE = "#9AA4AF"
@@ -220,7 +221,7 @@ def positions_figure(steps: int) -> Figure:
     fig, axes = plt.subplots(len(kinds), sharex=True, sharey=True, figsize=(5.5, 7))
     for ax, (kind, runs) in zip(axes, kinds.items(), strict=True):
         ax.axvspan(-0.5, trained - 0.5, color=SHADE, lw=0)
-        ax.axhline(100 / 16, color=PALE, linewidth=1.2, linestyle=":")
+        ax.axhline(100 / SYMBOLS, color=PALE, linewidth=1.2, linestyle=":")
         for run in runs:
             ax.plot(shares(run), color=INK, linewidth=1.2, marker=".", markersize=4)
         ax.set(title=kind, ylim=(0, 105), yticks=(0, 50, 100))

@@ -14,7 +14,12 @@ from attnbook.experiments.late_attention import late_attention
 from attnbook.experiments.local_cost import local_cost
 from attnbook.experiments.look_up import look_up
 from attnbook.experiments.mask_card import mask_card
-from attnbook.experiments.puzzle_runs import heads, positions, wrong_split
+from attnbook.experiments.puzzle_runs import (
+    heads,
+    positions,
+    positions_farther,
+    wrong_split,
+)
 from attnbook.experiments.recall import recall_grid
 from attnbook.experiments.thread import reverse_source, thread
 from attnbook.luong import Luong
@@ -95,6 +100,7 @@ EXPERIMENTS = {
     "heads": heads,
     "wrong_split": wrong_split,
     "positions": positions,
+    "positions_farther": positions_farther,
 }
 
 

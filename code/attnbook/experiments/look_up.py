@@ -25,7 +25,7 @@ SCALES = {
     "0.5/√d": lambda d: 0.5 * d**-0.5,
     "1/d": lambda d: 1 / d,
 }
-ADDITIVE = "additive"
+ADDITIVE = {"additive": None, "additive, large v": 1.0}  # deviation of v
 
 
 class Examples(NamedTuple):
@@ -46,8 +46,8 @@ def examples(b: int, generator: torch.Generator) -> Examples:
     return Examples(asked, keys, values, answer)
 
 
-class LookUp(nn.Module):
-    """Finds the asked key among those shown by one dot-product attention.
+class ScaledRead(nn.Module):
+    """Reads by dot products of learned queries and keys.
 
     Args:
         d: Width of all vectors, so d_k too.
@@ -57,10 +57,49 @@ class LookUp(nn.Module):
     def __init__(self, d: int, scale: float):
         super().__init__()
         self.scale = scale
-        self.key, self.value = nn.Embedding(KEYS, d), nn.Embedding(VALUES, d)
-        self.W_Q, self.W_K, self.W_V = (nn.Linear(d, d, bias=False) for _ in range(3))
-        for linear in (self.W_Q, self.W_K, self.W_V):
+        self.W_Q, self.W_K = (nn.Linear(d, d, bias=False) for _ in range(2))
+        for linear in (self.W_Q, self.W_K):
             nn.init.xavier_uniform_(linear.weight)  # queries and keys of variance 1
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """The values' mean, (B, 1, d)."""
+        return attention(self.W_Q(q), self.W_K(k), v, scale=self.scale)
+
+
+class AdditiveRead(nn.Module):
+    """Reads by the additive score, which has matrices of its own.
+
+    Args:
+        d: Width of all vectors and of the hidden layer.
+        v_std: Standard deviation with which v is drawn. PyTorch's own start is a
+            scale in disguise: it draws v within 1/√d.
+    """
+
+    def __init__(self, d: int, v_std: float | None = None):
+        super().__init__()
+        self.score = AdditiveScore(d, d, d_attention=d)
+        if v_std is not None:
+            nn.init.normal_(self.score.v.weight, std=v_std)
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """The values' mean, (B, 1, d)."""
+        return self.score(q, self.score.prepare(k)).softmax(-1) @ v
+
+
+class LookUp(nn.Module):
+    """Finds the asked key among those shown by one attention.
+
+    Args:
+        d: Width of all vectors.
+        read: Called with queries (B, 1, d), keys and values (B, S, d).
+    """
+
+    def __init__(self, d: int, read: nn.Module):
+        super().__init__()
+        self.read = read
+        self.key, self.value = nn.Embedding(KEYS, d), nn.Embedding(VALUES, d)
+        self.W_V = nn.Linear(d, d, bias=False)
+        nn.init.xavier_uniform_(self.W_V.weight)
         self.out = nn.Linear(d, VALUES)
 
     def forward(self, asked: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -68,22 +107,12 @@ class LookUp(nn.Module):
         q, k = self.key(asked)[:, None], self.key(keys)  # (B, 1, d), (B, S, d)
         return self.out(self.read(q, k, self.W_V(self.value(values))).squeeze(1))
 
-    def read(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """The values' mean, (B, 1, d)."""
-        return attention(self.W_Q(q), self.W_K(k), v, scale=self.scale)
 
-
-class AdditiveLookUp(LookUp):
-    """The same with the additive score, which needs no scale."""
-
-    def __init__(self, d: int):
-        super().__init__(d, scale=1.0)
-        self.score = AdditiveScore(d, d, d_attention=d)  # has matrices of its own
-        del self.W_Q, self.W_K
-
-    def read(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """The values' mean, (B, 1, d)."""
-        return self.score(q, self.score.prepare(k)).softmax(-1) @ v
+def make_read(name: str, d: int) -> nn.Module:
+    """Make what reads, by its name in :data:`SCALES` or :data:`ADDITIVE`."""
+    if name in ADDITIVE:
+        return AdditiveRead(d, ADDITIVE[name])
+    return ScaledRead(d, SCALES[name](d))
 
 
 def learn(model: LookUp, seed: int) -> list[float]:
@@ -108,16 +137,16 @@ def learn(model: LookUp, seed: int) -> list[float]:
 def look_up() -> dict:
     """Every scale, and the additive score, at every width, with five seeds.
 
+    The additive score starts as PyTorch draws it, and with a v of variance 1.
+
     Returns:
         "steps": after how many steps answers were counted; "runs": for each width,
         score and seed the share of "right" answers after each of them.
     """
     runs = []
-    for d, name, seed in product(WIDTHS, (*SCALES, ADDITIVE), SEEDS):
+    for d, name, seed in product(WIDTHS, (*SCALES, *ADDITIVE), SEEDS):
         torch.manual_seed(seed)
-        additive = name == ADDITIVE
-        model = AdditiveLookUp(d) if additive else LookUp(d, SCALES[name](d))
-        right = learn(model, seed)
+        right = learn(LookUp(d, make_read(name, d)), seed)
         runs.append({"d_k": d, "score": name, "seed": seed, "right": right})
         print(f"  {d} {name} {seed}: {right}", flush=True)
     return {"steps": list(range(EVERY, STEPS + 1, EVERY)), "runs": runs}

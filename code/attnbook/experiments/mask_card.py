@@ -100,10 +100,15 @@ def ask(probe: Probe) -> dict[str, str]:
             f"{probe.call}, {probe.argument}: with {other} at place {ODD} and {one} "
             f"elsewhere, place 0 reads {sorted(seen)}; that is no mask"
         )
-    version = getattr(import_module(probe.library), "__version__", "")
-    named = dict(library=probe.library, version=version, call=probe.call)
-    named |= {"argument": probe.argument, "attend": sign(attend)}
-    return named | {"hidden": sign(hidden), "empty": empty}
+    return {
+        "library": probe.library,
+        "version": getattr(import_module(probe.library), "__version__", ""),
+        "call": probe.call,
+        "argument": probe.argument,
+        "attend": sign(attend),
+        "hidden": sign(hidden),
+        "empty": empty,
+    }
 
 
 def places_read(look: Look, marks: list) -> set[int]:

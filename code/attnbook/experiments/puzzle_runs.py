@@ -113,3 +113,28 @@ def positions() -> dict:
         runs.append({**about, "right_at_12": inside, "right_at_24": both})
         print(f"  {about}: {both[LENGTH - 1]} … {both[-1]}", flush=True)
     return {"length": LENGTH, "runs": runs}
+
+
+def positions_farther() -> dict:
+    """How far do the relative kinds go? Trained at 12 places, tested up to 192.
+
+    Returns:
+        "lengths": of the tested sequences; "runs": for each kind and seed the share of
+        "right" answers in the second half of each.
+    """
+    lengths, runs = (24, 48, 96, 192), []
+    for kind, seed in product(("relative", "rotary"), SEEDS):
+        torch.manual_seed(seed)
+        model = one_layer(kind, longest=lengths[-1])
+        learn(model, previous, LENGTH, 1500, seed)
+        right = [second_half(model, n) for n in lengths]
+        runs.append({"positions": kind, "seed": seed, "right": right})
+        print(f"  {runs[-1]}", flush=True)
+    return {"trained": LENGTH, "lengths": lengths, "runs": runs}
+
+
+def second_half(model: OneLayer, length: int) -> float:
+    """Share of right answers in the second half of 400 sequences."""
+    ids = symbols(400, length, torch.Generator().manual_seed(99))
+    right = right_answers(model, previous(ids))  # (L, K)
+    return round(right[length // 2 :].mean().item(), 4)
