@@ -240,3 +240,16 @@ def test_the_bug_is_not_seen_in_the_shape():
     assert wrong(square).shape == exercise.reference(square).shape
     assert torch.equal(wrong(square)[:, 0], wrong(square)[:, 2])  # no order in it
     assert torch.equal(exercise.reference(square)[0, 2], torch.tensor(code(2, 4)))
+
+
+def test_how_far_is_printed_from_the_stored_runs(capsys):
+    ch07.print_farther()
+    head, *rows = capsys.readouterr().out.splitlines()
+    stored = results.load("positions_farther")
+    assert head.split() == ["places", *map(str, stored["lengths"])]
+    for row in rows:
+        kind, mean, _, *_, last, span = row.split()
+        found = [100 * r["right"][-1] for r in stored["runs"] if r["positions"] == kind]
+        assert float(last) == pytest.approx(sum(found) / len(found), abs=0.51)
+        assert span == f"({min(found):.0f}–{max(found):.0f})"
+        assert float(mean) > float(last)

@@ -205,6 +205,16 @@ def print_positions(steps: int) -> None:
         print(_row(kind, [_mean_and_range(part) for part in parts]))
 
 
+def print_farther() -> None:
+    """Print how far the relative kinds go: means over seeds and ranges."""
+    stored = results.load("positions_farther")
+    print(_row("places", [str(length) for length in stored["lengths"]]))
+    for kind in ("relative", "rotary"):
+        rows = [run["right"] for run in stored["runs"] if run["positions"] == kind]
+        columns = (100 * torch.tensor(rows)).T  # lengths × seeds
+        print(_row(kind, [_mean_and_range(column[:, None]) for column in columns]))
+
+
 def _row(label: str, cells: Sequence[str]) -> str:
     return f"{label:12}{''.join(f'{cell:16}' for cell in cells)}".rstrip()
 
