@@ -109,7 +109,7 @@ class LookUp(nn.Module):
 
 
 def make_read(name: str, d: int) -> nn.Module:
-    """Make what reads, by its name in :data:`SCALES` or :data:`ADDITIVE`."""
+    """Make what reads, by its name in ``SCALES`` or ``ADDITIVE``."""
     if name in ADDITIVE:
         return AdditiveRead(d, ADDITIVE[name])
     return ScaledRead(d, SCALES[name](d))
