@@ -1,11 +1,10 @@
 """The window of local attention that the reader moves: page and package agree."""
 
 import re
-from xml.etree import ElementTree
 
 import pytest
 import torch
-from widgets import alone_on_a_page, check_first_state, check_self_contained
+from widgets import alone_on_a_page, check_first_state, check_self_contained, parts
 
 from attnbook.book.local_window import (
     SCORES,
@@ -53,14 +52,6 @@ def fresh(page):
     """The page as it was at first."""
     page.evaluate(SHOW, [START])
     return page
-
-
-def parts(svg):
-    """Every element: its tag, its attributes, its text."""
-    return [
-        (e.tag, dict(e.attrib), (e.text or "").strip())
-        for e in ElementTree.fromstring(svg).iter()
-    ]
 
 
 def alike(found, wanted):

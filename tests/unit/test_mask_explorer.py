@@ -3,10 +3,9 @@
 import math
 import re
 from itertools import product
-from xml.etree import ElementTree
 
 import pytest
-from widgets import alone_on_a_page, check_first_state, check_self_contained
+from widgets import alone_on_a_page, check_first_state, check_self_contained, parts
 
 from attnbook.book.mask_explorer import (
     KINDS,
@@ -61,14 +60,6 @@ def fresh(page):
 
 def shown(page):
     return page.locator(".book-result").inner_text()
-
-
-def parts(svg):
-    """Every element: its tag, its attributes, its text."""
-    return [
-        (e.tag, dict(e.attrib), (e.text or "").strip())
-        for e in ElementTree.fromstring(svg).iter()
-    ]
 
 
 def alike(found, wanted):

@@ -3,6 +3,7 @@
 import base64
 from contextlib import contextmanager
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import pytest
 
@@ -49,6 +50,14 @@ class Elements(HTMLParser):
         """Attributes and text of each element of a class."""
         found = zip(self.found, self.texts, strict=True)
         return [(a, text) for (_, a), text in found if a.get("class") == name]
+
+
+def parts(svg):
+    """Every element: its tag, its attributes, its text."""
+    return [
+        (e.tag, dict(e.attrib), (e.text or "").strip())
+        for e in ElementTree.fromstring(svg).iter()
+    ]
 
 
 def check_first_state(html, svg, alt, said):
