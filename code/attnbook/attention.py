@@ -142,8 +142,15 @@ class MultiHeadAttention(nn.Module):
         self, query: Tensor, key: Tensor, value: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Make each head's q, (B, H, T, d_k), k and v, (B, H, S, d_k)."""
+        return self.queries(query), *self.keys_values(key, value)
+
+    def queries(self, x: Tensor) -> Tensor:
+        """Make each head's queries: (B, T, D) → (B, H, T, d_k)."""
+        return split_heads(self.W_Q(x), self.n_heads)
+
+    def keys_values(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Make each head's keys and values: twice (B, S, D) → (B, H, S, d_k)."""
         return (
-            split_heads(self.W_Q(query), self.n_heads),
             split_heads(self.W_K(key), self.n_heads),
             split_heads(self.W_V(value), self.n_heads),
         )
@@ -178,8 +185,29 @@ class MultiHeadAttention(nn.Module):
             ValueError: If a shape or a type does not fit.
         """
         self._check(query, key, value, mask, score_bias)
+        q, k, v = self.project(query, key, value)
+        return self.attend(
+            q, k, v, mask, score_bias=score_bias, need_weights=need_weights
+        )
+
+    def attend(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        mask: Tensor | None = None,
+        *,
+        score_bias: Tensor | None = None,
+        need_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Attend with the heads' q, k and v, and mix what the heads found.
+
+        The second half of ``forward``, for whoever has kept keys and values.
+        """
         out = attention(
-            *self.project(query, key, value),
+            q,
+            k,
+            v,
             mask,
             score_bias=score_bias,
             dropout=self.dropout if self.training else 0.0,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -24,8 +26,7 @@ def greedy(model: nn.Module, src: Tensor, max_len: int) -> Tensor:
     Raises:
         ValueError: If ``max_len`` is less than 1.
     """
-    if max_len < 1:
-        raise ValueError(f"max_len is {max_len}; it must be at least 1")
+    check_max_len(max_len)
     state = model.start(src)
     token = torch.full((len(src),), BOS, device=src.device)
     finished = torch.zeros_like(token, dtype=torch.bool)
@@ -36,3 +37,40 @@ def greedy(model: nn.Module, src: Tensor, max_len: int) -> Tensor:
         finished = finished | (token == EOS)
         said.append(token)
     return torch.stack(said, dim=1)
+
+
+def words_log_p(logits: Tensor) -> Tensor:
+    """Log-probabilities of the words that can be said: not ``PAD``, not ``BOS``.
+
+    Args:
+        logits: (..., V).
+
+    Returns:
+        (..., V); -inf at the two.
+    """
+    log_p = logits.log_softmax(-1)
+    log_p[..., [PAD, BOS]] = -torch.inf
+    return log_p
+
+
+def state_rows(state: Any, rows: Tensor) -> Any:
+    """Take rows of everything in a decoder's state.
+
+    Args:
+        state: A tensor with one row a sentence, or a tuple of such states.
+        rows: Which, (R,); a row may be taken several times, or not at all.
+
+    Returns:
+        A state of R rows; the old one stays as it is.
+    """
+    if isinstance(state, Tensor):
+        return state.index_select(0, rows)
+    parts = [state_rows(part, rows) for part in state]
+    named = hasattr(state, "_fields")
+    return type(state)(*parts) if named else tuple(parts)
+
+
+def check_max_len(max_len: int) -> None:
+    """Raise a ValueError if not a single word may be said."""
+    if max_len < 1:
+        raise ValueError(f"max_len is {max_len}; it must be at least 1")

@@ -248,6 +248,27 @@ def check_ids(**tensors: Tensor) -> None:
             )
 
 
+def check_source(src: Tensor, n_source: int) -> None:
+    """Raise a ValueError unless ``src`` holds sentences of known words, none empty.
+
+    It looks at the ids themselves, so it has its place where a sentence comes in, and
+    not in a forward pass that a GPU is to run without waiting.
+    """
+    check_ids(src=src)
+    unknown = (src < 0) | (src >= n_source)
+    if unknown.any():
+        raise ValueError(
+            f"source id {src[unknown][0].item()} is not in 0 … {n_source - 1}, the ids "
+            "of this model's source words; encode with the vocabulary it was made for"
+        )
+    empty = ~padding_mask(src).any(1)
+    if empty.any():
+        raise ValueError(
+            f"source sentence {empty.nonzero()[0].item()} has no word, only pads; "
+            "leave it out of the batch"
+        )
+
+
 def check_batch(src: Tensor, tgt_in: Tensor) -> None:
     """Raise a ValueError unless source and target are batches of one size."""
     check_ids(src=src, tgt_in=tgt_in)

@@ -23,9 +23,11 @@ from attnbook.experiments.puzzle_runs import (
 from attnbook.experiments.recall import recall_grid
 from attnbook.experiments.thread import reverse_source, thread
 from attnbook.luong import Luong
+from attnbook.maps import cross_weights
 from attnbook.scores import SCORES
 from attnbook.seq2seq import InitialState, StaticContext
 from attnbook.threads import set_threads
+from attnbook.toy_models import toy_transformer
 
 FEW = (0, 1, 2)  # seeds, where a side question is asked
 static_mean = partial(StaticContext, summary="mean")
@@ -93,6 +95,14 @@ EXPERIMENTS = {
     ),
     "local_cost": local_cost,
     "mask_card": mask_card,
+    # chapter 9: the Transformer; the thread's, and with the paper's place of the norm
+    "transformer": partial(thread, toy_transformer, rate=2e-3, weights=cross_weights),
+    "transformer_post_norm": partial(
+        thread,
+        partial(toy_transformer, norm_first=False),
+        rate=2e-3,
+        weights=cross_weights,
+    ),
     # chapter 4: the scale, and what the fused kernel saves
     "look_up": look_up,
     "fused_cost": fused_cost,

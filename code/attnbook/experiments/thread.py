@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from attnbook.batches import (
     SOURCE,
@@ -29,6 +29,8 @@ from attnbook.toy_language import AND_TARGET, Pair
 STEPS = 700
 RATE = 4e-3
 SEEDS = (0, 1, 2, 3, 4)
+Weights = Callable[[nn.Module, Sequence[Pair]], Tensor]  # (B, T, S)
+
 CLAUSES = (1, 2, 3, 4)  # in training
 LONGER = 5  # one clause more than ever seen
 
@@ -38,6 +40,7 @@ def train(
     seed: int,
     steps: int = STEPS,
     change: Callable[[Pair], Pair] = lambda pair: pair,
+    rate: float = RATE,
 ) -> tuple[nn.Module, list[float]]:
     """Train one model on the thread's task.
 
@@ -46,6 +49,7 @@ def train(
         seed: Decides the model's first weights and the sentences.
         steps: Batches of 64 sentences.
         change: Applied to each pair first.
+        rate: Learning rate at the first step.
 
     Returns:
         The trained model, and the loss of each step.
@@ -53,11 +57,21 @@ def train(
     torch.manual_seed(seed)
     model = make_model(len(SOURCE), len(TARGET))
     groups = pooled(map(change, toy_pairs(seed, CLAUSES)), 64, random.Random(seed))
-    return model, fit(model, map(make_batch, groups), steps, RATE)
+    return model, fit(model, map(make_batch, groups), steps, rate)
 
 
-def measure(model: nn.Module, change: Callable[[Pair], Pair]) -> dict:
+def measure(
+    model: nn.Module,
+    change: Callable[[Pair], Pair],
+    weights: Weights | None = None,
+) -> dict:
     """Measure a trained model on held-out sentences of 1 to 5 clauses.
+
+    Args:
+        model: The model.
+        change: Applied to each pair first.
+        weights: How to ask the model where it looks; if not given, as
+            :func:`~attnbook.measures.attention_weights` asks those that ``attend``.
 
     Returns:
         "exact": share of sentences without a mistake, by number of clauses;
@@ -69,26 +83,30 @@ def measure(model: nn.Module, change: Callable[[Pair], Pair]) -> dict:
         "exact": {str(n): round(exact_match(model, p), 4) for n, p in pairs.items()},
         "by_clause": [round(share, 4) for share in right_by_clause(model, pairs[4])],
     }
-    return found | look(model, pairs) if hasattr(model, "attend") else found
+    if weights is None and hasattr(model, "attend"):
+        weights = attention_weights
+    return found if weights is None else found | look(model, pairs, weights)
 
 
-def look(model: nn.Module, pairs: dict[int, Sequence[Pair]]) -> dict:
+def look(
+    model: nn.Module, pairs: dict[int, Sequence[Pair]], weights: Weights
+) -> dict:
     """Measure where a model with attention looks, given the right words.
 
     Returns:
         "align": the alignment score, by number of clauses; "map": the weights of the
         first pair of two clauses, (T, S).
     """
-    weights = {n: attention_weights(model, p) for n, p in pairs.items()}
+    found = {n: weights(model, p) for n, p in pairs.items()}
     first = pairs[2][0]
     rows, columns = len(first.target) + 1, len(first.source) + 1  # with EOS
     return {
         "align": {
-            str(n): round(alignment_score(w, pairs[n]), 4) for n, w in weights.items()
+            str(n): round(alignment_score(w, pairs[n]), 4) for n, w in found.items()
         },
         "map": [
             [round(w, 3) for w in row]
-            for row in weights[2][0, :rows, :columns].tolist()
+            for row in found[2][0, :rows, :columns].tolist()
         ],
     }
 
@@ -120,8 +138,18 @@ def thread(
     steps: int = STEPS,
     seeds: Sequence[int] = SEEDS,
     change: Callable[[Pair], Pair] = lambda pair: pair,
+    rate: float = RATE,
+    weights: Weights | None = None,
 ) -> dict:
     """Train and measure a model with several seeds.
+
+    Args:
+        make_model: As of :func:`train`, and so the next four.
+        steps: Batches of 64 sentences.
+        seeds: One run each.
+        change: Applied to each pair.
+        rate: Learning rate at the first step.
+        weights: As of :func:`measure`.
 
     Returns:
         What a page needs: sizes, steps, seeds, and a list of runs, each with what
@@ -129,8 +157,8 @@ def thread(
     """
     runs = []
     for seed in seeds:
-        model, losses = train(make_model, seed, steps, change)
-        run = {"seed": seed, **measure(model, change), "loss": _means(losses, 20)}
+        model, losses = train(make_model, seed, steps, change, rate)
+        run = {"seed": seed, **measure(model, change, weights), "loss": _means(losses, 20)}
         runs.append(run)
         shares = ", ".join(f"{100 * x:.1f}" for x in run["exact"].values())
         print(
@@ -138,7 +166,7 @@ def thread(
             flush=True,
         )
     parameters = sum(p.numel() for p in model.parameters())
-    return {"steps": steps, "rate": RATE, "parameters": parameters, "runs": runs}
+    return {"steps": steps, "rate": rate, "parameters": parameters, "runs": runs}
 
 
 def reverse_source(pair: Pair) -> Pair:
