@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from attnbook.decoding import check_max_len, state_rows, words_log_p
+from attnbook.decoding import state_rows, words_log_p
+from attnbook.seq2seq import check_sizes
 from attnbook.vocabulary import BOS, EOS, PAD
 
 
 class Translations(NamedTuple):
     """The W best translations found of each of B sentences, the best first."""
 
-    ids: Tensor  # (B, W, max_len)  PAD after EOS
+    ids: Tensor  # (B, W, max_len)  PAD after EOS; all PAD where none was found
     scores: Tensor  # (B, W)  log p over the length penalty; -inf where none was found
 
 
@@ -26,8 +28,8 @@ def beam_search(
 
     Translations y are ranked by :math:`\log p(y) / lp(|y|)`, see
     :func:`length_penalty`. A sentence is done when none of its beginnings can overtake
-    the best translation that it has. W = 4 and α = 0.6 are the choice of Vaswani et
-    al. 2017, section 6.1.
+    the best translation that it has; the others are what was found by then. W = 4 and
+    α = 0.6 are the choice of Vaswani et al. 2017, section 6.1.
 
     Args:
         model: Has ``start(src) -> state`` and
@@ -42,42 +44,37 @@ def beam_search(
         The translations; ``PAD`` and ``BOS`` are never said.
 
     Raises:
-        ValueError: If ``max_len`` or ``width`` is less than 1, or α negative.
+        ValueError: If ``max_len`` or ``width`` is not a whole number from 1 on, or α
+            not a number from 0 on.
     """
-    check_max_len(max_len)
-    if width < 1:
-        raise ValueError(f"width is {width}; a beam follows at least 1 beginning")
-    if alpha < 0:
-        raise ValueError(f"alpha is {alpha}; a length penalty has 0 or more")
+    check_sizes(max_len=max_len, width=width)
+    if not 0 <= alpha < math.inf:
+        raise ValueError(f"alpha is {alpha}; a length penalty has a number from 0 on")
     b, device = len(src), src.device
-    # Row i·W + j of token and state belongs to beginning j of sentence i.
+    # Row i·W + j of the state belongs to beginning j of sentence i.
     first_row = width * torch.arange(b, device=device)[:, None]  # (B, 1)
-    state = state_rows(model.start(src), first_row.expand(b, width).flatten() // width)
-    begun = torch.full((b, width, 1), BOS, device=device)  # (B, W, length), with BOS
-    log_p = torch.full((b, width), -torch.inf, device=device)
-    log_p[:, 0] = 0.0  # all beginnings are BOS: follow one of them
-    best = Translations(
-        torch.full((b, width, max_len), PAD, device=device),
-        torch.full((b, width), -torch.inf, device=device),
+    state = state_rows(
+        model.start(src), torch.arange(b, device=device).repeat_interleave(width)
     )
+    begun, best = _first(b, width, max_len, device)
+    done = torch.zeros(b, dtype=torch.bool, device=device)
     for length in range(1, max_len + 1):
-        logits, state = model.step(begun[:, :, -1].flatten(), state)  # (B·W, V)
-        steps = words_log_p(logits).unflatten(0, (b, width))  # (B, W, V)
+        logits, state = model.step(begun.ids[:, :, -1].flatten(), state)  # (B·W, V)
+        log_p = words_log_p(logits).unflatten(0, (b, width))  # (B, W, V)
         if length == max_len:
-            steps[..., :EOS] = steps[..., EOS + 1 :] = -torch.inf
-        # Of the best 2 W continuations at most W end, so that W can be followed.
-        top, place = (log_p[..., None] + steps).flatten(1).topk(2 * width)  # (B, 2 W)
-        parent, word = place // steps.shape[-1], place % steps.shape[-1]
-        longer = torch.cat([_pick(begun, parent), word[..., None]], dim=-1)
-        ends = word == EOS
-        scores = top.masked_fill(~ends, -torch.inf) / length_penalty(length, alpha)
-        best = _merge(best, longer[:, :width], scores[:, :width])
-        log_p, live = top.masked_fill(ends, -torch.inf).topk(width)  # (B, W)
-        begun, parent = _pick(longer, live), parent.gather(1, live)
+            log_p[..., :EOS] = log_p[..., EOS + 1 :] = -torch.inf
+        longer, parent = _continue(begun, log_p)
+        ends = longer.ids[..., -1] == EOS  # (B, 2 W)
+        scores = longer.scores / length_penalty(length, alpha)
+        scores = scores.masked_fill(~ends | done[:, None], -torch.inf)
+        best = _merge(best, longer.ids[:, :width], scores[:, :width])
+        scores, live = longer.scores.masked_fill(ends, -torch.inf).topk(width)
+        begun = Translations(_pick(longer.ids, live), scores)
         # log p can only fall, and no penalty is larger than that of max_len.
-        if (log_p[:, 0] / length_penalty(max_len, alpha) <= best.scores[:, 0]).all():
+        done = scores[:, 0] / length_penalty(max_len, alpha) <= best.scores[:, 0]
+        if done.all():
             break
-        state = state_rows(state, (first_row + parent).flatten())
+        state = state_rows(state, (first_row + parent.gather(1, live)).flatten())
     return best
 
 
@@ -94,12 +91,41 @@ def length_penalty(length: int, alpha: float) -> float:
     return ((5 + length) / 6) ** alpha
 
 
+def _first(
+    b: int, width: int, max_len: int, device: torch.device
+) -> tuple[Translations, Translations]:
+    """Begin: W beginnings of nothing but BOS, and no translation yet."""
+    scores = torch.full((b, width), -torch.inf, device=device)
+    best = Translations(torch.full((b, width, max_len), PAD, device=device), scores)
+    only_one = scores.clone()
+    only_one[:, 0] = 0.0  # all are alike: follow one of them
+    return Translations(torch.full((b, width, 1), BOS, device=device), only_one), best
+
+
+def _continue(begun: Translations, log_p: Tensor) -> tuple[Translations, Tensor]:
+    """Find the 2 W best ways to go on: at most W of them end, so that W can go on.
+
+    Args:
+        begun: W beginnings, and their log-probabilities for scores.
+        log_p: Of each next word, (B, W, V).
+
+    Returns:
+        2 W beginnings, and which of the old ones each continues, (B, 2 W).
+    """
+    _, width, v = log_p.shape
+    scores, place = (begun.scores[..., None] + log_p).flatten(1).topk(2 * width)
+    parent, word = place // v, place % v  # (B, 2 W)
+    ids = torch.cat([_pick(begun.ids, parent), word[..., None]], dim=-1)
+    return Translations(ids, scores), parent
+
+
 def _merge(best: Translations, ended: Tensor, scores: Tensor) -> Translations:
     """Add W translations, (B, W, 1 + length) with BOS, and keep the best W."""
     ids = torch.full_like(best.ids, PAD)
     ids[..., : ended.shape[-1] - 1] = ended[..., 1:]
     scores, place = torch.cat([best.scores, scores], dim=1).topk(ids.shape[1])
-    return Translations(_pick(torch.cat([best.ids, ids], dim=1), place), scores)
+    ids = _pick(torch.cat([best.ids, ids], dim=1), place)
+    return Translations(ids.masked_fill(scores.isneginf()[..., None], PAD), scores)
 
 
 def _pick(rows: Tensor, place: Tensor) -> Tensor:

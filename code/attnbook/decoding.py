@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from attnbook.seq2seq import check_sizes
 from attnbook.vocabulary import BOS, EOS, PAD
 
 
@@ -24,9 +25,9 @@ def greedy(model: nn.Module, src: Tensor, max_len: int) -> Tensor:
         Target ids, (B, at most ``max_len``); ``PAD`` after EOS.
 
     Raises:
-        ValueError: If ``max_len`` is less than 1.
+        ValueError: If ``max_len`` is not a whole number from 1 on.
     """
-    check_max_len(max_len)
+    check_sizes(max_len=max_len)
     state = model.start(src)
     token = torch.full((len(src),), BOS, device=src.device)
     finished = torch.zeros_like(token, dtype=torch.bool)
@@ -57,7 +58,8 @@ def state_rows(state: Any, rows: Tensor) -> Any:
     """Take rows of everything in a decoder's state.
 
     Args:
-        state: A tensor with one row a sentence, or a tuple of such states.
+        state: A tensor with one row a sentence, a number that all sentences share, or
+            a tuple of such states.
         rows: Which, (R,); a row may be taken several times, or not at all.
 
     Returns:
@@ -65,12 +67,8 @@ def state_rows(state: Any, rows: Tensor) -> Any:
     """
     if isinstance(state, Tensor):
         return state.index_select(0, rows)
+    if isinstance(state, int):  # such as the number of the step
+        return state
     parts = [state_rows(part, rows) for part in state]
     named = hasattr(state, "_fields")
     return type(state)(*parts) if named else tuple(parts)
-
-
-def check_max_len(max_len: int) -> None:
-    """Raise a ValueError if not a single word may be said."""
-    if max_len < 1:
-        raise ValueError(f"max_len is {max_len}; it must be at least 1")

@@ -102,7 +102,8 @@ class ScaledEmbedding(nn.Embedding):
     small there, and beside the positions as large as they are.
 
     Args:
-        n_words: Number of words V, ``PAD`` included; its vector stays 0.
+        n_words: Number of words V, ``PAD`` included; its vector starts at 0, and no
+            look-up changes it.
         d_model: Width D.
     """
 

@@ -35,7 +35,9 @@ def attention_maps(model: nn.Module, *inputs: Tensor) -> dict[str, Tensor]:
         _, weights = module.forward(*args, **{**kwargs, "need_weights": True})
         maps[names[module]] = weights
 
-    names = {m: n for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)}
+    names = {
+        m: n for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)
+    }
     handles = [m.register_forward_hook(ask_again, with_kwargs=True) for m in names]
     try:
         model(*inputs)

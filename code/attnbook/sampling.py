@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
 
-from attnbook.decoding import check_max_len, words_log_p
+from attnbook.decoding import words_log_p
+from attnbook.seq2seq import check_sizes
 from attnbook.vocabulary import BOS, EOS, PAD
 
 
@@ -39,7 +42,7 @@ def sample(
         ValueError: If ``max_len`` is less than 1, or one of the last three does not
             fit.
     """
-    check_max_len(max_len)
+    check_sizes(max_len=max_len)
     state = model.start(src)
     token = torch.full((len(src),), BOS, device=src.device)
     finished = torch.zeros_like(token, dtype=torch.bool)
@@ -75,27 +78,30 @@ def word_probabilities(
         Probabilities, (..., V); those of what is left sum to 1.
 
     Raises:
-        ValueError: If the temperature is not above 0, k is less than 1, or p is not
-            above 0 and at most 1.
+        ValueError: If the temperature is no number above 0, k is less than 1, or p is
+            not above 0 and at most 1.
     """
     check_chance(temperature, top_k, top_p)
+    # Without the largest first, a small temperature would make -inf of all.
+    logits = logits - logits.amax(-1, keepdim=True)
     p = (logits / temperature).softmax(-1)
     p, order = p.sort(dim=-1, descending=True, stable=True)  # (..., V)
     if top_k is not None:
         p[..., top_k:] = 0
         p = p / p.sum(-1, keepdim=True)
-    before = p.cumsum(-1) - p  # what the more probable words have together
-    p = p.masked_fill(before >= top_p, 0)
-    p = p / p.sum(-1, keepdim=True)
+    if top_p < 1:
+        before = p.cumsum(-1) - p  # what the more probable words have together
+        p = p.masked_fill(before >= top_p, 0)
+        p = p / p.sum(-1, keepdim=True)
     return torch.zeros_like(p).scatter(-1, order, p)
 
 
 def check_chance(temperature: float, top_k: int | None, top_p: float) -> None:
     """Raise a ValueError that names the number that does not fit."""
-    if not temperature > 0:
+    if not 0 < temperature < math.inf:
         raise ValueError(
-            f"temperature is {temperature}; it must be above 0: for the most probable "
-            "word alone take greedy decoding"
+            f"temperature is {temperature}; it must be a number above 0: for the most "
+            "probable word alone take greedy decoding"
         )
     if top_k is not None and top_k < 1:
         raise ValueError(f"top_k is {top_k}; it must be at least 1, or None for all")

@@ -53,15 +53,10 @@ class Encoder(nn.Module):
             directions side by side, (B, width).
 
         Raises:
-            ValueError: If ``src`` is not a matrix of integers, or a row is all pads.
+            ValueError: If ``src`` is not a matrix of known ids, or a row is all pads.
         """
-        check_ids(src=src)
+        check_source(src, self.embedding.num_embeddings)
         lengths = padding_mask(src).sum(1).cpu()
-        if 0 in lengths:
-            raise ValueError(
-                f"source sentence {lengths.tolist().index(0)} has no word, only pads; "
-                "leave it out of the batch"
-            )
         packed = pack_padded_sequence(
             self.embedding(src), lengths, batch_first=True, enforce_sorted=False
         )
@@ -255,6 +250,8 @@ def check_source(src: Tensor, n_source: int) -> None:
     not in a forward pass that a GPU is to run without waiting.
     """
     check_ids(src=src)
+    if not len(src):
+        raise ValueError("a batch of 0 sentences; give at least one")
     unknown = (src < 0) | (src >= n_source)
     if unknown.any():
         raise ValueError(

@@ -1,8 +1,22 @@
-"""The models of the toy language that come with the package, trained."""
+"""The models of the toy language that come with the package, trained.
+
+``python -m attnbook.experiments.train_toys`` trains them anew, as the thread's
+experiments do with seed 0.
+"""
 
 from __future__ import annotations
 
+from importlib.resources import files
+
+from torch import nn
+
+from attnbook.bahdanau import Bahdanau
+from attnbook.batches import SOURCE, TARGET
+from attnbook.checkpoints import load_weights
+from attnbook.seq2seq import InitialState
 from attnbook.transformer import Transformer
+
+FOLDER = files("attnbook") / "data" / "models"
 
 
 def toy_transformer(
@@ -25,3 +39,26 @@ def toy_transformer(
         dropout=0.0,
         norm_first=norm_first,
     )
+
+
+MODELS = {
+    "initial_state": InitialState,
+    "bahdanau": Bahdanau,
+    "transformer": toy_transformer,
+}
+"""What makes each model, from the sizes of the two vocabularies."""
+
+
+def trained(name: str) -> nn.Module:
+    """Load one of :data:`MODELS`, trained, in eval mode.
+
+    Raises:
+        ValueError: If there is no such model.
+    """
+    if name not in MODELS:
+        raise ValueError(
+            f"there is no model {name!r}; choose among {', '.join(MODELS)}"
+        )
+    model = MODELS[name](len(SOURCE), len(TARGET))
+    load_weights(model, FOLDER / name)
+    return model

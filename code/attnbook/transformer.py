@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
+from attnbook.attention import check_dropout
 from attnbook.layers import DecoderLayer, EncoderLayer, LayerCache, ScaledEmbedding
 from attnbook.masks import key_mask, target_mask
 from attnbook.positions import Sinusoidal
@@ -61,6 +62,9 @@ class Transformer(nn.Module):
     ):
         super().__init__()
         check_sizes(n_source=n_source, n_layers=n_layers)
+        if n_target is not None:
+            check_sizes(n_target=n_target)
+        check_dropout(dropout)
         layer = d_model, n_heads, d_ff, dropout, attention_dropout, norm_first
         self.source_embedding = ScaledEmbedding(n_source, d_model)
         self.target_embedding = (

@@ -88,9 +88,7 @@ def measure(
     return found if weights is None else found | look(model, pairs, weights)
 
 
-def look(
-    model: nn.Module, pairs: dict[int, Sequence[Pair]], weights: Weights
-) -> dict:
+def look(model: nn.Module, pairs: dict[int, Sequence[Pair]], weights: Weights) -> dict:
     """Measure where a model with attention looks, given the right words.
 
     Returns:
@@ -105,8 +103,7 @@ def look(
             str(n): round(alignment_score(w, pairs[n]), 4) for n, w in found.items()
         },
         "map": [
-            [round(w, 3) for w in row]
-            for row in found[2][0, :rows, :columns].tolist()
+            [round(w, 3) for w in row] for row in found[2][0, :rows, :columns].tolist()
         ],
     }
 
@@ -158,7 +155,11 @@ def thread(
     runs = []
     for seed in seeds:
         model, losses = train(make_model, seed, steps, change, rate)
-        run = {"seed": seed, **measure(model, change, weights), "loss": _means(losses, 20)}
+        run = {
+            "seed": seed,
+            **measure(model, change, weights),
+            "loss": _means(losses, 20),
+        }
         runs.append(run)
         shares = ", ".join(f"{100 * x:.1f}" for x in run["exact"].values())
         print(

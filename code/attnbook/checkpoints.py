@@ -1,0 +1,74 @@
+"""Trained weights on disk: safetensors and JSON, which hold numbers and no code."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor, nn
+
+
+def save_weights(model: nn.Module, folder: Path, **facts: object) -> None:
+    """Write a model's weights, and beside them what they were made by.
+
+    Each file appears whole or not at all: it is written under another name first.
+
+    Args:
+        model: The model; a matrix with two uses is stored once.
+        folder: Where to put ``weights.safetensors`` and ``facts.json``.
+        facts: Anything JSON can hold, such as the seed, the steps and the scores.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: w.detach().contiguous() for name, w in model.named_parameters()}
+    text = json.dumps(facts, indent=1) + "\n"
+    for name, content in (
+        ("weights.safetensors", save(weights)),
+        ("facts.json", text.encode()),
+    ):
+        unfinished = folder / f"{name}.unfinished"
+        unfinished.write_bytes(content)
+        unfinished.replace(folder / name)
+
+
+def load_weights(model: nn.Module, folder: Traversable) -> dict:
+    """Read weights into a model, and set it to eval mode.
+
+    Args:
+        model: Of the kind and size that the weights were saved from.
+        folder: As of :func:`save_weights`.
+
+    Returns:
+        The facts.
+
+    Raises:
+        ValueError: If a file is missing, is not of its kind, or holds the weights of
+            another model. The model is then as it was.
+    """
+    for name in ("weights.safetensors", "facts.json"):
+        if not (folder / name).is_file():
+            raise ValueError(f"there is no {name} in {folder}; name a saved model's")
+    try:
+        weights = load((folder / "weights.safetensors").read_bytes())
+        facts = json.loads((folder / "facts.json").read_bytes())
+    except (SafetensorError, ValueError) as error:
+        raise ValueError(f"what is in {folder} cannot be read: {error}") from error
+    check_weights(model, weights)
+    model.load_state_dict(weights, strict=False)  # a tied matrix is there once
+    model.eval()
+    return facts
+
+
+def check_weights(model: nn.Module, weights: dict[str, Tensor]) -> None:
+    """Raise a ValueError that names the first weight that does not fit the model."""
+    wanted = {name: tuple(w.shape) for name, w in model.named_parameters()}
+    found = {name: tuple(w.shape) for name, w in weights.items()}
+    for name in sorted(wanted | found):
+        if wanted.get(name) != found.get(name):
+            raise ValueError(
+                f"{name} has shape {wanted.get(name, 'nowhere')} in the model and "
+                f"{found.get(name, 'nowhere')} in the file; these are the weights of "
+                "another model: make one of the sizes that the facts beside it name"
+            )

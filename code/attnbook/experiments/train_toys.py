@@ -1,0 +1,55 @@
+"""Train the toy models that come with the package, and store their weights."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+from pathlib import Path
+
+import torch
+
+from attnbook.batches import held_out_pairs
+from attnbook.checkpoints import save_weights
+from attnbook.experiments.thread import CLAUSES, RATE, STEPS, train
+from attnbook.measures import exact_match
+from attnbook.results import machine
+from attnbook.threads import set_threads
+from attnbook.toy_models import FOLDER, MODELS
+
+SEED = 0
+
+
+def main() -> None:
+    """Command line: where to put the weights."""
+    parser = argparse.ArgumentParser(
+        prog="python -m attnbook.experiments.train_toys", description=__doc__
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path(str(FOLDER)), help="folder to write to"
+    )
+    out = parser.parse_args().out
+    set_threads()
+    for name, make_model in MODELS.items():
+        start = time.process_time()
+        model, _ = train(make_model, SEED)
+        seconds = round(time.process_time() - start)
+        exact = {n: round(exact_match(model, held_out_pairs(n)), 4) for n in CLAUSES}
+        save_weights(
+            model,
+            out / name,
+            command="python -m attnbook.experiments.train_toys",
+            machine=machine(),
+            python=platform.python_version(),
+            torch=torch.__version__,
+            seed=SEED,
+            steps=STEPS,
+            rate=RATE,
+            seconds=seconds,
+            exact=exact,
+        )
+        print(f"{name}: {seconds} s, exact match {exact}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
