@@ -35,7 +35,7 @@ def toy_transformer(
         d_model=64,
         n_heads=4,
         n_layers=2,
-        d_ff=128,
+        d_ff=256,
         dropout=0.0,
         norm_first=norm_first,
     )
