@@ -13,7 +13,7 @@ from torch import nn
 from attnbook.bahdanau import Bahdanau
 from attnbook.batches import SOURCE, TARGET
 from attnbook.checkpoints import load_weights
-from attnbook.seq2seq import InitialState
+from attnbook.seq2seq import StaticContext
 from attnbook.transformer import Transformer
 
 FOLDER = files("attnbook") / "data" / "models"
@@ -42,7 +42,7 @@ def toy_transformer(
 
 
 MODELS = {
-    "initial_state": InitialState,
+    "static_context": StaticContext,
     "bahdanau": Bahdanau,
     "transformer": toy_transformer,
 }
