@@ -348,6 +348,4 @@ def check_score_bias(score_bias: Tensor, shape: torch.Size) -> None:
 def check_dropout(dropout: float) -> None:
     """Raise a ValueError unless 0 ≤ dropout < 1."""
     if not 0 <= dropout < 1:
-        raise ValueError(
-            f"dropout is {dropout!r}; it is a share of the weights, from 0 to below 1"
-        )
+        raise ValueError(f"dropout is {dropout!r}; it is a share, from 0 to below 1")

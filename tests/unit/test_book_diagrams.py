@@ -1,16 +1,22 @@
+import math
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attnbook.beam_search import beam_search
 from attnbook.book import (
     ch03_diagrams,
     ch04_diagrams,
     ch05_diagrams,
     ch06_diagrams,
     ch07_diagrams,
+    ch08_diagrams,
+    ch09_diagrams,
 )
 from attnbook.book.ch01_diagrams import (
     bidirectional_encoder,
@@ -19,7 +25,9 @@ from attnbook.book.ch01_diagrams import (
 )
 from attnbook.book.diagrams import Diagram
 from attnbook.book.labels import tspans
+from attnbook.book.linked import LinkedDiagram
 from attnbook.book.shapes import Box
+from attnbook.decoding import greedy
 
 SOURCE = ["the", "old", "farmer", "sees", "a", "bird"]
 TARGET = ["maron", "velin", "ken", "lipas", "dos", "mirat"]
@@ -115,6 +123,38 @@ def test_an_arrow_bridges_those_of_another_colour_drawn_before():
     assert strokes == ["#FFF", "#6E7781", "#FFF", "#0072B2"]
 
 
+def test_a_stem_has_no_head_and_cuts_no_branch():
+    d = Diagram(100, 100, alt="Two arrows leave a line.")
+    d.arrow((50, 50), (50, 10), role="key")
+    d.line((10, 50), (50, 50))
+    paths = ElementTree.fromstring(d._repr_svg_()).iter(f"{SVG}path")
+    drawn = [(path.get("stroke"), path.get("fill")) for path in paths]
+    assert drawn == [
+        ("#FFF", "none"),
+        ("#E69F00", "none"),
+        (None, "#E69F00"),
+        ("#6E7781", "none"),
+    ]
+
+
+def test_lines_of_a_label_stand_below_each_other():
+    d = Diagram(100, 100, alt="A box.")
+    d.box("one\ntwo", 50, 50)
+    one, two = ElementTree.fromstring(d._repr_svg_()).iter(f"{SVG}text")
+    assert ("".join(one.itertext()), "".join(two.itertext())) == ("one", "two")
+    assert float(two.get("y")) - float(one.get("y")) > 16
+    assert (float(one.get("y")) + float(two.get("y"))) / 2 == pytest.approx(55.6)
+
+
+def test_a_frame_is_behind_and_a_veil_before_everything():
+    d = Diagram(100, 100, alt="A box in a frame, veiled.")
+    d.veil(0, 0, 50, 100)
+    d.box("a", 50, 50)
+    d.frame(10, 10, 90, 90)
+    svg = d._repr_svg_()
+    assert svg.index("stroke-dasharray") < svg.index(">a<") < svg.index("fill-opacity")
+
+
 def test_a_wide_arrow_has_a_head_wider_than_itself():
     d = Diagram(100, 100, alt="A wide arrow.")
     d.arrow((0, 50), (90, 50), width=8)
@@ -198,6 +238,13 @@ def test_a_short_sentence_is_an_error():
         ch06_diagrams.broadcasting,
         ch06_diagrams.shifted_words,
         ch07_diagrams.ways_in,
+        ch08_diagrams.residual,
+        ch08_diagrams.post_and_pre,
+        ch08_diagrams.decoder_layer,
+        ch09_diagrams.architecture,
+        ch09_diagrams.where_qkv_come_from,
+        ch09_diagrams.cache_growth,
+        ch09_diagrams.beam_tree,
     ],
 )
 def test_a_chapters_diagram_fits_the_page_and_stays_the_same(draw):
@@ -207,3 +254,143 @@ def test_a_chapters_diagram_fits_the_page_and_stays_the_same(draw):
     assert svg == draw()._repr_svg_()
     assert svg.count("<rect") - 1 <= 12  # boxes, on a white ground
     assert diagram.alt.endswith(".")
+
+
+def links(diagram):
+    """Where the links of a diagram lie, in its pixels, where they lead, their names."""
+    html = ElementTree.fromstring(diagram._repr_html_().replace('0">', '0"/>', 1))
+    for a in html.iter("a"):
+        parts = dict(re.findall(r"(\w+): ([\d.]+)%", a.get("style")))
+        left, top, width, height = (
+            float(parts[key]) / 100 * size
+            for key, size in (
+                *(("left", diagram.width), ("top", diagram.height)),
+                *(("width", diagram.width), ("height", diagram.height)),
+            )
+        )
+        yield (left, top, width, height), a.get("href"), a.get("aria-label")
+
+
+def test_a_link_lies_over_its_box():
+    d = LinkedDiagram(200, 100, alt="A box & a link.")
+    d.link(d.box("a", 50, 40, width=60, height=20), "ch01.html#a", "chapter 1 & more")
+    assert list(links(d)) == [((20, 30, 60, 20), "ch01.html#a", "chapter 1 & more")]
+    assert 'alt="A box &amp; a link."' in d._repr_html_()
+
+
+@pytest.mark.parametrize(("address", "name"), [("", "chapter 1"), ("ch01.html", "")])
+def test_a_link_has_an_address_and_a_name(address, name):
+    with pytest.raises(ValueError, match="give an address and a name"):
+        LinkedDiagram(9, 9, alt="Nothing.").link(Box(5, 5, 2, 2), address, name)
+
+
+def test_every_box_of_the_architecture_leads_to_a_chapter():
+    diagram = ch09_diagrams.architecture()
+    places = [place for place, *_ in links(diagram)]
+    _, *boxes = ElementTree.fromstring(diagram._repr_svg_()).iter(f"{SVG}rect")
+    for box in boxes:
+        x, y, height = (float(box.get(k)) for k in ("x", "y", "height"))
+        over = [
+            p
+            for p in places
+            if x - 1 < p[0] < x + 1 and y - 1 < p[1] and p[1] + p[3] < y + height + 1
+        ]
+        for link in over:  # one below the other, from the top to the bottom
+            assert link[1] == pytest.approx(y, abs=0.3)
+            y += link[3]
+            height -= link[3]
+        assert height == pytest.approx(0, abs=0.3)
+    book = Path(__file__).parents[2] / "book"
+    for _, address, name in links(diagram):
+        page = address.partition(".")[0]
+        assert (book / f"{page}.ipynb").exists()
+        assert f"chapter {int(page[2:4])}, " in name
+
+
+def test_the_other_half_of_the_architecture_is_pale():
+    full = ch09_diagrams.architecture()._repr_svg_().splitlines()
+    for half, x in (("encoder", "M229,0 H510"), ("decoder", "M0,240 H229")):
+        one = ch09_diagrams.architecture(half)._repr_svg_().splitlines()
+        (veil,) = [line for line in one if line not in full]
+        assert x in veil
+        assert "fill-opacity" in veil
+    with pytest.raises(ValueError, match="highlight is 'memory'"):
+        ch09_diagrams.architecture("memory")
+
+
+def test_only_post_norm_has_norms_on_the_stream():
+    root = ElementTree.fromstring(ch08_diagrams.post_and_pre()._repr_svg_())
+    norms = [
+        float(text.get("x"))
+        for text in root.iter(f"{SVG}text")
+        if "".join(text.itertext()) == "LayerNorm"
+    ]
+    stream = [
+        float(re.match(r"M([\d.]+),", path.get("d"))[1])
+        for path in root.iter(f"{SVG}path")
+        if path.get("stroke-width") == "3.4"
+    ]
+    post, pre = sorted(set(stream))
+    assert sorted(norms)[:2] == [post, post]
+    assert len(norms) == 4
+    assert pre not in norms
+
+
+def test_a_step_of_decoding_makes_one_key_and_one_value():
+    root = ElementTree.fromstring(ch09_diagrams.cache_growth()._repr_svg_())
+    _, *boxes = root.iter(f"{SVG}rect")
+    filled = [box for box in boxes if box.get("fill") == box.get("stroke")]
+    assert (len(boxes), len(filled)) == (12, 6)
+    assert len({box.get("y") for box in filled}) == 6
+    for new in filled:
+        row = [float(box.get("x")) for box in boxes if box.get("y") == new.get("y")]
+        assert float(new.get("x")) == max(row)
+    shown = texts(ch09_diagrams.cache_growth()._repr_svg_())
+    assert [t for t in shown if t[0] in "012"] == [
+        *("0", "0"),
+        *("1", "0, not 1"),
+        *("2", "0, not 2"),
+    ]
+
+
+LETTERS = {2: ".", 4: "A", 5: "B", 6: "C"}
+
+
+class Tree(torch.nn.Module):
+    """The table of the drawing as a model: 2 is EOS, 4 to 6 are A, B and C."""
+
+    def start(self, src):
+        return torch.zeros(len(src), 0, dtype=torch.long)
+
+    def step(self, token, state):
+        state = torch.cat([state, token[:, None]], 1)
+        logits = torch.full((len(token), 7), -1e9)
+        for i, row in enumerate(state.tolist()):
+            said = "".join(LETTERS[token] for token in row[1:] if token != 0)
+            table = ch09_diagrams.TREE.get(said, {".": 1.0})
+            for word, letter in LETTERS.items():
+                logits[i, word] = math.log(table.get(letter, 1e-9))
+        return logits, state
+
+
+def test_the_tree_is_what_greedy_decoding_and_a_beam_find():
+    src = torch.ones(1, 1, dtype=torch.long)
+    one = greedy(Tree(), src, 3)[0].tolist()
+    found = beam_search(Tree(), src, 3, width=2, alpha=0.0)
+    two = ["".join(LETTERS[i] for i in ids) for ids in found.ids[0].tolist()]
+    assert "".join(LETTERS[i] for i in one) == "AA."
+    assert ch09_diagrams.beginnings(3, 1) == ["AA."]
+    assert ch09_diagrams.beginnings(3, 2) == two == ["BC.", "AA."]
+    totals = [ch09_diagrams.log_p(words) for words in two]
+    assert found.scores[0].tolist() == pytest.approx(totals, abs=1e-4)
+
+
+def test_the_tree_shows_its_numbers():
+    for table in ch09_diagrams.TREE.values():
+        assert sum(table.values()) == pytest.approx(1)
+    diagram = ch09_diagrams.beam_tree()
+    shown = texts(diagram._repr_svg_())
+    for words in list(ch09_diagrams.ROWS)[1:]:
+        assert ch09_diagrams.minus(ch09_diagrams.log_p(words)) in shown
+    assert "−2.12" in diagram.alt
+    assert "−1.24" in diagram.alt

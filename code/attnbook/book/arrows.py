@@ -30,7 +30,18 @@ def shaft(points: Sequence[Point], width: float = WIDTH) -> str:
     """
     # The head is 0.8 as wide as it is long, so 1.25 widths from its tip as wide as we.
     overlap = max(head_length(width) / 2, 1.25 * width)
-    points = [*points[:-1], towards(points[-1], points[-2], GAP + overlap)]
+    return track([*points[:-1], towards(points[-1], points[-2], GAP + overlap)])
+
+
+def track(points: Sequence[Point]) -> str:
+    """A line along points with rounded corners, as SVG path data.
+
+    Args:
+        points: From where to where, with the corners between.
+
+    Returns:
+        The path.
+    """
     path = [f"M{xy(points[0])}"]
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
         radius = min(

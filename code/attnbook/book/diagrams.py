@@ -49,8 +49,10 @@ class Diagram:
         if not alt:
             raise ValueError("alt is empty: say what the diagram shows.")
         self.width, self.height, self.alt = width, height, alt
+        self._back: list[str] = []
         self._arrows: list[Arrow] = []
         self._front: list[str] = []
+        self._veils: list[str] = []
 
     def box(
         self,
@@ -66,7 +68,7 @@ class Diagram:
         """Draw a labelled box.
 
         Args:
-            label: Text; formulas stand between dollar signs.
+            label: Text; formulas stand between dollar signs, lines end with a newline.
             x: Centre, to the right.
             y: Centre, down.
             role: One of the five ideas that have a colour; without it, grey.
@@ -80,8 +82,37 @@ class Diagram:
         box = Box(x, y, width, height)
         line = role_colour(role, TEXT_COLOURS if filled else COLOURS)
         self._front.append(rectangle(box, line if filled else tint(line), line))
-        self._write(label, x, y, "#FFF" if filled else text_colour(role))
+        colour = "#FFF" if filled else text_colour(role)
+        lines = label.split("\n")
+        for i, line in enumerate(lines):
+            shift = 1.3 * SIZE * (i - (len(lines) - 1) / 2)
+            self._write(line, x, y + shift, colour)
         return box
+
+    def plus(self, x: float, y: float) -> Box:
+        """Draw a sign of addition; returns its place."""
+        self._front.append(
+            f'<circle cx="{number(x)}" cy="{number(y)}" r="11" fill="#FFF" '
+            f'stroke="{GREY}" stroke-width="1.6"/>'
+            f'<path d="M{number(x - 6)},{number(y)} h12 M{number(x)},{number(y - 6)} '
+            f'v12" stroke="{INK}" stroke-width="1.6"/>'
+        )
+        return Box(x, y, 22, 22)
+
+    def frame(self, left: float, top: float, right: float, bottom: float) -> None:
+        """Draw a dashed frame behind everything, round what belongs together."""
+        self._back.append(
+            f'<path d="M{number(left)},{number(top)} H{number(right)} '
+            f'V{number(bottom)} H{number(left)} Z" fill="none" '
+            f'stroke="{GREY}" stroke-dasharray="3 3" stroke-linejoin="round"/>'
+        )
+
+    def veil(self, left: float, top: float, right: float, bottom: float) -> None:
+        """Make what has been drawn in a rectangle pale: it is not the subject."""
+        self._veils.append(
+            f'<path d="M{number(left)},{number(top)} H{number(right)} '
+            f'V{number(bottom)} H{number(left)} Z" fill="#FFF" fill-opacity="0.78"/>'
+        )
 
     def text(self, label: str, x: float, y: float, *, role: str | None = None) -> Box:
         """Write a word; arguments and result as those of :meth:`box`."""
@@ -133,6 +164,19 @@ class Diagram:
             (x, y), anchor = label_place(points, SIZE)
             self._write(label, x, y, text_colour(role), anchor)
 
+    def line(
+        self, *points: Point, role: str | None = None, width: float = WIDTH
+    ) -> None:
+        """Draw a line without a head, such as the stem that arrows branch off from.
+
+        Args:
+            points: From where to where, with rounded corners between.
+            role: One of the five ideas that have a colour; without it, grey.
+            width: Width of the line.
+        """
+        colour = role_colour(role, COLOURS)
+        self._arrows.append(Arrow(points, colour, width=width, pointed=False))
+
     def bracket(
         self, title: str, boxes: Sequence[Box], y: float, *, role: str | None = None
     ) -> None:
@@ -172,8 +216,10 @@ class Diagram:
                 f'role="img" font-family="{FONT}" font-size="{SIZE}">',
                 f"<title>{escape(self.alt)}</title>",
                 '<rect width="100%" height="100%" rx="6" fill="#FFF"/>',
+                *self._back,
                 *draw_arrows(self._arrows),
                 *self._front,
+                *self._veils,
                 "</svg>",
             ]
         )

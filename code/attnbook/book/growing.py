@@ -14,6 +14,7 @@ CURVES = {  # stored result: label, colour, where the label begins
     "static_mean": ("static context, mean", "#56B4E9", (1.62, 51)),
     "static_last": ("static context, last", "#0072B2", (1.5, 65)),
     "bahdanau": ("Bahdanau attention", "#D55E00", (2.9, 91)),
+    "transformer": ("Transformer", "#000000", (2.9, 82)),
 }
 
 

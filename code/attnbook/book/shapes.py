@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from attnbook.book.arrows import WIDTH, Point, check, head, number, shaft
+from attnbook.book.arrows import WIDTH, Point, check, head, number, shaft, track
 
 GREY = "#6E7781"
 
@@ -40,21 +40,26 @@ class Arrow:
     colour: str
     dashed: bool = False
     width: float = WIDTH
+    pointed: bool = True  # a line without a head is an arrow as well
 
     def __post_init__(self):
-        check(self.points, self.width)
+        if self.pointed:
+            check(self.points, self.width)
 
     def line(self, colour: str, margin: float = 0) -> str:
         """Its shaft as an SVG element, wider by a margin on either side."""
         dashes = ' stroke-dasharray="5 4"' if self.dashed else ""
+        way = shaft(self.points, self.width) if self.pointed else track(self.points)
         return (
-            f'<path d="{shaft(self.points, self.width)}" fill="none" '
+            f'<path d="{way}" fill="none" '
             f'stroke="{colour}" stroke-width="{number(self.width + 2 * margin)}"'
             f"{dashes}/>"
         )
 
     def tip(self) -> str:
-        """Its head as an SVG element."""
+        """Its head as an SVG element, if it has one."""
+        if not self.pointed:
+            return ""
         return f'<path d="{head(self.points, self.width)}" fill="{self.colour}"/>'
 
 
@@ -70,7 +75,8 @@ def draw_arrows(arrows: Sequence[Arrow]) -> list[str]:
     drawn = []
     for _, run in groupby(arrows, key=lambda arrow: arrow.colour):
         run = list(run)
-        drawn += [arrow.line("#FFF", margin=2.6) for arrow in run]
+        # A stem touches the arrows that branch off from it.
+        drawn += [arrow.line("#FFF", margin=2.6) for arrow in run if arrow.pointed]
         drawn += [arrow.line(arrow.colour) + arrow.tip() for arrow in run]
     return drawn
 
