@@ -78,8 +78,8 @@ def word_probabilities(
         Probabilities, (..., V); those of what is left sum to 1.
 
     Raises:
-        ValueError: If the temperature is no number above 0, k is less than 1, or p is
-            not above 0 and at most 1.
+        ValueError: If the temperature is no number above 0, k no whole number from 1
+            on, or p not above 0 and at most 1.
     """
     check_chance(temperature, top_k, top_p)
     # Without the largest first, a small temperature would make -inf of all.
@@ -103,8 +103,8 @@ def check_chance(temperature: float, top_k: int | None, top_p: float) -> None:
             f"temperature is {temperature}; it must be a number above 0: for the most "
             "probable word alone take greedy decoding"
         )
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k is {top_k}; it must be at least 1, or None for all")
+    if top_k is not None:
+        check_sizes(top_k=top_k)
     if not 0 < top_p <= 1:
         raise ValueError(
             f"top_p is {top_p}; it is a share of probability, above 0 and at most 1"

@@ -1,8 +1,13 @@
 """What the tests of attention share: seeded numbers, models in float64, equality."""
 
 import torch
+from torch import nn
 
+from attnbook.bahdanau import Bahdanau
 from attnbook.batches import pad
+from attnbook.luong import Luong
+from attnbook.seq2seq import InitialState, StaticContext
+from attnbook.transformer import Transformer
 
 DEVICES = ["meta", *(["cuda"] if torch.cuda.is_available() else [])]
 """Where all must work besides the processor; a machine without a GPU skips nothing."""
@@ -42,6 +47,13 @@ def double(make, *args, seed=0, **kwargs):
     return make(*args, **kwargs).double()
 
 
+def randomise(module):
+    """Weights that are all different from zero: biases and gains too."""
+    for parameter in module.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return module
+
+
 def close(ours, reference, atol=1e-12):
     """Assert equal shapes and types, and values equal up to rounding."""
     torch.testing.assert_close(ours, reference, rtol=0, atol=atol)
@@ -77,3 +89,36 @@ def _with_gradients(ours, reference, inputs):
         for way in (ours, reference)
     )
     return [(ours, reference), *zip(*gradients, strict=True)]
+
+
+DECODERS = {
+    "initial state": lambda *words: InitialState(*words, 3, 4),
+    "static context": lambda *words: StaticContext(*words, 3, 4),
+    "bahdanau": lambda *words: Bahdanau(*words, 3, 4, 5),
+    "luong": lambda *words: Luong(*words, 3, 4, "general", "local-m", 1),
+    "post-norm": lambda *words: Transformer(
+        *words, d_model=8, n_heads=2, n_layers=2, d_ff=12
+    ),
+    "pre-norm": lambda *words: Transformer(
+        *words, d_model=8, n_heads=2, n_layers=2, d_ff=12, norm_first=True
+    ),
+}
+"""Small models of all kinds, made from the sizes of the two vocabularies."""
+
+
+def decoder_of(name, n_target=6, seed=0):
+    """One of them, random and untrained, in eval mode; it reads sources of 12 words."""
+    return randomise(double(DECODERS[name], 12, n_target, seed=seed)).eval()
+
+
+class Chain:
+    """A model that knows only the last word: row i of a table follows word i."""
+
+    def __init__(self, rows):
+        self.logits = torch.tensor(rows, dtype=torch.float64)
+
+    def start(self, src):
+        return torch.zeros_like(src[:, 0])
+
+    def step(self, token, state):
+        return self.logits[token], state + 1

@@ -2,7 +2,16 @@
 
 import pytest
 import torch
-from compare import DEVICES, agree, close, double, numbers, sentences
+from compare import (
+    DEVICES,
+    agree,
+    close,
+    double,
+    numbers,
+    randomise,
+    sentences,
+    some_allowed,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -22,13 +31,6 @@ from attnbook.vocabulary import PAD
 small = st.integers(1, 4)
 seeds = st.integers(0, 999)
 switch = st.booleans()
-
-
-def randomise(module):
-    """Weights that are all different from zero: biases too."""
-    for parameter in module.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return module
 
 
 def self_attention(d=8, h=2, **kwargs):
@@ -463,6 +465,36 @@ def test_the_bias_of_scores_is_passed_on():
     agree(mha(x, x, x, score_bias=bias), wanted, [x, bias])
     out, _ = mha(x, x, x, score_bias=bias, need_weights=True)
     agree(out, wanted, [x, bias])
+
+
+def test_it_is_its_two_halves():
+    """For whoever keeps keys and values: first make them, then attend."""
+    mha = self_attention(8, 2)
+    x, key, value = numbers(0, (2, 3, 8), (2, 5, 8), (2, 5, 8))
+    mask, (bias,) = some_allowed(0, 2, 2, 3, 5), numbers(1, (2, 2, 3, 5))
+    q, (k, v) = mha.queries(x), mha.keys_values(key, value)
+    assert q.shape == (2, 2, 3, 4)
+    assert k.shape == v.shape == (2, 2, 5, 4)
+    close(q, split_heads(x @ mha.W_Q.weight.T + mha.W_Q.bias, 2))
+    close(k, split_heads(key @ mha.W_K.weight.T + mha.W_K.bias, 2))
+    close(v, split_heads(value @ mha.W_V.weight.T + mha.W_V.bias, 2))
+    for one, other in zip((q, k, v), mha.project(x, key, value), strict=True):
+        assert torch.equal(one, other)
+    kinds = {"score_bias": bias, "need_weights": True}
+    out, weights = mha.attend(q, k, v, mask, **kinds)
+    wanted, shares = mha(x, key, value, mask, **kinds)
+    assert torch.equal(out, wanted)
+    assert torch.equal(weights, shares)
+    close(mha.attend(q, k, v, mask, score_bias=bias), wanted)
+
+
+def test_attending_with_kept_keys_drops_weights_in_training_alone():
+    mha = self_attention(8, 2, dropout=0.5)
+    (x,) = numbers(0, (2, 6, 8))
+    kept = mha.project(x, x, x)
+    assert torch.equal(mha.attend(*kept), mha.attend(*kept))
+    mha.train()
+    assert not torch.equal(mha.attend(*kept), mha.attend(*kept))
 
 
 def test_its_weights_can_be_stored_and_read():

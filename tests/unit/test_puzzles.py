@@ -12,7 +12,9 @@ from attnbook.puzzles import (
     SYMBOLS,
     WORDS,
     Puzzle,
+    add_previous,
     backwards,
+    in_order,
     place,
     previous,
     puzzles,
@@ -59,6 +61,33 @@ def test_backwards_asks_for_the_sequence_from_its_end(rows):
 
 
 @given(rows)
+def test_sums_are_of_a_symbol_and_the_one_before(rows):
+    """As numbers from 0 to 15, modulo 16; nothing stands before the first."""
+    puzzle = add_previous(torch.tensor(rows))
+    wanted = [
+        [PAD, *(1 + (row[i] - 1 + row[i - 1] - 1) % 16 for i in range(1, len(row)))]
+        for row in rows
+    ]
+    assert puzzle.ids.tolist() == rows
+    assert puzzle.targets[..., 0].tolist() == wanted
+    assert puzzle.targets.shape == (*puzzle.ids.shape, 1)
+
+
+def test_a_sum_by_hand():
+    """15 and 15 are 30, less 16 are 14; 0 and 15 are 15."""
+    puzzle = add_previous(torch.tensor([[16, 16, 1, 1, 2]]))
+    assert puzzle.targets.flatten().tolist() == [PAD, 15, 16, 1, 2]
+
+
+@given(rows)
+def test_in_order_asks_for_the_symbols_sorted(rows):
+    puzzle = in_order(torch.tensor(rows))
+    assert puzzle.ids.tolist() == rows
+    assert puzzle.targets[..., 0].tolist() == [sorted(row) for row in rows]
+    assert puzzle.targets.shape == (*puzzle.ids.shape, 1)
+
+
+@given(rows)
 def test_place_asks_for_its_number_whatever_stands_there(rows):
     puzzle = place(torch.tensor(rows))
     assert puzzle.ids.tolist() == rows
@@ -68,7 +97,7 @@ def test_place_asks_for_its_number_whatever_stands_there(rows):
     assert puzzle.targets.shape == (*puzzle.ids.shape, 1)
 
 
-@pytest.mark.parametrize("make", [previous, backwards, place])
+@pytest.mark.parametrize("make", [previous, backwards, place, add_previous, in_order])
 def test_a_puzzle_is_made_of_whole_numbers_and_leaves_its_ids_alone(make):
     """Targets are ids too: one for each answer, and below the number of words."""
     before = ids.clone()
@@ -146,7 +175,7 @@ def test_batches_are_of_the_size_asked_for_and_of_the_kind():
     assert first(place, n=1)[0].targets.shape == (64, 6, 1)
 
 
-@pytest.mark.parametrize("make", [backwards, place])
+@pytest.mark.parametrize("make", [backwards, place, in_order])
 def test_who_knows_all_is_right_everywhere(make):
     puzzle = make(ids)
     found = right_answers(answers_of(puzzle), puzzle)

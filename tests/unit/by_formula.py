@@ -1,0 +1,166 @@
+"""The Transformer as its paper writes it: plain formulas, on one sentence at a time.
+
+Vaswani et al. 2017. Nothing here comes from the package but the weights, which are read
+from its modules by name, so that both have the same.
+"""
+
+import math
+
+import torch
+from torch import nn
+
+
+def layer_norm(x, norm):
+    """Ba et al. 2016, number by number: x is (T, D)."""
+    rows = []
+    for row in x:
+        mean = sum(row) / len(row)
+        variance = sum((number - mean) ** 2 for number in row) / len(row)
+        deviation = torch.sqrt(variance + norm.eps)
+        rows.append(
+            torch.stack(
+                [
+                    (number - mean) / deviation * gain + bias
+                    for number, gain, bias in zip(
+                        row, norm.weight, norm.bias, strict=True
+                    )
+                ]
+            )
+        )
+    return torch.stack(rows)
+
+
+def feed_forward(x, network):
+    """Equation 2, place by place, with the matrices as the paper writes them."""
+    w_1, b_1 = network.W_1.weight.T, network.W_1.bias  # (D, d_ff), (d_ff,)
+    w_2, b_2 = network.W_2.weight.T, network.W_2.bias  # (d_ff, D), (D,)
+    places = []
+    for row in x:
+        inner = row @ w_1 + b_1
+        places.append(torch.where(inner > 0, inner, 0) @ w_2 + b_2)
+    return torch.stack(places)
+
+
+def multi_head(x, memory, mha, mask=None):
+    """Section 3.2.2, head after head, query after query.
+
+    x is (T, D), memory (S, D), the mask (T, S), True where a query may attend.
+    """
+    t, s = len(x), len(memory)
+    mask = torch.ones(t, s).bool() if mask is None else mask.expand(t, s)
+    d_k, found = mha.d_model // mha.n_heads, []
+    for h in range(mha.n_heads):
+        rows = slice(h * d_k, (h + 1) * d_k)
+        q, k, v = (
+            y @ linear.weight[rows].T + linear.bias[rows]
+            for y, linear in ((x, mha.W_Q), (memory, mha.W_K), (memory, mha.W_V))
+        )
+        places = []
+        for i in range(t):
+            exps = torch.exp(k[mask[i]] @ q[i] / math.sqrt(d_k))
+            places.append(exps / exps.sum() @ v[mask[i]])
+        found.append(torch.stack(places))
+    return torch.cat(found, -1) @ mha.W_O.weight.T + mha.W_O.bias
+
+
+def residual(x, sublayer, norm, norm_first):
+    """LayerNorm(x + Sublayer(x)), or x + Sublayer(LayerNorm(x))."""
+    if norm_first:
+        return x + sublayer(layer_norm(x, norm))
+    return layer_norm(x + sublayer(x), norm)
+
+
+def encoder_layer(x, layer, norm_first, mask=None):
+    """Section 3.1, encoder: x is (S, D)."""
+    x = residual(
+        x,
+        lambda y: multi_head(y, y, layer.attention, mask),
+        layer.add_attention.norm,
+        norm_first,
+    )
+    return residual(
+        x,
+        lambda y: feed_forward(y, layer.feed_forward),
+        layer.add_feed_forward.norm,
+        norm_first,
+    )
+
+
+def decoder_layer(x, memory, layer, norm_first, mask=None):
+    """Section 3.1, decoder: x is (T, D), memory (S, D), the mask (S,)."""
+    causal = torch.ones(len(x), len(x)).tril().bool()
+    x = residual(
+        x,
+        lambda y: multi_head(y, y, layer.self_attention, causal),
+        layer.add_self_attention.norm,
+        norm_first,
+    )
+    x = residual(
+        x,
+        lambda y: multi_head(y, memory, layer.cross_attention, mask),
+        layer.add_cross_attention.norm,
+        norm_first,
+    )
+    return residual(
+        x,
+        lambda y: feed_forward(y, layer.feed_forward),
+        layer.add_feed_forward.norm,
+        norm_first,
+    )
+
+
+def embedded(ids, table):
+    """Sections 3.4 and 3.5: rows of the table times √D, plus sine and cosine."""
+    d, rows = table.shape[1], []
+    for position, word in enumerate(ids.tolist()):
+        code = []
+        for i in range(d):
+            angle = position / 10_000 ** (2 * (i // 2) / d)
+            code.append(math.sin(angle) if i % 2 == 0 else math.cos(angle))
+        rows.append(table[word] * math.sqrt(d) + torch.tensor(code, dtype=table.dtype))
+    return torch.stack(rows)
+
+
+def transformer(src, tgt_in, model, norm_first):
+    """Logits, (T, V), of one sentence: src is (S,), tgt_in (T,), both without pads."""
+    x = embedded(src, model.source_embedding.weight)
+    for layer in model.encoder:
+        x = encoder_layer(x, layer, norm_first)
+    y = embedded(tgt_in, model.target_embedding.weight)
+    x = layer_norm(x, model.encoder_norm) if norm_first else x
+    for layer in model.decoder:
+        y = decoder_layer(y, x, layer, norm_first)
+    y = layer_norm(y, model.decoder_norm) if norm_first else y
+    return y @ model.target_embedding.weight.T
+
+
+def named_as_pytorchs(ours):
+    """Our weights under the names of PyTorch's own layer or stack of layers.
+
+    For ``torch.func.functional_call``: what PyTorch then computes is a function of our
+    parameters, and its gradients reach them.
+    """
+    if isinstance(ours, nn.ModuleList):
+        found = {}
+        for i, layer in enumerate(ours):
+            found |= {f"layers.{i}.{n}": w for n, w in named_as_pytorchs(layer).items()}
+        return found
+    attentions, adds = ["attention"], ["add_attention", "add_feed_forward"]
+    if hasattr(ours, "cross_attention"):
+        attentions = ["self_attention", "cross_attention"]
+        adds = ["add_self_attention", "add_cross_attention", "add_feed_forward"]
+    found = {}
+    for name, attention in zip(
+        ("self_attn", "multihead_attn"), attentions, strict=False
+    ):
+        mha = getattr(ours, attention)
+        for kind in ("weight", "bias"):
+            three = [getattr(linear, kind) for linear in (mha.W_Q, mha.W_K, mha.W_V)]
+            found[f"{name}.in_proj_{kind}"] = torch.cat(three)
+            found[f"{name}.out_proj.{kind}"] = getattr(mha.W_O, kind)
+    for kind in ("weight", "bias"):
+        found[f"linear1.{kind}"] = getattr(ours.feed_forward.W_1, kind)
+        found[f"linear2.{kind}"] = getattr(ours.feed_forward.W_2, kind)
+        for i, add in enumerate(adds, start=1):
+            found[f"norm{i}.{kind}"] = getattr(getattr(ours, add).norm, kind)
+    return found

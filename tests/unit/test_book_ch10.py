@@ -1,0 +1,329 @@
+"""Figures, tables, exercises and experiments of chapter 10."""
+
+import math
+from itertools import pairwise, product
+
+import pytest
+import torch
+from torch import nn
+
+from attnbook import results
+from attnbook.book import ch10
+from attnbook.book.exercises import EXERCISES, find, verdict
+from attnbook.experiments import first_token, layer_cost
+from attnbook.last_place import READERS, contiguous, dilated
+from attnbook.layer_kinds import Convolution, Recurrent, SelfAttention
+from attnbook.leaks import moved_by
+from attnbook.operations import count
+
+pytestmark = pytest.mark.usefixtures("as_in_the_pages")
+
+# Paths
+
+
+def test_every_step_of_a_path_is_a_connection():
+    for name, (edges, path) in ch10.PATHS.items():
+        assert path[0] == (0, 0), name
+        assert path[-1][0] == ch10.PLACES - 1, name
+        assert set(pairwise(path)) <= set(edges), name
+
+
+def test_no_way_is_shorter():
+    for name, (edges, path) in ch10.PATHS.items():
+        reached, steps = {(0, 0)}, 0
+        while path[-1] not in reached:
+            reached |= {end for start, end in edges if start in reached}
+            steps += 1
+        assert steps == len(path) - 1, name
+
+
+def test_paths_are_drawn_with_their_lengths():
+    figure = ch10.paths_figure()
+    titles = [ax.get_title("left") for ax in figure.axes]
+    assert titles == [
+        "recurrent: 9 steps",
+        "convolutions, k = 3: 4 steps",
+        "dilated convolutions, k = 3: 2 steps",
+        "self-attention: 1 step",
+    ]
+    for ax, (edges, path) in zip(figure.axes, ch10.PATHS.values(), strict=True):
+        (dark,) = (line for line in ax.get_lines() if line.get_linewidth() == 2.5)
+        assert list(zip(*dark.get_data(), strict=True)) == path
+        pale = [line for line in ax.get_lines() if line.get_linewidth() == 1.2]
+        assert len(pale) == len(edges)
+
+
+# Costs
+
+
+def made_up(kind, n, d):
+    factor = 1 + list(ch10.KINDS).index(kind)
+    return {"kind": kind, "n": n, "d": d, "seconds": factor * n**2 * d, "bytes": n}
+
+
+@pytest.fixture
+def _costs(stored):
+    sizes = [(4, 256), (8, 256), (8, 64)]
+    runs = [made_up(kind, *size) for kind in ch10.KINDS for size in sizes]
+    stored("layer_cost", runs=runs, width=256, length=8)
+
+
+@pytest.mark.usefixtures("_costs")
+def test_costs_are_printed_with_their_slope(capsys):
+    ch10.print_costs("seconds", unit=256)
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split() == ["n", "=", "4", "8", "slope"]
+    for factor, (kind, row) in enumerate(zip(ch10.KINDS, rows, strict=True), 1):
+        assert row.split() == [kind, f"{16 * factor}.0", f"{64 * factor}.0", "2.0"]
+    ch10.print_costs("seconds", unit=1, by="d")
+    head, row, *_ = capsys.readouterr().out.splitlines()
+    assert head.split() == ["d", "=", "64", "256", "slope"]
+    assert row.split() == ["self-attention", "4096.0", "16384.0", "1.0"]
+
+
+@pytest.mark.usefixtures("_costs")
+def test_work_and_times_are_drawn():
+    work, clock = ch10.work_figure().axes
+    lines = {line.get_label(): line for line in work.get_lines()}
+    d, x = 256, {n: torch.zeros(1, n, 256) for n in (4, 8)}
+    layers = {
+        "self-attention": SelfAttention(d, 4),
+        "GRU": Recurrent(d),
+        "convolution": Convolution(d, 3),
+    }
+    for kind, layer in layers.items():
+        counted = [count(lambda n=n, layer=layer: layer(x[n])) / 1e6 for n in (4, 8)]
+        assert list(lines[kind].get_ydata()) == pytest.approx(counted)
+    assert list(lines["no projections"].get_ydata()) == pytest.approx(
+        [2 * n * n * d / 1e6 for n in (4, 8)]
+    )
+    for line in clock.get_lines():
+        expected = [1000 * made_up(line.get_label(), n, d)["seconds"] for n in (4, 8)]
+        assert list(line.get_ydata()) == pytest.approx(expected)
+
+
+def test_stored_costs_say_what_the_chapter_says():
+    attention, gru = (ch10.runs_of(k, d=256) for k in ("self-attention", "GRU"))
+    assert [run["n"] for run in gru] == list(layer_cost.LENGTHS)
+    for fast, slow in zip(attention, gru, strict=True):
+        if fast["n"] != 2048:  # where they are about equal
+            assert (fast["seconds"] < slow["seconds"]) == (fast["n"] < 2048)
+    assert ch10.slope(attention, "n", "seconds") > 1.6
+    assert 0.8 < ch10.slope(gru, "n", "seconds") < 1.2
+    for kind in ch10.KINDS:
+        runs = ch10.runs_of(kind, d=256)
+        assert ch10.slope(runs, "n", "bytes") < 1.1
+        cheapest = ch10.runs_of("convolution", d=256)
+        for run, least in zip(runs, cheapest, strict=True):
+            assert least["seconds"] < 1.1 * run["seconds"]
+
+
+def test_one_sequence_of_a_batch_is_printed(stored, capsys):
+    runs = [
+        {"kind": kind, "batch": b, "seconds": b * f / 1000}
+        for kind, f in (("self-attention", 2), ("GRU", 3))
+        for b in (1, 4)
+    ]
+    stored("layer_batches", runs=runs)
+    ch10.print_batches()
+    _, *rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[1:] for row in rows] == [["2.0", "2.0"], ["3.0", "3.0"]]
+
+
+def test_a_cost_is_measured():
+    found = layer_cost.cost("convolution", 64, 64)
+    assert found["seconds"] > 0
+    assert found["bytes"] >= 64 * 64 * 4  # the output at least
+
+
+# Reach
+
+
+def test_reach_is_drawn_layer_by_layer():
+    seen = {
+        "one": torch.tensor([[False, True], [True, True]]),
+        "other": torch.tensor([[True, False]]),
+    }
+    axes = ch10.reach_figure(seen).axes
+    for ax, (kind, rows) in zip(axes, seen.items(), strict=True):
+        assert ax.get_title("left") == kind
+        assert torch.equal(torch.tensor(ax.images[0].get_array().data), rows)
+        labels = [label.get_text() for label in ax.get_yticklabels()]
+        assert labels == [str(i + 1) for i in range(len(rows))]
+
+
+# The first symbol
+
+
+@pytest.fixture
+def _recall(stored):
+    def runs(kinds, share):
+        return [
+            {
+                "kind": kind,
+                "n": n,
+                "seed": seed,
+                "layers": 3,
+                "right": share + seed / 10,
+            }
+            for kind in kinds
+            for n in (8, 16)
+            for seed in (0, 1)
+        ]
+
+    stored("first_token", runs=runs(READERS, 0.2), steps=7)
+    stored("first_token_longer", runs=runs(["GRU"], 0.6), steps=9)
+
+
+@pytest.mark.usefixtures("_recall")
+def test_recall_is_printed_seed_by_seed(capsys):
+    ch10.print_recall()
+    first, head, *rows = capsys.readouterr().out.splitlines()
+    assert first.startswith("7 steps")
+    assert head.split() == ["n", "=", "8", "16"]
+    for kind, row in zip(READERS, rows[:4], strict=True):
+        assert row.split() == [kind, "20", "30", "20", "30"]
+    assert rows[4].startswith("9 steps")
+    assert [row.split()[0] for row in rows[6:]] == ["GRU"]
+    assert rows[6].split()[1:] == ["60", "70", "60", "70"]
+
+
+@pytest.mark.usefixtures("_recall")
+def test_the_way_is_as_long_as_the_state_or_the_stack(capsys):
+    ch10.print_hops()
+    _, *rows = capsys.readouterr().out.splitlines()
+    for kind, row in zip(READERS, rows, strict=True):
+        steps = {"GRU": ["8", "16"], "dilated": ["2", "2"]}.get(kind, ["3", "3"])
+        assert row.split()[1:] == steps
+    for n in (8, 16, 28, 32, 64):  # all ways to pick 0, 1 or 2 dilations a layer
+        ways = product(*((0, d, 2 * d) for d in dilated(n)))
+        least = min(sum(map(bool, way)) for way in ways if sum(way) == n - 1)
+        assert ch10.hops({"kind": "dilated", "n": n}) == least
+
+
+@pytest.mark.usefixtures("_recall")
+def test_recall_is_drawn_against_the_way():
+    figure = ch10.recall_figure()
+    for ax, kind in zip(figure.axes, READERS, strict=True):
+        assert ax.get_title("left") == kind
+        _, longer, dots = ax.get_lines()
+        way = {"GRU": [8, 8, 16, 16], "dilated": [2] * 4}.get(kind, [3] * 4)
+        assert list(dots.get_xdata()) == way
+        assert list(dots.get_ydata()) == pytest.approx([20, 30, 20, 30])
+        shares = [60, 70, 60, 70] if kind == "GRU" else []
+        assert list(longer.get_ydata()) == pytest.approx(shares)
+
+
+def test_stored_runs_are_complete():
+    seeds = len(first_token.SEEDS)
+    for kind in READERS:
+        by_length = ch10.recall_runs(kind)
+        assert list(by_length) == list(first_token.LENGTHS)
+        for n, runs in by_length.items():
+            assert len(runs) == seeds
+            stacks = {"contiguous": contiguous(n), "dilated": dilated(n)}
+            assert runs[0]["layers"] == len(stacks.get(kind, [1]))
+    for runs in ch10.recall_runs("self-attention").values():
+        assert min(run["right"] for run in runs) > 0.9
+
+
+def test_a_reader_is_trained_and_measured():
+    found = first_token.learn("self-attention", 4, seed=0, steps=200)
+    assert found["right"] > 0.9
+    assert len(found["loss"]) == 10
+    assert found["loss"][-1] < found["loss"][0]
+
+
+# What weights tell
+
+
+def test_what_weights_tell_is_printed_with_ranges(stored, capsys):
+    tests = {"transformer": ("hidden", "replaced", "encoder")}
+    tests["bahdanau"] = tests["transformer"][:2]
+    runs = [
+        {"model": model, "seed": seed}
+        | {t: {"correlation": 0.1 + seed / 10, "first": 0.5 + seed / 10} for t in names}
+        for model, names in tests.items()
+        for seed in (0, 1, 2)
+    ]
+    stored("weights_tell", runs=runs)
+    ch10.print_weights_tell()
+    _, *rows = capsys.readouterr().out.splitlines()
+    assert len(rows) == 5
+    for row in rows:
+        assert row.endswith("0.20 (0.10 to 0.30)     60 % (50 to 70)")
+        assert len(row) <= 79
+
+
+def test_stored_weights_say_what_the_chapter_says():
+    runs = results.load("weights_tell")["runs"]
+    assert len(runs) == 6
+    for run in runs:
+        if run["model"] == "transformer":
+            assert run["replaced"]["first"] > 0.95
+            assert run["encoder"]["first"] < 0.7
+
+
+# Exercises
+
+
+def test_references_are_right_and_mistakes_get_their_hints():
+    find("ex10_half")
+    names = [name for name in EXERCISES if name.startswith("ex10_")]
+    assert len(names) == 5
+    for name in names:
+        exercise = find(name)
+        assert verdict(exercise, name, exercise.reference) == f"{name}: right."
+        for mistake, hint in exercise.mistakes:
+            assert verdict(exercise, name, mistake).endswith(f"\nHint: {hint}")
+
+
+def test_the_cheaper_layers_are_those_that_count_less():
+    n, d = 64, 512
+    x = torch.zeros(1, n, d)
+    layers = {
+        "a": Recurrent(d, nn.RNN),
+        "b": Recurrent(d),
+        "d": Convolution(d, 3),
+        "e": Convolution(d, 7),
+        "f": Convolution(d, 3, separable=True),
+    }
+    attention = SelfAttention(d, 8)
+    limit = count(lambda: attention(x))
+    cheaper = [
+        k for k, layer in layers.items() if count(lambda la=layer: la(x)) < limit
+    ]
+    assert "".join(cheaper) == find("ex10_cheaper").reference  # an LSTM (c): 8 n d²
+
+
+def test_layers_are_as_many_as_the_stacks_have():
+    layers = find("ex10_layers").reference
+    for n in (1, 2, 3, 8, 9, 10, 27, 28, 1000):
+        for k in (2, 3, 5):
+            assert layers(n, k, False) == len(contiguous(n, k))
+            assert layers(n, k, True) == len(dilated(n, k))
+
+
+def test_half_of_the_work_grows_with_the_square():
+    half, d, d_ff = find("ex10_half").reference, 64, 128
+    n = half(d, d_ff)
+    rest = 4 * n * d * d + 2 * n * d * d_ff
+    assert 2 * n * n * d == rest
+
+
+def test_the_bug_looks_ahead_and_the_reference_does_not():
+    exercise = find("ex10_future")
+    (bug, _), *_ = exercise.mistakes
+    for x, weight, dilation in exercise.inputs():
+        for form, leaks in ((exercise.reference, False), (bug, True)):
+            moved = moved_by(lambda x, f=form: f(x, weight, dilation), x, 5)  # noqa: B023
+            assert form(x, weight, dilation).shape == x.shape
+            assert moved[:5].any() == leaks
+
+
+def test_a_head_looks_k_back():
+    exercise = find("ex10_look_back")
+    for codes, k in exercise.inputs():
+        weights = exercise.reference(codes, k)
+        assert weights.diagonal(-k).min() > 0.999
+        assert math.isclose(weights[-1].sum(), 1)
