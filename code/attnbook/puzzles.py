@@ -54,6 +54,24 @@ def backwards(ids: Tensor) -> Puzzle:
     return Puzzle(ids, ids.flip(1)[..., None])
 
 
+def add_previous(ids: Tensor) -> Puzzle:
+    """Say at each place the sum of its symbol and the one before it, modulo 16.
+
+    Symbols count as the numbers 0 to 15; the first place does not count.
+
+    Args:
+        ids: (B, L).
+    """
+    targets = torch.full_like(ids, PAD)
+    targets[:, 1:] = (ids[:, 1:] - 1 + ids[:, :-1] - 1) % SYMBOLS + 1
+    return Puzzle(ids, targets[..., None])
+
+
+def in_order(ids: Tensor) -> Puzzle:
+    """Say the symbols, (B, L), from the smallest to the largest."""
+    return Puzzle(ids, ids.sort(1).values[..., None])
+
+
 def place(ids: Tensor) -> Puzzle:
     """Say at each place its own number, from 1; what stands there does not matter.
 

@@ -131,9 +131,9 @@ def test_beams_are_printed_by_clauses(capsys):
     ch09.print_beams()
     head, _, greedy_row, one, four = capsys.readouterr().out.splitlines()
     assert head.startswith("350 steps")
-    assert greedy_row.split() == ["greedy", "20.0", "30.0"]
-    assert one.split("α = 0.6")[1].split() == ["21.1", "31.1", "10.0", "15.0"]
-    assert four.split("α = 0.6")[1].split() == ["24.1", "34.1", "10.0", "15.0"]
+    assert greedy_row.split() == ["greedy", "30.0", "40.0"]
+    assert one.split("α = 0.6")[1].split() == ["31.1", "41.1", "15.0", "20.0"]
+    assert four.split("α = 0.6")[1].split() == ["34.1", "44.1", "15.0", "20.0"]
 
 
 @pytest.mark.usefixtures("_stored")

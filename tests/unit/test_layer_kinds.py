@@ -154,5 +154,5 @@ def test_a_result_without_a_graph_is_refused():
     ],
 )
 def test_sizes_are_checked(make):
-    with pytest.raises(ValueError, match="positive|divided|at least 1|must"):
+    with pytest.raises(ValueError, match=r"positive|divided|at least 1|must"):
         make()

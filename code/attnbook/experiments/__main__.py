@@ -9,8 +9,18 @@ from pathlib import Path
 
 from attnbook import results
 from attnbook.bahdanau import Bahdanau
+from attnbook.experiments.beams import beams
+from attnbook.experiments.broken_builds import broken_builds
+from attnbook.experiments.decode_cost import decode_cost
+from attnbook.experiments.first_token import first_token, first_token_longer
 from attnbook.experiments.fused_cost import fused_cost
 from attnbook.experiments.late_attention import late_attention
+from attnbook.experiments.layer_cost import layer_batches, layer_cost
+from attnbook.experiments.layer_runs import (
+    embedding_scale,
+    feed_forward_needed,
+    warm_up,
+)
 from attnbook.experiments.local_cost import local_cost
 from attnbook.experiments.look_up import look_up
 from attnbook.experiments.mask_card import mask_card
@@ -22,6 +32,7 @@ from attnbook.experiments.puzzle_runs import (
 )
 from attnbook.experiments.recall import recall_grid
 from attnbook.experiments.thread import reverse_source, thread
+from attnbook.experiments.weights_tell import weights_tell
 from attnbook.luong import Luong
 from attnbook.maps import cross_weights
 from attnbook.scores import SCORES
@@ -32,6 +43,7 @@ from attnbook.toy_models import toy_transformer
 FEW = (0, 1, 2)  # seeds, where a side question is asked
 static_mean = partial(StaticContext, summary="mean")
 one_way = partial(InitialState, bidirectional=False)
+post_norm = partial(toy_transformer, norm_first=False)
 
 
 # Windows of the local forms: in the thread's task no word moves further than 3 places.
@@ -96,13 +108,16 @@ EXPERIMENTS = {
     "local_cost": local_cost,
     "mask_card": mask_card,
     # chapter 9: the Transformer; the thread's, and with the paper's place of the norm
-    "transformer": partial(thread, toy_transformer, rate=2e-3, weights=cross_weights),
+    "transformer": partial(thread, toy_transformer, weights=cross_weights),
     "transformer_post_norm": partial(
-        thread,
-        partial(toy_transformer, norm_first=False),
-        rate=2e-3,
-        weights=cross_weights,
+        thread, post_norm, seeds=FEW, weights=cross_weights
     ),
+    "transformer_post_norm_slower": partial(
+        thread, post_norm, seeds=FEW, rate=1e-3, weights=cross_weights
+    ),
+    "broken_builds": broken_builds,
+    "beams": beams,
+    "decode_cost": decode_cost,
     # chapter 4: the scale, and what the fused kernel saves
     "look_up": look_up,
     "fused_cost": fused_cost,
@@ -111,6 +126,16 @@ EXPERIMENTS = {
     "wrong_split": wrong_split,
     "positions": positions,
     "positions_farther": positions_farther,
+    # chapter 8: what else a layer needs
+    "feed_forward_needed": feed_forward_needed,
+    "embedding_scale": embedding_scale,
+    "warm_up": warm_up,
+    # chapter 10: what a layer costs, what reaches the last place, what weights tell
+    "layer_cost": layer_cost,
+    "layer_batches": layer_batches,
+    "first_token": first_token,
+    "first_token_longer": first_token_longer,
+    "weights_tell": weights_tell,
 }
 
 

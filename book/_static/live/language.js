@@ -1,0 +1,114 @@
+// The live models, part 4: the toy language.  Its words, its phrases and their translations
+// come from attnbook.toy_language, as a table; only the order of a clause is said here.
+"use strict";
+
+{
+  const PHRASE = "a phrase (the, a, an or this; perhaps an adjective; a noun)";
+  const quoted = (word) => `“${word}”`;
+
+  // The file data/toy_language.js hands over the table.
+  live.learn = (table) => {
+    live.language = { ...table, phrases: new Map(Object.entries(table.phrases)) };
+  };
+
+  live.words = (text) => text.toLowerCase().replace(/[.,!?;]/g, " ").split(/\s+/).filter(Boolean);
+
+  // Words to ids, with EOS at the end.  Throws an Error that says what is wrong.
+  live.encode = (words, vocabulary) => {
+    const known = live.language.words.flat();
+    const unknown = words.filter((word) => !known.includes(word));
+    const longest = 8 * live.language.max_clauses - 1; // seven words a clause, and the ands
+    if (!words.length) throw new Error("Write a sentence first, or draw one.");
+    if (unknown.length) {
+      throw new Error(`Not a word of the toy language: ${unknown.map(quoted).join(", ")}.`);
+    }
+    if (words.length > longest) {
+      const found = `this has ${words.length}. Cut it at an “and”.`;
+      throw new Error(`A sentence has at most ${longest} words; ${found}`);
+    }
+    return [...words.map((word) => vocabulary.indexOf(word)), live.EOS];
+  };
+
+  live.decode = (ids, vocabulary) =>
+    ids.filter((id) => id !== live.EOS).map((id) => vocabulary[id]);
+
+  // The right translation.  Throws an Error if the words are no sentence.
+  live.rightTranslation = (words) => {
+    const { verbs, phrases } = live.language;
+    const [and, andTarget] = live.language.and;
+    const target = [];
+    let place = 0;
+    const expected = (what) => {
+      const word = words[place];
+      const here = word ? `${quoted(word)}, word ${place + 1},` : "The end";
+      return new Error(`${here} stands where ${what} must stand`);
+    };
+    const phrase = () => {
+      const found = [3, 2]
+        .map((length) => phrases.get(words.slice(place, place + length).join(" ")))
+        .find((translation) => translation);
+      if (!found) throw expected(PHRASE);
+      place += found.split(" ").length; // as many words as in the source
+      return found.split(" ");
+    };
+    for (;;) {
+      const subject = phrase();
+      const verb = verbs[words[place]];
+      if (!verb) throw expected("a verb");
+      place += 1;
+      target.push(...subject, ...phrase(), verb); // the verb goes to the end
+      if (place === words.length) return target;
+      if (words[place] !== and) throw expected(`${quoted(and)} or the end`);
+      target.push(andTarget);
+      place += 1;
+    }
+  };
+
+  // What makes the words no sentence?  An empty text: nothing.
+  function fault(words) {
+    try {
+      live.rightTranslation(words);
+      return "";
+    } catch (problem) {
+      return problem.message;
+    }
+  }
+
+  live.isSentence = (words) => !fault(words);
+
+  // In what is a sentence unlike all those of the training?  An empty text: in nothing.
+  live.unlikeTraining = (words) => {
+    const { and, trained_clauses: most } = live.language;
+    const unlike = "Unlike anything it was trained on";
+    const clauses = words.filter((word) => word === and[0]).length + 1;
+    if (fault(words)) return `${unlike}: no sentence of the toy language. ${fault(words)}.`;
+    if (clauses <= most) return "";
+    return `${unlike}: ${clauses} clauses, where no sentence had more than ${most}.`;
+  };
+
+  // Which words are in their place?  Clauses are compared one by one, each word by word.
+  live.mark = (said, right) => {
+    const expected = new Set(places(right));
+    return places(said).map((place, i) => ({ word: said[i], right: expected.has(place) }));
+  };
+
+  // Each word with its clause and its place in the clause, such as "1 0 kavon".
+  function places(words) {
+    let clause = 0;
+    let place = 0;
+    return words.map((word) => {
+      if (word !== live.language.and[1]) return `${clause} ${place++} ${word}`;
+      place = 0;
+      return `${clause++} ${word}`;
+    });
+  }
+
+  // A sentence at random, drawn as in Python: all phrases alike, all verbs alike.
+  live.draw = (clauses) => {
+    const { verbs, phrases, and } = live.language;
+    const one = (list) => list[Math.floor(Math.random() * list.length)];
+    const phrase = () => one([...phrases.keys()]);
+    const clause = () => `${phrase()} ${one(Object.keys(verbs))} ${phrase()}`;
+    return Array.from({ length: clauses }, clause).join(` ${and[0]} `);
+  };
+}

@@ -1,0 +1,256 @@
+// The live models, part 5: the attention map, a table that the arrow keys walk through, and
+// the sum behind each of its cells.
+"use strict";
+
+{
+  const LARGEST_TERMS = 8;
+  const ALL = "all"; // of the layers, or of the heads
+  const KINDS = [
+    ["cross", "target reads source"],
+    ["encoder", "source reads source"],
+    ["decoder", "target reads target"],
+  ];
+  const NUMBERS = [
+    ["weights", "weights in hundredths"],
+    ["scores", "scores before the softmax"],
+  ];
+
+  live.element = (tag, attributes = {}, ...children) => {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  };
+  const { element } = live;
+  const paragraph = (text) => element("p", {}, text);
+  const number = (x, digits = 2) => x.toFixed(digits).replace("-", "−");
+  const mean = (list) => list.reduce((sum, x) => sum + x) / list.length;
+  const clamp = (i, length) => Math.max(0, Math.min(length - 1, i));
+
+  // A box fades at its edge where it goes on (book.js).
+  live.fadeAtEdge = (box) => {
+    box.addEventListener("scroll", () => markEdge(box), { passive: true });
+    markEdge(box);
+  };
+
+  live.Map = class {
+    // `id` begins the ids of the controls; `figure` has a caption and a place for the map.
+    constructor(figure, id) {
+      this.id = id;
+      this.box = figure.querySelector(".live-map");
+      this.caption = figure.querySelector(".live-caption");
+      this.views = element("div", { class: "live-row live-views", role: "group" });
+      this.views.setAttribute("aria-label", "What the map shows");
+      this.sum = element("div", { class: "live-sum" });
+      this.spoken = element("p", { class: "visually-hidden", role: "status" });
+      this.caption.before(this.views);
+      this.box.after(this.sum, this.spoken);
+      live.fadeAtEdge(this.box);
+    }
+
+    // Draw what a model did: its maps, the words it read, the words it said.
+    show(maps, source, target) {
+      Object.assign(this, { maps, source, target });
+      if (!this.views.childElementCount) this.addViews();
+      this.draw();
+    }
+
+    // --- Which map? ---
+
+    addViews() {
+      const numbered = (list) => [[ALL, "mean of all"], ...list.map((_, i) => [i, `${i}`])];
+      if (this.maps.encoder) {
+        this.addView("kind", "Reads", KINDS);
+        this.addView("layer", "Layer", numbered(this.maps.cross));
+        this.addView("head", "Head", numbered(this.maps.cross[0]));
+      }
+      this.addView("numbers", "Numbers", NUMBERS);
+    }
+
+    addView(name, text, options) {
+      const select = element("select", { id: `${this.id}-${name}`, name });
+      select.append(...options.map(([value, label]) => element("option", { value }, label)));
+      select.addEventListener("change", () => this.draw());
+      const label = element("label", { for: select.id }, text);
+      this.views.append(element("span", { class: "live-field" }, label, select));
+    }
+
+    chosen(name, otherwise) {
+      return this.views.querySelector(`[name=${name}]`)?.value ?? otherwise;
+    }
+
+    // Take the chosen heads, and of several the mean.
+    choose() {
+      const kind = this.chosen("kind", "cross");
+      const take = (list, choice) => (choice === ALL ? list : [list[choice]]);
+      const layers = take(this.maps[kind], this.chosen("layer", 0));
+      const heads = layers.flatMap((layer) => take(layer, this.chosen("head", 0)));
+      const meanOf = (i, j) => mean(heads.map((head) => head.weights[i][j]));
+      this.kind = kind;
+      this.head = heads.length === 1 ? heads[0] : null;
+      this.rows = kind === "encoder" ? this.source : this.target;
+      this.columns = kind === "decoder" ? ["<bos>", ...this.target.slice(0, -1)] : this.source;
+      this.weights = heads[0].weights.map((row, i) => row.map((_, j) => meanOf(i, j)));
+      this.scores = this.head && this.chosen("numbers") === "scores";
+    }
+
+    // --- The table ---
+
+    draw() {
+      this.choose();
+      const numbers = this.views.querySelector("[name=numbers]");
+      numbers.parentElement.hidden = !this.head; // a mean of scores says nothing
+      const [reader, read] = {
+        cross: ["live-target", "live-source"],
+        encoder: ["live-source", "live-source"],
+        decoder: ["live-target", "live-target"],
+      }[this.kind];
+      const heads = this.columns.map((word) =>
+        element("th", { scope: "col", class: read }, element("span", {}, word)),
+      );
+      const rows = this.rows.map((word, i) => {
+        const cells = this.columns.map((_, j) => this.cell(i, j));
+        return element("tr", {}, element("th", { scope: "row", class: reader }, word), ...cells);
+      });
+      this.table = element("table", { role: "grid", "aria-label": "Attention map" });
+      this.table.append(element("thead", {}, element("tr", {}, element("td"), ...heads)));
+      this.table.append(element("tbody", {}, ...rows));
+      // The stored map was reached by the tab key itself, this one by its cells.
+      for (const name of ["tabindex", "role", "aria-label"]) this.box.removeAttribute(name);
+      this.box.replaceChildren(this.table);
+      this.caption.textContent = this.captionText();
+      markEdge(this.box);
+      this.walk();
+    }
+
+    cell(i, j) {
+      const [reader, read, weight] = [this.rows[i], this.columns[j], this.weights[i][j]];
+      if (weight === undefined) {
+        const label = `${reader} may not read ${read}, a later word`;
+        return element("td", { class: "live-masked", "aria-label": label });
+      }
+      const percent = Math.round(100 * weight);
+      const text = this.scores ? number(this.head.scores[i][j], 1) : `${percent}`;
+      const told = this.scores ? `score ${text}` : `${text} hundredths`;
+      const label = `${reader} reads ${read}: ${told}`;
+      return element("td", { style: `--weight: ${percent}`, "aria-label": label }, text);
+    }
+
+    captionText() {
+      const what = this.scores ? "Scores, before the softmax" : "Attention weights in hundredths";
+      const whose = this.head ? "" : ", mean of several heads";
+      const rule = " The query of a row comes from the word before it.";
+      return (
+        `${what}${whose}. A row for each reading word, a column for each word read.` +
+        (this.kind === "encoder" ? "" : rule)
+      );
+    }
+
+    // --- Walking: one stop of the tab key, from there the arrow keys ---
+
+    walk() {
+      this.cells = [...this.table.tBodies[0].rows].map((row) => [...row.cells].slice(1));
+      for (const cell of this.cells.flat()) cell.tabIndex = -1;
+      this.table.addEventListener("keydown", (event) => this.onKey(event));
+      this.table.addEventListener("click", ({ target }) => {
+        const i = this.cells.findIndex((row) => row.includes(target));
+        if (i >= 0) this.go(i, this.cells[i].indexOf(target)).focus();
+      });
+      this.place = [0, 0];
+      this.go(0, this.weights[0].indexOf(Math.max(...this.weights[0])));
+    }
+
+    onKey(event) {
+      const [i, j] = this.place;
+      const [lastRow, lastColumn] = [this.rows.length - 1, this.columns.length - 1];
+      const next = {
+        ArrowRight: [i, j + 1],
+        ArrowLeft: [i, j - 1],
+        ArrowDown: [i + 1, j],
+        ArrowUp: [i - 1, j],
+        Home: [event.ctrlKey ? 0 : i, 0],
+        End: [event.ctrlKey ? lastRow : i, lastColumn],
+      }[event.key];
+      if (next) this.go(...next).focus();
+      else if (event.key === "Enter") this.spoken.textContent = this.sum.firstChild.textContent;
+      else return;
+      event.preventDefault();
+    }
+
+    // Make a cell the one that the tab key reaches, and explain it.
+    go(i, j) {
+      const old = this.cells[this.place[0]][this.place[1]];
+      old.tabIndex = -1;
+      old.removeAttribute("aria-selected");
+      this.place = [clamp(i, this.rows.length), clamp(j, this.columns.length)];
+      const cell = this.cells[this.place[0]][this.place[1]];
+      cell.tabIndex = 0;
+      cell.setAttribute("aria-selected", "true");
+      this.sum.replaceChildren(...this.explain(...this.place));
+      this.sum.querySelectorAll(".live-scroll").forEach(live.fadeAtEdge);
+      return cell;
+    }
+
+    // --- The sum behind a cell ---
+
+    explain(i, j) {
+      const [reader, read] = [`“${this.rows[i]}”`, `“${this.columns[j]}”`];
+      const weight = this.weights[i][j];
+      if (weight === undefined) {
+        return [paragraph(`When ${reader} is chosen, ${read} has not been said yet.`)];
+      }
+      if (!this.head) {
+        const what = `${reader} reads ${read} with a mean weight of ${number(weight, 3)}.`;
+        return [paragraph(`${what} Choose one layer and one head to see the sum behind it.`)];
+      }
+      const before = `the word before, “${i ? this.rows[i - 1] : "<bos>"}”`;
+      const text =
+        `${reader} reads ${read}: score ${number(this.head.scores[i][j])}, and by the softmax ` +
+        `over the row a weight of ${number(weight, 3)}. ` +
+        `The query comes from ${this.kind === "encoder" ? `${reader} itself` : before}.`;
+      const sum = this.head.v ? additiveSum : productSum;
+      return [paragraph(text), ...sum(this.head, i, j)];
+    }
+  };
+
+  // q · k / √d_k, product by product: equation 4.1, eq-attention.
+  function productSum({ queries, keys, scores }, i, j) {
+    const [q, k, score] = [queries[i], keys[j], scores[i][j]];
+    const root = Math.sqrt(q.length);
+    const steps = [`q · k / √${q.length}`, `${number(score * root)} / ${number(root)}`];
+    const products = q.map((x, m) => x * k[m]);
+    return [
+      paragraph(`Score = ${steps.join(" = ")} = ${number(score)}`),
+      sumTable([["q", q, "query"], ["k", k, "key"], ["q × k", products]], q.map((_, m) => m)),
+    ];
+  }
+
+  // v · tanh(W s + U h), the largest terms: equation 2.4, eq-additive.
+  function additiveSum({ queries, keys, scores, v }, i, j) {
+    const [Ws, Uh, score] = [queries[i], keys[j], scores[i][j]];
+    const terms = v.map((x, m) => x * Math.tanh(Ws[m] + Uh[m]));
+    const size = (m) => Math.abs(terms[m]);
+    const order = terms.map((_, m) => m).sort((a, b) => size(b) - size(a));
+    const largest = order.slice(0, LARGEST_TERMS);
+    const rest = score - largest.reduce((sum, m) => sum + terms[m], 0);
+    const text =
+      `Score = v · tanh(W s + U h) = ${number(score)}, a sum of ${v.length} terms: ` +
+      `the ${LARGEST_TERMS} largest below, and ${number(rest)} from the others.`;
+    const lines = [["W s", Ws, "query"], ["U h", Uh, "key"], ["v", v], ["v × tanh", terms]];
+    return [paragraph(text), sumTable(lines, largest)];
+  }
+
+  // Lines of [name, numbers, role], at the places asked for.
+  function sumTable(lines, places) {
+    const heads = places.map((m) => element("th", { scope: "col" }, `${m}`));
+    const rows = lines.map(([name, numbers, role]) => {
+      const head = element("th", { scope: "row", class: `live-${role}` }, name);
+      return element("tr", {}, head, ...places.map((m) => element("td", {}, number(numbers[m]))));
+    });
+    const table = element("table");
+    table.append(element("thead", {}, element("tr", {}, element("td"), ...heads)));
+    table.append(element("tbody", {}, ...rows));
+    const reach = { tabindex: 0, role: "region", "aria-label": "Terms of the score" };
+    return element("div", { class: "live-scroll", ...reach }, table);
+  }
+}

@@ -1,0 +1,112 @@
+// The live models, part 3: the Transformer of chapter 9, pre-norm, as in
+// attnbook.transformer and attnbook.layers.  Weights have the names of the Python classes.
+"use strict";
+
+{
+  const { add, dot, linear, softmax, weightedMean } = live;
+
+  // --- Parts ---
+
+  // Equation 7.1, eq-sinusoids.
+  function position(p, D) {
+    const angle = (i) => p * 10000 ** ((-2 * i) / D);
+    return Array.from({ length: D }, (_, n) =>
+      n % 2 ? Math.cos(angle((n - 1) / 2)) : Math.sin(angle(n / 2)),
+    );
+  }
+
+  // A word's vector times √D, plus its position.
+  function embed({ weight }, id, p) {
+    const D = weight[id].length;
+    return add(position(p, D), weight[id].map((number) => number * Math.sqrt(D)));
+  }
+
+  // Equation 8.2, eq-layer-norm: mean 0 and variance 1, then gain and bias.
+  function layerNorm(x, { weight, bias }) {
+    const mean = (list) => list.reduce((sum, number) => sum + number) / list.length;
+    const mu = mean(x);
+    const deviation = Math.sqrt(mean(x.map((number) => (number - mu) ** 2)) + 1e-5);
+    return x.map((number, i) => ((number - mu) / deviation) * weight[i] + bias[i]);
+  }
+
+  // Equation 8.3, eq-ffn: max(0, x W_1 + b_1) W_2 + b_2.
+  function feedForward(x, { W_1, W_2 }) {
+    return linear(linear(x, W_1).map((number) => Math.max(0, number)), W_2);
+  }
+
+  // Equation 4.1, eq-attention, for one query: a mean of the values, weighted by how well
+  // their keys fit.
+  function attend(q, head) {
+    const scores = head.keys.map((k) => dot(q, k) / Math.sqrt(q.length));
+    const weights = softmax(scores);
+    head.queries.push(q);
+    head.scores.push(scores);
+    head.weights.push(weights);
+    return weightedMean(weights, head.values);
+  }
+
+  // Equation 5.1, eq-multi-head: each head has its part of the D numbers.
+  function multiHead(x, layer, heads) {
+    const queries = split(linear(x, layer.W_Q), heads.length);
+    return linear(heads.flatMap((head, h) => attend(queries[h], head)), layer.W_O);
+  }
+
+  function split(x, n) {
+    const width = x.length / n;
+    return Array.from({ length: n }, (_, h) => x.slice(h * width, (h + 1) * width));
+  }
+
+  // Each head keeps the key and the value of one place more: the cache.
+  function remember(x, layer, heads) {
+    split(linear(x, layer.W_K), heads.length).forEach((k, h) => heads[h].keys.push(k));
+    split(linear(x, layer.W_V), heads.length).forEach((v, h) => heads[h].values.push(v));
+  }
+
+  // Equation 8.1, eq-residual, in the form of pre-norm: what a sub-layer finds in the normed x
+  // is added to x.
+  const residual = (x, { norm }, sublayer) => add(x, sublayer(layerNorm(x, norm)));
+
+  // --- The model ---
+
+  // All places of the source, rewritten layer by layer.
+  function encode(weights, source, maps) {
+    let X = source.map((id, p) => embed(weights.source_embedding, id, p));
+    Object.values(weights.encoder).forEach((layer, l) => {
+      const heads = maps.encoder[l];
+      const { attention, feed_forward, add_attention, add_feed_forward } = layer;
+      for (const x of X) remember(layerNorm(x, add_attention.norm), attention, heads);
+      X = X.map((x) => residual(x, add_attention, (y) => multiHead(y, attention, heads)));
+      X = X.map((x) => residual(x, add_feed_forward, (y) => feedForward(y, feed_forward)));
+    });
+    return X.map((x) => layerNorm(x, weights.encoder_norm));
+  }
+
+  // One decoder layer for one place.  Later places are not in the cache yet, so that no
+  // mask is needed.
+  function decoderLayer(x, layer, ownHeads, sourceHeads) {
+    const { self_attention, cross_attention, feed_forward } = layer;
+    x = residual(x, layer.add_self_attention, (y) => {
+      remember(y, self_attention, ownHeads);
+      return multiHead(y, self_attention, ownHeads);
+    });
+    x = residual(x, layer.add_cross_attention, (y) => multiHead(y, cross_attention, sourceHeads));
+    return residual(x, layer.add_feed_forward, (y) => feedForward(y, feed_forward));
+  }
+
+  live.start.transformer = ({ weights, n_heads }, source) => {
+    const layers = Object.values(weights.decoder);
+    const newHeads = () => layers.map(() => Array.from({ length: n_heads }, live.newHead));
+    const maps = { cross: newHeads(), encoder: newHeads(), decoder: newHeads() };
+    const memory = encode(weights, source, maps);
+    layers.forEach((layer, l) => {
+      for (const x of memory) remember(x, layer.cross_attention, maps.cross[l]);
+    });
+    let p = 0;
+    const step = (word) => {
+      let x = embed(weights.target_embedding, word, p++);
+      layers.forEach((layer, l) => (x = decoderLayer(x, layer, maps.decoder[l], maps.cross[l])));
+      return linear(layerNorm(x, weights.decoder_norm), weights.out);
+    };
+    return { step, maps };
+  };
+}

@@ -1,0 +1,50 @@
+"""How well does the last place know the first symbol? By kind of layer and length."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import torch
+
+from attnbook.fit import fit
+from attnbook.last_place import READERS, LastPlace, first_symbol, share_right
+
+LENGTHS = (8, 16, 32, 64)
+SEEDS = (0, 1, 2)
+STEPS, RATE, WIDTH = 500, 3e-3, 32
+
+
+def first_token() -> dict:
+    """Train each kind at each length, and test it on 2,000 fresh sequences.
+
+    Returns:
+        "runs": for each kind, length and seed the number of "layers", the share
+        "right", and the "loss", averaged over every 20 steps.
+    """
+    runs = []
+    for n, kind, seed in product(LENGTHS, READERS, SEEDS):
+        runs.append({"kind": kind, "n": n, "seed": seed, **learn(kind, n, seed)})
+        print(f"  {runs[-1]}", flush=True)
+    return {"steps": STEPS, "rate": RATE, "d": WIDTH, "runs": runs}
+
+
+def first_token_longer() -> dict:
+    """The same with four times the steps, for the two whose path is long."""
+    steps, runs = 4 * STEPS, []
+    for n, kind, seed in product((8, 16), ("contiguous", "GRU"), SEEDS):
+        runs.append({"kind": kind, "n": n, "seed": seed, **learn(kind, n, seed, steps)})
+        print(f"  {runs[-1]}", flush=True)
+    return {"steps": steps, "rate": RATE, "d": WIDTH, "runs": runs}
+
+
+def learn(kind: str, n: int, seed: int, steps: int = STEPS) -> dict:
+    """Train one model, and say how it did."""
+    torch.manual_seed(seed)
+    model = LastPlace(READERS[kind](n, WIDTH), WIDTH)
+    losses = fit(model, first_symbol(n, seed), steps, RATE)
+    test = next(first_symbol(n, seed=99, batch_size=2000))
+    return {
+        "layers": len(model.layers),
+        "right": round(share_right(model, test), 4),
+        "loss": [round(sum(losses[i : i + 20]) / 20, 3) for i in range(0, steps, 20)],
+    }

@@ -1,0 +1,70 @@
+"""What does a layer cost? Time and memory of the kinds, by length and by width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+
+import torch
+from torch import nn
+
+from attnbook.experiments.fused_cost import most_bytes, typical_seconds
+from attnbook.layer_kinds import Convolution, Recurrent, Restricted, SelfAttention
+
+LENGTHS = (128, 256, 512, 1024, 2048, 4096)
+WIDTHS = (64, 128, 256, 512, 1024)
+LENGTH, WIDTH = 512, 256  # of the other sweep
+BATCHES = (1, 4, 16, 64)
+HEAD = 64  # numbers a head
+KERNEL, WINDOW = 3, 64
+
+KINDS: dict[str, Callable[[int], nn.Module]] = {
+    "self-attention": lambda d: SelfAttention(d, d // HEAD),
+    "restricted": lambda d: Restricted(d, d // HEAD, WINDOW),
+    "GRU": Recurrent,
+    "convolution": lambda d: Convolution(d, KERNEL),
+    "dilated": lambda d: Convolution(d, KERNEL, dilation=9),
+}
+
+
+def layer_cost() -> dict:
+    """Measure one layer of each kind, one sequence, forward, without gradients.
+
+    Returns:
+        "runs": for each length at one width, and each width at one length, and each
+        kind: the median processor time in "seconds", and the most "bytes" held at
+        once beyond the weights and the input.
+    """
+    sizes = [(n, WIDTH) for n in LENGTHS] + [(LENGTH, d) for d in WIDTHS]
+    runs = []
+    for n, d in dict.fromkeys(sizes):
+        for kind in KINDS:
+            runs.append({"kind": kind, "n": n, "d": d, **cost(kind, n, d)})
+            print(f"  {runs[-1]}", flush=True)
+    about = {"kernel": KERNEL, "window": WINDOW, "head": HEAD}
+    return {"length": LENGTH, "width": WIDTH, **about, "runs": runs}
+
+
+def layer_batches() -> dict:
+    """Measure the two whose work is equal at n = d, by the number of sequences.
+
+    Returns:
+        "runs": for each kind and batch size the cost of the whole batch.
+    """
+    runs = []
+    for batch, kind in product(BATCHES, ("self-attention", "GRU")):
+        found = cost(kind, WIDTH, WIDTH, batch)
+        runs.append({"kind": kind, "batch": batch, **found})
+        print(f"  {runs[-1]}", flush=True)
+    return {"n": WIDTH, "d": WIDTH, "runs": runs}
+
+
+def cost(kind: str, n: int, d: int, batch: int = 1) -> dict[str, float]:
+    """Measure one kind at one size."""
+    torch.manual_seed(0)
+    layer, x = KINDS[kind](d).eval(), torch.randn(batch, n, d)
+    call = partial(layer, x)
+    with torch.inference_mode():
+        call()  # the first takes longer
+        return {"seconds": typical_seconds(call), "bytes": most_bytes(call)}

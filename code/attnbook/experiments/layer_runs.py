@@ -1,0 +1,138 @@
+"""What a layer needs: a network for each place, the size of its words, a warm-up."""
+
+from __future__ import annotations
+
+from itertools import islice, product
+
+import torch
+from torch import Tensor, nn
+
+from attnbook.fit import fit
+from attnbook.layers import EncoderLayer, ScaledEmbedding
+from attnbook.loss import token_loss
+from attnbook.puzzles import (
+    WORDS,
+    add_previous,
+    backwards,
+    in_order,
+    puzzles,
+    right_answers,
+    symbols,
+)
+from attnbook.tagger import LAYERS, Tagger, deep_tagger, tagger
+
+LENGTH = 12
+SEEDS = (0, 1, 2)
+RATE = 4e-3
+TASKS = {"add_previous": add_previous, "backwards": backwards}
+DRAWS = {"N(0, 1)": 1.0, "N(0, 1/D)": 64**-0.5}  # standard deviation at D = 64
+
+
+def feed_forward_needed() -> dict:
+    """Two layers with and without a feed-forward network, on two tasks.
+
+    Without it, four layers are tried too: as many sub-layers.
+
+    Returns:
+        "runs": for each task, kind of layers, their number and seed the share of
+        "right" answers, over the places that count, and the loss, averaged over every
+        20 steps.
+    """
+    steps, runs = 400, []
+    models = [*((kind, 2) for kind in LAYERS), ("without", 4)]
+    for task, (kind, n_layers), seed in product(TASKS, models, SEEDS):
+        torch.manual_seed(seed)
+        model = tagger(kind, n_layers)
+        losses = fit(model, puzzles(TASKS[task], LENGTH, seed), steps, RATE)
+        about = {"task": task, "layers": kind, "n_layers": n_layers, "seed": seed}
+        found = {"right": share_right(model, task), "loss": by_twenty(losses)}
+        runs.append({**about, **found})
+        print(f"  {runs[-1]}", flush=True)
+    return {"steps": steps, "length": LENGTH, "rate": RATE, "runs": runs}
+
+
+def by_twenty(losses: list[float]) -> list[float]:
+    """Average over every 20 steps."""
+    means = torch.tensor(losses).view(-1, 20).mean(1)
+    return [round(loss, 4) for loss in means.tolist()]
+
+
+def share_right(model: Tagger, task: str) -> float:
+    """Share of right answers to 1,000 sequences, over the places that count."""
+    ids = symbols(1000, LENGTH, torch.Generator().manual_seed(99))
+    right = right_answers(model, TASKS[task](ids))  # (L, 1)
+    return round(right.nanmean().item(), 4)
+
+
+def embedding_scale() -> dict:
+    """Two layers say a sequence backwards: how words are drawn and scaled.
+
+    Returns:
+        "runs": for each draw, with √D and without, and seed, the loss, averaged over
+        every 20 steps.
+    """
+    steps, runs = 500, []
+    for draw, scaled, seed in product(DRAWS, (True, False), SEEDS):
+        torch.manual_seed(seed)
+        layers = [EncoderLayer(64, 4, 256) for _ in range(2)]
+        model = Tagger(embedding(draw, scaled), layers)
+        losses = fit(model, puzzles(backwards, LENGTH, seed), steps, 1e-3)
+        about = {"draw": draw, "scaled": scaled, "seed": seed}
+        runs.append({**about, "loss": by_twenty(losses)})
+        print(f"  {about}: {runs[-1]['loss'][::5]}", flush=True)
+    return {"steps": steps, "length": LENGTH, "rate": 1e-3, "runs": runs}
+
+
+def embedding(draw: str, scaled: bool) -> nn.Embedding:
+    """Make a table of word vectors of width 64.
+
+    Args:
+        draw: One of ``DRAWS``.
+        scaled: Whether vectors are multiplied by √D.
+    """
+    table = (ScaledEmbedding if scaled else nn.Embedding)(WORDS, 64)
+    nn.init.normal_(table.weight, std=DRAWS[draw])
+    return table
+
+
+def warm_up() -> dict:
+    """Eight layers learn to sort: post-norm and pre-norm, with and without warm-up.
+
+    Returns:
+        "runs": for each place of the norm, number of warm-up steps and seed, the loss
+        of each step.
+    """
+    steps, runs = 60, []
+    for norm_first, n_warm, seed in product((False, True), (0, 30), SEEDS):
+        torch.manual_seed(seed)
+        model = deep_tagger(8, norm_first)
+        losses = descend(model, seed, steps, 1e-2, n_warm)
+        about = {"norm_first": norm_first, "warm_up": n_warm, "seed": seed}
+        runs.append({**about, "loss": [round(x, 4) for x in losses]})
+        print(f"  {about}: {sum(losses[-10:]) / 10:.3f}", flush=True)
+    return {"steps": steps, "length": LENGTH, "rate": 1e-2, "runs": runs}
+
+
+def descend(
+    model: Tagger, seed: int, steps: int, rate: float, n_warm: int
+) -> list[float]:
+    """Train on sorting with Adam, whose rate rises to ``rate`` in ``n_warm`` steps.
+
+    After them it stays; gradients are not clipped.
+
+    Returns:
+        The loss of each step, before its update.
+    """
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1.0, (step + 1) / max(n_warm, 1))
+    )
+    losses: list[Tensor] = []
+    for ids, targets in islice(puzzles(in_order, LENGTH, seed), steps):
+        loss = token_loss(model(ids), targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        losses.append(loss.detach())
+    return torch.stack(losses).tolist()

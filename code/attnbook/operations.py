@@ -1,0 +1,82 @@
+"""How much work is a layer, and how much of it must wait? By formula and counted.
+
+Formulas count multiply-adds (a product that is added to a sum) over n places of width
+d, without the batch: Vaswani et al. 2017, table 1, with the factors written out. What
+grows with n · d alone (biases, softmax, activations) is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+
+def attention_work(n: int, d: int, *, projections: bool = True) -> int:
+    """Multiply-adds of self-attention: scores and mixing; W^Q, W^K, W^V and W^O."""
+    return 2 * n * n * d + (4 * n * d * d if projections else 0)
+
+
+def restricted_work(n: int, d: int, r: int, *, projections: bool = True) -> int:
+    """Of restricted self-attention, where each place sees r, the first few as well."""
+    return 2 * r * n * d + (4 * n * d * d if projections else 0)
+
+
+def recurrent_work(n: int, d: int, gates: int = 3) -> int:
+    """Of a recurrent layer: 1 map of input and state (RNN), 3 (GRU) or 4 (LSTM)."""
+    return 2 * gates * n * d * d
+
+
+def convolution_work(n: int, d: int, k: int) -> int:
+    """Of a convolution of width k: a matrix for each of the k distances."""
+    return k * n * d * d
+
+
+def separable_work(n: int, d: int, k: int) -> int:
+    """Of a separable one: k numbers for each channel, then one matrix."""
+    return k * n * d + n * d * d
+
+
+def count(call: Callable[[], object]) -> int:
+    """Count the multiply-adds of matrix products and convolutions in a call.
+
+    PyTorch's counter reckons a multiply-add as two operations. It does not know the
+    fused attention kernel of the processor, so that one is taken apart here; nor the
+    kernel of ``nn.LSTM``, which it counts as nothing.
+    """
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        call()
+    return counter.get_total_flops() // 2
+
+
+def longest_chain(out: Tensor) -> int:
+    """Count the steps that must wait for one another: the deepest way to ``out``.
+
+    Walks back through the graph that PyTorch keeps for the gradients. Operations on no
+    common way could run at the same time, on a machine with room for them.
+
+    Args:
+        out: A result that has gradients.
+
+    Raises:
+        ValueError: If it has none.
+    """
+    if out.grad_fn is None:
+        raise ValueError(
+            "this result keeps no graph; compute it from weights that have gradients, "
+            "and not under torch.no_grad()"
+        )
+    depth: dict = {}
+    todo = [out.grad_fn]
+    while todo:  # no recursion: a recurrent layer is deeper than Python allows
+        node = todo[-1]
+        before = [other for other, _ in node.next_functions if other is not None]
+        unknown = [other for other in before if other not in depth]
+        if unknown:
+            todo += unknown
+        else:
+            depth[node] = 1 + max((depth[other] for other in before), default=0)
+            todo.pop()
+    return depth[out.grad_fn]

@@ -1,0 +1,131 @@
+"""Write what the live models of the published pages need, from the shipped checkpoints.
+
+    python scripts/export_live.py
+
+The files lie in ``book/_static/live/data`` and are tracked: one a model, its weights as
+float16, and the toy language as a table. They are scripts, since a page that is opened
+from a file may load nothing else. The same checkpoints give the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attnbook import toy_language, toy_models
+from attnbook.batches import SOURCE, TARGET
+from attnbook.transformer import Transformer
+
+FOLDER = Path(__file__).resolve().parents[1] / "book" / "_static" / "live" / "data"
+TRAINED_CLAUSES = 4  # the most that a sentence of the training has
+
+
+def half(model: nn.Module) -> nn.Module:
+    """Round the weights, in place, to those that the page has: float16."""
+    return model.half().float()
+
+
+def split_ties(model: nn.Module) -> tuple[dict[str, Tensor], list[tuple[str, str]]]:
+    """Return each weight once, by name, and pairs (other name, name) of the tied."""
+    weights = {name: w.detach() for name, w in sorted(model.named_parameters())}
+    first = {w.data_ptr(): name for name, w in weights.items()}
+    every = model.named_parameters(remove_duplicate=False)
+    return weights, [(n, first[w.data_ptr()]) for n, w in every if n not in weights]
+
+
+def model_spec(name: str, model: nn.Module) -> dict[str, Any]:
+    """Describe a model for ``live.receive``.
+
+    Raises:
+        ValueError: If the page's engine does not know such a model, or float16 cannot
+            hold a weight.
+    """
+    if isinstance(model, Transformer) and isinstance(model.encoder_norm, nn.Identity):
+        raise ValueError(
+            f"{name} is post-norm; book/_static/live/transformer.js is pre-norm: "
+            "export a model made with norm_first=True"
+        )
+    weights, tied = split_ties(model)
+    for path, tensor in weights.items():
+        if not tensor.half().isfinite().all():
+            raise ValueError(f"{path} of {name} holds numbers too large for float16")
+    raw = b"".join(w.half().numpy().astype("<f2").tobytes() for w in weights.values())
+    heads = model.decoder[0].self_attention.n_heads if name == "transformer" else 1
+    return {
+        "name": name,
+        "n_heads": heads,
+        "source": SOURCE.words,
+        "target": TARGET.words,
+        "tensors": [(path, [*tensor.shape]) for path, tensor in weights.items()],
+        "tied": tied,
+        "data": base64.b64encode(raw).decode(),
+    }
+
+
+def language_table() -> dict[str, Any]:
+    """List the words of the toy language, and all its phrases with their translation.
+
+    The page so needs to know no rule but that of the clause.
+    """
+    determiners, adjectives, nouns = toy_language.PHRASE
+    phrases = {}
+    for determiner in (*determiners, "an"):
+        for adjective in adjectives:
+            for noun in nouns:
+                phrase = " ".join(filter(None, (determiner, adjective, noun)))
+                clause = f"{phrase} sees a dog"
+                if toy_language.is_sentence(clause):
+                    length = len(phrase.split())
+                    target = toy_language.translate(clause).target[:length]
+                    phrases[phrase] = " ".join(target)
+    return {
+        "words": [
+            (*toy_language.DETERMINERS, "an"),
+            [*toy_language.ADJECTIVES],
+            [*toy_language.NOUNS],
+            [*toy_language.VERBS],
+            [toy_language.AND],
+        ],
+        "phrases": phrases,
+        "verbs": toy_language.VERBS,
+        "and": (toy_language.AND, toy_language.AND_TARGET),
+        "max_clauses": toy_language.MAX_CLAUSES,
+        "trained_clauses": TRAINED_CLAUSES,
+    }
+
+
+def as_call(function: str, value: dict[str, Any]) -> str:
+    """Write a script that hands the value to a function."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return f"{function}({text});\n"
+
+
+def scripts() -> dict[str, str]:
+    """Make all files: name → text."""
+    made = {"toy_language.js": as_call("live.learn", language_table())}
+    for name in toy_models.MODELS:
+        spec = model_spec(name, toy_models.trained(name))
+        made[f"{name}.js"] = as_call("live.receive", spec)
+    return made
+
+
+def main(folder: Path = FOLDER) -> None:
+    """Write them."""
+    torch.set_num_threads(1)
+    folder.mkdir(parents=True, exist_ok=True)
+    made = scripts()
+    for old in set(folder.glob("*.js")) - {folder / name for name in made}:
+        old.unlink()  # of a model that is no longer shipped
+    for name, text in made.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        print(f"{folder / name}: {len(text) / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:2]))
