@@ -200,7 +200,7 @@ def print_builds() -> None:
 
 
 def cost_figure() -> Figure:
-    """Draw milliseconds a word by its place: with a cache, and all computed again."""
+    """Draw milliseconds a word by its place: with a cache, or all computed again."""
     stored = results.load("decode_cost")
     lines = {
         "recomputed": (stored["recomputed"]["1"], GREY),
@@ -210,7 +210,7 @@ def cost_figure() -> Figure:
     for label, (times, colour) in lines.items():
         places = [int(n) for n in times]
         ax.plot(places, [*times.values()], marker="o", color=colour, label=label)
-    ax.set(xlabel="words so far", ylabel="milliseconds for the next", yscale="log")
+    ax.set(xlabel="words so far", ylabel="milliseconds for the last", ylim=(0, None))
     label_lines(ax)
     return fig
 

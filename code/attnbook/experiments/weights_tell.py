@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from attnbook.bahdanau import Bahdanau
 from attnbook.batches import held_out_pairs
-from attnbook.experiments.thread import RATE, train
+from attnbook.experiments.thread import train
 from attnbook.maps import cross_weights
 from attnbook.measures import attention_weights
 from attnbook.removal import hiding_effects as hide_from_bahdanau
@@ -36,12 +36,12 @@ def weights_tell() -> dict:
         sentences of the "correlation" and of the share of rows "first" in both.
     """
     pairs, runs = held_out_pairs(CLAUSES, SENTENCES), []
-    for name, make, rate, tables in (
-        ("transformer", toy_transformer, 2e-3, of_transformer),
-        ("bahdanau", Bahdanau, RATE, of_bahdanau),
+    for name, make, tables in (
+        ("transformer", toy_transformer, of_transformer),
+        ("bahdanau", Bahdanau, of_bahdanau),
     ):
         for seed in SEEDS:
-            model, _ = train(make, seed, rate=rate)
+            model, _ = train(make, seed)
             found = compare([tables(model, pair) for pair in pairs])
             runs.append({"model": name, "seed": seed, **found})
             print(f"  {runs[-1]}", flush=True)
