@@ -14,7 +14,8 @@ from torch import Tensor, nn
 def save_weights(model: nn.Module, folder: Path, **facts: object) -> None:
     """Write a model's weights, and beside them what they were made by.
 
-    Each file appears whole or not at all: it is written under another name first.
+    Each of the two files appears whole or not at all: it is written under another name
+    first.
 
     Args:
         model: The model; a matrix with two uses is stored once.
@@ -22,7 +23,7 @@ def save_weights(model: nn.Module, folder: Path, **facts: object) -> None:
         facts: Anything JSON can hold, such as the seed, the steps and the scores.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    weights = {name: w.detach().contiguous() for name, w in model.named_parameters()}
+    weights = {name: w.detach().contiguous() for name, w in tensors(model).items()}
     text = json.dumps(facts, indent=1) + "\n"
     for name, content in (
         ("weights.safetensors", save(weights)),
@@ -61,9 +62,14 @@ def load_weights(model: nn.Module, folder: Traversable) -> dict:
     return facts
 
 
+def tensors(model: nn.Module) -> dict[str, Tensor]:
+    """All that a model has learned or counted; a matrix with two uses is named once."""
+    return dict(model.named_parameters()) | dict(model.named_buffers())
+
+
 def check_weights(model: nn.Module, weights: dict[str, Tensor]) -> None:
     """Raise a ValueError that names the first weight that does not fit the model."""
-    wanted = {name: tuple(w.shape) for name, w in model.named_parameters()}
+    wanted = {name: tuple(w.shape) for name, w in tensors(model).items()}
     found = {name: tuple(w.shape) for name, w in weights.items()}
     for name in sorted(wanted | found):
         if wanted.get(name) != found.get(name):

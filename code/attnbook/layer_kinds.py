@@ -31,7 +31,7 @@ class Recurrent(nn.Module):
         unit: ``nn.GRU``, ``nn.RNN`` or ``nn.LSTM``.
     """
 
-    def __init__(self, d_model: int, unit: type[nn.RNNBase] = nn.GRU):
+    def __init__(self, d_model: int, unit: type[nn.Module] = nn.GRU):
         super().__init__()
         check_sizes(d_model=d_model)
         self.reader = unit(d_model, d_model, batch_first=True)

@@ -27,10 +27,18 @@ def attention_maps(model: nn.Module, *inputs: Tensor) -> dict[str, Tensor]:
     Returns:
         Weights of each head, (B, H, T, S), under the module's name, such as
         ``"decoder.0.cross_attention"``, in the order of the calls.
+
+    Raises:
+        ValueError: If one module is called twice.
     """
     maps = {}
 
     def ask_again(module: nn.Module, args: tuple, kwargs: dict, _: object) -> None:
+        if names[module] in maps:
+            raise ValueError(
+                f"{names[module]} is called twice, as if it were two attentions; give "
+                "each a module of its own, or ask for its weights with need_weights"
+            )
         # forward, and not a call: a call would end up here again.
         _, weights = module.forward(*args, **{**kwargs, "need_weights": True})
         maps[names[module]] = weights

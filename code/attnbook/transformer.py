@@ -21,7 +21,7 @@ class TransformerState(NamedTuple):
 
     @property
     def position(self) -> int:
-        """How many words have been read: the position of the next."""
+        """The position of the next word, as many words having been read."""
         return self.layers[0].target.k.shape[2]
 
 

@@ -179,3 +179,12 @@ def test_the_toy_transformer_is_small_and_has_both_forms():
         assert model.out.weight.shape == (30, 64)
         assert model.source_embedding.weight.shape == (20, 64)
     assert toy_models.toy_transformer(20, 30).encoder[0].add_attention.norm_first
+
+
+def test_what_a_model_has_counted_is_kept_too(tmp_path):
+    model = nn.BatchNorm1d(3)
+    model.running_mean += 5
+    save_weights(model, tmp_path / "norm")
+    other = nn.BatchNorm1d(3)
+    load_weights(other, tmp_path / "norm")
+    assert torch.equal(other.running_mean, model.running_mean)

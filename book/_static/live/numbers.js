@@ -60,7 +60,6 @@ const live = { models: {} };
 
   // --- Arithmetic ---
 
-  live.PAD = 0;
   live.BOS = 1;
   live.EOS = 2;
 
