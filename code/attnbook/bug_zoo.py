@@ -57,7 +57,7 @@ class UnbiasedNorm(nn.Module):
         eps: ε.
     """
 
-    def __init__(self, d_model: int, eps: float = 1e-6):
+    def __init__(self, d_model: int, eps: float = 1e-5):
         super().__init__()
         self.gain = nn.Parameter(torch.ones(d_model))
         self.bias = nn.Parameter(torch.zeros(d_model))
@@ -142,7 +142,10 @@ class Uncounted(Sinusoidal):
 
 
 class CausalInTraining(Transformer):
-    """Hides later words while it trains, and no longer when it is used."""
+    """Hides later words while it trains, and no longer when it is used.
+
+    But for its mask, ``decode`` is a copy of the Transformer's.
+    """
 
     def decode(self, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
         """Predict, in eval mode with a view of the words to be predicted."""

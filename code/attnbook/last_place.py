@@ -63,7 +63,8 @@ def dilated(n: int, width: int = 3) -> list[int]:
     return dilations
 
 
-READERS: dict[str, Callable[[int, int], list[nn.Module]]] = {
+Reader = Callable[[int, int], list[nn.Module]]  # of n and D
+READERS: dict[str, Reader] = {
     "self-attention": lambda n, d: [SelfAttention(d, 2)],
     "dilated": lambda n, d: convolutions(d, dilated(n)),
     "contiguous": lambda n, d: convolutions(d, contiguous(n)),

@@ -15,12 +15,21 @@ from attnbook.masks import causal_mask
 from attnbook.seq2seq import check_sizes
 
 
-class SelfAttention(MultiHeadAttention):
-    """Every place attends to every place; arguments as of ``MultiHeadAttention``."""
+class SelfAttention(nn.Module):
+    """Every place attends to every place.
+
+    Args:
+        d_model: Width D.
+        n_heads: Number H of heads.
+    """
+
+    def __init__(self, d_model: int, n_heads: int):
+        super().__init__()
+        self.look = MultiHeadAttention(d_model, n_heads)
 
     def forward(self, x: Tensor) -> Tensor:
         """Rewrite (B, n, D)."""
-        return super().forward(x, x, x)
+        return self.look(x, x, x)
 
 
 class Recurrent(nn.Module):
@@ -68,7 +77,7 @@ class Convolution(nn.Module):
         return self.after(self.mix(x).mT)  # (B, n, D)
 
 
-class Restricted(MultiHeadAttention):
+class Restricted(nn.Module):
     """Each place attends to the last r alone, its own among them.
 
     Places are cut into blocks of r. What a place may see lies in its own block and the
@@ -81,21 +90,22 @@ class Restricted(MultiHeadAttention):
     """
 
     def __init__(self, d_model: int, n_heads: int, window: int):
-        super().__init__(d_model, n_heads)
+        super().__init__()
         check_sizes(window=window)
+        self.look = MultiHeadAttention(d_model, n_heads)
         self.window = window
 
     def forward(self, x: Tensor) -> Tensor:
         """Rewrite (B, n, D)."""
-        r, n = self.window, x.shape[1]
+        look, r, n = self.look, self.window, x.shape[1]
         x = F.pad(x, (0, 0, 0, -n % r))  # (B, m r, D): whole blocks
         b, blocks = len(x), x.shape[1] // r
-        q = self.W_Q(x).unflatten(1, (blocks, r)).flatten(0, 1)  # (B m, r, D)
-        k, v = (_with_the_block_before(W(x), r) for W in (self.W_K, self.W_V))
-        q, k, v = (split_heads(y, self.n_heads) for y in (q, k, v))
+        q = look.W_Q(x).unflatten(1, (blocks, r)).flatten(0, 1)  # (B m, r, D)
+        k, v = (_with_the_block_before(W(x), r) for W in (look.W_K, look.W_V))
+        q, k, v = (split_heads(y, look.n_heads) for y in (q, k, v))
         mask = window_mask(blocks, r, x.device)[:, None].repeat(b, 1, 1, 1)
         found = merge_heads(attention(q, k, v, mask))  # (B m, r, D)
-        return self.W_O(found.unflatten(0, (b, blocks)).flatten(1, 2)[:, :n])
+        return look.W_O(found.unflatten(0, (b, blocks)).flatten(1, 2)[:, :n])
 
 
 def _with_the_block_before(x: Tensor, r: int) -> Tensor:

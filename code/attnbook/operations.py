@@ -57,6 +57,10 @@ def longest_chain(out: Tensor) -> int:
     Walks back through the graph that PyTorch keeps for the gradients. Operations on no
     common way could run at the same time, on a machine with room for them.
 
+    Weights and changes of shape count as steps too. A fused kernel is one step,
+    whatever it does inside, such as that of ``nn.LSTM`` on the processor: its chain
+    says nothing.
+
     Args:
         out: A result that has gradients.
 

@@ -7,6 +7,7 @@ in nats of log-probability.
 from __future__ import annotations
 
 import math
+from operator import ne
 
 import torch
 from torch import Tensor
@@ -51,14 +52,19 @@ def encoder_effects(model: Transformer, pair: Pair) -> Tensor:
     """How far the encoder's vector of place i moves when another word stands at j.
 
     Returns:
-        (S, S), Euclidean; the mean over all other words of the kind. NaN where there
-        is none, and at i = j, where the word itself is another.
+        (S, S), Euclidean; the mean over the other words of the kind that leave the
+        article before them as it is. NaN where there is none, and at i = j, where the
+        word itself is another.
     """
     src = make_batch([pair])[0]
     before, places = model.encode(src), src.shape[1]
     moved = torch.full((places, places), math.nan)
     for j in range(places - 1):  # the last is EOS
-        changed = [Pair(words, pair.target, pair.alignment) for words in swaps(pair, j)]
+        changed = [
+            Pair(words, pair.target, pair.alignment)
+            for words in swaps(pair, j)
+            if sum(map(ne, words, pair.source)) == 1  # no *a* became *an* as well
+        ]
         if changed:
             after = model.encode(make_batch(changed)[0])  # (B, S, D)
             moved[:, j] = (after - before).norm(dim=-1).mean(0)
@@ -95,19 +101,28 @@ def _ranks(numbers: Tensor) -> Tensor:
 
 
 def agreement(weights: Tensor, effects: Tensor) -> tuple[float, float]:
-    """How far weights tell effects, row by row, over the places where both are known.
+    """How far weights tell the size of effects, over the places where both are known.
+
+    A place that helps and one that disturbs both matter, so the sign is left out.
 
     Args:
         weights: (T, S).
-        effects: (T, S), NaN where unknown.
+        effects: (T, S), of either sign, NaN where unknown.
 
     Returns:
         The mean rank correlation of the rows, and the share of rows in which the
         largest weight lies on the largest effect.
+
+    Raises:
+        ValueError: If no row has two different weights and two different effects.
     """
     correlations, hits = [], []
-    for weight, effect in zip(weights, effects, strict=True):
+    for weight, effect in zip(weights, effects.abs(), strict=True):
         known = ~effect.isnan()
-        correlations.append(rank_correlation(weight[known], effect[known]))
-        hits.append(weight[known].argmax() == effect[known].argmax())
+        rho = rank_correlation(weight[known], effect[known])
+        if not math.isnan(rho):
+            correlations.append(rho)
+            hits.append(weight[known].argmax() == effect[known].argmax())
+    if not hits:
+        raise ValueError("no row has an order: weights or effects are all the same")
     return sum(correlations) / len(correlations), sum(map(float, hits)) / len(hits)

@@ -97,12 +97,12 @@ def test_table_of_networks_shows_every_seed(stored, capsys):
     *_, one, other = capsys.readouterr().out.splitlines()
     assert one.split() == [
         "2",
+        "whole",
         "layers",
-        "with",
         *["400", "400", "55.0%", "400", "400", "15.0%"],
     ]
     late = [">400", ">400", "55.0%", ">400", ">400", "15.0%"]
-    assert other.split() == ["4", "layers", "without", *late]
+    assert other.split() == ["4", "without", "network", *late]
 
 
 def test_table_of_embeddings_shows_when_the_loss_is_small(stored, capsys):
@@ -112,11 +112,14 @@ def test_table_of_embeddings_shows_when_the_loss_is_small(stored, capsys):
         {"draw": "N(0, 1)", "scaled": False, "seed": 0, "loss": [0.05, 0.2, 0.1, 0.1]},
     ]
     stored("embedding_scale", steps=80, runs=runs)
+    codes = {"draw": "N(0, 1/D)", "scaled": False, "codes": 1 / 8, "seed": 0}
+    stored("embedding_proportion", steps=40, runs=[{**codes, "loss": [1.0, 0.05]}])
     ch08.print_embeddings()
     _, *rows = capsys.readouterr().out.splitlines()
     assert [row.split(")")[1].split() for row in rows] == [
-        ["times", "√D", "60", ">", "80"],
-        ["as", "drawn", "20"],
+        ["times", "√D", "8", "0.71", "60", ">", "80"],
+        ["as", "drawn", "1", "0.71", "20"],
+        ["as", "drawn", "0.125", "0.088", "40"],
     ]
 
 
@@ -180,6 +183,9 @@ def test_stored_runs_say_what_the_chapter_says():
     for run in results.load("embedding_scale")["runs"]:
         large = run["scaled"] and run["draw"] == "N(0, 1)"
         assert min(run["loss"]) > 2 if large else min(run["loss"][:8]) < 0.1
+    for run in results.load("embedding_proportion")["runs"]:
+        alike = run["scaled"]  # words of 8 with positions of 8
+        assert min(run["loss"][:9]) < 0.1 if alike else min(run["loss"]) > 2
     ends = {
         (norm_first, n_warm): [
             fmean(loss[-10:]) for loss in ch08.warm_up_runs(norm_first, n_warm)

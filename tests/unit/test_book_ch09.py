@@ -1,6 +1,7 @@
 """Figures, tables and exercises of chapter 9."""
 
 import json
+from shutil import copyfile
 
 import pytest
 import torch
@@ -49,6 +50,7 @@ def _stored(tmp_path, monkeypatch):
     cost = {
         "machine": "some",
         "recomputed": {"1": {"1": 4, "256": 90}},
+        "recomputed_all_logits": {"1": {"1": 4, "256": 120}},
         "cached": {"1": {"1": 5, "256": 6}, "8": {"1": 7, "256": 8}},
         "cache_mb": {"1": {"1": 0.1, "256": 2}, "8": {"1": 0.3, "256": 4}},
     }
@@ -67,6 +69,15 @@ def test_loss_figure_averages_and_names():
     assert list(mine.get_ydata()) == [3.0, 0.5]
     assert list(mine.get_xdata()) == [1, 3]
     assert [text.get_text() for text in ax.texts] == ["stored", "this run"]
+
+
+@pytest.mark.usefixtures("_stored")
+def test_loss_figure_has_greys_for_two_stored_runs(tmp_path):
+    names = dict.fromkeys(("thread", "second", "third"), "stored")
+    for name in [*names][1:]:
+        copyfile(tmp_path / "thread.json", tmp_path / f"{name}.json")
+    with pytest.raises(ValueError, match="zip"):
+        ch09.loss_figure([1.0], names)
 
 
 def test_heads_figure_draws_every_head_and_frames_the_right_places():
@@ -129,20 +140,22 @@ def test_tables_print_means_and_ranges(capsys):
 @pytest.mark.usefixtures("_stored")
 def test_beams_are_printed_by_clauses(capsys):
     ch09.print_beams()
-    head, _, greedy_row, one, four = capsys.readouterr().out.splitlines()
+    head, _, greedy_row, four = capsys.readouterr().out.splitlines()  # 1 is greedy
     assert head.startswith("350 steps")
     assert greedy_row.split() == ["greedy", "30.0", "40.0"]
-    assert one.split("α = 0.6")[1].split() == ["31.1", "41.1", "15.0", "20.0"]
+    assert four.startswith("W = 4")
     assert four.split("α = 0.6")[1].split() == ["34.1", "44.1", "15.0", "20.0"]
 
 
 @pytest.mark.usefixtures("_stored")
 def test_costs_are_printed_and_drawn(capsys):
     ch09.print_cost()
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    *lines, last = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [last[1], last[3], last[-4]] == ["256,", "15.0", "20.0"]
     assert [line[-2:] for line in lines[1:]] == [
         ["1", "256"],
         ["4.0", "90.0"],
+        ["4.0", "120.0"],
         ["5.0", "6.0"],
         ["0.1", "2.0"],
         ["7.0", "8.0"],
@@ -160,7 +173,7 @@ def test_heads_are_scored_one_by_one(capsys):
     for i, j in enumerate(pair.alignment):
         right[0, 0, i, j] = 1
     right[0, 1, :, 6] = 1
-    ch09.print_heads({"one": right}, [pair], lambda w, p: float(w.argmax(-1)[0, 0] < 6))
+    ch09.print_heads({"one": right}, [pair])
     assert capsys.readouterr().out == "layer 0, by head: 100%   0%\n"
 
 
@@ -208,9 +221,10 @@ def test_what_moves_is_what_comes_out():
 
 def test_parameters_are_those_of_the_model():
     count = find("ex9_parameters").reference
-    for v, d, n, d_ff in ((10, 4, 1, 8), (12, 8, 3, 20)):
-        model = Transformer(v, d_model=d, n_heads=2, n_layers=n, d_ff=d_ff)
-        assert count(v, d, n, d_ff) == sum(p.numel() for p in model.parameters())
+    for s, t, d, n, d_ff in ((10, 11, 4, 1, 8), (12, 9, 8, 3, 20)):
+        sizes = {"d_model": d, "n_heads": 2, "n_layers": n, "d_ff": d_ff}
+        model = Transformer(s, t, **sizes, norm_first=True)
+        assert count(s, t, d, n, d_ff) == sum(p.numel() for p in model.parameters())
 
 
 @torch.no_grad()

@@ -8,13 +8,15 @@ import torch
 from torch import nn
 
 from attnbook import results
+from attnbook.batches import held_out_pairs
 from attnbook.book import ch10
 from attnbook.book.exercises import EXERCISES, find, verdict
-from attnbook.experiments import first_token, layer_cost
+from attnbook.experiments import first_token, layer_cost, weights_tell
 from attnbook.last_place import READERS, contiguous, dilated
 from attnbook.layer_kinds import Convolution, Recurrent, SelfAttention
 from attnbook.leaks import moved_by
 from attnbook.operations import count
+from attnbook.toy_models import trained
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
@@ -154,6 +156,13 @@ def test_reach_is_drawn_layer_by_layer():
 
 # The first symbol
 
+WAYS = {  # at 8 and 16 places, however many layers there are
+    "self-attention": [1, 1],
+    "dilated": [2, 2],
+    "contiguous": [4, 8],
+    "GRU": [8, 16],
+}
+
 
 @pytest.fixture
 def _recall(stored):
@@ -172,20 +181,23 @@ def _recall(stored):
         ]
 
     stored("first_token", runs=runs(READERS, 0.2), steps=7)
-    stored("first_token_longer", runs=runs(["GRU"], 0.6), steps=9)
+    stored("first_token_longer", runs=runs(["contiguous", "GRU"], 0.6), steps=9)
+    stored("first_token_room", runs=runs(["contiguous"], 0.4), steps=7)
 
 
 @pytest.mark.usefixtures("_recall")
 def test_recall_is_printed_seed_by_seed(capsys):
     ch10.print_recall()
     first, head, *rows = capsys.readouterr().out.splitlines()
-    assert first.startswith("7 steps")
+    assert first.startswith("7 updates, just enough")
     assert head.split() == ["n", "=", "8", "16"]
     for kind, row in zip(READERS, rows[:4], strict=True):
         assert row.split() == [kind, "20", "30", "20", "30"]
-    assert rows[4].startswith("9 steps")
-    assert [row.split()[0] for row in rows[6:]] == ["GRU"]
-    assert rows[6].split()[1:] == ["60", "70", "60", "70"]
+    assert rows[4].startswith("9 updates, just enough")
+    assert [row.split()[0] for row in rows[6:8]] == ["contiguous", "GRU"]
+    assert rows[7].split()[1:] == ["60", "70", "60", "70"]
+    assert rows[8].startswith("7 updates, half as many layers again")
+    assert rows[10].split() == ["contiguous", "40", "50", "40", "50"]
 
 
 @pytest.mark.usefixtures("_recall")
@@ -193,8 +205,7 @@ def test_the_way_is_as_long_as_the_state_or_the_stack(capsys):
     ch10.print_hops()
     _, *rows = capsys.readouterr().out.splitlines()
     for kind, row in zip(READERS, rows, strict=True):
-        steps = {"GRU": ["8", "16"], "dilated": ["2", "2"]}.get(kind, ["3", "3"])
-        assert row.split()[1:] == steps
+        assert row.split()[1:] == [str(way) for way in WAYS[kind]]
     for n in (8, 16, 28, 32, 64):  # all ways to pick 0, 1 or 2 dilations a layer
         ways = product(*((0, d, 2 * d) for d in dilated(n)))
         least = min(sum(map(bool, way)) for way in ways if sum(way) == n - 1)
@@ -207,10 +218,9 @@ def test_recall_is_drawn_against_the_way():
     for ax, kind in zip(figure.axes, READERS, strict=True):
         assert ax.get_title("left") == kind
         _, longer, dots = ax.get_lines()
-        way = {"GRU": [8, 8, 16, 16], "dilated": [2] * 4}.get(kind, [3] * 4)
-        assert list(dots.get_xdata()) == way
+        assert list(dots.get_xdata()) == [way for way in WAYS[kind] for _ in (0, 1)]
         assert list(dots.get_ydata()) == pytest.approx([20, 30, 20, 30])
-        shares = [60, 70, 60, 70] if kind == "GRU" else []
+        shares = [60, 70, 60, 70] if kind in ("contiguous", "GRU") else []
         assert list(longer.get_ydata()) == pytest.approx(shares)
 
 
@@ -225,10 +235,14 @@ def test_stored_runs_are_complete():
             assert runs[0]["layers"] == len(stacks.get(kind, [1]))
     for runs in ch10.recall_runs("self-attention").values():
         assert min(run["right"] for run in runs) > 0.9
+    for n, runs in ch10.recall_runs("contiguous", "first_token_room").items():
+        assert [run["layers"] for run in runs] == [{8: 6, 16: 12}[n]] * seeds
+        for run in runs:
+            assert (run["right"] > 0.9) == (n == 8)
 
 
 def test_a_reader_is_trained_and_measured():
-    found = first_token.learn("self-attention", 4, seed=0, steps=200)
+    found = first_token.learn(READERS["self-attention"], 4, seed=0, steps=200)
     assert found["right"] > 0.9
     assert len(found["loss"]) == 10
     assert found["loss"][-1] < found["loss"][0]
@@ -238,30 +252,55 @@ def test_a_reader_is_trained_and_measured():
 
 
 def test_what_weights_tell_is_printed_with_ranges(stored, capsys):
-    tests = {"transformer": ("hidden", "replaced", "encoder")}
-    tests["bahdanau"] = tests["transformer"][:2]
+    names = ["hidden", "replaced", "hidden_others", "replaced_others"]
+    tests = {"transformer": [*names, "encoder_others"], "bahdanau": names}
     runs = [
         {"model": model, "seed": seed}
-        | {t: {"correlation": 0.1 + seed / 10, "first": 0.5 + seed / 10} for t in names}
-        for model, names in tests.items()
+        | {
+            test: {
+                "correlation": 0.1 + seed / 10,
+                "first": 0.3 + 0.2 * ("_others" in test) + seed / 10,
+            }
+            for test in of_model
+        }
+        for model, of_model in tests.items()
         for seed in (0, 1, 2)
     ]
     stored("weights_tell", runs=runs)
     ch10.print_weights_tell()
-    _, *rows = capsys.readouterr().out.splitlines()
-    assert len(rows) == 5
-    for row in rows:
-        assert row.endswith("0.20 (0.10 to 0.30)     60 % (50 to 70)")
-        assert len(row) <= 79
+    *head, _, _, _, _, encoder = lines = capsys.readouterr().out.splitlines()
+    assert len(head) == 2
+    for row in lines[2:]:
+        assert row.endswith(f"{'60 (50 to 70)':18}0.20 (0.10 to 0.30)")
+        assert ("40 (30 to 50)" in row) == (row != encoder)
+    assert max(map(len, lines)) <= 79
 
 
 def test_stored_weights_say_what_the_chapter_says():
     runs = results.load("weights_tell")["runs"]
     assert len(runs) == 6
     for run in runs:
-        if run["model"] == "transformer":
-            assert run["replaced"]["first"] > 0.95
-            assert run["encoder"]["first"] < 0.7
+        for test in ("hidden", "replaced"):
+            assert run[test]["first"] > 0.95
+        hidden, replaced = run["hidden_others"], run["replaced_others"]
+        assert 0.6 < hidden["first"] < 0.75
+        assert replaced["first"] < 0.5
+        assert hidden["correlation"] > 0.75 > 0.5 > replaced["correlation"]
+
+
+def test_stored_weights_are_of_the_model_that_is_shipped():
+    stored = results.load("weights_tell")
+    pairs = held_out_pairs(stored["clauses"], 5)
+    model = trained("transformer")
+    run = next(
+        r for r in stored["runs"] if r["model"] == "transformer" and r["seed"] == 0
+    )
+    assert run["parameters"] == sum(p.numel() for p in model.parameters())
+    found = weights_tell.compare([weights_tell.of_transformer(model, p) for p in pairs])
+    for test, numbers in found.items():
+        assert numbers["correlation"] == pytest.approx(
+            run[test]["correlation"], abs=0.15
+        )
 
 
 # Exercises

@@ -1,4 +1,4 @@
-"""The wrong builds of chapter 9, what they learn, and what beams find."""
+"""Chapter 9: wrong builds and what they learn, what a word costs, what beams find."""
 
 import copy
 
@@ -20,10 +20,10 @@ from attnbook.bug_zoo import (
     scale_wrongly,
     split_wrongly,
 )
-from attnbook.experiments import beams, broken_builds
+from attnbook.experiments import beams, broken_builds, decode_cost
 from attnbook.leaks import influence
 from attnbook.loss import token_loss
-from attnbook.masks import padding_mask
+from attnbook.masks import key_mask, padding_mask
 from attnbook.transformer import Transformer
 from attnbook.vocabulary import BOS, EOS, PAD
 
@@ -151,6 +151,41 @@ def test_stored_builds_are_complete_and_as_the_page_tells():
         elif "softmax" not in wrong:
             assert min(right[name]) > 0.98
     assert min(loss["all but the softmax"]) > 2.03
+
+
+# What a word costs
+
+
+@torch.no_grad()
+def test_recomputing_makes_logits_of_the_last_word_alone():
+    model, mask = small(), key_mask(SRC)
+    memory, shapes = model.encode(SRC), []
+    hook = model.out.register_forward_hook(lambda *x: shapes.append(x[-1].shape[1]))
+    last = decode_cost.last_logits(model, READ, memory, mask)
+    everything = model.decode(READ, memory, mask)
+    hook.remove()
+    assert shapes == [1, 5]
+    close(last, everything[:, -1:], atol=1e-5)
+
+
+@torch.no_grad()
+def test_the_fair_rival_says_what_a_step_says():
+    model = small()
+    read, mask = READ[:, :3], key_mask(SRC)
+    last = decode_cost.last_logits(model, read, model.encode(SRC), mask)
+    close(last, step_by_step(model, SRC, read)[:, -1:], atol=1e-5)
+
+
+def test_stored_costs_are_those_that_the_page_tells():
+    stored = results.load("decode_cost")
+    lengths = [str(n) for n in decode_cost.LENGTHS]
+    kept, fair, everything = (
+        stored[name]["1"] for name in ("cached", "recomputed", "recomputed_all_logits")
+    )
+    assert list(kept) == list(fair) == list(everything) == lengths
+    assert kept["256"] < 2 * kept["1"]
+    assert everything["256"] > 8 * kept["256"]
+    assert kept["256"] * 4 < fair["256"] < everything["256"]
 
 
 # Beams

@@ -25,7 +25,7 @@ def test_restricted_is_full_attention_with_a_band(n, r):
     (x,) = numbers(0, (2, n, 8))
     back = torch.arange(n)[:, None] - torch.arange(n)
     band = (back >= 0) & (back < r)
-    full = MultiHeadAttention.forward(layer, x, x, x, band)
+    full = layer.look(x, x, x, band)
     same(layer(x), full, [x, *layer.parameters()])
 
 
@@ -38,7 +38,7 @@ def test_a_window_holds_r_keys_but_for_the_first_places():
 def test_self_attention_asks_itself():
     layer = double(SelfAttention, 8, 2)
     (x,) = numbers(0, (2, 5, 8))
-    close(layer(x), MultiHeadAttention.forward(layer, x, x, x))
+    close(layer(x), MultiHeadAttention.forward(layer.look, x, x, x))
 
 
 @pytest.mark.parametrize("unit", [nn.GRU, nn.RNN, nn.LSTM])

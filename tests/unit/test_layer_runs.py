@@ -11,6 +11,7 @@ from attnbook.bug_zoo import DroppedStream, SharedAttention, UnbiasedNorm
 from attnbook.experiments import layer_runs
 from attnbook.layers import DecoderLayer, Residual
 from attnbook.loss import token_loss
+from attnbook.positions import sinusoids
 from attnbook.puzzles import in_order, puzzles
 from attnbook.tagger import LAYERS, deep_tagger
 
@@ -25,6 +26,35 @@ def test_word_vectors_are_as_large_as_their_name_says(draw, size, scaled):
     vectors = table(torch.arange(1, 17))
     wanted = size * (8 if scaled else 1)
     assert 0.9 * wanted < vectors.std() < 1.1 * wanted
+
+
+@pytest.mark.parametrize("factor", [0.5, 8.0])
+def test_codes_are_sinusoids_times_a_factor(factor):
+    (x,) = numbers(0, (2, 5, 8))
+    wanted = x + factor * sinusoids(5, 8, dtype=x.dtype)
+    close(layer_runs.Codes(factor)(x), wanted)
+
+
+def test_the_runs_of_proportions_keep_or_shrink_the_positions(monkeypatch):
+    """Root mean squares of words and positions: 8 and 8, 1 and √½/8."""
+    sizes = []
+
+    def watched(model, batches, steps, rate):
+        ids = torch.arange(1, 17)[None]
+        words = model.embedding(ids)
+        codes = model.positions(words) - words
+        sizes.append([x.square().mean().sqrt().item() for x in (words, codes)])
+        return [0.0] * steps
+
+    monkeypatch.setattr(layer_runs, "fit", watched)
+    runs = layer_runs.embedding_proportion()["runs"]
+    assert [run["scaled"] for run in runs] == [True] * 3 + [False] * 3
+    for words, codes in sizes[:3]:
+        assert words == pytest.approx(8, rel=0.1)
+        assert codes == pytest.approx(8)
+    for words, codes in sizes[3:]:
+        assert words == pytest.approx(1, rel=0.1)
+        assert codes == pytest.approx(0.5**0.5 / 8)
 
 
 @pytest.mark.parametrize("n_warm", [0, 4])
@@ -73,12 +103,19 @@ def test_every_stored_run_is_there():
     stored = results.load("embedding_scale")
     assert len(stored["runs"]) == 4 * seeds
     assert {len(run["loss"]) for run in stored["runs"]} == {stored["steps"] // 20}
+    stored = results.load("embedding_proportion")
+    assert len(stored["runs"]) == 2 * seeds
+    assert {len(run["loss"]) for run in stored["runs"]} == {stored["steps"] // 20}
     stored = results.load("warm_up")
     assert len(stored["runs"]) == 4 * seeds
     assert {len(run["loss"]) for run in stored["runs"]} == {stored["steps"]}
 
 
 # The mistakes
+
+
+def test_epsilon_of_the_unbiased_norm_is_that_of_pytorchs():
+    assert UnbiasedNorm(4).eps == nn.LayerNorm(4).eps
 
 
 @pytest.mark.parametrize("d", [4, 8, 64, 512])

@@ -96,6 +96,38 @@ def test_agreement_is_over_known_places_row_by_row():
     correlation, first = agreement(weights, effects)
     assert correlation == pytest.approx((1 - 1) / 2)
     assert first == 0.5
+    assert agreement(weights, -effects) == (correlation, first)  # by size
+
+
+def test_rows_without_an_order_are_left_out():
+    weights = torch.tensor([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]])
+    effects = torch.tensor([[0.0, 1.0, 2.0], [3.0, 3.0, 3.0]])
+    assert agreement(weights, effects) == (pytest.approx(1), 1)
+    with pytest.raises(ValueError, match="no row has an order"):
+        agreement(weights, torch.ones(2, 3))
+
+
+def test_the_others_are_all_but_the_word_that_is_rendered():
+    weights = torch.rand(7, 7)
+    found = weights_tell.of_words(weights, weights + 1, weights + 2, PAIR)
+    rows = weights_tell.rendering(PAIR)
+    for name, more in (("hidden", 1), ("replaced", 2)):
+        kept, others = found[name][1], found[f"{name}_others"][1]
+        close(kept, weights[rows] + more)
+        missing = others.isnan().nonzero().tolist()
+        assert missing == [[k, PAIR.alignment[i]] for k, i in enumerate(rows)]
+
+
+@torch.no_grad()
+def test_an_article_that_changes_with_the_noun_is_no_swap(model):
+    pair = translate("a small bird sees the queen")
+    kept = [w for w in swaps(pair, 1) if w[0] == "a"]
+    assert 0 < len(kept) < len(swaps(pair, 1))
+    before = model.encode(make_batch([pair])[0])[0]
+    changed = [Pair(words, pair.target, pair.alignment) for words in kept]
+    after = model.encode(make_batch(changed)[0])
+    mean = (after - before).norm(dim=-1).mean(0)
+    close(encoder_effects(model, pair)[0, 1], mean[0], atol=1e-5)
 
 
 def test_tables_of_both_models_have_the_words_that_are_rendered(model):
@@ -112,11 +144,11 @@ def test_tables_of_both_models_have_the_words_that_are_rendered(model):
         for name in ("hidden", "replaced"):
             weights, effects = found[name]
             assert weights.shape == effects.shape == (len(words), len(two.source) + 1)
-    weights, effects = tables[0]["encoder"]
+    weights, effects = tables[0]["encoder_others"]
     assert weights.shape == effects.shape == (len(two.source), len(two.source) + 1)
     means = weights_tell.compare([tables[0], tables[0]])
-    rho, first = agreement(*tables[0]["encoder"])
-    assert means["encoder"] == {
+    rho, first = agreement(*tables[0]["encoder_others"])
+    assert means["encoder_others"] == {
         "correlation": pytest.approx(rho, abs=6e-4),
         "first": pytest.approx(first, abs=6e-4),
     }

@@ -16,6 +16,7 @@ from attnbook import results
 from attnbook.book.exercises import register
 from attnbook.book.style import COLOURS, INK, label_lines
 from attnbook.depth import WAYS, Stack, gradients
+from attnbook.experiments.layer_runs import DRAWS
 
 GREY = "#8C959F"
 SHADE = "#E3E6EA"
@@ -126,8 +127,10 @@ def _sentence_cells(
 
 def print_feed_forward(bound: float = 0.1) -> None:
     """Print how soon both tasks are learned with and without a network, by seed."""
+    names = {"with": "whole layers", "without": "without network"}
     stored = results.load("feed_forward_needed")
-    print(f"steps until the loss < {bound}, by seed, and right at the end")
+    print(f"steps (in twenties) until the loss < {bound}, by seed;", end=" ")
+    print("right at the end, mean")
     print(f"{'':24} {'sum of two':26} backwards")
     models = dict.fromkeys((r["layers"], r["n_layers"]) for r in stored["runs"])
     for kind, n_layers in models:
@@ -135,7 +138,7 @@ def print_feed_forward(bound: float = 0.1) -> None:
             _how_soon(stored, (task, kind, n_layers), bound)
             for task in ("add_previous", "backwards")
         ]
-        print(f"{n_layers} layers {kind:15} {cells[0]:26} {cells[1]}")
+        print(f"{n_layers} {names.get(kind, kind):22} {cells[0]:26} {cells[1]}")
 
 
 def _how_soon(stored: dict, model: tuple[str, str, int], bound: float) -> str:
@@ -149,17 +152,20 @@ def _how_soon(stored: dict, model: tuple[str, str, int], bound: float) -> str:
 
 
 def print_embeddings(bound: float = 0.1) -> None:
-    """Print how soon the loss falls below a bound, by draw and scale, seed by seed."""
-    stored = results.load("embedding_scale")
-    print(f"{'words drawn, scaled':22} steps until the loss < {bound}, by seed")
-    for draw, scaled in dict.fromkeys((r["draw"], r["scaled"]) for r in stored["runs"]):
-        runs = [
-            first_below(run["loss"], bound, stored["steps"])
-            for run in stored["runs"]
-            if (run["draw"], run["scaled"]) == (draw, scaled)
-        ]
-        name = f"{draw:9} {'times √D' if scaled else 'as drawn'}"
-        print(f"{name:22} {'  '.join(runs)}")
+    """Print how soon the loss falls below a bound, by words and positions, by seed."""
+    print(f"words drawn, scaled   size  positions  steps until loss < {bound}, by seed")
+    rows: dict[tuple[str, bool, float], list[str]] = {}
+    for name in ("embedding_scale", "embedding_proportion"):
+        stored = results.load(name)
+        for run in stored["runs"]:
+            row = run["draw"], run["scaled"], run.get("codes", 1.0)
+            soon = first_below(run["loss"], bound, stored["steps"])
+            rows.setdefault(row, []).append(soon)
+    for (draw, scaled, codes), soon in rows.items():
+        words = f"{draw:9} {'times √D' if scaled else 'as drawn'}"
+        size = DRAWS[draw] * (8 if scaled else 1)  # √64
+        position = codes * 0.5**0.5  # of a sine and a cosine
+        print(f"{words:20} {size:5.3g} {position:10.2g}  {'  '.join(soon)}")
 
 
 def first_below(losses: Sequence[float], bound: float, steps: int) -> str:

@@ -24,6 +24,7 @@ from attnbook.book.style import (
 )
 from attnbook.decoding import greedy
 from attnbook.maps import attention_maps
+from attnbook.measures import alignment_score
 from attnbook.toy_language import Pair
 from attnbook.transformer import Transformer
 from attnbook.vocabulary import BOS
@@ -34,19 +35,22 @@ GREY = "#8C959F"
 # Training
 
 
-def loss_figure(losses: Sequence[float], others: dict[str, str], width: int = 20):
+def loss_figure(
+    losses: Sequence[float], others: dict[str, str], width: int = 20
+) -> Figure:
     """Draw the loss of a run, and of stored runs with the same seed.
 
     Args:
         losses: Of each step.
-        others: Name of a stored result, and its label.
+        others: Name of a stored result, and its label; two at most.
         width: Steps averaged into one point; the stored ones are averaged over 20.
 
     Returns:
         The figure.
     """
     fig, ax = plt.subplots(figsize=(5.5, 3.2))
-    for (name, label), colour in zip(others.items(), (GREY, "#B8BEC6"), strict=False):
+    greys = (GREY, "#B8BEC6")[: len(others)]
+    for (name, label), colour in zip(others.items(), greys, strict=True):
         stored = results.load(name)["runs"][0]["loss"]
         ax.plot(_middles(stored, 20), stored, label=label, color=colour)
     starts = range(0, len(losses), width)
@@ -106,16 +110,15 @@ def _map(ax: Axes, weights: Tensor, pair: Pair) -> None:
     ax.set(xticks=(), yticks=())
 
 
-def print_heads(maps: dict[str, Tensor], pairs: Sequence[Pair], score) -> None:
+def print_heads(maps: dict[str, Tensor], pairs: Sequence[Pair]) -> None:
     """Print the alignment score of every head.
 
     Args:
         maps: For each layer's name the weights of all pairs, (B, H, T, S).
         pairs: The B pairs.
-        score: :func:`attnbook.measures.alignment_score`.
     """
     for layer, weights in enumerate(maps.values()):
-        shares = [score(weights[:, head], pairs) for head in range(weights.shape[1])]
+        shares = [alignment_score(w, pairs) for w in weights.unbind(dim=1)]
         print(f"layer {layer}, by head:", *(f"{share:4.0%}" for share in shares))
 
 
@@ -210,7 +213,7 @@ def cost_figure() -> Figure:
     for label, (times, colour) in lines.items():
         places = [int(n) for n in times]
         ax.plot(places, [*times.values()], marker="o", color=colour, label=label)
-    ax.set(xlabel="words so far", ylabel="milliseconds for the last", ylim=(0, None))
+    ax.set(xlabel="words so far", ylabel="ms for the last word", ylim=(0, None))
     label_lines(ax)
     return fig
 
@@ -219,13 +222,21 @@ def print_cost() -> None:
     """Print what the cache saves, and what it costs at larger batches."""
     stored = results.load("decode_cost")
     print(f"{stored['machine']}; milliseconds, and megabytes kept")
-    again = stored["recomputed"]["1"]
+    again, all_logits = (
+        stored[name]["1"] for name in ("recomputed", "recomputed_all_logits")
+    )
     print(f"{'words so far':26}{''.join(n.rjust(9) for n in again)}")
     print(f"{'1 sentence, recomputed':26}{_numbers(again)}")
+    print(f"{'    logits of all words':26}{_numbers(all_logits)}")
     for b, times in stored["cached"].items():
         plural = "" if b == "1" else "s"
         print(f"{f'{b} sentence{plural}, with cache':26}{_numbers(times)}")
         print(f"{'    MB':26}{_numbers(stored['cache_mb'][b])}")
+    kept, n = stored["cached"]["1"], [*again][-1]
+    print(
+        f"word {n}, recomputed: {again[n] / kept[n]:.1f} times as long as with cache, "
+        f"{all_logits[n] / kept[n]:.1f} with all logits"
+    )
 
 
 def _numbers(entries: dict[str, float]) -> str:
@@ -244,6 +255,8 @@ def print_beams() -> None:
     print(f"{'':16}{clauses}{clauses}")
     print(f"{'greedy':16}{_means(runs, 'greedy_exact')}")
     for width, alpha in dict.fromkeys((run["width"], run["alpha"]) for run in runs):
+        if width == 1:  # greedy again
+            continue
         some = [run for run in runs if (run["width"], run["alpha"]) == (width, alpha)]
         cells = _means(some, "exact") + _means(some, "better")
         print(f"{f'W = {width}, α = {alpha:g}':16}{cells}")
@@ -299,40 +312,44 @@ register(
 )
 
 
-def _parameters(v: int, d: int, n: int, d_ff: int) -> int:
+def _parameters(v_source: int, v_target: int, d: int, n: int, d_ff: int) -> int:
     attention, norm = 4 * d * (d + 1), 2 * d
     network = 2 * d * d_ff + d_ff + d
     encoder = attention + network + 2 * norm
     decoder = 2 * attention + network + 3 * norm
-    return v * d + n * (encoder + decoder)
+    return (v_source + v_target) * d + n * (encoder + decoder) + 2 * norm
 
 
 register(
     "ex9_parameters",
     reference=_parameters,
-    inputs=lambda: [(10, 4, 1, 8), (37000, 512, 6, 2048), (50, 6, 2, 24)],
+    inputs=lambda: [(10, 12, 4, 1, 8), (35, 43, 64, 2, 256), (50, 40, 6, 2, 24)],
     hint="An attention has four matrices with biases, a norm 2 D numbers; an encoder "
     "layer has one attention and two norms, a decoder layer two and three.",
     mistakes=[
         (
-            lambda v, d, n, d_ff: _parameters(v, d, n, d_ff) + v * d,
-            "One matrix serves both embeddings and the output: V · D counts once.",
+            lambda s, t, d, n, d_ff: _parameters(s, t, d, n, d_ff) - 4 * d,
+            "In pre-norm each stack ends with one more norm, of 2 D numbers.",
         ),
         (
-            lambda v, d, n, d_ff: _parameters(v, d, n, d_ff) + 2 * v * d,
-            "One matrix serves both embeddings and the output: V · D counts once.",
+            lambda s, t, d, n, d_ff: _parameters(s, t, d, n, d_ff) + t * d,
+            "The output has the target's table: count that once.",
         ),
         (
-            lambda v, d, n, d_ff: _parameters(v, d, n, d_ff) - 12 * n * d,
+            lambda s, t, d, n, d_ff: _parameters(0, t, d, n, d_ff),
+            "The source has a vocabulary, and a table, of its own.",
+        ),
+        (
+            lambda s, t, d, n, d_ff: _parameters(s, t, d, n, d_ff) - 12 * n * d,
             "The biases of the three attentions are missing.",
         ),
         (
-            lambda v, d, n, d_ff: _parameters(v, d, n, d_ff) - 10 * n * d,
-            "The norms are missing: five in each pair of layers.",
+            lambda s, t, d, n, d_ff: _parameters(s, t, d, n, d_ff) - 10 * n * d,
+            "The norms of the layers are missing: five in each pair of layers.",
         ),
         (
-            lambda v, d, n, d_ff: (
-                _parameters(v, d, n, d_ff) - n * (4 * d * (d + 1) + 2 * d)
+            lambda s, t, d, n, d_ff: (
+                _parameters(s, t, d, n, d_ff) - n * (4 * d * (d + 1) + 2 * d)
             ),
             "A decoder layer has two attentions and three norms.",
         ),

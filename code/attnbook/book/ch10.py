@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from attnbook import results
 from attnbook.book.exercises import register
 from attnbook.book.style import INK, label_lines
-from attnbook.last_place import READERS, dilated
+from attnbook.last_place import READERS, contiguous, dilated
 from attnbook.operations import (
     attention_work,
     convolution_work,
@@ -224,11 +224,15 @@ def recall_runs(kind: str, name: str = "first_token") -> dict[int, list[dict]]:
 
 
 def print_recall() -> None:
-    """Print right answers of all kinds by length, each seed, after both trainings."""
-    for name in ("first_token", "first_token_longer"):
+    """Print right answers of all kinds by length, each seed, after each training."""
+    for name, stacks in (
+        ("first_token", "just enough layers"),
+        ("first_token_longer", "just enough layers"),
+        ("first_token_room", "half as many layers again"),
+    ):
         stored = results.load(name)
-        print(f"{stored['steps']} steps; per cent right, one number a seed")
-        lengths = recall_runs("GRU", name)
+        print(f"{stored['steps']} updates, {stacks}; % right, each seed")
+        lengths = recall_runs("contiguous", name)
         print(f"{'n =':16}", *(f"{n:13}" for n in lengths))
         for kind in READERS:
             cells = (
@@ -255,8 +259,10 @@ def hops(run: dict) -> int:
     """
     if run["kind"] == "GRU":
         return run["n"]
-    if run["kind"] != "dilated":
-        return run["layers"]
+    if run["kind"] == "self-attention":
+        return 1
+    if run["kind"] == "contiguous":
+        return len(contiguous(run["n"]))
     to_go, steps = run["n"] - 1, 0
     for dilation in reversed(dilated(run["n"])):
         taken = to_go // dilation  # 0, 1 or 2: what the kernel can see
@@ -302,14 +308,24 @@ def print_weights_tell() -> None:
         ("transformer", "replaced"): "Transformer, replaced",
         ("transformer", "encoder"): "its encoder, replaced",
     }
-    print(f"{'':24}{'rank correlation':24}{'same place first'}")
+    print(f"{'':22}{'all places:':18}{'the others:':18}their rank")
+    print(f"{'':22}{'same first, %':18}{'same first, %':18}correlation")
     for (model, test), label in names.items():
-        found = [run[test] for run in stored["runs"] if run["model"] == model]
-        rho = [run["correlation"] for run in found]
-        first = [100 * run["first"] for run in found]
-        cells = f"{fmean(rho):.2f} ({min(rho):.2f} to {max(rho):.2f})"
-        share = f"{fmean(first):.0f} % ({min(first):.0f} to {max(first):.0f})"
-        print(f"{label:24}{cells:24}{share}")
+        runs = [run for run in stored["runs"] if run["model"] == model]
+        others = [run[f"{test}_others"] for run in runs]
+        every = [100 * run[test]["first"] for run in runs if test in run]
+        first = [100 * found["first"] for found in others]
+        rho = [found["correlation"] for found in others]
+        cells = f"{_range(every, '.0f'):18}{_range(first, '.0f'):18}"
+        print(f"{label:22}{cells}{_range(rho, '.2f')}")
+
+
+def _range(numbers: Sequence[float], form: str) -> str:
+    """Their mean, least and greatest; nothing of none."""
+    if not numbers:
+        return ""
+    mean, least, most = fmean(numbers), min(numbers), max(numbers)
+    return f"{mean:{form}} ({least:{form}} to {most:{form}})"
 
 
 # Exercises

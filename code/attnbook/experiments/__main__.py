@@ -12,11 +12,16 @@ from attnbook.bahdanau import Bahdanau
 from attnbook.experiments.beams import beams
 from attnbook.experiments.broken_builds import broken_builds
 from attnbook.experiments.decode_cost import decode_cost
-from attnbook.experiments.first_token import first_token, first_token_longer
+from attnbook.experiments.first_token import (
+    first_token,
+    first_token_longer,
+    first_token_room,
+)
 from attnbook.experiments.fused_cost import fused_cost
 from attnbook.experiments.late_attention import late_attention
 from attnbook.experiments.layer_cost import layer_batches, layer_cost
 from attnbook.experiments.layer_runs import (
+    embedding_proportion,
     embedding_scale,
     feed_forward_needed,
     warm_up,
@@ -129,12 +134,14 @@ EXPERIMENTS = {
     # chapter 8: what else a layer needs
     "feed_forward_needed": feed_forward_needed,
     "embedding_scale": embedding_scale,
+    "embedding_proportion": embedding_proportion,
     "warm_up": warm_up,
     # chapter 10: what a layer costs, what reaches the last place, what weights tell
     "layer_cost": layer_cost,
     "layer_batches": layer_batches,
     "first_token": first_token,
     "first_token_longer": first_token_longer,
+    "first_token_room": first_token_room,
     "weights_tell": weights_tell,
 }
 

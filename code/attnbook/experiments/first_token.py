@@ -5,9 +5,18 @@ from __future__ import annotations
 from itertools import product
 
 import torch
+from torch import nn
 
 from attnbook.fit import fit
-from attnbook.last_place import READERS, LastPlace, first_symbol, share_right
+from attnbook.last_place import (
+    READERS,
+    LastPlace,
+    Reader,
+    contiguous,
+    convolutions,
+    first_symbol,
+    share_right,
+)
 
 LENGTHS = (8, 16, 32, 64)
 SEEDS = (0, 1, 2)
@@ -23,7 +32,8 @@ def first_token() -> dict:
     """
     runs = []
     for n, kind, seed in product(LENGTHS, READERS, SEEDS):
-        runs.append({"kind": kind, "n": n, "seed": seed, **learn(kind, n, seed)})
+        found = learn(READERS[kind], n, seed)
+        runs.append({"kind": kind, "n": n, "seed": seed, **found})
         print(f"  {runs[-1]}", flush=True)
     return {"steps": STEPS, "rate": RATE, "d": WIDTH, "runs": runs}
 
@@ -32,15 +42,35 @@ def first_token_longer() -> dict:
     """The same with four times the steps, for the two whose path is long."""
     steps, runs = 4 * STEPS, []
     for n, kind, seed in product((8, 16), ("contiguous", "GRU"), SEEDS):
-        runs.append({"kind": kind, "n": n, "seed": seed, **learn(kind, n, seed, steps)})
+        found = learn(READERS[kind], n, seed, steps)
+        runs.append({"kind": kind, "n": n, "seed": seed, **found})
         print(f"  {runs[-1]}", flush=True)
     return {"steps": steps, "rate": RATE, "d": WIDTH, "runs": runs}
 
 
-def learn(kind: str, n: int, seed: int, steps: int = STEPS) -> dict:
+def first_token_room() -> dict:
+    """Contiguous convolutions with half as many layers again as they need.
+
+    With just enough of them the first symbol stands at the edge of what is seen, and a
+    single way leads there.
+    """
+    runs = []
+    for n, seed in product((8, 16), SEEDS):
+        found = learn(with_room, n, seed)
+        runs.append({"kind": "contiguous", "n": n, "seed": seed, **found})
+        print(f"  {runs[-1]}", flush=True)
+    return {"steps": STEPS, "rate": RATE, "d": WIDTH, "runs": runs}
+
+
+def with_room(n: int, d_model: int) -> list[nn.Module]:
+    """Half as many contiguous convolutions again as the last of n places needs."""
+    return convolutions(d_model, [1] * (3 * len(contiguous(n)) // 2))
+
+
+def learn(reader: Reader, n: int, seed: int, steps: int = STEPS) -> dict:
     """Train one model, and say how it did."""
     torch.manual_seed(seed)
-    model = LastPlace(READERS[kind](n, WIDTH), WIDTH)
+    model = LastPlace(reader(n, WIDTH), WIDTH)
     losses = fit(model, first_symbol(n, seed), steps, RATE)
     test = next(first_symbol(n, seed=99, batch_size=2000))
     return {

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from attnbook.fit import fit
 from attnbook.layers import EncoderLayer, ScaledEmbedding
 from attnbook.loss import token_loss
+from attnbook.positions import sinusoids
 from attnbook.puzzles import (
     WORDS,
     add_previous,
@@ -73,14 +74,66 @@ def embedding_scale() -> dict:
     """
     steps, runs = 500, []
     for draw, scaled, seed in product(DRAWS, (True, False), SEEDS):
-        torch.manual_seed(seed)
-        layers = [EncoderLayer(64, 4, 256) for _ in range(2)]
-        model = Tagger(embedding(draw, scaled), layers)
-        losses = fit(model, puzzles(backwards, LENGTH, seed), steps, 1e-3)
+        losses = reverse_with(draw, scaled, 1.0, seed, steps)
         about = {"draw": draw, "scaled": scaled, "seed": seed}
         runs.append({**about, "loss": by_twenty(losses)})
         print(f"  {about}: {runs[-1]['loss'][::5]}", flush=True)
     return {"steps": steps, "length": LENGTH, "rate": 1e-3, "runs": runs}
+
+
+def embedding_proportion() -> dict:
+    """Is it the size of the words, or their size beside the positions, that harms?
+
+    Large words with positions as large, and words of 1 with positions as much smaller
+    as :func:`embedding_scale` has them beside its largest words.
+
+    Returns:
+        "runs": for each size of words, what the positions are multiplied by ("codes"),
+        and seed, the loss, averaged over every 20 steps.
+    """
+    steps, runs = 500, []
+    # The root mean square of sinusoids is √½.
+    for (scaled, codes), seed in product(((True, 8 * 2**0.5), (False, 1 / 8)), SEEDS):
+        losses = reverse_with("N(0, 1)", scaled, codes, seed, steps)
+        about = {"draw": "N(0, 1)", "scaled": scaled, "codes": codes, "seed": seed}
+        runs.append({**about, "loss": by_twenty(losses)})
+        print(f"  {about}: {runs[-1]['loss'][::5]}", flush=True)
+    return {"steps": steps, "length": LENGTH, "rate": 1e-3, "runs": runs}
+
+
+class Codes(nn.Module):
+    """Adds sinusoids multiplied by a number.
+
+    Args:
+        factor: The number.
+    """
+
+    def __init__(self, factor: float):
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Add to (B, L, D)."""
+        return x + self.factor * sinusoids(*x.shape[1:], dtype=x.dtype)
+
+
+def reverse_with(
+    draw: str, scaled: bool, codes: float, seed: int, steps: int
+) -> list[float]:
+    """Train two post-norm layers on *backwards*: the loss of each step.
+
+    Args:
+        draw: One of ``DRAWS``.
+        scaled: Whether word vectors are multiplied by √D.
+        codes: What positions are multiplied by.
+        seed: Of weights and sequences.
+        steps: Number of updates.
+    """
+    torch.manual_seed(seed)
+    layers = [EncoderLayer(64, 4, 256) for _ in range(2)]
+    model = Tagger(embedding(draw, scaled), layers)
+    model.positions = Codes(codes)
+    return fit(model, puzzles(backwards, LENGTH, seed), steps, 1e-3)
 
 
 def embedding(draw: str, scaled: bool) -> nn.Embedding:
@@ -118,7 +171,8 @@ def descend(
 ) -> list[float]:
     """Train on sorting with Adam, whose rate rises to ``rate`` in ``n_warm`` steps.
 
-    After them it stays; gradients are not clipped.
+    After them it stays. :func:`~attnbook.fit.fit` would let it fall, and clip the
+    gradients: both would soften what is to be seen here.
 
     Returns:
         The loss of each step, before its update.

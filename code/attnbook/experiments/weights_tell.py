@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from attnbook.bahdanau import Bahdanau
 from attnbook.batches import held_out_pairs
-from attnbook.experiments.thread import train
+from attnbook.experiments.thread import RATE, STEPS, train
 from attnbook.maps import cross_weights
 from attnbook.measures import attention_weights
 from attnbook.removal import hiding_effects as hide_from_bahdanau
@@ -33,7 +33,8 @@ def weights_tell() -> dict:
 
     Returns:
         "runs": for each model and seed, by the name of what was done, the mean over
-        sentences of the "correlation" and of the share of rows "first" in both.
+        sentences of the "correlation" and of the share of rows "first" in both; with
+        "_others" in the name, without the word that the row renders or belongs to.
     """
     pairs, runs = held_out_pairs(CLAUSES, SENTENCES), []
     for name, make, tables in (
@@ -43,9 +44,11 @@ def weights_tell() -> dict:
         for seed in SEEDS:
             model, _ = train(make, seed)
             found = compare([tables(model, pair) for pair in pairs])
-            runs.append({"model": name, "seed": seed, **found})
+            size = sum(p.numel() for p in model.parameters())
+            runs.append({"model": name, "seed": seed, "parameters": size, **found})
             print(f"  {runs[-1]}", flush=True)
-    return {"sentences": SENTENCES, "clauses": CLAUSES, "runs": runs}
+    about = {"steps": STEPS, "rate": RATE}
+    return {"sentences": SENTENCES, "clauses": CLAUSES, **about, "runs": runs}
 
 
 def compare(tables: list[dict[str, Table]]) -> dict[str, dict[str, float]]:
@@ -62,11 +65,15 @@ def compare(tables: list[dict[str, Table]]) -> dict[str, dict[str, float]]:
 
 def of_transformer(model: nn.Module, pair: Pair) -> dict[str, Table]:
     """Weights and effects in a Transformer: of its decoder's look, and its encoder."""
-    weights, words = cross_weights(model, [pair])[0], rendering(pair)
+    model.double()  # most effects are too small for single precision
     return {
-        "hidden": (weights[words], hiding_effects(model, pair)[words]),
-        "replaced": (weights[words], replacing_effects(model, pair)[words]),
-        "encoder": (
+        **of_words(
+            cross_weights(model, [pair])[0],
+            hiding_effects(model, pair),
+            replacing_effects(model, pair),
+            pair,
+        ),
+        "encoder_others": (
             encoder_weights(model, pair)[:-1],
             encoder_effects(model, pair)[:-1],
         ),
@@ -76,11 +83,36 @@ def of_transformer(model: nn.Module, pair: Pair) -> dict[str, Table]:
 @torch.no_grad()
 def of_bahdanau(model: nn.Module, pair: Pair) -> dict[str, Table]:
     """The same of the model of Bahdanau et al., whose encoder has no weights."""
-    weights, words = attention_weights(model, [pair])[0], rendering(pair)
-    return {
-        "hidden": (weights[words], hide_from_bahdanau(model, pair)[words]),
-        "replaced": (weights[words], replacing_effects(model, pair)[words]),
-    }
+    model.double()
+    return of_words(
+        attention_weights(model, [pair])[0],
+        hide_from_bahdanau(model, pair),
+        replacing_effects(model, pair),
+        pair,
+    )
+
+
+def of_words(
+    weights: Tensor, hidden: Tensor, replaced: Tensor, pair: Pair
+) -> dict[str, Table]:
+    """The rows that render a source word; "others" without that word's column.
+
+    Args:
+        weights: (T, S).
+        hidden: Effects, (T, S).
+        replaced: Effects, (T, S), NaN where unknown.
+        pair: The pair they belong to.
+    """
+    rows = rendering(pair)
+    columns = [pair.alignment[i] for i in rows]
+    tables = {}
+    for name, effects in (("hidden", hidden), ("replaced", replaced)):
+        of_all = effects[rows]
+        of_others = of_all.clone()
+        of_others[range(len(rows)), columns] = torch.nan
+        tables[name] = weights[rows], of_all
+        tables[f"{name}_others"] = weights[rows], of_others
+    return tables
 
 
 def rendering(pair: Pair) -> list[int]:
