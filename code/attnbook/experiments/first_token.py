@@ -51,8 +51,8 @@ def first_token_longer() -> dict:
 def first_token_room() -> dict:
     """Contiguous convolutions with half as many layers again as they need.
 
-    With just enough of them the first symbol stands at the edge of what is seen, and a
-    single way leads there.
+    With just enough of them the first symbol stands at the edge of what is seen, and
+    few ways lead there.
     """
     runs = []
     for n, seed in product((8, 16), SEEDS):
