@@ -1,4 +1,4 @@
-"""What stands around attention: residuals, norms, a network for each place; layers."""
+"""What stands around attention: residuals, norms, one network at each place; layers."""
 
 from __future__ import annotations
 
