@@ -27,7 +27,7 @@ def toy_transformer(
     Args:
         n_source: Number of source words.
         n_target: Number of target words.
-        norm_first: Whether to take pre-norm, which needs no warm-up.
+        norm_first: Whether to take pre-norm, which learns the task without warm-up.
     """
     return Transformer(
         n_source,
