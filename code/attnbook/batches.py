@@ -50,15 +50,25 @@ def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
     return torch.tensor([[*s, *[PAD] * (longest - len(s))] for s in sequences])
 
 
+class IdPair(NamedTuple):
+    """A sentence and its translation as ids, without ``BOS`` and ``EOS``."""
+
+    source: list[int]
+    target: list[int]
+
+
+def id_batch(pairs: Sequence[IdPair]) -> Batch:
+    """Put pairs of ids into one padded batch."""
+    return Batch(
+        src=pad([[*pair.source, EOS] for pair in pairs]),
+        tgt_in=pad([[BOS, *pair.target] for pair in pairs]),
+        tgt_out=pad([[*pair.target, EOS] for pair in pairs]),
+    )
+
+
 def make_batch(pairs: Sequence[Pair]) -> Batch:
     """Encode and pad pairs of the toy language."""
-    source = [SOURCE.encode(pair.source) for pair in pairs]
-    target = [TARGET.encode(pair.target) for pair in pairs]
-    return Batch(
-        src=pad([[*s, EOS] for s in source]),
-        tgt_in=pad([[BOS, *t] for t in target]),
-        tgt_out=pad([[*t, EOS] for t in target]),
-    )
+    return id_batch([IdPair(SOURCE.encode(s), TARGET.encode(t)) for s, t in pairs])
 
 
 def pooled(

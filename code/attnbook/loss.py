@@ -31,3 +31,30 @@ def token_loss(logits: Tensor, targets: Tensor) -> Tensor:
     log_p = logits.log_softmax(-1)  # (B, T, V)
     right = log_p.gather(-1, targets[..., None]).squeeze(-1)  # (B, T)
     return -right[padding_mask(targets)].mean()
+
+
+def smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float = 0.1) -> Tensor:
+    r"""Loss of each target token against smoothed labels: Szegedy et al. 2016, § 7.
+
+    The right word is given the probability 1 - ε, and all V words share ε evenly:
+    :math:`-(1 - ε) \log p_{right} - \frac{ε}{V} \sum_v \log p_v`. The sum over a batch
+    divided by its number of tokens is ``F.cross_entropy(..., ignore_index=PAD,
+    label_smoothing=ε)``.
+
+    Args:
+        logits: (B, T, V).
+        targets: Ids, (B, T).
+        smoothing: ε; Vaswani et al. 2017 take 0.1.
+
+    Returns:
+        (B, T), in nats; 0 at pads.
+
+    Raises:
+        ValueError: If ``smoothing`` is not in 0 … 1, with 1 left out.
+    """
+    if not 0 <= smoothing < 1:
+        raise ValueError(f"smoothing is {smoothing}; it must be from 0 to below 1")
+    log_p = logits.log_softmax(-1)  # (B, T, V)
+    right = log_p.gather(-1, targets[..., None]).squeeze(-1)  # (B, T)
+    loss = -(1 - smoothing) * right - smoothing * log_p.mean(-1)
+    return loss.masked_fill(~padding_mask(targets), 0.0)

@@ -1,0 +1,118 @@
+"""Multi30k: 29,000 captions of photographs in English, German and French.
+
+Elliott et al. 2016 (English, German) and 2017 (French). The text is meant for research
+and teaching that is not commercial; it is not part of this package but downloaded from
+its authors' repository, one commit of it, and checked.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from pathlib import Path
+
+import pooch
+
+VARIABLE = "ATTNBOOK_DATA"
+COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
+URL = f"https://raw.githubusercontent.com/multi30k/dataset/{COMMIT}/data/task1/raw/"
+SPLITS = ("train", "val", "test_2016_flickr", "test_2017_flickr")
+LANGUAGES = ("en", "de", "fr")
+SHA256 = {
+    "train.en": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
+    "train.de": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
+    "train.fr": "622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c",
+    "val.en": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
+    "val.de": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
+    "val.fr": "ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9",
+    "test_2016_flickr.en": (
+        "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9"
+    ),
+    "test_2016_flickr.de": (
+        "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8"
+    ),
+    "test_2016_flickr.fr": (
+        "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90"
+    ),
+    "test_2017_flickr.en": (
+        "76a444ee25172e72695cddb13ae4a3bda59430617be88e0bb46b60504f054074"
+    ),
+    "test_2017_flickr.de": (
+        "a2c89666db00c495cd8513b9d708d5a3acc205d7de312ef2bf5fb7ebc1540aee"
+    ),
+    "test_2017_flickr.fr": (
+        "3ba671ceb2299f3304ffafefea7a833d08632fbaf0ba18546f8a2ec2391af496"
+    ),
+}
+"""Checksums of the compressed files, without their ending ``.gz``."""
+
+
+def sentences(split: str, language: str) -> list[str]:
+    """Read one side of a split, from the copy on this machine or from the network.
+
+    The environment variable ``ATTNBOOK_DATA`` names a folder with a copy of the files;
+    without it they are downloaded once, to the cache folder of this system.
+
+    Args:
+        split: One of :data:`SPLITS`.
+        language: One of :data:`LANGUAGES`. Line i is the same picture in all three.
+
+    Returns:
+        Sentences, cleaned by :func:`clean`.
+
+    Raises:
+        ValueError: If there is no such split or language, or the file is not what its
+            checksum says, or cannot be had.
+    """
+    for value, known in ((split, SPLITS), (language, LANGUAGES)):
+        if value not in known:
+            raise ValueError(f"there is no {value!r}; choose among {', '.join(known)}")
+    path = _fetch(f"{split}.{language}")
+    try:
+        text = gzip.decompress(path.read_bytes()).decode()
+    except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read ({error}); delete it") from error
+    # Not splitlines(): it also cuts at signs that may stand within a sentence.
+    return [clean(line) for line in text.removesuffix("\n").split("\n")]
+
+
+def clean(line: str) -> str:
+    """Make every run of white space, no-break spaces included, one space."""
+    return " ".join(line.split())
+
+
+def available() -> bool:
+    """Whether all files are on this machine, so that nothing would be downloaded."""
+    folder = _folder()
+    return all((folder / f"{name}.gz").is_file() for name in SHA256)
+
+
+def _folder() -> Path:
+    """Where the files are, or will be."""
+    if local := os.environ.get(VARIABLE):
+        return Path(local)
+    return Path(pooch.os_cache("attnbook")) / "multi30k"
+
+
+def _fetch(name: str) -> Path:
+    """Find the file, or download it; a download appears whole or not at all."""
+    path = _folder() / f"{name}.gz"
+    local = VARIABLE in os.environ
+    if local and not path.is_file():
+        raise ValueError(
+            f"{VARIABLE} is {str(path.parent)!r}, but there is no {path.name}; name a "
+            f"folder that has it, or unset {VARIABLE} to download it"
+        )
+    if path.is_file() and pooch.file_hash(str(path)) != SHA256[name] and local:
+        raise ValueError(f"{path} is not the file expected (its sha256 differs)")
+    try:
+        pooch.retrieve(
+            URL + path.name, f"sha256:{SHA256[name]}", path.name, path.parent
+        )
+    except (OSError, ValueError) as error:  # requests' errors are OSErrors
+        raise ValueError(
+            f"{path.name} could not be downloaded: {error}. With a copy at hand, set "
+            f"{VARIABLE} to its folder; `--config toy` needs no data."
+        ) from error
+    return path

@@ -1,0 +1,318 @@
+"""Training on real data: the whole loop, on a processor, a GPU or several."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from attnbook.batches import Batch, IdPair, id_batch
+from attnbook.configs import Config, from_json, to_json
+from attnbook.corpora import Texts, texts
+from attnbook.devices import choose_precision
+from attnbook.evaluation import bleu, translate
+from attnbook.loss import smoothed_loss
+from attnbook.processes import Processes
+from attnbook.r_drop import disagreement
+from attnbook.schedules import paper_rate, warmup_rate
+from attnbook.subwords import Subwords
+from attnbook.token_batches import token_batches
+from attnbook.training_state import load_state, save_state
+from attnbook.translation_models import make_model
+
+LOG_EVERY = 50
+"""Updates between two lines of the log: reading the loss makes a GPU wait."""
+
+
+class Trainer:
+    """A training run in a folder of its own; made again there, it goes on.
+
+    The folder holds ``config.json``, ``subwords.json``, ``last.safetensors`` (all that
+    is needed to go on), ``passes/`` (weights after each of the last passes, to be
+    averaged) and ``metrics.jsonl`` (a line for each of the log's entries).
+
+    Args:
+        config: What to train, and how.
+        folder: Where; created if it is not there.
+
+    Raises:
+        ValueError: If the folder holds a run of another config, or a file in it
+            cannot be read, or the data cannot be had.
+    """
+
+    def __init__(self, config: Config, folder: Path):
+        self.config, self.folder = config, folder
+        self.processes = Processes()
+        if config.batches_per_update % self.processes.world:
+            raise ValueError(
+                f"batches_per_update is {config.batches_per_update}; it must be a "
+                f"multiple of the {self.processes.world} processes"
+            )
+        self.device = self.processes.device
+        self._open_folder()
+        self.subwords = self._subwords()
+        self.train_pairs = encoded(self.subwords, texts(config, "train"))
+        self.val_texts = texts(config, "val")
+        self.val_pairs = encoded(self.subwords, self.val_texts)
+        self.precision = choose_precision(config.precision, self.device)
+        self._make_model()
+        self.step = self.passes = self.updates_done = self.passes_without_gain = 0
+        self.lowest = float("inf")
+        self.seconds = 0.0
+        if self.last.exists():
+            self._resume()
+
+    @property
+    def last(self) -> Path:
+        """The file that a run goes on from."""
+        return self.folder / "last.safetensors"
+
+    def _open_folder(self) -> None:
+        """Make the folder, or find in it a run of the same config."""
+        path = self.folder / "config.json"
+        if path.exists():
+            old, new = asdict(from_json(path)), asdict(self.config)
+            for key in old:
+                if old[key] != new[key]:
+                    raise ValueError(
+                        f"{self.folder} holds a run with {key} {old[key]!r}, not "
+                        f"{new[key]!r}; name another folder, or that config"
+                    )
+        elif self.processes.first:
+            (self.folder / "passes").mkdir(parents=True, exist_ok=True)
+            path.write_text(to_json(self.config))
+        self.processes.wait()
+
+    def _subwords(self) -> Subwords:
+        """Read the run's subwords, or learn them from the training split alone."""
+        path = self.folder / "subwords.json"
+        if not path.exists() and self.processes.first:
+            both = texts(self.config, "train")
+            Subwords.train(
+                [*both.source, *both.target],
+                self.config.vocabulary,
+                self.config.lowercase,
+            ).save(path)
+        self.processes.wait()
+        return Subwords.load(path)
+
+    def _make_model(self) -> None:
+        """Make model and optimizer, the same in all processes."""
+        torch.manual_seed(self.config.seed)
+        self.model = make_model(self.config, len(self.subwords)).to(self.device)
+        self.wrapped = self.processes.wrap(self.model)
+        self.forward = (
+            torch.compile(self.wrapped) if self.config.compile else self.wrapped
+        )
+        cuda = self.device.type == "cuda"
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=cuda
+        )
+        self.scaler = torch.amp.GradScaler(
+            self.device.type, enabled=self.precision == torch.float16
+        )
+
+    def train(self) -> None:
+        """Train until the last pass, or until the validation loss falls no more."""
+        groups = self._groups(self.passes)
+        total = len(groups) * self.config.max_epochs
+        with tqdm(
+            total=total, initial=self.step, disable=not self.processes.first
+        ) as bar:
+            while not self.finished:
+                self._train_pass(self._groups(self.passes), bar)
+                self._end_pass()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run is over."""
+        enough = self.passes_without_gain >= self.config.patience
+        return enough or self.passes >= self.config.max_epochs
+
+    def _groups(self, number: int) -> list[list[list[IdPair]]]:
+        """The batches of a pass, an update's together; the same whenever it is asked.
+
+        With several batches an update, the few that do not fill one are left out.
+        """
+        rng = random.Random(f"{self.config.seed}, pass {number}")
+        batches = token_batches(self.train_pairs, self.config.batch_tokens, rng)
+        size = self.config.batches_per_update
+        return [batches[i : i + size] for i in range(0, len(batches) - size + 1, size)]
+
+    def _train_pass(self, groups: Sequence[Sequence[list[IdPair]]], bar: tqdm) -> None:
+        """Go on with a pass from where it stands, logging and saving at times."""
+        clock, tokens, losses = time.perf_counter(), 0, []
+        for group in groups[self.updates_done :]:
+            losses.append(self._update(group))
+            tokens += target_tokens(group)
+            self.updates_done += 1
+            ends = self.updates_done == len(groups)
+            if self.step % LOG_EVERY == 0 or ends:
+                loss = self.processes.sum(torch.stack(losses).mean())
+                now = time.perf_counter()
+                self.seconds += now - clock
+                speed = tokens / (now - clock)
+                self._log(loss=loss, rate=self.rate(), tokens_per_second=speed)
+                bar.update(self.step - bar.n)
+                bar.set_postfix_str(f"loss {loss:.3f}, {speed:,.0f} tokens/s")
+                clock, tokens, losses = now, 0, []
+            if self.step % self.config.save_every == 0 and not ends:
+                self._save()
+
+    def _update(self, group: Sequence[list[IdPair]]) -> Tensor:
+        """Make one step of Adam from this process's share of the batches.
+
+        Returns:
+            This process's part of the loss, nats a token of the whole update.
+        """
+        self.step += 1
+        world, rank = self.processes.world, self.processes.rank
+        # Dropout depends on the number of the step alone: a run that goes on after a
+        # break draws what it would have drawn without.
+        torch.manual_seed((self.config.seed << 40) + (self.step << 10) + rank)
+        self.model.train()
+        for entry in self.optimizer.param_groups:
+            entry["lr"] = self.rate()
+        whole = target_tokens(group)
+        mine = [to_device(id_batch(pairs), self.device) for pairs in group[rank::world]]
+        total = torch.zeros((), device=self.device)
+        for batch in mine[:-1]:
+            with self.processes.alone(self.wrapped):
+                total += self._backward(batch, whole)
+        total += self._backward(mine[-1], whole)
+        self.scaler.unscale_(self.optimizer)
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        self.optimizer.zero_grad(set_to_none=True)
+        return total
+
+    def _backward(self, batch: Batch, whole: int) -> Tensor:
+        """Add the gradient of a batch: its summed loss over the update's tokens."""
+        with torch.autocast(
+            self.device.type, self.precision, self.precision != torch.float32
+        ):
+            loss = self._loss(batch) / whole
+        # DistributedDataParallel averages the gradients of the processes; the sum of
+        # their shares is what one process would have.
+        self.scaler.scale(loss * self.processes.world).backward()
+        return loss.detach()
+
+    def _loss(self, batch: Batch) -> Tensor:
+        """Sum of the loss over a batch's tokens, with R-Drop's part if asked for."""
+        smoothing, alpha = self.config.smoothing, self.config.r_drop
+        if not alpha:
+            logits = self.forward(batch.src, batch.tgt_in)
+            return smoothed_loss(logits, batch.tgt_out, smoothing).sum()
+        logits = self.forward(batch.src.repeat(2, 1), batch.tgt_in.repeat(2, 1))
+        twice = smoothed_loss(logits, batch.tgt_out.repeat(2, 1), smoothing)
+        return twice.sum() / 2 + alpha / 2 * disagreement(logits, batch.tgt_out).sum()
+
+    def rate(self) -> float:
+        """The learning rate of the update under way."""
+        peak, warmup = self.config.peak_rate, self.config.warmup
+        if peak is None:
+            return paper_rate(self.step, self.config.d_model, warmup)
+        return warmup_rate(self.step, peak, warmup)
+
+    def _end_pass(self) -> None:
+        """Validate, keep the weights for the average, and save."""
+        loss = self.processes.of_first(self.validation_loss())
+        self.passes_without_gain += 1
+        if loss < self.lowest:
+            self.lowest, self.passes_without_gain = loss, 0
+        self.passes += 1
+        self.updates_done = 0
+        if self.processes.first:
+            said = translate(self.model, self.subwords, self.val_texts.source, width=1)
+            score = bleu(said, self.val_texts.target).bleu
+            self._log(validation_loss=loss, validation_bleu=score)
+            kept = self.folder / "passes"
+            save_state(kept / f"{self.passes:04}.safetensors", self.model)
+            old = kept / f"{self.passes - self.config.average:04}.safetensors"
+            old.unlink(missing_ok=True)
+        self._save()
+
+    @torch.no_grad()
+    def validation_loss(self) -> float:
+        """Mean loss of the validation split, nats a token, without smoothing."""
+        self.model.eval()
+        total = torch.zeros((), device=self.device)
+        batches = token_batches(
+            self.val_pairs, self.config.batch_tokens, random.Random(0)
+        )
+        for pairs in batches:
+            batch = to_device(id_batch(pairs), self.device)
+            logits = self.model(batch.src, batch.tgt_in)
+            total += smoothed_loss(logits, batch.tgt_out, smoothing=0.0).sum()
+        return total.item() / target_tokens(batches)
+
+    def _log(self, **entries: float) -> None:
+        """Add a line to the metrics."""
+        if self.processes.first:
+            line = {"step": self.step, "pass": self.passes, **entries}
+            line["seconds"] = round(self.seconds, 1)
+            with (self.folder / "metrics.jsonl").open("a") as file:
+                file.write(json.dumps(line) + "\n")
+
+    def _save(self) -> None:
+        """Write the state that a run goes on from."""
+        if self.processes.first:
+            save_state(
+                self.last,
+                self.model,
+                self.optimizer,
+                step=self.step,
+                passes=self.passes,
+                updates_done=self.updates_done,
+                passes_without_gain=self.passes_without_gain,
+                lowest=self.lowest,
+                seconds=self.seconds,
+                scaler=self.scaler.state_dict(),
+            )
+        self.processes.wait()
+
+    def _resume(self) -> None:
+        """Go on from the last state; what was logged after it is done again."""
+        numbers = load_state(self.last, self.model, self.optimizer)
+        self.scaler.load_state_dict(numbers.pop("scaler"))
+        for name, value in numbers.items():
+            setattr(self, name, value)
+        if self.processes.first:
+            path = self.folder / "metrics.jsonl"
+            kept = [x for x in read_metrics(path) if x["step"] <= self.step]
+            path.write_text("".join(json.dumps(line) + "\n" for line in kept))
+        self.processes.wait()
+
+
+def read_metrics(path: Path) -> list[dict]:
+    """Read the lines of a run's log; a last line cut off by a break is left out."""
+    lines = path.read_text().split("\n")[:-1] if path.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def encoded(subwords: Subwords, both: Texts) -> list[IdPair]:
+    """Turn sentences and translations into ids."""
+    return [
+        IdPair(subwords.encode(s), subwords.encode(t))
+        for s, t in zip(both.source, both.target, strict=True)
+    ]
+
+
+def target_tokens(batches: Sequence[Sequence[IdPair]]) -> int:
+    """Number of target tokens, ``EOS`` included and pads not."""
+    return sum(len(pair.target) + 1 for pairs in batches for pair in pairs)
+
+
+def to_device(batch: Batch, device: torch.device) -> Batch:
+    """Copy a batch; to a GPU, without waiting for it."""
+    if device.type == "cuda":
+        return Batch(*(ids.pin_memory().to(device, non_blocking=True) for ids in batch))
+    return Batch(*(ids.to(device) for ids in batch))
