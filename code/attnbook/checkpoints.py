@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
@@ -48,18 +49,31 @@ def load_weights(model: nn.Module, folder: Traversable) -> dict:
         ValueError: If a file is missing, is not of its kind, or holds the weights of
             another model. The model is then as it was.
     """
-    for name in ("weights.safetensors", "facts.json"):
-        if not (folder / name).is_file():
-            raise ValueError(f"there is no {name} in {folder}; name a saved model's")
-    try:
-        weights = load((folder / "weights.safetensors").read_bytes())
-        facts = json.loads((folder / "facts.json").read_bytes())
-    except (SafetensorError, ValueError) as error:
-        raise ValueError(f"what is in {folder} cannot be read: {error}") from error
+    facts = read_facts(folder)
+    weights = _read(folder, "weights.safetensors", load)
     check_weights(model, weights)
     model.load_state_dict(weights, strict=False)  # a tied matrix is there once
     model.eval()
     return facts
+
+
+def read_facts(folder: Traversable) -> dict:
+    """Read what a saved model was made by.
+
+    Raises:
+        ValueError: If the file is missing or cannot be read.
+    """
+    return _read(folder, "facts.json", json.loads)
+
+
+def _read(folder: Traversable, name: str, parse: Callable[[bytes], dict]) -> dict:
+    """Read one of a saved model's files."""
+    if not (folder / name).is_file():
+        raise ValueError(f"there is no {name} in {folder}; name a saved model's")
+    try:
+        return parse((folder / name).read_bytes())
+    except (SafetensorError, ValueError) as error:
+        raise ValueError(f"what is in {folder} cannot be read: {error}") from error
 
 
 def tensors(model: nn.Module) -> dict[str, Tensor]:

@@ -132,7 +132,13 @@ CONFIGS = {
     ),
     "multi30k-tiny": TINY,
     "multi30k-cpu": replace(
-        TINY, dropout=0.2, batch_tokens=2048, peak_rate=3e-3, max_epochs=40
+        TINY,
+        norm_first=True,
+        dropout=0.2,
+        batch_tokens=2048,
+        peak_rate=4e-3,
+        warmup=800,
+        max_epochs=40,
     ),
     "multi30k-small": replace(
         TINY, d_model=256, d_ff=512, peak_rate=2e-3, max_epochs=100

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
@@ -58,7 +60,7 @@ class Subwords:
         return cls(tokenizer)
 
     @classmethod
-    def load(cls, path: Path) -> Subwords:
+    def load(cls, path: Traversable) -> Subwords:
         """Read what :meth:`save` wrote.
 
         Raises:
@@ -74,6 +76,10 @@ class Subwords:
         unfinished = path.with_name(f"{path.name}.unfinished")
         unfinished.write_text(self.tokenizer.to_str(), encoding="utf-8")
         unfinished.replace(path)
+
+    def fingerprint(self) -> str:
+        """Sixteen signs that no other set of subwords has."""
+        return hashlib.sha256(self.tokenizer.to_str().encode()).hexdigest()[:16]
 
     def __len__(self) -> int:
         return self.tokenizer.get_vocab_size()

@@ -30,6 +30,9 @@ from attnbook.translation_models import make_model
 LOG_EVERY = 50
 """Updates between two lines of the log: reading the loss makes a GPU wait."""
 
+MAY_CHANGE = ("max_epochs", "patience", "average", "save_every", "precision", "compile")
+"""Entries that may be others when a run goes on."""
+
 
 class Trainer:
     """A training run in a folder of its own; made again there, it goes on.
@@ -43,7 +46,8 @@ class Trainer:
         folder: Where; created if it is not there.
 
     Raises:
-        ValueError: If the folder holds a run of another config, or a file in it
+        ValueError: If the folder holds a run of another config (but for
+            :data:`MAY_CHANGE`), or a file in it
             cannot be read, or the data cannot be had.
     """
 
@@ -80,15 +84,15 @@ class Trainer:
         if path.exists():
             old, new = asdict(from_json(path)), asdict(self.config)
             for key in old:
-                if old[key] != new[key]:
+                if old[key] != new[key] and key not in MAY_CHANGE:
                     raise ValueError(
                         f"{self.folder} holds a run with {key} {old[key]!r}, not "
                         f"{new[key]!r}; name another folder, or that config"
                     )
-        elif self.processes.first:
+        self.processes.wait()  # all have read the old one
+        if self.processes.first:
             (self.folder / "passes").mkdir(parents=True, exist_ok=True)
             path.write_text(to_json(self.config))
-        self.processes.wait()
 
     def _subwords(self) -> Subwords:
         """Read the run's subwords, or learn them from the training split alone."""

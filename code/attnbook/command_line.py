@@ -1,0 +1,25 @@
+"""``attnbook train …`` and ``attnbook translate …``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from attnbook import train, translate
+
+COMMANDS = {"train": train.main, "translate": translate.main}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command that the first argument names.
+
+    Args:
+        arguments: Those of the command line if not given.
+
+    Raises:
+        SystemExit: If there is no such command.
+    """
+    name, *rest = list(sys.argv[1:] if arguments is None else arguments) or [""]
+    if name not in COMMANDS:
+        sys.exit(f"usage: attnbook {{{','.join(COMMANDS)}}} …; --help after either")
+    COMMANDS[name](rest)

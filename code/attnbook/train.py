@@ -1,0 +1,118 @@
+"""``python -m attnbook.train --config NAME``: train a translation model."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from attnbook.configs import CONFIGS, Config, changed, config, from_json
+from attnbook.reporting import finish
+from attnbook.threads import set_threads
+from attnbook.training import Trainer
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train, or go on training, and report.
+
+    Args:
+        arguments: Those of the command line if not given.
+
+    Raises:
+        SystemExit: If a setting is wrong; the message says which.
+    """
+    parser = make_parser()
+    chosen = parser.parse_args(arguments)
+    set_threads()
+    try:
+        run = read_config(chosen)
+        train(run, chosen.out or Path("runs") / f"{chosen.config}-{run.seed}")
+    except ValueError as error:
+        parser.exit(2, f"error: {error}\n")
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Say what the command line may hold."""
+    parser = argparse.ArgumentParser(prog="attnbook train", description=__doc__)
+    parser.add_argument(
+        "--config",
+        default="multi30k-tiny",
+        metavar="NAME",
+        help=f"{', '.join(CONFIGS)}, or a JSON file",
+    )
+    parser.add_argument(
+        "--set",
+        nargs="+",
+        default=[],
+        metavar="ENTRY=VALUE",
+        help="entries of the config to change, such as seed=1 dropout=0.2",
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="where the run is kept (runs/NAME-SEED); one that is there goes on",
+    )
+    return parser
+
+
+def read_config(chosen: argparse.Namespace) -> Config:
+    """Take the named config, with the entries that are to be changed.
+
+    Raises:
+        ValueError: If there is no such config or entry, or a value is not allowed.
+    """
+    changes = {}
+    for text in chosen.set:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"--set {text}: write ENTRY=VALUE, such as seed=1")
+        changes[key] = value
+    if chosen.config.endswith(".json"):
+        return changed(from_json(Path(chosen.config)), **changes)
+    return config(chosen.config, **changes)
+
+
+def train(run: Config, folder: Path) -> dict | None:
+    """Train, or go on, to the end; then report.
+
+    Returns:
+        The results; None in all processes but the first.
+
+    Raises:
+        ValueError: If the data, the folder or the memory do not suffice.
+    """
+    trainer = Trainer(run, folder)
+    try:
+        trainer.train()
+        if trainer.processes.first:
+            results = finish(trainer)
+            print(summary(results))
+            return results
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise ValueError(
+            f"out of memory: lower batch_tokens (now {run.batch_tokens}) and raise "
+            f"batches_per_update (now {run.batches_per_update}) by as much. The same "
+            f"command goes on from the last state in {folder}. ({error})"
+        ) from error
+    finally:
+        trainer.processes.close()
+    return None
+
+
+def summary(results: dict) -> str:
+    """Write the scores and what they took, for people."""
+    lines = [
+        f"{results['parameters']:,} parameters, {results['updates']:,} updates, "
+        f"{results['seconds']:,} s on {results['machine']}"
+    ]
+    for split, scores in results["scores"].items():
+        for how, score in scores.items():
+            lines.append(f"{split}, {how}: BLEU {score['bleu']:.1f}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
