@@ -5,12 +5,13 @@
 #   PYTHON=python3.12   the Python to make .venv with
 #   TORCH=cpu           PyTorch without CUDA, a much smaller download on Linux
 #   PORT=9000           for `make serve`
+#   CONFIG=toy          for `make train`
 
 PY := .venv/bin/python
 export PYTHON TORCH PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test notebooks lab serve chapter repository pins platforms links clean
+.PHONY: help env book test notebooks lab serve train chapter repository pins platforms links clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' Makefile \
@@ -34,6 +35,9 @@ lab: env  ## open the chapters in JupyterLab
 
 serve: book  ## serve the built book on this machine (PORT=8000)
 	@$(PY) scripts/serve_book.py
+
+train: env  ## train a translator (CONFIG=multi30k-tiny, the default; CONFIG=toy takes seconds)
+	@$(PY) -m attnbook.train --config $(or $(CONFIG),multi30k-tiny)
 
 chapter: env  ## start a new chapter from the template (NAME=ch02_bahdanau)
 	@$(PY) scripts/new_chapter.py "$(NAME)"

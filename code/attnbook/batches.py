@@ -68,7 +68,9 @@ def id_batch(pairs: Sequence[IdPair]) -> Batch:
 
 def make_batch(pairs: Sequence[Pair]) -> Batch:
     """Encode and pad pairs of the toy language."""
-    return id_batch([IdPair(SOURCE.encode(s), TARGET.encode(t)) for s, t in pairs])
+    return id_batch(
+        [IdPair(SOURCE.encode(p.source), TARGET.encode(p.target)) for p in pairs]
+    )
 
 
 def pooled(

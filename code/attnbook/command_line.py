@@ -21,5 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     name, *rest = list(sys.argv[1:] if arguments is None else arguments) or [""]
     if name not in COMMANDS:
-        sys.exit(f"usage: attnbook {{{','.join(COMMANDS)}}} …; --help after either")
+        usage = f"usage: attnbook {{{','.join(COMMANDS)}}} …; --help after either"
+        asked = name in ("-h", "--help")
+        print(usage, file=sys.stdout if asked else sys.stderr)
+        sys.exit(0 if asked else 2)
     COMMANDS[name](rest)

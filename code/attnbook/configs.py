@@ -23,6 +23,7 @@ class Config:
         n_layers: Encoder layers, and decoder layers.
         d_ff: Width of the feed-forward networks.
         norm_first: Whether to take pre-norm; False is the paper's post-norm.
+        variant: "none", or what is left out; see :data:`attnbook.variants.VARIANTS`.
         dropout: Share of numbers set to 0 in training.
         batch_tokens: Places of a padded batch on each side.
         batches_per_update: Batches whose gradients are summed, over all processes.
@@ -31,9 +32,9 @@ class Config:
         smoothing: ε of label smoothing.
         r_drop: Weight α of R-Drop's second loss; 0 is without.
         clip: Largest norm of the gradient.
-        max_epochs: Passes over the training data at most.
-        patience: Passes without a lower validation loss before the run ends.
-        average: Passes, the last ones, whose weights are averaged.
+        max_epochs: Times that the training data is gone through at most.
+        patience: Epochs without a lower validation loss before the run ends.
+        average: Epochs, the last ones, whose weights are averaged.
         save_every: Updates between two checkpoints.
         precision: "fp32", "bf16", "fp16", or "auto": what the device does best.
         compile: Whether ``torch.compile`` makes the kernels.
@@ -51,6 +52,7 @@ class Config:
     n_layers: int = 4
     d_ff: int = 256
     norm_first: bool = False
+    variant: str = "none"
     dropout: float = 0.3
     batch_tokens: int = 8192
     batches_per_update: int = 1
@@ -73,7 +75,8 @@ class Config:
 
 RULES = {
     "from 0 to below 1": (lambda x: 0 <= x < 1, ("dropout", "smoothing")),
-    "0 or more": (lambda x: x >= 0, ("seed", "r_drop")),
+    "0 or more": (lambda x: x >= 0, ("r_drop",)),
+    "from 0 to below 2**24": (lambda x: 0 <= x < 2**24, ("seed",)),
     "more than 0": (lambda x: x is None or x > 0, ("clip", "peak_rate")),
     "1 or more": (
         lambda x: x >= 1,

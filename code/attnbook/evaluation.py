@@ -13,6 +13,7 @@ from torch import nn
 from attnbook.batches import pad
 from attnbook.beam_search import beam_search
 from attnbook.decoding import greedy
+from attnbook.seq2seq import check_sizes
 from attnbook.subwords import Subwords
 from attnbook.vocabulary import EOS
 
@@ -82,7 +83,9 @@ def compare(
     )
     _, scores = test()
     other, one = scores["BLEU"]
-    return Comparison(one.score, other.score, one.p_value)
+    # Of two equal systems sacreBLEU says the smallest p there is.
+    p_value = one.p_value if one.score != other.score else 1.0
+    return Comparison(one.score, other.score, p_value)
 
 
 def _check_lengths(translations: Sequence[str], references: Sequence[str]) -> None:
@@ -116,8 +119,9 @@ def translate(
         Plain text, in the order of ``sentences``.
 
     Raises:
-        ValueError: If a sentence is empty.
+        ValueError: If a sentence is empty, or ``width`` not a whole number from 1 on.
     """
+    check_sizes(width=width)
     device = next(model.parameters()).device
     ids = [[*subwords.encode(sentence), EOS] for sentence in sentences]
     out: list[str] = [""] * len(ids)

@@ -98,7 +98,7 @@ def _folder() -> Path:
 def _fetch(name: str) -> Path:
     """Find the file, or download it; a download appears whole or not at all."""
     path = _folder() / f"{name}.gz"
-    local = VARIABLE in os.environ
+    local = bool(os.environ.get(VARIABLE))
     if local and not path.is_file():
         raise ValueError(
             f"{VARIABLE} is {str(path.parent)!r}, but there is no {path.name}; name a "

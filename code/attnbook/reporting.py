@@ -25,22 +25,22 @@ TESTS = {"multi30k": ("test_2016_flickr", "test_2017_flickr")}
 
 
 def finish(trainer: Trainer) -> dict:
-    """Average the last passes, choose the length penalty, translate the test sets.
+    """Average the last epochs, choose the length penalty, translate the test sets.
 
     Writes into the run's folder ``model/`` (what a Translator reads),
     ``hypotheses.json`` (the translations, by split and decoding) and ``results.json``.
 
     Args:
-        trainer: One that has trained for a pass at least.
+        trainer: One that has trained for an epoch at least.
 
     Returns:
         What ``results.json`` holds.
 
     Raises:
-        ValueError: If the run has no pass to average.
+        ValueError: If the run has no epoch to average.
     """
     folder, config = trainer.folder, trainer.config
-    kept = sorted((folder / "passes").glob("*.safetensors"))[-config.average :]
+    kept = sorted((folder / "epochs").glob("*.safetensors"))[-config.average :]
     weights = average(kept)
     trainer.model.load_state_dict(weights, strict=False)
     trainer.model.eval()
@@ -63,7 +63,7 @@ def finish(trainer: Trainer) -> dict:
         "validation_loss": trainer.validation_loss(),
         "validation_bleu_by_alpha": by_alpha,
         "alpha": alpha,
-        "averaged_passes": len(kept),
+        "averaged_epochs": len(kept),
         "weights_sha256": _sha256(folder / "model" / "weights.safetensors"),
         "scores": scores,
     }
@@ -108,7 +108,7 @@ def facts(trainer: Trainer) -> dict:
         },
         "parameters": sum(p.numel() for p in trainer.model.parameters()),
         "updates": trainer.step,
-        "passes": trainer.passes,
+        "epochs": trainer.epoch,
         "seconds": round(trainer.seconds),
         "tokens_per_second": round(statistics.median(speeds)),
         "peak_memory_mb": round(peak_memory(trainer.device) / 2**20),

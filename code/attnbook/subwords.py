@@ -22,6 +22,8 @@ class Subwords:
 
     def __init__(self, tokenizer: Tokenizer):
         self.tokenizer = tokenizer
+        # "<eos>" typed in a text is text.
+        tokenizer.encode_special_tokens = True
 
     @classmethod
     def train(cls, text: Iterable[str], size: int, lowercase: bool = False) -> Subwords:

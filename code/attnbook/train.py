@@ -84,8 +84,9 @@ def train(run: Config, folder: Path) -> dict | None:
     Raises:
         ValueError: If the data, the folder or the memory do not suffice.
     """
-    trainer = Trainer(run, folder)
+    trainer = None
     try:
+        trainer = Trainer(run, folder)
         trainer.train()
         if trainer.processes.first:
             results = finish(trainer)
@@ -97,8 +98,14 @@ def train(run: Config, folder: Path) -> dict | None:
             f"batches_per_update (now {run.batches_per_update}) by as much. The same "
             f"command goes on from the last state in {folder}. ({error})"
         ) from error
+    except OSError as error:
+        raise ValueError(
+            f"{folder} cannot be written ({error}). Once it can, the same command goes "
+            "on from the last state in it."
+        ) from error
     finally:
-        trainer.processes.close()
+        if trainer:
+            trainer.processes.close()
     return None
 
 

@@ -34,11 +34,18 @@ MAY_CHANGE = ("max_epochs", "patience", "average", "save_every", "precision", "c
 """Entries that may be others when a run goes on."""
 
 
+STANDING = (
+    *("step", "epoch", "updates_done", "epochs_without_gain"),
+    *("lowest", "seconds"),
+)
+"""Attributes of a trainer that say where its run stands."""
+
+
 class Trainer:
     """A training run in a folder of its own; made again there, it goes on.
 
     The folder holds ``config.json``, ``subwords.json``, ``last.safetensors`` (all that
-    is needed to go on), ``passes/`` (weights after each of the last passes, to be
+    is needed to go on), ``epochs/`` (weights after each of the last epochs, to be
     averaged) and ``metrics.jsonl`` (a line for each of the log's entries).
 
     Args:
@@ -67,11 +74,14 @@ class Trainer:
         self.val_pairs = encoded(self.subwords, self.val_texts)
         self.precision = choose_precision(config.precision, self.device)
         self._make_model()
-        self.step = self.passes = self.updates_done = self.passes_without_gain = 0
+        if self.processes.first:  # only now: all in it has proved usable
+            write_whole(folder / "config.json", to_json(config))
+        self.step = self.epoch = self.updates_done = self.epochs_without_gain = 0
         self.lowest = float("inf")
         self.seconds = 0.0
         if self.last.exists():
             self._resume()
+        self._forget_log()
 
     @property
     def last(self) -> Path:
@@ -91,8 +101,9 @@ class Trainer:
                     )
         self.processes.wait()  # all have read the old one
         if self.processes.first:
-            (self.folder / "passes").mkdir(parents=True, exist_ok=True)
-            path.write_text(to_json(self.config))
+            (self.folder / "epochs").mkdir(parents=True, exist_ok=True)
+            if not path.exists():  # what lies here is of no run, or of one that failed
+                (self.folder / "subwords.json").unlink(missing_ok=True)
 
     def _subwords(self) -> Subwords:
         """Read the run's subwords, or learn them from the training split alone."""
@@ -124,24 +135,29 @@ class Trainer:
         )
 
     def train(self) -> None:
-        """Train until the last pass, or until the validation loss falls no more."""
-        groups = self._groups(self.passes)
+        """Train until the last epoch, or until the validation loss falls no more."""
+        groups = self._groups(self.epoch)
+        if not groups:
+            raise ValueError(
+                f"an epoch has fewer than {self.config.batches_per_update} batches: "
+                "lower batches_per_update or batch_tokens"
+            )
         total = len(groups) * self.config.max_epochs
         with tqdm(
             total=total, initial=self.step, disable=not self.processes.first
         ) as bar:
             while not self.finished:
-                self._train_pass(self._groups(self.passes), bar)
-                self._end_pass()
+                self._train_epoch(self._groups(self.epoch), bar)
+                self._end_epoch()
 
     @property
     def finished(self) -> bool:
         """Whether the run is over."""
-        enough = self.passes_without_gain >= self.config.patience
-        return enough or self.passes >= self.config.max_epochs
+        enough = self.epochs_without_gain >= self.config.patience
+        return enough or self.epoch >= self.config.max_epochs
 
     def _groups(self, number: int) -> list[list[list[IdPair]]]:
-        """The batches of a pass, an update's together; the same whenever it is asked.
+        """The batches of an epoch, an update's together; the same whenever it is asked.
 
         With several batches an update, the few that do not fill one are left out.
         """
@@ -150,15 +166,16 @@ class Trainer:
         size = self.config.batches_per_update
         return [batches[i : i + size] for i in range(0, len(batches) - size + 1, size)]
 
-    def _train_pass(self, groups: Sequence[Sequence[list[IdPair]]], bar: tqdm) -> None:
-        """Go on with a pass from where it stands, logging and saving at times."""
+    def _train_epoch(self, groups: Sequence[Sequence[list[IdPair]]], bar: tqdm) -> None:
+        """Go on with an epoch from where it stands, logging and saving at times."""
         clock, tokens, losses = time.perf_counter(), 0, []
         for group in groups[self.updates_done :]:
             losses.append(self._update(group))
             tokens += target_tokens(group)
             self.updates_done += 1
             ends = self.updates_done == len(groups)
-            if self.step % LOG_EVERY == 0 or ends:
+            saves = self.step % self.config.save_every == 0 and not ends
+            if self.step % LOG_EVERY == 0 or ends or saves:
                 loss = self.processes.sum(torch.stack(losses).mean())
                 now = time.perf_counter()
                 self.seconds += now - clock
@@ -167,7 +184,7 @@ class Trainer:
                 bar.update(self.step - bar.n)
                 bar.set_postfix_str(f"loss {loss:.3f}, {speed:,.0f} tokens/s")
                 clock, tokens, losses = now, 0, []
-            if self.step % self.config.save_every == 0 and not ends:
+            if saves:
                 self._save()
 
     def _update(self, group: Sequence[list[IdPair]]) -> Tensor:
@@ -226,21 +243,21 @@ class Trainer:
             return paper_rate(self.step, self.config.d_model, warmup)
         return warmup_rate(self.step, peak, warmup)
 
-    def _end_pass(self) -> None:
+    def _end_epoch(self) -> None:
         """Validate, keep the weights for the average, and save."""
         loss = self.processes.of_first(self.validation_loss())
-        self.passes_without_gain += 1
+        self.epochs_without_gain += 1
         if loss < self.lowest:
-            self.lowest, self.passes_without_gain = loss, 0
-        self.passes += 1
+            self.lowest, self.epochs_without_gain = loss, 0
+        self.epoch += 1
         self.updates_done = 0
         if self.processes.first:
             said = translate(self.model, self.subwords, self.val_texts.source, width=1)
             score = bleu(said, self.val_texts.target).bleu
             self._log(validation_loss=loss, validation_bleu=score)
-            kept = self.folder / "passes"
-            save_state(kept / f"{self.passes:04}.safetensors", self.model)
-            old = kept / f"{self.passes - self.config.average:04}.safetensors"
+            kept = self.folder / "epochs"
+            save_state(kept / f"{self.epoch:04}.safetensors", self.model)
+            old = kept / f"{self.epoch - self.config.average:04}.safetensors"
             old.unlink(missing_ok=True)
         self._save()
 
@@ -261,7 +278,7 @@ class Trainer:
     def _log(self, **entries: float) -> None:
         """Add a line to the metrics."""
         if self.processes.first:
-            line = {"step": self.step, "pass": self.passes, **entries}
+            line = {"step": self.step, "epoch": self.epoch, **entries}
             line["seconds"] = round(self.seconds, 1)
             with (self.folder / "metrics.jsonl").open("a") as file:
                 file.write(json.dumps(line) + "\n")
@@ -273,26 +290,30 @@ class Trainer:
                 self.last,
                 self.model,
                 self.optimizer,
-                step=self.step,
-                passes=self.passes,
-                updates_done=self.updates_done,
-                passes_without_gain=self.passes_without_gain,
-                lowest=self.lowest,
-                seconds=self.seconds,
+                **{name: getattr(self, name) for name in STANDING},
                 scaler=self.scaler.state_dict(),
             )
         self.processes.wait()
 
     def _resume(self) -> None:
-        """Go on from the last state; what was logged after it is done again."""
+        """Go on from the last state."""
         numbers = load_state(self.last, self.model, self.optimizer)
-        self.scaler.load_state_dict(numbers.pop("scaler"))
-        for name, value in numbers.items():
-            setattr(self, name, value)
+        if missing := {*STANDING, "scaler"} - set(numbers):
+            raise ValueError(
+                f"{self.last} does not say its {', '.join(sorted(missing))}: it is not "
+                "the last state of a run; start anew in another folder"
+            )
+        if numbers["scaler"]:  # empty unless the run was in fp16
+            self.scaler.load_state_dict(numbers["scaler"])
+        for name in STANDING:
+            setattr(self, name, numbers[name])
+
+    def _forget_log(self) -> None:
+        """Take out of the log what will be done again."""
         if self.processes.first:
             path = self.folder / "metrics.jsonl"
             kept = [x for x in read_metrics(path) if x["step"] <= self.step]
-            path.write_text("".join(json.dumps(line) + "\n" for line in kept))
+            write_whole(path, "".join(json.dumps(line) + "\n" for line in kept))
         self.processes.wait()
 
 
@@ -300,6 +321,13 @@ def read_metrics(path: Path) -> list[dict]:
     """Read the lines of a run's log; a last line cut off by a break is left out."""
     lines = path.read_text().split("\n")[:-1] if path.exists() else []
     return [json.loads(line) for line in lines]
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file that appears whole or not at all."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)
 
 
 def encoded(subwords: Subwords, both: Texts) -> list[IdPair]:

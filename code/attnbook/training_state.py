@@ -40,10 +40,14 @@ def save_state(
         content |= {f"optimizer.{i}.{name}": t for name, t in memory.items()}
     content = {name: t.cpu().contiguous() for name, t in content.items()}
     unfinished = path.with_name(f"{path.name}.unfinished")
-    with unfinished.open("wb") as file:
-        file.write(save(content, {KEY: json.dumps(numbers)}))
-        file.flush()
-        os.fsync(file.fileno())  # on the disk before it takes the name
+    try:
+        with unfinished.open("wb") as file:
+            file.write(save(content, {KEY: json.dumps(numbers)}))
+            file.flush()
+            os.fsync(file.fileno())  # on the disk before it takes the name
+    except OSError:
+        unfinished.unlink(missing_ok=True)  # a full disk needs its place
+        raise
     unfinished.replace(path)
 
 
@@ -110,7 +114,7 @@ def average(paths: list[Path]) -> dict[str, Tensor]:
         ValueError: If there is no file, or one cannot be read.
     """
     if not paths:
-        raise ValueError("there is no state to average; train for a pass at least")
+        raise ValueError("there is no state to average; train for an epoch at least")
     total: dict[str, Tensor] = {}
     for path in paths:
         for name, w in _part(read_state(path)[0], "model.").items():

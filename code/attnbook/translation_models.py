@@ -9,6 +9,7 @@ from attnbook.bahdanau import Bahdanau
 from attnbook.configs import Config
 from attnbook.seq2seq import InitialState, StaticContext
 from attnbook.transformer import Transformer
+from attnbook.variants import make_variant
 
 
 def make_model(config: Config, n_words: int) -> nn.Module:
@@ -20,13 +21,15 @@ def make_model(config: Config, n_words: int) -> nn.Module:
         n_words: Subwords, shared by both languages.
 
     Raises:
-        ValueError: If there is no such model.
+        ValueError: If there is no such model or variant.
     """
     if config.model not in MODELS:
         raise ValueError(
             f"there is no model {config.model!r}; choose among {', '.join(MODELS)}"
         )
-    return MODELS[config.model](config, n_words)
+    model = MODELS[config.model](config, n_words)
+    make_variant(model, config.variant)
+    return model
 
 
 def _transformer(config: Config, n_words: int) -> Transformer:

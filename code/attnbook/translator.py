@@ -14,6 +14,7 @@ from torch import nn
 from attnbook.checkpoints import load_weights, read_facts, save_weights
 from attnbook.configs import Config, changed
 from attnbook.evaluation import translate
+from attnbook.multi30k import clean
 from attnbook.subwords import Subwords
 from attnbook.translation_models import make_model
 
@@ -21,7 +22,7 @@ SHIPPED = files("attnbook") / "data" / "models" / "multi30k_en_de"
 """The model that comes with the package: English captions to German."""
 
 LONGEST = 200
-"""Subwords a sentence may have; the longest of Multi30k's training split has 51."""
+"""Subwords a sentence may have; the longest of Multi30k's training split has 52."""
 
 
 class Translator:
@@ -68,6 +69,7 @@ class Translator:
         Raises:
             ValueError: If a sentence is longer than :data:`LONGEST` subwords.
         """
+        sentences = [clean(sentence) for sentence in sentences]  # as for training
         for number, sentence in enumerate(sentences, start=first):
             length = len(self.subwords.pieces(sentence))
             if length > LONGEST:
@@ -76,9 +78,9 @@ class Translator:
                     "be translated at once: put each sentence on a line of its own"
                 )
         alpha = self.facts["alpha"] if alpha is None else alpha
-        full = [sentence for sentence in sentences if sentence.strip()]
+        full = [sentence for sentence in sentences if sentence]
         said = iter(translate(self.model, self.subwords, full, width, alpha))
-        return [next(said) if sentence.strip() else "" for sentence in sentences]
+        return [next(said) if sentence else "" for sentence in sentences]
 
 
 def save_translator(
