@@ -13,11 +13,16 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 hypothesis.settings.register_profile("course", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("course")
 
+MAY_BE_SKIPPED = "Skipped: Multi30k is not on this machine"
+"""Its text may not be shipped, so that a machine for tests need not have it."""
+
 
 def _refuse_skip(report):
     """Turn a skip into a failure where the variable CI is set."""
     if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail"):
         _, _, reason = report.longrepr
+        if reason.startswith(MAY_BE_SKIPPED):
+            return
         report.outcome = "failed"
         report.longrepr = f"{reason} (with CI set, nothing may be skipped)"
 

@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 import torch
 
+SHORT = 2e8
+"""Multiplications of one timing at least; a smaller matrix is multiplied repeatedly."""
+
 
 class Sizes(NamedTuple):
     """What decides how much a Transformer calculates."""
@@ -69,13 +72,13 @@ def matmul_rate(
         repeats: Timings of each size; their median counts.
     """
     if sizes is None:
-        sizes = (4096, 8192, 16384) if device.type == "cuda" else (512, 1024)
+        sizes = (4096, 8192, 16384) if device.type == "cuda" else (256, 512, 1024)
     return max(_rate(n, device, dtype, repeats) for n in sizes)
 
 
 def _rate(n: int, device: torch.device, dtype: torch.dtype, repeats: int) -> float:
     a, b = (torch.randn(n, n, device=device).to(dtype) for _ in range(2))
-    products = max(1, round(2e9 / n**3)) * (10 if device.type == "cuda" else 1)
+    products = max(1, round(SHORT / n**3)) * (10 if device.type == "cuda" else 1)
     seconds = []
     for _ in range(repeats + 1):  # the first one warms up
         wait(device)

@@ -16,12 +16,16 @@ import torch
 from attnbook.corpora import texts
 from attnbook.evaluation import best_alpha, bleu, translate
 from attnbook.results import machine
-from attnbook.training import Trainer, read_metrics
+from attnbook.training import Trainer, read_metrics, write_whole
 from attnbook.training_state import average
 from attnbook.translator import save_translator
 
 TESTS = {"multi30k": ("test_2016_flickr", "test_2017_flickr")}
 """Test splits by data; a folder and the toy language have one, "test"."""
+
+
+BEAM = 5
+"""Beam width of the scores that are reported, as of Wu et al. 2021."""
 
 
 def finish(trainer: Trainer) -> dict:
@@ -41,11 +45,15 @@ def finish(trainer: Trainer) -> dict:
     """
     folder, config = trainer.folder, trainer.config
     kept = sorted((folder / "epochs").glob("*.safetensors"))[-config.average :]
-    weights = average(kept)
+    # What is shipped has half precision; scored as such, its scores can be had again.
+    weights = {
+        name: w.half().float() if w.is_floating_point() else w
+        for name, w in average(kept).items()
+    }
     trainer.model.load_state_dict(weights, strict=False)
     trainer.model.eval()
     val = trainer.val_texts
-    by_alpha = best_alpha(trainer.model, trainer.subwords, val.source, val.target)
+    by_alpha = best_alpha(trainer.model, trainer.subwords, val.source, val.target, BEAM)
     alpha = max(by_alpha, key=by_alpha.get)
     scores, hypotheses = score_tests(trainer, alpha)
     made_by = facts(trainer)
@@ -61,7 +69,7 @@ def finish(trainer: Trainer) -> dict:
         "config": asdict(config),
         **made_by,
         "validation_loss": trainer.validation_loss(),
-        "validation_bleu_by_alpha": by_alpha,
+        "validation_bleu_by_alpha": {str(a): score for a, score in by_alpha.items()},
         "alpha": alpha,
         "averaged_epochs": len(kept),
         "weights_sha256": _sha256(folder / "model" / "weights.safetensors"),
@@ -69,7 +77,7 @@ def finish(trainer: Trainer) -> dict:
     }
     for name, content in (("hypotheses", hypotheses), ("results", values)):
         text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-        (folder / f"{name}.json").write_text(text, encoding="utf-8")
+        write_whole(folder / f"{name}.json", text)
     return values
 
 
@@ -84,7 +92,7 @@ def score_tests(trainer: Trainer, alpha: float) -> tuple[dict, dict]:
     for split in TESTS.get(trainer.config.data, ("test",)):
         source, references = texts(trainer.config, split)
         scores[split], hypotheses[split] = {}, {}
-        for name, width in (("greedy", 1), ("beam", 5)):
+        for name, width in (("greedy", 1), ("beam", BEAM)):
             said = translate(trainer.model, trainer.subwords, source, width, alpha)
             hypotheses[split][name] = said
             for case, lowercase in (("cased", False), ("lowercased", True)):

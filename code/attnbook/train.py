@@ -28,7 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     set_threads()
     try:
         run = read_config(chosen)
-        train(run, chosen.out or Path("runs") / f"{chosen.config}-{run.seed}")
+        train(
+            run, chosen.out or Path("runs") / f"{Path(chosen.config).stem}-{run.seed}"
+        )
     except ValueError as error:
         parser.exit(2, f"error: {error}\n")
 

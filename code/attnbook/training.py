@@ -123,9 +123,8 @@ class Trainer:
         torch.manual_seed(self.config.seed)
         self.model = make_model(self.config, len(self.subwords)).to(self.device)
         self.wrapped = self.processes.wrap(self.model)
-        self.forward = (
-            torch.compile(self.wrapped) if self.config.compile else self.wrapped
-        )
+        # Compiled with the model, the loss needs no copy of log p for all words.
+        self.loss = torch.compile(self._loss) if self.config.compile else self._loss
         cuda = self.device.type == "cuda"
         self.optimizer = torch.optim.Adam(
             self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=cuda
@@ -134,8 +133,15 @@ class Trainer:
             self.device.type, enabled=self.precision == torch.float16
         )
 
-    def train(self) -> None:
-        """Train until the last epoch, or until the validation loss falls no more."""
+    def train(self, bar: bool = True) -> None:
+        """Train until the last epoch, or until the validation loss falls no more.
+
+        Args:
+            bar: Whether to show the progress; only the first process does.
+
+        Raises:
+            ValueError: If an epoch has too few batches for a single update.
+        """
         groups = self._groups(self.epoch)
         if not groups:
             raise ValueError(
@@ -143,11 +149,10 @@ class Trainer:
                 "lower batches_per_update or batch_tokens"
             )
         total = len(groups) * self.config.max_epochs
-        with tqdm(
-            total=total, initial=self.step, disable=not self.processes.first
-        ) as bar:
+        hidden = not (bar and self.processes.first)
+        with tqdm(total=total, initial=self.step, disable=hidden) as shown:
             while not self.finished:
-                self._train_epoch(self._groups(self.epoch), bar)
+                self._train_epoch(self._groups(self.epoch), shown)
                 self._end_epoch()
 
     @property
@@ -220,7 +225,7 @@ class Trainer:
         with torch.autocast(
             self.device.type, self.precision, self.precision != torch.float32
         ):
-            loss = self._loss(batch) / whole
+            loss = self.loss(batch) / whole
         # DistributedDataParallel averages the gradients of the processes; the sum of
         # their shares is what one process would have.
         self.scaler.scale(loss * self.processes.world).backward()
@@ -230,9 +235,9 @@ class Trainer:
         """Sum of the loss over a batch's tokens, with R-Drop's part if asked for."""
         smoothing, alpha = self.config.smoothing, self.config.r_drop
         if not alpha:
-            logits = self.forward(batch.src, batch.tgt_in)
+            logits = self.wrapped(batch.src, batch.tgt_in)
             return smoothed_loss(logits, batch.tgt_out, smoothing).sum()
-        logits = self.forward(batch.src.repeat(2, 1), batch.tgt_in.repeat(2, 1))
+        logits = self.wrapped(batch.src.repeat(2, 1), batch.tgt_in.repeat(2, 1))
         twice = smoothed_loss(logits, batch.tgt_out.repeat(2, 1), smoothing)
         return twice.sum() / 2 + alpha / 2 * disagreement(logits, batch.tgt_out).sum()
 
@@ -252,7 +257,13 @@ class Trainer:
         self.epoch += 1
         self.updates_done = 0
         if self.processes.first:
-            said = translate(self.model, self.subwords, self.val_texts.source, width=1)
+            said = translate(
+                self.model,
+                self.subwords,
+                self.val_texts.source,
+                width=1,
+                batch_tokens=4 * self.config.batch_tokens,  # no gradients to store
+            )
             score = bleu(said, self.val_texts.target).bleu
             self._log(validation_loss=loss, validation_bleu=score)
             kept = self.folder / "epochs"

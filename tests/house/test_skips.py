@@ -1,4 +1,4 @@
-"""tests/conftest.py: with CI set a skip is a failure."""
+"""tests/conftest.py: with CI set a skip is a failure, but for data that is not here."""
 
 import os
 import shutil
@@ -18,6 +18,12 @@ def test_browser():
 @pytest.mark.xfail
 def test_expected():
     assert False
+"""
+WITHOUT_DATA = """\
+import pytest
+
+def test_text():
+    pytest.skip("Multi30k is not on this machine: set ATTNBOOK_DATA")
 """
 IN_A_MODULE = """\
 import pytest
@@ -49,3 +55,13 @@ def test_a_skip_fails_on_ci(tmp_path, source):
     assert "1 failed" in on_ci or "1 error" in on_ci
     assert "no browser: run this and that (with CI set" in on_ci
     assert "skipped" not in on_ci.splitlines()[-1]
+
+
+def test_data_that_may_not_be_shipped_may_be_missing_on_ci(tmp_path):
+    shutil.copy(CONFTEST, tmp_path)
+    (tmp_path / "test_it.py").write_text(WITHOUT_DATA)
+    for environment in ({}, {"CI": "true"}):
+        shown = last_lines(tmp_path, **environment)
+        assert "1 skipped" in shown
+        assert "failed" not in shown
+        assert "Multi30k is not on this machine: set ATTNBOOK_DATA" in shown

@@ -1,13 +1,17 @@
 """Fixtures that the tests of several chapters share."""
 
 import json
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
+from small_runs import small_config, write_texts
 
-from attnbook import results
+from attnbook import multi30k, results
 from attnbook.book.style import SETTINGS
+from attnbook.reporting import finish
+from attnbook.training import Trainer
 
 
 @pytest.fixture
@@ -27,3 +31,28 @@ def stored(tmp_path, monkeypatch):
         (tmp_path / f"{name}.json").write_text(json.dumps(values), encoding="utf-8")
 
     return put
+
+
+@pytest.fixture
+def requires_data():
+    """Multi30k on this machine; nothing is downloaded for a test."""
+    if not multi30k.available():
+        pytest.skip("Multi30k is not on this machine: set ATTNBOOK_DATA")
+
+
+@pytest.fixture(scope="session")
+def finished_run(tmp_path_factory):
+    """A run of the small config, trained and reported; nothing may change it."""
+    folder = tmp_path_factory.mktemp("finished")
+    config = small_config(write_texts(folder / "texts"))
+    trainer = Trainer(config, folder / "run")
+    trainer.train()
+    results = finish(trainer)
+    said = json.loads((folder / "run" / "hypotheses.json").read_text(encoding="utf-8"))
+    return SimpleNamespace(
+        folder=folder / "run",
+        config=config,
+        results=results,
+        hypotheses=said,
+        updates=trainer.step,
+    )

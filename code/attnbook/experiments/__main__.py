@@ -29,6 +29,13 @@ from attnbook.experiments.layer_runs import (
 from attnbook.experiments.local_cost import local_cost
 from attnbook.experiments.look_up import look_up
 from attnbook.experiments.mask_card import mask_card
+from attnbook.experiments.multi30k_decoding import (
+    multi30k_average,
+    multi30k_beams,
+    multi30k_scores,
+)
+from attnbook.experiments.multi30k_facts import multi30k_facts
+from attnbook.experiments.multi30k_probes import multi30k_probes
 from attnbook.experiments.puzzle_runs import (
     heads,
     positions,
@@ -36,7 +43,9 @@ from attnbook.experiments.puzzle_runs import (
     wrong_split,
 )
 from attnbook.experiments.recall import recall_grid
+from attnbook.experiments.smoothing_known import smoothing_known
 from attnbook.experiments.thread import reverse_source, thread
+from attnbook.experiments.toy_ablation import toy_ablation
 from attnbook.experiments.weights_tell import weights_tell
 from attnbook.luong import Luong
 from attnbook.maps import cross_weights
@@ -143,6 +152,16 @@ EXPERIMENTS = {
     "first_token_longer": first_token_longer,
     "first_token_room": first_token_room,
     "weights_tell": weights_tell,
+    # chapter 11: the data counted; label smoothing where the truth is known
+    "multi30k_facts": multi30k_facts,
+    "smoothing_known": smoothing_known,
+    # chapter 11: parts and training, on the toy language
+    "toy_ablation": toy_ablation,
+    # of the shipped model; these need the data
+    "multi30k_beams": multi30k_beams,
+    "multi30k_scores": multi30k_scores,
+    "multi30k_probes": multi30k_probes,
+    "multi30k_average": multi30k_average,  # and the run's folder
 }
 
 

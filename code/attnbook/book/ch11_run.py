@@ -1,0 +1,338 @@
+"""Figures and tables of chapter 11: the training run, and what came out of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from textwrap import fill
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from torch import Tensor
+
+from attnbook import multi30k, results, training
+from attnbook.book.exercises import register
+from attnbook.book.style import COLOURS, label_lines
+from attnbook.configs import config
+from attnbook.train import train
+
+GREY = "#8C959F"
+NAME = "multi30k_en_de"
+LIVE = Path("runs/live")
+
+# The run
+
+
+def run(which: str, name: str = "multi30k-tiny", folder: Path = LIVE) -> dict:
+    """Give a training run's results and log: the recorded one's, or a new one's.
+
+    Args:
+        which: "recorded" reads what comes with the package. "live" downloads the data
+            and trains on the best device there is; called again, it goes on.
+        name: Config of the live run.
+        folder: Of the live run.
+
+    Returns:
+        What :func:`attnbook.reporting.finish` returns, and "log", the metrics' lines.
+
+    Raises:
+        ValueError: If it is another word.
+    """
+    if which == "recorded":
+        return results.load(NAME)
+    if which == "live":
+        log = folder / "metrics.jsonl"
+        made = train(config(name), folder)
+        return {**made, "log": training.read_metrics(log)}
+    raise ValueError(f"RUN is {which!r}; choose recorded or live")
+
+
+def print_log(folder: Path) -> None:
+    """Print the lines of a run's log, shortened."""
+    for line in training.read_metrics(folder / "metrics.jsonl"):
+        if "loss" in line:
+            speed = f"{line['tokens_per_second']:,.0f} tokens/s"
+            print(f"update {line['step']:3}  loss {line['loss']:.3f}  {speed}")
+        else:
+            print(
+                f"epoch {line['epoch']:4}  validation loss "
+                f"{line['validation_loss']:.3f}, BLEU {line['validation_bleu']:.1f}"
+            )
+
+
+def print_run(found: dict) -> None:
+    """Print what a run was made by, and what it took."""
+    made, versions = found["config"], found["versions"]
+    print(f"on         {found['machine']}, {found['precision']}")
+    print("with      ", ", ".join(f"{n} {v}" for n, v in versions.items()))
+    print(f"commit     {found['commit']}")
+    print(
+        f"model      {made['n_layers']} + {made['n_layers']} layers, D = "
+        f"{made['d_model']}, d_ff = {made['d_ff']}, {made['n_heads']} heads, "
+        f"{'pre' if made['norm_first'] else 'post'}-norm,"
+    )
+    print(f"           {found['parameters']:,} parameters")
+    print(
+        f"training   {found['epochs']} epochs, {found['updates']:,} updates, "
+        f"{found['seconds'] / 60:.0f} minutes,"
+    )
+    print(
+        f"           {found['tokens_per_second']:,} target tokens a second, at most "
+        f"{found['peak_memory_mb']:,} MB"
+    )
+
+
+def least_smoothed_loss(smoothing: float, n_words: int) -> float:
+    """The smoothed loss of a model that knows the answer: nats a token."""
+    rest = smoothing / n_words
+    right = 1 - smoothing + rest
+    return -right * math.log(right) - (n_words - 1) * rest * math.log(rest)
+
+
+def curves_figure(found: dict) -> Figure:
+    """Draw both losses by epoch, and below the validation BLEU."""
+    log = found["log"]
+    epochs = [line for line in log if "validation_loss" in line]
+    updates = epochs[0]["step"] / epochs[0]["epoch"]  # of an epoch
+    training = [line for line in log if "loss" in line]
+    fig, (losses, score) = plt.subplots(2, sharex=True, figsize=(5.5, 5.4))
+    losses.plot(
+        [line["step"] / updates for line in training],
+        [line["loss"] for line in training],
+        color=GREY,
+        label="training",
+    )
+    numbers = [line["epoch"] for line in epochs]
+    losses.plot(
+        numbers,
+        [line["validation_loss"] for line in epochs],
+        color=COLOURS["target"],
+        label="validation",
+    )
+    made = found["config"]
+    floor = least_smoothed_loss(made["smoothing"], made["vocabulary"])
+    losses.plot(
+        [0, numbers[-1]], [floor, floor], ":", color=GREY, label="least, smoothed"
+    )
+    losses.set(ylabel="loss, nats a token", ylim=(0, 7), xlim=(0, None))
+    label_lines(losses)
+    score.plot(
+        numbers, [line["validation_bleu"] for line in epochs], color=COLOURS["target"]
+    )
+    score.set(ylabel="validation BLEU", xlabel="epochs", ylim=(0, None))
+    score.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return fig
+
+
+def print_gap(found: dict) -> None:
+    """Print the last training loss, its floor, and the lowest validation loss."""
+    made, log = found["config"], found["log"]
+    last = [line["loss"] for line in log if "loss" in line][-1]
+    floor = least_smoothed_loss(made["smoothing"], made["vocabulary"])
+    lowest = min(line["validation_loss"] for line in log if "validation_loss" in line)
+    print(f"training, smoothed and with dropout, at the end  {last:.2f} nats a token")
+    print(f"least that a smoothed loss can be                {floor:.2f}")
+    print(f"validation, neither, lowest                      {lowest:.2f}")
+
+
+# Scores
+
+
+def print_scores(found: dict) -> None:
+    """Print BLEU by test set and decoding, cased and lowercased, and the signature."""
+    print(f"{'':26}greedy    beam of 5")
+    for split, scores in found["scores"].items():
+        for case in ("cased", "lowercased"):
+            greedy, beam = (
+                scores[f"{how}, {case}"]["bleu"] for how in ("greedy", "beam")
+            )
+            year = split.removeprefix("test_").removesuffix("_flickr")
+            print(f"{f'test {year}, {case}':26}{greedy:<10.1f}{beam:.1f}")
+    for case in ("cased", "lowercased"):
+        print(f"{case}: {scores[f'beam, {case}']['signature']}")
+
+
+PUBLISHED = (
+    ("Transformer-Tiny of Wu et al. (2021)", 41.02, "lowercased, tokenised"),
+    ("hyunwoongko/transformer", 26.4, "a scorer of its own"),
+)
+"""On the test set of 2016, English to German, text only, trained on Multi30k alone;
+from the READMEs of LividWo/Revisit-MMT and of hyunwoongko/transformer."""
+
+
+def print_beside(found: dict, goal: float = 41.5) -> None:
+    """Print the lowercased score of 2016 beside published ones, and a goal."""
+    ours = found["scores"]["test_2016_flickr"]["beam, lowercased"]["bleu"]
+    rows = [("this run", ours, "lowercased, 13a"), *PUBLISHED]
+    for name, score, how in sorted(rows, key=lambda row: -row[1]):
+        print(f"{name:38}{score:5.1f}   {how}")
+    best = PUBLISHED[0][1]
+    for name, wanted in (("best published", best), ("this course's goal", goal)):
+        reached = "reached" if ours >= wanted else f"missed by {wanted - ours:.1f}"
+        print(f"{name} {wanted:.1f}: {reached}")
+
+
+def print_scorings() -> None:
+    """Print one output's BLEU by several rules: ``multi30k_scores``."""
+    for row in results.load("multi30k_scores")["scorings"]:
+        print(f"{row['rule']:36}{row['bleu']:5.1f}")
+
+
+def print_comparison() -> None:
+    """Print greedy decoding beside the beam: ``multi30k_scores``."""
+    found = results.load("multi30k_scores")["comparison"]
+    print(f"greedy {found['other']:.1f}, beam {found['bleu']:.1f}")
+    p = found["p_value"]
+    print(f"by chance alone so large a difference: p = {p:.3f}")
+
+
+def print_alphas(found: dict) -> None:
+    """Print the validation BLEU by length penalty, and which was taken."""
+    for alpha, score in found["validation_bleu_by_alpha"].items():
+        taken = "  taken" if float(alpha) == found["alpha"] else ""
+        print(f"α = {float(alpha):3.1f}: validation BLEU {score:.2f}{taken}")
+
+
+def beams_figure() -> Figure:
+    """Draw BLEU and time by the width of the beam: ``multi30k_beams``."""
+    runs = results.load("multi30k_beams")["runs"]
+    widths = [run["width"] for run in runs]
+    fig, axes = plt.subplots(2, sharex=True, figsize=(5.5, 4.6))
+    for ax, entry, label in zip(
+        axes, ("bleu", "seconds"), ("BLEU", "processor time, s"), strict=True
+    ):
+        values = [run[entry] for run in runs]
+        ax.plot(widths, values, marker="o", color=COLOURS["target"])
+        ax.set_ylabel(label)
+    scores = [run["bleu"] for run in runs]
+    axes[0].set_ylim(min(scores) - 1, max(scores) + 1)
+    axes[1].set(ylim=(0, None), xlabel="width of the beam", xticks=widths)
+    return fig
+
+
+def print_average() -> None:
+    """Print validation BLEU by the number of epochs averaged: ``multi30k_average``."""
+    for found in results.load("multi30k_average")["runs"]:
+        number = found["epochs"]
+        name = "the last epoch" if number == 1 else f"the last {number}"
+        print(f"{name:15} {found['validation_bleu']:.2f}")
+
+
+# Where it fails
+
+
+def lengths_figure() -> Figure:
+    """Draw BLEU by length of the source: ``multi30k_scores``."""
+    groups = results.load("multi30k_scores")["by_length"]
+    words = [f"{g['first']}–{g['last']}" for g in groups]
+    words[0], words[-1] = f"to {groups[0]['last']}", f"{groups[-1]['first']} on"
+    names = [f"{w}\n({g['sentences']})" for w, g in zip(words, groups, strict=True)]
+    fig, ax = plt.subplots(figsize=(5.5, 3.4))
+    bars = ax.bar(names, [g["bleu"] for g in groups], color=COLOURS["target"])
+    ax.bar_label(bars, [f"{g['bleu']:.0f}" for g in groups])
+    ax.set(ylabel="BLEU", xlabel="words of the source (sentences)")
+    return fig
+
+
+def print_worst(numbers: Sequence[int]) -> None:
+    """Print some stored translations; beside them source and reference, if at hand.
+
+    Args:
+        numbers: Of sentences of the test set of 2016.
+    """
+    split = "test_2016_flickr"
+    said = results.load(f"{NAME}_hypotheses")[split]["beam"]
+    sides = {"ours": said}
+    if multi30k.available():
+        english, german = (multi30k.sentences(split, x) for x in ("en", "de"))
+        sides = {"English": english, "ours": said, "right": german}
+    for number in numbers:
+        for name, sentences in sides.items():
+            lead = f"{f'{number} {name}':12}"
+            print(fill(lead + sentences[number], 79, subsequent_indent=" " * 12))
+
+
+# Exercises
+
+
+def update_loss(losses: list[Tensor], real: list[Tensor]) -> Tensor:
+    """The right answer of ex11_update_loss."""
+    tokens = sum(mask.sum() for mask in real)
+    return sum(loss.sum() for loss in losses) / tokens
+
+
+def _mean_of_means(losses: list[Tensor], real: list[Tensor]) -> Tensor:
+    parts = [x.sum() / mask.sum() for x, mask in zip(losses, real, strict=True)]
+    return torch.stack(parts).mean()
+
+
+def _with_pads(losses: list[Tensor], real: list[Tensor]) -> Tensor:
+    return torch.cat([loss.flatten() for loss in losses]).mean()
+
+
+def _means_with_pads(losses: list[Tensor], real: list[Tensor]) -> Tensor:
+    return torch.stack([loss.mean() for loss in losses]).mean()
+
+
+def _losses() -> list[tuple[list[Tensor], list[Tensor]]]:
+    g = torch.Generator().manual_seed(0)
+    cases = []
+    for lengths in ([[2, 5], [3]], [[4, 4, 1], [7, 2]]):
+        losses, real = [], []
+        for group in lengths:
+            mask = torch.arange(max(group)) < torch.tensor(group)[:, None]
+            real.append(mask)
+            losses.append(torch.rand(mask.shape, generator=g) * mask)
+        cases.append((losses, real))
+    return cases
+
+
+register(
+    "ex11_matches",
+    reference=[4, 2, 0, 0],
+    hint="Write down the reference's pairs of words, and how often it has each.",
+    mistakes=[
+        ([8, 7, 6, 5], "These are the runs said; a run must be in the reference."),
+        ([8, 4, 0, 0], "A run counts no more often than the reference has it."),
+    ],
+)
+
+register(
+    "ex11_update_loss",
+    reference=update_loss,
+    inputs=_losses,
+    hint="The sum over all real tokens of the update, divided by their number.",
+    mistakes=[
+        (_mean_of_means, "A batch of few tokens weighs as much as one of many."),
+        (_with_pads, "Pads add nothing to the sum, but you count them."),
+        (_means_with_pads, "Pads are counted, and batches weigh alike."),
+    ],
+)
+
+
+def output_share(n: int, d: int, d_ff: int, layers: int, v: int) -> float:
+    """The right answer of ex11_output_share."""
+    return d * v / (layers * (12 * d * d + 4 * d * d_ff + 6 * n * d) + d * v)
+
+
+def _encoder_alone(n: int, d: int, d_ff: int, layers: int, v: int) -> float:
+    return d * v / (layers * (4 * d * d + 2 * d * d_ff + 2 * n * d) + d * v)
+
+
+def _beside_the_rest(n: int, d: int, d_ff: int, layers: int, v: int) -> float:
+    return d * v / (layers * (12 * d * d + 4 * d * d_ff + 6 * n * d))
+
+
+register(
+    "ex11_output_share",
+    reference=output_share,
+    inputs=lambda: [(14, 128, 256, 4, 8000), (27, 512, 2048, 6, 37000)],
+    hint="All terms of the formula are of one token; which of them is the output's?",
+    mistakes=[
+        (_encoder_alone, "You left out the decoder's layers."),
+        (_beside_the_rest, "Divide by the whole pass, with the output in it."),
+    ],
+)

@@ -1,0 +1,156 @@
+"""What the shipped model's translations are worth, and what decoding does to them."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from sacrebleu.metrics import BLEU
+
+from attnbook import results
+from attnbook.configs import from_json
+from attnbook.corpora import texts
+from attnbook.evaluation import bleu, compare, translate
+from attnbook.subwords import Subwords
+from attnbook.training_state import average
+from attnbook.translation_models import make_model
+from attnbook.translator import Translator
+
+WIDTHS = (1, 2, 3, 5, 8, 12)
+BEAM_SENTENCES = 300
+LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, 99))
+"""Words of the source, first and last of each group."""
+RUN = "ATTNBOOK_RUN"
+
+
+def multi30k_beams() -> dict:
+    """Decode the first validation sentences with beams of several widths.
+
+    Returns:
+        "runs": by width BLEU, processor seconds, and how long the translations are
+        beside the references, as words.
+    """
+    translator, runs = Translator(), []
+    val = texts(translator.config, "val")
+    source, references = (side[:BEAM_SENTENCES] for side in val)
+    for width in WIDTHS:
+        start = time.process_time()
+        said = translator(source, width)
+        took = time.process_time() - start
+        score = bleu(said, references)
+        runs.append(
+            {
+                "width": width,
+                "bleu": round(score.bleu, 2),
+                "seconds": round(took, 2),
+                "length": round(words(said) / words(references), 4),
+            }
+        )
+        print(f"  {runs[-1]}", flush=True)
+    return {
+        "sentences": len(source),
+        "alpha": translator.facts["alpha"],
+        "signature": score.signature,
+        "runs": runs,
+    }
+
+
+def words(sentences: list[str]) -> int:
+    """Words between spaces, over all sentences."""
+    return sum(len(sentence.split()) for sentence in sentences)
+
+
+def multi30k_scores() -> dict:
+    """Look at the stored translations of the test set of 2016 from several sides.
+
+    Returns:
+        "comparison": greedy decoding beside the beam, by paired bootstrap;
+        "by_length": BLEU by words of the source; "scorings": the same translations
+        scored in several ways; "worst": numbers of the sentences with the lowest BLEU
+        of their own, from eight words on.
+    """
+    split = "test_2016_flickr"
+    found = results.load("multi30k_en_de_hypotheses")[split]
+    source, references = texts(Translator().config, split)
+    said = found["beam"]
+    return {
+        "split": split,
+        "comparison": compare(said, found["greedy"], references)._asdict(),
+        "by_length": by_length(source, said, references),
+        "scorings": scorings(said, references),
+        "worst": worst(said, references),
+    }
+
+
+def by_length(source: list[str], said: list[str], references: list[str]) -> list[dict]:
+    """BLEU of the sentences of like length."""
+    groups = []
+    for first, last in LENGTHS:
+        some = [i for i, s in enumerate(source) if first <= len(s.split()) <= last]
+        score = bleu([said[i] for i in some], [references[i] for i in some])
+        groups.append(
+            {
+                "first": first,
+                "last": last,
+                "sentences": len(some),
+                "bleu": round(score.bleu, 2),
+            }
+        )
+    return groups
+
+
+def scorings(said: list[str], references: list[str]) -> list[dict]:
+    """Score one and the same output by other rules."""
+    rules = {
+        "sacreBLEU's own, cased": {},
+        "lowercased": {"lowercase": True},
+        "words between spaces": {"tokenize": "none"},
+        "words between spaces, lowercased": {"tokenize": "none", "lowercase": True},
+        "letter by letter": {"tokenize": "char"},
+    }
+    found = []
+    for name, rule in rules.items():
+        metric = BLEU(**rule, force=True)
+        score = metric.corpus_score(said, [references]).score
+        signature = str(metric.get_signature())
+        found.append({"rule": name, "bleu": round(score, 2), "signature": signature})
+    return found
+
+
+def worst(said: list[str], references: list[str], number: int = 20) -> list[int]:
+    """Numbers of the sentences whose own BLEU is lowest."""
+    metric = BLEU(effective_order=True)
+    own = {
+        i: metric.sentence_score(words, [right]).score
+        for i, (words, right) in enumerate(zip(said, references, strict=True))
+        if len(right.split()) >= 8
+    }
+    return sorted(own, key=own.get)[:number]
+
+
+def multi30k_average() -> dict:
+    """Average the last epochs of a run, more and more of them, and decode greedily.
+
+    Reads the run's folder, which the environment variable ``ATTNBOOK_RUN`` names; if it
+    does not, ``runs/multi30k-cpu-0``, where ``--config multi30k-cpu`` puts it.
+
+    Returns:
+        "runs": by number of epochs averaged, validation BLEU of greedy decoding.
+
+    Raises:
+        ValueError: If there is no run.
+    """
+    folder = Path(os.environ.get(RUN, "runs/multi30k-cpu-0"))
+    run = from_json(folder / "config.json")
+    subwords = Subwords.load(folder / "subwords.json")
+    model = make_model(run, len(subwords)).eval()
+    val, runs = texts(run, "val"), []
+    kept = sorted((folder / "epochs").glob("*.safetensors"))
+    for number in (n for n in (1, 2, 5, 10) if n <= len(kept)):
+        model.load_state_dict(average(kept[-number:]), strict=False)
+        said = translate(model, subwords, val.source, width=1)
+        score = bleu(said, val.target).bleu
+        runs.append({"epochs": number, "validation_bleu": round(score, 2)})
+        print(f"  {runs[-1]}", flush=True)
+    return {"last_epoch": int(kept[-1].stem), "runs": runs}

@@ -1,0 +1,80 @@
+"""``python -m attnbook.experiments.run_decodings RUN FILE``: decode a run otherwise.
+
+How many epochs are averaged and how wide the beam is can be changed after training.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from attnbook.configs import from_json
+from attnbook.corpora import texts
+from attnbook.devices import best_device
+from attnbook.evaluation import bleu, translate
+from attnbook.subwords import Subwords
+from attnbook.threads import set_threads
+from attnbook.training import write_whole
+from attnbook.training_state import average
+from attnbook.translation_models import make_model
+
+AVERAGED = (1, 2, 5, 10)
+WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10)
+
+
+def decodings(folder: Path, device: torch.device) -> dict:
+    """Translate the validation split from a run's last epochs.
+
+    Args:
+        folder: Of a run that is over.
+        device: Where.
+
+    Returns:
+        "averaged": BLEU of greedy decoding by the number of epochs averaged; "widths":
+        BLEU and seconds by width of the beam, with all the run's epochs averaged and
+        the length penalty that the run chose.
+    """
+    run = from_json(folder / "config.json")
+    found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    subwords = Subwords.load(folder / "subwords.json")
+    model = make_model(run, len(subwords)).to(device).eval()
+    val = texts(run, "val")
+    kept = sorted((folder / "epochs").glob("*.safetensors"))[-run.average :]
+    averaged, widths = [], []
+    for number in sorted({min(n, len(kept)) for n in AVERAGED}):
+        model.load_state_dict(average(kept[-number:]), strict=False)
+        score = bleu(translate(model, subwords, val.source, width=1), val.target)
+        averaged.append({"epochs": number, "bleu": score.bleu})
+    model.load_state_dict(average(kept), strict=False)
+    for width in WIDTHS:
+        start = time.perf_counter()
+        said = translate(model, subwords, val.source, width, found["alpha"])
+        seconds = time.perf_counter() - start
+        score = bleu(said, val.target)
+        widths.append({"width": width, "bleu": score.bleu, "seconds": seconds})
+    return {
+        "alpha": found["alpha"],
+        "signature": score.signature,
+        "averaged": averaged,
+        "widths": widths,
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the two paths.
+
+    Args:
+        arguments: Those of the command line if not given.
+    """
+    folder, file = map(Path, sys.argv[1:] if arguments is None else arguments)
+    set_threads()
+    write_whole(file, json.dumps(decodings(folder, best_device()), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
