@@ -18,7 +18,11 @@ VARIABLE = "ATTNBOOK_DATA"
 COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
 URL = f"https://raw.githubusercontent.com/multi30k/dataset/{COMMIT}/data/task1/raw/"
 SPLITS = ("train", "val", "test_2016_flickr", "test_2017_flickr")
+"""The names of the splits."""
+
 LANGUAGES = ("en", "de", "fr")
+"""The languages, by their codes."""
+
 SHA256 = {
     "train.en": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
     "train.de": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",

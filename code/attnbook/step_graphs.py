@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 EAGER_CALLS = 3
-"""Calls of a shape before it is recorded: libraries set themselves up in the first."""
+"""How often a shape is called before it is recorded, since libraries set themselves
+up in the first calls."""
 
 Function = Callable[..., Tensor]
 

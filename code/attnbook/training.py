@@ -28,7 +28,7 @@ from attnbook.training_state import load_state, save_state
 from attnbook.translation_models import make_model
 
 LOG_EVERY = 50
-"""Updates between two lines of the log: reading the loss makes a GPU wait."""
+"""Updates between two lines of the log, since reading the loss makes a GPU wait."""
 
 MAY_CHANGE = ("max_epochs", "patience", "average", "save_every", "precision", "compile")
 """Entries that may be others when a run goes on."""

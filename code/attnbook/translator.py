@@ -19,7 +19,7 @@ from attnbook.subwords import Subwords
 from attnbook.translation_models import make_model
 
 SHIPPED = files("attnbook") / "data" / "models" / "multi30k_en_de"
-"""The model that comes with the package: English captions to German."""
+"""The model that comes with the package, for English captions to German."""
 
 LONGEST = 200
 """Subwords a sentence may have; the longest of Multi30k's training split has 52."""

@@ -39,7 +39,7 @@ from attnbook.training import read_metrics, write_whole
 
 SEEDS = (0, 1, 2)
 EQUAL = {"max_epochs": 60, "patience": 60}
-"""Of ladder and ablation: all train equally long."""
+"""What ladder and ablation have in common, so that all train equally long."""
 
 RECURRENT = {"d_model": 256, "peak_rate": 1e-3}
 LADDER: dict[str, dict] = {

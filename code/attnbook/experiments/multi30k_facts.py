@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
+from string import punctuation
 
 from attnbook import multi30k
 from attnbook.batches import IdPair, pooled
@@ -16,10 +17,11 @@ from attnbook.vocabulary import EOS, UNK
 
 LANGUAGES = ("en", "de")
 CONFIG = config("multi30k-cpu")
+MARKS = punctuation + "„“”‚‘’–"  # the latter are not ASCII
 
 
 def multi30k_facts() -> dict:
-    """Count sentences, words, signs and subwords, and the pads of three batchings.
+    """Count sentences, words, characters and subwords, and the pads of three batchings.
 
     Returns:
         "sentences" by split; "rows" by language: what :func:`side` counts;
@@ -59,28 +61,30 @@ def side(train: Sequence[str], val: Sequence[str], subwords: Subwords) -> dict:
         val: Validation sentences.
         subwords: Learned from the training sentences of both languages.
     """
-    counts = Counter(word for line in train for word in line.split())
-    held_out = [word for line in val for word in line.split()]
-    unknown = [
-        any(word not in counts for word in line.split())  # in this sentence
-        for line in val
-    ]
+    counts = Counter(word for line in train for word in words(line))
+    held_out = [words(line) for line in val]
+    unknown = [sum(word not in counts for word in line) for line in held_out]
     ids = [subwords.encode(line) for line in val]
     return {
         "words": counts.total(),
         "types": len(counts),
         "once": sum(number == 1 for number in counts.values()),
-        "signs": len(set("".join(train))),
-        "val_words": len(held_out),
-        "val_unknown": sum(word not in counts for word in held_out),
-        "val_sentences_unknown": sum(unknown),
+        "characters": len(set("".join(train))),
+        "val_words": sum(map(len, held_out)),
+        "val_unknown": sum(unknown),
+        "val_sentences_unknown": sum(number > 0 for number in unknown),
         "val_unk": sum(i == UNK for line in ids for i in line),
         "per_sentence": {
             "words": round(fmean(len(line.split()) for line in train), 2),
             "subwords": round(fmean(len(subwords.encode(x)) for x in train), 2),
-            "signs": round(fmean(len(line) for line in train), 2),
+            "characters": round(fmean(len(line) for line in train), 2),
         },
     }
+
+
+def words(line: str) -> list[str]:
+    """Cut at spaces, and punctuation off both ends: *snow.* is no word of its own."""
+    return [bare for word in line.split() if (bare := word.strip(MARKS))]
 
 
 def padding(pairs: Sequence[IdPair], batch_tokens: int, seed: int = 0) -> dict:
@@ -90,7 +94,8 @@ def padding(pairs: Sequence[IdPair], batch_tokens: int, seed: int = 0) -> dict:
 
     Returns:
         "pairs_per_batch"; "padding": by way, the share of places that hold nothing
-        but pads; "shown": by way, the lengths of the targets of one batch, with EOS.
+        but pads; "shown": by way, the lengths with EOS of source and target, pair by
+        pair, in the batch whose share of pads is nearest to that of all.
     """
     by_tokens = token_batches(pairs, batch_tokens, random.Random(seed))
     size = round(fmean(len(batch) for batch in by_tokens))
@@ -100,11 +105,19 @@ def padding(pairs: Sequence[IdPair], batch_tokens: int, seed: int = 0) -> dict:
         "pooled": list(pooled(shuffled, size, random.Random(seed))),
         "tokens": by_tokens,
     }
+    shares = {way: padding_share(batches) for way, batches in ways.items()}
     return {
         "pairs_per_batch": size,
-        "padding": {way: round(padding_share(b), 4) for way, b in ways.items()},
-        "shown": {
-            way: [len([*pair.target, EOS]) for pair in batches[0]]
-            for way, batches in ways.items()
-        },
+        "padding": {way: round(share, 4) for way, share in shares.items()},
+        "shown": {way: _lengths(_typical(b, shares[way])) for way, b in ways.items()},
     }
+
+
+def _typical(batches: Sequence[list[IdPair]], share: float) -> list[IdPair]:
+    """Find the batch whose share of pads is nearest to ``share``."""
+    return min(batches, key=lambda batch: abs(padding_share([batch]) - share))
+
+
+def _lengths(batch: Sequence[IdPair]) -> list[list[int]]:
+    """Lengths of source and target, pair by pair, with ``EOS``."""
+    return [[len([*side, EOS]) for side in (p.source, p.target)] for p in batch]

@@ -90,7 +90,8 @@ ON_CPU = (
     ),
     fixed._replace(name="fixed shapes, bf16"),
 )
-"""A processor has nothing to launch, and most are slow in bf16: the rest in fp32."""
+"""What is left on a processor, which has nothing to launch and is often slow in bf16,
+so that all is in fp32."""
 
 COMPILED = (
     graphs._replace(name="CUDA graphs, not compiled"),
