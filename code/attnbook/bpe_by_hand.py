@@ -53,7 +53,7 @@ def merges(words: Mapping[str, int], number: int) -> list[Pair]:
 
     Args:
         words: How often each word occurs, such as ``{"▁hand": 3}``. What marks the
-            begin of a word, here ``▁``, is a sign like others.
+            begin of a word, here ``▁``, is a character like others.
         number: How many merges; fewer come out if every word is a single piece.
 
     Raises:
@@ -61,7 +61,7 @@ def merges(words: Mapping[str, int], number: int) -> list[Pair]:
     """
     if number < 0:
         raise ValueError(f"number is {number}; it must be 0 or more")
-    pieces = {word: list(word) for word in words}  # at first, its letters
+    pieces = {word: list(word) for word in words}  # at first, its characters
     learned: list[Pair] = []
     while len(learned) < number:
         counts = count_pairs(pieces, words)
@@ -74,7 +74,7 @@ def merges(words: Mapping[str, int], number: int) -> list[Pair]:
 
 
 def apply(word: str, learned: Sequence[Pair]) -> list[str]:
-    """Cut a word into pieces: from its letters, by the merges in their order."""
+    """Cut a word into pieces: from its characters, by the merges in their order."""
     parts = list(word)
     for pair in learned:
         parts = join(parts, pair)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import torch
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 from torch import nn
@@ -154,7 +153,6 @@ def _groups(ids: Sequence[Sequence[int]], places: int) -> Iterator[list[int]]:
         yield group
 
 
-@torch.no_grad()
 def best_alpha(
     model: nn.Module,
     subwords: Subwords,

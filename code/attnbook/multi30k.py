@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pooch
@@ -86,10 +87,14 @@ def clean(line: str) -> str:
     return " ".join(line.split())
 
 
-def available() -> bool:
-    """Whether all files are on this machine, so that nothing would be downloaded."""
-    folder = _folder()
-    return all((folder / f"{name}.gz").is_file() for name in SHA256)
+def available(languages: Sequence[str] = ("en", "de")) -> bool:
+    """Whether all splits are on this machine, so that nothing would be downloaded.
+
+    Args:
+        languages: In which languages.
+    """
+    names = [f"{split}.{language}.gz" for split in SPLITS for language in languages]
+    return all((_folder() / name).is_file() for name in names)
 
 
 def _folder() -> Path:

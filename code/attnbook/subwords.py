@@ -80,7 +80,7 @@ class Subwords:
         unfinished.replace(path)
 
     def fingerprint(self) -> str:
-        """Sixteen signs that no other set of subwords has."""
+        """Sixteen characters that, in practice, no other set of subwords has."""
         return hashlib.sha256(self.tokenizer.to_str().encode()).hexdigest()[:16]
 
     def __len__(self) -> int:

@@ -9,7 +9,8 @@ from pathlib import Path
 import torch
 
 from attnbook.configs import CONFIGS, Config, changed, config, from_json
-from attnbook.reporting import finish
+from attnbook.corpora import texts
+from attnbook.reporting import TESTS, finish
 from attnbook.threads import set_threads
 from attnbook.training import Trainer
 
@@ -88,17 +89,21 @@ def train(run: Config, folder: Path) -> dict | None:
     """
     trainer = None
     try:
+        read_all(run)
         trainer = Trainer(run, folder)
         trainer.train()
         if trainer.processes.first:
             results = finish(trainer)
             print(summary(results))
             return results
-    except (torch.OutOfMemoryError, MemoryError) as error:
+    except (RuntimeError, MemoryError) as error:
+        if not is_of_memory(error):
+            raise
         raise ValueError(
             f"out of memory: lower batch_tokens (now {run.batch_tokens}) and raise "
-            f"batches_per_update (now {run.batches_per_update}) by as much. The same "
-            f"command goes on from the last state in {folder}. ({error})"
+            f"batches_per_update (now {run.batches_per_update}) by as much, and name a "
+            "new folder with --out, since other batches are another run. (If another "
+            f"program took the memory, the same command goes on in {folder}.) {error}"
         ) from error
     except OSError as error:
         raise ValueError(
@@ -109,6 +114,23 @@ def train(run: Config, folder: Path) -> dict | None:
         if trainer:
             trainer.processes.close()
     return None
+
+
+def read_all(run: Config) -> None:
+    """Read every split once, so that none is missed only after hours of training.
+
+    Raises:
+        ValueError: If one of them cannot be read.
+    """
+    for split in ("train", "val", *TESTS.get(run.data, ("test",))):
+        texts(run, split)
+
+
+def is_of_memory(error: Exception) -> bool:
+    """Whether memory was missing; without a CUDA GPU only the words tell it."""
+    words = ("out of memory", "can't allocate memory", "not enough memory")
+    named = isinstance(error, torch.OutOfMemoryError | MemoryError)
+    return named or any(part in str(error) for part in words)
 
 
 def summary(results: dict) -> str:

@@ -127,7 +127,7 @@ class Trainer:
         self.loss = torch.compile(self._loss) if self.config.compile else self._loss
         cuda = self.device.type == "cuda"
         self.optimizer = torch.optim.Adam(
-            self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=cuda
+            self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=cuda or None
         )
         self.scaler = torch.amp.GradScaler(
             self.device.type, enabled=self.precision == torch.float16
@@ -172,7 +172,10 @@ class Trainer:
         return [batches[i : i + size] for i in range(0, len(batches) - size + 1, size)]
 
     def _train_epoch(self, groups: Sequence[Sequence[list[IdPair]]], bar: tqdm) -> None:
-        """Go on with an epoch from where it stands, logging and saving at times."""
+        """Go on with an epoch from where it stands, logging and saving at times.
+
+        The loss in the log is a mean over the updates since the line before.
+        """
         clock, tokens, losses = time.perf_counter(), 0, []
         for group in groups[self.updates_done :]:
             losses.append(self._update(group))
@@ -202,7 +205,8 @@ class Trainer:
         world, rank = self.processes.world, self.processes.rank
         # Dropout depends on the number of the step alone: a run that goes on after a
         # break draws what it would have drawn without.
-        torch.manual_seed((self.config.seed << 40) + (self.step << 10) + rank)
+        # (A processor's generator reads 32 bits; these differ for all seeds in use.)
+        torch.manual_seed(1_000_003 * self.config.seed + (self.step << 10) + rank)
         self.model.train()
         for entry in self.optimizer.param_groups:
             entry["lr"] = self.rate()

@@ -118,13 +118,8 @@ def average(paths: list[Path]) -> dict[str, Tensor]:
     total: dict[str, Tensor] = {}
     for path in paths:
         for name, w in _part(read_state(path)[0], "model.").items():
-            known = total.get(name)
-            add = known is not None and w.is_floating_point()
-            total[name] = (
-                known + w.double()
-                if add
-                else (w.double() if w.is_floating_point() else w)
-            )
+            real = w.is_floating_point()
+            total[name] = total.get(name, 0) + w.double() if real else w
     return {
         name: (w / len(paths)).float() if w.is_floating_point() else w
         for name, w in total.items()

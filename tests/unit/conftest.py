@@ -36,7 +36,7 @@ def stored(tmp_path, monkeypatch):
 @pytest.fixture
 def requires_data():
     """Multi30k on this machine; nothing is downloaded for a test."""
-    if not multi30k.available():
+    if not multi30k.available(multi30k.LANGUAGES):
         pytest.skip("Multi30k is not on this machine: set ATTNBOOK_DATA")
 
 

@@ -9,7 +9,7 @@ from attnbook.configs import CONFIGS, changed
 from attnbook.toy_language import sample_pair
 from attnbook.training import read_metrics
 
-PAIRS = {"train": 240, "val": 12, "test": 16}
+PAIRS = {"train": 170, "val": 12, "test": 16}
 
 
 def write_texts(folder, numbers=PAIRS, seed=0):

@@ -1,5 +1,6 @@
 """Figures, tables, exercises and experiments of chapter 11's first half."""
 
+import gzip
 import math
 import random
 import re
@@ -35,12 +36,12 @@ def row(words, types, once, unknown, sentences):
         "words": words,
         "types": types,
         "once": once,
-        "signs": 30,
+        "characters": 30,
         "val_words": 100,
         "val_unknown": unknown,
         "val_sentences_unknown": sentences,
         "val_unk": 0,
-        "per_sentence": {"words": 2.0, "subwords": 3.04, "signs": 9.0},
+        "per_sentence": {"words": 2.0, "subwords": 3.04, "characters": 9.0},
     }
 
 
@@ -52,7 +53,11 @@ def _facts(stored):
         rows={"en": row(5000, 100, 50, 2, 1), "de": row(4000, 200, 150, 7, 4)},
         pairs_per_batch=3,
         padding={"random": 0.5, "pooled": 0.25, "tokens": 0.125},
-        shown={"random": [2, 8, 5], "pooled": [4, 3, 4], "tokens": [6, 6]},
+        shown={
+            "random": [[3, 2], [6, 8], [4, 5]],
+            "pooled": [[5, 4], [5, 3], [4, 4]],
+            "tokens": [[7, 6], [6, 6]],
+        },
     )
 
 
@@ -84,11 +89,20 @@ def test_pads_are_printed_and_drawn(capsys):
     assert shares == ["50.0%", "25.0%", "12.5%"]
     figure = ch11_data.batches_figure()
     shown = results.load("multi30k_facts")["shown"]
-    for ax, lengths in zip(figure.axes, shown.values(), strict=True):
-        widths = [bar.get_width() for bar in ax.patches]
-        assert widths == [max(lengths)] * len(lengths) + lengths
-        pads = 1 - sum(lengths) / (len(lengths) * max(lengths))
-        assert f"{len(lengths)} sentences, {pads:.0%} pads" in ax.get_title("left")
+    assert [ax.get_xlabel() for ax in figure.axes[-2:]] == [
+        "places of the source",
+        "places of the target",
+    ]
+    for row, pairs in enumerate(shown.values()):
+        pads = places = 0
+        for side, ax in enumerate(figure.axes[2 * row : 2 * row + 2]):
+            lengths = [pair[side] for pair in pairs]
+            widths = [bar.get_width() for bar in ax.patches]
+            assert widths == [max(lengths)] * len(lengths) + lengths
+            places += max(lengths) * len(lengths)
+            pads += sum(max(lengths) - length for length in lengths)
+        title = figure.axes[2 * row].get_title("left")
+        assert f"{len(pairs)} pairs, {pads / places:.0%} pads" in title
 
 
 TRAIN = ["a dog runs", "a dog", "a cat sleeps", "a dog runs in snow"] * 20
@@ -96,13 +110,21 @@ TRAIN = ["a dog runs", "a dog", "a cat sleeps", "a dog runs in snow"] * 20
 
 def test_words_not_seen_are_counted():
     subwords = Subwords.train(TRAIN, 40)
-    found = multi30k_facts.side([*TRAIN, "once"], ["a cow runs", "a dog ß"], subwords)
-    assert (found["words"], found["types"], found["once"]) == (261, 8, 1)
-    assert (found["val_words"], found["val_unknown"]) == (6, 2)
+    train = [*TRAIN, "„once“ – (dog)."]
+    found = multi30k_facts.side(train, ["a cow runs", "A dog, ß."], subwords)
+    assert (found["words"], found["types"], found["once"]) == (262, 8, 1)
+    assert (found["val_words"], found["val_unknown"]) == (6, 3)  # cow, A, ß
     assert found["val_sentences_unknown"] == 2
-    assert found["val_unk"] == 1  # ß; the letters of cow were seen
-    letters = sum(map(len, [*TRAIN, "once"])) / 81
-    assert found["per_sentence"]["signs"] == round(letters, 2)
+    assert found["val_unk"] == 4  # A, comma, ß, full stop; the letters of cow were seen
+    assert found["characters"] == len(set("".join(train)))
+    mean = sum(map(len, train)) / len(train)
+    assert found["per_sentence"]["characters"] == round(mean, 2)
+
+
+def test_punctuation_is_no_part_of_a_word():
+    assert multi30k_facts.words('„Ein" T-Shirt, 5 – 6.') == ["Ein", "T-Shirt", "5", "6"]
+    assert multi30k_facts.words("it's a dog's.") == ["it's", "a", "dog's"]
+    assert multi30k_facts.words(" . – ") == []
 
 
 def test_every_pair_is_in_one_batch_of_each_kind():
@@ -115,11 +137,22 @@ def test_every_pair_is_in_one_batch_of_each_kind():
     assert shares["tokens"] < shares["pooled"] < shares["random"]
     size = found["pairs_per_batch"]
     assert len(found["shown"]["random"]) == len(found["shown"]["pooled"]) == size
-    assert max(found["shown"]["tokens"]) * len(found["shown"]["tokens"]) <= 100
+    longest = max(max(pair) for pair in found["shown"]["tokens"])
+    assert longest * len(found["shown"]["tokens"]) <= 100
     same = multi30k_facts.padding([IdPair([4, 4], [5])] * 10, 100)["padding"]
     one = padding_share([[IdPair([4, 4], [5])]])
     assert one == 0
     assert set(same.values()) == {0.0}
+
+
+def test_the_batch_shown_is_a_usual_one():
+    level = [IdPair([4] * n, [5] * n) for n in (3, 3)]  # no pads
+    uneven = [IdPair([4], [5] * 3), IdPair([4], [5])]  # 2 of 12 places
+    worst = [IdPair([4] * 9, [5] * 9), IdPair([], [])]
+    batches = [worst, uneven, level]
+    for share, batch in ((0.0, level), (0.2, uneven), (0.9, worst)):
+        assert multi30k_facts._typical(batches, share) is batch
+    assert multi30k_facts._lengths(uneven) == [[2, 4], [2, 2]]
 
 
 def test_subwords_are_learned_from_the_training_split_alone(monkeypatch):
@@ -148,6 +181,18 @@ def test_the_stored_facts_are_those_of_the_data():
         val = multi30k.sentences("val", side)
         found = multi30k_facts.side(text[start : start + 29_000], val, subwords)
         assert found == stored["rows"][side]
+
+
+@pytest.mark.usefixtures("requires_data")
+def test_the_traps_are_where_the_page_says():
+    lines = gzip.decompress(multi30k._fetch("train.de").read_bytes()).decode()
+    lines = lines.removesuffix("\n").split("\n")
+    assert any(line.endswith(" ") for line in lines)
+    assert any("\u00a0" in line for line in lines)
+    for split, language in product(multi30k.SPLITS, ("en", "de")):
+        text = gzip.decompress(multi30k._fetch(f"{split}.{language}").read_bytes())
+        found = text.decode()
+        assert len(found.splitlines()) == found.count("\n")
 
 
 # Label smoothing

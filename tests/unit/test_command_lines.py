@@ -298,19 +298,69 @@ def test_a_run_of_another_config_is_named(data, tmp_path, refused):
     assert "holds a run with dropout 0.1, not 0.5; name another folder" in said
 
 
-@pytest.mark.parametrize("error", [torch.OutOfMemoryError, MemoryError])
+@pytest.mark.parametrize("split", ["train", "val", "test"])
+def test_a_missing_split_is_named_before_training(
+    data, tmp_path, monkeypatch, refused, split
+):
+    """One that is asked for in the end too: then training has taken hours."""
+    file = data / f"{split}.de"
+    content = file.read_bytes()
+    file.unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "train", None)
+        said = run_small(data, tmp_path, refused)
+    assert f"{split}.de cannot be read as UTF-8" in said
+    file.write_bytes(content)
+    Trainer(small_config(data, seed=7), tmp_path / "run")  # the folder is still free
+
+
+def test_every_split_of_multi30k_is_read_first(tmp_path, monkeypatch):
+    read = []
+    monkeypatch.setattr(training_command, "texts", lambda _, split: read.append(split))
+    training_command.read_all(Config())
+    assert sorted(read) == sorted(multi30k.SPLITS)
+
+
+def too_much_memory():
+    """Ask the processor for more than any has, as a batch too large would."""
+    return torch.empty(2**56, dtype=torch.uint8)
+
+
+def fails(error):
+    """A function that raises the error, whatever it is given."""
+
+    def fail(*_):
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        fails(torch.OutOfMemoryError("tried to allocate 20 GiB")),
+        fails(MemoryError("tried to allocate 20 GiB")),
+        fails(RuntimeError("MPS backend out of memory (tried to allocate 20 GiB)")),
+        fails(RuntimeError("not enough memory: you tried to allocate 9 bytes")),
+        lambda *_: too_much_memory(),
+    ],
+    ids=["CUDA", "Python", "Apple", "Windows", "processor"],
+)
 @pytest.mark.parametrize("where", ["_backward", "_make_model"])
 def test_out_of_memory_says_what_to_lower(
-    data, tmp_path, monkeypatch, refused, error, where
+    data, tmp_path, monkeypatch, refused, fail, where
 ):
-    def fail(*_):
-        raise error("tried to allocate 20 GiB")
-
     monkeypatch.setattr(Trainer, where, fail)
     said = run_small(data, tmp_path, refused)
     assert "out of memory: lower batch_tokens (now 384)" in said
     assert "batches_per_update (now 1)" in said
-    assert "tried to allocate 20 GiB" in said
+    assert "tried to allocate" in said
+
+
+def test_an_error_of_another_kind_is_not_taken_for_memory(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(Trainer, "_backward", fails(RuntimeError("a bug")))
+    with pytest.raises(RuntimeError, match="a bug"):
+        training_command.train(small_config(data), tmp_path / "run")
 
 
 def test_on_a_full_disk_the_run_can_go_on_later(data, tmp_path, monkeypatch, refused):

@@ -54,12 +54,15 @@ def test_a_file_that_cannot_be_used_is_named(data, name, content, message):
 
 @pytest.mark.parametrize("language", ["en", "de"])
 @pytest.mark.parametrize("line", ["", "  ", "\u00a0"])
-def test_an_empty_line_is_named(data, language, line):
+@pytest.mark.parametrize("number", [1, 5, 12])
+def test_an_empty_line_is_named(data, language, line, number):
     path = data / f"val.{language}"
     lines = path.read_text().split("\n")
-    lines[4] = line
+    lines[number - 1] = line
     path.write_text("\n".join(lines))
-    message = rf"line 5 of val\.{language} is empty; leave the pair out on both sides"
+    message = (
+        rf"line {number} of val\.{language} is empty; leave the pair out on both sides"
+    )
     with pytest.raises(ValueError, match=message):
         texts(small_config(data), "val")
 
@@ -83,6 +86,7 @@ def test_the_toy_language_is_translated_right_and_its_splits_differ():
         assert texts(config("toy"), split) == (source, target)
         for s, t in zip(source[:50], target[:50], strict=True):
             assert [*translate(s.split()).target] == t.split()
+        assert {s.split().count("and") for s in source} == {0, 1}
     assert splits["val"].source[:20] != splits["test"].source[:20]
     assert splits["val"].source[:20] != splits["train"].source[:20]
     with pytest.raises(ValueError, match=r"no split 'dev'; .* train, val, test"):

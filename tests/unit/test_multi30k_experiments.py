@@ -4,10 +4,11 @@ import pytest
 import torch
 
 from attnbook import results
-from attnbook.batches import SOURCE, TARGET, IdPair, held_out_pairs
+from attnbook.batches import SOURCE, TARGET, IdPair, held_out_pairs, id_batch
 from attnbook.configs import CONFIGS, config, to_json
 from attnbook.evaluation import bleu
 from attnbook.experiments import multi30k_decoding, multi30k_probes, toy_ablation
+from attnbook.loss import token_loss
 from attnbook.subwords import Subwords
 from attnbook.toy_models import trained
 from attnbook.training_state import save_state
@@ -31,6 +32,43 @@ def test_sentences_are_grouped_by_words_of_the_source():
     groups = multi.by_length(source, said, right)
     assert [g["sentences"] for g in groups] == [3, 2, 1, 1, 1]
     assert groups[0]["bleu"] == 100 > 10 > groups[1]["bleu"]
+    assert groups[0]["margin"] == 0  # whatever is drawn, all of it is right
+
+
+def test_the_margin_is_wide_where_sentences_differ_and_few():
+    right = ["a b c d e", "f g h i j"]
+    few = multi30k_decoding.margin([right[0], "x"], right)
+    many = multi30k_decoding.margin([right[0], "x"] * 50, right * 50)
+    assert few > 2 * many > 0
+
+
+def test_losses_are_of_both_splits_in_all_four_ways(monkeypatch):
+    text = {
+        "train": ["A dog runs.", "Two dogs run in the snow.", "never asked"],
+        "val": ["A man reads.", "A woman sits.", "never asked"],
+    }
+    monkeypatch.setattr(
+        multi30k_decoding, "texts", lambda run, split: (text[split], text[split])
+    )
+    translator = Translator()
+    rows = multi30k_decoding.losses(translator, number=2)
+    smoothing = translator.config.smoothing
+    assert [(row["dropout"], row["smoothing"]) for row in rows] == [
+        (True, smoothing),
+        (True, 0.0),
+        (False, smoothing),
+        (False, 0.0),
+    ]
+    assert not translator.model.training
+    ids = [translator.subwords.encode(s) for s in text["val"][:2]]
+    batch = id_batch([IdPair(x, x) for x in ids])
+    with torch.no_grad():
+        logits = translator.model(batch.src, batch.tgt_in)
+    assert rows[3]["val"] == pytest.approx(
+        token_loss(logits, batch.tgt_out).item(), abs=1e-3
+    )
+    assert rows[1]["val"] != rows[3]["val"]
+    assert rows[1]["train"] != rows[1]["val"]
 
 
 def test_one_output_is_scored_by_several_rules():
@@ -141,6 +179,23 @@ def test_heads_of_the_toy_model_align(toy):
         if j is not None
     ]
     assert found["mean"] == pytest.approx(sum(right) / len(right), abs=0.05)
+
+
+def test_the_diagonal_is_as_far_along():
+    assert multi30k_probes.diagonal(IdPair([5] * 3, [6] * 5)) == [0, 0, 1, 2, 2]
+    assert multi30k_probes.diagonal(IdPair([5] * 4, [6])) == [0]
+
+
+def test_the_diagonal_is_scored_where_model_1_aligns(toy):
+    ids, table = toy
+    found = multi30k_probes.heads(trained("transformer"), ids[:50], table)
+    right = [
+        j == k
+        for pair in ids[:50]
+        for j, k in zip(align(pair, table), multi30k_probes.diagonal(pair), strict=True)
+        if j is not None
+    ]
+    assert found["diagonal"] == pytest.approx(sum(right) / len(right), abs=1e-4)
 
 
 # The ablation

@@ -33,7 +33,7 @@ def batch_diagram() -> Diagram:
             "batch by tokens, Transformer, smoothed loss, one update. From the batch "
             "ids (B, S) and (B, T) go to the Transformer, logits (B, T, V) go to the "
             "loss. A rate from the schedule goes into the update, and an arrow leads "
-            "from the update back to the Transformer, the one filled box."
+            "from the update back to the Transformer, the one dark box."
         ),
     )
     x, size = 170, {"width": 150, "height": 42}
@@ -87,16 +87,16 @@ def print_facts() -> None:
 
 
 def print_places() -> None:
-    """Print the places of a sentence as words, subwords and signs."""
+    """Print the places of a sentence as words, subwords and characters."""
     stored = results.load("multi30k_facts")
     rows = [stored["rows"][language] for language in ("en", "de")]
     print(f"{'places a sentence, mean':28}{'English':>9}{'German':>9}")
-    for unit in ("words", "subwords", "signs"):
+    for unit in ("words", "subwords", "characters"):
         _print_row(
             unit, rows, lambda row, unit=unit: f"{row['per_sentence'][unit]:.1f}"
         )
-    _print_row("different signs", rows, lambda row: f"{row['signs']}")
-    _print_row("UNK in val, as subwords", rows, lambda row: f"{row['val_unk']}")
+    _print_row("different characters", rows, lambda row: f"{row['characters']}")
+    _print_row("val pieces without an id", rows, lambda row: f"{row['val_unk']}")
 
 
 def _share(row: dict, part: str, whole: str) -> str:
@@ -111,28 +111,39 @@ def _print_row(label: str, rows: Sequence[dict], value: Callable[[dict], str]) -
 
 
 def print_padding() -> None:
-    """Print the share of pads in one pass over Multi30k, batched in three ways."""
+    """Print the share of pads in one pass over Multi30k, batched in four ways."""
     stored = results.load("multi30k_facts")
-    print(f"{stored['pairs_per_batch']} pairs a batch, on average in the last row")
-    for way, name in WAYS.items():
-        print(f"{name:23} {stored['padding'][way]:6.1%} of the places are pads")
+    names = {**WAYS, "sorted": "all sorted, by number"}
+    for way, share in stored["padding"].items():
+        print(f"{names[way]:23} {share:6.1%} of the places are pads")
+    print("pairs a batch:", stored["pairs_per_batch"], "(by tokens: on average)")
 
 
 def batches_figure() -> Figure:
-    """Draw the targets of one stored batch of each kind, a row a sentence."""
+    """Draw one stored batch of each kind, source and target, a row a pair."""
     stored = results.load("multi30k_facts")
-    fig, axes = plt.subplots(len(WAYS), sharex=True, figsize=(5.5, 5.4))
-    longest = max(max(lengths) for lengths in stored["shown"].values())
-    for ax, (way, name) in zip(axes, WAYS.items(), strict=True):
-        lengths = stored["shown"][way]
-        rows = range(len(lengths))
-        ax.barh(rows, max(lengths), height=1, color=PALE)
-        ax.barh(rows, lengths, height=1, color=COLOURS["target"])
-        pads = 1 - sum(lengths) / (len(lengths) * max(lengths))
-        ax.set_title(f"{name}: {len(lengths)} sentences, {pads:.0%} pads")
-        ax.set(xlim=(0, longest), ylim=(len(lengths) - 0.5, -0.5), yticks=[])
-    axes[-1].set_xlabel("places of the target")
+    fig, axes = plt.subplots(len(WAYS), 2, sharex=True, sharey="row", figsize=(5.5, 6))
+    for (left, right), (way, name) in zip(axes, WAYS.items(), strict=True):
+        pairs = stored["shown"][way]
+        sides = list(zip(*pairs, strict=True))  # lengths of sources, of targets
+        for ax, side, lengths in zip(
+            (left, right), ("source", "target"), sides, strict=True
+        ):
+            _draw_rows(ax, lengths, COLOURS[side])
+        places = len(pairs) * sum(map(max, sides))
+        pads = 1 - sum(map(sum, sides)) / places
+        left.set_title(f"{name}: {len(pairs)} pairs, {pads:.0%} pads")
+    for ax, side in zip(axes[-1], ("source", "target"), strict=True):
+        ax.set_xlabel(f"places of the {side}", color=TEXT_COLOURS[side])
     return fig
+
+
+def _draw_rows(ax: Axes, lengths: Sequence[int], colour: str) -> None:
+    """Draw sentences as rows, filled up with pale pads to the longest."""
+    rows = range(len(lengths))
+    ax.barh(rows, max(lengths), height=1, color=PALE)
+    ax.barh(rows, lengths, height=1, color=colour)
+    ax.set(ylim=(len(lengths) - 0.5, -0.5), yticks=[], xticks=[0, 10, 20, 30])
 
 
 # Label smoothing
@@ -298,7 +309,7 @@ register(
             lambda pieces, counts: _next_merge(
                 {word: list(word) for word in pieces}, counts
             ),
-            "Count the pieces of a word, not its letters: some are joined already.",
+            "Count the pieces of a word, not its characters: some are joined already.",
         ),
     ],
 )

@@ -128,6 +128,8 @@ def print_probes() -> None:
 def print_heads() -> None:
     """Print how often each cross head looks where Model 1 aligns."""
     found = results.load("multi30k_probes")
-    for layer, shares in enumerate(found["heads"]):
+    for layer, shares in enumerate(found["heads"], start=1):
         print(f"layer {layer}, by head:", *(f"{share:4.0%}" for share in shares))
-    print(f"mean of all: {found['mean']:.0%}")
+    best = max(map(max, found["heads"]))
+    print(f"best single head {best:.0%}, mean of all heads {found['mean']:.0%}")
+    print(f"the diagonal, without a model {found['diagonal']:.0%}")

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from attnbook import multi30k, results, training
 from attnbook.book.exercises import register
-from attnbook.book.style import COLOURS, label_lines
+from attnbook.book.style import COLOURS, INK, label_lines
 from attnbook.configs import config
 from attnbook.train import train
 
@@ -117,7 +117,7 @@ def curves_figure(found: dict) -> Figure:
     losses.plot(
         [0, numbers[-1]], [floor, floor], ":", color=GREY, label="least, smoothed"
     )
-    losses.set(ylabel="loss, nats a token", ylim=(0, 7), xlim=(0, None))
+    losses.set(ylabel="loss, nats a token", ylim=(0, None), xlim=(0, None))
     label_lines(losses)
     score.plot(
         numbers, [line["validation_bleu"] for line in epochs], color=COLOURS["target"]
@@ -127,15 +127,15 @@ def curves_figure(found: dict) -> Figure:
     return fig
 
 
-def print_gap(found: dict) -> None:
-    """Print the last training loss, its floor, and the lowest validation loss."""
-    made, log = found["config"], found["log"]
-    last = [line["loss"] for line in log if "loss" in line][-1]
-    floor = least_smoothed_loss(made["smoothing"], made["vocabulary"])
-    lowest = min(line["validation_loss"] for line in log if "validation_loss" in line)
-    print(f"training, smoothed and with dropout, at the end  {last:.2f} nats a token")
-    print(f"least that a smoothed loss can be                {floor:.2f}")
-    print(f"validation, neither, lowest                      {lowest:.2f}")
+def print_gap() -> None:
+    """Print training and validation loss measured alike: ``multi30k_scores``."""
+    found = results.load("multi30k_scores")
+    print(f"{'nats a token':24}training   validation")
+    for row in found["losses"]:
+        kept = ("smoothing", "dropout")
+        name = " and ".join(entry for entry in kept if row[entry]) or "neither"
+        print(f"{name:24}{row['train']:<11.2f}{row['val']:.2f}")
+    print(f"(the first {found['loss_sentences']} sentences of each)")
 
 
 # Scores
@@ -149,30 +149,32 @@ def print_scores(found: dict) -> None:
             greedy, beam = (
                 scores[f"{how}, {case}"]["bleu"] for how in ("greedy", "beam")
             )
-            year = split.removeprefix("test_").removesuffix("_flickr")
-            print(f"{f'test {year}, {case}':26}{greedy:<10.1f}{beam:.1f}")
+            print(f"{f'{_test(split)}, {case}':26}{greedy:<10.1f}{beam:.1f}")
     for case in ("cased", "lowercased"):
         print(f"{case}: {scores[f'beam, {case}']['signature']}")
 
 
-PUBLISHED = (
-    ("Transformer-Tiny of Wu et al. (2021)", 41.02, "lowercased, tokenised"),
-    ("hyunwoongko/transformer", 26.4, "a scorer of its own"),
-)
-"""On the test set of 2016, English to German, text only, trained on Multi30k alone;
-from the READMEs of LividWo/Revisit-MMT and of hyunwoongko/transformer."""
+BEST_FOUND = {"test_2016_flickr": 41.02}
+"""English to German, text only, trained on Multi30k alone, lowercased: Wu et al. 2021,
+from the README of LividWo/Revisit-MMT."""
 
 
-def print_beside(found: dict, goal: float = 41.5) -> None:
-    """Print the lowercased score of 2016 beside published ones, and a goal."""
-    ours = found["scores"]["test_2016_flickr"]["beam, lowercased"]["bleu"]
-    rows = [("this run", ours, "lowercased, 13a"), *PUBLISHED]
-    for name, score, how in sorted(rows, key=lambda row: -row[1]):
-        print(f"{name:38}{score:5.1f}   {how}")
-    best = PUBLISHED[0][1]
-    for name, wanted in (("best published", best), ("this course's goal", goal)):
-        reached = "reached" if ours >= wanted else f"missed by {wanted - ours:.1f}"
-        print(f"{name} {wanted:.1f}: {reached}")
+def print_beside(found: dict) -> None:
+    """Print the lowercased scores beside the best published ones that we found."""
+    print("lowercased     this run   best text-only figure that we found")
+    for split, scores in found["scores"].items():
+        ours = scores["beam, lowercased"]["bleu"]
+        lead = f"{_test(split):15}{ours:<11.1f}"
+        if split not in BEST_FOUND:
+            print(f"{lead}none that we could check")
+            continue
+        best = BEST_FOUND[split]
+        side = "above" if ours >= best else "below"
+        print(f"{lead}{best:.1f}: ours is {abs(best - ours):.1f} {side}")
+
+
+def _test(split: str) -> str:
+    return "test " + split.removeprefix("test_").removesuffix("_flickr")
 
 
 def print_scorings() -> None:
@@ -183,10 +185,14 @@ def print_scorings() -> None:
 
 def print_comparison() -> None:
     """Print greedy decoding beside the beam: ``multi30k_scores``."""
-    found = results.load("multi30k_scores")["comparison"]
-    print(f"greedy {found['other']:.1f}, beam {found['bleu']:.1f}")
-    p = found["p_value"]
-    print(f"by chance alone so large a difference: p = {p:.3f}")
+    stored = results.load("multi30k_scores")
+    found = stored["comparison"]
+    bleu, gain, p = found["bleu"], found["bleu"] - found["other"], found["p_value"]
+    print(f"beam {bleu:.1f}; on sentences drawn anew ± {stored['margin']:.1f}")
+    print(f"beam less greedy {gain:+.1f}")
+    least = 1 / 1001  # of 1,000 draws
+    says = "p ≤ 0.001" if p <= least else f"p = {p:.3f}"
+    print(f"by chance alone so large a difference: {says}")
 
 
 def print_alphas(found: dict) -> None:
@@ -215,10 +221,13 @@ def beams_figure() -> Figure:
 
 def print_average() -> None:
     """Print validation BLEU by the number of epochs averaged: ``multi30k_average``."""
+    print("mean of         greedy validation BLEU")
+    shipped = results.load(NAME)["averaged_epochs"]
     for found in results.load("multi30k_average")["runs"]:
         number = found["epochs"]
         name = "the last epoch" if number == 1 else f"the last {number}"
-        print(f"{name:15} {found['validation_bleu']:.2f}")
+        mark = "  shipped" if number == shipped else ""
+        print(f"{name:15} {found['validation_bleu']:.2f}{mark}")
 
 
 # Where it fails
@@ -231,8 +240,15 @@ def lengths_figure() -> Figure:
     words[0], words[-1] = f"to {groups[0]['last']}", f"{groups[-1]['first']} on"
     names = [f"{w}\n({g['sentences']})" for w, g in zip(words, groups, strict=True)]
     fig, ax = plt.subplots(figsize=(5.5, 3.4))
-    bars = ax.bar(names, [g["bleu"] for g in groups], color=COLOURS["target"])
-    ax.bar_label(bars, [f"{g['bleu']:.0f}" for g in groups])
+    bars = ax.bar(
+        names,
+        [g["bleu"] for g in groups],
+        yerr=[g["margin"] for g in groups],
+        error_kw={"ecolor": INK, "capsize": 4},
+        color=COLOURS["target"],
+    )
+    ax.bar_label(bars, [f"{g['bleu']:.0f}" for g in groups], padding=2)
+    ax.margins(y=0.15)
     ax.set(ylabel="BLEU", xlabel="words of the source (sentences)")
     return fig
 
@@ -252,7 +268,11 @@ def print_worst(numbers: Sequence[int]) -> None:
     for number in numbers:
         for name, sentences in sides.items():
             lead = f"{f'{number} {name}':12}"
-            print(fill(lead + sentences[number], 79, subsequent_indent=" " * 12))
+            text = lead + sentences[number]
+            indent, dots = " " * 12, " …"
+            print(
+                fill(text, 79, subsequent_indent=indent, max_lines=3, placeholder=dots)
+            )
 
 
 # Exercises

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
+import random
 import time
 from pathlib import Path
 
+import torch
 from sacrebleu.metrics import BLEU
+from sacrebleu.significance import PairedTest
 
 from attnbook import results
+from attnbook.batches import id_batch
 from attnbook.configs import from_json
-from attnbook.corpora import texts
+from attnbook.corpora import Texts, texts
 from attnbook.evaluation import bleu, compare, translate
+from attnbook.loss import smoothed_loss
 from attnbook.subwords import Subwords
+from attnbook.token_batches import token_batches
+from attnbook.training import encoded, target_tokens
 from attnbook.training_state import average
 from attnbook.translation_models import make_model
 from attnbook.translator import Translator
@@ -21,6 +28,7 @@ WIDTHS = (1, 2, 3, 5, 8, 12)
 BEAM_SENTENCES = 300
 LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, 99))
 """Words of the source, first and last of each group."""
+LOSS_SENTENCES = 300
 RUN = "ATTNBOOK_RUN"
 
 
@@ -65,36 +73,94 @@ def multi30k_scores() -> dict:
     """Look at the stored translations of the test set of 2016 from several sides.
 
     Returns:
-        "comparison": greedy decoding beside the beam, by paired bootstrap;
-        "by_length": BLEU by words of the source; "scorings": the same translations
-        scored in several ways; "worst": numbers of the sentences with the lowest BLEU
-        of their own, from eight words on.
+        "comparison": greedy decoding beside the beam, by paired bootstrap; "margin":
+        of the beam's BLEU, by :func:`margin`; "by_length": BLEU by words of the
+        source; "scorings": the same translations scored in several ways; "worst":
+        numbers of the sentences with the lowest BLEU of their own, from eight words
+        on; "losses": see :func:`losses`.
     """
     split = "test_2016_flickr"
     found = results.load("multi30k_en_de_hypotheses")[split]
-    source, references = texts(Translator().config, split)
+    translator = Translator()
+    source, references = texts(translator.config, split)
     said = found["beam"]
     return {
         "split": split,
         "comparison": compare(said, found["greedy"], references)._asdict(),
+        "margin": margin(said, references),
         "by_length": by_length(source, said, references),
         "scorings": scorings(said, references),
         "worst": worst(said, references),
+        "loss_sentences": LOSS_SENTENCES,
+        "losses": losses(translator),
     }
 
 
+def margin(said: list[str], references: list[str]) -> float:
+    """Half the range that holds 95 of 100 BLEUs, if sentences are drawn anew."""
+    test = PairedTest(
+        [("it", said), ("itself", said)],  # it needs two, and gives each its range
+        {"BLEU": BLEU(force=True)},
+        [references],
+        test_type="bs",
+        n_samples=1000,
+    )
+    _, scores = test()
+    return round(scores["BLEU"][0].ci, 2)
+
+
+@torch.no_grad()
+def losses(translator: Translator, number: int = LOSS_SENTENCES) -> list[dict]:
+    """Mean loss a token of training and of validation sentences, measured alike.
+
+    Args:
+        translator: Its model is asked in training mode, too.
+        number: The first sentences of each split.
+
+    Returns:
+        With dropout and without, smoothed and not: "train" and "val", in nats.
+    """
+    batches = {}
+    for split in ("train", "val"):
+        first = Texts(*(side[:number] for side in texts(translator.config, split)))
+        pairs = encoded(translator.subwords, first)
+        batches[split] = token_batches(
+            pairs, translator.config.batch_tokens, random.Random(0)
+        )
+    rows = []
+    for dropout in (True, False):
+        for smoothing in (translator.config.smoothing, 0.0):
+            translator.model.train(dropout)
+            torch.manual_seed(0)
+            found = {x: mean_loss(translator, batches[x], smoothing) for x in batches}
+            rows.append({"dropout": dropout, "smoothing": smoothing, **found})
+    translator.model.eval()
+    return rows
+
+
+def mean_loss(translator: Translator, batches: list, smoothing: float) -> float:
+    """Loss a target token, in the mode that the model is in."""
+    total = 0.0
+    for pairs in batches:
+        batch = id_batch(pairs)
+        logits = translator.model(batch.src, batch.tgt_in)
+        total += smoothed_loss(logits, batch.tgt_out, smoothing).sum().item()
+    return round(total / target_tokens(batches), 4)
+
+
 def by_length(source: list[str], said: list[str], references: list[str]) -> list[dict]:
-    """BLEU of the sentences of like length."""
+    """BLEU of the sentences of like length, with its :func:`margin`."""
     groups = []
     for first, last in LENGTHS:
         some = [i for i, s in enumerate(source) if first <= len(s.split()) <= last]
-        score = bleu([said[i] for i in some], [references[i] for i in some])
+        ours, right = ([side[i] for i in some] for side in (said, references))
         groups.append(
             {
                 "first": first,
                 "last": last,
                 "sentences": len(some),
-                "bleu": round(score.bleu, 2),
+                "bleu": round(bleu(ours, right).bleu, 2),
+                "margin": margin(ours, right),
             }
         )
     return groups

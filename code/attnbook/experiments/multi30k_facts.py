@@ -21,7 +21,7 @@ MARKS = punctuation + "„“”‚‘’–"  # the latter are not ASCII
 
 
 def multi30k_facts() -> dict:
-    """Count sentences, words, characters and subwords, and the pads of three batchings.
+    """Count sentences, words, characters and subwords, and the pads of four batchings.
 
     Returns:
         "sentences" by split; "rows" by language: what :func:`side` counts;
@@ -88,7 +88,7 @@ def words(line: str) -> list[str]:
 
 
 def padding(pairs: Sequence[IdPair], batch_tokens: int, seed: int = 0) -> dict:
-    """Cut pairs into batches in three ways and look at the pads.
+    """Cut pairs into batches in four ways and look at the pads.
 
     As many pairs a batch as token batches have on average; those of one pass.
 
@@ -100,9 +100,11 @@ def padding(pairs: Sequence[IdPair], batch_tokens: int, seed: int = 0) -> dict:
     by_tokens = token_batches(pairs, batch_tokens, random.Random(seed))
     size = round(fmean(len(batch) for batch in by_tokens))
     shuffled = random.Random(seed).sample(pairs, len(pairs))
+    ordered = sorted(shuffled, key=lambda pair: (len(pair.target), len(pair.source)))
     ways = {
         "random": [shuffled[i : i + size] for i in range(0, len(pairs), size)],
         "pooled": list(pooled(shuffled, size, random.Random(seed))),
+        "sorted": [ordered[i : i + size] for i in range(0, len(pairs), size)],
         "tokens": by_tokens,
     }
     shares = {way: padding_share(batches) for way, batches in ways.items()}

@@ -44,7 +44,8 @@ def multi30k_probes() -> dict:
         of the label that is most frequent for the subword ("by_subword") and for all
         ("chance"), and the number of "places" tested; "heads":
         by layer and head the share of target subwords whose largest weight lies where
-        Model 1 puts it, and "mean", that of all heads' average.
+        Model 1 puts it, "mean", that of all heads' average, and "diagonal", that of
+        who always looks as far along the source.
     """
     translator = Translator()
     train, val = (
@@ -143,6 +144,7 @@ def heads(model: Transformer, pairs: Sequence[IdPair], table: Table) -> dict:
     """Score each cross head: is its largest weight where Model 1 aligns?"""
     hits: list[Tensor] = []
     averaged: list[Tensor] = []
+    ruled: list[Tensor] = []
     for pair in pairs:
         batch = id_batch([pair])
         maps = attention_maps(model, batch.src, batch.tgt_in)
@@ -152,8 +154,16 @@ def heads(model: Transformer, pairs: Sequence[IdPair], table: Table) -> dict:
         right = torch.tensor([places[i] for i in rows])
         hits.append(cross[:, :, rows].argmax(-1) == right)  # (L, H, n)
         averaged.append(cross.mean((0, 1))[rows].argmax(-1) == right)  # (n,)
+        ruled.append(torch.tensor(diagonal(pair))[rows] == right)
     by_head = torch.cat(hits, dim=-1).double().mean(-1)  # (L, H)
     return {
         "heads": [[round(x, 4) for x in row] for row in by_head.tolist()],
-        "mean": round(fmean(torch.cat(averaged).double().tolist()), 4),
+        "mean": round(torch.cat(averaged).double().mean().item(), 4),
+        "diagonal": round(torch.cat(ruled).double().mean().item(), 4),
     }
+
+
+def diagonal(pair: IdPair) -> list[int]:
+    """For each target place the source place that is as far along its sentence."""
+    last, end = len(pair.source) - 1, max(len(pair.target) - 1, 1)
+    return [round(i * last / end) for i in range(len(pair.target))]

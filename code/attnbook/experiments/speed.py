@@ -170,7 +170,7 @@ class Training:
         torch.manual_seed(0)
         self.model = build(way, work).to(device).train()
         self.optimizer = torch.optim.Adam(
-            self.model.parameters(), lr=1e-4, fused=way.fused
+            self.model.parameters(), lr=1e-4, fused=way.fused or None
         )
         self.batches = make_batches(way, work, device)
         self.loss: Callable = self._loss
