@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import platform
+
 import torch
+
+try:
+    import resource
+except ImportError:  # on Windows
+    resource = None
 
 
 def best_device() -> torch.device:
@@ -41,3 +48,16 @@ def choose_precision(wanted: str, device: torch.device) -> torch.dtype:
             f"fp16 needs a CUDA GPU, and this is {device.type}; take fp32 or auto"
         )
     return kinds[wanted]
+
+
+def peak_memory(device: torch.device) -> int:
+    """Bytes held at most so far: of the GPU, else of this process.
+
+    It is 0 where the system does not tell, as on Windows.
+    """
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    if resource is None:
+        return 0
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return held if platform.system() == "Darwin" else held * 1024  # kilobytes

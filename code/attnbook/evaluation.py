@@ -159,7 +159,7 @@ def best_alpha(
     sentences: Sequence[str],
     references: Sequence[str],
     width: int = 5,
-    alphas: Sequence[float] = (0.0, 0.6, 1.0, 1.4),
+    alphas: Sequence[float] = (0.0, 0.6, 1.0, 1.4, 1.8),
 ) -> dict[float, float]:
     """BLEU on the validation split by length penalty; take the best one's."""
     return {

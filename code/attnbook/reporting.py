@@ -119,7 +119,7 @@ def facts(trainer: Trainer) -> dict:
         "epochs": trainer.epoch,
         "seconds": round(trainer.seconds),
         "tokens_per_second": round(statistics.median(speeds)),
-        "peak_memory_mb": round(peak_memory(trainer.device) / 2**20),
+        "peak_memory_mb": round(trainer.peak_memory / 2**20),
     }
 
 
@@ -138,16 +138,6 @@ def commit() -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return run.stdout.strip()
-
-
-def peak_memory(device: torch.device) -> int:
-    """Bytes that training held at most: of the GPU, or of this process."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device)
-    import resource  # not on Windows
-
-    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return kilobytes if platform.system() == "Darwin" else kilobytes * 1024
 
 
 def _sha256(path: Path) -> str:

@@ -16,7 +16,7 @@ from tqdm.auto import tqdm
 from attnbook.batches import Batch, IdPair, id_batch
 from attnbook.configs import Config, from_json, to_json
 from attnbook.corpora import Texts, texts
-from attnbook.devices import choose_precision
+from attnbook.devices import choose_precision, peak_memory
 from attnbook.evaluation import bleu, translate
 from attnbook.loss import smoothed_loss
 from attnbook.processes import Processes
@@ -36,7 +36,7 @@ MAY_CHANGE = ("max_epochs", "patience", "average", "save_every", "precision", "c
 
 STANDING = (
     *("step", "epoch", "updates_done", "epochs_without_gain"),
-    *("lowest", "seconds"),
+    *("lowest", "seconds", "peak_memory"),
 )
 """Attributes of a trainer that say where its run stands."""
 
@@ -78,7 +78,7 @@ class Trainer:
             write_whole(folder / "config.json", to_json(config))
         self.step = self.epoch = self.updates_done = self.epochs_without_gain = 0
         self.lowest = float("inf")
-        self.seconds = 0.0
+        self.seconds, self.peak_memory = 0.0, 0
         if self.last.exists():
             self._resume()
         self._forget_log()
@@ -187,6 +187,8 @@ class Trainer:
                 loss = self.processes.sum(torch.stack(losses).mean())
                 now = time.perf_counter()
                 self.seconds += now - clock
+                held = peak_memory(self.device)
+                self.peak_memory = max(self.peak_memory, held)
                 speed = tokens / (now - clock)
                 self._log(loss=loss, rate=self.rate(), tokens_per_second=speed)
                 bar.update(self.step - bar.n)

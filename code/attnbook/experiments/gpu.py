@@ -35,6 +35,7 @@ from attnbook.corpora import texts
 from attnbook.devices import best_device
 from attnbook.reporting import commit, hardware
 from attnbook.threads import set_threads
+from attnbook.train import read_all
 from attnbook.training import read_metrics, write_whole
 
 SEEDS = (0, 1, 2)
@@ -320,7 +321,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if chosen.small:
         write_small_data(chosen.out / "data")
     else:
-        texts(config("multi30k-tiny"), "train")  # download once, not in each run
+        read_all(config("multi30k-tiny"))  # download once, not in each run
     whole = [
         run_part(part, plan, chosen.at_once, clock)
         for part in PARTS
