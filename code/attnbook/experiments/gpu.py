@@ -40,7 +40,7 @@ from attnbook.training import read_metrics, write_whole
 
 SEEDS = (0, 1, 2)
 EQUAL = {"max_epochs": 60}
-"""What ladder and ablation have in common: as many epochs, and the same patience."""
+"""What ladder and ablation have in common, which is the number of epochs."""
 
 RECURRENT = {"d_model": 256, "peak_rate": 1e-3}
 LADDER: dict[str, dict] = {
