@@ -192,10 +192,13 @@ def test_white_space_of_all_kinds_is_one_space():
 
 
 def test_all_files_must_be_there_to_be_available(copy):
-    for name in SHA256:
-        assert not available()
-        (copy / f"{name}.gz").write_bytes(b"")
+    for language in ("en", "de"):
+        for split in SPLITS:
+            assert not available()
+            (copy / f"{split}.{language}.gz").write_bytes(b"")
     assert available()
+    assert not available(LANGUAGES)
+    assert not available(["fr"])
 
 
 def test_twelve_files_are_known():

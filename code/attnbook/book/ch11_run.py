@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
@@ -48,6 +49,11 @@ def run(which: str, name: str = "multi30k-tiny", folder: Path = LIVE) -> dict:
         made = train(config(name), folder)
         return {**made, "log": training.read_metrics(log)}
     raise ValueError(f"RUN is {which!r}; choose recorded or live")
+
+
+def scratch_folder() -> Path:
+    """Make a folder for runs that are only looked at."""
+    return Path(tempfile.mkdtemp())
 
 
 def print_log(folder: Path) -> None:
