@@ -54,8 +54,8 @@ class Trainer:
 
     Raises:
         ValueError: If the folder holds a run of another config (but for
-            :data:`MAY_CHANGE`), or a file in it
-            cannot be read, or the data cannot be had.
+            :data:`MAY_CHANGE`), or a file in it cannot be read, or the data cannot be
+            had.
     """
 
     def __init__(self, config: Config, folder: Path):
@@ -166,6 +166,7 @@ class Trainer:
 
         With several batches an update, the few that do not fill one are left out.
         """
+        # The words are part of the seed: with others the recorded run's order is lost.
         rng = random.Random(f"{self.config.seed}, pass {number}")
         batches = token_batches(self.train_pairs, self.config.batch_tokens, rng)
         size = self.config.batches_per_update
