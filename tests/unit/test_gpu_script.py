@@ -126,16 +126,26 @@ def test_programs_are_ended_when_the_time_is_over(tmp_path, monkeypatch):
     assert time.monotonic() - begin < 20
 
 
-def test_every_run_has_a_config_that_can_be_built(tmp_path):
-    plan, seen = gpu.Plan(tmp_path), []
+@pytest.mark.parametrize("name", gpu.EPOCHS)
+def test_every_run_has_a_config_that_can_be_built(tmp_path, name):
+    plan, seen = gpu.Plan(tmp_path, config=name), []
     for part in ("en_de", "de_en", "ladder", "ablation"):
         for job in plan.jobs(part):
             entries = job.command[job.command.index("--set") + 1 : -2]
-            run = config("multi30k-tiny", **dict(entry.split("=") for entry in entries))
+            assert job.command[job.command.index("--config") + 1] == name
+            run = config(name, **dict(entry.split("=") for entry in entries))
             make_model(run, 100)
             seen.append((part, *asdict(run).values()))
             assert (run.source == "de") == (part == "de_en")
+            short = part in ("ladder", "ablation")
+            assert (run.max_epochs == gpu.EPOCHS[name]) == short
     assert len(set(seen)) == len(seen) == 22
+
+
+def test_the_ablation_takes_the_order_of_the_norm_that_the_config_has_not(tmp_path):
+    for name, other in (("multi30k-tiny", "pre_norm"), ("multi30k-cpu", "post_norm")):
+        names = [job.name for job in gpu.Plan(tmp_path, config=name).jobs("ablation")]
+        assert [n for n in names if n.endswith("norm")] == [other]
 
 
 def test_mean_and_deviation_are_over_seeds_alone():

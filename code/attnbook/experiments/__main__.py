@@ -36,6 +36,7 @@ from attnbook.experiments.multi30k_decoding import (
 )
 from attnbook.experiments.multi30k_facts import multi30k_facts
 from attnbook.experiments.multi30k_probes import multi30k_probes
+from attnbook.experiments.multi30k_runs import multi30k_runs
 from attnbook.experiments.puzzle_runs import (
     heads,
     positions,
@@ -162,6 +163,7 @@ EXPERIMENTS = {
     "multi30k_scores": multi30k_scores,
     "multi30k_probes": multi30k_probes,
     "multi30k_average": multi30k_average,  # and the run's folder
+    "multi30k_runs": multi30k_runs,  # the folder of experiments.gpu
 }
 
 

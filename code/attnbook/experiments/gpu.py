@@ -16,6 +16,10 @@ The parts come in this order, each with a file of its own, ``NAME.json``, in the
 however it is stopped, the same command goes on: what is written is not done again, and
 a training run goes on from its last state. ``--small`` tries all of it on a processor
 in a minute, with data of its own.
+
+A processor can make the training runs, too; each of ``de_en`` takes hours::
+
+    python -m attnbook.experiments.gpu --config multi30k-cpu --at-once 1 --part de_en
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,8 +44,8 @@ from attnbook.train import read_all
 from attnbook.training import read_metrics, write_whole
 
 SEEDS = (0, 1, 2)
-EQUAL = {"max_epochs": 60}
-"""What ladder and ablation have in common, which is the number of epochs."""
+EPOCHS = {"multi30k-tiny": 60, "multi30k-cpu": 10}
+"""How long the runs of ladder and ablation are, by the config that they change."""
 
 RECURRENT = {"d_model": 256, "peak_rate": 1e-3}
 LADDER: dict[str, dict] = {
@@ -49,7 +54,7 @@ LADDER: dict[str, dict] = {
     "bahdanau": {"model": "bahdanau", **RECURRENT},
     "transformer": {},
 }
-"""Changes of ``multi30k-tiny``. The recurrent models are made wider, as with 128
+"""Changes of the config. The recurrent models are made wider, as with 128
 numbers most of their parameters would be word vectors, and learn more slowly."""
 
 ABLATION: dict[str, dict] = {
@@ -60,12 +65,14 @@ ABLATION: dict[str, dict] = {
     "no_positions": {"variant": "no_positions"},
     "no_feed_forward": {"variant": "no_feed_forward"},
     "pre_norm": {"norm_first": True},
+    "post_norm": {"norm_first": False},
     "smoothing_0": {"smoothing": 0.0},
     "dropout_0": {"dropout": 0.0},
     "dropout_0.1": {"dropout": 0.1},
     "r_drop_5": {"r_drop": 5.0},
     "lowercase": {"lowercase": True},
 }
+"""Changes of the config; one that it has already is left out."""
 
 SMALL = {
     "source": "toy",
@@ -98,20 +105,21 @@ class Plan(NamedTuple):
 
     out: Path
     small: bool = False
+    config: str = "multi30k-tiny"
 
     def training(self, part: str, name: str, **changes: object) -> Job:
         """A training run in a folder of its own."""
         folder = self.out / part / name
         entries = [f"{key}={value}" for key, value in self.changes(changes).items()]
-        command = ["attnbook.train", "--config", "multi30k-tiny"]
+        command = ["attnbook.train", "--config", self.config]
         command += ["--set", *entries, "--out", str(folder)]
         return Job(name, command, folder / "results.json")
 
     def changes(self, wanted: dict) -> dict:
-        """The changes of ``multi30k-tiny``; of a trial also what makes it small."""
+        """The changes of the config; of a trial also what makes it small."""
         if not self.small:
             return wanted
-        kept = {k: v for k, v in wanted.items() if k not in (*EQUAL, *RECURRENT)}
+        kept = {k: v for k, v in wanted.items() if k not in ("max_epochs", *RECURRENT)}
         turned = {k: SMALL_LANGUAGES[v] for k, v in kept.items() if v in ("en", "de")}
         return {**SMALL, "data": str(self.out / "data"), **kept, **turned}
 
@@ -149,8 +157,13 @@ class Plan(NamedTuple):
             return [self.speed(part, "base", kind) for kind in ("eager", "compiled")]
         if part == "decoding":
             return [self.decoding(part)]
-        changes = {"ladder": LADDER, "ablation": ABLATION}[part]
-        return [self.training(part, n, **EQUAL, **c) for n, c in changes.items()]
+        basis = asdict(config(self.config))
+        equal = {"max_epochs": EPOCHS[self.config]}
+        return [
+            self.training(part, name, **equal, **change)
+            for name, change in {"ladder": LADDER, "ablation": ABLATION}[part].items()
+            if not change or not change.items() <= basis.items()
+        ]
 
 
 PARTS = ("en_de", "de_en", "speed", "ladder", "ablation", "decoding", "base")
@@ -312,16 +325,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("runs/gpu"), metavar="FOLDER")
     parser.add_argument("--part", nargs="+", default=PARTS, choices=PARTS)
+    parser.add_argument("--config", default="multi30k-tiny", choices=EPOCHS)
     parser.add_argument("--minutes", type=float, help="stop after as many")
     parser.add_argument("--at-once", type=int, default=3, help="runs on the one GPU")
     parser.add_argument("--small", action="store_true", help="try it on a processor")
     chosen = parser.parse_args(arguments)
     set_threads()
-    clock, plan = Clock(chosen.minutes), Plan(chosen.out, chosen.small)
+    clock = Clock(chosen.minutes)
+    plan = Plan(chosen.out, chosen.small, chosen.config)
     if chosen.small:
         write_small_data(chosen.out / "data")
     else:
-        read_all(config("multi30k-tiny"))  # download once, not in each run
+        read_all(config(plan.config))  # download once, not in each run
     whole = [
         run_part(part, plan, chosen.at_once, clock)
         for part in PARTS

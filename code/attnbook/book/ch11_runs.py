@@ -1,0 +1,82 @@
+"""Figures and tables of chapter 11 that need several runs: ``multi30k_runs``."""
+
+from __future__ import annotations
+
+import statistics
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from attnbook import results
+from attnbook.book.growing import CURVES
+from attnbook.book.style import label_lines
+
+NAME = "multi30k_runs"
+TESTS = ("test_2016_flickr", "test_2017_flickr")
+WAYS = {"en_de": "English to German", "de_en": "German to English"}
+LADDER = {
+    "initial_state": CURVES["initial_state"],
+    "static_context": CURVES["static_last"],
+    "bahdanau": CURVES["bahdanau"],
+    "transformer": CURVES["transformer"],
+}
+"""Label and colour of each model, as in the figure that grows."""
+
+
+def part(name: str) -> dict:
+    """Give the stored runs of a part, by name."""
+    return results.load(NAME)["parts"][name]["runs"]
+
+
+def lowercased(run: dict) -> list[float]:
+    """BLEU of a run's beam on both tests, lowercased."""
+    return [run["scores"][split]["beam, lowercased"]["bleu"] for split in TESTS]
+
+
+def print_seeds() -> None:
+    """Print the lowercased BLEU of each seed, both ways, and mean and deviation."""
+    print(f"{'beam, lowercased':24}test 2016    test 2017")
+    for name, way in WAYS.items():
+        rows = {}
+        for run in part(name).values():
+            rows[f"  seed {run['config']['seed']}"] = lowercased(run)
+        print(way)
+        for row, scores in rows.items():
+            print(f"{row:24}" + f"{scores[0]:<13.1f}{scores[1]:.1f}")
+        if len(rows) > 2:  # of two a deviation says nothing
+            cells = [
+                f"{statistics.mean(x):.1f} ± {statistics.stdev(x):.1f}"
+                for x in zip(*rows.values(), strict=True)
+            ]
+            print(f"{'  mean ± deviation':24}{cells[0]:13}{cells[1]}")
+
+
+def print_ladder() -> None:
+    """Print size, time and lowercased BLEU of each model of the ladder."""
+    runs = part("ladder")
+    print(f"{'':23}parameters   minutes   test 2016   test 2017")
+    for name, (label, *_) in LADDER.items():
+        run = runs[name]
+        first, second = lowercased(run)
+        print(
+            f"{label:23}{run['parameters']:10,}{run['seconds'] / 60:10.0f}"
+            f"{first:12.1f}{second:12.1f}"
+        )
+
+
+def ladder_figure() -> Figure:
+    """Draw the validation BLEU of each model of the ladder by epoch."""
+    runs = part("ladder")
+    fig, ax = plt.subplots(figsize=(5.5, 4))
+    for name, (label, colour, _) in LADDER.items():
+        log = runs[name]["log"]
+        ax.plot(
+            [line["epoch"] for line in log],
+            [line["validation_bleu"] for line in log],
+            color=colour,
+            marker="o",
+            label=label,
+        )
+    ax.set(xlabel="epochs", ylabel="validation BLEU", xlim=(0, None), ylim=(0, None))
+    label_lines(ax)
+    return fig

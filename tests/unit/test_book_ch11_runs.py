@@ -1,0 +1,100 @@
+"""Tables and figures of several runs say what the stored result holds."""
+
+import json
+
+import pytest
+
+from attnbook.book import ch11_runs
+from attnbook.experiments import multi30k_runs
+from attnbook.experiments.gpu import LADDER
+
+pytestmark = pytest.mark.usefixtures("as_in_the_pages")
+
+
+def a_run(bleu, seed=0):
+    scores = {
+        split: {"beam, lowercased": {"bleu": bleu - less}}
+        for split, less in zip(ch11_runs.TESTS, (0, 7), strict=True)
+    }
+    log = [
+        {"step": 5, "epoch": 0, "loss": 6.0},
+        {"step": 9, "epoch": 1, "validation_loss": 3.0, "validation_bleu": bleu / 2},
+        {"step": 18, "epoch": 2, "validation_loss": 2.0, "validation_bleu": bleu},
+    ]
+    kept = dict.fromkeys(multi30k_runs.KEPT, 1)
+    return {
+        **kept,
+        "config": {"seed": seed},
+        "parameters": 2_345_678,
+        "seconds": 600,
+        "scores": scores,
+        "log": log,
+        "left out": 7,
+    }
+
+
+def a_part(*bleus, names=(), missing=()):
+    runs = [a_run(bleu, seed) for seed, bleu in enumerate(bleus)]
+    names = names or [f"seed_{i}" for i in range(len(runs))]
+    return {
+        "bleu": {},
+        "missing": dict.fromkeys(missing, "the time was over"),
+        "runs": dict(zip(names, runs, strict=True)),
+    }
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder as the script leaves it."""
+    made = {
+        "en_de": a_part(39.0, 40.0, 41.0),
+        "de_en": a_part(42.0, missing=["seed_1"]),
+        "ladder": a_part(10.0, 20.0, 30.0, 35.0, names=LADDER),
+    }
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for name, part in made.items():
+        (runs / f"{name}.json").write_text(json.dumps(part), encoding="utf-8")
+    monkeypatch.setenv("ATTNBOOK_RUN", str(runs))
+    return runs
+
+
+def test_runs_are_collected_without_what_no_page_shows(folder):
+    parts = multi30k_runs.multi30k_runs()["parts"]
+    assert list(parts) == ["en_de", "de_en", "ladder"]  # no ablation yet
+    assert parts["de_en"]["missing"] == ["seed_1"]
+    run = parts["de_en"]["runs"]["seed_0"]
+    assert set(run) == {*multi30k_runs.KEPT, "log"}
+    assert [line["epoch"] for line in run["log"]] == [1, 2]
+
+
+def test_a_folder_without_runs_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTNBOOK_RUN", str(tmp_path))
+    with pytest.raises(ValueError, match=r"holds none of en_de, .*ATTNBOOK_RUN"):
+        multi30k_runs.multi30k_runs()
+
+
+def test_seeds_are_printed_with_a_deviation_from_three_on(folder, stored, capsys):
+    stored(ch11_runs.NAME, **multi30k_runs.multi30k_runs())
+    ch11_runs.print_seeds()
+    said = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["seed", "1", "40.0", "33.0"] in said
+    assert ["seed", "0", "42.0", "35.0"] in said
+    assert [line for line in said if "±" in line] == [
+        ["mean", "±", "deviation", "40.0", "±", "1.0", "33.0", "±", "1.0"]
+    ]
+
+
+def test_the_ladder_is_printed_and_drawn(folder, stored, capsys):
+    stored(ch11_runs.NAME, **multi30k_runs.multi30k_runs())
+    ch11_runs.print_ladder()
+    rows = capsys.readouterr().out.splitlines()[1:]
+    assert [row.split()[-4:] for row in rows] == [
+        ["2,345,678", "10", f"{bleu:.1f}", f"{bleu - 7:.1f}"]
+        for bleu in (10, 20, 30, 35)
+    ]
+    (ax,) = ch11_runs.ladder_figure().axes
+    ends = {line.get_label(): line.get_xydata()[-1].tolist() for line in ax.lines}
+    assert ends["initial state only"] == [2, 10]
+    assert ends["Transformer"] == [2, 35]
+    assert list(ch11_runs.LADDER) == list(LADDER)
