@@ -126,7 +126,7 @@ def test_programs_are_ended_when_the_time_is_over(tmp_path, monkeypatch):
     assert time.monotonic() - begin < 20
 
 
-@pytest.mark.parametrize("name", gpu.EPOCHS)
+@pytest.mark.parametrize("name", gpu.EQUAL)
 def test_every_run_has_a_config_that_can_be_built(tmp_path, name):
     plan, seen = gpu.Plan(tmp_path, config=name), []
     for part in ("en_de", "de_en", "ladder", "ablation"):
@@ -138,7 +138,7 @@ def test_every_run_has_a_config_that_can_be_built(tmp_path, name):
             seen.append((part, *asdict(run).values()))
             assert (run.source == "de") == (part == "de_en")
             short = part in ("ladder", "ablation")
-            assert (run.max_epochs == gpu.EPOCHS[name]) == short
+            assert (run.max_epochs == gpu.EQUAL[name]["max_epochs"]) == short
     assert len(set(seen)) == len(seen) == 22
 
 

@@ -44,12 +44,14 @@ from attnbook.train import read_all
 from attnbook.training import read_metrics, write_whole
 
 SEEDS = (0, 1, 2)
-EPOCHS = {"multi30k-tiny": 60, "multi30k-cpu": 10}
-"""How long the runs of ladder and ablation are, by the config that they change."""
-ONE_SEED = 1
-"""Theirs; any would do."""
+EQUAL = {
+    "multi30k-tiny": {"seed": 1, "max_epochs": 60},
+    "multi30k-cpu": {"seed": 1, "max_epochs": 10, "average": 3},
+}
+"""What the runs of ladder and ablation have in common, by the config that they change.
+Of so few epochs the first ones must not come into the average."""
 
-RECURRENT = {"d_model": 256, "peak_rate": 1e-3}
+RECURRENT = {"d_model": 256, "peak_rate": 3e-3}
 LADDER: dict[str, dict] = {
     "initial_state": {"model": "initial_state", **RECURRENT},
     "static_context": {"model": "static_context", **RECURRENT},
@@ -57,7 +59,8 @@ LADDER: dict[str, dict] = {
     "transformer": {},
 }
 """Changes of the config. The recurrent models are made wider, as with 128
-numbers most of their parameters would be word vectors, and learn more slowly."""
+numbers most of their parameters would be word vectors. Of the rates 0.001 and 0.003 the
+first of them reached the lower validation loss with the second."""
 
 ABLATION: dict[str, dict] = {
     "as_it_is": {},
@@ -121,7 +124,8 @@ class Plan(NamedTuple):
         """The changes of the config; of a trial also what makes it small."""
         if not self.small:
             return wanted
-        kept = {k: v for k, v in wanted.items() if k not in ("max_epochs", *RECURRENT)}
+        large = ("max_epochs", "average", *RECURRENT)
+        kept = {k: v for k, v in wanted.items() if k not in large}
         turned = {k: SMALL_LANGUAGES[v] for k, v in kept.items() if v in ("en", "de")}
         return {**SMALL, "data": str(self.out / "data"), **kept, **turned}
 
@@ -160,9 +164,8 @@ class Plan(NamedTuple):
         if part == "decoding":
             return [self.decoding(part)]
         basis = asdict(config(self.config))
-        equal = {"seed": ONE_SEED, "max_epochs": EPOCHS[self.config]}
         return [
-            self.training(part, name, **equal, **change)
+            self.training(part, name, **EQUAL[self.config], **change)
             for name, change in {"ladder": LADDER, "ablation": ABLATION}[part].items()
             if not change or not change.items() <= basis.items()
         ]
@@ -327,7 +330,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--out", type=Path, default=Path("runs/gpu"), metavar="FOLDER")
     parser.add_argument("--part", nargs="+", default=PARTS, choices=PARTS)
-    parser.add_argument("--config", default="multi30k-tiny", choices=EPOCHS)
+    parser.add_argument("--config", default="multi30k-tiny", choices=EQUAL)
     parser.add_argument("--minutes", type=float, help="stop after as many")
     parser.add_argument("--at-once", type=int, default=3, help="runs on the one GPU")
     parser.add_argument("--small", action="store_true", help="try it on a processor")
