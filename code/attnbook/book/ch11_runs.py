@@ -52,14 +52,14 @@ def print_seeds() -> None:
 
 
 def print_ladder() -> None:
-    """Print size, time and lowercased BLEU of each model of the ladder."""
+    """Print size, validation loss and lowercased BLEU of each model of the ladder."""
     runs = part("ladder")
-    print(f"{'':23}parameters   minutes   test 2016   test 2017")
+    print(f"{'':22}parameters   loss, val   test 2016   test 2017")
     for name, (label, *_) in LADDER.items():
         run = runs[name]
         first, second = lowercased(run)
         print(
-            f"{label:23}{run['parameters']:10,}{run['seconds'] / 60:10.0f}"
+            f"{label:22}{run['parameters']:10,}{run['validation_loss']:12.2f}"
             f"{first:12.1f}{second:12.1f}"
         )
 

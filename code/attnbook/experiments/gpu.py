@@ -58,9 +58,9 @@ LADDER: dict[str, dict] = {
     "bahdanau": {"model": "bahdanau", **RECURRENT},
     "transformer": {},
 }
-"""Changes of the config. The recurrent models are made wider, as with 128
-numbers most of their parameters would be word vectors. Of the rates 0.001 and 0.003 the
-first of them reached the lower validation loss with the second."""
+"""Changes of the config. The recurrent models are made twice as wide, so that they are
+not the smaller ones. Of the peak rates 0.001 and 0.003 the first of them reached the
+lower validation loss with the second, on a processor, after five epochs."""
 
 ABLATION: dict[str, dict] = {
     "as_it_is": {},

@@ -18,8 +18,8 @@ PARTS = ("en_de", "de_en", "ladder", "ablation")
 KEPT = (
     *("config", "machine", "commit", "precision", "versions", "parameters"),
     *("updates", "epochs", "seconds", "tokens_per_second", "peak_memory_mb"),
-    *("validation_bleu_by_alpha", "alpha", "averaged_epochs", "weights_sha256"),
-    "scores",
+    *("validation_loss", "validation_bleu_by_alpha", "alpha", "averaged_epochs"),
+    *("weights_sha256", "scores"),
 )
 """Entries of a run that are stored as they are."""
 
