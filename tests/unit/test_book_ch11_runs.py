@@ -78,8 +78,8 @@ def test_seeds_are_printed_with_a_deviation_from_three_on(folder, stored, capsys
     stored(ch11_runs.NAME, **multi30k_runs.multi30k_runs())
     ch11_runs.print_seeds()
     said = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["seed", "1", "40.0", "33.0"] in said
-    assert ["seed", "0", "42.0", "35.0"] in said
+    assert ["English", "to", "German,", "seed", "1", "40.0", "33.0"] in said
+    assert ["German", "to", "English,", "seed", "0", "42.0", "35.0"] in said
     assert [line for line in said if "±" in line] == [
         ["mean", "±", "deviation", "40.0", "±", "1.0", "33.0", "±", "1.0"]
     ]

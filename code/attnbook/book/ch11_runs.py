@@ -35,20 +35,19 @@ def lowercased(run: dict) -> list[float]:
 
 def print_seeds() -> None:
     """Print the lowercased BLEU of each seed, both ways, and mean and deviation."""
-    print(f"{'beam, lowercased':24}test 2016    test 2017")
+    print(f"{'beam, lowercased':28}test 2016    test 2017")
     for name, way in WAYS.items():
-        rows = {}
+        rows = []
         for run in part(name).values():
-            rows[f"  seed {run['config']['seed']}"] = lowercased(run)
-        print(way)
-        for row, scores in rows.items():
-            print(f"{row:24}" + f"{scores[0]:<13.1f}{scores[1]:.1f}")
+            rows.append(lowercased(run))
+            row = f"{way}, seed {run['config']['seed']}"
+            print(f"{row:28}{rows[-1][0]:<13.1f}{rows[-1][1]:.1f}")
         if len(rows) > 2:  # of two a deviation says nothing
             cells = [
                 f"{statistics.mean(x):.1f} ± {statistics.stdev(x):.1f}"
-                for x in zip(*rows.values(), strict=True)
+                for x in zip(*rows, strict=True)
             ]
-            print(f"{'  mean ± deviation':24}{cells[0]:13}{cells[1]}")
+            print(f"{'  mean ± deviation':28}{cells[0]:13}{cells[1]}")
 
 
 def print_ladder() -> None:
