@@ -51,15 +51,15 @@ def print_seeds() -> None:
 
 
 def print_ladder() -> None:
-    """Print size, validation loss and lowercased BLEU of each model of the ladder."""
+    """Print lowercased BLEU, validation loss and size of each model of the ladder."""
     runs = part("ladder")
-    print(f"{'':22}parameters   loss, val   test 2016   test 2017")
+    print(f"{'':20}  2016  2017  loss  parameters")
     for name, (label, *_) in LADDER.items():
         run = runs[name]
         first, second = lowercased(run)
         print(
-            f"{label:22}{run['parameters']:10,}{run['validation_loss']:12.2f}"
-            f"{first:12.1f}{second:12.1f}"
+            f"{label:20}{first:6.1f}{second:6.1f}"
+            f"{run['validation_loss']:6.2f}{run['parameters']:12,}"
         )
 
 
