@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from attnbook import results
 from attnbook.book.growing import CURVES
 from attnbook.book.style import label_lines
+from attnbook.reporting import TESTS
 
 NAME = "multi30k_runs"
-TESTS = ("test_2016_flickr", "test_2017_flickr")
 WAYS = {"en_de": "English to German", "de_en": "German to English"}
 LADDER = {
     "initial_state": CURVES["initial_state"],
@@ -30,7 +30,9 @@ def part(name: str) -> dict:
 
 def lowercased(run: dict) -> list[float]:
     """BLEU of a run's beam on both tests, lowercased."""
-    return [run["scores"][split]["beam, lowercased"]["bleu"] for split in TESTS]
+    return [
+        run["scores"][split]["beam, lowercased"]["bleu"] for split in TESTS["multi30k"]
+    ]
 
 
 def print_seeds() -> None:
