@@ -6,7 +6,7 @@ import pytest
 
 from attnbook.book import ch11_runs
 from attnbook.experiments import multi30k_runs
-from attnbook.experiments.gpu import LADDER
+from attnbook.experiments.gpu import LADDER, means
 from attnbook.reporting import TESTS
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
@@ -38,7 +38,7 @@ def a_part(*bleus, names=(), missing=()):
     runs = [a_run(bleu, seed) for seed, bleu in enumerate(bleus)]
     names = names or [f"seed_{i}" for i in range(len(runs))]
     return {
-        "bleu": {},
+        "bleu": means(runs),
         "missing": dict.fromkeys(missing, "the time was over"),
         "runs": dict(zip(names, runs, strict=True)),
     }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
@@ -13,6 +11,7 @@ from attnbook.book.style import label_lines
 from attnbook.reporting import TESTS
 
 NAME = "multi30k_runs"
+BEAM = "beam, lowercased"
 WAYS = {"en_de": "English to German", "de_en": "German to English"}
 LADDER = {
     "initial_state": CURVES["initial_state"],
@@ -24,37 +23,33 @@ LADDER = {
 
 
 def part(name: str) -> dict:
-    """Give the stored runs of a part, by name."""
-    return results.load(NAME)["parts"][name]["runs"]
+    """Give what is stored of a part of the runs."""
+    return results.load(NAME)["parts"][name]
 
 
 def lowercased(run: dict) -> list[float]:
     """BLEU of a run's beam on both tests, lowercased."""
-    return [
-        run["scores"][split]["beam, lowercased"]["bleu"] for split in TESTS["multi30k"]
-    ]
+    return [run["scores"][split][BEAM]["bleu"] for split in TESTS["multi30k"]]
 
 
 def print_seeds() -> None:
     """Print the lowercased BLEU of each seed, both ways, and mean and deviation."""
     print(f"{'beam, lowercased':28}test 2016    test 2017")
     for name, way in WAYS.items():
-        rows = []
-        for run in part(name).values():
-            rows.append(lowercased(run))
+        found = part(name)
+        for run in found["runs"].values():
+            first, second = lowercased(run)
             row = f"{way}, seed {run['config']['seed']}"
-            print(f"{row:28}{rows[-1][0]:<13.1f}{rows[-1][1]:.1f}")
-        if len(rows) > 2:  # of two a deviation says nothing
-            cells = [
-                f"{statistics.mean(x):.1f} ± {statistics.stdev(x):.1f}"
-                for x in zip(*rows, strict=True)
-            ]
+            print(f"{row:28}{first:<13.1f}{second:.1f}")
+        if len(found["runs"]) > 2:  # of two a deviation says nothing
+            both = [found["bleu"][split][BEAM] for split in TESTS["multi30k"]]
+            cells = [f"{x['mean']:.1f} ± {x['sd']:.1f}" for x in both]
             print(f"{'  mean ± deviation':28}{cells[0]:13}{cells[1]}")
 
 
 def print_ladder() -> None:
     """Print lowercased BLEU, validation loss and size of each model of the ladder."""
-    runs = part("ladder")
+    runs = part("ladder")["runs"]
     print(f"{'':20}  2016  2017  loss  parameters")
     for name, (label, *_) in LADDER.items():
         run = runs[name]
@@ -67,7 +62,7 @@ def print_ladder() -> None:
 
 def ladder_figure() -> Figure:
     """Draw the validation BLEU of each model of the ladder by epoch."""
-    runs = part("ladder")
+    runs = part("ladder")["runs"]
     fig, ax = plt.subplots(figsize=(5.5, 4))
     for name, (label, colour, _) in LADDER.items():
         log = runs[name]["log"]
