@@ -51,6 +51,7 @@ def folder(tmp_path, monkeypatch):
         "en_de": a_part(39.0, 40.0, 41.0),
         "de_en": a_part(42.0, missing=["seed_1"]),
         "ladder": a_part(10.0, 20.0, 30.0, 35.0, names=LADDER),
+        "ablation": a_part(35.0, 34.0, names=["as_it_is", "heads_1"], missing=["rest"]),
     }
     runs = tmp_path / "runs"
     runs.mkdir()
@@ -61,8 +62,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_runs_are_collected_without_what_no_page_shows(folder):
+    (folder / "ablation.json").unlink()  # a part may be missing
     parts = multi30k_runs.multi30k_runs()["parts"]
-    assert list(parts) == ["en_de", "de_en", "ladder"]  # no ablation yet
+    assert list(parts) == ["en_de", "de_en", "ladder"]
     assert parts["de_en"]["missing"] == ["seed_1"]
     run = parts["de_en"]["runs"]["seed_0"]
     assert set(run) == {*multi30k_runs.KEPT, "log"}
@@ -99,3 +101,12 @@ def test_the_ladder_is_printed_and_drawn(folder, stored, capsys):
     assert ends["initial state only"] == [2, 10]
     assert ends["Transformer"] == [2, 35]
     assert list(ch11_runs.LADDER) == list(LADDER)
+
+
+def test_of_the_ablation_the_runs_that_are_there_are_printed(folder, stored, capsys):
+    stored(ch11_runs.NAME, **multi30k_runs.multi30k_runs())
+    ch11_runs.print_ablation()
+    assert [row.split() for row in capsys.readouterr().out.splitlines()[1:]] == [
+        ["as", "it", "is", "35.0", "28.0", "1.50", "2,345,678"],
+        ["heads", "1", "34.0", "27.0", "1.50", "2,345,678"],
+    ]

@@ -50,9 +50,19 @@ def print_seeds() -> None:
 def print_ladder() -> None:
     """Print lowercased BLEU, validation loss and size of each model of the ladder."""
     runs = part("ladder")["runs"]
+    _print_runs({label: runs[name] for name, (label, *_) in LADDER.items()})
+
+
+def print_ablation() -> None:
+    """Print the same of the Transformer as it is and with one thing changed each."""
+    runs = part("ablation")["runs"]
+    _print_runs({name.replace("_", " "): run for name, run in runs.items()})
+
+
+def _print_runs(runs: dict[str, dict]) -> None:
+    """Print a row for each run, by its label."""
     print(f"{'':20}  2016  2017  loss  parameters")
-    for name, (label, *_) in LADDER.items():
-        run = runs[name]
+    for label, run in runs.items():
         first, second = lowercased(run)
         print(
             f"{label:20}{first:6.1f}{second:6.1f}"
