@@ -81,7 +81,7 @@ def test_attention_equals_the_loop(lead, t, s, d_k, d_v, data, seed):
 @given(leads, medium, medium, medium, medium, st.data(), seeds)
 @settings(max_examples=40)
 def test_attention_equals_pytorchs(lead, t, s, d_k, d_v, data, seed):
-    """In the order query, key, value (E39), and with 1/√d_k, no other scale (E6)."""
+    """In the order query, key, value, and with 1/√d_k, no other scale."""
     q, k, v = inputs(seed, lead, t, s, d_k, d_v)
     shape = data.draw(st.sampled_from(shapes_onto(lead, t, s)))
     mask = some_allowed(seed, *shape)
@@ -132,7 +132,7 @@ def test_a_bias_of_any_shape_in_every_type(need_weights, shape, dtype):
 @given(leads, medium, medium, medium, seeds)
 @settings(max_examples=20)
 def test_weights_give_the_output(lead, t, s, d, seed):
-    """They are shares: not negative, and their sum is 1, or 0 in an empty row (E1)."""
+    """They are shares: not negative, and their sum is 1, or 0 in an empty row."""
     q, k, v = inputs(seed, lead, t, s, d, d + 1)
     mask = random_mask(seed, *lead, t, s)
     out, weights = attention(q, k, v, mask, need_weights=True)
@@ -144,7 +144,7 @@ def test_weights_give_the_output(lead, t, s, d, seed):
 
 
 def test_the_sum_runs_over_keys_and_the_width_is_that_of_the_values():
-    """d_v is free, and T and S differ (E59, E60, E110)."""
+    """d_v is free, and T and S differ."""
     q, k, v = inputs(0, (2,), 3, 5, 4, 7)
     out, weights = attention(q, k, v, need_weights=True)
     assert out.shape == (2, 3, 7)
@@ -175,7 +175,7 @@ def test_the_pencil_numbers_of_the_sentence():
     "dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16]
 )
 def test_a_query_that_may_attend_to_nothing_gets_zeros(need_weights, dtype):
-    """In every type (E29), with finite gradients, and none of them its own (E25)."""
+    """In every type, with finite gradients, and none of them its own."""
     q, k, v = (x.detach().to(dtype) for x in inputs(0, (2, 2), 3, 5, 4, 4))
     parts = [x.requires_grad_() for x in (q, k, v)]
     mask = some_allowed(0, 2, 1, 3, 5)
@@ -286,7 +286,7 @@ def test_values_and_gradients_in_less_precise_types(dtype, t, s, d_k, d_v, seed)
 @both_ways
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_less_precise_types_differ_by_rounding(need_weights, dtype):
-    """Scores are rounded, so a weight is wrong by their size times ε; E29."""
+    """Scores are rounded, so a weight is wrong by their size times ε."""
     eps = torch.finfo(dtype).eps
     for seed in range(5):
         q, k, v = (x.detach().to(dtype) for x in inputs(seed, (2, 3), 6, 9, 16, 16))
@@ -314,7 +314,7 @@ def test_many_keys_of_which_the_first_are_hidden():
 @given(medium, medium, seeds)
 @settings(max_examples=15)
 def test_the_order_of_the_keys_does_not_matter(need_weights, t, s, seed):
-    """Nor that of queries, but that theirs is the order of the output (E68, E105)."""
+    """Nor that of queries, but that theirs is the order of the output."""
     q, k, v = inputs(seed, (2,), t, s, 4, 4)
     mask = random_mask(seed, 2, t, s)
     g = torch.Generator().manual_seed(seed)
@@ -358,7 +358,7 @@ def test_dropout_drops_weights_and_makes_up_for_them(need_weights, mask):
 
 
 def test_weights_are_those_before_dropout():
-    """E24: after it their sums would be anything."""
+    """After it their sums would be anything."""
     q, k, v = inputs(0, (4,), 6, 8, 4, 8)
     torch.manual_seed(0)
     _, weights = attention(q, k, v, dropout=0.5, need_weights=True)
@@ -369,7 +369,7 @@ def test_weights_are_those_before_dropout():
 @given(st.lists(small, min_size=1, max_size=2), medium, medium, medium, seeds)
 @settings(max_examples=20)
 def test_rows_without_a_place_are_zeros_whatever_the_shapes(lead, t, s, d, seed):
-    """Half of the rows, with a bias of scores, and with finite gradients (E25)."""
+    """Half of the rows, with a bias of scores, and with finite gradients."""
     parts = q, k, v = inputs(seed, lead, t, s, d, d)
     (bias,) = numbers(seed + 1, (t, s))
     mask = some_allowed(seed, *lead, t, s)
@@ -382,28 +382,28 @@ def test_rows_without_a_place_are_zeros_whatever_the_shapes(lead, t, s, d, seed)
 
 
 def test_wrong_ways_that_run_are_not_equal():
-    """What the comparison with PyTorch's kernel finds: E6, E27, E39, E24, E25, E1."""
+    """What the comparison with PyTorch's kernel finds."""
     q, k, v = (x.detach() for x in inputs(0, (2, 8), 5, 5, 4, 4))
     wanted = F.scaled_dot_product_attention(q, k, v)
     wrong = {
-        "E6, divided by the heads once more": attention(q, k, v, scale=(4 / 8) ** -0.5),
-        "E27, by the width of all heads": attention(q, k, v, scale=(4 * 8) ** -0.5),
-        "E39, in the order value, key, query": attention(v, k, q),
+        "divided by the heads once more": attention(q, k, v, scale=(4 / 8) ** -0.5),
+        "by the width of all heads": attention(q, k, v, scale=(4 * 8) ** -0.5),
+        "in the order value, key, query": attention(v, k, q),
     }
     for name, out in wrong.items():
         assert (out - wanted).abs().max() > 0.1, name
     dropped = F.dropout(attention(q, k, v, need_weights=True)[1], 0.3)
-    assert (dropped.sum(-1) - 1).abs().max() > 0.1  # E24
+    assert (dropped.sum(-1) - 1).abs().max() > 0.1
     mask = some_allowed(0, 5, 5)
     mask[2] = False
     scores = q @ k.mT / 2
-    assert scores.masked_fill(~mask, -torch.inf).softmax(-1).isnan().any()  # E25
+    assert scores.masked_fill(~mask, -torch.inf).softmax(-1).isnan().any()
     even = scores.masked_fill(~mask, -1e20).softmax(-1)[..., 2, :]
-    assert torch.equal(even, torch.full_like(even, 0.2))  # E29, without notice
+    assert torch.equal(even, torch.full_like(even, 0.2))  # without notice
     with pytest.raises(RuntimeError, match="overflow"):
-        scores.half().masked_fill(~mask, -1e20)  # E29
+        scores.half().masked_fill(~mask, -1e20)
     with pytest.raises(RuntimeError, match="ambiguous"):
-        bool(mask)  # E1: what `if mask:` asks
+        bool(mask)  # what `if mask:` asks
 
 
 @both_ways

@@ -153,7 +153,7 @@ def test_the_model_equals_the_formulas_word_by_word(lengths, steps, seed):
 
 
 def test_weights_are_computed_before_the_word_of_their_step_is_read():
-    """From the state s_{i-1}, not from the current input's vector (E61)."""
+    """From the state s_{i-1}, not from the current input's vector."""
     model = model_of()
     src, tgt_in = sentences(0, [5], WORDS), sentences(1, [4], WORDS - 1)
     _, before = model(src, tgt_in, need_weights=True)
@@ -166,7 +166,7 @@ def test_weights_are_computed_before_the_word_of_their_step_is_read():
 
 @pytest.mark.parametrize("place", [0, 2, 4])
 def test_every_annotation_reacts_to_every_source_word(place):
-    """The encoder reads from both ends; the first h_j knows the last word (E101)."""
+    """The encoder reads from both ends; the first h_j knows the last word."""
     model, src = model_of(), sentences(0, [5], WORDS)
     before = model.start(src).source.states
     changed = src.clone()

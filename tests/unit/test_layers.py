@@ -82,7 +82,7 @@ def test_layer_norm_takes_any_number_of_axes():
 
 
 def test_the_variance_divides_by_d():
-    """E20, the right way: mean 0, and mean of squares 1, also at a width of 4."""
+    """The right way: mean 0, and mean of squares 1, also at a width of 4."""
     x, ones, zeros = plain(0, 6, 4) * 100, torch.ones(4), torch.zeros(4)
     out = layer_norm(x, ones, zeros)
     close(out.mean(-1), torch.zeros(6).double(), 1e-9)
@@ -91,7 +91,7 @@ def test_the_variance_divides_by_d():
 
 @pytest.mark.parametrize("d", [4, 8, 64, 512])
 def test_the_unbiased_deviation_is_too_large(d):
-    """E20, the wrong way: outputs smaller by √((d - 1)/d), and an ε beside the root."""
+    """The wrong way: outputs smaller by √((d - 1)/d), and an ε beside the root."""
     x = plain(0, 5, d)
     wrong = (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 1e-5)
     right = layer_norm(x, torch.ones(d), torch.zeros(d))
@@ -106,7 +106,7 @@ def test_the_unbiased_deviation_is_too_large(d):
 
 
 def test_equal_numbers_give_the_bias_and_no_nan():
-    """E108; without ε it is 0/0."""
+    """Without ε it is 0/0."""
     x = torch.full((2, 4), 7.0, dtype=torch.float64, requires_grad=True)
     gain, bias = numbers(0, (4,), (4,))
     out = layer_norm(x, gain, bias)
@@ -118,7 +118,7 @@ def test_equal_numbers_give_the_bias_and_no_nan():
 
 
 def test_layer_norm_knows_neither_batch_nor_neighbours():
-    """E35: a batch norm does."""
+    """A batch norm does."""
     x = plain(0, 3, 5, 4)
     gain, bias = torch.ones(4).double(), torch.zeros(4).double()
     alone = layer_norm(x[:1], gain, bias)
@@ -150,7 +150,7 @@ def test_feed_forward_equals_the_formula(b, t, d, d_ff, seed):
 
 
 def test_feed_forward_is_two_convolutions_of_width_one():
-    """The second one leads back to D (E13)."""
+    """The second one leads back to D."""
     network = randomise(double(FeedForward, 6, 10))
     (x,) = numbers(0, (2, 5, 6))
     w_1, w_2 = network.W_1.weight[..., None], network.W_2.weight[..., None]
@@ -159,7 +159,7 @@ def test_feed_forward_is_two_convolutions_of_width_one():
     agree(network(x), out, [x, *network.parameters()])
     assert network(x).shape == x.shape
     with pytest.raises(RuntimeError, match="to have 6 channels, but got 10"):
-        F.conv1d(inner, w_1, network.W_1.bias)  # E13, the wrong way
+        F.conv1d(inner, w_1, network.W_1.bias)  # the wrong way
 
 
 def test_feed_forward_mixes_no_places():
@@ -213,7 +213,7 @@ def test_pre_norm_leaves_the_way_free_and_post_norm_does_not():
 
 
 def test_dropout_takes_from_what_was_found_and_nothing_else():
-    """E30: before the sum, so before the norm of post-norm."""
+    """Before the sum, so before the norm of post-norm."""
     torch.manual_seed(0)
     x = plain(0, 50, 20, 16)
     add = double(Residual, 16, 0.3, norm_first=True)
@@ -226,7 +226,7 @@ def test_dropout_takes_from_what_was_found_and_nothing_else():
 
 
 def test_in_training_what_leaves_post_norm_is_normed():
-    """E30: mean 0, deviation 1 and no zeros; the wrong way drops from the sum."""
+    """Mean 0, deviation 1 and no zeros; the wrong way drops from the sum."""
     torch.manual_seed(0)
     x, add = plain(0, 20, 10, 64), double(Residual, 64, 0.3)
     out = add(x, lambda y: y.roll(1, -1))
@@ -252,7 +252,7 @@ def test_the_embedding_looks_up_and_scales(b, t, d, seed):
 
 @pytest.mark.parametrize("d", [16, 64, 512])
 def test_vectors_start_as_large_as_positions(d):
-    """E22, E47: a root mean square of 1 beside the sinusoids' √½; both wrong ways."""
+    """A root mean square of 1 beside the sinusoids' √½; both wrong ways."""
     torch.manual_seed(0)
     table, ids = ScaledEmbedding(500, d), torch.arange(1, 500)[None]
     rms = table(ids).square().mean().sqrt()
@@ -260,9 +260,9 @@ def test_vectors_start_as_large_as_positions(d):
     assert 0.9 < (table.weight[1:] * d**0.5).std() < 1.1
     assert table.weight[1:].mean().abs() < 0.1 * d**-0.5
     unscaled = F.embedding(ids, table.weight).square().mean().sqrt()
-    assert unscaled < 0.3  # E22
+    assert unscaled < 0.3
     large = nn.Embedding(500, d)(ids).mul(d**0.5).square().mean().sqrt()
-    assert large > 3.5  # E47
+    assert large > 3.5
     logits = F.layer_norm(torch.randn(50, d), (d,)) @ table.weight.T
     assert 0.8 < logits[:, 1:].std() < 1.2
 
@@ -359,7 +359,6 @@ def test_a_decoder_layer_equals_pytorchs(norm_first, b, t, s, h, d_k, d_ff, data
 
 
 def test_the_encoder_layer_uses_the_mask_it_is_given():
-    """E15."""
     layer, x = layer_of(EncoderLayer), plain(0, 2, 5, 8)
     mask = key_mask(sentences(0, [5, 3], 20))
     assert torch.equal(layer(x, mask)[0], layer(x)[0])
@@ -390,7 +389,7 @@ def test_the_decoder_layer_uses_each_mask_in_its_place():
     ],
 )
 def test_layers_have_as_many_parameters_as_pytorchs(make, theirs, number):
-    """E16, E17: neither 2018 for 2048, nor one attention with two uses."""
+    """Neither 2018 for 2048, nor one attention with two uses."""
     with torch.device("meta"):
         assert count(make(512, 8, 2048)) == count(theirs(512, 8, 2048)) == number
         assert count(make(512, 8, 2048, norm_first=True)) == number
@@ -398,7 +397,7 @@ def test_layers_have_as_many_parameters_as_pytorchs(make, theirs, number):
 
 
 def test_both_attentions_of_a_decoder_layer_have_weights_of_their_own():
-    """E17: without the one, the other still speaks; and each norm is its own."""
+    """Without the one, the other still speaks; and each norm is its own."""
     x, memory = plain(0, 2, 5, 8), plain(1, 2, 6, 8)
     for silent, heard in (
         ("cross_attention", "self_attention"),
@@ -423,7 +422,7 @@ def silenced(layer):
 
 
 def test_there_is_a_residual_around_each_sublayer():
-    """E109: silent sub-layers give back what came in, or its norm."""
+    """Silent sub-layers give back what came in, or its norm."""
     x, memory = plain(0, 2, 5, 8), plain(1, 2, 6, 8)
     for make, inputs in ((EncoderLayer, [x]), (DecoderLayer, [x, memory])):
         assert torch.equal(silenced(layer_of(make, norm_first=True))(*inputs), x)
@@ -434,7 +433,6 @@ def test_there_is_a_residual_around_each_sublayer():
 
 
 def test_queries_are_the_decoders_keys_and_values_the_encoders():
-    """E109."""
     layer, x, memory = layer_of(DecoderLayer), plain(0, 2, 5, 8), plain(1, 2, 7, 8)
     read = {}
     for name in ("W_Q", "W_K", "W_V"):
@@ -513,7 +511,7 @@ def test_step_by_step_equals_all_at_once(norm_first, b, t, s, h, d_k, seed):
 
 
 def test_a_cache_grows_by_one_place_and_the_old_one_stays():
-    """E45: nothing is changed in place; and the source is projected once (E46)."""
+    """Nothing is changed in place; and the source is projected once."""
     layer, x, memory = layer_of(DecoderLayer), plain(0, 2, 4, 8), plain(1, 2, 6, 8)
     with torch.no_grad():
         out, caches = steps(layer, x, memory, None)

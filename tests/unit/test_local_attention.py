@@ -101,7 +101,7 @@ def test_local_m_equals_the_loop(lengths, steps, first, half_width, seed):
 @given(sizes, st.integers(1, 3), st.integers(1, 4), seeds)
 @settings(max_examples=20)
 def test_local_p_equals_the_loop(lengths, steps, half_width, seed):
-    """The softmax over the window times the Gaussian, not divided by its sum (E103)."""
+    """The softmax over the window times the Gaussian, not divided by its sum."""
     align = local_p(half_width, seed=seed)
     scores, h = drawn(seed, lengths, steps)
 
@@ -146,7 +146,7 @@ def test_window_and_gaussian_equal_their_formulas(p, length, half_width):
 
 
 def test_the_standard_deviation_is_half_of_the_half_width():
-    """So a word at the edge of the window keeps exp(-2) of its weight (E103)."""
+    """So a word at the edge of the window keeps exp(-2) of its weight."""
     assert LocalP(H, 4).sigma == 2
     assert LocalP(H, 5).sigma == 2.5
     factor = gaussian(torch.tensor([[4.0]]), 9, LocalP(H, 4).sigma)[0, 0]
@@ -172,7 +172,7 @@ def test_the_product_is_not_divided_by_its_sum():
 @pytest.mark.parametrize("name", ALIGNMENTS)
 @pytest.mark.parametrize("seed", range(3))
 def test_sums(name, seed):
-    """1 for the global and the monotonic form, less for the predictive one (E103)."""
+    """1 for the global and the monotonic form, less for the predictive one."""
     lengths = [8, 5, 1]
     scores, h = numbers(seed, (3, 6, 8), (3, 6, H))
     weights = alignment(name, 2, seed)(scores, h, 0, real_places(lengths))
@@ -213,7 +213,7 @@ def test_an_empty_window_gives_zeros_and_finite_gradients(first):
     ],
 )
 def test_a_window_has_fewer_places_at_the_borders(p, width):
-    """And one less where its centre lies between two places (E104); here D = 5."""
+    """And one less where its centre lies between two places; here D = 5."""
     inside = window(torch.tensor([[float(p)]]), torch.ones(1, 30).bool(), 5)
     assert inside.sum() == width
 
@@ -224,7 +224,7 @@ def test_a_window_ends_where_the_sentence_ends():
 
 
 def test_local_m_gives_weight_to_the_window_alone():
-    """The same numbers, counted in the weights of thirty steps (E104)."""
+    """The same numbers, counted in the weights of thirty steps."""
     scores, h = numbers(0, (1, 30, 30), (1, 30, H))
     weights = LocalM(5)(scores, h, 0, real_places([30]))
     counts = (weights[0] > 0).sum(-1).tolist()
@@ -246,7 +246,7 @@ def test_local_m_counts_late_steps_exactly(dtype):
 
 
 def test_sigmoid_reaches_1_in_single_precision():
-    """Its range is open only on paper: this is why the centre is cut off (E102)."""
+    """Its range is open only on paper: this is why the centre is cut off."""
     assert torch.sigmoid(torch.tensor(20.0)) == 1
     assert torch.sigmoid(torch.tensor(20.0).double()) < 1
 
@@ -254,7 +254,7 @@ def test_sigmoid_reaches_1_in_single_precision():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("size", [0.0, 20.0, -20.0, 1e4, -1e4, 1e30, -1e30])
 def test_the_centre_stays_in_the_sentence(dtype, size):
-    """However large a state grows (E102); a shorter sentence has its own end."""
+    """However large a state grows; a shorter sentence has its own end."""
     align = LocalP(H, 1).to(dtype)
     with torch.no_grad():
         align.W.weight.copy_(torch.eye(H))

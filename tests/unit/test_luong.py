@@ -156,7 +156,7 @@ def test_dot_attention_equals_pytorchs_without_a_scale(lengths, steps, seed):
 
 @forms
 def test_the_context_comes_from_the_source_alone(score, align):
-    """c_t is a mean of source states, not a state of the decoder (E97)."""
+    """c_t is a mean of source states, not a state of the decoder."""
     model = model_of(score, align)
     with torch.no_grad():  # h̃ = tanh(c): what stands in W_c's left half
         model.combine.weight.copy_(torch.eye(H, 2 * H))
@@ -172,7 +172,7 @@ def test_the_context_comes_from_the_source_alone(score, align):
 
 @feeding
 def test_the_output_needs_the_attentional_state_alone(fed):
-    """Equation 6: softmax(W_s h̃_t); c_t is inside it already (E99)."""
+    """Equation 6: softmax(W_s h̃_t); c_t is inside it already."""
     model = model_of(fed=fed)
     state = model.start(sentences(0, [5, 3], WORDS))
     logits, state = model.step(torch.tensor([4, 5]), state)

@@ -42,12 +42,12 @@ def test_padding_mask_is_true_at_real_tokens(rows):
 
 
 def test_false_marks_what_is_hidden():
-    """The other convention marks pads with True (E57)."""
+    """The other convention marks pads with True."""
     assert padding_mask(torch.tensor([[5, 6, PAD]])).tolist() == [[True, True, False]]
 
 
 def test_a_key_mask_knows_nothing_of_queries():
-    """One row for all heads and queries, whatever their number (E18)."""
+    """One row for all heads and queries, whatever their number."""
     ids = torch.tensor([[4, 5, PAD], [4, PAD, PAD]])
     mask = key_mask(ids)
     assert mask.shape == (2, 1, 1, 3)
@@ -58,14 +58,14 @@ def test_a_key_mask_knows_nothing_of_queries():
 def test_a_causal_mask_allows_what_is_not_later(t, s, offset):
     mask = causal_mask(t, s, offset)
     wanted = [[j <= offset + i for j in range(s)] for i in range(t)]
-    assert mask.dtype is torch.bool  # E4
+    assert mask.dtype is torch.bool
     assert mask.tolist() == wanted
     assert causal_mask(t, offset=offset).shape == (t, offset + t)
 
 
 @given(small, small)
 def test_a_causal_mask_with_an_offset_is_the_rest_of_the_whole_one(before, t):
-    """What a decoder with a cache needs is rectangular (E44)."""
+    """What a decoder with a cache needs is rectangular."""
     whole = causal_mask(before + t)
     assert torch.equal(causal_mask(t, offset=before), whole[before:])
     assert torch.equal(whole, torch.ones_like(whole).tril())
@@ -73,7 +73,7 @@ def test_a_causal_mask_with_an_offset_is_the_rest_of_the_whole_one(before, t):
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=1))
 def test_a_target_mask_hides_what_is_later_and_what_is_a_pad(rows):
-    """Both, wherever the pads stand (E31, E32, E91)."""
+    """Both, wherever the pads stand."""
     mask = target_mask(torch.tensor(rows))
     assert mask.shape == (len(rows), 1, 3, 3)
     assert mask.dtype is torch.bool
@@ -84,7 +84,6 @@ def test_a_target_mask_hides_what_is_later_and_what_is_a_pad(rows):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_mask_is_where_its_ids_are(device):
-    """E5."""
     ids = torch.ones(1, 3, dtype=torch.int64, device=device)
     masks = (
         padding_mask(ids),

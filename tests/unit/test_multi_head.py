@@ -162,7 +162,7 @@ def test_what_the_paper_does_not_know_is_not_copied(kind):
 @given(small, small, small, small, seeds)
 @settings(max_examples=15)
 def test_splitting_cuts_numbers_and_not_places(b, t, h, d_k, seed):
-    """Head h has numbers h·d_k … of each place, and of no other place (E8)."""
+    """Head h has numbers h·d_k … of each place, and of no other place."""
     (x,) = numbers(seed, (b, t, h * d_k))
     heads = split_heads(x, h)
     assert heads.shape == (b, h, t, d_k)
@@ -172,7 +172,7 @@ def test_splitting_cuts_numbers_and_not_places(b, t, h, d_k, seed):
 
 
 def test_the_batched_product_equals_the_sum_over_the_width():
-    """For each sentence and head a matrix (T, S): d is summed away (E34)."""
+    """For each sentence and head a matrix (T, S): d is summed away."""
     q, k = numbers(0, (2, 3, 8), (2, 5, 8))
     q4, k4 = q.view(2, 3, 4, 2), k.view(2, 5, 4, 2)
     summed = torch.einsum("bthd,bshd->bhts", q4, k4)
@@ -181,7 +181,7 @@ def test_the_batched_product_equals_the_sum_over_the_width():
 
 @pytest.mark.parametrize(("h", "n"), [(8, 8), (8, 16), (8, 12), (2, 6)])
 def test_every_place_reacts_to_every_place(h, n):
-    """A wrong split keeps it within small blocks of neighbours (E8, E78)."""
+    """A wrong split keeps it within small blocks of neighbours."""
     mha = self_attention(16, h)
     (x,) = numbers(0, (2, n, 16))
     assert (influence(lambda x: mha(x, x, x), x.detach()) > 1e-6).all()
@@ -189,7 +189,7 @@ def test_every_place_reacts_to_every_place(h, n):
 
 @pytest.mark.parametrize(("h", "n", "seen"), [(8, 8, 1), (8, 16, 2), (2, 6, 3)])
 def test_the_wrong_split_keeps_to_small_blocks(h, n, seen):
-    """E8, the wrong way: blocks of n/h neighbours, and not PyTorch's result."""
+    """The wrong way: blocks of n/h neighbours, and not PyTorch's result."""
     right = self_attention(16, h)
     wrong = double(WrongSplit, 16, h)
     wrong.load_state_dict(right.state_dict())
@@ -201,7 +201,7 @@ def test_the_wrong_split_keeps_to_small_blocks(h, n, seen):
 
 
 def test_a_mask_repeated_over_the_heads_falls_on_other_sentences():
-    """E9, the wrong way: heads and sentences as one axis, but in the other order."""
+    """The wrong way: heads and sentences as one axis, but in the other order."""
     mha, ids = self_attention(16, 8), sentences(0, [5, 2], 20)
     x = vectors(ids, 0, width=16)
     q, k, v = (y.flatten(0, 1) for y in mha.project(x, x, x))  # (B·H, T, d_k)
@@ -220,7 +220,7 @@ def test_a_mask_repeated_over_the_heads_falls_on_other_sentences():
 
 
 def test_heads_that_share_one_projection_do_not_see_all_numbers():
-    """E28, the wrong way: split first, then d_k × d_k. Head 0 has its own part only."""
+    """The wrong way: split first, then d_k × d_k. Head 0 has its own part only."""
     (x,) = numbers(0, (1, 5, 8))
     linear = double(nn.Linear, 2, 2)
     changed = x.detach().clone()
@@ -228,11 +228,11 @@ def test_heads_that_share_one_projection_do_not_see_all_numbers():
     before, after = (linear(split_heads(y, 4)) for y in (x, changed))
     assert torch.equal(before[:, :3], after[:, :3])
     same = x.detach()[..., :2].repeat(1, 1, 4)
-    assert torch.equal(*linear(split_heads(same, 4))[:, :2].unbind(1))  # E107
+    assert torch.equal(*linear(split_heads(same, 4))[:, :2].unbind(1))
 
 
 def test_without_projections_the_heads_of_equal_parts_are_equal():
-    """E107: W^Q, W^K and W^V are what makes heads differ."""
+    """W^Q, W^K and W^V are what makes heads differ."""
     part = numbers(0, (1, 5, 2))[0].detach()
     heads = split_heads(part.repeat(1, 1, 4), 4)
     _, weights = attention(heads, heads, heads, need_weights=True)
@@ -241,7 +241,7 @@ def test_without_projections_the_heads_of_equal_parts_are_equal():
 
 
 def test_each_head_reacts_to_every_number_of_a_place():
-    """The projections come before the split: W^Q is D × D (E28)."""
+    """The projections come before the split: W^Q is D × D."""
     mha = self_attention(8, 4)
     assert mha.W_Q.weight.shape == (8, 8)
     (x,) = numbers(0, (1, 5, 8))
@@ -256,7 +256,7 @@ def test_each_head_reacts_to_every_number_of_a_place():
 
 
 def test_heads_differ():
-    """Also where all numbers of a place are equal, thanks to W^Q and W^K (E107)."""
+    """Also where all numbers of a place are equal, thanks to W^Q and W^K."""
     torch.manual_seed(0)
     mha = MultiHeadAttention(8, 4)
     x = torch.randn(1, 5, 1).expand(1, 5, 8)
@@ -267,7 +267,7 @@ def test_heads_differ():
 
 
 def test_self_attention_is_not_symmetric():
-    """One source, but three projections: not Q = K = V (E87, E112)."""
+    """One source, but three projections: not Q = K = V."""
     torch.manual_seed(0)
     mha = MultiHeadAttention(32, 2)
     x = torch.randn(1, 20, 32)
@@ -286,14 +286,13 @@ def test_self_attention_is_not_symmetric():
 @pytest.mark.parametrize(("bias", "number"), [(True, 1_050_624), (False, 1_048_576)])
 @pytest.mark.parametrize("h", [1, 8, 64])
 def test_the_number_of_parameters_does_not_depend_on_the_heads(h, bias, number):
-    """E71."""
     with torch.device("meta"):
         mha = MultiHeadAttention(512, h, bias=bias)
     assert sum(p.numel() for p in mha.parameters()) == number
 
 
 def test_at_the_start_the_scores_have_variance_one():
-    """What the scale reckons with: neither 8 (E6) nor 1/8 of it (E27)."""
+    """What the scale reckons with: neither 8 nor 1/8 of it."""
     torch.manual_seed(0)
     mha = MultiHeadAttention(256, 8)
     x = torch.randn(4, 64, 256)
@@ -303,7 +302,7 @@ def test_at_the_start_the_scores_have_variance_one():
 
 
 def test_heads_of_width_four_work():
-    """Where one division by the number of heads too many would give 0 (E7)."""
+    """Where one division by the number of heads too many would give 0."""
     x = torch.zeros(1, 3, 32)
     assert MultiHeadAttention(32, 8)(x, x, x).shape == (1, 3, 32)
 
@@ -330,7 +329,7 @@ def vectors(ids, seed, pads=0.0, width=8):
 @pytest.mark.parametrize("left", [False, True], ids=["right", "left"])
 @pytest.mark.parametrize("make_mask", [key_mask, target_mask])
 def test_padding_changes_no_real_output(h, left, make_mask):
-    """Lengths differ, B·H > B (E9); pads on the left leak without key mask (E31)."""
+    """Lengths differ, B·H > B; pads on the left leak without key mask."""
     mha = self_attention(8, h)
     ids = sentences(0, [5, 2, 3], 20)
     if left:
@@ -340,7 +339,7 @@ def test_padding_changes_no_real_output(h, left, make_mask):
     out = mha(x, x, x, mask)
     y = vectors(ids, 0, pads=50.0)
     assert torch.equal(mha(y, y, y, mask)[real], out[real])
-    assert out.isfinite().all()  # rows of a pad that sees nothing are among them (E25)
+    assert out.isfinite().all()  # rows of a pad that sees nothing are among them
     for row, words, is_real in zip(out, ids, real, strict=True):
         alone = vectors(words[is_real][None], 0)
         own = make_mask(words[is_real][None])
@@ -348,7 +347,7 @@ def test_padding_changes_no_real_output(h, left, make_mask):
 
 
 def test_a_left_padded_row_without_any_key_is_what_nothing_gives():
-    """Zeros from every head; W^O adds its bias (E25)."""
+    """Zeros from every head; W^O adds its bias."""
     mha = self_attention(8, 2)
     ids = torch.tensor([[PAD, PAD, 5, 6]])
     x = vectors(ids, 0)
@@ -362,7 +361,7 @@ def test_a_left_padded_row_without_any_key_is_what_nothing_gives():
     "dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16]
 )
 def test_a_row_without_any_key_in_every_type(need_weights, dtype):
-    """E25, E29: no NaN, not in a gradient either; a whole sentence of pads too."""
+    """No NaN, not in a gradient either; a whole sentence of pads too."""
     mha = self_attention(8, 2).to(dtype)
     ids = torch.tensor([[PAD, PAD, 5, 6], [PAD] * 4])
     x = vectors(ids, 0).to(dtype).requires_grad_()
@@ -379,7 +378,7 @@ def test_a_row_without_any_key_in_every_type(need_weights, dtype):
 
 
 def test_without_a_key_mask_pads_on_the_left_leak():
-    """E31, the wrong way: pads on the right are later, those on the left are not."""
+    """The wrong way: pads on the right are later, those on the left are not."""
     mha, ids = self_attention(8, 2), sentences(0, [5, 2, 3], 20)
     for row, leaks in ((ids, False), (ids.flip(1), True)):
         x, y = vectors(row, 0), vectors(row, 0, pads=50.0)
@@ -388,7 +387,7 @@ def test_without_a_key_mask_pads_on_the_left_leak():
 
 
 def test_a_mask_of_the_queries_leaves_weight_on_pads_of_the_source():
-    """E18, the wrong way: with T = S it does not crash, and is wrong."""
+    """The wrong way: with T = S it does not crash, and is wrong."""
     mha = self_attention(8, 2)
     src, tgt = sentences(0, [6, 2], 20), sentences(1, [6, 4], 20)
     memory, x = vectors(src, 0), vectors(tgt, 1)
@@ -398,7 +397,7 @@ def test_a_mask_of_the_queries_leaves_weight_on_pads_of_the_source():
 
 @pytest.mark.parametrize("t", [4, 6])
 def test_no_weight_lies_on_pads_of_the_source(t):
-    """With T ≠ S, and with T = S, where a mixed-up mask would not crash (E18)."""
+    """With T ≠ S, and with T = S, where a mixed-up mask would not crash."""
     mha = self_attention(8, 2)
     src, tgt = sentences(0, [6, 4], 20), sentences(1, [t, 2], 20)
     memory, x = vectors(src, 0), vectors(tgt, 1)
@@ -411,7 +410,7 @@ def test_no_weight_lies_on_pads_of_the_source(t):
 
 
 def test_no_place_reacts_to_a_later_one_in_any_mode():
-    """E44, E50, E76: the mask does not depend on the mode."""
+    """The mask does not depend on the mode."""
     mha = self_attention(8, 2)
     (x,) = numbers(0, (2, 6, 8))
     for mode in (True, False):
@@ -431,7 +430,6 @@ def test_word_by_word_equals_all_at_once():
 
 
 def test_without_positions_it_is_blind_to_order_unless_causal():
-    """E68, E88."""
     mha = self_attention(8, 2)
     (x,) = numbers(0, (2, 6, 8))
     order = torch.tensor([3, 1, 0, 5, 2, 4])
@@ -442,7 +440,6 @@ def test_without_positions_it_is_blind_to_order_unless_causal():
 
 
 def test_weights_are_those_before_dropout_and_only_dropout_knows_the_mode():
-    """E24."""
     mha = self_attention(8, 2, dropout=0.5)
     (x,) = numbers(0, (2, 6, 8))
     out, weights = mha(x, x, x, need_weights=True)

@@ -112,7 +112,7 @@ def test_the_longest_sequence_is_the_table_and_the_largest_distance():
 @every_way
 @makes_masks
 def test_padding_changes_no_real_answer(positions, make_mask):
-    """Lengths differ, and what a pad looks like does not matter (E9, E33)."""
+    """Lengths differ, and what a pad looks like does not matter."""
     made, ids = model(positions), padded()
     real = ids != PAD
     logits = made(ids, make_mask(ids))
@@ -127,7 +127,7 @@ def test_padding_changes_no_real_answer(positions, make_mask):
 @every_way
 @makes_masks
 def test_pads_on_the_left_leak_nothing_and_leave_no_nan(positions, make_mask):
-    """Rows of a pad that sees nothing are among them (E25, E31)."""
+    """Rows of a pad that sees nothing are among them."""
     made, ids = model(positions), padded(left=True)
     real = ids != PAD
     logits = made(ids, make_mask(ids))
@@ -143,7 +143,7 @@ def test_pads_on_the_left_leak_nothing_and_leave_no_nan(positions, make_mask):
 @every_way
 @pytest.mark.parametrize("train", [True, False])
 def test_no_place_reacts_to_a_later_one_but_to_every_other(positions, train):
-    """In both modes (E44, E50, E76); without a mask to all, both sides (E78)."""
+    """In both modes; without a mask to all, both sides."""
     made = model(positions).train(train)
     ids = symbols(2, 6, torch.Generator().manual_seed(0))
     causal = influence(lambda ids: made(ids, causal_mask(6)), ids, other(ids))
@@ -153,7 +153,7 @@ def test_no_place_reacts_to_a_later_one_but_to_every_other(positions, train):
 
 @every_way
 def test_only_a_way_without_positions_is_blind_to_order(positions):
-    """E68: it carries the order over, no more; a causal mask alone tells some of it."""
+    """It carries the order over, no more; a causal mask alone tells some of it."""
     made = model(positions)
     ids = symbols(2, 6, torch.Generator().manual_seed(0))
     order = torch.tensor([3, 1, 0, 5, 2, 4])
@@ -182,7 +182,7 @@ def test_the_mode_changes_nothing_but_dropout(positions):
 @every_way
 @pytest.mark.parametrize("device", DEVICES)
 def test_works_on_every_device_with_masks_made_from_its_ids(positions, device):
-    """Nothing is moved by hand but the model and the ids (E5)."""
+    """Nothing is moved by hand but the model and the ids."""
     made, ids = model(positions).to(device), padded().to(device)
     here = model(positions)
     for make_mask in (key_mask, target_mask):
@@ -202,7 +202,7 @@ def test_works_on_every_device_with_masks_made_from_its_ids(positions, device):
 @every_way
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_keeps_its_type(positions, dtype):
-    """E12, E29: a pad that sees nothing stays finite in each, gradients too."""
+    """A pad that sees nothing stays finite in each, gradients too."""
     made, ids = model(positions), padded(left=True)
     exact = made(ids, target_mask(ids))
     logits, weights = made.to(dtype)(ids, target_mask(ids), need_weights=True)

@@ -35,7 +35,7 @@ DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 
 
 def code(p, d):
-    """Section 3.5, with Python's own numbers; i counts pairs (E113)."""
+    """Section 3.5, with Python's own numbers; i counts pairs."""
     waves = math.sin, math.cos
     return [waves[c % 2](p / 10000 ** ((c - c % 2) / d)) for c in range(d)]
 
@@ -62,7 +62,7 @@ def test_sinusoids_equal_the_formula(n, d, offset):
 
 @given(lengths, widths, offsets)
 def test_an_offset_continues_the_table(n, d, offset):
-    """Position 0 is given once, and no row depends on what was asked before (E43)."""
+    """Position 0 is given once, and no row depends on what was asked before."""
     whole = sinusoids(offset + n, d)
     close(sinusoids(n, d, offset), whole[offset:], atol=1e-6)
 
@@ -83,7 +83,7 @@ def test_positions_are_counted_exactly_in_every_type(dtype):
 
 
 def test_the_wavelength_belongs_to_the_pair_and_not_to_the_position():
-    """Pair 64 of 512: 62.8, measured near 0 and far away (E55); the last pair (E56)."""
+    """Pair 64 of 512: 62.8, measured near 0 and far away; the last pair."""
 
     def period(start, i):
         wave = sinusoids(5000, 512, start, torch.float64)[:, 2 * i]
@@ -130,7 +130,7 @@ def test_codes_are_unique_and_as_large_as_one_half():
 
 @pytest.mark.parametrize("d", [7, 8])
 def test_sinusoidal_adds_the_codes(d):
-    """No parameter, no buffer, no end, in the type and on the device of x (E12)."""
+    """No parameter, no buffer, no end, in the type and on the device of x."""
     add = Sinusoidal(d)
     assert not add.state_dict()
     x = vectors(2, 9, d)
@@ -159,7 +159,7 @@ def test_learned_starts_as_large_as_sinusoids():
 
 @pytest.mark.parametrize("make", [Sinusoidal, lambda d: Learned(40, d)])
 def test_word_by_word_equals_all_at_once(make):
-    """With the offset; without it every word would stand at position 0 (E43)."""
+    """With the offset; without it every word would stand at position 0."""
     add = double(make, 8)
     x = vectors(2, 6, 8)
     together = add(x)
@@ -171,7 +171,7 @@ def test_word_by_word_equals_all_at_once(make):
 
 @pytest.mark.parametrize("make", [Sinusoidal, lambda d: Learned(40, d)])
 def test_pads_have_positions_too(make):
-    """E36: the shape decides, not the words."""
+    """The shape decides, not the words."""
     x = torch.zeros(2, 4, 8)
     out = make(8)(x)
     assert out.shape == (2, 4, 8)
@@ -180,7 +180,7 @@ def test_pads_have_positions_too(make):
 
 @pytest.mark.parametrize("make", [Sinusoidal, lambda d: Learned(40, d)])
 def test_attention_is_no_longer_blind_to_order(make):
-    """E68: without positions it only carries the order over to its output."""
+    """Without positions it only carries the order over to its output."""
     add, mha = double(make, 8), double(MultiHeadAttention, 8, 2)
     x, order = vectors(1, 5, 8), torch.tensor([2, 0, 1, 4, 3])
     out, mixed = (mha(y, y, y) for y in (add(x), add(x[:, order])))

@@ -59,7 +59,7 @@ def concat_by_loop(s, h, w, u, v):
 @given(small, small, small, small, small, seeds)
 @settings(max_examples=15)
 def test_additive_score_equals_both_ways_to_write_it(rows, steps, places, q, k, seed):
-    """Adding W s and U h is the same as one matrix times [s; h] (E62)."""
+    """Adding W s and U h is the same as one matrix times [s; h]."""
     score = double(AdditiveScore, q, k, 3, seed=seed)
     query, states = numbers(seed, (rows, steps, q), (rows, places, k))
     w, u, v = score.W.weight, score.U.weight, score.v.weight[0]
@@ -70,7 +70,7 @@ def test_additive_score_equals_both_ways_to_write_it(rows, steps, places, q, k, 
 
 
 def test_additive_score_is_more_than_a_concatenation():
-    """Its hidden layer bounds it, and it is not linear in what it is given (E62)."""
+    """Its hidden layer bounds it, and it is not linear in what it is given."""
     score = double(AdditiveScore, 3, 4)
     query, states = numbers(0, (1, 2, 3), (1, 5, 4))
     once = score(query, score.prepare(states))
@@ -227,7 +227,7 @@ def test_names_make_the_scores_of_the_paper():
 
 @pytest.mark.parametrize("name", ["general", "concat"])
 def test_query_and_keys_cannot_change_places(name):
-    """With unequal widths the swapped call says which is wrong, and how wide (E74)."""
+    """With unequal widths the swapped call says which is wrong, and how wide."""
     score = make_score(name, 7, 9)
     h_t, h_s = torch.zeros(2, 3, 7), torch.zeros(2, 5, 9)
     assert score(h_t, score.prepare(h_s)).shape == (2, 3, 5)

@@ -172,14 +172,14 @@ def test_the_number_of_parameters_is_that_of_the_formula(norm_first):
     wanted = v * d + n * (encoder + decoder) + (4 * d if norm_first else 0)
     assert count(base) == wanted
     assert count(two) == wanted + 1_000 * d
-    assert count(base.encoder[0]) == encoder == 3_152_384  # E16
-    assert count(base.decoder[0]) == decoder == 4_204_032  # E17
+    assert count(base.encoder[0]) == encoder == 3_152_384
+    assert count(base.decoder[0]) == decoder == 4_204_032
     if not norm_first:
         assert count(base) == 63_082_496
 
 
 def test_the_defaults_are_the_papers_base_model():
-    """Table 3: also a dropout of 0.1 (E40), post-norm, sinusoids."""
+    """Table 3: also a dropout of 0.1, post-norm, sinusoids."""
     with torch.device("meta"):
         base = Transformer(20)
     assert len(base.encoder) == len(base.decoder) == 6
@@ -195,7 +195,7 @@ def test_the_defaults_are_the_papers_base_model():
 
 
 def test_one_matrix_serves_embedding_and_output():
-    """E21, E40: as many rows as there are logits, and no bias."""
+    """As many rows as there are logits, and no bias."""
     one, two = model_of(n_target=None), model_of(n_target=9)
     assert one.source_embedding is one.target_embedding
     assert one.out.weight is one.target_embedding.weight
@@ -217,7 +217,7 @@ def test_copies_stay_tied():
 
 
 def test_at_the_start_no_word_is_much_preferred():
-    """E47: rows of variance 1/D make logits of deviation 1; N(0, 1) makes one of √D."""
+    """Rows of variance 1/D make logits of deviation 1; N(0, 1) makes one of √D."""
     torch.manual_seed(0)
     model = Transformer(
         50, d_model=64, n_heads=4, n_layers=2, d_ff=128, norm_first=True
@@ -236,7 +236,7 @@ def test_at_the_start_no_word_is_much_preferred():
 
 
 def test_it_returns_logits(model, src, tgt_in):
-    """E19; the wrong way a perfect model has a loss of 1.46 (V = 10)."""
+    """The wrong way a perfect model has a loss of 1.46 (V = 10)."""
     logits = model(src, tgt_in)
     assert (logits.exp().sum(-1) - 1).abs().min() > 1e-3
     assert (logits.sum(-1) - 1).abs().min() > 1e-6
@@ -269,7 +269,7 @@ def test_step_by_step_in_float32(norm_first, src, tgt_in):
 
 
 def test_without_the_right_offset_only_the_first_step_is_right(src, tgt_in):
-    """E43, the wrong way."""
+    """The wrong way."""
     model = model_of(positions=Uncounted(8))
     together, steps = model(src, tgt_in), step_by_step(model, src, tgt_in)
     close(steps[:, 0], together[:, 0])
@@ -284,7 +284,7 @@ def test_the_state_knows_its_position(model, src, tgt_in):
 
 
 def test_two_calls_with_one_state_agree(model, src, tgt_in):
-    """E45: no state is changed, and none is kept between calls."""
+    """No state is changed, and none is kept between calls."""
     with torch.no_grad():
         first = model.start(src)
         _, state = model.step(tgt_in[:, 0], first)
@@ -306,7 +306,7 @@ def test_two_calls_with_one_state_agree(model, src, tgt_in):
 
 
 def test_each_word_is_projected_once(src):
-    """E46: 64 key rows a layer for 64 steps, where all would be 2,080."""
+    """64 key rows a layer for 64 steps, where all would be 2,080."""
     model, rows = model_of(), {}
     for name, module in model.named_modules():
         if name.endswith(("W_K", "W_V")):
@@ -352,7 +352,7 @@ def test_the_vectors_of_pads_are_never_used(model, src, tgt_in):
 
 
 def test_pads_on_the_left_give_no_nan(model, tgt_in):
-    """E25: places that may attend to nothing."""
+    """Places that may attend to nothing."""
     logits = model(sentences(0, LENGTHS, WORDS).flip(1), tgt_in.flip(1))
     assert logits.isfinite().all()
     logits.square().mean().backward()
@@ -376,7 +376,7 @@ def seeded(call):
 
 @pytest.mark.parametrize("mode", ["eval", "train", "train, dropout"])
 def test_no_word_sees_a_later_one(mode, src, model):
-    """E44, E50: in each mode, with each dropout."""
+    """In each mode, with each dropout."""
     model = model_of(
         norm_first=model.encoder[0].add_attention.norm_first,
         dropout=0.3 if "dropout" in mode else 0.0,
@@ -388,7 +388,7 @@ def test_no_word_sees_a_later_one(mode, src, model):
 
 
 def test_a_mask_for_training_alone_is_found(src):
-    """E44, the wrong way: in eval mode the first word reacts to the last."""
+    """The wrong way: in eval mode the first word reacts to the last."""
     tgt_in = sentences(1, [6] * 4, WORDS)
     model = model_of(CausalInTraining, dropout=0.0)
     for mode in (True, False):
@@ -427,7 +427,7 @@ def test_the_order_of_words_matters(model, src, tgt_in):
 
 
 def test_the_sums_of_word_vector_and_position_are_dropped_from(src, tgt_in):
-    """E26, section 5.4: twice before the layers, five times in a pair of them."""
+    """Section 5.4: twice before the layers, five times in a pair of them."""
     model, seen = model_of(dropout=0.4).train(), []
     for name, module in model.named_modules():
         if isinstance(module, nn.Dropout):
@@ -445,7 +445,6 @@ def test_the_sums_of_word_vector_and_position_are_dropped_from(src, tgt_in):
 
 @pytest.mark.parametrize("half", ["encode", "step"])
 def test_that_dropout_alone_makes_two_answers(half, src):
-    """E26."""
     model = model_of(dropout=0.4).train()
     for layer in (*model.encoder, *model.decoder):
         layer.eval()
