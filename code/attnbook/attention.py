@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from attnbook.checks import check_sizes
 from attnbook.masks import broadcasts, check_mask, masked_softmax
-from attnbook.seq2seq import check_sizes
 
 
 def attention(
@@ -35,7 +35,7 @@ def attention(
         mask: bool, True where a query may attend, broadcast to (..., T, S). A query
             that may attend to nothing gets zeros.
         score_bias: Finite numbers to add to the scaled scores, broadcast to
-            (..., T, S); what may not be attended to belongs into ``mask``.
+            (..., T, S); what may not be attended to belongs in ``mask``.
         scale: What to multiply the scores by; 1/√d_k if not given.
         dropout: Share of the weights set to 0 at random; the rest grow to make up.
         need_weights: Whether to return the weights too. Without them PyTorch's fused
@@ -47,7 +47,7 @@ def attention(
 
     Raises:
         ValueError: If the shapes do not belong together, there is no key, the mask is
-            not bool, or dropout is no share.
+            not bool, dropout is not in [0, 1), or the types differ.
     """
     check_inputs(q, k, v)
     shape = torch.Size([*q.shape[:-1], k.shape[-2]])  # of the scores
@@ -133,7 +133,7 @@ class MultiHeadAttention(nn.Module):
         self.W_O = nn.Linear(d_model, d_model, bias)
         for linear in (self.W_Q, self.W_K, self.W_V, self.W_O):
             # Entries of variance 1/D: inputs of variance 1 give queries and keys of
-            # variance 1, which is what the scale 1/√d_k reckons with.
+            # variance 1, which is what the scale 1/√d_k assumes.
             nn.init.xavier_uniform_(linear.weight)
             if bias:
                 nn.init.zeros_(linear.bias)
@@ -172,9 +172,10 @@ class MultiHeadAttention(nn.Module):
             key: (B, S, D).
             value: (B, S, D).
             mask: bool, True where a query may attend; (T, S), or four axes that
-                broadcast to (B, H, T, S).
-            score_bias: Finite numbers to add to the scaled scores; shapes as of the
-                mask.
+                broadcast to (B, H, T, S). Two axes are never (B, S): for pads take
+                :func:`~attnbook.masks.key_mask`.
+            score_bias: Finite numbers to add to the scaled scores; shapes as for
+                the mask.
             need_weights: Whether to return the weights too.
 
         Returns:
@@ -202,7 +203,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Attend with the heads' q, k and v, and mix what the heads found.
 
-        The second half of ``forward``, for whoever has kept keys and values.
+        The second half of ``forward``, for callers that have kept keys and values.
         """
         out = attention(
             q,
@@ -309,6 +310,11 @@ def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
                 f"{name} has shape {tuple(tensor.shape)}; it needs an axis of places "
                 "and one of numbers: x[None] makes one vector a matrix"
             )
+    if not q.is_floating_point() or not q.dtype == k.dtype == v.dtype:
+        raise ValueError(
+            f"q, k and v are of types {q.dtype}, {k.dtype} and {v.dtype}; they must be "
+            "of one floating-point type: x.to(q.dtype) turns one into the other's"
+        )
     if not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
         raise ValueError(
             f"q, k and v have shapes {tuple(q.shape)}, {tuple(k.shape)} and "

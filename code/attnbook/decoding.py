@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnbook.seq2seq import check_sizes
+from attnbook.checks import check_sizes
 from attnbook.vocabulary import BOS, EOS, PAD
 
 

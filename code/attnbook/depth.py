@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.attention import MultiHeadAttention
+from attnbook.checks import check_sizes
 from attnbook.layers import Residual
-from attnbook.seq2seq import check_sizes
 
 WAYS = ("none", "residual", "post-norm", "pre-norm")
 """f(x), x + f(x), LayerNorm(x + f(x)), x + f(LayerNorm(x))."""

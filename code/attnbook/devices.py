@@ -13,8 +13,13 @@ except ImportError:  # on Windows
 
 
 def best_device() -> torch.device:
-    """A CUDA GPU if there is one, else Apple's (MPS), else the processor."""
+    """A CUDA GPU if there is one, else Apple's (MPS), else the processor.
+
+    On a CUDA GPU it also turns cuDNN's attention off, for PyTorch's own kernels.
+    """
     if torch.cuda.is_available():
+        # cuDNN plans its attention anew for each shape of batch, for up to a second.
+        torch.backends.cuda.enable_cudnn_sdp(False)
         return torch.device("cuda")
     if torch.backends.mps.is_available():
         return torch.device("mps")

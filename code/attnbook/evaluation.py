@@ -11,8 +11,8 @@ from torch import nn
 
 from attnbook.batches import pad
 from attnbook.beam_search import beam_search
+from attnbook.checks import check_sizes
 from attnbook.decoding import greedy
-from attnbook.seq2seq import check_sizes
 from attnbook.subwords import Subwords
 from attnbook.vocabulary import EOS
 
@@ -64,7 +64,7 @@ def compare(
         translations: Of the one.
         others: Of the other.
         references: One for each sentence.
-        lowercase: As of :func:`bleu`.
+        lowercase: As in :func:`bleu`.
         draws: How many sets of sentences to draw; seeded by sacreBLEU.
 
     Raises:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from attnbook.batches import Batch, IdPair
-from attnbook.seq2seq import check_sizes
+from attnbook.checks import check_sizes
 from attnbook.vocabulary import BOS, EOS, PAD
 
 SHORTEST = 8

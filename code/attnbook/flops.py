@@ -78,7 +78,8 @@ def matmul_rate(
 
 def _rate(n: int, device: torch.device, dtype: torch.dtype, repeats: int) -> float:
     a, b = (torch.randn(n, n, device=device).to(dtype) for _ in range(2))
-    products = max(1, round(SHORT / n**3)) * (10 if device.type == "cuda" else 1)
+    short = 1e4 * SHORT if device.type == "cuda" else SHORT
+    products = max(1, round(short / n**3))
     seconds = []
     for _ in range(repeats + 1):  # the first one warms up
         wait(device)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import torch
 from torch import Generator, Tensor
 
-from attnbook.seq2seq import check_sizes
+from attnbook.checks import check_sizes
 
 
 def expected_reward(scores: Tensor, rewards: Tensor) -> Tensor:
@@ -113,8 +113,8 @@ def gumbel_softmax(
         Weights, (N, S); each row is not negative and sums to 1.
 
     Raises:
-        ValueError: If the scores are no vector of floating type, the temperature is not
-            positive, or ``samples`` is not a whole number from 1 on.
+        ValueError: If the scores are not a vector of floating type, the temperature is
+            not positive, or ``samples`` is not a whole number from 1 on.
     """
     check_places(scores, scores)
     check_sizes(samples=samples)

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attnbook.attention import MultiHeadAttention, attention, merge_heads, split_heads
+from attnbook.checks import check_sizes
 from attnbook.masks import causal_mask
-from attnbook.seq2seq import check_sizes
 
 
 class SelfAttention(nn.Module):

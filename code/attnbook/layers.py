@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.attention import MultiHeadAttention, check_dropout
-from attnbook.seq2seq import check_sizes
+from attnbook.checks import check_sizes
 from attnbook.vocabulary import PAD
 
 
@@ -129,10 +129,10 @@ class EncoderLayer(nn.Module):
         d_model: Width D.
         n_heads: Number H of heads.
         d_ff: Width of the feed-forward network's hidden layer.
-        dropout: As of :class:`Residual`.
+        dropout: As in :class:`Residual`.
         attention_dropout: Share of the attention weights set to 0 in training; the
             paper names none.
-        norm_first: As of :class:`Residual`.
+        norm_first: As in :class:`Residual`.
     """
 
     def __init__(
@@ -249,7 +249,7 @@ class DecoderLayer(nn.Module):
         Args:
             x: (B, 1, D).
             cache: Of the places before it.
-            memory_mask: As of ``forward``, with T = 1.
+            memory_mask: As in ``forward``, with T = 1.
 
         Returns:
             (B, 1, D), and the cache with this place.

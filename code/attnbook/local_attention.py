@@ -14,8 +14,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from attnbook.checks import check_sizes
 from attnbook.masks import check_mask, masked_softmax
-from attnbook.seq2seq import check_sizes
 
 
 class Global(nn.Module):

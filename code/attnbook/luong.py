@@ -8,10 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.bahdanau import Source
+from attnbook.checks import check_batch, check_sizes
 from attnbook.local_attention import make_alignment
 from attnbook.masks import padding_mask
 from attnbook.scores import make_score
-from attnbook.seq2seq import Encoder, check_batch, check_sizes
+from attnbook.seq2seq import Encoder
 from attnbook.vocabulary import PAD
 
 

@@ -131,7 +131,8 @@ def check_mask(mask: Tensor, shape: torch.Size) -> None:
     if not broadcasts(mask.shape, shape):
         raise ValueError(
             f"the mask has shape {tuple(mask.shape)}, the scores {tuple(shape)}; each "
-            "axis, counted from the last, must agree or be 1: mask[:, None] adds one"
+            "axis, counted from the last, must agree or be 1; a mask of pads, (B, S), "
+            "fits as mask[:, None, None], which key_mask(ids) makes"
         )
 
 

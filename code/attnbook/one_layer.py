@@ -7,6 +7,7 @@ from functools import partial
 from torch import Tensor, nn
 
 from attnbook.attention import MultiHeadAttention
+from attnbook.checks import check_sizes
 from attnbook.positions import (
     Learned,
     RelativeAttention,
@@ -14,7 +15,6 @@ from attnbook.positions import (
     Sinusoidal,
 )
 from attnbook.puzzles import WORDS
-from attnbook.seq2seq import check_sizes
 
 POSITIONS = ("none", "sinusoidal", "learned", "relative", "rotary")
 """The five ways of chapter 7."""

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.attention import MultiHeadAttention
-from attnbook.seq2seq import check_sizes
+from attnbook.checks import check_sizes
 
 BASE = 10_000.0
 

@@ -69,6 +69,6 @@ class Processes:
             dist.barrier()
 
     def close(self) -> None:
-        """Part from the others."""
+        """Leave the process group."""
         if self.world > 1:
             dist.destroy_process_group()

@@ -15,8 +15,9 @@ import torch
 
 from attnbook.corpora import texts
 from attnbook.evaluation import best_alpha, bleu, translate
+from attnbook.files import write_whole
 from attnbook.results import machine
-from attnbook.training import Trainer, read_metrics, write_whole
+from attnbook.training import Trainer, read_metrics
 from attnbook.training_state import average
 from attnbook.translator import save_translator
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import torch
 
+from attnbook.files import write_whole
+
 FOLDER = files("attnbook") / "data" / "results"
 
 
@@ -57,9 +59,8 @@ def save(name: str, values: dict, seconds: float, folder: Path) -> Path:
         **values,
     }
     folder.mkdir(parents=True, exist_ok=True)
-    path, unfinished = folder / f"{name}.json", folder / f"{name}.json.unfinished"
-    unfinished.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    unfinished.replace(path)
+    path = folder / f"{name}.json"
+    write_whole(path, json.dumps(record, indent=1) + "\n")
     return path
 
 

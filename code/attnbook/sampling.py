@@ -7,8 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from attnbook.checks import check_sizes
 from attnbook.decoding import words_log_p
-from attnbook.seq2seq import check_sizes
 from attnbook.vocabulary import BOS, EOS, PAD
 
 
@@ -30,7 +30,7 @@ def sample(
         src: Source ids, (B, S).
         max_len: Longest output, EOS included.
         generator: Where chance comes from; on the device of ``src``.
-        temperature: As of :func:`word_probabilities`, and so the next two.
+        temperature: As in :func:`word_probabilities`, and so the next two.
         top_k: How many words are drawn from.
         top_p: Share of probability that is drawn from.
 
@@ -78,8 +78,8 @@ def word_probabilities(
         Probabilities, (..., V); those of what is left sum to 1.
 
     Raises:
-        ValueError: If the temperature is no number above 0, k no whole number from 1
-            on, or p not above 0 and at most 1.
+        ValueError: If the temperature is not a number above 0, k not a whole number
+            from 1 on, or p not above 0 and at most 1.
     """
     check_chance(temperature, top_k, top_p)
     # Without the largest first, a small temperature would make -inf of all.

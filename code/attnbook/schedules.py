@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attnbook.seq2seq import check_sizes
+from attnbook.checks import check_sizes
 
 
 def paper_rate(step: int, d_model: int, warmup: int = 4000) -> float:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from attnbook.seq2seq import check_sizes
+from attnbook.checks import check_sizes
 
 LONGEST = 64
 """Source places that a location score knows by default; eight clauses need 64."""

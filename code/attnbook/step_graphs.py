@@ -45,7 +45,9 @@ class Replayed:
         if seen <= EAGER_CALLS:
             return self._eager(inputs)
         if shapes not in self.recordings:
-            self.recordings[shapes] = Recording(self.function, inputs, self.pool)
+            self.recordings[shapes] = Recording(
+                self.function, inputs, self.pool, self.stream
+            )
         return self.recordings[shapes].replay(inputs)
 
     def _eager(self, inputs: tuple[Tensor, ...]) -> Tensor:
@@ -66,15 +68,22 @@ class Recording:
     """The kernels of one call; recording runs none of them.
 
     Args:
-        function: As of :class:`Replayed`.
+        function: As in :class:`Replayed`.
         inputs: Of the shapes to record for.
         pool: Memory that all recordings share, as no two run at a time.
+        stream: That of the calls before, so that nothing of them is on another.
     """
 
-    def __init__(self, function: Function, inputs: tuple[Tensor, ...], pool: tuple):
+    def __init__(
+        self,
+        function: Function,
+        inputs: tuple[Tensor, ...],
+        pool: tuple,
+        stream: torch.cuda.Stream,
+    ):
         self.inputs = [x.clone() for x in inputs]
         self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph, pool=pool):
+        with torch.cuda.graph(self.graph, pool=pool, stream=stream):
             self.out = function(*self.inputs)
 
     def replay(self, inputs: tuple[Tensor, ...]) -> Tensor:

@@ -10,6 +10,7 @@ from pathlib import Path
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from tokenizers.trainers import BpeTrainer
 
+from attnbook.files import write_whole
 from attnbook.vocabulary import EOS, SPECIAL
 
 
@@ -75,9 +76,7 @@ class Subwords:
 
     def save(self, path: Path) -> None:
         """Write merges and subwords as JSON; the file appears whole or not at all."""
-        unfinished = path.with_name(f"{path.name}.unfinished")
-        unfinished.write_text(self.tokenizer.to_str(), encoding="utf-8")
-        unfinished.replace(path)
+        write_whole(path, self.tokenizer.to_str())
 
     def fingerprint(self) -> str:
         """Sixteen characters that, in practice, no other set of subwords has."""
@@ -91,7 +90,7 @@ class Subwords:
         return self.tokenizer.encode(text).tokens
 
     def encode(self, text: str) -> list[int]:
-        """Turn a sentence into ids; signs never seen in training become ``UNK``.
+        """Turn a sentence into ids; characters never seen in training become ``UNK``.
 
         Raises:
             ValueError: If the sentence is empty.

@@ -8,10 +8,10 @@ from functools import partial
 from torch import Tensor, nn
 
 from attnbook.attention import MultiHeadAttention
+from attnbook.checks import check_sizes
 from attnbook.layers import EncoderLayer, Residual, ScaledEmbedding
 from attnbook.positions import Sinusoidal
 from attnbook.puzzles import WORDS
-from attnbook.seq2seq import check_sizes
 
 
 class AttentionLayer(nn.Module):
@@ -20,7 +20,7 @@ class AttentionLayer(nn.Module):
     Args:
         d_model: Width D.
         n_heads: Number H of heads.
-        norm_first: As of :class:`~attnbook.layers.Residual`.
+        norm_first: As in :class:`~attnbook.layers.Residual`.
     """
 
     def __init__(self, d_model: int, n_heads: int, norm_first: bool = False):

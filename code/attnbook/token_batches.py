@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 
 from attnbook.batches import IdPair, id_batch
+from attnbook.checks import check_sizes
 from attnbook.vocabulary import PAD
 
 
@@ -26,8 +27,7 @@ def token_batches(
     Raises:
         ValueError: If ``batch_tokens`` is less than 1.
     """
-    if batch_tokens < 1:
-        raise ValueError(f"batch_tokens is {batch_tokens}; it must be at least 1")
+    check_sizes(batch_tokens=batch_tokens)
     shuffled = rng.sample(pairs, len(pairs))
     shuffled.sort(key=lambda pair: (len(pair.target), len(pair.source)))
     batches: list[list[IdPair]] = []

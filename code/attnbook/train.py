@@ -38,7 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def make_parser() -> argparse.ArgumentParser:
     """Say what the command line may hold."""
-    parser = argparse.ArgumentParser(prog="attnbook train", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="attnbook train",
+        description="Train a translation model; the same command again goes on where a "
+        "run was stopped.",
+    )
     parser.add_argument(
         "--config",
         default="multi30k-tiny",
@@ -91,10 +95,13 @@ def train(run: Config, folder: Path) -> dict | None:
     try:
         read_all(run)
         trainer = Trainer(run, folder)
+        if trainer.processes.first:
+            print(beginning(trainer), flush=True)
         trainer.train()
         if trainer.processes.first:
             results = finish(trainer)
             print(summary(results))
+            print(f"try it: attnbook translate --model {folder / 'model'} SENTENCE")
             return results
     except (RuntimeError, MemoryError) as error:
         if not is_of_memory(error):
@@ -131,6 +138,15 @@ def is_of_memory(error: Exception) -> bool:
     words = ("out of memory", "can't allocate memory", "not enough memory")
     named = isinstance(error, torch.OutOfMemoryError | MemoryError)
     return named or any(part in str(error) for part in words)
+
+
+def beginning(trainer: Trainer) -> str:
+    """Tell where a run is kept, what it runs on, and where it begins."""
+    where = f"goes on after update {trainer.step}" if trainer.step else "begins"
+    return (
+        f"{trainer.folder}: {where}, {trainer.device.type}, {trainer.precision}, "
+        f"at most {trainer.config.max_epochs} epochs"
+    )
 
 
 def summary(results: dict) -> str:

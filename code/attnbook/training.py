@@ -18,6 +18,7 @@ from attnbook.configs import Config, from_json, to_json
 from attnbook.corpora import Texts, texts
 from attnbook.devices import choose_precision, peak_memory
 from attnbook.evaluation import bleu, translate
+from attnbook.files import write_whole
 from attnbook.loss import smoothed_loss
 from attnbook.processes import Processes
 from attnbook.r_drop import disagreement
@@ -339,13 +340,6 @@ def read_metrics(path: Path) -> list[dict]:
     """Read the lines of a run's log; a last line cut off by a break is left out."""
     lines = path.read_text().split("\n")[:-1] if path.exists() else []
     return [json.loads(line) for line in lines]
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a text file that appears whole or not at all."""
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
 
 
 def encoded(subwords: Subwords, both: Texts) -> list[IdPair]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import torch
@@ -12,6 +11,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from attnbook.checkpoints import check_weights, tensors
+from attnbook.files import write_whole
 
 KEY = "state"
 
@@ -39,16 +39,7 @@ def save_state(
     for i, memory in memories.items():
         content |= {f"optimizer.{i}.{name}": t for name, t in memory.items()}
     content = {name: t.cpu().contiguous() for name, t in content.items()}
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    try:
-        with unfinished.open("wb") as file:
-            file.write(save(content, {KEY: json.dumps(numbers)}))
-            file.flush()
-            os.fsync(file.fileno())  # on the disk before it takes the name
-    except OSError:
-        unfinished.unlink(missing_ok=True)  # a full disk needs its place
-        raise
-    unfinished.replace(path)
+    write_whole(path, save(content, {KEY: json.dumps(numbers)}))
 
 
 def load_state(

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 from attnbook.attention import check_dropout
+from attnbook.checks import check_batch, check_sizes, check_source
 from attnbook.layers import DecoderLayer, EncoderLayer, LayerCache, ScaledEmbedding
 from attnbook.masks import key_mask, target_mask
 from attnbook.positions import Sinusoidal
-from attnbook.seq2seq import check_batch, check_sizes, check_source
 
 
 class TransformerState(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -26,20 +27,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     parser = make_parser()
     chosen = parser.parse_args(arguments)
+    if chosen.sentence and chosen.file:
+        parser.error("give a sentence or --file, not both")
     set_threads()
     try:
         translator = Translator(chosen.model)
         for line in translated(translator, read_lines(chosen), chosen.width):
             print(line, flush=True)
+    except BrokenPipeError:  # the reader, such as head, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except ValueError as error:
         parser.exit(2, f"error: {error}\n")
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Say what the command line may hold."""
-    parser = argparse.ArgumentParser(prog="attnbook translate", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="attnbook translate",
+        description="Translate a sentence, a file, or standard input line by line. The "
+        "model that comes with the package knows 29,000 captions of photographs; other "
+        "text comes out badly.",
+    )
     parser.add_argument("sentence", nargs="*", help="a sentence to translate")
-    parser.add_argument("--file", type=Path, help="a text file, a sentence a line")
+    parser.add_argument("--file", type=Path, help="a text file, one sentence per line")
     parser.add_argument(
         "--model",
         type=Path,

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from attnbook.batches import IdPair
+from attnbook.checks import check_sizes
 
 NOTHING = -1
 """Stands beside every source sentence, for target words that render none of it."""
@@ -29,8 +30,7 @@ def learn_table(pairs: Sequence[IdPair], rounds: int = 5) -> Table:
     Raises:
         ValueError: If ``rounds`` is less than 1.
     """
-    if rounds < 1:
-        raise ValueError(f"rounds is {rounds}; it must be at least 1")
+    check_sizes(rounds=rounds)
     table: Table = defaultdict(lambda: 1.0)
     for _ in range(rounds):
         together: Table = defaultdict(float)

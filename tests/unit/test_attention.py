@@ -462,7 +462,7 @@ x = torch.zeros(2, 3, 4)
         (lambda **w: attention(x, x, x, torch.ones(3, 3), **w), r"torch.float32; it"),
         (
             lambda **w: attention(x, x, x, torch.ones(2, 4).bool(), **w),
-            r"mask has shape \(2, 4\), the scores \(2, 3, 3\)",
+            r"mask has shape \(2, 4\), the scores \(2, 3, 3\); .* key_mask",
         ),
         (
             lambda **w: attention(x, x, x, torch.ones(1, 2, 3, 3).bool(), **w),
@@ -481,6 +481,11 @@ x = torch.zeros(2, 3, 4)
             "dropout is 1.0; .* below 1",
         ),
         (lambda **w: attention(x, x, x, dropout=-0.1, **w), "dropout is -0.1"),
+        (
+            lambda **w: attention(x, x.double(), x, **w),
+            "of types torch.float32, torch.float64 and torch.float32; .* one floating",
+        ),
+        (lambda **w: attention(*3 * [x.long()], **w), "of types torch.int64, "),
     ],
 )
 def test_bad_input_is_named(call, message, need_weights):

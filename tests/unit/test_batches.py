@@ -98,7 +98,7 @@ def test_pools_save_padding():
 
 @pytest.mark.parametrize(("batch_size", "pool"), [(0, 1), (-3, 1), (4, 0)])
 def test_pool_sizes_are_checked(batch_size, pool):
-    with pytest.raises(ValueError, match="must be at least 1"):
+    with pytest.raises(ValueError, match="must be a whole number from 1 on"):
         next(pooled([], batch_size, random.Random(0), pool))
 
 

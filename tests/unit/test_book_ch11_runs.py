@@ -40,6 +40,7 @@ def a_part(*bleus, names=(), missing=()):
     return {
         "bleu": means(runs),
         "missing": dict.fromkeys(missing, "the time was over"),
+        "jobs_at_once": 3,
         "runs": dict(zip(names, runs, strict=True)),
     }
 
@@ -66,6 +67,7 @@ def test_runs_are_collected_without_what_no_page_shows(folder):
     parts = multi30k_runs.multi30k_runs()["parts"]
     assert list(parts) == ["en_de", "de_en", "ladder"]
     assert parts["de_en"]["missing"] == ["seed_1"]
+    assert parts["de_en"]["jobs_at_once"] == 3
     run = parts["de_en"]["runs"]["seed_0"]
     assert set(run) == {*multi30k_runs.KEPT, "log"}
     assert [line["epoch"] for line in run["log"]] == [1, 2]
@@ -84,7 +86,7 @@ def test_seeds_are_printed_with_a_deviation_from_three_on(folder, stored, capsys
     assert ["English", "to", "German,", "seed", "1", "40.0", "33.0"] in said
     assert ["German", "to", "English,", "seed", "0", "42.0", "35.0"] in said
     assert [line for line in said if "±" in line] == [
-        ["mean", "±", "deviation", "40.0", "±", "1.0", "33.0", "±", "1.0"]
+        ["mean", "±", "standard", "deviation", "40.0", "±", "1.0", "33.0", "±", "1.0"]
     ]
 
 

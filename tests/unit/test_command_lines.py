@@ -4,6 +4,7 @@ import errno
 import io
 import json
 import re
+import subprocess
 import sys
 
 import pytest
@@ -81,6 +82,12 @@ def test_the_two_commands_have_a_common_name(monkeypatch, capsys):
         assert end.value.code == code
         shown = capsys.readouterr()
         assert "usage: attnbook {train,translate}" in (shown.err if code else shown.out)
+
+
+def test_the_package_itself_is_the_command():
+    shown = command("attnbook", "--help")
+    assert shown.returncode == 0
+    assert "usage: attnbook {train,translate}" in shown.stdout
 
 
 # Translating
@@ -166,6 +173,22 @@ def test_the_command_itself_reads_a_pipe(model):
     assert lines[1] == ""
 
 
+def test_a_reader_that_goes_away_is_not_an_error(model):
+    """As ``head`` does."""
+    program = subprocess.Popen(
+        [sys.executable, "-m", "attnbook.translate", "--model", model],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    program.stdout.close()
+    program.stdin.write(b"the dog\n")
+    program.stdin.close()
+    assert program.stderr.read() == b""
+    assert program.wait() == 0
+    program.stderr.close()
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -195,6 +218,7 @@ def test_a_line_that_cannot_be_translated_is_named(
         (["--width", "0", "the dog"], "width is 0; it must be"),
         (["--width", "wide", "the dog"], "invalid int value: 'wide'"),
         (["--beam", "3"], "unrecognized arguments: --beam"),
+        (["--file", "some.txt", "the dog"], "give a sentence or --file, not both"),
     ],
 )
 def test_a_wrong_argument_is_named(model, refused, arguments, message):
@@ -223,6 +247,8 @@ def test_the_command_trains_and_reports(data, tmp_path, monkeypatch, capsys):
     bleu = results["scores"]["test"]["beam, lowercased"]["bleu"]
     assert f"test, beam, lowercased: BLEU {bleu:.1f}\n" in shown.out
     assert f"{results['parameters']:,} parameters" in shown.out
+    assert shown.out.startswith("runs/mine-3: begins, cpu, torch.float32, at most 1 ")
+    assert shown.out.endswith("--model runs/mine-3/model SENTENCE\n")
     assert "tokens/s" in shown.err  # the progress bar
 
 
@@ -246,7 +272,7 @@ def test_names_become_folders(monkeypatch):
         (["--config", "no.json"], "error: no.json cannot be read as a config: "),
         (["--config", "toy", "--set", "layers=3"], "error: no entry 'layers'; there"),
         (["--config", "toy", "--set", "seed"], "error: --set seed: write ENTRY=VALUE"),
-        (["--config", "toy", "--set", "seed=x"], "error: seed is 'x'; it must be a"),
+        (["--config", "toy", "--set", "seed=x"], "error: seed is 'x'; it must be of"),
         (["--config", "toy", "--set", "dropout=1"], "error: dropout is 1; it must be "),
         (["--config", "toy", "--set", "n_heads=3"], "error: d_model = 64 cannot be"),
         (["--config", "toy", "--set", "model=gpt"], "error: there is no model 'gpt'"),
@@ -364,15 +390,14 @@ def test_an_error_of_another_kind_is_not_taken_for_memory(data, tmp_path, monkey
 
 
 def test_on_a_full_disk_the_run_can_go_on_later(data, tmp_path, monkeypatch, refused):
-    def full(_):
+    def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(training_state.os, "fsync", full)
+        patch.setattr(training_state, "write_whole", full)
         said = run_small(data, tmp_path, refused)
     assert "No space left on device" in said
     assert str(tmp_path / "run") in said
-    assert not list(tmp_path.glob("run/**/*.unfinished"))
     Trainer(small_config(data), tmp_path / "run").train()
 
 

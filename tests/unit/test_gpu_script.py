@@ -91,7 +91,7 @@ def test_when_the_time_is_over_the_next_call_goes_on(tmp_path, here):
     assert stop.value.code == 1
     missing = read(tmp_path / "speed.json")["missing"]
     assert missing == dict.fromkeys(
-        ["tiny_eager", "tiny_compiled"], "the time was over"
+        ["tiny_eager", "tiny_compiled_peers"], "the time was over"
     )
     gpu.main(arguments)
     assert read(tmp_path / "speed.json")["missing"] == {}
@@ -116,6 +116,15 @@ def test_programs_run_at_once_and_one_that_fails_leaves_the_others(
     missing = gpu.run_jobs(jobs, 2, gpu.Clock())
     assert list(missing) == ["fails"]
     assert missing["fails"].endswith("ValueError: no such thing\n")
+
+
+def test_a_program_that_does_not_end_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(gpu, "LAST_SECONDS", 0.1)
+    deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)"
+    begin = time.monotonic()
+    gpu.run_jobs([program(tmp_path, "deaf", deaf)], 1, gpu.Clock(1 / 30))
+    assert time.monotonic() - begin < 30
 
 
 def test_programs_are_ended_when_the_time_is_over(tmp_path, monkeypatch):

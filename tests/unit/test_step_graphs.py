@@ -12,7 +12,7 @@ class FakeRecording:
 
     made = 0
 
-    def __init__(self, function, inputs, pool):
+    def __init__(self, function, inputs, pool, stream):
         FakeRecording.made += 1
         self.function = function
 

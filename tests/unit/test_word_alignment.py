@@ -51,5 +51,5 @@ def test_an_unknown_word_renders_nothing():
 
 
 def test_rounds_must_be_some():
-    with pytest.raises(ValueError, match="at least 1"):
+    with pytest.raises(ValueError, match="from 1 on"):
         learn_table([], rounds=0)

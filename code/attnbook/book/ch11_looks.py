@@ -74,7 +74,7 @@ def map_figure(found: Look) -> Figure:
 def print_ablation() -> None:
     """Print mean and range of the seeds of ``toy_ablation``."""
     stored = results.load("toy_ablation")
-    print(f"{'':18}faultless, 2 clauses, %    validation loss")
+    print(f"{'':18}{'exact match, %':27}validation loss")
     for name in CHANGES:
         runs = [run for run in stored["runs"] if run["change"] == name]
         shares = [100 * run["exact"]["2"] for run in runs]

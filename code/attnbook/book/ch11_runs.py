@@ -44,7 +44,7 @@ def print_seeds() -> None:
         if len(found["runs"]) > 2:  # of two a deviation says nothing
             both = [found["bleu"][split][BEAM] for split in TESTS["multi30k"]]
             cells = [f"{x['mean']:.1f} ± {x['sd']:.1f}" for x in both]
-            print(f"{'  mean ± deviation':28}{cells[0]:13}{cells[1]}")
+            print(f"{'  mean ± standard deviation':28}{cells[0]:13}{cells[1]}")
 
 
 def print_ladder() -> None:

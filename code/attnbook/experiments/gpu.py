@@ -12,6 +12,9 @@ The parts come in this order, each with a file of its own, ``NAME.json``, in the
 - ``decoding``: epochs averaged and widths of the beam, on the first run;
 - ``base``: speed at the paper's size.
 
+All of it may take an hour of a fast GPU (an estimate); who has half an hour takes
+``--part en_de speed decoding base`` first.
+
 ``--part en_de speed`` takes some of them. ``--minutes 10`` stops in time. Whenever and
 however it is stopped, the same command goes on: what is written is not done again, and
 a training run goes on from its last state. ``--small`` tries all of it on a processor
@@ -38,10 +41,11 @@ from typing import NamedTuple
 from attnbook.configs import config
 from attnbook.corpora import texts
 from attnbook.devices import best_device
+from attnbook.files import write_whole
 from attnbook.reporting import commit, hardware
 from attnbook.threads import set_threads
 from attnbook.train import read_all
-from attnbook.training import read_metrics, write_whole
+from attnbook.training import read_metrics
 
 SEEDS = (0, 1, 2)
 EQUAL = {
@@ -51,7 +55,7 @@ EQUAL = {
 """What the runs of ladder and ablation have in common, by the config that they change.
 Of so few epochs the first ones must not come into the average."""
 
-RECURRENT = {"d_model": 256, "peak_rate": 3e-3}
+RECURRENT = {"d_model": 256, "peak_rate": 3e-3, "precision": "fp32"}
 LADDER: dict[str, dict] = {
     "initial_state": {"model": "initial_state", **RECURRENT},
     "static_context": {"model": "static_context", **RECURRENT},
@@ -60,7 +64,9 @@ LADDER: dict[str, dict] = {
 }
 """Changes of the config. The recurrent models are made twice as wide, so that they are
 not the smaller ones. Of the peak rates 0.001 and 0.003 the first of them reached the
-lower validation loss with the second, on a processor, after five epochs."""
+lower validation loss with the second, on a processor, after five epochs. They are
+trained in fp32: whatever autocast is told, it runs cuDNN's GRU in fp16, in which their
+gradients are lost."""
 
 ABLATION: dict[str, dict] = {
     "as_it_is": {},
@@ -157,7 +163,7 @@ class Plan(NamedTuple):
             way = {"source": "de", "target": "en"}
             return [self.training(part, f"seed_{s}", seed=s, **way) for s in SEEDS]
         if part == "speed":
-            kinds = ("eager", "decoding", "compiled")
+            kinds = ("eager", "decoding", "compiled", "compiled_peers")
             return [self.speed(part, "tiny", kind) for kind in kinds]
         if part == "base":
             return [self.speed(part, "base", kind) for kind in ("eager", "compiled")]
@@ -174,6 +180,10 @@ class Plan(NamedTuple):
 PARTS = ("en_de", "de_en", "speed", "ladder", "ablation", "decoding", "base")
 ALONE = ("speed", "decoding", "base")
 """Parts whose times would suffer if two of their jobs ran at once."""
+
+
+LAST_SECONDS = 20
+"""How long a program that was told to end may take for it."""
 
 
 class Clock:
@@ -228,7 +238,10 @@ def run_jobs(jobs: Sequence[Job], at_once: int, clock: Clock) -> dict[str, str]:
         for _, program in running:
             program.terminate()
         for _, program in running:
-            program.wait()
+            try:
+                program.wait(LAST_SECONDS)
+            except subprocess.TimeoutExpired:
+                program.kill()
     return missing
 
 

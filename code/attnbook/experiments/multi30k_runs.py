@@ -32,7 +32,8 @@ def multi30k_runs() -> dict:
 
     Returns:
         "parts": by part, "bleu" (mean, deviation and number of runs that differ in
-        their seed alone), "missing" (names of runs that are not there) and "runs": by
+        their seed alone), "missing" (names of runs that are not there), "jobs_at_once"
+        (how many shared a GPU or a processor) and "runs": by
         name what :data:`KEPT` lists, and "log", a line for each epoch.
 
     Raises:
@@ -58,4 +59,9 @@ def shortened(part: dict) -> dict:
     for name, run in part["runs"].items():
         epochs = [line for line in run["log"] if "validation_loss" in line]
         runs[name] = {entry: run[entry] for entry in KEPT} | {"log": epochs}
-    return {"bleu": part["bleu"], "missing": sorted(part["missing"]), "runs": runs}
+    return {
+        "bleu": part["bleu"],
+        "missing": sorted(part["missing"]),
+        "jobs_at_once": part["jobs_at_once"],
+        "runs": runs,
+    }

@@ -17,9 +17,9 @@ from attnbook.configs import from_json
 from attnbook.corpora import texts
 from attnbook.devices import best_device
 from attnbook.evaluation import bleu, translate
+from attnbook.files import write_whole
 from attnbook.subwords import Subwords
 from attnbook.threads import set_threads
-from attnbook.training import write_whole
 from attnbook.training_state import average
 from attnbook.translation_models import make_model
 
@@ -53,7 +53,10 @@ def decodings(folder: Path, device: torch.device) -> dict:
     model.load_state_dict(average(kept), strict=False)
     for width in WIDTHS:
         start = time.perf_counter()
-        said = translate(model, subwords, val.source, width, found["alpha"])
+        # Batches as large at each width: on a GPU their number is most of the time.
+        said = translate(
+            model, subwords, val.source, width, found["alpha"], 4096 * width
+        )
         seconds = time.perf_counter() - start
         score = bleu(said, val.target)
         widths.append({"width": width, "bleu": score.bleu, "seconds": seconds})

@@ -17,12 +17,12 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.batches import Batch, IdPair, id_batch
+from attnbook.checks import check_sizes
 from attnbook.fixed_shapes import fixed_batch, fixed_batches
 from attnbook.flops import Sizes, training_flops, wait
 from attnbook.loss import smoothed_loss
 from attnbook.masks import padding_mask
 from attnbook.peers import MarianLogits, TorchTransformer, marian
-from attnbook.seq2seq import check_sizes
 from attnbook.step_graphs import EAGER_CALLS, Replayed
 from attnbook.token_batches import token_batches
 from attnbook.training import target_tokens
@@ -42,7 +42,7 @@ class Work(NamedTuple):
 WORKS = {
     # One word more than a multiple of 64, so that padding the vocabulary has an effect.
     "tiny": Work(Sizes(7937, 128, 4, 4, 256), 8192, 24, 0.3, (15.5, 5.1)),
-    "base": Work(Sizes(36993, 512, 8, 6, 2048), 25_000, 8, 0.1, (28, 14)),
+    "base": Work(Sizes(36993, 512, 8, 6, 2048), 25_000, 16, 0.1, (28, 14)),
     "cpu": Work(Sizes(7937, 128, 4, 4, 256), 2048, 6, 0.3, (15.5, 5.1)),
     "small": Work(Sizes(257, 32, 2, 1, 64), 512, 3, 0.1, (15.5, 5.1)),
 }
@@ -98,11 +98,15 @@ COMPILED = (
     fixed._replace(name="torch.compile", mode="default"),
     fixed._replace(name="torch.compile and its graphs", mode="reduce-overhead"),
     graphs._replace(name="torch.compile and our graphs", mode="default"),
+)
+COMPILED_PEERS = (
+    TORCH,
     TORCH._replace(name="nn.Transformer, compiled", mode="default"),
     MARIAN._replace(name="Marian, compiled", mode="default"),
 )
-"""Compiling takes minutes; its ways are therefore measured apart, beside one of the
-others."""
+"""Compiling takes minutes; its ways are therefore measured apart, each time beside one
+that is not compiled. Marian breaks into many graphs, as it draws which layers to skip.
+"""
 
 
 def draw_pairs(work: Work) -> list[IdPair]:
@@ -175,7 +179,9 @@ class Training:
         self.batches = make_batches(way, work, device)
         self.loss: Callable = self._loss
         if way.mode is not None:
-            self.loss = torch.compile(self._loss, mode=way.mode)
+            # Rather no figure than one of code that was given up on and run eagerly.
+            torch._dynamo.config.fail_on_recompile_limit_hit = True
+            self.loss = torch.compile(self._loss, mode=way.mode, dynamic=True)
         self.gradient: Callable = self._gradient
         if way.graphs:
             for p in self.model.parameters():
@@ -236,7 +242,10 @@ def training_speeds(
     for _ in range(rounds):
         for way, run in runs.items():
             if isinstance(run, Training):
-                seconds[way].append(timed(run.one_epoch, device))
+                try:
+                    seconds[way].append(timed(run.one_epoch, device))
+                except Exception as error:  # out of memory, say; the others go on
+                    runs[way] = failure(error)
     rows = []
     for way, run in runs.items():
         if isinstance(run, Training):
@@ -253,12 +262,23 @@ def ready(way: Way, work: Work, device: torch.device) -> Training | str:
     """
     if way.needs_gpu and device.type != "cuda":
         return "measured on a GPU only"
+    cuda = device.type == "cuda"
     try:
+        if cuda:
+            torch.cuda.reset_peak_memory_stats()
+            before = torch.cuda.memory_allocated()
         run = Training(way, work, device)
         run.warm_up()
+        # Here, not later: a recording takes its memory once, and none when replayed.
+        run.peak = torch.cuda.max_memory_allocated() - before if cuda else 0
     except Exception as error:
-        return f"{type(error).__name__}: {error}"[:500]
+        return failure(error)
     return run
+
+
+def failure(error: Exception) -> str:
+    """What went wrong, in a line or two."""
+    return f"{type(error).__name__}: {error}"[:500]
 
 
 def timed(call: Callable[[], object], device: torch.device) -> float:
@@ -287,8 +307,5 @@ def row(run: Training, work: Work, seconds: float, rate: float) -> dict:
         "share": round(flops / seconds / rate, 4),
     }
     if run.device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
-        run.one_epoch()
-        values["peak_mb"] = (torch.cuda.max_memory_allocated() - before) >> 20
+        values["peak_mb"] = run.peak >> 20
     return values

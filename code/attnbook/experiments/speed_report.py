@@ -15,18 +15,19 @@ from attnbook.devices import best_device
 from attnbook.experiments.decoding_speed import decoding_speeds
 from attnbook.experiments.speed import (
     COMPILED,
+    COMPILED_PEERS,
     EAGER,
     ON_CPU,
     WORKS,
     Work,
     training_speeds,
 )
+from attnbook.files import write_whole
 from attnbook.flops import matmul_rate, training_flops
 from attnbook.reporting import commit, hardware
 from attnbook.threads import set_threads
-from attnbook.training import write_whole
 
-KINDS = ("eager", "compiled", "decoding")
+KINDS = ("eager", "compiled", "compiled_peers", "decoding")
 HEADS = ("name", "tokens_per_second", "ms_per_batch", "share", "peak_mb")
 
 
@@ -64,7 +65,7 @@ def measure(name: str, kinds: Sequence[str], device: torch.device, rounds: int) 
 
     Args:
         name: One of :data:`~attnbook.experiments.speed.WORKS`.
-        kinds: "eager" and "compiled" training, "decoding".
+        kinds: Of :data:`KINDS`.
         device: Where.
         rounds: Turns of each; medians are taken.
 
@@ -82,8 +83,9 @@ def measure(name: str, kinds: Sequence[str], device: torch.device, rounds: int) 
         values["eager"] = training_speeds(
             EAGER if cuda else ON_CPU, work, device, rates, rounds
         )
-    if "compiled" in kinds:
-        values["compiled"] = training_speeds(COMPILED, work, device, rates, rounds)
+    for kind, ways in (("compiled", COMPILED), ("compiled_peers", COMPILED_PEERS)):
+        if kind in kinds:
+            values[kind] = training_speeds(ways, work, device, rates, rounds)
     if "decoding" in kinds:
         precisions = (torch.float32, torch.bfloat16) if cuda else (torch.float32,)
         values["decoding"] = [
@@ -134,7 +136,8 @@ def table(values: dict) -> str:
         "tokens/s counts real target tokens; share: of that rate, pads not counted",
         f"{'':30} {'tokens/s':>12} {'ms a batch':>11} {'share':>7} {'MB':>7}",
     ]
-    for row in (*values.get("eager", ()), *values.get("compiled", ())):
+    training = ("eager", "compiled", "compiled_peers")
+    for row in (row for kind in training for row in values.get(kind, ())):
         if "failed" in row:
             lines.append(f"{row['name']:30} {row['failed'][:80]}")
             continue

@@ -141,12 +141,12 @@ def thread(
     """Train and measure a model with several seeds.
 
     Args:
-        make_model: As of :func:`train`, and so the next four.
+        make_model: As in :func:`train`, and so the next four.
         steps: Batches of 64 sentences.
         seeds: One run each.
         change: Applied to each pair.
         rate: Learning rate at the first step.
-        weights: As of :func:`measure`.
+        weights: As in :func:`measure`.
 
     Returns:
         What a page needs: sizes, steps, seeds, and a list of runs, each with what
