@@ -92,7 +92,7 @@ def print_run(found: dict) -> None:
 
 
 def least_smoothed_loss(smoothing: float, n_words: int) -> float:
-    """The smoothed loss of a model that knows the answer: nats a token."""
+    """The smoothed loss of a model that knows the answer: nats per token."""
     rest = smoothing / n_words
     right = 1 - smoothing + rest
     return -right * math.log(right) - (n_words - 1) * rest * math.log(rest)
@@ -123,7 +123,7 @@ def curves_figure(found: dict) -> Figure:
     losses.plot(
         [0, numbers[-1]], [floor, floor], ":", color=GREY, label="least, smoothed"
     )
-    losses.set(ylabel="loss, nats a token", ylim=(0, None), xlim=(0, None))
+    losses.set(ylabel="loss, nats per token", ylim=(0, None), xlim=(0, None))
     label_lines(losses)
     score.plot(
         numbers, [line["validation_bleu"] for line in epochs], color=COLOURS["target"]
@@ -136,7 +136,7 @@ def curves_figure(found: dict) -> Figure:
 def print_gap() -> None:
     """Print training and validation loss measured alike: ``multi30k_scores``."""
     found = results.load("multi30k_scores")
-    print(f"{'nats a token':24}training   validation")
+    print(f"{'nats per token':24}training   validation")
     for row in found["losses"]:
         kept = ("smoothing", "dropout")
         name = " and ".join(entry for entry in kept if row[entry]) or "neither"

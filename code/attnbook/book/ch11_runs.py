@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
@@ -11,8 +13,9 @@ from attnbook.book.style import label_lines
 from attnbook.reporting import TESTS
 
 NAME = "multi30k_runs"
-BEAM = "beam, lowercased"
-WAYS = {"en_de": "English to German", "de_en": "German to English"}
+BEAM, GREEDY = "beam, lowercased", "greedy, lowercased"
+COLUMNS = [(how, split) for how in (BEAM, GREEDY) for split in TESTS["multi30k"]]
+WAYS = {"en_de": "en → de", "de_en": "de → en"}
 LADDER = {
     "initial_state": CURVES["initial_state"],
     "static_context": CURVES["static_last"],
@@ -34,17 +37,21 @@ def lowercased(run: dict) -> list[float]:
 
 def print_seeds() -> None:
     """Print the lowercased BLEU of each seed, both ways, and mean and deviation."""
-    print(f"{'beam, lowercased':28}test 2016    test 2017")
+    print(f"{'lowercased':17} beam          greedy")
+    print(f"{'':17} 2016   2017   2016   2017")
     for name, way in WAYS.items():
         found = part(name)
         for run in found["runs"].values():
-            first, second = lowercased(run)
-            row = f"{way}, seed {run['config']['seed']}"
-            print(f"{row:28}{first:<13.1f}{second:.1f}")
+            scores = [run["scores"][split][how]["bleu"] for how, split in COLUMNS]
+            _print_scores(f"{way}, seed {run['config']['seed']}", scores)
         if len(found["runs"]) > 2:  # of two a deviation says nothing
-            both = [found["bleu"][split][BEAM] for split in TESTS["multi30k"]]
-            cells = [f"{x['mean']:.1f} ± {x['sd']:.1f}" for x in both]
-            print(f"{'  mean ± standard deviation':28}{cells[0]:13}{cells[1]}")
+            over_seeds = [found["bleu"][split][how] for how, split in COLUMNS]
+            _print_scores("  mean", [x["mean"] for x in over_seeds])
+            _print_scores("  st. deviation", [x["sd"] for x in over_seeds])
+
+
+def _print_scores(label: str, scores: Sequence[float]) -> None:
+    print(f"{label:17}" + "".join(f"{x:5.1f}  " for x in scores).rstrip())
 
 
 def print_ladder() -> None:

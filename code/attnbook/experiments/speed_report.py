@@ -65,7 +65,7 @@ def measure(name: str, kinds: Sequence[str], device: torch.device, rounds: int) 
 
     Args:
         name: One of :data:`~attnbook.experiments.speed.WORKS`.
-        kinds: Of :data:`KINDS`.
+        kinds: Some of ``KINDS``.
         device: Where.
         rounds: Turns of each; medians are taken.
 
