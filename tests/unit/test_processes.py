@@ -30,7 +30,7 @@ wrapped(x).sum().backward()
 assert model.weight.grad.item() == 3, model.weight.grad
 assert model.weight.item() == 1
 p.wait()
-print("well", p.rank, flush=True)
+print(f"well {p.rank}\\n", end="", flush=True)
 runpy.run_module("attnbook.train", run_name="__main__")
 assert not torch.distributed.is_initialized()
 """

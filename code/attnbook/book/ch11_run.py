@@ -167,16 +167,16 @@ from the README of LividWo/Revisit-MMT."""
 
 def print_beside(found: dict) -> None:
     """Print the lowercased scores beside the best published ones that we found."""
-    print("lowercased     this run   best text-only figure that we found")
+    print("lowercased   this run   best found")
     for split, scores in found["scores"].items():
         ours = scores["beam, lowercased"]["bleu"]
-        lead = f"{_test(split):15}{ours:<11.1f}"
+        lead = f"{_test(split):13}{ours:<11.1f}"
         if split not in BEST_FOUND:
-            print(f"{lead}none that we could check")
+            print(f"{lead}none to be checked")
             continue
         best = BEST_FOUND[split]
         side = "above" if ours >= best else "below"
-        print(f"{lead}{best:.1f}: ours is {abs(best - ours):.1f} {side}")
+        print(f"{lead}{best:.1f}: {abs(best - ours):.1f} {side}")
 
 
 def _test(split: str) -> str:
