@@ -181,7 +181,7 @@ def test_our_score_is_set_beside_the_best_found(ours, said, capsys):
     assert "41.0: " in first
     assert first.endswith(said)
     assert second.startswith(f"test 2017    {ours - 6:.1f} ")
-    assert second.endswith("none to be checked")
+    assert second.endswith("none we could check")
 
 
 @pytest.fixture
@@ -366,7 +366,7 @@ def test_heads_are_printed_by_layer(capsys):
     assert capsys.readouterr().out.splitlines() == [
         "layer 1, by head:  25%  50%",
         "layer 2, by head:  75% 100%",
-        "best single head 100%, mean of all heads 88%",
+        "best single head 100%, mean of all heads' weights 88%",
         "the diagonal, without a model 40%",
     ]
 

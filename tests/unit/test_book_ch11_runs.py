@@ -114,5 +114,5 @@ def test_of_the_ablation_the_runs_that_are_there_are_printed(folder, stored, cap
     ch11_runs.print_ablation()
     assert [row.split() for row in capsys.readouterr().out.splitlines()[1:]] == [
         ["as", "it", "is", "35.0", "28.0", "1.50", "2,345,678"],
-        ["heads", "1", "34.0", "27.0", "1.50", "2,345,678"],
+        ["1", "head", "34.0", "27.0", "1.50", "2,345,678"],
     ]

@@ -131,5 +131,7 @@ def print_heads() -> None:
     for layer, shares in enumerate(found["heads"], start=1):
         print(f"layer {layer}, by head:", *(f"{share:4.0%}" for share in shares))
     best = max(map(max, found["heads"]))
-    print(f"best single head {best:.0%}, mean of all heads {found['mean']:.0%}")
+    print(
+        f"best single head {best:.0%}, mean of all heads' weights {found['mean']:.0%}"
+    )
     print(f"the diagonal, without a model {found['diagonal']:.0%}")

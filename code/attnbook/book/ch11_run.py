@@ -172,7 +172,7 @@ def print_beside(found: dict) -> None:
         ours = scores["beam, lowercased"]["bleu"]
         lead = f"{_test(split):13}{ours:<11.1f}"
         if split not in BEST_FOUND:
-            print(f"{lead}none to be checked")
+            print(f"{lead}none we could check")
             continue
         best = BEST_FOUND[split]
         side = "above" if ours >= best else "below"

@@ -63,7 +63,8 @@ def print_ladder() -> None:
 def print_ablation() -> None:
     """Print the same of the Transformer as it is and with one thing changed each."""
     runs = part("ablation")["runs"]
-    _print_runs({name.replace("_", " "): run for name, run in runs.items()})
+    heads = {"heads_1": "1 head", "heads_8": "8 heads"}
+    _print_runs({heads.get(x, x.replace("_", " ")): run for x, run in runs.items()})
 
 
 def _print_runs(runs: dict[str, dict]) -> None:
