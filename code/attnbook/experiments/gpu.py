@@ -12,8 +12,8 @@ The parts come in this order, each with a file of its own, ``NAME.json``, in the
 - ``decoding``: epochs averaged and widths of the beam, on the first run;
 - ``base``: speed at the paper's size.
 
-All of it may take an hour of a fast GPU (an estimate); who has half an hour takes
-``--part en_de speed decoding base`` first.
+All of it may take an hour of a fast GPU (an estimate). With half an hour, begin with
+``--part en_de speed decoding base``.
 
 ``--part en_de speed`` takes some of them. ``--minutes 10`` stops in time. Whenever and
 however it is stopped, the same command goes on: what is written is not done again, and

@@ -171,6 +171,7 @@ class Training:
 
     def __init__(self, way: Way, work: Work, device: torch.device):
         self.way, self.device = way, device
+        self.peak = 0  # bytes on a GPU, once warmed up
         torch.manual_seed(0)
         self.model = build(way, work).to(device).train()
         self.optimizer = torch.optim.Adam(
@@ -270,7 +271,8 @@ def ready(way: Way, work: Work, device: torch.device) -> Training | str:
         run = Training(way, work, device)
         run.warm_up()
         # Here, not later: a recording takes its memory once, and none when replayed.
-        run.peak = torch.cuda.max_memory_allocated() - before if cuda else 0
+        if cuda:
+            run.peak = torch.cuda.max_memory_allocated() - before
     except Exception as error:
         return failure(error)
     return run
