@@ -37,7 +37,7 @@ serve: book  ## serve the built book on this machine (PORT=8000)
 	@$(PY) scripts/serve_book.py
 
 train: env  ## train a translator (CONFIG=multi30k-tiny, the default; CONFIG=toy takes seconds)
-	@$(PY) -m attnbook.train --config $(or $(CONFIG),multi30k-tiny)
+	@$(PY) -m attnbook train --config $(or $(CONFIG),multi30k-tiny)
 
 chapter: env  ## start a new chapter from the template (NAME=ch02_bahdanau)
 	@$(PY) scripts/new_chapter.py "$(NAME)"

@@ -18,9 +18,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnbook import toy_language, toy_models
-from attnbook.batches import SOURCE, TARGET
-from attnbook.transformer import Transformer
+from attnbook.models.transformer import Transformer
+from attnbook.toy import language, models
+from attnbook.toy.data import SOURCE, TARGET
 
 FOLDER = Path(__file__).resolve().parents[1] / "book" / "_static" / "live" / "data"
 TRAINED_CLAUSES = 4  # the most that a sentence of the training has
@@ -73,29 +73,29 @@ def language_table() -> dict[str, Any]:
 
     The page so needs to know no rule but that of the clause.
     """
-    determiners, adjectives, nouns = toy_language.PHRASE
+    determiners, adjectives, nouns = language.PHRASE
     phrases = {}
     for determiner in (*determiners, "an"):
         for adjective in adjectives:
             for noun in nouns:
                 phrase = " ".join(filter(None, (determiner, adjective, noun)))
                 clause = f"{phrase} sees a dog"
-                if toy_language.is_sentence(clause):
+                if language.is_sentence(clause):
                     length = len(phrase.split())
-                    target = toy_language.translate(clause).target[:length]
+                    target = language.translate_by_rule(clause).target[:length]
                     phrases[phrase] = " ".join(target)
     return {
         "words": [
-            (*toy_language.DETERMINERS, "an"),
-            [*toy_language.ADJECTIVES],
-            [*toy_language.NOUNS],
-            [*toy_language.VERBS],
-            [toy_language.AND],
+            (*language.DETERMINERS, "an"),
+            [*language.ADJECTIVES],
+            [*language.NOUNS],
+            [*language.VERBS],
+            [language.AND],
         ],
         "phrases": phrases,
-        "verbs": toy_language.VERBS,
-        "and": (toy_language.AND, toy_language.AND_TARGET),
-        "max_clauses": toy_language.MAX_CLAUSES,
+        "verbs": language.VERBS,
+        "and": (language.AND, language.AND_TARGET),
+        "max_clauses": language.MAX_CLAUSES,
         "trained_clauses": TRAINED_CLAUSES,
     }
 
@@ -109,8 +109,8 @@ def as_call(function: str, value: dict[str, Any]) -> str:
 def scripts() -> dict[str, str]:
     """Make all files: name → text."""
     made = {"toy_language.js": as_call("live.learn", language_table())}
-    for name in toy_models.MODELS:
-        spec = model_spec(name, toy_models.trained(name))
+    for name in models.MODELS:
+        spec = model_spec(name, models.load_toy_model(name))
         made[f"{name}.js"] = as_call("live.receive", spec)
     return made
 

@@ -1,7 +1,7 @@
 """Put a trained model and its results into the package: ship_model.py RUN-FOLDER.
 
-The folder is one that ``python -m attnbook.train`` has finished.  What is written
-is what chapter 11 shows as the recorded run, and what every reader translates with.
+The folder is one that ``python -m attnbook train`` has finished.  What is written
+is what chapter 12 shows as the recorded run, and what every reader translates with.
 """
 
 import json
@@ -9,9 +9,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from attnbook.reporting import BEAM
-from attnbook.subwords import Subwords
-from attnbook.training import read_metrics
+from attnbook.data.subwords import Subwords
+from attnbook.translation.report import BEAM
+from attnbook.translation.trainer import read_metrics
 
 CARD = """\
 # English to German, captions: a model card

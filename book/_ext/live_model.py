@@ -26,11 +26,11 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from attnbook import toy_models
-from attnbook.maps import cross_weights
-from attnbook.measures import attention_weights, translations
-from attnbook.toy_language import AND_TARGET, Pair, translate
-from attnbook.transformer import Transformer
+from attnbook.analysis.maps import cross_weights
+from attnbook.models.transformer import Transformer
+from attnbook.toy.language import AND_TARGET, Pair, translate_by_rule
+from attnbook.toy.metrics import attention_weights, greedy_translations
+from attnbook.toy.models import load_toy_model
 
 LIVE = Path(__file__).resolve().parents[1] / "_static" / "live"
 SCRIPTS = ("numbers", "recurrent", "transformer", "language", "map", "widget")
@@ -57,7 +57,7 @@ class LiveModel(SphinxDirective):
         if unknown:
             raise self.error(f"no live model {unknown[0]!r}; choose among {[*TITLES]}")
         try:
-            pair = translate(self.options.get("sentence", ""))
+            pair = translate_by_rule(self.options.get("sentence", ""))
         except ValueError as problem:
             raise self.error(f"option 'sentence': {problem}") from problem
         opening = f"{stored_example(names, pair)}<figcaption>"
@@ -77,8 +77,10 @@ def stored_example(names: Sequence[str], pair: Pair) -> str:
         pair: The sentence, with its right translation.
     """
     sentence = " ".join(pair.source)
-    models = {name: toy_models.trained(name).half().float() for name in names}
-    said = {name: translations(model, [pair])[0] for name, model in models.items()}
+    models = {name: load_toy_model(name).half().float() for name in names}
+    said = {
+        name: greedy_translations(model, [pair])[0] for name, model in models.items()
+    }
     rows = "".join(
         f'<dt>{TITLES[name]}</dt><dd><span lang="art-x-toy">'
         f"{_marked(words, pair.target)}</span>"

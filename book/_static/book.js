@@ -2,7 +2,7 @@
 // reaches the box, and its edge fades where it goes on.  Without scripts pictures shrink.
 "use strict";
 
-// The text of a picture is never shown smaller than 11 pixels.  attnbook.book draws it
+// The text of a picture is never shown smaller than 11 pixels.  attnbook.pages draws it
 // in these sizes; on a narrower screen the picture scrolls (book.css).
 const SMALLEST_TEXT = 11;
 const TEXT_OF_DIAGRAMS = 16; // SVG

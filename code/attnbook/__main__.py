@@ -1,5 +1,5 @@
 """``python -m attnbook``: the same as the command ``attnbook``."""
 
-from attnbook.command_line import main
+from attnbook.translation.command_line import main
 
 main()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attnbook.book.exercises import register
+from attnbook.pages.exercises.checking import register
 
 
 def _scores() -> list[tuple[Tensor]]:

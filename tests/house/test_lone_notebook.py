@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
 # Running all of them a second time would take as long as their comparison. These read
 # what there is to read: stored results, trained models, sentences.
-CHEAP = {"intro", "ch04_scaled_dot_product", "ch06_masks", "ch10_why"}
+CHEAP = {"intro", "ch04_scaled_dot_product", "ch06_masks", "ch11_why"}
 FILES = re.compile(r"\b(open|Path|read_text|read_csv|np\.load|torch\.load)\(")
 
 

@@ -14,13 +14,13 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from attnbook import toy_language, toy_models
-from attnbook.batches import SOURCE, TARGET, held_out_pairs, make_batch
-from attnbook.decoding import greedy
-from attnbook.maps import attention_maps
-from attnbook.measures import attention_weights
-from attnbook.toy_language import Pair
-from attnbook.vocabulary import BOS, EOS
+from attnbook.analysis.maps import attention_maps
+from attnbook.core.vocabulary import BOS, EOS
+from attnbook.decoding.greedy_search import greedy
+from attnbook.toy import language, models
+from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
+from attnbook.toy.language import Pair
+from attnbook.toy.metrics import attention_weights
 from export_live import half
 from page_checks import PHONE, check_accessible, check_width, opened
 
@@ -42,7 +42,7 @@ def bare(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bare")
     shutil.copytree(LIVE, folder, dirs_exist_ok=True)
     names = ["numbers", "recurrent", "transformer", "language"]
-    names += [f"data/{name}" for name in ("toy_language", *toy_models.MODELS)]
+    names += [f"data/{name}" for name in ("toy_language", *models.MODELS)]
     tags = "".join(f'<script src="{name}.js"></script>' for name in names)
     (folder / "index.html").write_text(f'<meta charset="utf-8">{tags}')
     return folder
@@ -61,7 +61,7 @@ def engine(request, browser, serve, bare):
 @cache
 def rounded(name):
     """A shipped model with the weights that the page has."""
-    return half(toy_models.trained(name))
+    return half(models.load_toy_model(name))
 
 
 def ask(page, name, sources, longest):
@@ -94,7 +94,7 @@ def expected_ids(model, pairs, longest):
     return [row[: row.index(EOS) + 1] if EOS in row else row for row in rows]
 
 
-@pytest.mark.parametrize("name", toy_models.MODELS)
+@pytest.mark.parametrize("name", models.MODELS)
 def test_words_and_logits_are_those_of_pytorch(engine, name):
     longest = 50
     answers = ask(engine, name, [ids_of(pair) for pair in SENTENCES], longest)
@@ -147,7 +147,7 @@ def test_each_head_looks_where_pytorch_does(engine):
                     )
 
 
-@pytest.mark.parametrize("name", toy_models.MODELS)
+@pytest.mark.parametrize("name", models.MODELS)
 def test_a_sentence_takes_at_most_100_ms_on_a_slow_processor(engine, name):
     engine.context.new_cdp_session(engine).send(
         "Emulation.setCPUThrottlingRate", {"rate": 6}
@@ -194,7 +194,7 @@ def broken_sentences():
         words = list(pair.source)
         kind, place = rng.randrange(3), rng.randrange(len(words))
         if kind == 0:
-            words[place] = rng.choice(toy_language.SOURCE_WORDS)
+            words[place] = rng.choice(language.SOURCE_WORDS)
         else:
             word = words.pop(place)
             if kind == 1:
@@ -205,7 +205,7 @@ def broken_sentences():
 def test_what_is_no_sentence_is_known(engine):
     sentences = list(broken_sentences())
     known = [not said.startswith("problem") for said in grammar(engine, sentences)]
-    assert known == [toy_language.is_sentence(words) for words in sentences]
+    assert known == [language.is_sentence(words) for words in sentences]
     assert 5 < sum(known) < 60
 
 
@@ -222,7 +222,7 @@ def test_drawn_sentences_are_sentences(engine):
     drawn = engine.evaluate(
         "[1, 2, 3, 4, 5].flatMap(n => [...Array(20)].map(() => [n, live.draw(n)]))"
     )
-    assert all(toy_language.translate(text).clauses == n for n, text in drawn)
+    assert all(language.translate_by_rule(text).clauses == n for n, text in drawn)
     assert len({text for _, text in drawn}) > 90
 
 
@@ -437,7 +437,7 @@ def test_scores_are_those_of_pytorch(transformer):
         linear.register_forward_hook(
             lambda _, __, out, name=name: kept.__setitem__(name, out[0])
         )
-    pair = toy_language.translate(EXAMPLE)
+    pair = language.translate_by_rule(EXAMPLE)
     ids = expected_ids(model, [pair], 50)[0]
     with torch.no_grad():
         model(make_batch([pair]).src, torch.tensor([[BOS, *ids[:-1]]]))
@@ -465,7 +465,7 @@ def test_the_query_comes_from_the_word_before(figure):
     say(figure, "the king sees a dog")
     if names_of(figure) == ["transformer"]:
         choose(figure, layer="0", head="0")
-    target = ["<bos>", *toy_language.translate("the king sees a dog").target]
+    target = ["<bos>", *language.translate_by_rule("the king sees a dog").target]
     rows = figure.locator(".live-map tbody tr").all()
     for before, row in zip(target, rows, strict=True):
         row.locator("td").first.click()
@@ -475,7 +475,7 @@ def test_the_query_comes_from_the_word_before(figure):
 
 def test_layers_heads_and_kinds_of_map(transformer):
     say(transformer, "the king sees a dog")
-    target = [*toy_language.translate("the king sees a dog").target, "<eos>"]
+    target = [*language.translate_by_rule("the king sees a dog").target, "<eos>"]
     mean = cells(transformer)
     heads = []
     for layer in "01":
@@ -536,7 +536,7 @@ def test_what_cannot_be_translated_is_named(transformer, sentence, told):
 def test_what_is_unlike_the_training_is_named(figure, sentence, told):
     say(figure, sentence)
     assert told in figure.locator(".live-unlike").inner_text()
-    is_right = toy_language.is_sentence(sentence)
+    is_right = language.is_sentence(sentence)
     assert figure.locator("dt", has_text="Right").count() == is_right
     say(figure, "the king sees a dog")
     assert figure.locator(".live-unlike").count() == 0
@@ -549,7 +549,7 @@ def test_a_sentence_can_be_drawn(figure):
         figure.get_by_role("button", name="Draw").click()
         expect(figure.locator("input")).not_to_have_value(before)
         expect(figure.locator("table[role=grid]")).to_be_visible()
-        drawn = toy_language.translate(figure.locator("input").input_value())
+        drawn = language.translate_by_rule(figure.locator("input").input_value())
         assert drawn.clauses == int(clauses)
         expect(figure.locator("dd").last).to_have_text(" ".join(drawn.target))
 
@@ -559,7 +559,7 @@ def test_the_words_it_knows_are_listed(transformer):
     transformer.locator("summary").click()
     listed = transformer.locator(".live-words p").all_inner_texts()
     words = [word for line in listed for word in line.split(", ")]
-    assert sorted(words) == sorted(toy_language.SOURCE_WORDS)
+    assert sorted(words) == sorted(language.SOURCE_WORDS)
 
 
 def test_accessible(figure):

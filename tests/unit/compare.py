@@ -3,11 +3,11 @@
 import torch
 from torch import nn
 
-from attnbook.bahdanau import Bahdanau
-from attnbook.batches import pad
-from attnbook.luong import Luong
-from attnbook.seq2seq import InitialState, StaticContext
-from attnbook.transformer import Transformer
+from attnbook.data.batching import pad
+from attnbook.models.bahdanau import Bahdanau
+from attnbook.models.luong import Luong
+from attnbook.models.seq2seq import InitialState, StaticContext
+from attnbook.models.transformer import Transformer
 
 DEVICES = ["meta", *(["cuda"] if torch.cuda.is_available() else [])]
 """Where all must work besides the processor; a machine without a GPU skips nothing."""

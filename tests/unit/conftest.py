@@ -8,10 +8,11 @@ import matplotlib.pyplot as plt
 import pytest
 from small_runs import small_config, write_texts
 
-from attnbook import multi30k, results
-from attnbook.book.style import SETTINGS
-from attnbook.reporting import finish
-from attnbook.training import Trainer
+from attnbook.core import results
+from attnbook.data import multi30k
+from attnbook.pages.style import SETTINGS
+from attnbook.translation.report import finish
+from attnbook.translation.trainer import Trainer
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import random
 import subprocess
 import sys
 
-from attnbook.configs import CONFIGS, changed
-from attnbook.toy_language import sample_pair
-from attnbook.training import read_metrics
+from attnbook.toy.language import sample_pair
+from attnbook.translation.configs import CONFIGS, changed
+from attnbook.translation.trainer import read_metrics
 
 PAIRS = {"train": 170, "val": 12, "test": 16}
 

@@ -1,5 +1,5 @@
 // The live models, part 4: the toy language.  Its words, its phrases and their translations
-// come from attnbook.toy_language, as a table; only the order of a clause is said here.
+// come from attnbook.toy.language, as a table; only the order of a clause is said here.
 "use strict";
 
 {

@@ -1,5 +1,5 @@
 // The live models, part 2: the recurrent models of chapters 1 and 2, as in
-// attnbook.seq2seq and attnbook.bahdanau.  Weights have the names of the Python classes.
+// attnbook.models.seq2seq and attnbook.models.bahdanau.  Weights have the names of the Python classes.
 "use strict";
 
 {

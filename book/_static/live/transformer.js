@@ -1,5 +1,5 @@
 // The live models, part 3: the Transformer of chapter 9, pre-norm, as in
-// attnbook.transformer and attnbook.layers.  Weights have the names of the Python classes.
+// attnbook.models.transformer and attnbook.nn.layers.  Weights have the names of the Python classes.
 "use strict";
 
 {

@@ -7,8 +7,9 @@ import time
 from functools import partial
 from pathlib import Path
 
-from attnbook import results
-from attnbook.bahdanau import Bahdanau
+from attnbook.analysis.maps import cross_weights
+from attnbook.core import results
+from attnbook.core.threads import set_threads
 from attnbook.experiments.beams import beams
 from attnbook.experiments.broken_builds import broken_builds
 from attnbook.experiments.decode_cost import decode_cost
@@ -45,15 +46,15 @@ from attnbook.experiments.puzzle_runs import (
 )
 from attnbook.experiments.recall import recall_grid
 from attnbook.experiments.smoothing_known import smoothing_known
-from attnbook.experiments.thread import reverse_source, thread
 from attnbook.experiments.toy_ablation import toy_ablation
+from attnbook.experiments.toy_translation import thread
 from attnbook.experiments.weights_tell import weights_tell
-from attnbook.luong import Luong
-from attnbook.maps import cross_weights
-from attnbook.scores import SCORES
-from attnbook.seq2seq import InitialState, StaticContext
-from attnbook.threads import set_threads
-from attnbook.toy_models import toy_transformer
+from attnbook.models.bahdanau import Bahdanau
+from attnbook.models.luong import Luong
+from attnbook.models.seq2seq import InitialState, StaticContext
+from attnbook.nn.scores import SCORES
+from attnbook.toy.data import reverse_source
+from attnbook.toy.models import toy_transformer
 
 FEW = (0, 1, 2)  # seeds, where a side question is asked
 static_mean = partial(StaticContext, summary="mean")
@@ -146,17 +147,17 @@ EXPERIMENTS = {
     "embedding_scale": embedding_scale,
     "embedding_proportion": embedding_proportion,
     "warm_up": warm_up,
-    # chapter 10: what a layer costs, what reaches the last place, what weights tell
+    # chapter 11: what a layer costs, what reaches the last place, what weights tell
     "layer_cost": layer_cost,
     "layer_batches": layer_batches,
     "first_token": first_token,
     "first_token_longer": first_token_longer,
     "first_token_room": first_token_room,
     "weights_tell": weights_tell,
-    # chapter 11: the data counted; label smoothing where the truth is known
+    # chapter 12: the data counted; label smoothing where the truth is known
     "multi30k_facts": multi30k_facts,
     "smoothing_known": smoothing_known,
-    # chapter 11: parts and training, on the toy language
+    # chapter 12: parts and training, on the toy language
     "toy_ablation": toy_ablation,
     # of the shipped model; these need the data
     "multi30k_beams": multi30k_beams,

@@ -5,40 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-import torch
 from torch import Tensor, nn
 
-from attnbook.batches import TARGET, held_out_pairs, make_batch
-from attnbook.beam_search import beam_search
-from attnbook.decoding import greedy
-from attnbook.experiments.thread import train
-from attnbook.masks import padding_mask
-from attnbook.toy_language import Pair
-from attnbook.toy_models import toy_transformer
-from attnbook.vocabulary import BOS
+from attnbook.decoding.beam import beam_search
+from attnbook.decoding.greedy_search import greedy
+from attnbook.decoding.scoring import log_probability
+from attnbook.toy.data import TARGET, held_out_pairs, make_batch
+from attnbook.toy.language import Pair
+from attnbook.toy.models import toy_transformer
+from attnbook.toy.training import train_toy_model
 
 STEPS = 350
 SEEDS = (0, 1, 2)
 TESTED = 256  # sentences
 WAYS = ((1, 0.6), (2, 0.6), (4, 0.6), (8, 0.6), (4, 0.0))  # width, alpha
-
-
-@torch.no_grad()
-def log_probability(model: nn.Module, src: Tensor, said: Tensor) -> Tensor:
-    """How probable is what was said? The sum over its words, EOS included.
-
-    Args:
-        model: Called as ``model(src, tgt_in)``.
-        src: Source ids, (B, S).
-        said: Target ids, (B, T); ``PAD`` after EOS.
-
-    Returns:
-        log p(said | src), (B,).
-    """
-    bos = torch.full_like(said[:, :1], BOS)
-    log_p = model(src, torch.cat([bos, said[:, :-1]], 1)).log_softmax(-1)
-    words = log_p.gather(-1, said[..., None]).squeeze(-1)  # (B, T)
-    return (words * padding_mask(said)).sum(1)
 
 
 def compare(
@@ -82,7 +62,7 @@ def beams() -> dict:
     """
     runs = []
     for seed in SEEDS:
-        model, _ = train(toy_transformer, seed, STEPS)
+        model, _ = train_toy_model(toy_transformer, seed, STEPS)
         for clauses, (width, alpha) in product((1, 2, 3, 4), WAYS):
             about = {"seed": seed, "clauses": clauses, "width": width, "alpha": alpha}
             pairs = held_out_pairs(clauses, TESTED)

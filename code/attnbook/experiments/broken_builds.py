@@ -8,12 +8,12 @@ from itertools import product
 import torch
 from torch import Tensor, nn
 
-from attnbook.bug_zoo import SoftmaxInside, scale_wrongly, split_wrongly
-from attnbook.fit import fit
-from attnbook.loss import token_loss
-from attnbook.puzzles import SYMBOLS, symbols
-from attnbook.transformer import Transformer
-from attnbook.vocabulary import BOS, UNK
+from attnbook.analysis.bug_zoo import SoftmaxInside, scale_wrongly, split_wrongly
+from attnbook.core.vocabulary import BOS, UNK
+from attnbook.models.transformer import Transformer
+from attnbook.nn.losses import token_loss
+from attnbook.toy.tasks import N_SYMBOLS, random_symbols
+from attnbook.toy.training import fit
 
 LENGTH, STEPS, RATE = 8, 300, 2e-3
 SEEDS = (0, 1, 2)
@@ -35,7 +35,7 @@ def build(wrong: tuple[str, ...]) -> nn.Module:
         wrong: Any of "softmax" (inside the model), "heads" (split wrongly), "scale".
     """
     model = Transformer(
-        UNK + SYMBOLS, d_model=64, n_heads=4, n_layers=2, d_ff=128, dropout=0.0
+        UNK + N_SYMBOLS, d_model=64, n_heads=4, n_layers=2, d_ff=128, dropout=0.0
     )
     if "heads" in wrong:
         split_wrongly(model)
@@ -48,7 +48,7 @@ def reversals(seed: int, batch_size: int = 64) -> Iterator[tuple[Tensor, ...]]:
     """Batches without end: source, target shifted right by one, target; (B, 8) each."""
     g = torch.Generator().manual_seed(seed)
     while True:
-        src = symbols(batch_size, LENGTH, g) + UNK - 1  # the words from UNK on
+        src = random_symbols(batch_size, LENGTH, g) + UNK - 1  # the words from UNK on
         tgt = src.flip(1)
         bos = torch.full((batch_size, 1), BOS)
         yield src, torch.cat([bos, tgt[:, :-1]], dim=1), tgt

@@ -10,8 +10,8 @@ from statistics import median
 import torch
 from torch import Tensor
 
-from attnbook.masks import key_mask
-from attnbook.transformer import Transformer, TransformerState
+from attnbook.models.transformer import Transformer, TransformerState
+from attnbook.nn.masks import key_mask
 
 VOCABULARY = 37_000  # about that of the paper's English-German model
 SOURCE_LENGTH = 32

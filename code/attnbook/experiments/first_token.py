@@ -7,16 +7,16 @@ from itertools import product
 import torch
 from torch import nn
 
-from attnbook.fit import fit
-from attnbook.last_place import (
+from attnbook.toy.last_position import (
     READERS,
-    LastPlace,
+    LastPosition,
     Reader,
     contiguous,
     convolutions,
     first_symbol,
-    share_right,
+    last_position_accuracy,
 )
+from attnbook.toy.training import fit
 
 LENGTHS = (8, 16, 32, 64)
 SEEDS = (0, 1, 2)
@@ -70,11 +70,11 @@ def with_room(n: int, d_model: int) -> list[nn.Module]:
 def learn(reader: Reader, n: int, seed: int, steps: int = STEPS) -> dict:
     """Train one model, and say how it did."""
     torch.manual_seed(seed)
-    model = LastPlace(reader(n, WIDTH), WIDTH)
+    model = LastPosition(reader(n, WIDTH), WIDTH)
     losses = fit(model, first_symbol(n, seed), steps, RATE)
     test = next(first_symbol(n, seed=99, batch_size=2000))
     return {
         "layers": len(model.layers),
-        "right": round(share_right(model, test), 4),
+        "right": round(last_position_accuracy(model, test), 4),
         "loss": [round(sum(losses[i : i + 20]) / 20, 3) for i in range(0, steps, 20)],
     }

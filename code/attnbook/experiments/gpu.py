@@ -38,14 +38,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
-from attnbook.configs import config
-from attnbook.corpora import texts
-from attnbook.devices import best_device
-from attnbook.files import write_whole
-from attnbook.reporting import commit, hardware
-from attnbook.threads import set_threads
-from attnbook.train import read_all
-from attnbook.training import read_metrics
+from attnbook.core.files import write_whole
+from attnbook.core.threads import set_threads
+from attnbook.translation.configs import config
+from attnbook.translation.corpora import texts
+from attnbook.translation.devices import best_device
+from attnbook.translation.report import commit, hardware
+from attnbook.translation.train_command import read_all
+from attnbook.translation.trainer import read_metrics
 
 SEEDS = (0, 1, 2)
 EQUAL = {
@@ -122,7 +122,7 @@ class Plan(NamedTuple):
         """A training run in a folder of its own."""
         folder = self.out / part / name
         entries = [f"{key}={value}" for key, value in self.changes(changes).items()]
-        command = ["attnbook.train", "--config", self.config]
+        command = ["attnbook.translation.train_command", "--config", self.config]
         command += ["--set", *entries, "--out", str(folder)]
         return Job(name, command, folder / "results.json")
 
@@ -139,7 +139,7 @@ class Plan(NamedTuple):
         """Speeds of one kind."""
         result = self.out / part / f"{work}_{kind}.json"
         work, rounds = ("small", 1) if self.small else (work, 5)
-        command = ["attnbook.experiments.speed_report", "--work", work]
+        command = ["attnbook.experiments.speed.report", "--work", work]
         command += ["--kinds", kind, "--rounds", str(rounds), "--json", str(result)]
         return Job(result.stem, command, result)
 

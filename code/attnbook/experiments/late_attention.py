@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 import torch
 from torch import Tensor
 
-from attnbook.bahdanau import Bahdanau
-from attnbook.batches import SOURCE, TARGET, Batch, held_out_pairs, toy_batches
-from attnbook.experiments.thread import RATE, STEPS, measure
-from attnbook.fit import fit
-from attnbook.removal import hiding_effects
+from attnbook.analysis.occlusion import bahdanau_hiding_effects
+from attnbook.data.batching import Batch
+from attnbook.experiments.toy_translation import measure
+from attnbook.models.bahdanau import Bahdanau
+from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, toy_batches
+from attnbook.toy.training import LEARNING_RATE, STEPS, fit
 
 HELD = 150
 """Steps for which all weights are kept equal."""
@@ -50,19 +51,19 @@ def late_attention(seeds: Sequence[int] = (0, 1, 2)) -> dict:
             torch.manual_seed(seed)
             model = Bahdanau(len(SOURCE), len(TARGET))
             batches = equal_at_first(toy_batches(seed), model, held)
-            fit(model, batches, STEPS, RATE)
+            fit(model, batches, STEPS, LEARNING_RATE)
             found = measure(model, change=lambda pair: pair)
             hidden = hidden_quantiles(model)
             runs.append({"held": held, "seed": seed, **found, "hidden": hidden})
             print(f"  held {held}, seed {seed}: {found['exact']} {found['align']}")
-    return {"steps": STEPS, "rate": RATE, "runs": runs}
+    return {"steps": STEPS, "rate": LEARNING_RATE, "runs": runs}
 
 
 def hidden_quantiles(model: Bahdanau) -> list[float]:
     """Nats lost by hiding the place of each rendered word: 5 %, 50 %, 95 %."""
     lost = []
     for pair in held_out_pairs(2, 30):
-        effects = hiding_effects(model, pair)  # (T, S)
+        effects = bahdanau_hiding_effects(model, pair)  # (T, S)
         places = [(i, j) for i, j in enumerate(pair.alignment) if j is not None]
         lost += [effects[i, j] for i, j in places]
     levels: Tensor = torch.tensor([0.05, 0.5, 0.95])

@@ -9,8 +9,13 @@ from itertools import product
 import torch
 from torch import nn
 
-from attnbook.experiments.fused_cost import most_bytes, typical_seconds
-from attnbook.layer_kinds import Convolution, Recurrent, Restricted, SelfAttention
+from attnbook.analysis.cost import most_bytes, typical_seconds
+from attnbook.nn.sequence_layers import (
+    ConvolutionLayer,
+    RecurrentLayer,
+    SelfAttentionLayer,
+    WindowedSelfAttention,
+)
 
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)
 WIDTHS = (64, 128, 256, 512, 1024)
@@ -20,11 +25,11 @@ HEAD = 64  # numbers a head
 KERNEL, WINDOW = 3, 64
 
 KINDS: dict[str, Callable[[int], nn.Module]] = {
-    "self-attention": lambda d: SelfAttention(d, d // HEAD),
-    "restricted": lambda d: Restricted(d, d // HEAD, WINDOW),
-    "GRU": Recurrent,
-    "convolution": lambda d: Convolution(d, KERNEL),
-    "dilated": lambda d: Convolution(d, KERNEL, dilation=9),
+    "self-attention": lambda d: SelfAttentionLayer(d, d // HEAD),
+    "restricted": lambda d: WindowedSelfAttention(d, d // HEAD, WINDOW),
+    "GRU": RecurrentLayer,
+    "convolution": lambda d: ConvolutionLayer(d, KERNEL),
+    "dilated": lambda d: ConvolutionLayer(d, KERNEL, dilation=9),
 }
 
 

@@ -7,25 +7,25 @@ from itertools import islice, product
 import torch
 from torch import Tensor, nn
 
-from attnbook.fit import fit
-from attnbook.layers import EncoderLayer, ScaledEmbedding
-from attnbook.loss import token_loss
-from attnbook.positions import sinusoids
-from attnbook.puzzles import (
-    WORDS,
-    add_previous,
-    backwards,
-    in_order,
-    puzzles,
-    right_answers,
-    symbols,
+from attnbook.nn.layers import EncoderLayer, ScaledEmbedding
+from attnbook.nn.losses import token_loss
+from attnbook.nn.positions import sinusoids
+from attnbook.toy.taggers import LAYERS, Tagger, deep_tagger, tagger
+from attnbook.toy.tasks import (
+    TASK_VOCAB_SIZE,
+    random_symbols,
+    reversed_symbols,
+    sorted_symbols,
+    sum_with_previous,
+    task_accuracy,
+    task_batches,
 )
-from attnbook.tagger import LAYERS, Tagger, deep_tagger, tagger
+from attnbook.toy.training import fit
 
 LENGTH = 12
 SEEDS = (0, 1, 2)
 RATE = 4e-3
-TASKS = {"add_previous": add_previous, "backwards": backwards}
+TASKS = {"add_previous": sum_with_previous, "backwards": reversed_symbols}
 DRAWS = {"N(0, 1)": 1.0, "N(0, 1/D)": 64**-0.5}  # standard deviation at D = 64
 
 
@@ -44,7 +44,7 @@ def feed_forward_needed() -> dict:
     for task, (kind, n_layers), seed in product(TASKS, models, SEEDS):
         torch.manual_seed(seed)
         model = tagger(kind, n_layers)
-        losses = fit(model, puzzles(TASKS[task], LENGTH, seed), steps, RATE)
+        losses = fit(model, task_batches(TASKS[task], LENGTH, seed), steps, RATE)
         about = {"task": task, "layers": kind, "n_layers": n_layers, "seed": seed}
         found = {"right": share_right(model, task), "loss": by_twenty(losses)}
         runs.append({**about, **found})
@@ -60,8 +60,8 @@ def by_twenty(losses: list[float]) -> list[float]:
 
 def share_right(model: Tagger, task: str) -> float:
     """Share of right answers to 1,000 sequences, over the places that count."""
-    ids = symbols(1000, LENGTH, torch.Generator().manual_seed(99))
-    right = right_answers(model, TASKS[task](ids))  # (L, 1)
+    ids = random_symbols(1000, LENGTH, torch.Generator().manual_seed(99))
+    right = task_accuracy(model, TASKS[task](ids))  # (L, 1)
     return round(right.nanmean().item(), 4)
 
 
@@ -133,7 +133,7 @@ def reverse_with(
     layers = [EncoderLayer(64, 4, 256) for _ in range(2)]
     model = Tagger(embedding(draw, scaled), layers)
     model.positions = Codes(codes)
-    return fit(model, puzzles(backwards, LENGTH, seed), steps, 1e-3)
+    return fit(model, task_batches(reversed_symbols, LENGTH, seed), steps, 1e-3)
 
 
 def embedding(draw: str, scaled: bool) -> nn.Embedding:
@@ -143,7 +143,7 @@ def embedding(draw: str, scaled: bool) -> nn.Embedding:
         draw: One of ``DRAWS``.
         scaled: Whether vectors are multiplied by √D.
     """
-    table = (ScaledEmbedding if scaled else nn.Embedding)(WORDS, 64)
+    table = (ScaledEmbedding if scaled else nn.Embedding)(TASK_VOCAB_SIZE, 64)
     nn.init.normal_(table.weight, std=DRAWS[draw])
     return table
 
@@ -171,8 +171,8 @@ def descend(
 ) -> list[float]:
     """Train on sorting with Adam, whose rate rises to ``rate`` in ``n_warm`` steps.
 
-    After them it stays. :func:`~attnbook.fit.fit` would let it fall, and clip the
-    gradients: both would soften what is to be seen here.
+    After them it stays. :func:`~attnbook.toy.training.fit` would let it fall, and clip
+    the gradients: both would soften what is to be seen here.
 
     Returns:
         The loss of each step, before its update.
@@ -182,7 +182,7 @@ def descend(
         optimizer, lambda step: min(1.0, (step + 1) / max(n_warm, 1))
     )
     losses: list[Tensor] = []
-    for ids, targets in islice(puzzles(in_order, LENGTH, seed), steps):
+    for ids, targets in islice(task_batches(sorted_symbols, LENGTH, seed), steps):
         loss = token_loss(model(ids), targets)
         optimizer.zero_grad()
         loss.backward()

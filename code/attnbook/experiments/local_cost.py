@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from attnbook.local_attention import Global, LocalM
-from attnbook.masks import masked_softmax
+from attnbook.nn.local_attention import GlobalAlignment, MonotonicAlignment
+from attnbook.nn.masks import masked_softmax
 
 LENGTHS = (50, 100, 200, 500, 1000, 2000)
 BATCHES = (1, 8)
@@ -31,7 +31,7 @@ def global_attention(h: Tensor, states: Tensor, mask: Tensor) -> tuple[Tensor, T
     Returns:
         Contexts, (B, T, H), and weights, (B, T, S).
     """
-    weights = Global()(h @ states.transpose(1, 2), h, 0, mask)  # (B, T, S)
+    weights = GlobalAlignment()(h @ states.transpose(1, 2), h, 0, mask)  # (B, T, S)
     return weights @ states, weights
 
 
@@ -43,7 +43,7 @@ def local_masked(
     Arguments and results are those of :func:`global_attention`.
     """
     scores = h @ states.transpose(1, 2)  # (B, T, S)
-    weights = LocalM(half_width)(scores, h, 0, mask)  # (B, T, S)
+    weights = MonotonicAlignment(half_width)(scores, h, 0, mask)  # (B, T, S)
     return weights @ states, weights
 
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attnbook.attention import attention
-from attnbook.scores import AdditiveScore
+from attnbook.nn.scaled_dot_product import attention
+from attnbook.nn.scores import AdditiveScore
 
 KEYS, VALUES = 64, 16  # different ones that there are
 SHOWN = 16  # pairs of a key and a value in an example

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attnbook.attention import attention
-from attnbook.leaks import influence
+from attnbook.analysis.leaks import influence
+from attnbook.nn.scaled_dot_product import attention
 
 Look = Callable[[Tensor, list], Tensor]
 """Inputs (S, D) and S marks, the same for every query → what place 0 gives, (D,)."""

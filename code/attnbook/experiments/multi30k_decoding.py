@@ -11,18 +11,17 @@ import torch
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 
-from attnbook import results
-from attnbook.batches import id_batch
-from attnbook.configs import from_json
-from attnbook.corpora import Texts, texts
-from attnbook.evaluation import bleu, compare, translate
-from attnbook.loss import smoothed_loss
-from attnbook.subwords import Subwords
-from attnbook.token_batches import token_batches
-from attnbook.training import encoded, target_tokens
-from attnbook.training_state import average
-from attnbook.translation_models import make_model
-from attnbook.translator import Translator
+from attnbook.core import results
+from attnbook.data.batching import id_batch, token_batches
+from attnbook.data.subwords import Subwords
+from attnbook.nn.losses import label_smoothing_loss
+from attnbook.translation.configs import from_json
+from attnbook.translation.corpora import Texts, texts
+from attnbook.translation.evaluation import beam_translate, compare, corpus_bleu
+from attnbook.translation.models import make_model
+from attnbook.translation.state import average
+from attnbook.translation.trainer import encoded, target_tokens
+from attnbook.translation.translator import Translator
 
 WIDTHS = (1, 2, 3, 5, 8, 12)
 BEAM_SENTENCES = 300
@@ -46,7 +45,7 @@ def multi30k_beams() -> dict:
         start = time.process_time()
         said = translator(source, width)
         took = time.process_time() - start
-        score = bleu(said, references)
+        score = corpus_bleu(said, references)
         runs.append(
             {
                 "width": width,
@@ -144,7 +143,7 @@ def mean_loss(translator: Translator, batches: list, smoothing: float) -> float:
     for pairs in batches:
         batch = id_batch(pairs)
         logits = translator.model(batch.src, batch.tgt_in)
-        total += smoothed_loss(logits, batch.tgt_out, smoothing).sum().item()
+        total += label_smoothing_loss(logits, batch.tgt_out, smoothing).sum().item()
     return round(total / target_tokens(batches), 4)
 
 
@@ -159,7 +158,7 @@ def by_length(source: list[str], said: list[str], references: list[str]) -> list
                 "first": first,
                 "last": last,
                 "sentences": len(some),
-                "bleu": round(bleu(ours, right).bleu, 2),
+                "bleu": round(corpus_bleu(ours, right).bleu, 2),
                 "margin": margin(ours, right),
             }
         )
@@ -215,8 +214,8 @@ def multi30k_average() -> dict:
     kept = sorted((folder / "epochs").glob("*.safetensors"))
     for number in (n for n in (1, 2, 5, 10) if n <= len(kept)):
         model.load_state_dict(average(kept[-number:]), strict=False)
-        said = translate(model, subwords, val.source, width=1)
-        score = bleu(said, val.target).bleu
+        said = beam_translate(model, subwords, val.source, width=1)
+        score = corpus_bleu(said, val.target).bleu
         runs.append({"epochs": number, "validation_bleu": round(score, 2)})
         print(f"  {runs[-1]}", flush=True)
     return {"last_epoch": int(kept[-1].stem), "runs": runs}

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from statistics import fmean
 from string import punctuation
 
-from attnbook import multi30k
-from attnbook.batches import IdPair, pooled
-from attnbook.configs import config
-from attnbook.subwords import Subwords
-from attnbook.token_batches import padding_share, token_batches
-from attnbook.vocabulary import EOS, UNK
+from attnbook.core.vocabulary import EOS, UNK
+from attnbook.data import multi30k
+from attnbook.data.batching import IdPair, padding_share, pooled, token_batches
+from attnbook.data.subwords import Subwords
+from attnbook.translation.configs import config
 
 LANGUAGES = ("en", "de")
 CONFIG = config("multi30k-cpu")

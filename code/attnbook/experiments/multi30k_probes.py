@@ -11,14 +11,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attnbook.batches import IdPair, id_batch
-from attnbook.corpora import texts
-from attnbook.maps import attention_maps
-from attnbook.probes import fit_probe, layer_states, share_right
-from attnbook.training import encoded
-from attnbook.transformer import Transformer
-from attnbook.translator import Translator
-from attnbook.word_alignment import Table, align, learn_table
+from attnbook.analysis.ibm_model1 import Table, align, learn_table
+from attnbook.analysis.maps import attention_maps
+from attnbook.analysis.probes import fit_probe, layer_states, probe_accuracy
+from attnbook.data.batching import IdPair, id_batch
+from attnbook.models.transformer import Transformer
+from attnbook.translation.corpora import texts
+from attnbook.translation.trainer import encoded
+from attnbook.translation.translator import Translator
 
 SPLITS = (0, 1, 2)  # seeds of what is fitted on and what is tested on
 LEAST = 10  # times a label occurs, or it is left out
@@ -113,7 +113,7 @@ def probe(places: Places, label: str, seed: int) -> dict:
     test = torch.tensor([s in tested for s in places.sentence.tolist()])
     fitted, test = real & ~test, real & test
     by_layer = [
-        share_right(fit_probe(x[fitted], labels[fitted]), x[test], labels[test])
+        probe_accuracy(fit_probe(x[fitted], labels[fitted]), x[test], labels[test])
         for x in places.states
     ]
     most = labels[fitted].mode().values

@@ -8,19 +8,19 @@ from math import isnan
 
 import torch
 
-from attnbook.attention import MultiHeadAttention
-from attnbook.bug_zoo import WrongSplit
-from attnbook.fit import fit
-from attnbook.one_layer import POSITIONS, OneLayer, one_layer
-from attnbook.positions import Learned
-from attnbook.puzzles import (
-    Puzzle,
-    backwards,
-    previous,
-    puzzles,
-    right_answers,
-    symbols,
+from attnbook.analysis.bug_zoo import WrongSplit
+from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.positions import LearnedPositions
+from attnbook.toy.single_attention import POSITIONS, OneLayer, one_layer
+from attnbook.toy.tasks import (
+    TaskBatch,
+    previous_symbols,
+    random_symbols,
+    reversed_symbols,
+    task_accuracy,
+    task_batches,
 )
+from attnbook.toy.training import fit
 
 RATE = 4e-3
 SEEDS = (0, 1, 2, 3, 4)
@@ -30,25 +30,25 @@ TESTED = 2000  # sequences
 
 def learn(
     model: OneLayer,
-    make: Callable[[torch.Tensor], Puzzle],
+    make: Callable[[torch.Tensor], TaskBatch],
     length: int,
     steps: int,
     seed: int,
 ) -> OneLayer:
     """Train a model on a puzzle, and give it back."""
-    fit(model, puzzles(make, length, seed), steps, RATE)
+    fit(model, task_batches(make, length, seed), steps, RATE)
     return model
 
 
 def share_right(
-    model: OneLayer, make: Callable[[torch.Tensor], Puzzle], length: int
+    model: OneLayer, make: Callable[[torch.Tensor], TaskBatch], length: int
 ) -> list[list[float | None]]:
     """Share of right answers at each of L places, to each of K questions.
 
     None where no answer counts.
     """
-    ids = symbols(TESTED, length, torch.Generator().manual_seed(99))
-    places = right_answers(model, make(ids)).tolist()
+    ids = random_symbols(TESTED, length, torch.Generator().manual_seed(99))
+    places = task_accuracy(model, make(ids)).tolist()
     return [[None if isnan(x) else round(x, 4) for x in row] for row in places]
 
 
@@ -63,8 +63,8 @@ def heads() -> dict:
     for n_heads, seed in product((1, 2, 4, 8), SEEDS):
         torch.manual_seed(seed)
         model = one_layer("learned", LENGTH, n_heads=n_heads)
-        learn(model, previous, LENGTH, steps, seed)
-        right = share_right(model, previous, LENGTH)
+        learn(model, previous_symbols, LENGTH, steps, seed)
+        right = share_right(model, previous_symbols, LENGTH)
         last = sum(row[0] for row in right[1:]) / (LENGTH - 1)
         before = sum(row[1] for row in right[2:]) / (LENGTH - 2)
         found = {"last": round(last, 4), "before": round(before, 4)}
@@ -84,9 +84,9 @@ def wrong_split() -> dict:
     steps, runs = 400, []
     for split, length, seed in product(kinds, (8, 16), SEEDS):
         torch.manual_seed(seed)
-        model = OneLayer(kinds[split](64, 8), Learned(length, 64))
-        learn(model, backwards, length, steps, seed)
-        right = [row[0] for row in share_right(model, backwards, length)]
+        model = OneLayer(kinds[split](64, 8), LearnedPositions(length, 64))
+        learn(model, reversed_symbols, length, steps, seed)
+        right = [row[0] for row in share_right(model, reversed_symbols, length)]
         runs.append({"split": split, "length": length, "seed": seed, "right": right})
         print(f"  {runs[-1]}", flush=True)
     return {"steps": steps, "heads": 8, "runs": runs}
@@ -106,9 +106,9 @@ def positions() -> dict:
     for kind, steps, seed in product(POSITIONS, (400, 1500), SEEDS):
         torch.manual_seed(seed)
         model = one_layer(kind, longest=2 * LENGTH)
-        learn(model, previous, LENGTH, steps, seed)
-        inside = share_right(model, previous, LENGTH)
-        both = share_right(model, previous, 2 * LENGTH)
+        learn(model, previous_symbols, LENGTH, steps, seed)
+        inside = share_right(model, previous_symbols, LENGTH)
+        both = share_right(model, previous_symbols, 2 * LENGTH)
         about = {"positions": kind, "steps": steps, "seed": seed}
         runs.append({**about, "right_at_12": inside, "right_at_24": both})
         print(f"  {about}: {both[LENGTH - 1]} … {both[-1]}", flush=True)
@@ -126,7 +126,7 @@ def positions_farther() -> dict:
     for kind, seed in product(("relative", "rotary"), SEEDS):
         torch.manual_seed(seed)
         model = one_layer(kind, longest=lengths[-1])
-        learn(model, previous, LENGTH, 1500, seed)
+        learn(model, previous_symbols, LENGTH, 1500, seed)
         right = [second_half(model, n) for n in lengths]
         runs.append({"positions": kind, "seed": seed, "right": right})
         print(f"  {runs[-1]}", flush=True)
@@ -135,6 +135,6 @@ def positions_farther() -> dict:
 
 def second_half(model: OneLayer, length: int) -> float:
     """Share of right answers in the second half of 400 sequences."""
-    ids = symbols(400, length, torch.Generator().manual_seed(99))
-    right = right_answers(model, previous(ids))  # (L, K)
+    ids = random_symbols(400, length, torch.Generator().manual_seed(99))
+    right = task_accuracy(model, previous_symbols(ids))  # (L, K)
     return round(right[length // 2 :].mean().item(), 4)

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import torch
 
-from attnbook.configs import from_json
-from attnbook.corpora import texts
-from attnbook.devices import best_device
-from attnbook.evaluation import bleu, translate
-from attnbook.files import write_whole
-from attnbook.subwords import Subwords
-from attnbook.threads import set_threads
-from attnbook.training_state import average
-from attnbook.translation_models import make_model
+from attnbook.core.files import write_whole
+from attnbook.core.threads import set_threads
+from attnbook.data.subwords import Subwords
+from attnbook.translation.configs import from_json
+from attnbook.translation.corpora import texts
+from attnbook.translation.devices import best_device
+from attnbook.translation.evaluation import beam_translate, corpus_bleu
+from attnbook.translation.models import make_model
+from attnbook.translation.state import average
 
 AVERAGED = (1, 2, 5, 10)
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10)
@@ -48,17 +48,19 @@ def decodings(folder: Path, device: torch.device) -> dict:
     averaged, widths = [], []
     for number in sorted({min(n, len(kept)) for n in AVERAGED}):
         model.load_state_dict(average(kept[-number:]), strict=False)
-        score = bleu(translate(model, subwords, val.source, width=1), val.target)
+        score = corpus_bleu(
+            beam_translate(model, subwords, val.source, width=1), val.target
+        )
         averaged.append({"epochs": number, "bleu": score.bleu})
     model.load_state_dict(average(kept), strict=False)
     for width in WIDTHS:
         start = time.perf_counter()
         # Batches as large at each width: on a GPU their number is most of the time.
-        said = translate(
+        said = beam_translate(
             model, subwords, val.source, width, found["alpha"], 4096 * width
         )
         seconds = time.perf_counter() - start
-        score = bleu(said, val.target)
+        score = corpus_bleu(said, val.target)
         widths.append({"width": width, "bleu": score.bleu, "seconds": seconds})
     return {
         "alpha": found["alpha"],

@@ -6,10 +6,10 @@ import tempfile
 from itertools import product
 from pathlib import Path
 
-from attnbook.batches import held_out_pairs
-from attnbook.configs import config
-from attnbook.evaluation import translate
-from attnbook.training import Trainer
+from attnbook.toy.data import held_out_pairs
+from attnbook.translation.configs import config
+from attnbook.translation.evaluation import beam_translate
+from attnbook.translation.trainer import Trainer
 
 SEEDS = (0, 1, 2)
 EPOCHS = 6
@@ -42,7 +42,7 @@ def faultless(trainer: Trainer, clauses: int, number: int = TESTED) -> float:
     pairs = held_out_pairs(clauses, number)
     sources = [" ".join(pair.source) for pair in pairs]
     trainer.model.eval()
-    said = translate(trainer.model, trainer.subwords, sources, width=1)
+    said = beam_translate(trainer.model, trainer.subwords, sources, width=1)
     right = (" ".join(pair.target) for pair in pairs)
     return sum(s == r for s, r in zip(said, right, strict=True)) / number
 

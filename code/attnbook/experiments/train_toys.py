@@ -9,13 +9,14 @@ from pathlib import Path
 
 import torch
 
-from attnbook.batches import held_out_pairs
-from attnbook.checkpoints import save_weights
-from attnbook.experiments.thread import CLAUSES, RATE, STEPS, train
-from attnbook.measures import exact_match
-from attnbook.results import machine
-from attnbook.threads import set_threads
-from attnbook.toy_models import FOLDER, MODELS
+from attnbook.core.results import machine
+from attnbook.core.threads import set_threads
+from attnbook.experiments.toy_translation import CLAUSES
+from attnbook.models.checkpoints import save_weights
+from attnbook.toy.data import held_out_pairs
+from attnbook.toy.metrics import exact_match
+from attnbook.toy.models import FOLDER, MODELS
+from attnbook.toy.training import LEARNING_RATE, STEPS, train_toy_model
 
 SEED = 0
 
@@ -32,7 +33,7 @@ def main() -> None:
     set_threads()
     for name, make_model in MODELS.items():
         start = time.process_time()
-        model, _ = train(make_model, SEED)
+        model, _ = train_toy_model(make_model, SEED)
         seconds = round(time.process_time() - start)
         exact = {n: round(exact_match(model, held_out_pairs(n)), 4) for n in CLAUSES}
         save_weights(
@@ -44,7 +45,7 @@ def main() -> None:
             torch=torch.__version__,
             seed=SEED,
             steps=STEPS,
-            rate=RATE,
+            rate=LEARNING_RATE,
             seconds=seconds,
             exact=exact,
         )

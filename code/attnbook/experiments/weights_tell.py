@@ -7,21 +7,21 @@ from statistics import fmean
 import torch
 from torch import Tensor, nn
 
-from attnbook.bahdanau import Bahdanau
-from attnbook.batches import held_out_pairs
-from attnbook.experiments.thread import RATE, STEPS, train
-from attnbook.maps import cross_weights
-from attnbook.measures import attention_weights
-from attnbook.removal import hiding_effects as hide_from_bahdanau
-from attnbook.removal import replacing_effects
-from attnbook.toy_language import Pair
-from attnbook.toy_models import toy_transformer
-from attnbook.weight_effects import (
+from attnbook.analysis.maps import cross_weights
+from attnbook.analysis.occlusion import (
     agreement,
     encoder_effects,
     encoder_weights,
-    hiding_effects,
+    replacing_effects,
+    transformer_hiding_effects,
 )
+from attnbook.analysis.occlusion import bahdanau_hiding_effects as hide_from_bahdanau
+from attnbook.models.bahdanau import Bahdanau
+from attnbook.toy.data import held_out_pairs
+from attnbook.toy.language import Pair
+from attnbook.toy.metrics import attention_weights
+from attnbook.toy.models import toy_transformer
+from attnbook.toy.training import LEARNING_RATE, STEPS, train_toy_model
 
 SEEDS = (0, 1, 2)
 SENTENCES, CLAUSES = 40, 2
@@ -42,17 +42,17 @@ def weights_tell() -> dict:
         ("bahdanau", Bahdanau, of_bahdanau),
     ):
         for seed in SEEDS:
-            model, _ = train(make, seed)
+            model, _ = train_toy_model(make, seed)
             found = compare([tables(model, pair) for pair in pairs])
             size = sum(p.numel() for p in model.parameters())
             runs.append({"model": name, "seed": seed, "parameters": size, **found})
             print(f"  {runs[-1]}", flush=True)
-    about = {"steps": STEPS, "rate": RATE}
+    about = {"steps": STEPS, "rate": LEARNING_RATE}
     return {"sentences": SENTENCES, "clauses": CLAUSES, **about, "runs": runs}
 
 
 def compare(tables: list[dict[str, Table]]) -> dict[str, dict[str, float]]:
-    """Average what :func:`~attnbook.weight_effects.agreement` says over sentences."""
+    """Average :func:`~attnbook.analysis.occlusion.agreement` over sentences."""
     means = {}
     for name in tables[0]:
         pairs = [agreement(*of_one[name]) for of_one in tables]
@@ -69,7 +69,7 @@ def of_transformer(model: nn.Module, pair: Pair) -> dict[str, Table]:
     return {
         **of_words(
             cross_weights(model, [pair])[0],
-            hiding_effects(model, pair),
+            transformer_hiding_effects(model, pair),
             replacing_effects(model, pair),
             pair,
         ),

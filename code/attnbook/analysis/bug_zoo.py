@@ -1,0 +1,173 @@
+"""Mistakes of widely copied code, kept alive so that the checks can be seen at work.
+
+None of them stops a program, and nothing in the package uses them.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from attnbook.models.transformer import Transformer, TransformerState
+from attnbook.nn.layers import DecoderLayer, Residual
+from attnbook.nn.masks import key_mask, target_mask
+from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.positions import SinusoidalPositions
+from attnbook.nn.scaled_dot_product import attention
+
+
+class WrongSplit(MultiHeadAttention):
+    """Deals out places to the heads, not numbers: a ``view`` without its transpose.
+
+    Each head gets all the numbers of a few places, and never sees the others.
+    """
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None = None,
+        *,
+        need_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Attend, but with heads that hold whole places."""
+        b, t, d = query.shape
+        wrong = (b, self.n_heads, -1, d // self.n_heads)  # (B, H, T, d_k), wrongly
+        linears = (self.W_Q, self.W_K, self.W_V)
+        q, k, v = (
+            linear(x).view(wrong)
+            for linear, x in zip(linears, (query, key, value), strict=True)
+        )
+        dropout = self.dropout if self.training else 0.0
+        out = attention(q, k, v, mask, dropout=dropout, need_weights=need_weights)
+        if not need_weights:
+            return self.W_O(out.reshape(b, t, d))
+        heads, weights = out
+        return self.W_O(heads.reshape(b, t, d)), weights
+
+
+# Chapter 8: mistakes of a layer
+
+
+class UnbiasedNorm(nn.Module):
+    """A layer norm with ``std()``, which divides by D - 1, and ε outside the root.
+
+    Args:
+        d_model: Width D.
+        eps: ε.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-5):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (..., D) to (..., D)."""
+        centred = x - x.mean(-1, keepdim=True)
+        return centred / (x.std(-1, keepdim=True) + self.eps) * self.gain + self.bias
+
+
+class DroppedStream(Residual):
+    """Post-norm that drops what it returns, not what the sub-layer found."""
+
+    def after(self, x: Tensor, found: Tensor) -> Tensor:
+        """Add, norm, and then drop: too late."""
+        return self.dropout(self.norm(x + found))
+
+
+class SharedAttention(DecoderLayer):
+    """A decoder layer whose two attentions are one module, and so are their norms."""
+
+    def __init__(self, *sizes: int, norm_first: bool = False):
+        super().__init__(*sizes, norm_first=norm_first)
+        self.cross_attention = self.self_attention
+        self.add_cross_attention = self.add_self_attention
+
+
+# Chapter 9: mistakes of a whole model
+
+
+def split_wrongly(model: nn.Module) -> None:
+    """Give a model :class:`WrongSplit` for each of its attentions; new weights."""
+    for parent in [*model.modules()]:
+        for name, child in [*parent.named_children()]:
+            if isinstance(child, MultiHeadAttention):
+                setattr(parent, name, WrongSplit(child.d_model, child.n_heads))
+
+
+def scale_wrongly(model: nn.Module) -> None:
+    """Divide the scores of each attention by √(d_k/H), not by √d_k.
+
+    This is what comes out if the width of a head is divided by the number of heads once
+    more. Queries √H times as long have the same scores.
+    """
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            module.W_Q = nn.Sequential(module.W_Q, _Times(module.n_heads**0.5))
+
+
+class _Times(nn.Module):
+    def __init__(self, factor: float):
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.factor * x
+
+
+class SoftmaxInside(nn.Module):
+    """Returns probabilities where the loss expects logits.
+
+    Args:
+        model: Returns logits.
+    """
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = model
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        """Call the model and make its logits probabilities."""
+        return self.model(*inputs).softmax(-1)
+
+
+class Uncounted(SinusoidalPositions):
+    """Takes what it is given for the beginning: word by word, all have position 0."""
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """Add to (B, T, D) the codes of positions 0 … T - 1, whatever the offset."""
+        return super().forward(x)
+
+
+class CausalInTraining(Transformer):
+    """Hides later words while it trains, and no longer when it is used.
+
+    But for its mask, ``decode`` is a copy of the Transformer's.
+    """
+
+    def decode(self, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
+        """Predict, in eval mode with a view of the words to be predicted."""
+        mask = target_mask(tgt_in) if self.training else key_mask(tgt_in)
+        y = self.dropout(self.positions(self.target_embedding(tgt_in)))  # (B, T, D)
+        for layer in self.decoder:
+            y = layer(y, memory, mask, memory_mask)
+        return self.out(self.decoder_norm(y))  # (B, T, V)
+
+
+class OneCache(Transformer):
+    """Keeps the words read so far in the model, and not in the state."""
+
+    def start(self, src: Tensor) -> TransformerState:
+        """Read the source, and forget the last sentence."""
+        self.kept = super().start(src)
+        return self.kept
+
+    def step(
+        self, token: Tensor, state: TransformerState
+    ) -> tuple[Tensor, TransformerState]:
+        """Read one word more, after all that were ever read since ``start``."""
+        logits, self.kept = super().step(token, self.kept)
+        return logits, self.kept

@@ -1,0 +1,128 @@
+"""How much work is a layer, and how much of it must wait? By formula and counted.
+
+Formulas count multiply-adds (a product that is added to a sum) over n places of width
+d, without the batch: Vaswani et al. 2017, table 1, with the factors written out. What
+grows with n · d alone (biases, softmax, activations) is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+
+def attention_work(n: int, d: int, *, projections: bool = True) -> int:
+    """Multiply-adds of self-attention: scores and mixing; W^Q, W^K, W^V and W^O."""
+    return 2 * n * n * d + (4 * n * d * d if projections else 0)
+
+
+def windowed_work(n: int, d: int, r: int, *, projections: bool = True) -> int:
+    """Of restricted self-attention, where each place sees r, the first few as well."""
+    return 2 * r * n * d + (4 * n * d * d if projections else 0)
+
+
+def recurrent_work(n: int, d: int, gates: int = 3) -> int:
+    """Of a recurrent layer: 1 map of input and state (RNN), 3 (GRU) or 4 (LSTM)."""
+    return 2 * gates * n * d * d
+
+
+def convolution_work(n: int, d: int, k: int) -> int:
+    """Of a convolution of width k: a matrix for each of the k distances."""
+    return k * n * d * d
+
+
+def separable_work(n: int, d: int, k: int) -> int:
+    """Of a separable one: k numbers for each channel, then one matrix."""
+    return k * n * d + n * d * d
+
+
+def count(call: Callable[[], object]) -> int:
+    """Count the multiply-adds of matrix products and convolutions in a call.
+
+    PyTorch's counter reckons a multiply-add as two operations. It does not know the
+    fused attention kernel of the processor, so that one is taken apart here; nor the
+    kernel of ``nn.LSTM``, which it counts as nothing.
+    """
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        call()
+    return counter.get_total_flops() // 2
+
+
+def longest_chain(out: Tensor) -> int:
+    """Count the steps that must wait for one another: the deepest way to ``out``.
+
+    Walks back through the graph that PyTorch keeps for the gradients. Operations on no
+    common way could run at the same time, on a machine with room for them.
+
+    Weights and changes of shape count as steps too. A fused kernel is one step,
+    whatever it does inside, such as that of ``nn.LSTM`` on the processor: its chain
+    says nothing.
+
+    Args:
+        out: A result that has gradients.
+
+    Raises:
+        ValueError: If it has none.
+    """
+    if out.grad_fn is None:
+        raise ValueError(
+            "this result keeps no graph; compute it from weights that have gradients, "
+            "and not under torch.no_grad()"
+        )
+    depth: dict = {}
+    todo = [out.grad_fn]
+    while todo:  # no recursion: a recurrent layer is deeper than Python allows
+        node = todo[-1]
+        before = [other for other, _ in node.next_functions if other is not None]
+        unknown = [other for other in before if other not in depth]
+        if unknown:
+            todo += unknown
+        else:
+            depth[node] = 1 + max((depth[other] for other in before), default=0)
+            todo.pop()
+    return depth[out.grad_fn]
+
+
+class Sizes(NamedTuple):
+    """What decides how much a Transformer calculates."""
+
+    n_words: int  # V, of the target side
+    d_model: int
+    n_heads: int
+    n_layers: int
+    d_ff: int
+
+
+def forward_flops(sizes: Sizes, batch: int, source: int, target: int) -> int:
+    """Operations of predicting a padded batch, a multiplication and an addition two.
+
+    The attention's products are counted for all pairs of places, as they are calculated
+    before the mask.
+
+    Args:
+        sizes: Of the model.
+        batch: Sentences B.
+        source: Places S of each source.
+        target: Places T of each target.
+    """
+    _, d, _, n, d_ff = sizes
+    network = 2 * d * d_ff  # multiplications for one place
+    encoder = source * (4 * d * d + network) + _attention(source, source, d)
+    decoder = target * (6 * d * d + network) + source * 2 * d * d
+    decoder += _attention(target, target, d) + _attention(target, source, d)
+    words = target * d * sizes.n_words
+    return 2 * batch * (n * (encoder + decoder) + words)
+
+
+def _attention(queries: int, keys: int, d_model: int) -> int:
+    """Multiplications of all heads: scores, and weights times values."""
+    return 2 * queries * keys * d_model
+
+
+def training_flops(sizes: Sizes, batch: int, source: int, target: int) -> int:
+    """Operations of one training step: a product has two gradients as large as it."""
+    return 3 * forward_flops(sizes, batch, source, target)

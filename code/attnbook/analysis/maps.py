@@ -1,0 +1,71 @@
+"""Where does a model look? The weights of every attention in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.toy.data import make_batch
+from attnbook.toy.language import Pair
+
+
+@torch.no_grad()
+def attention_maps(model: nn.Module, *inputs: Tensor) -> dict[str, Tensor]:
+    """Run a model and collect what each of its attentions weighs.
+
+    Models leave the weights to the fused kernel, which does not give them. So each
+    attention that is called is asked a second time, with ``need_weights``.
+
+    Args:
+        model: Holds :class:`~attnbook.nn.multi_head.MultiHeadAttention` modules;
+            in eval mode, or dropout changes what is looked at.
+        inputs: What to call it with, such as ``src, tgt_in``.
+
+    Returns:
+        Weights of each head, (B, H, T, S), under the module's name, such as
+        ``"decoder.0.cross_attention"``, in the order of the calls.
+
+    Raises:
+        ValueError: If one module is called twice.
+    """
+    maps = {}
+
+    def ask_again(module: nn.Module, args: tuple, kwargs: dict, _: object) -> None:
+        if names[module] in maps:
+            raise ValueError(
+                f"{names[module]} is called twice, as if it were two attentions; give "
+                "each a module of its own, or ask for its weights with need_weights"
+            )
+        # forward, and not a call: a call would end up here again.
+        _, weights = module.forward(*args, **{**kwargs, "need_weights": True})
+        maps[names[module]] = weights
+
+    names = {
+        m: n for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)
+    }
+    handles = [m.register_forward_hook(ask_again, with_kwargs=True) for m in names]
+    try:
+        model(*inputs)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return maps
+
+
+def cross_weights(model: nn.Module, pairs: Sequence[Pair]) -> Tensor:
+    """Average a Transformer's cross-attention over its layers and heads.
+
+    Args:
+        model: A :class:`~attnbook.models.transformer.Transformer`.
+        pairs: B pairs of the toy language; each step is given the right words before.
+
+    Returns:
+        (B, T, S); as :func:`~attnbook.toy.metrics.attention_weights`.
+    """
+    batch = make_batch(pairs)
+    maps = attention_maps(model, batch.src, batch.tgt_in)
+    cross = [w for name, w in maps.items() if name.endswith("cross_attention")]
+    return torch.stack(cross).mean(dim=(0, 2))  # (L, B, H, T, S) → (B, T, S)

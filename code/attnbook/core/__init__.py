@@ -1,0 +1,28 @@
+"""What everything else stands on: checks, files, stored results, vocabulary.
+
+- ``checks``: bad input is refused with a message that says what to do
+- ``files``: files that appear whole or not at all
+- ``results``: stored results of long experiments
+- ``threads``: how many threads PyTorch may use
+- ``vocabulary``: words, ids and the special tokens
+"""
+
+from attnbook.core import results
+from attnbook.core.files import (
+    write_whole,
+)
+from attnbook.core.threads import (
+    set_threads,
+)
+from attnbook.core.vocabulary import (
+    SPECIAL,
+    Vocabulary,
+)
+
+__all__ = [
+    "SPECIAL",
+    "Vocabulary",
+    "results",
+    "set_threads",
+    "write_whole",
+]

@@ -1,0 +1,58 @@
+"""Bad input is refused by name: each check says what is wrong, and what to do."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from attnbook.core.vocabulary import PAD
+
+
+def check_sizes(**sizes: int) -> None:
+    """Raise a ValueError that names the first size which is not a positive integer."""
+    for name, size in sizes.items():
+        if not isinstance(size, int) or size < 1:
+            raise ValueError(f"{name} is {size!r}; it must be a whole number from 1 on")
+
+
+def check_ids(**tensors: Tensor) -> None:
+    """Raise a ValueError that names the first tensor which is not a batch of ids."""
+    for name, ids in tensors.items():
+        if ids.dim() != 2 or ids.dtype not in (torch.int64, torch.int32):
+            raise ValueError(
+                f"{name} has shape {tuple(ids.shape)} and type {ids.dtype}; it must be "
+                "a matrix of integer ids, one row a sentence: batches.pad makes one"
+            )
+
+
+def check_source(src: Tensor, n_source: int) -> None:
+    """Raise a ValueError unless ``src`` holds sentences of known words, none empty.
+
+    It looks at the ids themselves, so it has its place where a sentence comes in, and
+    not in a forward pass that a GPU is to run without waiting.
+    """
+    check_ids(src=src)
+    if not len(src):
+        raise ValueError("a batch of 0 sentences; give at least one")
+    unknown = (src < 0) | (src >= n_source)
+    if unknown.any():
+        raise ValueError(
+            f"source id {src[unknown][0].item()} is not in 0 … {n_source - 1}, the ids "
+            "of this model's source words; encode with the vocabulary it was made for"
+        )
+    empty = ~(src != PAD).any(1)
+    if empty.any():
+        raise ValueError(
+            f"source sentence {empty.nonzero()[0].item()} has no word, only pads; "
+            "leave it out of the batch"
+        )
+
+
+def check_batch(src: Tensor, tgt_in: Tensor) -> None:
+    """Raise a ValueError unless source and target are batches of one size."""
+    check_ids(src=src, tgt_in=tgt_in)
+    if len(src) != len(tgt_in):
+        raise ValueError(
+            f"the batch has {len(src)} source but {len(tgt_in)} target sentences; "
+            "row i of the one must belong to row i of the other"
+        )

@@ -1,0 +1,64 @@
+"""From text to batches, for any language.
+
+- ``batching``: padding, batches of sentences and of tokens
+- ``fixed_shapes``: batches of a few shapes, for CUDA graphs
+- ``subwords``: byte-pair encoding at scale
+- ``bpe_from_scratch``: byte-pair encoding in a few lines
+- ``multi30k``: the Multi30k captions, downloaded and checked
+"""
+
+from attnbook.data.batching import (
+    Batch,
+    IdPair,
+    SentencePair,
+    id_batch,
+    pad,
+    padding_share,
+    pooled,
+    token_batches,
+)
+from attnbook.data.bpe_from_scratch import (
+    SymbolPair,
+    apply_merges,
+    count_pairs,
+    learn_merges,
+    merge_pair,
+)
+from attnbook.data.fixed_shapes import (
+    fixed_batch,
+    fixed_batches,
+    fixed_length,
+    fixed_shape,
+)
+from attnbook.data.multi30k import (
+    available,
+    clean,
+    sentences,
+)
+from attnbook.data.subwords import (
+    Subwords,
+)
+
+__all__ = [
+    "Batch",
+    "IdPair",
+    "SentencePair",
+    "Subwords",
+    "SymbolPair",
+    "apply_merges",
+    "available",
+    "clean",
+    "count_pairs",
+    "fixed_batch",
+    "fixed_batches",
+    "fixed_length",
+    "fixed_shape",
+    "id_batch",
+    "learn_merges",
+    "merge_pair",
+    "pad",
+    "padding_share",
+    "pooled",
+    "sentences",
+    "token_batches",
+]

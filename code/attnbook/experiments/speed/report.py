@@ -1,0 +1,157 @@
+"""The table of speeds: ``python benchmarks/train_speed.py``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import torch
+
+from attnbook.analysis.complexity import training_flops
+from attnbook.analysis.cost import matmul_rate
+from attnbook.core.files import write_whole
+from attnbook.core.threads import set_threads
+from attnbook.experiments.speed.decoding_speed import decoding_speeds
+from attnbook.experiments.speed.training_speed import (
+    COMPILED,
+    COMPILED_PEERS,
+    EAGER,
+    ON_CPU,
+    WORKS,
+    Work,
+    training_speeds,
+)
+from attnbook.translation.devices import best_device
+from attnbook.translation.report import commit, hardware
+
+KINDS = ("eager", "compiled", "compiled_peers", "decoding")
+HEADS = ("name", "tokens_per_second", "ms_per_batch", "share", "peak_mb")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure what is asked for, print it, and write it if a file is named.
+
+    Args:
+        arguments: Those of the command line if not given.
+    """
+    parser = argparse.ArgumentParser(prog="train_speed.py", description=__doc__)
+    parser.add_argument("--device", default=best_device(), type=torch.device)
+    parser.add_argument(
+        "--work", choices=WORKS, help="model and batch: tiny on a GPU, cpu elsewhere"
+    )
+    parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS)
+    parser.add_argument("--rounds", default=5, type=int, help="turns; medians count")
+    parser.add_argument("--small", action="store_true", help="a trial, in seconds")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="where to write")
+    chosen = parser.parse_args(arguments)
+    set_threads()
+    work, rounds = chosen.work, chosen.rounds
+    if chosen.small:
+        work, rounds = "small", 1
+    elif work is None:
+        work = "tiny" if chosen.device.type == "cuda" else "cpu"
+    values = measure(work, chosen.kinds, chosen.device, rounds)
+    print(table(values))
+    if chosen.json:
+        chosen.json.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(chosen.json, json.dumps(values, indent=1) + "\n")
+
+
+def measure(name: str, kinds: Sequence[str], device: torch.device, rounds: int) -> dict:
+    """Measure speeds, with all that is needed to read the numbers.
+
+    Args:
+        name: One of :data:`~attnbook.experiments.speed.training_speed.WORKS`.
+        kinds: Some of ``KINDS``.
+        device: Where.
+        rounds: Turns of each; medians are taken.
+
+    Returns:
+        "machine", versions, the work's sizes, the device's own rates of matrix
+        products in TFLOP/s, and what each kind found.
+    """
+    work, cuda = WORKS[name], device.type == "cuda"
+    values = about(name, work, device)
+    rates = {
+        getattr(torch, name): 1e12 * rate
+        for name, rate in values["matmul_tflops"].items()
+    }
+    if "eager" in kinds:
+        values["eager"] = training_speeds(
+            EAGER if cuda else ON_CPU, work, device, rates, rounds
+        )
+    for kind, ways in (("compiled", COMPILED), ("compiled_peers", COMPILED_PEERS)):
+        if kind in kinds:
+            values[kind] = training_speeds(ways, work, device, rates, rounds)
+    if "decoding" in kinds:
+        precisions = (torch.float32, torch.bfloat16) if cuda else (torch.float32,)
+        values["decoding"] = [
+            row
+            for precision in precisions
+            for row in decoding_speeds(work, device, precision, rounds=rounds)
+        ]
+    return values
+
+
+def about(name: str, work: Work, device: torch.device) -> dict:
+    """Tell what was measured, where, and by which versions."""
+    length = round(work.length[0])
+    rows = work.batch_tokens // length
+    return {
+        "machine": hardware(device),
+        "commit": commit(),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: installed(name) for name in ("torch", "transformers", "triton")},
+        },
+        "work": name,
+        "sizes": work.sizes._asdict(),
+        "batch_tokens": work.batch_tokens,
+        "tflop_per_batch": training_flops(work.sizes, rows, length, length) / 1e12,
+        "matmul_tflops": {
+            str(dtype).removeprefix("torch."): matmul_rate(device, dtype) / 1e12
+            for dtype in (torch.float32, torch.bfloat16)
+        },
+    }
+
+
+def installed(package: str) -> str | None:
+    """The version of a package, or None."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def table(values: dict) -> str:
+    """Write the speeds for people."""
+    rates = values["matmul_tflops"].items()
+    lines = [
+        f"{values['machine']}, torch {values['versions']['torch']}; {values['work']}",
+        "matrix products: "
+        + ", ".join(f"{rate:.2f} TFLOP/s in {name}" for name, rate in rates),
+        "tokens/s counts real target tokens; share: of that rate, pads not counted",
+        f"{'':30} {'tokens/s':>12} {'ms a batch':>11} {'share':>7} {'MB':>7}",
+    ]
+    training = ("eager", "compiled", "compiled_peers")
+    for row in (row for kind in training for row in values.get(kind, ())):
+        if "failed" in row:
+            lines.append(f"{row['name']:30} {row['failed'][:80]}")
+            continue
+        _, speed, ms, share, peak = (row.get(head, "") for head in HEADS)
+        lines.append(f"{row['name']:30} {speed:12,} {ms:11.2f} {share:7.1%} {peak:>7}")
+    for row in values.get("decoding", ()):
+        theirs = f"{row['marian']:,}" if "marian" in row else "not installed"
+        lines.append(
+            f"decoding, width {row['width']}, {row['precision']}: ours "
+            f"{row['ours']:,} words/s, Marian {theirs}"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

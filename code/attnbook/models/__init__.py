@@ -1,0 +1,76 @@
+"""Whole models, one class for each paper, and their weights on disk.
+
+- ``seq2seq``: encoder and decoder without attention
+- ``bahdanau``: attention before the recurrent step
+- ``luong``: attention after the recurrent step
+- ``transformer``: the Transformer
+- ``from_torch``: copies of PyTorch's layers, to compare with
+- ``ablations``: a Transformer without one of its parts
+- ``checkpoints``: weights as safetensors and JSON
+"""
+
+from attnbook.models.ablations import (
+    make_variant,
+    without_feed_forward,
+    without_positions,
+    without_scale,
+)
+from attnbook.models.bahdanau import (
+    Bahdanau,
+    BahdanauState,
+    Source,
+)
+from attnbook.models.checkpoints import (
+    load_weights,
+    read_facts,
+    save_weights,
+    tensors,
+)
+from attnbook.models.from_torch import (
+    Layer,
+    decoder_layer_from_torch,
+    encoder_layer_from_torch,
+    transformer_from_torch,
+)
+from attnbook.models.luong import (
+    Luong,
+    LuongState,
+)
+from attnbook.models.seq2seq import (
+    Encoder,
+    InitialState,
+    Readout,
+    StaticContext,
+    StaticState,
+)
+from attnbook.models.transformer import (
+    Transformer,
+    TransformerState,
+)
+
+__all__ = [
+    "Bahdanau",
+    "BahdanauState",
+    "Encoder",
+    "InitialState",
+    "Layer",
+    "Luong",
+    "LuongState",
+    "Readout",
+    "Source",
+    "StaticContext",
+    "StaticState",
+    "Transformer",
+    "TransformerState",
+    "decoder_layer_from_torch",
+    "encoder_layer_from_torch",
+    "load_weights",
+    "make_variant",
+    "read_facts",
+    "save_weights",
+    "tensors",
+    "transformer_from_torch",
+    "without_feed_forward",
+    "without_positions",
+    "without_scale",
+]

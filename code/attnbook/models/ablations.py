@@ -1,0 +1,97 @@
+"""A Transformer without one of its parts, to see what the part is worth.
+
+Each function changes a model that is made, in place, before it is trained. Training,
+``start`` and ``step`` then go without the part; what is left keeps its names, so that
+weights are stored and loaded as always.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from attnbook.models.transformer import Transformer
+from attnbook.nn.layers import DecoderLayer, EncoderLayer
+from attnbook.nn.multi_head import MultiHeadAttention
+
+
+def without_positions(model: Transformer) -> None:
+    """Leave word vectors as they are: the encoder cannot tell the order of words.
+
+    The decoder still can a little: its causal mask lets each place see one more.
+    """
+    model.positions = _NoPositions()
+
+
+def without_scale(model: Transformer) -> None:
+    """Leave the scores as large as the dot products are, √d_k times the usual.
+
+    Queries √d_k times as long undo the division, in every form of decoding.
+    """
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            factor = math.sqrt(module.d_model // module.n_heads)
+            module.W_Q.register_forward_hook(_times(factor))
+
+
+def without_feed_forward(model: Transformer) -> None:
+    """Take the feed-forward sub-layer out of each layer, its residual and norm too."""
+    for module in model.modules():
+        if isinstance(module, EncoderLayer | DecoderLayer):
+            module.feed_forward = nn.Identity()
+            module.add_feed_forward = _Nothing()
+
+
+def make_variant(model: nn.Module, name: str) -> None:
+    """Change a model as the name says.
+
+    Args:
+        model: A Transformer; for "none" any model.
+        name: "none", or one of :data:`VARIANTS`.
+
+    Raises:
+        ValueError: If there is no such variant, or the model has no such part.
+    """
+    if name == "none":
+        return
+    if name not in VARIANTS:
+        raise ValueError(
+            f"there is no variant {name!r}; choose none, {', '.join(VARIANTS)}"
+        )
+    if not isinstance(model, Transformer):
+        raise ValueError(
+            f"variant {name} takes a part from a Transformer, and the model is a "
+            f"{type(model).__name__}; choose variant none, or model transformer"
+        )
+    VARIANTS[name](model)
+
+
+VARIANTS = {
+    "no_positions": without_positions,
+    "no_scale": without_scale,
+    "no_feed_forward": without_feed_forward,
+}
+"""What takes each part away."""
+
+
+class _NoPositions(nn.Module):
+    """Stands where positions are added, and adds nothing."""
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """Return (B, T, D) as it came."""
+        return x
+
+
+class _Nothing(nn.Module):
+    """Stands where a sub-layer's residual was, and passes by the sub-layer."""
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Return (B, T, D) as it came."""
+        return x
+
+
+def _times(factor: float) -> Callable[[nn.Module, tuple, Tensor], Tensor]:
+    """Make a hook that multiplies what a module gives."""
+    return lambda module, given, out: factor * out

@@ -1,0 +1,96 @@
+"""Trained weights on disk: safetensors and JSON, which hold numbers and no code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor, nn
+
+from attnbook.core.files import write_whole
+
+
+def save_weights(model: nn.Module, folder: Path, **facts: object) -> None:
+    """Write a model's weights, and beside them what they were made by.
+
+    Each of the two files appears whole or not at all.
+
+    Args:
+        model: The model; a matrix with two uses is stored once.
+        folder: Where to put ``weights.safetensors`` and ``facts.json``.
+        facts: Anything JSON can hold, such as the seed, the steps and the scores.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    weights = {name: w.detach().contiguous() for name, w in tensors(model).items()}
+    text = json.dumps(facts, indent=1) + "\n"
+    for name, content in (
+        ("weights.safetensors", save(weights)),
+        ("facts.json", text.encode()),
+    ):
+        write_whole(folder / name, content)
+
+
+def load_weights(model: nn.Module, folder: Traversable) -> dict:
+    """Read weights into a model, and set it to eval mode.
+
+    Args:
+        model: Of the kind and size that the weights were saved from.
+        folder: As in :func:`save_weights`.
+
+    Returns:
+        The facts.
+
+    Raises:
+        ValueError: If a file is missing, is not of its kind, or holds the weights of
+            another model. The model is then as it was.
+    """
+    facts = read_facts(folder)
+    weights = _read(folder, "weights.safetensors", load)
+    check_weights(model, weights)
+    model.load_state_dict(weights, strict=False)  # a tied matrix is there once
+    model.eval()
+    return facts
+
+
+def read_facts(folder: Traversable) -> dict:
+    """Read what a saved model was made by.
+
+    Raises:
+        ValueError: If the file is missing or cannot be read.
+    """
+    return _read(folder, "facts.json", json.loads)
+
+
+def _read(folder: Traversable, name: str, parse: Callable[[bytes], dict]) -> dict:
+    """Read one of a saved model's files."""
+    if not (folder / name).is_file():
+        raise ValueError(
+            f"there is no {name} in {folder}; give the folder of a saved model"
+        )
+    try:
+        return parse((folder / name).read_bytes())
+    except (SafetensorError, ValueError) as error:
+        raise ValueError(f"what is in {folder} cannot be read: {error}") from error
+
+
+def tensors(model: nn.Module) -> dict[str, Tensor]:
+    """All that a model has learned or counted; a matrix with two uses is named once."""
+    return dict(model.named_parameters()) | dict(model.named_buffers())
+
+
+def check_weights(model: nn.Module, weights: dict[str, Tensor]) -> None:
+    """Raise a ValueError that names the first weight that does not fit the model."""
+    wanted = {name: tuple(w.shape) for name, w in tensors(model).items()}
+    found = {name: tuple(w.shape) for name, w in weights.items()}
+    for name in sorted(wanted | found):
+        if wanted.get(name) != found.get(name):
+            shapes = [w.get(name, "missing") for w in (wanted, found)]
+            raise ValueError(
+                f"{name}: {shapes[0]} in the model, {shapes[1]} in the file; these are "
+                "the weights of another model: make one of the sizes that the facts "
+                "beside it name"
+            )

@@ -1,0 +1,162 @@
+"""The building blocks of all models: functions and layers, each from its equation.
+
+- ``masks``: padding and causal masks, and the softmax under them
+- ``scaled_dot_product``: scaled dot-product attention
+- ``multi_head``: multi-head attention
+- ``positions``: sinusoidal and learned positional encodings
+- ``relative``: relative position bias
+- ``rotary``: rotary position embedding (RoPE)
+- ``layers``: layer norm, residuals, feed-forward; encoder and decoder layer
+- ``scores``: attention scores of Bahdanau and Luong
+- ``local_attention``: global and local attention of Luong
+- ``hard_attention``: hard attention, with gradients by sampling
+- ``gru``: one step of a plain RNN and of a GRU
+- ``sequence_layers``: attention, recurrence and convolution with one interface
+- ``losses``: cross-entropy, label smoothing, R-Drop
+"""
+
+from attnbook.nn.gru import (
+    gru_step,
+    rnn_step,
+)
+from attnbook.nn.hard_attention import (
+    exact_gradient,
+    expected_reward,
+    gumbel_softmax,
+    gumbel_softmax_gradient,
+    reinforce,
+)
+from attnbook.nn.layers import (
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    KeysValues,
+    LayerCache,
+    Residual,
+    ScaledEmbedding,
+    layer_norm,
+)
+from attnbook.nn.local_attention import (
+    ALIGNMENTS,
+    GlobalAlignment,
+    MonotonicAlignment,
+    PredictiveAlignment,
+    distance,
+    gaussian,
+    make_alignment,
+    window,
+)
+from attnbook.nn.losses import (
+    label_smoothing_loss,
+    symmetric_kl,
+    token_loss,
+)
+from attnbook.nn.masks import (
+    broadcasts,
+    causal_mask,
+    key_mask,
+    masked_softmax,
+    padding_mask,
+    target_mask,
+)
+from attnbook.nn.multi_head import (
+    MultiHeadAttention,
+    merge_heads,
+    split_heads,
+)
+from attnbook.nn.positions import (
+    LearnedPositions,
+    SinusoidalPositions,
+    frequencies,
+    shift_matrix,
+    sinusoids,
+)
+from attnbook.nn.relative import (
+    RelativeAttention,
+    RelativeBias,
+    first_query,
+    relative_distances,
+)
+from attnbook.nn.rotary import (
+    RotaryAttention,
+    rotate,
+)
+from attnbook.nn.scaled_dot_product import (
+    attention,
+)
+from attnbook.nn.scores import (
+    SCORES,
+    AdditiveScore,
+    DotScore,
+    GeneralScore,
+    LocationScore,
+    make_score,
+)
+from attnbook.nn.sequence_layers import (
+    ConvolutionLayer,
+    RecurrentLayer,
+    SelfAttentionLayer,
+    WindowedSelfAttention,
+    window_mask,
+)
+
+__all__ = [
+    "ALIGNMENTS",
+    "SCORES",
+    "AdditiveScore",
+    "ConvolutionLayer",
+    "DecoderLayer",
+    "DotScore",
+    "EncoderLayer",
+    "FeedForward",
+    "GeneralScore",
+    "GlobalAlignment",
+    "KeysValues",
+    "LayerCache",
+    "LearnedPositions",
+    "LocationScore",
+    "MonotonicAlignment",
+    "MultiHeadAttention",
+    "PredictiveAlignment",
+    "RecurrentLayer",
+    "RelativeAttention",
+    "RelativeBias",
+    "Residual",
+    "RotaryAttention",
+    "ScaledEmbedding",
+    "SelfAttentionLayer",
+    "SinusoidalPositions",
+    "WindowedSelfAttention",
+    "attention",
+    "broadcasts",
+    "causal_mask",
+    "distance",
+    "exact_gradient",
+    "expected_reward",
+    "first_query",
+    "frequencies",
+    "gaussian",
+    "gru_step",
+    "gumbel_softmax",
+    "gumbel_softmax_gradient",
+    "key_mask",
+    "label_smoothing_loss",
+    "layer_norm",
+    "make_alignment",
+    "make_score",
+    "masked_softmax",
+    "merge_heads",
+    "padding_mask",
+    "reinforce",
+    "relative_distances",
+    "rnn_step",
+    "rotate",
+    "shift_matrix",
+    "sinusoids",
+    "split_heads",
+    "symmetric_kl",
+    "target_mask",
+    "token_loss",
+    "window",
+    "window_mask",
+]

@@ -1,0 +1,47 @@
+"""The table that closes a chapter: ours against a reference, values and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+BOUND = 1e-12
+
+
+def equivalence_table(rows: dict[str, tuple[Tensor, Tensor, Sequence[Tensor]]]) -> None:
+    """Print, row by row, whether two results and their gradients agree.
+
+    Two tensors agree if no entry differs by more than 1e-12 of the largest one. The
+    gradient is that of the sum of squares.
+
+    Args:
+        rows: For each name our result, the reference, both float64 and of one shape,
+            and what they depend on, parameters or inputs.
+
+    Raises:
+        ValueError: If a row is not float64, or its two shapes differ.
+        AssertionError: If they do not agree; the message says by how much.
+    """
+    width = max(map(len, rows))
+    print(f"{'':{width}}  values   gradients")
+    for name, (ours, reference, leaves) in rows.items():
+        if ours.shape != reference.shape or ours.dtype != torch.float64:
+            raise ValueError(
+                f"{name}: compare float64 tensors of one shape, not "
+                f"{ours.dtype} {tuple(ours.shape)} with {tuple(reference.shape)}"
+            )
+        _agree(f"{name}, values", ours, reference)
+        sides = [
+            torch.autograd.grad(side.square().sum(), leaves, retain_graph=True)
+            for side in (ours, reference)
+        ]
+        for mine, theirs in zip(*sides, strict=True):
+            _agree(f"{name}, gradients", mine, theirs)
+        print(f"{name:{width}}  ≤ {BOUND:.0e}  ≤ {BOUND:.0e}")
+
+
+def _agree(name: str, ours: Tensor, reference: Tensor) -> None:
+    difference = (ours - reference).abs().max() / reference.abs().max()
+    assert difference <= BOUND, f"{name}: differ by {difference:.1e} of the largest"

@@ -1,0 +1,1 @@
+"""Exercises that answer: what they check, and the exercises of each chapter."""

@@ -1,0 +1,161 @@
+"""Exercises that answer: "your turn", where an answer first differs, or "right".
+
+A chapter registers its exercises in its own module, ``attnbook.pages.chNN``, and names
+them ``exN_...`` after its number, so that ``check`` finds them:
+
+    def seeded():
+        g = torch.Generator().manual_seed(0)
+        return [(torch.randn(2, 3, 4, generator=g), torch.tensor([3, 1]))]
+
+    register(
+        "ex1_mean_state",
+        reference=mean_state,
+        inputs=seeded,
+        hint="Each sentence has its own length: divide by that.",
+        mistakes=[(mean_with_pads, "You divide by S, which counts the pads as well.")],
+    )
+
+The page gives a stub, ``def ex1_mean_state(states, lengths): ...``, and then calls
+``check("ex1_mean_state", ex1_mean_state)``. Where the answer is a value, a number or a
+sentence, say, ``reference`` and the mistakes are values too, and there are no inputs.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from traceback import format_exception_only
+from typing import Any
+
+from attnbook.pages.exercises.differences import describe, first_difference
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What a right answer does, and what to say to a wrong one.
+
+    Attributes:
+        reference: The right answer, a function or a value.
+        inputs: Makes the arguments to try it on, the same at each call.
+        hint: What to think of when the answer is wrong in an unknown way.
+        mistakes: Wrong answers that are often given, each with its own hint.
+    """
+
+    reference: Any
+    inputs: Callable[[], Iterable[tuple]]
+    hint: str
+    mistakes: tuple[tuple[Any, str], ...]
+
+
+EXERCISES: dict[str, Exercise] = {}
+
+
+def register(
+    name: str,
+    *,
+    reference: Any,
+    hint: str,
+    inputs: Callable[[], Iterable[tuple]] = lambda: [()],
+    mistakes: Iterable[tuple[Any, str]] = (),
+) -> None:
+    """Add an exercise; the arguments are those of :class:`Exercise`.
+
+    Args:
+        name: The name that ``check`` is given, beginning with ``exN_``, chapter N.
+        reference: The right answer, a function or a value.
+        hint: What to think of when the answer is wrong in an unknown way.
+        inputs: Makes a list of argument tuples, the same at each call.
+        mistakes: Wrong answers that are often given, each with its own hint.
+    """
+    EXERCISES[name] = Exercise(reference, inputs, hint, tuple(mistakes))
+
+
+def check(name: str, answer: Any) -> None:
+    """Say whether an answer is right and, if not, where it first goes wrong.
+
+    Args:
+        name: The exercise, as the page calls it.
+        answer: The reader's function or value.
+
+    Raises:
+        ValueError: If there is no exercise of that name.
+    """
+    print(verdict(find(name), name, answer))
+
+
+def find(name: str) -> Exercise:
+    """Look an exercise up, loading its chapter if need be.
+
+    Args:
+        name: The exercise's name, such as ``ex1_mean_state``.
+
+    Returns:
+        The exercise.
+
+    Raises:
+        ValueError: If there is none of that name.
+    """
+    chapter = re.match(r"ex(\d+)_", name)
+    if chapter:
+        module = f"attnbook.pages.figures.ch{int(chapter[1]):02d}"
+        if importlib.util.find_spec(module):
+            importlib.import_module(module)
+    if name not in EXERCISES:
+        known = ", ".join(sorted(EXERCISES)) or "none"
+        raise ValueError(f"there is no exercise {name!r}; the known ones are {known}.")
+    return EXERCISES[name]
+
+
+def verdict(exercise: Exercise, name: str, answer: Any) -> str:
+    """What ``check`` prints.
+
+    Args:
+        exercise: The exercise.
+        name: Its name.
+        answer: The reader's function or value.
+
+    Returns:
+        One line; if something is wrong, what it is and a hint on further lines.
+    """
+    if answer is ... or answer is None:
+        return f"{name}: your turn."
+    if callable(answer) != callable(exercise.reference):
+        kind = "a function" if callable(exercise.reference) else "a value"
+        return f"{name}: wanted is {kind}, yours is {describe(answer)}."
+    try:
+        got = _results(answer, exercise)
+    except NotImplementedError:
+        return f"{name}: your turn."
+    except Exception as error:  # whatever may go wrong in the reader's function
+        stop = "".join(format_exception_only(error)).splitlines()[0]
+        return f"{name}: your function stops.\n{stop}\nHint: {exercise.hint}"
+    if got[0] is ... or got[0] is None:
+        return f"{name}: your turn."
+    wanted = _results(exercise.reference, exercise)
+    for arguments, mine, right in zip(exercise.inputs(), got, wanted, strict=True):
+        difference = first_difference(mine, right)
+        if difference:
+            given = ", ".join(map(describe, arguments))
+            return (
+                f"{name}: not yet right.\n{f'Given {given}: ' if given else ''}"
+                f"{difference}\nHint: {_hint(exercise, got)}"
+            )
+    return f"{name}: right."
+
+
+def _results(answer: Any, exercise: Exercise) -> list:
+    """What an answer gives for each input, made anew: it may have changed them."""
+    if not callable(answer):
+        return [answer]
+    return [answer(*arguments) for arguments in exercise.inputs()]
+
+
+def _hint(exercise: Exercise, got: list) -> str:
+    """The hint of the known mistake that gives the same results, else the general."""
+    for mistake, hint in exercise.mistakes:
+        same = zip(got, _results(mistake, exercise), strict=True)
+        if not any(first_difference(mine, wrong) for mine, wrong in same):
+            return hint
+    return exercise.hint

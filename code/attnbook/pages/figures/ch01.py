@@ -1,0 +1,408 @@
+"""Figures and exercises of chapter 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor, nn
+
+from attnbook.core import results
+from attnbook.core.vocabulary import BOS, EOS
+from attnbook.experiments.recall import LENGTHS
+from attnbook.pages.exercises.checking import register
+from attnbook.pages.figures.exact_match import CURVES
+from attnbook.pages.style import COLOURS, INK, label_lines
+from attnbook.toy.data import SOURCE, TARGET
+from attnbook.toy.language import (
+    ADJECTIVES,
+    DETERMINERS,
+    NOUNS,
+    VERBS,
+    Pair,
+    translate_by_rule,
+)
+from attnbook.toy.metrics import correct_tokens
+
+GREY = "#B8BEC6"
+
+
+def loss_figure(losses: Sequence[float], width: int = 20) -> Figure:
+    """Draw the loss, averaged over every ``width`` steps, and what guessing reaches."""
+    chunks = [losses[i : i + width] for i in range(0, len(losses), width)]
+    fig, ax = plt.subplots(figsize=(5.5, 3.0))
+    steps = [width * (i + 0.5) for i in range(len(chunks))]
+    ax.plot(steps, [sum(chunk) / len(chunk) for chunk in chunks])
+    lines = {0: ("no source known", 0.08), 1: ("first clause known", -0.32)}
+    for known, (label, above) in lines.items():
+        level = guessing_loss(known)
+        ax.axhline(level, color=GREY, linestyle="--", linewidth=1.5)
+        ax.text(steps[-1], level + above, label, ha="right", color=INK)
+    ax.set(xlabel="step", ylabel="loss, nats a word", ylim=(0, None))
+    return fig
+
+
+def guessing_loss(known: int) -> float:
+    """Loss of a decoder that knows the grammar and the first clauses, no more.
+
+    Mean over sentences of 1 to 4 clauses, nats a token. An unknown clause costs two
+    phrases and a verb, each word guessed among those that may follow; that the sentence
+    ends, or goes on, is guessed as well.
+
+    Args:
+        known: How many clauses it knows: 0 is a decoder without a source.
+    """
+    phrase = math.log(len(NOUNS) * (len(ADJECTIVES) + 1) * len(DETERMINERS))
+    clause = 2 * phrase + math.log(len(VERBS))
+    tokens = 2 * (2 + len(ADJECTIVES) / (len(ADJECTIVES) + 1)) + 2  # with ul or <eos>
+    losses = [
+        (max(n - known, 0) * clause + math.log(4)) / (n * tokens) for n in (1, 2, 3, 4)
+    ]
+    return sum(losses) / len(losses)
+
+
+@torch.no_grad()
+def print_right_by_kind(model: nn.Module, pairs: Sequence[Pair]) -> None:
+    """Print the share of nouns, adjectives, … expected rightly, in one-clause pairs."""
+    right, _ = correct_tokens(model, pairs)
+    hits: dict[str, list[bool]] = {}
+    for row, pair in zip(right.tolist(), pairs, strict=True):
+        for hit, j in zip(row, pair.alignment, strict=False):  # EOS has no alignment
+            hits.setdefault(_kind(pair.source[j]), []).append(hit)
+    for kind, found in sorted(hits.items()):
+        print(f"{kind:10} {sum(found) / len(found):4.0%}")
+
+
+def _kind(word: str) -> str:
+    kinds = {"noun": NOUNS, "adjective": ADJECTIVES, "verb": VERBS}
+    return next((k for k, words in kinds.items() if word in words), "determiner")
+
+
+@torch.no_grad()
+def decoding_frames(
+    model: nn.Module, sentence: str
+) -> tuple[list[Figure], list[str], list[str]]:
+    """Draw what the decoder expects at each step, given the right words before it.
+
+    Args:
+        model: Trained; has ``start`` and ``step``.
+        sentence: A sentence of the toy language.
+
+    Returns:
+        For each step a figure, its five most probable words as bars, a caption and an
+        alternative text.
+    """
+    right = translate_by_rule(sentence).target
+    state = model.start(torch.tensor([[*SOURCE.encode(sentence.split()), EOS]]))
+    read = [BOS, *TARGET.encode(right)]
+    figures, captions, alts = [], [], []
+    for i, wanted in enumerate([*right, "<eos>"]):
+        logits, state = model.step(torch.tensor([read[i]]), state)
+        p, ids = logits.softmax(-1)[0].topk(5)
+        words = [TARGET.words[j] for j in ids.tolist()]
+        figures.append(_frame(words, p.tolist(), wanted))
+        verdict = "right" if words[0] == wanted else f"the right word is {wanted}"
+        captions.append(
+            f"Read so far: {' '.join(right[:i]) or 'nothing'}. Most probable now: "
+            f"{words[0]}, {p[0]:.2f} ({verdict})."
+        )
+        shares = ", ".join(f"{w} {x:.2f}" for w, x in zip(words, p, strict=True))
+        alts.append(f"Bars of the five most probable words: {shares}.")
+    return figures, captions, alts
+
+
+def _frame(words: list[str], shares: list[float], wanted: str) -> Figure:
+    fig, ax = plt.subplots(figsize=(5.5, 2.5))
+    colours = [COLOURS["target"] if word == wanted else GREY for word in words]
+    ax.barh(words[::-1], shares[::-1], color=colours[::-1])
+    ax.set(xlim=(0, 1), xlabel="probability of the next word")
+    ax.tick_params(left=False)
+    return fig
+
+
+def recall_shares(kind: str, steps: int, mixed: bool, which: str) -> list[list[float]]:
+    """Per cent recalled, from the stored result: one row a length, one entry a seed."""
+    runs = results.load("recall")["runs"]
+    return [
+        [
+            100 * run[which]
+            for run in runs
+            if (run["kind"], run["steps"], run["length"]) == (kind, steps, length)
+            and (run["trained_on"] == "mixed") == mixed
+        ]
+        for length in LENGTHS
+    ]
+
+
+def recall_figure() -> Figure:
+    """Draw how often the first and the last of L symbols are recalled, by L."""
+    curves = [
+        ("last, any", ("rnn", False, "last"), "#6E6E6E"),
+        ("first, mixed, GRU", ("gru", True, "first"), COLOURS["source"]),
+        ("first, mixed, RNN", ("rnn", True, "first"), "#56B4E9"),
+        ("first, GRU", ("gru", False, "first"), COLOURS["target"]),
+        ("first, RNN", ("rnn", False, "first"), COLOURS["key"]),
+    ]
+    fig, ax = plt.subplots(figsize=(5.5, 3.4))
+    for label, (kind, mixed, which), colour in curves:
+        shares = recall_shares(kind, 1500, mixed, which)
+        means = [sum(row) / len(row) for row in shares]
+        ax.plot(LENGTHS, means, marker="o", color=colour, label=label)
+        low, high = [*map(min, shares)], [*map(max, shares)]
+        ax.fill_between(LENGTHS, low, high, color=colour, alpha=0.2)
+    ax.set_xscale("log", base=2)
+    ax.set(
+        xticks=LENGTHS,
+        xticklabels=LENGTHS,
+        xlabel="symbols in the sequence",
+        ylabel="recalled, %",
+        ylim=(-3, 103),
+    )
+    label_lines(ax)
+    return fig
+
+
+def gradient_figure(norms: dict[str, Tensor]) -> Figure:
+    """Draw gradient norms by distance from the end, on a logarithmic scale.
+
+    Args:
+        norms: For each label, one number a place, the last place last.
+    """
+    colours = [COLOURS["key"], "#56B4E9", COLOURS["source"]]
+    fig, ax = plt.subplots(figsize=(5.5, 3.4))
+    for (label, values), colour in zip(norms.items(), colours, strict=True):
+        relative = values.flip(0) / values[-1]
+        ax.plot(range(len(values)), relative, color=colour, label=label)
+    ax.set_yscale("log")
+    ax.set(xlabel="words back from the end", ylabel="gradient, last word = 1")
+    label_lines(ax)
+    return fig
+
+
+def print_by_clause(*names: str) -> None:
+    """Print the share of words right in each clause of four: mean and range."""
+    for name in names:
+        runs = [run["by_clause"] for run in results.load(name)["runs"]]
+        print(f"{name}, {len(runs)} seeds")
+        for place, shares in enumerate(zip(*runs, strict=True), 1):
+            mean = sum(shares) / len(shares)
+            span = f"{min(shares):.0%} to {max(shares):.0%}"
+            print(f"  clause {place}: {mean:.0%} of the words right ({span})")
+
+
+def print_recall() -> None:
+    """Print the mean share of first symbols recalled, by unit, training and length."""
+    print(f"{'symbols':29}", *(f"{length:5}" for length in LENGTHS))
+    for mixed, steps in ((False, 300), (False, 1500), (True, 1500)):
+        for kind in ("rnn", "gru"):
+            shares = recall_shares(kind, steps, mixed, "first")
+            cells = [f"{sum(row) / len(row):4.0f}%" for row in shares]
+            training = "lengths mixed" if mixed else "one length"
+            print(f"{kind}, {steps:4} steps, {training:13}", *cells)
+
+
+def by_clause_figure(*names: str) -> Figure:
+    """Draw, for sentences of four clauses, the share of words right in each clause."""
+    fig, ax = plt.subplots(figsize=(5.5, 3.2))
+    places = (1, 2, 3, 4)
+    for name in names:
+        label, colour, _ = CURVES[name]
+        rows = [
+            [100 * s for s in run["by_clause"]] for run in results.load(name)["runs"]
+        ]
+        columns = list(zip(*rows, strict=True))
+        means = [sum(c) / len(c) for c in columns]
+        ax.plot(places, means, marker="o", color=colour, label=label)
+        low, high = [*map(min, columns)], [*map(max, columns)]
+        ax.fill_between(places, low, high, color=colour, alpha=0.2)
+    blind = [100 * blind_share()] * 4
+    ax.plot(places, blind, color=GREY, linestyle="--", label="without a source")
+    ax.set(
+        xlabel="clause of the translation",
+        ylabel="words right, %",
+        xticks=places,
+        ylim=(0, 100),
+    )
+    label_lines(ax)
+    return fig
+
+
+def blind_share() -> float:
+    """Share of words right for a decoder that sees the words before, but no source.
+
+    It knows the kind of each word from its place and guesses: a noun, one of 12; behind
+    it an adjective or none, one of 7; behind an adjective a determiner, one of 3; a
+    verb, one of 8.
+    """
+    adjective = len(ADJECTIVES) / (len(ADJECTIVES) + 1)  # how often there is one
+    after_noun = 1 / (len(ADJECTIVES) + 1)
+    phrase = 1 / len(NOUNS) + after_noun + adjective / len(DETERMINERS)
+    right = 2 * phrase + 1 / len(VERBS)
+    words = 2 * (2 + adjective) + 1
+    return right / words
+
+
+# Exercises
+
+register(
+    "ex1_all_but_the_verb",
+    reference=(1 / 8, 1 / 64),
+    hint="Every clause has one verb, out of eight; the guesses are independent.",
+    mistakes=[
+        ((1 / 8, 1 / 8), "Two clauses have two verbs, and both must be right."),
+        ((1 / 8, 2 / 8), "Two guesses must both be right: multiply."),
+        ((7 / 8, 49 / 64), "Those are the shares that it gets wrong at each verb."),
+    ],
+)
+
+
+def _sentences() -> list[tuple[list[int]]]:
+    return [([7],), ([5, 9, 4],), ([12, 12, 30, 6, 8],)]
+
+
+register(
+    "ex1_shift",
+    reference=lambda words: ([BOS, *words], [*words, EOS]),
+    inputs=_sentences,
+    hint="Two lists: read BOS and the words, say the words and EOS.",
+    mistakes=[
+        (
+            lambda words: ([BOS, *words, EOS], [BOS, *words, EOS]),
+            "Both are the same: the decoder would read the very word it is to say.",
+        ),
+        (
+            lambda words: ([BOS, *words], [*words]),
+            "Nothing tells the decoder when to stop: EOS is missing from the output.",
+        ),
+        (
+            lambda words: ([*words], [*words, EOS]),
+            "The first word is to be said before any is read: BOS is missing.",
+        ),
+        (
+            lambda words: ([*words, EOS], [BOS, *words]),
+            "The two have changed places.",
+        ),
+    ],
+)
+
+
+def _states() -> list[tuple[Tensor, Tensor]]:
+    g = torch.Generator().manual_seed(0)
+    return [
+        (torch.randn(2, 3, 4, generator=g), torch.tensor([3, 1])),
+        (torch.randn(3, 5, 2, generator=g), torch.tensor([2, 5, 4])),
+    ]
+
+
+def _real(states: Tensor, lengths: Tensor) -> Tensor:
+    return (torch.arange(states.shape[1]) < lengths[:, None])[..., None]
+
+
+register(
+    "ex1_last_state",
+    reference=lambda states, lengths: states[torch.arange(len(states)), lengths - 1],
+    inputs=_states,
+    hint="Row i ends at place lengths[i] - 1; index with two tensors at once.",
+    mistakes=[
+        (
+            lambda states, lengths: states[:, -1],
+            "You take the last column. In a short sentence that is a pad.",
+        ),
+        (
+            lambda states, lengths: states[
+                torch.arange(len(states)), lengths.clamp(max=states.shape[1] - 1)
+            ],
+            "One place too far: counting begins at 0.",
+        ),
+    ],
+)
+
+register(
+    "ex1_mean_state",
+    reference=lambda states, lengths: (
+        (states * _real(states, lengths)).sum(1) / lengths[:, None]
+    ),
+    inputs=_states,
+    hint="Sum over the real places only, and divide by each sentence's own length.",
+    mistakes=[
+        (
+            lambda states, lengths: states.mean(1),
+            "You divide by S and sum over pads: batch mates change the result.",
+        ),
+        (
+            lambda states, lengths: (states * _real(states, lengths)).mean(1),
+            "The sum is right, but it is divided by S and not by the real length.",
+        ),
+        (
+            lambda states, lengths: states.sum(1) / lengths[:, None],
+            "The pads are still in the sum.",
+        ),
+    ],
+)
+
+
+def _decoders() -> list[tuple]:
+    """Steps of tiny made-up decoders, whose state is the list of words to come."""
+
+    def step(word, to_come):
+        """Go on only from the word said last, given with the state it led to."""
+        if word == to_come[0]:
+            best, to_come = (to_come[1:] or [EOS])[0], to_come[1:] or [EOS]
+        else:
+            best = 9 if word == BOS else 8
+        return [1.0 if i == best else 0.1 * (i == 3) for i in range(10)], to_come
+
+    return [
+        (step, [BOS, 5, 6, EOS], 9),
+        (step, [BOS, EOS], 9),
+        (step, [BOS, 4, 4, 5, 6, 7], 3),
+    ]
+
+
+def _greedy(step, state, max_len, first=BOS, keep_eos=False, feed=True, carry=True):
+    """Decode, rightly or, by its last four arguments, with one mistake."""
+    word, said = first, []
+    while len(said) < max_len:
+        scores, new = step(word if feed else BOS, state)
+        state = new if carry else state
+        word = scores.index(max(scores))
+        if word == EOS and not keep_eos:
+            break
+        said.append(word)
+        if word == EOS:
+            break
+    return said
+
+
+register(
+    "ex1_greedy",
+    reference=_greedy,
+    inputs=_decoders,
+    hint="Start from BOS; take the index of the largest score; stop at EOS or max_len.",
+    mistakes=[
+        (
+            partial(_greedy, keep_eos=True),
+            "EOS is in your output: it says that the sentence is over, and is no word.",
+        ),
+        (
+            partial(_greedy, feed=False),
+            "The decoder is given BOS each time; give it the word it has just said.",
+        ),
+        (
+            partial(_greedy, carry=False),
+            "You feed the word back, but not the new state that step returned.",
+        ),
+        (
+            partial(_greedy, first=EOS),
+            "The first word to be read is BOS.",
+        ),
+        (
+            lambda step, state, max_len: _greedy(step, state, 9),
+            "You go on until EOS; stop after max_len words at the latest.",
+        ),
+    ],
+)

@@ -1,0 +1,497 @@
+"""Figures, tables and exercises of chapter 3."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from attnbook.core import results
+from attnbook.nn.masks import masked_softmax
+from attnbook.nn.scores import make_score
+from attnbook.pages.exercises.checking import register
+from attnbook.pages.figures.ch02 import heat_map
+from attnbook.pages.figures.exact_match import exact_match_shares
+from attnbook.pages.style import COLOURS, TEXT_COLOURS, label_lines
+from attnbook.toy.language import Pair, translate_by_rule
+
+GREY = "#B8BEC6"
+SHADE = "#E3E6EA"
+
+# How large are the scores at the start?
+
+SCORE_COLOURS = {"dot": "#56B4E9", "general": "#0072B2", "concat": "#6E6E6E"}
+
+
+@torch.no_grad()
+def score_spreads(
+    widths: Sequence[int] = (4, 16, 64, 256), draws: int = 20, seed: int = 0
+) -> dict[str, list[float]]:
+    """Standard deviation of untrained scores of random queries and keys, by width.
+
+    Queries and keys are independent, of mean 0 and variance 1; weights are those that
+    :func:`attnbook.nn.scores.make_score` starts with.
+
+    Args:
+        widths: Widths of query and key alike.
+        draws: How many times weights, and 100 queries and 100 keys each, are drawn.
+        seed: Decides all of them; the generator of the caller is left as it was.
+
+    Returns:
+        For each score one number a width.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return {
+            name: [_spread(name, width, draws) for width in widths]
+            for name in SCORE_COLOURS
+        }
+
+
+def _spread(name: str, width: int, draws: int) -> float:
+    scores = []
+    for _ in range(draws):
+        score = make_score(name, width, width)
+        query, states = torch.randn(2, 1, 100, width)  # (1, 100, width) each
+        scores.append(score(query, score.prepare(states)))  # (1, 100, 100)
+    return torch.cat(scores).std().item()
+
+
+def score_spread_figure(widths: Sequence[int] = (4, 16, 64, 256)) -> Figure:
+    """Draw :func:`score_spreads` against the width, both axes logarithmic."""
+    fig, ax = plt.subplots(figsize=(5.5, 3.2))
+    for name, spreads in score_spreads(widths).items():
+        ax.plot(widths, spreads, marker="o", color=SCORE_COLOURS[name], label=name)
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    ax.set(
+        xticks=widths,
+        xticklabels=widths,
+        yticks=(0.3, 1, 3, 10),
+        yticklabels=("0.3", "1", "3", "10"),
+        xlabel="width of query and key",
+        ylabel="standard deviation",
+    )
+    ax.minorticks_off()
+    label_lines(ax)
+    return fig
+
+
+# How far must one look?
+
+
+def distances(pairs: Sequence[Pair]) -> list[int]:
+    """How far each word lies from the one it renders: j - i, both from 0.
+
+    The connective, which renders no word of a clause, is left out.
+    """
+    return [
+        j - i for pair in pairs for i, j in enumerate(pair.alignment) if j is not None
+    ]
+
+
+def reach_figure(panels: dict[str, Sequence[Pair]], half_width: int = 3) -> Figure:
+    """Draw how far words lie from those they render, and what a window would hold.
+
+    Args:
+        panels: Pairs for each title, one panel below the other.
+        half_width: D of the window that is drawn.
+
+    Returns:
+        The figure.
+    """
+    height = 0.7 + 1.5 * len(panels)
+    fig, axes = plt.subplots(
+        len(panels), sharex=True, squeeze=False, figsize=(5.5, height)
+    )
+    for ax, (title, pairs) in zip(axes[:, 0], panels.items(), strict=True):
+        found = distances(pairs)
+        places = range(min(found), max(found) + 1)
+        shares = [100 * found.count(place) / len(found) for place in places]
+        ax.axvspan(-half_width - 0.5, half_width + 0.5, color=GREY, alpha=0.35, lw=0)
+        ax.bar(places, shares, color=COLOURS["source"], width=0.8)
+        inside = sum(abs(place) <= half_width for place in found) / len(found)
+        ax.set(
+            title=f"{title}: {inside:.0%} within D = {half_width}", ylabel="words, %"
+        )
+    axes[-1, 0].set(xlabel="source place less target place, s − t")
+    return fig
+
+
+def stored_map(name: str, seed: int = 0) -> Tensor:
+    """Weights of a stored run for the first held-out pair of two clauses, (T, S)."""
+    runs = results.load(name)["runs"]
+    return torch.tensor(next(run["map"] for run in runs if run["seed"] == seed))
+
+
+def maps_figure(
+    maps: dict[str, Tensor], pair: Pair, windows: dict[str, Tensor] | None = None
+) -> Figure:
+    """Draw attention weights as heat maps below each other, gold cells framed.
+
+    Args:
+        maps: For each title the weights of one sentence, (T, S) or more: pads behind
+            the ends of the sentences are cut off.
+        pair: The sentence.
+        windows: For some of the titles the places that may be used, bool, of the shape
+            of the weights; the others are drawn grey.
+
+    Returns:
+        The figure.
+    """
+    rows, columns = len(pair.target) + 1, len(pair.source) + 1  # with EOS
+    height = 1.0 + len(maps) * (0.4 + 0.2 * rows)
+    fig, axes = plt.subplots(len(maps), squeeze=False, figsize=(5.5, height))
+    for ax, (title, weights) in zip(axes[:, 0], maps.items(), strict=True):
+        if windows and title in windows:  # what is not a number shows the ground
+            weights = weights.masked_fill(~windows[title], torch.nan)
+        heat_map(ax, weights[:rows, :columns], pair, least=math.inf, vmax=1)
+        ax.set_facecolor(SHADE)
+        ax.set(title=title, xticks=[])
+        ax.set_yticks([i + 0.5 for i in range(rows)], [*pair.target, "<eos>"])
+        ax.tick_params(length=0, rotation=0, labelcolor=TEXT_COLOURS["target"])
+    ax.set_xticks([j + 0.5 for j in range(columns)], [*pair.source, "<eos>"])
+    ax.tick_params("x", rotation=90, labelcolor=TEXT_COLOURS["source"])
+    return fig
+
+
+# What the models reach
+
+LUONG_ROWS = {  # stored result: label
+    "bahdanau": "Bahdanau",
+    "luong_dot": "dot",
+    "luong_general": "general",
+    "luong_concat": "concat",
+    "luong_location": "location",
+    "luong_dot_no_feeding": "dot, no feed",
+    "luong_general_no_feeding": "general, no feed",
+    "luong_concat_no_feeding": "concat, no feed",
+    "luong_location_no_feeding": "location, no feed",
+    "luong_local_m": "local-m, D = 3",
+    "luong_local_p": "local-p, D = 3",
+    "luong_local_m_no_feeding": "local-m, no feed",
+    "luong_local_p_no_feeding": "local-p, no feed",
+    "luong_local_m_0": "local-m, D = 0",
+    "luong_local_m_1": "local-m, D = 1",
+    "luong_local_m_2": "local-m, D = 2",
+    "luong_general_reversed": "global, reversed",
+    "luong_local_m_reversed": "local-m, reversed",
+    "luong_local_p_reversed": "local-p, reversed",
+}
+
+
+def alignment_shares(name: str) -> list[list[float]]:
+    """Alignment score in per cent, stored: one row a seed, 1 to 4 clauses."""
+    runs = results.load(name)["runs"]
+    return [[100 * run["align"][str(n)] for n in (1, 2, 3, 4)] for run in runs]
+
+
+def print_luong_table(names: Sequence[str]) -> None:
+    """Print the share of faultless sentences and the alignment score, by clauses.
+
+    Each cell is the mean over seeds and their range. The alignment score is the mean
+    over 1 to 4 clauses.
+    """
+    print(_row("faultless, %", ["1 clause", "2 clauses", "4 clauses", "aligned"]))
+    for name in names:
+        one, two, _, four = zip(*exact_match_shares(name), strict=True)
+        columns = [one, two, four]
+        columns.append([sum(row) / len(row) for row in alignment_shares(name)])
+        print(_row(LUONG_ROWS[name], [*map(_mean_and_range, columns)]))
+
+
+def _mean_and_range(shares: Sequence[float]) -> str:
+    numbers = (sum(shares) / len(shares), min(shares), max(shares))
+    mean, low, high = (f"{round(share, 1):g}" for share in numbers)
+    return f"{mean} ({low}–{high})"
+
+
+def _row(label: str, cells: Sequence[str]) -> str:
+    return f"{label:17} {' '.join(f'{cell:16}' for cell in cells)}".rstrip()
+
+
+def exact_and_alignment_figure(names: Sequence[str]) -> Figure:
+    """Draw how often each model is right and how often it looks right, seed by seed.
+
+    One row a model, and in it two dots a seed, joined: faultless sentences and
+    alignment score, both means over 1 to 4 clauses.
+    """
+    fig, ax = plt.subplots(figsize=(5.5, 1.2 + 0.5 * len(names)))
+    for row, name in enumerate(names):
+        exact = [sum(shares) / 4 for shares in exact_match_shares(name)]
+        align = [sum(shares) / 4 for shares in alignment_shares(name)]
+        for seed, pair in enumerate(zip(exact, align, strict=True)):
+            y = row + 0.5 * ((seed + 0.5) / len(exact) - 0.5)
+            ax.plot(pair, (y, y), color=GREY, linewidth=1.5, zorder=1)
+            ax.plot(pair[0], y, "o", color=COLOURS["target"], markersize=8, mfc="none")
+            ax.plot(pair[1], y, "D", color=COLOURS["source"], markersize=4)
+    ax.set(xlim=(-3, 103), ylim=(len(names) - 0.4, -0.6))
+    ax.set(xlabel="%, mean over 1 to 4 clauses")
+    ax.set_yticks(range(len(names)), [LUONG_ROWS[name] for name in names])
+    for x, role, label in (
+        (0, "target", "○ faultless"),
+        (0.4, "source", "◆ looks right"),
+    ):
+        ax.text(x, 1.02, label, color=TEXT_COLOURS[role], transform=ax.transAxes)
+    return fig
+
+
+# What a window costs
+
+COUNTED = {"global": COLOURS["target"], "local": COLOURS["source"]}
+TIMED = {
+    "global": COLOURS["target"],
+    "local, masked": COLOURS["key"],
+    "local, windowed": COLOURS["source"],
+}
+
+
+def cost_figure(batch: int = 1) -> Figure:
+    """Draw scores a step, and time for all steps, by length: from the stored result."""
+    stored = results.load("local_cost")
+    counts = stored["counts"]
+    lengths = [count["S"] for count in counts]
+    fig, (top, bottom) = plt.subplots(2, sharex=True, figsize=(5.5, 5.6))
+    for form in ("global", "local"):
+        each = [count[f"{form}_scores"] / count["S"] for count in counts]
+        top.plot(lengths, each, marker="o", color=COUNTED[form], label=form)
+    for form, colour in TIMED.items():
+        times = [1000 * t for t in cost_times(stored, form, batch)]
+        bottom.plot(lengths, times, marker="o", color=colour, label=form)
+    for ax in (top, bottom):
+        ax.set(xscale="log", yscale="log", xticks=lengths, xticklabels=lengths)
+        ax.minorticks_off()
+        ax.yaxis.set_major_formatter("{x:g}")
+    top.set(ylabel="scores a step")
+    bottom.set(ylabel="ms for all steps", xlabel="source length S = target length T")
+    label_lines(top)
+    label_lines(bottom)
+    return fig
+
+
+def cost_times(stored: dict, form: str, batch: int) -> list[float]:
+    """Seconds of one form at one batch size, by length."""
+    return [
+        run["seconds"]
+        for run in stored["runs"]
+        if (run["form"], run["batch"]) == (form, batch)
+    ]
+
+
+def print_cost(batch: int = 1) -> None:
+    """Print scores a step and time, by length and form."""
+    stored = results.load("local_cost")
+    d = stored["half_width"]
+    print(f"batch {batch}, D = {d}; {stored['machine']}")
+    print("       scores a step    ms for all steps")
+    print("    S  global   local   global   masked windowed")
+    columns = [cost_times(stored, form, batch) for form in TIMED]
+    for count, *times in zip(stored["counts"], *columns, strict=True):
+        s = count["S"]
+        scores = [count[f"{form}_scores"] / s for form in ("global", "local")]
+        row = f"{s:5}" + "".join(f"{x:8.1f}" for x in scores)
+        print(row + "".join(f"{1000 * t:9.2f}" for t in times))
+
+
+# Exercises
+
+
+def _allowed(p: float, d: int, s: int) -> list[int]:
+    return [place for place in range(s) if abs(place - p) <= d]
+
+
+register(
+    "ex3_window",
+    reference=_allowed,
+    inputs=lambda: [(4.0, 2, 10), (4.5, 2, 10), (0.7, 3, 9), (8.6, 3, 10), (2.3, 0, 5)],
+    hint="A place s is allowed if it exists, 0 ≤ s < S, and |s - p| ≤ D.",
+    mistakes=[
+        (
+            lambda p, d, s: list(range(math.ceil(p - d), math.floor(p + d) + 1)),
+            "Places before the first word or behind the last do not exist.",
+        ),
+        (
+            lambda p, d, s: [i for i in range(s) if abs(i - round(p)) <= d],
+            "p is not to be rounded: between two places the window holds 2D of them.",
+        ),
+        (
+            lambda p, d, s: [i for i in range(s) if abs(i - p) < d],
+            "A place exactly D away is still inside.",
+        ),
+        (
+            lambda p, d, s: [i for i in range(1, s + 1) if abs(i - p) <= d],
+            "Places are counted from 0: the last one is S - 1.",
+        ),
+    ],
+)
+
+
+def _keys_and_weights() -> list[tuple[Tensor, Tensor]]:
+    g = torch.Generator().manual_seed(0)
+    return [
+        (torch.randn(2, 3, 4, generator=g), torch.randn(4, 4, generator=g)),
+        (torch.randn(1, 5, 2, generator=g), torch.randn(2, 2, generator=g)),
+    ]
+
+
+register(
+    "ex3_general_is_dot",
+    reference=lambda states, w: states @ w.T,
+    inputs=_keys_and_weights,
+    hint="Row j must be W h_j. The rows of `states` are the h_j.",
+    mistakes=[
+        (
+            lambda states, w: states @ w,
+            "Row j is now W transposed times h_j. A row times W.T is W times a column.",
+        ),
+        (
+            lambda states, w: states,
+            "Those are the keys of the plain dot product; W is not in them.",
+        ),
+        (
+            lambda states, w: states.transpose(1, 2),
+            "Only the axes have changed places; W is not in them.",
+        ),
+    ],
+)
+
+
+def _scores_and_centres() -> list[tuple[Tensor, float, int]]:
+    g = torch.Generator().manual_seed(0)
+    return [
+        (torch.randn(9, generator=g), 4.3, 2),
+        (torch.randn(7, generator=g), 0.4, 3),
+        (torch.randn(12, generator=g), 10.0, 4),
+    ]
+
+
+def _local_p(
+    scores: Tensor, p: float, d: int, sigma=0.5, power=2, renormalise=False, cut=True
+) -> Tensor:
+    """Weights of equation 10, rightly or, by the last four arguments, with a mistake.
+
+    Args:
+        scores: (S,).
+        p: The centre.
+        d: D.
+        sigma: As a share of D.
+        power: Of the distance in the exponent.
+        renormalise: Whether to divide by the sum.
+        cut: Whether the softmax sees the window alone.
+    """
+    away = (torch.arange(len(scores)) - p).abs()  # (S,)
+    inside = away <= d
+    weights = (
+        masked_softmax(scores, inside) if cut else scores.softmax(-1) * inside
+    ) * torch.exp(-(away**power) / (2 * (sigma * d) ** 2))
+    return weights / weights.sum() if renormalise else weights
+
+
+register(
+    "ex3_local_p",
+    reference=_local_p,
+    inputs=_scores_and_centres,
+    hint="Softmax over the places within D of p, zeros elsewhere; then the Gaussian.",
+    mistakes=[
+        (
+            partial(_local_p, renormalise=True),
+            "You divide by the sum. Equation 10 does not: the weights sum to under 1.",
+        ),
+        (
+            partial(_local_p, sigma=1),
+            "Your sigma is D; the paper's is D / 2.",
+        ),
+        (
+            partial(_local_p, cut=False),
+            "Your softmax also counts the places outside of the window.",
+        ),
+        (
+            partial(_local_p, power=1),
+            "The distance must be squared in the exponent.",
+        ),
+    ],
+)
+
+
+def _contexts() -> list[tuple[Tensor, Tensor, Tensor]]:
+    g = torch.Generator().manual_seed(0)
+    shapes = [(b, h) for b, h in ((2, 3), (4, 2))]
+    return [
+        (
+            torch.randn(b, h, generator=g),
+            torch.randn(b, h, generator=g),
+            torch.randn(h, 2 * h, generator=g),
+        )
+        for b, h in shapes
+    ]
+
+
+register(
+    "ex3_attentional_state",
+    reference=lambda c, h, w: torch.tanh(torch.cat([c, h], -1) @ w.T),
+    inputs=_contexts,
+    hint="Put c and h side by side, (B, 2H), multiply by W_c transposed, take tanh.",
+    mistakes=[
+        (
+            lambda c, h, w: torch.tanh(torch.cat([h, c], -1) @ w.T),
+            "The order matters: c comes first.",
+        ),
+        (
+            lambda c, h, w: torch.cat([c, h], -1) @ w.T,
+            "The tanh is missing.",
+        ),
+        (
+            lambda c, h, w: torch.tanh(torch.cat([c, h], -1)),
+            "Without W_c the result is as wide as c and h together.",
+        ),
+    ],
+)
+
+
+def _alignments() -> list[tuple[tuple[int | None, ...]]]:
+    return [
+        (translate_by_rule("the old farmer sees a bird").alignment,),
+        (
+            translate_by_rule(
+                "a cat finds the dog and a bird hears this kind king"
+            ).alignment,
+        ),
+        ((0, 1, 2),),
+        ((1, 2, 3, 4, 0),),
+        ((7, 6, None, 4, 3, 2, 1, 0),),
+    ]
+
+
+def _reach(alignment: Sequence[int | None]) -> int:
+    return max(abs(j - i) for i, j in enumerate(alignment) if j is not None)
+
+
+register(
+    "ex3_reach",
+    reference=_reach,
+    inputs=_alignments,
+    hint="The window of step i is centred on place i; how far off is the farthest j?",
+    mistakes=[
+        (
+            lambda a: max(j - i for i, j in enumerate(a) if j is not None),
+            "The window reaches to both sides: a word before place i counts as well.",
+        ),
+        (
+            lambda a: max(abs((j or 0) - i) for i, j in enumerate(a)),
+            "None is no place: leave the connective out.",
+        ),
+        (
+            lambda a: max(abs(j - i) for i, j in enumerate(a, 1) if j is not None),
+            "Steps and places are both counted from 0.",
+        ),
+        (
+            lambda a: 2 * _reach(a) + 1,
+            "That is the number of places in the window; D is its half width.",
+        ),
+    ],
+)

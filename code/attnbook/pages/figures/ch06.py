@@ -1,0 +1,350 @@
+"""Figures, data and exercises of chapter 6."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from attnbook.core.vocabulary import BOS, EOS, PAD
+from attnbook.data.batching import pad, pooled
+from attnbook.nn.masks import causal_mask, key_mask, padding_mask, target_mask
+from attnbook.pages.exercises.checking import register
+from attnbook.pages.style import INK, TEXT_COLOURS
+from attnbook.toy.data import SOURCE, toy_pairs
+from attnbook.toy.language import ADJECTIVES, AND, DETERMINERS, NOUNS, VERBS, Pair
+
+HIDDEN, ALLOWED = "#E3E6EA", "#57606A"
+
+# Saying the next word
+
+
+def next_words(pairs: Sequence[Pair]) -> tuple[Tensor, Tensor]:
+    """What is read at each place, and the word to be said there: the next one.
+
+    Args:
+        pairs: B pairs; only their sources are used.
+
+    Returns:
+        Ids, (B, T), from ``BOS`` to the last word, and targets, (B, T), from the first
+        word to ``EOS``.
+    """
+    sentences = [SOURCE.encode(pair.source) for pair in pairs]
+    return pad([[BOS, *s] for s in sentences]), pad([[*s, EOS] for s in sentences])
+
+
+def next_word_batches(
+    mask_of: Callable[[Tensor], Tensor], seed: int, batch_size: int = 64
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Fresh sentences of one and two clauses for a ``OneLayer``, without end.
+
+    Args:
+        mask_of: Makes the mask of a batch from its ids.
+        seed: The same seed gives the same sentences.
+        batch_size: Sentences a batch, B.
+
+    Yields:
+        Ids, (B, T), their mask, and targets, (B, T, 1).
+    """
+    pairs = toy_pairs(seed, clauses=(1, 2))
+    for group in pooled(pairs, batch_size, random.Random(seed)):
+        ids, targets = next_words(group)
+        yield ids, mask_of(ids), targets[..., None]
+
+
+def best_share(pairs: Sequence[Pair]) -> float:
+    """How often the likeliest next word is right, on average, if all before is known.
+
+    The sentences are those of :func:`next_word_batches`: one clause or two, alike.
+
+    Args:
+        pairs: Whose sources are to be said; the kinds of words in them decide.
+
+    Returns:
+        The mean probability of the likeliest word, over all places, ``EOS`` included.
+    """
+    odds = [p for pair in pairs for p in _best_odds(pair.source)]
+    return sum(odds) / len(odds)
+
+
+def _best_odds(words: Sequence[str]) -> list[float]:
+    """Probability of the likeliest next word after 0, 1, … words of a sentence."""
+    odds, nouns = [1 / len(DETERMINERS)], 0
+    for word in words:
+        nouns += word in NOUNS
+        if word in DETERMINERS:  # "a" is not followed by "old", the others by all
+            odds.append(1 / (len(ADJECTIVES) + (word != "a")))
+        elif word == "an":  # nothing else begins with a vowel
+            odds.append(1.0)
+        elif word in ADJECTIVES:
+            odds.append(1 / len(NOUNS))
+        elif word in VERBS or word == AND:
+            odds.append(1 / len(DETERMINERS))
+        else:  # a noun: of the subject, or the last of a first or second clause
+            odds.append((1 / len(VERBS), 1 / 2, 1 / len(VERBS), 1.0)[nouns - 1])
+    return odds
+
+
+# Masks as maps
+
+
+def masks_figure(src: Tensor, tgt: Tensor) -> Figure:
+    """Draw the masks of a batch: one row a sentence, one column a kind.
+
+    Args:
+        src: Source ids, (B, S).
+        tgt: Target ids, (B, T).
+    """
+    (b, s), t = src.shape, tgt.shape[1]
+    kinds = {
+        "padding": key_mask(src).expand(b, 1, s, s),
+        "causal": causal_mask(t).expand(b, 1, t, t),
+        "both": target_mask(tgt),
+        "cross": key_mask(src).expand(b, 1, t, s),
+    }
+    fig, axes = plt.subplots(
+        b,
+        len(kinds),
+        squeeze=False,
+        figsize=(5.5, 0.7 + 1.4 * b),
+        width_ratios=[masks.shape[-1] for masks in kinds.values()],  # cells alike
+    )
+    for column, (kind, masks) in zip(axes.T, kinds.items(), strict=True):
+        for ax, mask in zip(column, masks[:, 0], strict=True):
+            _map(ax, mask)
+            ax.set_anchor("N")  # all titles at one height
+        column[0].set_title(kind)
+        column[-1].set_xlabel("key", color=TEXT_COLOURS["key"])
+    for ax in axes[:, 0]:
+        ax.set_ylabel("query", color=TEXT_COLOURS["query"])
+    return fig
+
+
+def detector_figure(panels: dict[str, tuple[Tensor, Tensor]]) -> Figure:
+    """Draw who reacts to whom, beside what ought to be.
+
+    A cross marks a leak: the output reacts to a place that it must not see. A ring
+    marks what is lost: it ought to react, and does not.
+
+    Args:
+        panels: For each title the reactions and the mask that is wanted, both bool,
+            (T, S). Three stand side by side: give three, six, …
+    """
+    rows = -(-len(panels) // 3)
+    fig, axes = plt.subplots(rows, 3, squeeze=False, figsize=(5.5, 0.3 + 2.1 * rows))
+    for ax, (title, (moved, wanted)) in zip(axes.flat, panels.items(), strict=True):
+        _map(ax, moved)
+        ax.set_title(title)
+        for i, j in (moved != wanted).nonzero().tolist():
+            mark, colour = ("×", "white") if moved[i, j] else ("○", INK)
+            ax.text(j, i, mark, color=colour, ha="center", va="center_baseline")
+    for ax in axes[-1]:
+        ax.set_xlabel("key changed", color=TEXT_COLOURS["key"])
+    for ax in axes[:, 0]:
+        ax.set_ylabel("output", color=TEXT_COLOURS["query"])
+    return fig
+
+
+def _map(ax: Axes, mask: Tensor) -> None:
+    """Draw a bool matrix as cells, the first row on top."""
+    t, s = mask.shape
+    ax.imshow(mask.numpy(), cmap=ListedColormap([HIDDEN, ALLOWED]), vmin=0, vmax=1)
+    ax.set(xticks=[], yticks=[])
+    ax.hlines([i - 0.5 for i in range(t + 1)], -0.5, s - 0.5, "white", linewidth=1.5)
+    ax.vlines([j - 0.5 for j in range(s + 1)], -0.5, t - 0.5, "white", linewidth=1.5)
+    ax.spines[:].set_visible(False)
+
+
+def broken_masks(ids: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+    """Six wrong masks of one padded sentence, and what each ought to be.
+
+    Args:
+        ids: (1, T), with pads at the end.
+
+    Returns:
+        For each title the mask and the right one, each (T, T).
+    """
+    t, real = ids.shape[1], padding_mask(ids)[0]
+    every = torch.ones(t, t, dtype=torch.bool)
+    encoder, decoder = real & every, target_mask(ids)[0, 0]
+    return {
+        "no causal": (encoder, decoder),
+        "turned over": (decoder.T & real, decoder),
+        "one too far": (every.tril(1) & real, decoder),
+        "one too few": (every.tril(-1) & real, decoder),
+        "no padding": (every, encoder),
+        "pads as rows": (real[:, None] & every, encoder),
+    }
+
+
+# Exercises
+
+register(
+    "ex6_allowed",
+    reference=(21, 11),
+    hint="Draw the two maps of 6 × 6. Row i may see the real words among 0 … i.",
+    mistakes=[
+        ((21, 3), "The rows of pads are not empty: a pad may look, nobody may see it."),
+        ((36, 12), "That is the padding mask alone; later places are hidden too."),
+        ((21, 21), "That is the causal mask alone; in the second, four are pads."),
+        (
+            (15, 9),
+            "A place may see itself: the diagonal is open where the word is real.",
+        ),
+    ],
+)
+
+
+def _padded_ids() -> list[tuple[Tensor]]:
+    return [
+        (torch.tensor([[5, 6, 7, 8], [5, 6, PAD, PAD]]),),
+        (torch.tensor([[9, 4, 4, 5, PAD]]),),
+        (torch.tensor([[5, 6, 7], [8, 9, 4], [5, PAD, PAD]]),),
+    ]
+
+
+def _torch_masks(ids: Tensor) -> tuple[Tensor, Tensor]:
+    return ~padding_mask(ids), ~causal_mask(ids.shape[1])
+
+
+register(
+    "ex6_torch_masks",
+    reference=_torch_masks,
+    inputs=_padded_ids,
+    hint="Pads, (B, T), and a triangle, (T, T); both True where it must not look.",
+    mistakes=[
+        (
+            lambda ids: (padding_mask(ids), causal_mask(ids.shape[1])),
+            "Those are ours, True = may look. Here True hides: turn both round.",
+        ),
+        (
+            lambda ids: (~padding_mask(ids), causal_mask(ids.shape[1])),
+            "The padding is right. In attn_mask, too, True hides: turn it round.",
+        ),
+        (
+            lambda ids: (padding_mask(ids), ~causal_mask(ids.shape[1])),
+            "The triangle is right. In key_padding_mask, too, True hides.",
+        ),
+        (
+            lambda ids: (~padding_mask(ids), causal_mask(ids.shape[1]).T),
+            "A place may see itself: what is hidden begins right of the diagonal.",
+        ),
+        (
+            lambda ids: (~padding_mask(ids), ~causal_mask(ids.shape[1]).T),
+            "Your triangle is turned over: in row i the places after i are hidden.",
+        ),
+        (
+            lambda ids: (~key_mask(ids), ~causal_mask(ids.shape[1])),
+            "This layer adds the axes itself: key_padding_mask is (B, T).",
+        ),
+        (
+            lambda ids: (~padding_mask(ids), ~target_mask(ids)),
+            "The triangle alone, (T, T): the pads go into the other mask.",
+        ),
+        (
+            lambda ids: (~causal_mask(ids.shape[1]), ~padding_mask(ids)),
+            "The padding comes first, then the triangle.",
+        ),
+    ],
+)
+
+
+def _late(t: int, s: int) -> Tensor:
+    return torch.ones(t, s, dtype=torch.bool).tril(s - t)
+
+
+register(
+    "ex6_late_queries",
+    reference=_late,
+    inputs=lambda: [(2, 5), (1, 4), (3, 3), (4, 6)],
+    hint="Query i stands at place S - T + i of the sentence; it may see that far.",
+    mistakes=[
+        (
+            lambda t, s: torch.ones(t, s, dtype=torch.bool).tril(),
+            "That is the triangle as it was: query 0 sees the first word alone.",
+        ),
+        (
+            lambda t, s: torch.ones(t, s, dtype=torch.bool).tril(s - t - 1),
+            "One too few: a query may see its own place.",
+        ),
+        (
+            lambda t, s: torch.ones(t, s, dtype=torch.bool),
+            "The first of the queries must not see the last word.",
+        ),
+    ],
+)
+
+
+def _influences() -> list[tuple[Tensor, Tensor]]:
+    g = torch.Generator().manual_seed(0)
+    full = 0.1 + torch.rand(4, 4, generator=g)
+    causal = causal_mask(4)
+    two_leaks = causal.clone()
+    two_leaks[0, 2] = two_leaks[1, 3] = True
+    lost = causal.clone()
+    lost[3, 0] = False
+    return [
+        (full * two_leaks, causal),
+        (full * lost, causal),
+        (full[:2], torch.tensor([[True, True, True, False]]).expand(2, 4)),
+    ]
+
+
+register(
+    "ex6_leaks",
+    reference=lambda influence, mask: ((influence > 0) & ~mask).nonzero().tolist(),
+    inputs=_influences,
+    hint="A leak: output i moves, influence[i, j] > 0, though mask[i, j] is False.",
+    mistakes=[
+        (
+            lambda influence, mask: ((influence > 0) != mask).nonzero().tolist(),
+            "You also count what is lost: an output that ought to move and does not.",
+        ),
+        (
+            lambda influence, mask: ((influence > 0) & mask).nonzero().tolist(),
+            "Those are the pairs that may look; wanted are those that must not.",
+        ),
+        (
+            lambda influence, mask: [
+                [j, i] for i, j in ((influence > 0) & ~mask).nonzero().tolist()
+            ],
+            "The output comes first: [i, j], row and then column.",
+        ),
+        (
+            lambda influence, mask: ((influence > 0) & ~mask).nonzero(),
+            "The pairs are right; wanted is a list: .tolist() makes one.",
+        ),
+    ],
+)
+
+
+def _window(t: int, w: int) -> Tensor:
+    return torch.ones(t, t, dtype=torch.bool).tril().triu(1 - w)
+
+
+register(
+    "ex6_window",
+    reference=_window,
+    inputs=lambda: [(5, 2), (6, 3), (4, 1), (3, 9)],
+    hint="With d = i - j, how far key j lies before query i: allowed is 0 ≤ d < w.",
+    mistakes=[
+        (
+            lambda t, w: torch.ones(t, t, dtype=torch.bool).tril().triu(-w),
+            "One too many: the place itself is one of the w.",
+        ),
+        (
+            lambda t, w: torch.ones(t, t, dtype=torch.bool).tril(w - 1).triu(1 - w),
+            "The window also reaches forward, to words that are not there yet.",
+        ),
+        (
+            lambda t, w: torch.ones(t, t, dtype=torch.bool).tril(),
+            "Every row sees back to the first word; w is not used.",
+        ),
+    ],
+)

@@ -1,0 +1,389 @@
+"""Figures, tables and exercises of chapter 7."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from attnbook.core import results
+from attnbook.nn.positions import frequencies, shift_matrix, sinusoids
+from attnbook.nn.rotary import rotate
+from attnbook.pages.exercises.checking import register
+from attnbook.pages.style import INK, label_lines
+from attnbook.toy.single_attention import POSITIONS
+from attnbook.toy.tasks import N_SYMBOLS
+
+GREY = "#B8BEC6"
+PALE = "#9AA4AF"
+SHADE = "#E3E6EA"
+RISING = mpl.colormaps["cividis"]  # from -1 to 1; reads in grey as well
+
+# Clock hands
+
+CLOCKS, CLOCK_WIDTH = 4, 16
+
+
+def clock_frames(
+    positions: Sequence[int] = tuple(range(16)),
+) -> tuple[list, list, list]:
+    """Draw, position by position, the first four hands and the numbers they give.
+
+    Args:
+        positions: One frame each.
+
+    Returns:
+        For each position a figure, a caption and an alternative text.
+    """
+    figures, captions, alts = [], [], []
+    table = sinusoids(max(positions) + 1, CLOCK_WIDTH, dtype=torch.float64)
+    for p in positions:
+        figures.append(_clocks(p, table[p]))
+        turns = [p * omega / (2 * math.pi) for omega in _hand_speeds()]
+        captions.append(
+            f"Position {p}: the first hand has made {turns[0]:.2f} turns, the fourth "
+            f"{turns[3]:.2f}."
+        )
+        numbers = ", ".join(f"{x:.2f}" for x in table[p, : 2 * CLOCKS])
+        alts.append(f"Position {p}: four clock hands; their numbers are {numbers}.")
+    return figures, captions, alts
+
+
+def _hand_speeds() -> list[float]:
+    return frequencies(CLOCK_WIDTH, torch.float64)[:CLOCKS].tolist()
+
+
+def _clocks(p: int, code: Tensor) -> Figure:
+    fig, axes = plt.subplots(
+        2, CLOCKS, figsize=(5.5, 2.4), gridspec_kw={"height_ratios": (5, 2)}
+    )
+    for i, (dial, cells) in enumerate(zip(*axes, strict=True)):
+        _dial(dial)
+        for earlier in range(max(p - 3, 0), p):  # where it came from
+            _hand(dial, earlier * _hand_speeds()[i], GREY, 1.5)
+        _hand(dial, p * _hand_speeds()[i], INK, 3)
+        dial.set_title(f"pair {i}", loc="center")
+        _cells(cells, code[2 * i : 2 * i + 2])
+    return fig
+
+
+def _dial(ax: Axes) -> None:
+    ax.add_patch(plt.Circle((0, 0), 1, fill=False, color=PALE, linewidth=1.5))
+    ax.plot([0, 0], [0.88, 1], color=PALE, linewidth=1.5)  # twelve o'clock
+    ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
+    ax.set_axis_off()
+
+
+def _hand(ax: Axes, angle: float, colour: str, width: float) -> None:
+    """A hand at an angle from twelve o'clock: its tip is (sine, cosine)."""
+    tip = math.sin(angle), math.cos(angle)
+    ax.plot(*zip((0, 0), tip, strict=True), color=colour, linewidth=width)
+
+
+def _cells(ax: Axes, pair: Tensor) -> None:
+    """Two numbers, the paler the larger, each below its name."""
+    ax.imshow(pair[None].numpy(), vmin=-1, vmax=1, cmap=RISING, aspect="auto")
+    for column, (name, value) in enumerate(zip(("sin", "cos"), pair, strict=True)):
+        colour = "white" if value < 0.1 else "black"
+        text = f"{value:.2f}".replace("-", "−")
+        ax.text(column, 0, text, color=colour, ha="center", va="center")
+        ax.text(column, -0.6, name, ha="center", va="bottom")
+    ax.set_axis_off()
+
+
+def rotation_figure(
+    k: int = 3, starts: Sequence[int] = (0, 5, 11), pairs: Sequence[int] = (0, 1, 2)
+) -> Figure:
+    """Draw how k positions turn the hands of some pairs, from several positions on.
+
+    Args:
+        k: How many positions further.
+        starts: The positions from which on.
+        pairs: One row of clocks each.
+
+    Returns:
+        The figure.
+    """
+    fig, axes = plt.subplots(len(pairs), len(starts), figsize=(5.2, 5.2), squeeze=False)
+    for row, i in zip(axes, pairs, strict=True):
+        omega = _hand_speeds()[i]
+        for ax, p in zip(row, starts, strict=True):
+            _dial(ax)
+            _arc(ax, p * omega, (p + k) * omega)
+            _hand(ax, p * omega, PALE, 2)
+            _hand(ax, (p + k) * omega, INK, 3)
+        row[0].text(-1.3, 0, f"pair {i}", rotation=90, ha="right", va="center")
+        turned = math.degrees(k * omega)
+        row[-1].text(1.3, 0, f"{turned:.0f}°", ha="left", va="center")
+    for ax, p in zip(axes[0], starts, strict=True):
+        ax.set_title(f"{p} → {p + k}", loc="center")
+    return fig
+
+
+def _arc(ax: Axes, start: float, end: float) -> None:
+    angles = torch.linspace(start, end, 60, dtype=torch.float64)
+    ax.fill(
+        [0, *(0.6 * angles.sin())], [0, *(0.6 * angles.cos())], color=SHADE, zorder=0
+    )
+
+
+# The table of sinusoids
+
+
+def table_figure(n: int = 64, d: int = 64, pairs: Sequence[int] = (4, 8, 16)) -> Figure:
+    """Draw the codes of n positions as a heat map, and below it some of their sines."""
+    codes = sinusoids(n, d, dtype=torch.float64)
+    fig, (top, bottom) = plt.subplots(
+        2, sharex=True, figsize=(5.5, 5.4), gridspec_kw={"height_ratios": (3, 2)}
+    )
+    top.imshow(codes.T.numpy(), vmin=-1, vmax=1, cmap=RISING, aspect="auto")
+    top.set(ylabel="number", yticks=[0, *(2 * i for i in pairs), d - 1])
+    for row, i in enumerate(pairs):
+        colour = RISING(0.3 * row)  # dark, then paler
+        bottom.plot(codes[:, 2 * i], label=f"{2 * i}", color=colour)
+    bottom.set(xlabel="position p", ylabel="value")
+    bottom.set(ylim=(-1.1, 1.1), yticks=(-1, 0, 1))
+    label_lines(bottom)
+    return fig
+
+
+def offset_figure(
+    d: int = 64, starts: Sequence[int] = (100, 500, 1500), farthest: int = 60
+) -> Figure:
+    """Draw the dot product of the codes of p and p + k against k, for several p."""
+    offsets = range(-farthest, farthest + 1)
+    codes = sinusoids(max(starts) + farthest + 1, d, dtype=torch.float64)
+    fig, ax = plt.subplots(figsize=(5.5, 3.2))
+    looks = zip((6, 3, 1.2), (GREY, "#56B4E9", INK), strict=True)
+    for p, (width, colour) in zip(starts, looks, strict=True):
+        around = codes[p - farthest : p + farthest + 1]
+        products = (around @ codes[p]).round(decimals=9)  # labels in this order
+        ax.plot(offsets, products, linewidth=width, color=colour, label=f"p = {p}")
+    ax.set(xlabel="distance k", ylabel="PE(p) · PE(p + k)", ylim=(0, None))
+    label_lines(ax)
+    return fig
+
+
+# Inside and beyond the trained length
+
+
+def runs_of(steps: int) -> dict[str, list[dict]]:
+    """The stored runs of so many steps, for each kind of positions."""
+    runs = [r for r in results.load("positions")["runs"] if r["steps"] == steps]
+    return {kind: [r for r in runs if r["positions"] == kind] for kind in POSITIONS}
+
+
+def shares(run: dict, length: int = 24) -> Tensor:
+    """Right answers of a stored run at each place, in per cent.
+
+    Args:
+        run: The run.
+        length: Of the sequences: 12, as in training, or 24.
+
+    Returns:
+        (length,), mean of the answers that count; NaN at place 0, where none does.
+    """
+    rows = [
+        [math.nan if x is None else x for x in row] for row in run[f"right_at_{length}"]
+    ]
+    return 100 * torch.tensor(rows).nanmean(-1)
+
+
+def print_positions(steps: int) -> None:
+    """Print how many answers are right inside and beyond: means over seeds, ranges."""
+    columns = ("12 long, all", "24 long, 0–11", "24 long, 12–23")
+    print(_row(f"{steps} steps", columns))
+    for kind, runs in runs_of(steps).items():
+        short = [shares(run, 12) for run in runs]
+        long = [shares(run, 24) for run in runs]
+        parts = short, [row[:12] for row in long], [row[12:] for row in long]
+        print(_row(kind, [_mean_and_range(part) for part in parts]))
+
+
+def print_farther() -> None:
+    """Print how far the relative kinds go: means over seeds and ranges."""
+    stored = results.load("positions_farther")
+    print(_row("places", [str(length) for length in stored["lengths"]]))
+    for kind in ("relative", "rotary"):
+        rows = [run["right"] for run in stored["runs"] if run["positions"] == kind]
+        columns = (100 * torch.tensor(rows)).T  # lengths × seeds
+        print(_row(kind, [_mean_and_range(column[:, None]) for column in columns]))
+
+
+def _row(label: str, cells: Sequence[str]) -> str:
+    return f"{label:12}{''.join(f'{cell:16}' for cell in cells)}".rstrip()
+
+
+def _mean_and_range(rows: Sequence[Tensor]) -> str:
+    means = [row.nanmean().item() for row in rows]
+    return f"{sum(means) / len(means):.0f} ({min(means):.0f}–{max(means):.0f})"
+
+
+def positions_figure(steps: int) -> Figure:
+    """Draw right answers by place, one panel for each kind of positions."""
+    trained = results.load("positions")["length"]
+    kinds = runs_of(steps)
+    fig, axes = plt.subplots(len(kinds), sharex=True, sharey=True, figsize=(5.5, 7))
+    for ax, (kind, runs) in zip(axes, kinds.items(), strict=True):
+        ax.axvspan(-0.5, trained - 0.5, color=SHADE, lw=0)
+        ax.axhline(100 / N_SYMBOLS, color=PALE, linewidth=1.2, linestyle=":")
+        for run in runs:
+            ax.plot(shares(run), color=INK, linewidth=1.2, marker=".", markersize=4)
+        ax.set(title=kind, ylim=(0, 105), yticks=(0, 50, 100))
+    axes[-1].set(xlabel="place", xlim=(-0.5, 23.5), xticks=range(0, 24, 4))
+    fig.supylabel("right answers, %", size="medium")
+    return fig
+
+
+# Exercises
+
+register(
+    "ex7_who_notices",
+    reference="bdf",
+    hint="Ask of each: does anything in it depend on the number of a place?",
+    mistakes=[
+        ("abdf", "A mean is the same in any order."),
+        ("bcdf", "The same Linear at each place cannot know which place it is at."),
+        ("bf", "What stands before a word, and so what the mask lets it see, changes."),
+        ("bdef", "A kernel of width 1 sees one word, and is the same at each place."),
+        ("b", "Kernels and masks know left from right as well."),
+    ],
+)
+
+
+def _never_seen(longest: int, t: int) -> list[int]:
+    return [d for d in range(1 - t, t) if abs(d) >= longest]
+
+
+register(
+    "ex7_never_seen",
+    reference=_never_seen,
+    inputs=lambda: [(2, 4), (3, 5), (12, 24), (5, 5), (8, 3)],
+    hint="How far apart are the first and the last of `longest` places, and of t?",
+    mistakes=[
+        (
+            lambda longest, t: list(range(longest, t)),
+            "Keys stand before a query as well as behind: distances may be negative.",
+        ),
+        (
+            lambda longest, t: [d for d in range(1 - t, t) if abs(d) > longest],
+            "Two of `longest` places are at most longest - 1 apart.",
+        ),
+        (
+            lambda longest, t: [d for d in range(-t, t + 1) if abs(d) >= longest],
+            "Two of t places are at most t - 1 apart.",
+        ),
+        (
+            lambda longest, t: sorted(_never_seen(longest, t), key=abs),
+            "These are the distances, but not from the smallest to the largest.",
+        ),
+    ],
+)
+
+
+def _swap(embedding: Tensor, ids: Tensor, offset: int) -> Tensor:
+    d = embedding.shape[1]
+    return embedding[ids] * d**0.5 + sinusoids(ids.shape[1], d, offset)
+
+
+def _embedding_and_ids() -> list[tuple[Tensor, Tensor, int]]:
+    g = torch.Generator().manual_seed(0)
+    sizes = ((7, 6, 3, 5, 0), (5, 4, 2, 70, 0), (5, 8, 2, 3, 12))  # V, D, B, T, offset
+    return [
+        (
+            torch.randn(v, d, generator=g) / d**0.5,
+            torch.randint(v, (b, t), generator=g),
+            offset,
+        )
+        for v, d, b, t, offset in sizes
+    ]
+
+
+register(
+    "ex7_swap",
+    reference=_swap,
+    inputs=_embedding_and_ids,
+    hint="Look the rows up, multiply by √D, add sinusoids(T, D, offset).",
+    mistakes=[
+        (
+            lambda e, ids, offset: _swap(e, ids, 0),
+            "The first word given stands at position `offset`, not at 0.",
+        ),
+        (
+            lambda e, ids, offset: e[ids] + sinusoids(ids.shape[1], e.shape[1], offset),
+            "The word vectors are still to be multiplied by √D.",
+        ),
+        (
+            lambda e, ids, offset: _swap(e, ids, offset) * e.shape[1] ** 0.5,
+            "Only the word vectors are multiplied by √D, before the code is added.",
+        ),
+        (
+            lambda e, ids, offset: e[ids] * e.shape[1] ** 0.5,
+            "The positions are missing.",
+        ),
+    ],
+)
+
+
+def _along_batch(x: Tensor) -> Tensor:
+    return x + sinusoids(x.shape[0], x.shape[2])[:, None]
+
+
+register(
+    "ex7_first_axis",
+    reference=lambda x: x + sinusoids(x.shape[1], x.shape[2]),
+    inputs=lambda: [(torch.zeros(3, 3, 4),), (torch.ones(2, 5, 6),)],
+    hint="Which axis of x counts sentences, and which the words of a sentence?",
+    mistakes=[
+        (
+            _along_batch,
+            "All words of a sentence get one code: positions run along the batch.",
+        ),
+        (
+            lambda x: x + sinusoids(x.shape[1], x.shape[2], offset=1),
+            "Positions are counted from 0.",
+        ),
+    ],
+)
+
+
+def _later(code: Tensor, k: int) -> Tensor:
+    return code @ shift_matrix(k, len(code), code.dtype).T
+
+
+def _codes_and_steps() -> list[tuple[Tensor, int]]:
+    places = ((0, 4, 1), (5, 4, 3), (17, 8, 10), (9, 6, -4))  # p, d, k
+    return [(sinusoids(1, d, p, torch.float64)[0], k) for p, d, k in places]
+
+
+register(
+    "ex7_later",
+    reference=_later,
+    inputs=_codes_and_steps,
+    hint="sin(a + b) = sin a cos b + cos a sin b, and cos(a + b) = cos a cos b - "
+    "sin a sin b, for each pair, with b = k ω.",
+    mistakes=[
+        (
+            lambda code, k: _later(code, -k),
+            "You went k positions back: a sign of the sines is turned.",
+        ),
+        (
+            lambda code, k: code + sinusoids(1, len(code), abs(k), code.dtype)[0],
+            "Codes cannot be added up; each pair must be turned.",
+        ),
+        (
+            lambda code, k: rotate(code[None], offset=max(k, 0))[0],
+            "`rotate` turns (a, b) as (cosine, sine); a code is (sine, cosine).",
+        ),
+        (
+            lambda code, k: torch.cat([_later(code[:2], k), code[2:]]),
+            "Only the first pair is turned, or all at its speed; each has its own.",
+        ),
+    ],
+)

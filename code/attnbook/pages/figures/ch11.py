@@ -1,0 +1,491 @@
+"""Figures, tables and exercises of chapter 11."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from statistics import fmean
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+from torch.nn import functional as F
+
+from attnbook.analysis.complexity import (
+    attention_work,
+    convolution_work,
+    recurrent_work,
+    windowed_work,
+)
+from attnbook.core import results
+from attnbook.nn.positions import shift_matrix, sinusoids
+from attnbook.pages.exercises.checking import register
+from attnbook.pages.style import INK, label_lines
+from attnbook.toy.last_position import READERS, contiguous, dilated
+from attnbook.toy.tasks import N_SYMBOLS
+
+GREY = "#B8BEC6"
+SHADE = "#E3E6EA"
+KINDS = {
+    "self-attention": INK,
+    "restricted": "#6E7781",
+    "GRU": "#9A4FB5",
+    "convolution": "#1F83B4",
+    "dilated": "#1F83B4",
+}
+"""Kinds of layer, and the colours of their lines; a dilated one is a convolution."""
+
+# Paths from the first place to the last
+
+PLACES = 9
+Point = tuple[int, int]  # place, level
+
+
+def _recurrent_edges() -> tuple[list, list[Point]]:
+    chain = [((t, 1), (t + 1, 1)) for t in range(PLACES - 1)]
+    up = [((t, 0), (t, 1)) for t in range(PLACES)]
+    return up + chain, [(0, 0), *((t, 1) for t in range(PLACES))]
+
+
+def _attention_edges() -> tuple[list, list[Point]]:
+    edges = [((s, 0), (t, 1)) for s in range(PLACES) for t in range(PLACES)]
+    return edges, [(0, 0), (PLACES - 1, 1)]
+
+
+def _convolution_edges(dilations: Sequence[int]) -> tuple[list, list[Point]]:
+    edges, path, at = [], [(0, 0)], 0
+    for level, step in enumerate(dilations):
+        edges += [
+            ((t - back * step, level), (t, level + 1))
+            for t in range(PLACES)
+            for back in range(3)
+            if t >= back * step
+        ]
+        at += 2 * step
+        path.append((at, level + 1))
+    return edges, path
+
+
+PATHS: dict[str, tuple[list, list[Point]]] = {
+    "recurrent": _recurrent_edges(),
+    "convolutions, k = 3": _convolution_edges((1, 1, 1, 1)),
+    "dilated convolutions, k = 3": _convolution_edges((1, 3)),
+    "self-attention": _attention_edges(),
+}
+
+
+def paths_figure() -> Figure:
+    """Draw the way of the first of nine places to the last, through four kinds."""
+    heights = [1 + 0.55 * max(level for _, level in path) for _, path in PATHS.values()]
+    fig, axes = plt.subplots(
+        len(PATHS), figsize=(5.5, 6.6), gridspec_kw={"height_ratios": heights}
+    )
+    for ax, (name, (edges, path)) in zip(axes, PATHS.items(), strict=True):
+        for (s, low), (t, high) in edges:
+            ax.plot([s, t], [low, high], color=SHADE, linewidth=1.2, zorder=1)
+        ax.plot(*zip(*path, strict=True), color=INK, linewidth=2.5, zorder=2)
+        top = path[-1][1]
+        for level in range(top + 1):
+            ax.plot(range(PLACES), [level] * PLACES, "o", color=GREY, markersize=6)
+        ax.plot(*zip(*path, strict=True), "o", color=INK, markersize=7, zorder=3)
+        steps = len(path) - 1
+        ax.set_title(f"{name}: {steps} step{'s' * (steps > 1)}")
+        ax.set(ylim=(-0.3, top + 0.3), xlim=(-0.4, PLACES - 0.6))
+        ax.set_axis_off()
+    return fig
+
+
+# Work and time
+
+ROWS: dict[str, Callable[[int, int], int]] = {
+    "self-attention": attention_work,
+    "restricted": lambda n, d: windowed_work(n, d, 64),
+    "GRU": recurrent_work,
+    "convolution": lambda n, d: convolution_work(n, d, 3),
+}
+
+
+def runs_of(kind: str, **fixed: int) -> list[dict]:
+    """Stored costs of a kind, such as those at ``d=256``, in ascending order."""
+    return sorted(
+        (
+            run
+            for run in results.load("layer_cost")["runs"]
+            if run["kind"] == kind and all(run[k] == v for k, v in fixed.items())
+        ),
+        key=lambda run: (run["n"], run["d"]),
+    )
+
+
+def slope(runs: Sequence[dict], by: str, of: str) -> float:
+    """How steep a cost rises at the end of a log–log plot: 2 is with the square."""
+    (x, y), (x2, y2) = ((run[by], run[of]) for run in runs[-2:])
+    return math.log(y2 / y) / math.log(x2 / x)
+
+
+def print_costs(of: str, unit: float, by: str = "n") -> None:
+    """Print a stored cost of all kinds, by length or by width, with its last slope.
+
+    Args:
+        of: "seconds" or "bytes".
+        unit: How many of these make one that is printed.
+        by: "n" or "d".
+    """
+    stored = results.load("layer_cost")
+    fixed = {"d": stored["width"]} if by == "n" else {"n": stored["length"]}
+    sizes = [run[by] for run in runs_of("GRU", **fixed)]
+    print(f"{f'{by} =':14}", *(f"{size:7}" for size in sizes), "  slope")
+    for kind in KINDS:
+        runs = runs_of(kind, **fixed)
+        cells = (f"{run[of] / unit:7.1f}" for run in runs)
+        print(f"{kind:14}", *cells, f"{slope(runs, by, of):7.1f}")
+
+
+def print_batches() -> None:
+    """Print the stored time of one sequence, by how many are computed together."""
+    stored = results.load("layer_batches")
+    sizes = sorted({run["batch"] for run in stored["runs"]})
+    print(f"{'sequences':14}", *(f"{size:6}" for size in sizes))
+    for kind in ("self-attention", "GRU"):
+        runs = {r["batch"]: r for r in stored["runs"] if r["kind"] == kind}
+        each = (1000 * runs[size]["seconds"] / size for size in sizes)
+        print(f"{kind:14}", *(f"{ms:6.1f}" for ms in each))
+
+
+def work_figure(d: int = 256) -> Figure:
+    """Draw multiply-adds by formula, and below stored times, against the length."""
+    fig, (work, clock) = plt.subplots(2, sharex=True, figsize=(5.5, 6.6))
+    for kind, formula in ROWS.items():
+        runs = runs_of(kind, d=d)
+        lengths = [run["n"] for run in runs]
+        look = {"color": KINDS[kind], "label": kind}
+        work.plot(lengths, [formula(n, d) / 1e6 for n in lengths], **look)
+        times = [1000 * run["seconds"] for run in runs]
+        clock.plot(lengths, times, marker="o", markersize=4, **look)
+    without = [attention_work(n, d, projections=False) / 1e6 for n in lengths]
+    work.plot(lengths, without, ":", color=INK, label="no projections")
+    work.set_ylabel("million multiply-adds")
+    clock.set(ylabel="processor time, ms", xlabel="places n")
+    for ax in (work, clock):
+        _logarithmic(ax, lengths)
+    return fig
+
+
+def _logarithmic(ax: Axes, sizes: Sequence[int]) -> None:
+    ax.set(xscale="log", yscale="log", xticks=sizes)
+    ax.set_xticklabels(sizes)
+    ax.minorticks_off()
+    ax.yaxis.set_major_formatter("{x:g}")
+    label_lines(ax)
+
+
+# Reach
+
+
+def reach_figure(seen: dict[str, Tensor]) -> Figure:
+    """Draw which places move the last one's output, layer by layer.
+
+    Args:
+        seen: For each kind (L, n), bool: row i is after i + 1 layers.
+    """
+    heights = [1 + len(rows) for rows in seen.values()]
+    fig, axes = plt.subplots(
+        len(seen),
+        sharex=True,
+        figsize=(5.5, 6.2),
+        gridspec_kw={"height_ratios": heights},
+    )
+    for ax, (kind, rows) in zip(axes, seen.items(), strict=True):
+        layers, n = rows.shape
+        ax.imshow(
+            rows.numpy(), cmap="Greys", vmin=0, vmax=1.3, aspect="auto", origin="lower"
+        )
+        ax.set_yticks(range(layers), [str(i + 1) for i in range(layers)])
+        ax.set(title=kind, ylabel="layers", xticks=range(0, n, 8))
+        ax.tick_params(length=0)
+        ax.set_xticks([x - 0.5 for x in range(n)], minor=True)
+        ax.set_yticks([y - 0.5 for y in range(layers)], minor=True)
+        ax.grid(which="minor", color="white", linewidth=0.8)
+        ax.tick_params(which="minor", length=0)
+    axes[-1].set_xlabel("place of the input")
+    return fig
+
+
+# The first symbol at the last place
+
+
+def recall_runs(kind: str, name: str = "first_token") -> dict[int, list[dict]]:
+    """Stored runs of a kind, by length."""
+    runs = [run for run in results.load(name)["runs"] if run["kind"] == kind]
+    lengths = sorted({run["n"] for run in runs})
+    return {n: [run for run in runs if run["n"] == n] for n in lengths}
+
+
+def print_recall() -> None:
+    """Print right answers of all kinds by length, each seed, after each training."""
+    for name, stacks in (
+        ("first_token", "just enough layers"),
+        ("first_token_longer", "just enough layers"),
+        ("first_token_room", "half as many layers again"),
+    ):
+        stored = results.load(name)
+        print(f"{stored['steps']} updates, {stacks}; % right, each seed")
+        lengths = recall_runs("contiguous", name)
+        print(f"{'n =':16}", *(f"{n:13}" for n in lengths))
+        for kind in READERS:
+            cells = (
+                " ".join(f"{100 * run['right']:.0f}" for run in runs)
+                for runs in recall_runs(kind, name).values()
+            )
+            line = f"{kind:16} {' '.join(f'{cell:>13}' for cell in cells)}"
+            if line.strip() != kind:
+                print(line)
+
+
+def print_hops() -> None:
+    """Print the steps on the way from the first place to the last."""
+    print(f"{'n =':16}", *(f"{n:13}" for n in recall_runs("GRU")))
+    for kind in READERS:
+        firsts = [runs[0] for runs in recall_runs(kind).values()]
+        print(f"{kind:16}", *(f"{hops(run):13}" for run in firsts))
+
+
+def hops(run: dict) -> int:
+    """Steps of the shortest way from the first place to the last, in a stored run.
+
+    A layer that is passed on its residual is no step.
+    """
+    if run["kind"] == "GRU":
+        return run["n"]
+    if run["kind"] == "self-attention":
+        return 1
+    if run["kind"] == "contiguous":
+        return len(contiguous(run["n"]))
+    to_go, steps = run["n"] - 1, 0
+    for dilation in reversed(dilated(run["n"])):
+        taken = to_go // dilation  # 0, 1 or 2: what the kernel can see
+        to_go, steps = to_go - taken * dilation, steps + (taken > 0)
+    return steps
+
+
+def recall_figure() -> Figure:
+    """Draw right answers against the length of the way, one dot a seed."""
+    fig, axes = plt.subplots(len(READERS), sharex=True, sharey=True, figsize=(5.5, 5.6))
+    runs = results.load("first_token")["runs"]
+    longer = results.load("first_token_longer")["runs"]
+    for ax, kind in zip(axes, READERS, strict=True):
+        ax.axhline(100 / N_SYMBOLS, color=GREY, linestyle=":", linewidth=1.2)
+        for found, face, size in ((longer, "white", 11), (runs, INK, 6)):
+            dots = [(hops(r), 100 * r["right"]) for r in found if r["kind"] == kind]
+            ax.plot(
+                *zip(*dots, strict=True) if dots else ([], []),
+                "o",
+                color=INK,
+                markerfacecolor=face,
+                markersize=size,
+            )
+        ax.set(title=kind, ylim=(-6, 112), yticks=(0, 50, 100), xscale="log")
+        ax.minorticks_off()
+    steps = [2**i for i in range(7)]
+    axes[-1].set_xticks(steps, [str(step) for step in steps])
+    axes[-1].set(xlabel="steps on the way", xlim=(0.85, 80))
+    fig.supylabel("right answers, %", size="medium")
+    return fig
+
+
+# What weights tell
+
+
+def print_weights_tell() -> None:
+    """Print how far weights tell effects: means of three seeds, and their range."""
+    stored = results.load("weights_tell")
+    names = {
+        ("bahdanau", "hidden"): "Bahdanau, hidden",
+        ("bahdanau", "replaced"): "Bahdanau, replaced",
+        ("transformer", "hidden"): "Transformer, hidden",
+        ("transformer", "replaced"): "Transformer, replaced",
+        ("transformer", "encoder"): "its encoder, replaced",
+    }
+    print(f"{'':22}{'all places:':18}{'the others:':18}their rank")
+    print(f"{'':22}{'same first, %':18}{'same first, %':18}correlation")
+    for (model, test), label in names.items():
+        runs = [run for run in stored["runs"] if run["model"] == model]
+        others = [run[f"{test}_others"] for run in runs]
+        every = [100 * run[test]["first"] for run in runs if test in run]
+        first = [100 * found["first"] for found in others]
+        rho = [found["correlation"] for found in others]
+        cells = f"{_range(every, '.0f'):18}{_range(first, '.0f'):18}"
+        print(f"{label:22}{cells}{_range(rho, '.2f')}")
+
+
+def _range(numbers: Sequence[float], form: str) -> str:
+    """Their mean, least and greatest; nothing of none."""
+    if not numbers:
+        return ""
+    mean, least, most = fmean(numbers), min(numbers), max(numbers)
+    return f"{mean:{form}} ({least:{form}} to {most:{form}})"
+
+
+# Exercises
+
+register(
+    "ex11_cheaper",
+    reference="adf",
+    hint="Divide every cost by n d²; then n and d enter as n/d alone, here 1/8.",
+    mistakes=[
+        ("abcdef", "Count the four projections: 4 n d² in all."),
+        ("abcdf", "A GRU has three maps of the input and three of the state."),
+        ("abdf", "A GRU has three maps of the input and three of the state."),
+        ("af", "A convolution of width 3 has three matrices, one less than four."),
+        ("ad", "A separable convolution has a single matrix d × d."),
+        ("f", "A plain recurrent layer has two matrices, self-attention four."),
+        ("bce", "These are the dearer ones."),
+    ],
+)
+
+
+def _layers(n: int, k: int, grows: bool) -> int:
+    layers, seen = 0, 1
+    while seen < n:
+        seen = seen * k if grows else seen + k - 1
+        layers += 1
+    return layers
+
+
+register(
+    "ex11_layers",
+    reference=_layers,
+    inputs=lambda: [
+        (9, 3, False),
+        (10, 3, False),
+        (1000, 3, False),
+        (1, 5, False),
+        (9, 3, True),
+        (125, 5, True),
+        (1000, 3, True),
+        (17, 2, True),
+    ],
+    hint="After no layer a place sees one place, itself. What does a layer add?",
+    mistakes=[
+        (
+            lambda n, k, grows: (
+                _layers(n, k, True) if grows else math.ceil((n - 1) / k)
+            ),
+            "A layer adds k - 1 places: one of the k was there already.",
+        ),
+        (
+            lambda n, k, grows: (
+                math.ceil(math.log(n, k)) if grows else _layers(n, k, False)
+            ),
+            "Rounding: math.log(125, 5) is a little more than 3. Multiply in a loop.",
+        ),
+        (
+            lambda n, k, grows: _layers(n, k, False),
+            "With growing dilations each layer multiplies what is seen by k.",
+        ),
+        (
+            lambda n, k, grows: _layers(n, k, True) if grows else (n - 1) // (k - 1),
+            "Round up: what is left over needs a layer as well.",
+        ),
+    ],
+)
+
+register(
+    "ex11_half",
+    reference=lambda d, d_ff: 2 * d + d_ff,
+    inputs=lambda: [(512, 2048), (64, 128), (100, 100)],
+    hint="Set 2 n² d equal to all the rest of the layer, and divide by 2 n d.",
+    mistakes=[
+        (
+            lambda d, d_ff: 2 * d + 2 * d_ff,
+            "The network has two matrices: 2 n d d_ff in all.",
+        ),
+        (lambda d, d_ff: d_ff, "The four projections are missing: 4 n d²."),
+        (lambda d, d_ff: 2 * d, "The feed-forward network is missing: 2 n d d_ff."),
+        (
+            lambda d, d_ff: 4 * d + 2 * d_ff,
+            "Scores and mixing are two products: 2 n² d.",
+        ),
+        (
+            lambda d, d_ff: 6 * d,
+            "That is right for d_ff = 4 d alone.",
+        ),
+    ],
+)
+
+
+def _dilated(
+    x: Tensor, weight: Tensor, dilation: int, before: int, after: int
+) -> Tensor:
+    padded = F.pad(x.mT, (before, after))
+    return F.conv1d(padded, weight, dilation=dilation).mT
+
+
+def _reaches_back(weight: Tensor, dilation: int) -> int:
+    return (weight.shape[-1] - 1) * dilation
+
+
+def _rows_and_kernels() -> list[tuple[Tensor, Tensor, int]]:
+    g = torch.Generator().manual_seed(0)
+    sizes = ((1, 7, 2, 3, 1), (2, 9, 2, 3, 2), (2, 11, 4, 5, 2))  # B, n, D, k, step
+    return [
+        (torch.randn(b, n, d, generator=g), torch.randn(d, d, k, generator=g), step)
+        for b, n, d, k, step in sizes
+    ]
+
+
+register(
+    "ex11_future",
+    reference=lambda x, w, step: _dilated(x, w, step, _reaches_back(w, step), 0),
+    inputs=_rows_and_kernels,
+    hint="Change the last place of x: which outputs move? Where do the zeros stand?",
+    mistakes=[
+        (
+            lambda x, w, step: _dilated(
+                x, w, step, _reaches_back(w, step) // 2, _reaches_back(w, step) // 2
+            ),
+            "Each place still sees later ones: the zeros must all stand in front.",
+        ),
+        (
+            lambda x, w, step: _dilated(x, w, step, 0, _reaches_back(w, step)),
+            "Now it sees the future alone: the zeros must stand in front.",
+        ),
+        (
+            lambda x, w, step: _dilated(x, w, 1, _reaches_back(w, 1), 0),
+            "The dilation is gone.",
+        ),
+    ],
+)
+
+
+def _look_back(codes: Tensor, k: int, factor: float = 1000) -> Tensor:
+    d = codes.shape[1]
+    queries = factor * codes @ shift_matrix(-k, d, codes.dtype).T
+    return (queries @ codes.T / math.sqrt(d)).softmax(-1)
+
+
+register(
+    "ex11_look_back",
+    reference=_look_back,
+    inputs=lambda: [
+        (sinusoids(n, d, dtype=torch.float64), k)
+        for n, d, k in ((8, 16, 1), (12, 64, 3), (9, 32, 0))
+    ],
+    hint="The query is 1000 R₋ₖ PE(p); with codes as rows, codes @ R.T.",
+    mistakes=[
+        (
+            lambda codes, k: _look_back(codes, -k),
+            "Your head looks k places ahead: R₋ₖ turns a code back.",
+        ),
+        (
+            lambda codes, k: _look_back(codes, k, factor=1),
+            "The scores are too small to single out a place: multiply by 1000.",
+        ),
+        (
+            lambda codes, k: _look_back(codes, k).T,
+            "Queries are rows: each row must sum to 1.",
+        ),
+    ],
+)

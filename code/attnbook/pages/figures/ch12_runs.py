@@ -1,0 +1,96 @@
+"""Figures and tables of chapter 12 that need several runs: ``multi30k_runs``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from attnbook.core import results
+from attnbook.pages.figures.exact_match import CURVES
+from attnbook.pages.style import label_lines
+from attnbook.translation.report import TESTS
+
+NAME = "multi30k_runs"
+BEAM, GREEDY = "beam, lowercased", "greedy, lowercased"
+COLUMNS = [(how, split) for how in (BEAM, GREEDY) for split in TESTS["multi30k"]]
+WAYS = {"en_de": "en → de", "de_en": "de → en"}
+LADDER = {
+    "initial_state": CURVES["initial_state"],
+    "static_context": CURVES["static_last"],
+    "bahdanau": CURVES["bahdanau"],
+    "transformer": CURVES["transformer"],
+}
+"""Label and colour of each model, as in the figure that grows."""
+
+
+def part(name: str) -> dict:
+    """Give what is stored of a part of the runs."""
+    return results.load(NAME)["parts"][name]
+
+
+def lowercased(run: dict) -> list[float]:
+    """BLEU of a run's beam on both tests, lowercased."""
+    return [run["scores"][split][BEAM]["bleu"] for split in TESTS["multi30k"]]
+
+
+def print_seeds() -> None:
+    """Print the lowercased BLEU of each seed, both ways, and mean and deviation."""
+    print(f"{'lowercased':17} beam          greedy")
+    print(f"{'':17} 2016   2017   2016   2017")
+    for name, way in WAYS.items():
+        found = part(name)
+        for run in found["runs"].values():
+            scores = [run["scores"][split][how]["bleu"] for how, split in COLUMNS]
+            _print_scores(f"{way}, seed {run['config']['seed']}", scores)
+        if len(found["runs"]) > 2:  # of two a deviation says nothing
+            over_seeds = [found["bleu"][split][how] for how, split in COLUMNS]
+            _print_scores("  mean", [x["mean"] for x in over_seeds])
+            _print_scores("  st. deviation", [x["sd"] for x in over_seeds])
+
+
+def _print_scores(label: str, scores: Sequence[float]) -> None:
+    print(f"{label:17}" + "".join(f"{x:5.1f}  " for x in scores).rstrip())
+
+
+def print_ladder() -> None:
+    """Print lowercased BLEU, validation loss and size of each model of the ladder."""
+    runs = part("ladder")["runs"]
+    _print_runs({label: runs[name] for name, (label, *_) in LADDER.items()})
+
+
+def print_ablation() -> None:
+    """Print the same of the Transformer as it is and with one thing changed each."""
+    runs = part("ablation")["runs"]
+    heads = {"heads_1": "1 head", "heads_8": "8 heads"}
+    _print_runs({heads.get(x, x.replace("_", " ")): run for x, run in runs.items()})
+
+
+def _print_runs(runs: dict[str, dict]) -> None:
+    """Print a row for each run, by its label."""
+    print(f"{'':20}  2016  2017  loss  parameters")
+    for label, run in runs.items():
+        first, second = lowercased(run)
+        print(
+            f"{label:20}{first:6.1f}{second:6.1f}"
+            f"{run['validation_loss']:6.2f}{run['parameters']:12,}"
+        )
+
+
+def ladder_figure() -> Figure:
+    """Draw the validation BLEU of each model of the ladder by epoch."""
+    runs = part("ladder")["runs"]
+    fig, ax = plt.subplots(figsize=(5.5, 4))
+    for name, (label, colour, _) in LADDER.items():
+        log = runs[name]["log"]
+        ax.plot(
+            [line["epoch"] for line in log],
+            [line["validation_bleu"] for line in log],
+            color=colour,
+            marker="o",
+            label=label,
+        )
+    ax.set(xlabel="epochs", ylabel="validation BLEU", xlim=(0, None), ylim=(0, None))
+    label_lines(ax)
+    return fig

@@ -1,0 +1,179 @@
+"""Small tasks that train in seconds: the toy language and puzzles on symbols.
+
+- ``language``: the toy language and its rule-based translation
+- ``data``: its sentence pairs and batches
+- ``example``: the sentence that every chapter works through by hand
+- ``training``: the training loop of all small models
+- ``metrics``: exact match, token accuracy, alignment score
+- ``models``: small models, trained, that come with the package
+- ``tasks``: tasks on random symbols
+- ``recall_task``: remembering the first symbol
+- ``single_attention``: a model with one attention layer
+- ``taggers``: small stacks that answer at each position
+- ``last_position``: models that answer at the last position only
+- ``deep_stacks``: gradients in deep stacks of layers
+"""
+
+from attnbook.toy.data import (
+    CLAUSES,
+    SOURCE,
+    TARGET,
+    held_out_pairs,
+    make_batch,
+    reverse_source,
+    toy_batches,
+    toy_pairs,
+)
+from attnbook.toy.deep_stacks import (
+    Stack,
+    gradients,
+    own_share,
+)
+from attnbook.toy.example import (
+    FEATURES,
+    QUERY,
+    SENTENCE,
+    STATES,
+    U,
+    V,
+    W,
+)
+from attnbook.toy.language import (
+    ADJECTIVES,
+    DETERMINERS,
+    MAX_CLAUSES,
+    NOUNS,
+    SOURCE_WORDS,
+    TARGET_WORDS,
+    VERBS,
+    Pair,
+    is_sentence,
+    sample_pair,
+    translate_by_rule,
+)
+from attnbook.toy.last_position import (
+    LastPosition,
+    WithPrevious,
+    contiguous,
+    convolutions,
+    dilated,
+    first_symbol,
+    follower,
+    last_position_accuracy,
+)
+from attnbook.toy.metrics import (
+    alignment_score,
+    attention_weights,
+    correct_tokens,
+    exact_match,
+    greedy_translations,
+)
+from attnbook.toy.models import (
+    load_toy_model,
+    toy_transformer,
+)
+from attnbook.toy.recall_task import (
+    SYMBOLS,
+    Recall,
+    recall,
+)
+from attnbook.toy.single_attention import (
+    POSITIONS,
+    OneLayer,
+    one_layer,
+)
+from attnbook.toy.taggers import (
+    AttentionLayer,
+    Tagger,
+    deep_tagger,
+    linear_layer,
+    tagger,
+)
+from attnbook.toy.tasks import (
+    N_SYMBOLS,
+    TASK_VOCAB_SIZE,
+    TaskBatch,
+    position_numbers,
+    previous_symbols,
+    random_symbols,
+    reversed_symbols,
+    sorted_symbols,
+    sum_with_previous,
+    task_accuracy,
+    task_batches,
+)
+from attnbook.toy.training import (
+    fit,
+    train_toy_model,
+)
+
+__all__ = [
+    "ADJECTIVES",
+    "CLAUSES",
+    "DETERMINERS",
+    "FEATURES",
+    "MAX_CLAUSES",
+    "NOUNS",
+    "N_SYMBOLS",
+    "POSITIONS",
+    "QUERY",
+    "SENTENCE",
+    "SOURCE",
+    "SOURCE_WORDS",
+    "STATES",
+    "SYMBOLS",
+    "TARGET",
+    "TARGET_WORDS",
+    "TASK_VOCAB_SIZE",
+    "VERBS",
+    "AttentionLayer",
+    "LastPosition",
+    "OneLayer",
+    "Pair",
+    "Recall",
+    "Stack",
+    "Tagger",
+    "TaskBatch",
+    "U",
+    "V",
+    "W",
+    "WithPrevious",
+    "alignment_score",
+    "attention_weights",
+    "contiguous",
+    "convolutions",
+    "correct_tokens",
+    "deep_tagger",
+    "dilated",
+    "exact_match",
+    "first_symbol",
+    "fit",
+    "follower",
+    "gradients",
+    "greedy_translations",
+    "held_out_pairs",
+    "is_sentence",
+    "last_position_accuracy",
+    "linear_layer",
+    "load_toy_model",
+    "make_batch",
+    "one_layer",
+    "own_share",
+    "position_numbers",
+    "previous_symbols",
+    "random_symbols",
+    "recall",
+    "reverse_source",
+    "reversed_symbols",
+    "sample_pair",
+    "sorted_symbols",
+    "sum_with_previous",
+    "tagger",
+    "task_accuracy",
+    "task_batches",
+    "toy_batches",
+    "toy_pairs",
+    "toy_transformer",
+    "train_toy_model",
+    "translate_by_rule",
+]

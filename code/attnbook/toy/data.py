@@ -1,0 +1,69 @@
+"""Sentence pairs of the toy language: fresh for training, fixed for testing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+from attnbook.core.checks import check_sizes
+from attnbook.core.vocabulary import Vocabulary
+from attnbook.data.batching import Batch, IdPair, id_batch, pooled
+from attnbook.toy.language import SOURCE_WORDS, TARGET_WORDS, Pair, sample_pair
+
+SOURCE = Vocabulary(SOURCE_WORDS)
+TARGET = Vocabulary(TARGET_WORDS)
+CLAUSES = (1, 2, 3, 4)  # of the sentences for training
+
+
+def make_batch(pairs: Sequence[Pair]) -> Batch:
+    """Encode and pad pairs of the toy language."""
+    return id_batch(
+        [IdPair(SOURCE.encode(p.source), TARGET.encode(p.target)) for p in pairs]
+    )
+
+
+def toy_pairs(seed: int, clauses: Sequence[int] = CLAUSES) -> Iterator[Pair]:
+    """Fresh sentences of the toy language without end; none is kept for a second use.
+
+    Args:
+        seed: The same seed gives the same sentences.
+        clauses: The numbers of clauses to draw from, all alike.
+
+    Yields:
+        Pairs.
+    """
+    rng = random.Random(seed)
+    while True:
+        yield sample_pair(rng.choice(clauses), rng)
+
+
+def toy_batches(
+    seed: int, clauses: Sequence[int] = CLAUSES, batch_size: int = 64
+) -> Iterator[Batch]:
+    """Batches of :func:`toy_pairs`, of like length, without end."""
+    pairs = toy_pairs(seed, clauses)
+    for group in pooled(pairs, batch_size, random.Random(seed)):
+        yield make_batch(group)
+
+
+def held_out_pairs(clauses: int, number: int = 512, seed: int = 12345) -> list[Pair]:
+    """Sentences for testing: fixed, and drawn apart from those for training.
+
+    Args:
+        clauses: Clauses a sentence.
+        number: How many sentences.
+        seed: Leave it as it is to measure what the book measures.
+
+    Raises:
+        ValueError: If ``number`` is less than 1.
+    """
+    check_sizes(number=number)
+    rng = random.Random(f"{seed}, {clauses} clauses")
+    return [sample_pair(clauses, rng) for _ in range(number)]
+
+
+def reverse_source(pair: Pair) -> Pair:
+    """Turn the source round, as Sutskever et al. (2014, section 3.3) did."""
+    last = len(pair.source) - 1
+    alignment = tuple(None if j is None else last - j for j in pair.alignment)
+    return Pair(pair.source[::-1], pair.target, alignment)

@@ -1,0 +1,119 @@
+"""A small stack of layers that answers at each place: for the puzzles of chapter 8."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from torch import Tensor, nn
+
+from attnbook.core.checks import check_sizes
+from attnbook.nn.layers import EncoderLayer, Residual, ScaledEmbedding
+from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.positions import SinusoidalPositions
+from attnbook.toy.tasks import TASK_VOCAB_SIZE
+
+
+class AttentionLayer(nn.Module):
+    """An encoder layer without its feed-forward network.
+
+    Args:
+        d_model: Width D.
+        n_heads: Number H of heads.
+        norm_first: As in :class:`~attnbook.nn.layers.Residual`.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, norm_first: bool = False):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, n_heads)
+        self.add_attention = Residual(d_model, norm_first=norm_first)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (B, L, D) to (B, L, D)."""
+        return self.add_attention(x, lambda y: self.attention(y, y, y))
+
+
+def linear_layer(
+    d_model: int, n_heads: int, d_ff: int, norm_first: bool = False
+) -> EncoderLayer:
+    """Make an encoder layer whose feed-forward network has lost its ReLU.
+
+    Arguments as of :class:`~attnbook.nn.layers.EncoderLayer`.
+    """
+    layer = EncoderLayer(d_model, n_heads, d_ff, norm_first=norm_first)
+    network = layer.feed_forward
+    layer.feed_forward = nn.Sequential(network.W_1, network.W_2)
+    return layer
+
+
+class Tagger(nn.Module):
+    """Turns words into vectors, rewrites them layer by layer, answers at each place.
+
+    Args:
+        embedding: Turns ids, (B, L), into vectors, (B, L, D).
+        layers: Each maps (B, L, D) to (B, L, D).
+        norm: Applied after the last; None: nothing, as post-norm has normed already.
+    """
+
+    def __init__(
+        self,
+        embedding: nn.Embedding,
+        layers: list[nn.Module],
+        norm: nn.Module | None = None,
+    ):
+        super().__init__()
+        d_model = embedding.embedding_dim
+        self.embedding = embedding
+        self.positions = SinusoidalPositions(d_model)
+        self.layers = nn.ModuleList(layers)
+        self.norm = nn.Identity() if norm is None else norm
+        self.out = nn.Linear(d_model, embedding.num_embeddings)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Answer at each place: logits, (B, L, 1, V), as the puzzles have them."""
+        x = self.positions(self.embedding(ids))  # (B, L, D)
+        for layer in self.layers:
+            x = layer(x)
+        return self.out(self.norm(x))[..., None, :]  # (B, L, 1, V)
+
+
+LAYERS: dict[str, Callable[[], nn.Module]] = {
+    "with": partial(EncoderLayer, 64, 4, 256, norm_first=True),
+    "without ReLU": partial(linear_layer, 64, 4, 256, norm_first=True),
+    "without": partial(AttentionLayer, 64, 4, norm_first=True),
+}
+"""Pre-norm layers of width 64, with and without a feed-forward network."""
+
+
+def tagger(kind: str, n_layers: int) -> Tagger:
+    """Make one of n layers, pre-norm, of one of :data:`LAYERS`.
+
+    Args:
+        kind: Name of the layers.
+        n_layers: How many.
+
+    Raises:
+        ValueError: If there is no such kind.
+    """
+    if kind not in LAYERS:
+        raise ValueError(f"kind is {kind!r}; choose one of {', '.join(LAYERS)}")
+    check_sizes(n_layers=n_layers)
+    layers = [LAYERS[kind]() for _ in range(n_layers)]
+    return Tagger(ScaledEmbedding(TASK_VOCAB_SIZE, 64), layers, nn.LayerNorm(64))
+
+
+def deep_tagger(n_layers: int, norm_first: bool, d_model: int = 64) -> Tagger:
+    """Make a stack of whole encoder layers, post-norm or pre-norm.
+
+    Args:
+        n_layers: How many.
+        norm_first: Pre-norm, which ends with a norm of its own.
+        d_model: Width D; a multiple of the 4 heads.
+    """
+    check_sizes(n_layers=n_layers)
+    layers = [
+        EncoderLayer(d_model, 4, 4 * d_model, norm_first=norm_first)
+        for _ in range(n_layers)
+    ]
+    norm = nn.LayerNorm(d_model) if norm_first else None
+    return Tagger(ScaledEmbedding(TASK_VOCAB_SIZE, d_model), layers, norm)

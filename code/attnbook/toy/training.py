@@ -1,0 +1,91 @@
+"""Training on the toy tasks: one loop for all models."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable
+from itertools import islice
+
+import torch
+from torch import Tensor, nn
+
+from attnbook.data.batching import pooled
+from attnbook.nn.losses import token_loss
+from attnbook.toy.data import CLAUSES, SOURCE, TARGET, make_batch, toy_pairs
+from attnbook.toy.language import Pair
+
+STEPS = 700
+LEARNING_RATE = 4e-3
+
+
+def fit(
+    model: nn.Module,
+    batches: Iterable[tuple[Tensor, ...]],
+    steps: int,
+    rate: float,
+    clip: float = 1.0,
+) -> list[float]:
+    """Train with Adam, a rate that falls along half a cosine, and clipped gradients.
+
+    Args:
+        model: Returns logits, (B, T, V).
+        batches: At least ``steps`` of them; each holds what the model is called with,
+            such as ``src, tgt_in``, and last the targets, (B, T).
+        steps: Number of updates.
+        rate: Learning rate at the first step; 0 after the last.
+        clip: Largest norm of the gradient of all parameters together.
+
+    Returns:
+        The loss of each step, nats a token, before the step's update.
+
+    Raises:
+        ValueError: If ``steps`` is less than 1, or the batches run out.
+    """
+    if steps < 1:
+        raise ValueError(f"steps is {steps}; it must be at least 1")
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: 0.5 * (1 + math.cos(math.pi * step / steps))
+    )
+    model.train()
+    losses = []
+    for *inputs, targets in islice(batches, steps):
+        loss = token_loss(model(*inputs), targets)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        schedule.step()
+        losses.append(loss.detach())  # no .item(): it would wait for a GPU
+    if len(losses) < steps:
+        raise ValueError(
+            f"the batches ran out after {len(losses)} of {steps} steps; give more"
+        )
+    model.eval()
+    return torch.stack(losses).tolist()
+
+
+def train_toy_model(
+    make_model: Callable[[int, int], nn.Module],
+    seed: int,
+    steps: int = STEPS,
+    change: Callable[[Pair], Pair] = lambda pair: pair,
+    rate: float = LEARNING_RATE,
+) -> tuple[nn.Module, list[float]]:
+    """Train one model on the toy language.
+
+    Args:
+        make_model: Called with the sizes of the two vocabularies.
+        seed: Decides the model's first weights and the sentences.
+        steps: Batches of 64 sentences.
+        change: Applied to each pair first.
+        rate: Learning rate at the first step.
+
+    Returns:
+        The trained model, and the loss of each step.
+    """
+    torch.manual_seed(seed)
+    model = make_model(len(SOURCE), len(TARGET))
+    groups = pooled(map(change, toy_pairs(seed, CLAUSES)), 64, random.Random(seed))
+    return model, fit(model, map(make_batch, groups), steps, rate)

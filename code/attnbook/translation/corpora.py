@@ -1,0 +1,80 @@
+"""Sentence pairs to train and test on, as text."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import NamedTuple
+
+from attnbook.data import multi30k
+from attnbook.toy.language import sample_pair
+from attnbook.translation.configs import Config
+
+
+class Texts(NamedTuple):
+    """Sentences, and their translations in the same order."""
+
+    source: list[str]
+    target: list[str]
+
+
+def texts(config: Config, split: str) -> Texts:
+    """Read one split of a config's data.
+
+    A folder as data holds text files of one sentence a line: ``train.en``,
+    ``train.de``, ``val.en`` and so on, named by split and language.
+
+    Args:
+        config: Says which data, and the two languages.
+        split: "train", "val" or "test"; Multi30k has "test_2016_flickr" and
+            "test_2017_flickr".
+
+    Raises:
+        ValueError: If the data cannot be had, or the two sides differ in length, or a
+            line is empty.
+    """
+    if config.data == "toy":
+        return _toy(split)
+    read = multi30k.sentences if config.data == "multi30k" else _reader(config.data)
+    both = Texts(read(split, config.source), read(split, config.target))
+    if len(both.source) != len(both.target):
+        raise ValueError(
+            f"{split} has {len(both.source)} lines of {config.source} and "
+            f"{len(both.target)} of {config.target}; line i must translate line i"
+        )
+    for language, lines in zip((config.source, config.target), both, strict=True):
+        if "" in lines:
+            raise ValueError(
+                f"line {lines.index('') + 1} of {split}.{language} is empty; leave the "
+                "pair out on both sides"
+            )
+    return both
+
+
+def _reader(folder: str):
+    """Make a function that reads ``split.language`` in a folder."""
+
+    def read(split: str, language: str) -> list[str]:
+        path = Path(folder) / f"{split}.{language}"
+        try:
+            text = path.read_bytes().decode()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"{path} cannot be read as UTF-8 text: {error}") from error
+        return [multi30k.clean(line) for line in text.removesuffix("\n").split("\n")]
+
+    return read
+
+
+def _toy(split: str) -> Texts:
+    """Sentences of the toy language with one or two clauses, each split by its seed."""
+    numbers = {"train": 4000, "val": 200, "test": 200}
+    if split not in numbers:
+        raise ValueError(
+            f"no split {split!r}; the toy language has {', '.join(numbers)}"
+        )
+    rng = random.Random(split)
+    pairs = [sample_pair(rng.choice((1, 2)), rng) for _ in range(numbers[split])]
+    return Texts(
+        [" ".join(pair.source) for pair in pairs],
+        [" ".join(pair.target) for pair in pairs],
+    )

@@ -1,0 +1,145 @@
+"""What came out of a training run: the averaged model, its scores, how it was made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import statistics
+import subprocess
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+from attnbook.core.files import write_whole
+from attnbook.core.results import machine
+from attnbook.translation.corpora import texts
+from attnbook.translation.evaluation import beam_translate, best_alpha, corpus_bleu
+from attnbook.translation.state import average
+from attnbook.translation.trainer import Trainer, read_metrics
+from attnbook.translation.translator import save_translator
+
+TESTS = {"multi30k": ("test_2016_flickr", "test_2017_flickr")}
+"""Test splits by data; a folder and the toy language have one, "test"."""
+
+
+BEAM = 5
+"""Beam width of the scores that are reported, as of Wu et al. 2021."""
+
+
+def finish(trainer: Trainer) -> dict:
+    """Average the last epochs, choose the length penalty, translate the test sets.
+
+    Writes into the run's folder ``model/`` (what a Translator reads),
+    ``hypotheses.json`` (the translations, by split and decoding) and ``results.json``.
+
+    Args:
+        trainer: One that has trained for an epoch at least.
+
+    Returns:
+        What ``results.json`` holds.
+
+    Raises:
+        ValueError: If the run has no epoch to average.
+    """
+    folder, config = trainer.folder, trainer.config
+    kept = sorted((folder / "epochs").glob("*.safetensors"))[-config.average :]
+    # What is shipped has half precision; scored as such, its scores can be had again.
+    weights = {
+        name: w.half().float() if w.is_floating_point() else w
+        for name, w in average(kept).items()
+    }
+    trainer.model.load_state_dict(weights, strict=False)
+    trainer.model.eval()
+    val = trainer.val_texts
+    by_alpha = best_alpha(trainer.model, trainer.subwords, val.source, val.target, BEAM)
+    alpha = max(by_alpha, key=by_alpha.get)
+    scores, hypotheses = score_tests(trainer, alpha)
+    made_by = facts(trainer)
+    save_translator(
+        trainer.model,
+        trainer.subwords,
+        config,
+        folder / "model",
+        alpha=alpha,
+        **made_by,
+    )
+    values = {
+        "config": asdict(config),
+        **made_by,
+        "validation_loss": trainer.validation_loss(),
+        "validation_bleu_by_alpha": {str(a): score for a, score in by_alpha.items()},
+        "alpha": alpha,
+        "averaged_epochs": len(kept),
+        "weights_sha256": _sha256(folder / "model" / "weights.safetensors"),
+        "scores": scores,
+    }
+    for name, content in (("hypotheses", hypotheses), ("results", values)):
+        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        write_whole(folder / f"{name}.json", text)
+    return values
+
+
+def score_tests(trainer: Trainer, alpha: float) -> tuple[dict, dict]:
+    """Translate the test sets greedily and by beam search, and score both ways.
+
+    Returns:
+        Scores, and translations: split → decoding → what was found.
+    """
+    scores: dict = {}
+    hypotheses: dict = {}
+    for split in TESTS.get(trainer.config.data, ("test",)):
+        source, references = texts(trainer.config, split)
+        scores[split], hypotheses[split] = {}, {}
+        for name, width in (("greedy", 1), ("beam", BEAM)):
+            said = beam_translate(trainer.model, trainer.subwords, source, width, alpha)
+            hypotheses[split][name] = said
+            for case, lowercase in (("cased", False), ("lowercased", True)):
+                score = corpus_bleu(said, references, lowercase)
+                scores[split][f"{name}, {case}"] = score._asdict()
+    return scores, hypotheses
+
+
+def facts(trainer: Trainer) -> dict:
+    """What a run was made by, and what it took."""
+    log = read_metrics(trainer.folder / "metrics.jsonl")
+    speeds = [line["tokens_per_second"] for line in log if "tokens_per_second" in line]
+    return {
+        "machine": hardware(trainer.device),
+        "commit": commit(),
+        "precision": str(trainer.precision).removeprefix("torch."),
+        "processes": trainer.processes.world,
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("torch", "tokenizers", "sacrebleu")},
+        },
+        "parameters": sum(p.numel() for p in trainer.model.parameters()),
+        "updates": trainer.step,
+        "epochs": trainer.epoch,
+        "seconds": round(trainer.seconds),
+        "tokens_per_second": round(statistics.median(speeds)),
+        "peak_memory_mb": round(trainer.peak_memory / 2**20),
+    }
+
+
+def hardware(device: torch.device) -> str:
+    """Name the device."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return machine() if device.type == "cpu" else f"{platform.machine()}, {device.type}"
+
+
+def commit() -> str | None:
+    """Name the state of the code, where it lies in a git repository."""
+    git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    try:
+        run = subprocess.run(git, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return run.stdout.strip()
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

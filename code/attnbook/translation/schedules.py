@@ -1,0 +1,39 @@
+"""How large a step each update takes."""
+
+from __future__ import annotations
+
+from attnbook.core.checks import check_sizes
+
+
+def noam_learning_rate(step: int, d_model: int, warmup: int = 4000) -> float:
+    r"""The paper's learning rate: Vaswani et al. 2017, equation 3.
+
+    .. math:: d^{-0.5} \min(s^{-0.5}, s \cdot w^{-1.5})
+
+    It grows in a line for ``warmup`` updates, and then falls as one over a root.
+
+    Args:
+        step: s, the number of the update, from 1.
+        d_model: d, the width of the model.
+        warmup: w, the updates until the rate is highest.
+
+    Raises:
+        ValueError: If one of the three is not a whole number from 1 on.
+    """
+    check_sizes(step=step, d_model=d_model, warmup=warmup)
+    return d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+
+
+def inverse_sqrt_learning_rate(step: int, peak: float, warmup: int) -> float:
+    """The same shape with its highest value chosen freely.
+
+    Args:
+        step: Number of the update, from 1.
+        peak: Rate at update ``warmup``.
+        warmup: Updates until then.
+    """
+    return (
+        peak
+        * noam_learning_rate(step, 1, warmup)
+        / noam_learning_rate(warmup, 1, warmup)
+    )

@@ -1,0 +1,117 @@
+"""All that a training run needs to go on after a break, in one file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from attnbook.core.files import write_whole
+from attnbook.models.checkpoints import check_weights, tensors
+
+KEY = "state"
+
+
+def save_state(
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer | None = None,
+    **numbers: object,
+) -> None:
+    """Write weights, the optimizer's memory and a few numbers.
+
+    One file holds them all, and it is written under another name first: whenever the
+    process is killed, what lies there is a whole state, the old or the new one.
+
+    Args:
+        path: The file, safetensors.
+        model: The model.
+        optimizer: Adam, over ``model.parameters()`` in their order; None where the
+            weights are all that is wanted.
+        numbers: Where the run stands; anything JSON can hold.
+    """
+    content = {f"model.{name}": w.detach() for name, w in tensors(model).items()}
+    memories = optimizer.state_dict()["state"] if optimizer else {}
+    for i, memory in memories.items():
+        content |= {f"optimizer.{i}.{name}": t for name, t in memory.items()}
+    content = {name: t.cpu().contiguous() for name, t in content.items()}
+    write_whole(path, save(content, {KEY: json.dumps(numbers)}))
+
+
+def load_state(
+    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer
+) -> dict[str, object]:
+    """Read what :func:`save_state` wrote into a model and an optimizer.
+
+    Returns:
+        The numbers.
+
+    Raises:
+        ValueError: If the file is missing, damaged or foreign, or holds the state of
+            another model. Model and optimizer are then as they were.
+    """
+    content, numbers = read_state(path)
+    weights = _part(content, "model.")
+    check_weights(model, weights)
+    memory: dict[int, dict[str, Tensor]] = {}
+    for name, t in _part(content, "optimizer.").items():
+        i, _, entry = name.partition(".")
+        memory.setdefault(int(i), {})[entry] = t
+    model.load_state_dict(weights, strict=False)  # a tied matrix is there once
+    optimizer.load_state_dict(optimizer.state_dict() | {"state": memory})
+    return numbers
+
+
+def read_state(path: Path) -> tuple[dict[str, Tensor], dict[str, object]]:
+    """Read the tensors and the numbers of a state; nothing in it can run as code.
+
+    Raises:
+        ValueError: If the file is missing, damaged or of another kind.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            numbers = json.loads((file.metadata() or {})[KEY])
+            return {name: file.get_tensor(name) for name in file.keys()}, numbers  # noqa: SIM118
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        raise ValueError(
+            f"{path} is not a state of a training run ({error}); start anew in another "
+            "folder"
+        ) from error
+
+
+def _part(content: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """Take the entries of one kind, without their prefix."""
+    return {
+        name.removeprefix(prefix): t
+        for name, t in content.items()
+        if name.startswith(prefix)
+    }
+
+
+def average(paths: list[Path]) -> dict[str, Tensor]:
+    """Average the weights of several states: Vaswani et al. 2017, section 6.1.
+
+    Args:
+        paths: Files of :func:`save_state`, of one run.
+
+    Returns:
+        Weights by name; what is not a number with a fraction is taken from the last.
+
+    Raises:
+        ValueError: If there is no file, or one cannot be read.
+    """
+    if not paths:
+        raise ValueError("there is no state to average; train for an epoch at least")
+    total: dict[str, Tensor] = {}
+    for path in paths:
+        for name, w in _part(read_state(path)[0], "model.").items():
+            real = w.is_floating_point()
+            total[name] = total.get(name, 0) + w.double() if real else w
+    return {
+        name: (w / len(paths)).float() if w.is_floating_point() else w
+        for name, w in total.items()
+    }

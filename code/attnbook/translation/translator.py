@@ -1,0 +1,110 @@
+"""A trained model together with its subwords: text in, text out."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from torch import nn
+
+from attnbook.data.multi30k import clean
+from attnbook.data.subwords import Subwords
+from attnbook.models.checkpoints import load_weights, read_facts, save_weights
+from attnbook.translation.configs import Config, changed
+from attnbook.translation.evaluation import beam_translate
+from attnbook.translation.models import make_model
+
+SHIPPED = files("attnbook") / "stored" / "models" / "multi30k_en_de"
+"""The model that comes with the package, for English captions to German."""
+
+LONGEST = 200
+"""Subwords a sentence may have; the longest of Multi30k's training split has 52."""
+
+
+class Translator:
+    """Translates plain text.
+
+    Args:
+        folder: As :func:`save_translator` makes it; the shipped model if not given.
+
+    Raises:
+        ValueError: If a file is missing or cannot be read, or they do not belong
+            together.
+    """
+
+    def __init__(self, folder: Traversable = SHIPPED):
+        self.facts = read_facts(folder)
+        self.subwords = Subwords.load(folder / "subwords.json")
+        if self.subwords.fingerprint() != self.facts.get("subwords"):
+            raise ValueError(
+                f"subwords.json in {folder} is not the one that the model was trained "
+                "with; copy the whole folder, not single files"
+            )
+        self.config = changed(Config(), **self.facts["config"])
+        self.model = make_model(self.config, len(self.subwords))
+        load_weights(self.model, folder)
+
+    def __call__(
+        self,
+        sentences: Sequence[str],
+        width: int = 5,
+        alpha: float | None = None,
+        first: int = 1,
+    ) -> list[str]:
+        """Translate sentences.
+
+        Args:
+            sentences: Plain text; an empty one stays empty.
+            width: Beam width; 1 is greedy decoding.
+            alpha: Length penalty; the one chosen on the validation split if not given.
+            first: Number of the first sentence, for the message of an error.
+
+        Returns:
+            Plain text, in the same order.
+
+        Raises:
+            ValueError: If a sentence is longer than :data:`LONGEST` subwords.
+        """
+        sentences = [clean(sentence) for sentence in sentences]  # as for training
+        for number, sentence in enumerate(sentences, start=first):
+            length = len(self.subwords.pieces(sentence))
+            if length > LONGEST:
+                raise ValueError(
+                    f"sentence {number} has {length} subwords; at most {LONGEST} can "
+                    "be translated at once: put each sentence on a line of its own"
+                )
+        alpha = self.facts["alpha"] if alpha is None else alpha
+        full = [sentence for sentence in sentences if sentence]
+        said = iter(beam_translate(self.model, self.subwords, full, width, alpha))
+        return [next(said) if sentence else "" for sentence in sentences]
+
+
+def save_translator(
+    model: nn.Module,
+    subwords: Subwords,
+    config: Config,
+    folder: Path,
+    **facts: object,
+) -> None:
+    """Write all that :class:`Translator` reads; weights in half precision.
+
+    Args:
+        model: Trained.
+        subwords: Those it was trained with.
+        config: What it was made from.
+        folder: Where.
+        facts: "alpha", and anything else worth telling.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    subwords.save(folder / "subwords.json")
+    save_weights(
+        copy.deepcopy(model).half(),
+        folder,
+        config=asdict(config),
+        subwords=subwords.fingerprint(),
+        **facts,
+    )

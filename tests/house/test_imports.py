@@ -1,0 +1,90 @@
+"""Rooms build on one another in one order, and each says what is in it."""
+
+import ast
+import importlib
+import types
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import attnbook
+
+ROOT = Path(attnbook.__file__).parent
+ROOMS = (
+    *("core", "nn", "models", "decoding", "data", "toy", "analysis", "translation"),
+    *("experiments", "pages"),
+)
+"""From the ground up: a room imports from those before it."""
+
+
+def imported(path):
+    """Modules of the package that a file imports, without the leading ``attnbook.``."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+            "attnbook"
+        ):
+            base = node.module.removeprefix("attnbook").lstrip(".")
+            for alias in node.names:
+                inner = f"{base}.{alias.name}".lstrip(".")
+                is_module = (ROOT / inner.replace(".", "/")).with_suffix(".py").exists()
+                names.add(inner if is_module else base)
+    return names
+
+
+def graph():
+    """Each module of the package, but for the rooms' lists, with those it imports."""
+    paths = [p for p in ROOT.rglob("*.py") if p.name != "__init__.py"]
+    return {
+        ".".join(p.relative_to(ROOT).with_suffix("").parts): imported(p) for p in paths
+    }
+
+
+def test_no_circle():
+    list(TopologicalSorter(graph()).static_order())
+
+
+def test_rooms_import_from_earlier_rooms_only():
+    order = {room: floor for floor, room in enumerate(ROOMS)}
+    for module, others in graph().items():
+        room = module.split(".")[0]
+        if room in order:
+            later = [o for o in others if order[o.split(".")[0]] > order[room]]
+            assert not later, f"{module} imports {later}"
+
+
+def test_real_training_does_without_the_toy_language():
+    """Only the config named toy asks for it, in ``corpora``."""
+    for module, others in graph().items():
+        if module.startswith(("core", "nn", "models", "decoding", "data")):
+            assert not [o for o in others if o.startswith("toy")], module
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_explains_its_modules_and_no_name_hides_one(room):
+    package = importlib.import_module(f"attnbook.{room}")
+    inside = {
+        p.stem for p in (ROOT / room).glob("[a-z]*") if p.suffix == ".py" or p.is_dir()
+    } - {"py.typed"}
+    for module in inside:
+        found = getattr(package, module, None)
+        assert found is None or isinstance(found, types.ModuleType), (
+            f"attnbook.{room} has the module {module} and another thing of that name"
+        )
+    for name in getattr(package, "__all__", ()):
+        assert hasattr(package, name), name
+
+
+@pytest.mark.parametrize("room", ROOMS[:8])
+def test_a_room_lists_each_of_its_modules(room):
+    package = importlib.import_module(f"attnbook.{room}")
+    listed = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text()))
+    for path in (ROOT / room).glob("[a-z]*.py"):
+        assert f"``{path.stem}``" in listed, path.stem
+    assert package.__all__
+
+
+def test_nothing_but_rooms_at_the_top():
+    found = {p.name for p in ROOT.iterdir() if p.name != "__pycache__"}
+    assert found == {*ROOMS, "stored", "__init__.py", "__main__.py"}

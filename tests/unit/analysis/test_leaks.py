@@ -1,0 +1,119 @@
+"""The leak detector: it finds who reacts to whom, in models whose answer is known."""
+
+import pytest
+import torch
+from compare import close, numbers
+from torch import nn
+
+from attnbook.analysis.leaks import influence, moved_by
+
+
+def weigh(matrix):
+    """A model whose output i is the sum of the inputs j, times entry (i, j)."""
+    return lambda x: torch.einsum("ts,bsd->btd", matrix, x)
+
+
+def some(*shape, seed=0):
+    return numbers(seed, shape)[0].detach()
+
+
+def test_influence_is_the_largest_change():
+    matrix, x, other = some(3, 4), some(2, 4, 5), some(2, 4, 5, seed=1)
+    by_hand = matrix.abs() * (other - x).abs().amax((0, 2))
+    close(influence(weigh(matrix), x, other), by_hand)
+
+
+@pytest.mark.parametrize("j", range(4))
+def test_moved_by_names_the_outputs_that_react(j):
+    matrix = some(3, 4).masked_fill(some(3, 4, seed=1) < 0, 0.0)
+    assert (matrix == 0).any()
+    moved = moved_by(weigh(matrix), some(2, 4, 5), j)
+    assert moved.dtype == torch.bool
+    assert torch.equal(moved, matrix[:, j] != 0)
+
+
+def test_a_change_in_one_sentence_is_enough():
+    """So that sentences which look at each other are found, too."""
+    x = some(3, 4, 2)
+    other = x.clone()
+    other[1, 2] += 1
+    assert moved_by(lambda x: x, x, 2, other).tolist() == [False, False, True, False]
+    assert not moved_by(lambda x: x, x, 1, other).any()
+    mixed = moved_by(lambda x: x.flip(0).cumsum(1), x, 2, other)
+    assert mixed.tolist() == [False, False, True, True]
+
+
+def test_ids_are_replaced_with_others():
+    embedding = nn.Embedding(9, 4)
+    ids, other = torch.tensor([[4, 5, 6]]), torch.tensor([[4, 7, 8]])
+    found = influence(lambda ids: embedding(ids).cumsum(1), ids, other)
+    assert (found > 0).tolist() == [
+        [False, False, False],
+        [False, True, False],
+        [False, True, True],
+    ]
+    assert ids.tolist() == [[4, 5, 6]]
+
+
+def test_outputs_may_be_one_number_a_place():
+    found = influence(lambda x: x.sum(-1), some(2, 3, 5))
+    assert torch.equal(found > 0, torch.eye(3).bool())
+
+
+def test_a_layer_norm_does_not_hide_a_change():
+    """It takes away a constant, so the change is none."""
+    norm = nn.LayerNorm(4, elementwise_affine=False)
+    found = influence(norm, torch.randn(2, 3, 4).bfloat16())
+    assert torch.equal(found > 0.01, torch.eye(3).bool())
+
+
+def test_a_change_that_gives_nan_is_seen():
+    x = some(1, 3, 2).abs()
+    assert moved_by(torch.sqrt, x, 1, -x).tolist() == [False, True, False]
+
+
+def test_small_changes_can_be_tolerated():
+    x = some(1, 3, 2)
+    other = x + 1e-9
+    assert moved_by(lambda x: x, x, 1, other).any()
+    assert not moved_by(lambda x: x, x, 1, other, tolerance=1e-6).any()
+
+
+def test_no_gradient_is_kept():
+    (x,) = numbers(0, (1, 3, 2))
+    assert not influence(lambda x: 2 * x, x).requires_grad
+
+
+class Keeper:
+    """A model with a memory: it adds what it was given before."""
+
+    def __init__(self):
+        self.memory = 0.0
+
+    def __call__(self, x):
+        self.memory = self.memory + x
+        return self.memory
+
+
+x = torch.zeros(2, 3, 4)
+ids = torch.zeros(2, 3, dtype=torch.int64)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: moved_by(torch.neg, x, 3), "no place 3; x has the places 0 … 2"),
+        (lambda: moved_by(torch.neg, x, -1), "no place -1"),
+        (lambda: influence(torch.neg, ids), "torch.int64, so it holds ids; give `oth"),
+        (
+            lambda: influence(torch.neg, x, x[:1]),
+            r"other has shape \(1, 3, 4\), x \(2, 3, 4\)",
+        ),
+        (lambda: influence(nn.Dropout(0.5), x + 1), r"two answers .* model.eval\(\)"),
+        (lambda: moved_by(Keeper(), x + 1, 0), "two answers .* kept state"),
+        (lambda: influence(torch.log, x - 1), "two answers .* NaN"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,149 @@
+"""Maps of attention: they hold what the model weighs, and it stays as it was."""
+
+import pytest
+import torch
+from compare import close, decoder_of, double, numbers, randomise, sentences
+from torch import nn
+
+from attnbook.analysis.bug_zoo import WrongSplit
+from attnbook.analysis.maps import attention_maps, cross_weights
+from attnbook.core.vocabulary import BOS, PAD
+from attnbook.models.transformer import Transformer
+from attnbook.nn.layers import EncoderLayer
+from attnbook.nn.masks import causal_mask, key_mask
+from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
+
+SRC, TGT = sentences(0, [6, 4, 1, 3], 12), sentences(1, [5, 2, 4, 1], 12)
+NAMES = [
+    "encoder.0.attention",
+    "encoder.1.attention",
+    "decoder.0.self_attention",
+    "decoder.0.cross_attention",
+    "decoder.1.self_attention",
+    "decoder.1.cross_attention",
+]
+
+
+@pytest.fixture
+def model():
+    return decoder_of("pre-norm", 12)
+
+
+def test_every_attention_is_named_in_the_order_of_the_calls(model):
+    maps = attention_maps(model, SRC, TGT)
+    assert list(maps) == NAMES
+    for name, weights in maps.items():
+        t, s = (5 if "decoder" in name else 6), (5 if "self" in name else 6)
+        assert weights.shape == (4, 2, t, s)
+        assert not weights.requires_grad
+
+
+def test_weights_are_shares_of_what_may_be_seen(model):
+    for name, weights in attention_maps(model, SRC, TGT).items():
+        close(weights.sum(-1), torch.ones(weights.shape[:-1]).double())
+        ids = TGT if "self" in name else SRC
+        assert not (weights * (ids == PAD)[:, None, None]).any()
+        if "self" in name:
+            assert not (weights * ~causal_mask(5)).any()
+
+
+def test_the_weights_are_those_that_made_the_output():
+    """Of one attention; and of the one in a layer, which reads what the layer reads."""
+    torch.manual_seed(0)
+    mha = randomise(double(MultiHeadAttention, 8, 2)).eval()
+    (x,) = numbers(0, (4, 6, 8))
+    mask = key_mask(SRC)
+    _, wanted = mha(x, x, x, mask, need_weights=True)
+    found = attention_maps(mha, x, x, x, mask)
+    assert list(found) == [""]
+    close(found[""], wanted)
+    layer = randomise(double(EncoderLayer, 8, 2, 12)).eval()
+    _, wanted = layer.attention(x, x, x, mask, need_weights=True)
+    close(attention_maps(layer, x, mask)["attention"], wanted)
+
+
+def test_a_row_of_values_gives_back_the_weights(model):
+    """Deep in the model too: its own output, made anew from the weights."""
+    attention, heard = model.decoder[1].cross_attention, {}
+    hook = attention.register_forward_hook(
+        lambda _, args, out: heard.update(args=args, out=out)
+    )
+    weights = attention_maps(model, SRC, TGT)["decoder.1.cross_attention"]
+    hook.remove()
+    _, v = attention.keys_values(heard["args"][1], heard["args"][2])
+    close(attention.W_O((weights @ v).transpose(1, 2).flatten(2)), heard["out"])
+
+
+def test_the_model_stays_as_it_was(model):
+    before = model(SRC, TGT)
+    attention_maps(model, SRC, TGT)
+    assert torch.equal(model(SRC, TGT), before)
+    assert not any(m._forward_hooks for m in model.modules())
+    with pytest.raises(ValueError, match="4 source but 2 target"):
+        attention_maps(model, SRC, TGT[:2])
+    assert not any(m._forward_hooks for m in model.modules())
+
+
+def test_a_model_without_attention_has_no_map():
+    assert attention_maps(nn.Linear(3, 3), torch.ones(1, 3)) == {}
+
+
+def test_subclasses_are_found_too():
+    wrong = double(WrongSplit, 8, 2)
+    (x,) = numbers(0, (2, 6, 8))
+    (found,) = attention_maps(nn.Sequential(Twice(wrong)), x).values()
+    close(found, wrong(x, x, x, need_weights=True)[1])
+
+
+class Twice(nn.Module):
+    """Self-attention as a layer of one input."""
+
+    def __init__(self, attention):
+        super().__init__()
+        self.attention = attention
+
+    def forward(self, x):
+        return self.attention(x, x, x)
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_cross_weights_are_the_mean_over_layers_and_heads(norm_first):
+    model = randomise(
+        double(
+            Transformer,
+            len(SOURCE),
+            len(TARGET),
+            d_model=8,
+            n_heads=2,
+            n_layers=3,
+            d_ff=12,
+            norm_first=norm_first,
+        )
+    ).eval()
+    pairs = [*held_out_pairs(1, 2), *held_out_pairs(2, 1)]
+    batch = make_batch(pairs)
+    found = cross_weights(model, pairs)
+    assert found.shape == (3, batch.tgt_in.shape[1], batch.src.shape[1])
+    maps = attention_maps(model, batch.src, batch.tgt_in)
+    total = sum(
+        maps[f"decoder.{i}.cross_attention"][:, h] for i in range(3) for h in range(2)
+    )
+    close(found, total / 6)
+    close(found.sum(-1), torch.ones(found.shape[:2]).double())
+    assert not (found * (batch.src == PAD)[:, None]).any()
+    assert batch.tgt_in[0, 0] == BOS  # the right words before each step
+
+
+def test_an_attention_that_is_called_twice_is_named():
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.attention = MultiHeadAttention(8, 2)
+
+        def forward(self, x):
+            x = self.attention(x, x, x)
+            return self.attention(x, x, x)
+
+    with pytest.raises(ValueError, match="attention is called twice"):
+        attention_maps(Twice().eval(), torch.randn(1, 3, 8))

@@ -1,0 +1,154 @@
+"""Weights against effects: what is hidden, what is replaced, how ranks are compared."""
+
+import math
+
+import pytest
+import torch
+from compare import close
+
+from attnbook.analysis.occlusion import (
+    agreement,
+    encoder_effects,
+    encoder_weights,
+    rank_correlation,
+    swaps,
+    transformer_hiding_effects,
+)
+from attnbook.experiments import weights_tell
+from attnbook.models.bahdanau import Bahdanau
+from attnbook.toy.data import SOURCE, TARGET, make_batch
+from attnbook.toy.language import Pair, translate_by_rule
+from attnbook.toy.models import toy_transformer
+
+PAIR = translate_by_rule("the old farmer sees a bird")
+
+
+@pytest.fixture(scope="module")
+def model():
+    torch.manual_seed(0)
+    return toy_transformer(len(SOURCE), len(TARGET)).eval()
+
+
+def log_p(logits, right):
+    return logits.log_softmax(-1).gather(-1, right[..., None])[..., 0]
+
+
+@torch.no_grad()
+def test_a_place_is_hidden_at_one_step_alone(model):
+    src, tgt_in, tgt_out = make_batch([PAIR])
+    memory, effects = model.encode(src), transformer_hiding_effects(model, PAIR)
+    steps, places = effects.shape
+    assert (steps, places) == (len(PAIR.target) + 1, len(PAIR.source) + 1)
+    before = log_p(model(src, tgt_in), tgt_out)
+    for i, j in ((0, 0), (2, 4), (6, 6), (5, 1)):
+        mask = torch.ones(1, 1, steps, places, dtype=torch.bool)
+        mask[0, 0, i, j] = False
+        after = log_p(model.decode(tgt_in, memory, mask), tgt_out)
+        close(effects[i, j], before[0, i] - after[0, i], atol=1e-5)
+        close(after[0, :i], before[0, :i], atol=1e-5)  # earlier steps saw it
+
+
+@torch.no_grad()
+def test_encoder_effects_are_means_over_other_words_of_the_kind(model):
+    effects = encoder_effects(model, PAIR)
+    before = model.encode(make_batch([PAIR])[0])[0]
+    moved = [
+        (model.encode(make_batch([Pair(words, PAIR.target, PAIR.alignment)])[0])[0])
+        for words in swaps(PAIR, 2)
+    ]
+    mean = sum((after - before).norm(dim=-1) for after in moved) / len(moved)
+    close(effects[[0, 1, 3, 4, 5, 6], 2], mean[[0, 1, 3, 4, 5, 6]], atol=1e-5)
+    assert effects.diagonal().isnan().all()
+    assert effects[:, -1].isnan().all()  # nothing else can stand at EOS
+
+
+def test_encoder_weights_are_a_mean_of_all_its_heads(model):
+    weights = encoder_weights(model, PAIR)
+    assert weights.shape == (7, 7)
+    close(weights.sum(-1), torch.ones(7), atol=1e-5)
+    with torch.no_grad():
+        src = make_batch([PAIR])[0]
+        x = model.positions(model.source_embedding(src))
+        found = []
+        for layer in model.encoder:
+            y = layer.add_attention.norm(x)
+            found.append(layer.attention(y, y, y, need_weights=True)[1][0])
+            x = layer(x)
+    close(weights, torch.cat(found).mean(0), atol=1e-5)
+
+
+def test_rank_correlation_is_spearmans():
+    rising = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    assert rank_correlation(rising, rising.exp()) == pytest.approx(1)
+    assert rank_correlation(rising, -rising) == pytest.approx(-1)
+    # 1 - 6 Σ d² / n (n² - 1) with the ranks 1 2 3 4 and 2 1 4 3
+    other = torch.tensor([5.0, 0.0, 9.0, 7.0])
+    assert rank_correlation(rising, other) == pytest.approx(1 - 6 * 4 / 60)
+    tied = torch.tensor([1.0, 1.0, 2.0, 3.0])  # ranks 1.5 1.5 3 4
+    expected = 4.5 / math.sqrt(5 * 4.5)
+    assert rank_correlation(rising, tied) == pytest.approx(expected)
+    assert math.isnan(rank_correlation(rising, torch.ones(4)))
+
+
+def test_agreement_is_over_known_places_row_by_row():
+    weights = torch.tensor([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]])
+    effects = torch.tensor([[0.0, 1.0, 2.0], [math.nan, 0.0, 1.0]])
+    correlation, first = agreement(weights, effects)
+    assert correlation == pytest.approx((1 - 1) / 2)
+    assert first == 0.5
+    assert agreement(weights, -effects) == (correlation, first)  # by size
+
+
+def test_rows_without_an_order_are_left_out():
+    weights = torch.tensor([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]])
+    effects = torch.tensor([[0.0, 1.0, 2.0], [3.0, 3.0, 3.0]])
+    assert agreement(weights, effects) == (pytest.approx(1), 1)
+    with pytest.raises(ValueError, match="no row has an order"):
+        agreement(weights, torch.ones(2, 3))
+
+
+def test_the_others_are_all_but_the_word_that_is_rendered():
+    weights = torch.rand(7, 7)
+    found = weights_tell.of_words(weights, weights + 1, weights + 2, PAIR)
+    rows = weights_tell.rendering(PAIR)
+    for name, more in (("hidden", 1), ("replaced", 2)):
+        kept, others = found[name][1], found[f"{name}_others"][1]
+        close(kept, weights[rows] + more)
+        missing = others.isnan().nonzero().tolist()
+        assert missing == [[k, PAIR.alignment[i]] for k, i in enumerate(rows)]
+
+
+@torch.no_grad()
+def test_an_article_that_changes_with_the_noun_is_no_swap(model):
+    pair = translate_by_rule("a small bird sees the queen")
+    kept = [w for w in swaps(pair, 1) if w[0] == "a"]
+    assert 0 < len(kept) < len(swaps(pair, 1))
+    before = model.encode(make_batch([pair])[0])[0]
+    changed = [Pair(words, pair.target, pair.alignment) for words in kept]
+    after = model.encode(make_batch(changed)[0])
+    mean = (after - before).norm(dim=-1).mean(0)
+    close(encoder_effects(model, pair)[0, 1], mean[0], atol=1e-5)
+
+
+def test_tables_of_both_models_have_the_words_that_are_rendered(model):
+    two = translate_by_rule("the old farmer sees a bird and a queen hears this dog")
+    words = weights_tell.rendering(two)
+    assert [two.target[i] for i in range(len(two.target)) if i not in words] == ["ul"]
+    torch.manual_seed(0)
+    older = Bahdanau(len(SOURCE), len(TARGET)).eval()
+    tables = (
+        weights_tell.of_transformer(model, two),
+        weights_tell.of_bahdanau(older, two),
+    )
+    for found in tables:
+        for name in ("hidden", "replaced"):
+            weights, effects = found[name]
+            assert weights.shape == effects.shape == (len(words), len(two.source) + 1)
+    weights, effects = tables[0]["encoder_others"]
+    assert weights.shape == effects.shape == (len(two.source), len(two.source) + 1)
+    means = weights_tell.compare([tables[0], tables[0]])
+    rho, first = agreement(*tables[0]["encoder_others"])
+    assert means["encoder_others"] == {
+        "correlation": pytest.approx(rho, abs=6e-4),
+        "first": pytest.approx(first, abs=6e-4),
+    }

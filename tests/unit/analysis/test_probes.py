@@ -1,0 +1,72 @@
+"""Linear probes: by formula, and on models whose layers are known."""
+
+import pytest
+import torch
+from compare import close
+
+from attnbook.analysis.probes import Probe, fit_probe, layer_states, probe_accuracy
+from attnbook.models.transformer import Transformer
+
+
+def small_model(**changes):
+    torch.manual_seed(0)
+    sizes = {"d_model": 8, "n_heads": 2, "n_layers": 3, "d_ff": 16}
+    return Transformer(12, **{**sizes, **changes}).eval()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_states_are_those_between_the_layers(norm_first):
+    model = small_model(norm_first=norm_first)
+    src = torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]])
+    states = layer_states(model, src)
+    assert [x.shape for x in states] == [(2, 4, 8)] * 4
+    close(states[0], model.positions(model.source_embedding(src)))
+    close(model.encoder_norm(states[-1]), model.encode(src))
+    assert not any(layer._forward_hooks for layer in model.encoder)
+    assert not model.encoder[0]._forward_pre_hooks
+
+
+def test_a_probe_is_bayes_rule_for_normal_classes():
+    g = torch.Generator().manual_seed(0)
+    means = torch.tensor([[0.0, 0.0], [2.0, 0.0], [0.0, 3.0]])
+    labels = torch.randint(3, (6000,), generator=g)
+    stretch = torch.tensor([[1.0, 0.5], [0.0, 0.5]])
+    noise = torch.randn(6000, 2, generator=g) @ stretch
+    probe = fit_probe(means[labels] + noise, labels * 10, shrink=0.0)
+    normal = torch.distributions.MultivariateNormal(means, stretch.T @ stretch)
+    points = torch.randn(200, 2, generator=g) * 2
+    wanted = normal.log_prob(points[:, None]).softmax(-1)
+    found = (points.double() @ probe.weight + probe.bias).softmax(-1)
+    assert (found - wanted).abs().max() < 0.05
+    assert probe.classes.tolist() == [0, 10, 20]
+
+
+def test_frequent_classes_are_preferred():
+    frequent, rare = torch.linspace(-1, 1, 90), torch.linspace(-0.8, 1.2, 10)
+    x = torch.cat([frequent, rare])[:, None]
+    probe = fit_probe(x, torch.tensor([4] * 90 + [3] * 10))
+    nearer_to_the_rare = torch.tensor([[0.15]]).double()
+    assert probe.answers(nearer_to_the_rare).tolist() == [4]
+
+
+def test_what_is_there_is_found_and_what_is_not_is_not():
+    g = torch.Generator().manual_seed(0)
+    labels = torch.randint(5, (400,), generator=g)
+    there = torch.nn.functional.one_hot(labels, 5).float()
+    there += 0.1 * torch.randn(400, 5, generator=g)
+    absent = torch.randn(400, 5, generator=g)
+    for x, low, high in ((there, 0.99, 1.0), (absent, 0.1, 0.35)):
+        probe = fit_probe(x[:200], labels[:200])
+        assert low <= probe_accuracy(probe, x[200:], labels[200:]) <= high
+
+
+def test_shares_are_of_right_answers():
+    probe = Probe(torch.eye(2).double(), torch.zeros(2), torch.tensor([7, 9]))
+    x = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    assert probe_accuracy(probe, x, torch.tensor([7, 9, 9, 8])) == 0.5
+
+
+def test_vectors_and_labels_must_be_as_many():
+    with pytest.raises(ValueError, match="3 vectors"):
+        fit_probe(torch.zeros(3, 2), torch.zeros(2, dtype=torch.long))

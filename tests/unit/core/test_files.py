@@ -1,0 +1,31 @@
+"""A file is there whole or not at all."""
+
+import errno
+import os
+
+import pytest
+
+from attnbook.core.files import write_whole
+
+
+@pytest.mark.parametrize("content", ["Straße\n", b"\x00\xff"])
+def test_text_and_bytes_are_written(tmp_path, content):
+    path = tmp_path / "some.txt"
+    path.write_text("old", encoding="utf-8")
+    write_whole(path, content)
+    wanted = content if isinstance(content, bytes) else content.encode()
+    assert path.read_bytes() == wanted
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_what_cannot_be_written_leaves_the_old_file_alone(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "some.txt"
+    path.write_text("old", encoding="utf-8")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(path, "new")
+    assert path.read_text(encoding="utf-8") == "old"
+    assert [*tmp_path.iterdir()] == [path]

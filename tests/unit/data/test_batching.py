@@ -1,0 +1,136 @@
+"""Vocabulary, padding, pools: ids round-trip, nothing is lost, nothing is repeated."""
+
+import random
+from collections import Counter
+from itertools import islice
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnbook.core.vocabulary import BOS, EOS, PAD, UNK, Vocabulary
+from attnbook.data.batching import pad, pooled
+from attnbook.nn.masks import padding_mask
+from attnbook.toy.data import (
+    SOURCE,
+    TARGET,
+    held_out_pairs,
+    make_batch,
+    toy_batches,
+    toy_pairs,
+)
+from attnbook.toy.language import sample_pair
+
+sequences = st.lists(st.lists(st.integers(3, 99), min_size=1, max_size=9), min_size=1)
+
+
+@given(st.integers(1, 6), st.integers(0, 10**6))
+def test_ids_round_trip(clauses, seed):
+    pair = sample_pair(clauses, random.Random(seed))
+    assert tuple(SOURCE.decode(SOURCE.encode(pair.source))) == pair.source
+    assert tuple(TARGET.decode(TARGET.encode(pair.target))) == pair.target
+
+
+def test_special_ids():
+    assert (PAD, BOS, EOS, UNK) == (0, 1, 2, 3)
+    vocabulary = Vocabulary(["bird"])
+    assert vocabulary.encode(["bird"]) == [4]
+    assert vocabulary.decode([BOS, 4, 4, EOS, 4, PAD]) == ["bird", "bird"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda v: v.encode([]), "no word to encode"),
+        (lambda v: v.encode(["dragon"]), "'dragon' is not among the 5 words"),
+        (lambda v: v.encode("bird"), "is one string; give a list"),
+        (lambda v: v.decode([5]), "id 5 is not in 0 … 4"),
+        (lambda v: v.decode([-1]), "id -1 is not in 0 … 4"),
+        (lambda v: Vocabulary(["a", "a"]), "'a' occurs twice"),
+        (lambda v: Vocabulary(["<pad>"]), "'<pad>' occurs twice"),
+    ],
+)
+def test_vocabulary_names_what_is_wrong(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(Vocabulary(["bird"]))
+
+
+@given(sequences)
+def test_pad_keeps_every_id_and_fills_on_the_right(rows):
+    padded = pad(rows)
+    assert padded.shape == (len(rows), max(map(len, rows)))
+    mask = padding_mask(padded)
+    assert mask.sum(1).tolist() == [len(row) for row in rows]
+    for row, real, ids in zip(rows, mask, padded, strict=True):
+        assert ids[real].tolist() == row
+        assert real.tolist() == sorted(real.tolist(), reverse=True)  # pads come last
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"), [([], "batch of 0"), ([[4], []], "sequence 1 is empty")]
+)
+def test_pad_names_what_is_wrong(rows, message):
+    with pytest.raises(ValueError, match=message):
+        pad(rows)
+
+
+@given(st.integers(1, 80), st.integers(1, 9), st.integers(1, 5), st.integers(0, 10**6))
+def test_pools_lose_and_repeat_nothing(number, batch_size, pool, seed):
+    pairs = list(islice(toy_pairs(seed), number))
+    groups = list(pooled(pairs, batch_size, random.Random(seed), pool))
+    assert Counter(p for g in groups for p in g) == Counter(pairs)
+    assert all(1 <= len(group) <= batch_size for group in groups)
+
+
+def test_pools_save_padding():
+    pairs = list(islice(toy_pairs(0), 1024))
+
+    def padding(pool):
+        groups = pooled(pairs, 64, random.Random(0), pool)
+        masks = [padding_mask(make_batch(group).src) for group in groups]
+        cells = sum(mask.numel() for mask in masks)
+        return 1 - sum(mask.sum().item() for mask in masks) / cells
+
+    assert padding(pool=16) < 0.1 < 0.35 < padding(pool=1)
+
+
+@pytest.mark.parametrize(("batch_size", "pool"), [(0, 1), (-3, 1), (4, 0)])
+def test_pool_sizes_are_checked(batch_size, pool):
+    with pytest.raises(ValueError, match="must be a whole number from 1 on"):
+        next(pooled([], batch_size, random.Random(0), pool))
+
+
+@given(st.integers(0, 10**6))
+def test_target_is_shifted_by_one(seed):
+    src, tgt_in, tgt_out = next(toy_batches(seed, batch_size=8))
+    assert src.shape[0] == tgt_in.shape[0] == 8
+    assert tgt_in.shape == tgt_out.shape
+    assert (tgt_in[:, 0] == BOS).all()
+    real = padding_mask(tgt_out)
+    last = real.sum(1) - 1
+    assert (tgt_out[torch.arange(8), last] == EOS).all()
+    words = real[:, 1:]
+    assert (tgt_in[:, 1:][words] == tgt_out[:, :-1][words]).all()
+    assert (src[torch.arange(8), padding_mask(src).sum(1) - 1] == EOS).all()
+
+
+def test_seed_decides_the_batches():
+    first, same, other = (next(toy_batches(seed)).src for seed in (1, 1, 2))
+    assert torch.equal(first, same)
+    assert first.shape != other.shape or not torch.equal(first, other)
+
+
+def test_held_out_pairs_are_fixed_and_checked():
+    assert held_out_pairs(2, 5) == held_out_pairs(2, 9)[:5]
+    assert all(pair.clauses == 3 for pair in held_out_pairs(3, 5))
+    with pytest.raises(ValueError, match="number is 0"):
+        held_out_pairs(2, 0)
+
+
+def test_held_out_pairs_are_not_seen_in_training():
+    """One-clause sentences repeat now and then by chance, longer ones do not."""
+    seen = {p.source for p in islice(toy_pairs(0), 700 * 64)}
+    for clauses in (2, 3, 4):
+        assert not seen & {p.source for p in held_out_pairs(clauses)}
+    assert len(seen & {p.source for p in held_out_pairs(1)}) < 0.05 * 512

@@ -1,0 +1,185 @@
+"""Subwords: text, ids, the same text again; learned from the training split alone."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_runs import small_config, write_texts
+
+from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL, UNK
+from attnbook.data.subwords import Subwords
+from attnbook.translation import trainer
+from attnbook.translation.corpora import texts
+from attnbook.translation.trainer import Trainer
+
+SIGNS = (
+    "abcdefghijklmnopqrstuvwxyzäöüßABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÜ0123456789.,;:!?'\"()-"
+)
+SENTENCES = [
+    "Ein Mann mit einem orangefarbenen Hut starrt etwas an.",
+    "Zwei Männer stehen am Herd und bereiten Essen zu.",
+    "A man in an orange hat is staring at something, again.",
+    "Two men are at the stove; they prepare food (again).",
+] * 3
+TRAINED = Subwords.train([*SENTENCES, " ".join(SIGNS)], 300)
+
+words = st.text(st.sampled_from(SIGNS), min_size=1, max_size=8)
+clean = st.lists(words, min_size=1, max_size=6).map(" ".join)
+
+
+@given(clean)
+@settings(max_examples=150)
+def test_text_comes_back(text):
+    """With punctuation within words, after spaces, at either end."""
+    ids = TRAINED.encode(text)
+    assert TRAINED.decode(ids) == text
+    assert not {PAD, BOS, EOS, UNK} & set(ids)
+    assert max(ids) < len(TRAINED)
+    assert "".join(TRAINED.pieces(text)).replace("▁", " ") == " " + text
+
+
+def test_known_words_are_one_piece_and_unknown_ones_several():
+    assert TRAINED.pieces("Männer stehen") == ["▁Männer", "▁stehen"]
+    pieces = TRAINED.pieces("Männerhut")
+    assert len(pieces) > 1
+    assert "".join(pieces) == "▁Männerhut"
+
+
+def test_punctuation_is_apart():
+    assert TRAINED.pieces("food.") == [*TRAINED.pieces("food"), "."]
+    assert TRAINED.pieces("(again)") == ["▁", "(", "again", ")"]
+
+
+@pytest.mark.parametrize("sign", ["漢", "é", "€", "\u200b"])
+def test_a_sign_never_seen_is_unknown(sign):
+    ids = TRAINED.encode(f"Mann {sign} Hut")
+    assert ids.count(UNK) == 1
+    assert TRAINED.decode(ids).split() == ["Mann", "Hut"]
+
+
+@pytest.mark.parametrize("word", SPECIAL)
+def test_a_special_word_in_a_text_is_text(word):
+    """Else a sentence could end, or vanish, in its middle."""
+    assert not {PAD, BOS, EOS} & set(TRAINED.encode(f"Ein {word} Mann"))
+
+
+def test_special_ones_are_where_the_models_expect_them():
+    ids = [TRAINED.tokenizer.token_to_id(word) for word in SPECIAL]
+    assert ids == [PAD, BOS, EOS, UNK]
+
+
+def test_decoding_ends_at_eos_and_leaves_specials_out():
+    ids = TRAINED.encode("Ein Mann")
+    assert TRAINED.decode([BOS, *ids, EOS, *TRAINED.encode("Hut")]) == "Ein Mann"
+    assert TRAINED.decode([*ids, PAD, PAD]) == "Ein Mann"
+    assert TRAINED.decode([EOS]) == TRAINED.decode([]) == ""
+
+
+@pytest.mark.parametrize("wrong", [-1, len(TRAINED)])
+def test_an_id_out_of_range_is_refused(wrong):
+    message = rf"id {wrong} is not in 0 … {len(TRAINED) - 1}"
+    with pytest.raises(ValueError, match=message):
+        TRAINED.decode([4, wrong])
+
+
+@pytest.mark.parametrize("text", ["", " ", "\t\n"])
+def test_an_empty_sentence_is_refused(text):
+    with pytest.raises(ValueError, match="a sentence is empty"):
+        TRAINED.encode(text)
+
+
+def test_one_letter_in_two_ways_of_writing_is_one():
+    """ä as one sign, and as a with two dots of its own: NFC."""
+    assert TRAINED.encode("Ma\u0308nner") == TRAINED.encode("Männer")
+
+
+def test_lowercase():
+    small = Subwords.train(SENTENCES, 300, lowercase=True)
+    assert small.decode(small.encode("Zwei MÄNNER")) == "zwei männer"
+    assert not re.search(
+        "[A-ZÄÖÜ]", "".join(small.tokenizer.get_vocab()).replace("▁", "")
+    )
+    assert TRAINED.decode(TRAINED.encode("Zwei Männer")) == "Zwei Männer"
+
+
+def test_the_same_text_gives_the_same_subwords():
+    again = Subwords.train([*SENTENCES, " ".join(SIGNS)], 300)
+    assert again.fingerprint() == TRAINED.fingerprint()
+    other = Subwords.train([*SENTENCES, " ".join(SIGNS)], 150)
+    assert other.fingerprint() != TRAINED.fingerprint()
+    assert re.fullmatch("[0-9a-f]{16}", TRAINED.fingerprint())
+
+
+def test_a_pair_that_occurs_once_is_not_merged():
+    once = Subwords.train(["xyxy ab ab"], 50)
+    assert "xy" in "".join(once.pieces("xy"))
+    assert len(Subwords.train(["qr st uv"], 50)) == len(SPECIAL) + 7
+    assert Subwords.train(["ab ab"], 50).pieces("ab") == ["▁ab"]
+
+
+def test_size_is_an_upper_bound():
+    assert len(Subwords.train(SENTENCES, 60)) == 60
+    assert len(Subwords.train(SENTENCES, 10_000)) < 300
+
+
+def test_no_room_for_a_merge_is_refused():
+    with pytest.raises(ValueError, match="size is 8, but the text has 4 different"):
+        Subwords.train(["abcd"], 8)
+
+
+def test_saved_and_read_they_are_the_same(tmp_path):
+    TRAINED.save(tmp_path / "subwords.json")
+    assert [p.name for p in tmp_path.iterdir()] == ["subwords.json"]
+    again = Subwords.load(tmp_path / "subwords.json")
+    assert again.fingerprint() == TRAINED.fingerprint()
+    text = "Ein <eos> Männerhut, wahrlich."
+    assert again.encode(text) == TRAINED.encode(text)
+    assert len(again) == len(TRAINED)
+
+
+@pytest.mark.parametrize("how", ["missing", "cut", "no JSON", "other JSON", "bytes"])
+def test_a_file_without_subwords_is_named(tmp_path, how):
+    path = tmp_path / "subwords.json"
+    TRAINED.save(path)
+    whole = path.read_bytes()
+    path.unlink()
+    content = {
+        "cut": whole[: len(whole) // 2],
+        "no JSON": b"hello",
+        "other JSON": b'{"a": 1}',
+        "bytes": b"\xff\xfe\x00",
+    }
+    if how in content:
+        path.write_bytes(content[how])
+    with pytest.raises(ValueError, match=r"subwords.json holds no subwords:"):
+        Subwords.load(path)
+
+
+def test_they_are_learned_from_the_training_split_alone(tmp_path, monkeypatch):
+    """No other split is so much as read before the file is there."""
+    data = write_texts(tmp_path / "data", {"train": 60, "val": 5})
+    asked, out = [], tmp_path / "run"
+
+    def spy(config, split):
+        if not (out / "subwords.json").exists():
+            asked.append(split)
+        return texts(config, split)
+
+    monkeypatch.setattr(trainer, "texts", spy)
+    Trainer(small_config(data), out)
+    assert set(asked) == {"train"}
+
+
+def test_a_word_of_the_validation_split_alone_is_cut_into_parts(tmp_path):
+    data = write_texts(tmp_path / "data", {"train": 60, "val": 5})
+    learned = {}
+    for split in ("train", "val"):
+        for language in ("en", "de"):
+            path = data / f"{split}.{language}"
+            path.write_text(path.read_text().replace("\n", f" only{split}\n"))
+    trainer = Trainer(small_config(data, vocabulary=200), tmp_path / "run")
+    learned = trainer.subwords.tokenizer.get_vocab()
+    assert "▁onlytrain" in learned
+    assert "▁onlyval" not in learned
+    assert len(trainer.subwords.pieces("onlyval")) > 1

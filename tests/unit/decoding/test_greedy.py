@@ -1,0 +1,224 @@
+"""From logits to sentences: greedy decoding, and what all ways to decode share."""
+
+import pytest
+import torch
+from compare import DECODERS, close, decoder_of, sentences
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from attnbook.core.vocabulary import BOS, EOS, PAD
+from attnbook.decoding.greedy_search import greedy
+from attnbook.decoding.steps import select_rows, token_log_probs
+from attnbook.models.transformer import Transformer
+
+SRC = sentences(0, [6, 4, 1, 3], 12)
+
+
+@pytest.fixture(params=DECODERS)
+def model(request):
+    return decoder_of(request.param)
+
+
+def tensors(state):
+    """All tensors in a state, in order."""
+    if isinstance(state, Tensor):
+        return [state]
+    parts = [] if isinstance(state, int) else [tensors(part) for part in state]
+    return [tensor for part in parts for tensor in part]
+
+
+def after(model, src, words):
+    """The state after some words."""
+    state = model.start(src)
+    for token in words.unbind(1):
+        _, state = model.step(token, state)
+    return state
+
+
+# Greedy
+
+
+def never_says(model, ids):
+    """Make words improbable that stand for nothing, as training does."""
+    step = model.step
+
+    def changed(token, state):
+        logits, state = step(token, state)
+        return logits.index_fill(-1, torch.tensor(ids), -99.0), state
+
+    model.step = changed
+    return model
+
+
+def test_greedy_says_the_best_word_of_a_full_pass(model):
+    """Each sentence by itself, without its pads, from the beginning at each step."""
+    said = greedy(never_says(model, [PAD]), SRC, max_len=9)
+    for src, row in zip(SRC, said.tolist(), strict=True):
+        ids = [BOS]
+        while len(ids) <= 9 and ids[-1] != EOS:
+            logits = model(src[src != PAD][None], torch.tensor([ids]))[0, -1]
+            ids.append(logits[1:].argmax().item() + 1)
+        assert row == ids[1:] + [PAD] * (len(row) - len(ids) + 1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", DECODERS)
+def test_the_logits_it_chose_by_are_those_of_one_full_pass(name, dtype):
+    """A prefix that was said, and one that never would be."""
+    model, whole = (decoder_of(name, 12).to(dtype) for _ in range(2))
+    step, logits = model.step, []
+
+    def listen(token, state):
+        one, state = step(token, state)
+        logits.append(one)
+        return one, state
+
+    model.step = listen
+    said = greedy(never_says(model, [PAD, EOS]), SRC, max_len=9)
+    bos = torch.full((4, 1), BOS)
+    full = whole(SRC, torch.cat([bos, said[:, :-1]], 1))
+    close(torch.stack(logits, 1), full, 1e-5 if dtype == torch.float32 else 1e-12)
+
+
+def test_greedy_keeps_no_gradient_and_no_state(model):
+    first = greedy(model, SRC, 7)
+    greedy(model, SRC.flip(0), 3)
+    assert torch.equal(greedy(model, SRC, 7), first)
+    assert all(p.grad is None for p in model.parameters())
+
+
+def test_batch_mates_and_pads_change_no_translation(model):
+    model = never_says(model, [PAD])
+    together = greedy(model, SRC, 7)
+    for src, row in zip(SRC, together, strict=True):
+        for alone in (src[src != PAD][None], torch.cat([src, 0 * src])[None]):
+            said = greedy(model, alone, 7)[0]
+            assert torch.equal(row[: len(said)], said)
+            assert not row[len(said) :].any()
+
+
+class Countdown:
+    """Says 5 as often as its source asks for, then EOS; what follows that is a 4."""
+
+    def start(self, src):
+        return src[:, 0]
+
+    def step(self, token, state):
+        word = torch.where(state > 0, 5, torch.where(state == 0, EOS, 4))
+        return one_hot(word, 6).double(), state - 1
+
+
+def test_nothing_but_pads_follows_the_end():
+    """Each sentence ends by itself; the batch when all have, or at the longest."""
+    src = torch.tensor([[1], [3], [0]])
+    rows = [[5, EOS, PAD, PAD], [5, 5, 5, EOS], [EOS, PAD, PAD, PAD]]
+    for longest in (9, 4):
+        assert greedy(Countdown(), src, longest).tolist() == rows
+    assert greedy(Countdown(), src, 2).tolist() == [row[:2] for row in rows]
+    assert greedy(Countdown(), src[2:], 9).tolist() == [[EOS]]
+
+
+# What can be said
+
+
+def test_pads_and_beginnings_are_not_words():
+    logits = torch.randn(3, 4, 7, generator=torch.Generator().manual_seed(0)) * 5
+    before = logits.clone()
+    log_p = token_log_probs(logits)
+    assert (log_p[..., [PAD, BOS]] == -torch.inf).all()
+    loop = logits - logits.exp().sum(-1, keepdim=True).log()
+    close(log_p[..., EOS:], loop[..., EOS:], 1e-5)
+    assert torch.equal(logits, before)
+    close(token_log_probs(logits[0, 0]), log_p[0, 0], 0)
+
+
+# Rows of a state
+
+
+@pytest.mark.parametrize("rows", [[0, 1, 2, 3], [3, 1, 1], [2], [0, 0, 3, 2, 1, 0]])
+def test_rows_of_a_state_are_the_state_of_those_rows(model, rows):
+    rows, words = torch.tensor(rows), torch.tensor([[BOS, 5]] * 4)
+    with torch.no_grad():
+        state = after(model, SRC, words)
+        taken, own = select_rows(state, rows), after(model, SRC[rows], words[rows])
+        assert type(taken) is type(state)
+        for one, other in zip(tensors(taken), tensors(own), strict=True):
+            close(one, other)
+        token = torch.full((len(rows),), 4)
+        one, other = (model.step(token, s)[0] for s in (taken, own))
+    close(one, other)
+
+
+def test_the_old_state_stays_as_it_is(model):
+    words = torch.tensor([[BOS, 5]] * 4)
+    with torch.no_grad():
+        state = after(model, SRC, words)
+        before = [tensor.clone() for tensor in tensors(state)]
+        taken = select_rows(state, torch.tensor([3, 3]))
+        for tensor in tensors(taken):
+            if tensor.is_floating_point():
+                tensor.fill_(7.0)
+    for one, other in zip(tensors(state), before, strict=True):
+        assert torch.equal(one, other)
+
+
+def test_a_number_is_of_all_rows_and_names_are_kept():
+    state = decoder_of("luong").start(SRC)
+    taken = select_rows(state, torch.tensor([2, 0]))
+    assert taken.t == state.t == 0
+    assert taken.h.shape == (2, 4)
+    assert taken.source.mask.shape == (2, 6)
+    taken = select_rows((torch.arange(3), (5, torch.ones(3, 2))), torch.tensor([2]))
+    assert taken[0].tolist() == [2]
+    assert taken[1][0] == 5
+    assert isinstance(taken, tuple)
+    state = decoder_of("pre-norm").start(SRC)
+    taken = select_rows(state, torch.tensor([2, 0]))
+    assert taken.position == 0
+    assert len(taken.layers) == 2
+
+
+def test_after_reordering_no_row_keeps_words_of_another():
+    """What a beam does: row 0 goes on with what row 1 has said."""
+    model = decoder_of("pre-norm")
+    src = SRC[:1].expand(2, -1)
+    with torch.no_grad():
+        state = after(model, src, torch.tensor([[BOS, 4], [BOS, 5]]))
+        state = select_rows(state, torch.tensor([1, 1]))
+        logits, _ = model.step(torch.tensor([3, 4]), state)
+    full = model(src, torch.tensor([[BOS, 5, 3], [BOS, 5, 4]]))[:, -1]
+    close(logits, full)
+
+
+small = Transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: greedy(small, SRC, 0), "max_len is 0; .* from 1 on"),
+        (lambda: greedy(small, SRC, -3), "max_len is -3"),
+        (lambda: greedy(small, SRC, 2.5), "max_len is 2.5; .* whole number"),
+        (lambda: greedy(small, SRC + 9, 3), r"id \d+ is not in 0 … 11"),
+        (lambda: greedy(small, 0 * SRC, 3), "sentence 0 has no word"),
+        (lambda: greedy(small, SRC[:0], 3), "0 sentences; give at least one"),
+        (lambda: greedy(small, SRC[0], 3), r"src has shape \(6,\)"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_every_model_looks_at_its_source_where_it_comes_in(name):
+    model = decoder_of(name)
+    for src, message in (
+        (SRC + 9, r"id \d+ is not in 0 … 11, .*; encode with"),
+        (-SRC, r"id -\d+ is not in 0 … 11"),
+        (0 * SRC, "sentence 0 has no word, only pads; leave it out"),
+        (SRC[:0], "0 sentences"),
+        (SRC.double(), "torch.float64"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            greedy(model, src, 3)

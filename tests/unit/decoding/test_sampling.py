@@ -1,0 +1,267 @@
+"""Sampling: frequencies are those of the formula, and what is cut is never drawn."""
+
+import math
+
+import pytest
+import torch
+from compare import DECODERS, Chain, close, decoder_of, numbers, sentences
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attnbook.core.vocabulary import BOS, EOS, PAD
+from attnbook.decoding.greedy_search import greedy
+from attnbook.decoding.sampling import sample, word_probabilities
+from attnbook.decoding.steps import token_log_probs
+from attnbook.models.transformer import Transformer
+
+SRC = sentences(0, [6, 4, 1, 3], 12)
+MANY = 20_000
+
+
+def generator(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+def logits(seed, *shape):
+    return 2 * numbers(seed, shape)[0].detach()
+
+
+def by_loop(row, temperature, top_k, top_p):
+    """One distribution, word by word, with dictionaries."""
+    exps = {i: math.exp(x / temperature) for i, x in enumerate(row.tolist())}
+    order = sorted(exps, key=lambda i: (-exps[i], i))  # of equals the first
+    order = order[: len(order) if top_k is None else top_k]
+    total = sum(exps[i] for i in order)
+    kept, reached = [], 0.0
+    for i in order:
+        if reached >= top_p:
+            break
+        kept.append(i)
+        reached += exps[i] / total
+    total = sum(exps[i] for i in kept)
+    return [exps[i] / total if i in kept else 0.0 for i in range(len(row))]
+
+
+# Probabilities
+
+
+@given(
+    st.integers(1, 9),
+    st.floats(0.2, 5),
+    st.one_of(st.none(), st.integers(1, 10)),
+    st.floats(0.01, 1),
+    st.integers(0, 999),
+)
+@settings(max_examples=40)
+def test_probabilities_equal_the_loop(v, temperature, top_k, top_p, seed):
+    x = logits(seed, 2, 3, v)
+    p = word_probabilities(x, temperature, top_k, top_p)
+    loop = [[by_loop(row, temperature, top_k, top_p) for row in rows] for rows in x]
+    close(p, torch.tensor(loop, dtype=torch.float64))
+
+
+def test_by_default_it_is_the_softmax():
+    x = logits(0, 4, 9)
+    close(word_probabilities(x), x.softmax(-1))
+
+
+def test_the_logits_stay_as_they_are():
+    x = logits(0, 4, 9)
+    before = x.clone()
+    word_probabilities(x, 0.5, 3, 0.5)
+    assert torch.equal(x, before)
+
+
+@pytest.mark.parametrize("temperature", [1e-3, 1e-30, 1e-40])
+def test_near_zero_the_best_word_is_sure(temperature):
+    x = logits(0, 4, 9).float()
+    x[:, 0] = -torch.inf
+    p = word_probabilities(x, temperature)
+    assert torch.equal(p, torch.nn.functional.one_hot(x.argmax(-1), 9).float())
+
+
+def test_a_high_temperature_makes_all_alike():
+    x = token_log_probs(logits(0, 4, 9))
+    p = word_probabilities(x, 1e9)
+    close(p[:, 2:], torch.full((4, 7), 1 / 7).double(), 1e-6)
+    assert not p[:, [PAD, BOS]].any()
+
+
+def test_top_p_keeps_the_fewest_that_reach_it():
+    x = torch.tensor([0.1, 0.4, 0.2, 0.3], dtype=torch.float64).log()
+    for top_p, kept in (
+        (0.01, [1]),
+        (0.39, [1]),
+        (0.41, [1, 3]),
+        (0.69, [1, 3]),
+        (0.71, [1, 2, 3]),
+        (0.91, [0, 1, 2, 3]),
+        (1.0, [0, 1, 2, 3]),
+    ):
+        p = word_probabilities(x, top_p=top_p)
+        assert p.nonzero().flatten().tolist() == kept
+        close(p[kept], x.exp()[kept] / x.exp()[kept].sum())
+    half = torch.tensor([0.5, 0.5]).log()
+    assert word_probabilities(half, top_p=0.5).tolist() == [1, 0]
+
+
+def test_top_p_counts_what_top_k_has_left():
+    """After k = 2 the best has 4/7 of what is left, not 0.4."""
+    x = torch.tensor([0.1, 0.4, 0.2, 0.3], dtype=torch.float64).log()
+    assert word_probabilities(x, 1.0, 2, 0.5).tolist() == [0, 1, 0, 0]
+    kept = word_probabilities(x, 1.0, 2, 0.6)
+    close(kept, torch.tensor([0, 4 / 7, 0, 3 / 7], dtype=torch.float64))
+
+
+def test_all_is_all():
+    """Also where the improbable is lost in the rounding of a sum; k may exceed V."""
+    x = torch.tensor([0.0, -20, -21, -22])
+    for p in (word_probabilities(x), word_probabilities(x, top_k=9)):
+        assert (p > 0).all()
+
+
+def test_of_equal_words_the_first_k_are_kept():
+    """In a large vocabulary too, where a sort may mix up what is equal."""
+    for v in (6, 5_000):
+        p = word_probabilities(torch.zeros(2, v), top_k=3)
+        assert p.nonzero().tolist() == [[i, j] for i in range(2) for j in range(3)]
+        close(p.sum(-1), torch.ones(2), 1e-6)
+
+
+def test_what_was_impossible_stays_so():
+    x = token_log_probs(logits(0, 5, 6))
+    for p in (
+        word_probabilities(x, 3.0),
+        word_probabilities(x, 1.0, 5),
+        word_probabilities(x, 1.0, None, 0.999),
+    ):
+        assert not p[:, [PAD, BOS]].any()
+        close(p.sum(-1), torch.ones(5).double())
+
+
+# Frequencies
+
+
+def within(drawn, p):
+    """Assert that each word was drawn as often as p says, up to 5 deviations."""
+    n = len(drawn)
+    for word, share in enumerate(p.tolist()):
+        found = (drawn == word).sum().item()
+        deviation = math.sqrt(n * share * (1 - share))
+        assert abs(found - n * share) <= 5 * deviation, word
+
+
+@pytest.mark.parametrize(
+    "chance", [{}, {"temperature": 0.5}, {"top_k": 3}, {"top_p": 0.7}], ids=str
+)
+def test_words_are_drawn_as_often_as_they_are_probable(chance):
+    """The first, and the second given the first; PAD and BOS never."""
+    table = logits(0, 7, 7)
+    drawn = sample(
+        Chain(table.tolist()), torch.full((MANY, 1), 7), 2, generator(), **chance
+    )
+    p = word_probabilities(token_log_probs(table), **chance)
+    within(drawn[:, 0], p[BOS])
+    for word in set(drawn[:, 0].tolist()) - {EOS}:
+        within(drawn[drawn[:, 0] == word, 1], p[word])
+    assert not drawn[drawn[:, 0] == EOS, 1].any()
+
+
+def test_each_sentence_of_a_batch_is_drawn_by_itself():
+    drawn = sample(Chain([[0.0] * 8] * 8), torch.full((50, 1), 7), 5, generator())
+    assert len({tuple(row) for row in drawn.tolist()}) > 30
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_the_logits_it_draws_by_are_those_of_one_full_pass(name):
+    """A sampled prefix, in float32 as in float64."""
+    for dtype, share in ((torch.float32, 1e-5), (torch.float64, 1e-12)):
+        model, whole = (decoder_of(name, 12).to(dtype) for _ in range(2))
+        step, found = model.step, []
+
+        def listen(token, state, step=step, found=found):
+            one, state = step(token, state)
+            found.append(one)
+            return one.index_fill(-1, torch.tensor([EOS]), -99.0), state
+
+        model.step = listen
+        said = sample(model, SRC, 9, generator(), temperature=2.0)
+        assert said.shape == (4, 9)
+        read = torch.cat([torch.full((4, 1), BOS), said[:, :-1]], 1)
+        close(torch.stack(found, 1), whole(SRC, read), share)
+
+
+@pytest.mark.parametrize("name", DECODERS)
+@pytest.mark.parametrize(
+    "chance", [{"temperature": 1e-6}, {"top_k": 1}, {"top_p": 1e-6}]
+)
+def test_without_chance_it_is_greedy(name, chance):
+    model = decoder_of(name)
+    step = model.step
+    model.step = lambda token, state: (
+        token_log_probs((s := step(token, state))[0]),
+        s[1],
+    )
+    drawn = sample(model, SRC, 7, generator(), **chance)
+    assert torch.equal(drawn, greedy(model, SRC, 7))
+
+
+def test_the_generator_alone_decides():
+    model = decoder_of("pre-norm", 12)
+    before = torch.get_rng_state()
+    first = sample(model, SRC, 9, generator(3))
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(5)
+    assert torch.equal(sample(model, SRC, 9, generator(3)), first)
+    assert not torch.equal(sample(model, SRC, 9, generator(4)), first)
+    one = generator(3)
+    assert torch.equal(sample(model, SRC, 9, one), first)
+    assert not torch.equal(sample(model, SRC, 9, one), first)
+
+
+def test_it_stops_when_all_have_ended():
+    """Word 4 is followed by 5, 5 by EOS; what follows EOS is not said."""
+    rows = torch.full((6, 6), -99.0)
+    rows[BOS, 4] = rows[4, 5] = rows[5, EOS] = rows[EOS, 4] = rows[PAD, 5] = 99.0
+    chain, src = Chain(rows.tolist()), torch.full((2, 1), 7)
+    assert sample(chain, src, 9, generator()).tolist() == [[4, 5, EOS]] * 2
+    assert sample(chain, src, 2, generator()).tolist() == [[4, 5]] * 2
+
+
+def test_nothing_but_pads_follows_the_end():
+    drawn = sample(Chain([[0.0] * 5] * 5), torch.full((200, 1), 7), 8, generator())
+    for row in drawn.tolist():
+        end = row.index(EOS) if EOS in row else 8
+        assert not {PAD, BOS} & set(row[:end])
+        assert not any(row[end + 1 :])
+    assert (drawn == EOS).any(1).any()
+
+
+small = Transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
+one = torch.zeros(5)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda g: sample(small, SRC, 0, g), "max_len is 0; .* from 1 on"),
+        (lambda g: sample(small, SRC, 5, g, 0.0), "temperature is 0.0; .* above 0"),
+        (lambda g: sample(small, SRC, 5, g, -1), "temperature is -1; .* greedy"),
+        (lambda g: sample(small, SRC, 5, g, math.nan), "temperature is nan"),
+        (lambda g: sample(small, SRC, 5, g, math.inf), "temperature is inf"),
+        (lambda g: sample(small, SRC, 5, g, top_k=0), "top_k is 0; it must be"),
+        (lambda g: sample(small, SRC, 5, g, top_k=-3), "top_k is -3"),
+        (lambda g: sample(small, SRC, 5, g, top_p=0), "top_p is 0; .* at most 1"),
+        (lambda g: sample(small, SRC, 5, g, top_p=1.5), "top_p is 1.5"),
+        (lambda g: sample(small, SRC, 5, g, top_p=math.nan), "top_p is nan"),
+        (lambda g: sample(small, SRC + 9, 5, g), r"id \d+ is not in 0 … 11"),
+        (lambda g: sample(small, 0 * SRC, 5, g), "sentence 0 has no word"),
+        (lambda g: sample(small, SRC[:0], 5, g), "0 sentences"),
+        (lambda g: word_probabilities(one, 0.0), "temperature is 0.0"),
+        (lambda g: word_probabilities(one, top_k=0), "top_k is 0"),
+        (lambda g: word_probabilities(one, top_p=-0.5), "top_p is -0.5"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(generator())

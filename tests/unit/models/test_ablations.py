@@ -1,0 +1,121 @@
+"""A Transformer without one of its parts: what changes, and that nothing else does."""
+
+import math
+
+import pytest
+import torch
+from compare import close, double, randomise, sentences
+from torch import nn
+
+from attnbook.models.ablations import (
+    VARIANTS,
+    make_variant,
+    without_feed_forward,
+    without_positions,
+    without_scale,
+)
+from attnbook.models.transformer import Transformer
+from attnbook.nn.layers import FeedForward
+from attnbook.nn.multi_head import MultiHeadAttention
+
+
+def model(norm_first=False, n_heads=2):
+    sizes = {"d_model": 8, "n_heads": n_heads, "n_layers": 2, "d_ff": 12}
+    made = double(Transformer, 20, **sizes, dropout=0.0, norm_first=norm_first)
+    return randomise(made).eval()
+
+
+def parameters(module):
+    return sum(p.numel() for p in module.parameters())
+
+
+def test_without_positions_the_encoder_cannot_tell_the_order_of_words():
+    src, order = torch.tensor([[5, 9, 7, 11, 2]]), torch.tensor([3, 0, 4, 2, 1])
+    ours = model()
+    before = ours.encode(src)[:, order], ours.encode(src[:, order])
+    assert not torch.allclose(*before)
+    without_positions(ours)
+    close(ours.encode(src)[:, order], ours.encode(src[:, order]))
+
+
+@pytest.mark.parametrize("n_heads", [1, 2, 4])
+def test_without_scale_the_scores_are_larger_by_the_root_of_d_k(n_heads):
+    x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0)).double()
+    ours = model(n_heads=n_heads)
+    attention = ours.decoder[1].cross_attention
+    scaled, scores = attention.queries(x), attention.keys_values(x, x)[0]
+    without_scale(ours)
+    root = math.sqrt(8 / n_heads)
+    close(attention.queries(x) @ scores.mT, root * scaled @ scores.mT)
+
+
+def test_every_attention_loses_its_scale():
+    ours = model()
+    src, tgt_in = sentences(0, (5, 3), 20), sentences(1, (4, 4), 20)
+    wanted = model()
+    for module in wanted.modules():
+        if isinstance(module, MultiHeadAttention):
+            for p in module.W_Q.parameters():
+                p.data *= 2  # √d_k for 8 numbers and 2 heads
+    without_scale(ours)
+    close(ours(src, tgt_in), wanted(src, tgt_in))
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_without_feed_forward_its_parameters_are_gone_and_no_others(norm_first):
+    ours = model(norm_first)
+    all_of_it = parameters(ours)
+    without_feed_forward(ours)
+    one = parameters(FeedForward(8, 12)) + 2 * 8  # its norm's gain and bias
+    assert parameters(ours) == all_of_it - 4 * one
+    assert not any(isinstance(m, FeedForward) for m in ours.modules())
+
+
+def test_without_feed_forward_a_layer_is_its_attention():
+    ours = model()
+    without_feed_forward(ours)
+    x = torch.randn(1, 4, 8, generator=torch.Generator().manual_seed(0)).double()
+    layer = ours.encoder[0]
+    found = layer.add_attention.norm(x + layer.attention(x, x, x))
+    close(layer(x), found)
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("name", VARIANTS)
+def test_step_by_step_they_say_what_they_say_at_once(name, norm_first):
+    ours = model(norm_first)
+    whole = ours(src := sentences(0, (5, 3), 20), tgt := sentences(1, (4, 4), 20))
+    make_variant(ours, name)
+    at_once = ours(src, tgt)
+    assert not torch.allclose(at_once, whole)
+    state = ours.start(src)
+    for i in range(tgt.shape[1]):
+        logits, state = ours.step(tgt[:, i], state)
+        close(logits, at_once[:, i])
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_stored_weights_fit_one_made_the_same_way(name):
+    ours, other = model(), model().apply(randomise)
+    src, tgt_in = sentences(0, (5, 3), 20), sentences(1, (4, 4), 20)
+    for made in (ours, other):
+        make_variant(made, name)
+    names = set(model().state_dict())
+    assert set(ours.state_dict()) <= names
+    other.load_state_dict(ours.state_dict())
+    close(ours(src, tgt_in), other(src, tgt_in))
+
+
+def test_none_changes_nothing_in_any_model():
+    ours, plain = model(), model()
+    make_variant(ours, "none")
+    make_variant(nn.GRU(3, 3), "none")
+    src = sentences(0, (5,), 20)
+    close(ours(src, src), plain(src, src))
+
+
+def test_an_unknown_variant_or_model_is_refused():
+    with pytest.raises(ValueError, match=r"no variant 'no_heads'; choose none, no_pos"):
+        make_variant(model(), "no_heads")
+    with pytest.raises(ValueError, match=r"from a Transformer, and the model is a GRU"):
+        make_variant(nn.GRU(3, 3), "no_scale")

@@ -1,0 +1,193 @@
+"""Weights on disk: what is read is what was written, or an error says what to do."""
+
+import json
+
+import pytest
+import torch
+from compare import decoder_of, sentences
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from attnbook.experiments import toy_translation
+from attnbook.models.checkpoints import load_weights, save_weights
+from attnbook.models.transformer import Transformer
+from attnbook.toy import models
+from attnbook.toy.data import held_out_pairs
+from attnbook.toy.metrics import exact_match
+
+SRC = sentences(0, [6, 4], 12)
+SIZES = {"d_model": 8, "n_heads": 2, "n_layers": 1, "d_ff": 12}
+
+
+def model_of(seed, n_target=None, **kwargs):
+    torch.manual_seed(seed)
+    return Transformer(12, n_target, **SIZES | kwargs)
+
+
+@pytest.mark.parametrize("n_target", [None, 9])
+def test_what_is_read_is_what_was_written(tmp_path, n_target):
+    one, other = model_of(0, n_target).eval(), model_of(1, n_target)
+    save_weights(one, tmp_path / "some" / "model", seed=0, exact=[0.5, 1.0])
+    facts = load_weights(other, tmp_path / "some" / "model")
+    assert facts == {"seed": 0, "exact": [0.5, 1.0]}
+    assert not other.training
+    assert torch.equal(other(SRC, SRC % 9), one(SRC, SRC % 9))
+    assert other.out.weight is other.target_embedding.weight
+    for mine, theirs in zip(one.parameters(), other.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+        assert theirs.requires_grad
+
+
+@pytest.mark.parametrize("name", ["initial state", "bahdanau", "luong"])
+def test_other_models_can_be_saved_too(tmp_path, name):
+    one, other = (decoder_of(name, seed=seed).float() for seed in (0, 1))
+    save_weights(one, tmp_path)
+    assert load_weights(other, tmp_path) == {}
+    assert torch.equal(other(SRC, SRC % 6), one(SRC, SRC % 6))
+
+
+def test_the_files_are_open_to_all(tmp_path):
+    """Numbers and JSON; a matrix with two uses is there once."""
+    model = model_of(0)
+    save_weights(model, tmp_path, steps=700)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["facts.json", "weights.safetensors"]
+    with safe_open(tmp_path / "weights.safetensors", "pt") as file:
+        found = set(file.keys())
+    assert found == {name for name, _ in model.named_parameters()}
+    assert "out.weight" not in found
+    assert json.loads((tmp_path / "facts.json").read_text()) == {"steps": 700}
+    assert (tmp_path / "facts.json").read_bytes().endswith(b"}\n")
+
+
+def test_the_same_model_gives_the_same_bytes(tmp_path):
+    for folder in ("one", "other"):
+        save_weights(model_of(0), tmp_path / folder, seed=0)
+    for name in ("facts.json", "weights.safetensors"):
+        one, other = (tmp_path / f / name for f in ("one", "other"))
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_saving_again_overwrites(tmp_path):
+    save_weights(model_of(0), tmp_path, seed=0)
+    save_weights(model_of(1), tmp_path, seed=1)
+    other = model_of(2)
+    assert load_weights(other, tmp_path) == {"seed": 1}
+    assert torch.equal(other.out.weight, model_of(1).out.weight)
+
+
+def test_a_failed_save_leaves_the_old_files(tmp_path):
+    save_weights(model_of(0), tmp_path, seed=0)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(TypeError):
+        save_weights(model_of(1), tmp_path, seed={1, 2})  # no JSON
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_transposed_matrix_can_be_saved(tmp_path):
+    """Which does not lie in memory as it is read."""
+    one, other = nn.Linear(3, 2), nn.Linear(3, 2)
+    one.weight = nn.Parameter(torch.arange(6.0).view(3, 2).T)
+    save_weights(one, tmp_path)
+    load_weights(other, tmp_path)
+    assert torch.equal(other.weight, one.weight)
+
+
+def spoil(folder, how):
+    weights, facts = folder / "weights.safetensors", folder / "facts.json"
+    if how == "no weights":
+        weights.unlink()
+    elif how == "no facts":
+        facts.unlink()
+    elif how == "cut":
+        weights.write_bytes(weights.read_bytes()[:-5])
+    elif how == "not safetensors":
+        weights.write_bytes(b"not a safetensors file")
+    elif how == "not JSON":
+        facts.write_text("{seed:")
+    elif how == "one less":
+        rest = load_file(weights)
+        del rest["encoder.0.feed_forward.W_1.bias"]
+        save_file(rest, weights)
+    else:
+        save_file(load_file(weights) | {"more": torch.zeros(2)}, weights)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        (
+            "no weights",
+            "no weights.safetensors in .*; give the folder of a saved",
+        ),
+        ("no facts", "no facts.json in"),
+        ("cut", "cannot be read"),
+        ("not safetensors", "cannot be read"),
+        ("not JSON", "cannot be read"),
+        ("one less", r"W_1.bias: \(12,\) in the model, missing in the file"),
+        ("one more", r"more: missing in the model, \(2,\) in the file"),
+    ],
+)
+def test_a_spoiled_folder_is_named_and_the_model_stays(tmp_path, how, message):
+    save_weights(model_of(0), tmp_path)
+    spoil(tmp_path, how)
+    model = model_of(1)
+    before = [p.clone() for p in model.parameters()]
+    with pytest.raises(ValueError, match=message):
+        load_weights(model, tmp_path)
+    assert model.training
+    for parameter, was in zip(model.parameters(), before, strict=True):
+        assert torch.equal(parameter, was)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ({"d_model": 16}, "decoder.0.*"),
+        ({"n_layers": 2}, "decoder.1"),
+        ({"d_ff": 16}, "feed_forward"),
+        ({"norm_first": True}, "decoder_norm.bias"),
+        ({"n_target": 9}, "target_embedding.weight"),
+    ],
+)
+def test_weights_of_another_model_are_refused(tmp_path, kind, name):
+    save_weights(model_of(0), tmp_path)
+    with pytest.raises(ValueError, match=rf"{name}.* in the model, .*another model"):
+        load_weights(model_of(1, **kind), tmp_path)
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+def test_a_shipped_model_is_as_good_as_its_facts_say(name):
+    """At its first 128 sentences of one clause and of four."""
+    model = models.load_toy_model(name)
+    assert not model.training
+    path = models.FOLDER / name / "facts.json"
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    assert (facts["seed"], facts["steps"]) == (0, toy_translation.STEPS)
+    for clauses in (1, 4):
+        found = exact_match(model, held_out_pairs(clauses)[:128])
+        assert found == pytest.approx(facts["exact"][str(clauses)], abs=0.08)
+
+
+def test_a_model_that_is_not_shipped_is_named():
+    with pytest.raises(ValueError, match=r"no model 'gpt'; choose among .*bahdanau"):
+        models.load_toy_model("gpt")
+
+
+def test_the_toy_transformer_is_small_and_has_both_forms():
+    for norm_first in (True, False):
+        model = models.toy_transformer(20, 30, norm_first)
+        assert isinstance(model.encoder_norm, nn.LayerNorm) == norm_first
+        assert model.out.weight.shape == (30, 64)
+        assert model.source_embedding.weight.shape == (20, 64)
+    assert models.toy_transformer(20, 30).encoder[0].add_attention.norm_first
+
+
+def test_what_a_model_has_counted_is_kept_too(tmp_path):
+    model = nn.BatchNorm1d(3)
+    model.running_mean += 5
+    save_weights(model, tmp_path / "norm")
+    other = nn.BatchNorm1d(3)
+    load_weights(other, tmp_path / "norm")
+    assert torch.equal(other.running_mean, model.running_mean)

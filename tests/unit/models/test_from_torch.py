@@ -1,0 +1,215 @@
+"""Copies of PyTorch's layers: equal in values and gradients, and what is not copied."""
+
+import pytest
+import torch
+from compare import close, double, numbers, randomise, sentences
+from torch import nn
+from torch.nn import functional as F
+
+from attnbook.core.vocabulary import PAD
+from attnbook.models.from_torch import (
+    decoder_layer_from_torch,
+    encoder_layer_from_torch,
+    transformer_from_torch,
+)
+from attnbook.nn.masks import causal_mask, key_mask, target_mask
+
+D, H, D_FF = 8, 2, 12
+FORMS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"])
+SRC, TGT = sentences(0, [6, 4, 1], 12), sentences(1, [5, 2, 4], 12)
+LAYERS = {
+    encoder_layer_from_torch: nn.TransformerEncoderLayer,
+    decoder_layer_from_torch: nn.TransformerDecoderLayer,
+}
+
+
+def theirs_of(kind, **kwargs):
+    kwargs = {"dropout": 0.0, "batch_first": True} | kwargs
+    return randomise(double(kind, D, H, dim_feedforward=D_FF, **kwargs))
+
+
+def stacks(norm_first=False, **kwargs):
+    kwargs = {"num_encoder_layers": 2, "num_decoder_layers": 3} | kwargs
+    return theirs_of(nn.Transformer, norm_first=norm_first, **kwargs)
+
+
+def gradients(out, inputs, module):
+    """Of one random weighted sum: of the inputs, then by the shapes of parameters."""
+    factors = numbers(9, out.shape)[0].detach()
+    parts = [*inputs, *module.parameters()]
+    return torch.autograd.grad((out * factors).sum(), parts, allow_unused=True)
+
+
+def norms_of(gradients):
+    """Their sizes: PyTorch keeps W^Q, W^K and W^V in one matrix."""
+    return sum(g.square().sum() for g in gradients if g is not None)
+
+
+def equal(ours, theirs, inputs, models):
+    """Values, the gradients of the inputs, and the size of all those of parameters."""
+    close(ours, theirs, 1e-10)
+    n = len(inputs)
+    one, other = (
+        gradients(out, inputs, model)
+        for out, model in zip((ours, theirs), models, strict=True)
+    )
+    for mine, wanted in zip(one[:n], other[:n], strict=True):
+        close(mine, wanted, 1e-10)
+    torch.testing.assert_close(norms_of(one[n:]), norms_of(other[n:]))
+
+
+@FORMS
+def test_an_encoder_layer_gives_the_same(norm_first):
+    theirs = theirs_of(nn.TransformerEncoderLayer, norm_first=norm_first)
+    ours = encoder_layer_from_torch(theirs)
+    (x,) = numbers(0, (3, 6, D))
+    expected = theirs(x, src_key_padding_mask=SRC == PAD)
+    equal(ours(x, key_mask(SRC)), expected, [x], [ours, theirs])
+
+
+@FORMS
+def test_a_decoder_layer_gives_the_same(norm_first):
+    theirs = theirs_of(nn.TransformerDecoderLayer, norm_first=norm_first)
+    ours = decoder_layer_from_torch(theirs)
+    x, memory = numbers(0, (3, 5, D), (3, 6, D))
+    expected = theirs(
+        x,
+        memory,
+        tgt_mask=~causal_mask(5),
+        tgt_key_padding_mask=TGT == PAD,
+        memory_key_padding_mask=SRC == PAD,
+    )
+    out = ours(x, memory, target_mask(TGT), key_mask(SRC))
+    equal(out, expected, [x, memory], [ours, theirs])
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@FORMS
+def test_a_transformer_gives_the_same(norm_first):
+    """PyTorch's ends both stacks with a norm, in post-norm too; so does the copy."""
+    theirs = stacks(norm_first)
+    ours = transformer_from_torch(theirs, 12, 10)
+    randomise(ours.source_embedding), randomise(ours.target_embedding)
+    vectors = [
+        ours.positions(ours.source_embedding(SRC)),
+        ours.positions(ours.target_embedding(TGT.clamp(max=9))),
+    ]
+    decoded = theirs(
+        *vectors,
+        tgt_mask=~causal_mask(5),
+        src_key_padding_mask=SRC == PAD,
+        tgt_key_padding_mask=TGT == PAD,
+        memory_key_padding_mask=SRC == PAD,
+    )
+    logits = ours(SRC, TGT.clamp(max=9))
+    assert logits.shape == (3, 5, 10)
+    inputs = [ours.source_embedding.weight, ours.target_embedding.weight]
+    close(logits, ours.out(decoded), 1e-10)
+    factors = numbers(9, logits.shape)[0].detach()
+    one, other = (
+        torch.autograd.grad((out * factors).sum(), inputs)
+        for out in (logits, ours.out(decoded))
+    )
+    for mine, wanted in zip(one, other, strict=True):
+        close(mine, wanted, 1e-9)
+    assert len(ours.encoder) == 2
+    assert len(ours.decoder) == 3
+
+
+def test_pytorchs_fast_path_gives_the_same():
+    """Without gradients and in eval mode PyTorch takes another way."""
+    theirs = theirs_of(nn.TransformerEncoderLayer).eval()
+    (x,) = numbers(0, (3, 6, D))
+    with torch.no_grad():
+        out = encoder_layer_from_torch(theirs)(x.detach(), key_mask(SRC))
+        expected = theirs(x.detach(), src_key_padding_mask=SRC == PAD)
+    close(out[SRC != PAD], expected[SRC != PAD], 1e-10)
+
+
+def test_stacks_without_a_last_norm_get_none():
+    theirs = stacks()
+    theirs.encoder.norm = None
+    ours = transformer_from_torch(theirs, 12)
+    assert isinstance(ours.encoder_norm, nn.Identity)
+    assert isinstance(ours.decoder_norm, nn.LayerNorm)
+    assert ours.source_embedding is ours.target_embedding
+
+
+@FORMS
+@pytest.mark.parametrize("copy", LAYERS)
+def test_a_copy_shares_no_memory_and_has_as_many_numbers(copy, norm_first):
+    theirs = theirs_of(LAYERS[copy], norm_first=norm_first)
+    before = [p.detach().clone() for p in theirs.parameters()]
+    ours = copy(theirs)
+    count = sum(p.numel() for p in ours.parameters())
+    assert count == sum(p.numel() for p in theirs.parameters())
+    for parameter in ours.parameters():
+        nn.init.zeros_(parameter)
+    for parameter, was in zip(theirs.parameters(), before, strict=True):
+        assert torch.equal(parameter, was)
+
+
+@pytest.mark.parametrize("copy", LAYERS)
+def test_a_copy_is_of_the_same_type_device_form_and_mode(copy):
+    for kind in ({"dtype": torch.bfloat16}, {"device": "meta"}):
+        for norm_first in (True, False):
+            theirs = LAYERS[copy](D, H, D_FF, norm_first=norm_first, **kind)
+            for mode in (True, False):
+                ours = copy(theirs.train(mode))
+                assert all(m.training == mode for m in ours.modules())
+                one, other = next(ours.parameters()), theirs.linear1.weight
+                assert {p.dtype for p in ours.parameters()} == {other.dtype}
+                assert {p.device for p in ours.parameters()} == {other.device}
+                assert one.requires_grad
+                forms = {
+                    m.norm_first for m in ours.modules() if hasattr(m, "norm_first")
+                }
+                assert forms == {norm_first}
+
+
+def test_a_model_is_of_the_same_type_and_mode():
+    for mode in (True, False):
+        ours = transformer_from_torch(stacks().to(torch.bfloat16).train(mode), 12)
+        assert all(m.training == mode for m in ours.modules())
+        assert {p.dtype for p in ours.parameters()} == {torch.bfloat16}
+        assert ours(SRC, TGT).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("copy", LAYERS)
+def test_a_copy_drops_nothing(copy):
+    """The places of dropout differ; so the one that trains alike has none."""
+    ours = copy(LAYERS[copy](D, H, D_FF, dropout=0.5))
+    x = torch.randn(2, 5, D, generator=torch.Generator().manual_seed(0))
+    inputs = [x, x] if copy is decoder_layer_from_torch else [x]
+    assert torch.equal(ours(*inputs), ours(*inputs))
+    model = transformer_from_torch(theirs_of(nn.Transformer, dropout=0.5), 12)
+    assert model.training
+    assert torch.equal(model(SRC, TGT), model(SRC, TGT))
+
+
+@pytest.mark.parametrize("copy", LAYERS)
+def test_epsilon_and_an_axis_order_are_minded(copy):
+    """Ours takes the batch first, whatever theirs does."""
+    theirs = theirs_of(LAYERS[copy], layer_norm_eps=0.5, batch_first=False)
+    x, memory = numbers(0, (4, 3, D), (4, 6, D))
+    inputs = [x, memory] if copy is decoder_layer_from_torch else [x]
+    turned = [y.transpose(0, 1) for y in inputs]
+    close(copy(theirs)(*inputs), theirs(*turned).transpose(0, 1), 1e-10)
+
+
+@pytest.mark.parametrize("activation", [F.relu, nn.ReLU(), "relu"])
+def test_relu_by_any_name_is_taken(activation):
+    theirs = theirs_of(nn.TransformerEncoderLayer, activation=activation)
+    (x,) = numbers(0, (2, 4, D))
+    close(encoder_layer_from_torch(theirs)(x), theirs(x), 1e-10)
+
+
+@pytest.mark.parametrize("copy", LAYERS)
+def test_what_the_paper_does_not_know_is_not_copied(copy):
+    kind = LAYERS[copy]
+    with pytest.raises(ValueError, match=r"activation is .*gelu.*'relu'"):
+        copy(kind(D, H, D_FF, activation="gelu"))
+    with pytest.raises(ValueError, match="no biases; make it with bias=True"):
+        copy(kind(D, H, D_FF, bias=False))
+    with pytest.raises(ValueError, match="gelu"):
+        transformer_from_torch(stacks(activation="gelu"), 12)

@@ -1,0 +1,246 @@
+"""GRU, encoder, decoders: equal to the formula and to nn.GRU, blind to padding."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from attnbook.core.vocabulary import BOS, EOS, PAD
+from attnbook.data.batching import pad
+from attnbook.decoding.greedy_search import greedy
+from attnbook.models.seq2seq import Encoder, InitialState, StaticContext
+from attnbook.nn.gru import gru_step, rnn_step
+from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
+
+small = st.integers(1, 7)
+MODELS = {
+    "initial state": InitialState,
+    "static, last": StaticContext,
+    "static, mean": lambda *sizes: StaticContext(*sizes, summary="mean"),
+}
+
+
+def double(make, *args, seed=0, **kwargs):
+    torch.manual_seed(seed)
+    return make(*args, **kwargs).double()
+
+
+def model_of(name, seed=0):
+    torch.manual_seed(seed)
+    return MODELS[name](len(SOURCE), len(TARGET)).double()
+
+
+@pytest.fixture(params=MODELS)
+def model(request):
+    return model_of(request.param)
+
+
+@pytest.fixture
+def batch():
+    pairs = [held_out_pairs(n, 2)[i] for n in (1, 2, 3) for i in (0, 1)]
+    return make_batch(pairs)
+
+
+def gru_by_loop(x, h, w, u, b, c):
+    """One number at a time, straight from the formula."""
+    rows, width = h.shape
+    new = torch.empty_like(h)
+
+    def term(matrix, vector, bias, row):
+        total = bias[row]
+        for k in range(len(vector)):
+            total = total + matrix[row, k] * vector[k]
+        return total
+
+    for i in range(rows):
+        for j in range(width):
+            r = torch.sigmoid(term(w, x[i], b, j) + term(u, h[i], c, j))
+            z_row, n_row = width + j, 2 * width + j
+            z = torch.sigmoid(term(w, x[i], b, z_row) + term(u, h[i], c, z_row))
+            n = torch.tanh(term(w, x[i], b, n_row) + r * term(u, h[i], c, n_row))
+            new[i, j] = (1 - z) * n + z * h[i, j]
+    return new
+
+
+@given(small, small, small, st.integers(0, 99))
+@settings(max_examples=20)
+def test_gru_step_equals_the_loop_and_grucell(rows, d_in, d_hidden, seed):
+    cell = double(nn.GRUCell, d_in, d_hidden, seed=seed)
+    x = torch.randn(rows, d_in).double()
+    h = torch.randn(rows, d_hidden).double()
+    weights = (cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
+    ours = gru_step(x, h, cell)
+    assert torch.allclose(ours, gru_by_loop(x, h, *weights), atol=1e-12)
+    assert torch.allclose(ours, cell(x, h), atol=1e-12)
+    gradients = torch.autograd.grad(ours.square().sum(), weights)
+    reference = torch.autograd.grad(cell(x, h).square().sum(), weights)
+    for a, b in zip(gradients, reference, strict=True):
+        assert torch.allclose(a, b, atol=1e-11)
+
+
+@given(small, small, small, st.integers(0, 99))
+@settings(max_examples=10)
+def test_rnn_step_equals_rnncell(rows, d_in, d_hidden, seed):
+    cell = double(nn.RNNCell, d_in, d_hidden, seed=seed)
+    x, h = torch.randn(rows, d_in).double(), torch.randn(rows, d_hidden).double()
+    ours = rnn_step(x, h, cell.weight_ih, cell.weight_hh, cell.bias_ih + cell.bias_hh)
+    assert torch.allclose(ours, cell(x, h), atol=1e-12)
+
+
+@given(st.lists(small, min_size=1, max_size=5), st.booleans(), st.integers(0, 99))
+@settings(max_examples=20, deadline=None)
+def test_encoder_equals_gru_steps_on_each_sentence(lengths, both_ways, seed):
+    encoder = double(Encoder, 20, 3, 4, both_ways, seed=seed)
+    g = torch.Generator().manual_seed(seed)
+    rows = [torch.randint(3, 20, (n,), generator=g).tolist() for n in lengths]
+    states, last = encoder(pad(rows))
+    ours, ours_last = [], []
+    for row in rows:
+        x = encoder.embedding(torch.tensor(row))
+        ways = [("_l0", range(len(row)))]
+        if both_ways:
+            ways.append(("_l0_reverse", reversed(range(len(row)))))
+        halves, ends = [], []
+        for suffix, order in ways:
+            h, found = torch.zeros(1, 4).double(), {}
+            for j in order:
+                found[j] = h = gru_step(x[j : j + 1], h, encoder.gru, suffix)
+            halves.append(torch.cat([found[j] for j in range(len(row))]))
+            ends.append(h)
+        ours.append(torch.cat(halves, -1))
+        ours_last.append(torch.cat(ends, -1))
+    for i, n in enumerate(lengths):
+        assert torch.allclose(states[i, :n], ours[i], atol=1e-12)
+        assert (states[i, n:] == 0).all()
+    assert torch.allclose(last, torch.cat(ours_last), atol=1e-12)
+    weights = list(encoder.parameters())
+    one = torch.autograd.grad(states.square().sum() + last.sum(), weights)
+    total = sum(o.square().sum() for o in ours) + torch.cat(ours_last).sum()
+    for a, b in zip(one, torch.autograd.grad(total, weights), strict=True):
+        assert torch.allclose(a, b, atol=1e-10)
+
+
+def test_step_by_step_equals_all_at_once(model, batch):
+    logits = model(batch.src, batch.tgt_in)
+    assert logits.shape == (*batch.tgt_in.shape, len(TARGET))
+    state, steps = model.start(batch.src), []
+    for token in batch.tgt_in.unbind(1):
+        step, state = model.step(token, state)
+        steps.append(step)
+    steps = torch.stack(steps, 1)
+    assert torch.allclose(logits, steps, atol=1e-12)
+    weights = list(model.parameters())
+    one = torch.autograd.grad(logits.square().mean(), weights)
+    other = torch.autograd.grad(steps.square().mean(), weights)
+    for a, b in zip(one, other, strict=True):
+        assert torch.allclose(a, b, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_decoder_equals_gru_steps_from_the_formula(name, batch):
+    model = model_of(name)
+    state = model.start(batch.src)
+    s = state if name == "initial state" else state.s
+    logits = model(batch.src, batch.tgt_in)
+    for i, token in enumerate(batch.tgt_in.unbind(1)):
+        y = model.embedding(token)
+        seen = [y] if name == "initial state" else [y, state.c]
+        s = gru_step(torch.cat(seen, -1), s, model.gru, "_l0")
+        hidden = torch.tanh(model.readout.hidden(torch.cat([s, *seen], -1)))
+        assert torch.allclose(logits[:, i], model.readout.out(hidden), atol=1e-12)
+
+
+def test_more_padding_changes_nothing(model, batch):
+    wider = [torch.cat([ids, ids.new_full((len(ids), 3), PAD)], 1) for ids in batch[:2]]
+    logits = model(*wider)[:, : batch.tgt_in.shape[1]]
+    assert torch.allclose(logits, model(batch.src, batch.tgt_in), atol=1e-12)
+
+
+def test_batch_mates_change_nothing(model, batch):
+    together = model(batch.src, batch.tgt_in)
+    for i, (src, tgt_in) in enumerate(zip(batch.src, batch.tgt_in, strict=True)):
+        alone = model(src[src != PAD][None], tgt_in[tgt_in != PAD][None])
+        assert torch.allclose(together[i, : alone.shape[1]], alone[0], atol=1e-12)
+
+
+def test_the_vector_of_pads_is_never_used(model, batch):
+    before = model(batch.src, batch.tgt_in)
+    with torch.no_grad():
+        model.encoder.embedding.weight[PAD] += 7.0
+    assert torch.equal(model(batch.src, batch.tgt_in), before)
+
+
+def test_no_word_sees_a_later_one(model, batch):
+    before = model(batch.src, batch.tgt_in)
+    changed = batch.tgt_in.clone()
+    changed[:, 3] = TARGET.encode(["ul"])[0]
+    after = model(batch.src, changed)
+    assert torch.equal(before[:, :3], after[:, :3])
+    assert not torch.allclose(before[:, 3:], after[:, 3:])
+
+
+def test_the_decoder_depends_on_every_source_word(model, batch):
+    """A decoder that ignored its encoder would fail here."""
+    before = model(batch.src, batch.tgt_in)
+    for j in range(5):
+        changed = batch.src.clone()
+        changed[:, j] = SOURCE.encode(["and"])[0]
+        assert not torch.allclose(model(changed, batch.tgt_in), before)
+
+
+def test_mean_context_is_the_mean_of_real_states(batch):
+    model = model_of("static, mean")
+    states, _ = model.encoder(batch.src)
+    for i, row in enumerate(batch.src):
+        n = int((row != PAD).sum())
+        mean = states[i, :n].mean(0)
+        assert torch.allclose(model.start(batch.src).c[i], mean, atol=1e-12)
+
+
+def test_greedy_says_the_best_word_at_each_step(model, batch):
+    said = greedy(model, batch.src, max_len=12)
+    for src, row in zip(batch.src, said.tolist(), strict=True):
+        ids = [BOS]
+        while len(ids) <= 12 and ids[-1] != EOS:
+            logits = model(src[src != PAD][None], torch.tensor([ids]))
+            ids.append(logits[0, -1].argmax().item())
+        assert row == ids[1:] + [PAD] * (len(row) - len(ids) + 1)
+
+
+def test_greedy_stops_and_pads_after_eos():
+    class Countdown:
+        """Says the numbers from its source downwards; 2 is EOS."""
+
+        def start(self, src):
+            return src[:, 0]
+
+        def step(self, token, state):
+            return nn.functional.one_hot(state, 9).double(), (state - 1).clamp(min=0)
+
+    said = greedy(Countdown(), torch.tensor([[5], [3]]), max_len=9)
+    assert said.tolist() == [[5, 4, 3, 2], [3, 2, 0, 0]]
+    assert greedy(Countdown(), torch.tensor([[8]]), max_len=2).tolist() == [[8, 7]]
+
+
+ids = torch.tensor([[4, 5]])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Encoder(0, 3, 4), "vocabulary is 0; .* from 1 on"),
+        (lambda: Encoder(9, -3, 4), "d_embed is -3"),
+        (lambda: InitialState(9, 0), "n_target is 0"),
+        (lambda: InitialState(9, 9, d_hidden=2.5), "d_hidden is 2.5"),
+        (lambda: StaticContext(9, 9, summary="max"), "'max'; choose 'last' or 'mean'"),
+        (lambda: Encoder(9, 3, 4)(ids[0]), r"src has shape \(2,\)"),
+        (lambda: Encoder(9, 3, 4)(ids.double()), "type torch.float64; .* batches.pad"),
+        (lambda: InitialState(9, 9)(ids, ids.repeat(3, 1)), "1 source but 3 target"),
+        (lambda: StaticContext(9, 9)(ids, ids.repeat(3, 1)), "1 source but 3 target"),
+        (lambda: greedy(InitialState(9, 9), ids, 0), "max_len is 0"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

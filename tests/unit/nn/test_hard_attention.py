@@ -1,0 +1,201 @@
+"""Hard attention: the exact gradient, and what its estimates get right and wrong."""
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnbook.nn.hard_attention import (
+    exact_gradient,
+    expected_reward,
+    gumbel_softmax,
+    gumbel_softmax_gradient,
+    reinforce,
+)
+from attnbook.pages.figures import ch03_hard
+
+SCORES = torch.tensor([1.0, 2.0, 0.0, 0.5, -1.0], dtype=torch.float64)
+REWARDS = torch.tensor([-1.6, -0.4, -2.3, -1.2, -2.3], dtype=torch.float64)
+N = 20_000
+
+numbers = st.floats(-5, 5)
+places = st.lists(st.tuples(numbers, numbers), min_size=1, max_size=6)
+
+
+def seeded():
+    return torch.Generator().manual_seed(1)
+
+
+def vectors(pairs):
+    return torch.tensor(pairs, dtype=torch.float64).unbind(-1)
+
+
+def in_standard_errors(samples):
+    """How far their mean is from the exact gradient, key by key."""
+    error = samples.std(0) / len(samples) ** 0.5
+    return ((samples.mean(0) - exact_gradient(SCORES, REWARDS)) / error).abs()
+
+
+def log_weight_gradients(scores):
+    """Row j: the gradient of log a_j by the scores, by autograd."""
+    return torch.autograd.functional.jacobian(lambda s: s.log_softmax(-1), scores)
+
+
+@given(places)
+def test_exact_gradient_is_that_of_the_mean_reward(pairs):
+    scores, rewards = vectors(pairs)
+    scores.requires_grad_()
+    mean = sum(a * r for a, r in zip(scores.softmax(-1), rewards, strict=True))
+    (wanted,) = torch.autograd.grad(mean, scores)
+    assert torch.allclose(expected_reward(scores, rewards), mean, atol=1e-12)
+    assert torch.allclose(exact_gradient(scores, rewards), wanted, atol=1e-12)
+
+
+@given(places, numbers)
+def test_over_all_draws_reinforce_has_the_exact_gradient_as_its_mean(pairs, b):
+    """By summing over every place in place of drawing: no baseline adds a bias."""
+    scores, rewards = vectors(pairs)
+    each = (rewards - b)[:, None] * log_weight_gradients(scores)  # row j: j was drawn
+    mean = scores.softmax(-1) @ each
+    assert torch.allclose(mean, exact_gradient(scores, rewards), atol=1e-10)
+
+
+@pytest.mark.parametrize("baseline", [0.0, 3.0, expected_reward(SCORES, REWARDS)])
+def test_a_reinforce_sample_is_what_the_formula_gives_for_some_place(baseline):
+    by_place = (REWARDS - baseline)[:, None] * log_weight_gradients(SCORES)
+    samples = reinforce(SCORES, REWARDS, N, baseline, seeded())
+    assert samples.shape == (N, 5)
+    distances = torch.cdist(samples, by_place)  # (N, 5)
+    assert distances.min(-1).values.max() < 1e-7  # as precise as cdist is
+    drawn = distances.argmin(-1).bincount(minlength=5) / N
+    weights = SCORES.softmax(-1)
+    assert ((drawn - weights).abs() < 4 * (weights / N).sqrt()).all()
+    assert (in_standard_errors(samples) < 4).all()
+
+
+def test_the_mean_reward_as_baseline_lowers_the_variance_and_a_wild_one_raises_it():
+    mean = expected_reward(SCORES, REWARDS)
+    none, good, wild = (
+        reinforce(SCORES, REWARDS, N, b, seeded()).var(0) for b in (0.0, mean, 3.0)
+    )
+    assert (good < none).all()
+    assert (wild > none).all()
+    assert none.sum() > 4 * good.sum()
+
+
+def test_the_mean_reward_as_baseline_does_not_help_always():
+    """Where almost all the weight is on one place, the rare others set the variance."""
+    scores = torch.tensor([4.0, 0.0], dtype=torch.float64)
+    rewards = torch.tensor([1.0, 0.0], dtype=torch.float64)
+    mean = expected_reward(scores, rewards)
+    none = reinforce(scores, rewards, N, 0.0, seeded()).var(0)
+    with_mean = reinforce(scores, rewards, N, mean, seeded()).var(0)
+    assert (with_mean > none).all()
+
+
+@pytest.mark.parametrize("temperature", [0.1, 1.0, 5.0])
+def test_gumbel_softmax_by_its_formula(temperature):
+    u = torch.rand(7, 5, generator=seeded(), dtype=torch.float64)
+    scores = SCORES.clone().requires_grad_()
+    sums = (scores - torch.log(-torch.log(u))) / temperature
+    wanted = sums.exp() / sums.exp().sum(-1, keepdim=True)
+    weights = gumbel_softmax(SCORES, temperature, 7, seeded())
+    assert torch.allclose(weights, wanted, atol=1e-12)
+    rows = [
+        torch.autograd.grad(y @ REWARDS, scores, retain_graph=True)[0] for y in wanted
+    ]
+    found = gumbel_softmax_gradient(SCORES, REWARDS, temperature, 7, seeded())
+    assert torch.allclose(found, torch.stack(rows), atol=1e-12)
+
+
+def test_a_cold_gumbel_softmax_draws_single_places_as_often_as_their_weights_say():
+    cold = gumbel_softmax(SCORES, 1e-4, N, seeded())
+    assert (cold.max(-1).values > 0.999).double().mean() > 0.999
+    weights = SCORES.softmax(-1)
+    errors = (weights * (1 - weights) / N).sqrt()
+    assert ((cold.mean(0) - weights).abs() < 4 * errors).all()
+
+
+def test_a_warm_gumbel_softmax_gradient_is_biased_and_a_cold_one_strays():
+    warm, cold = (
+        gumbel_softmax_gradient(SCORES, REWARDS, t, N, seeded()) for t in (1.0, 0.1)
+    )
+    assert in_standard_errors(warm).min() > 10
+    assert in_standard_errors(cold).max() < 4
+    assert (cold.std(0) > 4 * warm.std(0)).all()
+    exact = exact_gradient(SCORES, REWARDS)
+    assert warm.mean(0)[1] < 0.8 * exact[1]  # too small for the best key
+
+
+def test_the_same_generator_gives_the_same_samples():
+    for draw in (
+        lambda: reinforce(SCORES, REWARDS, 9, generator=seeded()),
+        lambda: gumbel_softmax_gradient(SCORES, REWARDS, 0.5, 9, seeded()),
+    ):
+        assert torch.equal(draw(), draw())
+
+
+def test_estimates_keep_the_type_of_the_scores():
+    scores, rewards = SCORES.float(), REWARDS.float()
+    assert exact_gradient(scores, rewards).dtype == torch.float32
+    assert reinforce(scores, rewards, 2).dtype == torch.float32
+    assert gumbel_softmax_gradient(scores, rewards, 1.0, 2).dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: exact_gradient(SCORES, REWARDS[:4]), r"\(5,\), rewards \(4,\); both"),
+        (lambda: exact_gradient(SCORES[None], REWARDS[None]), r"shape \(1, 5\)"),
+        (lambda: exact_gradient(SCORES[:0], REWARDS[:0]), "at least one place"),
+        (lambda: exact_gradient(SCORES, REWARDS.float()), "of one floating type"),
+        (lambda: exact_gradient(SCORES.long(), REWARDS.long()), "torch.int64"),
+        (lambda: reinforce(SCORES, REWARDS, 0), "samples is 0"),
+        (lambda: gumbel_softmax(SCORES, 0.0, 1), "temperature is 0.0; it must be"),
+        (lambda: gumbel_softmax(SCORES, float("nan"), 1), "temperature is nan"),
+        (lambda: gumbel_softmax(SCORES, 1.0, 2.5), "samples is 2.5"),
+        (lambda: gumbel_softmax_gradient(SCORES, REWARDS[:1], 1.0, 1), r"\(1,\)"),
+    ],
+)
+def test_what_cannot_be_is_said(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+ESTIMATES = {
+    "plain": reinforce(SCORES, REWARDS, 1000, generator=seeded()),
+    "warm": gumbel_softmax_gradient(SCORES, REWARDS, 1.0, 1000, seeded()),
+}
+
+
+def test_what_is_printed_is_what_was_measured(capsys):
+    exact = exact_gradient(SCORES, REWARDS)
+    ch03_hard.print_gradients(exact, ESTIMATES)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == [w for k in "12345" for w in ("key", k)]
+    assert lines[2] == "mean of 1,000 estimates"
+    rows = {1: exact}
+    for i, samples in enumerate(ESTIMATES.values()):
+        rows |= {3 + i: samples.mean(0), 6 + i: samples.std(0)}
+    for number, wanted in rows.items():
+        said = [float(word) for word in lines[number].split()[-5:]]
+        assert said == pytest.approx(wanted.tolist(), abs=0.00051)
+    assert [lines[i].split()[0] for i in (3, 4, 6, 7)] == [*ESTIMATES, *ESTIMATES]
+
+
+def test_the_spread_is_drawn_around_the_means():
+    figure = ch03_hard.gradient_spread_figure(
+        exact_gradient(SCORES, REWARDS), ESTIMATES, key=1
+    )
+    for ax, (name, rows) in zip(figure.axes, ESTIMATES.items(), strict=True):
+        assert ax.get_title(loc="left") == name
+        said = [float(word) for word in ax.get_title(loc="right").split(" ± ")]
+        mean, spread = rows[:, 1].mean().item(), rows[:, 1].std().item()
+        assert said == pytest.approx([mean, spread], abs=0.0051)
+        mark, line = ax.get_lines()
+        assert mark.get_xdata()[0] == pytest.approx(mean)
+        assert line.get_xdata()[0] == pytest.approx(0.308, abs=0.001)
+        heights = [bar.get_height() for bar in ax.patches]
+        assert max(heights) == pytest.approx(1)
+    plt.close(figure)

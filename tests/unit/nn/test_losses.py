@@ -1,0 +1,100 @@
+"""Label smoothing: against its formula, PyTorch, and what it can reach at best."""
+
+import math
+
+import pytest
+import torch
+from compare import close, numbers, same, stacked
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from attnbook.core.vocabulary import PAD
+from attnbook.nn.losses import label_smoothing_loss, token_loss
+
+
+def targets_of(seed, b, t, v):
+    """Ids, pads among them; the first is none."""
+    targets = torch.randint(v, (b, t), generator=torch.Generator().manual_seed(seed))
+    targets[0, 0] = 1
+    return targets
+
+
+def by_loop(logits, targets, smoothing):
+    """Cross-entropy against a list of V probabilities, place after place."""
+    b, t, v = logits.shape
+    rows = []
+    for i in range(b):
+        row = []
+        for j in range(t):
+            p = logits[i, j].exp() / logits[i, j].exp().sum()
+            labels = [smoothing / v] * v
+            labels[targets[i, j]] += 1 - smoothing
+            loss = -sum(q * p[word].log() for word, q in enumerate(labels))
+            row.append(loss * (targets[i, j] != PAD))
+        rows.append(row)
+    return stacked([stacked(row) for row in rows])
+
+
+@given(
+    *[st.integers(1, 3)] * 2, st.integers(2, 5), st.floats(0, 0.9), st.integers(0, 99)
+)
+@settings(max_examples=25)
+def test_it_equals_a_loop_and_cross_entropy(b, t, v, smoothing, seed):
+    (logits,) = numbers(seed, (b, t, v))
+    targets = targets_of(seed, b, t, v)
+    ours = label_smoothing_loss(logits, targets, smoothing)
+    same(ours, by_loop(logits, targets, smoothing), [logits])
+    theirs = F.cross_entropy(
+        logits.flatten(0, 1),
+        targets.flatten(),
+        ignore_index=PAD,
+        label_smoothing=smoothing,
+    )
+    same(ours.sum() / (targets != PAD).sum(), theirs, [logits])
+
+
+def test_without_smoothing_it_is_the_plain_loss():
+    (logits,) = numbers(0, (3, 5, 9))
+    targets = targets_of(0, 3, 5, 9)
+    ours = label_smoothing_loss(logits, targets, 0.0).sum() / (targets != PAD).sum()
+    same(ours, token_loss(logits, targets), [logits])
+
+
+def test_a_tenth_is_what_the_paper_takes():
+    (logits,) = numbers(0, (2, 3, 9))
+    targets = targets_of(0, 2, 3, 9)
+    ours = label_smoothing_loss(logits, targets)
+    close(ours, label_smoothing_loss(logits, targets, 0.1))
+    assert not torch.equal(ours, label_smoothing_loss(logits, targets, 0.2))
+
+
+def test_pads_cost_nothing_and_teach_nothing():
+    (logits,) = numbers(0, (1, 3, 5))
+    loss = label_smoothing_loss(logits, torch.tensor([[4, PAD, PAD]]))
+    assert loss.shape == (1, 3)
+    assert loss[0, 1:].tolist() == [0, 0]
+    loss.sum().backward()
+    assert not logits.grad[0, 1:].any()
+    assert logits.grad[0, 0].all()
+
+
+def test_the_smallest_loss_that_can_be_reached():
+    """The entropy of the labels themselves, with V = 37,000 and a tenth: not 0."""
+    v, smoothing = 37_000, 0.1
+    low, high = smoothing / v, 1 - smoothing + smoothing / v
+    entropy = -high * math.log(high) - (v - 1) * low * math.log(low)
+    logits = torch.full((1, 1, v), math.log(low), dtype=torch.float64)
+    logits[..., 7] = math.log(high)
+    reached = label_smoothing_loss(logits, torch.tensor([[7]]), smoothing).item()
+    assert reached == pytest.approx(entropy, abs=1e-9)
+    assert reached == pytest.approx(1.377, abs=5e-4)
+    surer = logits.clone()
+    surer[..., 7] += 3
+    assert label_smoothing_loss(surer, torch.tensor([[7]]), smoothing).item() > reached
+
+
+@pytest.mark.parametrize("smoothing", [-0.1, 1.0, 2.0, float("nan")])
+def test_a_share_that_is_none_is_refused(smoothing):
+    with pytest.raises(ValueError, match=rf"smoothing is {smoothing}; .* below 1"):
+        label_smoothing_loss(torch.zeros(1, 1, 4), torch.ones(1, 1).long(), smoothing)

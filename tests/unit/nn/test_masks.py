@@ -1,0 +1,239 @@
+"""Masks: who may be used, and the softmax over the allowed places, from its formula."""
+
+from itertools import product
+
+import pytest
+import torch
+from compare import DEVICES, close, numbers, same, some_allowed
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from attnbook.core.vocabulary import PAD
+from attnbook.nn.masks import (
+    causal_mask,
+    key_mask,
+    masked_softmax,
+    padding_mask,
+    target_mask,
+)
+
+small = st.integers(1, 5)
+seeds = st.integers(0, 999)
+
+
+def softmax_by_loop(scores, mask):
+    """Bahdanau's equation 6, one number at a time, over the allowed places alone."""
+    weights = 0 * scores  # keeps the gradient's path where every row is empty
+    mask = mask.expand(scores.shape)
+    for row in product(*map(range, scores.shape[:-1])):
+        allowed = [s for s in range(scores.shape[-1]) if mask[(*row, s)]]
+        total = sum(scores[(*row, s)].exp() for s in allowed)
+        for s in allowed:
+            weights[(*row, s)] = scores[(*row, s)].exp() / total
+    return weights
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=3, max_size=3), min_size=1))
+def test_padding_mask_is_true_at_real_tokens(rows):
+    mask = padding_mask(torch.tensor(rows))
+    assert mask.dtype == torch.bool
+    assert mask.tolist() == [[i != PAD for i in row] for row in rows]
+
+
+def test_false_marks_what_is_hidden():
+    """The other convention marks pads with True."""
+    assert padding_mask(torch.tensor([[5, 6, PAD]])).tolist() == [[True, True, False]]
+
+
+def test_a_key_mask_knows_nothing_of_queries():
+    """One row for all heads and queries, whatever their number."""
+    ids = torch.tensor([[4, 5, PAD], [4, PAD, PAD]])
+    mask = key_mask(ids)
+    assert mask.shape == (2, 1, 1, 3)
+    assert torch.equal(mask[:, 0, 0], padding_mask(ids))
+
+
+@given(small, small, st.integers(0, 4))
+def test_a_causal_mask_allows_what_is_not_later(t, s, offset):
+    mask = causal_mask(t, s, offset)
+    wanted = [[j <= offset + i for j in range(s)] for i in range(t)]
+    assert mask.dtype is torch.bool
+    assert mask.tolist() == wanted
+    assert causal_mask(t, offset=offset).shape == (t, offset + t)
+
+
+@given(small, small)
+def test_a_causal_mask_with_an_offset_is_the_rest_of_the_whole_one(before, t):
+    """What a decoder with a cache needs is rectangular."""
+    whole = causal_mask(before + t)
+    assert torch.equal(causal_mask(t, offset=before), whole[before:])
+    assert torch.equal(whole, torch.ones_like(whole).tril())
+
+
+@given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=1))
+def test_a_target_mask_hides_what_is_later_and_what_is_a_pad(rows):
+    """Both, wherever the pads stand."""
+    mask = target_mask(torch.tensor(rows))
+    assert mask.shape == (len(rows), 1, 3, 3)
+    assert mask.dtype is torch.bool
+    for ids, matrix in zip(rows, mask[:, 0].tolist(), strict=True):
+        wanted = [[j <= i and ids[j] != PAD for j in range(3)] for i in range(3)]
+        assert matrix == wanted
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_mask_is_where_its_ids_are(device):
+    ids = torch.ones(1, 3, dtype=torch.int64, device=device)
+    masks = (
+        padding_mask(ids),
+        key_mask(ids),
+        target_mask(ids),
+        causal_mask(3, device=device),
+    )
+    assert {mask.device.type for mask in masks} == {device}
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((0,), "0 queries from position 0 on and 0 keys"),
+        ((3, 0), "3 queries from position 0 on and 0 keys; .* from 1 on"),
+        ((3, 5, -1), "3 queries from position -1 on and 5 keys; .* positions from 0"),
+    ],
+)
+def test_a_causal_mask_of_nothing_is_named(args, message):
+    with pytest.raises(ValueError, match=message):
+        causal_mask(*args)
+
+
+@given(small, small, small, seeds)
+@settings(max_examples=25)
+def test_masked_softmax_equals_the_loop(rows, steps, places, seed):
+    """Rows in which nothing is allowed are among the random ones."""
+    (scores,) = numbers(seed, (rows, steps, places))
+    mask = some_allowed(seed, rows, steps, places + 1)[..., 1:]
+    same(masked_softmax(scores, mask), softmax_by_loop(scores, mask), [scores])
+
+
+@given(small, small, small, seeds)
+@settings(max_examples=25)
+def test_masked_softmax_equals_softmax_with_minus_infinity(rows, steps, places, seed):
+    (scores,) = numbers(seed, (rows, steps, places))
+    mask = some_allowed(seed, rows, steps, places)
+    theirs = F.softmax(scores.masked_fill(~mask, -torch.inf), -1)
+    same(masked_softmax(scores, mask), theirs, [scores])
+    everything = torch.ones_like(mask)
+    same(masked_softmax(scores, everything), F.softmax(scores, -1), [scores])
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (1, 4), (2, 1, 4), (2, 3, 4)])
+def test_a_mask_is_broadcast_from_the_last_axis(shape):
+    (scores,) = numbers(0, (2, 3, 4))
+    mask = some_allowed(1, *shape)
+    mask[..., -1] = False
+    same(masked_softmax(scores, mask), softmax_by_loop(scores, mask), [scores])
+
+
+@pytest.mark.parametrize("hidden", [torch.nan, torch.inf, -torch.inf, 1e300])
+def test_the_score_of_a_forbidden_place_does_not_matter(hidden):
+    (scores,) = numbers(0, (2, 3, 4))
+    mask = some_allowed(1, 2, 3, 4)
+    mask[0, 0] = False
+    dirty = scores.detach().masked_fill(~mask, hidden).requires_grad_()
+    weights = masked_softmax(dirty, mask)
+    assert (weights[~mask] == 0).all()
+    close(weights, masked_softmax(scores, mask))
+    (gradient,) = torch.autograd.grad(weights.square().sum(), dirty)
+    assert gradient.isfinite().all()
+    assert (gradient[~mask] == 0).all()
+    assert gradient[mask].any()
+
+
+def test_a_row_where_nothing_is_allowed_is_zero_with_finite_gradients():
+    (scores,) = numbers(0, (2, 3))
+    mask = torch.tensor([[False] * 3, [True] * 3])
+    weights = masked_softmax(scores, mask)
+    assert weights[0].tolist() == [0, 0, 0]
+    (gradient,) = torch.autograd.grad(weights.square().sum(), scores)
+    assert gradient[0].tolist() == [0, 0, 0]
+    assert gradient[1].isfinite().all()
+    assert gradient[1].any()
+
+
+def test_an_empty_row_divides_nothing_by_nothing():
+    """The result alone would not tell, but autograd's hunt for NaN would stop here."""
+    (scores,) = numbers(0, (2, 3))
+    with torch.autograd.set_detect_anomaly(True):
+        weights = masked_softmax(scores, torch.tensor([[False], [True]]))
+        weights.square().sum().backward()
+    assert scores.grad.isfinite().all()
+
+
+@given(small, small, st.floats(-30, 30), seeds)
+@settings(max_examples=20)
+def test_weights_are_shares_and_only_differences_count(rows, places, shift, seed):
+    (scores,) = numbers(seed, (rows, places))
+    mask = some_allowed(seed, rows, places)
+    weights = masked_softmax(scores, mask)
+    assert (weights >= 0).all()
+    close(weights.sum(-1), torch.ones(rows).double())
+    close(masked_softmax(scores + shift, mask), weights)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_large_scores_do_not_overflow(dtype):
+    scores = torch.tensor([[9e9, 9e9, -9e9, 9e30], [-9e30, -9e30, 5.0, 9e9]]).to(dtype)
+    mask = torch.tensor([[True, True, True, False], [True, True, False, False]])
+    wanted = torch.tensor([[0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]], dtype=dtype)
+    assert torch.equal(masked_softmax(scores, mask), wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_less_precise_types_differ_by_rounding(dtype):
+    (scores,) = numbers(0, (4, 3, 6))
+    mask = some_allowed(0, 4, 3, 6)
+    mask[0, 0] = False
+    exact = masked_softmax(scores.to(dtype).double(), mask)
+    close(
+        masked_softmax(scores.to(dtype), mask), exact.to(dtype), torch.finfo(dtype).eps
+    )
+
+
+def test_no_number_is_needed_to_know_the_shape():
+    scores = torch.empty(2, 3, 4, device="meta")
+    mask = torch.empty(2, 1, 4, device="meta", dtype=torch.bool)
+    weights = masked_softmax(scores, mask)
+    assert weights.device.type == "meta"
+    assert weights.shape == (2, 3, 4)
+
+
+scores = torch.zeros(2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        (torch.ones(2, 3, 4), r"type torch.float32; .* mask.bool\(\)"),
+        (torch.ones(2, 3, 4, dtype=torch.int64), "type torch.int64; it must be"),
+        (torch.ones(2, 4).bool(), r"\(2, 4\), the scores \(2, 3, 4\); .*mask\[:, None"),
+        (torch.ones(3).bool(), r"shape \(3,\), the scores \(2, 3, 4\)"),
+        (torch.ones(2, 3, 1, 4).bool(), r"shape \(2, 3, 1, 4\)"),
+        (torch.ones(1, 2, 3, 4).bool(), r"shape \(1, 2, 3, 4\)"),
+        (torch.ones(4, 3, 4).bool(), r"shape \(4, 3, 4\)"),
+    ],
+)
+def test_a_mask_that_does_not_fit_is_named(mask, message):
+    with pytest.raises(ValueError, match=message):
+        masked_softmax(scores, mask)
+
+
+def test_a_mask_may_not_make_the_scores_longer():
+    with pytest.raises(ValueError, match=r"shape \(2, 5\), the scores \(2, 1\)"):
+        masked_softmax(torch.zeros(2, 1), torch.ones(2, 5).bool())
+
+
+@pytest.mark.parametrize("make", [key_mask, target_mask])
+def test_ids_of_one_sentence_are_not_taken_for_a_batch(make):
+    with pytest.raises(ValueError, match=r"ids have shape \(3,\).*ids\[None\]"):
+        make(torch.tensor([5, 6, 7]))

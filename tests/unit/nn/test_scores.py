@@ -1,0 +1,273 @@
+"""The four scores: equal to the papers' formulas, values and gradients."""
+
+import math
+
+import pytest
+import torch
+from compare import close, double, numbers, same, stacked
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from attnbook.nn.scores import (
+    SCORES,
+    AdditiveScore,
+    DotScore,
+    GeneralScore,
+    LocationScore,
+    make_score,
+)
+from attnbook.toy import example
+from attnbook.toy.data import make_batch
+from attnbook.toy.language import MAX_CLAUSES, translate_by_rule
+
+small = st.integers(1, 4)
+seeds = st.integers(0, 999)
+CONTENT = ("dot", "general", "concat")
+
+
+def each_pair(query, states, score):
+    """Score step t of sentence i against place j, one after the other: (B, T, S)."""
+    pairs = zip(query, states, strict=True)
+    return stacked([[[score(s, h) for h in hs] for s in ss] for ss, hs in pairs])
+
+
+def dot_by_loop(s, h):
+    return sum(s[k] * h[k] for k in range(len(s)))
+
+
+def general_by_loop(s, h, w):
+    return sum(s[i] * w[i, k] * h[k] for i in range(len(s)) for k in range(len(h)))
+
+
+def additive_by_loop(s, h, w, u, v):
+    """Bahdanau's form, with two matrices."""
+    entries = zip(v, w, u, strict=True)
+    return sum(
+        x * torch.tanh(dot_by_loop(a, s) + dot_by_loop(b, h)) for x, a, b in entries
+    )
+
+
+def concat_by_loop(s, h, w, u, v):
+    """Luong's form: one matrix, and the two vectors below each other."""
+    rows, both = torch.cat([w, u], 1), torch.cat([s, h])
+    return sum(
+        x * torch.tanh(dot_by_loop(r, both)) for x, r in zip(v, rows, strict=True)
+    )
+
+
+@given(small, small, small, small, small, seeds)
+@settings(max_examples=15)
+def test_additive_score_equals_both_ways_to_write_it(rows, steps, places, q, k, seed):
+    """Adding W s and U h is the same as one matrix times [s; h]."""
+    score = double(AdditiveScore, q, k, 3, seed=seed)
+    query, states = numbers(seed, (rows, steps, q), (rows, places, k))
+    w, u, v = score.W.weight, score.U.weight, score.v.weight[0]
+    ours = score(query, score.prepare(states))
+    for loop in (additive_by_loop, concat_by_loop):
+        form = each_pair(query, states, lambda s, h, loop=loop: loop(s, h, w, u, v))
+        same(ours, form, [query, states, *score.parameters()])
+
+
+def test_additive_score_is_more_than_a_concatenation():
+    """Its hidden layer bounds it, and it is not linear in what it is given."""
+    score = double(AdditiveScore, 3, 4)
+    query, states = numbers(0, (1, 2, 3), (1, 5, 4))
+    once = score(query, score.prepare(states))
+    much = score(1e6 * query, score.prepare(1e6 * states))
+    assert (much.abs() <= score.v.weight.abs().sum() + 1e-12).all()
+    assert not torch.allclose(much, 1e6 * once)
+
+
+@given(small, small, small, small, seeds)
+@settings(max_examples=15)
+def test_dot_score_equals_the_loop(rows, steps, places, width, seed):
+    score = DotScore(width, width)
+    query, states = numbers(seed, (rows, steps, width), (rows, places, width))
+    ours = score(query, score.prepare(states))
+    same(ours, each_pair(query, states, dot_by_loop), [query, states])
+
+
+@given(small, small, small, small, small, seeds)
+@settings(max_examples=15)
+def test_general_score_equals_the_loop_and_bilinear(rows, steps, places, q, k, seed):
+    score = double(GeneralScore, q, k, seed=seed)
+    query, states = numbers(seed, (rows, steps, q), (rows, places, k))
+    w = score.W.weight
+    ours = score(query, score.prepare(states))
+    loop = each_pair(query, states, lambda s, h: general_by_loop(s, h, w))
+    same(ours, loop, [query, states, w])
+    left = query[:, :, None].expand(-1, -1, places, -1).contiguous()
+    right = states[:, None].expand(-1, steps, -1, -1).contiguous()
+    same(ours, F.bilinear(left, right, w[None])[..., 0], [query, states, w])
+
+
+def test_general_score_with_the_identity_is_the_dot_product():
+    score, dot = double(GeneralScore, 4, 4), DotScore(4, 4)
+    with torch.no_grad():
+        score.W.weight.copy_(torch.eye(4))
+    query, states = numbers(0, (2, 3, 4), (2, 5, 4))
+    close(score(query, score.prepare(states)), dot(query, states))
+
+
+@given(small, small, small, small, seeds)
+@settings(max_examples=15)
+def test_location_score_equals_the_loop(rows, steps, places, q, seed):
+    """Luong's equation 8; a short source uses the first rows (footnote 6)."""
+    score = double(LocationScore, q, 3, longest=4, seed=seed)
+    query, states = numbers(seed, (rows, steps, q), (rows, places, 3))
+    w = score.W.weight
+    loop = [[[dot_by_loop(w[j], s) for j in range(places)] for s in ss] for ss in query]
+    ours = score(query, score.prepare(states))
+    same(ours, stacked(loop), [query, states, w])
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_a_score_compares_one_query_with_one_key(name):
+    """No pair sees another; the keys may be prepared once, before any query."""
+    score = double(make_score, name, 4, 4)
+    query, states = numbers(0, (2, 3, 4), (2, 5, 4))
+    keys = score.prepare(states)
+    together = score(query, keys)
+    assert together.shape == (2, 3, 5)
+    for t in range(3):
+        close(score(query[:, t : t + 1], keys), together[:, t : t + 1])
+    for i in range(2):
+        close(score(query[i : i + 1], keys[i : i + 1]), together[i : i + 1])
+    fewer = score(query, score.prepare(states[:, :3]))
+    close(fewer, together[..., :3])
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_which_scores_look_at_what_stands_at_a_place(name):
+    """A content score reacts to the state at j, at j alone; location to none."""
+    score = double(make_score, name, 4, 4)
+    query, states = numbers(0, (1, 3, 4), (1, 5, 4))
+    before = score(query, score.prepare(states))
+    for j in range(5):
+        changed = states.detach().clone()
+        changed[:, j] += 1.0
+        moved = (score(query, score.prepare(changed)) != before).any(1)[0]
+        assert moved.tolist() == [name in CONTENT and k == j for k in range(5)]
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_every_score_reacts_to_the_query(name):
+    score = double(make_score, name, 4, 4)
+    query, states = numbers(0, (1, 3, 4), (1, 5, 4))
+    keys = score.prepare(states)
+    before = score(query, keys)
+    changed = query.detach().clone()
+    changed[:, 1] += 1.0
+    moved = (score(changed, keys) != before)[0]
+    assert moved.any(1).tolist() == [False, True, False]
+
+
+def test_the_longest_sentence_has_a_row_for_each_place():
+    """Eight clauses of seven words, seven times "and", EOS."""
+    words = " and ".join(["the old farmer sees a big bird"] * MAX_CLAUSES)
+    places = make_batch([translate_by_rule(words)]).src.shape[1]
+    score = make_score("location", 4, 4)
+    keys = score.prepare(torch.zeros(1, places, 4))
+    assert score(torch.zeros(1, 2, 4), keys).shape == (1, 2, places)
+
+
+def test_the_pencil_numbers_of_the_additive_score():
+    """Once more with Python's own numbers, for the sentence of the book."""
+    score = AdditiveScore(4, 4, len(example.V))
+    with torch.no_grad():
+        score.W.weight.copy_(example.W)
+        score.U.weight.copy_(example.U)
+        score.v.weight.copy_(example.V[None])
+        e = score(example.QUERY[None, None], score.prepare(example.STATES[None]))
+    w, u, v = example.W.tolist(), example.U.tolist(), example.V.tolist()
+    query = example.QUERY.tolist()
+    for found, h in zip(e[0, 0].tolist(), example.STATES.tolist(), strict=True):
+        hidden = [
+            sum(a * x for a, x in zip(w[i], query, strict=True))
+            + sum(b * x for b, x in zip(u[i], h, strict=True))
+            for i in range(len(v))
+        ]
+        by_hand = sum(a * math.tanh(x) for a, x in zip(v, hidden, strict=True))
+        assert found == pytest.approx(by_hand, abs=1e-6)
+    assert e.shape == (1, 1, len(example.SENTENCE))
+    assert example.SENTENCE[e.argmax()] == "farmer"
+
+
+@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_less_precise_types_differ_by_rounding(name, dtype):
+    score = double(make_score, name, 8, 8)
+    query, states = numbers(0, (2, 3, 8), (2, 5, 8))
+    exact = score(query, score.prepare(states))
+    score = score.to(dtype)
+    found = score(query.to(dtype), score.prepare(states.to(dtype)))
+    assert found.dtype == dtype
+    close(found.double(), exact, 60 * torch.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_no_number_is_needed_to_know_the_shape(name):
+    score = make_score(name, 4, 4).to("meta")
+    query, states = (torch.empty(2, n, 4, device="meta") for n in (3, 5))
+    found = score(query, score.prepare(states))
+    assert found.device.type == "meta"
+    assert found.shape == (2, 3, 5)
+
+
+def test_names_make_the_scores_of_the_paper():
+    kinds = {name: type(make_score(name, 4, 4)) for name in SCORES}
+    assert kinds == {
+        "dot": DotScore,
+        "general": GeneralScore,
+        "concat": AdditiveScore,
+        "location": LocationScore,
+    }
+
+
+@pytest.mark.parametrize("name", ["general", "concat"])
+def test_query_and_keys_cannot_change_places(name):
+    """With unequal widths the swapped call says which is wrong, and how wide."""
+    score = make_score(name, 7, 9)
+    h_t, h_s = torch.zeros(2, 3, 7), torch.zeros(2, 5, 9)
+    assert score(h_t, score.prepare(h_s)).shape == (2, 3, 5)
+    with pytest.raises(ValueError, match=r"query has shape \(2, 5, 9\).*\(B, T, 7\)"):
+        score(h_s, h_t)
+    with pytest.raises(ValueError, match=r"states has shape \(2, 3, 7\).*\(B, S, 9\)"):
+        score.prepare(h_t)
+
+
+query, keys = torch.zeros(2, 3, 4), torch.zeros(2, 5, 6)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: make_score("cosine", 4, 4), r"'cosine'; choose among \['dot', 'gen"),
+        (lambda: make_score("dot", 4, 6), "one width, not 4 and 6; .*'general'"),
+        (lambda: DotScore(0, 0), "d_query is 0; .* from 1 on"),
+        (lambda: GeneralScore(4, -1), "d_key is -1"),
+        (lambda: AdditiveScore(4, 6, 0), "d_attention is 0"),
+        (lambda: AdditiveScore(4.0, 6), "d_query is 4.0"),
+        (lambda: LocationScore(4, 6, longest=0), "longest is 0"),
+        (
+            lambda: LocationScore(4, 2, 4).prepare(keys[..., :2]),
+            "5 places, .*learned 4",
+        ),
+        (lambda: DotScore(4, 4)(query, keys), r"keys has .*\(2, 5, 6\).*\(B, S, 4\)"),
+        (lambda: DotScore(6, 6)(query, keys), r"query has .*\(2, 3, 4\).*\(B, T, 6\)"),
+        (lambda: GeneralScore(4, 6)(query, keys), r"keys has shape .*\(B, S, 4\)"),
+        (lambda: AdditiveScore(4, 6, 7)(query, keys), r"keys has shape .*\(B, S, 7\)"),
+        (lambda: LocationScore(5, 6)(query, keys), r"query has shape .*\(B, T, 5\)"),
+        (lambda: LocationScore(4, 6)(query, keys[0]), r"keys has shape \(5, 6\)"),
+        (lambda: DotScore(4, 4).prepare(keys), r"states has .*\(B, S, 4\)"),
+        (lambda: AdditiveScore(4, 6).prepare(keys[0]), r"states has shape \(5, 6\)"),
+        (lambda: DotScore(4, 4)(query[0], query), r"query has shape \(3, 4\)"),
+        (lambda: DotScore(4, 4)(query, query[:1]), "2 queries for 1 sentences"),
+        (lambda: AdditiveScore(4, 6, 6)(query[:1], keys), "1 queries for 2 sentences"),
+        (lambda: LocationScore(4, 6)(query[:1], keys), "1 queries for 2 sentences"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,159 @@
+"""Kinds of layer against masks and loops; their work by formula and counted."""
+
+import pytest
+import torch
+from compare import close, double, numbers, same
+from torch import nn
+from torch.nn import functional as F
+
+from attnbook.analysis import complexity
+from attnbook.analysis.complexity import count, longest_chain
+from attnbook.analysis.leaks import moved_by
+from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.sequence_layers import (
+    ConvolutionLayer,
+    RecurrentLayer,
+    SelfAttentionLayer,
+    WindowedSelfAttention,
+    window_mask,
+)
+
+
+@pytest.mark.parametrize(("n", "r"), [(1, 3), (3, 3), (12, 4), (13, 4), (5, 8), (6, 1)])
+def test_restricted_is_full_attention_with_a_band(n, r):
+    layer = double(WindowedSelfAttention, 8, 2, r)
+    (x,) = numbers(0, (2, n, 8))
+    back = torch.arange(n)[:, None] - torch.arange(n)
+    band = (back >= 0) & (back < r)
+    full = layer.look(x, x, x, band)
+    same(layer(x), full, [x, *layer.parameters()])
+
+
+def test_a_window_holds_r_keys_but_for_the_first_places():
+    mask = window_mask(3, 4)
+    assert mask.shape == (3, 4, 8)
+    assert mask.sum(-1).tolist() == [[1, 2, 3, 4], [4] * 4, [4] * 4]
+
+
+def test_self_attention_asks_itself():
+    layer = double(SelfAttentionLayer, 8, 2)
+    (x,) = numbers(0, (2, 5, 8))
+    close(layer(x), MultiHeadAttention.forward(layer.look, x, x, x))
+
+
+@pytest.mark.parametrize("unit", [nn.GRU, nn.RNN, nn.LSTM])
+def test_recurrent_returns_all_states(unit):
+    layer = RecurrentLayer(6, unit)
+    x = torch.randn(2, 5, 6)
+    assert torch.equal(layer(x), layer.reader(x)[0])
+    assert layer(x).shape == x.shape
+
+
+@pytest.mark.parametrize("separable", [False, True])
+@pytest.mark.parametrize(("k", "dilation"), [(1, 1), (3, 1), (3, 4), (4, 2)])
+def test_convolution_mixes_the_places_before(k, dilation, separable):
+    layer = double(ConvolutionLayer, 4, k, dilation, separable)
+    (x,) = numbers(0, (2, 9, 4))
+    rows = []
+    for t in range(9):
+        row = layer.mix.bias.expand(2, 4)
+        for tap in range(k):
+            s = t - (k - 1 - tap) * dilation
+            if s >= 0:
+                weight = layer.mix.weight[:, :, tap]
+                row = row + (
+                    x[:, s] * weight[:, 0] if separable else x[:, s] @ weight.T
+                )
+        rows.append(layer.after(row))
+    same(layer(x), torch.stack(rows, 1), [x, *layer.parameters()])
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [ConvolutionLayer(8, 3, 2), WindowedSelfAttention(8, 2, 3), RecurrentLayer(8)],
+)
+def test_windows_and_states_see_nothing_behind(layer):
+    moved = moved_by(layer, torch.randn(1, 9, 8), 5, tolerance=1e-6)
+    assert not moved[:5].any()
+    assert moved[5]
+
+
+# Work
+
+
+@pytest.mark.parametrize(("n", "d"), [(7, 8), (16, 12)])
+def test_formulas_are_what_is_counted(n, d):
+    x = torch.zeros(1, n, d)
+    for layer, work in (
+        (SelfAttentionLayer(d, 2), complexity.attention_work(n, d)),
+        (RecurrentLayer(d, nn.RNN), complexity.recurrent_work(n, d, 1)),
+        (RecurrentLayer(d), complexity.recurrent_work(n, d)),
+        (ConvolutionLayer(d, 3), complexity.convolution_work(n, d, 3)),
+        (ConvolutionLayer(d, 3, separable=True), complexity.separable_work(n, d, 3)),
+    ):
+        assert count(lambda layer=layer: layer(x)) == work
+    scores = complexity.attention_work(n, d, projections=False)
+    q = torch.zeros(1, 2, n, d // 2)
+    assert count(lambda: F.scaled_dot_product_attention(q, q, q)) == scores
+
+
+def test_blocks_cost_twice_their_window():
+    layer, x = WindowedSelfAttention(8, 2, 4), torch.zeros(1, 16, 8)
+    projections = complexity.windowed_work(16, 8, 0)
+    window = complexity.windowed_work(16, 8, 4, projections=False)
+    assert count(lambda: layer(x)) == projections + 2 * window
+
+
+def test_an_lstm_is_counted_by_hand_alone():
+    """What the page warns of; if PyTorch learns it, the page must say so."""
+    layer, x = RecurrentLayer(8, nn.LSTM), torch.zeros(1, 4, 8)
+    assert count(lambda: layer(x)) == 0
+    weights = sum(p.numel() for p in layer.parameters() if p.dim() == 2)
+    assert complexity.recurrent_work(4, 8, 4) == 4 * weights
+
+
+def test_the_longest_chain_is_the_longest_and_not_the_sum():
+    x = torch.ones(3, requires_grad=True)
+    short, long = x * 2, ((x * 2) + 1).exp()
+    assert longest_chain(x * 2) == 2  # the product, and x itself
+    assert longest_chain(short + long) == 5
+
+
+def test_chains_grow_with_the_length_in_recurrent_layers_alone():
+    for layer, grows in (
+        (RecurrentLayer(8), True),
+        (RecurrentLayer(8, nn.RNN), True),
+        (SelfAttentionLayer(8, 2), False),
+        (ConvolutionLayer(8, 3), False),
+        (WindowedSelfAttention(8, 2, 4), False),
+    ):
+        one, two = (longest_chain(layer(torch.zeros(1, n, 8))) for n in (8, 16))
+        assert (two > 1.5 * one) == grows
+        assert grows or one == two
+
+
+def test_deep_graphs_need_no_recursion():
+    x = torch.ones(1, requires_grad=True)
+    for _ in range(5000):
+        x = x + 1
+    assert longest_chain(x) == 5001
+
+
+def test_a_result_without_a_graph_is_refused():
+    with pytest.raises(ValueError, match="keeps no graph"):
+        longest_chain(torch.ones(1))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ConvolutionLayer(8, 0),
+        lambda: ConvolutionLayer(8, 3, 0),
+        lambda: RecurrentLayer(0),
+        lambda: WindowedSelfAttention(8, 2, 0),
+        lambda: SelfAttentionLayer(8, 3),
+    ],
+)
+def test_sizes_are_checked(make):
+    with pytest.raises(ValueError, match=r"positive|divided|at least 1|must"):
+        make()

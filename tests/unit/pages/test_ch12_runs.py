@@ -1,0 +1,118 @@
+"""Tables and figures of several runs say what the stored result holds."""
+
+import json
+
+import pytest
+
+from attnbook.experiments import multi30k_runs
+from attnbook.experiments.gpu import LADDER, means
+from attnbook.pages.figures import ch12_runs
+from attnbook.translation.report import TESTS
+
+pytestmark = pytest.mark.usefixtures("as_in_the_pages")
+
+
+def a_run(bleu, seed=0):
+    scores = {
+        split: {
+            "beam, lowercased": {"bleu": bleu - less},
+            "greedy, lowercased": {"bleu": bleu - less - 1},
+        }
+        for split, less in zip(TESTS["multi30k"], (0, 7), strict=True)
+    }
+    log = [
+        {"step": 5, "epoch": 0, "loss": 6.0},
+        {"step": 9, "epoch": 1, "validation_loss": 3.0, "validation_bleu": bleu / 2},
+        {"step": 18, "epoch": 2, "validation_loss": 2.0, "validation_bleu": bleu},
+    ]
+    kept = dict.fromkeys(multi30k_runs.KEPT, 1)
+    return {
+        **kept,
+        "config": {"seed": seed},
+        "parameters": 2_345_678,
+        "validation_loss": 1.5,
+        "scores": scores,
+        "log": log,
+        "left out": 7,
+    }
+
+
+def a_part(*bleus, names=(), missing=()):
+    runs = [a_run(bleu, seed) for seed, bleu in enumerate(bleus)]
+    names = names or [f"seed_{i}" for i in range(len(runs))]
+    return {
+        "bleu": means(runs),
+        "missing": dict.fromkeys(missing, "the time was over"),
+        "jobs_at_once": 3,
+        "runs": dict(zip(names, runs, strict=True)),
+    }
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder as the script leaves it."""
+    made = {
+        "en_de": a_part(39.0, 40.0, 41.0),
+        "de_en": a_part(42.0, missing=["seed_1"]),
+        "ladder": a_part(10.0, 20.0, 30.0, 35.0, names=LADDER),
+        "ablation": a_part(35.0, 34.0, names=["as_it_is", "heads_1"], missing=["rest"]),
+    }
+    runs = tmp_path / "runs"
+    runs.mkdir()
+    for name, part in made.items():
+        (runs / f"{name}.json").write_text(json.dumps(part), encoding="utf-8")
+    monkeypatch.setenv("ATTNBOOK_RUN", str(runs))
+    return runs
+
+
+def test_runs_are_collected_without_what_no_page_shows(folder):
+    (folder / "ablation.json").unlink()  # a part may be missing
+    parts = multi30k_runs.multi30k_runs()["parts"]
+    assert list(parts) == ["en_de", "de_en", "ladder"]
+    assert parts["de_en"]["missing"] == ["seed_1"]
+    assert parts["de_en"]["jobs_at_once"] == 3
+    run = parts["de_en"]["runs"]["seed_0"]
+    assert set(run) == {*multi30k_runs.KEPT, "log"}
+    assert [line["epoch"] for line in run["log"]] == [1, 2]
+
+
+def test_a_folder_without_runs_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTNBOOK_RUN", str(tmp_path))
+    with pytest.raises(ValueError, match=r"holds none of en_de, .*ATTNBOOK_RUN"):
+        multi30k_runs.multi30k_runs()
+
+
+def test_seeds_are_printed_with_a_deviation_from_three_on(folder, stored, capsys):
+    stored(ch12_runs.NAME, **multi30k_runs.multi30k_runs())
+    ch12_runs.print_seeds()
+    said = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["en", "→", "de,", "seed", "1", "40.0", "33.0", "39.0", "32.0"] in said
+    assert ["de", "→", "en,", "seed", "0", "42.0", "35.0", "41.0", "34.0"] in said
+    assert ["mean", "40.0", "33.0", "39.0", "32.0"] in said
+    assert [line for line in said if "deviation" in line] == [
+        ["st.", "deviation", "1.0", "1.0", "1.0", "1.0"]
+    ]
+
+
+def test_the_ladder_is_printed_and_drawn(folder, stored, capsys):
+    stored(ch12_runs.NAME, **multi30k_runs.multi30k_runs())
+    ch12_runs.print_ladder()
+    rows = capsys.readouterr().out.splitlines()[1:]
+    assert [row.split()[-4:] for row in rows] == [
+        [f"{bleu:.1f}", f"{bleu - 7:.1f}", "1.50", "2,345,678"]
+        for bleu in (10, 20, 30, 35)
+    ]
+    (ax,) = ch12_runs.ladder_figure().axes
+    ends = {line.get_label(): line.get_xydata()[-1].tolist() for line in ax.lines}
+    assert ends["initial state only"] == [2, 10]
+    assert ends["Transformer"] == [2, 35]
+    assert list(ch12_runs.LADDER) == list(LADDER)
+
+
+def test_of_the_ablation_the_runs_that_are_there_are_printed(folder, stored, capsys):
+    stored(ch12_runs.NAME, **multi30k_runs.multi30k_runs())
+    ch12_runs.print_ablation()
+    assert [row.split() for row in capsys.readouterr().out.splitlines()[1:]] == [
+        ["as", "it", "is", "35.0", "28.0", "1.50", "2,345,678"],
+        ["1", "head", "34.0", "27.0", "1.50", "2,345,678"],
+    ]

@@ -1,0 +1,222 @@
+"""What the live models are made from: weights, a table, stored examples."""
+
+import base64
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+
+import export_live
+from attnbook.toy import language, models
+from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
+from attnbook.toy.language import Pair, translate_by_rule
+
+ROOT = Path(__file__).resolve().parents[3]
+LIVE = ROOT / "book" / "_static" / "live"
+
+
+@pytest.fixture(scope="module")
+def directive():
+    path = ROOT / "book" / "_ext" / "live_model.py"
+    spec = importlib.util.spec_from_file_location("live_model", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def fresh(name, **options):
+    """A model with random weights."""
+    torch.manual_seed(0)
+    return models.MODELS[name](len(SOURCE), len(TARGET), **options)
+
+
+# --- Weights ---
+
+
+def test_the_tracked_files_are_those_of_the_checkpoints(tmp_path):
+    export_live.main(tmp_path)
+    made = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    tracked = {path.name: path.read_bytes() for path in (LIVE / "data").iterdir()}
+    assert made.keys() == tracked.keys()
+    for name in made:
+        assert made[name] == tracked[name], f"{name}: run scripts/export_live.py"
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+def test_all_weights_are_there_once_and_rounded(name):
+    model = fresh(name)
+    spec = export_live.model_spec(name, model)
+    raw = torch.frombuffer(bytearray(base64.b64decode(spec["data"])), dtype=torch.half)
+    sizes = [torch.Size(shape).numel() for _, shape in spec["tensors"]]
+    parts = dict(zip((n for n, _ in spec["tensors"]), raw.split(sizes), strict=True))
+    assert parts.keys() == dict(model.named_parameters()).keys()
+    export_live.half(model)
+    for path, weight in model.named_parameters():
+        assert torch.equal(parts[path].float(), weight.flatten())
+    every = {path for path, _ in model.named_parameters(remove_duplicate=False)}
+    assert {*parts, *(other for other, _ in spec["tied"])} == every
+
+
+def test_the_tied_matrix_is_written_once():
+    spec = export_live.model_spec("transformer", fresh("transformer"))
+    names = [name for name, _ in spec["tensors"]]
+    assert names == sorted(names)
+    tied = ["out.weight", "target_embedding.weight"]
+    assert sorted(spec["tied"][0]) == tied
+    assert len({*tied} & {*names}) == 1
+    assert spec["n_heads"] == 4
+
+
+def test_what_the_page_cannot_compute_is_refused():
+    with pytest.raises(ValueError, match=r"transformer is post-norm; .* norm_first"):
+        export_live.model_spec("transformer", fresh("transformer", norm_first=False))
+    model = fresh("bahdanau")
+    with torch.no_grad():
+        model.score.U.weight[0, 0] = 1e5
+    with pytest.raises(ValueError, match=r"score\.U\.weight of bahdanau .* float16"):
+        export_live.model_spec("bahdanau", model)
+
+
+# --- The language ---
+
+
+def test_the_table_holds_every_phrase_and_word():
+    table = export_live.language_table()
+    assert len(table["phrases"]) == 3 * 7 * 12
+    assert table["phrases"]["an old king"] == "tulan velin don"
+    assert "a old king" not in table["phrases"]
+    words = sorted(word for kind in table["words"] for word in kind)
+    assert words == sorted(language.SOURCE_WORDS)
+    assert table["trained_clauses"] == 4
+    assert table["max_clauses"] == language.MAX_CLAUSES
+
+
+# --- The stored example ---
+
+SAID = [
+    ("maron ken lipas dos mirat", 5),
+    ("maron ken bodus dos mirat", 4),
+    ("maron ken", 2),
+    ("", 0),
+    ("maron ken lipas dos mirat ul maron ken", 5),
+    ("maron velin ken lipas dos mirat", 1),  # all places behind the first are shifted
+]
+
+
+@pytest.mark.parametrize(("said", "hits"), SAID)
+def test_words_in_their_place_are_counted(directive, said, hits):
+    right = translate_by_rule("the farmer sees a bird").target
+    assert sum(directive.mark(said.split(), right)) == hits
+
+
+def test_a_fault_in_one_clause_does_not_shift_the_next(directive):
+    right = translate_by_rule("the farmer sees a bird and a dog finds the cat").target
+    said = ["maron", "ken", "mirat", "ul", "bodus", "dos", "nikan", "ken", "tekut"]
+    wanted = [True, True, False, True, True, True, True, True, True]
+    assert directive.mark(said, right) == wanted
+
+
+@pytest.fixture
+def untrained(directive, monkeypatch):
+    """Shipped models replaced by fresh ones that say what is asked for."""
+    pair = translate_by_rule("the farmer sees a bird")
+    said = {"bahdanau": pair.target, "static_context": ("maron", "kes")}
+    kind = {type(fresh(name)): words for name, words in said.items()}
+    monkeypatch.setattr(models, "load_toy_model", lambda name: fresh(name).eval())
+    monkeypatch.setattr(
+        directive, "greedy_translations", lambda model, pairs: [kind[type(model)]]
+    )
+    return pair
+
+
+def test_the_stored_example_tells_what_was_said(directive, untrained):
+    html = directive.stored_example(["bahdanau", "static_context"], untrained)
+    assert "<dt>With attention</dt>" in html
+    assert "5 of 5 words right" in html
+    assert "maron <s>kes</s></span>" in html
+    assert "1 of 5 words right" in html
+    rows = re.findall(r"<tr><th scope=\"row\".*?</tr>", html)
+    assert len(rows) == 6  # with <eos>
+    for row in rows:
+        assert abs(sum(map(int, re.findall(r">(\d+)</td>", row))) - 100) <= 3
+    assert "&lt;eos&gt;" in html
+    assert "<eos>" not in html
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "transformer"])
+def test_the_map_is_of_the_words_said(directive, name):
+    pair = held_out_pairs(1, 1)[0]
+    short = Pair(pair.source, pair.target[:2], ())
+    table = directive.attention_table(fresh(name).eval(), short)
+    heads = re.findall(r'class="live-target">(.*?)</th>', table)
+    assert heads == [*pair.target[:2], "&lt;eos&gt;"]
+    heads = re.findall(r"<span>(.*?)</span>", table)
+    assert heads == [*pair.source, "&lt;eos&gt;"]
+
+
+def test_a_changed_file_gets_a_new_version(directive, tmp_path, monkeypatch):
+    monkeypatch.setattr(directive, "LIVE", tmp_path)
+    (tmp_path / "data").mkdir()
+    file = tmp_path / "data" / "model.js"
+    file.write_text("1")
+    first = directive.version()
+    assert first == directive.version()
+    file.write_text("2")
+    assert directive.version() != first
+
+
+def test_only_pages_with_a_live_model_load_it(directive):
+    class App:
+        def __init__(self):
+            self.files = []
+
+        def add_css_file(self, name):
+            self.files.append(name)
+
+        def add_js_file(self, name, **_):
+            self.files.append(name)
+
+    plain, live = App(), App()
+    directive.add_files(plain, "page", "", {"body": "<p>text</p>"}, None)
+    directive.add_files(live, "page", "", {"body": '<figure class="live-model">'}, None)
+    assert plain.files == []
+    assert all((LIVE.parent / name).is_file() for name in live.files)
+    assert {Path(name) for name in live.files} == {
+        path.relative_to(LIVE.parent) for path in LIVE.glob("*.*")
+    }
+
+
+# --- The engine as course material ---
+
+
+def equations():
+    """The equations of the chapters: label → number, such as 2.4."""
+    numbers = {}
+    for path in sorted((ROOT / "book").glob("ch*.ipynb")):
+        cells = nbformat.read(path, as_version=4).cells
+        text = "\n".join(c.source for c in cells if c.cell_type == "markdown")
+        labels = re.findall(r"\$\$ \((eq-[a-z-]+)\)", text)
+        chapter = int(path.stem[2:4])
+        numbers |= {label: f"{chapter}.{i}" for i, label in enumerate(labels, 1)}
+    return numbers
+
+
+def test_the_engine_names_equations_by_their_numbers():
+    known, seen = equations(), set()
+    for path in LIVE.glob("*.js"):
+        text = path.read_text(encoding="utf-8")
+        for number, label in re.findall(r"(\d+\.\d+), (eq-[a-z-]+)", text):
+            assert number == known[label], f"{path.name}: {label} is {known[label]}"
+            seen.add(label)
+    assert {"eq-gru", "eq-additive", "eq-attention", "eq-multi-head", "eq-ffn"} <= seen
+
+
+def test_data_are_calls_with_json():
+    for path in (LIVE / "data").iterdir():
+        function, _, value = path.read_text(encoding="utf-8").partition("(")
+        assert function in ("live.receive", "live.learn")
+        json.loads(value.removesuffix(");\n"))

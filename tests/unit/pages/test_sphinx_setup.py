@@ -1,0 +1,125 @@
+"""What the book adds to Sphinx, its looks and its vendored files."""
+
+import base64
+import hashlib
+import importlib.util
+import io
+import tarfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import vendor_assets
+from attnbook.pages.style import TEXT_COLOURS
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def book_setup():
+    path = ROOT / "book" / "_ext" / "book_setup.py"
+    spec = importlib.util.spec_from_file_location("book_setup", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def address(book_setup, monkeypatch, tmp_path):
+    """A function that sets the three places an address can come from."""
+    monkeypatch.setattr(book_setup, "ROOT", tmp_path)
+
+    def at(book="", github="", file=""):
+        monkeypatch.setenv("BOOK_REPOSITORY", book)
+        monkeypatch.setenv("GITHUB_REPOSITORY", github)
+        (tmp_path / "REPOSITORY").write_text(f"{file}\n")
+        return book_setup.repository()
+
+    return at
+
+
+def test_the_address_is_the_first_one_given(address):
+    assert address("a/b", "c/d", "e/f") == "a/b"
+    assert address("", "c/d", "e/f") == "c/d"
+    assert address("", "", "e/f") == "e/f"
+    assert address() == ""
+
+
+@pytest.mark.parametrize("wrong", ["name", "https://github.com/owner/name"])
+def test_an_address_is_owner_and_name(address, wrong):
+    with pytest.raises(ValueError, match=f"'{wrong}': write it as 'owner/name'"):
+        address(wrong)
+
+
+def test_without_an_address_there_are_no_buttons(book_setup, address):
+    config = SimpleNamespace(html_theme_options={})
+    address()
+    book_setup.add_repository(None, config)
+    assert config.html_theme_options == {}
+    address("owner/name")
+    book_setup.add_repository(None, config)
+    assert config.html_theme_options["repository_url"].endswith("/owner/name")
+    assert config.html_baseurl == "https://owner.github.io/name/"
+
+
+def test_signatures_and_citations_are_mended(book_setup):
+    signature = 'f<span>(</span>\n\n<dl>\n<dd><em class="sig-param">x</em>,</dd>\n</dl>'
+    context = {"body": f'{signature}<div role="list" class="citation-list"></div>'}
+    book_setup.mend_markup(None, "", "", context, None)
+    assert context["body"] == (
+        'f<span>(</span>\n<span class="sig-line"><em class="sig-param">x</em>,</span>\n'
+        '<div class="citation-list"></div>'
+    )
+
+
+def test_names_are_those_pytorch_documents(book_setup, monkeypatch):
+    class Layer:
+        __module__ = "torch.nn.modules.layers"
+
+    class Stranger:
+        __module__ = "typing"
+
+    torch = SimpleNamespace(
+        nn=SimpleNamespace(__name__="torch.nn", Layer=Layer, Stranger=Stranger),
+        optim=SimpleNamespace(__name__="torch.optim"),
+    )
+    monkeypatch.setattr(book_setup, "torch", torch)
+    book_setup.use_public_names()
+    assert (Layer.__module__, Stranger.__module__) == ("torch.nn", "typing")
+
+
+@pytest.mark.parametrize("role", TEXT_COLOURS)
+def test_formulas_keep_their_colours_in_the_dark(role):
+    """MathJax writes a colour as rgb(…); the style sheet gives each a lighter one."""
+    rgb = tuple(bytes.fromhex(TEXT_COLOURS[role][1:]))
+    style = (ROOT / "book" / "_static" / "book.css").read_text(encoding="utf-8")
+    assert f'[style*="rgb{rgb}"]' in style
+
+
+def tarball(**files):
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w:gz") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(f"package/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return raw.getvalue()
+
+
+def test_vendored_files_are_those_of_the_checksum():
+    content = tarball(LICENSE="free")
+    digest = base64.b64encode(hashlib.sha512(content).digest()).decode()
+    vendor_assets.check_integrity("tiny@1", content, f"sha512-{digest}")
+    with pytest.raises(SystemExit, match="tiny@1: got sha512-"):
+        vendor_assets.check_integrity("tiny@1", content + b" ", f"sha512-{digest}")
+
+
+def test_only_what_is_kept_is_unpacked(tmp_path):
+    keep = {"package/LICENSE": "tiny/LICENSE"}
+    vendor_assets.unpack(tarball(LICENSE="free", other="x"), keep, tmp_path)
+    assert [path.name for path in tmp_path.rglob("*")] == ["tiny", "LICENSE"]
+    with pytest.raises(
+        SystemExit, match="not in the package any more: package/LICENSE"
+    ):
+        vendor_assets.unpack(tarball(other="x"), keep, tmp_path)

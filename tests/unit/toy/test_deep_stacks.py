@@ -1,0 +1,92 @@
+"""Deep stacks: what joins their blocks, and what is measured in them."""
+
+import pytest
+import torch
+from compare import close, double, numbers
+from torch.nn import functional as F
+
+from attnbook.toy.deep_stacks import WAYS, Stack, gradients, own_share
+
+
+def by_formula(way, f, x):
+    def norm(x):
+        return F.layer_norm(x, x.shape[-1:])
+
+    return {
+        "none": lambda: f(x),
+        "residual": lambda: x + f(x),
+        "post-norm": lambda: norm(x + f(x)),
+        "pre-norm": lambda: x + f(norm(x)),
+    }[way]()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_blocks_are_joined_as_the_formula_says(way):
+    stack = double(Stack, way, n_blocks=3, d_model=8, n_heads=2)
+    (x,) = numbers(0, (2, 5, 8))
+    states = stack(x)
+    assert len(states) == 4
+    assert states[0] is x
+    for block, before, after in zip(stack.blocks, states, states[1:], strict=False):
+        close(after, by_formula(way, lambda y, b=block: b(y, y, y), before))
+
+
+def test_the_size_is_that_of_the_weights():
+    full, half = (double(Stack, "residual", 2, 8, 2, size=size) for size in (1.0, 0.5))
+    for one, other in zip(
+        full.blocks.parameters(), half.blocks.parameters(), strict=True
+    ):
+        close(other, 0.5 * one)
+
+
+def test_stacks_of_one_seed_have_the_same_blocks():
+    stacks = [double(Stack, way, 2, 8, 2) for way in WAYS]
+    for stack in stacks[1:]:
+        for one, other in zip(
+            stacks[0].blocks.parameters(), stack.blocks.parameters(), strict=True
+        ):
+            assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_gradients_are_those_of_finite_differences(way):
+    """The gradient before block k, along some v, is the slope of what follows it."""
+    stack = double(Stack, way, n_blocks=3, d_model=4, n_heads=2)
+    x, direction = (t.detach() for t in numbers(1, (1, 3, 4), (1, 3, 4)))
+    found = gradients(stack, x, direction)
+    assert found[-1] == pytest.approx(1)
+
+    def end(x, first):
+        tail = double(Stack, way, 3, 4, 2)
+        tail.blocks, tail.around = tail.blocks[first:], tail.around[first:]
+        return (tail(x)[-1] * direction).sum()
+
+    for first in range(3):
+        state = stack(x)[first].detach()
+        slopes = torch.zeros_like(state)
+        for place in torch.cartesian_prod(torch.arange(3), torch.arange(4)).tolist():
+            step = torch.zeros_like(state)
+            step[0, place[0], place[1]] = 1e-6
+            difference = end(state + step, first) - end(state - step, first)
+            slopes[0, place[0], place[1]] = difference.item() / 2e-6
+        assert found[first] == pytest.approx(
+            (slopes.norm() / direction.norm()).item(), rel=1e-6
+        )
+
+
+def test_own_share_by_hand():
+    alike = torch.tensor([[[3.0, 1.0], [3.0, 1.0]]])
+    opposite = torch.tensor([[[1.0, -2.0], [-1.0, 2.0]]])
+    assert own_share(alike) == 0
+    assert own_share(opposite) == 1
+    # Places 2 and 0: the mean 1 takes 2 of the 4, and 2 are left.
+    assert own_share(torch.tensor([[[2.0], [0.0]]])) == 0.5
+    # Each sentence has a mean of its own.
+    assert own_share(torch.cat([alike, -alike])) == 0
+
+
+def test_an_unknown_way_is_named():
+    with pytest.raises(ValueError, match="choose one of none, residual"):
+        Stack("both")
+    with pytest.raises(ValueError, match="n_blocks is 0"):
+        Stack("none", n_blocks=0)

@@ -1,0 +1,115 @@
+"""The toy language: sampled pairs, read again by other means."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnbook.toy import language as toy
+
+pairs = st.builds(
+    lambda clauses, seed: toy.sample_pair(clauses, random.Random(seed)),
+    st.integers(1, toy.MAX_CLAUSES),
+    st.integers(0, 10**9),
+)
+
+
+def test_the_thread_sentence():
+    pair = toy.translate_by_rule("the old farmer sees a bird")
+    assert " ".join(pair.target) == "maron velin ken lipas dos mirat"
+    assert pair.alignment == (2, 1, 0, 5, 4, 3)
+
+
+@given(pairs)
+def test_every_sampled_pair_parses_to_itself(pair):
+    assert toy.translate_by_rule(" ".join(pair.source)) == pair
+    assert toy.is_sentence(pair.source)
+
+
+@given(pairs)
+def test_alignment_is_total_and_one_to_one(pair):
+    assert len(pair.alignment) == len(pair.target) == len(pair.source)
+    rendered = [j for j in pair.alignment if j is not None]
+    words = [j for j, word in enumerate(pair.source) if word != toy.AND]
+    assert sorted(rendered) == words
+    rows = zip(pair.target, pair.alignment, strict=True)
+    assert [word for word, j in rows if j is None] == [toy.AND_TARGET] * (
+        pair.clauses - 1
+    )
+
+
+@given(pairs)
+def test_each_target_word_renders_its_source_word(pair):
+    stems = toy.ADJECTIVES | toy.DETERMINERS | {"an": "do"}
+    for word, j in zip(pair.target, pair.alignment, strict=True):
+        if j is None:
+            continue
+        source = pair.source[j]
+        if source in toy.NOUNS:
+            assert word == toy.NOUNS[source]
+        elif source in toy.VERBS:
+            assert word == toy.VERBS[source]
+        else:
+            assert word[:-1] == stems[source]
+
+
+@given(pairs)
+def test_order_and_agreement_clause_by_clause(pair):
+    source = " ".join(pair.source).split(" and ")
+    target = " ".join(pair.target).split(" ul ")
+    assert len(source) == len(target) == pair.clauses
+    for said, meant in zip(target, source, strict=True):
+        said, meant = said.split(), meant.split()
+        verb = next(i for i, word in enumerate(meant) if word in toy.VERBS)
+        assert said[-1] == toy.VERBS[meant[verb]]
+        for phrase, start in ((meant[:verb], 0), (meant[verb + 1 :], verb)):
+            part = said[start : start + len(phrase)]
+            assert part[0] == toy.NOUNS[phrase[-1]]
+            assert {word[-1] for word in part} == {part[0][-1]}
+
+
+@given(pairs)
+def test_an_stands_before_vowels_only(pair):
+    for word, following in zip(pair.source, pair.source[1:], strict=False):
+        assert (word == "an") == (word in ("a", "an") and following[0] in "aeiou")
+
+
+def test_seed_decides_the_sentence():
+    drawn = [toy.sample_pair(2, random.Random(seed)) for seed in (7, 7, 8)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_words_are_distinct_and_phrases_plentiful():
+    assert len(set(toy.SOURCE_WORDS)) == len(toy.SOURCE_WORDS) == 31
+    assert len(set(toy.TARGET_WORDS)) == len(toy.TARGET_WORDS) == 39
+    phrases = len(toy.DETERMINERS) * (1 + len(toy.ADJECTIVES)) * len(toy.NOUNS)
+    assert phrases**2 * len(toy.VERBS) == 508_032
+
+
+@pytest.mark.parametrize(
+    ("sentence", "message"),
+    [
+        ("", "empty"),
+        ("the dragon sees a bird", "'dragon' is not a word"),
+        ("the farmer old sees a bird", "word 3 is 'old', but a verb"),
+        ("the old sees a bird", "word 3 is 'sees', but a noun"),
+        ("farmer sees a bird", "word 1 is 'farmer', but a determiner"),
+        ("the farmer sees", "ends after 'sees', where a determiner"),
+        ("the farmer sees a bird and", "ends after 'and', where a determiner"),
+        ("the farmer sees a bird the", "word 6 is 'the', but 'and' or the end"),
+        ("a old farmer sees a bird", "word 1 is 'a', but before 'old' it must be 'an'"),
+        ("an bird sees a bird", "word 1 is 'an', but before 'bird' it must be 'a'"),
+        (" and ".join(["the farmer sees a bird"] * 9), "1 to 8 clauses, not 9"),
+    ],
+)
+def test_what_is_not_a_sentence_is_named(sentence, message):
+    with pytest.raises(ValueError, match=message):
+        toy.translate_by_rule(sentence)
+    assert not toy.is_sentence(sentence)
+
+
+@pytest.mark.parametrize("clauses", [-1, 0, 9])
+def test_number_of_clauses_is_checked(clauses):
+    with pytest.raises(ValueError, match=f"1 to 8 clauses, not {clauses}"):
+        toy.sample_pair(clauses, random.Random(0))

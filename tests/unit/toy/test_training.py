@@ -1,0 +1,262 @@
+"""Loss, training loop, measures, stored results, experiments."""
+
+import json
+import math
+import re
+import subprocess
+import sys
+from itertools import islice, product
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from torch.nn import functional as F
+
+from attnbook.core import results
+from attnbook.core.vocabulary import EOS, PAD
+from attnbook.experiments.toy_translation import right_by_clause, thread
+from attnbook.models.seq2seq import InitialState
+from attnbook.nn.losses import token_loss
+from attnbook.toy.data import (
+    SOURCE,
+    TARGET,
+    held_out_pairs,
+    make_batch,
+    reverse_source,
+    toy_batches,
+)
+from attnbook.toy.language import translate_by_rule
+from attnbook.toy.metrics import correct_tokens, exact_match, greedy_translations
+from attnbook.toy.recall_task import Recall, recall
+from attnbook.toy.training import fit
+
+axes = st.lists(st.integers(1, 4), min_size=2, max_size=3)
+
+
+@given(axes, st.integers(2, 9), st.integers(0, 99))
+def test_loss_equals_a_loop_and_cross_entropy(axes, width, seed):
+    """With one answer a place, (B, T), and with several, (B, L, K)."""
+    g = torch.Generator().manual_seed(seed)
+    logits = torch.randn(*axes, width, generator=g).double().requires_grad_()
+    targets = torch.randint(width, axes, generator=g)
+    targets[(0,) * len(axes)] = 1  # at least one real token
+    ours = token_loss(logits, targets)
+    total, count = 0.0, 0
+    for i in product(*map(range, axes)):
+        if targets[i] != PAD:
+            p = logits[i].exp() / logits[i].exp().sum()
+            total, count = total - p[targets[i]].log(), count + 1
+    theirs = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=PAD)
+    assert torch.allclose(ours, total / count, atol=1e-12)
+    assert torch.allclose(ours, theirs, atol=1e-12)
+    a, b = (torch.autograd.grad(loss, logits)[0] for loss in (ours, theirs))
+    assert torch.allclose(a, b, atol=1e-12)
+
+
+def test_loss_does_not_change_when_pads_are_appended():
+    logits, targets = torch.randn(2, 3, 9), torch.tensor([[4, 5, EOS], [6, EOS, PAD]])
+    wider = torch.cat([logits, torch.randn(2, 4, 9)], 1)
+    pads = torch.cat([targets, targets.new_full((2, 4), PAD)], 1)
+    assert torch.allclose(token_loss(logits, targets), token_loss(wider, pads))
+
+
+def test_loss_of_an_unsure_model_is_the_log_of_the_vocabulary():
+    loss = token_loss(torch.zeros(2, 3, 40), torch.full((2, 3), 7))
+    assert loss.item() == pytest.approx(math.log(40))
+
+
+@pytest.mark.parametrize(
+    ("logits", "targets"),
+    [((2, 3, 9), (2, 4)), ((2, 3, 1, 9), (2, 3)), ((2, 3, 9), (2, 3, 9))],
+)
+def test_loss_names_shapes_that_do_not_fit(logits, targets):
+    """Nothing is broadcast: a missing axis of answers would go unnoticed."""
+    message = re.escape(f"logits have shape {logits}, targets {targets};")
+    with pytest.raises(ValueError, match=message):
+        token_loss(torch.zeros(logits), torch.ones(targets, dtype=torch.long))
+
+
+def small_model(seed=0):
+    torch.manual_seed(seed)
+    return InitialState(len(SOURCE), len(TARGET), d_embed=16, d_hidden=16)
+
+
+def test_fit_learns_and_is_repeatable():
+    batches = list(islice(toy_batches(0, clauses=(1,), batch_size=16), 40))
+    losses, again = (fit(small_model(), batches, 40, 1e-2) for _ in range(2))
+    assert losses == again
+    assert losses[0] == pytest.approx(math.log(len(TARGET)), rel=0.1)
+    assert sum(losses[-5:]) / 5 < losses[0] - 0.5
+
+
+def test_fit_follows_the_cosine_and_clips():
+    """Against a loop written out, with plain gradient descent's Adam and its rate."""
+    batches = list(islice(toy_batches(0, clauses=(1,), batch_size=8), 5))
+    model, other = small_model(), small_model()
+    fit(model, batches, 5, 1e-2, clip=0.1)
+    optimizer = torch.optim.Adam(other.parameters())
+    for step, batch in enumerate(batches):
+        for group in optimizer.param_groups:
+            group["lr"] = 1e-2 * (1 + math.cos(math.pi * step / 5)) / 2
+        loss = token_loss(other(batch.src, batch.tgt_in), batch.tgt_out)
+        gradients = torch.autograd.grad(loss, list(other.parameters()))
+        norm = sum(g.square().sum() for g in gradients).sqrt()
+        for p, g in zip(other.parameters(), gradients, strict=True):
+            p.grad = g * min(1.0, 0.1 / norm)
+        optimizer.step()
+    for a, b in zip(model.parameters(), other.parameters(), strict=True):
+        assert torch.allclose(a, b, atol=1e-5)
+
+
+class Adder(nn.Module):
+    """Adds up what it is called with, and remembers it."""
+
+    def __init__(self):
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(5))
+        self.calls, self.modes = [], []
+
+    def forward(self, *inputs):
+        self.calls.append(inputs)
+        self.modes.append(self.training)
+        return sum(inputs) + self.bias  # (2, 3, 5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_fit_calls_the_model_with_all_but_the_last_of_a_batch(n):
+    g = torch.Generator().manual_seed(0)
+    batches = [
+        (*torch.randn(n, 2, 3, 5, generator=g), torch.randint(1, 5, (2, 3)))
+        for _ in range(3)
+    ]
+    model = Adder().eval()
+    losses = fit(model, iter(batches), 3, 1e-2)
+    for found, (*inputs, _) in zip(model.calls, batches, strict=True):
+        assert len(found) == n
+        assert all(a is b for a, b in zip(found, inputs, strict=True))
+    assert model.modes == [True] * 3
+    assert not model.training
+    *inputs, targets = batches[0]
+    theirs = F.cross_entropy(sum(inputs).flatten(0, 1), targets.flatten())
+    assert losses[0] == pytest.approx(theirs.item(), abs=1e-5)
+
+
+def test_fit_takes_as_many_batches_as_it_has_steps():
+    """The next one is still there for whoever goes on."""
+    batches = iter([(torch.zeros(2, 3, 5), torch.ones(2, 3).long())] * 4)
+    assert len(fit(Adder(), batches, 3, 1e-2)) == 3
+    assert len(list(batches)) == 1
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"), [(0, "steps is 0"), (3, "ran out after 2 of 3")]
+)
+def test_fit_names_what_is_wrong(steps, message):
+    with pytest.raises(ValueError, match=message):
+        fit(small_model(), islice(toy_batches(0, batch_size=2), 2), steps, 1e-2)
+
+
+class Cheat(nn.Module):
+    """Knows the right translation; spoils the sentences that it is told to."""
+
+    def __init__(self, spoil=()):
+        super().__init__()
+        self.spoil = spoil
+
+    def start(self, src):
+        rows = [translate_by_rule(SOURCE.decode(row)).target for row in src.tolist()]
+        ids = [[*TARGET.encode(row), EOS] for row in rows]
+        for i in self.spoil:
+            ids[i][-2] = 7
+        return ids, 0
+
+    def step(self, token, state):
+        ids, t = state
+        said = torch.tensor([row[t] if t < len(row) else EOS for row in ids])
+        return F.one_hot(said, len(TARGET)).double(), (ids, t + 1)
+
+    def forward(self, src, tgt_in):
+        ids, _ = self.start(src)
+        rows = [row + [EOS] * (tgt_in.shape[1] - len(row)) for row in ids]
+        return F.one_hot(torch.tensor(rows), len(TARGET)).double()
+
+
+def test_exact_match_counts_whole_sentences():
+    pairs = held_out_pairs(2, 10)
+    assert greedy_translations(Cheat(), pairs) == [pair.target for pair in pairs]
+    assert exact_match(Cheat(), pairs) == 1.0
+    assert exact_match(Cheat(spoil=(1, 4)), pairs) == pytest.approx(0.8)
+
+
+def test_right_tokens_counts_real_tokens():
+    pairs = held_out_pairs(1, 3) + held_out_pairs(2, 3)
+    right, real = correct_tokens(Cheat(spoil=(0,)), pairs)
+    assert real.sum().item() == sum(len(pair.target) + 1 for pair in pairs)
+    assert (real & ~right).sum().item() == 1
+    assert not (right & ~real).any()
+
+
+def test_right_by_clause_counts_words_of_clauses():
+    pairs = held_out_pairs(3, 4)
+    assert right_by_clause(Cheat(), pairs) == [1.0, 1.0, 1.0]
+    *before, last = right_by_clause(Cheat(spoil=(2,)), pairs)
+    assert before == [1.0, 1.0]
+    words = sum(len(" ".join(p.target).split(" ul ")[-1].split()) for p in pairs)
+    assert last == pytest.approx(1 - 1 / words)
+
+
+def test_reversed_source_keeps_its_alignment():
+    pair = translate_by_rule("the old farmer sees a bird and a dog hears this cat")
+    turned = reverse_source(pair)
+    assert turned.source == pair.source[::-1]
+    for j, k in zip(pair.alignment, turned.alignment, strict=True):
+        assert (j is None) == (k is None)
+        assert j is None or pair.source[j] == turned.source[k]
+    assert reverse_source(turned) == pair
+    assert make_batch([turned]).src[0, -1] == EOS
+
+
+def test_an_experiment_in_miniature():
+    found = thread(InitialState, steps=2, seeds=(0, 1))
+    assert found["steps"] == 2
+    assert [run["seed"] for run in found["runs"]] == [0, 1]
+    assert set(found["runs"][0]["exact"]) == {"1", "2", "3", "4", "5"}
+    assert len(found["runs"][0]["by_clause"]) == 4
+
+
+def test_recall_learns_the_last_symbol_at_once():
+    short, longer = recall("rnn", lengths=(2, 4), steps=200, seed=0)
+    assert (short["length"], longer["length"]) == (2, 4)
+    assert short["last"] > 0.9
+    assert longer["last"] > 0.9
+    assert short["first"] > 0.9
+
+
+def test_recall_names_an_unknown_kind():
+    with pytest.raises(ValueError, match="'lstm'; choose 'rnn' or 'gru'"):
+        Recall("lstm")
+
+
+def test_results_are_stored_whole_and_found_again(tmp_path, monkeypatch):
+    path = results.save("trial", {"runs": [1, 2]}, 12.3, tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["trial.json"]
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    found = results.load("trial")
+    assert found == json.loads(path.read_text())
+    assert found["command"] == "python -m attnbook.experiments trial"
+    assert found["runs"] == [1, 2]
+    assert found["seconds"] == 12
+    with pytest.raises(ValueError, match="no stored result 'other'; there are trial"):
+        results.load("other")
+
+
+def test_the_command_lists_and_refuses():
+    command = [sys.executable, "-m", "attnbook.experiments"]
+    listed = subprocess.run(command, capture_output=True, text=True)
+    assert listed.returncode == 0
+    assert "initial_state" in listed.stdout + listed.stderr
+    refused = subprocess.run([*command, "nonsense"], capture_output=True, text=True)
+    assert refused.returncode == 2
+    assert "no experiment 'nonsense'" in refused.stderr

@@ -1,0 +1,59 @@
+"""BLEU by hand: against numbers worked out on paper, and against sacreBLEU."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU
+
+from attnbook.translation.bleu_from_scratch import (
+    bleu,
+    brevity_penalty,
+    matches,
+    ngrams,
+    precision,
+)
+
+WORDS = st.lists(st.sampled_from(["a", "b", "c", "d"]), min_size=4, max_size=12)
+
+
+def test_runs_are_counted_and_clipped():
+    said = ["a", "dog", "a", "dog", "a", "dog", "a", "dog"]
+    right = ["a", "dog", "runs", "after", "a", "dog"]
+    assert ngrams(said, 2) == {("a", "dog"): 4, ("dog", "a"): 3}
+    assert [matches(said, right, n) for n in (1, 2, 3, 4)] == [4, 2, 0, 0]
+    assert precision([said], [right], 2) == 2 / 7
+    assert ngrams(["a"], 2).total() == 0
+
+
+def test_precision_is_of_the_whole_set_and_not_a_mean():
+    said, right = [["a", "b"], ["c"] * 8], [["a", "b"], ["d"] * 8]
+    assert precision(said, right, 1) == 2 / 10
+
+
+def test_brevity_is_punished_and_length_is_not():
+    four, eight = [["a"] * 4], [["a"] * 8]
+    assert brevity_penalty(four, eight) == math.exp(1 - 2)
+    assert brevity_penalty(eight, four) == brevity_penalty(four, four) == 1
+
+
+@given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=5))
+def test_it_is_what_sacrebleu_says(pairs):
+    said, right = map(list, zip(*pairs, strict=True))
+    metric = BLEU(tokenize="none", smooth_method="none", force=True)
+    wanted = metric.corpus_score(
+        [" ".join(words) for words in said], [[" ".join(words) for words in right]]
+    )
+    assert bleu(said, right) == pytest.approx(wanted.score)
+
+
+def test_a_perfect_translation_has_100():
+    assert bleu([list("abcde")], [list("abcde")]) == 100
+
+
+def test_sentences_must_be_as_many_and_long_enough():
+    with pytest.raises(ValueError, match="4 words"):
+        bleu([["a", "b", "c"]], [["a", "b", "c"]])
+    with pytest.raises(ValueError, match="shorter"):
+        bleu([list("abcd")] * 2, [list("abcd")])

@@ -1,0 +1,432 @@
+"""The commands: what they print, and that a mistake is one line and the code 2."""
+
+import errno
+import io
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+from small_runs import command, small_config, without, write_texts
+
+from attnbook.data import multi30k
+from attnbook.translation import command_line, state, translate_command
+from attnbook.translation import train_command as training_command
+from attnbook.translation.configs import CONFIGS, Config, to_json
+from attnbook.translation.train_command import main as train
+from attnbook.translation.trainer import Trainer
+from attnbook.translation.translator import SHIPPED
+
+SENTENCES = ["the dog sees a farmer", "", "a cat sees the small dog", "  ", "this dog"]
+
+
+@pytest.fixture
+def model(finished_run):
+    return str(finished_run.folder / "model")
+
+
+@pytest.fixture
+def data(tmp_path):
+    return write_texts(tmp_path / "data")
+
+
+@pytest.fixture
+def refused(capsys):
+    """A function that runs a command and returns what it says as it gives up."""
+
+    def run(main, *arguments):
+        with pytest.raises(SystemExit) as end:
+            main([str(argument) for argument in arguments])
+        shown = capsys.readouterr()
+        assert end.value.code == 2
+        assert "Traceback" not in shown.err
+        return shown.err
+
+    return run
+
+
+def read(monkeypatch, content):
+    """Let a command read these bytes as its standard input."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+# Help
+
+
+@pytest.mark.parametrize("name", ["train", "translate"])
+def test_help_names_every_option(name, capsys):
+    with pytest.raises(SystemExit) as end:
+        command_line.main([name, "--help"])
+    assert end.value.code == 0
+    shown = capsys.readouterr().out
+    wanted = {
+        "train": ["--config", "--set", "--out", *CONFIGS],
+        "translate": ["--file", "--model", "--width", "sentence"],
+    }[name]
+    for option in wanted:
+        assert option in shown
+
+
+def test_the_two_commands_have_a_common_name(monkeypatch, capsys):
+    called = []
+    monkeypatch.setitem(command_line.COMMANDS, "train", called.append)
+    command_line.main(["train", "--config", "toy"])
+    monkeypatch.setattr(sys, "argv", ["attnbook", "train", "--set", "seed=1"])
+    command_line.main()
+    assert called == [["--config", "toy"], ["--set", "seed=1"]]
+    assert set(command_line.COMMANDS) == {"train", "translate"}
+    for arguments, code in (([], 2), (["tranlsate"], 2), (["--help"], 0)):
+        with pytest.raises(SystemExit) as end:
+            command_line.main(arguments)
+        assert end.value.code == code
+        shown = capsys.readouterr()
+        assert "usage: attnbook {train,translate}" in (shown.err if code else shown.out)
+
+
+def test_the_package_itself_is_the_command():
+    shown = command("attnbook", "--help")
+    assert shown.returncode == 0
+    assert "usage: attnbook {train,translate}" in shown.stdout
+
+
+# Translating
+
+
+def test_a_sentence_is_translated(finished_run, model, capsys):
+    translate_command.main(["--model", model, "the", "dog", "sees", "a", "farmer"])
+    one = capsys.readouterr().out
+    translate_command.main(["--model", model, "the dog sees a farmer"])
+    assert capsys.readouterr().out == one
+    assert one.endswith("\n")
+    assert one.count("\n") == 1
+
+
+class Loud:
+    """In the place of a translator: says a sentence loudly."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __call__(self, sentences, width, first):
+        return [sentence.strip().upper() for sentence in sentences]
+
+
+@pytest.mark.parametrize("at_once", [1, 3, 64])
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_file_and_standard_input_are_translated_line_by_line(
+    tmp_path, monkeypatch, capsys, newline, end, at_once
+):
+    """In their order; empty lines stay, and a last line needs no end."""
+    monkeypatch.setattr(translate_command, "Translator", Loud)
+    monkeypatch.setattr(translate_command, "AT_ONCE", at_once)
+    content = (newline.join(SENTENCES) + end.replace("\n", newline)).encode()
+    wanted = "".join(sentence.strip().upper() + "\n" for sentence in SENTENCES)
+    path = tmp_path / "some.txt"
+    path.write_bytes(content)
+    translate_command.main(["--file", str(path)])
+    assert capsys.readouterr().out == wanted
+    read(monkeypatch, content)
+    translate_command.main([])
+    assert capsys.readouterr().out == wanted
+    read(monkeypatch, b"")
+    translate_command.main([])
+    assert capsys.readouterr().out == ""
+
+
+def test_the_shipped_model_is_used_unless_another_is_named(monkeypatch, capsys):
+    taken = []
+    monkeypatch.setattr(
+        translate_command, "Translator", lambda f: taken.append(f) or Loud(f)
+    )
+    translate_command.main(["a"])
+    translate_command.main(["--model", "there", "a"])
+    assert [str(folder) for folder in taken] == [str(SHIPPED), "there"]
+    assert capsys.readouterr().out == "A\nA\n"
+
+
+def test_each_line_from_a_keyboard_is_answered_at_once(monkeypatch):
+    asked = []
+
+    def translator(sentences, width, first):
+        asked.append((list(sentences), width, first))
+        return sentences
+
+    lines = ["a", "b", "c"]
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    assert list(translate_command.translated(translator, lines, 2)) == lines
+    assert asked == [(["a"], 2, 1), (["b"], 2, 2), (["c"], 2, 3)]
+    asked.clear()
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: False, raising=False)
+    assert list(translate_command.translated(translator, lines * 30, 2)) == lines * 30
+    assert [first for _, _, first in asked] == [1, 65]
+
+
+def test_the_command_itself_reads_a_pipe(model):
+    shown = command(
+        *("attnbook", "translate", "--model", model, "--width", 1),
+        input="the dog\n\nthe cat\n",
+    )
+    assert shown.returncode == 0, shown.stderr
+    lines = shown.stdout.split("\n")
+    assert len(lines) == 4
+    assert lines[0]
+    assert lines[1] == ""
+
+
+def test_a_reader_that_goes_away_is_not_an_error(model):
+    """As ``head`` does."""
+    program = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "attnbook",
+            "translate",
+            "--model",
+            model,
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    program.stdout.close()
+    program.stdin.write(b"the dog\n")
+    program.stdin.close()
+    assert program.stderr.read() == b""
+    assert program.wait() == 0
+    program.stderr.close()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("the dog\nStraße\n".encode("latin-1"), "line 2 is not UTF-8"),
+        (
+            b"the dog\n\n" + b"dog " * 2000,
+            r"sentence 3 has \d{4} subwords; at most 200",
+        ),
+    ],
+    ids=["latin-1", "2000 words"],
+)
+def test_a_line_that_cannot_be_translated_is_named(
+    model, tmp_path, monkeypatch, refused, content, message
+):
+    path = tmp_path / "some.txt"
+    path.write_bytes(content)
+    for arguments in (["--file", path], []):
+        read(monkeypatch, content)
+        said = refused(translate_command.main, "--model", model, *arguments)
+        assert re.search(message, said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--file", "nowhere.txt"], "nowhere.txt cannot be read: "),
+        (["--width", "0", "the dog"], "width is 0; it must be"),
+        (["--width", "wide", "the dog"], "invalid int value: 'wide'"),
+        (["--beam", "3"], "unrecognized arguments: --beam"),
+        (["--file", "some.txt", "the dog"], "give a sentence or --file, not both"),
+    ],
+)
+def test_a_wrong_argument_is_named(model, refused, arguments, message):
+    assert message in refused(translate_command.main, "--model", model, *arguments)
+
+
+def test_a_model_that_is_not_there_is_named(tmp_path, refused):
+    said = refused(translate_command.main, "--model", tmp_path / "nowhere", "the dog")
+    assert "there is no facts.json in" in said
+    assert "nowhere" in said
+
+
+# Training
+
+
+def test_the_command_trains_and_reports(data, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "mine.json"
+    path.write_text(to_json(small_config(data)))
+    train(["--config", str(path), "--set", "max_epochs=1", "seed=3"])
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert folder.name == "mine-3"
+    results = json.loads((folder / "results.json").read_text())
+    assert (results["config"]["seed"], results["config"]["max_epochs"]) == (3, 1)
+    shown = capsys.readouterr()
+    bleu = results["scores"]["test"]["beam, lowercased"]["bleu"]
+    assert f"test, beam, lowercased: BLEU {bleu:.1f}\n" in shown.out
+    assert f"{results['parameters']:,} parameters" in shown.out
+    assert shown.out.startswith("runs/mine-3: begins, cpu, torch.float32, at most 1 ")
+    assert shown.out.endswith("--model runs/mine-3/model SENTENCE\n")
+    assert "tokens/s" in shown.err  # the progress bar
+
+
+def test_names_become_folders(monkeypatch):
+    taken = []
+    monkeypatch.setattr(training_command, "train", lambda *pair: taken.append(pair))
+    train(["--config", "toy", "--set", "seed=4", "dropout=0.3"])
+    train(["--config", "toy", "--out", "there"])
+    train([])
+    assert [str(folder) for _, folder in taken] == [
+        *("runs/toy-4", "there", "runs/multi30k-tiny-0")
+    ]
+    assert (taken[0][0].seed, taken[0][0].dropout) == (4, 0.3)
+    assert taken[2][0] == Config()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--config", "huge"], "error: there is no config 'huge'; choose among toy, "),
+        (["--config", "no.json"], "error: no.json cannot be read as a config: "),
+        (["--config", "toy", "--set", "layers=3"], "error: no entry 'layers'; there"),
+        (["--config", "toy", "--set", "seed"], "error: --set seed: write ENTRY=VALUE"),
+        (["--config", "toy", "--set", "seed=x"], "error: seed is 'x'; it must be of"),
+        (["--config", "toy", "--set", "dropout=1"], "error: dropout is 1; it must be "),
+        (["--config", "toy", "--set", "n_heads=3"], "error: d_model = 64 cannot be"),
+        (["--config", "toy", "--set", "model=gpt"], "error: there is no model 'gpt'"),
+        (["--config", "toy", "--set", "data=no"], "error: no/train.toy cannot be read"),
+        (
+            ["--config", "toy", "--set", "vocabulary=9"],
+            "error: size is 9, but the text",
+        ),
+        (["--sett", "seed=1", "x"], "unrecognized arguments: "),
+    ],
+)
+def test_a_wrong_setting_is_named(tmp_path, monkeypatch, refused, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    assert message in refused(train, *arguments)
+
+
+def test_a_missing_copy_of_the_data_is_named(tmp_path, monkeypatch, refused):
+    monkeypatch.setenv("ATTNBOOK_DATA", str(tmp_path / "nowhere"))
+    said = refused(train, "--out", tmp_path / "run")
+    assert "ATTNBOOK_DATA is" in said
+    assert "nowhere" in said
+    assert "train.en.gz" in said
+
+
+def test_no_network_is_told_with_a_remedy(tmp_path, monkeypatch, refused):
+    def fail(*_, **__):
+        raise OSError("no route to host")
+
+    monkeypatch.delenv("ATTNBOOK_DATA", raising=False)
+    monkeypatch.setattr(multi30k.pooch, "os_cache", lambda name: tmp_path / name)
+    monkeypatch.setattr(multi30k.pooch, "retrieve", fail)
+    said = refused(train, "--out", tmp_path / "run")
+    assert "train.en.gz could not be downloaded: no route to host" in said
+    assert "`--config toy` needs no data" in said
+
+
+def run_small(data, tmp_path, refused, *changes):
+    path = tmp_path / "mine.json"
+    path.write_text(to_json(small_config(data)))
+    return refused(
+        train, "--config", path, "--out", tmp_path / "run", "--set", "seed=0", *changes
+    )
+
+
+def test_a_run_of_another_config_is_named(data, tmp_path, refused):
+    run = tmp_path / "run"
+    Trainer(small_config(data), run)
+    said = run_small(data, tmp_path, refused, "dropout=0.5")
+    assert "holds a run with dropout 0.1, not 0.5; name another folder" in said
+
+
+@pytest.mark.parametrize("split", ["train", "val", "test"])
+def test_a_missing_split_is_named_before_training(
+    data, tmp_path, monkeypatch, refused, split
+):
+    """One that is asked for in the end too: then training has taken hours."""
+    file = data / f"{split}.de"
+    content = file.read_bytes()
+    file.unlink()
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "train", None)
+        said = run_small(data, tmp_path, refused)
+    assert f"{split}.de cannot be read as UTF-8" in said
+    file.write_bytes(content)
+    Trainer(small_config(data, seed=7), tmp_path / "run")  # the folder is still free
+
+
+def test_every_split_of_multi30k_is_read_first(tmp_path, monkeypatch):
+    read = []
+    monkeypatch.setattr(training_command, "texts", lambda _, split: read.append(split))
+    training_command.read_all(Config())
+    assert sorted(read) == sorted(multi30k.SPLITS)
+
+
+def too_much_memory():
+    """Ask the processor for more than any has, as a batch too large would."""
+    return torch.empty(2**56, dtype=torch.uint8)
+
+
+def fails(error):
+    """A function that raises the error, whatever it is given."""
+
+    def fail(*_):
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        fails(torch.OutOfMemoryError("tried to allocate 20 GiB")),
+        fails(MemoryError("tried to allocate 20 GiB")),
+        fails(RuntimeError("MPS backend out of memory (tried to allocate 20 GiB)")),
+        fails(RuntimeError("not enough memory: you tried to allocate 9 bytes")),
+        lambda *_: too_much_memory(),
+    ],
+    ids=["CUDA", "Python", "Apple", "Windows", "processor"],
+)
+@pytest.mark.parametrize("where", ["_backward", "_make_model"])
+def test_out_of_memory_says_what_to_lower(
+    data, tmp_path, monkeypatch, refused, fail, where
+):
+    monkeypatch.setattr(Trainer, where, fail)
+    said = run_small(data, tmp_path, refused)
+    assert "out of memory: lower batch_tokens (now 384)" in said
+    assert "batches_per_update (now 1)" in said
+    assert "tried to allocate" in said
+
+
+def test_an_error_of_another_kind_is_not_taken_for_memory(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(Trainer, "_backward", fails(RuntimeError("a bug")))
+    with pytest.raises(RuntimeError, match="a bug"):
+        training_command.train(small_config(data), tmp_path / "run")
+
+
+def test_on_a_full_disk_the_run_can_go_on_later(data, tmp_path, monkeypatch, refused):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(state, "write_whole", full)
+        said = run_small(data, tmp_path, refused)
+    assert "No space left on device" in said
+    assert str(tmp_path / "run") in said
+    Trainer(small_config(data), tmp_path / "run").train()
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(data, tmp_path, refused):
+    (tmp_path / "run").write_text("mine")
+    assert "run cannot be written" in run_small(data, tmp_path, refused)
+    assert (tmp_path / "run").read_text() == "mine"
+
+
+def test_the_command_says_it_in_one_line():
+    """As a process: the code, and nothing but the message on stderr."""
+    shown = command(
+        "attnbook",
+        "train",
+        "--config",
+        "huge",
+        env=without("ATTNBOOK_DATA"),
+    )
+    assert shown.returncode == 2
+    assert shown.stderr.startswith("error: there is no config 'huge'")
+    assert shown.stderr.count("\n") == 1
+    assert shown.stdout == ""

@@ -1,0 +1,144 @@
+"""Configs: what may be asked for, from names, entries and files."""
+
+import json
+import math
+from dataclasses import asdict, fields
+
+import pytest
+
+from attnbook.translation.configs import (
+    CONFIGS,
+    RULES,
+    Config,
+    changed,
+    config,
+    from_json,
+    to_json,
+)
+
+
+def test_the_base_config_is_the_papers_base_model():
+    base = config("base")
+    assert (base.d_model, base.n_heads, base.n_layers, base.d_ff) == (512, 8, 6, 2048)
+    assert (base.dropout, base.smoothing, base.warmup) == (0.1, 0.1, 4000)
+    assert (base.peak_rate, base.average, base.norm_first) == (None, 5, False)
+    assert base.batch_tokens == 25_000
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_config_comes_back_from_its_file(tmp_path, name):
+    path = tmp_path / "config.json"
+    path.write_text(to_json(config(name)))
+    assert from_json(path) == config(name)
+    assert json.loads(path.read_text()) == asdict(config(name))
+
+
+@pytest.mark.parametrize(
+    ("entry", "text", "value"),
+    [
+        ("seed", "3", 3),
+        ("dropout", "0.25", 0.25),
+        ("clip", "2", 2),
+        ("norm_first", "True", True),
+        ("norm_first", "false", False),
+        ("peak_rate", "None", None),
+        ("peak_rate", "null", None),
+        ("peak_rate", "5e-4", 5e-4),
+        ("data", "some/folder", "some/folder"),
+        ("source", "fr", "fr"),
+    ],
+)
+def test_text_is_read_as_the_entrys_kind(entry, text, value):
+    found = getattr(config("toy", **{entry: text}), entry)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_only_what_is_named_changes():
+    old, new = config("toy"), config("toy", seed=5)
+    assert asdict(old) | {"seed": 5} == asdict(new)
+    assert config("toy").seed == 0
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "words"),
+    [
+        ("dropout", 1.0, "from 0 to below 1"),
+        ("dropout", -0.1, "from 0 to below 1"),
+        ("dropout", math.nan, "from 0 to below 1"),
+        ("smoothing", 1, "from 0 to below 1"),
+        ("seed", -1, "from 0 to below"),
+        ("seed", 2**24, "from 0 to below"),
+        ("r_drop", -1.0, "0 or more"),
+        ("clip", 0, "more than 0"),
+        ("peak_rate", 0.0, "more than 0"),
+        ("precision", "fp8", "auto, fp32, bf16 or fp16"),
+        ("seed", "many", "of type int"),
+        ("seed", "1.5", "of type int"),
+        ("n_layers", 1.0, "of type int"),
+        ("n_layers", True, "of type int"),
+        ("n_layers", None, "of type int"),
+        ("norm_first", "maybe", "of type bool"),
+        ("norm_first", 1, "of type bool"),
+        ("dropout", "much", "of type float"),
+        ("dropout", "None", "of type float"),
+        ("data", 3, "of type str"),
+        *[(name, 0, "1 or more") for name in RULES["1 or more"][1]],
+    ],
+)
+def test_a_value_that_is_not_allowed_is_named(entry, value, words):
+    with pytest.raises(ValueError, match=rf"{entry} is .*; it must be ({words})"):
+        config("toy", **{entry: value})
+
+
+def test_every_number_has_a_rule():
+    numbers = {f.name for f in fields(Config) if "str" not in f.type} - {
+        f.name for f in fields(Config) if f.type == "bool"
+    }
+    ruled = {name for _, names in RULES.values() for name in names}
+    assert numbers <= ruled
+
+
+def test_two_languages_must_differ():
+    with pytest.raises(ValueError, match="source and target are both 'de'; name two"):
+        Config(source="de", target="de")
+
+
+def test_unknown_names_are_answered_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"no config 'huge'; .* toy, .*multi30k-tiny"):
+        config("huge")
+    with pytest.raises(ValueError, match=r"no entry 'layers'; there are .*n_layers"):
+        config("toy", layers=3)
+    with pytest.raises(ValueError, match="no entry 'layers'"):
+        changed(Config(), layers="3")
+
+
+def test_a_file_may_leave_entries_out(tmp_path):
+    path = tmp_path / "mine.json"
+    path.write_text('{"seed": 4, "dropout": 0.2}')
+    assert from_json(path) == Config(seed=4, dropout=0.2)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "cannot be read as a config"),
+        (b"{seed: 4}", "cannot be read as a config"),
+        (b'{"seed": 4', "cannot be read as a config"),
+        (b"\xff\xfe", "cannot be read as a config"),
+        (b"[1, 2]", "must hold one JSON object"),
+        (b'{"sead": 4}', "no entry 'sead'; there are"),
+        (b'{"seed": -4}', "seed is -4; it must be"),
+    ],
+)
+def test_a_file_that_is_no_config_is_refused(tmp_path, content, message):
+    path = tmp_path / "mine.json"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        from_json(path)
+
+
+def test_a_config_does_not_change_under_way():
+    with pytest.raises(AttributeError):
+        config("toy").seed = 3

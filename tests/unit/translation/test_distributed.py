@@ -1,0 +1,112 @@
+"""One process needs nothing; two act as one."""
+
+import pytest
+import torch
+from small_runs import command, lines_of, small_config, write_texts
+from torch import nn
+
+from attnbook.translation.configs import to_json
+from attnbook.translation.distributed import Processes
+from attnbook.translation.state import read_state
+from attnbook.translation.trainer import Trainer
+
+TOGETHER = """
+import runpy, sys
+import torch
+from attnbook.translation.distributed import Processes
+
+p = Processes()
+assert p.world == 2 and p.first == (p.rank == 0)
+assert p.sum(torch.tensor(1.0 + p.rank)) == 3
+assert p.of_first(7.5 + p.rank) == 7.5
+model = torch.nn.Linear(1, 1)
+torch.nn.init.constant_(model.weight, 1.0 + p.rank)
+wrapped = p.wrap(model)
+x = torch.ones(1, 1) * (1 + p.rank)
+with p.alone(wrapped):
+    wrapped(x).sum().backward()
+assert model.weight.grad.item() == 1 + p.rank
+wrapped(x).sum().backward()
+assert model.weight.grad.item() == 3, model.weight.grad
+assert model.weight.item() == 1
+p.wait()
+print(f"well {p.rank}\\n", end="", flush=True)
+sys.argv[1:1] = ["train"]
+runpy.run_module("attnbook", run_name="__main__")
+assert not torch.distributed.is_initialized()
+"""
+"""What two processes do together, step by step; then the command itself."""
+
+
+def test_alone_nothing_is_done(monkeypatch):
+    for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
+        monkeypatch.delenv(name, raising=False)
+    processes = Processes()
+    assert (processes.rank, processes.world, processes.first) == (0, 1, True)
+    model = nn.Linear(1, 1)
+    assert processes.wrap(model) is model
+    with processes.alone(model):
+        assert processes.sum(torch.tensor(2.5)) == 2.5
+        assert processes.of_first(0.1) == 0.1
+    processes.wait()
+    processes.close()
+    assert not torch.distributed.is_initialized()
+
+
+@pytest.fixture(scope="module")
+def run_of_two(tmp_path_factory):
+    """A run in two processes that see two batches each in every update."""
+    folder = tmp_path_factory.mktemp("two")
+    config = small_config(
+        write_texts(folder / "data"),
+        **{"batches_per_update": 4, "batch_tokens": 128, "dropout": 0.0, "r_drop": 0.5},
+    )
+    (folder / "config.json").write_text(to_json(config))
+    (folder / "together.py").write_text(TOGETHER)
+    shown = command(
+        *("torch.distributed.run", "--standalone", "--nproc-per-node", 2),
+        *(folder / "together.py", "--config", folder / "config.json"),
+        *("--out", folder / "run"),
+    )
+    assert shown.returncode == 0, shown.stderr[-3000:]
+    return config, folder / "run", shown.stdout
+
+
+def test_two_share_sums_and_gradients(run_of_two):
+    """With the gradients of all but the last batch kept to themselves till then."""
+    assert "well 0" in run_of_two[2]
+    assert "well 1" in run_of_two[2]
+
+
+def test_two_processes_train_as_one(run_of_two, tmp_path):
+    """The same losses, weighted by tokens, and the same weights."""
+    config, folder, said = run_of_two
+    Trainer(config, tmp_path / "one").train()
+    two, one = lines_of(folder), lines_of(tmp_path / "one")
+    assert len(two) == len(one) > 5
+    for line, other in zip(two, one, strict=True):
+        score = line.pop("validation_bleu", 0), other.pop("validation_bleu", 0)
+        assert score[0] == pytest.approx(score[1], abs=2)
+        assert line == pytest.approx(other, abs=1e-5)
+    states = [read_state(f / "last.safetensors")[0] for f in (folder, tmp_path / "one")]
+    for name, w in states[0].items():
+        # A key's bias moves all scores of a query alike: its gradient is nothing but
+        # rounding, which Adam makes large.
+        if name.startswith("model.") and "W_K.bias" not in name:
+            torch.testing.assert_close(w, states[1][name], rtol=0, atol=1e-4)
+    assert said.count("BLEU") == 4  # told once
+    assert (folder / "results.json").exists()
+
+
+def pretend_three(processes):
+    processes.rank, processes.world = 0, 3
+    processes.device = torch.device("cpu")
+
+
+def test_each_process_needs_a_batch(tmp_path, monkeypatch):
+    monkeypatch.setattr(Processes, "__init__", pretend_three)
+    data = write_texts(tmp_path / "data")
+    message = "batches_per_update is 4; it must be a multiple of the 3 processes"
+    with pytest.raises(ValueError, match=message):
+        Trainer(small_config(data, batches_per_update=4), tmp_path / "run")
+    assert not (tmp_path / "run").exists()

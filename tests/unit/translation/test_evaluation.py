@@ -1,0 +1,247 @@
+"""BLEU by its formula and its signature; comparisons; translation in batches."""
+
+import math
+import random
+from collections import Counter
+
+import pytest
+import sacrebleu
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from attnbook.core.vocabulary import BOS, EOS, PAD
+from attnbook.data.subwords import Subwords
+from attnbook.decoding.beam import beam_search
+from attnbook.decoding.greedy_search import greedy
+from attnbook.translation import evaluation
+from attnbook.translation.evaluation import (
+    beam_translate,
+    best_alpha,
+    compare,
+    corpus_bleu,
+    max_output_len,
+)
+
+WORDS = [*"abcdefgh", "man", "hat", "grass", "dog"]
+
+
+def ngrams(words, n):
+    return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+
+
+def bleu_by_hand(said, references):
+    """Papineni et al. 2002 on words at spaces; every order must have a match."""
+    precisions = []
+    for n in range(1, 5):
+        right = total = 0
+        for one, other in zip(said, references, strict=True):
+            found, wanted = ngrams(one.split(), n), ngrams(other.split(), n)
+            right += sum(min(count, wanted[gram]) for gram, count in found.items())
+            total += sum(found.values())
+        precisions.append(right / total)
+    c, r = (sum(len(s.split()) for s in side) for side in (said, references))
+    brevity = 1 if c > r else math.exp(1 - r / c)
+    return 100 * brevity * math.prod(precisions) ** 0.25
+
+
+def corpus(seed, changes, number=30, drop=0):
+    """References, and translations in which some words are others."""
+    rng = random.Random(seed)
+    references = [rng.choices(WORDS, k=rng.randint(8, 14)) for _ in range(number)]
+    said = [list(words) for words in references]
+    for words in said:
+        for _ in range(changes):
+            words[rng.randrange(len(words))] = rng.choice(WORDS)
+        del words[len(words) - drop :]
+    return [" ".join(words) for words in said], [
+        " ".join(words) for words in references
+    ]
+
+
+@given(st.integers(0, 99), st.integers(0, 3), st.integers(0, 3))
+@settings(max_examples=30)
+def test_bleu_is_its_formula(seed, changes, drop):
+    said, references = corpus(seed, changes, drop=drop)
+    wanted = bleu_by_hand(said, references)
+    assert corpus_bleu(said, references).bleu == pytest.approx(wanted, abs=1e-9)
+
+
+def test_bleu_of_a_long_translation_has_no_brevity():
+    said, references = corpus(0, 1, drop=2)
+    wanted = bleu_by_hand(references, said)
+    assert corpus_bleu(references, said).bleu == pytest.approx(wanted, abs=1e-9)
+
+
+def test_the_signature_says_by_what():
+    score = corpus_bleu(*corpus(0, 1))
+    assert score.signature == (
+        f"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:{sacrebleu.__version__}"
+    )
+    assert "case:lc" in corpus_bleu(*corpus(0, 1), lowercase=True).signature
+
+
+def test_punctuation_is_a_token_of_its_own():
+    """As 13a cuts it: "grass." is the word and the stop."""
+    said, references = (
+        ["a man runs over the green grass."],
+        ["a man runs over the hat ."],
+    )
+    apart = [" ".join(s.replace(".", " .").split()) for s in (said[0], references[0])]
+    wanted = bleu_by_hand(apart[:1], apart[1:])
+    assert corpus_bleu(said, references).bleu == pytest.approx(wanted, abs=1e-9)
+
+
+def test_case_counts_unless_told_otherwise():
+    said, references = corpus(0, 0)
+    upper = [line.title() for line in said]
+    assert corpus_bleu(said, references).bleu == pytest.approx(100)
+    assert corpus_bleu(upper, references).bleu < 1
+    assert corpus_bleu(upper, references, lowercase=True).bleu == pytest.approx(100)
+
+
+@pytest.mark.parametrize("sides", [(["a"], []), ([], []), (["a"], ["a", "b"])])
+def test_as_many_references_as_translations(sides):
+    numbers = f"{len(sides[0])} translations and {len(sides[1])} references"
+    with pytest.raises(ValueError, match=numbers):
+        corpus_bleu(*sides)
+    with pytest.raises(ValueError, match="give one reference for each"):
+        compare(sides[0], sides[1] or ["a"], sides[1])
+
+
+def test_a_clearly_better_system_is_told_from_chance():
+    good, references = corpus(0, 1, number=100)
+    bad, _ = corpus(0, 6, number=100)
+    found = compare(good, bad, references, draws=300)
+    assert found.bleu == pytest.approx(corpus_bleu(good, references).bleu)
+    assert found.other == pytest.approx(corpus_bleu(bad, references).bleu)
+    assert found.p_value < 0.02
+    back = compare(bad, good, references, draws=300)
+    assert (back.bleu, back.other) == (found.other, found.bleu)
+    assert back.p_value < 0.02
+
+
+def test_what_chance_may_have_done_is_not():
+    """The same system twice; and one that is better in a single sentence."""
+    said, references = corpus(0, 3, number=100)
+    assert compare(said, said, references, draws=300).p_value > 0.9
+    other = [references[0].rsplit(" ", 1)[0], *said[1:]]
+    assert compare(other, said, references, draws=300).p_value > 0.05
+
+
+def test_case_can_be_left_out_of_a_comparison():
+    said, references = corpus(0, 0, number=20)
+    upper = [line.title() for line in said]
+    assert compare(upper, said, references, draws=20).bleu < 1
+    found = compare(upper, said, references, lowercase=True, draws=20)
+    assert found.bleu == pytest.approx(100)
+
+
+SUBWORDS = Subwords.train(["aaba abba", "baab bbb"] * 4, 8)
+SENTENCES = ["ab", "aaba abba bb", "b", "abba", "bbbb aa b ab", "ab", "aa bb"]
+
+
+class Teller(nn.Module):
+    """Says words that depend on all of the source, and ends after twice its length."""
+
+    def __init__(self):
+        super().__init__()
+        g = torch.Generator().manual_seed(0)
+        self.table = nn.Parameter(3 * torch.randn(97, len(SUBWORDS), generator=g))
+
+    def start(self, src):
+        places = torch.arange(1, src.shape[1] + 1)
+        return (src * places).sum(1), (src != PAD).sum(1), 0
+
+    def step(self, token, state):
+        read, length, step = state
+        logits = self.table[(7 * read + 5 * token + step) % 97].clone()  # (B, V)
+        logits[:, EOS] += torch.where(step >= 2 * length, 50.0, -3.0)
+        logits[:, [PAD, BOS]] = -50.0
+        return logits, (read, length, step + 1)
+
+
+def one_by_one(model, width, alpha):
+    """Each sentence alone, by the decoders themselves."""
+    found = []
+    for sentence in SENTENCES:
+        src = torch.tensor([[*SUBWORDS.encode(sentence), EOS]])
+        longest = src.shape[1] + 50
+        if width == 1:
+            ids = greedy(model, src, longest)[0]
+        else:
+            ids = beam_search(model, src, longest, width, alpha).ids[0, 0]
+        found.append(SUBWORDS.decode(ids.tolist()))
+    return found
+
+
+@pytest.mark.parametrize(("width", "alpha"), [(1, 1.0), (3, 0.0), (3, 2.0)])
+@pytest.mark.parametrize("batch_tokens", [1, 30, 4096])
+def test_batches_give_what_one_by_one_gives(width, alpha, batch_tokens):
+    """In the caller's order, whatever goes together."""
+    model = Teller()
+    found = beam_translate(model, SUBWORDS, SENTENCES, width, alpha, batch_tokens)
+    assert found == one_by_one(model, width, alpha)
+    assert len(set(found)) == len(set(SENTENCES))
+
+
+def test_the_beam_is_wider_than_greedy_and_the_penalty_counts():
+    model = Teller()
+    found = {
+        (width, alpha): tuple(beam_translate(model, SUBWORDS, SENTENCES, width, alpha))
+        for width, alpha in [(1, 1.0), (5, 1.0), (5, 0.0)]
+    }
+    assert len(set(found.values())) == 3
+    assert found[5, 1.0] == tuple(beam_translate(model, SUBWORDS, SENTENCES))
+
+
+def test_a_batch_holds_as_many_places_as_allowed(monkeypatch):
+    """Pads and all beginnings of the beam included; a long sentence is alone."""
+    sizes = []
+
+    def spy(model, src, *rest):
+        sizes.append(tuple(src.shape))
+        return beam_search(model, src, *rest)
+
+    monkeypatch.setattr(evaluation, "beam_search", spy)
+    beam_translate(Teller(), SUBWORDS, SENTENCES, width=3, batch_tokens=60)
+    assert sum(b for b, _ in sizes) == len(SENTENCES)
+    assert all(b == 1 or 3 * b * s <= 60 for b, s in sizes)
+    assert len(sizes) < len(SENTENCES)
+
+
+def test_a_translation_may_be_fifty_words_longer():
+    assert max_output_len(12) == 62
+
+    class Endless(Teller):
+        def step(self, token, state):
+            logits, state = super().step(token, state)
+            logits[:, EOS] = -50.0
+            return logits, state
+
+    model = Endless()
+    said = beam_translate(model, SUBWORDS, ["abba"], width=1)[0]
+    src = torch.tensor([[*SUBWORDS.encode("abba"), EOS]])
+    assert said == SUBWORDS.decode(greedy(model, src, src.shape[1] + 50)[0].tolist())
+
+
+def test_nothing_to_translate():
+    assert beam_translate(Teller(), SUBWORDS, []) == []
+    with pytest.raises(ValueError, match="a sentence is empty"):
+        beam_translate(Teller(), SUBWORDS, ["ab", " "])
+
+
+@pytest.mark.parametrize("width", [0, -1, 1.5])
+def test_a_beam_of_no_width_is_refused(width):
+    with pytest.raises(ValueError, match=rf"width is {width}; .* from 1 on"):
+        beam_translate(Teller(), SUBWORDS, SENTENCES, width=width)
+
+
+def test_the_penalty_is_chosen_by_bleu():
+    model, references = Teller(), ["aa b ab a b"] * len(SENTENCES)
+    found = best_alpha(model, SUBWORDS, SENTENCES, references, 4, (0.0, 1.0, 3.0))
+    assert list(found) == [0.0, 1.0, 3.0]
+    for alpha, score in found.items():
+        said = beam_translate(model, SUBWORDS, SENTENCES, 4, alpha)
+        assert score == corpus_bleu(said, references).bleu

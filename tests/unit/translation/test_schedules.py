@@ -1,0 +1,47 @@
+"""Learning rates: the paper's numbers, and where the highest is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnbook.translation.schedules import (
+    inverse_sqrt_learning_rate,
+    noam_learning_rate,
+)
+
+
+@pytest.mark.parametrize(
+    ("step", "rate"), [(1, 1.747e-7), (4000, 6.9877e-4), (100_000, 1.398e-4)]
+)
+def test_the_papers_rate_at_its_width(step, rate):
+    assert noam_learning_rate(step, 512) == pytest.approx(rate, rel=4e-4)
+
+
+@given(st.integers(1, 20_000), st.integers(1, 1024), st.integers(1, 5000))
+def test_it_is_equation_3(step, d_model, warmup):
+    rising, falling = step / warmup**1.5, 1 / step**0.5
+    wanted = (rising if rising < falling else falling) / d_model**0.5
+    assert noam_learning_rate(step, d_model, warmup) == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("warmup", [1, 7, 100])
+def test_it_is_highest_at_the_end_of_the_warm_up(warmup):
+    rates = [noam_learning_rate(step, 64, warmup) for step in range(1, 4 * warmup)]
+    assert rates.index(max(rates)) + 1 == warmup
+    assert rates[:warmup] == sorted(rates[:warmup])
+    assert rates[warmup - 1 :] == sorted(rates[warmup - 1 :], reverse=True)
+
+
+def test_the_peak_can_be_chosen():
+    assert inverse_sqrt_learning_rate(800, 4e-3, 800) == pytest.approx(4e-3, rel=1e-12)
+    assert inverse_sqrt_learning_rate(400, 4e-3, 800) == pytest.approx(2e-3, rel=1e-12)
+    assert inverse_sqrt_learning_rate(3200, 4e-3, 800) == pytest.approx(2e-3, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [("step", (0, 512, 4000)), ("d_model", (1, 0, 4000)), ("warmup", (1, 512, 0.5))],
+)
+def test_what_is_no_count_is_named(name, sizes):
+    with pytest.raises(ValueError, match=rf"{name} is .* whole number from 1 on"):
+        noam_learning_rate(*sizes)

@@ -1,0 +1,595 @@
+"""The training loop: what an update does, and that a run goes on after any break."""
+
+import json
+import math
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from small_runs import lines_of, small_config, write_texts
+from torch import nn
+from torch.distributions import Categorical, kl_divergence
+from torch.nn import functional as F
+
+from attnbook.core.vocabulary import PAD
+from attnbook.data.batching import id_batch
+from attnbook.translation import trainer as trainer_module
+from attnbook.translation.configs import from_json, to_json
+from attnbook.translation.schedules import (
+    inverse_sqrt_learning_rate,
+    noam_learning_rate,
+)
+from attnbook.translation.state import read_state, save_state
+from attnbook.translation.trainer import Trainer, read_metrics, target_tokens
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return write_texts(tmp_path_factory.mktemp("texts"))
+
+
+@pytest.fixture(scope="module")
+def whole(data, tmp_path_factory):
+    """A run of the small config that nobody stopped."""
+    trainer = Trainer(small_config(data), tmp_path_factory.mktemp("whole"))
+    trainer.train()
+    return trainer
+
+
+def fresh(data, folder, **changes):
+    return Trainer(small_config(data, **changes), folder)
+
+
+def weights(trainer):
+    return [p.detach().clone() for p in trainer.model.parameters()]
+
+
+def equal(one, other):
+    return all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+# What a run leaves behind
+
+
+def test_it_learns(whole):
+    losses = [line["loss"] for line in lines_of(whole.folder) if "loss" in line]
+    words = len(whole.subwords)
+    assert losses[0] == pytest.approx(math.log(words), rel=0.15)
+    assert losses[-1] < losses[0] - 0.5
+    assert all(later < first for first, later in zip(losses, losses[3:], strict=False))
+
+
+def test_the_same_seed_gives_the_same_run(whole, data, tmp_path):
+    again = fresh(data, tmp_path / "again")
+    again.train()
+    assert lines_of(again.folder) == lines_of(whole.folder)
+    assert equal(weights(again), weights(whole))
+    other = fresh(data, tmp_path / "other", seed=1, max_epochs=1)
+    other.train()
+    assert lines_of(other.folder)[0]["loss"] != lines_of(whole.folder)[0]["loss"]
+
+
+def test_the_log_says_what_happened(whole):
+    """A line for each save and each end of an epoch; rates of the schedule."""
+    lines = read_metrics(whole.folder / "metrics.jsonl")
+    per_epoch = len(whole._groups(0))
+    steps = [line["step"] for line in lines if "loss" in line]
+    ends = [per_epoch, 2 * per_epoch]
+    saves = [s for s in range(4, 2 * per_epoch, 4)]
+    assert steps == sorted({*saves, *ends})
+    for line in lines:
+        if "loss" in line:
+            assert set(line) == {
+                *("step", "epoch", "loss", "rate", "tokens_per_second", "seconds")
+            }
+            assert line["rate"] == inverse_sqrt_learning_rate(line["step"], 1e-2, 8)
+            assert line["epoch"] == (line["step"] - 1) // per_epoch
+            assert line["tokens_per_second"] > 0
+    valid = [line for line in lines if "validation_loss" in line]
+    assert [(line["step"], line["epoch"]) for line in valid] == [
+        (ends[0], 1),
+        (ends[1], 2),
+    ]
+    assert all(0 <= line["validation_bleu"] <= 100 for line in valid)
+    seconds = [line["seconds"] for line in lines]
+    assert seconds == sorted(seconds)
+
+
+def test_the_folder_holds_what_is_promised(whole):
+    names = sorted(p.name for p in whole.folder.glob("**/*") if p.is_file())
+    assert names == [
+        *("0001.safetensors", "0002.safetensors"),
+        *("config.json", "last.safetensors", "metrics.jsonl", "subwords.json"),
+    ]
+    assert from_json(whole.folder / "config.json") == whole.config
+    numbers = read_state(whole.last)[1]
+    assert numbers["epoch"] == 2
+    assert numbers["step"] == whole.step == 2 * len(whole._groups(0))
+    assert numbers["lowest"] == min(
+        line["validation_loss"]
+        for line in lines_of(whole.folder)
+        if "validation_loss" in line
+    )
+
+
+def test_only_the_last_epochs_are_kept(data, tmp_path):
+    trainer = fresh(data, tmp_path / "run", max_epochs=3, average=2)
+    trainer.train()
+    names = sorted(p.name for p in (trainer.folder / "epochs").iterdir())
+    assert names == ["0002.safetensors", "0003.safetensors"]
+    kept = load_file(trainer.folder / "epochs" / "0003.safetensors")
+    for name, w in trainer.model.named_parameters():
+        assert torch.equal(kept[f"model.{name}"], w)
+
+
+def test_every_epoch_has_another_order_and_all_pairs(whole):
+    one, other = whole._groups(0), whole._groups(1)
+    assert one == whole._groups(0)
+    assert one != other
+    for groups in (one, other):
+        pairs = [pair for group in groups for batch in group for pair in batch]
+        assert sorted(pairs) == sorted(whole.train_pairs)
+
+
+# An update
+
+
+def one_update(trainer, group):
+    """The gradient that an update takes its step with, and its loss."""
+    taken = {}
+
+    def spy(parameters, limit):
+        taken["gradient"] = [
+            torch.zeros_like(p) if p.grad is None else p.grad.clone()
+            for p in trainer.model.parameters()
+        ]
+
+    before = trainer_module.nn.utils.clip_grad_norm_
+    trainer_module.nn.utils.clip_grad_norm_ = spy
+    try:
+        loss = trainer._update(group)
+    finally:
+        trainer_module.nn.utils.clip_grad_norm_ = before
+    return taken["gradient"], loss.item()
+
+
+def by_pytorch(trainer, pairs, smoothing=0.1):
+    """Gradient and value of PyTorch's loss over one batch of all the pairs."""
+    batch = id_batch(pairs)
+    trainer.model.zero_grad()
+    logits = trainer.model(batch.src, batch.tgt_in)
+    loss = F.cross_entropy(
+        logits.flatten(0, 1),
+        batch.tgt_out.flatten(),
+        ignore_index=PAD,
+        label_smoothing=smoothing,
+    )
+    return torch.autograd.grad(loss, list(trainer.model.parameters())), loss.item()
+
+
+def assert_close(gradients, others, atol=1e-6):
+    for one, other in zip(gradients, others, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3])
+def test_batches_of_an_update_are_as_one(data, tmp_path, parts):
+    """Of unlike numbers of tokens: the mean is over all of them."""
+    trainer = fresh(data, tmp_path / "run", dropout=0.0)
+    rng = random.Random(0)
+    pairs = rng.sample(trainer.train_pairs, 24)
+    cuts = {
+        1: [pairs],
+        2: [pairs[:5], pairs[5:]],
+        3: [pairs[:1], pairs[1:9], pairs[9:]],
+    }
+    wanted, value = by_pytorch(trainer, pairs)
+    found, loss = one_update(trainer, cuts[parts])
+    assert loss == pytest.approx(value, abs=1e-6)
+    assert_close(found, wanted)
+
+
+def test_r_drop_adds_its_divergence(data, tmp_path):
+    """Without dropout both passes agree: what is left is the plain loss."""
+    plain = fresh(data, tmp_path / "plain", dropout=0.0)
+    calm = fresh(data, tmp_path / "calm", dropout=0.0, r_drop=3.0)
+    group = plain._groups(0)[0]
+    (one, loss), (other, same) = one_update(plain, group), one_update(calm, group)
+    assert same == pytest.approx(loss, abs=1e-6)
+    assert_close(other, one, 2e-6)
+    losses = {}
+    for alpha in (1e-9, 1.0, 2.0):
+        trainer = fresh(data, tmp_path / f"{alpha}", dropout=0.3, r_drop=alpha)
+        losses[alpha] = one_update(trainer, group)[1]
+    first, second = losses[1.0] - losses[1e-9], losses[2.0] - losses[1e-9]
+    assert first > 1e-3
+    assert second == pytest.approx(2 * first, rel=1e-3)
+
+
+def test_r_drop_is_its_formula(data, tmp_path):
+    """Liang et al. 2021, equation 4, for the mean of the two passes."""
+    trainer = fresh(data, tmp_path / "run", dropout=0.3, r_drop=3.0)
+    batch = id_batch(trainer.train_pairs[:6])
+    trainer.model.train()
+    torch.manual_seed(5)
+    ours = trainer._loss(batch)
+    torch.manual_seed(5)
+    logits = trainer.model(batch.src.repeat(2, 1), batch.tgt_in.repeat(2, 1))
+    p, q = (Categorical(logits=x[batch.tgt_out != PAD]) for x in logits.chunk(2))
+    apart = (kl_divergence(p, q) + kl_divergence(q, p)).sum() / 2
+    plain = sum(
+        F.cross_entropy(
+            x.logits,
+            batch.tgt_out[batch.tgt_out != PAD],
+            label_smoothing=0.1,
+            reduction="sum",
+        )
+        for x in (p, q)
+    )
+    assert ours.item() == pytest.approx((plain + 3 * apart).item() / 2, rel=1e-5)
+    assert apart > 0.1
+
+
+def test_r_drop_trains(data, tmp_path):
+    trainer = fresh(data, tmp_path / "run", r_drop=1.0, max_epochs=1)
+    trainer.train()
+    losses = [x["loss"] for x in lines_of(trainer.folder) if "loss" in x]
+    assert losses[-1] < losses[0]
+
+
+def test_the_gradient_is_clipped_and_the_rate_is_set(data, tmp_path, monkeypatch):
+    trainer = fresh(data, tmp_path / "run", clip=0.01)
+    steps = []
+    step = trainer.optimizer.step
+
+    def spy():
+        norm = nn.utils.get_total_norm(p.grad for p in trainer.model.parameters())
+        steps.append((norm.item(), trainer.optimizer.param_groups[0]["lr"]))
+        step()
+
+    monkeypatch.setattr(trainer.optimizer, "step", spy)
+    for group in trainer._groups(0)[:3]:
+        trainer._update(group)
+    assert [norm for norm, _ in steps] == pytest.approx([0.01] * 3, rel=1e-3)
+    assert [rate for _, rate in steps] == [
+        inverse_sqrt_learning_rate(s, 1e-2, 8) for s in (1, 2, 3)
+    ]
+    assert all(p.grad is None for p in trainer.model.parameters())
+
+
+def test_without_a_peak_the_rate_is_the_papers(data, tmp_path):
+    trainer = fresh(data, tmp_path / "run", peak_rate="None")
+    trainer.step = 5
+    assert trainer.rate() == noam_learning_rate(5, 32, 8)
+
+
+def test_adam_is_the_papers(whole):
+    (group,) = whole.optimizer.param_groups
+    assert (group["betas"], group["eps"]) == ((0.9, 0.98), 1e-9)
+    assert group["weight_decay"] == 0
+
+
+def test_dropout_depends_on_seed_and_step_alone(data, tmp_path):
+    one = fresh(data, tmp_path / "one", dropout=0.3)
+    other = fresh(data, tmp_path / "other", dropout=0.3)
+    group = one._groups(0)[0]
+    torch.manual_seed(77)
+    first = one._update(group).item()
+    torch.manual_seed(99)
+    assert other._update(group).item() == first
+    third, losses = fresh(data, tmp_path / "third", dropout=0.3, peak_rate=1e-12), set()
+    for step in (0, 1, 2, 3, 10, 11):
+        third.step = step
+        losses.add(round(third._update(group).item(), 6))
+    assert len(losses) == 6
+
+
+def test_groups_leave_out_what_fills_no_update(data, tmp_path):
+    trainer = fresh(data, tmp_path / "run", batches_per_update=5)
+    single = len(fresh(data, tmp_path / "single")._groups(0))
+    assert single % 5
+    groups = trainer._groups(0)
+    assert [len(group) for group in groups] == [5] * (single // 5)
+
+
+def test_too_few_batches_for_an_update_are_refused(data, tmp_path):
+    trainer = fresh(data, tmp_path / "run", batches_per_update=1000)
+    with pytest.raises(ValueError, match="fewer than 1000 batches: lower"):
+        trainer.train()
+
+
+def test_validation_is_without_smoothing_and_dropout(whole):
+    wanted = by_pytorch(whole, whole.val_pairs, smoothing=0.0)[1]
+    whole.model.train()
+    assert whole.validation_loss() == pytest.approx(wanted, abs=1e-5)
+    assert not whole.model.training
+    assert target_tokens([whole.val_pairs]) == sum(
+        len(pair.target) + 1 for pair in whole.val_pairs
+    )
+
+
+def test_bf16_runs_on_a_processor(data, tmp_path):
+    trainer = fresh(data, tmp_path / "run", precision="bf16", max_epochs=1)
+    trainer.train()
+    losses = [x["loss"] for x in lines_of(trainer.folder) if "loss" in x]
+    assert losses[-1] < losses[0]
+    assert trainer.model.out.weight.dtype == torch.float32
+    plain = fresh(data, tmp_path / "plain")
+    group = plain._groups(0)[0]
+    other = fresh(data, tmp_path / "other", precision="bf16")
+    one, two = plain._update(group).item(), other._update(group).item()
+    assert one != two
+    assert one == pytest.approx(two, rel=0.02)
+
+
+def test_fp16_needs_a_gpu(data, tmp_path):
+    if torch.cuda.is_available():
+        return
+    with pytest.raises(ValueError, match="fp16 needs a CUDA GPU"):
+        fresh(data, tmp_path / "run", precision="fp16")
+
+
+# When it ends
+
+
+@pytest.mark.parametrize(
+    ("losses", "patience", "epochs"),
+    [
+        ([5, 4, 3, 2, 1, 1], 2, 6),
+        ([5, 4, 4.5, 4.1, 1, 1], 2, 4),
+        ([5, 4, 4, 3, 3, 3], 2, 6),
+        ([5, 4, 4, 4, 1, 1], 2, 4),
+        ([5, 6, 1, 1, 1, 1], 1, 2),
+        ([float("nan")] * 6, 3, 3),
+    ],
+)
+def test_it_ends_when_the_loss_falls_no_more(
+    data, tmp_path, monkeypatch, losses, patience, epochs
+):
+    trainer = fresh(data, tmp_path / "run", max_epochs=6, patience=patience)
+    coming = iter(losses)
+    monkeypatch.setattr(trainer, "validation_loss", lambda: float(next(coming)))
+    monkeypatch.setattr(trainer, "_train_epoch", lambda *_: None)
+    monkeypatch.setattr(trainer_module, "beam_translate", lambda *_, **__: ["a"] * 12)
+    trainer.train()
+    assert trainer.epoch == epochs
+    assert trainer.finished
+
+
+# Going on after a break
+
+
+class Stop(BaseException):
+    """The process dies."""
+
+
+def until_done(config, folder):
+    """Train to the end, as a new process would."""
+    trainer = Trainer(config, folder)
+    trainer.train()
+    return trainer
+
+
+MOMENTS = [
+    *[("config.json", "before", 1), ("config.json", "after", 1)],
+    *[("last.safetensors", "before", n) for n in (1, 3, 4)],
+    *[("last.safetensors", "after", n) for n in (1, 6)],
+    *[("0001.safetensors", "before", 1), ("0002.safetensors", "after", 1)],
+    ("subwords.json", "after", 1),
+]
+
+
+@pytest.mark.parametrize(("name", "when", "number"), MOMENTS)
+def test_death_at_any_file_does_no_harm(
+    whole, tmp_path, monkeypatch, name, when, number
+):
+    """Before a file takes its name, or right after; then the run goes on."""
+    replace, seen, folder = Path.replace, [], tmp_path / "run"
+
+    def dying(path, target):
+        if Path(target).name == name:
+            seen.append(target)
+        ends = Path(target).name == name and len(seen) == number
+        if ends and when == "before":
+            raise Stop
+        replace(path, target)
+        if ends:
+            raise Stop
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", dying)
+        with pytest.raises(Stop):
+            until_done(whole.config, folder)
+    again = until_done(whole.config, folder)
+    assert lines_of(folder) == lines_of(whole.folder)
+    assert equal(weights(again), weights(whole))
+    assert not list(folder.glob("**/*.unfinished"))
+
+
+@pytest.mark.parametrize("update", [1, 3, 7, 14])
+def test_death_at_any_update_does_no_harm(whole, tmp_path, monkeypatch, update):
+    def dying(trainer, group):
+        if trainer.step + 1 == update:
+            raise Stop
+        return step(trainer, group)
+
+    step, folder = Trainer._update, tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "_update", dying)
+        with pytest.raises(Stop):
+            until_done(whole.config, folder)
+    if update <= 4:
+        assert not (folder / "last.safetensors").exists()
+    else:
+        kept = read_state(folder / "last.safetensors")[1]["step"]
+        assert update - 1 - kept < whole.config.save_every
+    again = until_done(whole.config, folder)
+    assert lines_of(folder) == lines_of(whole.folder)
+    assert equal(weights(again), weights(whole))
+
+
+def kill_at(config_file, folder, lines):
+    """Start the command; kill it once its log has some lines."""
+    command = [
+        sys.executable,
+        "-m",
+        "attnbook",
+        "train",
+        "--config",
+        str(config_file),
+    ]
+    with subprocess.Popen(
+        [*command, "--out", str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as running:
+        log, end = folder / "metrics.jsonl", time.monotonic() + 120
+        while running.poll() is None and time.monotonic() < end:
+            if log.exists() and log.read_bytes().count(b"\n") >= lines:
+                running.send_signal(signal.SIGKILL if hasattr(signal, "SIGKILL") else 9)
+                break
+            time.sleep(0.005)
+        running.wait()
+    return running.returncode
+
+
+def test_a_killed_command_goes_on_where_it_was(data, tmp_path):
+    """Twice, at different moments, with rubbish left by writes that were cut off."""
+    config = small_config(data, max_epochs=4, save_every=3)
+    whole = until_done(config, tmp_path / "whole")
+    path, folder = tmp_path / "mine.json", tmp_path / "run"
+    path.write_text(to_json(config))
+    per_epoch = len(whole._groups(0))
+    for lines in (3, 10):
+        assert kill_at(path, folder, lines) == -signal.SIGKILL
+        state = read_state(folder / "last.safetensors")[1]
+        logged = [line["step"] for line in read_metrics(folder / "metrics.jsonl")]
+        assert logged[-1] - state["step"] <= config.save_every
+        assert state["step"] < 4 * per_epoch
+        for name in ("last.safetensors", "config.json", "epochs/0002.safetensors"):
+            (folder / f"{name}.unfinished").write_bytes(b"half")
+        with (folder / "metrics.jsonl").open("a") as file:
+            file.write('{"step": 9')  # a line cut off
+    again = until_done(config, folder)
+    assert lines_of(folder) == lines_of(tmp_path / "whole")
+    assert equal(weights(again), weights(whole))
+
+
+def test_a_finished_run_is_not_trained_again(whole):
+    before = lines_of(whole.folder)
+    again = until_done(whole.config, whole.folder)
+    assert again.step == whole.step
+    assert lines_of(whole.folder) == before
+    assert equal(weights(again), weights(whole))
+
+
+def test_a_run_can_be_made_longer(whole, data, tmp_path):
+    short = fresh(data, tmp_path / "run", max_epochs=1)
+    short.train()
+    longer = fresh(data, tmp_path / "run", max_epochs=2, patience=7, average=3)
+    longer.train()
+    assert lines_of(longer.folder) == lines_of(whole.folder)
+    assert from_json(tmp_path / "run" / "config.json").patience == 7
+
+
+@pytest.mark.parametrize(
+    ("entry", "value"), [("seed", 1), ("dropout", 0.2), ("batch_tokens", 100)]
+)
+def test_a_run_of_another_config_is_left_alone(whole, entry, value):
+    before = {p: p.read_bytes() for p in whole.folder.glob("**/*") if p.is_file()}
+    old = asdict(whole.config)[entry]
+    message = f"holds a run with {entry} {old!r}, not {value!r}; name another folder"
+    with pytest.raises(ValueError, match=message):
+        Trainer(small_config(whole.config.data, **{entry: value}), whole.folder)
+    after = {p: p.read_bytes() for p in whole.folder.glob("**/*") if p.is_file()}
+    assert after == before
+
+
+def test_only_what_leaves_the_updates_alone_may_change():
+    assert set(trainer_module.MAY_CHANGE) == {
+        *("max_epochs", "patience", "average", "save_every", "precision", "compile")
+    }
+
+
+def test_a_config_that_cannot_be_built_takes_no_folder(data, tmp_path):
+    """The next try, with what was wrong mended, is welcome there."""
+    for wrong in ({"n_heads": 3}, {"model": "gpt"}, {"precision": "fp16"}):
+        if wrong.get("precision") and torch.cuda.is_available():
+            continue
+        with pytest.raises(ValueError, match=r"3 heads|gpt|fp16"):
+            fresh(data, tmp_path / "run", vocabulary=100, **wrong)
+    with pytest.raises(ValueError, match="cannot be read as UTF-8 text"):
+        fresh(tmp_path / "nowhere", tmp_path / "run")
+    trainer = fresh(data, tmp_path / "run", vocabulary=110)
+    other = fresh(data, tmp_path / "other", vocabulary=110)
+    assert trainer.subwords.fingerprint() == other.subwords.fingerprint()
+
+
+def spoil(folder, how):
+    last, config = folder / "last.safetensors", folder / "config.json"
+    if how == "cut":
+        last.write_bytes(last.read_bytes()[:-100])
+    elif how == "no state":
+        last.write_bytes(b"\x80\x04N.")
+    elif how == "weights alone":
+        last.write_bytes((folder / "epochs" / "0001.safetensors").read_bytes())
+    elif how == "another size":
+        save_state(last, nn.Linear(2, 2), None, step=1, scaler={})
+    elif how == "config":
+        config.write_text(config.read_text()[:50])
+    elif how == "subwords":
+        (folder / "subwords.json").write_text("{}")
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("cut", r"last\.safetensors is not a state of a training run"),
+        ("no state", r"last\.safetensors is not a state of a training run"),
+        ("weights alone", r"last\.safetensors does not say its .*step"),
+        ("another size", "these are the weights of another model"),
+        ("config", r"config\.json cannot be read as a config"),
+        ("subwords", r"subwords\.json holds no subwords"),
+    ],
+)
+def test_a_spoiled_folder_is_told_and_left_as_it_is(data, tmp_path, how, message):
+    folder = tmp_path / "run"
+    fresh(data, folder, max_epochs=1).train()
+    spoil(folder, how)
+    before = {p: p.read_bytes() for p in folder.glob("**/*") if p.is_file()}
+    with pytest.raises(ValueError, match=message):
+        fresh(data, folder, max_epochs=1)
+    after = {p: p.read_bytes() for p in folder.glob("**/*") if p.is_file()}
+    assert after == before
+
+
+def test_a_run_may_go_on_in_another_precision(data, tmp_path, monkeypatch):
+    """In fp16 the loss is scaled, which the old state knows nothing of."""
+    folder = tmp_path / "run"
+    fresh(data, folder, max_epochs=1).train()
+    monkeypatch.setattr(trainer_module, "choose_precision", lambda *_: torch.float16)
+    again = fresh(data, folder, max_epochs=2, precision="auto")
+    assert again.scaler.is_enabled()
+    assert again.epoch == 1
+
+
+def test_a_log_line_cut_off_is_left_out(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    assert read_metrics(path) == []
+    path.write_text(json.dumps({"step": 1}) + "\n" + '{"step": 2')
+    assert read_metrics(path) == [{"step": 1}]
+
+
+@pytest.mark.parametrize("model", ["bahdanau", "static_context", "initial_state"])
+def test_recurrent_models_are_trained_the_same_way(data, tmp_path, model):
+    trainer = fresh(data, tmp_path / "run", model=model, max_epochs=1)
+    trainer.train()
+    losses = [x["loss"] for x in lines_of(trainer.folder) if "loss" in x]
+    assert losses[-1] < losses[0]

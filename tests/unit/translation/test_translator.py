@@ -1,0 +1,320 @@
+"""A trained model and its subwords in one folder, and the reports of a run."""
+
+import hashlib
+import json
+import shutil
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import torch
+
+from attnbook.core import results
+from attnbook.data import multi30k
+from attnbook.data.subwords import Subwords
+from attnbook.models.checkpoints import save_weights
+from attnbook.toy.models import FOLDER as TOY_MODELS
+from attnbook.translation import report
+from attnbook.translation.configs import config
+from attnbook.translation.corpora import texts
+from attnbook.translation.evaluation import corpus_bleu
+from attnbook.translation.models import make_model
+from attnbook.translation.state import average
+from attnbook.translation.trainer import Trainer
+from attnbook.translation.translator import (
+    LONGEST,
+    SHIPPED,
+    Translator,
+    save_translator,
+)
+
+
+@pytest.fixture
+def model_folder(finished_run, tmp_path):
+    """A copy of the run's model, to be spoiled."""
+    return Path(shutil.copytree(finished_run.folder / "model", tmp_path / "model"))
+
+
+@pytest.fixture(scope="module")
+def translator(finished_run):
+    return Translator(finished_run.folder / "model")
+
+
+@pytest.fixture(scope="module")
+def test_split(finished_run):
+    return texts(finished_run.config, "test")
+
+
+# The translator
+
+
+def test_it_says_what_the_run_said(finished_run, translator, test_split):
+    """Word for word: what was scored has the precision of what is kept."""
+    stored = finished_run.hypotheses["test"]
+    for name, width in (("greedy", 1), ("beam", 5)):
+        assert translator(test_split.source, width=width) == stored[name]
+    assert translator(test_split.source) == translator(test_split.source, width=5)
+
+
+def test_weights_are_stored_in_half_and_used_in_full(finished_run, model_folder):
+    size = (model_folder / "weights.safetensors").stat().st_size
+    parameters = finished_run.results["parameters"]
+    assert 2 * parameters < size < 2 * parameters + 10_000
+    model = Translator(model_folder).model
+    assert {p.dtype for p in model.parameters()} == {torch.float32}
+    assert not model.training
+
+
+def test_empty_sentences_stay_empty_and_white_space_does_not_count(translator):
+    sentence = "the dog sees a farmer"
+    (said,) = translator([sentence])
+    found = translator(["", sentence, " ", "\u00a0the  dog sees\ta\u00a0farmer "])
+    assert found == ["", said, "", said]
+    assert translator([]) == []
+    assert translator([""]) == [""]
+
+
+def test_the_penalty_is_the_one_chosen_unless_another_is_given(
+    translator, test_split, monkeypatch
+):
+    asked = []
+    monkeypatch.setattr(
+        "attnbook.translation.translator.beam_translate",
+        lambda *args: asked.append(args[3:]) or ["x"],
+    )
+    translator(["the dog"])
+    translator(["the dog"], width=2, alpha=0.0)
+    assert asked == [(5, translator.facts["alpha"]), (2, 0.0)]
+
+
+def test_a_sentence_of_2000_words_is_refused(translator):
+    message = rf"sentence 2 has \d{{4}} subwords; at most {LONGEST} can"
+    with pytest.raises(ValueError, match=message):
+        translator(["the dog", "dog " * 2000])
+    with pytest.raises(ValueError, match="sentence 41 has"):
+        translator(["dog " * 2000], first=41)
+
+
+def test_signs_and_special_words_do_no_harm(translator):
+    said = translator(["漢字 <eos> <pad>", "<pad>", "<eos> the dog", "!?", "\u200b"])
+    assert len(said) == 5
+
+
+def spoil(folder, how):
+    facts, subwords = folder / "facts.json", folder / "subwords.json"
+    if how == "cut":
+        path = folder / "weights.safetensors"
+        path.write_bytes(path.read_bytes()[:-7])
+    elif how == "pickle":
+        torch.save({"a": torch.zeros(1)}, folder / "weights.safetensors")
+    elif how == "other subwords":
+        Subwords.train(["aa bb aa bb"], 9).save(subwords)
+    elif how == "another model":
+        content = json.loads(facts.read_text())
+        content["config"]["d_model"] *= 2
+        facts.write_text(json.dumps(content))
+    elif how == "no facts":
+        facts.write_text("{}")
+    elif how == "unknown entry":
+        content = json.loads(facts.read_text())
+        content["config"]["layers"] = 3
+        facts.write_text(json.dumps(content))
+    else:
+        (folder / how).unlink()
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("weights.safetensors", r"there is no weights\.safetensors in .*model"),
+        ("facts.json", r"there is no facts\.json in .*model"),
+        ("subwords.json", r"subwords\.json holds no subwords"),
+        ("cut", "what is in .*model cannot be read"),
+        ("pickle", "what is in .*model cannot be read"),
+        ("other subwords", r"subwords\.json in .* is not the one that the model was"),
+        ("another model", "these are the weights of another model"),
+        ("no facts", r"subwords\.json in .* is not the one"),
+        ("unknown entry", "no entry 'layers'; there are"),
+    ],
+)
+def test_a_spoiled_folder_is_told(model_folder, how, message):
+    spoil(model_folder, how)
+    with pytest.raises(ValueError, match=message):
+        Translator(model_folder)
+
+
+def test_a_folder_of_another_kind_is_told(tmp_path):
+    with pytest.raises(ValueError, match=r"there is no facts\.json in .*nowhere"):
+        Translator(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match=r"subwords\.json holds no subwords"):
+        Translator(TOY_MODELS / "transformer")
+    save_weights(torch.nn.Linear(2, 2), tmp_path)
+    with pytest.raises(ValueError, match=r"subwords\.json holds no subwords"):
+        Translator(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["bahdanau", "static_context"])
+def test_every_model_of_the_course_can_be_kept(tmp_path, name):
+    subwords = Subwords.train(["ein Mann geht, a man goes"] * 2, 40)
+    chosen = config("toy", model=name, d_model=8)
+    model = make_model(chosen, len(subwords)).eval()
+    save_translator(model, subwords, chosen, tmp_path / "kept", alpha=0.5, note="x")
+    kept = Translator(tmp_path / "kept")
+    assert (kept.config, kept.facts["alpha"], kept.facts["note"]) == (chosen, 0.5, "x")
+    half = model.half().float()
+    for one, other in zip(kept.model.parameters(), half.parameters(), strict=True):
+        assert torch.equal(one, other)
+    assert len(kept(["a man"], width=1)) == 1
+
+
+def test_keeping_a_model_leaves_it_as_it_is(tmp_path):
+    subwords = Subwords.train(["ein Mann geht, a man goes"] * 2, 40)
+    chosen = config("toy", d_model=8, n_heads=2)
+    model = make_model(chosen, len(subwords))
+    save_translator(model, subwords, chosen, tmp_path / "kept", alpha=0.5)
+    assert {p.dtype for p in model.parameters()} == {torch.float32}
+
+
+# The report of a run
+
+
+def test_the_report_says_all_that_is_promised(finished_run):
+    found = finished_run.results
+    assert found == json.loads((finished_run.folder / "results.json").read_text())
+    assert found["config"] == asdict(finished_run.config)
+    assert set(found) >= {
+        *("config", "machine", "commit", "precision", "processes", "versions"),
+        *("parameters", "updates", "epochs", "seconds", "tokens_per_second"),
+        *("peak_memory_mb", "validation_loss", "validation_bleu_by_alpha", "alpha"),
+        *("averaged_epochs", "weights_sha256", "scores"),
+    }
+    assert found["versions"]["torch"] == torch.__version__
+    assert found["versions"]["sacrebleu"] == version("sacrebleu")
+    assert found["precision"] == "float32"
+    assert found["processes"] == 1
+    assert found["machine"] == results.machine()
+    assert found["updates"] == finished_run.updates
+    assert (found["epochs"], found["averaged_epochs"]) == (2, 2)
+    assert found["tokens_per_second"] > 0
+    assert 50 < found["peak_memory_mb"] < 100_000
+    weights = (finished_run.folder / "model" / "weights.safetensors").read_bytes()
+    assert found["weights_sha256"] == hashlib.sha256(weights).hexdigest()
+
+
+def test_the_model_is_the_average_of_the_last_epochs(finished_run, translator):
+    epochs = sorted((finished_run.folder / "epochs").iterdir())
+    assert len(epochs) == 2
+    wanted = average(epochs)
+    for name, w in translator.model.named_parameters():
+        assert torch.equal(w, wanted[name].half().float())
+
+
+def test_the_scores_are_those_of_the_stored_translations(finished_run, test_split):
+    assert set(finished_run.results["scores"]) == {"test"}
+    scores = finished_run.results["scores"]["test"]
+    assert set(scores) == {
+        f"{how}, {case}"
+        for how in ("greedy", "beam")
+        for case in ("cased", "lowercased")
+    }
+    for name, stored in scores.items():
+        how, case = name.split(", ")
+        said = finished_run.hypotheses["test"][how]
+        again = corpus_bleu(said, test_split.target, lowercase=case == "lowercased")
+        assert again._asdict() == stored
+
+
+def test_the_penalty_is_the_best_on_the_validation_split(finished_run):
+    found = finished_run.results
+    by_alpha = {float(a): b for a, b in found["validation_bleu_by_alpha"].items()}
+    assert by_alpha[found["alpha"]] == max(by_alpha.values())
+    assert Translator(finished_run.folder / "model").facts["alpha"] == found["alpha"]
+
+
+def test_without_an_epoch_there_is_nothing_to_report(finished_run, tmp_path):
+    trainer = Trainer(finished_run.config, tmp_path / "run")
+    with pytest.raises(ValueError, match="no state to average; train for"):
+        report.finish(trainer)
+    assert not (tmp_path / "run" / "results.json").exists()
+
+
+def test_only_as_many_epochs_as_asked_for_are_averaged(finished_run, tmp_path):
+    folder = shutil.copytree(finished_run.folder, tmp_path / "run")
+    shorter = finished_run.config.__class__(
+        **asdict(finished_run.config) | {"average": 1}
+    )
+    found = report.finish(Trainer(shorter, folder))
+    assert found["averaged_epochs"] == 1
+    wanted = average([folder / "epochs" / "0002.safetensors"])
+    for name, w in Translator(folder / "model").model.named_parameters():
+        assert torch.equal(w, wanted[name].half().float())
+
+
+def test_code_outside_a_repository_has_no_commit(monkeypatch):
+    def fail(*_, **__):
+        raise FileNotFoundError("git")
+
+    monkeypatch.setattr(report.subprocess, "run", fail)
+    assert report.commit() is None
+
+
+# The model that comes with the package, and the results stored with it
+
+STORED = "multi30k_en_de"
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return Translator()
+
+
+def stored(name):
+    return results.load(name)
+
+
+def test_the_shipped_model_is_small_enough_and_the_stored_one(shipped):
+    weights = (SHIPPED / "weights.safetensors").read_bytes()
+    assert len(weights) <= 12 * 2**20
+    found = stored(STORED)
+    assert hashlib.sha256(weights).hexdigest() == found["weights_sha256"]
+    assert asdict(shipped.config) == asdict(shipped.config) | found["config"]
+    assert shipped.facts["alpha"] == found["alpha"]
+    assert max(line["step"] for line in found["log"]) == found["updates"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "word"),
+    [
+        ("A man is riding a bicycle.", "Mann"),
+        ("Two dogs are playing in the snow.", "Hunde"),
+        ("A woman in a red dress is dancing.", "Frau"),
+    ],
+)
+def test_the_shipped_model_translates(shipped, sentence, word):
+    for width in (1, 5):
+        (said,) = shipped([sentence], width=width)
+        assert word in said.split()
+        assert said.endswith(".")
+
+
+@pytest.mark.parametrize("split", ["test_2016_flickr", "test_2017_flickr"])
+def test_the_stored_translations_give_the_stored_bleu(requires_data, split):
+    references = multi30k.sentences(split, "de")
+    scores = stored(STORED)["scores"][split]
+    assert len(scores) == 4
+    for name, score in scores.items():
+        how, case = name.split(", ")
+        said = stored(f"{STORED}_hypotheses")[split][how]
+        again = corpus_bleu(said, references, lowercase=case == "lowercased")
+        assert again.bleu == pytest.approx(score["bleu"], abs=1e-9)
+        assert again.signature.split("|version")[0] in score["signature"]
+
+
+def test_a_fresh_decoding_agrees_with_the_stored_one(requires_data, shipped):
+    """Ten threads or another processor may turn a near tie: 97 of 100 are enough."""
+    split = "test_2016_flickr"
+    source = multi30k.sentences(split, "en")[:100]
+    wanted = stored(f"{STORED}_hypotheses")[split]["beam"][:100]
+    same = sum(a == b for a, b in zip(shipped(source), wanted, strict=True))
+    assert same >= 97

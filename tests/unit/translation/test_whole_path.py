@@ -1,0 +1,112 @@
+"""From texts to BLEU: subwords, updates, a kill, the rest, average, translation."""
+
+import json
+import math
+import random
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+
+import pytest
+from small_runs import lines_of, small_config, write_texts
+
+from attnbook.data import multi30k
+from attnbook.translation import train_command, translate_command
+from attnbook.translation.configs import CONFIGS, changed, to_json
+from attnbook.translation.corpora import texts
+from attnbook.translation.evaluation import corpus_bleu
+from attnbook.translation.state import read_state
+from attnbook.translation.trainer import read_metrics
+from attnbook.translation.translator import Translator
+
+
+def kill_after(arguments, log, lines):
+    """Start a command and kill it without warning once its log has some lines."""
+    with subprocess.Popen(
+        [sys.executable, "-m", *map(str, arguments)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as running:
+        end = time.monotonic() + 200
+        while running.poll() is None and time.monotonic() < end:
+            if log.exists() and log.read_bytes().count(b"\n") >= lines:
+                running.send_signal(signal.SIGKILL)
+                break
+            time.sleep(0.01)
+    return running.returncode
+
+
+def whole_path(config, folder, sentence, capsys):
+    """Train as a reader would, with a kill on the way; return what came out."""
+    (folder / "config.json").write_text(to_json(config))
+    run = folder / "run"
+    arguments = ["--config", str(folder / "config.json"), "--out", str(run)]
+    killed = kill_after(["attnbook", "train", *arguments], run / "metrics.jsonl", 2)
+    assert killed == -signal.SIGKILL
+    assert not (run / "results.json").exists()
+    kept = read_state(run / "last.safetensors")[1]["step"]
+    logged = read_metrics(run / "metrics.jsonl")[-1]["step"]
+    assert 0 <= logged - kept <= config.save_every
+    train_command.main(arguments)
+    shown = capsys.readouterr().out
+    steps = [line["step"] for line in lines_of(run) if "loss" in line]
+    assert steps == sorted(set(steps))  # nothing twice, and nothing left out
+    assert max(b - a for a, b in pairwise(steps)) <= config.save_every
+    translate_command.main(["--model", str(run / "model"), sentence])
+    said = capsys.readouterr().out
+    assert said == Translator(run / "model")([sentence])[0] + "\n"
+    losses = [line["loss"] for line in lines_of(run) if "loss" in line]
+    assert losses[-1] < losses[0] < 1.3 * math.log(config.vocabulary)
+    results, hypotheses = (
+        json.loads((run / f"{name}.json").read_text(encoding="utf-8"))
+        for name in ("results", "hypotheses")
+    )
+    return results, hypotheses, shown
+
+
+def test_from_a_folder_of_texts(tmp_path, capsys):
+    data = write_texts(tmp_path / "data", {"train": 600, "val": 40, "test": 40})
+    config = small_config(data, d_model=64, d_ff=64, max_epochs=2, save_every=10)
+    results, said, shown = whole_path(config, tmp_path, "the dog sees a farmer", capsys)
+    assert results["updates"] >= 50
+    for name, score in results["scores"]["test"].items():
+        how, case = name.split(", ")
+        wanted = corpus_bleu(
+            said["test"][how], texts(config, "test").target, case == "lowercased"
+        )
+        assert score["bleu"] == wanted.bleu
+        assert f"test, {name}: BLEU {wanted.bleu:.1f}" in shown
+
+
+def test_from_multi30k(tmp_path, requires_data, capsys):
+    """Fifty updates on a tenth of it, with the real files on the way in and out."""
+    rng = random.Random(0)
+    data, numbers = tmp_path / "data", {"train": 1500, "val": 40, "test": 40}
+    data.mkdir()
+    for split, number in numbers.items():
+        name = "test_2016_flickr" if split == "test" else split
+        both = [multi30k.sentences(name, language) for language in ("en", "de")]
+        chosen = rng.sample(range(len(both[0])), number)
+        for language, lines in zip(("en", "de"), both, strict=True):
+            text = "".join(lines[i] + "\n" for i in chosen)
+            (data / f"{split}.{language}").write_text(text, encoding="utf-8")
+    config = changed(
+        CONFIGS["multi30k-cpu"],
+        **{"data": str(data), "vocabulary": 1000, "d_model": 32, "d_ff": 64},
+        **{"n_layers": 1, "batch_tokens": 600, "warmup": 20, "max_epochs": 1},
+        **{"average": 1, "save_every": 10},
+    )
+    results, said, _ = whole_path(config, tmp_path, "A man rides a bicycle.", capsys)
+    assert results["updates"] >= 50
+    assert len(said["test"]["beam"]) == 40
+    assert results["validation_loss"] < math.log(1000)
+
+
+@pytest.mark.parametrize("split", ["train", "val", "test_2016_flickr"])
+def test_multi30k_is_read_as_texts(requires_data, split):
+    source, target = texts(CONFIGS["multi30k-tiny"], split)
+    assert len(source) == len(target)
+    assert all(source)
+    assert all(target)
