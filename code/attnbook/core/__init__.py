@@ -15,12 +15,20 @@ from attnbook.core.threads import (
     set_threads,
 )
 from attnbook.core.vocabulary import (
+    BOS,
+    EOS,
+    PAD,
     SPECIAL,
+    UNK,
     Vocabulary,
 )
 
 __all__ = [
+    "BOS",
+    "EOS",
+    "PAD",
     "SPECIAL",
+    "UNK",
     "Vocabulary",
     "results",
     "set_threads",

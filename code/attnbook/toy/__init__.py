@@ -40,6 +40,8 @@ from attnbook.toy.example import (
 )
 from attnbook.toy.language import (
     ADJECTIVES,
+    AND,
+    AND_TARGET,
     DETERMINERS,
     MAX_CLAUSES,
     NOUNS,
@@ -109,6 +111,8 @@ from attnbook.toy.training import (
 
 __all__ = [
     "ADJECTIVES",
+    "AND",
+    "AND_TARGET",
     "CLAUSES",
     "DETERMINERS",
     "FEATURES",
