@@ -34,25 +34,10 @@ from attnbook.analysis.complexity import (
     training_flops,
     windowed_work,
 )
-from attnbook.analysis.cost import (
-    matmul_rate,
-    most_bytes,
-    typical_seconds,
-    wait,
-)
-from attnbook.analysis.ibm_model1 import (
-    NOTHING,
-    align,
-    learn_table,
-)
-from attnbook.analysis.leaks import (
-    influence,
-    moved_by,
-)
-from attnbook.analysis.maps import (
-    attention_maps,
-    cross_weights,
-)
+from attnbook.analysis.cost import matmul_rate, most_bytes, typical_seconds, wait
+from attnbook.analysis.ibm_model1 import NOTHING, align, learn_table
+from attnbook.analysis.leaks import influence, moved_by
+from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.analysis.occlusion import (
     agreement,
     bahdanau_hiding_effects,
@@ -64,12 +49,7 @@ from attnbook.analysis.occlusion import (
     swaps,
     transformer_hiding_effects,
 )
-from attnbook.analysis.probes import (
-    Probe,
-    fit_probe,
-    layer_states,
-    probe_accuracy,
-)
+from attnbook.analysis.probes import Probe, fit_probe, layer_states, probe_accuracy
 
 __all__ = [
     "NOTHING",

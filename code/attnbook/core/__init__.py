@@ -8,20 +8,9 @@
 """
 
 from attnbook.core import results
-from attnbook.core.files import (
-    write_whole,
-)
-from attnbook.core.threads import (
-    set_threads,
-)
-from attnbook.core.vocabulary import (
-    BOS,
-    EOS,
-    PAD,
-    SPECIAL,
-    UNK,
-    Vocabulary,
-)
+from attnbook.core.files import write_whole
+from attnbook.core.threads import set_threads
+from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL, UNK, Vocabulary
 
 __all__ = [
     "BOS",

@@ -30,14 +30,8 @@ from attnbook.data.fixed_shapes import (
     fixed_length,
     fixed_shape,
 )
-from attnbook.data.multi30k import (
-    available,
-    clean,
-    sentences,
-)
-from attnbook.data.subwords import (
-    Subwords,
-)
+from attnbook.data.multi30k import available, clean, sentences
+from attnbook.data.subwords import Subwords
 
 __all__ = [
     "Batch",

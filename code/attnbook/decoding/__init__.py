@@ -7,25 +7,11 @@
 - ``steps``: what all of them share
 """
 
-from attnbook.decoding.beam import (
-    Hypotheses,
-    beam_search,
-    length_penalty,
-)
-from attnbook.decoding.greedy_search import (
-    greedy,
-)
-from attnbook.decoding.sampling import (
-    sample,
-    word_probabilities,
-)
-from attnbook.decoding.scoring import (
-    log_probability,
-)
-from attnbook.decoding.steps import (
-    select_rows,
-    token_log_probs,
-)
+from attnbook.decoding.beam import Hypotheses, beam_search, length_penalty
+from attnbook.decoding.greedy_search import greedy
+from attnbook.decoding.sampling import sample, word_probabilities
+from attnbook.decoding.scoring import log_probability
+from attnbook.decoding.steps import select_rows, token_log_probs
 
 __all__ = [
     "Hypotheses",

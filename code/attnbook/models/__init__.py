@@ -15,27 +15,15 @@ from attnbook.models.ablations import (
     without_positions,
     without_scale,
 )
-from attnbook.models.bahdanau import (
-    Bahdanau,
-    BahdanauState,
-    Source,
-)
-from attnbook.models.checkpoints import (
-    load_weights,
-    read_facts,
-    save_weights,
-    tensors,
-)
+from attnbook.models.bahdanau import Bahdanau, BahdanauState, Source
+from attnbook.models.checkpoints import load_weights, read_facts, save_weights, tensors
 from attnbook.models.from_torch import (
     Layer,
     decoder_layer_from_torch,
     encoder_layer_from_torch,
     transformer_from_torch,
 )
-from attnbook.models.luong import (
-    Luong,
-    LuongState,
-)
+from attnbook.models.luong import Luong, LuongState
 from attnbook.models.seq2seq import (
     Encoder,
     InitialState,
@@ -43,10 +31,7 @@ from attnbook.models.seq2seq import (
     StaticContext,
     StaticState,
 )
-from attnbook.models.transformer import (
-    Transformer,
-    TransformerState,
-)
+from attnbook.models.transformer import Transformer, TransformerState
 
 __all__ = [
     "Bahdanau",

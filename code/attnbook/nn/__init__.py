@@ -15,10 +15,7 @@
 - ``losses``: cross-entropy, label smoothing, R-Drop
 """
 
-from attnbook.nn.gru import (
-    gru_step,
-    rnn_step,
-)
+from attnbook.nn.gru import gru_step, rnn_step
 from attnbook.nn.hard_attention import (
     exact_gradient,
     expected_reward,
@@ -46,11 +43,7 @@ from attnbook.nn.local_attention import (
     make_alignment,
     window,
 )
-from attnbook.nn.losses import (
-    label_smoothing_loss,
-    symmetric_kl,
-    token_loss,
-)
+from attnbook.nn.losses import label_smoothing_loss, symmetric_kl, token_loss
 from attnbook.nn.masks import (
     broadcasts,
     causal_mask,
@@ -59,11 +52,7 @@ from attnbook.nn.masks import (
     padding_mask,
     target_mask,
 )
-from attnbook.nn.multi_head import (
-    MultiHeadAttention,
-    merge_heads,
-    split_heads,
-)
+from attnbook.nn.multi_head import MultiHeadAttention, merge_heads, split_heads
 from attnbook.nn.positions import (
     LearnedPositions,
     SinusoidalPositions,
@@ -77,13 +66,8 @@ from attnbook.nn.relative import (
     first_query,
     relative_distances,
 )
-from attnbook.nn.rotary import (
-    RotaryAttention,
-    rotate,
-)
-from attnbook.nn.scaled_dot_product import (
-    attention,
-)
+from attnbook.nn.rotary import RotaryAttention, rotate
+from attnbook.nn.scaled_dot_product import attention
 from attnbook.nn.scores import (
     SCORES,
     AdditiveScore,

@@ -24,20 +24,8 @@ from attnbook.toy.data import (
     toy_batches,
     toy_pairs,
 )
-from attnbook.toy.deep_stacks import (
-    Stack,
-    gradients,
-    own_share,
-)
-from attnbook.toy.example import (
-    FEATURES,
-    QUERY,
-    SENTENCE,
-    STATES,
-    U,
-    V,
-    W,
-)
+from attnbook.toy.deep_stacks import Stack, gradients, own_share
+from attnbook.toy.example import FEATURES, QUERY, SENTENCE, STATES, U, V, W
 from attnbook.toy.language import (
     ADJECTIVES,
     AND,
@@ -54,6 +42,7 @@ from attnbook.toy.language import (
     translate_by_rule,
 )
 from attnbook.toy.last_position import (
+    READERS,
     LastPosition,
     WithPrevious,
     contiguous,
@@ -70,20 +59,9 @@ from attnbook.toy.metrics import (
     exact_match,
     greedy_translations,
 )
-from attnbook.toy.models import (
-    load_toy_model,
-    toy_transformer,
-)
-from attnbook.toy.recall_task import (
-    SYMBOLS,
-    Recall,
-    recall,
-)
-from attnbook.toy.single_attention import (
-    POSITIONS,
-    OneLayer,
-    one_layer,
-)
+from attnbook.toy.models import load_toy_model, toy_transformer
+from attnbook.toy.recall_task import SYMBOLS, Recall, recall
+from attnbook.toy.single_attention import POSITIONS, OneLayer, one_layer
 from attnbook.toy.taggers import (
     AttentionLayer,
     Tagger,
@@ -104,10 +82,7 @@ from attnbook.toy.tasks import (
     task_accuracy,
     task_batches,
 )
-from attnbook.toy.training import (
-    fit,
-    train_toy_model,
-)
+from attnbook.toy.training import fit, train_toy_model
 
 __all__ = [
     "ADJECTIVES",
@@ -121,6 +96,7 @@ __all__ = [
     "N_SYMBOLS",
     "POSITIONS",
     "QUERY",
+    "READERS",
     "SENTENCE",
     "SOURCE",
     "SOURCE_WORDS",

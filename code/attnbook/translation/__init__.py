@@ -32,18 +32,9 @@ from attnbook.translation.configs import (
     from_json,
     to_json,
 )
-from attnbook.translation.corpora import (
-    Texts,
-    texts,
-)
-from attnbook.translation.devices import (
-    best_device,
-    choose_precision,
-    peak_memory,
-)
-from attnbook.translation.distributed import (
-    Processes,
-)
+from attnbook.translation.corpora import Texts, texts
+from attnbook.translation.devices import best_device, choose_precision, peak_memory
+from attnbook.translation.distributed import Processes
 from attnbook.translation.evaluation import (
     Comparison,
     Score,
@@ -53,26 +44,13 @@ from attnbook.translation.evaluation import (
     corpus_bleu,
     max_output_len,
 )
-from attnbook.translation.models import (
-    make_model,
-)
-from attnbook.translation.report import (
-    commit,
-    facts,
-    finish,
-    hardware,
-    score_tests,
-)
+from attnbook.translation.models import make_model
+from attnbook.translation.report import commit, facts, finish, hardware, score_tests
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
     noam_learning_rate,
 )
-from attnbook.translation.state import (
-    average,
-    load_state,
-    read_state,
-    save_state,
-)
+from attnbook.translation.state import average, load_state, read_state, save_state
 from attnbook.translation.trainer import (
     Trainer,
     encoded,
@@ -80,11 +58,7 @@ from attnbook.translation.trainer import (
     target_tokens,
     to_device,
 )
-from attnbook.translation.translator import (
-    SHIPPED,
-    Translator,
-    save_translator,
-)
+from attnbook.translation.translator import SHIPPED, Translator, save_translator
 
 __all__ = [
     "CONFIGS",
