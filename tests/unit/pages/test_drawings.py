@@ -31,6 +31,9 @@ from attnbook.pages.drawings import (
 from attnbook.pages.drawings import (
     ch09 as ch09_drawings,
 )
+from attnbook.pages.drawings import (
+    ch10 as ch10_drawings,
+)
 from attnbook.pages.drawings.ch01 import (
     bidirectional_encoder,
     encoder_decoder,
@@ -255,8 +258,8 @@ def test_a_short_sentence_is_an_error():
         ch08_drawings.decoder_layer,
         ch09_drawings.architecture,
         ch09_drawings.where_qkv_come_from,
-        ch09_drawings.cache_growth,
-        ch09_drawings.beam_tree,
+        ch10_drawings.cache_growth,
+        ch10_drawings.beam_tree,
     ],
 )
 def test_a_chapters_diagram_fits_the_page_and_stays_the_same(draw):
@@ -349,7 +352,7 @@ def test_only_post_norm_has_norms_on_the_stream():
 
 
 def test_a_step_of_decoding_makes_one_key_and_one_value():
-    root = ElementTree.fromstring(ch09_drawings.cache_growth()._repr_svg_())
+    root = ElementTree.fromstring(ch10_drawings.cache_growth()._repr_svg_())
     _, *boxes = root.iter(f"{SVG}rect")
     filled = [box for box in boxes if box.get("fill") == box.get("stroke")]
     assert (len(boxes), len(filled)) == (12, 6)
@@ -357,7 +360,7 @@ def test_a_step_of_decoding_makes_one_key_and_one_value():
     for new in filled:
         row = [float(box.get("x")) for box in boxes if box.get("y") == new.get("y")]
         assert float(new.get("x")) == max(row)
-    shown = texts(ch09_drawings.cache_growth()._repr_svg_())
+    shown = texts(ch10_drawings.cache_growth()._repr_svg_())
     assert [t for t in shown if t[0] in "012"] == [
         *("0", "0"),
         *("1", "0, not 1"),
@@ -379,7 +382,7 @@ class Tree(torch.nn.Module):
         logits = torch.full((len(token), 7), -1e9)
         for i, row in enumerate(state.tolist()):
             said = "".join(LETTERS[token] for token in row[1:] if token != 0)
-            table = ch09_drawings.TREE.get(said, {".": 1.0})
+            table = ch10_drawings.TREE.get(said, {".": 1.0})
             for word, letter in LETTERS.items():
                 logits[i, word] = math.log(table.get(letter, 1e-9))
         return logits, state
@@ -391,18 +394,18 @@ def test_the_tree_is_what_greedy_decoding_and_a_beam_find():
     found = beam_search(Tree(), src, 3, width=2, alpha=0.0)
     two = ["".join(LETTERS[i] for i in ids) for ids in found.ids[0].tolist()]
     assert "".join(LETTERS[i] for i in one) == "AA."
-    assert ch09_drawings.beginnings(3, 1) == ["AA."]
-    assert ch09_drawings.beginnings(3, 2) == two == ["BC.", "AA."]
-    totals = [ch09_drawings.log_p(words) for words in two]
+    assert ch10_drawings.beginnings(3, 1) == ["AA."]
+    assert ch10_drawings.beginnings(3, 2) == two == ["BC.", "AA."]
+    totals = [ch10_drawings.log_p(words) for words in two]
     assert found.scores[0].tolist() == pytest.approx(totals, abs=1e-4)
 
 
 def test_the_tree_shows_its_numbers():
-    for table in ch09_drawings.TREE.values():
+    for table in ch10_drawings.TREE.values():
         assert sum(table.values()) == pytest.approx(1)
-    diagram = ch09_drawings.beam_tree()
+    diagram = ch10_drawings.beam_tree()
     shown = texts(diagram._repr_svg_())
-    for words in list(ch09_drawings.ROWS)[1:]:
-        assert ch09_drawings.minus(ch09_drawings.log_p(words)) in shown
+    for words in list(ch10_drawings.ROWS)[1:]:
+        assert ch10_drawings.minus(ch10_drawings.log_p(words)) in shown
     assert "−2.12" in diagram.alt
     assert "−1.24" in diagram.alt
