@@ -132,6 +132,7 @@ EXPERIMENTS = {
         thread, post_norm, seeds=FEW, rate=1e-3, weights=cross_weights
     ),
     "broken_builds": broken_builds,
+    # chapter 10: what a beam finds, what the cache saves
     "beams": beams,
     "decode_cost": decode_cost,
     # chapter 4: the scale, and what the fused kernel saves

@@ -1,4 +1,4 @@
-"""Chapter 9: wrong builds and what they learn, what a word costs, what beams find."""
+"""Chapters 9 and 10: wrong builds; what a word costs, what beams find."""
 
 import copy
 
