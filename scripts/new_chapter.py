@@ -35,7 +35,7 @@ def new_chapter(root: Path, name: str) -> list[Path]:
         )
     number = form[1]
     notebook = root / "book" / f"{name}.ipynb"
-    exercises = root / "code" / "attnbook" / "book" / f"ch{number}.py"
+    exercises = root / "code/attnbook/pages/exercises" / f"ch{number}.py"
     for taken in (*notebook.parent.glob(f"ch{number}_*.ipynb"), exercises):
         if taken.exists():
             raise FileExistsError(f"{taken.relative_to(root)} is there already.")

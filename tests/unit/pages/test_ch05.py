@@ -9,6 +9,7 @@ from attnbook.analysis.leaks import influence
 from attnbook.core import results
 from attnbook.nn.multi_head import MultiHeadAttention, split_heads
 from attnbook.pages.drawings import ch05 as ch05_drawings
+from attnbook.pages.exercises import ch05 as ch05_exercises
 from attnbook.pages.exercises.checking import find, verdict
 from attnbook.pages.figures import ch05
 from attnbook.toy.example import SENTENCE
@@ -197,7 +198,7 @@ def test_parameters_in_the_exercise_are_those_of_the_layer():
 
 def test_the_bug_of_the_page_is_known():
     exercise = find("ex5_find_the_bug")
-    hint = verdict(exercise, "ex5_find_the_bug", ch05._heads_attend)
+    hint = verdict(exercise, "ex5_find_the_bug", ch05_exercises._heads_attend)
     assert "(B, T, H, H)" in hint
 
 

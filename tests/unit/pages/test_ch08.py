@@ -9,7 +9,9 @@ from matplotlib.colors import to_hex
 
 from attnbook.analysis.bug_zoo import DroppedStream
 from attnbook.core import results
-from attnbook.nn.layers import DecoderLayer, EncoderLayer, Residual
+from attnbook.nn.layers import DecoderLayer, EncoderLayer
+from attnbook.nn.residual import Residual
+from attnbook.pages.exercises import ch08 as ch08_exercises
 from attnbook.pages.exercises.checking import find, verdict
 from attnbook.pages.figures import ch08
 from attnbook.pages.style import COLOURS
@@ -212,7 +214,7 @@ def test_parameters_in_the_exercise_are_those_of_the_layers(d, d_ff):
 
 
 def test_the_bug_of_the_page_is_known():
-    hint = verdict(find("ex8_pre_norm"), "ex8_pre_norm", ch08._normed_stream)
+    hint = verdict(find("ex8_pre_norm"), "ex8_pre_norm", ch08_exercises._normed_stream)
     assert "way of x is not free" in hint
 
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook.pages import check, figures
+from attnbook.pages import check, exercises
 from attnbook.pages.exercises.checking import EXERCISES, find, register, verdict
 from attnbook.pages.exercises.differences import describe, first_difference
 
@@ -123,9 +123,9 @@ def test_a_chapter_is_loaded_when_its_exercise_is_asked_for():
 
 def test_the_exercises_of_the_chapters_are_sound():
     """The reference is right, and each known mistake gets its own hint."""
-    chapters = [f.stem for f in Path(figures.__file__).parent.glob("ch[0-9][0-9].py")]
+    chapters = [f.stem for f in Path(exercises.__file__).parent.glob("ch[0-9][0-9].py")]
     for chapter in chapters:  # loading one registers its exercises
-        importlib.import_module(f"attnbook.pages.figures.{chapter}")
+        importlib.import_module(f"attnbook.pages.exercises.{chapter}")
     numbered = {re.match(r"ex(\d+)_", name)[1] for name in EXERCISES}
     assert {str(int(chapter[2:])) for chapter in chapters} <= numbered
     for name, exercise in EXERCISES.items():

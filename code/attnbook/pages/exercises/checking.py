@@ -1,7 +1,7 @@
 """Exercises that answer: "your turn", where an answer first differs, or "right".
 
-A chapter registers its exercises in its own module, ``attnbook.pages.chNN``, and names
-them ``exN_...`` after its number, so that ``check`` finds them:
+A chapter registers its exercises in its own module next to this one, ``chNN``, and
+names them ``exN_...`` after its number, so that ``check`` finds them:
 
     def seeded():
         g = torch.Generator().manual_seed(0)
@@ -99,7 +99,7 @@ def find(name: str) -> Exercise:
     """
     chapter = re.match(r"ex(\d+)_", name)
     if chapter:
-        module = f"attnbook.pages.figures.ch{int(chapter[1]):02d}"
+        module = f"attnbook.pages.exercises.ch{int(chapter[1]):02d}"
         if importlib.util.find_spec(module):
             importlib.import_module(module)
     if name not in EXERCISES:

@@ -1,10 +1,8 @@
-"""Figures, tables and exercises of chapter 12, first half: data, loss and rate."""
+"""Figures and tables of chapter 12: data, loss and learning rate."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from statistics import fmean
 
 import matplotlib.pyplot as plt
@@ -13,7 +11,6 @@ from matplotlib.figure import Figure
 
 from attnbook.core import results
 from attnbook.pages.drawings.diagram import Diagram
-from attnbook.pages.exercises.checking import register
 from attnbook.pages.style import COLOURS, INK, TEXT_COLOURS, label_lines, text_colour
 from attnbook.translation.schedules import noam_learning_rate
 
@@ -252,100 +249,3 @@ def _label_peaks(ax: Axes) -> None:
         x, y = max(zip(*line.get_data(), strict=True), key=lambda point: point[1])
         ax.annotate(line.get_label(), (x, y), (6, 2), textcoords="offset points")
     ax.set_ylim(0, 1.12 * ax.dataLim.ymax)
-
-
-# Exercises
-
-
-def _next_merge(
-    pieces: dict[str, list[str]],
-    counts: dict[str, int],
-    weigh: bool = True,
-    once: bool = False,
-) -> tuple[str, str]:
-    found: Counter = Counter()
-    for word, parts in pieces.items():
-        pairs = list(pairwise(parts))
-        for pair in dict.fromkeys(pairs) if once else pairs:
-            found[pair] += counts[word] if weigh else 1
-    return max(found, key=found.get)
-
-
-def _cut_words() -> list[tuple[dict, dict]]:
-    """Words in pieces, and how often each occurs; one pair is the most frequent."""
-    words = (
-        {"▁ an": 3, "▁ i n": 4, "▁ t i n": 2},
-        {"▁ r est": 9, "▁ w est": 6, "▁ r i s e": 4, "▁ w i d e": 1, "▁ w e t": 2},
-        {"▁ b a n a n a": 3, "▁ b a t": 2, "▁ a n": 1},
-    )
-    return [
-        (
-            {word.replace(" ", ""): word.split() for word in counts},
-            {word.replace(" ", ""): number for word, number in counts.items()},
-        )
-        for counts in words
-    ]
-
-
-register(
-    "ex12_next_merge",
-    reference=_next_merge,
-    inputs=_cut_words,
-    hint="Add counts[word] for every two pieces of a word that stand side by side.",
-    mistakes=[
-        (
-            lambda pieces, counts: _next_merge(pieces, counts, weigh=False),
-            "A word that occurs nine times has its pairs nine times: add counts[word].",
-        ),
-        (
-            lambda pieces, counts: _next_merge(pieces, counts, once=True),
-            "A pair may stand in one word twice, as a n in banana: count both.",
-        ),
-        (
-            lambda pieces, counts: "".join(_next_merge(pieces, counts)),
-            "Give the two pieces as a pair, not joined.",
-        ),
-        (
-            lambda pieces, counts: _next_merge(
-                {word: list(word) for word in pieces}, counts
-            ),
-            "Count the pieces of a word, not its characters: some are joined already.",
-        ),
-    ],
-)
-
-
-def _rates(
-    updates: int,
-    peak: float,
-    warmup: int,
-    first: int = 1,
-    choose: Callable[..., float] = min,
-) -> list[float]:
-    steps = range(first, first + updates)
-    return [
-        peak * choose(step / warmup, (warmup / max(step, 1)) ** 0.5) for step in steps
-    ]
-
-
-register(
-    "ex12_rates",
-    reference=_rates,
-    inputs=lambda: [(10, 4e-3, 4), (6, 1.0, 1), (3, 0.5, 100)],
-    hint="At update `warmup` both are 1. Which of them is smaller before, and after?",
-    mistakes=[
-        (
-            lambda updates, peak, warmup: _rates(updates, peak, warmup, 0, max),
-            "The rate falls first and then grows without end: take the smaller one. "
-            "And what is the rate of the first update?",
-        ),
-        (
-            lambda updates, peak, warmup: _rates(updates, peak, warmup, 0),
-            "The first update has a rate of 0 and does nothing: count from 1.",
-        ),
-        (
-            lambda updates, peak, warmup: _rates(updates, peak, warmup, 1, max),
-            "The rate falls first and then grows without end: take the smaller one.",
-        ),
-    ],
-)

@@ -9,14 +9,11 @@ from pathlib import Path
 from textwrap import fill
 
 import matplotlib.pyplot as plt
-import torch
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from torch import Tensor
 
 from attnbook.core import results
 from attnbook.data import multi30k
-from attnbook.pages.exercises.checking import register
 from attnbook.pages.style import COLOURS, INK, label_lines
 from attnbook.translation import trainer
 from attnbook.translation.configs import config
@@ -282,86 +279,3 @@ def print_worst(numbers: Sequence[int]) -> None:
             print(
                 fill(text, 79, subsequent_indent=indent, max_lines=3, placeholder=dots)
             )
-
-
-# Exercises
-
-
-def update_loss(losses: list[Tensor], real: list[Tensor]) -> Tensor:
-    """The right answer of ex12_update_loss."""
-    tokens = sum(mask.sum() for mask in real)
-    return sum(loss.sum() for loss in losses) / tokens
-
-
-def _mean_of_means(losses: list[Tensor], real: list[Tensor]) -> Tensor:
-    parts = [x.sum() / mask.sum() for x, mask in zip(losses, real, strict=True)]
-    return torch.stack(parts).mean()
-
-
-def _with_pads(losses: list[Tensor], real: list[Tensor]) -> Tensor:
-    return torch.cat([loss.flatten() for loss in losses]).mean()
-
-
-def _means_with_pads(losses: list[Tensor], real: list[Tensor]) -> Tensor:
-    return torch.stack([loss.mean() for loss in losses]).mean()
-
-
-def _losses() -> list[tuple[list[Tensor], list[Tensor]]]:
-    g = torch.Generator().manual_seed(0)
-    cases = []
-    for lengths in ([[2, 5], [3]], [[4, 4, 1], [7, 2]]):
-        losses, real = [], []
-        for group in lengths:
-            mask = torch.arange(max(group)) < torch.tensor(group)[:, None]
-            real.append(mask)
-            losses.append(torch.rand(mask.shape, generator=g) * mask)
-        cases.append((losses, real))
-    return cases
-
-
-register(
-    "ex12_matches",
-    reference=[4, 2, 0, 0],
-    hint="Write down the reference's pairs of words, and how often it has each.",
-    mistakes=[
-        ([8, 7, 6, 5], "These are the runs said; a run must be in the reference."),
-        ([8, 4, 0, 0], "A run counts no more often than the reference has it."),
-    ],
-)
-
-register(
-    "ex12_update_loss",
-    reference=update_loss,
-    inputs=_losses,
-    hint="The sum over all real tokens of the update, divided by their number.",
-    mistakes=[
-        (_mean_of_means, "A batch of few tokens weighs as much as one of many."),
-        (_with_pads, "Pads add nothing to the sum, but you count them."),
-        (_means_with_pads, "Pads are counted, and batches weigh alike."),
-    ],
-)
-
-
-def output_share(n: int, d: int, d_ff: int, layers: int, v: int) -> float:
-    """The right answer of ex12_output_share."""
-    return d * v / (layers * (12 * d * d + 4 * d * d_ff + 6 * n * d) + d * v)
-
-
-def _encoder_alone(n: int, d: int, d_ff: int, layers: int, v: int) -> float:
-    return d * v / (layers * (4 * d * d + 2 * d * d_ff + 2 * n * d) + d * v)
-
-
-def _beside_the_rest(n: int, d: int, d_ff: int, layers: int, v: int) -> float:
-    return d * v / (layers * (12 * d * d + 4 * d * d_ff + 6 * n * d))
-
-
-register(
-    "ex12_output_share",
-    reference=output_share,
-    inputs=lambda: [(14, 128, 256, 4, 8000), (27, 512, 2048, 6, 37000)],
-    hint="All terms of the formula are of one token; which of them is the output's?",
-    mistakes=[
-        (_encoder_alone, "You left out the decoder's layers."),
-        (_beside_the_rest, "Divide by the whole pass, with the output in it."),
-    ],
-)
