@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, Playwright, sync_playwright
+from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 
 COMMANDS = (
     "chromium",
@@ -33,6 +33,9 @@ OPTIONS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATIENCE = 120_000
+"""Milliseconds to wait for anything: it ends what hangs, and a busy machine is slow."""
+
 NO_BROWSER = (
     "no Chromium, Chrome or Edge found: run `.venv/bin/playwright install chromium`, "
     "or name one in BOOK_BROWSER"
@@ -69,7 +72,11 @@ def open_browser() -> Iterator[Browser | None]:
         if program is None:
             yield None
             return
-        browser = playwright.chromium.launch(executable_path=program, args=OPTIONS)
+        browser = playwright.chromium.launch(
+            executable_path=program, args=OPTIONS, timeout=PATIENCE
+        )
+        browser.on("context", lambda context: context.set_default_timeout(PATIENCE))
+        expect.set_options(timeout=PATIENCE)
         try:
             yield browser
         finally:

@@ -22,9 +22,10 @@ from playwright.sync_api import (
 )
 from playwright.sync_api import TimeoutError as TimeLimit
 
+from browser import PATIENCE
+
 DESKTOP = {"width": 1366, "height": 900}
 PHONE = {"width": 390, "height": 844}
-TIMEOUT = 20_000  # milliseconds
 
 
 @contextmanager
@@ -42,7 +43,6 @@ def opened(browser: Browser, site: str, path: str) -> Iterator[tuple[Page, list[
     """
     found: list[str] = []
     context = browser.new_context(viewport=DESKTOP, color_scheme="light")
-    context.set_default_timeout(TIMEOUT)
     page = context.new_page()
 
     def is_outside(url: str) -> bool:
@@ -164,7 +164,7 @@ def check_width(page: Page) -> list[str]:
     limit = page.viewport_size["width"]
     try:  # the side bars may still be sliding away
         fits = "limit => document.documentElement.scrollWidth <= limit"
-        page.wait_for_function(fits, arg=limit, timeout=2000)
+        page.wait_for_function(fits, arg=limit, timeout=PATIENCE)
         return []
     except TimeLimit:
         width = page.evaluate("document.documentElement.scrollWidth")
@@ -231,8 +231,9 @@ def check_controls(page: Page) -> list[str]:
         seen.add(kind)
         page.evaluate("() => { window.changes = 0; }")
         button.click()
-        page.wait_for_timeout(100)
-        if not page.evaluate("window.changes"):
+        try:
+            page.wait_for_function("window.changes", timeout=PATIENCE)
+        except TimeLimit:
             found.append(f"button does nothing: {kind.strip()!r}")
         page.keyboard.press("Escape")
     return found
@@ -242,7 +243,7 @@ def check_search(page: Page) -> list[str]:
     """The search page, opened with a word, finds a page."""
     results = page.locator("#search-results li")
     try:
-        results.first.wait_for(timeout=5000)
+        results.first.wait_for(timeout=PATIENCE)
     except TimeLimit:
         return ["the search finds nothing"]
     return []

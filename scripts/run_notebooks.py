@@ -25,7 +25,7 @@ from nbformat import NotebookNode
 from notebook_checks import check_errors, check_stderr, code_cells, tags
 
 BOOK = Path(__file__).resolve().parents[1] / "book"
-CELL_TIMEOUT = 600  # seconds
+CELL_TIMEOUT = 1800  # seconds; it ends what hangs, on a busy machine too
 # What a notebook says of its kernel, less the version of Python it ran on.
 METADATA = {
     "kernelspec": {
@@ -59,6 +59,7 @@ def run(path: Path) -> NotebookNode:
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
+        startup_timeout=CELL_TIMEOUT,
         kernel_name="python3",
         extra_arguments=["--log-level=ERROR"],
         record_timing=False,

@@ -54,7 +54,8 @@ def test_runs_in_an_empty_folder(name, installed, tmp_path):
     notebook.cells.append(where)
     client = NotebookClient(
         notebook,
-        timeout=300,
+        timeout=1800,
+        startup_timeout=600,
         kernel_name="python3",
         skip_cells_with_tag="nbval-skip",
         resources={"metadata": {"path": str(tmp_path)}},

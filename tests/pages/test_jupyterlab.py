@@ -77,7 +77,8 @@ def lab(tmp_path_factory):
 
 
 def wait_for(address: str, server: subprocess.Popen, log: Path) -> None:
-    for _ in range(300):
+    """Wait until the server answers; ten minutes are for a machine that is busy."""
+    for _ in range(3000):
         try:
             urllib.request.urlopen(address).close()
             return
@@ -97,7 +98,6 @@ def page(browser, lab):
     page.wait_for_function(
         "n => document.querySelectorAll('.jp-MarkdownCell .myst').length == n",
         arg=texts,
-        timeout=60_000,
     )
     yield page
     page.close()

@@ -9,6 +9,23 @@ from attnbook.toy.language import sample_pair
 from attnbook.translation.configs import CONFIGS, changed
 from attnbook.translation.trainer import read_metrics
 
+KILLED = """
+import os, runpy, sys
+from attnbook.translation.trainer import Trainer
+
+lines, log = int(sys.argv.pop(1)), Trainer._log
+
+def last_words(trainer, **entries):
+    log(trainer, **entries)
+    text = (trainer.folder / "metrics.jsonl").read_text()
+    if text.count("\\n") >= lines:
+        os._exit(9)
+
+Trainer._log = last_words
+runpy.run_module("attnbook", run_name="__main__")
+"""
+"""A training that ends as a killed one does: at once, with nothing tidied up."""
+
 PAIRS = {"train": 170, "val": 12, "test": 16}
 
 
@@ -50,8 +67,14 @@ def command(*arguments, **kwargs):
     """Run ``python -m attnbook.…`` (or another module) and wait for its end."""
     return subprocess.run(
         [sys.executable, "-m", *map(str, arguments)],
-        **{"capture_output": True, "encoding": "utf-8", "timeout": 240} | kwargs,
+        **{"capture_output": True, "encoding": "utf-8"} | kwargs,
     )
+
+
+def train_until(lines, *arguments):
+    """Run ``attnbook train``, killed once its log has some lines."""
+    program = [sys.executable, "-c", KILLED, str(lines), "train", *map(str, arguments)]
+    return subprocess.run(program, capture_output=True, encoding="utf-8")
 
 
 def without(*names, **variables):

@@ -3,17 +3,13 @@
 import json
 import math
 import random
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
-from small_runs import lines_of, small_config, write_texts
+from small_runs import lines_of, small_config, train_until, write_texts
 from torch import nn
 from torch.distributions import Categorical, kl_divergence
 from torch.nn import functional as F
@@ -435,31 +431,6 @@ def test_death_at_any_update_does_no_harm(whole, tmp_path, monkeypatch, update):
     assert equal(weights(again), weights(whole))
 
 
-def kill_at(config_file, folder, lines):
-    """Start the command; kill it once its log has some lines."""
-    command = [
-        sys.executable,
-        "-m",
-        "attnbook",
-        "train",
-        "--config",
-        str(config_file),
-    ]
-    with subprocess.Popen(
-        [*command, "--out", str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    ) as running:
-        log, end = folder / "metrics.jsonl", time.monotonic() + 120
-        while running.poll() is None and time.monotonic() < end:
-            if log.exists() and log.read_bytes().count(b"\n") >= lines:
-                running.send_signal(signal.SIGKILL if hasattr(signal, "SIGKILL") else 9)
-                break
-            time.sleep(0.005)
-        running.wait()
-    return running.returncode
-
-
 def test_a_killed_command_goes_on_where_it_was(data, tmp_path):
     """Twice, at different moments, with rubbish left by writes that were cut off."""
     config = small_config(data, max_epochs=4, save_every=3)
@@ -468,7 +439,8 @@ def test_a_killed_command_goes_on_where_it_was(data, tmp_path):
     path.write_text(to_json(config))
     per_epoch = len(whole._groups(0))
     for lines in (3, 10):
-        assert kill_at(path, folder, lines) == -signal.SIGKILL
+        killed = train_until(lines, "--config", path, "--out", folder)
+        assert killed.returncode == 9, killed.stderr
         state = read_state(folder / "last.safetensors")[1]
         logged = [line["step"] for line in read_metrics(folder / "metrics.jsonl")]
         assert logged[-1] - state["step"] <= config.save_every

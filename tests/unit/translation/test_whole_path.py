@@ -3,14 +3,10 @@
 import json
 import math
 import random
-import signal
-import subprocess
-import sys
-import time
 from itertools import pairwise
 
 import pytest
-from small_runs import lines_of, small_config, write_texts
+from small_runs import lines_of, small_config, train_until, write_texts
 
 from attnbook.data import multi30k
 from attnbook.translation import train_command, translate_command
@@ -22,29 +18,13 @@ from attnbook.translation.trainer import read_metrics
 from attnbook.translation.translator import Translator
 
 
-def kill_after(arguments, log, lines):
-    """Start a command and kill it without warning once its log has some lines."""
-    with subprocess.Popen(
-        [sys.executable, "-m", *map(str, arguments)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as running:
-        end = time.monotonic() + 200
-        while running.poll() is None and time.monotonic() < end:
-            if log.exists() and log.read_bytes().count(b"\n") >= lines:
-                running.send_signal(signal.SIGKILL)
-                break
-            time.sleep(0.01)
-    return running.returncode
-
-
 def whole_path(config, folder, sentence, capsys):
     """Train as a reader would, with a kill on the way; return what came out."""
     (folder / "config.json").write_text(to_json(config))
     run = folder / "run"
     arguments = ["--config", str(folder / "config.json"), "--out", str(run)]
-    killed = kill_after(["attnbook", "train", *arguments], run / "metrics.jsonl", 2)
-    assert killed == -signal.SIGKILL
+    killed = train_until(2, *arguments)
+    assert killed.returncode == 9, killed.stderr
     assert not (run / "results.json").exists()
     kept = read_state(run / "last.safetensors")[1]["step"]
     logged = read_metrics(run / "metrics.jsonl")[-1]["step"]
