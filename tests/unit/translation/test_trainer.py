@@ -287,6 +287,18 @@ def test_dropout_depends_on_seed_and_step_alone(data, tmp_path):
     assert len(losses) == 6
 
 
+@pytest.mark.parametrize(("dropout", "same"), [(0.0, True), (0.3, False)])
+def test_each_process_draws_a_dropout_of_its_own(data, tmp_path, dropout, same):
+    """Two processes with the same weights and the same batch."""
+    losses = []
+    for rank in (0, 1):
+        trainer = fresh(data, tmp_path / f"{rank}", dropout=dropout)
+        trainer.processes.rank, trainer.processes.world = rank, 2
+        batch = trainer.train_pairs[:8]
+        losses.append(trainer._update([batch, batch]).item())
+    assert (losses[0] == losses[1]) == same
+
+
 def test_groups_leave_out_what_fills_no_update(data, tmp_path):
     trainer = fresh(data, tmp_path / "run", batches_per_update=5)
     single = len(fresh(data, tmp_path / "single")._groups(0))
@@ -460,6 +472,18 @@ def test_a_finished_run_is_not_trained_again(whole):
     assert again.step == whole.step
     assert lines_of(whole.folder) == before
     assert equal(weights(again), weights(whole))
+
+
+def test_the_peak_of_memory_is_that_of_all_parts_of_a_run(data, tmp_path, monkeypatch):
+    """It does not fall, neither later in a process nor in the next one."""
+    held = iter([5, 9])
+    monkeypatch.setattr(trainer_module, "peak_memory", lambda _: next(held, 3))
+    fresh(data, tmp_path / "run", max_epochs=1).train()
+    longer = fresh(data, tmp_path / "run", max_epochs=2)
+    assert longer.peak_memory == 9
+    longer.train()
+    assert longer.peak_memory == 9
+    assert read_state(longer.last)[1]["peak_memory"] == 9
 
 
 def test_a_run_can_be_made_longer(whole, data, tmp_path):

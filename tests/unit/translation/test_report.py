@@ -1,0 +1,43 @@
+"""The report of a run: what it scores is what is stored."""
+
+import shutil
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from attnbook.translation import report
+from attnbook.translation.trainer import Trainer
+
+
+@pytest.fixture
+def scored(finished_run, tmp_path, monkeypatch):
+    """The weights at each kind of scoring in a new report, and the run's folder."""
+    folder = shutil.copytree(finished_run.folder, tmp_path / "run")
+    trainer, weights = Trainer(finished_run.config, folder), {}
+
+    def noted(name, answer):
+        def score(*given, **_):
+            found = trainer.model.state_dict().items()
+            weights[name] = {entry: w.clone() for entry, w in found}
+            return answer(*given)
+
+        return score
+
+    losses, nothing = trainer.validation_loss, lambda *given: [""] * len(given[2])
+    monkeypatch.setattr(report, "best_alpha", noted("alphas", lambda *_: {0.5: 1.0}))
+    monkeypatch.setattr(report, "beam_translate", noted("translations", nothing))
+    monkeypatch.setattr(trainer, "validation_loss", noted("loss", losses))
+    report.finish(trainer)
+    return weights, folder
+
+
+def test_the_scores_are_those_of_the_stored_weights(scored):
+    """They are stored in half precision, so that is what must be scored."""
+    weights, folder = scored
+    stored = load_file(folder / "model" / "weights.safetensors")
+    assert {w.dtype for w in stored.values()} == {torch.float16}
+    assert set(weights) == {"alphas", "translations", "loss"}
+    for used in weights.values():
+        for name, w in stored.items():
+            assert torch.equal(w.float(), used[name]), name
