@@ -109,7 +109,7 @@ def as_call(function: str, value: dict[str, Any]) -> str:
 def scripts() -> dict[str, str]:
     """Make all files: name → text."""
     made = {"toy_language.js": as_call("live.learn", language_table())}
-    for name in models.MODELS:
+    for name in models.TOY_MODELS:
         spec = model_spec(name, models.load_toy_model(name))
         made[f"{name}.js"] = as_call("live.receive", spec)
     return made

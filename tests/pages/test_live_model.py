@@ -45,7 +45,7 @@ def bare(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bare")
     shutil.copytree(LIVE, folder, dirs_exist_ok=True)
     names = ["numbers", "recurrent", "transformer", "language"]
-    names += [f"data/{name}" for name in ("toy_language", *models.MODELS)]
+    names += [f"data/{name}" for name in ("toy_language", *models.TOY_MODELS)]
     tags = "".join(f'<script src="{name}.js"></script>' for name in names)
     (folder / "index.html").write_text(f'<meta charset="utf-8">{tags}')
     return folder
@@ -97,7 +97,7 @@ def expected_ids(model, pairs, longest):
     return [row[: row.index(EOS) + 1] if EOS in row else row for row in rows]
 
 
-@pytest.mark.parametrize("name", models.MODELS)
+@pytest.mark.parametrize("name", models.TOY_MODELS)
 def test_words_and_logits_are_those_of_pytorch(engine, name):
     longest = 50
     answers = ask(engine, name, [ids_of(pair) for pair in SENTENCES], longest)
@@ -169,7 +169,7 @@ def counting(browser):
     page = browser.new_page()
     page.add_script_tag(path=LIVE / "numbers.js")
     page.add_script_tag(content=COUNTS)
-    for name in ("recurrent", "transformer", *(f"data/{m}" for m in models.MODELS)):
+    for name in ("recurrent", "transformer", *(f"data/{m}" for m in models.TOY_MODELS)):
         page.add_script_tag(path=LIVE / f"{name}.js")
     yield page
     page.close()
@@ -218,7 +218,7 @@ FEWEST = {
 }
 
 
-@pytest.mark.parametrize("name", models.MODELS)
+@pytest.mark.parametrize("name", models.TOY_MODELS)
 def test_nothing_is_multiplied_twice(counting, name):
     """How long that takes, says ``benchmarks/live_model.py``."""
     sources = [ids_of(pair) for pair in SHORT]
@@ -239,7 +239,7 @@ def test_the_benchmark_prints_a_line_for_each_model():
     program = [sys.executable, "benchmarks/live_model.py", "--each", "1"]
     shown = subprocess.run(program, cwd=ROOT, capture_output=True, text=True)
     assert shown.returncode == 0, shown.stderr
-    for name in models.MODELS:
+    for name in models.TOY_MODELS:
         assert re.search(rf"^{name} +median +[\d.]+ +slowest", shown.stdout, re.M)
 
 

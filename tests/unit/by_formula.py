@@ -75,13 +75,13 @@ def encoder_layer(x, layer, norm_first, mask=None):
     x = residual(
         x,
         lambda y: multi_head(y, y, layer.attention, mask),
-        layer.add_attention.norm,
+        layer.norm_1,
         norm_first,
     )
     return residual(
         x,
         lambda y: feed_forward(y, layer.feed_forward),
-        layer.add_feed_forward.norm,
+        layer.norm_2,
         norm_first,
     )
 
@@ -92,19 +92,19 @@ def decoder_layer(x, memory, layer, norm_first, mask=None):
     x = residual(
         x,
         lambda y: multi_head(y, y, layer.self_attention, causal),
-        layer.add_self_attention.norm,
+        layer.norm_1,
         norm_first,
     )
     x = residual(
         x,
         lambda y: multi_head(y, memory, layer.cross_attention, mask),
-        layer.add_cross_attention.norm,
+        layer.norm_2,
         norm_first,
     )
     return residual(
         x,
         lambda y: feed_forward(y, layer.feed_forward),
-        layer.add_feed_forward.norm,
+        layer.norm_3,
         norm_first,
     )
 
@@ -145,10 +145,9 @@ def named_as_pytorchs(ours):
         for i, layer in enumerate(ours):
             found |= {f"layers.{i}.{n}": w for n, w in named_as_pytorchs(layer).items()}
         return found
-    attentions, adds = ["attention"], ["add_attention", "add_feed_forward"]
+    attentions = ["attention"]
     if hasattr(ours, "cross_attention"):
         attentions = ["self_attention", "cross_attention"]
-        adds = ["add_self_attention", "add_cross_attention", "add_feed_forward"]
     found = {}
     for name, attention in zip(
         ("self_attn", "multihead_attn"), attentions, strict=False
@@ -161,6 +160,6 @@ def named_as_pytorchs(ours):
     for kind in ("weight", "bias"):
         found[f"linear1.{kind}"] = getattr(ours.feed_forward.W_1, kind)
         found[f"linear2.{kind}"] = getattr(ours.feed_forward.W_2, kind)
-        for i, add in enumerate(adds, start=1):
-            found[f"norm{i}.{kind}"] = getattr(getattr(ours, add).norm, kind)
+        for i in range(1, len(attentions) + 2):
+            found[f"norm{i}.{kind}"] = getattr(getattr(ours, f"norm_{i}"), kind)
     return found

@@ -8,9 +8,30 @@ from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.luong import Luong
 from attnbook.models.seq2seq import InitialState, StaticContext
 from attnbook.models.transformer import Transformer
+from attnbook.nn.layers import TransformerConfig
+from attnbook.nn.multi_head import split_heads
 
 DEVICES = ["meta", *(["cuda"] if torch.cuda.is_available() else [])]
 """Where all must work besides the processor; a machine without a GPU skips nothing."""
+
+
+def make_transformer(
+    source, target=None, *, kind=Transformer, positions=None, **sizes
+):
+    """A Transformer from its sizes, without the config in between."""
+    return kind(TransformerConfig(source, target, **sizes), positions)
+
+
+def make_layer(kind, d_model, n_heads, d_ff, dropout=0.0, **kwargs):
+    """An encoder or decoder layer from its sizes; without dropout unless asked for."""
+    sizes = {"d_model": d_model, "n_heads": n_heads, "d_ff": d_ff, "dropout": dropout}
+    return kind(TransformerConfig(**sizes, **kwargs))
+
+
+def project(mha, query, key, value):
+    """Each head's queries, (B, H, T, d_k), keys and values, (B, H, S, d_k)."""
+    q = split_heads(mha.W_Q(query), mha.n_heads)
+    return q, *mha.keys_values(key, value)
 
 
 def numbers(seed, *shapes):
@@ -96,10 +117,10 @@ DECODERS = {
     "static context": lambda *words: StaticContext(*words, 3, 4),
     "bahdanau": lambda *words: Bahdanau(*words, 3, 4, 5),
     "luong": lambda *words: Luong(*words, 3, 4, "general", "local-m", 1),
-    "post-norm": lambda *words: Transformer(
+    "post-norm": lambda *words: make_transformer(
         *words, d_model=8, n_heads=2, n_layers=2, d_ff=12
     ),
-    "pre-norm": lambda *words: Transformer(
+    "pre-norm": lambda *words: make_transformer(
         *words, d_model=8, n_heads=2, n_layers=2, d_ff=12, norm_first=True
     ),
 }

@@ -64,7 +64,7 @@
 
   // Equation 8.1, eq-residual, in the form of pre-norm: what a sub-layer finds in the normed x
   // is added to x.
-  const residual = (x, { norm }, sublayer) => add(x, sublayer(layerNorm(x, norm)));
+  const residual = (x, norm, sublayer) => add(x, sublayer(layerNorm(x, norm)));
 
   // --- The model ---
 
@@ -73,10 +73,10 @@
     let X = source.map((id, p) => embed(weights.source_embedding, id, p));
     Object.values(weights.encoder).forEach((layer, l) => {
       const heads = maps.encoder[l];
-      const { attention, feed_forward, add_attention, add_feed_forward } = layer;
-      for (const x of X) remember(layerNorm(x, add_attention.norm), attention, heads);
-      X = X.map((x) => residual(x, add_attention, (y) => multiHead(y, attention, heads)));
-      X = X.map((x) => residual(x, add_feed_forward, (y) => feedForward(y, feed_forward)));
+      const { attention, feed_forward, norm_1, norm_2 } = layer;
+      for (const x of X) remember(layerNorm(x, norm_1), attention, heads);
+      X = X.map((x) => residual(x, norm_1, (y) => multiHead(y, attention, heads)));
+      X = X.map((x) => residual(x, norm_2, (y) => feedForward(y, feed_forward)));
     });
     return X.map((x) => layerNorm(x, weights.encoder_norm));
   }
@@ -85,12 +85,12 @@
   // mask is needed.
   function decoderLayer(x, layer, ownHeads, sourceHeads) {
     const { self_attention, cross_attention, feed_forward } = layer;
-    x = residual(x, layer.add_self_attention, (y) => {
+    x = residual(x, layer.norm_1, (y) => {
       remember(y, self_attention, ownHeads);
       return multiHead(y, self_attention, ownHeads);
     });
-    x = residual(x, layer.add_cross_attention, (y) => multiHead(y, cross_attention, sourceHeads));
-    return residual(x, layer.add_feed_forward, (y) => feedForward(y, feed_forward));
+    x = residual(x, layer.norm_2, (y) => multiHead(y, cross_attention, sourceHeads));
+    return residual(x, layer.norm_3, (y) => feedForward(y, feed_forward));
   }
 
   live.start.transformer = ({ weights, n_heads }, source) => {

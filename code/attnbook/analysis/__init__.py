@@ -23,7 +23,6 @@ from attnbook.analysis.bug_zoo import (
     split_wrongly,
 )
 from attnbook.analysis.complexity import (
-    Sizes,
     attention_work,
     convolution_work,
     count,
@@ -58,7 +57,6 @@ __all__ = [
     "OneCache",
     "Probe",
     "SharedAttention",
-    "Sizes",
     "SoftmaxInside",
     "UnbiasedNorm",
     "Uncounted",

@@ -5,14 +5,18 @@ None of them stops a program, and nothing in the package uses them.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
 from attnbook.models.transformer import Transformer, TransformerState
-from attnbook.nn.layers import DecoderLayer, Residual
+from attnbook.nn.layers import DecoderLayer, TransformerConfig
 from attnbook.nn.masks import key_mask, target_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import SinusoidalPositions
+from attnbook.nn.residual import Residual
 from attnbook.nn.scaled_dot_product import attention
 
 
@@ -71,20 +75,20 @@ class UnbiasedNorm(nn.Module):
 
 
 class DroppedStream(Residual):
-    """Post-norm that drops what it returns, not what the sub-layer found."""
+    """Post-norm that drops what it returns, not what the sub-layer returned."""
 
-    def after(self, x: Tensor, found: Tensor) -> Tensor:
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Add, norm, and then drop: too late."""
-        return self.dropout(self.norm(x + found))
+        return self.dropout(self.norm(x + sublayer(x)))
 
 
 class SharedAttention(DecoderLayer):
     """A decoder layer whose two attentions are one module, and so are their norms."""
 
-    def __init__(self, *sizes: int, norm_first: bool = False):
-        super().__init__(*sizes, norm_first=norm_first)
+    def __init__(self, config: TransformerConfig):
+        super().__init__(config)
         self.cross_attention = self.self_attention
-        self.add_cross_attention = self.add_self_attention
+        self.norm_2 = self.norm_1
 
 
 # Chapter 9: mistakes of a whole model
@@ -102,20 +106,12 @@ def scale_wrongly(model: nn.Module) -> None:
     """Divide the scores of each attention by √(d_k/H), not by √d_k.
 
     This is what comes out if the width of a head is divided by the number of heads once
-    more. Queries √H times as long have the same scores.
+    more.
     """
     for module in model.modules():
         if isinstance(module, MultiHeadAttention):
-            module.W_Q = nn.Sequential(module.W_Q, _Times(module.n_heads**0.5))
-
-
-class _Times(nn.Module):
-    def __init__(self, factor: float):
-        super().__init__()
-        self.factor = factor
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.factor * x
+            d_k = module.d_model // module.n_heads
+            module.scale = math.sqrt(module.n_heads / d_k)
 
 
 class SoftmaxInside(nn.Module):
@@ -132,6 +128,9 @@ class SoftmaxInside(nn.Module):
     def forward(self, *inputs: Tensor) -> Tensor:
         """Call the model and make its logits probabilities."""
         return self.model(*inputs).softmax(-1)
+
+
+# Chapter 10: mistakes in decoding
 
 
 class Uncounted(SinusoidalPositions):

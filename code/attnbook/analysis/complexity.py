@@ -8,11 +8,12 @@ grows with n · d alone (biases, softmax, activations) is left out.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
+
+from attnbook.nn.layers import TransformerConfig
 
 
 def attention_work(n: int, d: int, *, projections: bool = True) -> int:
@@ -87,35 +88,28 @@ def longest_chain(out: Tensor) -> int:
     return depth[out.grad_fn]
 
 
-class Sizes(NamedTuple):
-    """What decides how much a Transformer calculates."""
-
-    n_words: int  # V, of the target side
-    d_model: int
-    n_heads: int
-    n_layers: int
-    d_ff: int
-
-
-def forward_flops(sizes: Sizes, batch: int, source: int, target: int) -> int:
+def forward_flops(
+    config: TransformerConfig, batch: int, source: int, target: int
+) -> int:
     """Operations of predicting a padded batch, a multiplication and an addition two.
 
-    The attention's products are counted for all pairs of places, as they are calculated
-    before the mask.
+    Only matrix products are counted: all else is few operations. The attention's
+    products are counted for all pairs of positions, as they are computed before the
+    mask.
 
     Args:
-        sizes: Of the model.
+        config: Sizes of the model.
         batch: Sentences B.
-        source: Places S of each source.
-        target: Places T of each target.
+        source: Positions S of each source.
+        target: Positions T of each target.
     """
-    _, d, _, n, d_ff = sizes
-    network = 2 * d * d_ff  # multiplications for one place
+    d = config.d_model
+    network = 2 * d * config.d_ff  # multiplications for one position
     encoder = source * (4 * d * d + network) + _attention(source, source, d)
     decoder = target * (6 * d * d + network) + source * 2 * d * d
     decoder += _attention(target, target, d) + _attention(target, source, d)
-    words = target * d * sizes.n_words
-    return 2 * batch * (n * (encoder + decoder) + words)
+    words = target * d * (config.target_vocab_size or config.source_vocab_size)
+    return 2 * batch * (config.n_layers * (encoder + decoder) + words)
 
 
 def _attention(queries: int, keys: int, d_model: int) -> int:
@@ -123,6 +117,8 @@ def _attention(queries: int, keys: int, d_model: int) -> int:
     return 2 * queries * keys * d_model
 
 
-def training_flops(sizes: Sizes, batch: int, source: int, target: int) -> int:
+def training_flops(
+    config: TransformerConfig, batch: int, source: int, target: int
+) -> int:
     """Operations of one training step: a product has two gradients as large as it."""
-    return 3 * forward_flops(sizes, batch, source, target)
+    return 3 * forward_flops(config, batch, source, target)

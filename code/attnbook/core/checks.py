@@ -15,13 +15,20 @@ def check_sizes(**sizes: int) -> None:
             raise ValueError(f"{name} is {size!r}; it must be a whole number from 1 on")
 
 
+def check_dropout(dropout: float) -> None:
+    """Raise a ValueError unless 0 ≤ dropout < 1."""
+    if not 0 <= dropout < 1:
+        raise ValueError(f"dropout is {dropout!r}; it is a share, from 0 to below 1")
+
+
 def check_ids(**tensors: Tensor) -> None:
     """Raise a ValueError that names the first tensor which is not a batch of ids."""
     for name, ids in tensors.items():
         if ids.dim() != 2 or ids.dtype not in (torch.int64, torch.int32):
             raise ValueError(
                 f"{name} has shape {tuple(ids.shape)} and type {ids.dtype}; it must be "
-                "a matrix of integer ids, one row a sentence: batches.pad makes one"
+                "a matrix of integer ids, one row a sentence: pad makes one of several "
+                "sentences, ids[None] of one"
             )
 
 

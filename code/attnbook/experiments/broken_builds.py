@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from attnbook.analysis.bug_zoo import SoftmaxInside, scale_wrongly, split_wrongly
 from attnbook.core.vocabulary import BOS, UNK
 from attnbook.models.transformer import Transformer
+from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.losses import token_loss
 from attnbook.toy.tasks import N_SYMBOLS, random_symbols
 from attnbook.toy.training import fit
@@ -34,9 +35,10 @@ def build(wrong: tuple[str, ...]) -> nn.Module:
     Args:
         wrong: Any of "softmax" (inside the model), "heads" (split wrongly), "scale".
     """
-    model = Transformer(
+    config = TransformerConfig(
         UNK + N_SYMBOLS, d_model=64, n_heads=4, n_layers=2, d_ff=128, dropout=0.0
     )
+    model = Transformer(config)
     if "heads" in wrong:
         split_wrongly(model)
     if "scale" in wrong:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from attnbook.models.transformer import Transformer, TransformerState
+from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
 
 VOCABULARY = 37_000  # about that of the paper's English-German model
@@ -32,7 +33,7 @@ def decode_cost() -> dict:
         does; "recomputed_all_logits" of every word.
     """
     torch.manual_seed(0)
-    model = Transformer(VOCABULARY).eval()
+    model = Transformer(TransformerConfig(VOCABULARY)).eval()
     cached = {str(b): _cached(model, b) for b in BATCHES}
     return {
         "parameters": sum(p.numel() for p in model.parameters()),

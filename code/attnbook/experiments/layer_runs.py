@@ -7,7 +7,7 @@ from itertools import islice, product
 import torch
 from torch import Tensor, nn
 
-from attnbook.nn.layers import EncoderLayer, ScaledEmbedding
+from attnbook.nn.layers import EncoderLayer, ScaledEmbedding, TransformerConfig
 from attnbook.nn.losses import token_loss
 from attnbook.nn.positions import sinusoids
 from attnbook.toy.taggers import LAYERS, Tagger, deep_tagger, tagger
@@ -130,7 +130,8 @@ def reverse_with(
         steps: Number of updates.
     """
     torch.manual_seed(seed)
-    layers = [EncoderLayer(64, 4, 256) for _ in range(2)]
+    config = TransformerConfig(d_model=64, n_heads=4, d_ff=256, dropout=0.0)
+    layers = [EncoderLayer(config) for _ in range(2)]
     model = Tagger(embedding(draw, scaled), layers)
     model.positions = Codes(codes)
     return fit(model, task_batches(reversed_symbols, LENGTH, seed), steps, 1e-3)

@@ -18,7 +18,7 @@ from attnbook.nn.losses import label_smoothing_loss
 from attnbook.translation.configs import from_json
 from attnbook.translation.corpora import Texts, texts
 from attnbook.translation.evaluation import beam_translate, compare, corpus_bleu
-from attnbook.translation.models import make_model
+from attnbook.translation.models import model_from_config
 from attnbook.translation.state import average
 from attnbook.translation.trainer import encoded, target_tokens
 from attnbook.translation.translator import Translator
@@ -209,7 +209,7 @@ def multi30k_average() -> dict:
     folder = Path(os.environ.get(RUN, "runs/multi30k-cpu-0"))
     run = from_json(folder / "config.json")
     subwords = Subwords.load(folder / "subwords.json")
-    model = make_model(run, len(subwords)).eval()
+    model = model_from_config(run, len(subwords)).eval()
     val, runs = texts(run, "val"), []
     kept = sorted((folder / "epochs").glob("*.safetensors"))
     for number in (n for n in (1, 2, 5, 10) if n <= len(kept)):

@@ -20,7 +20,7 @@ from attnbook.translation.configs import from_json
 from attnbook.translation.corpora import texts
 from attnbook.translation.devices import best_device
 from attnbook.translation.evaluation import beam_translate, corpus_bleu
-from attnbook.translation.models import make_model
+from attnbook.translation.models import model_from_config
 from attnbook.translation.state import average
 
 AVERAGED = (1, 2, 5, 10)
@@ -42,7 +42,7 @@ def decodings(folder: Path, device: torch.device) -> dict:
     run = from_json(folder / "config.json")
     found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     subwords = Subwords.load(folder / "subwords.json")
-    model = make_model(run, len(subwords)).to(device).eval()
+    model = model_from_config(run, len(subwords)).to(device).eval()
     val = texts(run, "val")
     kept = sorted((folder / "epochs").glob("*.safetensors"))[-run.average :]
     averaged, widths = [], []

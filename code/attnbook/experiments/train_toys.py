@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import platform
 import time
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -13,9 +14,10 @@ from attnbook.core.results import machine
 from attnbook.core.threads import set_threads
 from attnbook.experiments.toy_translation import CLAUSES
 from attnbook.models.checkpoints import save_weights
+from attnbook.models.registry import make_model
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.metrics import exact_match
-from attnbook.toy.models import FOLDER, MODELS
+from attnbook.toy.models import FOLDER, TOY_MODELS
 from attnbook.toy.training import LEARNING_RATE, STEPS, train_toy_model
 
 SEED = 0
@@ -31,9 +33,9 @@ def main() -> None:
     )
     out = parser.parse_args().out
     set_threads()
-    for name, make_model in MODELS.items():
+    for name, sizes in TOY_MODELS.items():
         start = time.process_time()
-        model, _ = train_toy_model(make_model, SEED)
+        model, _ = train_toy_model(partial(make_model, name, **sizes), SEED)
         seconds = round(time.process_time() - start)
         exact = {n: round(exact_match(model, held_out_pairs(n)), 4) for n in CLAUSES}
         save_weights(

@@ -7,6 +7,7 @@
 - ``from_torch``: copies of PyTorch's layers, to compare with
 - ``ablations``: a Transformer without one of its parts
 - ``checkpoints``: weights as safetensors and JSON
+- ``registry``: every model by name
 """
 
 from attnbook.models.ablations import (
@@ -19,11 +20,13 @@ from attnbook.models.bahdanau import Bahdanau, BahdanauState, Source
 from attnbook.models.checkpoints import load_weights, read_facts, save_weights, tensors
 from attnbook.models.from_torch import (
     Layer,
+    attention_from_torch,
     decoder_layer_from_torch,
     encoder_layer_from_torch,
     transformer_from_torch,
 )
 from attnbook.models.luong import Luong, LuongState
+from attnbook.models.registry import make_model
 from attnbook.models.seq2seq import (
     Encoder,
     InitialState,
@@ -32,6 +35,7 @@ from attnbook.models.seq2seq import (
     StaticState,
 )
 from attnbook.models.transformer import Transformer, TransformerState
+from attnbook.nn.layers import TransformerConfig
 
 __all__ = [
     "Bahdanau",
@@ -46,10 +50,13 @@ __all__ = [
     "StaticContext",
     "StaticState",
     "Transformer",
+    "TransformerConfig",
     "TransformerState",
+    "attention_from_torch",
     "decoder_layer_from_torch",
     "encoder_layer_from_torch",
     "load_weights",
+    "make_model",
     "make_variant",
     "read_facts",
     "save_weights",

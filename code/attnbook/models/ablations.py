@@ -7,9 +7,7 @@ weights are stored and loaded as always.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-
+import torch
 from torch import Tensor, nn
 
 from attnbook.models.transformer import Transformer
@@ -20,28 +18,29 @@ from attnbook.nn.multi_head import MultiHeadAttention
 def without_positions(model: Transformer) -> None:
     """Leave word vectors as they are: the encoder cannot tell the order of words.
 
-    The decoder still can a little: its causal mask lets each place see one more.
+    The decoder still can a little: by its causal mask each position attends to one
+    more.
     """
     model.positions = _NoPositions()
 
 
 def without_scale(model: Transformer) -> None:
-    """Leave the scores as large as the dot products are, √d_k times the usual.
-
-    Queries √d_k times as long undo the division, in every form of decoding.
-    """
+    """Leave the scores as large as the dot products are, √d_k times the usual."""
     for module in model.modules():
         if isinstance(module, MultiHeadAttention):
-            factor = math.sqrt(module.d_model // module.n_heads)
-            module.W_Q.register_forward_hook(_times(factor))
+            module.scale = 1.0
 
 
 def without_feed_forward(model: Transformer) -> None:
-    """Take the feed-forward sub-layer out of each layer, its residual and norm too."""
+    """Take the feed-forward sub-layer out of each layer, and its norm too.
+
+    What stays is a residual connection to which nothing is added.
+    """
     for module in model.modules():
-        if isinstance(module, EncoderLayer | DecoderLayer):
-            module.feed_forward = nn.Identity()
-            module.add_feed_forward = _Nothing()
+        if isinstance(module, EncoderLayer):
+            module.feed_forward, module.norm_2 = _Zeros(), nn.Identity()
+        if isinstance(module, DecoderLayer):
+            module.feed_forward, module.norm_3 = _Zeros(), nn.Identity()
 
 
 def make_variant(model: nn.Module, name: str) -> None:
@@ -84,14 +83,9 @@ class _NoPositions(nn.Module):
         return x
 
 
-class _Nothing(nn.Module):
-    """Stands where a sub-layer's residual was, and passes by the sub-layer."""
+class _Zeros(nn.Module):
+    """Stands where the feed-forward network was, and adds nothing."""
 
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return (B, T, D) as it came."""
-        return x
-
-
-def _times(factor: float) -> Callable[[nn.Module, tuple, Tensor], Tensor]:
-    """Make a hook that multiplies what a module gives."""
-    return lambda module, given, out: factor * out
+    def forward(self, x: Tensor) -> Tensor:
+        """Return zeros, (..., D)."""
+        return torch.zeros_like(x)

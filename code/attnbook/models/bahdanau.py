@@ -42,6 +42,7 @@ class Bahdanau(nn.Module):
         d_embed: Width of the word vectors.
         d_hidden: Width of the states, in each direction of the encoder.
         d_attention: Width of the score's hidden layer.
+        dropout: Of word vectors, and of the readout's hidden layer.
     """
 
     def __init__(
@@ -51,16 +52,18 @@ class Bahdanau(nn.Module):
         d_embed: int = 32,
         d_hidden: int = 64,
         d_attention: int = 64,
+        dropout: float = 0.0,
     ):
         super().__init__()
         check_sizes(n_target=n_target)
-        self.encoder = Encoder(n_source, d_embed, d_hidden)
+        self.dropout = nn.Dropout(dropout)
+        self.encoder = Encoder(n_source, d_embed, d_hidden, dropout=dropout)
         width = self.encoder.width
         self.bridge = nn.Linear(d_hidden, d_hidden)
         self.score = AdditiveScore(d_hidden, width, d_attention)
         self.embedding = nn.Embedding(n_target, d_embed, padding_idx=PAD)
         self.cell = nn.GRUCell(d_embed + width, d_hidden)
-        self.readout = Readout(d_hidden + d_embed + width, d_hidden, n_target)
+        self.readout = Readout(d_hidden + d_embed + width, d_hidden, n_target, dropout)
 
     def start(self, src: Tensor) -> BahdanauState:
         """Read the source, (B, S), and return the first state."""
@@ -96,7 +99,7 @@ class Bahdanau(nn.Module):
         Returns:
             Logits of the next word, (B, V), and the new state.
         """
-        y = self.embedding(token)  # (B, E)
+        y = self.dropout(self.embedding(token))  # (B, E)
         c, weights = self.attend(state.s, state.source)
         s = self.cell(torch.cat([y, c], -1), state.s)  # (B, H)
         return self.readout(s, y, c), BahdanauState(s, state.source, weights)

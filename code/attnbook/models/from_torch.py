@@ -9,16 +9,55 @@ And ``nn.Transformer`` ends both stacks with a norm in post-norm too.
 from __future__ import annotations
 
 import copy
+import dataclasses
 from typing import TypeVar
 
 from torch import nn
 from torch.nn import functional as F
 
 from attnbook.models.transformer import Transformer
-from attnbook.nn.layers import DecoderLayer, EncoderLayer, Residual
+from attnbook.nn.layers import DecoderLayer, EncoderLayer, TransformerConfig
 from attnbook.nn.multi_head import MultiHeadAttention
 
 Layer = TypeVar("Layer", EncoderLayer, DecoderLayer)
+
+
+def attention_from_torch(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
+    """Make a multi-head attention with the weights of PyTorch's.
+
+    Args:
+        theirs: Any ``nn.MultiheadAttention`` that does what the paper says: its
+            keys and values are as wide as its queries, none is added.
+
+    Returns:
+        A copy; also of its type, device, dropout and mode (train or eval). It takes
+        the batch first, whatever ``theirs.batch_first`` says.
+
+    Raises:
+        ValueError: If it has ``kdim``, ``vdim``, ``add_bias_kv`` or
+            ``add_zero_attn``.
+    """
+    weight = theirs.in_proj_weight  # (3 D, D): W^Q, W^K and W^V below each other
+    if weight is None or theirs.bias_k is not None or theirs.add_zero_attn:
+        raise ValueError(
+            "this nn.MultiheadAttention has kdim, vdim, add_bias_kv or "
+            "add_zero_attn, which the paper does not know; make one without"
+        )
+    stacked = {"weight": weight}
+    if theirs.in_proj_bias is not None:
+        stacked["bias"] = theirs.in_proj_bias  # (3 D,)
+    state = theirs.out_proj.state_dict(prefix="W_O.")
+    for name, rows in stacked.items():
+        for linear, part in zip(("W_Q", "W_K", "W_V"), rows.chunk(3), strict=True):
+            state[f"{linear}.{name}"] = part
+    ours = MultiHeadAttention(
+        theirs.embed_dim,
+        theirs.num_heads,
+        bias="bias" in stacked,
+        dropout=theirs.dropout,
+    ).to(weight)
+    ours.load_state_dict(state)
+    return ours.train(theirs.training)
 
 
 def encoder_layer_from_torch(theirs: nn.TransformerEncoderLayer) -> EncoderLayer:
@@ -29,31 +68,29 @@ def encoder_layer_from_torch(theirs: nn.TransformerEncoderLayer) -> EncoderLayer
 
     Returns:
         A copy; also of its type, device and mode (train or eval). It takes the batch
-        first, whatever ``theirs`` takes, and drops nothing.
+        first, whatever ``theirs`` takes, and has no dropout.
 
     Raises:
         ValueError: If it has another activation, or no biases.
     """
-    ours = EncoderLayer(*_sizes(theirs), norm_first=theirs.norm_first)
-    ours.attention = _attention(theirs.self_attn)
-    return _fill(ours, theirs, [ours.add_attention, ours.add_feed_forward])
+    ours = EncoderLayer(_config(theirs))
+    ours.attention = _without_dropout(theirs.self_attn)
+    return _fill(ours, theirs)
 
 
 def decoder_layer_from_torch(theirs: nn.TransformerDecoderLayer) -> DecoderLayer:
-    """Make a decoder layer with the weights of PyTorch's; as :func:`encoder_layer`."""
-    ours = DecoderLayer(*_sizes(theirs), norm_first=theirs.norm_first)
-    ours.self_attention = _attention(theirs.self_attn)
-    ours.cross_attention = _attention(theirs.multihead_attn)
-    residuals = [
-        ours.add_self_attention,
-        ours.add_cross_attention,
-        ours.add_feed_forward,
-    ]
-    return _fill(ours, theirs, residuals)
+    """Make a decoder layer with the weights of PyTorch's.
+
+    As :func:`encoder_layer_from_torch`.
+    """
+    ours = DecoderLayer(_config(theirs))
+    ours.self_attention = _without_dropout(theirs.self_attn)
+    ours.cross_attention = _without_dropout(theirs.multihead_attn)
+    return _fill(ours, theirs)
 
 
 def transformer_from_torch(
-    theirs: nn.Transformer, n_source: int, n_target: int | None = None
+    theirs: nn.Transformer, source_vocab_size: int, target_vocab_size: int | None = None
 ) -> Transformer:
     """Make a Transformer around the weights of ``nn.Transformer``.
 
@@ -61,25 +98,21 @@ def transformer_from_torch(
     output are therefore new.
 
     Args:
-        theirs: Its layers are as :func:`encoder_layer` asks for.
-        n_source: Number of source words.
-        n_target: Number of target words, or None for one vocabulary.
+        theirs: Its layers are as :func:`encoder_layer_from_torch` asks for.
+        source_vocab_size: Number of source tokens.
+        target_vocab_size: Number of target tokens, or None for one vocabulary.
 
     Returns:
-        A model that drops nothing; with those final norms that ``theirs`` has.
+        A model without dropout; with those final norms that ``theirs`` has.
     """
     first = theirs.encoder.layers[0]
-    d_model, n_heads, d_ff = _sizes(first)
-    ours = Transformer(
-        n_source,
-        n_target,
-        d_model=d_model,
-        n_heads=n_heads,
-        n_layers=1,
-        d_ff=d_ff,
-        dropout=0.0,
-        norm_first=first.norm_first,
-    ).to(first.linear1.weight)
+    config = dataclasses.replace(
+        _config(first),
+        source_vocab_size=source_vocab_size,
+        target_vocab_size=target_vocab_size,
+        n_layers=len(theirs.encoder.layers),
+    )
+    ours = Transformer(config).to(first.linear1.weight)
     ours.encoder = nn.ModuleList(map(encoder_layer_from_torch, theirs.encoder.layers))
     ours.decoder = nn.ModuleList(map(decoder_layer_from_torch, theirs.decoder.layers))
     ours.encoder_norm = copy.deepcopy(theirs.encoder.norm) or nn.Identity()
@@ -87,8 +120,8 @@ def transformer_from_torch(
     return ours.train(theirs.training)
 
 
-def _sizes(theirs: nn.Module) -> tuple[int, int, int]:
-    """D, H and d_ff of a layer that does what the paper says."""
+def _config(theirs: nn.Module) -> TransformerConfig:
+    """The sizes of a layer that does what the paper says."""
     if not (theirs.activation is F.relu or isinstance(theirs.activation, nn.ReLU)):
         raise ValueError(
             f"the layer's activation is {theirs.activation}; the paper's is ReLU: make "
@@ -96,21 +129,28 @@ def _sizes(theirs: nn.Module) -> tuple[int, int, int]:
         )
     if theirs.linear1.bias is None:
         raise ValueError("the layer has no biases; make it with bias=True")
-    attention = theirs.self_attn
-    return attention.embed_dim, attention.num_heads, theirs.linear1.out_features
+    return TransformerConfig(
+        d_model=theirs.self_attn.embed_dim,
+        n_heads=theirs.self_attn.num_heads,
+        d_ff=theirs.linear1.out_features,
+        dropout=0.0,
+        norm_first=theirs.norm_first,
+    )
 
 
-def _attention(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
-    ours = MultiHeadAttention.from_torch(theirs)
+def _without_dropout(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
+    ours = attention_from_torch(theirs)
     ours.dropout = 0.0
     return ours
 
 
-def _fill(ours: Layer, theirs: nn.Module, residuals: list[Residual]) -> Layer:
+def _fill(ours: Layer, theirs: nn.Module) -> Layer:
     """Copy what encoder and decoder layers have in common: the networks, the norms."""
     ours = ours.to(theirs.linear1.weight)
     ours.feed_forward.W_1.load_state_dict(theirs.linear1.state_dict())
     ours.feed_forward.W_2.load_state_dict(theirs.linear2.state_dict())
-    for number, residual in enumerate(residuals, start=1):
-        residual.norm = copy.deepcopy(getattr(theirs, f"norm{number}"))
+    for number in (1, 2, 3):
+        if hasattr(theirs, f"norm{number}"):
+            norm = copy.deepcopy(getattr(theirs, f"norm{number}"))
+            setattr(ours, f"norm_{number}", norm)
     return ours.train(theirs.training)

@@ -42,6 +42,7 @@ class Luong(nn.Module):
         align: "global", "local-m" or "local-p".
         half_width: D of the local forms.
         input_feeding: Whether each step also reads the h̃ of the step before (§3.3).
+        dropout: Of word vectors, and of the h̃ that the output layer reads.
 
     Raises:
         ValueError: If a size, a name or their combination is not possible.
@@ -57,6 +58,7 @@ class Luong(nn.Module):
         align: str = "global",
         half_width: int | None = None,
         input_feeding: bool = True,
+        dropout: float = 0.0,
     ):
         super().__init__()
         check_sizes(n_target=n_target, d_hidden=d_hidden)
@@ -65,7 +67,8 @@ class Luong(nn.Module):
                 f"d_hidden is {d_hidden}; it must be even, one half for each "
                 "direction of the encoder"
             )
-        self.encoder = Encoder(n_source, d_embed, d_hidden // 2)
+        self.dropout = nn.Dropout(dropout)
+        self.encoder = Encoder(n_source, d_embed, d_hidden // 2, dropout=dropout)
         self.bridge = nn.Linear(d_hidden, d_hidden)
         self.embedding = nn.Embedding(n_target, d_embed, padding_idx=PAD)
         self.input_feeding = input_feeding
@@ -111,13 +114,13 @@ class Luong(nn.Module):
         Returns:
             Logits of the next word, (B, V), and the new state.
         """
-        read = self.embedding(token)  # (B, E)
+        read = self.dropout(self.embedding(token))  # (B, E)
         if self.input_feeding:
             read = torch.cat([read, state.h_tilde], -1)  # (B, E + H)
         _, h = self.gru(read[:, None], state.h[None])  # (1, B, H)
         h_tilde, weights = self.attend(h.transpose(0, 1), state.t, state.source)
         new = LuongState(h[0], h_tilde[:, 0], state.t + 1, state.source, weights[:, 0])
-        return self.out(h_tilde[:, 0]), new
+        return self.out(self.dropout(h_tilde[:, 0])), new
 
     def forward(
         self, src: Tensor, tgt_in: Tensor, need_weights: bool = False
@@ -143,9 +146,10 @@ class Luong(nn.Module):
         if self.input_feeding:
             logits, weights = self._step_by_step(tgt_in, state)
         else:
-            h, _ = self.gru(self.embedding(tgt_in), state.h[None])  # (B, T, H)
+            y = self.dropout(self.embedding(tgt_in))  # (B, T, E)
+            h, _ = self.gru(y, state.h[None])  # (B, T, H)
             h_tilde, weights = self.attend(h, 0, state.source)
-            logits = self.out(h_tilde)  # (B, T, V)
+            logits = self.out(self.dropout(h_tilde))  # (B, T, V)
         return (logits, weights) if need_weights else logits
 
     def _step_by_step(self, tgt_in: Tensor, state: LuongState) -> tuple[Tensor, Tensor]:

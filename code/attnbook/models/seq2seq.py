@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attnbook.core.checks import check_batch, check_sizes, check_source
+from attnbook.core.checks import check_batch, check_dropout, check_sizes, check_source
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.masks import padding_mask
 
@@ -30,13 +30,21 @@ class Encoder(nn.Module):
         d_embed: Width of the word vectors.
         d_hidden: Width of the state, in each direction.
         bidirectional: Whether a second GRU reads from right to left.
+        dropout: Share of the word vectors' components set to 0 in training.
     """
 
     def __init__(
-        self, vocabulary: int, d_embed: int, d_hidden: int, bidirectional: bool = True
+        self,
+        vocabulary: int,
+        d_embed: int,
+        d_hidden: int,
+        bidirectional: bool = True,
+        dropout: float = 0.0,
     ):
         super().__init__()
         check_sizes(vocabulary=vocabulary, d_embed=d_embed, d_hidden=d_hidden)
+        check_dropout(dropout)
+        self.dropout = nn.Dropout(dropout)
         self.embedding = nn.Embedding(vocabulary, d_embed, padding_idx=PAD)
         self.gru = nn.GRU(
             d_embed, d_hidden, batch_first=True, bidirectional=bidirectional
@@ -59,7 +67,10 @@ class Encoder(nn.Module):
         check_source(src, self.embedding.num_embeddings)
         lengths = padding_mask(src).sum(1).cpu()
         packed = pack_padded_sequence(
-            self.embedding(src), lengths, batch_first=True, enforce_sorted=False
+            self.dropout(self.embedding(src)),
+            lengths,
+            batch_first=True,
+            enforce_sorted=False,
         )
         states, last = self.gru(packed)
         states, _ = pad_packed_sequence(
@@ -77,16 +88,19 @@ class Readout(nn.Module):
         d_in: Width of the decoder's state, last word and context side by side.
         d_hidden: Width of the hidden layer.
         n_target: Number of target words.
+        dropout: Share of the hidden layer set to 0 in training.
     """
 
-    def __init__(self, d_in: int, d_hidden: int, n_target: int):
+    def __init__(self, d_in: int, d_hidden: int, n_target: int, dropout: float = 0.0):
         super().__init__()
+        self.dropout = nn.Dropout(dropout)
         self.hidden = nn.Linear(d_in, d_hidden)
         self.out = nn.Linear(d_hidden, n_target)
 
     def forward(self, *parts: Tensor) -> Tensor:
         """Turn parts (..., their widths) into logits (..., V)."""
-        return self.out(torch.tanh(self.hidden(torch.cat(parts, -1))))
+        hidden = self.dropout(self.hidden(torch.cat(parts, -1)))
+        return self.out(torch.tanh(hidden))
 
 
 class InitialState(nn.Module):
@@ -100,6 +114,7 @@ class InitialState(nn.Module):
         d_embed: Width of the word vectors.
         d_hidden: Width of the states.
         bidirectional: Passed to :class:`Encoder`.
+        dropout: Of word vectors, and of the readout's hidden layer.
     """
 
     def __init__(
@@ -109,14 +124,16 @@ class InitialState(nn.Module):
         d_embed: int = 32,
         d_hidden: int = 64,
         bidirectional: bool = True,
+        dropout: float = 0.0,
     ):
         super().__init__()
         check_sizes(n_target=n_target)
-        self.encoder = Encoder(n_source, d_embed, d_hidden, bidirectional)
+        self.dropout = nn.Dropout(dropout)
+        self.encoder = Encoder(n_source, d_embed, d_hidden, bidirectional, dropout)
         self.bridge = nn.Linear(self.encoder.width, d_hidden)
         self.embedding = nn.Embedding(n_target, d_embed, padding_idx=PAD)
         self.gru = nn.GRU(d_embed, d_hidden, batch_first=True)
-        self.readout = Readout(d_hidden + d_embed, d_hidden, n_target)
+        self.readout = Readout(d_hidden + d_embed, d_hidden, n_target, dropout)
 
     def start(self, src: Tensor) -> Tensor:
         """Read the source, (B, S), and return the decoder's first state, (B, H)."""
@@ -138,7 +155,7 @@ class InitialState(nn.Module):
         """
         check_batch(src, tgt_in)
         s = self.start(src)  # (B, H)
-        y = self.embedding(tgt_in)  # (B, T, E)
+        y = self.dropout(self.embedding(tgt_in))  # (B, T, E)
         states, _ = self.gru(y, s[None])  # (B, T, H)
         return self.readout(states, y)  # (B, T, V)
 
@@ -152,7 +169,7 @@ class InitialState(nn.Module):
         Returns:
             Logits of the next word, (B, V), and the new state, (B, H).
         """
-        y = self.embedding(token)  # (B, E)
+        y = self.dropout(self.embedding(token))  # (B, E)
         _, s = self.gru(y[:, None], s[None])  # (1, B, H)
         return self.readout(s[0], y), s[0]
 
@@ -177,6 +194,7 @@ class StaticContext(nn.Module):
         d_hidden: Width of the states.
         summary: What the vector is: "last", the encoder's last states, or "mean", the
             mean of all its states.
+        dropout: Of word vectors, and of the readout's hidden layer.
 
     Raises:
         ValueError: If ``summary`` is neither.
@@ -189,18 +207,20 @@ class StaticContext(nn.Module):
         d_embed: int = 32,
         d_hidden: int = 64,
         summary: str = "last",
+        dropout: float = 0.0,
     ):
         super().__init__()
         check_sizes(n_target=n_target)
         if summary not in ("last", "mean"):
             raise ValueError(f"summary is {summary!r}; choose 'last' or 'mean'")
         self.summary = summary
-        self.encoder = Encoder(n_source, d_embed, d_hidden)
+        self.dropout = nn.Dropout(dropout)
+        self.encoder = Encoder(n_source, d_embed, d_hidden, dropout=dropout)
         width = self.encoder.width
         self.bridge = nn.Linear(width, d_hidden)
         self.embedding = nn.Embedding(n_target, d_embed, padding_idx=PAD)
         self.gru = nn.GRU(d_embed + width, d_hidden, batch_first=True)
-        self.readout = Readout(d_hidden + d_embed + width, d_hidden, n_target)
+        self.readout = Readout(d_hidden + d_embed + width, d_hidden, n_target, dropout)
 
     def start(self, src: Tensor) -> StaticState:
         """Read the source, (B, S), and return the first state and the context."""
@@ -215,13 +235,13 @@ class StaticContext(nn.Module):
         check_batch(src, tgt_in)
         s, c = self.start(src)
         c = c[:, None].expand(-1, tgt_in.shape[1], -1)  # (B, T, width)
-        y = self.embedding(tgt_in)  # (B, T, E)
+        y = self.dropout(self.embedding(tgt_in))  # (B, T, E)
         states, _ = self.gru(torch.cat([y, c], -1), s[None])  # (B, T, H)
         return self.readout(states, y, c)  # (B, T, V)
 
     def step(self, token: Tensor, state: StaticState) -> tuple[Tensor, StaticState]:
         """Take one step of decoding; as :class:`InitialState`."""
-        y = self.embedding(token)  # (B, E)
+        y = self.dropout(self.embedding(token))  # (B, E)
         y_and_c = torch.cat([y, state.c], -1)[:, None]  # (B, 1, E + width)
         _, s = self.gru(y_and_c, state.s[None])  # (1, B, H)
         return self.readout(s[0], y, state.c), StaticState(s[0], state.c)

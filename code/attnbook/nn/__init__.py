@@ -1,12 +1,14 @@
 """The building blocks of all models: functions and layers, each from its equation.
 
+- ``attention_checks``: what attention refuses, and what it says then
 - ``masks``: padding and causal masks, and the softmax under them
 - ``scaled_dot_product``: scaled dot-product attention
 - ``multi_head``: multi-head attention
 - ``positions``: sinusoidal and learned positional encodings
 - ``relative``: relative position bias
 - ``rotary``: rotary position embedding (RoPE)
-- ``layers``: layer norm, residuals, feed-forward; encoder and decoder layer
+- ``layers``: config, embedding, feed-forward, encoder and decoder layer
+- ``residual``: a residual connection around any sub-layer
 - ``scores``: attention scores of Bahdanau and Luong
 - ``local_attention``: global and local attention of Luong
 - ``hard_attention``: hard attention, with gradients by sampling
@@ -27,10 +29,9 @@ from attnbook.nn.layers import (
     DecoderLayer,
     EncoderLayer,
     FeedForward,
-    KeysValues,
     LayerCache,
-    Residual,
     ScaledEmbedding,
+    TransformerConfig,
     layer_norm,
 )
 from attnbook.nn.local_attention import (
@@ -45,14 +46,20 @@ from attnbook.nn.local_attention import (
 )
 from attnbook.nn.losses import label_smoothing_loss, symmetric_kl, token_loss
 from attnbook.nn.masks import (
-    broadcasts,
+    PreparedMask,
     causal_mask,
     key_mask,
     masked_softmax,
     padding_mask,
+    prepare_mask,
     target_mask,
 )
-from attnbook.nn.multi_head import MultiHeadAttention, merge_heads, split_heads
+from attnbook.nn.multi_head import (
+    KeysValues,
+    MultiHeadAttention,
+    merge_heads,
+    split_heads,
+)
 from attnbook.nn.positions import (
     LearnedPositions,
     SinusoidalPositions,
@@ -66,6 +73,7 @@ from attnbook.nn.relative import (
     first_query,
     relative_distances,
 )
+from attnbook.nn.residual import Residual
 from attnbook.nn.rotary import RotaryAttention, rotate
 from attnbook.nn.scaled_dot_product import attention
 from attnbook.nn.scores import (
@@ -102,6 +110,7 @@ __all__ = [
     "MonotonicAlignment",
     "MultiHeadAttention",
     "PredictiveAlignment",
+    "PreparedMask",
     "RecurrentLayer",
     "RelativeAttention",
     "RelativeBias",
@@ -110,9 +119,9 @@ __all__ = [
     "ScaledEmbedding",
     "SelfAttentionLayer",
     "SinusoidalPositions",
+    "TransformerConfig",
     "WindowedSelfAttention",
     "attention",
-    "broadcasts",
     "causal_mask",
     "distance",
     "exact_gradient",
@@ -131,6 +140,7 @@ __all__ = [
     "masked_softmax",
     "merge_heads",
     "padding_mask",
+    "prepare_mask",
     "reinforce",
     "relative_distances",
     "rnn_step",

@@ -1,11 +1,15 @@
-"""Which positions count. Throughout the course, True means: may be used."""
+"""Which positions may be attended to. Throughout the course, True means: may attend."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from attnbook.core.checks import check_ids
 from attnbook.core.vocabulary import PAD
+from attnbook.nn.attention_checks import check_mask
 
 
 def padding_mask(ids: Tensor) -> Tensor:
@@ -21,10 +25,10 @@ def padding_mask(ids: Tensor) -> Tensor:
 
 
 def key_mask(ids: Tensor) -> Tensor:
-    """Let every query attend to every real token, and to no pad.
+    """Let every query attend to every real token, and to no padding.
 
-    For self-attention of an encoder and for cross-attention: only the keys count, so
-    there is nothing about queries in it.
+    For the encoder's self-attention and for cross-attention. It depends on the keys
+    alone, so it has no axis of queries.
 
     Args:
         ids: Token ids of the keys, (B, S).
@@ -35,7 +39,7 @@ def key_mask(ids: Tensor) -> Tensor:
     Raises:
         ValueError: If the ids are not (B, S).
     """
-    check_ids(ids)
+    check_ids(ids=ids)
     return padding_mask(ids)[:, None, None]
 
 
@@ -45,14 +49,13 @@ def causal_mask(
     offset: int = 0,
     device: torch.device | str | None = None,
 ) -> Tensor:
-    """Let each place attend to itself and to those before it.
+    """Let each position attend to itself and to those before it.
 
     Args:
         t: Number T of queries.
         s: Number S of keys, counted from position 0; as many as the last query may
-            see if not given.
-        offset: Position of the first query: the number of places that were decoded
-            before.
+            attend to if not given.
+        offset: Position of the first query: the number of positions decoded before.
         device: Where to make it; that of the ids or vectors.
 
     Returns:
@@ -73,7 +76,7 @@ def causal_mask(
 
 
 def target_mask(ids: Tensor) -> Tensor:
-    """Join both masks of a decoder's self-attention: no later place and no pad.
+    """Join both masks of a decoder's self-attention: no later position, no padding.
 
     Args:
         ids: Token ids, (B, T); they are queries and keys.
@@ -88,58 +91,53 @@ def target_mask(ids: Tensor) -> Tensor:
 
 
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
-    """Turn scores into weights, over the allowed places alone.
+    """Turn scores into weights over the allowed positions alone.
 
-    Places that are not allowed get a weight of exactly 0 and no gradient, whatever
-    their score. A row in which no place is allowed gets zeros throughout.
+    Positions that are not allowed get a weight of exactly 0 and no gradient, whatever
+    their score. A fully masked row gets zeros throughout.
 
     Args:
         scores: (..., S), finite where the mask is True.
-        mask: bool, True where a place may be used; of a shape that broadcasts to that
-            of ``scores``.
+        mask: bool, True where a query may attend; broadcasts to the shape of
+            ``scores``.
 
     Returns:
-        Weights, (..., S): not negative, their sum 1, or 0 where nothing is allowed.
+        Weights, (..., S): not negative, their sum 1, or 0 in a fully masked row.
 
     Raises:
         ValueError: If the mask is not of type bool, or does not fit the scores.
     """
     check_mask(mask, scores.shape)
-    # Not -inf: a row of nothing else would give 0/0. The lowest number is as good, as
-    # exp(lowest - highest) is 0, and leaves an empty row finite until it is zeroed.
+    # Not -inf: a fully masked row would give 0/0. The lowest number is as good, as
+    # exp(lowest - highest) is 0, and leaves such a row finite until it is zeroed.
     lowest = torch.finfo(scores.dtype).min
     weights = scores.masked_fill(~mask, lowest).softmax(-1)
     return weights.masked_fill(~mask, 0.0)
 
 
-def check_ids(ids: Tensor) -> None:
-    """Raise a ValueError unless ``ids`` are those of a batch, (B, S)."""
-    if ids.dim() != 2:
-        raise ValueError(
-            f"ids have shape {tuple(ids.shape)}; they must be (B, S): ids[None] makes "
-            "one sentence a batch"
-        )
+class PreparedMask(NamedTuple):
+    """A mask and what a fused kernel needs of it, made once for all layers."""
+
+    mask: Tensor  # (..., T or 1, S)  True where a query may attend
+    opened: Tensor  # the same, but fully masked rows are True throughout
+    fully_masked: Tensor  # (..., T or 1, 1)  True at these rows
 
 
-def check_mask(mask: Tensor, shape: torch.Size) -> None:
-    """Raise a ValueError unless ``mask`` is bool and broadcasts to ``shape``."""
-    if mask.dtype != torch.bool:
-        raise ValueError(
-            f"the mask is of type {mask.dtype}; it must be torch.bool, True where a "
-            "place may be used: mask.bool() turns ones into True"
-        )
-    if not broadcasts(mask.shape, shape):
-        raise ValueError(
-            f"the mask has shape {tuple(mask.shape)}, the scores {tuple(shape)}; each "
-            "axis, counted from the last, must agree or be 1; a mask of pads, (B, S), "
-            "fits as mask[:, None, None], which key_mask(ids) makes"
-        )
+def prepare_mask(mask: Tensor | PreparedMask) -> PreparedMask:
+    """Find the fully masked rows of a mask, and open them for the fused kernel.
 
+    Kernels and versions of PyTorch differ in what a fully masked row gives, NaN among
+    it. So such a row is opened here, and attention sets its result to zero.
 
-def broadcasts(small: torch.Size, shape: torch.Size) -> bool:
-    """Whether a tensor of one shape is broadcast to the other, without making it grow.
+    Args:
+        mask: bool, True where a query may attend, (..., S); or one that was prepared.
 
-    Axes are counted from the last: each must agree or be 1.
+    Raises:
+        ValueError: If the mask is not of type bool.
     """
-    pairs = zip(reversed(small), reversed(shape), strict=False)
-    return len(small) <= len(shape) and all(m in (1, s) for m, s in pairs)
+    if isinstance(mask, PreparedMask):
+        return mask
+    check_mask(mask, mask.shape)
+    mask = torch.atleast_2d(mask)  # the kernel asks for an axis of queries
+    fully_masked = ~mask.any(-1, keepdim=True)
+    return PreparedMask(mask, mask | fully_masked, fully_masked)

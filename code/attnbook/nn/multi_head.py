@@ -1,15 +1,31 @@
-"""Scaled dot-product attention, with one head and with several: Vaswani et al. 2017."""
+"""Multi-head attention: Vaswani et al. 2017, section 3.2.2."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import torch
 from torch import Tensor, nn
 
-from attnbook.core.checks import check_sizes
-from attnbook.nn.scaled_dot_product import attention, check_dropout
+from attnbook.core.checks import check_dropout, check_sizes
+from attnbook.nn.attention_checks import check_axes, check_multi_head
+from attnbook.nn.masks import PreparedMask
+from attnbook.nn.scaled_dot_product import attention
+
+
+class KeysValues(NamedTuple):
+    """Each head's keys and values, kept so that they need not be made again."""
+
+    k: Tensor  # (B, H, S, d_k)
+    v: Tensor  # (B, H, S, d_k)
+
+    def extend(self, new: KeysValues) -> KeysValues:
+        """Append those of further positions; this one stays as it is."""
+        return KeysValues(torch.cat([self.k, new.k], 2), torch.cat([self.v, new.v], 2))
 
 
 class MultiHeadAttention(nn.Module):
-    r"""Several attentions side by side, each with views of its own: W^Q, W^K, W^V.
+    r"""Several attentions side by side, each with projections of its own.
 
     Vaswani et al. 2017, section 3.2.2: :math:`\mathrm{Concat}(head_1, …, head_H) W^O`,
     :math:`head_i = \mathrm{Attention}(Q W_i^Q, K W_i^K, V W_i^V).` The matrices of all
@@ -18,10 +34,10 @@ class MultiHeadAttention(nn.Module):
     Args:
         d_model: Width D of what comes in and goes out.
         n_heads: Number H of heads, each D/H wide.
-        bias: Whether the four maps add a vector. The paper's formula has none,
+        bias: Whether the four projections add a vector. The paper's formula has none,
             ``nn.MultiheadAttention`` has.
-        dropout: Share of the weights set to 0 in training. The paper names none here,
-            ``nn.MultiheadAttention`` has it.
+        dropout: Share of the attention weights set to 0 in training. The paper names
+            none here, ``nn.MultiheadAttention`` has it.
 
     Raises:
         ValueError: If D cannot be divided by H, or a size is not positive.
@@ -39,6 +55,7 @@ class MultiHeadAttention(nn.Module):
                 f"a multiple, such as {n_heads * (d_model // n_heads + 1)}"
             )
         self.d_model, self.n_heads, self.dropout = d_model, n_heads, dropout
+        self.scale: float | None = None  # of the scores; None: 1/√d_k
         self.W_Q = nn.Linear(d_model, d_model, bias)
         self.W_K = nn.Linear(d_model, d_model, bias)
         self.W_V = nn.Linear(d_model, d_model, bias)
@@ -50,42 +67,27 @@ class MultiHeadAttention(nn.Module):
             if bias:
                 nn.init.zeros_(linear.bias)
 
-    def project(
-        self, query: Tensor, key: Tensor, value: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Make each head's q, (B, H, T, d_k), k and v, (B, H, S, d_k)."""
-        return self.queries(query), *self.keys_values(key, value)
-
-    def queries(self, x: Tensor) -> Tensor:
-        """Make each head's queries: (B, T, D) → (B, H, T, d_k)."""
-        return split_heads(self.W_Q(x), self.n_heads)
-
-    def keys_values(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Make each head's keys and values: twice (B, S, D) → (B, H, S, d_k)."""
-        return (
-            split_heads(self.W_K(key), self.n_heads),
-            split_heads(self.W_V(value), self.n_heads),
-        )
-
     def forward(
         self,
         query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None = None,
+        key: Tensor | None = None,
+        value: Tensor | None = None,
+        mask: Tensor | PreparedMask | None = None,
         *,
+        kept: KeysValues | None = None,
         score_bias: Tensor | None = None,
         need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Attend from T places to S: three times the same tensor is self-attention.
+        """Attend from T positions to S: three times the same tensor is self-attention.
 
         Args:
             query: (B, T, D).
             key: (B, S, D).
             value: (B, S, D).
             mask: bool, True where a query may attend; (T, S), or four axes that
-                broadcast to (B, H, T, S). Two axes are never (B, S): for pads take
+                broadcast to (B, H, T, S). Two axes are never (B, S): for padding take
                 :func:`~attnbook.nn.masks.key_mask`.
+            kept: What :meth:`keys_values` has made before, instead of key and value.
             score_bias: Finite numbers to add to the scaled scores; shapes as for
                 the mask.
             need_weights: Whether to return the weights too.
@@ -97,113 +99,34 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: If a shape or a type does not fit.
         """
-        self._check(query, key, value, mask, score_bias)
-        q, k, v = self.project(query, key, value)
-        return self.attend(
-            q, k, v, mask, score_bias=score_bias, need_weights=need_weights
-        )
-
-    def attend(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        mask: Tensor | None = None,
-        *,
-        score_bias: Tensor | None = None,
-        need_weights: bool = False,
-    ) -> Tensor | tuple[Tensor, Tensor]:
-        """Attend with the heads' q, k and v, and mix what the heads found.
-
-        The second half of ``forward``, for callers that have kept keys and values.
-        """
+        check_multi_head(self.d_model, query, key, value, kept)
+        check_axes(mask=mask, score_bias=score_bias)
+        q = split_heads(self.W_Q(query), self.n_heads)  # (B, H, T, d_k)
+        k, v = kept or self.keys_values(key, value)  # (B, H, S, d_k), twice
         out = attention(
-            q,
-            k,
-            v,
-            mask,
+            *(q, k, v, mask),
             score_bias=score_bias,
+            scale=self.scale,
             dropout=self.dropout if self.training else 0.0,
             need_weights=need_weights,
         )
-        if not need_weights:
-            return self.W_O(merge_heads(out))
-        heads, weights = out  # (B, H, T, d_k), (B, H, T, S)
-        return self.W_O(merge_heads(heads)), weights
+        heads, weights = out if need_weights else (out, None)  # (B, H, T, d_k or S)
+        x = self.W_O(merge_heads(heads))  # (B, T, D)
+        return (x, weights) if need_weights else x
 
-    def _check(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None = None,
-        score_bias: Tensor | None = None,
-    ) -> None:
-        for name, x in (("query", query), ("key", key), ("value", value)):
-            if x.dim() != 3 or x.shape[-1] != self.d_model:
-                raise ValueError(
-                    f"{name} has shape {tuple(x.shape)}; it must be (B, "
-                    f"{'T' if name == 'query' else 'S'}, {self.d_model}), batch first"
-                )
-        if not len(query) == len(key) == len(value):
-            raise ValueError(
-                f"query, key and value have {len(query)}, {len(key)} and {len(value)} "
-                "sentences; row i of each must belong together"
-            )
-        # With B = H both readings would fit, and the wrong one would go unnoticed.
-        for name, x in (("mask", mask), ("score_bias", score_bias)):
-            if x is not None and x.dim() == 3:
-                raise ValueError(
-                    f"{name} has shape {tuple(x.shape)}: is its first axis B or H? "
-                    f"{name}[:, None] says one for each sentence, {name}[None] for "
-                    "each head"
-                )
-
-    @classmethod
-    def from_torch(cls, theirs: nn.MultiheadAttention) -> MultiHeadAttention:
-        """Make one with the weights of PyTorch's, so that both give the same.
-
-        Args:
-            theirs: Any ``nn.MultiheadAttention`` that does what the paper says: its
-                keys and values are as wide as its queries, none is added.
-
-        Returns:
-            A copy; also of its type, device, dropout and mode (train or eval). It takes
-            the batch first, whatever ``theirs.batch_first`` says.
-
-        Raises:
-            ValueError: If it has ``kdim``, ``vdim``, ``add_bias_kv`` or
-                ``add_zero_attn``, or a subclass is asked for that knows positions.
-        """
-        if cls is not MultiHeadAttention:
-            raise ValueError(
-                f"{cls.__name__} knows positions, nn.MultiheadAttention does not; call "
-                "MultiHeadAttention.from_torch"
-            )
-        weight = theirs.in_proj_weight  # (3 D, D): W^Q, W^K and W^V below each other
-        if weight is None or theirs.bias_k is not None or theirs.add_zero_attn:
-            raise ValueError(
-                "this nn.MultiheadAttention has kdim, vdim, add_bias_kv or "
-                "add_zero_attn, which the paper does not know; make one without"
-            )
-        stacked = {"weight": weight}
-        if theirs.in_proj_bias is not None:
-            stacked["bias"] = theirs.in_proj_bias  # (3 D,)
-        state = theirs.out_proj.state_dict(prefix="W_O.")
-        for name, rows in stacked.items():
-            for linear, part in zip(("W_Q", "W_K", "W_V"), rows.chunk(3), strict=True):
-                state[f"{linear}.{name}"] = part
-        sizes = theirs.embed_dim, theirs.num_heads
-        ours = cls(*sizes, bias="bias" in stacked, dropout=theirs.dropout).to(weight)
-        ours.load_state_dict(state)
-        return ours.train(theirs.training)
+    def keys_values(self, key: Tensor, value: Tensor) -> KeysValues:
+        """Make each head's keys and values: twice (B, S, D) → (B, H, S, d_k)."""
+        return KeysValues(
+            split_heads(self.W_K(key), self.n_heads),
+            split_heads(self.W_V(value), self.n_heads),
+        )
 
 
 def split_heads(x: Tensor, n_heads: int) -> Tensor:
-    """Cut the D numbers of each place into H parts: (B, T, D) → (B, H, T, d_k).
+    """Cut the D features of each position into H parts: (B, T, D) → (B, H, T, d_k).
 
     ``view`` cuts the last axis alone; ``transpose`` then brings the heads to the front.
-    A ``view`` straight to (B, H, T, d_k) would deal out places, not numbers.
+    A ``view`` straight to (B, H, T, d_k) would deal out positions, not features.
     """
     b, t, d = x.shape
     return x.view(b, t, n_heads, d // n_heads).transpose(1, 2)  # (B, H, T, d_k)

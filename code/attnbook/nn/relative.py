@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
+from attnbook.nn.attention_checks import check_multi_head
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import check_offset
 
@@ -85,7 +86,7 @@ class RelativeAttention(MultiHeadAttention):
         need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Attend as every multi-head attention, with the bias added to the scores."""
-        self._check(query, key, value)
+        check_multi_head(self.d_model, query, key, value)
         t, s = query.shape[1], key.shape[1]
         bias = self.relative(t, s, offset=first_query(t, s))[None]  # (1, H, T, S)
         return super().forward(

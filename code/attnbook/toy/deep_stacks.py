@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
-from attnbook.nn.layers import Residual
 from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.residual import Residual
 
 WAYS = ("none", "residual", "post-norm", "pre-norm")
 """f(x), x + f(x), LayerNorm(x + f(x)), x + f(LayerNorm(x))."""

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attnbook.nn.layers import Residual
 from attnbook.nn.positions import SinusoidalPositions
+from attnbook.nn.residual import Residual
 from attnbook.nn.sequence_layers import (
     ConvolutionLayer,
     RecurrentLayer,

@@ -8,9 +8,10 @@ from functools import partial
 from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
-from attnbook.nn.layers import EncoderLayer, Residual, ScaledEmbedding
+from attnbook.nn.layers import EncoderLayer, ScaledEmbedding, TransformerConfig
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import SinusoidalPositions
+from attnbook.nn.residual import Residual
 from attnbook.toy.tasks import TASK_VOCAB_SIZE
 
 
@@ -20,7 +21,7 @@ class AttentionLayer(nn.Module):
     Args:
         d_model: Width D.
         n_heads: Number H of heads.
-        norm_first: As in :class:`~attnbook.nn.layers.Residual`.
+        norm_first: As in :class:`~attnbook.nn.residual.Residual`.
     """
 
     def __init__(self, d_model: int, n_heads: int, norm_first: bool = False):
@@ -33,14 +34,9 @@ class AttentionLayer(nn.Module):
         return self.add_attention(x, lambda y: self.attention(y, y, y))
 
 
-def linear_layer(
-    d_model: int, n_heads: int, d_ff: int, norm_first: bool = False
-) -> EncoderLayer:
-    """Make an encoder layer whose feed-forward network has lost its ReLU.
-
-    Arguments as of :class:`~attnbook.nn.layers.EncoderLayer`.
-    """
-    layer = EncoderLayer(d_model, n_heads, d_ff, norm_first=norm_first)
+def linear_layer(config: TransformerConfig) -> EncoderLayer:
+    """Make an encoder layer whose feed-forward network has lost its ReLU."""
+    layer = EncoderLayer(config)
     network = layer.feed_forward
     layer.feed_forward = nn.Sequential(network.W_1, network.W_2)
     return layer
@@ -77,9 +73,12 @@ class Tagger(nn.Module):
         return self.out(self.norm(x))[..., None, :]  # (B, L, 1, V)
 
 
+CONFIG = TransformerConfig(
+    d_model=64, n_heads=4, d_ff=256, dropout=0.0, norm_first=True
+)
 LAYERS: dict[str, Callable[[], nn.Module]] = {
-    "with": partial(EncoderLayer, 64, 4, 256, norm_first=True),
-    "without ReLU": partial(linear_layer, 64, 4, 256, norm_first=True),
+    "with": partial(EncoderLayer, CONFIG),
+    "without ReLU": partial(linear_layer, CONFIG),
     "without": partial(AttentionLayer, 64, 4, norm_first=True),
 }
 """Pre-norm layers of width 64, with and without a feed-forward network."""
@@ -111,9 +110,13 @@ def deep_tagger(n_layers: int, norm_first: bool, d_model: int = 64) -> Tagger:
         d_model: Width D; a multiple of the 4 heads.
     """
     check_sizes(n_layers=n_layers)
-    layers = [
-        EncoderLayer(d_model, 4, 4 * d_model, norm_first=norm_first)
-        for _ in range(n_layers)
-    ]
+    config = TransformerConfig(
+        d_model=d_model,
+        n_heads=4,
+        d_ff=4 * d_model,
+        dropout=0.0,
+        norm_first=norm_first,
+    )
+    layers = [EncoderLayer(config) for _ in range(n_layers)]
     norm = nn.LayerNorm(d_model) if norm_first else None
     return Tagger(ScaledEmbedding(TASK_VOCAB_SIZE, d_model), layers, norm)

@@ -44,7 +44,7 @@ from attnbook.translation.evaluation import (
     corpus_bleu,
     max_output_len,
 )
-from attnbook.translation.models import make_model
+from attnbook.translation.models import model_from_config
 from attnbook.translation.report import commit, facts, finish, hardware, score_tests
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,

@@ -18,7 +18,7 @@ class Config:
         target: Language to write.
         lowercase: Whether to lowercase all text first.
         vocabulary: Subwords, shared by both languages.
-        model: One of :data:`attnbook.translation.models.MODELS`.
+        model: One of :data:`attnbook.models.registry.MODELS`.
         d_model: Width D.
         n_heads: Heads H.
         n_layers: Encoder layers, and decoder layers.

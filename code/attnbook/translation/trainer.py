@@ -22,7 +22,7 @@ from attnbook.translation.corpora import Texts, texts
 from attnbook.translation.devices import choose_precision, peak_memory
 from attnbook.translation.distributed import Processes
 from attnbook.translation.evaluation import beam_translate, corpus_bleu
-from attnbook.translation.models import make_model
+from attnbook.translation.models import model_from_config
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
     noam_learning_rate,
@@ -123,7 +123,7 @@ class Trainer:
     def _make_model(self) -> None:
         """Make model and optimizer, the same in all processes."""
         torch.manual_seed(self.config.seed)
-        self.model = make_model(self.config, len(self.subwords)).to(self.device)
+        self.model = model_from_config(self.config, len(self.subwords)).to(self.device)
         self.wrapped = self.processes.wrap(self.model)
         # Compiled with the model, the loss needs no copy of log p for all words.
         self.loss = torch.compile(self._loss) if self.config.compile else self._loss

@@ -16,7 +16,7 @@ from attnbook.data.subwords import Subwords
 from attnbook.models.checkpoints import load_weights, read_facts, save_weights
 from attnbook.translation.configs import Config, changed
 from attnbook.translation.evaluation import beam_translate
-from attnbook.translation.models import make_model
+from attnbook.translation.models import model_from_config
 
 SHIPPED = files("attnbook") / "stored" / "models" / "multi30k_en_de"
 """The model that comes with the package, for English captions to German."""
@@ -45,7 +45,7 @@ class Translator:
                 "with; copy the whole folder, not single files"
             )
         self.config = changed(Config(), **self.facts["config"])
-        self.model = make_model(self.config, len(self.subwords))
+        self.model = model_from_config(self.config, len(self.subwords))
         load_weights(self.model, folder)
 
     def __call__(

@@ -1,5 +1,7 @@
 """Operations by formula are those that PyTorch's own counter finds."""
 
+import dataclasses
+
 import pytest
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -7,21 +9,20 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from attnbook.analysis import cost
 from attnbook.analysis.complexity import (
-    Sizes,
     forward_flops,
     training_flops,
 )
 from attnbook.analysis.cost import matmul_rate
 from attnbook.models.transformer import Transformer
+from attnbook.nn.layers import TransformerConfig
 
-SIZES = Sizes(n_words=50, d_model=16, n_heads=4, n_layers=3, d_ff=24)
-INNER = {name: size for name, size in SIZES._asdict().items() if name != "n_words"}
+SIZES = TransformerConfig(50, d_model=16, n_heads=4, n_layers=3, d_ff=24)
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
 @pytest.mark.parametrize(("source", "target"), [(7, 5), (5, 9)])
 def test_the_formula_agrees_with_the_counter(source, target, norm_first):
-    model = Transformer(SIZES.n_words, norm_first=norm_first, **INNER)
+    model = Transformer(dataclasses.replace(SIZES, norm_first=norm_first))
     src, tgt_in = torch.full((2, source), 5), torch.full((2, target), 6)
     # The fused kernels' backward multiplies once more, to save memory.
     with sdpa_kernel(SDPBackend.MATH):

@@ -71,7 +71,7 @@ def test_encoder_weights_are_a_mean_of_all_its_heads(model):
         x = model.positions(model.source_embedding(src))
         found = []
         for layer in model.encoder:
-            y = layer.add_attention.norm(x)
+            y = layer.norm_1(x)
             found.append(layer.attention(y, y, y, need_weights=True)[1][0])
             x = layer(x)
     close(weights, torch.cat(found).mean(0), atol=1e-5)

@@ -2,16 +2,15 @@
 
 import pytest
 import torch
-from compare import close
+from compare import close, make_transformer
 
 from attnbook.analysis.probes import Probe, fit_probe, layer_states, probe_accuracy
-from attnbook.models.transformer import Transformer
 
 
 def small_model(**changes):
     torch.manual_seed(0)
     sizes = {"d_model": 8, "n_heads": 2, "n_layers": 3, "d_ff": 16}
-    return Transformer(12, **{**sizes, **changes}).eval()
+    return make_transformer(12, **{**sizes, **changes}).eval()
 
 
 @torch.no_grad()

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 import torch
-from compare import close, double
+from compare import close, double, make_transformer
 
 from attnbook.core.vocabulary import PAD
 from attnbook.data.batching import IdPair, id_batch
@@ -15,7 +15,6 @@ from attnbook.data.fixed_shapes import (
     fixed_length,
     fixed_shape,
 )
-from attnbook.models.transformer import Transformer
 from attnbook.nn.losses import label_smoothing_loss
 
 
@@ -88,7 +87,7 @@ def test_a_fixed_batch_is_the_plain_one_with_more_pads():
 def test_missing_rows_change_no_loss_and_no_gradient(norm_first):
     given = pairs(3, 9)
     sizes = {"d_model": 8, "n_heads": 2, "n_layers": 2, "d_ff": 12}
-    model = double(Transformer, 20, **sizes, dropout=0.0, norm_first=norm_first)
+    model = double(make_transformer, 20, **sizes, dropout=0.0, norm_first=norm_first)
     found = []
     for batch in (id_batch(given), fixed_batch(given, 120)):
         loss = label_smoothing_loss(model(batch.src, batch.tgt_in), batch.tgt_out).sum()

@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from compare import DECODERS, Chain, close, decoder_of, sentences
+from compare import DECODERS, Chain, close, decoder_of, make_transformer, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +13,6 @@ from attnbook.core.vocabulary import BOS, EOS, PAD, UNK
 from attnbook.decoding.beam import beam_search, length_penalty
 from attnbook.decoding.greedy_search import greedy
 from attnbook.decoding.steps import token_log_probs
-from attnbook.models.transformer import Transformer
 
 WORDS = (UNK, 4, 5)  # of a target vocabulary of 6
 LONGEST = 4
@@ -268,7 +267,7 @@ def test_the_defaults_are_those_of_the_paper():
     assert torch.equal(default.scores, named.scores)
 
 
-small = Transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
+small = make_transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,13 @@
 
 import pytest
 import torch
-from compare import DECODERS, close, decoder_of, sentences
+from compare import DECODERS, close, decoder_of, make_transformer, sentences
 from torch import Tensor
 from torch.nn.functional import one_hot
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.decoding.greedy_search import greedy
 from attnbook.decoding.steps import select_rows, token_log_probs
-from attnbook.models.transformer import Transformer
 
 SRC = sentences(0, [6, 4, 1, 3], 12)
 
@@ -190,7 +189,7 @@ def test_after_reordering_no_row_keeps_words_of_another():
     close(logits, full)
 
 
-small = Transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
+small = make_transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
 
 
 @pytest.mark.parametrize(

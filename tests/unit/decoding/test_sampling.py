@@ -4,7 +4,15 @@ import math
 
 import pytest
 import torch
-from compare import DECODERS, Chain, close, decoder_of, numbers, sentences
+from compare import (
+    DECODERS,
+    Chain,
+    close,
+    decoder_of,
+    make_transformer,
+    numbers,
+    sentences,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +20,6 @@ from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.decoding.greedy_search import greedy
 from attnbook.decoding.sampling import sample, word_probabilities
 from attnbook.decoding.steps import token_log_probs
-from attnbook.models.transformer import Transformer
 
 SRC = sentences(0, [6, 4, 1, 3], 12)
 MANY = 20_000
@@ -237,7 +244,7 @@ def test_nothing_but_pads_follows_the_end():
     assert (drawn == EOS).any(1).any()
 
 
-small = Transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
+small = make_transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
 one = torch.zeros(5)
 
 

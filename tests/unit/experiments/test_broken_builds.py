@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import torch
-from compare import close
+from compare import close, project
 from torch import nn
 from torch.nn import functional as F
 
@@ -58,7 +58,7 @@ def test_a_wrong_split_reaches_every_attention():
 def test_a_wrong_scale_is_that_of_a_narrower_head():
     layer = MultiHeadAttention(16, 4)  # heads 4 wide; wrongly taken for 1
     x = torch.randn(2, 5, 16)
-    q, k, v = layer.project(x, x, x)
+    q, k, v = project(layer, x, x, x)
     wanted = F.scaled_dot_product_attention(q, k, v, scale=1.0)
     before = layer(x, x, x)
     scale_wrongly(layer)

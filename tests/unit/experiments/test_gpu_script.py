@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import pytest
 import torch
-from compare import close, randomise, sentences
+from compare import close, make_transformer, randomise, sentences
 
 from attnbook.analysis.complexity import Sizes
 from attnbook.core.vocabulary import EOS, PAD
@@ -27,9 +27,8 @@ from attnbook.experiments.speed.training_speed import (
     WORKS,
     Training,
 )
-from attnbook.models.transformer import Transformer
 from attnbook.translation.configs import config
-from attnbook.translation.models import make_model
+from attnbook.translation.models import model_from_config
 
 CPU = torch.device("cpu")
 RATES = {torch.float32: 1e9, torch.bfloat16: 1e9}
@@ -183,7 +182,7 @@ def test_every_run_has_a_config_that_can_be_built(tmp_path, name):
             entries = job.command[job.command.index("--set") + 1 : -2]
             assert job.command[job.command.index("--config") + 1] == name
             run = config(name, **dict(entry.split("=") for entry in entries))
-            make_model(run, 100)
+            model_from_config(run, 100)
             seen.append((part, *asdict(run).values()))
             assert (run.source == "de") == (part == "de_en")
             short = part in ("ladder", "ablation")
@@ -324,7 +323,7 @@ def test_the_peers_are_as_large_as_ours():
     sizes = Sizes(100, 16, 4, 2, 24)
     n, *inner = sizes
     names = ("d_model", "n_heads", "n_layers", "d_ff")
-    ours = Transformer(n, **dict(zip(names, inner, strict=True)))
+    ours = make_transformer(n, **dict(zip(names, inner, strict=True)))
     count = sum(p.numel() for p in ours.parameters())
     theirs = TorchTransformer(n, *inner)
     assert sum(p.numel() for p in theirs.parameters()) == count + 2 * 2 * 16
@@ -338,7 +337,9 @@ def test_the_peers_are_as_large_as_ours():
 @pytest.mark.parametrize("width", [1, 3])
 def test_forced_translations_are_all_of_one_length(width):
     torch.manual_seed(0)
-    model = randomise(Transformer(20, d_model=8, n_heads=2, n_layers=1, d_ff=12)).eval()
+    model = randomise(
+        make_transformer(20, d_model=8, n_heads=2, n_layers=1, d_ff=12)
+    ).eval()
     ids = say(model, sentences(0, (5, 3), 20), 7, width)
     if width > 1:
         ids = ids[:, 0, :-1]  # the best; a beam's last word can only be EOS
@@ -355,7 +356,9 @@ def test_decoding_is_measured_without_marian_too(monkeypatch):
 
 def test_an_endless_model_changes_nothing_else():
     torch.manual_seed(0)
-    model = randomise(Transformer(20, d_model=8, n_heads=2, n_layers=1, d_ff=12)).eval()
+    model = randomise(
+        make_transformer(20, d_model=8, n_heads=2, n_layers=1, d_ff=12)
+    ).eval()
     src, token = sentences(0, (5, 3), 20), torch.tensor([1, 1])
     plain, _ = model.step(token, model.start(src))
     endless = Endless(model)

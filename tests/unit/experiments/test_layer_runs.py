@@ -2,16 +2,17 @@
 
 import pytest
 import torch
-from compare import close, double, numbers, randomise
+from compare import close, double, make_layer, numbers, randomise
 from torch import nn
 from torch.nn import functional as F
 
 from attnbook.analysis.bug_zoo import DroppedStream, SharedAttention, UnbiasedNorm
 from attnbook.core import results
 from attnbook.experiments import layer_runs
-from attnbook.nn.layers import DecoderLayer, Residual
+from attnbook.nn.layers import DecoderLayer
 from attnbook.nn.losses import token_loss
 from attnbook.nn.positions import sinusoids
+from attnbook.nn.residual import Residual
 from attnbook.toy.taggers import LAYERS, deep_tagger
 from attnbook.toy.tasks import sorted_symbols, task_batches
 
@@ -162,18 +163,20 @@ def test_the_dropped_stream_drops_what_it_has_normed():
 
 
 def test_a_shared_attention_lacks_one_attention_and_one_norm():
-    shared, whole = SharedAttention(8, 2, 16), DecoderLayer(8, 2, 16)
+    shared, whole = (
+        make_layer(SharedAttention, 8, 2, 16),
+        make_layer(DecoderLayer, 8, 2, 16),
+    )
     missing = sum(p.numel() for p in whole.parameters()) - sum(
         p.numel() for p in shared.parameters()
     )
     assert missing == 4 * (8 * 8 + 8) + 2 * 8
     assert shared.cross_attention is shared.self_attention
     x, memory = numbers(0, (1, 3, 8), (1, 4, 8))
-    shared = double(SharedAttention, 8, 2, 16)
+    shared = double(make_layer, SharedAttention, 8, 2, 16)
     with torch.no_grad():
         for parameter in shared.cross_attention.parameters():
             parameter.zero_()
-    norm = shared.add_self_attention.norm  # neither attention says anything
-    close(
-        shared(x, memory), shared.add_feed_forward(norm(norm(x)), shared.feed_forward)
-    )
+    norm = shared.norm_1  # neither attention says anything
+    twice = norm(norm(x))
+    close(shared(x, memory), shared.norm_3(twice + shared.feed_forward(twice)))

@@ -13,7 +13,7 @@ from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
 from attnbook.toy.models import load_toy_model
 from attnbook.translation.configs import CONFIGS, config, to_json
 from attnbook.translation.evaluation import corpus_bleu
-from attnbook.translation.models import make_model
+from attnbook.translation.models import model_from_config
 from attnbook.translation.state import save_state
 from attnbook.translation.translator import Translator
 
@@ -103,7 +103,7 @@ def _a_run(tmp_path, monkeypatch):
     (tmp_path / "config.json").write_text(to_json(run))
     (tmp_path / "epochs").mkdir()
     for number, value in ((1, 0.0), (2, 2.0)):
-        model = make_model(run, len(subwords))
+        model = model_from_config(run, len(subwords))
         with torch.no_grad():
             for p in model.parameters():
                 p.fill_(value)

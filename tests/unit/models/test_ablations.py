@@ -1,10 +1,8 @@
 """A Transformer without one of its parts: what changes, and that nothing else does."""
 
-import math
-
 import pytest
 import torch
-from compare import close, double, randomise, sentences
+from compare import close, double, make_transformer, project, randomise, sentences
 from torch import nn
 
 from attnbook.models.ablations import (
@@ -14,14 +12,13 @@ from attnbook.models.ablations import (
     without_positions,
     without_scale,
 )
-from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import FeedForward
 from attnbook.nn.multi_head import MultiHeadAttention
 
 
 def model(norm_first=False, n_heads=2):
     sizes = {"d_model": 8, "n_heads": n_heads, "n_layers": 2, "d_ff": 12}
-    made = double(Transformer, 20, **sizes, dropout=0.0, norm_first=norm_first)
+    made = double(make_transformer, 20, **sizes, dropout=0.0, norm_first=norm_first)
     return randomise(made).eval()
 
 
@@ -43,10 +40,11 @@ def test_without_scale_the_scores_are_larger_by_the_root_of_d_k(n_heads):
     x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0)).double()
     ours = model(n_heads=n_heads)
     attention = ours.decoder[1].cross_attention
-    scaled, scores = attention.queries(x), attention.keys_values(x, x)[0]
+    q, k, _ = project(attention, x, x, x)
+    wanted = (q @ k.mT).softmax(-1)
     without_scale(ours)
-    root = math.sqrt(8 / n_heads)
-    close(attention.queries(x) @ scores.mT, root * scaled @ scores.mT)
+    _, weights = attention(x, x, x, need_weights=True)
+    close(weights, wanted)
 
 
 def test_every_attention_loses_its_scale():
@@ -76,7 +74,7 @@ def test_without_feed_forward_a_layer_is_its_attention():
     without_feed_forward(ours)
     x = torch.randn(1, 4, 8, generator=torch.Generator().manual_seed(0)).double()
     layer = ours.encoder[0]
-    found = layer.add_attention.norm(x + layer.attention(x, x, x))
+    found = layer.norm_1(x + layer.attention(x, x, x))
     close(layer(x), found)
 
 

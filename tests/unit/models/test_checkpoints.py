@@ -4,14 +4,13 @@ import json
 
 import pytest
 import torch
-from compare import decoder_of, sentences
+from compare import decoder_of, make_transformer, sentences
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 
 from attnbook.experiments import toy_translation
 from attnbook.models.checkpoints import load_weights, save_weights
-from attnbook.models.transformer import Transformer
 from attnbook.toy import models
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.metrics import exact_match
@@ -22,7 +21,7 @@ SIZES = {"d_model": 8, "n_heads": 2, "n_layers": 1, "d_ff": 12}
 
 def model_of(seed, n_target=None, **kwargs):
     torch.manual_seed(seed)
-    return Transformer(12, n_target, **SIZES | kwargs)
+    return make_transformer(12, n_target, **SIZES | kwargs)
 
 
 @pytest.mark.parametrize("n_target", [None, 9])
@@ -157,7 +156,7 @@ def test_weights_of_another_model_are_refused(tmp_path, kind, name):
         load_weights(model_of(1, **kind), tmp_path)
 
 
-@pytest.mark.parametrize("name", models.MODELS)
+@pytest.mark.parametrize("name", models.TOY_MODELS)
 def test_a_shipped_model_is_as_good_as_its_facts_say(name):
     """At its first 128 sentences of one clause and of four."""
     model = models.load_toy_model(name)
@@ -181,7 +180,7 @@ def test_the_toy_transformer_is_small_and_has_both_forms():
         assert isinstance(model.encoder_norm, nn.LayerNorm) == norm_first
         assert model.out.weight.shape == (30, 64)
         assert model.source_embedding.weight.shape == (20, 64)
-    assert models.toy_transformer(20, 30).encoder[0].add_attention.norm_first
+    assert models.toy_transformer(20, 30).encoder[0].norm_first
 
 
 def test_what_a_model_has_counted_is_kept_too(tmp_path):

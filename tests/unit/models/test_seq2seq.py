@@ -235,7 +235,10 @@ ids = torch.tensor([[4, 5]])
         (lambda: InitialState(9, 9, d_hidden=2.5), "d_hidden is 2.5"),
         (lambda: StaticContext(9, 9, summary="max"), "'max'; choose 'last' or 'mean'"),
         (lambda: Encoder(9, 3, 4)(ids[0]), r"src has shape \(2,\)"),
-        (lambda: Encoder(9, 3, 4)(ids.double()), "type torch.float64; .* batches.pad"),
+        (
+            lambda: Encoder(9, 3, 4)(ids.double()),
+            "type torch.float64; .* pad makes one",
+        ),
         (lambda: InitialState(9, 9)(ids, ids.repeat(3, 1)), "1 source but 3 target"),
         (lambda: StaticContext(9, 9)(ids, ids.repeat(3, 1)), "1 source but 3 target"),
         (lambda: greedy(InitialState(9, 9), ids, 0), "max_len is 0"),

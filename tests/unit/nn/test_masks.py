@@ -235,5 +235,5 @@ def test_a_mask_may_not_make_the_scores_longer():
 
 @pytest.mark.parametrize("make", [key_mask, target_mask])
 def test_ids_of_one_sentence_are_not_taken_for_a_batch(make):
-    with pytest.raises(ValueError, match=r"ids have shape \(3,\).*ids\[None\]"):
+    with pytest.raises(ValueError, match=r"ids has shape \(3,\).*ids\[None\]"):
         make(torch.tensor([5, 6, 7]))

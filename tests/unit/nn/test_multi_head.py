@@ -8,6 +8,7 @@ from compare import (
     close,
     double,
     numbers,
+    project,
     randomise,
     sentences,
     some_allowed,
@@ -19,10 +20,9 @@ from torch import nn
 from attnbook.analysis.bug_zoo import WrongSplit
 from attnbook.analysis.leaks import influence
 from attnbook.core.vocabulary import PAD
-from attnbook.nn.masks import causal_mask, key_mask, target_mask
+from attnbook.models.from_torch import attention_from_torch
+from attnbook.nn.masks import causal_mask, key_mask, prepare_mask, target_mask
 from attnbook.nn.multi_head import MultiHeadAttention, merge_heads, split_heads
-from attnbook.nn.relative import RelativeAttention
-from attnbook.nn.rotary import RotaryAttention
 from attnbook.nn.scaled_dot_product import attention
 
 small = st.integers(1, 4)
@@ -83,7 +83,7 @@ def test_it_equals_pytorchs(b, t, s, h, d_k, bias, causal, data):
     """Output, gradients and the weights of each head, with each kind of mask."""
     d = h * d_k
     theirs = pytorchs(d, h, bias=bias, seed=t)
-    ours = MultiHeadAttention.from_torch(theirs)
+    ours = attention_from_torch(theirs)
     query, key, value = numbers(s, (b, t, d), (b, s, d), (b, s, d))
     ids = lengths(data.draw, b, s)
     mask, reading = key_mask(ids), {"key_padding_mask": ids == PAD}
@@ -100,7 +100,7 @@ def test_it_equals_pytorchs(b, t, s, h, d_k, bias, causal, data):
 
 def test_the_gradients_of_the_weights_equal_pytorchs():
     theirs = pytorchs(8, 2)
-    ours = MultiHeadAttention.from_torch(theirs)
+    ours = attention_from_torch(theirs)
     x, memory = numbers(0, (2, 5, 8), (2, 6, 8))
     factors = torch.linspace(-1, 1, 80).double().view(2, 5, 8)
     (ours(x, memory, memory) * factors).sum().backward()
@@ -115,7 +115,7 @@ def test_the_gradients_of_the_weights_equal_pytorchs():
 def test_pytorchs_fast_path_gives_the_same():
     """Without gradients and in eval mode PyTorch takes another way."""
     theirs = pytorchs(8, 2)
-    ours = MultiHeadAttention.from_torch(theirs)
+    ours = attention_from_torch(theirs)
     x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0)).double()
     with torch.no_grad():
         expected, shares = theirs(x, x, x, average_attn_weights=False)
@@ -128,7 +128,7 @@ def test_pytorchs_fast_path_gives_the_same():
 def test_a_copy_is_of_the_same_type_device_dropout_and_mode(bias):
     theirs = nn.MultiheadAttention(8, 2, dropout=0.3, bias=bias, dtype=torch.bfloat16)
     for copy in (theirs.train(), theirs.eval()):
-        ours = MultiHeadAttention.from_torch(copy)
+        ours = attention_from_torch(copy)
         assert ours.training == copy.training
         assert ours.dropout == 0.3
         assert (ours.W_Q.bias is not None) == bias
@@ -136,13 +136,13 @@ def test_a_copy_is_of_the_same_type_device_dropout_and_mode(bias):
     assert sum(p.numel() for p in ours.parameters()) == sum(
         p.numel() for p in theirs.parameters()
     )
-    ours = MultiHeadAttention.from_torch(theirs.to("meta"))
+    ours = attention_from_torch(theirs.to("meta"))
     assert {p.device.type for p in ours.parameters()} == {"meta"}
 
 
 def test_a_copy_shares_no_memory():
     theirs = pytorchs(8, 2)
-    ours = MultiHeadAttention.from_torch(theirs)
+    ours = attention_from_torch(theirs)
     before = theirs.in_proj_weight.clone()
     nn.init.zeros_(ours.W_Q.weight)
     assert torch.equal(theirs.in_proj_weight, before)
@@ -153,7 +153,7 @@ def test_a_copy_shares_no_memory():
 )
 def test_what_the_paper_does_not_know_is_not_copied(kind):
     with pytest.raises(ValueError, match="kdim, vdim, add_bias_kv or add_zero_attn"):
-        MultiHeadAttention.from_torch(nn.MultiheadAttention(8, 2, **kind))
+        attention_from_torch(nn.MultiheadAttention(8, 2, **kind))
 
 
 @given(small, small, small, small, seeds)
@@ -201,7 +201,7 @@ def test_a_mask_repeated_over_the_heads_falls_on_other_sentences():
     """The wrong way: heads and sentences as one axis, but in the other order."""
     mha, ids = self_attention(16, 8), sentences(0, [5, 2], 20)
     x = vectors(ids, 0, width=16)
-    q, k, v = (y.flatten(0, 1) for y in mha.project(x, x, x))  # (B·H, T, d_k)
+    q, k, v = (y.flatten(0, 1) for y in project(mha, x, x, x))  # (B·H, T, d_k)
     mask = key_mask(ids)[:, 0]  # (B, 1, S)
     _, right = mha(x, x, x, key_mask(ids), need_weights=True)
     for repeated, same in (
@@ -242,12 +242,12 @@ def test_each_head_reacts_to_every_number_of_a_place():
     mha = self_attention(8, 4)
     assert mha.W_Q.weight.shape == (8, 8)
     (x,) = numbers(0, (1, 5, 8))
-    before = mha.project(x, x, x)
+    before = project(mha, x, x, x)
     for i in range(8):
         changed = x.detach().clone()
         changed[..., i] += 1
         for one, other in zip(
-            before, mha.project(changed, changed, changed), strict=True
+            before, project(mha, changed, changed, changed), strict=True
         ):
             assert ((one - other).abs().amax((0, 2, 3)) > 1e-6).all()
 
@@ -268,7 +268,7 @@ def test_self_attention_is_not_symmetric():
     torch.manual_seed(0)
     mha = MultiHeadAttention(32, 2)
     x = torch.randn(1, 20, 32)
-    q, k, v = mha.project(x, x, x)
+    q, k, v = project(mha, x, x, x)
     assert not torch.allclose(q, k, atol=0.1)
     assert not torch.allclose(k, v, atol=0.1)
     scores = q @ k.mT
@@ -293,7 +293,7 @@ def test_at_the_start_the_scores_have_variance_one():
     torch.manual_seed(0)
     mha = MultiHeadAttention(256, 8)
     x = torch.randn(4, 64, 256)
-    q, k, _ = mha.project(x, x, x)
+    q, k, _ = project(mha, x, x, x)
     assert (q @ k.mT / 32**0.5).std().item() == pytest.approx(1, abs=0.1)
     assert all(not linear.bias.any() for linear in (mha.W_Q, mha.W_K, mha.W_V, mha.W_O))
 
@@ -454,41 +454,65 @@ def test_weights_are_those_before_dropout_and_only_dropout_knows_the_mode():
 def test_the_bias_of_scores_is_passed_on():
     mha = self_attention(8, 2)
     x, bias = numbers(0, (2, 6, 8), (1, 2, 6, 6))
-    q, k, v = mha.project(x, x, x)
+    q, k, v = project(mha, x, x, x)
     wanted = mha.W_O(merge_heads(attention(q, k, v, score_bias=bias)))
     agree(mha(x, x, x, score_bias=bias), wanted, [x, bias])
     out, _ = mha(x, x, x, score_bias=bias, need_weights=True)
     agree(out, wanted, [x, bias])
 
 
-def test_it_is_its_two_halves():
+def test_kept_keys_and_values_are_as_good_as_fresh_ones():
     """For whoever keeps keys and values: first make them, then attend."""
     mha = self_attention(8, 2)
     x, key, value = numbers(0, (2, 3, 8), (2, 5, 8), (2, 5, 8))
     mask, (bias,) = some_allowed(0, 2, 2, 3, 5), numbers(1, (2, 2, 3, 5))
-    q, (k, v) = mha.queries(x), mha.keys_values(key, value)
-    assert q.shape == (2, 2, 3, 4)
-    assert k.shape == v.shape == (2, 2, 5, 4)
-    close(q, split_heads(x @ mha.W_Q.weight.T + mha.W_Q.bias, 2))
-    close(k, split_heads(key @ mha.W_K.weight.T + mha.W_K.bias, 2))
-    close(v, split_heads(value @ mha.W_V.weight.T + mha.W_V.bias, 2))
-    for one, other in zip((q, k, v), mha.project(x, key, value), strict=True):
-        assert torch.equal(one, other)
+    kept = mha.keys_values(key, value)
+    assert kept.k.shape == kept.v.shape == (2, 2, 5, 4)
+    close(kept.k, split_heads(key @ mha.W_K.weight.T + mha.W_K.bias, 2))
+    close(kept.v, split_heads(value @ mha.W_V.weight.T + mha.W_V.bias, 2))
     kinds = {"score_bias": bias, "need_weights": True}
-    out, weights = mha.attend(q, k, v, mask, **kinds)
+    out, weights = mha(x, kept=kept, mask=mask, **kinds)
     wanted, shares = mha(x, key, value, mask, **kinds)
     assert torch.equal(out, wanted)
     assert torch.equal(weights, shares)
-    close(mha.attend(q, k, v, mask, score_bias=bias), wanted)
+    close(mha(x, kept=kept, mask=mask, score_bias=bias), wanted)
+    halves = [mha.keys_values(key[:, :2], value[:, :2])]
+    halves.append(mha.keys_values(key[:, 2:], value[:, 2:]))
+    for one, other in zip(halves[0].extend(halves[1]), kept, strict=True):
+        close(one, other)
 
 
 def test_attending_with_kept_keys_drops_weights_in_training_alone():
     mha = self_attention(8, 2, dropout=0.5)
     (x,) = numbers(0, (2, 6, 8))
-    kept = mha.project(x, x, x)
-    assert torch.equal(mha.attend(*kept), mha.attend(*kept))
+    kept = mha.keys_values(x, x)
+    assert torch.equal(mha(x, kept=kept), mha(x, kept=kept))
     mha.train()
-    assert not torch.equal(mha.attend(*kept), mha.attend(*kept))
+    assert not torch.equal(mha(x, kept=kept), mha(x, kept=kept))
+
+
+@pytest.mark.parametrize("given", [{}, {"key": torch.zeros(2, 3, 8)}])
+def test_without_keys_or_values_it_asks_for_them(given):
+    with pytest.raises(ValueError, match="no key or no value; give both"):
+        self_attention(8, 2)(torch.zeros(2, 3, 8).double(), **given)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@given(seeds=st.integers(0, 999))
+@settings(max_examples=10)
+def test_a_prepared_mask_is_as_good_as_the_mask(need_weights, seeds):
+    """Fully masked rows among them: zeros in both."""
+    g = torch.Generator().manual_seed(seeds)
+    mask = torch.rand(2, 1, 4, 5, generator=g) < 0.4
+    mask[0, 0, 1] = False
+    q, k, v = numbers(seeds, (2, 2, 4, 3), (2, 2, 5, 3), (2, 2, 5, 3))
+    one = attention(q, k, v, mask, need_weights=need_weights)
+    other = attention(q, k, v, prepare_mask(mask), need_weights=need_weights)
+    one, other = (x if need_weights else (x,) for x in (one, other))
+    for a, b in zip(one, other, strict=True):
+        assert torch.equal(a, b)
+    assert not one[0][0, :, 1].any()
+    assert prepare_mask(prepared := prepare_mask(mask)) is prepared
 
 
 def test_its_weights_can_be_stored_and_read():
@@ -594,15 +618,9 @@ def test_a_bias_of_three_axes_is_refused_like_a_mask():
         mha(x, x, x, score_bias=torch.zeros(2, 5, 5))
 
 
-@pytest.mark.parametrize("cls", [RotaryAttention, RelativeAttention])
-def test_layers_that_know_positions_are_not_made_from_pytorchs(cls):
-    with pytest.raises(ValueError, match=f"{cls.__name__} knows positions"):
-        cls.from_torch(torch.nn.MultiheadAttention(8, 2))
-
-
 def test_a_copy_takes_the_batch_first_whatever_the_original_does():
     torch.manual_seed(0)
     theirs, x = torch.nn.MultiheadAttention(8, 2), torch.randn(4, 3, 8)
-    ours = MultiHeadAttention.from_torch(theirs)
+    ours = attention_from_torch(theirs)
     turned = x.transpose(0, 1)
     close(ours(x, x, x), theirs(turned, turned, turned)[0].transpose(0, 1), atol=1e-6)

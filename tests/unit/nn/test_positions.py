@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 import torch
-from compare import DEVICES, agree, close, double, numbers, stacked
+from compare import DEVICES, agree, close, double, numbers, project, stacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -286,7 +286,7 @@ def test_rotation_keeps_type_and_device(dtype):
 
 def rotary_by_hand(mha, x):
     """Position by position, with matrices in place of pairs."""
-    q, k, v = MultiHeadAttention.project(mha, x, x, x)
+    q, k, v = project(mha, x, x, x)
     d = q.shape[-1]
     turns = torch.stack([shift_matrix(-p, d) for p in range(x.shape[1])])  # (T, d, d)
     q, k = ((turns @ y[..., None])[..., 0] for y in (q, k))
@@ -333,7 +333,7 @@ def test_a_layer_by_distance_word_by_word_equals_all_at_once(make):
 
 def relative_by_hand(mha, x, t, mask):
     """Number by number: the last T places ask, and each distance has its number."""
-    q, k, v = mha.project(x[:, -t:], x, x)
+    q, k, v = project(mha, x[:, -t:], x, x)
     s, table = x.shape[1], mha.relative.table
     farthest = table.shape[1] // 2
     places = [

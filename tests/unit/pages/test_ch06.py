@@ -9,8 +9,8 @@ from torch import nn
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.data.batching import pad
+from attnbook.models.from_torch import attention_from_torch
 from attnbook.nn.masks import causal_mask, key_mask, target_mask
-from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.pages.drawings import ch06 as ch06_drawings
 from attnbook.pages.exercises.checking import find
 from attnbook.pages.figures import ch06
@@ -140,7 +140,7 @@ def test_allowed_cells_are_those_of_the_target_mask():
 def test_the_masks_for_pytorchs_layer_do_what_ours_does():
     torch.manual_seed(0)
     theirs = nn.MultiheadAttention(8, 2, batch_first=True)
-    ours = MultiHeadAttention.from_torch(theirs)
+    ours = attention_from_torch(theirs)
     for (ids,) in find("ex6_torch_masks").inputs():
         x = torch.randn(*ids.shape, 8)
         padding, triangle = find("ex6_torch_masks").reference(ids)

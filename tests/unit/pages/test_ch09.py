@@ -5,9 +5,9 @@ from shutil import copyfile
 
 import pytest
 import torch
+from compare import make_transformer
 
 from attnbook.core import results
-from attnbook.models.transformer import Transformer
 from attnbook.nn.masks import key_mask
 from attnbook.pages.exercises.checking import find
 from attnbook.pages.figures import ch09
@@ -100,7 +100,7 @@ def test_heads_are_scored_one_by_one(capsys):
 @torch.no_grad()
 def test_what_moves_is_what_comes_out():
     torch.manual_seed(0)
-    model = Transformer(10, d_model=16, n_heads=2, n_layers=2, d_ff=32).eval()
+    model = make_transformer(10, d_model=16, n_heads=2, n_layers=2, d_ff=32).eval()
     src, tgt = torch.randint(3, 10, (1, 5)), torch.randint(3, 10, (1, 4))
     order = torch.tensor([3, 0, 4, 1, 2])
     right, memory, mask = model(src, tgt), model.encode(src), key_mask(src)
@@ -129,5 +129,5 @@ def test_parameters_are_those_of_the_model():
     count = find("ex9_parameters").reference
     for s, t, d, n, d_ff in ((10, 11, 4, 1, 8), (12, 9, 8, 3, 20)):
         sizes = {"d_model": d, "n_heads": 2, "n_layers": n, "d_ff": d_ff}
-        model = Transformer(s, t, **sizes, norm_first=True)
+        model = make_transformer(s, t, **sizes, norm_first=True)
         assert count(s, t, d, n, d_ff) == sum(p.numel() for p in model.parameters())

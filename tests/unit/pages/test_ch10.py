@@ -4,10 +4,10 @@ import json
 
 import pytest
 import torch
+from compare import make_transformer
 
 from attnbook.core import results
 from attnbook.decoding.greedy_search import greedy
-from attnbook.models.transformer import Transformer
 from attnbook.pages.exercises.checking import find
 from attnbook.pages.figures import ch10
 from attnbook.toy.language import translate_by_rule
@@ -115,7 +115,7 @@ def test_costs_are_printed_and_drawn(capsys):
 
 @torch.no_grad()
 def test_cached_is_what_the_state_holds():
-    model = Transformer(10, d_model=8, n_heads=2, n_layers=3, d_ff=8).eval()
+    model = make_transformer(10, d_model=8, n_heads=2, n_layers=3, d_ff=8).eval()
     state = model.start(torch.full((1, 5), 4))
     for _ in range(4):
         _, state = model.step(torch.tensor([4]), state)

@@ -383,10 +383,9 @@ def test_the_ablation_is_printed_with_ranges(capsys):
 
 def test_the_output_share_is_what_the_counter_says():
     from attnbook.data.batching import IdPair, id_batch
-    from attnbook.translation.models import make_model
 
     run = config("toy", d_ff=96)
-    model = make_model(run, 300)
+    model = model_from_config(run, 300)
     n = 9
     batch = id_batch([IdPair([5] * (n - 1), [5] * (n - 1))] * 2)
     whole = count(lambda: model(batch.src, batch.tgt_in)) / batch.tgt_in.numel()

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import export_live
+from attnbook.models.registry import make_model
 from attnbook.toy import language, models
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
 from attnbook.toy.language import Pair, translate_by_rule
@@ -31,7 +32,9 @@ def directive():
 def fresh(name, **options):
     """A model with random weights."""
     torch.manual_seed(0)
-    return models.MODELS[name](len(SOURCE), len(TARGET), **options)
+    return make_model(
+        name, len(SOURCE), len(TARGET), **models.TOY_MODELS[name] | options
+    )
 
 
 # --- Weights ---
@@ -46,7 +49,7 @@ def test_the_tracked_files_are_those_of_the_checkpoints(tmp_path):
         assert made[name] == tracked[name], f"{name}: run scripts/export_live.py"
 
 
-@pytest.mark.parametrize("name", models.MODELS)
+@pytest.mark.parametrize("name", models.TOY_MODELS)
 def test_all_weights_are_there_once_and_rounded(name):
     model = fresh(name)
     spec = export_live.model_spec(name, model)

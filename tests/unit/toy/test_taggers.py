@@ -2,11 +2,12 @@
 
 import pytest
 import torch
-from compare import close, double, numbers, randomise
+from compare import close, double, make_layer, numbers, randomise
 from torch import nn
 
-from attnbook.nn.layers import EncoderLayer, Residual, ScaledEmbedding
+from attnbook.nn.layers import EncoderLayer, ScaledEmbedding
 from attnbook.nn.positions import sinusoids
+from attnbook.nn.residual import Residual
 from attnbook.toy.taggers import (
     LAYERS,
     AttentionLayer,
@@ -44,12 +45,12 @@ def test_an_attention_layer_is_attention_and_its_residual(norm_first):
 
 
 def test_a_layer_without_relu_has_a_linear_network():
-    layer = randomise(double(linear_layer, 8, 2, 16))
+    layer = randomise(double(make_layer, linear_layer, 8, 2, 16))
     one, two = numbers(0, (1, 3, 8), (1, 3, 8))
     f = layer.feed_forward
     zero = f(torch.zeros_like(one))
     close(f(one + two) + zero, f(one) + f(two))
-    whole = EncoderLayer(8, 2, 16)
+    whole = make_layer(EncoderLayer, 8, 2, 16)
     assert sum(p.numel() for p in layer.parameters()) == sum(
         p.numel() for p in whole.parameters()
     )
@@ -58,10 +59,11 @@ def test_a_layer_without_relu_has_a_linear_network():
 @pytest.mark.parametrize("kind", LAYERS)
 def test_each_kind_has_the_sublayers_it_is_called_after(kind):
     model = tagger(kind, 2)
-    residuals = [m for m in model.modules() if isinstance(m, Residual)]
+    around = (Residual, EncoderLayer)
     assert len(model.layers) == 2
-    assert len(residuals) == (2 if kind == "without" else 4)
-    assert all(residual.norm_first for residual in residuals)
+    assert all(m.norm_first for m in model.modules() if isinstance(m, around))
+    norms = [m for m in model.layers.modules() if isinstance(m, nn.LayerNorm)]
+    assert len(norms) == (2 if kind == "without" else 4)
     assert isinstance(model.norm, nn.LayerNorm)
     assert sum(isinstance(m, nn.Sequential) for m in model.modules()) == 2 * (
         kind == "without ReLU"
@@ -72,9 +74,7 @@ def test_each_kind_has_the_sublayers_it_is_called_after(kind):
 def test_a_deep_one_ends_with_a_norm_of_its_own_in_pre_norm(norm_first):
     model = deep_tagger(3, norm_first, d_model=8)
     assert isinstance(model.norm, nn.LayerNorm) == norm_first
-    assert [layer.add_attention.norm_first for layer in model.layers] == [
-        norm_first
-    ] * 3
+    assert [layer.norm_first for layer in model.layers] == [norm_first] * 3
     assert model(some_ids()).shape == (3, 5, 1, TASK_VOCAB_SIZE)
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from compare import close
+from compare import close, make_transformer
 from safetensors.torch import save_file
 from torch import nn
 
-from attnbook.models.transformer import Transformer
 from attnbook.translation.state import average, load_state, read_state, save_state
 
 NUMBERS = {"step": 7, "lowest": 0.1 + 0.2, "scaler": {}, "never": float("inf")}
@@ -19,7 +18,7 @@ NUMBERS = {"step": 7, "lowest": 0.1 + 0.2, "scaler": {}, "never": float("inf")}
 
 def model_of(seed, width=8):
     torch.manual_seed(seed)
-    return Transformer(12, d_model=width, n_heads=2, n_layers=1, d_ff=8)
+    return make_transformer(12, d_model=width, n_heads=2, n_layers=1, d_ff=8)
 
 
 def adam_of(model, rate=1e-2):

@@ -5,10 +5,11 @@ import torch
 from torch import nn
 
 from attnbook.models.bahdanau import Bahdanau
+from attnbook.models.registry import MODELS
 from attnbook.models.seq2seq import InitialState, StaticContext
 from attnbook.models.transformer import Transformer
 from attnbook.translation.configs import config
-from attnbook.translation.models import MODELS, make_model
+from attnbook.translation.models import model_from_config
 
 SRC, TGT = torch.tensor([[5, 6, 2], [7, 2, 0]]), torch.tensor([[1, 8], [1, 9]])
 SMALL = {"d_model": 16, "d_ff": 24, "n_layers": 1, "n_heads": 2}
@@ -16,7 +17,7 @@ SMALL = {"d_model": 16, "d_ff": 24, "n_layers": 1, "n_heads": 2}
 
 def made(name, **changes):
     torch.manual_seed(0)
-    return make_model(config("toy", model=name, **SMALL | changes), 20)
+    return model_from_config(config("toy", model=name, **SMALL | changes), 20)
 
 
 @pytest.mark.parametrize(

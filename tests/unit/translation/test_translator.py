@@ -19,7 +19,7 @@ from attnbook.translation import report
 from attnbook.translation.configs import config
 from attnbook.translation.corpora import texts
 from attnbook.translation.evaluation import corpus_bleu
-from attnbook.translation.models import make_model
+from attnbook.translation.models import model_from_config
 from attnbook.translation.state import average
 from attnbook.translation.trainer import Trainer
 from attnbook.translation.translator import (
@@ -158,7 +158,7 @@ def test_a_folder_of_another_kind_is_told(tmp_path):
 def test_every_model_of_the_course_can_be_kept(tmp_path, name):
     subwords = Subwords.train(["ein Mann geht, a man goes"] * 2, 40)
     chosen = config("toy", model=name, d_model=8)
-    model = make_model(chosen, len(subwords)).eval()
+    model = model_from_config(chosen, len(subwords)).eval()
     save_translator(model, subwords, chosen, tmp_path / "kept", alpha=0.5, note="x")
     kept = Translator(tmp_path / "kept")
     assert (kept.config, kept.facts["alpha"], kept.facts["note"]) == (chosen, 0.5, "x")
@@ -171,7 +171,7 @@ def test_every_model_of_the_course_can_be_kept(tmp_path, name):
 def test_keeping_a_model_leaves_it_as_it_is(tmp_path):
     subwords = Subwords.train(["ein Mann geht, a man goes"] * 2, 40)
     chosen = config("toy", d_model=8, n_heads=2)
-    model = make_model(chosen, len(subwords))
+    model = model_from_config(chosen, len(subwords))
     save_translator(model, subwords, chosen, tmp_path / "kept", alpha=0.5)
     assert {p.dtype for p in model.parameters()} == {torch.float32}
 

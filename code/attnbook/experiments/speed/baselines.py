@@ -6,6 +6,7 @@ that is installed. Both get the embeddings, the output and the dropout of ours.
 
 from __future__ import annotations
 
+import dataclasses
 from importlib.util import find_spec
 
 import torch
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.models.transformer import Transformer
+from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import causal_mask, padding_mask
 
 
@@ -20,38 +22,23 @@ class TorchTransformer(nn.Module):
     """``nn.Transformer`` between embeddings and an output as ours has them.
 
     Args:
-        n_words: Words of the one vocabulary.
-        d_model: Width D.
-        n_heads: Heads H.
-        n_layers: Encoder layers, and decoder layers.
-        d_ff: Width of the feed-forward networks.
-        dropout: As ours: of sub-layers' results, and of the sums of word and position.
-        norm_first: Pre-norm instead of post-norm.
+        config: The sizes, those of ours.
     """
 
-    def __init__(
-        self,
-        n_words: int,
-        d_model: int,
-        n_heads: int,
-        n_layers: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = False,
-    ):
+    def __init__(self, config: TransformerConfig):
         super().__init__()
-        around = Transformer(n_words, d_model=d_model, n_heads=1, n_layers=1, d_ff=1)
+        around = Transformer(dataclasses.replace(config, n_heads=1, n_layers=1, d_ff=1))
         self.embedding, self.out = around.source_embedding, around.out
-        self.positions, self.dropout = around.positions, nn.Dropout(dropout)
+        self.positions, self.dropout = around.positions, nn.Dropout(config.dropout)
         self.layers = nn.Transformer(
-            d_model,
-            n_heads,
-            n_layers,
-            n_layers,
-            d_ff,
-            dropout=dropout,
+            config.d_model,
+            config.n_heads,
+            config.n_layers,
+            config.n_layers,
+            config.d_ff,
+            dropout=config.dropout,
             batch_first=True,
-            norm_first=norm_first,
+            norm_first=config.norm_first,
         )
         for layer in (*self.layers.encoder.layers, *self.layers.decoder.layers):
             layer.dropout.p = 0.0  # within the feed-forward network; ours has none
@@ -81,14 +68,7 @@ def has_marian() -> bool:
     return find_spec("transformers") is not None
 
 
-def marian(
-    n_words: int,
-    d_model: int,
-    n_heads: int,
-    n_layers: int,
-    d_ff: int,
-    dropout: float = 0.0,
-) -> nn.Module:
+def marian(config: TransformerConfig) -> nn.Module:
     """Make an untrained ``MarianMTModel``, whose form is post-norm.
 
     Raises:
@@ -102,17 +82,17 @@ def marian(
         f"{side}_{what}": value
         for side in ("encoder", "decoder")
         for what, value in (
-            ("layers", n_layers),
-            ("attention_heads", n_heads),
-            ("ffn_dim", d_ff),
+            ("layers", config.n_layers),
+            ("attention_heads", config.n_heads),
+            ("ffn_dim", config.d_ff),
         )
     }
-    config = MarianConfig(
-        vocab_size=n_words,
-        d_model=d_model,
+    theirs = MarianConfig(
+        vocab_size=config.source_vocab_size,
+        d_model=config.d_model,
         **layers,
         activation_function="relu",
-        dropout=dropout,
+        dropout=config.dropout,
         attention_dropout=0.0,
         activation_dropout=0.0,
         scale_embedding=True,
@@ -124,7 +104,7 @@ def marian(
         forced_eos_token_id=None,
         attn_implementation="sdpa",
     )
-    return MarianMTModel(config)
+    return MarianMTModel(theirs)
 
 
 class MarianLogits(nn.Module):

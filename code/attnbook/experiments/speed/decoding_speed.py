@@ -57,7 +57,8 @@ def decoding_speeds(
         and how many times faster "ours_faster" is; without ``transformers`` ours alone.
     """
     length = round(work.length[0])
-    src = torch.randint(4, work.sizes.n_words, (sentences, length), device=device)
+    tokens = work.config.source_vocab_size
+    src = torch.randint(4, tokens, (sentences, length), device=device)
     ours = build(Way("ours"), work).to(device, precision).eval()
     calls = {"ours": lambda width: say(ours, src, length, width)}
     if has_marian():

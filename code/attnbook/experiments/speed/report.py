@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import platform
 from collections.abc import Sequence
@@ -109,9 +110,9 @@ def about(name: str, work: Work, device: torch.device) -> dict:
             **{name: installed(name) for name in ("torch", "transformers", "triton")},
         },
         "work": name,
-        "sizes": work.sizes._asdict(),
+        "sizes": dataclasses.asdict(work.config),
         "batch_tokens": work.batch_tokens,
-        "tflop_per_batch": training_flops(work.sizes, rows, length, length) / 1e12,
+        "tflop_per_batch": training_flops(work.config, rows, length, length) / 1e12,
         "matmul_tflops": {
             str(dtype).removeprefix("torch."): matmul_rate(device, dtype) / 1e12
             for dtype in (torch.float32, torch.bfloat16)

@@ -7,6 +7,7 @@ work, but no gain. Ids are drawn at random, with lengths as those of the data.
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attnbook.analysis.complexity import Sizes, training_flops
+from attnbook.analysis.complexity import training_flops
 from attnbook.analysis.cost import wait
 from attnbook.core.checks import check_sizes
 from attnbook.data.batching import Batch, IdPair, id_batch, token_batches
@@ -24,6 +25,7 @@ from attnbook.data.fixed_shapes import fixed_batch, fixed_batches
 from attnbook.experiments.speed.baselines import MarianLogits, TorchTransformer, marian
 from attnbook.experiments.speed.cuda_graphs import EAGER_CALLS, Replayed
 from attnbook.models.transformer import Transformer
+from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.losses import label_smoothing_loss
 from attnbook.nn.masks import padding_mask
 from attnbook.translation.trainer import target_tokens
@@ -32,19 +34,23 @@ from attnbook.translation.trainer import target_tokens
 class Work(NamedTuple):
     """What is trained on what."""
 
-    sizes: Sizes
+    config: TransformerConfig
     batch_tokens: int
     batches: int  # of an epoch, about
-    dropout: float
     length: tuple[float, float]  # mean and deviation, in tokens, EOS included
 
 
+# One token more than a multiple of 64, so that padding the vocabulary has an effect.
+TINY = TransformerConfig(
+    7937, d_model=128, n_heads=4, n_layers=4, d_ff=256, dropout=0.3
+)
+BASE = TransformerConfig(36993)
+SMALL = TransformerConfig(257, d_model=32, n_heads=2, n_layers=1, d_ff=64)
 WORKS = {
-    # One word more than a multiple of 64, so that padding the vocabulary has an effect.
-    "tiny": Work(Sizes(7937, 128, 4, 4, 256), 8192, 24, 0.3, (15.5, 5.1)),
-    "base": Work(Sizes(36993, 512, 8, 6, 2048), 25_000, 16, 0.1, (28, 14)),
-    "cpu": Work(Sizes(7937, 128, 4, 4, 256), 2048, 6, 0.3, (15.5, 5.1)),
-    "small": Work(Sizes(257, 32, 2, 1, 64), 512, 3, 0.1, (15.5, 5.1)),
+    "tiny": Work(TINY, 8192, 24, (15.5, 5.1)),
+    "base": Work(BASE, 25_000, 16, (28, 14)),
+    "cpu": Work(TINY, 2048, 6, (15.5, 5.1)),
+    "small": Work(SMALL, 512, 3, (15.5, 5.1)),
 }
 """Multi30k's tiny model and batches; the paper's; the tiny model for some minutes of a
 processor; a model that takes no time, for trials."""
@@ -116,7 +122,7 @@ def draw_pairs(work: Work) -> list[IdPair]:
 
     def words(length: float) -> list[int]:
         n = round(min(max(length, 4), 3 * mean))
-        return [rng.randrange(4, work.sizes.n_words) for _ in range(n)]
+        return [rng.randrange(4, work.config.source_vocab_size) for _ in range(n)]
 
     pairs = []
     for _ in range(round(work.batches * work.batch_tokens / (1.1 * mean))):
@@ -149,15 +155,15 @@ def round_up(n: int, multiple: int = 64) -> int:
 
 def build(way: Way, work: Work) -> nn.Module:
     """Make an untrained model, ours or a peer, of the sizes asked for."""
-    n_words, *inner = work.sizes
-    n_words = round_up(n_words) if way.padded else n_words
+    config = work.config
+    if way.padded:
+        vocab_size = round_up(config.source_vocab_size)
+        config = dataclasses.replace(config, source_vocab_size=vocab_size)
     if way.model == "torch":
-        return TorchTransformer(n_words, *inner, work.dropout)
+        return TorchTransformer(config)
     if way.model == "marian":
-        return MarianLogits(marian(n_words, *inner, work.dropout))
-    names = ("d_model", "n_heads", "n_layers", "d_ff")
-    sizes = dict(zip(names, inner, strict=True))
-    return Transformer(n_words, **sizes, dropout=work.dropout)
+        return MarianLogits(marian(config))
+    return Transformer(config)
 
 
 class Training:
@@ -297,7 +303,7 @@ def row(run: Training, work: Work, seconds: float, rate: float) -> dict:
     pairs = draw_pairs(work)
     # Each sentence at its own length: what is calculated for pads is not counted.
     flops = sum(
-        training_flops(work.sizes, 1, len(source) + 1, len(target) + 1)
+        training_flops(work.config, 1, len(source) + 1, len(target) + 1)
         for source, target in pairs
     )
     values = {

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from attnbook.core.vocabulary import BOS
 from attnbook.models.transformer import Transformer
+from attnbook.nn.layers import TransformerConfig
 from attnbook.pages.exercises.checking import register
 
 
@@ -51,7 +52,9 @@ def _recompute(model: nn.Module, src: Tensor, length: int, place: int = -1) -> T
 
 def _models_and_sources() -> list[tuple[nn.Module, Tensor, int]]:
     torch.manual_seed(0)
-    model = Transformer(12, d_model=16, n_heads=2, n_layers=1, d_ff=32).eval()
+    model = Transformer(
+        TransformerConfig(12, d_model=16, n_heads=2, n_layers=1, d_ff=32)
+    ).eval()
     # Untrained and tied, it would say the word that it has read, for ever.
     model.out.weight = nn.Parameter(torch.randn(12, 16))
     g = torch.Generator().manual_seed(0)
