@@ -39,8 +39,8 @@ class Replayed:
     """A function of tensors; its kernels are recorded for each signature of its inputs.
 
     It must do the same for all inputs of a signature: no decision by a value, no copy
-    to the processor. What it changes besides, such as gradients, it must change in place:
-    gradients exist before the first call and are set to zero, never to None.
+    to the processor. What it changes besides, such as gradients, it must change in
+    place: gradients exist before the first call and are set to zero, never to None.
 
     On a processor there is nothing to record, and the function is called each time.
 
