@@ -1,5 +1,6 @@
-"""The code is as ruff wants it; pyproject.toml says how."""
+"""The code is as its linters want it: pyproject.toml and .oxlintrc.json say how."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,3 +15,18 @@ def test_ruff(command):
     ruff = [sys.executable, "-m", "ruff", *command.split(), "--quiet", "."]
     shown = subprocess.run(ruff, cwd=ROOT, capture_output=True, text=True)
     assert not shown.returncode, f"ruff {command}:\n{shown.stdout}{shown.stderr}"
+
+
+def test_oxlint():
+    """The scripts of the pages; not those of others, nor data."""
+    own = (
+        "code/attnbook/pages/widgets/*.js",
+        "book/_static/*.js",
+        "book/_static/live/*.js",
+    )
+    scripts = [path for pattern in own for path in ROOT.glob(pattern)]
+    assert scripts
+    oxlint = shutil.which("oxlint", path=Path(sys.executable).parent)
+    command = [oxlint, "--deny-warnings", "--format=unix", *scripts]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert not shown.returncode, f"oxlint:\n{shown.stdout}{shown.stderr}"

@@ -86,7 +86,7 @@ const live = { models: {} };
 
   // Equation 2.1, eq-context: the sum of weight times row.
   live.weightedMean = (weights, matrix) => {
-    const mean = new Array(matrix[0].length).fill(0);
+    const mean = Array.from(matrix[0], () => 0);
     matrix.forEach((row, j) => {
       for (let m = 0; m < mean.length; m++) mean[m] += weights[j] * row[m];
     });

@@ -27,7 +27,7 @@
   // Two GRUs read the source, from the left and from the right.
   function encode({ embedding, gru: weights }, source) {
     const words = source.map((id) => embedding.weight[id]);
-    const nothing = new Array(weights.weight_hh_l0[0].length).fill(0); // the state before
+    const nothing = Array.from(weights.weight_hh_l0[0], () => 0); // the state before
     const read = (list, suffix) => {
       let h = nothing;
       return list.map((x) => (h = gru(x, h, weights, suffix)));

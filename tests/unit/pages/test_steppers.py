@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 import matplotlib.pyplot as plt
 import pytest
 from PIL import Image
+from widgets import alone_on_a_page, check_self_contained
 
 from attnbook.pages import stepper
 
@@ -73,8 +74,30 @@ def test_all_but_the_first_picture_are_hidden_and_so_are_the_controls(html):
     ]
     assert controls["hidden"] == "hidden"  # the picture's onload shows them
     first, *others = Tree(html).all("img")
-    assert "book-controls" in first["onload"]
+    assert "onload" in first
     assert not any("onload" in image for image in others)
+
+
+def test_keys_and_buttons_move_it(html):
+    with alone_on_a_page(html) as page:
+        slider = page.get_by_role("slider")
+        back, on = page.get_by_role("button").all()
+        slider.press("ArrowRight")
+        assert page.locator("p:visible").inner_text() == CAPTIONS[1]
+        page.locator("img").first.dispatch_event("load")  # again: nothing is done twice
+        on.click()
+        assert page.locator("p:visible").inner_text() == CAPTIONS[2]
+        assert page.locator("output").inner_text() == "3 of 3"
+        assert slider.get_attribute("aria-valuetext") == "3 of 3"
+        assert on.get_attribute("aria-disabled") == "true"
+        back.click()
+        assert page.locator("img:visible").get_attribute("alt") == CAPTIONS[1]
+        assert on.get_attribute("aria-disabled") == "false"
+        assert back.get_attribute("aria-disabled") == "false"
+
+
+def test_it_asks_for_nothing_and_keeps_its_keys(html):
+    check_self_contained(html, controls=3)
 
 
 def test_every_picture_has_its_text(html):

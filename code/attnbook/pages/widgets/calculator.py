@@ -1,11 +1,10 @@
 """Attention as a calculator: the reader changes any number, the weights follow.
 
 The first state is drawn here, with the package's own :func:`attention`. Every other one
-is computed in the page by :data:`CHANGED`, which a test holds against the package, and
-how that works on every front end is told in :mod:`.steppers`. One thing is
-different: all that is drawn are tables, which JupyterLab keeps in a notebook that it
-has not run itself. So the first state needs no image; its numbers can be read, and only
-be changed once scripts run.
+is computed in the page by ``calculator.js``, which a test holds against the package.
+All that is drawn are tables, which JupyterLab keeps in a notebook that it has not run
+itself. So the first state needs no image; its numbers can be read, and only be changed
+once scripts run.
 """
 
 from __future__ import annotations
@@ -23,7 +22,17 @@ from attnbook.nn.scaled_dot_product import attention
 from attnbook.pages.drawings.diagram import FONT
 from attnbook.pages.drawings.shapes import tint
 from attnbook.pages.style import COLOURS, INK, TEXT_COLOURS
-from attnbook.pages.widgets.steppers import BUTTON, HIDDEN, KEYS, ROW, claim, handler
+from attnbook.pages.widgets.controls import (
+    BOX,
+    BUTTON,
+    HIDDEN,
+    KEYS,
+    ROW,
+    choice,
+    figure,
+    hidden_controls,
+)
+from attnbook.pages.widgets.scripts import on_load
 
 ASKING, OFFERING = ("old", "sees", "a"), ("old", "farmer", "sees", "bird")
 MOST = 9.9  # the greatest number that may be entered: its scores fit their cells
@@ -63,86 +72,6 @@ START = State(
     scaled=True,
 )
 
-# Something has changed: what `attend` and `result` do, in the page.
-CHANGED = (
-    f"const asking = {[*ASKING]}, offering = {[*OFFERING]};"
-    f"const MOST = {MOST}, LACK = {LACK};"
-    """
-const all = name => [...this.querySelectorAll('.book-' + name)];
-const said = [], minus = x => `${x}`.replace('-', '\u2212');
-const number = field => {
-  const fine = Math.abs(field.valueAsNumber) <= MOST;
-  if (fine) field.good = field.valueAsNumber;
-  else said.push(`The ${field.getAttribute('aria-label')} must be a number from `
-    + `\u2212${MOST} to ${MOST}; until then ${minus(field.good)} counts.`);
-  field.setAttribute('aria-invalid', !fine);
-  field.style.borderStyle = fine ? 'solid' : 'dashed';
-  return field.good;
-};
-const pairs = name => {
-  const x = all(name).map(number);
-  return x.flatMap((a, i) => i % 2 ? [] : [[a, x[i + 1]]]);
-};
-const [Q, K, V] = ['query', 'key', 'value'].map(pairs), S = K.length;
-const may = all('may').map(box => box.checked);
-const root = all('scaled')[0].checked ? Math.SQRT2 : 1;
-const sum = x => x.reduce((a, b) => a + b);
-const text = x => minus(x.toFixed(2).replace(/^-0.00$/, '0.00'));
-const quote = word => `“${word}”`;
-
-Q.forEach((q, i) => {
-  const scores = K.map(k => sum(q.map((x, d) => x * k[d])) / root);
-  const open = may.slice(i * S, (i + 1) * S);
-  const raw = scores.map((e, j) => open[j] ? Math.exp(e) : 0);
-  const total = sum(raw) || 1, weights = raw.map(r => r / total);
-  const output = [0, 1].map(d => text(sum(weights.map((w, j) => w * V[j][d]))));
-
-  scores.forEach((e, j) => {
-    const score = all('score')[i * S + j], weight = all('weight')[i * S + j];
-    score.textContent = text(e);
-    score.style.textDecoration = open[j] ? 'none' : 'line-through';
-    weight.textContent = open[j] ? text(weights[j]) : '0';
-    weight.style.backgroundColor = `rgb(${LACK.map(c => 255 - weights[j] * c)})`;
-  });
-  all('output')[i].textContent = output.join('\\n');
-
-  const most = Math.max(...weights), count = open.filter(o => o).length;
-  const best = offering.filter((_, j) => open[j] && most - weights[j] < 1e-9);
-  const names = best.map(quote).join(', ').replace(/, (?=[^,]*$)/, ' and ');
-  const share = best.length == count ? 'all' : 'most', each = best[1] ? ' each' : '';
-  said.push(quote(asking[i]) + (count
-    ? ` gives ${share} to ${names}, ${text(most)}${each}; `
-      + `output (${output.join(',\\u00a0')}).`
-    : ' may attend to nothing: its weights and its output are 0.'));
-});
-all('result')[0].textContent = said.join('\\n');
-"""
-)
-# A field is left with something that does not count: the last good number returns.
-LEFT = """
-if (event.target.getAttribute('aria-invalid') == 'true') {
-  event.target.value = event.target.good;
-  event.target.dispatchEvent(new Event('input', {bubbles: true}));
-}
-"""
-RESET = """
-const box = this.closest('.book-stepper');
-box.querySelectorAll('input').forEach(e => {
-  e.value = e.defaultValue;
-  e.checked = e.defaultChecked;
-});
-box.dispatchEvent(new Event('input'));
-"""
-# The image is there, so scripts run: what was only to be read can be changed.
-READY = """
-const box = this.closest('.book-stepper');
-box.querySelectorAll('[hidden]').forEach(e => { e.hidden = false; });
-box.querySelectorAll('[type=number]').forEach(e => {
-  e.readOnly = false;
-  e.good = +e.value;
-});
-"""
-
 TABLE = (
     f"margin: 0; padding: 0; background: #FFF; color: {INK}; border: 0; "
     "border-collapse: separate; border-spacing: 3px; width: auto; table-layout: auto; "
@@ -151,10 +80,6 @@ TABLE = (
 CELL = (
     f"padding: 2px 0; border: 0; background: #FFF; color: {INK}; text-align: center; "
     "vertical-align: middle; min-width: 52px; font-weight: 400"
-)
-CHECKED = (
-    'checked="checked" autocomplete="off" style="flex: none; width: 24px; '
-    f'height: 24px; margin: 0; accent-color: {COLOURS["source"]}"'
 )
 FIELD = (
     f"font: inherit; color: {INK}; background: #FFF; box-sizing: border-box; "
@@ -176,17 +101,16 @@ def calculator(caption: str = CAPTION) -> HTML:
     Returns:
         The figure with its controls, which a notebook shows.
     """
-    return HTML(
-        '<figure class="book-stepper" style="margin: 1em 0; max-width: 720px"'
-        f"{handler('oninput', CHANGED)}{handler('onchange', LEFT)}>\n{_controls()}\n"
+    inside = (
+        f"{_controls()}\n"
         '<div class="book-frame">\n'
         '<div style="display: inline-flex; flex-wrap: wrap; gap: 12px; padding: 4px; '
         'max-width: 100%; background: #FFF; border-radius: 6px; color-scheme: light">\n'
         f"{_scores_table()}\n{_weights_table()}\n</div>\n"
         '<p class="book-result" aria-live="polite" '
-        f'style="margin: 0.3em 0; white-space: pre-line">{result(START)}</p>\n</div>\n'
-        f"<figcaption>{claim(caption)}</figcaption>\n</figure>"
+        f'style="margin: 0.3em 0; white-space: pre-line">{result(START)}</p>\n</div>'
     )
+    return figure(inside, caption, width=720)
 
 
 def attend(state: State) -> tuple[Tensor, Tensor, Tensor]:
@@ -229,13 +153,12 @@ def _text(number: Tensor) -> str:
 
 def _controls() -> str:
     """A box for the scale, and a button that brings the first numbers back."""
-    tick = f'<input {KEYS} type="checkbox" class="book-scaled" {CHECKED}>'
-    return (
-        f'<div class="book-controls"{HIDDEN}><div style="{ROW}; flex-wrap: wrap">'
-        f'<label style="{ROW}; flex: 1">{tick}<span>divide the scores by '
-        "√<i>d<sub>k</sub></i> = √2</span></label>"
-        f'<button {KEYS} type="button" style="{BUTTON}; padding: 0 0.8em"'
-        f"{handler('onclick', RESET)}>Reset</button></div></div>"
+    text = "divide the scores by √<i>d<sub>k</sub></i> = √2"
+    return hidden_controls(
+        f'<div style="{ROW}; flex-wrap: wrap; justify-content: space-between">'
+        f"{choice('checkbox', text, chosen=True, name='book-scaled')}"
+        f'<button {KEYS} type="button" style="{BUTTON}; padding: 0 0.8em">Reset'
+        "</button></div>"
     )
 
 
@@ -250,7 +173,8 @@ def _scores_table() -> str:
         cells = [
             _cell(
                 f'<span class="book-score">{_text(score)}</span><br>'
-                f'<input {KEYS} type="checkbox" class="book-may" {CHECKED}{HIDDEN} '
+                f'<input {KEYS} type="checkbox" class="book-may" checked="checked" '
+                f'autocomplete="off" style="{BOX}"{HIDDEN} '
                 f'aria-label="“{word}” may attend to “{name}”">'
             )
             for name, score in zip(OFFERING, scores, strict=True)
@@ -330,9 +254,12 @@ def _scale_of_blue() -> str:
         '<text x="44" y="15">1</text></svg>'
     )
     image = base64.b64encode(svg.encode()).decode()
+    script = on_load(
+        "calculator", asking=ASKING, offering=OFFERING, most=MOST, lack=LACK
+    )
     return (
         f'<img src="data:image/svg+xml;base64,{image}" width="56" '
         'alt="From white, a weight of 0, to blue, a weight of 1." '
         'style="display: block; padding: 0; border-radius: 0"'
-        f"{handler('onload', READY)}>"
+        f"{script}>"
     )

@@ -1,15 +1,11 @@
 """Local attention to play with: the reader moves the window, the weights follow.
 
 The first state is drawn here, with the package's own functions. Every other one is
-computed in the page by :data:`MOVED`, which a test holds against the package, and how
-that works on every front end is told in :mod:`.steppers`. One thing is
-added: from a notebook that it has not run itself, JupyterLab removes inline SVG too. So
-the first state is there as an image as well, until scripts run.
+computed in the page by ``local_window.js``, which a test holds against the package.
 """
 
 from __future__ import annotations
 
-import base64
 from typing import NamedTuple
 
 import torch
@@ -18,18 +14,18 @@ from torch import Tensor
 
 from attnbook.nn.local_attention import gaussian, window
 from attnbook.nn.masks import masked_softmax
-from attnbook.pages.drawings.diagram import FONT, SIZE
+from attnbook.pages.drawings.diagram import SIZE
 from attnbook.pages.drawings.labels import tspans
 from attnbook.pages.drawings.shapes import tint
 from attnbook.pages.style import COLOURS, INK, TEXT_COLOURS
-from attnbook.pages.widgets.steppers import (
-    HIDDEN,
-    KEYS,
-    ROW,
-    claim,
-    handler,
+from attnbook.pages.widgets.controls import (
+    choice,
+    figure,
+    hidden_controls,
     slider_row,
 )
+from attnbook.pages.widgets.pictures import live_picture, svg
+from attnbook.pages.widgets.scripts import on_load
 
 SCORES = (0.2, 1.1, -0.5, 0.8, 2.0, 0.3, -1.0, 1.6, 0.4, -0.3, 1.2, 0.0)
 """How well each of twelve source places fits; chosen by hand."""
@@ -48,69 +44,6 @@ WIDTH = 2 * MARGIN + PLACE * len(SCORES)
 ROWS = [TOP + ROOM + k * (ROOM + UNIT + GAP) for k in range(3)]  # where a 1 is drawn
 BOTTOM = ROWS[-1] + UNIT
 HEIGHT = BOTTOM + 46
-
-# A control has moved: what `weigh` and `picture` do, in the page.
-MOVED = (
-    f"const scores = {[*SCORES]};"
-    f"const [PLACE, MARGIN, UNIT, WIDTH] = {[PLACE, MARGIN, UNIT, WIDTH]};"
-    """
-const [slider, width, bell] = this.querySelectorAll('input');
-const p = slider.value / 10, d = +width.value;
-const near = scores.map((_, s) => Math.abs(s - p) <= d);
-const raw = scores.map((e, s) => near[s] ? Math.exp(e) : 0);
-const total = raw.reduce((a, b) => a + b);
-const soft = raw.map(r => r / total);
-const factor = s => bell.checked ? Math.exp(-((s - p) ** 2) / (2 * (d / 2) ** 2)) : 1;
-const weights = soft.map((w, s) => w * factor(s));
-
-const all = name => [...this.querySelectorAll('.book-' + name)];
-const put = (e, given) => Object.entries(given).forEach(a => e.setAttribute(...a));
-const x = s => MARGIN + PLACE * (s + 0.5), down = w => UNIT * (1 - w);
-[soft, scores.map((_, s) => near[s] ? factor(s) : 0), weights].forEach((values, row) =>
-  values.forEach((w, s) => {
-    const [bar, number] = all('row')[row].children[s].children;
-    put(bar, {y: down(w).toFixed(1), height: (UNIT * w).toFixed(1)});
-    put(number, {y: (down(w) - 5).toFixed(1)});
-    number.textContent = near[s] ? w.toFixed(2) : '';
-  }));
-const tenths = Array.from({length: 10 * scores.length - 9}, (_, i) => i / 10);
-const points = tenths.map(s => `${x(s).toFixed(1)},${down(factor(s)).toFixed(1)}`);
-put(all('bell')[0], {points: points.join(' ')});
-const left = Math.max(x(p - d), 0), right = Math.min(x(p + d), WIDTH);
-put(all('band')[0], {x: left.toFixed(1), width: (right - left).toFixed(1)});
-const here = x(p).toFixed(1);
-put(all('centre')[0], {x1: here, x2: here});
-put(all('mark')[0], {x: here});
-
-const sum = weights.reduce((a, b) => a + b).toFixed(2), at = p.toFixed(1);
-const places = scores.map((_, s) => s).filter(s => near[s]);
-const said = `${places.length} places, ${places[0]} to ${places.at(-1)}, lie `
-  + `within ${d} of ${at}. Their weights sum to ${sum}.`;
-all('title')[1].textContent = bell.checked
-  ? `× Gaussian, σ = D/2 = ${(d / 2).toFixed(1)}` : '× 1 (no Gaussian)';
-all('total')[2].textContent = `sum ${sum}`;
-all('result')[0].textContent = said;
-put(this.querySelector('svg'), {'aria-label': said + ' They are '
-  + places.map(s => weights[s].toFixed(2)).join(', ') + '.'});
-
-[[slider, at], [width, `${d}`]].forEach(([input, text]) => {
-  put(input, {'aria-valuetext': text});
-  const row = input.parentElement;
-  row.parentElement.querySelector('output').textContent = text;
-  row.querySelectorAll('button').forEach((button, end) => {
-    const stop = input.value == (end ? input.max : input.min);
-    put(button, {'aria-disabled': stop});
-    button.style.opacity = stop ? 0.4 : 1;
-  });
-});
-"""
-)
-# The image is there, so scripts run: what can move takes its place.
-READY = """
-const box = this.closest('.book-stepper');
-box.querySelectorAll('.book-controls, .book-live').forEach(e => { e.hidden = false; });
-this.hidden = true;
-"""
 
 
 class State(NamedTuple):
@@ -142,20 +75,18 @@ def local_window(caption: str = CAPTION) -> HTML:
     Returns:
         The figure with its controls, which a notebook shows.
     """
-    drawn, (said, weights) = picture(START), result(START)
-    image = base64.b64encode(drawn.encode()).decode()
-    return HTML(
-        f'<figure class="book-stepper" style="margin: 1em 0; max-width: {WIDTH}px"'
-        f"{handler('oninput', MOVED)}>\n{_controls(START)}\n"
-        '<div class="book-frame">\n'
-        f'<img src="data:image/svg+xml;base64,{image}" alt="{said} {weights}" '
-        f'width="{WIDTH}" style="max-width: 100%; height: auto"'
-        f"{handler('onload', READY)}>\n"
-        f'<div class="book-live"{HIDDEN}>\n{drawn}\n</div>\n'
-        '<p class="book-result" aria-live="polite" style="margin: 0.3em 0">'
-        f"{said}</p>\n</div>\n"
-        f"<figcaption>{claim(caption)}</figcaption>\n</figure>"
+    said, weights = result(START)
+    script = on_load(
+        "local_window",
+        scores=SCORES,
+        place=PLACE,
+        margin=MARGIN,
+        unit=UNIT,
+        width=WIDTH,
     )
+    alt = f"{said} {weights}"
+    first = live_picture(picture(START), alt, said, width=WIDTH, script=script)
+    return figure(f"{_controls(START)}\n{first}", caption, width=WIDTH)
 
 
 def weigh(state: State) -> tuple[Tensor, Tensor, Tensor]:
@@ -187,26 +118,18 @@ def picture(state: State) -> str:
     soft, factor, weights = weigh(state)
     pale, strong = tint(COLOURS["source"]), COLOURS["source"]
     bell = f"× Gaussian, σ = D/2 = {state.sigma:.1f}"
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" '
-            f'height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-            f'aria-label="{" ".join(result(state))}" font-family="{FONT}" '
-            f'font-size="{SIZE}" fill="{INK}" '
-            'style="display: block; max-width: 100%; height: auto">',
-            '<rect width="100%" height="100%" rx="6" fill="#FFF"/>',
-            *_window(state),
-            *_row(0, soft, state, pale, strong),
-            *_titles(0, "softmax over the window", "sum 1.00"),
-            *_curve(state),
-            *_row(1, factor, state, tint(COLOURS["target"]), COLOURS["target"]),
-            *_titles(1, bell if state.bell else "× 1 (no Gaussian)", ""),
-            *_row(2, weights, state, strong, strong),
-            *_titles(2, "= weights", f"sum {weights.sum():.2f}"),
-            *_axis(),
-            "</svg>",
-        ]
-    )
+    marks = [
+        *_window(state),
+        *_row(0, soft, state, pale, strong),
+        *_titles(0, "softmax over the window", "sum 1.00"),
+        *_curve(state),
+        *_row(1, factor, state, tint(COLOURS["target"]), COLOURS["target"]),
+        *_titles(1, bell if state.bell else "× 1 (no Gaussian)", ""),
+        *_row(2, weights, state, strong, strong),
+        *_titles(2, "= weights", f"sum {weights.sum():.2f}"),
+        *_axis(),
+    ]
+    return svg(WIDTH, HEIGHT, " ".join(result(state)), marks)
 
 
 def _x(place: float) -> float:
@@ -293,12 +216,6 @@ def _axis() -> list[str]:
 
 def _controls(state: State) -> str:
     """Sliders for the centre, in tenths, and the half-width; a box for the Gaussian."""
-    box = (
-        f'<label style="{ROW}; min-height: 24px; margin-bottom: 0.6em">'
-        f'<input {KEYS} type="checkbox" checked="checked" autocomplete="off" '
-        f'style="width: 24px; height: 24px; accent-color: {COLOURS["source"]}">'
-        "<span>Gaussian around the centre</span></label>"
-    )
     rows = [
         slider_row(
             "Centre <i>p<sub>t</sub></i>",
@@ -316,5 +233,6 @@ def _controls(state: State) -> str:
             high=WIDEST,
             text=f"{state.half_width}",
         ),
+        choice("checkbox", "Gaussian around the centre", chosen=state.bell),
     ]
-    return f'<div class="book-controls"{HIDDEN}>{"".join(rows)}{box}</div>'
+    return hidden_controls("".join(rows))

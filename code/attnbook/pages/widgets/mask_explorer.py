@@ -1,16 +1,11 @@
 """Masks to play with: the reader chooses who asks whom, and how many words are real.
 
 The first state is drawn here, with the package's own functions. Every other one is
-computed in the page by :data:`MOVED`, which a test holds against the package. How that
-works on every front end is told in :mod:`.steppers`, and why the first
-state is there as an image too, in :mod:`attnbook.pages.widgets.local_window`.
+computed in the page by ``mask_explorer.js``, which a test holds against the package.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-from html import escape
 from typing import NamedTuple
 
 import torch
@@ -19,17 +14,16 @@ from torch import Tensor
 
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.masks import key_mask, masked_softmax, target_mask
-from attnbook.pages.drawings.diagram import FONT, SIZE
-from attnbook.pages.style import COLOURS, INK, TEXT_COLOURS
-from attnbook.pages.widgets.local_window import READY
-from attnbook.pages.widgets.steppers import (
-    HIDDEN,
-    KEYS,
+from attnbook.pages.style import COLOURS, TEXT_COLOURS
+from attnbook.pages.widgets.controls import (
     ROW,
-    claim,
-    handler,
+    choice,
+    figure,
+    hidden_controls,
     slider_row,
 )
+from attnbook.pages.widgets.pictures import live_picture, svg
+from attnbook.pages.widgets.scripts import on_load
 from attnbook.toy.example import SENTENCE
 from attnbook.toy.language import translate_by_rule
 
@@ -39,9 +33,10 @@ WORDS = {
     "source": SENTENCE,
     "target": ("bos", *translate_by_rule(SENTENCE).target[: PLACES - 1]),
 }
+CAUSAL = "decoder self"
 KINDS = {
     "encoder self": ("source", "source"),
-    "decoder self": ("target", "target"),
+    CAUSAL: ("target", "target"),
     "cross": ("target", "source"),
 }
 """Each attention: the side that the queries come from, and that of the keys."""
@@ -69,89 +64,6 @@ HATCH += f"L{CELL},{CELL / 2}"
 DEPTH = 0.7  # of the blue at a weight of 1: dark text can still be read on it
 GREY = "#5F6872"
 
-# A control has moved: what `grid`, `result` and `picture` do, in the page.
-MOVED = (
-    f"const scores = {json.dumps(SCORES)}, words = {json.dumps(WORDS)};"
-    f"const sides = {json.dumps([*KINDS.values()])};"
-    f"const colours = {json.dumps(TEXT_COLOURS)};"
-    f"const [DEPTH, PLACES, GREY] = {json.dumps([DEPTH, PLACES, GREY])};"
-    """
-const find = what => [...this.querySelectorAll(what)];
-const put = (e, given) => Object.entries(given).forEach(a => e.setAttribute(...a));
-const kind = find('input[type=radio]').findIndex(e => e.checked);
-const [source, target] = find('input[type=range]');
-const [masked, left] = find('input[type=checkbox]').map(e => e.checked);
-const length = {source: +source.value, target: +target.value};
-const [asks, offers] = sides[kind];
-const at = find('.book-cell'), range = [...Array(PLACES).keys()];
-const label = side => {
-  const pads = Array(PLACES - length[side]).fill('pad');
-  const real = words[side].slice(0, length[side]);
-  return left ? pads.concat(real) : real.concat(pads);
-};
-const rows = label(asks), columns = label(offers);
-const wanted = range.map(i => range.map(
-  j => columns[j] != 'pad' && (kind != 1 || j <= i)));
-const open = wanted.map(row => row.map(allowed => allowed || !masked));
-const weights = range.map(i => {
-  const raw = range.map(j => open[i][j] ? Math.exp(scores[i][j]) : 0);
-  const total = raw.reduce((a, b) => a + b);
-  return raw.map(r => total ? r / total : 0);
-});
-
-weights.flat().forEach((w, n) => {
-  const [square, hatch, number] = at[n].children;
-  const shown = open.flat()[n];
-  put(square, {'fill-opacity': (DEPTH * w).toFixed(2)});
-  put(hatch, {opacity: shown ? 0 : 1});
-  number.textContent = shown ? w.toFixed(2) : '';
-});
-[['row', rows, asks], ['column', columns, offers]].forEach(([name, texts, side]) => {
-  find('.book-' + name).forEach((e, n) => {
-    e.textContent = texts[n];
-    put(e, {fill: texts[n] == 'pad' ? GREY : colours[side]});
-  });
-});
-const list = rows => 'Row' + (rows.length > 1 ? 's ' : ' ')
-  + rows.join(', ').replace(/, (?=[^,]*$)/, ' and ');
-const count = cells => cells.flat().filter(a => a).length;
-const empty = range.filter(i => !open[i].some(a => a));
-const asking = range.filter(i => rows[i] == 'pad' && open[i].some(a => a));
-const hidden = range.map(i => range.reduce(
-  (sum, j) => sum + (wanted[i][j] ? 0 : weights[i][j]), 0));
-const most = hidden.indexOf(Math.max(...hidden));
-const name = kind == 1 ? `target_mask of shape (1, 1, ${PLACES}, ${PLACES})`
-  : `key_mask of shape (1, 1, 1, ${PLACES})`;
-const said = (masked ? [
-  `${name}: ${count(open)} of ${PLACES * PLACES} cells are allowed.`,
-  empty.length ? `${list(empty)} ${empty.length > 1 ? 'are' : 'is'} empty: zeros.`
-    : 'No row is empty.',
-  asking.length ? `${list(asking)} ${asking.length > 1 ? 'are pads' : 'is a pad'}`
-    + ' and may look all the same.' : '',
-] : [
-  `No mask: all ${PLACES * PLACES} cells are allowed.`,
-  hidden[most] ? `Row ${most} gives ${hidden[most].toFixed(2)} of its weight to places `
-    + 'that the mask would hide.' : 'The mask would hide nothing.',
-]).filter(text => text).join(' ');
-find('.book-result')[0].textContent = said;
-put(find('svg')[0], {'aria-label': said + range.map(i => ` ${i}, ${rows[i]}: `
-  + range.map(j => open[i][j] ? weights[i][j].toFixed(2) : 'hidden').join(', ')
-  + '.').join('')});
-
-[[source, 'source'], [target, 'target']].forEach(([input, side]) => {
-  put(input, {'aria-valuetext': input.value});
-  const row = input.parentElement.parentElement;
-  row.querySelector('output').textContent = input.value;
-  row.style.display = [asks, offers].includes(side) ? 'flex' : 'none';
-  row.querySelectorAll('button').forEach((button, end) => {
-    const stop = input.value == (end ? input.max : input.min);
-    put(button, {'aria-disabled': stop});
-    button.style.opacity = stop ? 0.4 : 1;
-  });
-});
-"""
-)
-
 
 class State(NamedTuple):
     """What the reader chooses."""
@@ -176,20 +88,24 @@ def mask_explorer(caption: str = CAPTION) -> HTML:
     Returns:
         The figure with its controls, which a notebook shows.
     """
-    drawn, said = picture(START), result(START)
-    image = base64.b64encode(drawn.encode()).decode()
-    return HTML(
-        f'<figure class="book-stepper" style="margin: 1em 0; max-width: 510px"'
-        f"{handler('oninput', MOVED)}>\n{_controls(START)}\n"
-        '<div class="book-frame">\n'
-        f'<img src="data:image/svg+xml;base64,{image}" alt="{escape(describe(START))}" '
-        f'width="{WIDTH}" style="max-width: 100%; height: auto"'
-        f"{handler('onload', READY)}>\n"
-        f'<div class="book-live"{HIDDEN}>\n{drawn}\n</div>\n'
-        '<p class="book-result" aria-live="polite" '
-        f'style="margin: 0.3em 0; min-height: 5em">{said}</p>\n</div>\n'
-        f"<figcaption>{claim(caption)}</figcaption>\n</figure>"
+    script = on_load(
+        "mask_explorer",
+        scores=SCORES,
+        words=WORDS,
+        kinds=[(*sides, kind == CAUSAL) for kind, sides in KINDS.items()],
+        colours=TEXT_COLOURS,
+        grey=GREY,
+        depth=DEPTH,
     )
+    first = live_picture(
+        picture(START),
+        describe(START),
+        result(START),
+        width=WIDTH,
+        script=script,
+        look="; min-height: 5em",  # the page does not jump
+    )
+    return figure(f"{_controls(START)}\n{first}", caption, width=510)
 
 
 def sequence(side: str, state: State) -> tuple[str, ...]:
@@ -204,7 +120,7 @@ def intended_mask(state: State) -> Tensor:
     _, offers = KINDS[state.kind]
     words = sequence(offers, state)
     ids = torch.tensor([[PAD if word == "pad" else PAD + 1 for word in words]])
-    return target_mask(ids) if state.kind == "decoder self" else key_mask(ids)
+    return target_mask(ids) if state.kind == CAUSAL else key_mask(ids)
 
 
 def grid(state: State) -> tuple[Tensor, Tensor]:
@@ -229,7 +145,7 @@ def result(state: State) -> str:
             if hidden[row]
             else "The mask would hide nothing."
         )
-    name = "target_mask" if state.kind == "decoder self" else "key_mask"
+    name = "target_mask" if state.kind == CAUSAL else "key_mask"
     rows = sequence(KINDS[state.kind][0], state)
     empty = [i for i in range(PLACES) if not allowed[i].any()]
     asking = [i for i in range(PLACES) if rows[i] == "pad" and i not in empty]
@@ -268,19 +184,8 @@ def _list(rows: list[int]) -> str:
 
 def picture(state: State) -> str:
     """Draw a state as SVG: a cell for each query and key, with its weight."""
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" '
-            f'height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-            f'aria-label="{escape(describe(state))}" font-family="{FONT}" '
-            f'font-size="{SIZE}" fill="{INK}" '
-            'style="display: block; max-width: 100%; height: auto">',
-            '<rect width="100%" height="100%" rx="6" fill="#FFF"/>',
-            *_labels(state),
-            *_cells(state),
-            "</svg>",
-        ]
-    )
+    marks = [*_labels(state), *_cells(state)]
+    return svg(WIDTH, HEIGHT, describe(state), marks)
 
 
 def _cells(state: State) -> list[str]:
@@ -328,38 +233,23 @@ def _colour(side: str, word: str) -> str:
 def _controls(state: State) -> str:
     """The attention, the lengths, whether there is a mask, where the pads are."""
     kinds = "".join(
-        _choice("radio", kind, kind == state.kind, ' name="attention"')
+        choice("radio", kind, chosen=kind == state.kind, group="attention")
         for kind in KINDS
     )
-    sliders = "".join(
-        slider_row(
-            f"{side.title()} length",
-            f"{side.title()} length",
-            low=1,
-            value=getattr(state, side),
-            high=PLACES,
-            text=f"{getattr(state, side)}",
-        )
-        for side in ("source", "target")
-    )
-    boxes = _choice("checkbox", "mask", state.masked)
-    boxes += _choice("checkbox", "pads on the left", state.left)
+    sliders = "".join(_length_slider(side, getattr(state, side)) for side in WORDS)
+    boxes = choice("checkbox", "mask", chosen=state.masked)
+    boxes += choice("checkbox", "pads on the left", chosen=state.left)
     # The form keeps the radio buttons of two such figures apart; it sends nothing.
-    return (
-        f'<div class="book-controls"{HIDDEN}><form onsubmit="return false">'
-        '<fieldset style="border: 0; padding: 0; margin: 0 0 0.6em; min-width: 0">'
-        '<legend style="font: inherit; color: inherit; padding: 0; float: none">'
-        f'Attention</legend><div style="{ROW}; flex-wrap: wrap">{kinds}</div>'
-        f'</fieldset>{sliders}<div style="{ROW}; flex-wrap: wrap; '
-        f'margin-bottom: 0.6em">{boxes}</div></form></div>'
+    return hidden_controls(
+        '<form><fieldset style="border: 0; padding: 0; margin: 0 0 0.6em; '
+        'min-width: 0"><legend style="font: inherit; color: inherit; padding: 0; '
+        f'float: none">Attention</legend><div style="{ROW}; flex-wrap: wrap">{kinds}'
+        f'</div></fieldset>{sliders}<div style="{ROW}; flex-wrap: wrap; '
+        f'margin-bottom: 0.6em">{boxes}</div></form>'
     )
 
 
-def _choice(type_: str, text: str, chosen: bool, more: str = "") -> str:
-    """A radio button or a box to tick, with its text."""
-    checked = ' checked="checked"' if chosen else ""
-    return (
-        f'<label style="{ROW}; min-height: 24px"><input {KEYS} type="{type_}"{more}'
-        f'{checked} autocomplete="off" style="width: 24px; height: 24px; margin: 0; '
-        f'flex: none; accent-color: {COLOURS["source"]}"><span>{text}</span></label>'
-    )
+def _length_slider(side: str, length: int) -> str:
+    name = f"{side.title()} length"
+    ends = {"low": 1, "value": length, "high": PLACES}
+    return slider_row(name, name, text=f"{length}", **ends)
