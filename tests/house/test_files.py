@@ -1,6 +1,7 @@
-"""Files that repeat each other say the same, and what they name is there."""
+"""Files that repeat each other say the same, what they name is there, and no rubbish."""
 
 import re
+import subprocess
 from importlib import metadata
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+LEFTOVERS = {"*.orig", "*.rej", "*.bak", "*~", "*.swp", ".DS_Store"}
 PROSE = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 
 
@@ -66,3 +68,25 @@ def test_readme_names_every_chapter():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     chapters = {path.name for path in (ROOT / "book").glob("ch*.ipynb")}
     assert set(re.findall(r"\]\(book/(ch\w+\.ipynb)\)", text)) == chapters
+
+
+def git(*arguments: str) -> str:
+    """What git says of the repository; nothing of a copy that is none."""
+    if not (ROOT / ".git").exists():
+        return ""
+    shown = subprocess.run(
+        ["git", *arguments], cwd=ROOT, capture_output=True, text=True
+    )
+    assert not shown.stderr
+    return shown.stdout
+
+
+def test_nothing_is_kept_that_is_to_be_ignored():
+    """Files that editors, patches and merges leave behind, and all that is built."""
+    assert set((ROOT / ".gitignore").read_text().split()) >= LEFTOVERS
+    ignored = ["--cached", "--ignored", "--exclude-per-directory=.gitignore"]
+    assert git("ls-files", *ignored) == ""
+
+
+def test_no_conflict_is_left():
+    assert git("grep", "--line-number", "-E", r"^(<{7}|\|{7}|>{7}) ") == ""
