@@ -1,4 +1,4 @@
-"""Files that repeat each other say the same, what they name is there, and no rubbish."""
+"""Files agree with each other, what they name is there, and nothing is left over."""
 
 import re
 import subprocess
@@ -74,9 +74,9 @@ def git(*arguments: str) -> str:
     """What git says of the repository; nothing of a copy that is none."""
     if not (ROOT / ".git").exists():
         return ""
-    shown = subprocess.run(
-        ["git", *arguments], cwd=ROOT, capture_output=True, text=True
-    )
+    # In a container the folder may belong to another user, which git would refuse.
+    command = ["git", "-c", "safe.directory=*", *arguments]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert not shown.stderr
     return shown.stdout
 
