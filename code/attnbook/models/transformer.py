@@ -64,7 +64,7 @@ class Transformer(nn.Module):
 
         Args:
             src: Source ids, (B, S).
-            tgt_in: Target ids shifted right by one, (B, T); teacher forcing.
+            tgt_in: Target ids shifted right by one, (B, T): teacher forcing.
 
         Returns:
             Logits, (B, T, V).
@@ -77,12 +77,7 @@ class Transformer(nn.Module):
         return self.decode(tgt_in, self.encode(src, source_mask), source_mask)
 
     def encode(self, src: Tensor, mask: Tensor | PreparedMask | None = None) -> Tensor:
-        """Turn source ids, (B, S), into one vector a position, (B, S, D).
-
-        Args:
-            src: Source ids, (B, S).
-            mask: That of the source, where it has been made already.
-        """
+        """Turn source ids, (B, S), into one vector a position, (B, S, D)."""
         mask = prepare_mask(key_mask(src) if mask is None else mask)  # (B, 1, 1, S)
         x = self.dropout(self.positions(self.source_embedding(src)))  # (B, S, D)
         for layer in self.encoder:
@@ -93,8 +88,7 @@ class Transformer(nn.Module):
         self, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor | PreparedMask
     ) -> Tensor:
         """Predict from target ids, (B, T), and what the encoder returned, (B, S, D)."""
-        # Made once for all layers.
-        mask = prepare_mask(target_mask(tgt_in))  # (B, 1, T, T)
+        mask = prepare_mask(target_mask(tgt_in))  # (B, 1, T, T), for all layers
         memory_mask = prepare_mask(memory_mask)  # (B, 1, 1, S)
         y = self.dropout(self.positions(self.target_embedding(tgt_in)))  # (B, T, D)
         for layer in self.decoder:

@@ -7,6 +7,7 @@
 - ``positions``: sinusoidal and learned positional encodings
 - ``relative``: relative position bias
 - ``rotary``: rotary position embedding (RoPE)
+- ``norms``: layer normalisation
 - ``layers``: config, embedding, feed-forward, encoder and decoder layer
 - ``residual``: a residual connection around any sub-layer
 - ``scores``: attention scores of Bahdanau and Luong
@@ -32,7 +33,6 @@ from attnbook.nn.layers import (
     LayerCache,
     ScaledEmbedding,
     TransformerConfig,
-    layer_norm,
 )
 from attnbook.nn.local_attention import (
     ALIGNMENTS,
@@ -60,6 +60,7 @@ from attnbook.nn.multi_head import (
     merge_heads,
     split_heads,
 )
+from attnbook.nn.norms import layer_norm
 from attnbook.nn.positions import (
     LearnedPositions,
     SinusoidalPositions,

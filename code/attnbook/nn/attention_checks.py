@@ -41,6 +41,15 @@ def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
         )
 
 
+def check_lengths(t: int, s: int, offset: int) -> None:
+    """Raise a ValueError unless there are queries, keys and no negative position."""
+    if t < 1 or s < 1 or offset < 0:
+        raise ValueError(
+            f"no causal mask of {t} queries from position {offset} on and {s} keys; "
+            "queries and keys are counted from 1 on, positions from 0 on"
+        )
+
+
 def check_mask(mask: Tensor, shape: torch.Size) -> None:
     """Raise a ValueError unless ``mask`` is bool and broadcasts to ``shape``."""
     if mask.dtype != torch.bool:
@@ -96,6 +105,15 @@ def check_multi_head(
         raise ValueError(
             f"query, key and value have {len(query)}, {len(key)} and {len(value)} "
             "sentences; row i of each must belong together"
+        )
+
+
+def check_heads(d_model: int, n_heads: int) -> None:
+    """Raise a ValueError unless D can be divided among the heads."""
+    if d_model % n_heads:
+        raise ValueError(
+            f"d_model = {d_model} cannot be divided among {n_heads} heads; choose "
+            f"a multiple, such as {n_heads * (d_model // n_heads + 1)}"
         )
 
 

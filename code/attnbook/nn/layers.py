@@ -25,71 +25,34 @@ from attnbook.nn.multi_head import KeysValues, MultiHeadAttention
 class TransformerConfig:
     """The sizes of a Transformer; the defaults are the paper's base model (table 3).
 
-    Attributes:
-        source_vocab_size: Number of source tokens.
-        target_vocab_size: Number V of target tokens. None: both languages have one
-            vocabulary, and one matrix serves both embeddings and the output.
-        d_model: Width D.
-        n_heads: Number H of heads.
-        n_layers: Number of encoder layers, and of decoder layers.
-        d_ff: Width of the feed-forward networks' hidden layers.
-        dropout: Share of features set to 0 in training: of each sub-layer's result,
-            and of the sums of embedding and position.
-        attention_dropout: Of the attention weights; the paper names none.
-        norm_first: False is the paper's post-norm. True is pre-norm, which ends each
-            stack with a norm of its own.
-
     Raises:
         ValueError: If a size is not a positive integer, or a dropout not in [0, 1).
     """
 
     source_vocab_size: int = 37_000
+    #: V. None: both languages have one vocabulary, and one table serves embeddings and
+    #: output.
     target_vocab_size: int | None = None
-    d_model: int = 512
-    n_heads: int = 8
-    n_layers: int = 6
-    d_ff: int = 2048
-    dropout: float = 0.1
-    attention_dropout: float = 0.0
-    norm_first: bool = False
+    d_model: int = 512  #: Width D.
+    n_heads: int = 8  #: Number H of heads.
+    n_layers: int = 6  #: Of the encoder, and of the decoder.
+    d_ff: int = 2048  #: Width of the feed-forward networks' hidden layers.
+    dropout: float = 0.1  #: Of sub-layers' results, and of embedding plus position.
+    attention_dropout: float = 0.0  #: Of attention weights; the paper names none.
+    norm_first: bool = False  #: False: post-norm, the paper's. True: pre-norm.
 
     def __post_init__(self):
-        check_sizes(source_vocab_size=self.source_vocab_size)
-        if self.target_vocab_size is not None:
-            check_sizes(target_vocab_size=self.target_vocab_size)
-        check_sizes(d_model=self.d_model, n_heads=self.n_heads)
-        check_sizes(n_layers=self.n_layers, d_ff=self.d_ff)
+        others = ("dropout", "attention_dropout", "norm_first")
+        sizes = {name: n for name, n in vars(self).items() if name not in others}
+        check_sizes(**{name: n for name, n in sizes.items() if n is not None})
         check_dropout(self.dropout)
         check_dropout(self.attention_dropout)
-
-
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    r"""Give the features of each position mean 0 and variance 1, then gain and bias.
-
-    :math:`(x - \mu) / \sqrt{\sigma^2 + \epsilon} \cdot g + b`, Ba et al. 2016. Mean
-    and variance are those of one position's D features; the variance divides by D, and
-    ε stands inside the root. ``nn.LayerNorm`` does the same in one kernel, and is
-    what the layers below use.
-
-    Args:
-        x: (..., D).
-        gain: g, (D,).
-        bias: b, (D,).
-        eps: ε, so that a position of equal features is not divided by 0.
-
-    Returns:
-        (..., D).
-    """
-    centred = x - x.mean(-1, keepdim=True)
-    variance = centred.square().mean(-1, keepdim=True)
-    return centred * torch.rsqrt(variance + eps) * gain + bias
 
 
 class FeedForward(nn.Module):
     r"""The same network at each position: :math:`\max(0, x W_1 + b_1) W_2 + b_2`.
 
-    Equation 2 of Vaswani et al. 2017. It mixes the features of a position, and no
-    positions.
+    Equation 2 of Vaswani et al. 2017. It mixes features, not positions.
 
     Args:
         d_model: Width D of what comes in and goes out.
@@ -113,7 +76,7 @@ class FeedForward(nn.Module):
 class ScaledEmbedding(nn.Embedding):
     """Word vectors whose components start with variance 1/D, multiplied by √D.
 
-    Vaswani et al. 2017, section 3.4. The table can so be the output layer's as well:
+    Vaswani et al. 2017, section 3.4. So the table can be the output layer's as well:
     small there, and next to the positions as large as they are.
 
     Args:
@@ -144,11 +107,7 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
 
 
 class EncoderLayer(nn.Module):
-    """Two sub-layers: self-attention, feed-forward.
-
-    Args:
-        config: Sizes, dropout and the place of the norm.
-    """
+    """Two sub-layers: self-attention, feed-forward."""
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
@@ -160,15 +119,7 @@ class EncoderLayer(nn.Module):
         self.norm_first = config.norm_first
 
     def forward(self, x: Tensor, mask: Tensor | PreparedMask | None = None) -> Tensor:
-        """Rewrite each position.
-
-        Args:
-            x: (B, S, D).
-            mask: True where a position may attend, broadcast to (B, H, S, S).
-
-        Returns:
-            (B, S, D).
-        """
+        """Rewrite each position: (B, S, D), under a mask that fits (B, H, S, S)."""
         if self.norm_first:
             y = self.norm_1(x)
             x = x + self.dropout(self.attention(y, y, y, mask))
@@ -185,11 +136,7 @@ class LayerCache(NamedTuple):
 
 
 class DecoderLayer(nn.Module):
-    """Three sub-layers: masked self-attention, cross-attention, feed-forward.
-
-    Args:
-        config: Sizes, dropout and the place of the norm.
-    """
+    """Three sub-layers: masked self-attention, cross-attention, feed-forward."""
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
@@ -214,10 +161,8 @@ class DecoderLayer(nn.Module):
         Args:
             x: (B, T, D).
             memory: What the encoder returned, (B, S, D).
-            mask: True where a target position may attend to another, broadcast to
-                (B, H, T, T).
-            memory_mask: True where it may attend to the source, broadcast to
-                (B, H, T, S).
+            mask: Of the self-attention, broadcast to (B, H, T, T).
+            memory_mask: Of the cross-attention, broadcast to (B, H, T, S).
 
         Returns:
             (B, T, D).
@@ -249,7 +194,7 @@ class DecoderLayer(nn.Module):
 
         Args:
             x: (B, 1, D).
-            cache: Of the positions before it.
+            cache: Of the positions before it; it is not changed.
             memory_mask: As in ``forward``, with T = 1.
 
         Returns:

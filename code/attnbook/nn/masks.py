@@ -9,26 +9,18 @@ from torch import Tensor
 
 from attnbook.core.checks import check_ids
 from attnbook.core.vocabulary import PAD
-from attnbook.nn.attention_checks import check_mask
+from attnbook.nn.attention_checks import check_lengths, check_mask
 
 
 def padding_mask(ids: Tensor) -> Tensor:
-    """Mark the real tokens of a padded batch.
-
-    Args:
-        ids: Token ids, (B, S).
-
-    Returns:
-        (B, S), bool; False at ``PAD``.
-    """
+    """Mark the real tokens of a padded batch: (B, S) → (B, S), False at ``PAD``."""
     return ids != PAD
 
 
 def key_mask(ids: Tensor) -> Tensor:
     """Let every query attend to every real token, and to no padding.
 
-    For the encoder's self-attention and for cross-attention. It depends on the keys
-    alone, so it has no axis of queries.
+    For the encoder's self-attention and for cross-attention.
 
     Args:
         ids: Token ids of the keys, (B, S).
@@ -53,10 +45,9 @@ def causal_mask(
 
     Args:
         t: Number T of queries.
-        s: Number S of keys, counted from position 0; as many as the last query may
-            attend to if not given.
+        s: Number S of keys; as many as the last query may attend to if not given.
         offset: Position of the first query: the number of positions decoded before.
-        device: Where to make it; that of the ids or vectors.
+        device: That of the ids or vectors.
 
     Returns:
         (T, S), bool; row i is True at the keys 0 … offset + i.
@@ -65,11 +56,7 @@ def causal_mask(
         ValueError: If there is no query or no key, or the offset is negative.
     """
     s = offset + t if s is None else s
-    if t < 1 or s < 1 or offset < 0:
-        raise ValueError(
-            f"no causal mask of {t} queries from position {offset} on and {s} keys; "
-            "queries and keys are counted from 1 on, positions from 0 on"
-        )
+    check_lengths(t, s, offset)
     queries = torch.arange(offset, offset + t, device=device)
     keys = torch.arange(s, device=device)
     return keys <= queries[:, None]  # (T, S)
@@ -83,9 +70,6 @@ def target_mask(ids: Tensor) -> Tensor:
 
     Returns:
         (B, 1, T, T), bool; broadcasts over heads.
-
-    Raises:
-        ValueError: If the ids are not (B, T).
     """
     return key_mask(ids) & causal_mask(ids.shape[1], device=ids.device)
 
@@ -98,11 +82,10 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
 
     Args:
         scores: (..., S), finite where the mask is True.
-        mask: bool, True where a query may attend; broadcasts to the shape of
-            ``scores``.
+        mask: bool, True where a query may attend; broadcasts to ``scores``.
 
     Returns:
-        Weights, (..., S): not negative, their sum 1, or 0 in a fully masked row.
+        Weights, (..., S): their sum is 1, or 0 in a fully masked row.
 
     Raises:
         ValueError: If the mask is not of type bool, or does not fit the scores.
@@ -128,12 +111,6 @@ def prepare_mask(mask: Tensor | PreparedMask) -> PreparedMask:
 
     Kernels and versions of PyTorch differ in what a fully masked row gives, NaN among
     it. So such a row is opened here, and attention sets its result to zero.
-
-    Args:
-        mask: bool, True where a query may attend, (..., S); or one that was prepared.
-
-    Raises:
-        ValueError: If the mask is not of type bool.
     """
     if isinstance(mask, PreparedMask):
         return mask

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.core.checks import check_dropout, check_sizes
-from attnbook.nn.attention_checks import check_axes, check_multi_head
+from attnbook.nn.attention_checks import check_axes, check_heads, check_multi_head
 from attnbook.nn.masks import PreparedMask
 from attnbook.nn.scaled_dot_product import attention
 
@@ -34,10 +34,9 @@ class MultiHeadAttention(nn.Module):
     Args:
         d_model: Width D of what comes in and goes out.
         n_heads: Number H of heads, each D/H wide.
-        bias: Whether the four projections add a vector. The paper's formula has none,
-            ``nn.MultiheadAttention`` has.
-        dropout: Share of the attention weights set to 0 in training. The paper names
-            none here, ``nn.MultiheadAttention`` has it.
+        bias: Whether the four projections add a vector, as in PyTorch's class.
+        dropout: Share of the attention weights set to 0 in training; the paper names
+            none.
 
     Raises:
         ValueError: If D cannot be divided by H, or a size is not positive.
@@ -49,11 +48,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         check_sizes(d_model=d_model, n_heads=n_heads)
         check_dropout(dropout)
-        if d_model % n_heads:
-            raise ValueError(
-                f"d_model = {d_model} cannot be divided among {n_heads} heads; choose "
-                f"a multiple, such as {n_heads * (d_model // n_heads + 1)}"
-            )
+        check_heads(d_model, n_heads)
         self.d_model, self.n_heads, self.dropout = d_model, n_heads, dropout
         self.scale: float | None = None  # of the scores; None: 1/√d_k
         self.W_Q = nn.Linear(d_model, d_model, bias)
@@ -85,11 +80,10 @@ class MultiHeadAttention(nn.Module):
             key: (B, S, D).
             value: (B, S, D).
             mask: bool, True where a query may attend; (T, S), or four axes that
-                broadcast to (B, H, T, S). Two axes are never (B, S): for padding take
+                broadcast to (B, H, T, S). For padding take
                 :func:`~attnbook.nn.masks.key_mask`.
             kept: What :meth:`keys_values` has made before, instead of key and value.
-            score_bias: Finite numbers to add to the scaled scores; shapes as for
-                the mask.
+            score_bias: Finite numbers to add to the scaled scores, shaped as the mask.
             need_weights: Whether to return the weights too.
 
         Returns:

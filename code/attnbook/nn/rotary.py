@@ -62,16 +62,18 @@ class RotaryAttention(MultiHeadAttention):
         value: Tensor,
         mask: Tensor | None = None,
         *,
+        score_bias: Tensor | None = None,
         need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Attend as every multi-head attention, with queries and keys rotated."""
         check_multi_head(self.d_model, query, key, value)
-        check_axes(mask=mask)
+        check_axes(mask=mask, score_bias=score_bias)
         first = first_query(query.shape[1], key.shape[1])
         q = rotate(split_heads(self.W_Q(query), self.n_heads), offset=first)
         k, v = self.keys_values(key, value)  # (B, H, S, d_k), twice
         out = attention(
             *(q, rotate(k), v, mask),
+            score_bias=score_bias,
             dropout=self.dropout if self.training else 0.0,
             need_weights=need_weights,
         )

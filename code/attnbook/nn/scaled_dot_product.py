@@ -33,19 +33,17 @@ def attention(
         q: Queries, (..., T, d_k), with any number of leading axes.
         k: Keys, (..., S, d_k).
         v: Values, (..., S, d_v).
-        mask: bool, True where a query may attend, broadcast to (..., T, S). A fully
-            masked query gets zeros. Whoever uses one mask many times may prepare it
-            once, with :func:`~attnbook.nn.masks.prepare_mask`.
-        score_bias: Finite numbers to add to the scaled scores, broadcast to
-            (..., T, S); what may not be attended to belongs in ``mask``.
+        mask: bool, True where a query may attend, broadcast to (..., T, S); or one
+            from :func:`~attnbook.nn.masks.prepare_mask`, for use in many layers. A
+            fully masked query gets zeros.
+        score_bias: Finite numbers to add to the scaled scores, as broadcast as mask.
         scale: What to multiply the scores by; 1/√d_k if not given.
         dropout: Share of the weights set to 0 at random; the rest grow to make up.
         need_weights: Whether to return the weights too. Without them PyTorch's fused
             kernel computes the same and, for most shapes, never stores all the scores.
 
     Returns:
-        (..., T, d_v); with ``need_weights`` also the weights before dropout,
-        (..., T, S).
+        (..., T, d_v); with ``need_weights`` also weights before dropout, (..., T, S).
 
     Raises:
         ValueError: If the shapes do not belong together, there is no key, the mask is
@@ -61,28 +59,18 @@ def attention(
         check_score_bias(score_bias, shape)
         score_bias = score_bias.to(q.dtype)
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
-    if not need_weights:
-        return _fused(q, k, v, mask, score_bias, scale, dropout)
-    scores = q @ k.transpose(-2, -1) * scale  # (..., T, S)
-    if score_bias is not None:
-        scores = scores + score_bias
-    weights = scores.softmax(-1) if mask is None else masked_softmax(scores, mask.mask)
-    return F.dropout(weights, dropout) @ v, weights  # (..., T, d_v), (..., T, S)
-
-
-def _fused(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    mask: PreparedMask | None,
-    score_bias: Tensor | None,
-    scale: float,
-    dropout: float,
-) -> Tensor:
-    """Compute the same in one kernel, which adds a bias and a mask as one tensor."""
-    added = score_bias if mask is None else mask.opened
-    if score_bias is not None:
-        added = torch.atleast_2d(score_bias)  # the kernel asks for an axis of queries
+    if need_weights:
+        scores = q @ k.transpose(-2, -1) * scale  # (..., T, S)
+        if score_bias is not None:
+            scores = scores + score_bias
+        if mask is None:
+            weights = scores.softmax(-1)  # (..., T, S)
+        else:
+            weights = masked_softmax(scores, mask.mask)
+        return F.dropout(weights, dropout) @ v, weights  # (..., T, d_v), (..., T, S)
+    added = None if mask is None else mask.opened
+    if score_bias is not None:  # the kernel takes a bias and a mask as one tensor
+        added = torch.atleast_2d(score_bias)
         if mask is not None:
             added = added.masked_fill(~mask.opened, -torch.inf)
     out = F.scaled_dot_product_attention(

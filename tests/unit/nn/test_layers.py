@@ -29,9 +29,9 @@ from attnbook.nn.layers import (
     FeedForward,
     ScaledEmbedding,
     TransformerConfig,
-    layer_norm,
 )
 from attnbook.nn.masks import causal_mask, key_mask, target_mask
+from attnbook.nn.norms import layer_norm
 from attnbook.nn.residual import Residual
 
 small = st.integers(1, 4)
