@@ -53,8 +53,8 @@ def attention(
     check_dropout(dropout)
     shape = torch.Size([*q.shape[:-1], k.shape[-2]])  # of the scores
     if mask is not None:
-        check_mask(mask.mask if isinstance(mask, PreparedMask) else mask, shape)
         mask = prepare_mask(mask)
+        check_mask(mask.mask, shape)
     if score_bias is not None:
         check_score_bias(score_bias, shape)
         score_bias = score_bias.to(q.dtype)
