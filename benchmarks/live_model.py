@@ -21,7 +21,7 @@ from playwright.sync_api import Page
 
 from attnbook.core.vocabulary import EOS
 from attnbook.toy.data import SOURCE, held_out_pairs
-from attnbook.toy.models import MODELS
+from attnbook.toy.models import TOY_MODELS
 
 ROOT = Path(__file__).resolve().parents[1]
 LIVE = ROOT / "book" / "_static" / "live"
@@ -29,7 +29,12 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from browser import NO_BROWSER, open_browser  # noqa: E402
 
-FILES = ("numbers", "recurrent", "transformer", *(f"data/{name}" for name in MODELS))
+FILES = (
+    "numbers",
+    "recurrent",
+    "transformer",
+    *(f"data/{name}" for name in TOY_MODELS),
+)
 CLAUSES = (1, 2, 3, 4)
 TIME = """([name, sources]) => sources.map(source => Math.min(...[1, 2, 3].map(() => {
     const start = performance.now();
@@ -48,7 +53,7 @@ def milliseconds(page: Page, sources: Sequence[list[int]]) -> dict[str, list[flo
     """Time every model on every sentence, in a page that has nothing but the engine."""
     for name in FILES:
         page.add_script_tag(path=LIVE / f"{name}.js")
-    return {name: page.evaluate(TIME, [name, sources]) for name in MODELS}
+    return {name: page.evaluate(TIME, [name, sources]) for name in TOY_MODELS}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
