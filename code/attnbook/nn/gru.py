@@ -17,8 +17,9 @@ def gru_step(
         \tilde h &= \tanh(W_h x + b_h + r \circ (U_h h + b'_h)) \\
         h_{\text{new}} &= (1 - z) \circ \tilde h + z \circ h
 
-    Cho et al. 2014, equations 5 to 8, as PyTorch computes them: the reset gate r acts
-    after the product with U, where the paper lets it act before.
+    Cho et al. 2014, equations 5 to 8. The reset gate r acts after the product with U,
+    as in PyTorch and in the first version of the paper on arXiv (1406.1078v1); in the
+    published version it acts before.
 
     Args:
         x: Input, (B, E).

@@ -38,7 +38,7 @@ class TransformerConfig:
     n_layers: int = 6  #: Of the encoder, and of the decoder.
     d_ff: int = 2048  #: Width of the feed-forward networks' hidden layers.
     dropout: float = 0.1  #: Of sub-layers' results, and of embedding plus position.
-    attention_dropout: float = 0.0  #: Of attention weights; the paper names none.
+    attention_dropout: float = 0.0  #: Of attention weights; paper, section 6.3.
     norm_first: bool = False  #: False: post-norm, the paper's. True: pre-norm.
 
     def __post_init__(self):

@@ -35,8 +35,8 @@ class MultiHeadAttention(nn.Module):
         d_model: Width D of what comes in and goes out.
         n_heads: Number H of heads, each D/H wide.
         bias: Whether the four projections add a vector, as in PyTorch's class.
-        dropout: Share of the attention weights set to 0 in training; the paper names
-            none.
+        dropout: Share of the attention weights set to 0 in training. Section 5.4 of
+            the paper leaves it out, section 6.3 (arXiv) names it.
 
     Raises:
         ValueError: If D cannot be divided by H, or a size is not positive.
