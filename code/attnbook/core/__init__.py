@@ -1,22 +1,22 @@
-"""What everything else stands on: checks, files, stored results, vocabulary.
+"""The foundation of the package: checks, files, stored results, vocabulary.
 
-- ``checks``: bad input is refused with a message that says what to do
-- ``files``: files that appear whole or not at all
+- ``checks``: validation of arguments, with messages that say what to do
+- ``files``: atomic file writes
 - ``results``: stored results of long experiments
-- ``threads``: how many threads PyTorch may use
+- ``threads``: the number of threads that PyTorch uses
 - ``vocabulary``: words, ids and the special tokens
 """
 
 from attnbook.core import results
 from attnbook.core.files import write_whole
 from attnbook.core.threads import set_threads
-from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL, UNK, Vocabulary
+from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
 
 __all__ = [
     "BOS",
     "EOS",
     "PAD",
-    "SPECIAL",
+    "SPECIAL_TOKENS",
     "UNK",
     "Vocabulary",
     "results",

@@ -1,4 +1,4 @@
-"""Bad input is refused by name: each check says what is wrong, and what to do."""
+"""Validation of arguments: each error names the value, the rule and the remedy."""
 
 from __future__ import annotations
 
@@ -32,34 +32,34 @@ def check_ids(**tensors: Tensor) -> None:
             )
 
 
-def check_source(src: Tensor, n_source: int) -> None:
-    """Raise a ValueError unless ``src`` holds sentences of known words, none empty.
+def check_source(src: Tensor, vocab_size: int) -> None:
+    """Raise a ValueError unless ``src`` holds non-empty sentences of known tokens.
 
-    It looks at the ids themselves, so it has its place where a sentence comes in, and
-    not in a forward pass that a GPU is to run without waiting.
+    It reads the ids themselves, for which a GPU has to be waited for. So it is called
+    where a batch of sentences enters a model, and not in every forward pass.
     """
     check_ids(src=src)
     if not len(src):
         raise ValueError("a batch of 0 sentences; give at least one")
-    unknown = (src < 0) | (src >= n_source)
+    unknown = (src < 0) | (src >= vocab_size)
     if unknown.any():
         raise ValueError(
-            f"source id {src[unknown][0].item()} is not in 0 … {n_source - 1}, the ids "
-            "of this model's source words; encode with the vocabulary it was made for"
+            f"source id {src[unknown][0].item()} is not in 0 … {vocab_size - 1}, this "
+            "model's source tokens; encode with the vocabulary that it was made for"
         )
     empty = ~(src != PAD).any(1)
     if empty.any():
         raise ValueError(
-            f"source sentence {empty.nonzero()[0].item()} has no word, only pads; "
+            f"source sentence {empty.nonzero()[0].item()} has no word, only padding; "
             "leave it out of the batch"
         )
 
 
 def check_batch(src: Tensor, tgt_in: Tensor) -> None:
-    """Raise a ValueError unless source and target are batches of one size."""
+    """Raise a ValueError unless source and target have the same batch size."""
     check_ids(src=src, tgt_in=tgt_in)
     if len(src) != len(tgt_in):
         raise ValueError(
             f"the batch has {len(src)} source but {len(tgt_in)} target sentences; "
-            "row i of the one must belong to row i of the other"
+            "row i of the target must translate row i of the source"
         )

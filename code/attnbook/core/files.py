@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, whenever the program is stopped."""
+"""Atomic file writes: whenever a program is stopped, no file is half written."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file under another name, then give it its own.
+    """Write a file atomically: under a temporary name first, which is then renamed.
 
     Args:
-        path: The file; one that is there is replaced.
+        path: The file; an existing one is replaced.
         content: Bytes, or text to be written as UTF-8.
 
     Raises:
-        OSError: If it cannot be written; what was there before stays.
+        OSError: If it cannot be written; an existing file is then left unchanged.
     """
     data = content.encode() if isinstance(content, str) else content
     unfinished = path.with_name(f"{path.name}.unfinished")
@@ -22,8 +22,8 @@ def write_whole(path: Path, content: str | bytes) -> None:
         with unfinished.open("wb") as file:
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())  # on the disk before it takes the name
+            os.fsync(file.fileno())  # on disk before it is renamed
     except OSError:
-        unfinished.unlink(missing_ok=True)  # a full disk needs its place
+        unfinished.unlink(missing_ok=True)  # frees space on a full disk
         raise
     unfinished.replace(path)

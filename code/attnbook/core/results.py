@@ -1,6 +1,7 @@
-"""Stored results: what ran too long for a page, with all that is needed to repeat it.
+"""Stored results of experiments that run too long for a page.
 
-Each is a JSON file in the package, written by ``python -m attnbook.experiments NAME``.
+Each is a JSON file in the package, written by ``python -m attnbook.experiments NAME``,
+and records what is needed to repeat it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def load(name: str) -> dict:
         "seconds" (of processor time).
 
     Raises:
-        ValueError: If there is no such result; the message lists those there are.
+        ValueError: If there is no such result; the message lists the existing ones.
     """
     file = FOLDER / f"{name}.json"
     if not file.is_file():
@@ -39,16 +40,16 @@ def load(name: str) -> dict:
 
 
 def save(name: str, values: dict, seconds: float, folder: Path) -> Path:
-    """Write a result, with what it was made by; the file appears whole or not at all.
+    """Write a result together with the command, machine and versions that made it.
 
     Args:
         name: Name of the experiment.
-        values: What it found; anything JSON can hold.
-        seconds: Processor time it took.
-        folder: Where to put the file.
+        values: Its results; anything that JSON can hold.
+        seconds: The processor time that it took.
+        folder: The folder to write to.
 
     Returns:
-        The file's path.
+        The path of the file.
     """
     record = {
         "command": f"python -m attnbook.experiments {name}",
@@ -65,7 +66,7 @@ def save(name: str, values: dict, seconds: float, folder: Path) -> Path:
 
 
 def machine() -> str:
-    """Name the processor and the number of threads in use."""
+    """Describe the processor and the number of threads in use."""
     name = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

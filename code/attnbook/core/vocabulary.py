@@ -1,28 +1,28 @@
-"""Words and their ids."""
+"""Words, their ids, and the four special tokens."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 PAD, BOS, EOS, UNK = 0, 1, 2, 3
-SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")
+SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")
 
 
 class Vocabulary:
-    """A list of words, each with its id.
+    """A word-level vocabulary: a list of words, each with its id.
 
-    The ids 0 to 3 are taken: ``PAD`` fills a batch up, ``BOS`` begins and ``EOS`` ends
-    a target, ``UNK`` stands for a word not in the list.
+    The ids 0 to 3 belong to the special tokens: ``PAD`` pads a batch, ``BOS`` begins
+    and ``EOS`` ends a target sentence, ``UNK`` stands for an unknown word.
 
     Args:
         words: The words, without repetition; the first gets id 4.
 
     Raises:
-        ValueError: If a word occurs twice or is one of the four special ones.
+        ValueError: If a word occurs twice or is a special token.
     """
 
     def __init__(self, words: Iterable[str]):
-        self.words = (*SPECIAL, *words)
+        self.words = (*SPECIAL_TOKENS, *words)
         self.ids = {word: i for i, word in enumerate(self.words)}
         if len(self.ids) < len(self.words):
             twice = next(w for w in self.words if self.words.count(w) > 1)
@@ -32,7 +32,7 @@ class Vocabulary:
         return len(self.words)
 
     def encode(self, words: Sequence[str]) -> list[int]:
-        """Turn words into ids.
+        """Convert words to ids.
 
         Raises:
             ValueError: If there is no word, or one that is not in the vocabulary.
@@ -50,7 +50,7 @@ class Vocabulary:
         return [self.ids[word] for word in words]
 
     def decode(self, ids: Iterable[int]) -> list[str]:
-        """Turn ids into words, up to the first ``EOS``, without ``BOS`` and ``PAD``.
+        """Convert ids to words, up to the first ``EOS``, without ``BOS`` and ``PAD``.
 
         Raises:
             ValueError: If an id is out of range.

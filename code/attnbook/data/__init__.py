@@ -1,10 +1,10 @@
 """From text to batches, for any language.
 
-- ``batching``: padding, batches of sentences and of tokens
-- ``fixed_shapes``: batches of a few shapes, for CUDA graphs
-- ``subwords``: byte-pair encoding at scale
+- ``batching``: padding, and batches of sentence pairs grouped by length
+- ``fixed_shapes``: batches of a few fixed shapes, for CUDA graphs
+- ``subwords``: subword tokenisation by byte-pair encoding, at full speed
 - ``bpe_from_scratch``: byte-pair encoding in a few lines
-- ``multi30k``: the Multi30k captions, downloaded and checked
+- ``multi30k``: the Multi30k captions, downloaded and verified
 """
 
 from attnbook.data.batching import (

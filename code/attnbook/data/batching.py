@@ -1,4 +1,4 @@
-"""From sentence pairs to padded batches."""
+"""Padding, and batches of sentence pairs grouped by length."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ SentencePair = TypeVar("SentencePair", bound=Any)
 
 
 class Batch(NamedTuple):
-    """B sentence pairs as ids, padded on the right.
+    """B sentence pairs as token ids, padded on the right.
 
-    The target appears twice, shifted by one: at each step the decoder reads ``tgt_in``
-    and is to say ``tgt_out``.
+    The target appears twice, shifted by one: at each step the decoder reads a token of
+    ``tgt_in`` and should predict the token of ``tgt_out``.
     """
 
-    src: Tensor  # (B, S)  words, EOS
-    tgt_in: Tensor  # (B, T)  BOS, words
-    tgt_out: Tensor  # (B, T)  words, EOS
+    src: Tensor  # (B, S)  tokens, EOS
+    tgt_in: Tensor  # (B, T)  BOS, tokens
+    tgt_out: Tensor  # (B, T)  tokens, EOS
 
 
 def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
-    """Put sequences of ids into one rectangle, filled up with ``PAD`` on the right.
+    """Pad sequences of ids with ``PAD`` on the right, to the length of the longest.
 
     Args:
-        sequences: B sequences of any lengths but 0.
+        sequences: B sequences, of any lengths from 1 on.
 
     Returns:
         (B, length of the longest), int64.
@@ -47,13 +47,13 @@ def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
     lengths = [len(s) for s in sequences]
     if 0 in lengths:
         raise ValueError(f"sequence {lengths.index(0)} is empty; leave it out")
-    longest = max(lengths)
+    max_len = max(lengths)
     # One flat array takes a third of the time of nested lists.
     flat = array("q")
     for s in sequences:
         flat.extend(s)
-        flat.extend([PAD] * (longest - len(s)))
-    return torch.frombuffer(flat, dtype=torch.int64).view(len(sequences), longest)
+        flat.extend([PAD] * (max_len - len(s)))
+    return torch.frombuffer(flat, dtype=torch.int64).view(len(sequences), max_len)
 
 
 class IdPair(NamedTuple):
@@ -64,7 +64,7 @@ class IdPair(NamedTuple):
 
 
 def id_batch(pairs: Sequence[IdPair]) -> Batch:
-    """Put pairs of ids into one padded batch."""
+    """Make one padded batch of pairs of ids, with ``BOS`` and ``EOS`` added."""
     return Batch(
         src=pad([[*pair.source, EOS] for pair in pairs]),
         tgt_in=pad([[BOS, *pair.target] for pair in pairs]),
@@ -75,17 +75,17 @@ def id_batch(pairs: Sequence[IdPair]) -> Batch:
 def pooled(
     pairs: Iterable[SentencePair], batch_size: int, rng: random.Random, pool: int = 16
 ) -> Iterator[list[SentencePair]]:
-    """Group pairs of like length, so that little is padded.
+    """Group pairs of similar length into batches, to reduce padding.
 
     ``pool`` batches' worth of pairs are collected, sorted by source length and cut into
-    batches, which are then given out in random order. Nothing is lost or repeated; the
+    batches, which are then yielded in random order. Every pair occurs exactly once; the
     last batch may be smaller.
 
     Args:
-        pairs: The pairs, maybe without end.
-        batch_size: Pairs a batch.
-        rng: Decides the order of the batches of a pool.
-        pool: Batches a pool; 1 does not sort across batches at all.
+        pairs: The pairs; may be endless.
+        batch_size: Pairs per batch.
+        rng: Shuffles the batches of each pool.
+        pool: Batches per pool; 1 does not sort across batches at all.
 
     Yields:
         Lists of at most ``batch_size`` pairs.
@@ -97,26 +97,26 @@ def pooled(
     pairs = iter(pairs)
     while collected := list(islice(pairs, batch_size * pool)):
         collected.sort(key=lambda pair: len(pair.source))
-        cut = [
+        batches = [
             collected[i : i + batch_size] for i in range(0, len(collected), batch_size)
         ]
-        rng.shuffle(cut)
-        yield from cut
+        rng.shuffle(batches)
+        yield from batches
 
 
 def token_batches(
     pairs: Sequence[IdPair], batch_tokens: int, rng: random.Random
 ) -> list[list[IdPair]]:
-    """Cut pairs into batches of like length and about ``batch_tokens`` tokens.
+    """Cut pairs into batches of similar length and about ``batch_tokens`` tokens.
 
-    Every pair is in exactly one batch. A batch, padded, holds at most ``batch_tokens``
-    places on either side; a pair longer than that gets a batch to itself.
+    Every pair is in exactly one batch. A padded batch has at most ``batch_tokens``
+    positions on either side; a pair longer than that gets a batch to itself.
 
     Args:
         pairs: The pairs.
-        batch_tokens: Places a batch may have on each side, ``EOS`` and pads included.
-        rng: Decides which of the pairs of like length go together, and the order of
-            the batches.
+        batch_tokens: Positions per batch on each side, ``EOS`` and padding included.
+        rng: Decides which pairs of equal length share a batch, and the order of the
+            batches.
 
     Raises:
         ValueError: If ``batch_tokens`` is less than 1.
@@ -125,23 +125,23 @@ def token_batches(
     shuffled = rng.sample(pairs, len(pairs))
     shuffled.sort(key=lambda pair: (len(pair.target), len(pair.source)))
     batches: list[list[IdPair]] = []
-    longest = 0
+    max_len = 0  # of the last batch
     for pair in shuffled:
-        longest = max(longest, len(pair.source) + 1, len(pair.target) + 1)
-        if not batches or (len(batches[-1]) + 1) * longest > batch_tokens:
+        max_len = max(max_len, len(pair.source) + 1, len(pair.target) + 1)
+        if not batches or (len(batches[-1]) + 1) * max_len > batch_tokens:
             batches.append([])
-            longest = max(len(pair.source), len(pair.target)) + 1
+            max_len = max(len(pair.source), len(pair.target)) + 1
         batches[-1].append(pair)
     rng.shuffle(batches)
     return batches
 
 
 def padding_share(batches: Sequence[Sequence[IdPair]]) -> float:
-    """Share of the places of both sides that hold nothing but ``PAD``."""
-    pads = places = 0
+    """Fraction of all positions, source and target, that are padding."""
+    padding = positions = 0
     for pairs in batches:
         batch = id_batch(pairs)
         for ids in (batch.src, batch.tgt_out):
-            pads += (ids == PAD).sum().item()
-            places += ids.numel()
-    return pads / places
+            padding += (ids == PAD).sum().item()
+            positions += ids.numel()
+    return padding / positions

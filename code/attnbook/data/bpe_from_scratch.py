@@ -1,6 +1,6 @@
-"""Byte-pair encoding, small enough to follow with a pencil: Sennrich et al. 2016.
+"""Byte-pair encoding, simple enough to follow by hand: Sennrich et al. 2016.
 
-For real text take :class:`attnbook.data.subwords.Subwords`, which does the same, fast.
+For real text use :class:`attnbook.data.subwords.Subwords`, which does the same, fast.
 """
 
 from __future__ import annotations
@@ -13,69 +13,72 @@ SymbolPair = tuple[str, str]
 
 
 def count_pairs(
-    pieces: Mapping[str, Sequence[str]], words: Mapping[str, int]
+    segmented: Mapping[str, Sequence[str]], word_counts: Mapping[str, int]
 ) -> Counter[SymbolPair]:
-    """Count how often two pieces stand side by side within a word.
+    """Count how often two symbols are adjacent within a word.
 
     Args:
-        pieces: Each word as its pieces, in order.
-        words: How often each word occurs.
+        segmented: The symbols of each word, in order.
+        word_counts: How often each word occurs.
 
     Raises:
-        ValueError: If a word has pieces but no count.
+        ValueError: If a segmented word has no count.
     """
     counts: Counter[SymbolPair] = Counter()
-    for word, parts in pieces.items():
-        if word not in words:
-            raise ValueError(f"{word!r} has no count; `words` must hold every word")
-        for pair in pairwise(parts):
-            counts[pair] += words[word]
+    for word, symbols in segmented.items():
+        if word not in word_counts:
+            raise ValueError(f"{word!r} has no count; `word_counts` must hold it")
+        for pair in pairwise(symbols):
+            counts[pair] += word_counts[word]
     return counts
 
 
-def merge_pair(parts: Sequence[str], pair: SymbolPair) -> list[str]:
-    """Make one piece of the two, from left to right, wherever they stand together."""
-    joined: list[str] = []
-    for part in parts:
-        # A piece that has just been made is longer than the pair's first one, so that
-        # of a a a only the first two become one.
-        if joined and (joined[-1], part) == pair:
-            joined[-1] += part
+def merge_pair(symbols: Sequence[str], pair: SymbolPair) -> list[str]:
+    """Merge every occurrence of a pair into one symbol, from left to right."""
+    merged: list[str] = []
+    for symbol in symbols:
+        # A symbol just merged is longer than the pair's first one, so that of a a a
+        # only the first two are merged.
+        if merged and (merged[-1], symbol) == pair:
+            merged[-1] += symbol
         else:
-            joined.append(part)
-    return joined
+            merged.append(symbol)
+    return merged
 
 
-def learn_merges(words: Mapping[str, int], number: int) -> list[SymbolPair]:
+def learn_merges(word_counts: Mapping[str, int], n_merges: int) -> list[SymbolPair]:
     """Learn merges, the most frequent pair first: section 3.2, algorithm 1.
 
-    Of pairs that are equally frequent, the one that is met first is taken.
+    Of several equally frequent pairs, the one that occurs first is merged.
 
     Args:
-        words: How often each word occurs, such as ``{"▁hand": 3}``. What marks the
-            begin of a word, here ``▁``, is a character like others.
-        number: How many merges; fewer come out if every word is a single piece.
+        word_counts: How often each word occurs, such as ``{"▁hand": 3}``. The marker
+            of the beginning of a word, here SentencePiece's ``▁``, is a character like
+            any other.
+        n_merges: Number of merges; fewer are learned if every word is one symbol.
 
     Raises:
-        ValueError: If ``number`` is negative.
+        ValueError: If ``n_merges`` is negative.
     """
-    if number < 0:
-        raise ValueError(f"number is {number}; it must be 0 or more")
-    pieces = {word: list(word) for word in words}  # at first, its characters
-    learned: list[SymbolPair] = []
-    while len(learned) < number:
-        counts = count_pairs(pieces, words)
+    if n_merges < 0:
+        raise ValueError(f"n_merges is {n_merges}; it must be 0 or more")
+    segmented = {word: list(word) for word in word_counts}  # first into characters
+    merges: list[SymbolPair] = []
+    while len(merges) < n_merges:
+        counts = count_pairs(segmented, word_counts)
         if not counts:
             break
         best = max(counts, key=counts.get)
-        pieces = {word: merge_pair(parts, best) for word, parts in pieces.items()}
-        learned.append(best)
-    return learned
+        segmented = {
+            word: merge_pair(symbols, best) for word, symbols in segmented.items()
+        }
+        merges.append(best)
+    return merges
 
 
-def apply_merges(word: str, learned: Sequence[SymbolPair]) -> list[str]:
-    """Cut a word into pieces: from its characters, by the merges in their order."""
-    parts = list(word)
-    for pair in learned:
-        parts = merge_pair(parts, pair)
-    return parts
+def apply_merges(word: str, merges: Sequence[SymbolPair]) -> list[str]:
+    """Segment a word: start from its characters and apply the merges in their order."""
+    symbols = list(word)
+    for pair in merges:
+        symbols = merge_pair(symbols, pair)
+    return symbols

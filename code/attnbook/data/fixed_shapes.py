@@ -1,8 +1,8 @@
-"""Batches of a few shapes only, so that a GPU need not be told each step anew.
+"""Batches of a few fixed shapes, for CUDA graphs and ``torch.compile``.
 
-What a GPU is to do can be recorded once and replayed, or compiled, for tensors of one
-shape. Batches of like length have a hundred shapes; here lengths are rounded up to a
-few, and each length has its one number of rows. What is missing is ``PAD``.
+A CUDA graph is recorded for tensors of one shape, and a compiled kernel is fastest for
+one. Batches of similar length have about a hundred different shapes. Here lengths are
+rounded up to a few values, and each length has one number of rows; the rest is ``PAD``.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from attnbook.core.checks import check_sizes
 from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.data.batching import Batch, IdPair
 
-SHORTEST = 8
+MIN_LENGTH = 8
 
 
 def fixed_length(n: int) -> int:
-    """Round a length up to the next of few: four between a power of 2 and the next.
+    """Round a length up to one of a few: four between each power of 2 and the next.
 
-    8, 10, 12, 14, 16, 20, 24, 28, 32, 40, … At most a fifth of a row is lost, and a
-    corpus of any lengths has few shapes.
+    8, 10, 12, 14, 16, 20, 24, 28, 32, 40, … At most a fifth of a row is padding that
+    rounding adds.
 
     Args:
-        n: Tokens of a sentence, from 1 on.
+        n: Number of tokens of a sentence, from 1 on.
     """
     check_sizes(n=n)
-    n = max(n, SHORTEST)
+    n = max(n, MIN_LENGTH)
     step = 2 ** ((n - 1).bit_length() - 3)
     return -(-n // step) * step
 
 
 def fixed_shape(pairs: Sequence[IdPair], batch_tokens: int) -> tuple[int, int]:
-    """Rows and length of the batch that pairs are put in, on both sides the same."""
+    """Number of rows and length of the batch for these pairs, equal on both sides."""
     length = fixed_length(max(map(_longer_side, pairs)))
     return max(batch_tokens // length, 1), length
 
@@ -46,16 +46,17 @@ def fixed_shape(pairs: Sequence[IdPair], batch_tokens: int) -> tuple[int, int]:
 def fixed_batches(
     pairs: Sequence[IdPair], batch_tokens: int, rng: random.Random
 ) -> list[list[IdPair]]:
-    """Cut pairs into batches that :func:`fixed_batch` can take.
+    """Cut pairs into batches for :func:`fixed_batch`.
 
-    Every pair is in exactly one batch. Pairs left over at one length fill the first
-    batch of the next, so that only the last batch of all has rows missing.
+    Every pair is in exactly one batch. Pairs left over at one length go into the first
+    batch of the next length, so that only the very last batch lacks rows.
 
     Args:
         pairs: The pairs.
-        batch_tokens: Places a batch may have on each side; a longer pair gets a batch
-            to itself.
-        rng: Decides which pairs of one length go together, and the order of batches.
+        batch_tokens: Positions per batch on each side; a longer pair gets a batch to
+            itself.
+        rng: Decides which pairs of one length share a batch, and the order of the
+            batches.
 
     Raises:
         ValueError: If ``batch_tokens`` is less than 1.
@@ -79,14 +80,14 @@ def fixed_batches(
 
 
 def fixed_batch(pairs: Sequence[IdPair], batch_tokens: int) -> Batch:
-    """Put pairs of ids into a batch of a fixed shape.
+    """Make a batch of a fixed shape from pairs of ids.
 
-    Rows that are missing are ``PAD`` throughout: no place attends to them, they attend
-    to nothing, and the loss does not count them.
+    Missing rows consist of ``PAD``: they are never attended to, attend to nothing, and
+    do not count in the loss.
 
     Args:
         pairs: A batch of :func:`fixed_batches`.
-        batch_tokens: As there.
+        batch_tokens: The same as there.
 
     Raises:
         ValueError: If there is no pair, or there are more than such a batch has rows.
@@ -96,7 +97,7 @@ def fixed_batch(pairs: Sequence[IdPair], batch_tokens: int) -> Batch:
     rows, length = fixed_shape(pairs, batch_tokens)
     if len(pairs) > rows:
         raise ValueError(
-            f"{len(pairs)} pairs of {length} places do not fit into {batch_tokens}; "
+            f"{len(pairs)} pairs of {length} positions do not fit into {batch_tokens}; "
             "cut them by fixed_batches with the same batch_tokens"
         )
     return Batch(
@@ -107,12 +108,12 @@ def fixed_batch(pairs: Sequence[IdPair], batch_tokens: int) -> Batch:
 
 
 def _longer_side(pair: IdPair) -> int:
-    """Places a pair needs, ``EOS`` included."""
+    """Number of positions that a pair needs, ``EOS`` included."""
     return max(len(pair.source), len(pair.target)) + 1
 
 
 def _rectangle(sequences: Sequence[Sequence[int]], rows: int, length: int) -> Tensor:
-    """Fill a matrix, (rows, length), from its upper left; the rest is ``PAD``."""
+    """Pad sequences to (rows, length) with ``PAD``, on the right and at the bottom."""
     lengths = torch.tensor([len(s) for s in sequences])
     ids = torch.full((rows, length), PAD)
     real = torch.arange(length) < lengths[:, None]  # (B, length)

@@ -1,8 +1,8 @@
 """Multi30k: 29,000 captions of photographs in English, German and French.
 
-Elliott et al. 2016 (English, German) and 2017 (French). The text is meant for research
-and teaching that is not commercial; it is not part of this package but downloaded from
-its authors' repository, one commit of it, and checked.
+Elliott et al. 2016 (English, German) and 2017 (French). The text may be used for
+non-commercial research and teaching. It is not part of this package but is downloaded
+from one commit of its authors' repository, and verified.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pooch
 
-VARIABLE = "ATTNBOOK_DATA"
+DATA_VARIABLE = "ATTNBOOK_DATA"
 COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
 URL = f"https://raw.githubusercontent.com/multi30k/dataset/{COMMIT}/data/task1/raw/"
 SPLITS = ("train", "val", "test_2016_flickr", "test_2017_flickr")
@@ -50,25 +50,25 @@ SHA256 = {
         "3ba671ceb2299f3304ffafefea7a833d08632fbaf0ba18546f8a2ec2391af496"
     ),
 }
-"""Checksums of the compressed files, without their ending ``.gz``."""
+"""Checksums of the compressed files, by name without ``.gz``."""
 
 
 def sentences(split: str, language: str) -> list[str]:
-    """Read one side of a split, from the copy on this machine or from the network.
+    """Read one language of a split, from a local copy or from the network.
 
     The environment variable ``ATTNBOOK_DATA`` names a folder with a copy of the files;
-    without it they are downloaded once, to the cache folder of this system.
+    without it they are downloaded once, to the system's cache folder.
 
     Args:
         split: One of :data:`SPLITS`.
-        language: One of :data:`LANGUAGES`. Line i is the same picture in all three.
+        language: One of :data:`LANGUAGES`. Line i is about the same picture in all.
 
     Returns:
         Sentences, cleaned by :func:`clean`.
 
     Raises:
-        ValueError: If there is no such split or language, or the file is not what its
-            checksum says, or cannot be had.
+        ValueError: If there is no such split or language, the file does not match its
+            checksum, or it cannot be downloaded.
     """
     for value, known in ((split, SPLITS), (language, LANGUAGES)):
         if value not in known:
@@ -78,50 +78,50 @@ def sentences(split: str, language: str) -> list[str]:
         text = gzip.decompress(path.read_bytes()).decode()
     except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise ValueError(f"{path} cannot be read ({error}); delete it") from error
-    # Not splitlines(): it also cuts at signs that may stand within a sentence.
+    # Not splitlines(): it also splits at characters that occur within sentences.
     return [clean(line) for line in text.removesuffix("\n").split("\n")]
 
 
 def clean(line: str) -> str:
-    """Make every run of white space, no-break spaces included, one space."""
+    """Replace every run of white space, no-break spaces included, by one space."""
     return " ".join(line.split())
 
 
 def available(languages: Sequence[str] = ("en", "de")) -> bool:
-    """Whether all splits are on this machine, so that nothing would be downloaded.
+    """Whether all splits are on this machine, so that nothing needs to be downloaded.
 
     Args:
-        languages: In which languages.
+        languages: The languages needed.
     """
     names = [f"{split}.{language}.gz" for split in SPLITS for language in languages]
     return all((_folder() / name).is_file() for name in names)
 
 
 def _folder() -> Path:
-    """Where the files are, or will be."""
-    if local := os.environ.get(VARIABLE):
+    """The folder that the files are in, or will be downloaded to."""
+    if local := os.environ.get(DATA_VARIABLE):
         return Path(local)
     return Path(pooch.os_cache("attnbook")) / "multi30k"
 
 
 def _fetch(name: str) -> Path:
-    """Find the file, or download it; a download appears whole or not at all."""
+    """Find a file, or download it atomically."""
     path = _folder() / f"{name}.gz"
-    local = bool(os.environ.get(VARIABLE))
+    local = bool(os.environ.get(DATA_VARIABLE))
     if local and not path.is_file():
         raise ValueError(
-            f"{VARIABLE} is {str(path.parent)!r}, but there is no {path.name}; name a "
-            f"folder that has it, or unset {VARIABLE} to download it"
+            f"{DATA_VARIABLE} is {str(path.parent)!r}, but has no {path.name}; set it "
+            "to a folder that has the file, or unset it to download the file"
         )
     if path.is_file() and pooch.file_hash(str(path)) != SHA256[name] and local:
-        raise ValueError(f"{path} is not the file expected (its sha256 differs)")
+        raise ValueError(f"{path} is not the expected file (its sha256 differs)")
     try:
         pooch.retrieve(
             URL + path.name, f"sha256:{SHA256[name]}", path.name, path.parent
         )
     except (OSError, ValueError) as error:  # requests' errors are OSErrors
         raise ValueError(
-            f"{path.name} could not be downloaded: {error}. With a copy at hand, set "
-            f"{VARIABLE} to its folder; `--config toy` needs no data."
+            f"{path.name} could not be downloaded: {error}. If you have a copy, set "
+            f"{DATA_VARIABLE} to its folder; `--config toy` needs no data."
         ) from error
     return path

@@ -1,4 +1,4 @@
-"""Parts of words, found by byte-pair encoding: Sennrich et al. 2016."""
+"""Subword tokenisation by byte-pair encoding: Sennrich et al. 2016."""
 
 from __future__ import annotations
 
@@ -11,42 +11,46 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from tokenizers.trainers import BpeTrainer
 
 from attnbook.core.files import write_whole
-from attnbook.core.vocabulary import EOS, SPECIAL
+from attnbook.core.vocabulary import EOS, SPECIAL_TOKENS
 
 
 class Subwords:
-    """Text to ids of subwords and back; ``▁`` stands for the space before a word.
+    """Converts text to subword ids and back.
+
+    As in SentencePiece, ``▁`` stands for the space before a word.
 
     Args:
-        tokenizer: As :meth:`train` and :meth:`load` make it.
+        tokenizer: Made by :meth:`train` or :meth:`load`.
     """
 
     def __init__(self, tokenizer: Tokenizer):
         self.tokenizer = tokenizer
-        # "<eos>" typed in a text is text.
+        # "<eos>" typed in a text is text, not the special token.
         tokenizer.encode_special_tokens = True
 
     @classmethod
-    def train(cls, text: Iterable[str], size: int, lowercase: bool = False) -> Subwords:
-        """Learn the merges from text: the training split alone, of both languages.
+    def train(
+        cls, text: Iterable[str], vocab_size: int, lowercase: bool = False
+    ) -> Subwords:
+        """Learn the merges from text: both languages of the training split alone.
 
         Args:
             text: Sentences.
-            size: Number of subwords, the four special ones included. Fewer come out
-                if the text has no pair left that occurs twice.
-            lowercase: Whether to write everything small first.
+            vocab_size: Number of subwords, the four special tokens included. There are
+                fewer if no pair that occurs twice is left to merge.
+            lowercase: Whether to lowercase all text first.
 
         Raises:
-            ValueError: If ``size`` leaves no room for a merge.
+            ValueError: If ``vocab_size`` leaves no room for a merge.
         """
         text = list(text)
-        letters = len(set("".join(text)))
-        if size <= letters + len(SPECIAL):
+        characters = len(set("".join(text)))
+        if vocab_size <= characters + len(SPECIAL_TOKENS):
             raise ValueError(
-                f"size is {size}, but the text has {letters} different signs already; "
-                "take several times as many"
+                f"vocab_size is {vocab_size}, but the text already has {characters} "
+                "different characters; take several times as many"
             )
-        tokenizer = Tokenizer(models.BPE(unk_token=SPECIAL[3]))
+        tokenizer = Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[3]))
         steps = [normalizers.NFC(), *[normalizers.Lowercase()] * lowercase]
         tokenizer.normalizer = normalizers.Sequence(steps)
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -54,9 +58,9 @@ class Subwords:
         )
         tokenizer.decoder = decoders.Metaspace()
         trainer = BpeTrainer(
-            vocab_size=size,
+            vocab_size=vocab_size,
             min_frequency=2,
-            special_tokens=list(SPECIAL),
+            special_tokens=list(SPECIAL_TOKENS),
             show_progress=False,
         )
         tokenizer.train_from_iterator(text, trainer)
@@ -67,7 +71,7 @@ class Subwords:
         """Read what :meth:`save` wrote.
 
         Raises:
-            ValueError: If the file is missing or not of its kind.
+            ValueError: If the file is missing or is no tokenizer.
         """
         try:
             return cls(Tokenizer.from_str(path.read_text(encoding="utf-8")))
@@ -75,22 +79,22 @@ class Subwords:
             raise ValueError(f"{path} holds no subwords: {error}") from error
 
     def save(self, path: Path) -> None:
-        """Write merges and subwords as JSON; the file appears whole or not at all."""
+        """Write merges and subwords as JSON, atomically."""
         write_whole(path, self.tokenizer.to_str())
 
     def fingerprint(self) -> str:
-        """Sixteen characters that, in practice, no other set of subwords has."""
+        """A hash of 16 characters that identifies this set of subwords."""
         return hashlib.sha256(self.tokenizer.to_str().encode()).hexdigest()[:16]
 
     def __len__(self) -> int:
         return self.tokenizer.get_vocab_size()
 
     def pieces(self, text: str) -> list[str]:
-        """Cut a sentence into subwords."""
+        """Split a sentence into subwords."""
         return self.tokenizer.encode(text).tokens
 
     def encode(self, text: str) -> list[int]:
-        """Turn a sentence into ids; characters never seen in training become ``UNK``.
+        """Convert a sentence to ids; characters unseen in training become ``UNK``.
 
         Raises:
             ValueError: If the sentence is empty.
@@ -103,7 +107,7 @@ class Subwords:
         return ids
 
     def decode(self, ids: Iterable[int]) -> str:
-        """Turn ids into text, up to the first ``EOS``, without the special ones.
+        """Convert ids to text, up to the first ``EOS``, without special tokens.
 
         Raises:
             ValueError: If an id is out of range.

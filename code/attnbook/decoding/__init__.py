@@ -1,15 +1,15 @@
-"""From a trained model to a sentence: greedy, beam search, sampling.
+"""From a trained model to an output sentence: greedy decoding, beam search, sampling.
 
-- ``greedy_search``: the most probable word at each step
+- ``greedy_search``: the most probable token at each step
 - ``beam``: beam search with a length penalty
-- ``sampling``: temperature, top-k and top-p
+- ``sampling``: sampling with temperature, top-k and top-p
 - ``scoring``: the log-probability of a given translation
-- ``steps``: what all of them share
+- ``steps``: allowed tokens and selection of state rows, shared by all of them
 """
 
 from attnbook.decoding.beam import Hypotheses, beam_search, length_penalty
 from attnbook.decoding.greedy_search import greedy
-from attnbook.decoding.sampling import sample, word_probabilities
+from attnbook.decoding.sampling import sample, token_probabilities
 from attnbook.decoding.scoring import log_probability
 from attnbook.decoding.steps import select_rows, token_log_probs
 
@@ -22,5 +22,5 @@ __all__ = [
     "sample",
     "select_rows",
     "token_log_probs",
-    "word_probabilities",
+    "token_probabilities",
 ]

@@ -1,4 +1,4 @@
-"""Decoding that keeps several translations in mind: beam search."""
+"""Beam search with a length penalty."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attnbook.decoding.steps import select_rows, token_log_probs
 
 
 class Hypotheses(NamedTuple):
-    """The W best translations found of each of B sentences, the best first."""
+    """The W best translations found for each of B sentences, the best first."""
 
     ids: Tensor  # (B, W, max_len)  PAD after EOS; all PAD where none was found
     scores: Tensor  # (B, W)  log p over the length penalty; -inf where none was found
@@ -24,24 +24,24 @@ class Hypotheses(NamedTuple):
 def beam_search(
     model: nn.Module, src: Tensor, max_len: int, width: int = 4, alpha: float = 0.6
 ) -> Hypotheses:
-    r"""Follow the W most probable beginnings at once, and keep what ends best.
+    r"""Extend the W best hypotheses at each step, and keep the W best finished ones.
 
-    Translations y are ranked by :math:`\log p(y) / lp(|y|)`, see
-    :func:`length_penalty`. A sentence is done when none of its beginnings can overtake
-    the best translation that it has; the others are what was found by then. W = 4 and
-    α = 0.6 are the choice of Vaswani et al. 2017, section 6.1.
+    Finished translations y are ranked by :math:`\log p(y) / lp(|y|)`, see
+    :func:`length_penalty`. The search of a sentence stops when none of its unfinished
+    hypotheses can still beat its best finished one; the other results are those found
+    by then. W = 4 and α = 0.6 are the choice of Vaswani et al. 2017, section 6.1.
 
     Args:
         model: Has ``start(src) -> state`` and
             ``step(token, state) -> (logits, state)``; see
             :func:`~attnbook.decoding.steps.select_rows` for what a state may be.
         src: Source ids, (B, S).
-        max_len: Longest output, EOS included: the last word can only be EOS.
-        width: W, the number of beginnings.
+        max_len: Maximum length of the output, EOS included; the last token is EOS.
+        width: Beam width W, the number of hypotheses.
         alpha: α of the length penalty.
 
     Returns:
-        The translations; ``PAD`` and ``BOS`` are never said.
+        The finished hypotheses; ``PAD`` and ``BOS`` are never generated.
 
     Raises:
         ValueError: If ``max_len`` or ``width`` is not a whole number from 1 on, or α
@@ -51,83 +51,84 @@ def beam_search(
     if not 0 <= alpha < math.inf:
         raise ValueError(f"alpha is {alpha}; a length penalty has a number from 0 on")
     b, device = len(src), src.device
-    # Row i·W + j of the state belongs to beginning j of sentence i.
+    # Row i·W + j of the state belongs to hypothesis j of sentence i.
     first_row = width * torch.arange(b, device=device)[:, None]  # (B, 1)
     state = select_rows(
         model.start(src), torch.arange(b, device=device).repeat_interleave(width)
     )
-    begun, best = _first(b, width, max_len, device)
+    unfinished, finished = _start(b, width, max_len, device)
     done = torch.zeros(b, dtype=torch.bool, device=device)
     for length in range(1, max_len + 1):
-        logits, state = model.step(begun.ids[:, :, -1].flatten(), state)  # (B·W, V)
+        token = unfinished.ids[:, :, -1].flatten()  # (B·W,)
+        logits, state = model.step(token, state)  # (B·W, V)
         log_p = token_log_probs(logits).unflatten(0, (b, width))  # (B, W, V)
         if length == max_len:
             log_p[..., :EOS] = log_p[..., EOS + 1 :] = -torch.inf
-        longer, parent = _continue(begun, log_p)
-        ends = longer.ids[..., -1] == EOS  # (B, 2 W)
-        scores = longer.scores / length_penalty(length, alpha)
+        extended, parent = _extend(unfinished, log_p)
+        ends = extended.ids[..., -1] == EOS  # (B, 2 W)
+        scores = extended.scores / length_penalty(length, alpha)
         scores = scores.masked_fill(~ends | done[:, None], -torch.inf)
-        best = _merge(best, longer.ids[:, :width], scores[:, :width])
-        scores, live = longer.scores.masked_fill(ends, -torch.inf).topk(width)
-        begun = Hypotheses(_pick(longer.ids, live), scores)
+        finished = _merge(finished, extended.ids[:, :width], scores[:, :width])
+        scores, kept = extended.scores.masked_fill(ends, -torch.inf).topk(width)
+        unfinished = Hypotheses(_pick(extended.ids, kept), scores)
         # log p can only fall, and no penalty is larger than that of max_len.
-        done = scores[:, 0] / length_penalty(max_len, alpha) <= best.scores[:, 0]
+        done = scores[:, 0] / length_penalty(max_len, alpha) <= finished.scores[:, 0]
         if done.all():
             break
-        state = select_rows(state, (first_row + parent.gather(1, live)).flatten())
-    return best
+        state = select_rows(state, (first_row + parent.gather(1, kept)).flatten())
+    return finished
 
 
 def length_penalty(length: int, alpha: float) -> float:
     r""":math:`lp = ((5 + |y|)/6)^\alpha`: Wu et al. 2016, equation 14.
 
-    Log-probabilities only fall with each word, so that without it, α = 0, short
+    The log-probability falls with each token. So without a penalty (α = 0) short
     translations are preferred.
 
     Args:
-        length: Number of words said, EOS included.
+        length: Number of tokens, EOS included.
         alpha: α.
     """
     return ((5 + length) / 6) ** alpha
 
 
-def _first(
+def _start(
     b: int, width: int, max_len: int, device: torch.device
 ) -> tuple[Hypotheses, Hypotheses]:
-    """Begin: W beginnings of nothing but BOS, and no translation yet."""
+    """W unfinished hypotheses of BOS alone, and no finished one yet."""
     scores = torch.full((b, width), -torch.inf, device=device)
-    best = Hypotheses(torch.full((b, width, max_len), PAD, device=device), scores)
+    none = Hypotheses(torch.full((b, width, max_len), PAD, device=device), scores)
     only_one = scores.clone()
-    only_one[:, 0] = 0.0  # all are alike: follow one of them
-    return Hypotheses(torch.full((b, width, 1), BOS, device=device), only_one), best
+    only_one[:, 0] = 0.0  # the W hypotheses are equal: extend only one of them
+    return Hypotheses(torch.full((b, width, 1), BOS, device=device), only_one), none
 
 
-def _continue(begun: Hypotheses, log_p: Tensor) -> tuple[Hypotheses, Tensor]:
-    """Find the 2 W best ways to go on: at most W of them end, so that W can go on.
+def _extend(unfinished: Hypotheses, log_p: Tensor) -> tuple[Hypotheses, Tensor]:
+    """Find the 2 W best extensions; at most W end with EOS, so at least W do not.
 
     Args:
-        begun: W beginnings, and their log-probabilities for scores.
-        log_p: Of each next word, (B, W, V).
+        unfinished: W hypotheses, with their log-probabilities as scores.
+        log_p: Log-probabilities of the next token, (B, W, V).
 
     Returns:
-        2 W beginnings, and which of the old ones each continues, (B, 2 W).
+        2 W hypotheses, and the index of the hypothesis that each extends, (B, 2 W).
     """
     _, width, v = log_p.shape
-    scores, place = (begun.scores[..., None] + log_p).flatten(1).topk(2 * width)
-    parent, word = place // v, place % v  # (B, 2 W)
-    ids = torch.cat([_pick(begun.ids, parent), word[..., None]], dim=-1)
+    scores, index = (unfinished.scores[..., None] + log_p).flatten(1).topk(2 * width)
+    parent, token = index // v, index % v  # (B, 2 W)
+    ids = torch.cat([_pick(unfinished.ids, parent), token[..., None]], dim=-1)
     return Hypotheses(ids, scores), parent
 
 
-def _merge(best: Hypotheses, ended: Tensor, scores: Tensor) -> Hypotheses:
-    """Add W translations, (B, W, 1 + length) with BOS, and keep the best W."""
-    ids = torch.full_like(best.ids, PAD)
-    ids[..., : ended.shape[-1] - 1] = ended[..., 1:]
-    scores, place = torch.cat([best.scores, scores], dim=1).topk(ids.shape[1])
-    ids = _pick(torch.cat([best.ids, ids], dim=1), place)
+def _merge(finished: Hypotheses, new: Tensor, scores: Tensor) -> Hypotheses:
+    """Add W finished hypotheses, (B, W, 1 + length) with BOS, and keep the W best."""
+    ids = torch.full_like(finished.ids, PAD)
+    ids[..., : new.shape[-1] - 1] = new[..., 1:]
+    scores, index = torch.cat([finished.scores, scores], dim=1).topk(ids.shape[1])
+    ids = _pick(torch.cat([finished.ids, ids], dim=1), index)
     return Hypotheses(ids.masked_fill(scores.isneginf()[..., None], PAD), scores)
 
 
-def _pick(rows: Tensor, place: Tensor) -> Tensor:
-    """Take for each sentence the rows of (B, N, L) that (B, W) names: (B, W, L)."""
-    return rows.gather(1, place[..., None].expand(-1, -1, rows.shape[-1]))
+def _pick(rows: Tensor, index: Tensor) -> Tensor:
+    """Take of each sentence's rows, (B, N, L), those at index, (B, W): (B, W, L)."""
+    return rows.gather(1, index[..., None].expand(-1, -1, rows.shape[-1]))

@@ -1,4 +1,4 @@
-"""How probable a model holds a given translation."""
+"""The log-probability that a model gives to a translation."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from attnbook.nn.masks import padding_mask
 
 
 @torch.no_grad()
-def log_probability(model: nn.Module, src: Tensor, said: Tensor) -> Tensor:
-    """How probable is what was said? The sum over its words, EOS included.
+def log_probability(model: nn.Module, src: Tensor, output: Tensor) -> Tensor:
+    """Log-probability of an output: the sum over its tokens, EOS included.
 
     Args:
         model: Called as ``model(src, tgt_in)``.
         src: Source ids, (B, S).
-        said: Target ids, (B, T); ``PAD`` after EOS.
+        output: Target ids, (B, T); ``PAD`` after EOS.
 
     Returns:
-        log p(said | src), (B,).
+        log p(output | src), (B,).
     """
-    bos = torch.full_like(said[:, :1], BOS)
-    log_p = model(src, torch.cat([bos, said[:, :-1]], 1)).log_softmax(-1)
-    words = log_p.gather(-1, said[..., None]).squeeze(-1)  # (B, T)
-    return (words * padding_mask(said)).sum(1)
+    bos = torch.full_like(output[:, :1], BOS)
+    log_p = model(src, torch.cat([bos, output[:, :-1]], 1)).log_softmax(-1)
+    of_tokens = log_p.gather(-1, output[..., None]).squeeze(-1)  # (B, T)
+    return (of_tokens * padding_mask(output)).sum(1)

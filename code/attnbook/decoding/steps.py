@@ -1,4 +1,4 @@
-"""What all ways of decoding share: the model's log-probabilities and its state."""
+"""What all decoding methods share: allowed tokens, and the rows of a decoder state."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnbook.core.vocabulary import BOS, PAD
+from attnbook.core.vocabulary import EOS
 
 
 def token_log_probs(logits: Tensor) -> Tensor:
-    """Log-probabilities of the words that can be said: not ``PAD``, not ``BOS``.
+    """Log-probabilities of the next token; ``PAD`` and ``BOS`` are never generated.
 
     Args:
         logits: (..., V).
 
     Returns:
-        (..., V); -inf at the two.
+        (..., V); -inf at ``PAD`` and ``BOS``.
     """
     log_p = logits.log_softmax(-1)
-    log_p[..., [PAD, BOS]] = -torch.inf
+    log_p[..., :EOS] = -torch.inf  # PAD = 0 and BOS = 1 come before EOS = 2
     return log_p
 
 
 def select_rows(state: Any, rows: Tensor) -> Any:
-    """Take rows of everything in a decoder's state.
+    """Select rows of every tensor in a decoder state.
 
     Args:
-        state: A tensor with one row a sentence, a number that all sentences share, or
+        state: A tensor with one row per sentence, a number that all sentences share, or
             a tuple of such states.
-        rows: Which, (R,); a row may be taken several times, or not at all.
+        rows: Indices of the rows, (R,); a row may be selected several times or never.
 
     Returns:
-        A state of R rows; the old one stays as it is.
+        A new state with R rows.
     """
     if isinstance(state, Tensor):
         return state.index_select(0, rows)

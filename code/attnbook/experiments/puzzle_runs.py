@@ -11,7 +11,7 @@ import torch
 from attnbook.analysis.bug_zoo import WrongSplit
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import LearnedPositions
-from attnbook.toy.single_attention import POSITIONS, OneLayer, one_layer
+from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.tasks import (
     TaskBatch,
     previous_symbols,
@@ -103,9 +103,9 @@ def positions() -> dict:
         at each of the 24 places to the two questions; None where none counts.
     """
     runs = []
-    for kind, steps, seed in product(POSITIONS, (400, 1500), SEEDS):
+    for kind, steps, seed in product(POSITION_KINDS, (400, 1500), SEEDS):
         torch.manual_seed(seed)
-        model = one_layer(kind, longest=2 * LENGTH)
+        model = one_layer(kind, max_len=2 * LENGTH)
         learn(model, previous_symbols, LENGTH, steps, seed)
         inside = share_right(model, previous_symbols, LENGTH)
         both = share_right(model, previous_symbols, 2 * LENGTH)
@@ -125,7 +125,7 @@ def positions_farther() -> dict:
     lengths, runs = (24, 48, 96, 192), []
     for kind, seed in product(("relative", "rotary"), SEEDS):
         torch.manual_seed(seed)
-        model = one_layer(kind, longest=lengths[-1])
+        model = one_layer(kind, max_len=lengths[-1])
         learn(model, previous_symbols, LENGTH, 1500, seed)
         right = [second_half(model, n) for n in lengths]
         runs.append({"positions": kind, "seed": seed, "right": right})

@@ -1,10 +1,10 @@
 """The building blocks of all models: functions and layers, each from its equation.
 
-- ``attention_checks``: what attention refuses, and what it says then
+- ``attention_checks``: checks of the arguments of attention
 - ``masks``: padding and causal masks, and the softmax under them
 - ``scaled_dot_product``: scaled dot-product attention
 - ``multi_head``: multi-head attention
-- ``positions``: sinusoidal and learned positional encodings
+- ``positions``: absolute positional encodings, sinusoidal and learned
 - ``relative``: relative position bias
 - ``rotary``: rotary position embedding (RoPE)
 - ``norms``: layer normalisation
@@ -12,9 +12,9 @@
 - ``residual``: a residual connection around any sub-layer
 - ``scores``: attention scores of Bahdanau and Luong
 - ``local_attention``: global and local attention of Luong
-- ``hard_attention``: hard attention, with gradients by sampling
-- ``gru``: one step of a plain RNN and of a GRU
-- ``sequence_layers``: attention, recurrence and convolution with one interface
+- ``hard_attention``: hard attention, and estimators of its gradient
+- ``gru``: one step of a GRU and of a plain RNN
+- ``sequence_layers``: self-attention, recurrence and convolution with one interface
 - ``losses``: cross-entropy, label smoothing, R-Drop
 """
 
@@ -39,10 +39,10 @@ from attnbook.nn.local_attention import (
     GlobalAlignment,
     MonotonicAlignment,
     PredictiveAlignment,
-    distance,
+    distance_from_centre,
     gaussian,
     make_alignment,
-    window,
+    source_window,
 )
 from attnbook.nn.losses import label_smoothing_loss, symmetric_kl, token_loss
 from attnbook.nn.masks import (
@@ -65,6 +65,7 @@ from attnbook.nn.positions import (
     LearnedPositions,
     SinusoidalPositions,
     frequencies,
+    position_angles,
     shift_matrix,
     sinusoids,
 )
@@ -90,7 +91,7 @@ from attnbook.nn.sequence_layers import (
     RecurrentLayer,
     SelfAttentionLayer,
     WindowedSelfAttention,
-    window_mask,
+    block_window_mask,
 )
 
 __all__ = [
@@ -123,8 +124,9 @@ __all__ = [
     "TransformerConfig",
     "WindowedSelfAttention",
     "attention",
+    "block_window_mask",
     "causal_mask",
-    "distance",
+    "distance_from_centre",
     "exact_gradient",
     "expected_reward",
     "first_query",
@@ -141,6 +143,7 @@ __all__ = [
     "masked_softmax",
     "merge_heads",
     "padding_mask",
+    "position_angles",
     "prepare_mask",
     "reinforce",
     "relative_distances",
@@ -148,10 +151,9 @@ __all__ = [
     "rotate",
     "shift_matrix",
     "sinusoids",
+    "source_window",
     "split_heads",
     "symmetric_kl",
     "target_mask",
     "token_loss",
-    "window",
-    "window_mask",
 ]

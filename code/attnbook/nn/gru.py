@@ -1,4 +1,4 @@
-"""The gated recurrent unit, written from its formula."""
+"""One step of a gated recurrent unit, and of a plain RNN, written from the formulas."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 def gru_step(
     x: Tensor, h: Tensor, gru: nn.GRU | nn.GRUCell, suffix: str = ""
 ) -> Tensor:
-    r"""Read one input and renew the state.
+    r"""Read one input and update the hidden state.
 
     .. math::
         r &= \sigma(W_r x + b_r + U_r h + b'_r) \\
@@ -17,20 +17,21 @@ def gru_step(
         \tilde h &= \tanh(W_h x + b_h + r \circ (U_h h + b'_h)) \\
         h_{\text{new}} &= (1 - z) \circ \tilde h + z \circ h
 
-    Cho et al. 2014, equations 5 to 8. The reset gate r acts after the product with U,
-    as in PyTorch and in the first version of the paper on arXiv (1406.1078v1); in the
-    published version it acts before.
+    The equations are PyTorch's, where the reset gate r acts after the product with U_h.
+    So it does in the first version of Cho et al. 2014 on arXiv (1406.1078v1); in the
+    published version (equations 5 to 8), and in Bahdanau et al. 2015, it acts before:
+    U_h (r ∘ h). Both papers omit the biases.
 
     Args:
         x: Input, (B, E).
-        h: State, (B, H).
-        gru: The unit whose weights are used; in it the three W, U, b and b' lie one
-            below the other, in the order r, z, candidate.
+        h: Hidden state, (B, H).
+        gru: The module whose weights are used. It stacks the three W, U, b and b' in
+            the order r, z, candidate.
         suffix: Which weights of an ``nn.GRU``: "_l0", or "_l0_reverse" for the
-            direction from right to left. An ``nn.GRUCell`` has but one set: "".
+            right-to-left direction. An ``nn.GRUCell`` has one set only: "".
 
     Returns:
-        The new state, (B, H).
+        The new hidden state, (B, H).
     """
     names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")  # W, U, b, b'
     w, u, b_x, b_h = (getattr(gru, name + suffix) for name in names)
@@ -43,16 +44,16 @@ def gru_step(
 
 
 def rnn_step(x: Tensor, h: Tensor, w: Tensor, u: Tensor, b: Tensor) -> Tensor:
-    """Renew the state of a plain RNN, ``tanh(W x + U h + b)``.
+    """Update the hidden state of a plain RNN: ``tanh(W x + U h + b)``.
 
     Args:
         x: Input, (B, E).
-        h: State, (B, H).
+        h: Hidden state, (B, H).
         w: (H, E).
         u: (H, H).
         b: (H,).
 
     Returns:
-        The new state, (B, H).
+        The new hidden state, (B, H).
     """
     return torch.tanh(x @ w.T + h @ u.T + b)

@@ -1,14 +1,15 @@
-r"""Hard attention: look at one place, drawn at random. How does a gradient get through?
+r"""Hard attention: attend to one sampled position, and estimate its gradient.
 
-Soft attention reads the mean of all values, :math:`c = \sum_j a_j v_j`. Hard attention
-draws one place j with probability :math:`a_j` and reads :math:`v_j` alone (Xu et al.
-2015, section 4). A reward :math:`r_j` then says how well that went, such as the log
-probability of the right word. Training should raise the mean reward,
-:math:`\bar r = \sum_j a_j r_j`, but a draw has no derivative.
+Soft attention computes a weighted mean of all values, :math:`c = \sum_j a_j v_j`. Hard
+attention samples one position j with probability :math:`a_j` and uses :math:`v_j` alone
+(Xu et al. 2015, section 4). A reward :math:`r_j` then measures the result, such as the
+log-probability of the target token. Training should increase the expected reward,
+:math:`\bar r = \sum_j a_j r_j`, but sampling is not differentiable.
 
-Here are the exact gradient of that mean by the scores, and two ways to estimate it from
-draws. With five places the exact one is cheap. A sentence of T words that looks at one
-of S places for each has S to the power of T ways to look: then only draws are left.
+This module has the exact gradient of the expected reward with respect to the scores,
+and two estimators of it from samples. With five positions the exact gradient is cheap.
+A sentence of T tokens that attends to one of S positions at each step has S to the
+power of T possible samples: then only estimates are feasible.
 """
 
 from __future__ import annotations
@@ -20,34 +21,34 @@ from attnbook.core.checks import check_sizes
 
 
 def expected_reward(scores: Tensor, rewards: Tensor) -> Tensor:
-    r"""The mean reward :math:`\bar r = \sum_j a_j r_j` with a = softmax(scores).
+    r"""Expected reward :math:`\bar r = \sum_j a_j r_j` with a = softmax(scores).
 
     Args:
-        scores: One a place, (S,).
-        rewards: The reward of looking there, (S,).
+        scores: One per position, (S,).
+        rewards: The reward of each position, (S,).
 
     Returns:
-        A single number.
+        A scalar.
 
     Raises:
         ValueError: If the two are not vectors of one length and one floating type.
     """
-    check_places(scores, rewards)
+    check_score_vectors(scores, rewards)
     return scores.softmax(-1) @ rewards
 
 
 def exact_gradient(scores: Tensor, rewards: Tensor) -> Tensor:
-    r"""The gradient of the mean reward: :math:`a_j (r_j - \bar r)`.
+    r"""Gradient of the expected reward: :math:`a_j (r_j - \bar r)`.
 
-    It is the gradient of soft attention over the values :math:`r_j`. The two differ
-    only where the reward is not linear in what is read.
+    It equals the gradient of soft attention over the values :math:`r_j`. The two differ
+    only if the reward is not linear in the context vector.
 
     Args:
-        scores: One a place, (S,).
-        rewards: The reward of looking there, (S,).
+        scores: One per position, (S,).
+        rewards: The reward of each position, (S,).
 
     Returns:
-        The gradient by the scores, (S,).
+        The gradient with respect to the scores, (S,).
 
     Raises:
         ValueError: If the two are not vectors of one length and one floating type.
@@ -63,65 +64,65 @@ def reinforce(
     baseline: float | Tensor = 0.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    r"""Estimate the gradient from draws: :math:`(r_j - b)\,\nabla \log a_j`, j drawn.
+    r"""REINFORCE: the estimate :math:`(r_j - b)\,\nabla \log a_j` for a sampled j.
 
-    The mean over draws is the exact gradient for any baseline b that does not depend on
-    the draw; b changes how far a single draw strays. Williams 1992 (REINFORCE); for
-    attention Xu et al. 2015, section 4.1, where b is a moving average of rewards.
+    It is unbiased for any baseline b that does not depend on the sample; b changes its
+    variance. Williams 1992; for attention Xu et al. 2015, section 4.1, where b is a
+    moving average of rewards.
 
     Args:
-        scores: One a place, (S,).
-        rewards: The reward of looking there, (S,); only that of the place drawn is
+        scores: One per position, (S,).
+        rewards: The reward of each position, (S,); only that of the sampled position is
             used.
-        samples: Number N of draws.
+        samples: Number N of samples.
         baseline: b.
-        generator: Where the draws come from.
+        generator: Source of randomness.
 
     Returns:
-        One estimate of the gradient by the scores a draw, (N, S).
+        One estimate of the gradient with respect to the scores per sample, (N, S).
 
     Raises:
         ValueError: If the first two are not vectors of one length and one floating
             type, or ``samples`` is not a whole number from 1 on.
     """
-    check_places(scores, rewards)
+    check_score_vectors(scores, rewards)
     check_sizes(samples=samples)
     weights = scores.softmax(-1)  # (S,)
-    drawn = torch.multinomial(weights, samples, replacement=True, generator=generator)
-    # The derivative of log a_j by score k is 1 - a_k for k = j, and -a_k otherwise.
-    by_scores = torch.eye(len(scores)).to(scores)[drawn] - weights  # (N, S)
-    return (rewards[drawn] - baseline)[:, None] * by_scores
+    sampled = torch.multinomial(weights, samples, replacement=True, generator=generator)
+    # d log a_j / d score_k is 1 - a_k for k = j, and -a_k otherwise.
+    log_gradient = torch.eye(len(scores)).to(scores)[sampled] - weights  # (N, S)
+    return (rewards[sampled] - baseline)[:, None] * log_gradient
 
 
 def gumbel_softmax(
     scores: Tensor, temperature: float, samples: int, generator: Generator | None = None
 ) -> Tensor:
-    r"""Draw weights that are almost one-hot: softmax of (scores + noise) / temperature.
+    r"""Sample nearly one-hot weights: softmax of (scores + noise) / temperature.
 
-    With Gumbel noise, :math:`-\log(-\log u)` for u uniform between 0 and 1, the largest
-    of the sums stands at place j with probability :math:`a_j`. The lower the
-    temperature, the more of the weight that place gets. Jang et al. 2017, equations 1
-    and 2; Maddison et al. 2017.
+    With Gumbel noise, :math:`-\log(-\log u)` for u uniform in (0, 1), the largest sum
+    is at position j with probability :math:`a_j`. The lower the temperature, the more
+    of the weight that position gets. Jang et al. 2017, equations 1 and 2; Maddison et
+    al. 2017.
 
     Args:
-        scores: One a place, (S,).
+        scores: One per position, (S,).
         temperature: Positive.
-        samples: Number N of draws.
-        generator: Where the draws come from.
+        samples: Number N of samples.
+        generator: Source of randomness.
 
     Returns:
-        Weights, (N, S); each row is not negative and sums to 1.
+        Weights, (N, S); each row is non-negative and sums to 1.
 
     Raises:
         ValueError: If the scores are not a vector of floating type, the temperature is
             not positive, or ``samples`` is not a whole number from 1 on.
     """
-    check_places(scores, scores)
+    check_score_vectors(scores, scores)
     check_sizes(samples=samples)
     if not temperature > 0:
         raise ValueError(
             f"temperature is {temperature}; it must be positive: the lower, the nearer "
-            "to a draw of one place"
+            "the weights are to one-hot"
         )
     u = torch.rand(samples, len(scores), generator=generator, dtype=scores.dtype)
     noise = -(-u.log()).log()  # (N, S)
@@ -135,38 +136,38 @@ def gumbel_softmax_gradient(
     samples: int,
     generator: Generator | None = None,
 ) -> Tensor:
-    r"""Estimate the gradient through almost one-hot weights y, which can be derived.
+    r"""Estimate the gradient through Gumbel-softmax weights y: they are differentiable.
 
     For the reward :math:`\sum_j y_j r_j` it is :math:`y_j (r_j - \sum_k y_k r_k) /
-    \tau`. Its mean is the exact gradient only as the temperature tau goes to 0, where a
-    single draw strays without bound. A reward that is not linear in what is read adds
+    \tau`. It is biased; the bias vanishes as the temperature tau goes to 0, where the
+    variance grows without bound. A reward that is not linear in the context vector adds
     a bias of its own.
 
     Args:
-        scores: One a place, (S,).
-        rewards: The reward of looking there, (S,).
+        scores: One per position, (S,).
+        rewards: The reward of each position, (S,).
         temperature: tau, positive.
-        samples: Number N of draws.
-        generator: Where the draws come from.
+        samples: Number N of samples.
+        generator: Source of randomness.
 
     Returns:
-        One estimate of the gradient by the scores a draw, (N, S).
+        One estimate of the gradient with respect to the scores per sample, (N, S).
 
     Raises:
-        ValueError: As :func:`reinforce` and :func:`gumbel_softmax`.
+        ValueError: As in :func:`reinforce` and :func:`gumbel_softmax`.
     """
-    check_places(scores, rewards)
+    check_score_vectors(scores, rewards)
     y = gumbel_softmax(scores, temperature, samples, generator)  # (N, S)
     mixed = y @ rewards  # (N,)
     return y * (rewards - mixed[:, None]) / temperature
 
 
-def check_places(scores: Tensor, rewards: Tensor) -> None:
+def check_score_vectors(scores: Tensor, rewards: Tensor) -> None:
     """Raise a ValueError unless both are vectors of one length and floating type."""
     if scores.dim() != 1 or scores.shape != rewards.shape or not len(scores):
         raise ValueError(
             f"scores have shape {tuple(scores.shape)}, rewards {tuple(rewards.shape)}; "
-            "both must be (S,), one number for each of at least one place"
+            "both must be (S,), one number for each of at least one position"
         )
     if not scores.dtype.is_floating_point or scores.dtype != rewards.dtype:
         raise ValueError(

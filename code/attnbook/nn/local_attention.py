@@ -1,12 +1,12 @@
-"""How far must one look? Global and local attention, after Luong et al. 2015.
+"""Global and local attention: Luong et al. 2015, sections 3.1 and 3.2.
 
-Each of the three turns scores into weights, by one interface:
+Each of the three alignments turns scores into weights; all have one interface::
 
-    weights = alignment(scores, h, first, mask)   # (B, T, S)
+    weights = alignment(scores, h, first_step, mask)   # (B, T, S)
 
-where ``scores`` are (B, T, S), ``h`` the decoder's states (B, T, H), ``first`` the
-number of the first of these T steps, and ``mask`` the source's padding mask, (B, S).
-Places and steps are counted from 0.
+where ``scores`` are (B, T, S), ``h`` the decoder states, (B, T, H), ``first_step`` the
+index of the first of these T steps, and ``mask`` the padding mask of the source,
+(B, S). Positions and steps are counted from 0.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ from attnbook.nn.masks import check_mask, masked_softmax
 
 
 class GlobalAlignment(nn.Module):
-    """Every source word may be used: equation 7."""
+    """Global attention over all source positions: equation 7."""
 
-    def forward(self, scores: Tensor, h: Tensor, first: int, mask: Tensor) -> Tensor:
-        """Weights over the real places; they sum to 1."""
+    def forward(
+        self, scores: Tensor, h: Tensor, first_step: int, mask: Tensor
+    ) -> Tensor:
+        """Weights over the real tokens, (B, T, S); they sum to 1."""
         check_source_mask(mask, scores)
         return masked_softmax(scores, mask[:, None])
 
 
 class MonotonicAlignment(nn.Module):
-    """Only the words within D places of p_t = t may be used (*monotonic*, §3.2).
+    """Monotonic local attention (local-m, §3.2): a window around p_t = t.
 
-    Where the window holds no word at all, all weights are 0.
+    If there is no token in the window, all weights are 0.
 
     Args:
-        half_width: D; the window is 2D + 1 places wide, less at the borders.
+        half_width: D; the window has 2D + 1 positions, fewer at the borders.
     """
 
     def __init__(self, half_width: int):
@@ -41,25 +43,27 @@ class MonotonicAlignment(nn.Module):
         check_half_width(half_width)
         self.half_width = half_width
 
-    def forward(self, scores: Tensor, h: Tensor, first: int, mask: Tensor) -> Tensor:
-        """Weights over the real places in the window; they sum to 1."""
+    def forward(
+        self, scores: Tensor, h: Tensor, first_step: int, mask: Tensor
+    ) -> Tensor:
+        """Weights over the real tokens in the window, (B, T, S); they sum to 1."""
         check_source_mask(mask, scores)
-        steps = torch.arange(first, first + h.shape[1], device=h.device)
+        steps = torch.arange(first_step, first_step + h.shape[1], device=h.device)
         centre = steps.expand(h.shape[:2])  # (B, T), int: bfloat16 has no 257
-        return masked_softmax(scores, window(centre, mask, self.half_width))
+        return masked_softmax(scores, source_window(centre, mask, self.half_width))
 
 
 class PredictiveAlignment(nn.Module):
-    r"""Only the words within D places of a *predicted* p_t, the nearer the more (§3.2).
+    r"""Predictive local attention (local-p, §3.2): a window around a predicted p_t.
 
     Equations 9 and 10: :math:`p_t = S \sigma(v_p^\top \tanh(W_p h_t))`, and the softmax
-    over the window is multiplied by a Gaussian around p_t. The product is not divided
-    by its sum, so the weights sum to less than 1, unless sigma is infinite.
+    over the window is multiplied by a Gaussian around p_t. The product is not
+    normalised again, so the weights sum to less than 1, unless sigma is infinite.
 
     Args:
-        d_hidden: Width H of the decoder's states.
-        half_width: D; the window holds the places within D of p_t.
-        sigma: Standard deviation of the Gaussian, in places; D/2 if not given.
+        d_hidden: Width H of the decoder states.
+        half_width: D; the window contains the positions within D of p_t.
+        sigma: Standard deviation of the Gaussian, in positions; D/2 if not given.
 
     Raises:
         ValueError: If ``sigma`` is not positive.
@@ -74,66 +78,74 @@ class PredictiveAlignment(nn.Module):
         if not self.sigma > 0:
             raise ValueError(
                 f"sigma is {self.sigma}; it must be positive: give one, or a "
-                "half_width from 1 on, half of which it is by default"
+                "half_width from 1 on, half of which is the default"
             )
         self.W = nn.Linear(d_hidden, d_hidden, bias=False)
         self.v = nn.Linear(d_hidden, 1, bias=False)
 
     def centre(self, h: Tensor, mask: Tensor) -> Tensor:
         """Predict p_t from (B, T, H): (B, T), within the sentence."""
-        share = torch.sigmoid(self.v(torch.tanh(self.W(h)))).squeeze(-1)  # (B, T)
+        fraction = torch.sigmoid(self.v(torch.tanh(self.W(h)))).squeeze(-1)  # (B, T)
         length = mask.sum(-1, keepdim=True)  # S of each sentence, (B, 1)
-        # S · sigmoid can lie behind the last place, S - 1; rounding even makes it S.
-        return torch.minimum(length * share, (length - 1).to(share.dtype))
+        # S · sigmoid can exceed the last position, S - 1; rounding even makes it S.
+        return torch.minimum(length * fraction, (length - 1).to(fraction.dtype))
 
-    def forward(self, scores: Tensor, h: Tensor, first: int, mask: Tensor) -> Tensor:
-        """Weights over the real places in the window; they sum to at most 1."""
+    def forward(
+        self, scores: Tensor, h: Tensor, first_step: int, mask: Tensor
+    ) -> Tensor:
+        """Weights over the real tokens in the window; they sum to at most 1."""
         check_source_mask(mask, scores)
         p = self.centre(h, mask)
-        inside = window(p, mask, self.half_width)
+        inside = source_window(p, mask, self.half_width)
         return masked_softmax(scores, inside) * gaussian(
             p, scores.shape[-1], self.sigma
         )
 
 
-def distance(centre: Tensor, places: int) -> Tensor:
-    """How far each place lies from each centre: (B, T) → (B, T, S), signed."""
-    s = torch.arange(places, device=centre.device)
-    return s - centre[..., None]
-
-
-def window(centre: Tensor, mask: Tensor, half_width: int) -> Tensor:
-    """Mark the real places within ``half_width`` of a centre.
+def distance_from_centre(centre: Tensor, source_len: int) -> Tensor:
+    """Signed distance of each source position from p_t: (B, T) → (B, T, S).
 
     Args:
         centre: p_t, (B, T).
-        mask: Real places, (B, S), bool.
+        source_len: S.
+    """
+    s = torch.arange(source_len, device=centre.device)
+    return s - centre[..., None]
+
+
+def source_window(centre: Tensor, mask: Tensor, half_width: int) -> Tensor:
+    """Mask of the real tokens within ``half_width`` of the centre.
+
+    Args:
+        centre: p_t, (B, T).
+        mask: Padding mask of the source, (B, S), bool.
         half_width: D.
 
     Returns:
         (B, T, S), bool.
 
     Raises:
-        ValueError: If the mask is not bool or not of B rows, or D is negative.
+        ValueError: If the mask is not bool or does not have B rows, or D is negative.
     """
     check_half_width(half_width)
     check_mask(mask, (len(centre), mask.shape[-1]))
-    near = distance(centre, mask.shape[-1]).abs() <= half_width  # (B, T, S)
+    near = distance_from_centre(centre, mask.shape[-1]).abs() <= half_width  # (B, T, S)
     return near & mask[:, None]
 
 
-def gaussian(centre: Tensor, places: int, sigma: float) -> Tensor:
-    r"""The factor :math:`\exp(-(s - p_t)^2 / 2\sigma^2)`: 1 at the centre.
+def gaussian(centre: Tensor, source_len: int, sigma: float) -> Tensor:
+    r"""The Gaussian factor :math:`\exp(-(s - p_t)^2 / 2\sigma^2)`: 1 at the centre.
 
     Args:
         centre: p_t, (B, T).
-        places: S.
-        sigma: Standard deviation, in places; infinite gives 1 everywhere.
+        source_len: S.
+        sigma: Standard deviation, in positions; infinite gives 1 everywhere.
 
     Returns:
         (B, T, S).
     """
-    return torch.exp(-distance(centre, places).square() / (2 * sigma**2))
+    d = distance_from_centre(centre, source_len)  # (B, T, S)
+    return torch.exp(-d.square() / (2 * sigma**2))
 
 
 def check_source_mask(mask: Tensor, scores: Tensor) -> None:
@@ -151,7 +163,7 @@ def check_half_width(half_width: int) -> None:
     if not isinstance(half_width, int) or half_width < 0:
         raise ValueError(
             f"half_width is {half_width!r}; it must be a whole number from 0 on: the "
-            "places to either side that may be used"
+            "number of positions on either side of the centre"
         )
 
 
@@ -159,19 +171,19 @@ ALIGNMENTS = ("global", "local-m", "local-p")
 
 
 def make_alignment(name: str, d_hidden: int, half_width: int | None) -> nn.Module:
-    """Make an alignment by its name in Luong et al. 2015.
+    """Create an alignment by its name in Luong et al. 2015.
 
     Args:
         name: "global", "local-m" or "local-p".
-        d_hidden: Width of the decoder's states.
-        half_width: D, for the local forms.
+        d_hidden: Width of the decoder states.
+        half_width: D, for the local ones.
 
     Returns:
         The alignment.
 
     Raises:
-        ValueError: If there is none of that name, a local one is given no
-            ``half_width``, or the global one is given one.
+        ValueError: If there is none of that name, a local one has no ``half_width``, or
+            the global one has one.
     """
     if name not in ALIGNMENTS:
         raise ValueError(f"no alignment is named {name!r}; choose among {ALIGNMENTS}")

@@ -1,4 +1,4 @@
-"""What training makes small."""
+"""Losses: cross-entropy, label smoothing, and the divergence term of R-Drop."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from attnbook.nn.masks import padding_mask
 
 
 def token_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """Mean of -log p(right word), over the real target tokens; pads do not count.
+    """Cross-entropy: mean of -log p(target token), padding excluded.
 
     Equal to ``F.cross_entropy(..., ignore_index=PAD)``.
 
     Args:
-        logits: (B, T, V), or with more axes between.
-        targets: The same axes but the last: ids, (B, T).
+        logits: (B, T, V), or with more axes before V.
+        targets: Ids, (B, T), or the same axes without V.
 
     Returns:
-        A scalar, in nats a token.
+        A scalar, in nats per token.
 
     Raises:
-        ValueError: If the shapes do not belong together.
+        ValueError: If the shapes do not agree.
     """
     if logits.shape[:-1] != targets.shape:
         raise ValueError(
@@ -30,51 +30,51 @@ def token_loss(logits: Tensor, targets: Tensor) -> Tensor:
             "and (B, T) do"
         )
     log_p = logits.log_softmax(-1)  # (B, T, V)
-    right = log_p.gather(-1, targets[..., None]).squeeze(-1)  # (B, T)
-    return -right[padding_mask(targets)].mean()
+    of_targets = log_p.gather(-1, targets[..., None]).squeeze(-1)  # (B, T)
+    return -of_targets[padding_mask(targets)].mean()
 
 
 def label_smoothing_loss(
     logits: Tensor, targets: Tensor, smoothing: float = 0.1
 ) -> Tensor:
-    r"""Loss of each target token against smoothed labels: Szegedy et al. 2016, § 7.
+    r"""Cross-entropy of each token with smoothed labels: Szegedy et al. 2016, § 7.
 
-    The right word is given the probability 1 - ε, and all V words share ε evenly:
-    :math:`-(1 - ε) \log p_{right} - \frac{ε}{V} \sum_v \log p_v`. The sum over a batch
-    divided by its number of tokens is ``F.cross_entropy(..., ignore_index=PAD,
-    label_smoothing=ε)``.
+    The target distribution gives 1 - ε to the target token y and spreads ε evenly over
+    all V tokens: :math:`-(1 - ε) \log p_y - \frac{ε}{V} \sum_v \log p_v`. The sum over
+    a batch divided by its number of tokens is
+    ``F.cross_entropy(..., ignore_index=PAD, label_smoothing=ε)``.
 
     Args:
         logits: (B, T, V).
         targets: Ids, (B, T).
-        smoothing: ε; Vaswani et al. 2017 take 0.1.
+        smoothing: ε; Vaswani et al. 2017 use 0.1.
 
     Returns:
-        (B, T), in nats; 0 at pads.
+        (B, T), in nats; 0 at padding.
 
     Raises:
-        ValueError: If ``smoothing`` is not in 0 … 1, with 1 left out.
+        ValueError: If ``smoothing`` is not from 0 to below 1.
     """
     if not 0 <= smoothing < 1:
         raise ValueError(f"smoothing is {smoothing}; it must be from 0 to below 1")
     log_p = logits.log_softmax(-1)  # (B, T, V)
-    right = log_p.gather(-1, targets[..., None]).squeeze(-1)  # (B, T)
-    loss = -(1 - smoothing) * right - smoothing * log_p.mean(-1)
+    of_targets = log_p.gather(-1, targets[..., None]).squeeze(-1)  # (B, T)
+    loss = -(1 - smoothing) * of_targets - smoothing * log_p.mean(-1)
     return loss.masked_fill(~padding_mask(targets), 0.0)
 
 
 def symmetric_kl(logits: Tensor, targets: Tensor) -> Tensor:
-    r"""Divergence between two predictions of each token, half of it each way.
+    r"""Symmetric KL divergence of two predictions of each token, for R-Drop.
 
     :math:`\frac12 (KL(p_1 \Vert p_2) + KL(p_2 \Vert p_1))`: Liang et al. 2021,
     equation 2.
 
     Args:
-        logits: (2 B, T, V): the batch with one draw of dropout, then with another.
+        logits: (2 B, T, V): the same batch twice, with two draws of dropout.
         targets: Ids, (B, T).
 
     Returns:
-        (B, T), in nats; 0 at pads.
+        (B, T), in nats; 0 at padding.
     """
     log_p, log_q = logits.log_softmax(-1).chunk(2)
     both = F.kl_div(log_q, log_p, reduction="none", log_target=True)

@@ -1,11 +1,12 @@
-r"""How does attention learn where a word stands? Four ways to tell it.
+r"""Absolute positional encodings, sinusoidal and learned.
 
-- :class:`Sinusoidal` and :class:`Learned` add a vector to each word (absolute);
-- :class:`RelativeBias` adds a number to each score, by the distance of two words;
-- :func:`rotate` turns queries and keys, so that scores depend on the distance alone.
+Attention alone does not depend on the order of the tokens. The modules of this file add
+a vector to each token embedding that depends on its position. For encodings that depend
+on the distance of two tokens see :mod:`~attnbook.nn.relative` and
+:mod:`~attnbook.nn.rotary`.
 
-``offset`` is the position of the first word given, counted from 0. Whoever decodes
-word by word must pass it: without, every word would stand at position 0.
+``offset`` is the position of the first token given, counted from 0. A decoder that
+generates token by token must pass it; otherwise every token would be at position 0.
 """
 
 from __future__ import annotations
@@ -23,21 +24,50 @@ BASE = 10_000.0
 def frequencies(
     d: int, dtype: torch.dtype = torch.float32, device: torch.device | str | None = None
 ) -> Tensor:
-    r"""By what angle each pair of numbers turns from one position to the next.
+    r"""Angular frequency of each pair of features: :math:`\omega_i = 10000^{-2i/d}`.
 
-    :math:`\omega_i = 10000^{-2i/d}` for pair i: Vaswani et al. 2017, section 3.5. The
-    wavelength, in positions, is :math:`2\pi/\omega_i`.
+    Vaswani et al. 2017, section 3.5. The wavelength of pair i is
+    :math:`2\pi/\omega_i` positions.
 
     Args:
-        d: Width; an odd one has a last pair of which half is missing.
-        dtype: Of the result.
-        device: Where to make it.
+        d: Width; if it is odd, the last pair lacks its second feature.
+        dtype: Type of the result.
+        device: Device of the result.
 
     Returns:
-        (⌈d/2⌉,), in radians; falling from 1.
+        (⌈d/2⌉,), in radians per position, decreasing from 1.
     """
     check_sizes(d=d)
     return BASE ** (-torch.arange(0, d, 2, dtype=dtype, device=device) / d)
+
+
+def position_angles(
+    n: int,
+    d: int,
+    offset: int = 0,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | str | None = None,
+) -> Tensor:
+    r"""The angle :math:`p\,\omega_i` of feature pair i at position p.
+
+    Args:
+        n: Number of positions.
+        d: Width.
+        offset: The first position.
+        dtype: Type of the vectors to encode; the angles are at least float32.
+        device: Device of the result.
+
+    Returns:
+        (n, ⌈d/2⌉), in radians.
+
+    Raises:
+        ValueError: If the offset is negative.
+    """
+    check_offset(offset)
+    # bfloat16 represents whole numbers exactly only up to 256, float16 up to 2048.
+    exact = torch.promote_types(dtype, torch.float32)
+    positions = torch.arange(offset, offset + n, dtype=exact, device=device)
+    return positions[:, None] * frequencies(d, exact, device)  # (n, ⌈d/2⌉)
 
 
 def sinusoids(
@@ -47,17 +77,17 @@ def sinusoids(
     dtype: torch.dtype = torch.float32,
     device: torch.device | str | None = None,
 ) -> Tensor:
-    r"""The codes of n positions: :math:`\sin` and :math:`\cos` of :math:`p\,\omega_i`.
+    r"""Sinusoidal encodings of n positions: Vaswani et al. 2017, section 3.5.
 
-    Vaswani et al. 2017, section 3.5: numbers 2i and 2i + 1 are the sine and the cosine
-    of one angle. The last number of an odd width is a sine alone.
+    Features 2i and 2i + 1 are :math:`\sin(p\,\omega_i)` and :math:`\cos(p\,\omega_i)`.
+    If the width is odd, the last feature is a sine alone.
 
     Args:
         n: Number of positions.
         d: Width.
         offset: The first position.
-        dtype: Of the result; in between it is at least float32.
-        device: Where to make it.
+        dtype: Type of the result; it is computed in at least float32.
+        device: Device of the result.
 
     Returns:
         (n, d), from -1 to 1.
@@ -65,36 +95,21 @@ def sinusoids(
     Raises:
         ValueError: If the offset is negative.
     """
-    angles = _angles(n, d, offset, dtype, device)  # (n, ⌈d/2⌉)
+    angles = position_angles(n, d, offset, dtype, device)  # (n, ⌈d/2⌉)
     pairs = torch.stack([angles.sin(), angles.cos()], -1)  # (n, ⌈d/2⌉, 2)
     return pairs.flatten(1)[:, :d].to(dtype)  # (n, d)
 
 
-def _angles(
-    n: int,
-    d: int,
-    offset: int,
-    dtype: torch.dtype,
-    device: torch.device | str | None,
-) -> Tensor:
-    """The angle of pair i at position p, p · ω_i: (n, ⌈d/2⌉)."""
-    check_offset(offset)
-    # bfloat16 knows the whole numbers up to 256 only, float16 up to 2048.
-    exact = torch.promote_types(dtype, torch.float32)
-    positions = torch.arange(offset, offset + n, dtype=exact, device=device)
-    return positions[:, None] * frequencies(d, exact, device)
-
-
 def shift_matrix(k: int, d: int, dtype: torch.dtype = torch.float64) -> Tensor:
-    r"""The matrix :math:`R_k` that turns each position's code into that of k later.
+    r"""The matrix :math:`R_k` that maps each position's encoding to that of k later.
 
-    :math:`PE(p + k) = R_k\, PE(p)` for every p. It turns pair i by :math:`k\,\omega_i`,
-    by the addition theorems of sine and cosine.
+    :math:`PE(p + k) = R_k\, PE(p)` for every p. It rotates pair i by
+    :math:`k\,\omega_i`, by the addition theorems of sine and cosine.
 
     Args:
-        k: The step; may be negative.
-        d: Width; even, as a sine without its cosine cannot be turned.
-        dtype: Of the result.
+        k: The shift in positions; may be negative.
+        d: Width; even, since a sine without its cosine cannot be rotated.
+        dtype: Type of the result.
 
     Returns:
         (d, d), zero but for blocks of 2 × 2 along the diagonal.
@@ -110,9 +125,9 @@ def shift_matrix(k: int, d: int, dtype: torch.dtype = torch.float64) -> Tensor:
 
 
 class SinusoidalPositions(nn.Module):
-    """Adds the sinusoids: nothing to learn, and no longest sentence.
+    """Adds sinusoidal encodings; nothing is learned, and any length is allowed.
 
-    The codes are made anew for each call, where and in the type that ``x`` is.
+    The encodings are computed in each call, on the device and in the type of ``x``.
 
     Args:
         d_model: Width D; may be odd.
@@ -124,52 +139,52 @@ class SinusoidalPositions(nn.Module):
         self.d_model = d_model
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """Add to (B, T, D) the codes of positions offset … offset + T - 1."""
+        """Add to (B, T, D) the encodings of positions offset … offset + T - 1."""
         check_width(x, self.d_model)
         return x + sinusoids(x.shape[1], self.d_model, offset, x.dtype, x.device)
 
 
 class LearnedPositions(nn.Module):
-    """Adds a vector of its own for each position, learned like a word's.
+    """Adds a learned vector for each position: learned positional embeddings.
 
-    Vaswani et al. 2017, section 3.5 and table 3 (E). It starts as large as sinusoids
-    are, a root mean square of √½, so that a comparison is one of form.
+    Vaswani et al. 2017, section 3.5 and table 3 (E). At initialisation the root mean
+    square is √½, that of sinusoids, so that the two can be compared.
 
     Args:
-        longest: Number of positions that have a vector.
+        max_len: Number of positions that have a vector.
         d_model: Width D.
     """
 
-    def __init__(self, longest: int, d_model: int):
+    def __init__(self, max_len: int, d_model: int):
         super().__init__()
-        check_sizes(longest=longest, d_model=d_model)
-        self.table = nn.Parameter(torch.empty(longest, d_model))
+        check_sizes(max_len=max_len, d_model=d_model)
+        self.table = nn.Parameter(torch.empty(max_len, d_model))
         nn.init.normal_(self.table, std=math.sqrt(0.5))
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         """Add to (B, T, D) the vectors of positions offset … offset + T - 1.
 
         Raises:
-            ValueError: If one of them has no vector.
+            ValueError: If one of these positions has no vector.
         """
-        longest, d_model = self.table.shape
+        max_len, d_model = self.table.shape
         check_width(x, d_model)
         end = offset + x.shape[1]
-        if offset < 0 or end > longest:
+        if offset < 0 or end > max_len:
             raise ValueError(
-                f"positions {offset} … {end - 1} are asked for, but the table has "
-                f"learned 0 … {longest - 1}; make it with a larger `longest`, shorten "
-                "the sentence, or use sinusoids, which have no end"
+                f"positions {offset} … {end - 1} are needed, but the table has learned "
+                f"0 … {max_len - 1}; make it with a larger `max_len`, shorten the "
+                "sentence, or use sinusoids, which allow any length"
             )
         return x + self.table[offset:end]
 
 
 def check_even(d: int) -> None:
-    """Raise a ValueError unless ``d`` can be cut into pairs."""
+    """Raise a ValueError unless ``d`` features can be split into pairs."""
     if d < 2 or d % 2:
         raise ValueError(
-            f"a width of {d} cannot be cut into pairs, each of which is turned; choose "
-            "an even one, for each head"
+            f"a width of {d} cannot be split into pairs to rotate; choose an even one, "
+            "for each head"
         )
 
 

@@ -1,4 +1,4 @@
-"""Relative positions: a learned number for each distance and head."""
+"""Relative position bias: a learned number for each distance and head."""
 
 from __future__ import annotations
 
@@ -17,7 +17,16 @@ def relative_distances(
     offset: int = 0,
     device: torch.device | str | None = None,
 ) -> Tensor:
-    """How far key j stands after query i, (T, S): j - i - offset; negative before.
+    """Signed distance from query i to key j, j - i - offset: (T, S).
+
+    Args:
+        t: Number T of queries.
+        s: Number S of keys, from position 0 on.
+        offset: Position of the first query.
+        device: Device of the result.
+
+    Returns:
+        (T, S), int64; negative where the key comes before the query.
 
     Raises:
         ValueError: If the offset is negative.
@@ -28,37 +37,38 @@ def relative_distances(
 
 
 class RelativeBias(nn.Module):
-    """Adds to each score a learned number, one for each distance and head.
+    """A learned bias on the attention scores, one number per distance and head.
 
-    Distances beyond ``farthest`` share its number, as Shaw et al. 2018 clip them
-    (section 3.2); a number in place of their vectors is the form of the T5 model.
+    Distances beyond ``max_distance`` are clipped to it, as in Shaw et al. 2018, section
+    3.2. They learn a vector for each distance; a single number is the form of T5.
 
     Args:
         n_heads: Number H of heads.
-        farthest: The largest distance, in either direction, with a number of its own.
+        max_distance: The largest distance, in either direction, that has its own bias.
     """
 
-    def __init__(self, n_heads: int, farthest: int):
+    def __init__(self, n_heads: int, max_distance: int):
         super().__init__()
-        check_sizes(n_heads=n_heads, farthest=farthest)
-        self.farthest = farthest
-        self.table = nn.Parameter(torch.zeros(n_heads, 2 * farthest + 1))
+        check_sizes(n_heads=n_heads, max_distance=max_distance)
+        self.max_distance = max_distance
+        self.table = nn.Parameter(torch.zeros(n_heads, 2 * max_distance + 1))
 
     def forward(self, t: int, s: int, offset: int = 0) -> Tensor:
-        """Give the bias of T queries, from ``offset`` on, and S keys: (H, T, S)."""
+        """The bias of T queries, from position ``offset`` on, and S keys: (H, T, S)."""
         d = relative_distances(t, s, offset, self.table.device)  # (T, S)
-        return self.table[:, d.clamp(-self.farthest, self.farthest) + self.farthest]
+        d = d.clamp(-self.max_distance, self.max_distance)
+        return self.table[:, d + self.max_distance]  # (H, T, S)
 
 
 class RelativeAttention(MultiHeadAttention):
     """Self-attention with a :class:`RelativeBias`.
 
-    With fewer queries than keys, the queries are the last places: those before them
-    were decoded earlier. Other arguments as
+    If there are fewer queries than keys, the queries are the last positions: those
+    before them were decoded earlier. Other arguments are those of
     :class:`~attnbook.nn.multi_head.MultiHeadAttention`.
 
     Args:
-        farthest: The largest distance with a number of its own.
+        max_distance: The largest distance that has its own bias.
 
     Raises:
         ValueError: If there are more queries than keys.
@@ -69,12 +79,12 @@ class RelativeAttention(MultiHeadAttention):
         d_model: int,
         n_heads: int,
         *,
-        farthest: int,
+        max_distance: int,
         bias: bool = True,
         dropout: float = 0.0,
     ):
         super().__init__(d_model, n_heads, bias=bias, dropout=dropout)
-        self.relative = RelativeBias(n_heads, farthest)
+        self.relative = RelativeBias(n_heads, max_distance)
 
     def forward(
         self,
@@ -85,7 +95,7 @@ class RelativeAttention(MultiHeadAttention):
         *,
         need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Attend as every multi-head attention, with the bias added to the scores."""
+        """Multi-head attention with the bias added to the scores."""
         check_multi_head(self.d_model, query, key, value)
         t, s = query.shape[1], key.shape[1]
         bias = self.relative(t, s, offset=first_query(t, s))[None]  # (1, H, T, S)
@@ -95,10 +105,14 @@ class RelativeAttention(MultiHeadAttention):
 
 
 def first_query(t: int, s: int) -> int:
-    """The position of the first of T queries that are the last of S places."""
+    """Position of the first query, if T queries are the last of S positions.
+
+    Raises:
+        ValueError: If there are more queries than keys.
+    """
     if t > s:
         raise ValueError(
-            f"{t} queries for {s} keys: the queries must be the last places of the "
+            f"{t} queries for {s} keys: the queries must be the last positions of the "
             "keys' sentence; to attend to another sentence, use a plain "
             "MultiHeadAttention"
         )

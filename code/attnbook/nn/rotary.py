@@ -7,42 +7,43 @@ from torch import Tensor
 
 from attnbook.nn.attention_checks import check_axes, check_multi_head
 from attnbook.nn.multi_head import MultiHeadAttention, merge_heads, split_heads
-from attnbook.nn.positions import _angles, check_even
+from attnbook.nn.positions import check_even, position_angles
 from attnbook.nn.relative import first_query
 from attnbook.nn.scaled_dot_product import attention
 
 
 def rotate(x: Tensor, offset: int = 0) -> Tensor:
-    r"""Turn pair i of each vector by the angle :math:`p\,\omega_i` of its position p.
+    r"""Rotate pair i of the features at position p by the angle :math:`p\,\omega_i`.
 
-    Two vectors turned so have a dot product that depends on their distance, not on
-    where they stand: Su et al. 2024 (RoPE), section 3, where numbers 2i and 2i + 1
-    are a pair. Many libraries pair i and i + d/2, the same up to an order of numbers.
+    The dot product of a rotated query and a rotated key depends on their distance, not
+    on their absolute positions: Su et al. 2024 (RoPE), section 3, where features 2i and
+    2i + 1 form a pair. Many libraries pair i with i + d/2, which is the same up to the
+    order of the features.
 
     Args:
         x: Queries or keys of each head, (..., T, d_k).
-        offset: Position of the first.
+        offset: Position of the first one.
 
     Returns:
-        (..., T, d_k), each vector as long as before.
+        (..., T, d_k); the length of each vector is unchanged.
 
     Raises:
         ValueError: If d_k is odd, or the offset is negative.
     """
     t, d = x.shape[-2:]
     check_even(d)
-    angles = _angles(t, d, offset, x.dtype, x.device)  # (T, d_k/2)
+    angles = position_angles(t, d, offset, x.dtype, x.device)  # (T, d_k/2)
     sin, cos = angles.sin(), angles.cos()
     a, b = x.unflatten(-1, (-1, 2)).to(angles.dtype).unbind(-1)  # (..., T, d_k/2)
-    turned = torch.stack([a * cos - b * sin, a * sin + b * cos], -1)
-    return turned.flatten(-2).to(x.dtype)  # (..., T, d_k)
+    rotated = torch.stack([a * cos - b * sin, a * sin + b * cos], -1)
+    return rotated.flatten(-2).to(x.dtype)  # (..., T, d_k)
 
 
 class RotaryAttention(MultiHeadAttention):
     """Self-attention whose queries and keys are rotated; values are not.
 
-    With fewer queries than keys, the queries are the last places: those before them
-    were decoded earlier. Arguments as
+    If there are fewer queries than keys, the queries are the last positions: those
+    before them were decoded earlier. Arguments are those of
     :class:`~attnbook.nn.multi_head.MultiHeadAttention`.
 
     Raises:
@@ -65,7 +66,7 @@ class RotaryAttention(MultiHeadAttention):
         score_bias: Tensor | None = None,
         need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Attend as every multi-head attention, with queries and keys rotated."""
+        """Multi-head attention with queries and keys rotated."""
         check_multi_head(self.d_model, query, key, value)
         check_axes(mask=mask, score_bias=score_bias)
         first = first_query(query.shape[1], key.shape[1])

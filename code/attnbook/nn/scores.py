@@ -1,15 +1,13 @@
-r"""How well does a source place fit what the decoder needs? Four scores.
+r"""Attention scores of Bahdanau et al. 2015 and Luong et al. 2015.
 
-They have one interface.
-
-A score compares a query, the decoder's state, with keys, the encoder's states:
+A score compares a query, the decoder's state, with keys, the encoder's states. All four
+have one interface::
 
     score = make_score("general", d_query=64, d_key=128)
-    keys = score.prepare(states)   # once a sentence: all that needs no query
+    keys = score.prepare(states)   # once per sentence: what does not need the query
     e = score(query, keys)         # (B, T, Q), (B, S, ·) → (B, T, S)
 
-``prepare`` may be slow, as it is called once; the call itself is repeated at each step
-of decoding.
+``prepare`` is called once per sentence, the score itself at each decoding step.
 """
 
 from __future__ import annotations
@@ -19,12 +17,13 @@ from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
 
-LONGEST = 64
-"""Source places that a location score knows by default; eight clauses need 64."""
+MAX_SOURCE_LEN = 64
+"""Default number of source positions of a location score: enough for eight clauses of
+the toy language."""
 
 
 class AdditiveScore(nn.Module):
-    r"""A small network with one hidden layer, :math:`v^\top \tanh(W s + U h)`.
+    r"""Additive score, a small network: :math:`v^\top \tanh(W s + U h)`.
 
     Bahdanau et al. 2015, section 3.1 and appendix A.1.2. Luong et al. 2015 call it
     *concat* and write :math:`v^\top \tanh(W_a [s; h])`, which is the same: W and U are
@@ -44,7 +43,7 @@ class AdditiveScore(nn.Module):
         self.v = nn.Linear(d_attention, 1, bias=False)
 
     def prepare(self, states: Tensor) -> Tensor:
-        """Compute U h for all places at once: (B, S, K) → (B, S, A)."""
+        """Compute U h for all positions at once: (B, S, K) → (B, S, A)."""
         check_shape("states", states, "S", self.U.in_features)
         return self.U(states)
 
@@ -56,11 +55,11 @@ class AdditiveScore(nn.Module):
 
 
 class DotScore(nn.Module):
-    r"""The dot product, :math:`s^\top h`: nothing to learn. Luong et al. 2015.
+    r"""Dot product, :math:`s^\top h`, without parameters: Luong et al. 2015.
 
     Args:
         d_query: Width Q of the query s.
-        d_key: Width K of a state h; the same.
+        d_key: Width K of a state h; must equal Q.
 
     Raises:
         ValueError: If the widths differ.
@@ -71,14 +70,14 @@ class DotScore(nn.Module):
         check_sizes(d_query=d_query, d_key=d_key)
         if d_query != d_key:
             raise ValueError(
-                f"a dot product needs two vectors of one width, not {d_query} and "
+                f"a dot product needs two vectors of equal width, not {d_query} and "
                 f"{d_key}; make them equal, or choose 'general', which has a matrix "
                 "in between"
             )
         self.width = d_key
 
     def prepare(self, states: Tensor) -> Tensor:
-        """Give the states back: (B, S, K)."""
+        """Return the states unchanged: (B, S, K)."""
         check_shape("states", states, "S", self.width)
         return states
 
@@ -89,7 +88,7 @@ class DotScore(nn.Module):
 
 
 class GeneralScore(nn.Module):
-    r"""A dot product with a matrix in between, :math:`s^\top W h`. Luong et al. 2015.
+    r"""Bilinear score, :math:`s^\top W h`: "general" in Luong et al. 2015.
 
     Args:
         d_query: Width Q of the query s.
@@ -102,7 +101,7 @@ class GeneralScore(nn.Module):
         self.W = nn.Linear(d_key, d_query, bias=False)
 
     def prepare(self, states: Tensor) -> Tensor:
-        """Compute W h for all places at once: (B, S, K) → (B, S, Q)."""
+        """Compute W h for all positions at once: (B, S, K) → (B, S, Q)."""
         check_shape("states", states, "S", self.W.in_features)
         return self.W(states)
 
@@ -113,38 +112,39 @@ class GeneralScore(nn.Module):
 
 
 class LocationScore(nn.Module):
-    """A learned row for each source place, :math:`W s`: what stands there is not seen.
+    """Location-based score, :math:`W s`: one learned row of W per source position.
 
-    Luong et al. 2015, equation 8: the score of place j is entry j of a product with the
-    query alone. A short source uses the first rows (footnote 6).
+    Luong et al. 2015, equation 8: the score of position j is component j of W s. It
+    depends on the query and the position only, not on the source states. A short source
+    uses the first rows (footnote 6).
 
     Args:
         d_query: Width Q of the query s.
         d_key: Width of a state; not used.
-        longest: Number of places that have a row.
+        max_len: Number of source positions that have a row.
     """
 
-    def __init__(self, d_query: int, d_key: int, longest: int = LONGEST):
+    def __init__(self, d_query: int, d_key: int, max_len: int = MAX_SOURCE_LEN):
         super().__init__()
-        check_sizes(d_query=d_query, d_key=d_key, longest=longest)
-        self.W = nn.Linear(d_query, longest, bias=False)
+        check_sizes(d_query=d_query, d_key=d_key, max_len=max_len)
+        self.W = nn.Linear(d_query, max_len, bias=False)
 
     def prepare(self, states: Tensor) -> Tensor:
-        """Give the states back, to be counted, not looked at: (B, S, K).
+        """Return the states unchanged, (B, S, K); only their number S is used.
 
         Raises:
-            ValueError: If there are more places than rows.
+            ValueError: If there are more positions than rows.
         """
         if states.shape[1] > self.W.out_features:
             raise ValueError(
-                f"the source has {states.shape[1]} places, but the location score "
-                f"has learned {self.W.out_features}; make it with a larger `longest`, "
-                "or shorten the source"
+                f"the source has {states.shape[1]} positions, but the location score "
+                f"has {self.W.out_features}; make it with a larger `max_len`, or "
+                "shorten the source"
             )
         return states
 
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
-        """Score (B, T, Q) at as many places as ``keys``, (B, S, ·), has: (B, T, S)."""
+        """Score (B, T, Q) at the S positions of ``keys``, (B, S, ·): (B, T, S)."""
         check_shapes(query, self.W.in_features, keys, keys.shape[-1])
         return self.W(query)[..., : keys.shape[1]]  # (B, T, S)
 
@@ -158,7 +158,7 @@ SCORES = {
 
 
 def make_score(name: str, d_query: int, d_key: int) -> nn.Module:
-    """Make a score by its name in Luong et al. 2015.
+    """Create a score by its name in Luong et al. 2015.
 
     Args:
         name: "dot", "general", "concat" or "location".
@@ -182,8 +182,8 @@ def check_shapes(query: Tensor, d_query: int, keys: Tensor, d_key: int) -> None:
     check_shape("keys", keys, "S", d_key)
     if len(query) != len(keys):
         raise ValueError(
-            f"{len(query)} queries for {len(keys)} sentences; row i of the one must "
-            "belong to row i of the other"
+            f"the batch has {len(query)} rows of queries, but {len(keys)} of keys; row "
+            "i of both must belong to the same sentence"
         )
 
 

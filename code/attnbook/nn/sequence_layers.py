@@ -1,8 +1,9 @@
-"""Kinds of layer that rewrite every place of a sequence: (B, n, D) → (B, n, D).
+"""Layers that map a sequence to one of the same shape: (B, n, D) → (B, n, D).
 
-Self-attention sees all places. The others see what stands before a place, as in a
-decoder: a recurrent layer all of it, but only in its state; a convolution and a
-restricted self-attention the last few places, their own among them.
+They differ in what a position can see. In self-attention it sees all positions. In the
+others it sees itself and earlier positions, as in a decoder: all of them in a recurrent
+layer, through its hidden state; the last few in a convolution and in windowed
+self-attention.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from attnbook.nn.scaled_dot_product import attention
 
 
 class SelfAttentionLayer(nn.Module):
-    """Every place attends to every place.
+    """Self-attention without a mask: each position attends to all positions.
 
     Args:
         d_model: Width D.
@@ -26,15 +27,15 @@ class SelfAttentionLayer(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int):
         super().__init__()
-        self.look = MultiHeadAttention(d_model, n_heads)
+        self.attention = MultiHeadAttention(d_model, n_heads)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Rewrite (B, n, D)."""
-        return self.look(x, x, x)
+        """Map (B, n, D) to (B, n, D)."""
+        return self.attention(x, x, x)
 
 
 class RecurrentLayer(nn.Module):
-    """Reads place by place into a state as wide as the input.
+    """A recurrent layer, read from left to right; its state is as wide as its input.
 
     Args:
         d_model: Width D.
@@ -44,22 +45,22 @@ class RecurrentLayer(nn.Module):
     def __init__(self, d_model: int, unit: type[nn.Module] = nn.GRU):
         super().__init__()
         check_sizes(d_model=d_model)
-        self.reader = unit(d_model, d_model, batch_first=True)
+        self.rnn = unit(d_model, d_model, batch_first=True)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Rewrite (B, n, D)."""
-        return self.reader(x)[0]
+        """Map (B, n, D) to (B, n, D)."""
+        return self.rnn(x)[0]
 
 
 class ConvolutionLayer(nn.Module):
-    """Mixes each place with those before it, with one matrix for each distance.
+    """A causal convolution: each position sees itself and positions before it.
 
     Args:
         d_model: Width D.
-        width: Number k of places it sees, its own among them.
-        dilation: How far apart these are; 1: next to each other.
-        separable: Whether to mix places first, each number by itself, then numbers,
-            each place by itself.
+        width: Kernel width k: the number of positions seen, its own included.
+        dilation: Distance between these positions; 1: adjacent.
+        separable: Whether to convolve each feature by itself (depthwise) and then mix
+            the features of each position (pointwise).
     """
 
     def __init__(
@@ -67,22 +68,23 @@ class ConvolutionLayer(nn.Module):
     ):
         super().__init__()
         check_sizes(d_model=d_model, width=width, dilation=dilation)
-        self.before = (width - 1) * dilation  # how far it looks back
+        self.padding = (width - 1) * dilation  # on the left: no position sees the next
         groups = d_model if separable else 1
-        self.mix = nn.Conv1d(d_model, d_model, width, dilation=dilation, groups=groups)
-        self.after = nn.Linear(d_model, d_model) if separable else nn.Identity()
+        self.conv = nn.Conv1d(d_model, d_model, width, dilation=dilation, groups=groups)
+        self.pointwise = nn.Linear(d_model, d_model) if separable else nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
-        """Rewrite (B, n, D)."""
-        x = F.pad(x.mT, (self.before, 0))  # (B, D, before + n): Conv1d wants this
-        return self.after(self.mix(x).mT)  # (B, n, D)
+        """Map (B, n, D) to (B, n, D)."""
+        x = F.pad(x.mT, (self.padding, 0))  # (B, D, padding + n), as Conv1d expects
+        return self.pointwise(self.conv(x).mT)  # (B, n, D)
 
 
 class WindowedSelfAttention(nn.Module):
-    """Each place attends to the last r alone, its own among them.
+    """Self-attention in which each position attends to the last r, its own included.
 
-    Places are cut into blocks of r. What a place may see lies in its own block and the
-    one before: 2r keys a query, however long the sequence.
+    Vaswani et al. 2017, section 4, call it restricted. The sequence is cut into blocks
+    of r positions. A window always lies within two blocks, its own and the one before,
+    so each query has 2r keys, however long the sequence.
 
     Args:
         d_model: Width D.
@@ -93,33 +95,33 @@ class WindowedSelfAttention(nn.Module):
     def __init__(self, d_model: int, n_heads: int, window: int):
         super().__init__()
         check_sizes(window=window)
-        self.look = MultiHeadAttention(d_model, n_heads)
+        self.attention = MultiHeadAttention(d_model, n_heads)
         self.window = window
 
     def forward(self, x: Tensor) -> Tensor:
-        """Rewrite (B, n, D)."""
-        look, r, n = self.look, self.window, x.shape[1]
-        x = F.pad(x, (0, 0, 0, -n % r))  # (B, m r, D): whole blocks
+        """Map (B, n, D) to (B, n, D)."""
+        mha, r, n = self.attention, self.window, x.shape[1]
+        x = F.pad(x, (0, 0, 0, -n % r))  # (B, m r, D): m whole blocks
         b, blocks = len(x), x.shape[1] // r
-        q = look.W_Q(x).unflatten(1, (blocks, r)).flatten(0, 1)  # (B m, r, D)
-        k, v = (_with_the_block_before(W(x), r) for W in (look.W_K, look.W_V))
-        q, k, v = (split_heads(y, look.n_heads) for y in (q, k, v))
-        mask = window_mask(blocks, r, x.device)[:, None].repeat(b, 1, 1, 1)
-        found = merge_heads(attention(q, k, v, mask))  # (B m, r, D)
-        return look.W_O(found.unflatten(0, (b, blocks)).flatten(1, 2)[:, :n])
+        q = mha.W_Q(x).unflatten(1, (blocks, r)).flatten(0, 1)  # (B m, r, D)
+        k, v = (_with_previous_block(W(x), r) for W in (mha.W_K, mha.W_V))
+        q, k, v = (split_heads(y, mha.n_heads) for y in (q, k, v))
+        mask = block_window_mask(blocks, r, x.device)[:, None].repeat(b, 1, 1, 1)
+        out = merge_heads(attention(q, k, v, mask))  # (B m, r, D)
+        return mha.W_O(out.unflatten(0, (b, blocks)).flatten(1, 2)[:, :n])
 
 
-def _with_the_block_before(x: Tensor, r: int) -> Tensor:
+def _with_previous_block(x: Tensor, r: int) -> Tensor:
     """Cut (B, m r, D) into blocks, each with the one before it: (B m, 2r, D)."""
-    padded = F.pad(x, (0, 0, r, 0))  # before the first block stands nothing
+    padded = F.pad(x, (0, 0, r, 0))  # an empty block before the first
     return padded.unfold(1, 2 * r, r).mT.flatten(0, 1)  # (B, m, D, 2r) → (B m, 2r, D)
 
 
-def window_mask(blocks: int, r: int, device=None) -> Tensor:
-    """Which of its block's 2r keys each query may see: (m, r, 2r), bool.
+def block_window_mask(blocks: int, r: int, device=None) -> Tensor:
+    """Mask of the 2r keys of each block for windowed self-attention: (m, r, 2r), bool.
 
-    Key r + i is the query's own place i; the first r keys of the first block are no
-    places.
+    Key r + i is the position of query i itself; the first r keys of the first block are
+    padding.
     """
     up_to_itself = causal_mask(r, 2 * r, offset=r, device=device)  # (r, 2r)
     near = up_to_itself & ~causal_mask(r, 2 * r, device=device)  # the last r of them

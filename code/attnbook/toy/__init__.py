@@ -61,7 +61,7 @@ from attnbook.toy.metrics import (
 )
 from attnbook.toy.models import load_toy_model, toy_transformer
 from attnbook.toy.recall_task import SYMBOLS, Recall, recall
-from attnbook.toy.single_attention import POSITIONS, OneLayer, one_layer
+from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.taggers import (
     AttentionLayer,
     Tagger,
@@ -94,7 +94,7 @@ __all__ = [
     "MAX_CLAUSES",
     "NOUNS",
     "N_SYMBOLS",
-    "POSITIONS",
+    "POSITION_KINDS",
     "QUERY",
     "READERS",
     "SENTENCE",

@@ -48,7 +48,7 @@ def convolutions(d_model: int, dilations: list[int], width: int = 3) -> list[nn.
     layers = []
     for dilation in dilations:
         layer = ConvolutionLayer(d_model, width, dilation)
-        nn.init.kaiming_uniform_(layer.mix.weight, nonlinearity="relu")
+        nn.init.kaiming_uniform_(layer.conv.weight, nonlinearity="relu")
         layers.append(nn.Sequential(layer, nn.ReLU()))
     return layers
 

@@ -1,4 +1,4 @@
-"""The smallest model that attends: symbols, positions, one attention, answers."""
+"""The smallest model with attention: embeddings, positions, one attention, output."""
 
 from __future__ import annotations
 
@@ -13,93 +13,93 @@ from attnbook.nn.relative import RelativeAttention
 from attnbook.nn.rotary import RotaryAttention
 from attnbook.toy.tasks import TASK_VOCAB_SIZE
 
-POSITIONS = ("none", "sinusoidal", "learned", "relative", "rotary")
-"""The five ways of chapter 7."""
+POSITION_KINDS = ("none", "sinusoidal", "learned", "relative", "rotary")
+"""The five kinds of positional encoding compared in chapter 7."""
 
 
 class OneLayer(nn.Module):
-    """Turns words into vectors, attends once, and reads answers off what it found.
+    """Token embeddings, one attention, and a linear output; nothing else.
 
-    There is nothing else in it, no recurrent state and no second layer: whatever it
-    knows of other places has come through the one attention.
+    There is no recurrent state and no second layer, so a position can learn about other
+    positions only through the one attention.
 
     Args:
-        attention: Its width is that of the word vectors.
-        positions: Adds to each word a vector that says where it stands; None: nothing.
-        n_words: Number of words V, ``PAD`` included.
-        n_answers: Number K of answers at each place.
+        attention: Its width is that of the token embeddings.
+        positions: Adds a positional encoding to the embeddings; None adds nothing.
+        vocab_size: Number V of tokens, ``PAD`` included.
+        n_answers: Number K of answers at each position.
     """
 
     def __init__(
         self,
         attention: MultiHeadAttention,
         positions: nn.Module | None = None,
-        n_words: int = TASK_VOCAB_SIZE,
+        vocab_size: int = TASK_VOCAB_SIZE,
         n_answers: int = 1,
     ):
         super().__init__()
-        check_sizes(n_words=n_words, n_answers=n_answers)
-        self.embedding = nn.Embedding(n_words, attention.d_model)
+        check_sizes(vocab_size=vocab_size, n_answers=n_answers)
+        self.embedding = nn.Embedding(vocab_size, attention.d_model)
         self.positions = nn.Identity() if positions is None else positions
         self.attention = attention
-        self.out = nn.Linear(attention.d_model, n_answers * n_words)
+        self.out = nn.Linear(attention.d_model, n_answers * vocab_size)
         self.n_answers = n_answers
 
     def forward(
         self, ids: Tensor, mask: Tensor | None = None, *, need_weights: bool = False
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Answer at each place.
+        """Predict the answers at each position.
 
         Args:
             ids: (B, L).
-            mask: True where a place may attend, as of ``MultiHeadAttention``.
+            mask: True where a position may attend, as in ``MultiHeadAttention``.
             need_weights: Whether to return the weights too.
 
         Returns:
             Logits, (B, L, K, V); with ``need_weights`` also weights, (B, H, L, L).
         """
         x = self.positions(self.embedding(ids))  # (B, L, D)
-        found = self.attention(x, x, x, mask, need_weights=need_weights)
+        out = self.attention(x, x, x, mask, need_weights=need_weights)
         if not need_weights:
-            return self.answers(found)
-        found, weights = found
-        return self.answers(found), weights
+            return self.answers(out)
+        out, weights = out
+        return self.answers(out), weights
 
-    def answers(self, found: Tensor) -> Tensor:
-        """Turn what was found, (B, L, D), into logits, (B, L, K, V)."""
-        return self.out(found).unflatten(-1, (self.n_answers, -1))  # (B, L, K, V)
+    def answers(self, out: Tensor) -> Tensor:
+        """Map the attention's output, (B, L, D), to logits, (B, L, K, V)."""
+        return self.out(out).unflatten(-1, (self.n_answers, -1))  # (B, L, K, V)
 
 
 def one_layer(
     positions: str,
-    longest: int,
+    max_len: int,
     d_model: int = 64,
     n_heads: int = 2,
     n_answers: int = 2,
 ) -> OneLayer:
-    """Make one that knows positions in one of the five ways of chapter 7.
+    """Create a model with one of the five kinds of positional encoding of chapter 7.
 
     Args:
-        positions: One of :data:`POSITIONS`.
-        longest: The longest sequence: of a learned table the number of rows, of a
-            relative bias one more than the largest distance.
+        positions: One of :data:`POSITION_KINDS`.
+        max_len: Maximum length of a sequence: the number of rows of a learned table,
+            and one more than the maximum distance of a relative bias.
         d_model: Width D.
         n_heads: Number H of heads.
-        n_answers: Number K of answers at each place.
+        n_answers: Number K of answers at each position.
 
     Raises:
-        ValueError: If there is no such way.
+        ValueError: If there is no such kind.
     """
-    if positions not in POSITIONS:
+    if positions not in POSITION_KINDS:
         raise ValueError(
-            f"positions is {positions!r}; choose one of {', '.join(POSITIONS)}"
+            f"positions is {positions!r}; choose one of {', '.join(POSITION_KINDS)}"
         )
     attention = {
-        "relative": partial(RelativeAttention, farthest=longest - 1),
+        "relative": partial(RelativeAttention, max_distance=max_len - 1),
         "rotary": RotaryAttention,
     }.get(positions, MultiHeadAttention)
     added = {
         "sinusoidal": partial(SinusoidalPositions, d_model),
-        "learned": partial(LearnedPositions, longest, d_model),
+        "learned": partial(LearnedPositions, max_len, d_model),
     }.get(positions, lambda: None)
     return OneLayer(attention(d_model, n_heads), added(), n_answers=n_answers)

@@ -100,7 +100,7 @@ def test_missing_rows_change_no_loss_and_no_gradient(norm_first):
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match=r"at least one"):
         fixed_batch([], 100)
-    with pytest.raises(ValueError, match=r"9 pairs of 10 places do not fit into 80"):
+    with pytest.raises(ValueError, match=r"9 pairs of 10 positions do not fit into 80"):
         fixed_batch([IdPair([5] * 9, [5])] * 9, 80)
     with pytest.raises(ValueError, match=r"batch_tokens is 0"):
         fixed_batches(pairs(2), 0, random.Random(0))

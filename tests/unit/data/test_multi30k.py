@@ -10,6 +10,7 @@ import pytest
 import requests
 
 from attnbook.data import multi30k
+from attnbook.data.multi30k import DATA_VARIABLE as DATA
 from attnbook.data.multi30k import (
     LANGUAGES,
     SHA256,
@@ -18,7 +19,6 @@ from attnbook.data.multi30k import (
     clean,
     sentences,
 )
-from attnbook.data.multi30k import VARIABLE as DATA
 
 LINES = ["Ein Mann\u00a0geht. ", "Zwei  Männer", "a\u2028b"]
 FILE = gzip.compress(("\n".join(LINES) + "\n").encode(), mtime=0)
@@ -154,7 +154,7 @@ def test_what_stops_a_download_is_told(cache, monkeypatch, error):
 
 def test_a_copy_with_another_checksum_is_refused_and_stays(copy):
     (copy / "val.de.gz").write_bytes(b"mine")
-    message = r"val\.de\.gz is not the file expected \(its sha256 differs\)"
+    message = r"val\.de\.gz is not the expected file \(its sha256 differs\)"
     with pytest.raises(ValueError, match=message):
         sentences("val", "de")
     assert (copy / "val.de.gz").read_bytes() == b"mine"
@@ -164,7 +164,7 @@ def test_a_copy_with_another_checksum_is_refused_and_stays(copy):
 def test_a_copy_that_is_not_there_is_named(tmp_path, cache, monkeypatch, folder):
     (tmp_path / "empty").mkdir()
     monkeypatch.setenv(DATA, str(tmp_path / folder))
-    with pytest.raises(ValueError, match=rf"{DATA} is '.*{folder}', but there is no"):
+    with pytest.raises(ValueError, match=rf"{DATA} is '.*{folder}', but has no"):
         sentences("val", "de")
     assert not (tmp_path / "nowhere").exists()
 

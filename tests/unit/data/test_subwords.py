@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_runs import small_config, write_texts
 
-from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL, UNK
+from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 from attnbook.data.subwords import Subwords
 from attnbook.translation import trainer
 from attnbook.translation.corpora import texts
@@ -58,14 +58,14 @@ def test_a_sign_never_seen_is_unknown(sign):
     assert TRAINED.decode(ids).split() == ["Mann", "Hut"]
 
 
-@pytest.mark.parametrize("word", SPECIAL)
+@pytest.mark.parametrize("word", SPECIAL_TOKENS)
 def test_a_special_word_in_a_text_is_text(word):
     """Else a sentence could end, or vanish, in its middle."""
     assert not {PAD, BOS, EOS} & set(TRAINED.encode(f"Ein {word} Mann"))
 
 
 def test_special_ones_are_where_the_models_expect_them():
-    ids = [TRAINED.tokenizer.token_to_id(word) for word in SPECIAL]
+    ids = [TRAINED.tokenizer.token_to_id(word) for word in SPECIAL_TOKENS]
     assert ids == [PAD, BOS, EOS, UNK]
 
 
@@ -114,7 +114,7 @@ def test_the_same_text_gives_the_same_subwords():
 def test_a_pair_that_occurs_once_is_not_merged():
     once = Subwords.train(["xyxy ab ab"], 50)
     assert "xy" in "".join(once.pieces("xy"))
-    assert len(Subwords.train(["qr st uv"], 50)) == len(SPECIAL) + 7
+    assert len(Subwords.train(["qr st uv"], 50)) == len(SPECIAL_TOKENS) + 7
     assert Subwords.train(["ab ab"], 50).pieces("ab") == ["▁ab"]
 
 
@@ -124,7 +124,9 @@ def test_size_is_an_upper_bound():
 
 
 def test_no_room_for_a_merge_is_refused():
-    with pytest.raises(ValueError, match="size is 8, but the text has 4 different"):
+    with pytest.raises(
+        ValueError, match="size is 8, but the text already has 4 different"
+    ):
         Subwords.train(["abcd"], 8)
 
 

@@ -37,26 +37,26 @@ def after(model, src, words):
 # Greedy
 
 
-def never_says(model, ids):
-    """Make words improbable that stand for nothing, as training does."""
+def never_ends(model):
+    """Make EOS improbable, so that all outputs have the maximum length."""
     step = model.step
 
     def changed(token, state):
         logits, state = step(token, state)
-        return logits.index_fill(-1, torch.tensor(ids), -99.0), state
+        return logits.index_fill(-1, torch.tensor([EOS]), -99.0), state
 
     model.step = changed
     return model
 
 
-def test_greedy_says_the_best_word_of_a_full_pass(model):
-    """Each sentence by itself, without its pads, from the beginning at each step."""
-    said = greedy(never_says(model, [PAD]), SRC, max_len=9)
-    for src, row in zip(SRC, said.tolist(), strict=True):
+def test_greedy_generates_the_most_probable_token_of_a_full_pass(model):
+    """Each sentence unbatched, the whole prefix anew at each step; no PAD, no BOS."""
+    output = greedy(model, SRC, max_len=9)
+    for src, row in zip(SRC, output.tolist(), strict=True):
         ids = [BOS]
         while len(ids) <= 9 and ids[-1] != EOS:
             logits = model(src[src != PAD][None], torch.tensor([ids]))[0, -1]
-            ids.append(logits[1:].argmax().item() + 1)
+            ids.append(logits[EOS:].argmax().item() + EOS)
         assert row == ids[1:] + [PAD] * (len(row) - len(ids) + 1)
 
 
@@ -73,9 +73,9 @@ def test_the_logits_it_chose_by_are_those_of_one_full_pass(name, dtype):
         return one, state
 
     model.step = listen
-    said = greedy(never_says(model, [PAD, EOS]), SRC, max_len=9)
+    output = greedy(never_ends(model), SRC, max_len=9)
     bos = torch.full((4, 1), BOS)
-    full = whole(SRC, torch.cat([bos, said[:, :-1]], 1))
+    full = whole(SRC, torch.cat([bos, output[:, :-1]], 1))
     close(torch.stack(logits, 1), full, 1e-5 if dtype == torch.float32 else 1e-12)
 
 
@@ -87,13 +87,12 @@ def test_greedy_keeps_no_gradient_and_no_state(model):
 
 
 def test_batch_mates_and_pads_change_no_translation(model):
-    model = never_says(model, [PAD])
     together = greedy(model, SRC, 7)
     for src, row in zip(SRC, together, strict=True):
         for alone in (src[src != PAD][None], torch.cat([src, 0 * src])[None]):
-            said = greedy(model, alone, 7)[0]
-            assert torch.equal(row[: len(said)], said)
-            assert not row[len(said) :].any()
+            output = greedy(model, alone, 7)[0]
+            assert torch.equal(row[: len(output)], output)
+            assert not row[len(output) :].any()
 
 
 class Countdown:
@@ -215,7 +214,7 @@ def test_every_model_looks_at_its_source_where_it_comes_in(name):
     for src, message in (
         (SRC + 9, r"id \d+ is not in 0 … 11, .*; encode with"),
         (-SRC, r"id -\d+ is not in 0 … 11"),
-        (0 * SRC, "sentence 0 has no word, only pads; leave it out"),
+        (0 * SRC, "sentence 0 has no word, only padding; leave it out"),
         (SRC[:0], "0 sentences"),
         (SRC.double(), "torch.float64"),
     ):

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.decoding.greedy_search import greedy
-from attnbook.decoding.sampling import sample, word_probabilities
+from attnbook.decoding.sampling import sample, token_probabilities
 from attnbook.decoding.steps import token_log_probs
 
 SRC = sentences(0, [6, 4, 1, 3], 12)
@@ -62,20 +62,20 @@ def by_loop(row, temperature, top_k, top_p):
 @settings(max_examples=40)
 def test_probabilities_equal_the_loop(v, temperature, top_k, top_p, seed):
     x = logits(seed, 2, 3, v)
-    p = word_probabilities(x, temperature, top_k, top_p)
+    p = token_probabilities(x, temperature, top_k, top_p)
     loop = [[by_loop(row, temperature, top_k, top_p) for row in rows] for rows in x]
     close(p, torch.tensor(loop, dtype=torch.float64))
 
 
 def test_by_default_it_is_the_softmax():
     x = logits(0, 4, 9)
-    close(word_probabilities(x), x.softmax(-1))
+    close(token_probabilities(x), x.softmax(-1))
 
 
 def test_the_logits_stay_as_they_are():
     x = logits(0, 4, 9)
     before = x.clone()
-    word_probabilities(x, 0.5, 3, 0.5)
+    token_probabilities(x, 0.5, 3, 0.5)
     assert torch.equal(x, before)
 
 
@@ -83,13 +83,13 @@ def test_the_logits_stay_as_they_are():
 def test_near_zero_the_best_word_is_sure(temperature):
     x = logits(0, 4, 9).float()
     x[:, 0] = -torch.inf
-    p = word_probabilities(x, temperature)
+    p = token_probabilities(x, temperature)
     assert torch.equal(p, torch.nn.functional.one_hot(x.argmax(-1), 9).float())
 
 
 def test_a_high_temperature_makes_all_alike():
     x = token_log_probs(logits(0, 4, 9))
-    p = word_probabilities(x, 1e9)
+    p = token_probabilities(x, 1e9)
     close(p[:, 2:], torch.full((4, 7), 1 / 7).double(), 1e-6)
     assert not p[:, [PAD, BOS]].any()
 
@@ -105,32 +105,32 @@ def test_top_p_keeps_the_fewest_that_reach_it():
         (0.91, [0, 1, 2, 3]),
         (1.0, [0, 1, 2, 3]),
     ):
-        p = word_probabilities(x, top_p=top_p)
+        p = token_probabilities(x, top_p=top_p)
         assert p.nonzero().flatten().tolist() == kept
         close(p[kept], x.exp()[kept] / x.exp()[kept].sum())
     half = torch.tensor([0.5, 0.5]).log()
-    assert word_probabilities(half, top_p=0.5).tolist() == [1, 0]
+    assert token_probabilities(half, top_p=0.5).tolist() == [1, 0]
 
 
 def test_top_p_counts_what_top_k_has_left():
     """After k = 2 the best has 4/7 of what is left, not 0.4."""
     x = torch.tensor([0.1, 0.4, 0.2, 0.3], dtype=torch.float64).log()
-    assert word_probabilities(x, 1.0, 2, 0.5).tolist() == [0, 1, 0, 0]
-    kept = word_probabilities(x, 1.0, 2, 0.6)
+    assert token_probabilities(x, 1.0, 2, 0.5).tolist() == [0, 1, 0, 0]
+    kept = token_probabilities(x, 1.0, 2, 0.6)
     close(kept, torch.tensor([0, 4 / 7, 0, 3 / 7], dtype=torch.float64))
 
 
 def test_all_is_all():
     """Also where the improbable is lost in the rounding of a sum; k may exceed V."""
     x = torch.tensor([0.0, -20, -21, -22])
-    for p in (word_probabilities(x), word_probabilities(x, top_k=9)):
+    for p in (token_probabilities(x), token_probabilities(x, top_k=9)):
         assert (p > 0).all()
 
 
 def test_of_equal_words_the_first_k_are_kept():
     """In a large vocabulary too, where a sort may mix up what is equal."""
     for v in (6, 5_000):
-        p = word_probabilities(torch.zeros(2, v), top_k=3)
+        p = token_probabilities(torch.zeros(2, v), top_k=3)
         assert p.nonzero().tolist() == [[i, j] for i in range(2) for j in range(3)]
         close(p.sum(-1), torch.ones(2), 1e-6)
 
@@ -138,9 +138,9 @@ def test_of_equal_words_the_first_k_are_kept():
 def test_what_was_impossible_stays_so():
     x = token_log_probs(logits(0, 5, 6))
     for p in (
-        word_probabilities(x, 3.0),
-        word_probabilities(x, 1.0, 5),
-        word_probabilities(x, 1.0, None, 0.999),
+        token_probabilities(x, 3.0),
+        token_probabilities(x, 1.0, 5),
+        token_probabilities(x, 1.0, None, 0.999),
     ):
         assert not p[:, [PAD, BOS]].any()
         close(p.sum(-1), torch.ones(5).double())
@@ -167,7 +167,7 @@ def test_words_are_drawn_as_often_as_they_are_probable(chance):
     drawn = sample(
         Chain(table.tolist()), torch.full((MANY, 1), 7), 2, generator(), **chance
     )
-    p = word_probabilities(token_log_probs(table), **chance)
+    p = token_probabilities(token_log_probs(table), **chance)
     within(drawn[:, 0], p[BOS])
     for word in set(drawn[:, 0].tolist()) - {EOS}:
         within(drawn[drawn[:, 0] == word, 1], p[word])
@@ -264,9 +264,9 @@ one = torch.zeros(5)
         (lambda g: sample(small, SRC + 9, 5, g), r"id \d+ is not in 0 … 11"),
         (lambda g: sample(small, 0 * SRC, 5, g), "sentence 0 has no word"),
         (lambda g: sample(small, SRC[:0], 5, g), "0 sentences"),
-        (lambda g: word_probabilities(one, 0.0), "temperature is 0.0"),
-        (lambda g: word_probabilities(one, top_k=0), "top_k is 0"),
-        (lambda g: word_probabilities(one, top_p=-0.5), "top_p is -0.5"),
+        (lambda g: token_probabilities(one, 0.0), "temperature is 0.0"),
+        (lambda g: token_probabilities(one, top_k=0), "top_k is 0"),
+        (lambda g: token_probabilities(one, top_p=-0.5), "top_p is -0.5"),
     ],
 )
 def test_bad_input_is_named(call, message):

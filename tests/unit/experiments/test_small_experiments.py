@@ -8,7 +8,7 @@ from attnbook.analysis.bug_zoo import WrongSplit
 from attnbook.analysis.leaks import influence
 from attnbook.core import results
 from attnbook.experiments import fused_cost, look_up, puzzle_runs
-from attnbook.toy.single_attention import POSITIONS, one_layer
+from attnbook.toy.single_attention import POSITION_KINDS, one_layer
 from attnbook.toy.tasks import previous_symbols, reversed_symbols
 
 
@@ -120,7 +120,7 @@ def test_every_stored_run_is_there():
     seeds = len(puzzle_runs.SEEDS)
     assert len(results.load("heads")["runs"]) == 4 * seeds
     assert len(results.load("wrong_split")["runs"]) == 4 * seeds
-    assert len(results.load("positions")["runs"]) == len(POSITIONS) * 2 * seeds
+    assert len(results.load("positions")["runs"]) == len(POSITION_KINDS) * 2 * seeds
     assert len(results.load("positions_farther")["runs"]) == 2 * seeds
     names = len(look_up.SCALES) + len(look_up.ADDITIVE)
     runs = results.load("look_up")["runs"]

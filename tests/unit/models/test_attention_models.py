@@ -257,13 +257,13 @@ def test_a_step_of_decoding_needs_no_number_to_know_the_shape(model, src):
     assert new.weights.shape == (4, 6)
 
 
-def test_greedy_says_the_best_word_at_each_step(model, src):
+def test_greedy_generates_the_most_probable_token_at_each_step(model, src):
     said = greedy(model, src, max_len=7).tolist()
     for row, n, words in zip(said, LENGTHS, src, strict=True):
         ids = [BOS]
         while len(ids) <= 7 and ids[-1] != EOS:
             logits = model(words[None, :n], torch.tensor([ids]))
-            ids.append(logits[0, -1].argmax().item())
+            ids.append(logits[0, -1, EOS:].argmax().item() + EOS)
         assert row == ids[1:] + [PAD] * (len(row) - len(ids) + 1)
 
 

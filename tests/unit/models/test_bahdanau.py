@@ -198,7 +198,7 @@ ids = torch.tensor([[4, 5]])
         (lambda: Bahdanau(9, 9)(ids[0], ids), r"src has shape \(2,\)"),
         (lambda: Bahdanau(9, 9)(ids, ids.double()), "tgt_in .* type torch.float64"),
         (lambda: Bahdanau(9, 9)(ids, ids.repeat(3, 1)), "1 source but 3 target"),
-        (lambda: Bahdanau(9, 9)(ids * 0, ids), "sentence 0 has no word, only pads"),
+        (lambda: Bahdanau(9, 9)(ids * 0, ids), "sentence 0 has no word, only padding"),
         (
             lambda: Bahdanau(9, 9).start(torch.tensor([[4], [0]])),
             "sentence 1 has no word, .* leave it out",

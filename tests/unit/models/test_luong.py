@@ -289,10 +289,10 @@ ids = torch.tensor([[4, 5]])
         (lambda: Luong(9, 9)(ids[0], ids), r"src has shape \(2,\)"),
         (lambda: Luong(9, 9)(ids, ids.double()), "tgt_in .* type torch.float64"),
         (lambda: Luong(9, 9)(ids, ids.repeat(3, 1)), "1 source but 3 target"),
-        (lambda: Luong(9, 9)(ids * 0, ids), "sentence 0 has no word, only pads"),
+        (lambda: Luong(9, 9)(ids * 0, ids), "sentence 0 has no word, only padding"),
         (
             lambda: Luong(9, 9, score="location")(ids.repeat(1, 33), ids),
-            "66 places, .* learned 64; .*`longest`",
+            "66 positions, .* has 64; .*`max_len`",
         ),
     ],
 )

@@ -198,13 +198,13 @@ def test_mean_context_is_the_mean_of_real_states(batch):
         assert torch.allclose(model.start(batch.src).c[i], mean, atol=1e-12)
 
 
-def test_greedy_says_the_best_word_at_each_step(model, batch):
+def test_greedy_generates_the_most_probable_token_at_each_step(model, batch):
     said = greedy(model, batch.src, max_len=12)
     for src, row in zip(batch.src, said.tolist(), strict=True):
         ids = [BOS]
         while len(ids) <= 12 and ids[-1] != EOS:
             logits = model(src[src != PAD][None], torch.tensor([ids]))
-            ids.append(logits[0, -1].argmax().item())
+            ids.append(logits[0, -1, EOS:].argmax().item() + EOS)
         assert row == ids[1:] + [PAD] * (len(row) - len(ids) + 1)
 
 

@@ -485,7 +485,7 @@ def test_learned_positions_fit_in(src, tgt_in):
     assert model.positions.table.requires_grad
     with pytest.raises(ValueError, match=r"positions 0 … 6 .* learned 0 … 5"):
         model(torch.full((1, 7), 4), tgt_in[:1])
-    with pytest.raises(ValueError, match=r"positions 6 … 6 .* larger `longest`"):
+    with pytest.raises(ValueError, match=r"positions 6 … 6 .* larger `max_len`"):
         step_by_step(model, src, torch.full((4, 7), 4))
 
 

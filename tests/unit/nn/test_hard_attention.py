@@ -148,7 +148,7 @@ def test_estimates_keep_the_type_of_the_scores():
     [
         (lambda: exact_gradient(SCORES, REWARDS[:4]), r"\(5,\), rewards \(4,\); both"),
         (lambda: exact_gradient(SCORES[None], REWARDS[None]), r"shape \(1, 5\)"),
-        (lambda: exact_gradient(SCORES[:0], REWARDS[:0]), "at least one place"),
+        (lambda: exact_gradient(SCORES[:0], REWARDS[:0]), "at least one position"),
         (lambda: exact_gradient(SCORES, REWARDS.float()), "of one floating type"),
         (lambda: exact_gradient(SCORES.long(), REWARDS.long()), "torch.int64"),
         (lambda: reinforce(SCORES, REWARDS, 0), "samples is 0"),

@@ -15,7 +15,7 @@ from attnbook.nn.local_attention import (
     PredictiveAlignment,
     gaussian,
     make_alignment,
-    window,
+    source_window,
 )
 
 seeds = st.integers(0, 999)
@@ -138,7 +138,7 @@ def test_centres_of_the_tests_lie_all_over_the_sentence():
 @given(st.floats(-1, 9), st.integers(1, 8), half_widths)
 def test_window_and_gaussian_equal_their_formulas(p, length, half_width):
     centre = torch.tensor([[p]], dtype=torch.float64)
-    inside = window(centre, torch.ones(1, length).bool(), half_width)
+    inside = source_window(centre, torch.ones(1, length).bool(), half_width)
     assert inside[0, 0].tolist() == [abs(s - p) <= half_width for s in range(length)]
     factor = gaussian(centre, length, 1.5)[0, 0].tolist()
     wanted = [math.exp(-((s - p) ** 2) / (2 * 1.5**2)) for s in range(length)]
@@ -214,12 +214,12 @@ def test_an_empty_window_gives_zeros_and_finite_gradients(first):
 )
 def test_a_window_has_fewer_places_at_the_borders(p, width):
     """And one less where its centre lies between two places; here D = 5."""
-    inside = window(torch.tensor([[float(p)]]), torch.ones(1, 30).bool(), 5)
+    inside = source_window(torch.tensor([[float(p)]]), torch.ones(1, 30).bool(), 5)
     assert inside.sum() == width
 
 
 def test_a_window_ends_where_the_sentence_ends():
-    inside = window(torch.full((2, 1), 5.0), real_places([9, 6]), 2)
+    inside = source_window(torch.full((2, 1), 5.0), real_places([9, 6]), 2)
     assert inside.sum(-1).flatten().tolist() == [5, 3]
 
 
@@ -383,10 +383,16 @@ scores, h = torch.zeros(2, 3, 5), torch.zeros(2, 3, H)
         (lambda: PredictiveAlignment(H, 2, sigma=0), "sigma is 0;"),
         (lambda: PredictiveAlignment(H, 2, sigma=-1.0), "sigma is -1.0"),
         (lambda: PredictiveAlignment(H, 2, sigma=math.nan), "sigma is nan"),
-        (lambda: window(scores[..., 0], mask, -1), "half_width is -1"),
-        (lambda: window(scores[..., 0], mask.float(), 1), r"torch.float32; .*bool\(\)"),
-        (lambda: window(scores[..., 0], mask[:, None], 1), r"\(2, 1, 5\)"),
-        (lambda: window(torch.zeros(4, 3), mask, 1), r"\(2, 5\), the scores \(4, 5\)"),
+        (lambda: source_window(scores[..., 0], mask, -1), "half_width is -1"),
+        (
+            lambda: source_window(scores[..., 0], mask.float(), 1),
+            r"torch.float32; .*bool\(\)",
+        ),
+        (lambda: source_window(scores[..., 0], mask[:, None], 1), r"\(2, 1, 5\)"),
+        (
+            lambda: source_window(torch.zeros(4, 3), mask, 1),
+            r"\(2, 5\), the scores \(4, 5\)",
+        ),
         (lambda: GlobalAlignment()(scores, h, 0, mask.float()), "type torch.float32"),
         (
             lambda: MonotonicAlignment(1)(scores, h, 0, mask[:, :4]),

@@ -45,9 +45,9 @@ def vectors(*shape, seed=0):
     return numbers(seed, shape)[0].detach()
 
 
-def relative(farthest, d=8, h=2, **kwargs):
+def relative(max_distance, d=8, h=2, **kwargs):
     """With a bias that has been learned: at the start it is zero."""
-    mha = double(RelativeAttention, d, h, farthest=farthest, **kwargs)
+    mha = double(RelativeAttention, d, h, max_distance=max_distance, **kwargs)
     torch.nn.init.normal_(
         mha.relative.table, generator=torch.Generator().manual_seed(0)
     )
@@ -209,15 +209,15 @@ def test_distances_and_bias_are_where_they_are_asked_for(device):
 
 
 @given(lengths, lengths, st.integers(0, 5), st.integers(1, 4))
-def test_a_relative_bias_is_one_number_a_distance_and_head(t, s, offset, farthest):
-    module = double(RelativeBias, 3, farthest)
+def test_a_relative_bias_is_one_number_a_distance_and_head(t, s, offset, max_distance):
+    module = double(RelativeBias, 3, max_distance)
     torch.nn.init.normal_(module.table)
     bias = module(t, s, offset)
     assert bias.shape == (3, t, s)
     for i in range(t):
         for j in range(s):
-            k = max(-farthest, min(farthest, j - i - offset))
-            assert torch.equal(bias[:, i, j], module.table[:, farthest + k])
+            k = max(-max_distance, min(max_distance, j - i - offset))
+            assert torch.equal(bias[:, i, j], module.table[:, max_distance + k])
 
 
 def test_a_relative_bias_learns_and_starts_at_nothing():
@@ -335,9 +335,9 @@ def relative_by_hand(mha, x, t, mask):
     """Number by number: the last T places ask, and each distance has its number."""
     q, k, v = project(mha, x[:, -t:], x, x)
     s, table = x.shape[1], mha.relative.table
-    farthest = table.shape[1] // 2
+    max_distance = table.shape[1] // 2
     places = [
-        [max(-farthest, min(farthest, j - i)) + farthest for j in range(s)]
+        [max(-max_distance, min(max_distance, j - i)) + max_distance for j in range(s)]
         for i in range(s - t, s)
     ]
     bias = stacked([[[row[n] for n in query] for query in places] for row in table])
@@ -348,9 +348,9 @@ def relative_by_hand(mha, x, t, mask):
 
 @given(lengths, st.integers(0, 3), st.integers(1, 4), st.booleans(), seeds)
 @settings(max_examples=20)
-def test_relative_attention_equals_the_formula(t, before, farthest, causal, seed):
-    """Also with fewer queries than keys, and with distances beyond the farthest."""
-    mha, s = relative(farthest), before + t
+def test_relative_attention_equals_the_formula(t, before, max_distance, causal, seed):
+    """Also with fewer queries than keys, and with distances beyond the largest."""
+    mha, s = relative(max_distance), before + t
     (x,) = numbers(seed, (2, s, 8))
     mask = causal_mask(t, s, before) if causal else torch.ones(t, s).bool()
     by_hand, shares = relative_by_hand(mha, x, t, mask)
@@ -363,7 +363,7 @@ def test_relative_attention_equals_the_formula(t, before, farthest, causal, seed
 
 def test_relative_attention_starts_as_plain_attention():
     """And learns from there: every distance that occurs has a gradient."""
-    mha = double(RelativeAttention, 8, 2, farthest=3)
+    mha = double(RelativeAttention, 8, 2, max_distance=3)
     plain = double(MultiHeadAttention, 8, 2)
     plain.load_state_dict(mha.state_dict(), strict=False)
     x = vectors(2, 4, 8)
@@ -384,7 +384,7 @@ def test_the_queries_are_the_last_places(t, before):
 
 
 @pytest.mark.parametrize(
-    "make", [RotaryAttention, partial(RelativeAttention, farthest=3)]
+    "make", [RotaryAttention, partial(RelativeAttention, max_distance=3)]
 )
 def test_dropout_and_bias_are_passed_on(make):
     mha = double(make, 8, 2, dropout=0.5, bias=False)
@@ -427,13 +427,13 @@ x = torch.zeros(2, 3, 8)
         ),
         (
             lambda: LearnedPositions(4, 8)(x, offset=2),
-            "positions 2 … 4 are .*larger `longest`",
+            "positions 2 … 4 are .*larger `max_len`",
         ),
         (
             lambda: LearnedPositions(4, 8)(x, offset=-1),
-            "positions -1 … 1 are asked for",
+            "positions -1 … 1 are needed",
         ),
-        (lambda: LearnedPositions(0, 8), "longest is 0; .* from 1 on"),
+        (lambda: LearnedPositions(0, 8), "max_len is 0; .* from 1 on"),
         (
             lambda: LearnedPositions(4, 8)(x[..., :7]),
             r"x has shape \(2, 3, 7\).*\(B, T, 8\)",
@@ -446,24 +446,24 @@ x = torch.zeros(2, 3, 8)
             "offset is -2; positions are counted from 0",
         ),
         (lambda: sinusoids(3, 0), "d is 0"),
-        (lambda: shift_matrix(1, 7), "width of 7 cannot be cut into pairs"),
+        (lambda: shift_matrix(1, 7), "width of 7 cannot be split into pairs"),
         (lambda: shift_matrix(1, 0), "width of 0 cannot"),
-        (lambda: rotate(x[..., :5]), "width of 5 cannot be cut .* even one"),
+        (lambda: rotate(x[..., :5]), "width of 5 cannot be split .* even one"),
         (lambda: rotate(x, -1), "offset is -1"),
-        (lambda: RelativeBias(2, 0), "farthest is 0"),
+        (lambda: RelativeBias(2, 0), "max_distance is 0"),
         (lambda: RelativeBias(0, 2), "n_heads is 0"),
         (lambda: RotaryAttention(6, 2), "width of 3 cannot .* for each head"),
         (lambda: RotaryAttention(7, 2), "7 cannot be divided among 2 heads"),
         (
             lambda: RotaryAttention(8, 2)(x, x[:, :2], x[:, :2]),
-            "3 queries for 2 keys: .* last places .* use a plain MultiHeadAttention",
+            "3 queries for 2 keys: .* last positions .* use a plain MultiHeadAttention",
         ),
         (
             lambda: relative(2)(x, x[:, :2], x[:, :2]),
-            "3 queries for 2 keys: .* last places .* use a plain MultiHeadAttention",
+            "3 queries for 2 keys: .* last positions .* use a plain MultiHeadAttention",
         ),
         (lambda: first_query(5, 4), "5 queries for 4 keys"),
-        (lambda: relative(0), "farthest is 0; .* from 1 on"),
+        (lambda: relative(0), "max_distance is 0; .* from 1 on"),
         (lambda: relative(2, d=7), "7 cannot be divided among 2 heads"),
         (lambda: relative(2, dropout=1.5), "dropout is 1.5"),
         (lambda: relative(2)(x[0], x, x), r"query has shape \(3, 8\)"),

@@ -114,7 +114,7 @@ def test_general_score_with_the_identity_is_the_dot_product():
 @settings(max_examples=15)
 def test_location_score_equals_the_loop(rows, steps, places, q, seed):
     """Luong's equation 8; a short source uses the first rows (footnote 6)."""
-    score = double(LocationScore, q, 3, longest=4, seed=seed)
+    score = double(LocationScore, q, 3, max_len=4, seed=seed)
     query, states = numbers(seed, (rows, steps, q), (rows, places, 3))
     w = score.W.weight
     loop = [[[dot_by_loop(w[j], s) for j in range(places)] for s in ss] for ss in query]
@@ -163,7 +163,7 @@ def test_every_score_reacts_to_the_query(name):
     assert moved.any(1).tolist() == [False, True, False]
 
 
-def test_the_longest_sentence_has_a_row_for_each_place():
+def test_the_longest_sentence_has_a_row_for_each_position():
     """Eight clauses of seven words, seven times "and", EOS."""
     words = " and ".join(["the old farmer sees a big bird"] * MAX_CLAUSES)
     places = make_batch([translate_by_rule(words)]).src.shape[1]
@@ -244,15 +244,15 @@ query, keys = torch.zeros(2, 3, 4), torch.zeros(2, 5, 6)
     ("call", "message"),
     [
         (lambda: make_score("cosine", 4, 4), r"'cosine'; choose among \['dot', 'gen"),
-        (lambda: make_score("dot", 4, 6), "one width, not 4 and 6; .*'general'"),
+        (lambda: make_score("dot", 4, 6), "equal width, not 4 and 6; .*'general'"),
         (lambda: DotScore(0, 0), "d_query is 0; .* from 1 on"),
         (lambda: GeneralScore(4, -1), "d_key is -1"),
         (lambda: AdditiveScore(4, 6, 0), "d_attention is 0"),
         (lambda: AdditiveScore(4.0, 6), "d_query is 4.0"),
-        (lambda: LocationScore(4, 6, longest=0), "longest is 0"),
+        (lambda: LocationScore(4, 6, max_len=0), "max_len is 0"),
         (
             lambda: LocationScore(4, 2, 4).prepare(keys[..., :2]),
-            "5 places, .*learned 4",
+            "5 positions, .*has 4",
         ),
         (lambda: DotScore(4, 4)(query, keys), r"keys has .*\(2, 5, 6\).*\(B, S, 4\)"),
         (lambda: DotScore(6, 6)(query, keys), r"query has .*\(2, 3, 4\).*\(B, T, 6\)"),
@@ -263,9 +263,9 @@ query, keys = torch.zeros(2, 3, 4), torch.zeros(2, 5, 6)
         (lambda: DotScore(4, 4).prepare(keys), r"states has .*\(B, S, 4\)"),
         (lambda: AdditiveScore(4, 6).prepare(keys[0]), r"states has shape \(5, 6\)"),
         (lambda: DotScore(4, 4)(query[0], query), r"query has shape \(3, 4\)"),
-        (lambda: DotScore(4, 4)(query, query[:1]), "2 queries for 1 sentences"),
-        (lambda: AdditiveScore(4, 6, 6)(query[:1], keys), "1 queries for 2 sentences"),
-        (lambda: LocationScore(4, 6)(query[:1], keys), "1 queries for 2 sentences"),
+        (lambda: DotScore(4, 4)(query, query[:1]), "2 rows of queries, but 1"),
+        (lambda: AdditiveScore(4, 6, 6)(query[:1], keys), "1 rows of queries, but 2"),
+        (lambda: LocationScore(4, 6)(query[:1], keys), "1 rows of queries, but 2"),
     ],
 )
 def test_bad_input_is_named(call, message):

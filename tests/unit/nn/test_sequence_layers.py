@@ -15,7 +15,7 @@ from attnbook.nn.sequence_layers import (
     RecurrentLayer,
     SelfAttentionLayer,
     WindowedSelfAttention,
-    window_mask,
+    block_window_mask,
 )
 
 
@@ -25,12 +25,12 @@ def test_restricted_is_full_attention_with_a_band(n, r):
     (x,) = numbers(0, (2, n, 8))
     back = torch.arange(n)[:, None] - torch.arange(n)
     band = (back >= 0) & (back < r)
-    full = layer.look(x, x, x, band)
+    full = layer.attention(x, x, x, band)
     same(layer(x), full, [x, *layer.parameters()])
 
 
 def test_a_window_holds_r_keys_but_for_the_first_places():
-    mask = window_mask(3, 4)
+    mask = block_window_mask(3, 4)
     assert mask.shape == (3, 4, 8)
     assert mask.sum(-1).tolist() == [[1, 2, 3, 4], [4] * 4, [4] * 4]
 
@@ -38,14 +38,14 @@ def test_a_window_holds_r_keys_but_for_the_first_places():
 def test_self_attention_asks_itself():
     layer = double(SelfAttentionLayer, 8, 2)
     (x,) = numbers(0, (2, 5, 8))
-    close(layer(x), MultiHeadAttention.forward(layer.look, x, x, x))
+    close(layer(x), MultiHeadAttention.forward(layer.attention, x, x, x))
 
 
 @pytest.mark.parametrize("unit", [nn.GRU, nn.RNN, nn.LSTM])
 def test_recurrent_returns_all_states(unit):
     layer = RecurrentLayer(6, unit)
     x = torch.randn(2, 5, 6)
-    assert torch.equal(layer(x), layer.reader(x)[0])
+    assert torch.equal(layer(x), layer.rnn(x)[0])
     assert layer(x).shape == x.shape
 
 
@@ -56,15 +56,15 @@ def test_convolution_mixes_the_places_before(k, dilation, separable):
     (x,) = numbers(0, (2, 9, 4))
     rows = []
     for t in range(9):
-        row = layer.mix.bias.expand(2, 4)
+        row = layer.conv.bias.expand(2, 4)
         for tap in range(k):
             s = t - (k - 1 - tap) * dilation
             if s >= 0:
-                weight = layer.mix.weight[:, :, tap]
+                weight = layer.conv.weight[:, :, tap]
                 row = row + (
                     x[:, s] * weight[:, 0] if separable else x[:, s] @ weight.T
                 )
-        rows.append(layer.after(row))
+        rows.append(layer.pointwise(row))
     same(layer(x), torch.stack(rows, 1), [x, *layer.parameters()])
 
 

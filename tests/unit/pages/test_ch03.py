@@ -8,7 +8,7 @@ from matplotlib.colors import to_hex
 
 from attnbook.experiments import local_cost as cost
 from attnbook.experiments.__main__ import EXPERIMENTS
-from attnbook.nn.local_attention import window
+from attnbook.nn.local_attention import source_window
 from attnbook.pages.figures import ch03
 from attnbook.toy.data import held_out_pairs, reverse_source
 from attnbook.toy.language import translate_by_rule
@@ -87,7 +87,7 @@ def test_a_window_of_three_holds_all_words_unless_the_source_is_reversed():
 def test_maps_show_the_weights_the_gold_cells_and_the_window():
     pair = translate_by_rule("the old farmer sees a bird")
     weights = torch.rand(9, 9, generator=torch.Generator().manual_seed(0))
-    inside = window(torch.arange(9.0)[None], torch.ones(1, 9) > 0, 1)[0]
+    inside = source_window(torch.arange(9.0)[None], torch.ones(1, 9) > 0, 1)[0]
     maps = {"global": weights, "local": weights * inside}
     everywhere, local = ch03.maps_figure(maps, pair, {"local": inside}).axes
     drawn = everywhere.collections[0].get_array()

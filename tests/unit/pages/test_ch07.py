@@ -14,7 +14,7 @@ from attnbook.nn.relative import relative_distances
 from attnbook.pages.drawings import ch07 as ch07_drawings
 from attnbook.pages.exercises.checking import find
 from attnbook.pages.figures import ch07
-from attnbook.toy.single_attention import POSITIONS
+from attnbook.toy.single_attention import POSITION_KINDS
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
@@ -121,8 +121,8 @@ def run(kind, seed, inside, beyond, steps=1500):
 @pytest.fixture
 def _stored(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "FOLDER", tmp_path)
-    runs = [run(kind, 0, 0.9, 0.3) for kind in POSITIONS]
-    runs += [run(kind, 1, 0.8, 0.1) for kind in POSITIONS]
+    runs = [run(kind, 0, 0.9, 0.3) for kind in POSITION_KINDS]
+    runs += [run(kind, 1, 0.8, 0.1) for kind in POSITION_KINDS]
     runs += [run("none", 0, 0.0, 0.0, steps=400)]
     text = json.dumps({"length": 12, "runs": runs})
     (tmp_path / "positions.json").write_text(text, encoding="utf-8")
@@ -133,7 +133,7 @@ def test_table_prints_means_and_ranges(capsys):
     ch07.print_positions(1500)
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.startswith("1500 steps")
-    assert [row.split()[0] for row in rows] == list(POSITIONS)
+    assert [row.split()[0] for row in rows] == list(POSITION_KINDS)
     for row in rows:
         assert row.split()[1:] == ["60", "(60–60)", "85", "(80–90)", "20", "(10–30)"]
         assert len(row) <= 79
@@ -143,7 +143,7 @@ def test_table_prints_means_and_ranges(capsys):
 def test_panels_draw_each_seed():
     figure = ch07.positions_figure(1500)
     titles = [ax.get_title("left") for ax in figure.axes]
-    assert titles == list(POSITIONS)
+    assert titles == list(POSITION_KINDS)
     for ax in figure.axes:
         first, second = (line for line in ax.get_lines() if len(line.get_ydata()) == 24)
         assert list(first.get_ydata())[1:] == pytest.approx([90] * 11 + [30] * 12)

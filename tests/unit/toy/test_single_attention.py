@@ -14,7 +14,7 @@ from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import LearnedPositions, SinusoidalPositions
 from attnbook.nn.relative import RelativeAttention
 from attnbook.nn.rotary import RotaryAttention
-from attnbook.toy.single_attention import POSITIONS, OneLayer, one_layer
+from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.tasks import (
     TASK_VOCAB_SIZE,
     position_numbers,
@@ -24,13 +24,13 @@ from attnbook.toy.tasks import (
 )
 from attnbook.toy.training import fit
 
-every_way = pytest.mark.parametrize("positions", POSITIONS)
+every_way = pytest.mark.parametrize("positions", POSITION_KINDS)
 makes_masks = pytest.mark.parametrize("make_mask", [key_mask, target_mask])
 
 
-def model(positions, longest=9, d=8, h=2, seed=0, **kwargs):
+def model(positions, max_len=9, d=8, h=2, seed=0, **kwargs):
     """In float64, with weights large enough that places differ, biases too."""
-    made = double(one_layer, positions, longest, d, h, seed=seed, **kwargs)
+    made = double(one_layer, positions, max_len, d, h, seed=seed, **kwargs)
     for parameter in made.parameters():
         nn.init.normal_(parameter, std=0.5)
     return made.eval()
@@ -50,7 +50,7 @@ def other(ids):
 def test_it_is_made_of_its_parts():
     """Vectors, positions added, one attention, and answers: nothing else."""
     mha = double(MultiHeadAttention, 8, 2)
-    layer = double(OneLayer, mha, SinusoidalPositions(8), n_words=12, n_answers=3)
+    layer = double(OneLayer, mha, SinusoidalPositions(8), vocab_size=12, n_answers=3)
     ids = sentences(0, [6, 4], 12)
     mask = target_mask(ids)
     x = SinusoidalPositions(8)(layer.embedding.weight[ids])
@@ -102,13 +102,13 @@ def test_each_way_has_its_part_and_no_other(positions, attention, added):
 
 
 def test_all_ways_are_tried():
-    assert POSITIONS == ("none", "sinusoidal", "learned", "relative", "rotary")
+    assert POSITION_KINDS == ("none", "sinusoidal", "learned", "relative", "rotary")
 
 
-def test_the_longest_sequence_is_the_table_and_the_largest_distance():
+def test_max_len_sets_the_table_and_the_largest_distance():
     assert one_layer("learned", 9).positions.table.shape == (9, 64)
     relative = one_layer("relative", 9).attention.relative
-    assert relative.farthest == 8
+    assert relative.max_distance == 8
     assert relative.table.shape == (2, 17)
 
 
@@ -278,13 +278,13 @@ ids = torch.ones(2, 4, dtype=torch.int64)
             lambda: one_layer("absolute", 4),
             "'absolute'; choose one of none, sinusoidal, learned, relative, rotary",
         ),
-        (lambda: one_layer("learned", 3)(ids), "0 … 3 .* learned 0 … 2; .*`longest`"),
-        (lambda: one_layer("learned", 0), "longest is 0"),
-        (lambda: one_layer("relative", 1), "farthest is 0"),
+        (lambda: one_layer("learned", 3)(ids), "0 … 3 .* learned 0 … 2; .*`max_len`"),
+        (lambda: one_layer("learned", 0), "max_len is 0"),
+        (lambda: one_layer("relative", 1), "max_distance is 0"),
         (lambda: one_layer("rotary", 4, 6, 2), "width of 3 cannot .* for each head"),
         (lambda: one_layer("none", 4, 9, 2), "9 cannot be divided among 2 heads"),
         (lambda: one_layer("none", 4, n_answers=0), "n_answers is 0"),
-        (lambda: OneLayer(MultiHeadAttention(8, 2), n_words=0), "n_words is 0"),
+        (lambda: OneLayer(MultiHeadAttention(8, 2), vocab_size=0), "vocab_size is 0"),
         (
             lambda: OneLayer(MultiHeadAttention(8, 2), SinusoidalPositions(7))(ids),
             r"x has shape \(2, 4, 8\).*\(B, T, 7\)",

@@ -15,7 +15,7 @@ from torch import Tensor
 from attnbook.core import results
 from attnbook.nn.positions import frequencies, sinusoids
 from attnbook.pages.style import INK, label_lines
-from attnbook.toy.single_attention import POSITIONS
+from attnbook.toy.single_attention import POSITION_KINDS
 from attnbook.toy.tasks import N_SYMBOLS
 
 GREY = "#B8BEC6"
@@ -174,7 +174,9 @@ def offset_figure(
 def runs_of(steps: int) -> dict[str, list[dict]]:
     """The stored runs of so many steps, for each kind of positions."""
     runs = [r for r in results.load("positions")["runs"] if r["steps"] == steps]
-    return {kind: [r for r in runs if r["positions"] == kind] for kind in POSITIONS}
+    return {
+        kind: [r for r in runs if r["positions"] == kind] for kind in POSITION_KINDS
+    }
 
 
 def shares(run: dict, length: int = 24) -> Tensor:

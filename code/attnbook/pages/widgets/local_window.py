@@ -12,7 +12,7 @@ import torch
 from IPython.display import HTML
 from torch import Tensor
 
-from attnbook.nn.local_attention import gaussian, window
+from attnbook.nn.local_attention import gaussian, source_window
 from attnbook.nn.masks import masked_softmax
 from attnbook.pages.drawings.diagram import SIZE
 from attnbook.pages.drawings.labels import tspans
@@ -94,7 +94,7 @@ def weigh(state: State) -> tuple[Tensor, Tensor, Tensor]:
     scores = torch.tensor(SCORES, dtype=torch.float64)
     centre = torch.tensor([[state.p]], dtype=torch.float64)  # (B, T) = (1, 1)
     real = torch.ones(1, len(SCORES), dtype=torch.bool)
-    near = window(centre, real, state.half_width)[0, 0]  # (S,)
+    near = source_window(centre, real, state.half_width)[0, 0]  # (S,)
     soft = masked_softmax(scores, near)
     factor = gaussian(centre, len(SCORES), state.sigma)[0, 0]  # (S,)
     return soft, factor, soft * factor
