@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import subprocess
 import sys
 from itertools import islice, product
 
@@ -16,6 +15,7 @@ from torch.nn import functional as F
 
 from attnbook.core import results
 from attnbook.core.vocabulary import EOS, PAD
+from attnbook.experiments import __main__ as experiments
 from attnbook.experiments.toy_translation import right_by_clause, thread
 from attnbook.models.seq2seq import InitialState
 from attnbook.nn.losses import token_loss
@@ -252,11 +252,13 @@ def test_results_are_stored_whole_and_found_again(tmp_path, monkeypatch):
         results.load("other")
 
 
-def test_the_command_lists_and_refuses():
-    command = [sys.executable, "-m", "attnbook.experiments"]
-    listed = subprocess.run(command, capture_output=True, text=True)
-    assert listed.returncode == 0
-    assert "initial_state" in listed.stdout + listed.stderr
-    refused = subprocess.run([*command, "nonsense"], capture_output=True, text=True)
-    assert refused.returncode == 2
-    assert "no experiment 'nonsense'" in refused.stderr
+@pytest.mark.parametrize(
+    ("names", "code", "told"),
+    [([], 0, "  initial_state\n"), (["nonsense"], 2, "no experiment 'nonsense'")],
+)
+def test_the_command_lists_and_refuses(monkeypatch, capsys, names, code, told):
+    monkeypatch.setattr(sys, "argv", ["attnbook.experiments", *names])
+    with pytest.raises(SystemExit) as end:
+        experiments.main()
+    assert end.value.code == code
+    assert told in capsys.readouterr().err

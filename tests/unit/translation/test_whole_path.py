@@ -47,7 +47,7 @@ def whole_path(config, folder, sentence, capsys):
 
 
 def test_from_a_folder_of_texts(tmp_path, capsys):
-    data = write_texts(tmp_path / "data", {"train": 600, "val": 40, "test": 40})
+    data = write_texts(tmp_path / "data", {"train": 600, "val": 8, "test": 8})
     config = small_config(data, d_model=64, d_ff=64, max_epochs=2, save_every=10)
     results, said, shown = whole_path(config, tmp_path, "the dog sees a farmer", capsys)
     assert results["updates"] >= 50
