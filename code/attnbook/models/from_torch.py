@@ -1,9 +1,9 @@
 """Layers and models with the weights of PyTorch's own, so that both can be compared.
 
-Three things differ, and they are not weights. PyTorch's layers also apply dropout inside
-the feed-forward network, which the paper does not mention, and to attention weights,
-which it names in section 6.3 only. Its layers do not see the sums of embedding and
-position, where the paper applies dropout as well. And ``nn.Transformer`` ends both
+Three things differ, and they are not weights. PyTorch's layers also apply dropout
+inside the feed-forward network, which the paper does not mention, and to attention
+weights, which it names in section 6.3 only. Its layers do not see the sums of embedding
+and position, where the paper applies dropout as well. And ``nn.Transformer`` ends both
 stacks with a norm in post-norm too.
 """
 
