@@ -11,7 +11,7 @@ PY := .venv/bin/python
 export PYTHON TORCH PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test notebooks lab serve train chapter repository pins platforms links clean
+.PHONY: help env book test quick notebooks lab serve train chapter repository pins platforms links clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' Makefile \
@@ -25,6 +25,9 @@ book: env  ## build the HTML book from the stored outputs
 
 test: book  ## run everything that is checked: code, notebooks, pages in a browser, style
 	@$(PY) -m pytest -n 2
+
+quick: env  ## run the tests of what changed, in three minutes at most
+	@$(PY) scripts/quick_tests.py
 
 notebooks: env  ## run the chapters and store their outputs (one: NAME=ch01_rnn_seq2seq)
 	@$(PY) scripts/run_notebooks.py $(NAME)
