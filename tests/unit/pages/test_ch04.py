@@ -6,8 +6,8 @@ from matplotlib.colors import to_hex
 
 from attnbook.experiments import fused_cost, look_up
 from attnbook.nn.scaled_dot_product import attention
+from attnbook.pages.colours import TEXT_COLOURS
 from attnbook.pages.figures import ch04
-from attnbook.pages.style import TEXT_COLOURS
 from attnbook.toy.example import SENTENCE, STATES
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
@@ -57,12 +57,12 @@ def test_map_figure_writes_weights_beside_the_words():
     weights = torch.rand(6, 6, generator=g).softmax(-1)
     ax = ch04.map_figure(weights, SENTENCE).axes[0]
     assert written(ax) == pytest.approx(weights.flatten().tolist(), abs=0.0051)
-    asking = [
-        text.get_text()
-        for text in ax.texts
-        if text.get_color() == TEXT_COLOURS["query"]
-    ]
-    assert asking == [*SENTENCE]
+    for labels, role in (
+        (ax.get_yticklabels(), "query"),
+        (ax.get_xticklabels(), "key"),
+    ):
+        assert [label.get_text() for label in labels] == [*SENTENCE]
+        assert {label.get_color() for label in labels} == {TEXT_COLOURS[role]}
 
 
 def test_a_cell_of_weight_is_darker_the_more_it_holds_and_stays_legible():

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from drawn import cells
 from matplotlib.colors import to_hex
 
 from attnbook.analysis.bug_zoo import WrongSplit
@@ -117,9 +118,8 @@ def test_maps_show_the_weights_of_all_heads():
     axes = ch05.maps_figure(weights, ids).axes
     assert [ax.get_title("left") for ax in axes] == [f"head {h}" for h in range(4)]
     for ax, shown in zip(axes, weights, strict=True):
-        drawn = torch.tensor(ax.images[0].get_array().data)
-        torch.testing.assert_close(drawn, shown)
-        frames = {(f.get_x() + 0.5, f.get_y() + 0.5) for f in ax.patches}
+        torch.testing.assert_close(cells(ax), shown)
+        frames = {f.get_xy() for f in ax.patches}
         pairs = {(i - back, i) for back in (1, 2) for i in range(back, 6)}
         assert frames == pairs
         letters = [label.get_text() for label in ax.get_xticklabels()]
@@ -165,8 +165,7 @@ def test_split_figure_colours_each_number_by_its_head():
 def test_influence_is_drawn_against_its_largest_entry():
     matrices = {"a": torch.tensor([[2.0, 0], [1, 4]]), "b": torch.eye(3)}
     axes = ch05.influence_figure(matrices).axes
-    drawn = [torch.tensor(ax.images[0].get_array().data) for ax in axes]
-    torch.testing.assert_close(drawn[0], torch.tensor([[0.5, 0], [0.25, 1]]))
+    torch.testing.assert_close(cells(axes[0]), torch.tensor([[0.5, 0], [0.25, 1]]))
     assert [ax.get_title("left") for ax in axes] == ["a", "b"]
 
 

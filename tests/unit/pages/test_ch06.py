@@ -5,6 +5,7 @@ from itertools import islice
 
 import pytest
 import torch
+from drawn import cells
 from torch import nn
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
@@ -80,16 +81,13 @@ def test_best_share_of_one_sentence():
 # Masks as maps
 
 
-def drawn(ax):
-    return torch.tensor(ax.images[0].get_array().data) > 0.5
-
-
 def test_maps_are_the_masks():
     axes = ch06.masks_figure(SRC, TGT).axes
     titles = [ax.get_title("left") for ax in axes[:4]]
     assert titles == ["padding", "causal", "both", "cross"]
     for b in range(2):
-        padding, causal, both, cross = map(drawn, axes[4 * b : 4 * b + 4])
+        maps = (cells(ax) > 0 for ax in axes[4 * b : 4 * b + 4])
+        padding, causal, both, cross = maps
         assert torch.equal(padding, key_mask(SRC)[b, 0].expand(6, 6))
         assert torch.equal(causal, causal_mask(5))
         assert torch.equal(both, target_mask(TGT)[b, 0])
@@ -102,9 +100,9 @@ def test_detector_marks_leaks_and_losses():
     panels = {"wrong": (moved, wanted), "right": (wanted, wanted)}
     figure = ch06.detector_figure(panels | {"again": (wanted, wanted)})
     first, second, *_ = figure.axes
-    assert torch.equal(drawn(first), moved)
+    assert torch.equal(cells(first) > 0, moved)
     marks = {text.get_position(): text.get_text() for text in first.texts}
-    assert marks == {(2, 0): "×", (1, 1): "○"}  # at (key, query)
+    assert marks == {(2.5, 0.5): "×", (1.5, 1.5): "○"}  # at (key, query)
     assert not second.texts
 
 

@@ -9,12 +9,12 @@ from matplotlib.colors import to_hex
 
 from attnbook.analysis.bug_zoo import DroppedStream
 from attnbook.core import results
-from attnbook.nn.layers import DecoderLayer, EncoderLayer
+from attnbook.nn.layers import DecoderLayer, EncoderLayer, TransformerConfig
 from attnbook.nn.residual import Residual
+from attnbook.pages.colours import COLOURS
 from attnbook.pages.exercises import ch08 as ch08_exercises
 from attnbook.pages.exercises.checking import find, verdict
 from attnbook.pages.figures import ch08
-from attnbook.pages.style import COLOURS
 from attnbook.toy.deep_stacks import WAYS, gradients
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
@@ -207,7 +207,7 @@ def test_stored_runs_say_what_the_chapter_says():
 def test_parameters_in_the_exercise_are_those_of_the_layers(d, d_ff):
     count = find("ex8_parameters").reference
     for kind, decoder in ((EncoderLayer, False), (DecoderLayer, True)):
-        layer = kind(d, 2, d_ff)
+        layer = kind(TransformerConfig(d_model=d, n_heads=2, d_ff=d_ff))
         assert count(d, d_ff, decoder) == sum(p.numel() for p in layer.parameters())
     assert count(512, 2048, decoder=False) == 3_152_384
     assert count(512, 2048, decoder=True) == 4_204_032

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 import vendor_assets
-from attnbook.pages.style import TEXT_COLOURS
+from attnbook.pages.colours import TEXT_COLOURS
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -14,18 +14,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from attnbook.pages.colours import COLOURS, DARK_GREY, INK, TEXT_COLOURS, tint
 from attnbook.pages.drawings.arrows import WIDTH, Point, label_place, number
 from attnbook.pages.drawings.labels import plain, tspans
 from attnbook.pages.drawings.shapes import (
-    GREY,
     Arrow,
     Box,
     draw_arrows,
+    outline,
     rectangle,
     role_colour,
-    tint,
 )
-from attnbook.pages.style import COLOURS, INK, TEXT_COLOURS
 
 FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
 SIZE = 16
@@ -82,7 +81,7 @@ class Diagram:
         box = Box(x, y, width, height)
         line = role_colour(role, TEXT_COLOURS if filled else COLOURS)
         self._front.append(rectangle(box, line if filled else tint(line), line))
-        colour = "#FFF" if filled else text_colour(role)
+        colour = "#FFF" if filled else _ink(role)
         lines = label.split("\n")
         for i, line in enumerate(lines):
             shift = 1.3 * SIZE * (i - (len(lines) - 1) / 2)
@@ -93,7 +92,7 @@ class Diagram:
         """Draw a sign of addition; returns its place."""
         self._front.append(
             f'<circle cx="{number(x)}" cy="{number(y)}" r="11" fill="#FFF" '
-            f'stroke="{GREY}" stroke-width="1.6"/>'
+            f'stroke="{DARK_GREY}" stroke-width="1.6"/>'
             f'<path d="M{number(x - 6)},{number(y)} h12 M{number(x)},{number(y - 6)} '
             f'v12" stroke="{INK}" stroke-width="1.6"/>'
         )
@@ -102,28 +101,27 @@ class Diagram:
     def frame(self, left: float, top: float, right: float, bottom: float) -> None:
         """Draw a dashed frame behind everything, round what belongs together."""
         self._back.append(
-            f'<path d="M{number(left)},{number(top)} H{number(right)} '
-            f'V{number(bottom)} H{number(left)} Z" fill="none" '
-            f'stroke="{GREY}" stroke-dasharray="3 3" stroke-linejoin="round"/>'
+            f'<path d="{outline(left, top, right, bottom)}" fill="none" '
+            f'stroke="{DARK_GREY}" stroke-dasharray="3 3" stroke-linejoin="round"/>'
         )
 
     def veil(self, left: float, top: float, right: float, bottom: float) -> None:
         """Make what has been drawn in a rectangle pale: it is not the subject."""
         self._veils.append(
-            f'<path d="M{number(left)},{number(top)} H{number(right)} '
-            f'V{number(bottom)} H{number(left)} Z" fill="#FFF" fill-opacity="0.78"/>'
+            f'<path d="{outline(left, top, right, bottom)}" fill="#FFF" '
+            'fill-opacity="0.78"/>'
         )
 
     def text(self, label: str, x: float, y: float, *, role: str | None = None) -> Box:
         """Write a word; arguments and result as those of :meth:`box`."""
-        self._write(label, x, y, text_colour(role))
+        self._write(label, x, y, _ink(role))
         return Box(x, y, 0.6 * SIZE * len(plain(label)), 1.4 * SIZE)
 
     def dots(self, x: float, y: float) -> Box:
         """Draw three dots where something is left out; returns their place."""
         self._front += [
-            f'<circle cx="{number(x + step)}" cy="{number(y)}" r="1.8" fill="{GREY}"/>'
-            for step in (-7, 0, 7)
+            f'<circle cx="{xs}" cy="{number(y)}" r="1.8" fill="{DARK_GREY}"/>'
+            for xs in map(number, (x - 7, x, x + 7))
         ]
         return Box(x, y, 30, 1.4 * SIZE)
 
@@ -162,7 +160,7 @@ class Diagram:
         self._arrows.append(Arrow(points, role_colour(role, COLOURS), dashed, width))
         if label:
             (x, y), anchor = label_place(points, SIZE)
-            self._write(label, x, y, text_colour(role), anchor)
+            self._write(label, x, y, _ink(role), anchor)
 
     def line(
         self, *points: Point, role: str | None = None, width: float = WIDTH
@@ -194,7 +192,7 @@ class Diagram:
             f'<path d="M{number(left)},{number(y - 5)} v5 H{number(right)} v-5" '
             f'fill="none" stroke="{role_colour(role, COLOURS)}"/>'
         )
-        self._write(title, (left + right) / 2, y + SIZE, text_colour(role))
+        self._write(title, (left + right) / 2, y + SIZE, _ink(role))
 
     def _write(
         self, label: str, x: float, y: float, colour: str, anchor: str = "middle"
@@ -225,6 +223,6 @@ class Diagram:
         )
 
 
-def text_colour(role: str | None) -> str:
+def _ink(role: str | None) -> str:
     """The colour in which text of a role is written; dark grey without one."""
     return role_colour(role, TEXT_COLOURS, INK)

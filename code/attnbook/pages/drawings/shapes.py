@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from attnbook.pages.colours import DARK_GREY
 from attnbook.pages.drawings.arrows import (
     WIDTH,
     Point,
@@ -16,8 +17,6 @@ from attnbook.pages.drawings.arrows import (
     shaft,
     track,
 )
-
-GREY = "#6E7781"
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,15 @@ def rectangle(box: Box, fill: str, line: str) -> str:
     )
 
 
-def role_colour(role: str | None, colours: dict[str, str], neutral: str = GREY) -> str:
+def outline(left: float, top: float, right: float, bottom: float) -> str:
+    """A rectangle as SVG path data."""
+    left, top, right, bottom = map(number, (left, top, right, bottom))
+    return f"M{left},{top} H{right} V{bottom} H{left} Z"
+
+
+def role_colour(
+    role: str | None, colours: dict[str, str], neutral: str = DARK_GREY
+) -> str:
     """Look the colour of a role up.
 
     Args:
@@ -118,9 +125,3 @@ def role_colour(role: str | None, colours: dict[str, str], neutral: str = GREY) 
     if role not in colours:
         raise ValueError(f"role {role!r}: choose one of {', '.join(colours)}, or none.")
     return colours[role]
-
-
-def tint(colour: str) -> str:
-    """A colour thinned with much white."""
-    channels = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-    return "#" + "".join(f"{round(255 - 0.13 * (255 - c)):02X}" for c in channels)

@@ -1,1 +1,5 @@
-"""Exercises that answer: what they check, and the exercises of each chapter."""
+"""Exercises that answer: ``chNN`` registers those of chapter NN.
+
+``checking`` holds them and says what is wrong with an answer, ``differences`` where it
+first differs from the right one.
+"""

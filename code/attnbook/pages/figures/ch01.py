@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import fmean
 
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from attnbook.core import results
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.experiments.recall import LENGTHS
+from attnbook.pages.colours import COLOURS, DARK_GREY, INK, PALE_GREY, SKY
+from attnbook.pages.curves import averaged, band, label_lines, logarithmic_x
 from attnbook.pages.figures.exact_match import CURVES
-from attnbook.pages.style import COLOURS, INK, label_lines
+from attnbook.pages.tables import stored_runs
 from attnbook.toy.data import SOURCE, TARGET
 from attnbook.toy.language import (
     ADJECTIVES,
@@ -26,19 +28,16 @@ from attnbook.toy.language import (
 )
 from attnbook.toy.metrics import correct_tokens
 
-GREY = "#B8BEC6"
-
 
 def loss_figure(losses: Sequence[float], width: int = 20) -> Figure:
     """Draw the loss, averaged over every ``width`` steps, and what guessing reaches."""
-    chunks = [losses[i : i + width] for i in range(0, len(losses), width)]
     fig, ax = plt.subplots(figsize=(5.5, 3.0))
-    steps = [width * (i + 0.5) for i in range(len(chunks))]
-    ax.plot(steps, [sum(chunk) / len(chunk) for chunk in chunks])
+    steps, means = averaged(losses, width)
+    ax.plot(steps, means)
     lines = {0: ("no source known", 0.08), 1: ("first clause known", -0.32)}
     for known, (label, above) in lines.items():
         level = guessing_loss(known)
-        ax.axhline(level, color=GREY, linestyle="--", linewidth=1.5)
+        ax.axhline(level, color=PALE_GREY, linestyle="--", linewidth=1.5)
         ax.text(steps[-1], level + above, label, ha="right", color=INK)
     ax.set(xlabel="step", ylabel="loss, nats a word", ylim=(0, None))
     return fig
@@ -115,7 +114,7 @@ def decoding_frames(
 
 def _frame(words: list[str], shares: list[float], wanted: str) -> Figure:
     fig, ax = plt.subplots(figsize=(5.5, 2.5))
-    colours = [COLOURS["target"] if word == wanted else GREY for word in words]
+    colours = [COLOURS["target"] if word == wanted else PALE_GREY for word in words]
     ax.barh(words[::-1], shares[::-1], color=colours[::-1])
     ax.set(xlim=(0, 1), xlabel="probability of the next word")
     ax.tick_params(left=False)
@@ -123,43 +122,34 @@ def _frame(words: list[str], shares: list[float], wanted: str) -> Figure:
 
 
 def recall_shares(kind: str, steps: int, mixed: bool, which: str) -> list[list[float]]:
-    """Per cent recalled, from the stored result: one row a length, one entry a seed."""
-    runs = results.load("recall")["runs"]
-    return [
+    """Per cent recalled, from the stored result: one row a seed, one entry a length."""
+    runs = stored_runs("recall", kind=kind, steps=steps)
+    columns = [
         [
             100 * run[which]
             for run in runs
-            if (run["kind"], run["steps"], run["length"]) == (kind, steps, length)
-            and (run["trained_on"] == "mixed") == mixed
+            if run["length"] == length and (run["trained_on"] == "mixed") == mixed
         ]
         for length in LENGTHS
     ]
+    return [*zip(*columns, strict=True)]
 
 
 def recall_figure() -> Figure:
     """Draw how often the first and the last of L symbols are recalled, by L."""
     curves = [
-        ("last, any", ("rnn", False, "last"), "#6E6E6E"),
+        ("last, any", ("rnn", False, "last"), DARK_GREY),
         ("first, mixed, GRU", ("gru", True, "first"), COLOURS["source"]),
-        ("first, mixed, RNN", ("rnn", True, "first"), "#56B4E9"),
+        ("first, mixed, RNN", ("rnn", True, "first"), SKY),
         ("first, GRU", ("gru", False, "first"), COLOURS["target"]),
         ("first, RNN", ("rnn", False, "first"), COLOURS["key"]),
     ]
     fig, ax = plt.subplots(figsize=(5.5, 3.4))
     for label, (kind, mixed, which), colour in curves:
         shares = recall_shares(kind, 1500, mixed, which)
-        means = [sum(row) / len(row) for row in shares]
-        ax.plot(LENGTHS, means, marker="o", color=colour, label=label)
-        low, high = [*map(min, shares)], [*map(max, shares)]
-        ax.fill_between(LENGTHS, low, high, color=colour, alpha=0.2)
-    ax.set_xscale("log", base=2)
-    ax.set(
-        xticks=LENGTHS,
-        xticklabels=LENGTHS,
-        xlabel="symbols in the sequence",
-        ylabel="recalled, %",
-        ylim=(-3, 103),
-    )
+        band(ax, LENGTHS, shares, marker="o", color=colour, label=label)
+    logarithmic_x(ax, LENGTHS)
+    ax.set(xlabel="symbols in the sequence", ylabel="recalled, %", ylim=(-3, 103))
     label_lines(ax)
     return fig
 
@@ -170,7 +160,7 @@ def gradient_figure(norms: dict[str, Tensor]) -> Figure:
     Args:
         norms: For each label, one number a place, the last place last.
     """
-    colours = [COLOURS["key"], "#56B4E9", COLOURS["source"]]
+    colours = [COLOURS["key"], SKY, COLOURS["source"]]
     fig, ax = plt.subplots(figsize=(5.5, 3.4))
     for (label, values), colour in zip(norms.items(), colours, strict=True):
         relative = values.flip(0) / values[-1]
@@ -184,12 +174,11 @@ def gradient_figure(norms: dict[str, Tensor]) -> Figure:
 def print_by_clause(*names: str) -> None:
     """Print the share of words right in each clause of four: mean and range."""
     for name in names:
-        runs = [run["by_clause"] for run in results.load(name)["runs"]]
+        runs = [run["by_clause"] for run in stored_runs(name)]
         print(f"{name}, {len(runs)} seeds")
         for place, shares in enumerate(zip(*runs, strict=True), 1):
-            mean = sum(shares) / len(shares)
             span = f"{min(shares):.0%} to {max(shares):.0%}"
-            print(f"  clause {place}: {mean:.0%} of the words right ({span})")
+            print(f"  clause {place}: {fmean(shares):.0%} of the words right ({span})")
 
 
 def print_recall() -> None:
@@ -197,8 +186,8 @@ def print_recall() -> None:
     print(f"{'symbols':29}", *(f"{length:5}" for length in LENGTHS))
     for mixed, steps in ((False, 300), (False, 1500), (True, 1500)):
         for kind in ("rnn", "gru"):
-            shares = recall_shares(kind, steps, mixed, "first")
-            cells = [f"{sum(row) / len(row):4.0f}%" for row in shares]
+            lengths = zip(*recall_shares(kind, steps, mixed, "first"), strict=True)
+            cells = [f"{fmean(shares):4.0f}%" for shares in lengths]
             training = "lengths mixed" if mixed else "one length"
             print(f"{kind}, {steps:4} steps, {training:13}", *cells)
 
@@ -209,16 +198,10 @@ def by_clause_figure(*names: str) -> Figure:
     places = (1, 2, 3, 4)
     for name in names:
         label, colour, _ = CURVES[name]
-        rows = [
-            [100 * s for s in run["by_clause"]] for run in results.load(name)["runs"]
-        ]
-        columns = list(zip(*rows, strict=True))
-        means = [sum(c) / len(c) for c in columns]
-        ax.plot(places, means, marker="o", color=colour, label=label)
-        low, high = [*map(min, columns)], [*map(max, columns)]
-        ax.fill_between(places, low, high, color=colour, alpha=0.2)
+        shares = [[100 * s for s in run["by_clause"]] for run in stored_runs(name)]
+        band(ax, places, shares, marker="o", color=colour, label=label)
     blind = [100 * blind_share()] * 4
-    ax.plot(places, blind, color=GREY, linestyle="--", label="without a source")
+    ax.plot(places, blind, color=PALE_GREY, linestyle="--", label="without a source")
     ax.set(
         xlabel="clause of the translation",
         ylabel="words right, %",

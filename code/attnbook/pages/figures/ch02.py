@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
-import seaborn as sns
 import torch
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.models.bahdanau import Bahdanau
-from attnbook.pages.style import COLOURS, TEXT_COLOURS, WEIGHTS
+from attnbook.pages.colours import COLOURS, TEXT_COLOURS
+from attnbook.pages.figures.alignment_maps import alignment_map
+from attnbook.pages.heat_maps import heat_map
 from attnbook.toy.data import SOURCE, TARGET
 from attnbook.toy.language import Pair, translate_by_rule
-
-GREY = "#8C959F"
 
 # What an annotation has read
 
@@ -39,24 +36,14 @@ def annotations_figure(moved: dict[str, Tensor], words: Sequence[str]) -> Figure
     for ax, (title, distances) in zip(axes, moved.items(), strict=True):
         # The root lets small distances be told from none.
         shades = (distances / distances.max()).sqrt()
-        look = {"cmap": WEIGHTS, "vmin": 0, "vmax": 1.1}
-        ax.pcolormesh(shades, edgecolors="white", linewidth=2, **look)
-        for j, k in (distances == 0).nonzero().tolist():
-            ax.text(k + 0.5, j + 0.5, "0", ha="center", va="center")
+        zeros = [["" if x else "0" for x in row] for row in distances.tolist()]
+        look = {"linewidths": 2, "linecolor": "white", "vmax": 1.1, "square": True}
+        rows = [f"$h_{j + 1}$" for j in range(len(words))]
+        heat_map(ax, shades, rows=rows, columns=words, notes=zeros, **look)
         ax.set_title(title, pad=8)
-        ax.set(xlabel="word changed", aspect="equal")
-        _name_cells(ax, words, [f"$h_{j + 1}$" for j in range(len(words))])
+        ax.set_xlabel("word changed")
     axes[0].set_ylabel("annotation")
     return fig
-
-
-def _name_cells(ax: Axes, columns: Sequence[str], rows: Sequence[str]) -> None:
-    """Write names at the columns, upright, and at the rows, the first row on top."""
-    ax.set_xticks([j + 0.5 for j in range(len(columns))], columns, rotation=90)
-    ax.set_yticks([i + 0.5 for i in range(len(rows))], rows, rotation=0)
-    ax.set_ylim(len(rows), 0)
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
 
 
 # Where it looks
@@ -69,41 +56,12 @@ def alignment_figure(weights: Tensor, pair: Pair) -> Figure:
         weights: (T, S), EOS included; what exceeds the pair's length is left out.
         pair: The pair.
     """
-    rows, columns = [*pair.target, "<eos>"], [*pair.source, "<eos>"]
-    weights = weights[: len(rows), : len(columns)]
-    fig, ax = plt.subplots(figsize=(5.5, 1.2 + 0.27 * len(rows)))
-    heat_map(ax, 100 * weights, pair, least=5, vmax=100)
-    _name_cells(ax, columns, rows)
+    rows, columns = len(pair.target) + 1, len(pair.source) + 1  # with EOS
+    fig, ax = plt.subplots(figsize=(5.5, 1.2 + 0.27 * rows))
+    alignment_map(ax, 100 * weights[:rows, :columns], pair, least=5, vmax=100)
     ax.xaxis.tick_top()
-    ax.tick_params(axis="x", labelcolor=TEXT_COLOURS["source"], length=0)
-    ax.tick_params(axis="y", labelcolor=TEXT_COLOURS["target"])
+    ax.tick_params("x", length=0)
     return fig
-
-
-def heat_map(
-    ax: Axes, cells: Tensor, pair: Pair, least: float, vmax: float, fmt: str = ".0f"
-) -> None:
-    """Draw a matrix (T, S), numbers from ``least`` on, the right places framed."""
-    notes = [
-        [f"{x:{fmt}}" if x >= least else "" for x in row] for row in cells.tolist()
-    ]
-    sns.heatmap(
-        cells,
-        ax=ax,
-        cmap=WEIGHTS,
-        vmin=0,
-        vmax=vmax,
-        annot=notes,
-        fmt="",
-        cbar=False,
-        linewidths=1,
-        linecolor="#EEF1F4",
-    )
-    for i, j in enumerate(pair.alignment):
-        if j is not None:
-            frame = Rectangle((j, i), 1, 1, fill=False, linewidth=2)
-            frame.set(edgecolor=COLOURS["target"], clip_on=False)
-            ax.add_patch(frame)
 
 
 @torch.no_grad()
@@ -185,19 +143,13 @@ def weight_and_effect_figure(
         effects: As :func:`removal_effects` returns them.
         pair: The pair they all belong to.
     """
-    rows, columns = [*pair.target, "<eos>"], [*pair.source, "<eos>"]
     panels = {
         "weight, %": (100 * weights, 5, 100, ".0f"),
         "nats lost if hidden at this step": (effects["hidden"], 0.1, 10, ".1f"),
         "nats lost if replaced in the source": (effects["replaced"], 0.1, 10, ".1f"),
     }
     fig, axes = plt.subplots(3, 1, figsize=(5.5, 8.6), sharex=True)
-    for ax, (title, (cells, least, vmax, fmt)) in zip(
-        axes, panels.items(), strict=True
-    ):
-        heat_map(ax, cells, pair, least, vmax, fmt)
-        _name_cells(ax, columns, rows)
+    for ax, (title, panel) in zip(axes, panels.items(), strict=True):
+        alignment_map(ax, panel[0], pair, *panel[1:])
         ax.set_title(title)
-        ax.tick_params(axis="y", labelcolor=TEXT_COLOURS["target"])
-        ax.tick_params(axis="x", labelcolor=TEXT_COLOURS["source"], length=0)
     return fig

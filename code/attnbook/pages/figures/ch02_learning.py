@@ -15,12 +15,11 @@ from attnbook.data.batching import Batch
 from attnbook.models.bahdanau import Bahdanau, Source
 from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import padding_mask
-from attnbook.pages.style import COLOURS, text_colour
+from attnbook.pages.colours import COLOURS, GREY, text_colour
+from attnbook.pages.curves import averaged
 from attnbook.toy.data import make_batch
 from attnbook.toy.language import Pair
 from attnbook.toy.metrics import alignment_score, attention_weights
-
-GREY = "#8C959F"
 
 
 class Look(NamedTuple):
@@ -171,7 +170,7 @@ def learning_figure(
     log = [entry for entry in log if entry.step <= until]
     steps = [entry.step for entry in log]
     fig, (top, bottom) = plt.subplots(2, 1, figsize=(5.5, 5.4), sharex=True)
-    middles, means = averaged(losses[:until])
+    middles, means = averaged(losses[:until], 10)
     top.plot(middles, means, color=COLOURS["source"], alpha=0.35)
     top.plot(steps, [e.equal for e in log], color=GREY, linestyle="--")
     top.plot(steps, [e.loss for e in log], color=COLOURS["source"])
@@ -192,15 +191,6 @@ def _write(
     ax: Axes, x: float, y: float, label: str, colour: str, ha: str = "right"
 ) -> None:
     ax.text(x, y, label, color=text_colour(colour), ha=ha)
-
-
-def averaged(
-    losses: Sequence[float], width: int = 10
-) -> tuple[list[float], list[float]]:
-    """Middle steps of chunks of ``width`` losses, and their means."""
-    chunks = [losses[i : i + width] for i in range(0, len(losses), width)]
-    middles = [width * i + len(chunk) / 2 for i, chunk in enumerate(chunks)]
-    return middles, [sum(chunk) / len(chunk) for chunk in chunks]
 
 
 def print_learning(

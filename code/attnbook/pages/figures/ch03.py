@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from statistics import fmean
 
 import matplotlib.pyplot as plt
 import torch
@@ -12,17 +12,23 @@ from torch import Tensor
 
 from attnbook.core import results
 from attnbook.nn.scores import make_score
-from attnbook.pages.figures.ch02 import heat_map
-from attnbook.pages.figures.exact_match import exact_match_shares
-from attnbook.pages.style import COLOURS, TEXT_COLOURS, label_lines
+from attnbook.pages.colours import (
+    COLOURS,
+    DARK_GREY,
+    PALE_GREY,
+    SHADE,
+    SKY,
+    TEXT_COLOURS,
+)
+from attnbook.pages.curves import label_lines, logarithmic
+from attnbook.pages.figures.alignment_maps import alignment_map
+from attnbook.pages.figures.exact_match import CLAUSES, exact_match_shares
+from attnbook.pages.tables import mean_and_range, row, stored_runs
 from attnbook.toy.language import Pair
-
-GREY = "#B8BEC6"
-SHADE = "#E3E6EA"
 
 # How large are the scores at the start?
 
-SCORE_COLOURS = {"dot": "#56B4E9", "general": "#0072B2", "concat": "#6E6E6E"}
+SCORE_COLOURS = {"dot": SKY, "general": COLOURS["source"], "concat": DARK_GREY}
 
 
 @torch.no_grad()
@@ -64,17 +70,9 @@ def score_spread_figure(widths: Sequence[int] = (4, 16, 64, 256)) -> Figure:
     fig, ax = plt.subplots(figsize=(5.5, 3.2))
     for name, spreads in score_spreads(widths).items():
         ax.plot(widths, spreads, marker="o", color=SCORE_COLOURS[name], label=name)
-    ax.set_xscale("log", base=2)
-    ax.set_yscale("log")
-    ax.set(
-        xticks=widths,
-        xticklabels=widths,
-        yticks=(0.3, 1, 3, 10),
-        yticklabels=("0.3", "1", "3", "10"),
-        xlabel="width of query and key",
-        ylabel="standard deviation",
-    )
-    ax.minorticks_off()
+    logarithmic(ax, widths)
+    ax.set(xlabel="width of query and key", ylabel="standard deviation")
+    ax.set_yticks((0.3, 1, 3, 10))
     label_lines(ax)
     return fig
 
@@ -110,7 +108,9 @@ def reach_figure(panels: dict[str, Sequence[Pair]], half_width: int = 3) -> Figu
         found = distances(pairs)
         places = range(min(found), max(found) + 1)
         shares = [100 * found.count(place) / len(found) for place in places]
-        ax.axvspan(-half_width - 0.5, half_width + 0.5, color=GREY, alpha=0.35, lw=0)
+        ax.axvspan(
+            -half_width - 0.5, half_width + 0.5, color=PALE_GREY, alpha=0.35, lw=0
+        )
         ax.bar(places, shares, color=COLOURS["source"], width=0.8)
         inside = sum(abs(place) <= half_width for place in found) / len(found)
         ax.set(
@@ -122,8 +122,7 @@ def reach_figure(panels: dict[str, Sequence[Pair]], half_width: int = 3) -> Figu
 
 def stored_map(name: str, seed: int = 0) -> Tensor:
     """Weights of a stored run for the first held-out pair of two clauses, (T, S)."""
-    runs = results.load(name)["runs"]
-    return torch.tensor(next(run["map"] for run in runs if run["seed"] == seed))
+    return torch.tensor(stored_runs(name, seed=seed)[0]["map"])
 
 
 def maps_figure(
@@ -147,13 +146,10 @@ def maps_figure(
     for ax, (title, weights) in zip(axes[:, 0], maps.items(), strict=True):
         if windows and title in windows:  # what is not a number shows the ground
             weights = weights.masked_fill(~windows[title], torch.nan)
-        heat_map(ax, weights[:rows, :columns], pair, least=math.inf, vmax=1)
+        alignment_map(ax, weights[:rows, :columns], pair)
         ax.set_facecolor(SHADE)
-        ax.set(title=title, xticks=[])
-        ax.set_yticks([i + 0.5 for i in range(rows)], [*pair.target, "<eos>"])
-        ax.tick_params(length=0, rotation=0, labelcolor=TEXT_COLOURS["target"])
-    ax.set_xticks([j + 0.5 for j in range(columns)], [*pair.source, "<eos>"])
-    ax.tick_params("x", rotation=90, labelcolor=TEXT_COLOURS["source"])
+        ax.set_title(title)
+        ax.tick_params("x", labelbottom=ax is axes[-1, 0])
     return fig
 
 
@@ -184,8 +180,7 @@ LUONG_ROWS = {  # stored result: label
 
 def alignment_shares(name: str) -> list[list[float]]:
     """Alignment score in per cent, stored: one row a seed, 1 to 4 clauses."""
-    runs = results.load(name)["runs"]
-    return [[100 * run["align"][str(n)] for n in (1, 2, 3, 4)] for run in runs]
+    return [[100 * run["align"][str(n)] for n in CLAUSES] for run in stored_runs(name)]
 
 
 def print_luong_table(names: Sequence[str]) -> None:
@@ -194,22 +189,14 @@ def print_luong_table(names: Sequence[str]) -> None:
     Each cell is the mean over seeds and their range. The alignment score is the mean
     over 1 to 4 clauses.
     """
-    print(_row("faultless, %", ["1 clause", "2 clauses", "4 clauses", "aligned"]))
+    widths = 18, 17
+    heads = ["1 clause", "2 clauses", "4 clauses", "aligned"]
+    print(row("faultless, %", heads, widths))
     for name in names:
         one, two, _, four = zip(*exact_match_shares(name), strict=True)
-        columns = [one, two, four]
-        columns.append([sum(row) / len(row) for row in alignment_shares(name)])
-        print(_row(LUONG_ROWS[name], [*map(_mean_and_range, columns)]))
-
-
-def _mean_and_range(shares: Sequence[float]) -> str:
-    numbers = (sum(shares) / len(shares), min(shares), max(shares))
-    mean, low, high = (f"{round(share, 1):g}" for share in numbers)
-    return f"{mean} ({low}–{high})"
-
-
-def _row(label: str, cells: Sequence[str]) -> str:
-    return f"{label:17} {' '.join(f'{cell:16}' for cell in cells)}".rstrip()
+        aligned = [fmean(shares) for shares in alignment_shares(name)]
+        cells = map(mean_and_range, (one, two, four, aligned))
+        print(row(LUONG_ROWS[name], cells, widths))
 
 
 def exact_and_alignment_figure(names: Sequence[str]) -> Figure:
@@ -219,12 +206,13 @@ def exact_and_alignment_figure(names: Sequence[str]) -> Figure:
     alignment score, both means over 1 to 4 clauses.
     """
     fig, ax = plt.subplots(figsize=(5.5, 1.2 + 0.5 * len(names)))
-    for row, name in enumerate(names):
-        exact = [sum(shares) / 4 for shares in exact_match_shares(name)]
-        align = [sum(shares) / 4 for shares in alignment_shares(name)]
-        for seed, pair in enumerate(zip(exact, align, strict=True)):
-            y = row + 0.5 * ((seed + 0.5) / len(exact) - 0.5)
-            ax.plot(pair, (y, y), color=GREY, linewidth=1.5, zorder=1)
+    for line, name in enumerate(names):
+        exact = map(fmean, exact_match_shares(name))
+        align = map(fmean, alignment_shares(name))
+        pairs = [*zip(exact, align, strict=True)]
+        for seed, pair in enumerate(pairs):
+            y = line + 0.5 * ((seed + 0.5) / len(pairs) - 0.5)
+            ax.plot(pair, (y, y), color=PALE_GREY, linewidth=1.5, zorder=1)
             ax.plot(pair[0], y, "o", color=COLOURS["target"], markersize=8, mfc="none")
             ax.plot(pair[1], y, "D", color=COLOURS["source"], markersize=4)
     ax.set(xlim=(-3, 103), ylim=(len(names) - 0.4, -0.6))
@@ -261,9 +249,7 @@ def cost_figure(batch: int = 1) -> Figure:
         times = [1000 * t for t in cost_times(stored, form, batch)]
         bottom.plot(lengths, times, marker="o", color=colour, label=form)
     for ax in (top, bottom):
-        ax.set(xscale="log", yscale="log", xticks=lengths, xticklabels=lengths)
-        ax.minorticks_off()
-        ax.yaxis.set_major_formatter("{x:g}")
+        logarithmic(ax, lengths)
     top.set(ylabel="scores a step")
     bottom.set(ylabel="ms for all steps", xlabel="source length S = target length T")
     label_lines(top)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from attnbook.pages.style import COLOURS, INK
+from attnbook.pages.colours import COLOURS, INK
 
 BINS = 90
 WIDTH = 4.7  # inches: the figure stands in a fold, which is narrower on a phone

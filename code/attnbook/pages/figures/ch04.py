@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from statistics import fmean
 
 import matplotlib.pyplot as plt
 import torch
@@ -16,17 +15,19 @@ from attnbook.core import results
 from attnbook.experiments.look_up import SCALES as FACTORS
 from attnbook.experiments.look_up import AdditiveRead
 from attnbook.nn.scaled_dot_product import attention
-from attnbook.pages.drawings.shapes import tint
-from attnbook.pages.style import (
+from attnbook.pages.colours import (
     COLOURS,
+    DARK_GREY,
     INK,
+    SKY,
     TEXT_COLOURS,
     WEIGHTS,
     contrast,
-    label_lines,
+    tint,
 )
-
-GREY = "#6E6E6E"
+from attnbook.pages.curves import band, label_lines, logarithmic, logarithmic_x
+from attnbook.pages.heat_maps import PALE_LINES, heat_map, numbers_from
+from attnbook.pages.tables import mean_and_range, row, stored_runs
 
 # Matrices with their numbers
 
@@ -49,8 +50,8 @@ def draw_matrix(
         role: The idea whose colour it has; "weights": more is darker; none: white.
         fmt: How a number is written.
     """
-    for i, row in enumerate(cells.tolist()):
-        for j, number in enumerate(row):
+    for i, numbers in enumerate(cells.tolist()):
+        for j, number in enumerate(numbers):
             face, ink = _cell_colours(number, role)
             corner = (left + j, top + i)
             ax.add_patch(Rectangle(corner, 1, 1, facecolor=face, edgecolor="#C4C9D0"))
@@ -133,18 +134,17 @@ def _name_places(
 
 
 def map_figure(weights: Tensor, words: Sequence[str]) -> Figure:
-    """Draw the weights of a self-attention, (T, T), with numbers from 0.05 on.
+    """Draw the weights of a self-attention, (T, T), with all numbers.
 
     Args:
         weights: Row i: where word i looks.
         words: The words, which ask (left) and are asked (above).
     """
-    fig, ax = _canvas(len(words) + 1.7, len(words) + 0.9)
-    for i, word in enumerate(words):
-        look = {"color": TEXT_COLOURS["query"], "va": "center"}
-        ax.text(1.6, i + 1.3, word, ha="right", **look)
-        ax.text(i + 2.2, 0.55, word, ha="center", color=TEXT_COLOURS["key"])
-    draw_matrix(ax, weights, 1.7, 0.8, "weights", ".2f")
+    fig, ax = plt.subplots(figsize=(5.5, 1.1 + 0.42 * len(words)))
+    look = {"rows": words, "columns": words, "roles": ("query", "key"), "turn": 0}
+    heat_map(ax, weights, notes=numbers_from(weights, 0, ".2f"), **look, **PALE_LINES)
+    ax.xaxis.tick_top()
+    ax.tick_params("x", length=0)
     return fig
 
 
@@ -155,7 +155,11 @@ SCALES = {
     "1/√d": lambda d: d**-0.5,
     "1/d": lambda d: 1 / d,
 }
-SCALE_COLOURS = {"no scale": "#D55E00", "1/√d": "#0072B2", "1/d": GREY}
+SCALE_COLOURS = {
+    "no scale": COLOURS["target"],
+    "1/√d": COLOURS["source"],
+    "1/d": DARK_GREY,
+}
 WIDTHS = (4, 16, 64, 256, 1024)
 
 
@@ -234,9 +238,7 @@ def _draw_by_width(
         heights = [measure(width, scale(width)) for width in widths]
         line = {"marker": "o", "color": SCALE_COLOURS[name], "label": name}
         ax.plot(widths, heights, **line)
-    ax.set_xscale("log", base=2)
-    ax.set(xticks=widths, xticklabels=widths)
-    ax.minorticks_off()
+    logarithmic_x(ax, widths)
     label_lines(ax)
 
 
@@ -268,25 +270,21 @@ def additive_start(
 # What do models learn with other scales?
 
 LOOK_UP_COLOURS = {
-    "1": "#D55E00",
-    "8/√d": "#E69F00",
-    "2/√d": "#56B4E9",
-    "1/√d": "#0072B2",
-    "0.5/√d": "#009E73",
-    "1/d": GREY,
-    "additive": "#CC79A7",
-    "additive, large v": "#CC79A7",
+    "1": COLOURS["target"],
+    "8/√d": COLOURS["key"],
+    "2/√d": SKY,
+    "1/√d": COLOURS["source"],
+    "0.5/√d": COLOURS["value"],
+    "1/d": DARK_GREY,
+    "additive": COLOURS["query"],
+    "additive, large v": COLOURS["query"],
 }
 
 
 def look_up_shares(d_k: int, score: str) -> list[list[float]]:
     """Right answers in per cent, stored: one row a seed, one column a time."""
-    runs = results.load("look_up")["runs"]
-    return [
-        [100 * share for share in run["right"]]
-        for run in runs
-        if (run["d_k"], run["score"]) == (d_k, score)
-    ]
+    runs = stored_runs("look_up", d_k=d_k, score=score)
+    return [[100 * share for share in run["right"]] for run in runs]
 
 
 def print_look_up(after: int, scores: Sequence[str] = tuple(FACTORS)) -> None:
@@ -294,19 +292,13 @@ def print_look_up(after: int, scores: Sequence[str] = tuple(FACTORS)) -> None:
     stored = results.load("look_up")
     column = stored["steps"].index(after)
     widths = sorted({run["d_k"] for run in stored["runs"]})
-    heads = [f"d_k = {width}" for width in widths]
-    print(_row(f"after {after} steps, %", heads))
+    columns = 21, 14
+    print(row(f"after {after} steps, %", [f"d_k = {w}" for w in widths], columns))
     for score in scores:
-        cells = []
-        for width in widths:
-            shares = [seed[column] for seed in look_up_shares(width, score)]
-            low, high = min(shares), max(shares)
-            cells.append(f"{fmean(shares):.0f} ({low:.0f}–{high:.0f})")
-        print(_row(score, cells))
-
-
-def _row(label: str, cells: Sequence[str]) -> str:
-    return f"{label:20} {' '.join(f'{cell:13}' for cell in cells)}".rstrip()
+        shares = (
+            [seed[column] for seed in look_up_shares(width, score)] for width in widths
+        )
+        print(row(score, (mean_and_range(x, ".0f") for x in shares), columns))
 
 
 def look_up_figure(scores: Sequence[str], widths: Sequence[int]) -> Figure:
@@ -316,11 +308,8 @@ def look_up_figure(scores: Sequence[str], widths: Sequence[int]) -> Figure:
     fig, axes = plt.subplots(len(widths), sharex=True, squeeze=False, figsize=size)
     for ax, width in zip(axes[:, 0], widths, strict=True):
         for score in scores:
-            columns = [*zip(*look_up_shares(width, score), strict=True)]
-            colour = LOOK_UP_COLOURS[score]
-            ax.plot(steps, [*map(fmean, columns)], color=colour, label=score)
-            ends = [*map(min, columns)], [*map(max, columns)]
-            ax.fill_between(steps, *ends, color=colour, alpha=0.2, linewidth=0)
+            shares = look_up_shares(width, score)
+            band(ax, steps, shares, color=LOOK_UP_COLOURS[score], label=score)
         ax.set(title=f"$d_k$ = {width}", ylabel="right, %", ylim=(0, 103))
         label_lines(ax)
     axes[-1, 0].set_xlabel("steps")
@@ -334,7 +323,7 @@ FORMS = {"readable": COLOURS["target"], "fused": COLOURS["source"]}
 
 def fused_costs(form: str) -> tuple[list[int], list[float], list[float]]:
     """Stored: lengths n, MB held at most, and milliseconds."""
-    runs = [run for run in results.load("fused_cost")["runs"] if run["form"] == form]
+    runs = stored_runs("fused_cost", form=form)
     lengths = [run["n"] for run in runs]
     megabytes = [run["bytes"] / 1e6 for run in runs]
     return lengths, megabytes, [1000 * run["seconds"] for run in runs]
@@ -359,10 +348,8 @@ def fused_figure() -> Figure:
         for ax, cost in zip(axes, costs, strict=True):
             ax.plot(lengths, cost, marker="o", color=colour, label=form)
     for ax, label in zip(axes, ("peak MB", "processor time, ms"), strict=True):
-        ax.set(xscale="log", yscale="log", xticks=lengths, ylabel=label)
-        ax.set_xticklabels(lengths)
-        ax.minorticks_off()
-        ax.yaxis.set_major_formatter("{x:g}")
+        logarithmic(ax, lengths)
+        ax.set_ylabel(label)
         label_lines(ax)
     axes[-1].set_xlabel("places n")
     return fig

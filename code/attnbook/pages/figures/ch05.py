@@ -8,17 +8,18 @@ from statistics import fmean
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from torch import Tensor, nn
 
-from attnbook.core import results
 from attnbook.nn.multi_head import split_heads
-from attnbook.pages.style import INK, TEXT_COLOURS, WEIGHTS
+from attnbook.pages.colours import GREY
+from attnbook.pages.heat_maps import WHITE_LINES, frame_cells, heat_map
+from attnbook.pages.tables import stored_runs
 from attnbook.toy.tasks import TaskBatch, task_accuracy
 
 LETTERS = "·abcdefghijklmnop"  # PAD and the 16 symbols of a puzzle
-HEAD_COLOURS = ("#8CC8EC", "#F5E36B", "#D3D7DC", "#E5B8CF")
+HEAD_COLOURS = ListedColormap(["#8CC8EC", "#F5E36B", "#D3D7DC", "#E5B8CF"])
 
 
 # The puzzle
@@ -37,10 +38,9 @@ def print_right(name: str, model: nn.Module, test: TaskBatch) -> None:
 
 def print_heads_table() -> None:
     """Print what each stored run of ``heads`` has learned, seed by seed."""
-    stored = results.load("heads")
     print(f"{'heads':5}   {'last symbol, % right':24}   the one before, % right")
-    for n_heads in sorted({run["heads"] for run in stored["runs"]}):
-        runs = [run for run in stored["runs"] if run["heads"] == n_heads]
+    for n_heads in sorted({run["heads"] for run in stored_runs("heads")}):
+        runs = stored_runs("heads", heads=n_heads)
         columns = [
             " ".join(f"{100 * run[answer]:4.0f}" for run in runs)
             for answer in ("last", "before")
@@ -62,13 +62,12 @@ def print_looks(weights: Tensor) -> None:
 
 def print_split_table() -> None:
     """Print what each stored run of ``wrong_split`` has learned, seed by seed."""
-    runs = results.load("wrong_split")["runs"]
+    runs = stored_runs("wrong_split")
     print("split  symbols  right answers, %, by seed")
     for split, length in sorted({(run["split"], run["length"]) for run in runs}):
         shares = [
             100 * fmean(run["right"])
-            for run in runs
-            if (run["split"], run["length"]) == (split, length)
+            for run in stored_runs("wrong_split", split=split, length=length)
         ]
         print(f"{split}  {length:7}  {' '.join(f'{x:3.0f}' for x in shares)}")
 
@@ -97,16 +96,10 @@ def maps_figure(weights: Tensor, ids: Tensor, columns: int = 2) -> Figure:
 
 
 def _map(ax: Axes, weights: Tensor, letters: Sequence[str]) -> None:
-    ax.imshow(weights.numpy(), cmap=WEIGHTS, vmin=0, vmax=1)
-    places = range(len(letters))
-    for back in (1, 2):
-        for i in places[back:]:
-            corner = (i - back - 0.5, i - 0.5)
-            ax.add_patch(Rectangle(corner, 1, 1, fill=False, lw=0.7, ec="#8C959F"))
-    ax.set_xticks(places, letters, color=TEXT_COLOURS["key"])
-    ax.set_yticks(places, letters, color=TEXT_COLOURS["query"])
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
+    look = {"rows": letters, "columns": letters, "roles": ("query", "key")}
+    heat_map(ax, weights, square=True, turn=0, **look)
+    before = [(i, i - back) for i in range(len(letters)) for back in (1, 2)]
+    frame_cells(ax, [(i, j) for i, j in before if j >= 0], GREY, 0.7)
 
 
 # Splitting, rightly and wrongly
@@ -141,34 +134,18 @@ def split_figure(words: Sequence[str], d: int = 4, n_heads: int = 2) -> Figure:
     t = len(words)
     fig, axes = plt.subplots(1, 2, sharey=True, figsize=(5.5, 3.9))
     for ax, transposed in zip(axes, (True, False), strict=True):
-        _grid(ax, owners(t, d, n_heads, transposed=transposed))
+        heads, places = owners(t, d, n_heads, transposed=transposed).unbind(-1)
+        look = {"cmap": HEAD_COLOURS, "vmax": HEAD_COLOURS.N, **WHITE_LINES}
+        numbers = [*map(str, range(d))]
+        heat_map(ax, heads, rows=words, columns=numbers, turn=0, notes=places, **look)
         for head in range(n_heads):
             middle = (head + 0.5) / n_heads
-            above, beside = (middle * d - 0.5, -0.9), (d - 0.2, middle * t - 0.5)
-            x, y = above if transposed else beside
+            x, y = (middle * d, -0.4) if transposed else (d + 0.3, middle * t)
             angle = 0 if transposed else 90
             ax.text(x, y, f"head {head}", ha="center", va="center", rotation=angle)
+        ax.set_title("view, transpose" if transposed else "view alone", pad=26)
         ax.set_xlabel("number")
-        ax.set_xticks(range(d))
-    axes[0].set_title("view, transpose", pad=26)
-    axes[1].set_title("view alone", pad=26)
-    axes[0].set_yticks(range(t), words)
     return fig
-
-
-def _grid(ax: Axes, cells: Tensor) -> None:
-    """Draw :func:`owners`, each cell in its head's colour, its place written in it."""
-    t, d, _ = cells.shape
-    for i in range(t):
-        for j in range(d):
-            head, place = cells[i, j].tolist()
-            corner = (j - 0.5, i - 0.5)
-            colour = HEAD_COLOURS[head]
-            ax.add_patch(Rectangle(corner, 1, 1, facecolor=colour, edgecolor="white"))
-            ax.text(j, i, place, ha="center", va="center", color=INK)
-    ax.set(xlim=(-0.5, d - 0.5), ylim=(t - 0.5, -0.5))
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
 
 
 def influence_figure(panels: dict[str, Tensor]) -> Figure:
@@ -179,10 +156,10 @@ def influence_figure(panels: dict[str, Tensor]) -> Figure:
     """
     fig, axes = plt.subplots(1, len(panels), figsize=(5.5, 2.4))
     for ax, (title, matrix) in zip(axes, panels.items(), strict=True):
-        ax.imshow((matrix / matrix.max()).numpy(), cmap=WEIGHTS, vmin=0, vmax=1)
-        last = len(matrix) - 1
-        ax.set(title=title, xticks=(0, last), yticks=(0, last))
-        ax.set(xlabel="changed place")
-        ax.tick_params(length=0)
+        ends = ["0", *[""] * (len(matrix) - 2), f"{len(matrix) - 1}"]
+        look = {"rows": ends, "columns": ends, "turn": 0, "square": True}
+        heat_map(ax, matrix / matrix.max(), **look)
+        ax.spines[["left", "bottom"]].set_visible(True)
+        ax.set(title=title, xlabel="changed place")
     axes[0].set(ylabel="output")
     return fig

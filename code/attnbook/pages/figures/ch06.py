@@ -8,18 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.data.batching import pad, pooled
 from attnbook.nn.masks import causal_mask, key_mask, padding_mask, target_mask
-from attnbook.pages.style import INK, TEXT_COLOURS
+from attnbook.pages.colours import INK, SHADE, TEXT_COLOURS
+from attnbook.pages.heat_maps import WHITE_LINES, heat_map
 from attnbook.toy.data import SOURCE, toy_pairs
 from attnbook.toy.language import ADJECTIVES, AND, DETERMINERS, NOUNS, VERBS, Pair
-
-HIDDEN, ALLOWED = "#E3E6EA", "#57606A"
 
 # Saying the next word
 
@@ -142,7 +140,9 @@ def detector_figure(panels: dict[str, tuple[Tensor, Tensor]]) -> Figure:
         ax.set_title(title)
         for i, j in (moved != wanted).nonzero().tolist():
             mark, colour = ("×", "white") if moved[i, j] else ("○", INK)
-            ax.text(j, i, mark, color=colour, ha="center", va="center_baseline")
+            ax.text(
+                j + 0.5, i + 0.5, mark, color=colour, ha="center", va="center_baseline"
+            )
     for ax in axes[-1]:
         ax.set_xlabel("key changed", color=TEXT_COLOURS["key"])
     for ax in axes[:, 0]:
@@ -151,13 +151,8 @@ def detector_figure(panels: dict[str, tuple[Tensor, Tensor]]) -> Figure:
 
 
 def _map(ax: Axes, mask: Tensor) -> None:
-    """Draw a bool matrix as cells, the first row on top."""
-    t, s = mask.shape
-    ax.imshow(mask.numpy(), cmap=ListedColormap([HIDDEN, ALLOWED]), vmin=0, vmax=1)
-    ax.set(xticks=[], yticks=[])
-    ax.hlines([i - 0.5 for i in range(t + 1)], -0.5, s - 0.5, "white", linewidth=1.5)
-    ax.vlines([j - 0.5 for j in range(s + 1)], -0.5, t - 0.5, "white", linewidth=1.5)
-    ax.spines[:].set_visible(False)
+    """Draw a bool matrix as cells, dark where it is True."""
+    heat_map(ax, mask, cmap=[SHADE, "#57606A"], square=True, **WHITE_LINES)
 
 
 def broken_masks(ids: Tensor) -> dict[str, tuple[Tensor, Tensor]]:

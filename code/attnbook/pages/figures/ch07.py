@@ -14,13 +14,12 @@ from torch import Tensor
 
 from attnbook.core import results
 from attnbook.nn.positions import frequencies, sinusoids
-from attnbook.pages.style import INK, label_lines
+from attnbook.pages.colours import GREY, INK, PALE_GREY, SHADE, SKY
+from attnbook.pages.curves import label_lines
+from attnbook.pages.tables import mean_and_range, row, stored_runs
 from attnbook.toy.single_attention import POSITION_KINDS
 from attnbook.toy.tasks import N_SYMBOLS
 
-GREY = "#B8BEC6"
-PALE = "#9AA4AF"
-SHADE = "#E3E6EA"
 RISING = mpl.colormaps["cividis"]  # from -1 to 1; reads in grey as well
 
 # Clock hands
@@ -64,7 +63,7 @@ def _clocks(p: int, code: Tensor) -> Figure:
     for i, (dial, cells) in enumerate(zip(*axes, strict=True)):
         _dial(dial)
         for earlier in range(max(p - 3, 0), p):  # where it came from
-            _hand(dial, earlier * _hand_speeds()[i], GREY, 1.5)
+            _hand(dial, earlier * _hand_speeds()[i], PALE_GREY, 1.5)
         _hand(dial, p * _hand_speeds()[i], INK, 3)
         dial.set_title(f"pair {i}", loc="center")
         _cells(cells, code[2 * i : 2 * i + 2])
@@ -72,8 +71,8 @@ def _clocks(p: int, code: Tensor) -> Figure:
 
 
 def _dial(ax: Axes) -> None:
-    ax.add_patch(plt.Circle((0, 0), 1, fill=False, color=PALE, linewidth=1.5))
-    ax.plot([0, 0], [0.88, 1], color=PALE, linewidth=1.5)  # twelve o'clock
+    ax.add_patch(plt.Circle((0, 0), 1, fill=False, color=GREY, linewidth=1.5))
+    ax.plot([0, 0], [0.88, 1], color=GREY, linewidth=1.5)  # twelve o'clock
     ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
     ax.set_axis_off()
 
@@ -109,16 +108,16 @@ def rotation_figure(
         The figure.
     """
     fig, axes = plt.subplots(len(pairs), len(starts), figsize=(5.2, 5.2), squeeze=False)
-    for row, i in zip(axes, pairs, strict=True):
+    for clocks, i in zip(axes, pairs, strict=True):
         omega = _hand_speeds()[i]
-        for ax, p in zip(row, starts, strict=True):
+        for ax, p in zip(clocks, starts, strict=True):
             _dial(ax)
             _arc(ax, p * omega, (p + k) * omega)
-            _hand(ax, p * omega, PALE, 2)
+            _hand(ax, p * omega, GREY, 2)
             _hand(ax, (p + k) * omega, INK, 3)
-        row[0].text(-1.3, 0, f"pair {i}", rotation=90, ha="right", va="center")
+        clocks[0].text(-1.3, 0, f"pair {i}", rotation=90, ha="right", va="center")
         turned = math.degrees(k * omega)
-        row[-1].text(1.3, 0, f"{turned:.0f}°", ha="left", va="center")
+        clocks[-1].text(1.3, 0, f"{turned:.0f}°", ha="left", va="center")
     for ax, p in zip(axes[0], starts, strict=True):
         ax.set_title(f"{p} → {p + k}", loc="center")
     return fig
@@ -142,8 +141,8 @@ def table_figure(n: int = 64, d: int = 64, pairs: Sequence[int] = (4, 8, 16)) ->
     )
     top.imshow(codes.T.numpy(), vmin=-1, vmax=1, cmap=RISING, aspect="auto")
     top.set(ylabel="number", yticks=[0, *(2 * i for i in pairs), d - 1])
-    for row, i in enumerate(pairs):
-        colour = RISING(0.3 * row)  # dark, then paler
+    for line, i in enumerate(pairs):
+        colour = RISING(0.3 * line)  # dark, then paler
         bottom.plot(codes[:, 2 * i], label=f"{2 * i}", color=colour)
     bottom.set(xlabel="position p", ylabel="value")
     bottom.set(ylim=(-1.1, 1.1), yticks=(-1, 0, 1))
@@ -158,7 +157,7 @@ def offset_figure(
     offsets = range(-farthest, farthest + 1)
     codes = sinusoids(max(starts) + farthest + 1, d, dtype=torch.float64)
     fig, ax = plt.subplots(figsize=(5.5, 3.2))
-    looks = zip((6, 3, 1.2), (GREY, "#56B4E9", INK), strict=True)
+    looks = zip((6, 3, 1.2), (PALE_GREY, SKY, INK), strict=True)
     for p, (width, colour) in zip(starts, looks, strict=True):
         around = codes[p - farthest : p + farthest + 1]
         products = (around @ codes[p]).round(decimals=9)  # labels in this order
@@ -170,12 +169,14 @@ def offset_figure(
 
 # Inside and beyond the trained length
 
+WIDTHS = 12, 16  # of the columns of tables
+
 
 def runs_of(steps: int) -> dict[str, list[dict]]:
     """The stored runs of so many steps, for each kind of positions."""
-    runs = [r for r in results.load("positions")["runs"] if r["steps"] == steps]
     return {
-        kind: [r for r in runs if r["positions"] == kind] for kind in POSITION_KINDS
+        kind: stored_runs("positions", steps=steps, positions=kind)
+        for kind in POSITION_KINDS
     }
 
 
@@ -190,7 +191,8 @@ def shares(run: dict, length: int = 24) -> Tensor:
         (length,), mean of the answers that count; NaN at place 0, where none does.
     """
     rows = [
-        [math.nan if x is None else x for x in row] for row in run[f"right_at_{length}"]
+        [math.nan if x is None else x for x in answers]
+        for answers in run[f"right_at_{length}"]
     ]
     return 100 * torch.tensor(rows).nanmean(-1)
 
@@ -198,31 +200,28 @@ def shares(run: dict, length: int = 24) -> Tensor:
 def print_positions(steps: int) -> None:
     """Print how many answers are right inside and beyond: means over seeds, ranges."""
     columns = ("12 long, all", "24 long, 0–11", "24 long, 12–23")
-    print(_row(f"{steps} steps", columns))
+    print(row(f"{steps} steps", columns, WIDTHS))
     for kind, runs in runs_of(steps).items():
         short = [shares(run, 12) for run in runs]
         long = [shares(run, 24) for run in runs]
-        parts = short, [row[:12] for row in long], [row[12:] for row in long]
-        print(_row(kind, [_mean_and_range(part) for part in parts]))
+        parts = short, [run[:12] for run in long], [run[12:] for run in long]
+        print(row(kind, map(_over_places, parts), WIDTHS))
 
 
 def print_farther() -> None:
     """Print how far the relative kinds go: means over seeds and ranges."""
-    stored = results.load("positions_farther")
-    print(_row("places", [str(length) for length in stored["lengths"]]))
+    lengths = results.load("positions_farther")["lengths"]
+    print(row("places", map(str, lengths), WIDTHS))
     for kind in ("relative", "rotary"):
-        rows = [run["right"] for run in stored["runs"] if run["positions"] == kind]
-        columns = (100 * torch.tensor(rows)).T  # lengths × seeds
-        print(_row(kind, [_mean_and_range(column[:, None]) for column in columns]))
+        runs = stored_runs("positions_farther", positions=kind)
+        columns = zip(*(run["right"] for run in runs), strict=True)  # one a length
+        cells = (mean_and_range([100 * x for x in c], ".0f") for c in columns)
+        print(row(kind, cells, WIDTHS))
 
 
-def _row(label: str, cells: Sequence[str]) -> str:
-    return f"{label:12}{''.join(f'{cell:16}' for cell in cells)}".rstrip()
-
-
-def _mean_and_range(rows: Sequence[Tensor]) -> str:
-    means = [row.nanmean().item() for row in rows]
-    return f"{sum(means) / len(means):.0f} ({min(means):.0f}–{max(means):.0f})"
+def _over_places(runs: Sequence[Tensor]) -> str:
+    """Mean over places of each run, then mean and range over runs."""
+    return mean_and_range([run.nanmean().item() for run in runs], ".0f")
 
 
 def positions_figure(steps: int) -> Figure:
@@ -232,7 +231,7 @@ def positions_figure(steps: int) -> Figure:
     fig, axes = plt.subplots(len(kinds), sharex=True, sharey=True, figsize=(5.5, 7))
     for ax, (kind, runs) in zip(axes, kinds.items(), strict=True):
         ax.axvspan(-0.5, trained - 0.5, color=SHADE, lw=0)
-        ax.axhline(100 / N_SYMBOLS, color=PALE, linewidth=1.2, linestyle=":")
+        ax.axhline(100 / N_SYMBOLS, color=GREY, linewidth=1.2, linestyle=":")
         for run in runs:
             ax.plot(shares(run), color=INK, linewidth=1.2, marker=".", markersize=4)
         ax.set(title=kind, ylim=(0, 105), yticks=(0, 50, 100))

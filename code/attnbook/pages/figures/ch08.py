@@ -14,12 +14,12 @@ from torch import Tensor
 
 from attnbook.core import results
 from attnbook.experiments.layer_runs import DRAWS
-from attnbook.pages.style import COLOURS, INK, label_lines
+from attnbook.pages.colours import COLOURS, GREY, INK
+from attnbook.pages.curves import label_lines
+from attnbook.pages.tables import mean_and_range, stored_runs
 from attnbook.toy.deep_stacks import WAYS, Stack, gradients
 
-GREY = "#8C959F"
-SHADE = "#E3E6EA"
-LINES = dict(zip(WAYS, (GREY, INK, "#D55E00", "#0072B2"), strict=True))
+LINES = dict(zip(WAYS, (GREY, INK, COLOURS["target"], COLOURS["source"]), strict=True))
 SMALL = 3**-0.5  # entries of variance 1/(3D), as nn.Linear draws them
 
 
@@ -141,11 +141,8 @@ def print_feed_forward(bound: float = 0.1) -> None:
 
 
 def _how_soon(stored: dict, model: tuple[str, str, int], bound: float) -> str:
-    runs = [
-        run
-        for run in stored["runs"]
-        if (run["task"], run["layers"], run["n_layers"]) == model
-    ]
+    where = dict(zip(("task", "layers", "n_layers"), model, strict=True))
+    runs = stored_runs("feed_forward_needed", **where)
     steps = [first_below(run["loss"], bound, stored["steps"]) for run in runs]
     return f"{' '.join(steps)}  {fmean(run['right'] for run in runs):5.1%}"
 
@@ -182,11 +179,8 @@ def first_below(losses: Sequence[float], bound: float, steps: int) -> str:
 
 def warm_up_runs(norm_first: bool, n_warm: int) -> list[list[float]]:
     """The stored losses, one list a seed."""
-    return [
-        run["loss"]
-        for run in results.load("warm_up")["runs"]
-        if (run["norm_first"], run["warm_up"]) == (norm_first, n_warm)
-    ]
+    runs = stored_runs("warm_up", norm_first=norm_first, warm_up=n_warm)
+    return [run["loss"] for run in runs]
 
 
 def print_warm_up() -> None:
@@ -196,13 +190,13 @@ def print_warm_up() -> None:
         for n_warm in (0, 30):
             ends = [fmean(losses[-10:]) for losses in warm_up_runs(norm_first, n_warm)]
             label = f"{name}, {f'{n_warm} steps of' if n_warm else 'no'} warm-up"
-            print(f"{label:31}{fmean(ends):5.2f} ({min(ends):.2f}–{max(ends):.2f})")
+            print(f"{label:32}{mean_and_range(ends, '.2f')}")
 
 
 def warm_up_figure() -> Figure:
     """Draw the losses of all stored runs: post-norm above, pre-norm below."""
     fig, axes = plt.subplots(2, sharex=True, sharey=True, figsize=(5.5, 5.2))
-    looks = {0: ("none", "#D55E00"), 30: ("30 steps", "#0072B2")}
+    looks = {0: ("none", COLOURS["target"]), 30: ("30 steps", COLOURS["source"])}
     for ax, norm_first in zip(axes, (False, True), strict=True):
         for n_warm, (label, colour) in looks.items():
             runs = warm_up_runs(norm_first, n_warm)

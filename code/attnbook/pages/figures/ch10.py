@@ -15,12 +15,10 @@ from attnbook.core import results
 from attnbook.core.vocabulary import BOS
 from attnbook.decoding.greedy_search import greedy
 from attnbook.models.transformer import Transformer
-from attnbook.pages.style import COLOURS, INK, TEXT_COLOURS, label_lines
+from attnbook.pages.colours import COLOURS, GREY, INK, TEXT_COLOURS
+from attnbook.pages.curves import label_lines
 from attnbook.toy.data import TARGET, make_batch
 from attnbook.toy.language import Pair
-
-GREY = "#8C959F"
-
 
 # What a word costs
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from statistics import fmean
 
 import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -18,15 +16,16 @@ from attnbook.analysis.complexity import (
     windowed_work,
 )
 from attnbook.core import results
-from attnbook.pages.style import INK, label_lines
+from attnbook.pages.colours import DARK_GREY, INK, PALE_GREY, SHADE
+from attnbook.pages.curves import label_lines, logarithmic
+from attnbook.pages.heat_maps import WHITE_LINES, heat_map
+from attnbook.pages.tables import mean_and_range, stored_runs
 from attnbook.toy.last_position import READERS, contiguous, dilated
 from attnbook.toy.tasks import N_SYMBOLS
 
-GREY = "#B8BEC6"
-SHADE = "#E3E6EA"
 KINDS = {
     "self-attention": INK,
-    "restricted": "#6E7781",
+    "restricted": DARK_GREY,
     "GRU": "#9A4FB5",
     "convolution": "#1F83B4",
     "dilated": "#1F83B4",
@@ -84,7 +83,7 @@ def paths_figure() -> Figure:
         ax.plot(*zip(*path, strict=True), color=INK, linewidth=2.5, zorder=2)
         top = path[-1][1]
         for level in range(top + 1):
-            ax.plot(range(PLACES), [level] * PLACES, "o", color=GREY, markersize=6)
+            ax.plot(range(PLACES), [level] * PLACES, "o", color=PALE_GREY, markersize=6)
         ax.plot(*zip(*path, strict=True), "o", color=INK, markersize=7, zorder=3)
         steps = len(path) - 1
         ax.set_title(f"{name}: {steps} step{'s' * (steps > 1)}")
@@ -106,11 +105,7 @@ ROWS: dict[str, Callable[[int, int], int]] = {
 def runs_of(kind: str, **fixed: int) -> list[dict]:
     """Stored costs of a kind, such as those at ``d=256``, in ascending order."""
     return sorted(
-        (
-            run
-            for run in results.load("layer_cost")["runs"]
-            if run["kind"] == kind and all(run[k] == v for k, v in fixed.items())
-        ),
+        stored_runs("layer_cost", kind=kind, **fixed),
         key=lambda run: (run["n"], run["d"]),
     )
 
@@ -141,12 +136,13 @@ def print_costs(of: str, unit: float, by: str = "n") -> None:
 
 def print_batches() -> None:
     """Print the stored time of one sequence, by how many are computed together."""
-    stored = results.load("layer_batches")
-    sizes = sorted({run["batch"] for run in stored["runs"]})
+    sizes = sorted({run["batch"] for run in stored_runs("layer_batches")})
     print(f"{'sequences':14}", *(f"{size:6}" for size in sizes))
     for kind in ("self-attention", "GRU"):
-        runs = {r["batch"]: r for r in stored["runs"] if r["kind"] == kind}
-        each = (1000 * runs[size]["seconds"] / size for size in sizes)
+        runs = {
+            r["batch"]: r["seconds"] for r in stored_runs("layer_batches", kind=kind)
+        }
+        each = (1000 * runs[size] / size for size in sizes)
         print(f"{kind:14}", *(f"{ms:6.1f}" for ms in each))
 
 
@@ -165,16 +161,9 @@ def work_figure(d: int = 256) -> Figure:
     work.set_ylabel("million multiply-adds")
     clock.set(ylabel="processor time, ms", xlabel="places n")
     for ax in (work, clock):
-        _logarithmic(ax, lengths)
+        logarithmic(ax, lengths)
+        label_lines(ax)
     return fig
-
-
-def _logarithmic(ax: Axes, sizes: Sequence[int]) -> None:
-    ax.set(xscale="log", yscale="log", xticks=sizes)
-    ax.set_xticklabels(sizes)
-    ax.minorticks_off()
-    ax.yaxis.set_major_formatter("{x:g}")
-    label_lines(ax)
 
 
 # Reach
@@ -195,16 +184,19 @@ def reach_figure(seen: dict[str, Tensor]) -> Figure:
     )
     for ax, (kind, rows) in zip(axes, seen.items(), strict=True):
         layers, n = rows.shape
-        ax.imshow(
-            rows.numpy(), cmap="Greys", vmin=0, vmax=1.3, aspect="auto", origin="lower"
+        names = [f"{place}" if place % 8 == 0 else "" for place in range(n)]
+        heat_map(
+            ax,
+            rows.flip(0),
+            columns=names,
+            turn=0,
+            cmap="Greys",
+            vmax=1.3,
+            **WHITE_LINES,
         )
-        ax.set_yticks(range(layers), [str(i + 1) for i in range(layers)])
-        ax.set(title=kind, ylabel="layers", xticks=range(0, n, 8))
-        ax.tick_params(length=0)
-        ax.set_xticks([x - 0.5 for x in range(n)], minor=True)
-        ax.set_yticks([y - 0.5 for y in range(layers)], minor=True)
-        ax.grid(which="minor", color="white", linewidth=0.8)
-        ax.tick_params(which="minor", length=0)
+        ax.set_yticks([i + 0.5 for i in range(layers)], range(layers, 0, -1))
+        ax.set(title=kind, ylabel="layers")
+        ax.spines[["left", "bottom"]].set_visible(True)
     axes[-1].set_xlabel("place of the input")
     return fig
 
@@ -214,9 +206,8 @@ def reach_figure(seen: dict[str, Tensor]) -> Figure:
 
 def recall_runs(kind: str, name: str = "first_token") -> dict[int, list[dict]]:
     """Stored runs of a kind, by length."""
-    runs = [run for run in results.load(name)["runs"] if run["kind"] == kind]
-    lengths = sorted({run["n"] for run in runs})
-    return {n: [run for run in runs if run["n"] == n] for n in lengths}
+    lengths = sorted({run["n"] for run in stored_runs(name, kind=kind)})
+    return {n: stored_runs(name, kind=kind, n=n) for n in lengths}
 
 
 def print_recall() -> None:
@@ -269,19 +260,16 @@ def hops(run: dict) -> int:
 def recall_figure() -> Figure:
     """Draw right answers against the length of the way, one dot a seed."""
     fig, axes = plt.subplots(len(READERS), sharex=True, sharey=True, figsize=(5.5, 5.6))
-    runs = results.load("first_token")["runs"]
-    longer = results.load("first_token_longer")["runs"]
     for ax, kind in zip(axes, READERS, strict=True):
-        ax.axhline(100 / N_SYMBOLS, color=GREY, linestyle=":", linewidth=1.2)
-        for found, face, size in ((longer, "white", 11), (runs, INK, 6)):
-            dots = [(hops(r), 100 * r["right"]) for r in found if r["kind"] == kind]
-            ax.plot(
-                *zip(*dots, strict=True) if dots else ([], []),
-                "o",
-                color=INK,
-                markerfacecolor=face,
-                markersize=size,
-            )
+        ax.axhline(100 / N_SYMBOLS, color=PALE_GREY, linestyle=":", linewidth=1.2)
+        for name, face, size in (
+            ("first_token_longer", "white", 11),
+            ("first_token", INK, 6),
+        ):
+            runs = stored_runs(name, kind=kind)
+            dots = [*map(hops, runs)], [100 * run["right"] for run in runs]
+            look = {"color": INK, "markerfacecolor": face, "markersize": size}
+            ax.plot(*dots, "o", **look)
         ax.set(title=kind, ylim=(-6, 112), yticks=(0, 50, 100), xscale="log")
         ax.minorticks_off()
     steps = [2**i for i in range(7)]
@@ -296,7 +284,6 @@ def recall_figure() -> Figure:
 
 def print_weights_tell() -> None:
     """Print how far weights tell effects: means of three seeds, and their range."""
-    stored = results.load("weights_tell")
     names = {
         ("bahdanau", "hidden"): "Bahdanau, hidden",
         ("bahdanau", "replaced"): "Bahdanau, replaced",
@@ -307,18 +294,10 @@ def print_weights_tell() -> None:
     print(f"{'':22}{'all places:':18}{'the others:':18}their rank")
     print(f"{'':22}{'same first, %':18}{'same first, %':18}correlation")
     for (model, test), label in names.items():
-        runs = [run for run in stored["runs"] if run["model"] == model]
-        others = [run[f"{test}_others"] for run in runs]
+        runs = stored_runs("weights_tell", model=model)
         every = [100 * run[test]["first"] for run in runs if test in run]
-        first = [100 * found["first"] for found in others]
-        rho = [found["correlation"] for found in others]
-        cells = f"{_range(every, '.0f'):18}{_range(first, '.0f'):18}"
-        print(f"{label:22}{cells}{_range(rho, '.2f')}")
-
-
-def _range(numbers: Sequence[float], form: str) -> str:
-    """Their mean, least and greatest; nothing of none."""
-    if not numbers:
-        return ""
-    mean, least, most = fmean(numbers), min(numbers), max(numbers)
-    return f"{mean:{form}} ({least:{form}} to {most:{form}})"
+        others = [run[f"{test}_others"] for run in runs]
+        first = mean_and_range([100 * x["first"] for x in others], ".0f", " to ")
+        rank = mean_and_range([x["correlation"] for x in others], ".2f", " to ")
+        all_ = mean_and_range(every, ".0f", " to ") if every else ""
+        print(f"{label:22}{all_:18}{first:18}{rank}")

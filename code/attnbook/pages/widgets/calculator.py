@@ -19,9 +19,8 @@ from IPython.display import HTML
 from torch import Tensor
 
 from attnbook.nn.scaled_dot_product import attention
+from attnbook.pages.colours import COLOURS, INK, TEXT_COLOURS, tint
 from attnbook.pages.drawings.diagram import FONT
-from attnbook.pages.drawings.shapes import tint
-from attnbook.pages.style import COLOURS, INK, TEXT_COLOURS
 from attnbook.pages.widgets.controls import (
     BOX,
     BUTTON,

@@ -19,7 +19,7 @@ from html import escape
 
 from IPython.display import HTML
 
-from attnbook.pages.style import COLOURS
+from attnbook.pages.colours import COLOURS
 
 HIDDEN = ' hidden="hidden"'  # JupyterLab removes attributes without a value
 KEYS = 'data-lm-suppress-shortcuts="true"'

@@ -14,10 +14,9 @@ from torch import Tensor
 
 from attnbook.nn.local_attention import gaussian, source_window
 from attnbook.nn.masks import masked_softmax
+from attnbook.pages.colours import COLOURS, INK, TEXT_COLOURS, tint
 from attnbook.pages.drawings.diagram import SIZE
 from attnbook.pages.drawings.labels import tspans
-from attnbook.pages.drawings.shapes import tint
-from attnbook.pages.style import COLOURS, INK, TEXT_COLOURS
 from attnbook.pages.widgets.controls import (
     choice,
     figure,

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.masks import key_mask, masked_softmax, target_mask
-from attnbook.pages.style import COLOURS, TEXT_COLOURS
+from attnbook.pages.colours import COLOURS, TEXT_COLOURS
 from attnbook.pages.widgets.controls import (
     ROW,
     choice,

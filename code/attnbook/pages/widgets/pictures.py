@@ -10,8 +10,8 @@ import base64
 from collections.abc import Iterable
 from html import escape
 
+from attnbook.pages.colours import INK
 from attnbook.pages.drawings.diagram import FONT, SIZE
-from attnbook.pages.style import INK
 from attnbook.pages.widgets.controls import HIDDEN
 
 

@@ -1,17 +1,27 @@
-"""Chapter 12's second half: tables and figures say what the stored results hold."""
+"""Chapter 12: tables and figures of its run say what the stored results hold."""
 
 import json
 import math
 
 import pytest
 import torch
+from drawn import cells
 
 from attnbook.analysis.complexity import count
+from attnbook.data.batching import IdPair, id_batch
 from attnbook.experiments.toy_ablation import CHANGES
 from attnbook.nn.losses import label_smoothing_loss
 from attnbook.pages.exercises.checking import find
-from attnbook.pages.figures import ch12_looks, ch12_run
+from attnbook.pages.figures import (
+    ch12_attention,
+    ch12_comparisons,
+    ch12_probes,
+    ch12_scores,
+    ch12_training_run,
+)
+from attnbook.translation.bleu_from_scratch import matches
 from attnbook.translation.configs import CONFIGS, config
+from attnbook.translation.models import model_from_config
 from attnbook.translation.translator import Translator
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
@@ -64,8 +74,8 @@ def a_run(lowercased=40.0):
 
 
 def test_recorded_reads_what_is_stored(stored):
-    stored(ch12_run.NAME, updates=7)
-    assert ch12_run.run("recorded") == {"updates": 7}
+    stored(ch12_training_run.NAME, updates=7)
+    assert ch12_training_run.run("recorded") == {"updates": 7}
 
 
 def test_live_trains_and_adds_the_log(monkeypatch, tmp_path):
@@ -76,18 +86,21 @@ def test_live_trains_and_adds_the_log(monkeypatch, tmp_path):
         (folder / "metrics.jsonl").write_text('{"step": 1}\n')
         return {"updates": 9}
 
-    monkeypatch.setattr(ch12_run, "train", train)
-    assert ch12_run.run("live", folder=tmp_path) == {"updates": 9, "log": [{"step": 1}]}
+    monkeypatch.setattr(ch12_training_run, "train", train)
+    assert ch12_training_run.run("live", folder=tmp_path) == {
+        "updates": 9,
+        "log": [{"step": 1}],
+    }
     assert asked == [(CONFIGS["multi30k-tiny"], tmp_path)]
 
 
 def test_another_word_is_refused():
     with pytest.raises(ValueError, match="recorded or live"):
-        ch12_run.run("alive")
+        ch12_training_run.run("alive")
 
 
 def test_what_a_run_took_is_printed(capsys):
-    ch12_run.print_run(a_run())
+    ch12_training_run.print_run(a_run())
     said = capsys.readouterr().out
     for part in (
         "an abacus, float32",
@@ -109,18 +122,22 @@ def test_the_floor_is_the_loss_of_one_who_knows():
     p = torch.full((v,), smoothing / v)
     p[7] += 1 - smoothing
     least = label_smoothing_loss(p.log()[None, None], targets, smoothing).item()
-    assert ch12_run.least_smoothed_loss(smoothing, v) == pytest.approx(least, abs=1e-5)
-    assert math.isclose(ch12_run.least_smoothed_loss(0.1, 37000), 1.377, abs_tol=1e-3)
+    assert ch12_training_run.least_smoothed_loss(smoothing, v) == pytest.approx(
+        least, abs=1e-5
+    )
+    assert math.isclose(
+        ch12_training_run.least_smoothed_loss(0.1, 37000), 1.377, abs_tol=1e-3
+    )
 
 
 def test_curves_are_drawn_against_epochs():
-    losses, bleu = ch12_run.curves_figure(a_run()).axes
+    losses, bleu = ch12_training_run.curves_figure(a_run()).axes
     training_, validation, floor = losses.get_lines()
     assert list(training_.get_xdata()) == [0.5, 1, 2]
     assert list(training_.get_ydata()) == [6, 4, 3]
     assert list(validation.get_xdata()) == [1, 2]
     assert list(validation.get_ydata()) == [3, 2.5]
-    assert floor.get_ydata()[0] == ch12_run.least_smoothed_loss(0.1, 8000)
+    assert floor.get_ydata()[0] == ch12_training_run.least_smoothed_loss(0.1, 8000)
     assert list(bleu.get_lines()[0].get_ydata()) == [9, 20]
 
 
@@ -132,7 +149,7 @@ def test_the_gap_is_printed_by_what_is_kept(stored, capsys):
         {"dropout": False, "smoothing": 0.0, "train": 1.0, "val": 1.25},
     ]
     stored("multi30k_scores", losses=losses, loss_sentences=7)
-    ch12_run.print_gap()
+    ch12_training_run.print_gap()
     _, *rows, number = capsys.readouterr().out.splitlines()
     assert [row.rsplit(maxsplit=2) for row in rows] == [
         ["smoothing and dropout", "4.00", "4.25"],
@@ -147,7 +164,7 @@ def test_a_log_is_printed_line_by_line(tmp_path, capsys):
     lines = a_run()["log"]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (tmp_path / "metrics.jsonl").write_text(text)
-    ch12_run.print_log(tmp_path)
+    ch12_training_run.print_log(tmp_path)
     said = capsys.readouterr().out.splitlines()
     assert len(said) == len(lines)
     assert "loss 6.000" in said[0]
@@ -158,7 +175,7 @@ def test_a_log_is_printed_line_by_line(tmp_path, capsys):
 
 
 def test_scores_are_printed_by_test_and_case(capsys):
-    ch12_run.print_scores(a_run())
+    ch12_scores.print_scores(a_run())
     _, *rows, cased, lowercased = capsys.readouterr().out.splitlines()
     assert [row.split()[-2:] for row in rows] == [
         ["36.0", "38.0"],
@@ -175,7 +192,7 @@ def test_scores_are_printed_by_test_and_case(capsys):
     [(40.0, "1.0 below"), (41.02, "0.0 above"), (43, "2.0 above")],
 )
 def test_our_score_is_set_beside_the_best_found(ours, said, capsys):
-    ch12_run.print_beside(a_run(ours))
+    ch12_scores.print_beside(a_run(ours))
     _, first, second = capsys.readouterr().out.splitlines()
     assert first.startswith(f"test 2016    {ours:.1f} ")
     assert "41.0: " in first
@@ -204,7 +221,7 @@ def _stored(stored):
         ],
     )
     stored(
-        ch12_run.NAME,
+        ch12_training_run.NAME,
         averaged_epochs=10,
     )
     stored(
@@ -256,10 +273,10 @@ ch12_looks_starts = {
 
 @pytest.mark.usefixtures("_stored")
 def test_stored_scores_are_printed(capsys):
-    ch12_run.print_scorings()
-    ch12_run.print_comparison()
-    ch12_run.print_alphas(a_run())
-    ch12_run.print_average()
+    ch12_scores.print_scorings()
+    ch12_scores.print_comparison()
+    ch12_scores.print_alphas(a_run())
+    ch12_training_run.print_average()
     said = capsys.readouterr().out
     for part in (
         "66.0",
@@ -278,7 +295,7 @@ def test_stored_scores_are_printed(capsys):
 def test_the_smallest_p_is_a_bound(stored, capsys, p, said):
     comparison = {"bleu": 38.0, "other": 39.0, "p_value": p}
     stored("multi30k_scores", comparison=comparison, margin=1.0)
-    ch12_run.print_comparison()
+    ch12_scores.print_comparison()
     printed = capsys.readouterr().out
     assert "beam less greedy -1.0" in printed
     assert printed.rstrip().endswith(said)
@@ -286,12 +303,12 @@ def test_the_smallest_p_is_a_bound(stored, capsys, p, said):
 
 @pytest.mark.usefixtures("_stored")
 def test_beams_and_lengths_are_drawn():
-    bleu, seconds = ch12_run.beams_figure().axes
+    bleu, seconds = ch12_scores.beams_figure().axes
     for ax, values in ((bleu, [37, 38.5]), (seconds, [2, 9])):
         [line] = ax.get_lines()
         assert list(line.get_xdata()) == [1, 5]
         assert list(line.get_ydata()) == values
-    ax = ch12_run.lengths_figure().axes[0]
+    ax = ch12_scores.lengths_figure().axes[0]
     assert [bar.get_height() for bar in ax.patches] == [42, 35]
     [ranges] = (c for c in ax.collections if hasattr(c, "get_segments"))
     ends = [[y for _, y in segment] for segment in ranges.get_segments()]
@@ -303,13 +320,14 @@ def test_beams_and_lengths_are_drawn():
 @pytest.mark.parametrize("at_hand", [True, False])
 def test_the_worst_are_shown_with_what_is_at_hand(stored, monkeypatch, capsys, at_hand):
     stored(
-        f"{ch12_run.NAME}_hypotheses", test_2016_flickr={"beam": ["eins", "zwei " * 90]}
+        f"{ch12_training_run.NAME}_hypotheses",
+        test_2016_flickr={"beam": ["eins", "zwei " * 90]},
     )
-    monkeypatch.setattr(ch12_run.multi30k, "available", lambda: at_hand)
+    monkeypatch.setattr(ch12_scores.multi30k, "available", lambda: at_hand)
     monkeypatch.setattr(
-        ch12_run.multi30k, "sentences", lambda split, language: [language] * 2
+        ch12_scores.multi30k, "sentences", lambda split, language: [language] * 2
     )
-    ch12_run.print_worst([1])
+    ch12_scores.print_worst([1])
     said = capsys.readouterr().out
     assert "zwei" in said
     assert "eins" not in said
@@ -325,7 +343,7 @@ def test_the_worst_are_shown_with_what_is_at_hand(stored, monkeypatch, capsys, a
 @torch.no_grad()
 def test_a_look_is_the_weights_of_its_own_translation():
     translator = Translator()
-    found = ch12_looks.look(translator, "Two dogs run.")
+    found = ch12_attention.look(translator, "Two dogs run.")
     run, subwords = translator.config, translator.subwords
     [said] = translator(["Two dogs run."])
     assert found.source == [*subwords.pieces("Two dogs run."), "<eos>"]
@@ -338,9 +356,9 @@ def test_a_look_is_the_weights_of_its_own_translation():
 def test_a_map_has_a_row_a_target_subword():
     weights = torch.zeros(2, 2, 2, 3)
     weights[..., 0, 1] = torch.tensor([[0.0, 0.2], [0.4, 0.6]])
-    found = ch12_looks.Look(["a", "b", "<eos>"], ["x", "<eos>"], weights)
-    [ax] = ch12_looks.map_figure(found).axes
-    drawn = ax.images[0].get_array()
+    found = ch12_attention.Look(["a", "b", "<eos>"], ["x", "<eos>"], weights)
+    [ax] = ch12_attention.map_figure(found).axes
+    drawn = cells(ax)
     assert drawn.shape == (2, 3)
     assert drawn[0, 1] == pytest.approx(0.3)
     assert [t.get_text() for t in ax.get_xticklabels()] == found.source
@@ -349,20 +367,20 @@ def test_a_map_has_a_row_a_target_subword():
 
 @pytest.mark.usefixtures("_stored")
 def test_probes_are_means_over_splits(capsys):
-    [ax] = ch12_looks.probes_figure().axes
+    [ax] = ch12_probes.probes_figure().axes
     lines = {line.get_label(): line for line in ax.get_lines()}
     assert set(lines) == set(ch12_looks_starts)
     for name, start in ch12_looks_starts.items():
         wanted = [100 * start, 100 * (start + 0.15)]
         assert list(lines[name].get_ydata()) == pytest.approx(wanted)
-    ch12_looks.print_probes()
+    ch12_probes.print_probes()
     row = capsys.readouterr().out.splitlines()[4]
     assert row.split() == ["its", "translation", "50%", "65%", "40%", "5%"]
 
 
 @pytest.mark.usefixtures("_stored")
 def test_heads_are_printed_by_layer(capsys):
-    ch12_looks.print_heads()
+    ch12_attention.print_heads()
     assert capsys.readouterr().out.splitlines() == [
         "layer 1, by head:  25%  50%",
         "layer 2, by head:  75% 100%",
@@ -373,7 +391,7 @@ def test_heads_are_printed_by_layer(capsys):
 
 @pytest.mark.usefixtures("_stored")
 def test_the_ablation_is_printed_with_ranges(capsys):
-    ch12_looks.print_ablation()
+    ch12_comparisons.print_toy_ablation()
     _, first, *_ = capsys.readouterr().out.splitlines()
     assert first.split() == ["as", "it", "is", "0", "(0–1)", "0.150", "(0.100–0.200)"]
 
@@ -382,8 +400,6 @@ def test_the_ablation_is_printed_with_ranges(capsys):
 
 
 def test_the_output_share_is_what_the_counter_says():
-    from attnbook.data.batching import IdPair, id_batch
-
     run = config("toy", d_ff=96)
     model = model_from_config(run, 300)
     n = 9
@@ -403,8 +419,6 @@ def test_the_loss_of_an_update_does_not_depend_on_its_batches():
 
 
 def test_the_parrot_is_scored_as_by_hand():
-    from attnbook.translation.bleu_from_scratch import matches
-
     said, right = (
         ["a", "dog", "a", "dog", "a", "dog", "a", "dog"],
         ["a", "dog", "runs", "after", "a", "dog"],

@@ -1,4 +1,4 @@
-"""Figures and tables of chapter 12 that need several runs: ``multi30k_runs``."""
+"""Chapter 12: seeds, models and parts compared, each with runs of its own."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from attnbook.core import results
+from attnbook.experiments.toy_ablation import CHANGES
+from attnbook.pages.curves import label_lines
 from attnbook.pages.figures.exact_match import CURVES
-from attnbook.pages.style import label_lines
+from attnbook.pages.tables import mean_and_range, stored_runs
 from attnbook.translation.report import TESTS
 
 NAME = "multi30k_runs"
@@ -94,3 +96,13 @@ def ladder_figure() -> Figure:
     ax.set(xlabel="epochs", ylabel="validation BLEU", xlim=(0, None), ylim=(0, None))
     label_lines(ax)
     return fig
+
+
+def print_toy_ablation() -> None:
+    """Print mean and range of the seeds of ``toy_ablation``."""
+    print(f"{'':18}{'exact match, %':27}validation loss")
+    for name in CHANGES:
+        runs = stored_runs("toy_ablation", change=name)
+        shares = mean_and_range([100 * run["exact"]["2"] for run in runs], ".0f")
+        losses = mean_and_range([run["validation_loss"] for run in runs], ".3f")
+        print(f"{name:18}{shares:27}{losses}")

@@ -1,4 +1,4 @@
-"""Tables and figures of several runs say what the stored result holds."""
+"""Chapter 12: tables and figures of several runs say what the stored result holds."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from attnbook.experiments import multi30k_runs
 from attnbook.experiments.gpu import LADDER, means
-from attnbook.pages.figures import ch12_runs
+from attnbook.pages.figures import ch12_comparisons
 from attnbook.translation.report import TESTS
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
@@ -83,8 +83,8 @@ def test_a_folder_without_runs_is_refused(tmp_path, monkeypatch):
 
 
 def test_seeds_are_printed_with_a_deviation_from_three_on(folder, stored, capsys):
-    stored(ch12_runs.NAME, **multi30k_runs.multi30k_runs())
-    ch12_runs.print_seeds()
+    stored(ch12_comparisons.NAME, **multi30k_runs.multi30k_runs())
+    ch12_comparisons.print_seeds()
     said = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["en", "→", "de,", "seed", "1", "40.0", "33.0", "39.0", "32.0"] in said
     assert ["de", "→", "en,", "seed", "0", "42.0", "35.0", "41.0", "34.0"] in said
@@ -95,23 +95,23 @@ def test_seeds_are_printed_with_a_deviation_from_three_on(folder, stored, capsys
 
 
 def test_the_ladder_is_printed_and_drawn(folder, stored, capsys):
-    stored(ch12_runs.NAME, **multi30k_runs.multi30k_runs())
-    ch12_runs.print_ladder()
+    stored(ch12_comparisons.NAME, **multi30k_runs.multi30k_runs())
+    ch12_comparisons.print_ladder()
     rows = capsys.readouterr().out.splitlines()[1:]
     assert [row.split()[-4:] for row in rows] == [
         [f"{bleu:.1f}", f"{bleu - 7:.1f}", "1.50", "2,345,678"]
         for bleu in (10, 20, 30, 35)
     ]
-    (ax,) = ch12_runs.ladder_figure().axes
+    (ax,) = ch12_comparisons.ladder_figure().axes
     ends = {line.get_label(): line.get_xydata()[-1].tolist() for line in ax.lines}
     assert ends["initial state only"] == [2, 10]
     assert ends["Transformer"] == [2, 35]
-    assert list(ch12_runs.LADDER) == list(LADDER)
+    assert list(ch12_comparisons.LADDER) == list(LADDER)
 
 
 def test_of_the_ablation_the_runs_that_are_there_are_printed(folder, stored, capsys):
-    stored(ch12_runs.NAME, **multi30k_runs.multi30k_runs())
-    ch12_runs.print_ablation()
+    stored(ch12_comparisons.NAME, **multi30k_runs.multi30k_runs())
+    ch12_comparisons.print_ablation()
     assert [row.split() for row in capsys.readouterr().out.splitlines()[1:]] == [
         ["as", "it", "is", "35.0", "28.0", "1.50", "2,345,678"],
         ["1", "head", "34.0", "27.0", "1.50", "2,345,678"],
