@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.analysis.maps import attention_maps
-from attnbook.models.bahdanau import Bahdanau, BahdanauState, Source
+from attnbook.models.bahdanau import Bahdanau, BahdanauState, EncodedSource
 from attnbook.models.transformer import Transformer
 from attnbook.toy.data import make_batch
 from attnbook.toy.language import ADJECTIVES, DETERMINERS, NOUNS, VERBS, Pair
@@ -50,7 +50,7 @@ def bahdanau_hiding_effects(model: Bahdanau, pair: Pair) -> Tensor:
     state, drops = model.start(src), []
     for token, right in zip(tgt_in[0], tgt_out[0], strict=True):
         states, keys, _ = state.source
-        source = Source(states.expand(n, -1, -1), keys.expand(n, -1, -1), others)
+        source = EncodedSource(states.expand(n, -1, -1), keys.expand(n, -1, -1), others)
         without = BahdanauState(state.s.expand(n, -1), source, state.weights)
         hurt, _ = model.step(token.expand(n), without)  # (S, V)
         logits, state = model.step(token[None], state)  # (1, V)

@@ -8,12 +8,12 @@ import torch
 from torch import nn
 
 from attnbook.toy.last_position import (
-    READERS,
+    LAYER_STACKS,
     LastPosition,
-    Reader,
-    contiguous,
+    MakeLayers,
+    contiguous_dilations,
     convolutions,
-    first_symbol,
+    first_symbol_batches,
     last_position_accuracy,
 )
 from attnbook.toy.training import fit
@@ -31,8 +31,8 @@ def first_token() -> dict:
         "right", and the "loss", averaged over every 20 steps.
     """
     runs = []
-    for n, kind, seed in product(LENGTHS, READERS, SEEDS):
-        found = learn(READERS[kind], n, seed)
+    for n, kind, seed in product(LENGTHS, LAYER_STACKS, SEEDS):
+        found = learn(LAYER_STACKS[kind], n, seed)
         runs.append({"kind": kind, "n": n, "seed": seed, **found})
         print(f"  {runs[-1]}", flush=True)
     return {"steps": STEPS, "rate": RATE, "d": WIDTH, "runs": runs}
@@ -42,7 +42,7 @@ def first_token_longer() -> dict:
     """The same with four times the steps, for the two whose path is long."""
     steps, runs = 4 * STEPS, []
     for n, kind, seed in product((8, 16), ("contiguous", "GRU"), SEEDS):
-        found = learn(READERS[kind], n, seed, steps)
+        found = learn(LAYER_STACKS[kind], n, seed, steps)
         runs.append({"kind": kind, "n": n, "seed": seed, **found})
         print(f"  {runs[-1]}", flush=True)
     return {"steps": steps, "rate": RATE, "d": WIDTH, "runs": runs}
@@ -64,15 +64,15 @@ def first_token_room() -> dict:
 
 def with_room(n: int, d_model: int) -> list[nn.Module]:
     """Half as many contiguous convolutions again as the last of n places needs."""
-    return convolutions(d_model, [1] * (3 * len(contiguous(n)) // 2))
+    return convolutions(d_model, [1] * (3 * len(contiguous_dilations(n)) // 2))
 
 
-def learn(reader: Reader, n: int, seed: int, steps: int = STEPS) -> dict:
+def learn(reader: MakeLayers, n: int, seed: int, steps: int = STEPS) -> dict:
     """Train one model, and say how it did."""
     torch.manual_seed(seed)
     model = LastPosition(reader(n, WIDTH), WIDTH)
-    losses = fit(model, first_symbol(n, seed), steps, RATE)
-    test = next(first_symbol(n, seed=99, batch_size=2000))
+    losses = fit(model, first_symbol_batches(n, seed), steps, RATE)
+    test = next(first_symbol_batches(n, seed=99, batch_size=2000))
     return {
         "layers": len(model.layers),
         "right": round(last_position_accuracy(model, test), 4),

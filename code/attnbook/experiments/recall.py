@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attnbook.toy.recall_task import recall
+from attnbook.toy.recall_task import train_recall
 
 LENGTHS = (4, 8, 16, 32)
 
@@ -20,7 +20,7 @@ def recall_grid() -> dict:
         for trained_on, lengths, steps in trainings:
             for seed in (0, 1, 2):
                 about = dict(kind=kind, trained_on=trained_on, steps=steps, seed=seed)
-                found = recall(kind, lengths, steps, seed)
+                found = train_recall(kind, lengths, steps, seed)
                 runs += [{**about, **run} for run in found]
                 shares = ", ".join(f"{100 * run['first']:.0f}" for run in found)
                 print(f"  {about}: first {shares} %", flush=True)

@@ -16,7 +16,7 @@ from attnbook.models.ablations import (
     without_positions,
     without_scale,
 )
-from attnbook.models.bahdanau import Bahdanau, BahdanauState, Source
+from attnbook.models.bahdanau import Bahdanau, BahdanauState, EncodedSource
 from attnbook.models.checkpoints import load_weights, read_facts, save_weights, tensors
 from attnbook.models.from_torch import (
     Layer,
@@ -40,13 +40,13 @@ from attnbook.nn.layers import TransformerConfig
 __all__ = [
     "Bahdanau",
     "BahdanauState",
+    "EncodedSource",
     "Encoder",
     "InitialState",
     "Layer",
     "Luong",
     "LuongState",
     "Readout",
-    "Source",
     "StaticContext",
     "StaticState",
     "Transformer",

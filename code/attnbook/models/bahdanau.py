@@ -1,4 +1,4 @@
-"""Attention as Bahdanau, Cho and Bengio (2015) introduced it."""
+"""Attention before the recurrent step: Bahdanau, Cho and Bengio (2015)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from attnbook.nn.masks import masked_softmax, padding_mask
 from attnbook.nn.scores import AdditiveScore
 
 
-class Source(NamedTuple):
-    """The source as the decoder sees it; computed once a sentence."""
+class EncodedSource(NamedTuple):
+    """What the decoder needs of the source; computed once per sentence."""
 
     states: Tensor  # (B, S, width)  annotations h_j
     keys: Tensor  # (B, S, A)        U h_j
@@ -23,63 +23,65 @@ class Source(NamedTuple):
 
 
 class BahdanauState(NamedTuple):
-    """What :class:`Bahdanau` carries from step to step."""
+    """The decoder state of :class:`Bahdanau`."""
 
     s: Tensor  # (B, H)
-    source: Source
-    weights: Tensor  # (B, S)  of the step just taken; zeros before the first
+    source: EncodedSource
+    weights: Tensor  # (B, S)  of the latest step; zeros before the first
 
 
 class Bahdanau(nn.Module):
-    """Each target word gets a context of its own: a weighted mean of encoder states.
+    """Each target token has its own context vector: a weighted mean of encoder states.
 
-    Bahdanau et al. 2015: equations 4 to 6 and appendix A.2, with a tanh for the maxout
-    layer. One step is s_{i-1} → e_i → α_i → c_i → s_i.
+    Bahdanau et al. 2015: equations 4 to 6 and appendix A.2, with a tanh layer instead
+    of the maxout layer. One step is s_{i-1} → e_i → α_i → c_i → s_i.
 
     Args:
-        n_source: Number of source words.
-        n_target: Number of target words.
-        d_embed: Width of the word vectors.
-        d_hidden: Width of the states, in each direction of the encoder.
+        source_vocab_size: Number of source tokens.
+        target_vocab_size: Number of target tokens.
+        d_embed: Width of the token embeddings.
+        d_hidden: Width of the decoder state, and of each direction of the encoder.
         d_attention: Width of the score's hidden layer.
-        dropout: Of word vectors, and of the readout's hidden layer.
+        dropout: Dropout rate of the token embeddings and of the readout's hidden layer.
     """
 
     def __init__(
         self,
-        n_source: int,
-        n_target: int,
+        source_vocab_size: int,
+        target_vocab_size: int,
         d_embed: int = 32,
         d_hidden: int = 64,
         d_attention: int = 64,
         dropout: float = 0.0,
     ):
         super().__init__()
-        check_sizes(n_target=n_target)
+        check_sizes(target_vocab_size=target_vocab_size)
         self.dropout = nn.Dropout(dropout)
-        self.encoder = Encoder(n_source, d_embed, d_hidden, dropout=dropout)
+        self.encoder = Encoder(source_vocab_size, d_embed, d_hidden, dropout=dropout)
         width = self.encoder.width
         self.bridge = nn.Linear(d_hidden, d_hidden)
         self.score = AdditiveScore(d_hidden, width, d_attention)
-        self.embedding = nn.Embedding(n_target, d_embed, padding_idx=PAD)
+        self.embedding = nn.Embedding(target_vocab_size, d_embed, padding_idx=PAD)
         self.cell = nn.GRUCell(d_embed + width, d_hidden)
-        self.readout = Readout(d_hidden + d_embed + width, d_hidden, n_target, dropout)
+        self.readout = Readout(
+            d_hidden + d_embed + width, d_hidden, target_vocab_size, dropout
+        )
 
     def start(self, src: Tensor) -> BahdanauState:
-        """Read the source, (B, S), and return the first state."""
+        """Encode the source, (B, S), and return the initial state."""
         states, last = self.encoder(src)  # (B, S, width), (B, width)
-        backward = last[:, self.cell.hidden_size :]  # at the first word; (B, H)
+        backward = last[:, self.cell.hidden_size :]  # at the first token; (B, H)
         s = torch.tanh(self.bridge(backward))
         mask = padding_mask(src)
-        source = Source(states, self.score.prepare(states), mask)
+        source = EncodedSource(states, self.score.prepare(states), mask)
         return BahdanauState(s, source, torch.zeros_like(states[..., 0]))
 
-    def attend(self, s: Tensor, source: Source) -> tuple[Tensor, Tensor]:
-        """Compute a context for the state s_{i-1}: equations 5 and 6.
+    def attend(self, s: Tensor, source: EncodedSource) -> tuple[Tensor, Tensor]:
+        """Compute the context vector for the state s_{i-1}: equations 5 and 6.
 
         Args:
-            s: (B, H).
-            source: The source.
+            s: Decoder state s_{i-1}, (B, H).
+            source: The encoded source.
 
         Returns:
             c_i, (B, width), and the weights α_i, (B, S).
@@ -90,14 +92,14 @@ class Bahdanau(nn.Module):
         return context, weights
 
     def step(self, token: Tensor, state: BahdanauState) -> tuple[Tensor, BahdanauState]:
-        """Take one step of decoding.
+        """Take one decoding step.
 
         Args:
-            token: The word just said, (B,).
-            state: The state after saying it.
+            token: The previous output token, (B,).
+            state: The state after the previous step.
 
         Returns:
-            Logits of the next word, (B, V), and the new state.
+            Logits of the next token, (B, V), and the new state.
         """
         y = self.dropout(self.embedding(token))  # (B, E)
         c, weights = self.attend(state.s, state.source)
@@ -107,21 +109,21 @@ class Bahdanau(nn.Module):
     def forward(
         self, src: Tensor, tgt_in: Tensor, need_weights: bool = False
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Predict every target word from those before it.
+        """Predict each target token from those before it.
 
-        The steps wait for each other: a context needs the state before it, and a state
-        the context before it.
+        The steps are sequential: each context depends on the previous state, and each
+        state on its context.
 
         Args:
             src: Source ids, (B, S).
-            tgt_in: Target ids shifted right by one, (B, T); teacher forcing.
+            tgt_in: Target ids shifted right by one, (B, T): teacher forcing.
             need_weights: Whether to return the weights too.
 
         Returns:
             Logits, (B, T, V); with ``need_weights`` also α, (B, T, S).
 
         Raises:
-            ValueError: If the two batches are of different size.
+            ValueError: If the batch sizes differ.
         """
         check_batch(src, tgt_in)
         state = self.start(src)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from attnbook.core.checks import check_batch, check_sizes
 from attnbook.core.vocabulary import PAD
-from attnbook.models.bahdanau import Source
+from attnbook.models.bahdanau import EncodedSource
 from attnbook.models.seq2seq import Encoder
 from attnbook.nn.local_attention import make_alignment
 from attnbook.nn.masks import padding_mask
@@ -17,41 +17,42 @@ from attnbook.nn.scores import make_score
 
 
 class LuongState(NamedTuple):
-    """What :class:`Luong` carries from step to step."""
+    """The decoder state of :class:`Luong`."""
 
     h: Tensor  # (B, H)
     h_tilde: Tensor  # (B, H)  zeros before the first step
-    t: int  # number of the step to come, from 0
-    source: Source
-    weights: Tensor  # (B, S)  of the step just taken; zeros before the first
+    t: int  # index of the next step, from 0
+    source: EncodedSource
+    weights: Tensor  # (B, S)  of the latest step; zeros before the first
 
 
 class Luong(nn.Module):
-    """The decoder moves first and looks then: h_t → a_t → c_t → h̃_t.
+    """The recurrent step comes first, attention second: h_t → a_t → c_t → h̃_t.
 
-    Luong et al. 2015, equations 5 to 10, with one layer of GRUs for four of LSTMs and
-    an encoder that reads from both ends. Its two halves side by side are as wide as the
-    decoder's state, so that a dot product is possible.
+    Luong et al. 2015, equations 5 to 10, with one layer of GRUs instead of four of
+    LSTMs, and a bidirectional encoder. Its two directions together are as wide as the
+    decoder state, so that a dot product is possible.
 
     Args:
-        n_source: Number of source words.
-        n_target: Number of target words.
-        d_embed: Width of the word vectors.
-        d_hidden: Width H of the decoder's state; even.
+        source_vocab_size: Number of source tokens.
+        target_vocab_size: Number of target tokens.
+        d_embed: Width of the token embeddings.
+        d_hidden: Width H of the decoder state; even.
         score: "dot", "general", "concat" or "location".
         align: "global", "local-m" or "local-p".
-        half_width: D of the local forms.
-        input_feeding: Whether each step also reads the h̃ of the step before (§3.3).
-        dropout: Of word vectors, and of the h̃ that the output layer reads.
+        half_width: D of local attention.
+        input_feeding: Whether the h̃ of each step is an input of the next (§3.3).
+        dropout: Dropout rate of the token embeddings and of the h̃ before the output
+            layer.
 
     Raises:
-        ValueError: If a size, a name or their combination is not possible.
+        ValueError: If a size or a name is invalid, or they do not go together.
     """
 
     def __init__(
         self,
-        n_source: int,
-        n_target: int,
+        source_vocab_size: int,
+        target_vocab_size: int,
         d_embed: int = 32,
         d_hidden: int = 128,
         score: str = "general",
@@ -61,63 +62,67 @@ class Luong(nn.Module):
         dropout: float = 0.0,
     ):
         super().__init__()
-        check_sizes(n_target=n_target, d_hidden=d_hidden)
+        check_sizes(target_vocab_size=target_vocab_size, d_hidden=d_hidden)
         if d_hidden % 2:
             raise ValueError(
                 f"d_hidden is {d_hidden}; it must be even, one half for each "
                 "direction of the encoder"
             )
         self.dropout = nn.Dropout(dropout)
-        self.encoder = Encoder(n_source, d_embed, d_hidden // 2, dropout=dropout)
+        self.encoder = Encoder(
+            source_vocab_size, d_embed, d_hidden // 2, dropout=dropout
+        )
         self.bridge = nn.Linear(d_hidden, d_hidden)
-        self.embedding = nn.Embedding(n_target, d_embed, padding_idx=PAD)
+        self.embedding = nn.Embedding(target_vocab_size, d_embed, padding_idx=PAD)
         self.input_feeding = input_feeding
         width = d_embed + (d_hidden if input_feeding else 0)
         self.gru = nn.GRU(width, d_hidden, batch_first=True)
         self.score = make_score(score, d_hidden, d_hidden)
         self.align = make_alignment(align, d_hidden, half_width)
         self.combine = nn.Linear(2 * d_hidden, d_hidden, bias=False)  # W_c
-        self.out = nn.Linear(d_hidden, n_target, bias=False)  # W_s
+        self.out = nn.Linear(d_hidden, target_vocab_size, bias=False)  # W_s
 
     def start(self, src: Tensor) -> LuongState:
-        """Read the source, (B, S), and return the first state."""
+        """Encode the source, (B, S), and return the initial state."""
         states, last = self.encoder(src)  # (B, S, H), (B, H)
-        source = Source(states, self.score.prepare(states), padding_mask(src))
+        source = EncodedSource(states, self.score.prepare(states), padding_mask(src))
         h = torch.tanh(self.bridge(last))
         return LuongState(
             h, torch.zeros_like(h), 0, source, torch.zeros_like(states[..., 0])
         )
 
-    def attend(self, h: Tensor, first: int, source: Source) -> tuple[Tensor, Tensor]:
-        """From T states to T attentional states: equations 5 and 7.
+    def attend(
+        self, h: Tensor, first_step: int, source: EncodedSource
+    ) -> tuple[Tensor, Tensor]:
+        """Compute T attentional states from T decoder states: equations 5 and 7.
 
         Args:
-            h: (B, T, H).
-            first: Number of the first of the T steps.
-            source: The source.
+            h: Decoder states, (B, T, H).
+            first_step: Index of the first of the T steps.
+            source: The encoded source.
 
         Returns:
-            h̃, (B, T, H), and the weights, (B, T, S).
+            h̃, (B, T, H), and the attention weights, (B, T, S).
         """
         scores = self.score(h, source.keys)  # (B, T, S)
-        weights = self.align(scores, h, first, source.mask)  # (B, T, S)
+        weights = self.align(scores, h, first_step, source.mask)  # (B, T, S)
         c = weights @ source.states  # (B, T, H)
         return torch.tanh(self.combine(torch.cat([c, h], -1))), weights
 
     def step(self, token: Tensor, state: LuongState) -> tuple[Tensor, LuongState]:
-        """Take one step of decoding.
+        """Take one decoding step.
 
         Args:
-            token: The word just said, (B,).
-            state: The state after saying it.
+            token: The previous output token, (B,).
+            state: The state after the previous step.
 
         Returns:
-            Logits of the next word, (B, V), and the new state.
+            Logits of the next token, (B, V), and the new state.
         """
-        read = self.dropout(self.embedding(token))  # (B, E)
+        x = self.dropout(self.embedding(token))  # (B, E)
         if self.input_feeding:
-            read = torch.cat([read, state.h_tilde], -1)  # (B, E + H)
-        _, h = self.gru(read[:, None], state.h[None])  # (1, B, H)
+            x = torch.cat([x, state.h_tilde], -1)  # (B, E + H)
+        _, h = self.gru(x[:, None], state.h[None])  # (1, B, H)
         h_tilde, weights = self.attend(h.transpose(0, 1), state.t, state.source)
         new = LuongState(h[0], h_tilde[:, 0], state.t + 1, state.source, weights[:, 0])
         return self.out(self.dropout(h_tilde[:, 0])), new
@@ -125,21 +130,22 @@ class Luong(nn.Module):
     def forward(
         self, src: Tensor, tgt_in: Tensor, need_weights: bool = False
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Predict every target word from those before it.
+        """Predict each target token from those before it.
 
-        Without input feeding no state depends on the attention, so all T states, and
-        then all T looks at the source, are computed at once. With it, step by step.
+        Without input feeding no decoder state depends on the attention, so all T states
+        and then the attention of all T steps are computed at once. With it, they are
+        computed step by step.
 
         Args:
             src: Source ids, (B, S).
-            tgt_in: Target ids shifted right by one, (B, T); teacher forcing.
+            tgt_in: Target ids shifted right by one, (B, T): teacher forcing.
             need_weights: Whether to return the weights too.
 
         Returns:
             Logits, (B, T, V); with ``need_weights`` also the weights, (B, T, S).
 
         Raises:
-            ValueError: If the two batches are of different size.
+            ValueError: If the batch sizes differ.
         """
         check_batch(src, tgt_in)
         state = self.start(src)

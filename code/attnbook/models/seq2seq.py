@@ -1,8 +1,8 @@
-"""Encoder and decoder without attention: one vector carries the sentence across.
+"""Sequence to sequence without attention: the source is encoded as one vector.
 
-The two models differ in one thing, where the decoder meets that vector:
+The two models differ in where the decoder receives that vector:
 
-- :class:`InitialState` (after Sutskever et al. 2014): once, as its first state.
+- :class:`InitialState` (after Sutskever et al. 2014): once, as its initial state.
 - :class:`StaticContext` (after Cho et al. 2014): at every step.
 """
 
@@ -20,49 +20,49 @@ from attnbook.nn.masks import padding_mask
 
 
 class Encoder(nn.Module):
-    """A GRU reads the source, from both ends unless told otherwise.
+    """A GRU encoder, bidirectional by default.
 
-    Pads are never read: each direction begins at the first real token that it meets
-    and stops at the last.
+    Sequences are packed, so that neither direction reads padding: each starts at its
+    first real token and stops at its last.
 
     Args:
-        vocabulary: Number of source words.
-        d_embed: Width of the word vectors.
-        d_hidden: Width of the state, in each direction.
+        vocab_size: Number of source tokens.
+        d_embed: Width of the token embeddings.
+        d_hidden: Width of the hidden state, in each direction.
         bidirectional: Whether a second GRU reads from right to left.
-        dropout: Share of the word vectors' components set to 0 in training.
+        dropout: Dropout rate of the token embeddings.
     """
 
     def __init__(
         self,
-        vocabulary: int,
+        vocab_size: int,
         d_embed: int,
         d_hidden: int,
         bidirectional: bool = True,
         dropout: float = 0.0,
     ):
         super().__init__()
-        check_sizes(vocabulary=vocabulary, d_embed=d_embed, d_hidden=d_hidden)
+        check_sizes(vocab_size=vocab_size, d_embed=d_embed, d_hidden=d_hidden)
         check_dropout(dropout)
         self.dropout = nn.Dropout(dropout)
-        self.embedding = nn.Embedding(vocabulary, d_embed, padding_idx=PAD)
+        self.embedding = nn.Embedding(vocab_size, d_embed, padding_idx=PAD)
         self.gru = nn.GRU(
             d_embed, d_hidden, batch_first=True, bidirectional=bidirectional
         )
         self.width = d_hidden * (2 if bidirectional else 1)
 
     def forward(self, src: Tensor) -> tuple[Tensor, Tensor]:
-        """Read a padded batch.
+        """Encode a padded batch.
 
         Args:
             src: Source ids, (B, S).
 
         Returns:
-            All states, (B, S, width), zero at pads; and the last states of the
-            directions side by side, (B, width).
+            All hidden states, (B, S, width), zero at padding; and the final states of
+            both directions, concatenated, (B, width).
 
         Raises:
-            ValueError: If ``src`` is not a matrix of known ids, or a row is all pads.
+            ValueError: If ``src`` is not a matrix of known ids, or a row has no token.
         """
         check_source(src, self.embedding.num_embeddings)
         lengths = padding_mask(src).sum(1).cpu()
@@ -80,78 +80,84 @@ class Encoder(nn.Module):
 
 
 class Readout(nn.Module):
-    """From what the decoder knows to a score for each word: one hidden layer.
+    """The output network: one hidden layer, then a logit for each target token.
 
-    Cho et al. 2014 and Bahdanau et al. 2015 have a maxout layer here, we a tanh.
+    Its hidden layer has a tanh, where Cho et al. 2014 and Bahdanau et al. 2015 have a
+    maxout layer.
 
     Args:
-        d_in: Width of the decoder's state, last word and context side by side.
+        d_in: Total width of decoder state, embedding of the previous token and context.
         d_hidden: Width of the hidden layer.
-        n_target: Number of target words.
-        dropout: Share of the hidden layer set to 0 in training.
+        vocab_size: Number of target tokens.
+        dropout: Dropout rate of the hidden layer.
     """
 
-    def __init__(self, d_in: int, d_hidden: int, n_target: int, dropout: float = 0.0):
+    def __init__(self, d_in: int, d_hidden: int, vocab_size: int, dropout: float = 0.0):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
         self.hidden = nn.Linear(d_in, d_hidden)
-        self.out = nn.Linear(d_hidden, n_target)
+        self.out = nn.Linear(d_hidden, vocab_size)
 
     def forward(self, *parts: Tensor) -> Tensor:
-        """Turn parts (..., their widths) into logits (..., V)."""
+        """Concatenate the parts, (..., their widths), and compute logits, (..., V)."""
         hidden = self.dropout(self.hidden(torch.cat(parts, -1)))
         return self.out(torch.tanh(hidden))
 
 
 class InitialState(nn.Module):
-    """The source vector sets the decoder's first state, and is not seen again.
+    """The source vector initialises the decoder's state, and is not used again.
 
-    Sutskever et al. 2014, with GRUs for LSTMs and an encoder that reads from both ends.
+    After Sutskever et al. 2014. They have four layers of LSTMs, a unidirectional
+    encoder that reads the source reversed, the encoder's final state itself as the
+    decoder's initial state, and a linear output layer. Here are one layer of GRUs, a
+    bidirectional encoder, a tanh layer between the states, and a :class:`Readout`.
 
     Args:
-        n_source: Number of source words.
-        n_target: Number of target words.
-        d_embed: Width of the word vectors.
-        d_hidden: Width of the states.
+        source_vocab_size: Number of source tokens.
+        target_vocab_size: Number of target tokens.
+        d_embed: Width of the token embeddings.
+        d_hidden: Width of the hidden states.
         bidirectional: Passed to :class:`Encoder`.
-        dropout: Of word vectors, and of the readout's hidden layer.
+        dropout: Dropout rate of the token embeddings and of the readout's hidden layer.
     """
 
     def __init__(
         self,
-        n_source: int,
-        n_target: int,
+        source_vocab_size: int,
+        target_vocab_size: int,
         d_embed: int = 32,
         d_hidden: int = 64,
         bidirectional: bool = True,
         dropout: float = 0.0,
     ):
         super().__init__()
-        check_sizes(n_target=n_target)
+        check_sizes(target_vocab_size=target_vocab_size)
         self.dropout = nn.Dropout(dropout)
-        self.encoder = Encoder(n_source, d_embed, d_hidden, bidirectional, dropout)
+        self.encoder = Encoder(
+            source_vocab_size, d_embed, d_hidden, bidirectional, dropout
+        )
         self.bridge = nn.Linear(self.encoder.width, d_hidden)
-        self.embedding = nn.Embedding(n_target, d_embed, padding_idx=PAD)
+        self.embedding = nn.Embedding(target_vocab_size, d_embed, padding_idx=PAD)
         self.gru = nn.GRU(d_embed, d_hidden, batch_first=True)
-        self.readout = Readout(d_hidden + d_embed, d_hidden, n_target, dropout)
+        self.readout = Readout(d_hidden + d_embed, d_hidden, target_vocab_size, dropout)
 
     def start(self, src: Tensor) -> Tensor:
-        """Read the source, (B, S), and return the decoder's first state, (B, H)."""
+        """Encode the source, (B, S), and return the decoder's initial state, (B, H)."""
         _, c = self.encoder(src)  # (B, width)
         return torch.tanh(self.bridge(c))  # (B, H)
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        """Predict every target word from those before it, all steps at once.
+        """Predict each target token from those before it, for all steps at once.
 
         Args:
             src: Source ids, (B, S).
-            tgt_in: Target ids shifted right by one, (B, T); teacher forcing.
+            tgt_in: Target ids shifted right by one, (B, T): teacher forcing.
 
         Returns:
             Logits, (B, T, V).
 
         Raises:
-            ValueError: If the two batches are of different size.
+            ValueError: If the batch sizes differ.
         """
         check_batch(src, tgt_in)
         s = self.start(src)  # (B, H)
@@ -160,14 +166,14 @@ class InitialState(nn.Module):
         return self.readout(states, y)  # (B, T, V)
 
     def step(self, token: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
-        """Take one step of decoding.
+        """Take one decoding step.
 
         Args:
-            token: The word just said, (B,).
-            s: State, (B, H).
+            token: The previous output token, (B,).
+            s: Decoder state, (B, H).
 
         Returns:
-            Logits of the next word, (B, V), and the new state, (B, H).
+            Logits of the next token, (B, V), and the new state, (B, H).
         """
         y = self.dropout(self.embedding(token))  # (B, E)
         _, s = self.gru(y[:, None], s[None])  # (1, B, H)
@@ -175,26 +181,26 @@ class InitialState(nn.Module):
 
 
 class StaticState(NamedTuple):
-    """What :class:`StaticContext` carries from step to step."""
+    """The decoder state of :class:`StaticContext`."""
 
     s: Tensor  # (B, H)      decoder state
     c: Tensor  # (B, width)  context, the same at every step
 
 
 class StaticContext(nn.Module):
-    """The source vector is fed to every step of the decoder, and to its output.
+    """The source vector is an input of every decoder step, and of the readout.
 
     Cho et al. 2014, section 2.2: s_i = f(s_{i-1}, y_{i-1}, c) and
     p(y_i | y_<i, x) = g(s_i, y_{i-1}, c).
 
     Args:
-        n_source: Number of source words.
-        n_target: Number of target words.
-        d_embed: Width of the word vectors.
-        d_hidden: Width of the states.
-        summary: What the vector is: "last", the encoder's last states, or "mean", the
+        source_vocab_size: Number of source tokens.
+        target_vocab_size: Number of target tokens.
+        d_embed: Width of the token embeddings.
+        d_hidden: Width of the hidden states.
+        summary: The source vector: "last", the encoder's final states, or "mean", the
             mean of all its states.
-        dropout: Of word vectors, and of the readout's hidden layer.
+        dropout: Dropout rate of the token embeddings and of the readout's hidden layer.
 
     Raises:
         ValueError: If ``summary`` is neither.
@@ -202,36 +208,38 @@ class StaticContext(nn.Module):
 
     def __init__(
         self,
-        n_source: int,
-        n_target: int,
+        source_vocab_size: int,
+        target_vocab_size: int,
         d_embed: int = 32,
         d_hidden: int = 64,
         summary: str = "last",
         dropout: float = 0.0,
     ):
         super().__init__()
-        check_sizes(n_target=n_target)
+        check_sizes(target_vocab_size=target_vocab_size)
         if summary not in ("last", "mean"):
             raise ValueError(f"summary is {summary!r}; choose 'last' or 'mean'")
         self.summary = summary
         self.dropout = nn.Dropout(dropout)
-        self.encoder = Encoder(n_source, d_embed, d_hidden, dropout=dropout)
+        self.encoder = Encoder(source_vocab_size, d_embed, d_hidden, dropout=dropout)
         width = self.encoder.width
         self.bridge = nn.Linear(width, d_hidden)
-        self.embedding = nn.Embedding(n_target, d_embed, padding_idx=PAD)
+        self.embedding = nn.Embedding(target_vocab_size, d_embed, padding_idx=PAD)
         self.gru = nn.GRU(d_embed + width, d_hidden, batch_first=True)
-        self.readout = Readout(d_hidden + d_embed + width, d_hidden, n_target, dropout)
+        self.readout = Readout(
+            d_hidden + d_embed + width, d_hidden, target_vocab_size, dropout
+        )
 
     def start(self, src: Tensor) -> StaticState:
-        """Read the source, (B, S), and return the first state and the context."""
+        """Encode the source, (B, S), and return the initial state and the context."""
         states, c = self.encoder(src)  # (B, S, width), (B, width)
         if self.summary == "mean":
-            # The states are zero at pads, so the sum runs over real tokens alone.
+            # The states are zero at padding, so the sum is over real tokens alone.
             c = states.sum(1) / padding_mask(src).sum(1, keepdim=True)
         return StaticState(torch.tanh(self.bridge(c)), c)
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        """Predict every target word from those before it; as :class:`InitialState`."""
+        """Predict each target token from those before it: see :class:`InitialState`."""
         check_batch(src, tgt_in)
         s, c = self.start(src)
         c = c[:, None].expand(-1, tgt_in.shape[1], -1)  # (B, T, width)
@@ -240,7 +248,7 @@ class StaticContext(nn.Module):
         return self.readout(states, y, c)  # (B, T, V)
 
     def step(self, token: Tensor, state: StaticState) -> tuple[Tensor, StaticState]:
-        """Take one step of decoding; as :class:`InitialState`."""
+        """Take one decoding step; as in :class:`InitialState`."""
         y = self.dropout(self.embedding(token))  # (B, E)
         y_and_c = torch.cat([y, state.c], -1)[:, None]  # (B, 1, E + width)
         _, s = self.gru(y_and_c, state.s[None])  # (1, B, H)

@@ -1,4 +1,4 @@
-"""Small tasks that train in seconds: the toy language and puzzles on symbols.
+"""Small tasks that train in seconds: the toy language, and tasks on random symbols.
 
 - ``language``: the toy language and its rule-based translation
 - ``data``: its sentence pairs and batches
@@ -7,11 +7,11 @@
 - ``metrics``: exact match, token accuracy, alignment score
 - ``models``: small models, trained, that come with the package
 - ``tasks``: tasks on random symbols
-- ``recall_task``: remembering the first symbol
+- ``recall_task``: recalling the first and the last symbol
 - ``single_attention``: a model with one attention layer
-- ``taggers``: small stacks that answer at each position
-- ``last_position``: models that answer at the last position only
-- ``deep_stacks``: gradients in deep stacks of layers
+- ``taggers``: small stacks that predict a symbol at each position
+- ``last_position``: models and tasks with an answer at the last position only
+- ``deep_stacks``: rank collapse and gradients in deep stacks
 """
 
 from attnbook.toy.data import (
@@ -24,7 +24,7 @@ from attnbook.toy.data import (
     toy_batches,
     toy_pairs,
 )
-from attnbook.toy.deep_stacks import Stack, gradients, own_share
+from attnbook.toy.deep_stacks import Stack, gradient_norms, position_specific_share
 from attnbook.toy.example import FEATURES, QUERY, SENTENCE, STATES, U, V, W
 from attnbook.toy.language import (
     ADJECTIVES,
@@ -42,14 +42,14 @@ from attnbook.toy.language import (
     translate_by_rule,
 )
 from attnbook.toy.last_position import (
-    READERS,
+    LAYER_STACKS,
+    InductionModel,
     LastPosition,
-    WithPrevious,
-    contiguous,
+    contiguous_dilations,
     convolutions,
-    dilated,
-    first_symbol,
-    follower,
+    exponential_dilations,
+    first_symbol_batches,
+    induction_batches,
     last_position_accuracy,
 )
 from attnbook.toy.metrics import (
@@ -60,7 +60,7 @@ from attnbook.toy.metrics import (
     greedy_translations,
 )
 from attnbook.toy.models import load_toy_model, toy_transformer
-from attnbook.toy.recall_task import SYMBOLS, Recall, recall
+from attnbook.toy.recall_task import RECALL_SYMBOLS, RecallModel, train_recall
 from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.taggers import (
     AttentionLayer,
@@ -91,58 +91,57 @@ __all__ = [
     "CLAUSES",
     "DETERMINERS",
     "FEATURES",
+    "LAYER_STACKS",
     "MAX_CLAUSES",
     "NOUNS",
     "N_SYMBOLS",
     "POSITION_KINDS",
     "QUERY",
-    "READERS",
+    "RECALL_SYMBOLS",
     "SENTENCE",
     "SOURCE",
     "SOURCE_WORDS",
     "STATES",
-    "SYMBOLS",
     "TARGET",
     "TARGET_WORDS",
     "TASK_VOCAB_SIZE",
     "VERBS",
     "AttentionLayer",
+    "InductionModel",
     "LastPosition",
     "OneLayer",
     "Pair",
-    "Recall",
+    "RecallModel",
     "Stack",
     "Tagger",
     "TaskBatch",
     "U",
     "V",
     "W",
-    "WithPrevious",
     "alignment_score",
     "attention_weights",
-    "contiguous",
+    "contiguous_dilations",
     "convolutions",
     "correct_tokens",
     "deep_tagger",
-    "dilated",
     "exact_match",
-    "first_symbol",
+    "exponential_dilations",
+    "first_symbol_batches",
     "fit",
-    "follower",
-    "gradients",
+    "gradient_norms",
     "greedy_translations",
     "held_out_pairs",
+    "induction_batches",
     "is_sentence",
     "last_position_accuracy",
     "linear_layer",
     "load_toy_model",
     "make_batch",
     "one_layer",
-    "own_share",
     "position_numbers",
+    "position_specific_share",
     "previous_symbols",
     "random_symbols",
-    "recall",
     "reverse_source",
     "reversed_symbols",
     "sample_pair",
@@ -154,6 +153,7 @@ __all__ = [
     "toy_batches",
     "toy_pairs",
     "toy_transformer",
+    "train_recall",
     "train_toy_model",
     "translate_by_rule",
 ]

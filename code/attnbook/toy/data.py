@@ -1,4 +1,4 @@
-"""Sentence pairs of the toy language: fresh for training, fixed for testing."""
+"""Sentence pairs of the toy language: endless for training, fixed for testing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attnbook.toy.language import SOURCE_WORDS, TARGET_WORDS, Pair, sample_pair
 
 SOURCE = Vocabulary(SOURCE_WORDS)
 TARGET = Vocabulary(TARGET_WORDS)
-CLAUSES = (1, 2, 3, 4)  # of the sentences for training
+CLAUSES = (1, 2, 3, 4)  # of the training sentences
 
 
 def make_batch(pairs: Sequence[Pair]) -> Batch:
@@ -23,11 +23,11 @@ def make_batch(pairs: Sequence[Pair]) -> Batch:
 
 
 def toy_pairs(seed: int, clauses: Sequence[int] = CLAUSES) -> Iterator[Pair]:
-    """Fresh sentences of the toy language without end; none is kept for a second use.
+    """Sample training sentences of the toy language, without end.
 
     Args:
         seed: The same seed gives the same sentences.
-        clauses: The numbers of clauses to draw from, all alike.
+        clauses: The possible numbers of clauses, sampled uniformly.
 
     Yields:
         Pairs.
@@ -40,19 +40,19 @@ def toy_pairs(seed: int, clauses: Sequence[int] = CLAUSES) -> Iterator[Pair]:
 def toy_batches(
     seed: int, clauses: Sequence[int] = CLAUSES, batch_size: int = 64
 ) -> Iterator[Batch]:
-    """Batches of :func:`toy_pairs`, of like length, without end."""
+    """Endless batches of :func:`toy_pairs`, grouped by length."""
     pairs = toy_pairs(seed, clauses)
     for group in pooled(pairs, batch_size, random.Random(seed)):
         yield make_batch(group)
 
 
 def held_out_pairs(clauses: int, number: int = 512, seed: int = 12345) -> list[Pair]:
-    """Sentences for testing: fixed, and drawn apart from those for training.
+    """A fixed test set, sampled independently of the training sentences.
 
     Args:
-        clauses: Clauses a sentence.
-        number: How many sentences.
-        seed: Leave it as it is to measure what the book measures.
+        clauses: Number of clauses of each sentence.
+        number: Number of sentences.
+        seed: Keep the default to measure what the book measures.
 
     Raises:
         ValueError: If ``number`` is less than 1.
@@ -63,7 +63,7 @@ def held_out_pairs(clauses: int, number: int = 512, seed: int = 12345) -> list[P
 
 
 def reverse_source(pair: Pair) -> Pair:
-    """Turn the source round, as Sutskever et al. (2014, section 3.3) did."""
+    """Reverse the source words, as Sutskever et al. (2014, section 3.3) did."""
     last = len(pair.source) - 1
     alignment = tuple(None if j is None else last - j for j in pair.alignment)
     return Pair(pair.source[::-1], pair.target, alignment)

@@ -1,4 +1,4 @@
-"""What becomes of places and gradients in a deep stack, by what is around a block."""
+"""Deep stacks of self-attention: rank collapse and gradients, by kind of connection."""
 
 from __future__ import annotations
 
@@ -9,49 +9,52 @@ from attnbook.core.checks import check_sizes
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.residual import Residual
 
-WAYS = ("none", "residual", "post-norm", "pre-norm")
+CONNECTIONS = ("none", "residual", "post-norm", "pre-norm")
 """f(x), x + f(x), LayerNorm(x + f(x)), x + f(LayerNorm(x))."""
 
 
 class Stack(nn.Module):
-    """Self-attentions one after the other, joined in one of four ways.
+    """A stack of self-attentions with one of four kinds of connection.
 
     Args:
-        way: One of :data:`WAYS`.
-        n_blocks: How many.
+        connection: One of :data:`CONNECTIONS`.
+        n_blocks: Number of self-attentions.
         d_model: Width D.
         n_heads: Number H of heads.
-        size: What to multiply the weights by that ``MultiHeadAttention`` starts with.
+        weight_scale: Factor on the initial weights of ``MultiHeadAttention``.
 
     Raises:
-        ValueError: If there is no such way.
+        ValueError: If there is no such connection.
     """
 
     def __init__(
         self,
-        way: str,
+        connection: str,
         n_blocks: int = 24,
         d_model: int = 64,
         n_heads: int = 4,
-        size: float = 1.0,
+        weight_scale: float = 1.0,
     ):
         super().__init__()
         check_sizes(n_blocks=n_blocks)
-        if way not in WAYS:
-            raise ValueError(f"way is {way!r}; choose one of {', '.join(WAYS)}")
-        self.way = way
+        if connection not in CONNECTIONS:
+            raise ValueError(
+                f"connection is {connection!r}; choose one of {', '.join(CONNECTIONS)}"
+            )
+        self.connection = connection
         self.blocks = nn.ModuleList(
             MultiHeadAttention(d_model, n_heads) for _ in range(n_blocks)
         )
-        self.around = nn.ModuleList(
-            Residual(d_model, norm_first=way == "pre-norm") for _ in range(n_blocks)
+        self.residuals = nn.ModuleList(
+            Residual(d_model, norm_first=connection == "pre-norm")
+            for _ in range(n_blocks)
         )
         with torch.no_grad():
             for parameter in self.blocks.parameters():
-                parameter.mul_(size)
+                parameter.mul_(weight_scale)
 
     def forward(self, x: Tensor) -> list[Tensor]:
-        """Give what goes into the first block and what comes out of each.
+        """Return the input of the first block and the output of each.
 
         Args:
             x: (B, T, D).
@@ -60,43 +63,46 @@ class Stack(nn.Module):
             n_blocks + 1 tensors, (B, T, D).
         """
         states = [x]
-        for block, around in zip(self.blocks, self.around, strict=True):
-            states.append(self._join(states[-1], block, around))
+        for block, residual in zip(self.blocks, self.residuals, strict=True):
+            states.append(self._connect(states[-1], block, residual))
         return states
 
-    def _join(self, x: Tensor, block: nn.Module, around: Residual) -> Tensor:
-        if self.way == "none":
+    def _connect(self, x: Tensor, block: nn.Module, residual: Residual) -> Tensor:
+        if self.connection == "none":
             return block(x, x, x)
-        if self.way == "residual":
+        if self.connection == "residual":
             return x + block(x, x, x)
-        return around(x, lambda y: block(y, y, y))
+        return residual(x, lambda y: block(y, y, y))
 
 
-def gradients(stack: Stack, x: Tensor, direction: Tensor) -> list[float]:
-    """How much of a gradient at the end arrives before each block.
+def gradient_norms(stack: Stack, x: Tensor, direction: Tensor) -> list[float]:
+    """Norms of the gradients at the input of each block and at the last output.
 
     Args:
         stack: The blocks.
-        x: What goes into the first, (B, T, D).
-        direction: The gradient at the end, (B, T, D).
+        x: The input of the first block, (B, T, D).
+        direction: The gradient at the output of the last block, (B, T, D).
 
     Returns:
-        n_blocks + 1 lengths, in units of that of ``direction``.
+        n_blocks + 1 norms, relative to that of ``direction``.
     """
     states = stack(x.detach().requires_grad_())
     found = torch.autograd.grad(states[-1], states, direction)
     return [(g.norm() / direction.norm()).item() for g in found]
 
 
-def own_share(x: Tensor) -> float:
-    """Share of the squared numbers that is not the mean of the sentence's places.
+def position_specific_share(x: Tensor) -> float:
+    """Fraction of the mean square that differs between the positions of a sentence.
+
+    It measures rank collapse (Dong et al. 2021): the squared distance of the vectors
+    from their mean over positions, relative to their squared norm.
 
     Args:
         x: (B, T, D).
 
     Returns:
-        0 if all places of a sentence are alike; for independent places of mean 0
-        about 1 - 1/T.
+        0 if all positions of a sentence have the same vector; about 1 - 1/T for
+        independent vectors of mean 0.
     """
-    own = x - x.mean(1, keepdim=True)  # (B, T, D)
-    return (own.square().sum() / x.square().sum()).item()
+    deviation = x - x.mean(1, keepdim=True)  # (B, T, D)
+    return (deviation.square().sum() / x.square().sum()).item()

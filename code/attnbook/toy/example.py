@@ -1,9 +1,8 @@
-"""The sentence that every chapter follows with a pencil: six words, four numbers each.
+"""The sentence that every chapter works through by hand: six vectors of four features.
 
-The numbers are chosen by hand, not learned, so that sums and products stay short. Each
-of the four says one thing about a word: does it name something, does it describe
-something, is it an action, and does it belong to the subject (positive) or to the
-object (negative)?
+The features are chosen, not learned, so that sums and products stay short. They encode
+whether a word names something, describes something, is an action, and belongs to the
+subject (positive) or to the object (negative).
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ STATES = torch.tensor(
 )  # (6, 4): row j is the encoder state h_j
 
 QUERY = torch.tensor([2.0, 0.0, 0.0, 1.0])
-"""A decoder's state that looks for the name on the subject's side."""
+"""A decoder state that should attend to the noun of the subject."""
 
-# The additive score of chapter 2, with a hidden layer of three numbers: does the place
-# name something, does it belong to the subject, does it belong to the object?
+# The additive score of chapter 2, with three hidden features: does the source word name
+# something, does it belong to the subject, does it belong to the object?
 W = torch.tensor([[-0.5, 0.0, 0.0, 0.0], [-1.0, 0.0, 0.0, 2.0], [1.0, 0.0, 0.0, 2.0]])
 U = torch.tensor([[2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 2.0], [0.0, 0.0, 0.0, 2.0]])
-V = torch.tensor([2.0, 1.0, -1.0])  # W, (3, 4), takes the query; U, (3, 4), the states
+V = torch.tensor([2.0, 1.0, -1.0])  # W, (3, 4), is applied to the query; U to states

@@ -1,23 +1,23 @@
-"""The toy language: English-like sentences and their translation.
+"""The toy language: English-like sentences and their rule-based translation.
 
 Every model of the course learns to translate it. It is small enough to be learned in
-half a minute on a laptop, and regular enough that the right answer, and which source
-word each target word renders, is known for every sentence.
+half a minute on a laptop, and so regular that the reference translation and the
+alignment of source and target words are known for every sentence.
 
 Source: one to eight clauses joined by *and*. A clause is a phrase, a verb, a phrase; a
-phrase is a determiner, perhaps an adjective, and a noun::
+phrase is a determiner, an optional adjective, and a noun::
 
     the old farmer sees a bird
     phrase         verb phrase
 
-Target: the verb goes to the end of its clause, each phrase is turned round (noun,
+Target: the verb moves to the end of its clause, each phrase is reversed (noun,
 adjective, determiner), and every word of a phrase ends in the last letter of its noun::
 
     maron velin ken  lipas dos  mirat
     farmer old  the  bird  a    sees
 
-So word order changes over short and long distances, and two words of a phrase cannot be
-translated without looking at a third.
+So words move over short and long distances, and the determiner and the adjective of a
+phrase cannot be translated without its noun.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ NOUNS = {
     "queen": "selas",
     "sailor": "rumis",
 }
-# Stems: the noun's last letter, n or s, is added.
+# Stems, to which the last letter of the noun, n or s, is appended.
 ADJECTIVES = {
     "old": "veli",
     "young": "bora",
@@ -77,14 +77,14 @@ TARGET_WORDS = (
 
 @dataclass(frozen=True)
 class Pair:
-    """A sentence, its translation, and which word renders which.
+    """A sentence, its translation, and their word alignment.
 
     Attributes:
         source: The source words.
         target: The target words.
-        alignment: One entry a target word: the index of the source word that it
+        alignment: For each target word, the position of the source word that it
             renders, or None for the connective, which renders no word of a clause.
-            (The end-of-sentence token is not a word and has no entry.)
+            (The end-of-sentence token has no entry.)
     """
 
     source: tuple[str, ...]
@@ -98,14 +98,14 @@ class Pair:
 
 
 def sample_pair(clauses: int, rng: random.Random) -> Pair:
-    """Draw a sentence at random, and translate it.
+    """Sample a sentence, and translate it.
 
     Args:
-        clauses: How many clauses, from 1 to ``MAX_CLAUSES``.
+        clauses: Number of clauses, from 1 to ``MAX_CLAUSES``.
         rng: Source of randomness; the same state gives the same sentence.
 
     Returns:
-        The pair.
+        The sentence, its translation and their alignment.
 
     Raises:
         ValueError: If ``clauses`` is out of range.
@@ -128,8 +128,8 @@ def translate_by_rule(sentence: str | Sequence[str]) -> Pair:
         The sentence, its translation and their alignment.
 
     Raises:
-        ValueError: If a word is unknown, or stands where it may not; the message names
-            the word, its place, and what could stand there.
+        ValueError: If a word is unknown or not allowed at its position; the message
+            names the word, the position, and what is allowed there.
     """
     words = tuple(sentence.split() if isinstance(sentence, str) else sentence)
     if not words:
@@ -146,27 +146,27 @@ def translate_by_rule(sentence: str | Sequence[str]) -> Pair:
     _check_clauses(words.count(AND) + 1)
     target: list[str] = []
     alignment: list[int | None] = []
-    place = 0
+    position = 0
     while True:
-        subject, place = _parse_phrase(words, place)
-        _expect(words, place, VERBS, "a verb")
-        verb, place = place, place + 1
-        complement, place = _parse_phrase(words, place)
+        subject, position = _parse_phrase(words, position)
+        _expect(words, position, VERBS, "a verb")
+        verb, position = position, position + 1
+        complement, position = _parse_phrase(words, position)
         for phrase in (subject, complement):
             target += _translate_phrase(words, phrase)
             alignment += reversed(phrase)
         target.append(VERBS[words[verb]])
         alignment.append(verb)
-        if place == len(words):
+        if position == len(words):
             return Pair(words, tuple(target), tuple(alignment))
-        _expect(words, place, (AND,), f"{AND!r} or the end of the sentence")
+        _expect(words, position, (AND,), f"{AND!r} or the end of the sentence")
         target.append(AND_TARGET)
         alignment.append(None)
-        place += 1
+        position += 1
 
 
 def is_sentence(sentence: str | Sequence[str]) -> bool:
-    """Say whether a sequence of words is a sentence of the toy language."""
+    """Whether a sequence of words is a sentence of the toy language."""
     try:
         translate_by_rule(sentence)
     except ValueError:
@@ -175,7 +175,7 @@ def is_sentence(sentence: str | Sequence[str]) -> bool:
 
 
 def _sample_phrase(rng: random.Random) -> list[str]:
-    """Draw a phrase; each of 3 determiners, 6 adjectives or none, 12 nouns alike."""
+    """Sample a phrase, uniformly: 3 determiners, 6 adjectives or none, 12 nouns."""
     determiner, adjective, noun = map(rng.choice, PHRASE)
     rest = [adjective, noun] if adjective else [noun]
     return [_article(determiner, rest[0]), *rest]
@@ -186,40 +186,38 @@ def _article(determiner: str, following: str) -> str:
     return "an" if determiner == "a" and following[0] in "aeiou" else determiner
 
 
-def _parse_phrase(words: Sequence[str], place: int) -> tuple[range, int]:
-    """Return the places of a phrase that begins at ``place``, and the place behind."""
-    start = place
-    _expect(words, place, (*DETERMINERS, "an"), "a determiner (the, a, an, this)")
-    place += 1
-    if place < len(words) and words[place] in ADJECTIVES:
-        place += 1
-        _expect(words, place, NOUNS, "a noun")
+def _parse_phrase(words: Sequence[str], position: int) -> tuple[range, int]:
+    """Parse a phrase from a position on; return its positions and the one after it."""
+    start = position
+    _expect(words, position, (*DETERMINERS, "an"), "a determiner (the, a, an, this)")
+    position += 1
+    if position < len(words) and words[position] in ADJECTIVES:
+        position += 1
+        _expect(words, position, NOUNS, "a noun")
     else:
-        _expect(words, place, NOUNS, "an adjective or a noun")
+        _expect(words, position, NOUNS, "an adjective or a noun")
     determiner = "a" if words[start] == "an" else words[start]
-    if words[start] != (right := _article(determiner, words[start + 1])):
+    if words[start] != (article := _article(determiner, words[start + 1])):
         raise ValueError(
             f"word {start + 1} is {words[start]!r}, "
-            f"but before {words[start + 1]!r} it must be {right!r}"
+            f"but before {words[start + 1]!r} it must be {article!r}"
         )
-    return range(start, place + 1), place + 1
+    return range(start, position + 1), position + 1
 
 
 def _translate_phrase(words: Sequence[str], phrase: range) -> list[str]:
-    """Noun, adjective, determiner; all with the noun's last letter."""
+    """Translate to noun, adjective, determiner, all with the noun's last letter."""
     noun = NOUNS[words[phrase[-1]]]
     return [noun, *(STEMS[words[i]] + noun[-1] for i in reversed(phrase[:-1]))]
 
 
-def _expect(words: Sequence[str], place: int, allowed, what: str) -> None:
-    if place >= len(words):
+def _expect(words: Sequence[str], position: int, allowed, what: str) -> None:
+    if position >= len(words):
         raise ValueError(
             f"the sentence ends after {words[-1]!r}, where {what} must follow"
         )
-    if words[place] not in allowed:
-        raise ValueError(
-            f"word {place + 1} is {words[place]!r}, but {what} must stand there"
-        )
+    if words[position] not in allowed:
+        raise ValueError(f"word {position + 1} is {words[position]!r}; expected {what}")
 
 
 def _check_clauses(clauses: int) -> None:

@@ -1,4 +1,4 @@
-"""What reaches the last place? A small model that answers there and nowhere else."""
+"""What can the last position learn of the first? Models that answer there only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from attnbook.toy.tasks import N_SYMBOLS, TASK_VOCAB_SIZE, random_symbols
 
 
 class LastPosition(nn.Module):
-    """Words and positions, layers with pre-norm residuals, an answer at the last place.
+    """Embeddings, layers with pre-norm residuals, and an output at the last position.
 
     Args:
         layers: Each keeps the shape (B, n, D).
@@ -31,20 +31,22 @@ class LastPosition(nn.Module):
         self.embedding = nn.Embedding(TASK_VOCAB_SIZE, d_model)
         self.positions = SinusoidalPositions(d_model)
         self.layers = nn.ModuleList(layers)
-        self.add = nn.ModuleList(Residual(d_model, norm_first=True) for _ in layers)
+        self.residuals = nn.ModuleList(
+            Residual(d_model, norm_first=True) for _ in layers
+        )
         self.norm = nn.LayerNorm(d_model)
         self.out = nn.Linear(d_model, TASK_VOCAB_SIZE)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Read ids, (B, n); return logits, (B, 1, V)."""
+        """Map ids, (B, n), to the logits of the last position, (B, 1, V)."""
         x = self.positions(self.embedding(ids))  # (B, n, D)
-        for layer, add in zip(self.layers, self.add, strict=True):
-            x = add(x, layer)
+        for layer, residual in zip(self.layers, self.residuals, strict=True):
+            x = residual(x, layer)
         return self.out(self.norm(x[:, -1:]))  # (B, 1, V)
 
 
 def convolutions(d_model: int, dilations: list[int], width: int = 3) -> list[nn.Module]:
-    """Convolutions one after the other, each with a ReLU, with He's first weights."""
+    """A stack of convolutions, each followed by a ReLU, with He initialisation."""
     layers = []
     for dilation in dilations:
         layer = ConvolutionLayer(d_model, width, dilation)
@@ -53,32 +55,32 @@ def convolutions(d_model: int, dilations: list[int], width: int = 3) -> list[nn.
     return layers
 
 
-def contiguous(n: int, width: int = 3) -> list[int]:
-    """Dilations of as many convolutions as the last of n places needs to see all."""
+def contiguous_dilations(n: int, width: int = 3) -> list[int]:
+    """Dilations (all 1) of as many convolutions as give a receptive field of n."""
     return [1] * -(-(n - 1) // (width - 1))
 
 
-def dilated(n: int, width: int = 3) -> list[int]:
-    """The same if each layer's dilation is the width times that of the one before."""
-    dilations, seen = [], 1
-    while seen < n:
-        dilations.append(seen)
-        seen *= width
+def exponential_dilations(n: int, width: int = 3) -> list[int]:
+    """The same with dilations 1, width, width², …: fewer layers suffice."""
+    dilations, receptive_field = [], 1
+    while receptive_field < n:
+        dilations.append(receptive_field)
+        receptive_field *= width
     return dilations
 
 
-Reader = Callable[[int, int], list[nn.Module]]  # of n and D
-READERS: dict[str, Reader] = {
+MakeLayers = Callable[[int, int], list[nn.Module]]  # of n and D
+LAYER_STACKS: dict[str, MakeLayers] = {
     "self-attention": lambda n, d: [SelfAttentionLayer(d, 2)],
-    "dilated": lambda n, d: convolutions(d, dilated(n)),
-    "contiguous": lambda n, d: convolutions(d, contiguous(n)),
+    "dilated": lambda n, d: convolutions(d, exponential_dilations(n)),
+    "contiguous": lambda n, d: convolutions(d, contiguous_dilations(n)),
     "GRU": lambda n, d: [RecurrentLayer(d)],
 }
-"""Layers for n places of width d, as many as the last place needs to see all."""
+"""Layers of width d, as many as the last of n positions needs to see all of them."""
 
 
-def first_symbol(n: int, seed: int, batch_size: int = 32) -> Iterator[tuple]:
-    """Batches of n random symbols, (B, n), and the first of them, (B, 1)."""
+def first_symbol_batches(n: int, seed: int, batch_size: int = 32) -> Iterator[tuple]:
+    """Endless batches of n random symbols, (B, n), and the first of them, (B, 1)."""
     g = torch.Generator().manual_seed(seed)
     while True:
         ids = random_symbols(batch_size, n, g)
@@ -87,13 +89,13 @@ def first_symbol(n: int, seed: int, batch_size: int = 32) -> Iterator[tuple]:
 
 @torch.no_grad()
 def last_position_accuracy(model: nn.Module, batch: tuple[Tensor, Tensor]) -> float:
-    """Share of right answers."""
+    """Accuracy of the predictions at the last position."""
     ids, targets = batch
     return (model(ids).argmax(-1) == targets).float().mean().item()
 
 
-class WithPrevious(nn.Module):
-    """Each place holds its symbol and the one before it; one layer; one answer.
+class InductionModel(nn.Module):
+    """Embeds each symbol together with the previous one; one layer; one output.
 
     Args:
         layer: Keeps the shape (B, n, D).
@@ -108,31 +110,30 @@ class WithPrevious(nn.Module):
         self.out = nn.Linear(d_model, TASK_VOCAB_SIZE)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Read ids, (B, n); return logits, (B, 1, V)."""
+        """Map ids, (B, n), to the logits of the last position, (B, 1, V)."""
         before = F.pad(ids[:, :-1], (1, 0))  # PAD before the first
         x = torch.cat([self.own(ids), self.previous(before)], -1)  # (B, n, D)
         return self.out(self.layer(x)[:, -1:])
 
 
-def follower(n: int, seed: int, batch_size: int = 64) -> Iterator[tuple]:
-    """Batches whose last symbol stood earlier: say what followed it there.
+def induction_batches(n: int, seed: int, batch_size: int = 64) -> Iterator[tuple]:
+    """Endless batches of an induction task: which symbol followed the last one before?
 
-    The first n - 1 symbols are all different, so there is one place to find.
+    The first n - 1 symbols are all different, so the last one occurred once before.
 
     Yields:
-        Symbols, (B, n), and right answers, (B, 1).
+        Symbols, (B, n), and targets, (B, 1).
 
     Raises:
-        ValueError: If there are not so many symbols, or too few to ask for one.
+        ValueError: If there are not n - 1 different symbols, or n is too small.
     """
     if not 3 <= n <= N_SYMBOLS + 1:
         raise ValueError(f"n is {n}; it must be from 3 to {N_SYMBOLS + 1}")
     g = torch.Generator().manual_seed(seed)
     while True:
-        order = torch.rand(batch_size, N_SYMBOLS, generator=g).argsort(
-            1
-        )  # all different
+        # All different.
+        order = torch.rand(batch_size, N_SYMBOLS, generator=g).argsort(1)
         ids = torch.cat([order[:, : n - 1], order[:, :1]], 1) + 1  # (B, n)
-        asked = torch.randint(n - 2, (batch_size, 1), generator=g)
-        ids[:, -1:] = ids.gather(1, asked)
-        yield ids, ids.gather(1, asked + 1)
+        earlier = torch.randint(n - 2, (batch_size, 1), generator=g)
+        ids[:, -1:] = ids.gather(1, earlier)
+        yield ids, ids.gather(1, earlier + 1)

@@ -1,4 +1,4 @@
-"""How good is a translation of the toy language?"""
+"""Metrics of translations of the toy language."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from attnbook.toy.language import Pair
 def greedy_translations(
     model: nn.Module, pairs: Sequence[Pair]
 ) -> list[tuple[str, ...]]:
-    """Translate the sources of ``pairs`` greedily.
+    """Translate the sources of ``pairs`` by greedy decoding.
 
-    An output may grow one word longer than the right one before it is cut off: too long
-    is wrong, however much longer it would have become.
+    The maximum length is one token more than the longest reference needs. An output
+    that is cut off there is wrong, however much longer it would have become.
     """
     batch = make_batch(pairs)
     ids = greedy(model, batch.src, max_len=batch.tgt_out.shape[1] + 1)
@@ -27,31 +27,33 @@ def greedy_translations(
 
 
 def exact_match(model: nn.Module, pairs: Sequence[Pair]) -> float:
-    """Share of sentences translated without any mistake, from 0 to 1."""
-    said = greedy_translations(model, pairs)
-    return sum(s == p.target for s, p in zip(said, pairs, strict=True)) / len(pairs)
+    """Fraction of sentences translated exactly, from 0 to 1."""
+    outputs = greedy_translations(model, pairs)
+    matches = [o == p.target for o, p in zip(outputs, pairs, strict=True)]
+    return sum(matches) / len(pairs)
 
 
 @torch.no_grad()
 def correct_tokens(model: nn.Module, pairs: Sequence[Pair]) -> tuple[Tensor, Tensor]:
-    """Which target tokens are the most probable, given the right words before them?
+    """Which target tokens are predicted correctly under teacher forcing?
 
     Args:
         model: Called as ``model(src, tgt_in)``.
         pairs: B pairs.
 
     Returns:
-        (B, T) bool, True where the model is right; (B, T) bool, True at real tokens.
+        (B, T) bool, True where the most probable token is the target; (B, T) bool, True
+        at real tokens.
     """
     batch = make_batch(pairs)
-    said = model(batch.src, batch.tgt_in).argmax(-1)  # (B, T)
+    predicted = model(batch.src, batch.tgt_in).argmax(-1)  # (B, T)
     real = padding_mask(batch.tgt_out)
-    return (said == batch.tgt_out) & real, real
+    return (predicted == batch.tgt_out) & real, real
 
 
 @torch.no_grad()
 def attention_weights(model: nn.Module, pairs: Sequence[Pair]) -> Tensor:
-    """Where does the model look, given the right words before each step?
+    """The attention weights of each step under teacher forcing.
 
     Args:
         model: Called as ``model(src, tgt_in, need_weights=True)``.
@@ -66,9 +68,9 @@ def attention_weights(model: nn.Module, pairs: Sequence[Pair]) -> Tensor:
 
 
 def alignment_score(weights: Tensor, pairs: Sequence[Pair]) -> float:
-    """Share of target words whose largest weight lies on the word they render.
+    """Fraction of target words whose largest weight is on the source word they render.
 
-    EOS and the connective, which renders no word of a clause, are not counted.
+    EOS, and the connective, which renders no word of a clause, are not counted.
 
     Args:
         weights: (B, T, S), as :func:`attention_weights` returns them.
@@ -78,7 +80,7 @@ def alignment_score(weights: Tensor, pairs: Sequence[Pair]) -> float:
         From 0 to 1.
 
     Raises:
-        ValueError: If there are not as many rows of weights as pairs.
+        ValueError: If the number of sentences differs.
     """
     if len(weights) != len(pairs):
         raise ValueError(
@@ -86,9 +88,9 @@ def alignment_score(weights: Tensor, pairs: Sequence[Pair]) -> float:
             "give those of the same sentences"
         )
     hits = [
-        looked_at == wanted
+        most_attended == aligned
         for row, pair in zip(weights.argmax(-1).tolist(), pairs, strict=True)
-        for looked_at, wanted in zip(row, pair.alignment, strict=False)
-        if wanted is not None
+        for most_attended, aligned in zip(row, pair.alignment, strict=False)
+        if aligned is not None
     ]
     return sum(hits) / len(hits)

@@ -1,4 +1,4 @@
-"""A small stack of layers that answers at each place: for the puzzles of chapter 8."""
+"""Small stacks of layers that predict a symbol at each position, for chapter 8."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from attnbook.toy.tasks import TASK_VOCAB_SIZE
 
 
 class AttentionLayer(nn.Module):
-    """An encoder layer without its feed-forward network.
+    """An encoder layer without the feed-forward network.
 
     Args:
         d_model: Width D.
@@ -27,15 +27,15 @@ class AttentionLayer(nn.Module):
     def __init__(self, d_model: int, n_heads: int, norm_first: bool = False):
         super().__init__()
         self.attention = MultiHeadAttention(d_model, n_heads)
-        self.add_attention = Residual(d_model, norm_first=norm_first)
+        self.residual = Residual(d_model, norm_first=norm_first)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (B, L, D) to (B, L, D)."""
-        return self.add_attention(x, lambda y: self.attention(y, y, y))
+        return self.residual(x, lambda y: self.attention(y, y, y))
 
 
 def linear_layer(config: TransformerConfig) -> EncoderLayer:
-    """Make an encoder layer whose feed-forward network has lost its ReLU."""
+    """Create an encoder layer whose feed-forward network has no ReLU."""
     layer = EncoderLayer(config)
     network = layer.feed_forward
     layer.feed_forward = nn.Sequential(network.W_1, network.W_2)
@@ -43,12 +43,12 @@ def linear_layer(config: TransformerConfig) -> EncoderLayer:
 
 
 class Tagger(nn.Module):
-    """Turns words into vectors, rewrites them layer by layer, answers at each place.
+    """Embeddings, positions, a stack of layers, and an output at each position.
 
     Args:
-        embedding: Turns ids, (B, L), into vectors, (B, L, D).
+        embedding: Maps ids, (B, L), to vectors, (B, L, D).
         layers: Each maps (B, L, D) to (B, L, D).
-        norm: Applied after the last; None: nothing, as post-norm has normed already.
+        norm: Applied after the last layer; None: none, as post-norm needs none.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Tagger(nn.Module):
         self.out = nn.Linear(d_model, embedding.num_embeddings)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Answer at each place: logits, (B, L, 1, V), as the puzzles have them."""
+        """Compute logits at each position: (B, L, 1, V), as the tasks expect."""
         x = self.positions(self.embedding(ids))  # (B, L, D)
         for layer in self.layers:
             x = layer(x)
@@ -85,11 +85,11 @@ LAYERS: dict[str, Callable[[], nn.Module]] = {
 
 
 def tagger(kind: str, n_layers: int) -> Tagger:
-    """Make one of n layers, pre-norm, of one of :data:`LAYERS`.
+    """Create a pre-norm model of layers of one of the kinds of :data:`LAYERS`.
 
     Args:
-        kind: Name of the layers.
-        n_layers: How many.
+        kind: Name of the kind.
+        n_layers: Number of layers.
 
     Raises:
         ValueError: If there is no such kind.
@@ -102,11 +102,11 @@ def tagger(kind: str, n_layers: int) -> Tagger:
 
 
 def deep_tagger(n_layers: int, norm_first: bool, d_model: int = 64) -> Tagger:
-    """Make a stack of whole encoder layers, post-norm or pre-norm.
+    """Create a model of whole encoder layers, post-norm or pre-norm.
 
     Args:
-        n_layers: How many.
-        norm_first: Pre-norm, which ends with a norm of its own.
+        n_layers: Number of layers.
+        norm_first: Whether to use pre-norm, which has one more norm after the stack.
         d_model: Width D; a multiple of the 4 heads.
     """
     check_sizes(n_layers=n_layers)

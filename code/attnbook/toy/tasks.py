@@ -1,7 +1,7 @@
-"""Small tasks on random symbols, each of which needs one thing of attention.
+"""Small sequence tasks on random symbols, each of which tests one ability of attention.
 
-Ids run from 1 to 16; ``PAD``, 0, is no symbol, and as a target it does not count. By
-chance one answer in 16 is right.
+Symbols have the ids 1 to 16. ``PAD``, 0, is no symbol; where a target is ``PAD``, the
+answer does not count. Guessing is right in 1 of 16 cases.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ TASK_VOCAB_SIZE = N_SYMBOLS + 1  # with PAD
 
 
 class TaskBatch(NamedTuple):
-    """B sequences of symbols, and what is to be said at each place."""
+    """B sequences of symbols, and the targets at each position."""
 
     ids: Tensor  # (B, L)
-    targets: Tensor  # (B, L, K): K answers a place
+    targets: Tensor  # (B, L, K): K answers at each position
 
 
 def random_symbols(b: int, length: int, generator: torch.Generator) -> Tensor:
-    """Draw ids, (B, L), all symbols alike and independent."""
+    """Sample ids, (B, L), uniformly and independently."""
     return torch.randint(1, TASK_VOCAB_SIZE, (b, length), generator=generator)
 
 
 def previous_symbols(ids: Tensor, back: Sequence[int] = (1, 2)) -> TaskBatch:
-    """Say at each place which symbol stood k places before it, for each k.
+    """At each position, predict the symbol k positions before it, for each k.
 
     Args:
         ids: (B, L).
-        back: How far to look back, K numbers from 1 up; the first k places, before
-            which nothing stands, do not count.
+        back: The K distances k, from 1 on. The first k positions, before which there is
+            nothing, do not count.
 
     Raises:
-        ValueError: If one of them is less than 1, or there is none.
+        ValueError: If a distance is less than 1, or there is none.
     """
     if min(back, default=0) < 1:
-        raise ValueError(f"back is {tuple(back)}; places back are counted from 1 on")
+        raise ValueError(f"back is {tuple(back)}; distances are counted from 1 on")
     targets = torch.full((*ids.shape, len(back)), PAD)
     for answer, k in enumerate(back):
         targets[:, k:, answer] = ids[:, :-k]
@@ -50,14 +50,14 @@ def previous_symbols(ids: Tensor, back: Sequence[int] = (1, 2)) -> TaskBatch:
 
 
 def reversed_symbols(ids: Tensor) -> TaskBatch:
-    """Say the sequence, (B, L), from its end."""
+    """Predict the sequence, (B, L), in reverse."""
     return TaskBatch(ids, ids.flip(1)[..., None])
 
 
 def sum_with_previous(ids: Tensor) -> TaskBatch:
-    """Say at each place the sum of its symbol and the one before it, modulo 16.
+    """At each position, predict the sum of its symbol and the previous one, modulo 16.
 
-    Symbols count as the numbers 0 to 15; the first place does not count.
+    Symbols count as the numbers 0 to 15; the first position does not count.
 
     Args:
         ids: (B, L).
@@ -68,20 +68,20 @@ def sum_with_previous(ids: Tensor) -> TaskBatch:
 
 
 def sorted_symbols(ids: Tensor) -> TaskBatch:
-    """Say the symbols, (B, L), from the smallest to the largest."""
+    """Predict the symbols, (B, L), in ascending order."""
     return TaskBatch(ids, ids.sort(1).values[..., None])
 
 
 def position_numbers(ids: Tensor) -> TaskBatch:
-    """Say at each place its own number, from 1; what stands there does not matter.
+    """At each position, predict its number, from 1; the symbols do not matter.
 
     Raises:
-        ValueError: If there are more places than answers.
+        ValueError: If there are more positions than answers.
     """
     if ids.shape[1] > N_SYMBOLS:
         raise ValueError(
-            f"{ids.shape[1]} places, but only {N_SYMBOLS} answers to number them with; "
-            "take shorter sequences"
+            f"{ids.shape[1]} positions, but only {N_SYMBOLS} answers to number them "
+            "with; take shorter sequences"
         )
     numbers = torch.arange(1, ids.shape[1] + 1).expand_as(ids)
     return TaskBatch(ids, numbers[..., None])
@@ -90,13 +90,13 @@ def position_numbers(ids: Tensor) -> TaskBatch:
 def task_batches(
     make: Callable[[Tensor], TaskBatch], length: int, seed: int, batch_size: int = 64
 ) -> Iterator[TaskBatch]:
-    """Fresh batches without end.
+    """Endless batches of a task.
 
     Args:
-        make: Such as :func:`previous`: turns ids into a puzzle.
-        length: Symbols a sequence, L.
+        make: Makes a batch of the task from ids, such as :func:`previous_symbols`.
+        length: Number of symbols L of a sequence.
         seed: The same seed gives the same sequences.
-        batch_size: Sequences a batch, B.
+        batch_size: Number of sequences B of a batch.
     """
     g = torch.Generator().manual_seed(seed)
     while True:
@@ -104,16 +104,16 @@ def task_batches(
 
 
 @torch.no_grad()
-def task_accuracy(model: Callable[[Tensor], Tensor], puzzle: TaskBatch) -> Tensor:
-    """Share of right answers at each place.
+def task_accuracy(model: Callable[[Tensor], Tensor], batch: TaskBatch) -> Tensor:
+    """Accuracy at each position.
 
     Args:
         model: Returns logits, (B, L, K, V).
-        puzzle: On which it is tried.
+        batch: The sequences to test it on.
 
     Returns:
         (L, K); NaN where no answer counts.
     """
-    counts = puzzle.targets != PAD  # (B, L, K)
-    right = (model(puzzle.ids).argmax(-1) == puzzle.targets) & counts
-    return right.sum(0) / counts.sum(0)
+    counts = batch.targets != PAD  # (B, L, K)
+    correct = (model(batch.ids).argmax(-1) == batch.targets) & counts
+    return correct.sum(0) / counts.sum(0)

@@ -1,4 +1,4 @@
-"""Training on the toy tasks: one loop for all models."""
+"""The training loop of all toy tasks: Adam, cosine decay, clipped gradients."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ def fit(
     model: nn.Module,
     batches: Iterable[tuple[Tensor, ...]],
     steps: int,
-    rate: float,
+    learning_rate: float,
     clip: float = 1.0,
 ) -> list[float]:
-    """Train with Adam, a rate that falls along half a cosine, and clipped gradients.
+    """Train with Adam, a cosine learning-rate schedule, and clipped gradients.
 
     Args:
         model: Returns logits, (B, T, V).
-        batches: At least ``steps`` of them; each holds what the model is called with,
-            such as ``src, tgt_in``, and last the targets, (B, T).
+        batches: At least ``steps`` of them. Each holds the model's inputs, such as
+            ``src, tgt_in``, and last the targets, (B, T).
         steps: Number of updates.
-        rate: Learning rate at the first step; 0 after the last.
-        clip: Largest norm of the gradient of all parameters together.
+        learning_rate: That of the first step; it falls to 0 along half a cosine.
+        clip: Maximum norm of the gradient of all parameters together.
 
     Returns:
-        The loss of each step, nats a token, before the step's update.
+        The loss of each step, in nats per token, before the step's update.
 
     Raises:
         ValueError: If ``steps`` is less than 1, or the batches run out.
     """
     if steps < 1:
         raise ValueError(f"steps is {steps}; it must be at least 1")
-    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: 0.5 * (1 + math.cos(math.pi * step / steps))
     )
@@ -70,22 +70,23 @@ def train_toy_model(
     make_model: Callable[[int, int], nn.Module],
     seed: int,
     steps: int = STEPS,
-    change: Callable[[Pair], Pair] = lambda pair: pair,
-    rate: float = LEARNING_RATE,
+    transform: Callable[[Pair], Pair] = lambda pair: pair,
+    learning_rate: float = LEARNING_RATE,
 ) -> tuple[nn.Module, list[float]]:
-    """Train one model on the toy language.
+    """Train a model on the toy language.
 
     Args:
-        make_model: Called with the sizes of the two vocabularies.
-        seed: Decides the model's first weights and the sentences.
-        steps: Batches of 64 sentences.
-        change: Applied to each pair first.
-        rate: Learning rate at the first step.
+        make_model: Called with the sizes of the source and the target vocabulary.
+        seed: Seed of the initial weights and of the sentences.
+        steps: Number of batches of 64 sentences.
+        transform: Applied to each sentence pair, such as :func:`reverse_source
+            <attnbook.toy.data.reverse_source>`.
+        learning_rate: That of the first step.
 
     Returns:
         The trained model, and the loss of each step.
     """
     torch.manual_seed(seed)
     model = make_model(len(SOURCE), len(TARGET))
-    groups = pooled(map(change, toy_pairs(seed, CLAUSES)), 64, random.Random(seed))
-    return model, fit(model, map(make_batch, groups), steps, rate)
+    groups = pooled(map(transform, toy_pairs(seed, CLAUSES)), 64, random.Random(seed))
+    return model, fit(model, map(make_batch, groups), steps, learning_rate)

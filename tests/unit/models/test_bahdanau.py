@@ -6,7 +6,7 @@ from compare import close, double, numbers, same, sentences, stacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnbook.models.bahdanau import Bahdanau, Source
+from attnbook.models.bahdanau import Bahdanau, EncodedSource
 from attnbook.nn.gru import gru_step
 
 seeds = st.integers(0, 999)
@@ -90,7 +90,7 @@ def test_attend_equals_equations_5_and_6(lengths, seed):
     s, states = numbers(seed, (len(lengths), H), (len(lengths), max(lengths), 2 * H))
     mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
     context, weights = model.attend(
-        s, Source(states, model.score.prepare(states), mask)
+        s, EncodedSource(states, model.score.prepare(states), mask)
     )
     inputs = [s, states, *model.score.parameters()]
     for i, n in enumerate(lengths):
@@ -190,8 +190,8 @@ ids = torch.tensor([[4, 5]])
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Bahdanau(0, 9), "vocabulary is 0"),
-        (lambda: Bahdanau(9, 0), "n_target is 0; .* from 1 on"),
+        (lambda: Bahdanau(0, 9), "vocab_size is 0"),
+        (lambda: Bahdanau(9, 0), "target_vocab_size is 0; .* from 1 on"),
         (lambda: Bahdanau(9, 9, d_embed=0), "d_embed is 0"),
         (lambda: Bahdanau(9, 9, d_hidden=2.5), "d_hidden is 2.5"),
         (lambda: Bahdanau(9, 9, d_attention=-1), "d_attention is -1"),

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from attnbook.models.bahdanau import Source
+from attnbook.models.bahdanau import EncodedSource
 from attnbook.models.luong import Luong
 from attnbook.nn.gru import gru_step
 from attnbook.nn.local_attention import ALIGNMENTS, GlobalAlignment
@@ -39,7 +39,7 @@ def drawn(seed, lengths, steps, model):
     rows, longest = len(lengths), max(lengths)
     h, states = numbers(seed, (rows, steps, H), (rows, longest, H))
     mask = torch.arange(longest) < torch.tensor(lengths)[:, None]
-    return h, Source(states, model.score.prepare(states), mask)
+    return h, EncodedSource(states, model.score.prepare(states), mask)
 
 
 def score_of(h, state, place, name, score):
@@ -275,8 +275,8 @@ ids = torch.tensor([[4, 5]])
         (lambda: Luong(9, 9, d_hidden=5), "d_hidden is 5; it must be even"),
         (lambda: Luong(9, 9, d_hidden=0), "d_hidden is 0; .* from 1 on"),
         (lambda: Luong(9, 9, d_hidden=4.0), "d_hidden is 4.0; it must be a whole"),
-        (lambda: Luong(0, 9), "vocabulary is 0"),
-        (lambda: Luong(9, -1), "n_target is -1"),
+        (lambda: Luong(0, 9), "vocab_size is 0"),
+        (lambda: Luong(9, -1), "target_vocab_size is -1"),
         (lambda: Luong(9, 9, d_embed=0), "d_embed is 0"),
         (lambda: Luong(9, 9, score="additive"), "'additive'; choose among .*'concat'"),
         (lambda: Luong(9, 9, align="window"), "'window'; choose among .*'local-p'"),

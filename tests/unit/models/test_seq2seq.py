@@ -229,9 +229,9 @@ ids = torch.tensor([[4, 5]])
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Encoder(0, 3, 4), "vocabulary is 0; .* from 1 on"),
+        (lambda: Encoder(0, 3, 4), "vocab_size is 0; .* from 1 on"),
         (lambda: Encoder(9, -3, 4), "d_embed is -3"),
-        (lambda: InitialState(9, 0), "n_target is 0"),
+        (lambda: InitialState(9, 0), "target_vocab_size is 0"),
         (lambda: InitialState(9, 9, d_hidden=2.5), "d_hidden is 2.5"),
         (lambda: StaticContext(9, 9, summary="max"), "'max'; choose 'last' or 'mean'"),
         (lambda: Encoder(9, 3, 4)(ids[0]), r"src has shape \(2,\)"),

@@ -144,7 +144,7 @@ def test_watching_changes_nothing():
             batches = ch02_learning.watched(
                 batches, model, held_out_pairs(1, 4), log, every=2
             )
-        losses = fit(model, batches, steps=5, rate=1e-2)
+        losses = fit(model, batches, steps=5, learning_rate=1e-2)
         runs.append((losses, torch.cat([p.flatten() for p in model.parameters()])))
     assert runs[0][0] == runs[1][0]
     assert torch.equal(runs[0][1], runs[1][1])

@@ -15,7 +15,7 @@ from attnbook.pages.colours import COLOURS
 from attnbook.pages.exercises import ch08 as ch08_exercises
 from attnbook.pages.exercises.checking import find, verdict
 from attnbook.pages.figures import ch08
-from attnbook.toy.deep_stacks import WAYS, gradients
+from attnbook.toy.deep_stacks import CONNECTIONS, gradient_norms
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
@@ -32,11 +32,11 @@ def test_gradients_are_drawn_from_the_end_for_both_sizes():
     axes = ch08.gradient_figure(x, direction).axes
     for ax, size in zip(axes, (1.0, 3**-0.5), strict=True):
         lines = labelled(ax)
-        assert {*WAYS} <= {*lines}
+        assert {*CONNECTIONS} <= {*lines}
         for way, stack in ch08.stacks(size).items():
             blocks, drawn = lines[way].get_data()
             assert blocks.tolist() == [*range(24, -1, -1)]
-            found = gradients(stack, x, direction)
+            found = gradient_norms(stack, x, direction)
             assert drawn.tolist() == pytest.approx(found[::-1])
 
 
@@ -45,7 +45,7 @@ def test_the_spread_of_all_but_the_bare_stack_is_drawn():
     (ax,) = ch08.spread_figure(x).axes
     lines = labelled(ax)
     assert "none" not in lines
-    for way in WAYS[1:]:
+    for way in CONNECTIONS[1:]:
         wanted = [state.std().item() for state in ch08.stacks(1.0)[way](x)]
         assert lines[way].get_ydata().tolist() == pytest.approx(wanted)
 

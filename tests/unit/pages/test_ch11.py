@@ -20,7 +20,11 @@ from attnbook.nn.sequence_layers import (
 from attnbook.pages.exercises.checking import find
 from attnbook.pages.figures import ch11
 from attnbook.toy.data import held_out_pairs
-from attnbook.toy.last_position import READERS, contiguous, dilated
+from attnbook.toy.last_position import (
+    LAYER_STACKS,
+    contiguous_dilations,
+    exponential_dilations,
+)
 from attnbook.toy.models import load_toy_model
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
@@ -187,7 +191,7 @@ def _recall(stored):
             for seed in (0, 1)
         ]
 
-    stored("first_token", runs=runs(READERS, 0.2), steps=7)
+    stored("first_token", runs=runs(LAYER_STACKS, 0.2), steps=7)
     stored("first_token_longer", runs=runs(["contiguous", "GRU"], 0.6), steps=9)
     stored("first_token_room", runs=runs(["contiguous"], 0.4), steps=7)
 
@@ -198,7 +202,7 @@ def test_recall_is_printed_seed_by_seed(capsys):
     first, head, *rows = capsys.readouterr().out.splitlines()
     assert first.startswith("7 updates, just enough")
     assert head.split() == ["n", "=", "8", "16"]
-    for kind, row in zip(READERS, rows[:4], strict=True):
+    for kind, row in zip(LAYER_STACKS, rows[:4], strict=True):
         assert row.split() == [kind, "20", "30", "20", "30"]
     assert rows[4].startswith("9 updates, just enough")
     assert [row.split()[0] for row in rows[6:8]] == ["contiguous", "GRU"]
@@ -211,10 +215,10 @@ def test_recall_is_printed_seed_by_seed(capsys):
 def test_the_way_is_as_long_as_the_state_or_the_stack(capsys):
     ch11.print_hops()
     _, *rows = capsys.readouterr().out.splitlines()
-    for kind, row in zip(READERS, rows, strict=True):
+    for kind, row in zip(LAYER_STACKS, rows, strict=True):
         assert row.split()[1:] == [str(way) for way in WAYS[kind]]
     for n in (8, 16, 28, 32, 64):  # all ways to pick 0, 1 or 2 dilations a layer
-        ways = product(*((0, d, 2 * d) for d in dilated(n)))
+        ways = product(*((0, d, 2 * d) for d in exponential_dilations(n)))
         least = min(sum(map(bool, way)) for way in ways if sum(way) == n - 1)
         assert ch11.hops({"kind": "dilated", "n": n}) == least
 
@@ -222,7 +226,7 @@ def test_the_way_is_as_long_as_the_state_or_the_stack(capsys):
 @pytest.mark.usefixtures("_recall")
 def test_recall_is_drawn_against_the_way():
     figure = ch11.recall_figure()
-    for ax, kind in zip(figure.axes, READERS, strict=True):
+    for ax, kind in zip(figure.axes, LAYER_STACKS, strict=True):
         assert ax.get_title("left") == kind
         _, longer, dots = ax.get_lines()
         assert list(dots.get_xdata()) == [way for way in WAYS[kind] for _ in (0, 1)]
@@ -233,12 +237,15 @@ def test_recall_is_drawn_against_the_way():
 
 def test_stored_runs_are_complete():
     seeds = len(first_token.SEEDS)
-    for kind in READERS:
+    for kind in LAYER_STACKS:
         by_length = ch11.recall_runs(kind)
         assert list(by_length) == list(first_token.LENGTHS)
         for n, runs in by_length.items():
             assert len(runs) == seeds
-            stacks = {"contiguous": contiguous(n), "dilated": dilated(n)}
+            stacks = {
+                "contiguous": contiguous_dilations(n),
+                "dilated": exponential_dilations(n),
+            }
             assert runs[0]["layers"] == len(stacks.get(kind, [1]))
     for runs in ch11.recall_runs("self-attention").values():
         assert min(run["right"] for run in runs) > 0.9
@@ -249,7 +256,7 @@ def test_stored_runs_are_complete():
 
 
 def test_a_reader_is_trained_and_measured():
-    found = first_token.learn(READERS["self-attention"], 4, seed=0, steps=200)
+    found = first_token.learn(LAYER_STACKS["self-attention"], 4, seed=0, steps=200)
     assert found["right"] > 0.9
     assert len(found["loss"]) == 10
     assert found["loss"][-1] < found["loss"][0]
@@ -335,8 +342,8 @@ def test_layers_are_as_many_as_the_stacks_have():
     layers = find("ex11_layers").reference
     for n in (1, 2, 3, 8, 9, 10, 27, 28, 1000):
         for k in (2, 3, 5):
-            assert layers(n, k, False) == len(contiguous(n, k))
-            assert layers(n, k, True) == len(dilated(n, k))
+            assert layers(n, k, False) == len(contiguous_dilations(n, k))
+            assert layers(n, k, True) == len(exponential_dilations(n, k))
 
 
 def test_half_of_the_work_grows_with_the_square():

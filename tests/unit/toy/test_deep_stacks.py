@@ -5,10 +5,15 @@ import torch
 from compare import close, double, numbers
 from torch.nn import functional as F
 
-from attnbook.toy.deep_stacks import WAYS, Stack, gradients, own_share
+from attnbook.toy.deep_stacks import (
+    CONNECTIONS,
+    Stack,
+    gradient_norms,
+    position_specific_share,
+)
 
 
-def by_formula(way, f, x):
+def by_formula(connection, f, x):
     def norm(x):
         return F.layer_norm(x, x.shape[-1:])
 
@@ -17,22 +22,24 @@ def by_formula(way, f, x):
         "residual": lambda: x + f(x),
         "post-norm": lambda: norm(x + f(x)),
         "pre-norm": lambda: x + f(norm(x)),
-    }[way]()
+    }[connection]()
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_blocks_are_joined_as_the_formula_says(way):
-    stack = double(Stack, way, n_blocks=3, d_model=8, n_heads=2)
+@pytest.mark.parametrize("connection", CONNECTIONS)
+def test_blocks_are_joined_as_the_formula_says(connection):
+    stack = double(Stack, connection, n_blocks=3, d_model=8, n_heads=2)
     (x,) = numbers(0, (2, 5, 8))
     states = stack(x)
     assert len(states) == 4
     assert states[0] is x
     for block, before, after in zip(stack.blocks, states, states[1:], strict=False):
-        close(after, by_formula(way, lambda y, b=block: b(y, y, y), before))
+        close(after, by_formula(connection, lambda y, b=block: b(y, y, y), before))
 
 
-def test_the_size_is_that_of_the_weights():
-    full, half = (double(Stack, "residual", 2, 8, 2, size=size) for size in (1.0, 0.5))
+def test_weight_scale_multiplies_the_weights():
+    full, half = (
+        double(Stack, "residual", 2, 8, 2, weight_scale=scale) for scale in (1.0, 0.5)
+    )
     for one, other in zip(
         full.blocks.parameters(), half.blocks.parameters(), strict=True
     ):
@@ -40,7 +47,7 @@ def test_the_size_is_that_of_the_weights():
 
 
 def test_stacks_of_one_seed_have_the_same_blocks():
-    stacks = [double(Stack, way, 2, 8, 2) for way in WAYS]
+    stacks = [double(Stack, connection, 2, 8, 2) for connection in CONNECTIONS]
     for stack in stacks[1:]:
         for one, other in zip(
             stacks[0].blocks.parameters(), stack.blocks.parameters(), strict=True
@@ -48,17 +55,17 @@ def test_stacks_of_one_seed_have_the_same_blocks():
             assert torch.equal(one, other)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_gradients_are_those_of_finite_differences(way):
+@pytest.mark.parametrize("connection", CONNECTIONS)
+def test_gradients_are_those_of_finite_differences(connection):
     """The gradient before block k, along some v, is the slope of what follows it."""
-    stack = double(Stack, way, n_blocks=3, d_model=4, n_heads=2)
+    stack = double(Stack, connection, n_blocks=3, d_model=4, n_heads=2)
     x, direction = (t.detach() for t in numbers(1, (1, 3, 4), (1, 3, 4)))
-    found = gradients(stack, x, direction)
+    found = gradient_norms(stack, x, direction)
     assert found[-1] == pytest.approx(1)
 
     def end(x, first):
-        tail = double(Stack, way, 3, 4, 2)
-        tail.blocks, tail.around = tail.blocks[first:], tail.around[first:]
+        tail = double(Stack, connection, 3, 4, 2)
+        tail.blocks, tail.residuals = tail.blocks[first:], tail.residuals[first:]
         return (tail(x)[-1] * direction).sum()
 
     for first in range(3):
@@ -74,18 +81,18 @@ def test_gradients_are_those_of_finite_differences(way):
         )
 
 
-def test_own_share_by_hand():
+def test_position_specific_share_by_hand():
     alike = torch.tensor([[[3.0, 1.0], [3.0, 1.0]]])
     opposite = torch.tensor([[[1.0, -2.0], [-1.0, 2.0]]])
-    assert own_share(alike) == 0
-    assert own_share(opposite) == 1
+    assert position_specific_share(alike) == 0
+    assert position_specific_share(opposite) == 1
     # Places 2 and 0: the mean 1 takes 2 of the 4, and 2 are left.
-    assert own_share(torch.tensor([[[2.0], [0.0]]])) == 0.5
+    assert position_specific_share(torch.tensor([[[2.0], [0.0]]])) == 0.5
     # Each sentence has a mean of its own.
-    assert own_share(torch.cat([alike, -alike])) == 0
+    assert position_specific_share(torch.cat([alike, -alike])) == 0
 
 
-def test_an_unknown_way_is_named():
+def test_an_unknown_connection_is_named():
     with pytest.raises(ValueError, match="choose one of none, residual"):
         Stack("both")
     with pytest.raises(ValueError, match="n_blocks is 0"):

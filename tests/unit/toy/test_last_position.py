@@ -8,14 +8,14 @@ from torch import nn
 from attnbook.nn.positions import sinusoids
 from attnbook.nn.sequence_layers import SelfAttentionLayer
 from attnbook.toy.last_position import (
-    READERS,
+    LAYER_STACKS,
+    InductionModel,
     LastPosition,
-    WithPrevious,
-    contiguous,
+    contiguous_dilations,
     convolutions,
-    dilated,
-    first_symbol,
-    follower,
+    exponential_dilations,
+    first_symbol_batches,
+    induction_batches,
     last_position_accuracy,
 )
 
@@ -32,14 +32,14 @@ def hears_the_first(layers, n, d=8):
 
 @pytest.mark.parametrize("n", [2, 8, 9, 10, 27, 28])
 def test_stacks_are_just_deep_enough(n):
-    for stack in (contiguous(n), dilated(n)):
+    for stack in (contiguous_dilations(n), exponential_dilations(n)):
         assert hears_the_first(convolutions(8, stack), n)
         assert not hears_the_first(convolutions(8, stack[:-1]), n)
 
 
-@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize("kind", LAYER_STACKS)
 def test_every_reader_hears_the_first(kind):
-    assert hears_the_first(READERS[kind](12, 8), 12)
+    assert hears_the_first(LAYER_STACKS[kind](12, 8), 12)
 
 
 def test_a_model_is_what_its_docstring_says():
@@ -61,14 +61,14 @@ def test_first_weights_keep_the_size_of_a_signal():
 
 
 def test_the_first_symbol_is_asked_for():
-    ids, targets = next(first_symbol(7, seed=0, batch_size=5))
+    ids, targets = next(first_symbol_batches(7, seed=0, batch_size=5))
     assert ids.shape == (5, 7)
     assert torch.equal(targets, ids[:, :1])
 
 
 @pytest.mark.parametrize("n", [3, 12, 17])
 def test_what_followed_is_asked_for(n):
-    ids, targets = next(follower(n, seed=0, batch_size=50))
+    ids, targets = next(induction_batches(n, seed=0, batch_size=50))
     asked = set()
     for row, target in zip(ids.tolist(), targets[:, 0].tolist(), strict=True):
         assert len(row) == n
@@ -83,12 +83,12 @@ def test_what_followed_is_asked_for(n):
 @pytest.mark.parametrize("n", [2, 18])
 def test_followers_need_a_place_and_symbols(n):
     with pytest.raises(ValueError, match="from 3 to 17"):
-        next(follower(n, seed=0))
+        next(induction_batches(n, seed=0))
 
 
 def test_a_place_holds_its_symbol_and_the_one_before():
     torch.manual_seed(0)
-    model, ids = WithPrevious(nn.Identity(), 8), torch.tensor([[5, 6, 7]])
+    model, ids = InductionModel(nn.Identity(), 8), torch.tensor([[5, 6, 7]])
     last = torch.cat([model.own.weight[7], model.previous.weight[6]])
     close(model(ids)[0, 0], model.out(last), atol=1e-6)
 

@@ -246,7 +246,9 @@ def test_all_parts_learn():
     torch.manual_seed(0)
     made = one_layer("relative", 6, d_model=8)
     before = {name: p.detach().clone() for name, p in made.named_parameters()}
-    losses = fit(made, task_batches(previous_symbols, 6, seed=0), steps=1, rate=1e-2)
+    losses = fit(
+        made, task_batches(previous_symbols, 6, seed=0), steps=1, learning_rate=1e-2
+    )
     assert losses[0] == pytest.approx(math.log(TASK_VOCAB_SIZE), abs=0.5)
     for name, p in made.named_parameters():
         if name != "attention.W_K.bias":  # its gradient is rounding and nothing else
@@ -261,7 +263,10 @@ def test_learns_the_place_from_a_table_and_not_without():
         torch.manual_seed(0)
         made = one_layer(positions, 4, d_model=16, n_answers=1)
         losses = fit(
-            made, task_batches(position_numbers, 4, seed=0), steps=80, rate=3e-2
+            made,
+            task_batches(position_numbers, 4, seed=0),
+            steps=80,
+            learning_rate=3e-2,
         )
         found[positions] = sum(losses[-10:]) / 10
     assert found["none"] == pytest.approx(math.log(4), abs=0.05)

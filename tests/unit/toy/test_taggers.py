@@ -38,7 +38,7 @@ def test_a_tagger_is_words_positions_layers_and_answers():
 def test_an_attention_layer_is_attention_and_its_residual(norm_first):
     layer = randomise(double(AttentionLayer, 8, 2, norm_first))
     (x,) = numbers(0, (2, 5, 8))
-    norm, attend = layer.add_attention.norm, layer.attention
+    norm, attend = layer.residual.norm, layer.attention
     y = norm(x) if norm_first else x
     wanted = x + attend(y, y, y)
     close(layer(x), wanted if norm_first else norm(wanted))

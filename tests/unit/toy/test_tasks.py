@@ -126,7 +126,7 @@ def test_a_puzzle_is_made_of_whole_numbers_and_leaves_its_ids_alone(make):
         (lambda: previous_symbols(ids, (-1,)), r"back is \(-1,\)"),
         (
             lambda: position_numbers(torch.ones(2, 17).long()),
-            "17 places, but only 16 answers",
+            "17 positions, but only 16 answers",
         ),
     ],
 )

@@ -29,7 +29,7 @@ from attnbook.toy.data import (
 )
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.metrics import correct_tokens, exact_match, greedy_translations
-from attnbook.toy.recall_task import Recall, recall
+from attnbook.toy.recall_task import RecallModel, train_recall
 from attnbook.toy.training import fit
 
 axes = st.lists(st.integers(1, 4), min_size=2, max_size=3)
@@ -227,7 +227,7 @@ def test_an_experiment_in_miniature():
 
 
 def test_recall_learns_the_last_symbol_at_once():
-    short, longer = recall("rnn", lengths=(2, 4), steps=200, seed=0)
+    short, longer = train_recall("rnn", lengths=(2, 4), steps=200, seed=0)
     assert (short["length"], longer["length"]) == (2, 4)
     assert short["last"] > 0.9
     assert longer["last"] > 0.9
@@ -236,7 +236,7 @@ def test_recall_learns_the_last_symbol_at_once():
 
 def test_recall_names_an_unknown_kind():
     with pytest.raises(ValueError, match="'lstm'; choose 'rnn' or 'gru'"):
-        Recall("lstm")
+        RecallModel("lstm")
 
 
 def test_results_are_stored_whole_and_found_again(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.data.batching import Batch
-from attnbook.models.bahdanau import Bahdanau, Source
+from attnbook.models.bahdanau import Bahdanau, EncodedSource
 from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import padding_mask
 from attnbook.pages.colours import COLOURS, GREY, text_colour
@@ -98,7 +98,9 @@ def pushes(model: Bahdanau, pairs: Sequence[Pair]) -> Tensor:
 
 @torch.no_grad()
 def loss_with(
-    model: Bahdanau, pairs: Sequence[Pair], change: Callable[[Source, int], Source]
+    model: Bahdanau,
+    pairs: Sequence[Pair],
+    change: Callable[[EncodedSource, int], EncodedSource],
 ) -> float:
     """Loss on ``pairs`` of a decoder that sees a changed source.
 
@@ -119,18 +121,20 @@ def loss_with(
     return token_loss(torch.stack(logits, dim=1), tgt_out).item()
 
 
-def equal_weights(source: Source, i: int) -> Source:
+def equal_weights(source: EncodedSource, i: int) -> EncodedSource:
     """Make all keys alike, so that all scores and all weights are alike."""
     return source._replace(keys=torch.zeros_like(source.keys))
 
 
-def right_places(pairs: Sequence[Pair]) -> Callable[[Source, int], Source]:
+def right_places(
+    pairs: Sequence[Pair],
+) -> Callable[[EncodedSource, int], EncodedSource]:
     """A change that allows each step the word it renders alone, so it gets weight 1.
 
     A step that renders no word, EOS or the connective, is left as it is.
     """
 
-    def change(source: Source, i: int) -> Source:
+    def change(source: EncodedSource, i: int) -> EncodedSource:
         mask = source.mask.clone()
         for row, pair in zip(mask, pairs, strict=True):
             if i < len(pair.alignment) and pair.alignment[i] is not None:

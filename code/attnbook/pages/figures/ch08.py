@@ -17,9 +17,11 @@ from attnbook.experiments.layer_runs import DRAWS
 from attnbook.pages.colours import COLOURS, GREY, INK
 from attnbook.pages.curves import label_lines
 from attnbook.pages.tables import mean_and_range, stored_runs
-from attnbook.toy.deep_stacks import WAYS, Stack, gradients
+from attnbook.toy.deep_stacks import CONNECTIONS, Stack, gradient_norms
 
-LINES = dict(zip(WAYS, (GREY, INK, COLOURS["target"], COLOURS["source"]), strict=True))
+LINES = dict(
+    zip(CONNECTIONS, (GREY, INK, COLOURS["target"], COLOURS["source"]), strict=True)
+)
 SMALL = 3**-0.5  # entries of variance 1/(3D), as nn.Linear draws them
 
 
@@ -29,9 +31,9 @@ SMALL = 3**-0.5  # entries of variance 1/(3D), as nn.Linear draws them
 def stacks(size: float) -> dict[str, Stack]:
     """The four stacks of 24 attentions, all with the same weights, in float64."""
     made = {}
-    for way in WAYS:
+    for way in CONNECTIONS:
         torch.manual_seed(0)
-        made[way] = Stack(way, size=size).double()
+        made[way] = Stack(way, weight_scale=size).double()
     return made
 
 
@@ -46,7 +48,7 @@ def gradient_figure(x: Tensor, direction: Tensor) -> Figure:
     titles = {1.0: "weights of variance 1/D", SMALL: "weights of variance 1/(3D)"}
     for ax, (size, title) in zip(axes, titles.items(), strict=True):
         for way, stack in stacks(size).items():
-            found = gradients(stack, x, direction)
+            found = gradient_norms(stack, x, direction)
             blocks = range(len(found) - 1, -1, -1)  # from the end: labels at the left
             ax.plot(blocks, found[::-1], color=LINES[way], label=way)
         ax.set(title=title, yscale="log", xlim=(len(found) - 1, 0))

@@ -20,7 +20,11 @@ from attnbook.pages.colours import DARK_GREY, INK, PALE_GREY, SHADE
 from attnbook.pages.curves import label_lines, logarithmic
 from attnbook.pages.heat_maps import WHITE_LINES, heat_map
 from attnbook.pages.tables import mean_and_range, stored_runs
-from attnbook.toy.last_position import READERS, contiguous, dilated
+from attnbook.toy.last_position import (
+    LAYER_STACKS,
+    contiguous_dilations,
+    exponential_dilations,
+)
 from attnbook.toy.tasks import N_SYMBOLS
 
 KINDS = {
@@ -221,7 +225,7 @@ def print_recall() -> None:
         print(f"{stored['steps']} updates, {stacks}; % right, each seed")
         lengths = recall_runs("contiguous", name)
         print(f"{'n =':16}", *(f"{n:13}" for n in lengths))
-        for kind in READERS:
+        for kind in LAYER_STACKS:
             cells = (
                 " ".join(f"{100 * run['right']:.0f}" for run in runs)
                 for runs in recall_runs(kind, name).values()
@@ -234,7 +238,7 @@ def print_recall() -> None:
 def print_hops() -> None:
     """Print the steps on the way from the first place to the last."""
     print(f"{'n =':16}", *(f"{n:13}" for n in recall_runs("GRU")))
-    for kind in READERS:
+    for kind in LAYER_STACKS:
         firsts = [runs[0] for runs in recall_runs(kind).values()]
         print(f"{kind:16}", *(f"{hops(run):13}" for run in firsts))
 
@@ -249,9 +253,9 @@ def hops(run: dict) -> int:
     if run["kind"] == "self-attention":
         return 1
     if run["kind"] == "contiguous":
-        return len(contiguous(run["n"]))
+        return len(contiguous_dilations(run["n"]))
     to_go, steps = run["n"] - 1, 0
-    for dilation in reversed(dilated(run["n"])):
+    for dilation in reversed(exponential_dilations(run["n"])):
         taken = to_go // dilation  # 0, 1 or 2: what the kernel can see
         to_go, steps = to_go - taken * dilation, steps + (taken > 0)
     return steps
@@ -259,8 +263,10 @@ def hops(run: dict) -> int:
 
 def recall_figure() -> Figure:
     """Draw right answers against the length of the way, one dot a seed."""
-    fig, axes = plt.subplots(len(READERS), sharex=True, sharey=True, figsize=(5.5, 5.6))
-    for ax, kind in zip(axes, READERS, strict=True):
+    fig, axes = plt.subplots(
+        len(LAYER_STACKS), sharex=True, sharey=True, figsize=(5.5, 5.6)
+    )
+    for ax, kind in zip(axes, LAYER_STACKS, strict=True):
         ax.axhline(100 / N_SYMBOLS, color=PALE_GREY, linestyle=":", linewidth=1.2)
         for name, face, size in (
             ("first_token_longer", "white", 11),
