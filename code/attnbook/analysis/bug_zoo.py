@@ -16,8 +16,8 @@ from attnbook.nn.layers import DecoderLayer, TransformerConfig
 from attnbook.nn.masks import key_mask, target_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import SinusoidalPositions
-from attnbook.nn.residual import Residual
 from attnbook.nn.scaled_dot_product import attention
+from attnbook.toy.residual import Residual
 
 
 class WrongSplit(MultiHeadAttention):

@@ -9,7 +9,6 @@
 - ``rotary``: rotary position embedding (RoPE)
 - ``norms``: layer normalisation
 - ``layers``: config, embedding, feed-forward, encoder and decoder layer
-- ``residual``: a residual connection around any sub-layer
 - ``scores``: attention scores of Bahdanau and Luong
 - ``local_attention``: global and local attention of Luong
 - ``hard_attention``: hard attention, and estimators of its gradient
@@ -75,7 +74,6 @@ from attnbook.nn.relative import (
     first_query,
     relative_distances,
 )
-from attnbook.nn.residual import Residual
 from attnbook.nn.rotary import RotaryAttention, rotate
 from attnbook.nn.scaled_dot_product import attention
 from attnbook.nn.scores import (
@@ -116,7 +114,6 @@ __all__ = [
     "RecurrentLayer",
     "RelativeAttention",
     "RelativeBias",
-    "Residual",
     "RotaryAttention",
     "ScaledEmbedding",
     "SelfAttentionLayer",

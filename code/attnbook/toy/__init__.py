@@ -8,6 +8,7 @@
 - ``models``: small models, trained, that come with the package
 - ``tasks``: tasks on random symbols
 - ``recall_task``: recalling the first and the last symbol
+- ``residual``: a residual connection around any sub-layer
 - ``single_attention``: a model with one attention layer
 - ``taggers``: small stacks that predict a symbol at each position
 - ``last_position``: models and tasks with an answer at the last position only
@@ -61,6 +62,7 @@ from attnbook.toy.metrics import (
 )
 from attnbook.toy.models import load_toy_model, toy_transformer
 from attnbook.toy.recall_task import RECALL_SYMBOLS, RecallModel, train_recall
+from attnbook.toy.residual import Residual
 from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.taggers import (
     AttentionLayer,
@@ -112,6 +114,7 @@ __all__ = [
     "OneLayer",
     "Pair",
     "RecallModel",
+    "Residual",
     "Stack",
     "Tagger",
     "TaskBatch",

@@ -12,7 +12,7 @@ from attnbook.experiments import layer_runs
 from attnbook.nn.layers import DecoderLayer
 from attnbook.nn.losses import token_loss
 from attnbook.nn.positions import sinusoids
-from attnbook.nn.residual import Residual
+from attnbook.toy.residual import Residual
 from attnbook.toy.taggers import LAYERS, deep_tagger
 from attnbook.toy.tasks import sorted_symbols, task_batches
 

@@ -10,12 +10,12 @@ from matplotlib.colors import to_hex
 from attnbook.analysis.bug_zoo import DroppedStream
 from attnbook.core import results
 from attnbook.nn.layers import DecoderLayer, EncoderLayer, TransformerConfig
-from attnbook.nn.residual import Residual
 from attnbook.pages.colours import COLOURS
 from attnbook.pages.exercises import ch08 as ch08_exercises
 from attnbook.pages.exercises.checking import find, verdict
 from attnbook.pages.figures import ch08
 from attnbook.toy.deep_stacks import CONNECTIONS, gradient_norms
+from attnbook.toy.residual import Residual
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
