@@ -112,9 +112,6 @@ def spread(heights: list[float], distance: float, floor: float) -> list[float]:
         heights: Wished heights, in any order.
         distance: What must lie between two neighbours.
         floor: The least height allowed.
-
-    Returns:
-        The new heights, in the order given.
     """
     order = sorted(range(len(heights)), key=lambda i: heights[i])
     # Less its share of the distance each height must only not be below the one before:

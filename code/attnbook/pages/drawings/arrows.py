@@ -24,9 +24,6 @@ def shaft(points: Sequence[Point], width: float = WIDTH) -> str:
     Args:
         points: From where to where, with the corners between.
         width: Width of the line.
-
-    Returns:
-        The path.
     """
     # The head is 0.8 as wide as it is long, so 1.25 widths from its tip as wide as we.
     overlap = max(head_length(width) / 2, 1.25 * width)
@@ -38,9 +35,6 @@ def track(points: Sequence[Point]) -> str:
 
     Args:
         points: From where to where, with the corners between.
-
-    Returns:
-        The path.
     """
     path = [f"M{xy(points[0])}"]
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
@@ -58,9 +52,6 @@ def head(points: Sequence[Point], width: float = WIDTH) -> str:
     Args:
         points: From where to where, with the corners between.
         width: Width of the line.
-
-    Returns:
-        The outline, as SVG path data.
     """
     tip = towards(points[-1], points[-2], GAP)
     back = towards(tip, points[-2], head_length(width))

@@ -13,11 +13,7 @@ COLUMNS = (40, 122, 204, 286, 368, 470)
 
 
 def step_orders() -> Diagram:
-    """One step of Bahdanau's decoder, and below it one of Luong's.
-
-    Returns:
-        The diagram.
-    """
+    """One step of Bahdanau's decoder, and below it one of Luong's."""
     alt = (
         "Two rows of boxes. Bahdanau: the old state s_{i-1} leads to the weights "
         "alpha_i, these to the context c_i, and this, with s_{i-1} and the word "
@@ -83,11 +79,7 @@ def _rail(d: Diagram, start: Box, end: Box, y: float) -> None:
 
 
 def attentional_state() -> Diagram:
-    """One look at the source, from the state h_t to the logits, with all shapes.
-
-    Returns:
-        The diagram.
-    """
+    """One look at the source, from the state h_t to the logits, with all shapes."""
     alt = (
         "From the bottom up: the decoder's state h_t, (B, H), and the encoder's "
         "states, (B, S, H), go into the score; scores, (B, S), into align; weights "

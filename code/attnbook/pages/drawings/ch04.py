@@ -9,11 +9,7 @@ SOURCE, TARGET = {"role": "source"}, {"role": "target"}
 
 
 def data_flow() -> Diagram:
-    """Scaled dot-product attention, operation by operation, with all shapes.
-
-    Returns:
-        The diagram.
-    """
+    """Scaled dot-product attention, operation by operation, with all shapes."""
     alt = (
         "From the bottom up: queries Q, (T, d_k), and keys K, (S, d_k), go into a "
         "matrix product; scores, (T, S), through scale, an optional mask and softmax; "
@@ -41,11 +37,7 @@ def data_flow() -> Diagram:
 
 
 def three_attentions() -> Diagram:
-    """Where queries, keys and values come from in the Transformer's three attentions.
-
-    Returns:
-        The diagram.
-    """
+    """Where q, k and v come from in the Transformer's three attentions."""
     alt = (
         "Three rows. Encoder self-attention: q, k and v all come from the source, from "
         "the layer below. Decoder self-attention: all three from the target, from the "

@@ -8,11 +8,7 @@ ROLES = ("query", "key", "value")
 
 
 def multi_head() -> Diagram:
-    """Multi-head self-attention from the vectors of the words to its output.
-
-    Returns:
-        The diagram.
-    """
+    """Multi-head self-attention from the vectors of the words to its output."""
     alt = (
         "From the bottom up: X, (B, T, D), goes through three matrices, W^Q, W^K and "
         "W^V, into queries, keys and values, each (B, T, D). A wide box splits each "

@@ -10,11 +10,7 @@ AXES = {"B": 215, "H": 285, "T": 355, "S": 425}
 
 
 def broadcasting() -> Diagram:
-    """The axes of both masks, of the two joined, and of the scores.
-
-    Returns:
-        The diagram.
-    """
+    """The axes of both masks, of the two joined, and of the scores."""
     alt = (
         "Four rows under the axes B, H, T and S, for a batch of 2 and 8 heads. The key "
         "mask has 2, 1, 1, 5; the causal mask has no B and H, and 5, 5; joined they "
@@ -49,9 +45,6 @@ def shifted_words(words: Sequence[str] = ("the", "old", "farmer", "sees")) -> Di
 
     Args:
         words: The words to be said; the last is not read.
-
-    Returns:
-        The diagram.
     """
     read = ("<bos>", *words[:-1])
     alt = (

@@ -8,11 +8,7 @@ QUERY, KEY, VALUE = {"role": "query"}, {"role": "key"}, {"role": "value"}
 
 
 def ways_in() -> Diagram:
-    """Attention from the word vectors to the weights, with the ways for positions.
-
-    Returns:
-        The diagram.
-    """
+    """Attention from the word vectors to the weights, with the ways for positions."""
     alt = (
         "From top to bottom: word vectors X, then queries, keys and values, then "
         "scores of queries and keys, then weights, with which the values are read. "

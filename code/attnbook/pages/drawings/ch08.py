@@ -13,11 +13,7 @@ STREAM = 3.4  # width of the line that leads from a layer's input to its output
 
 
 def residual() -> Diagram:
-    """A sub-layer with the way around it: above its numbers, below its gradients.
-
-    Returns:
-        The diagram.
-    """
+    """A sub-layer with the way around it: above its numbers, below its gradients."""
     alt = (
         "Two rows. Forwards, from left to right: x forks; one way leads through the "
         "box f, the other, thick, around it; where they meet they are added, x + f(x). "
@@ -53,11 +49,7 @@ def _around(
 
 
 def post_and_pre() -> Diagram:
-    """The encoder layer, post-norm on the left and pre-norm on the right.
-
-    Returns:
-        The diagram.
-    """
+    """The encoder layer, post-norm on the left and pre-norm on the right."""
     alt = (
         "Two columns, from the bottom up; in each a thick line goes from x, (B, S, D), "
         "to the layer's output, and two sub-layers, self-attention and feed-forward, "
@@ -128,11 +120,7 @@ def _queries_keys_values(d: Diagram, box: Box, start: float) -> None:
 
 
 def decoder_layer() -> Diagram:
-    """The decoder layer, post-norm: three sub-layers, their masks, the memory.
-
-    Returns:
-        The diagram.
-    """
+    """The decoder layer, post-norm: three sub-layers, their masks, the memory."""
     alt = (
         "From the bottom up: a thick line goes from x, (B, T, D), to the output; three "
         "sub-layers branch off, are added back, and a LayerNorm follows each sum. "

@@ -152,11 +152,7 @@ def _around(d: Diagram, box: Box, fork: float, end: float, side: float) -> Box:
 
 
 def where_qkv_come_from() -> Diagram:
-    """The three attentions: from where queries, keys and values come.
-
-    Returns:
-        The diagram.
-    """
+    """The three attentions: from where queries, keys and values come."""
     alt = (
         "Two columns, from the bottom up. Left, the encoder's self-attention: queries, "
         "keys and values from the source vectors; after N layers, the memory. Right, "

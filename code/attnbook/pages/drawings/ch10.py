@@ -17,9 +17,6 @@ def cache_growth(words: Sequence[str] = READ) -> Diagram:
 
     Args:
         words: What is read at each step.
-
-    Returns:
-        The diagram.
     """
     alt = (
         f"A row for each of the steps that read {', '.join(words)}. Each has one key "
@@ -77,9 +74,6 @@ def beginnings(length: int, width: int) -> list[str]:
     Args:
         length: Number of words; the third is the last, with which every sentence ends.
         width: Number W of beginnings.
-
-    Returns:
-        The beginnings.
     """
     if length == 0:
         return [""]

@@ -75,9 +75,6 @@ def draw_arrows(arrows: Sequence[Arrow]) -> list[str]:
 
     Args:
         arrows: The arrows, later ones above earlier ones.
-
-    Returns:
-        SVG elements.
     """
     drawn = []
     for _, run in groupby(arrows, key=lambda arrow: arrow.colour):

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.pages.exercises.checking import register
+from attnbook.pages.exercises.inputs import drawn
 
 register(
     "ex1_all_but_the_verb",
@@ -44,20 +45,14 @@ register(
             lambda words: ([*words], [*words, EOS]),
             "The first word is to be said before any is read: BOS is missing.",
         ),
-        (
-            lambda words: ([*words, EOS], [BOS, *words]),
-            "The two have changed places.",
-        ),
+        (lambda words: ([*words, EOS], [BOS, *words]), "The two have changed places."),
     ],
 )
 
 
-def _states() -> list[tuple[Tensor, Tensor]]:
-    g = torch.Generator().manual_seed(0)
-    return [
-        (torch.randn(2, 3, 4, generator=g), torch.tensor([3, 1])),
-        (torch.randn(3, 5, 2, generator=g), torch.tensor([2, 5, 4])),
-    ]
+def _states_and_lengths() -> list[tuple[Tensor, Tensor]]:
+    short, long = torch.tensor([3, 1]), torch.tensor([2, 5, 4])
+    return drawn(((2, 3, 4), short), ((3, 5, 2), long))
 
 
 def _real(states: Tensor, lengths: Tensor) -> Tensor:
@@ -67,7 +62,7 @@ def _real(states: Tensor, lengths: Tensor) -> Tensor:
 register(
     "ex1_last_state",
     reference=lambda states, lengths: states[torch.arange(len(states)), lengths - 1],
-    inputs=_states,
+    inputs=_states_and_lengths,
     hint="Row i ends at place lengths[i] - 1; index with two tensors at once.",
     mistakes=[
         (
@@ -88,7 +83,7 @@ register(
     reference=lambda states, lengths: (
         (states * _real(states, lengths)).sum(1) / lengths[:, None]
     ),
-    inputs=_states,
+    inputs=_states_and_lengths,
     hint="Sum over the real places only, and divide by each sentence's own length.",
     mistakes=[
         (
@@ -158,10 +153,7 @@ register(
             partial(_greedy, carry=False),
             "You feed the word back, but not the new state that step returned.",
         ),
-        (
-            partial(_greedy, first=EOS),
-            "The first word to be read is BOS.",
-        ),
+        (partial(_greedy, first=EOS), "The first word to be read is BOS."),
         (
             lambda step, state, max_len: _greedy(step, state, 9),
             "You go on until EOS; stop after max_len words at the latest.",

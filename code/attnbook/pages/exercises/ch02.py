@@ -7,24 +7,14 @@ from torch import Tensor
 
 from attnbook.nn.masks import masked_softmax
 from attnbook.pages.exercises.checking import register
+from attnbook.pages.exercises.inputs import drawn
 
-
-def _weights_and_states() -> list[tuple[Tensor, Tensor]]:
-    g = torch.Generator().manual_seed(0)
-    shapes = ((2, 3, 4), (3, 5, 2))
-    return [
-        (
-            torch.rand(b, s, generator=g).softmax(-1),
-            torch.randn(b, s, w, generator=g),
-        )
-        for b, s, w in shapes
-    ]
-
+_WEIGHTS_AND_STATES = ((2, 3), (2, 3, 4)), ((3, 5), (3, 5, 2))
 
 register(
     "ex2_context",
     reference=lambda weights, states: (weights[..., None] * states).sum(1),
-    inputs=_weights_and_states,
+    inputs=lambda: [(w.softmax(-1), h) for w, h in drawn(*_WEIGHTS_AND_STATES)],
     hint="Multiply each state by its weight, and sum over the places, axis 1.",
     mistakes=[
         (
@@ -88,12 +78,6 @@ register(
 )
 
 
-def _additive_inputs() -> list[tuple[Tensor, ...]]:
-    g = torch.Generator().manual_seed(0)
-    shapes = ((2, 3), (2, 4, 5), (6, 3), (6, 5), (6,))
-    return [tuple(torch.randn(*shape, generator=g) for shape in shapes)]
-
-
 def _additive(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor) -> Tensor:
     return torch.tanh((s @ w.T)[:, None] + states @ u.T) @ v
 
@@ -101,7 +85,7 @@ def _additive(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor) -> Ten
 register(
     "ex2_additive_score",
     reference=_additive,
-    inputs=_additive_inputs,
+    inputs=lambda: drawn(((2, 3), (2, 4, 5), (6, 3), (6, 5), (6,))),
     hint="W s is (B, A), U h is (B, S, A): insert an axis, add, tanh, product with v.",
     mistakes=[
         (
@@ -134,10 +118,7 @@ register(
             (20 * 20 * 128 * 64, 20 * 128 * 64),
             "The two have changed places: once comes first.",
         ),
-        (
-            (128 * 64, 20 * 128 * 64),
-            "That is one place; the source has 20.",
-        ),
+        ((128 * 64, 20 * 128 * 64), "That is one place; the source has 20."),
         (
             (20 * 128, 20 * 20 * 128),
             "U has A rows: each place takes K multiplications for every one of them.",

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from attnbook.nn.masks import masked_softmax
 from attnbook.pages.exercises.checking import register
+from attnbook.pages.exercises.inputs import drawn
 from attnbook.toy.language import translate_by_rule
 
 
@@ -44,18 +45,10 @@ register(
 )
 
 
-def _keys_and_weights() -> list[tuple[Tensor, Tensor]]:
-    g = torch.Generator().manual_seed(0)
-    return [
-        (torch.randn(2, 3, 4, generator=g), torch.randn(4, 4, generator=g)),
-        (torch.randn(1, 5, 2, generator=g), torch.randn(2, 2, generator=g)),
-    ]
-
-
 register(
     "ex3_general_is_dot",
     reference=lambda states, w: states @ w.T,
-    inputs=_keys_and_weights,
+    inputs=lambda: drawn(((2, 3, 4), (4, 4)), ((1, 5, 2), (2, 2))),
     hint="Row j must be W h_j. The rows of `states` are the h_j.",
     mistakes=[
         (
@@ -72,15 +65,6 @@ register(
         ),
     ],
 )
-
-
-def _scores_and_centres() -> list[tuple[Tensor, float, int]]:
-    g = torch.Generator().manual_seed(0)
-    return [
-        (torch.randn(9, generator=g), 4.3, 2),
-        (torch.randn(7, generator=g), 0.4, 3),
-        (torch.randn(12, generator=g), 10.0, 4),
-    ]
 
 
 def _local_p(
@@ -108,56 +92,34 @@ def _local_p(
 register(
     "ex3_local_p",
     reference=_local_p,
-    inputs=_scores_and_centres,
+    inputs=lambda: drawn(((9,), 4.3, 2), ((7,), 0.4, 3), ((12,), 10.0, 4)),
     hint="Softmax over the places within D of p, zeros elsewhere; then the Gaussian.",
     mistakes=[
         (
             partial(_local_p, renormalise=True),
             "You divide by the sum. Equation 10 does not: the weights sum to under 1.",
         ),
-        (
-            partial(_local_p, sigma=1),
-            "Your sigma is D; the paper's is D / 2.",
-        ),
+        (partial(_local_p, sigma=1), "Your sigma is D; the paper's is D / 2."),
         (
             partial(_local_p, cut=False),
             "Your softmax also counts the places outside of the window.",
         ),
-        (
-            partial(_local_p, power=1),
-            "The distance must be squared in the exponent.",
-        ),
+        (partial(_local_p, power=1), "The distance must be squared in the exponent."),
     ],
 )
-
-
-def _contexts() -> list[tuple[Tensor, Tensor, Tensor]]:
-    g = torch.Generator().manual_seed(0)
-    shapes = [(b, h) for b, h in ((2, 3), (4, 2))]
-    return [
-        (
-            torch.randn(b, h, generator=g),
-            torch.randn(b, h, generator=g),
-            torch.randn(h, 2 * h, generator=g),
-        )
-        for b, h in shapes
-    ]
 
 
 register(
     "ex3_attentional_state",
     reference=lambda c, h, w: torch.tanh(torch.cat([c, h], -1) @ w.T),
-    inputs=_contexts,
+    inputs=lambda: drawn(((2, 3), (2, 3), (3, 6)), ((4, 2), (4, 2), (2, 4))),
     hint="Put c and h side by side, (B, 2H), multiply by W_c transposed, take tanh.",
     mistakes=[
         (
             lambda c, h, w: torch.tanh(torch.cat([h, c], -1) @ w.T),
             "The order matters: c comes first.",
         ),
-        (
-            lambda c, h, w: torch.cat([c, h], -1) @ w.T,
-            "The tanh is missing.",
-        ),
+        (lambda c, h, w: torch.cat([c, h], -1) @ w.T, "The tanh is missing."),
         (
             lambda c, h, w: torch.tanh(torch.cat([c, h], -1)),
             "Without W_c the result is as wide as c and h together.",

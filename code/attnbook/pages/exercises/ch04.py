@@ -5,39 +5,26 @@ from __future__ import annotations
 import math
 from functools import partial
 
-import torch
 from torch import Tensor
 
 from attnbook.pages.exercises.checking import register
-
-
-def _dictionaries() -> list[tuple[Tensor, Tensor, Tensor, float]]:
-    g = torch.Generator().manual_seed(0)
-    return [
-        (
-            torch.randn(d_k, generator=g),
-            torch.randn(s, d_k, generator=g),
-            torch.randn(s, d_v, generator=g),
-            beta,
-        )
-        for s, d_k, d_v, beta in ((4, 3, 2, 1.0), (5, 2, 5, 3.0), (3, 4, 1, 0.5))
-    ]
-
+from attnbook.pages.exercises.inputs import drawn
 
 register(
     "ex4_look_up",
     reference=lambda q, k, v, beta: (beta * (k @ q)).softmax(0) @ v,
-    inputs=_dictionaries,
+    inputs=lambda: drawn(
+        ((3,), (4, 3), (4, 2), 1.0),
+        ((2,), (5, 2), (5, 5), 3.0),
+        ((4,), (3, 4), (3, 1), 0.5),
+    ),
     hint="Scores are β times each key's dot product with q; then softmax, then values.",
     mistakes=[
         (
             lambda q, k, v, beta: beta * (k @ q).softmax(0) @ v,
             "β belongs inside of the softmax: it is to sharpen, not to enlarge.",
         ),
-        (
-            lambda q, k, v, beta: (k @ q).softmax(0) @ v,
-            "β is missing.",
-        ),
+        (lambda q, k, v, beta: (k @ q).softmax(0) @ v, "β is missing."),
         (
             lambda q, k, v, beta: v[(k @ q).argmax()],
             "That is the hard dictionary: it takes one value and has no derivative.",
@@ -63,18 +50,6 @@ register(
 )
 
 
-def _triples() -> list[tuple[Tensor, Tensor, Tensor]]:
-    g = torch.Generator().manual_seed(0)
-    return [
-        (
-            torch.randn(b, t, d_k, generator=g),
-            torch.randn(b, s, d_k, generator=g),
-            torch.randn(b, s, d_v, generator=g),
-        )
-        for b, t, s, d_k, d_v in ((2, 3, 5, 4, 2), (1, 4, 4, 9, 3))
-    ]
-
-
 def _suspicious(
     q: Tensor, k: Tensor, v: Tensor, divisor: int = -2, axis: int = -2
 ) -> Tensor:
@@ -94,7 +69,9 @@ def _suspicious(
 register(
     "ex4_repair",
     reference=partial(_suspicious, divisor=-1, axis=-1),
-    inputs=_triples,
+    inputs=lambda: drawn(
+        ((2, 3, 4), (2, 5, 4), (2, 5, 2)), ((1, 4, 9), (1, 4, 9), (1, 4, 3))
+    ),
     hint="Which axis is d_k? Along which axis must the weights sum to 1?",
     mistakes=[
         (_suspicious, "Both faults are still there."),
@@ -114,39 +91,25 @@ register(
 )
 
 
-def _projections() -> list[tuple[Tensor, Tensor]]:
-    g = torch.Generator().manual_seed(0)
-    shapes = ((4, 2), (3, 3))
-    return [tuple(torch.randn(2, *shape, generator=g)) for shape in shapes]
-
-
 register(
     "ex4_one_matrix",
     reference=lambda w_q, w_k: w_q @ w_k.T,
-    inputs=_projections,
+    inputs=lambda: drawn(((4, 2), (4, 2)), ((3, 3), (3, 3))),
     hint="A score is (x_i W^Q)(x_j W^K)ᵀ. The transpose of a product turns its order.",
     mistakes=[
         (
             lambda w_q, w_k: w_k @ w_q.T,
             "That one is for the places in exchange: M and its transpose differ.",
         ),
-        (
-            lambda w_q, w_k: w_q.T @ w_k,
-            "This is (d_k, d_k); x_i M x_jᵀ needs (D, D).",
-        ),
+        (lambda w_q, w_k: w_q.T @ w_k, "This is (d_k, d_k); x_i M x_jᵀ needs (D, D)."),
     ],
 )
-
-
-def _weights() -> list[tuple[Tensor]]:
-    g = torch.Generator().manual_seed(0)
-    return [(torch.randn(s, generator=g).softmax(0),) for s in (2, 3, 5)]
 
 
 register(
     "ex4_jacobian",
     reference=lambda a: a.diag() - a.outer(a),
-    inputs=_weights,
+    inputs=lambda: [(e.softmax(0),) for (e,) in drawn(((2,),), ((3,),), ((5,),))],
     hint="Entry (i, j) is a_i (δ_ij - a_j), where δ_ij is 1 if i = j and else 0.",
     mistakes=[
         (

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from attnbook.nn.multi_head import merge_heads, split_heads
 from attnbook.nn.scaled_dot_product import attention
 from attnbook.pages.exercises.checking import register
+from attnbook.pages.exercises.inputs import drawn
 
 
 def _parameters(d_model: int, n_heads: int, bias: bool) -> int:
@@ -20,10 +20,7 @@ register(
     inputs=lambda: [(768, 12, True), (768, 24, True), (64, 2, False), (12, 3, True)],
     hint="Four maps from D numbers to D: W^Q, W^K, W^V of all heads, and one W^O.",
     mistakes=[
-        (
-            lambda d, h, bias: 3 * d * (d + bias),
-            "W^O is missing.",
-        ),
+        (lambda d, h, bias: 3 * d * (d + bias), "W^O is missing."),
         (
             lambda d, h, bias: (3 * h + 1) * d * (d + bias),
             "A head's matrices are D × d_k, not D × D: H of them together make D × D.",
@@ -40,16 +37,10 @@ register(
 )
 
 
-def _heads() -> list[tuple[Tensor]]:
-    g = torch.Generator().manual_seed(0)
-    shapes = ((2, 2, 3, 4), (1, 3, 5, 2), (3, 2, 4, 1))
-    return [(torch.randn(shape, generator=g),) for shape in shapes]
-
-
 register(
     "ex5_merge",
     reference=merge_heads,
-    inputs=_heads,
+    inputs=lambda: drawn(((2, 2, 3, 4),), ((1, 3, 5, 2),), ((3, 2, 4, 1),)),
     hint="Bring the head's axis behind T, before d_k; then make one axis of the two.",
     mistakes=[
         (
@@ -101,12 +92,6 @@ register(
 )
 
 
-def _qkv() -> list[tuple[Tensor, Tensor, Tensor, int]]:
-    g = torch.Generator().manual_seed(0)
-    shapes = ((2, 5, 8, 2), (1, 4, 4, 4), (2, 3, 6, 1))
-    return [(*torch.randn(3, b, t, d, generator=g), h) for b, t, d, h in shapes]
-
-
 def _heads_attend(q: Tensor, k: Tensor, v: Tensor, n_heads: int) -> Tensor:
     """The function of the page: attention among the heads of one place."""
     b, t, d = q.shape
@@ -121,7 +106,9 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, n_heads: int) -> Tensor:
 register(
     "ex5_find_the_bug",
     reference=_attend,
-    inputs=_qkv,
+    inputs=lambda: drawn(
+        (*3 * [(2, 5, 8)], 2), (*3 * [(1, 4, 4)], 4), (*3 * [(2, 3, 6)], 1)
+    ),
     hint="Write down the shape of the scores. Which two axes should they have last?",
     mistakes=[
         (
@@ -136,24 +123,9 @@ register(
             "The split is right; but the heads must go back behind the places before "
             "their parts are laid side by side.",
         ),
-        (
-            lambda q, k, v, h: attention(q, k, v),
-            "That is one head of full width.",
-        ),
+        (lambda q, k, v, h: attention(q, k, v), "That is one head of full width."),
     ],
 )
-
-
-def _heads_and_output() -> list[tuple[Tensor, Tensor]]:
-    g = torch.Generator().manual_seed(0)
-    shapes = ((2, 2, 5, 4), (1, 3, 4, 2))
-    return [
-        (
-            torch.randn(b, h, t, d, generator=g),
-            torch.randn(h * d, h * d, generator=g),
-        )
-        for b, h, t, d in shapes
-    ]
 
 
 def _shares(heads: Tensor, w_o: Tensor) -> Tensor:
@@ -163,7 +135,7 @@ def _shares(heads: Tensor, w_o: Tensor) -> Tensor:
 register(
     "ex5_head_shares",
     reference=_shares,
-    inputs=_heads_and_output,
+    inputs=lambda: drawn(((2, 2, 5, 4), (8, 8)), ((1, 3, 4, 2), (6, 6))),
     hint="Rows h d_k … (h + 1) d_k - 1 of W^O belong to head h: multiply it by them.",
     mistakes=[
         (

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from attnbook.pages.exercises.checking import register
+from attnbook.pages.exercises.inputs import drawn
 
 register(
     "ex8_who_mixes",
@@ -27,12 +28,8 @@ def _rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
 
 
 def _places_and_gain() -> list[tuple[Tensor, Tensor, float]]:
-    g = torch.Generator().manual_seed(0)
-    shapes = ((2, 3, 4), (1, 2, 8), (5, 6))
-    given = [
-        (2 + torch.randn(*s, generator=g), torch.randn(s[-1], generator=g), 1e-2)
-        for s in shapes
-    ]
+    cases = ((2, 3, 4), (4,)), ((1, 2, 8), (8,)), ((5, 6), (6,))
+    given = [(2 + x, gain, 1e-2) for x, gain in drawn(*cases)]
     return [*given, (torch.zeros(1, 2, 4), torch.ones(4), 1e-5)]
 
 
@@ -78,8 +75,7 @@ def _normed_stream(x: Tensor, norm: Map, sublayer: Map) -> Tensor:
 
 
 def _maps() -> list[tuple[Tensor, Map, Map]]:
-    g = torch.Generator().manual_seed(0)
-    x, w = torch.randn(2, 3, 4, generator=g), torch.randn(4, 4, generator=g)
+    [(x, w)] = drawn(((2, 3, 4), (4, 4)))
 
     def norm(x: Tensor) -> Tensor:
         return torch.nn.functional.layer_norm(x, x.shape[-1:])
@@ -94,10 +90,7 @@ register(
     hint="The sub-layer gets the normed x; what is added to is x itself.",
     mistakes=[
         (_normed_stream, "The normed x is carried on: the way of x is not free."),
-        (
-            lambda x, norm, sublayer: norm(x + sublayer(x)),
-            "This is post-norm.",
-        ),
+        (lambda x, norm, sublayer: norm(x + sublayer(x)), "This is post-norm."),
         (
             lambda x, norm, sublayer: x + norm(sublayer(x)),
             "The norm stands before the sub-layer, not behind it.",

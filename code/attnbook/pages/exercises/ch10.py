@@ -22,10 +22,7 @@ register(
     hint="Which keys and values does each decoder layer keep, and how wide are they "
     "with all heads together?",
     mistakes=[
-        (
-            lambda n, d, s, t: n * d * (s + t),
-            "Keys are kept, and values as well.",
-        ),
+        (lambda n, d, s, t: n * d * (s + t), "Keys are kept, and values as well."),
         (
             lambda n, d, s, t: 2 * n * d * t,
             "The source's keys and values are kept too, once a sentence.",
@@ -34,10 +31,7 @@ register(
             lambda n, d, s, t: 2 * d * (n * t + s),
             "Each layer makes keys and values of the source of its own.",
         ),
-        (
-            lambda n, d, s, t: 2 * d * (s + t),
-            "Each layer keeps its own.",
-        ),
+        (lambda n, d, s, t: 2 * d * (s + t), "Each layer keeps its own."),
     ],
 )
 

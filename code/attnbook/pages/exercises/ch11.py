@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from attnbook.nn.positions import shift_matrix, sinusoids
 from attnbook.pages.exercises.checking import register
+from attnbook.pages.exercises.inputs import drawn
 
 register(
     "ex11_cheaper",
@@ -89,10 +90,7 @@ register(
             lambda d, d_ff: 4 * d + 2 * d_ff,
             "Scores and mixing are two products: 2 n² d.",
         ),
-        (
-            lambda d, d_ff: 6 * d,
-            "That is right for d_ff = 4 d alone.",
-        ),
+        (lambda d, d_ff: 6 * d, "That is right for d_ff = 4 d alone."),
     ],
 )
 
@@ -108,19 +106,12 @@ def _reaches_back(weight: Tensor, dilation: int) -> int:
     return (weight.shape[-1] - 1) * dilation
 
 
-def _rows_and_kernels() -> list[tuple[Tensor, Tensor, int]]:
-    g = torch.Generator().manual_seed(0)
-    sizes = ((1, 7, 2, 3, 1), (2, 9, 2, 3, 2), (2, 11, 4, 5, 2))  # B, n, D, k, step
-    return [
-        (torch.randn(b, n, d, generator=g), torch.randn(d, d, k, generator=g), step)
-        for b, n, d, k, step in sizes
-    ]
-
-
 register(
     "ex11_future",
     reference=lambda x, w, step: _dilated(x, w, step, _reaches_back(w, step), 0),
-    inputs=_rows_and_kernels,
+    inputs=lambda: drawn(  # x, (B, n, D), kernels, (D, D, k), and a dilation
+        ((1, 7, 2), (2, 2, 3), 1), ((2, 9, 2), (2, 2, 3), 2), ((2, 11, 4), (4, 4, 5), 2)
+    ),
     hint="Change the last place of x: which outputs move? Where do the zeros stand?",
     mistakes=[
         (

@@ -96,9 +96,6 @@ def reach_figure(panels: dict[str, Sequence[Pair]], half_width: int = 3) -> Figu
     Args:
         panels: Pairs for each title, one panel below the other.
         half_width: D of the window that is drawn.
-
-    Returns:
-        The figure.
     """
     height = 0.7 + 1.5 * len(panels)
     fig, axes = plt.subplots(
@@ -136,9 +133,6 @@ def maps_figure(
         pair: The sentence.
         windows: For some of the titles the places that may be used, bool, of the shape
             of the weights; the others are drawn grey.
-
-    Returns:
-        The figure.
     """
     rows, columns = len(pair.target) + 1, len(pair.source) + 1  # with EOS
     height = 1.0 + len(maps) * (0.4 + 0.2 * rows)

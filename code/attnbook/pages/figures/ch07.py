@@ -103,9 +103,6 @@ def rotation_figure(
         k: How many positions further.
         starts: The positions from which on.
         pairs: One row of clocks each.
-
-    Returns:
-        The figure.
     """
     fig, axes = plt.subplots(len(pairs), len(starts), figsize=(5.2, 5.2), squeeze=False)
     for clocks, i in zip(axes, pairs, strict=True):

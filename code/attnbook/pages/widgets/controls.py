@@ -111,9 +111,6 @@ def choice(
         chosen: Whether it is at first.
         group: Of radio buttons, one of which is chosen.
         name: A class by which the script finds it.
-
-    Returns:
-        HTML.
     """
     more = f' name="{group}"' if group else ""
     more += f' class="{name}"' if name else ""

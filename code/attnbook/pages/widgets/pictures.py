@@ -50,9 +50,6 @@ def live_picture(
         width: Of the image, pixels.
         script: From :func:`~attnbook.pages.widgets.scripts.on_load`.
         look: More of the style of the text below.
-
-    Returns:
-        HTML.
     """
     image = base64.b64encode(drawn.encode()).decode()
     return (
