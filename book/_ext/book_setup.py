@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import matplotlib.axes
 import torch
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -50,8 +51,8 @@ def add_repository(app: Sphinx, config: Config) -> None:
 
 
 def use_public_names() -> None:
-    """Name the layers as PyTorch documents them, not by the module they lie in."""
-    for module in (torch.nn, torch.optim):
+    """Name classes as their libraries document them, not by the module they lie in."""
+    for module in (torch.nn, torch.optim, matplotlib.axes):
         for thing in vars(module).values():
             if isinstance(thing, type) and thing.__module__.startswith(module.__name__):
                 thing.__module__ = module.__name__

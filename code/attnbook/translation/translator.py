@@ -19,7 +19,10 @@ from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
 
 SHIPPED = files("attnbook") / "stored" / "models" / "multi30k_en_de"
-"""The model that comes with the package, for English captions to German."""
+"""The model that comes with the package, for English captions to German.
+
+:meta hide-value:
+"""
 
 LONGEST = 200
 """Subwords a sentence may have; the longest of Multi30k's training split has 52."""

@@ -9,6 +9,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from docutils import nodes
+from sphinx import addnodes
+from sphinx_codeautolink.parse import parse_names
 
 import vendor_assets
 from attnbook.pages.colours import TEXT_COLOURS
@@ -16,13 +19,22 @@ from attnbook.pages.colours import TEXT_COLOURS
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.fixture(scope="module")
-def book_setup():
-    path = ROOT / "book" / "_ext" / "book_setup.py"
-    spec = importlib.util.spec_from_file_location("book_setup", path)
+def extension(name):
+    path = ROOT / "book" / "_ext" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def book_setup():
+    return extension("book_setup")
+
+
+@pytest.fixture(scope="module")
+def quick_build():
+    return extension("quick_build")
 
 
 @pytest.fixture
@@ -87,6 +99,43 @@ def test_names_are_those_pytorch_documents(book_setup, monkeypatch):
     monkeypatch.setattr(book_setup, "torch", torch)
     book_setup.use_public_names()
     assert (Layer.__module__, Stranger.__module__) == ("torch.nn", "typing")
+
+
+CELLS = (
+    "import torch\nfrom math import sqrt as root",
+    "x = torch.zeros(2)\n\n\ndef f(y):\n    return root(y)",
+    "root = torch.sqrt\nroot(x.sum())",
+)
+
+
+def test_cells_read_once_have_the_same_names(quick_build):
+    reader = quick_build.CellReader()
+    for last in range(len(CELLS)):
+        source = "\n".join(CELLS[: last + 1])
+        before = "\n".join([*CELLS[:last], ""]).count("\n")
+        expected = [name for name in parse_names(source, None) if name.lineno > before]
+        assert reader.parse_names(source, None) == expected != []
+
+
+def test_the_next_page_knows_no_names_of_the_last(quick_build):
+    reader = quick_build.CellReader()
+    assert reader.parse_names("import torch\ntorch.zeros(2)", None)
+    assert reader.parse_names("torch.zeros(2)", None) == []
+
+
+def test_the_side_bar_has_titles_and_subpages(quick_build):
+    def outline(title, *below):
+        item = nodes.list_item("", nodes.paragraph(title, title), *below)
+        return nodes.bullet_list("", item)
+
+    page = outline("1", outline("1.1"))
+    assert str(quick_build.titles_of(page)) == str(outline("1"))
+    assert "1.1" in str(page)  # the page itself keeps its sections
+    subpages = addnodes.toctree()
+    parent = outline("2", outline("2.1", subpages))
+    assert str(quick_build.titles_of(parent)) == str(
+        outline("2", nodes.bullet_list("", subpages))
+    )
 
 
 @pytest.mark.parametrize("role", TEXT_COLOURS)
