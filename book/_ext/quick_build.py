@@ -1,4 +1,4 @@
-"""What makes the build three times as quick and changes no page.
+"""What makes the build twice as quick and changes no page.
 
 Sphinx and its extensions do some work again and again.  Each part of this module lets
 one of them do it once.
