@@ -10,7 +10,12 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Examples are the same in every run, and may take their time on a busy machine.
-hypothesis.settings.register_profile("course", deadline=None, derandomize=True)
+hypothesis.settings.register_profile(
+    "course",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.load_profile("course")
 
 MAY_BE_SKIPPED = "Skipped: Multi30k is not on this machine"
