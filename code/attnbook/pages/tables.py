@@ -1,4 +1,4 @@
-"""Tables in plain text: aligned rows, and means with their range over seeds."""
+"""Numbers in plain text: rows of tables, means with their range over seeds."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ def row(label: str, cells: Iterable[str], widths: tuple[int, int]) -> str:
     """
     first, other = widths
     return f"{label:{first}}{''.join(f'{cell:{other}}' for cell in cells)}".rstrip()
+
+
+def shares(names: Iterable[str], numbers: Iterable[float]) -> str:
+    """Names with their numbers in one line: ``old 0.59, bird 0.15``."""
+    return ", ".join(f"{name} {x:.2f}" for name, x in zip(names, numbers, strict=True))
 
 
 def mean_and_range(

@@ -8,6 +8,7 @@ from itertools import pairwise
 from torch import Tensor
 
 from attnbook.pages.drawings.diagram import Box, Diagram
+from attnbook.pages.tables import shares
 
 WIDEST = 12  # pixels: an arrow that carries all the weight
 THINNEST = 0.6
@@ -37,14 +38,12 @@ def soft_alignment(
             f"{len(row)} weights for {len(source)} source words; give one each, and "
             "name EOS as a word where it has a weight"
         )
-    shares = ", ".join(f"{w} {x:.2f}" for w, x in zip(source, row, strict=True))
-    d = Diagram(
-        510,
-        350,
-        alt=f"Each source word has an annotation of two halves. From each an arrow as "
-        f"wide as its weight leads to the context: {shares}. Context and last decoder "
-        f"state lead to the next state, which says {target[step]}.",
+    alt = (
+        "Each source word has an annotation of two halves. From each an arrow as wide "
+        f"as its weight leads to the context: {shares(source, row)}. Context and last "
+        f"decoder state lead to the next state, which says {target[step]}."
     )
+    d = Diagram(510, 350, alt=alt)
     places = _annotations(d, source)
     d.box("", 255, WEIGHT, role="query", width=506, height=26)
     context = d.box("$c_i$", 255, 132, role="source", filled=True)

@@ -16,7 +16,7 @@ from attnbook.experiments.recall import LENGTHS
 from attnbook.pages.colours import COLOURS, DARK_GREY, INK, PALE_GREY, SKY
 from attnbook.pages.curves import averaged, band, label_lines, logarithmic_x
 from attnbook.pages.figures.exact_match import CURVES
-from attnbook.pages.tables import stored_runs
+from attnbook.pages.tables import shares, stored_runs
 from attnbook.toy.data import SOURCE, TARGET
 from attnbook.toy.language import (
     ADJECTIVES,
@@ -107,15 +107,14 @@ def decoding_frames(
             f"Read so far: {' '.join(right[:i]) or 'nothing'}. Most probable now: "
             f"{words[0]}, {p[0]:.2f} ({verdict})."
         )
-        shares = ", ".join(f"{w} {x:.2f}" for w, x in zip(words, p, strict=True))
-        alts.append(f"Bars of the five most probable words: {shares}.")
+        alts.append(f"Bars of the five most probable words: {shares(words, p)}.")
     return figures, captions, alts
 
 
-def _frame(words: list[str], shares: list[float], wanted: str) -> Figure:
+def _frame(words: list[str], p: list[float], wanted: str) -> Figure:
     fig, ax = plt.subplots(figsize=(5.5, 2.5))
     colours = [COLOURS["target"] if word == wanted else PALE_GREY for word in words]
-    ax.barh(words[::-1], shares[::-1], color=colours[::-1])
+    ax.barh(words[::-1], p[::-1], color=colours[::-1])
     ax.set(xlim=(0, 1), xlabel="probability of the next word")
     ax.tick_params(left=False)
     return fig
@@ -146,8 +145,8 @@ def recall_figure() -> Figure:
     ]
     fig, ax = plt.subplots(figsize=(5.5, 3.4))
     for label, (kind, mixed, which), colour in curves:
-        shares = recall_shares(kind, 1500, mixed, which)
-        band(ax, LENGTHS, shares, marker="o", color=colour, label=label)
+        runs = recall_shares(kind, 1500, mixed, which)
+        band(ax, LENGTHS, runs, marker="o", color=colour, label=label)
     logarithmic_x(ax, LENGTHS)
     ax.set(xlabel="symbols in the sequence", ylabel="recalled, %", ylim=(-3, 103))
     label_lines(ax)
@@ -176,9 +175,9 @@ def print_by_clause(*names: str) -> None:
     for name in names:
         runs = [run["by_clause"] for run in stored_runs(name)]
         print(f"{name}, {len(runs)} seeds")
-        for place, shares in enumerate(zip(*runs, strict=True), 1):
-            span = f"{min(shares):.0%} to {max(shares):.0%}"
-            print(f"  clause {place}: {fmean(shares):.0%} of the words right ({span})")
+        for place, found in enumerate(zip(*runs, strict=True), 1):
+            span = f"{min(found):.0%} to {max(found):.0%}"
+            print(f"  clause {place}: {fmean(found):.0%} of the words right ({span})")
 
 
 def print_recall() -> None:
@@ -187,7 +186,7 @@ def print_recall() -> None:
     for mixed, steps in ((False, 300), (False, 1500), (True, 1500)):
         for kind in ("rnn", "gru"):
             lengths = zip(*recall_shares(kind, steps, mixed, "first"), strict=True)
-            cells = [f"{fmean(shares):4.0f}%" for shares in lengths]
+            cells = [f"{fmean(found):4.0f}%" for found in lengths]
             training = "lengths mixed" if mixed else "one length"
             print(f"{kind}, {steps:4} steps, {training:13}", *cells)
 
@@ -198,8 +197,8 @@ def by_clause_figure(*names: str) -> Figure:
     places = (1, 2, 3, 4)
     for name in names:
         label, colour, _ = CURVES[name]
-        shares = [[100 * s for s in run["by_clause"]] for run in stored_runs(name)]
-        band(ax, places, shares, marker="o", color=colour, label=label)
+        runs = [[100 * s for s in run["by_clause"]] for run in stored_runs(name)]
+        band(ax, places, runs, marker="o", color=colour, label=label)
     blind = [100 * blind_share()] * 4
     ax.plot(places, blind, color=PALE_GREY, linestyle="--", label="without a source")
     ax.set(

@@ -14,6 +14,7 @@ from attnbook.models.bahdanau import Bahdanau
 from attnbook.pages.colours import COLOURS, TEXT_COLOURS
 from attnbook.pages.figures.alignment_maps import alignment_map
 from attnbook.pages.heat_maps import heat_map
+from attnbook.pages.tables import shares
 from attnbook.toy.data import SOURCE, TARGET
 from attnbook.toy.language import Pair, translate_by_rule
 
@@ -84,11 +85,9 @@ def attention_frames(
     figures, captions, alts = [], [], []
     while token != EOS and len(said) < longest:
         logits, state = model.step(token, state)
-        shares, ids = logits.softmax(-1)[0].topk(5)
-        guesses = {
-            TARGET.words[j]: p
-            for j, p in zip(ids.tolist(), shares.tolist(), strict=True)
-        }
+        p, ids = logits.softmax(-1)[0].topk(5)
+        names = [TARGET.words[j] for j in ids.tolist()]
+        guesses = dict(zip(names, p.tolist(), strict=True))
         weights = state.weights[0].tolist()
         figures.append(_attention_frame(words, weights, guesses))
         looks = sorted(zip(weights, words, strict=True), reverse=True)[:2]
@@ -108,9 +107,9 @@ def _caption(said: list[str], looks: list[tuple], guesses: dict[str, float]) -> 
 
 
 def _alt(looks: list[tuple], guesses: dict[str, float]) -> str:
-    most = ", ".join(f"{word} {weight:.2f}" for weight, word in looks)
-    shares = ", ".join(f"{word} {share:.2f}" for word, share in guesses.items())
-    return f"Above, bars of the weights, largest: {most}. Below, next words: {shares}."
+    weights, words = zip(*looks, strict=True)
+    most, next_ = shares(words, weights), shares(guesses, guesses.values())
+    return f"Above, bars of the weights, largest: {most}. Below, next words: {next_}."
 
 
 def _attention_frame(

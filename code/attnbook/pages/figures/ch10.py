@@ -17,6 +17,7 @@ from attnbook.decoding.greedy_search import greedy
 from attnbook.models.transformer import Transformer
 from attnbook.pages.colours import COLOURS, GREY, INK, TEXT_COLOURS
 from attnbook.pages.curves import label_lines
+from attnbook.pages.tables import shares, stored_runs
 from attnbook.toy.data import TARGET, make_batch
 from attnbook.toy.language import Pair
 
@@ -93,37 +94,32 @@ def decoding_frames(
     words = [*pair.source, "<eos>"]
     target = [TARGET.words[i] for i in [BOS, *said[0].tolist()]]
     figures, captions, alts = [], [], []
-    for t in range(said.shape[1]):
-        keys = target[: t + 1]
-        figures.append(_decoding_frame(words, cross[t], keys, own[t], said.shape[1]))
-        j = max(range(len(words)), key=cross[t].__getitem__)
+    for t, weights in enumerate(cross):
+        keys, own_weights = target[: t + 1], own[t][: t + 1]
+        sides = (words, weights, "source"), (keys, own_weights, "target")
+        figures.append(_decoding_frame(sides, len(cross)))
+        most, word = max(zip(weights, words, strict=True), key=lambda look: look[0])
         captions.append(
-            f"Position {t}: it has read {' '.join(keys)}, looks at {words[j]} "
-            f"({cross[t][j]:.2f}), and says {target[t + 1]}."
+            f"Position {t}: it has read {' '.join(keys)}, looks at {word} "
+            f"({most:.2f}), and says {target[t + 1]}."
         )
-        looks = ", ".join(f"{w} {a:.2f}" for w, a in zip(words, cross[t], strict=True))
-        own_looks = ", ".join(
-            f"{w} {a:.2f}" for w, a in zip(keys, own[t][: t + 1], strict=True)
+        alts.append(
+            f"Weights on the source: {shares(words, weights)}. "
+            f"On its own words: {shares(keys, own_weights)}."
         )
-        alts.append(f"Weights on the source: {looks}. On its own words: {own_looks}.")
     return figures, captions, alts
 
 
-def _decoding_frame(
-    words: list[str],
-    cross: list[float],
-    keys: list[str],
-    own: list[float],
-    rows: int,
-) -> Figure:
+def _decoding_frame(sides: Sequence[tuple[list, list, str]], rows: int) -> Figure:
+    """Bars of weights: words, weights and role of each side, in so many rows."""
+    rows_drawn = max(rows, len(sides[0][0]))
     fig, axes = plt.subplots(1, 2, figsize=(5.5, 1.1 + 0.32 * rows))
-    sides = (words, cross, "source"), (keys, own[: len(keys)], "target")
-    for ax, (names, weights, role) in zip(axes, sides, strict=True):
+    titles = "source", "its own words"
+    for ax, title, (names, weights, role) in zip(axes, titles, sides, strict=True):
         ax.barh(range(len(names)), weights, color=COLOURS[role])
         ax.set_yticks(range(len(names)), names, color=TEXT_COLOURS[role])
-        ax.set(xlim=(0, 1), xticks=(0, 1), ylim=(max(rows, len(words)) - 0.5, -0.5))
-        ax.set(title={"source": "source", "target": "its own words"}[role])
-        ax.set(xlabel="weight")
+        ax.set(xlim=(0, 1), xticks=(0, 1), ylim=(rows_drawn - 0.5, -0.5))
+        ax.set(title=title, xlabel="weight")
         ax.tick_params(length=0)
     return fig
 
@@ -133,18 +129,17 @@ def _decoding_frame(
 
 def print_beams() -> None:
     """Print what beams find where greedy does not: ``beams``, means over seeds."""
-    stored = results.load("beams")
-    runs, steps = stored["runs"], f"{stored['steps']} steps"
+    steps = f"{results.load('beams')['steps']} steps"
     print(f"{steps:20}{'faultless, %':22}more probable than greedy, %")
     clauses = "".join(f"{n} clauses".rjust(11) for n in (3, 4))
     print(f"{'':16}{clauses}{clauses}")
-    print(f"{'greedy':16}{_means(runs, 'greedy_exact')}")
-    for width, alpha in dict.fromkeys((run["width"], run["alpha"]) for run in runs):
-        if width == 1:  # greedy again
-            continue
-        some = [run for run in runs if (run["width"], run["alpha"]) == (width, alpha)]
-        cells = _means(some, "exact") + _means(some, "better")
-        print(f"{f'W = {width}, α = {alpha:g}':16}{cells}")
+    print(f"{'greedy':16}{_means(stored_runs('beams'), 'greedy_exact')}")
+    widths = dict.fromkeys((run["width"], run["alpha"]) for run in stored_runs("beams"))
+    for width, alpha in widths:
+        if width > 1:  # 1 is greedy again
+            runs = stored_runs("beams", width=width, alpha=alpha)
+            cells = _means(runs, "exact") + _means(runs, "better")
+            print(f"{f'W = {width}, α = {alpha:g}':16}{cells}")
 
 
 def _means(runs: Sequence[dict], entry: str) -> str:

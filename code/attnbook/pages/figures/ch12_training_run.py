@@ -20,6 +20,7 @@ from attnbook.translation.train_command import train
 NAME = "multi30k_en_de"
 """The recorded run."""
 LIVE = Path("runs/live")
+TARGET = {"color": COLOURS["target"]}
 
 
 def run(which: str, name: str = "multi30k-tiny", folder: Path = LIVE) -> dict:
@@ -96,34 +97,28 @@ def least_smoothed_loss(smoothing: float, n_words: int) -> float:
 
 def curves_figure(found: dict) -> Figure:
     """Draw both losses by epoch, and below the validation BLEU."""
-    log = found["log"]
-    epochs = [line for line in log if "validation_loss" in line]
-    updates = epochs[0]["step"] / epochs[0]["epoch"]  # of an epoch
-    trainer = [line for line in log if "loss" in line]
+    passes = [line for line in found["log"] if "validation_loss" in line]
+    steps = [line for line in found["log"] if "loss" in line]
+    updates = passes[0]["step"] / passes[0]["epoch"]  # of an epoch
+    epochs = [line["epoch"] for line in passes]
+    floor = least_smoothed_loss(
+        found["config"]["smoothing"], found["config"]["vocabulary"]
+    )
     fig, (losses, score) = plt.subplots(2, sharex=True, figsize=(5.5, 5.4))
-    losses.plot(
-        [line["step"] / updates for line in trainer],
-        [line["loss"] for line in trainer],
-        color=GREY,
-        label="training",
-    )
-    numbers = [line["epoch"] for line in epochs]
-    losses.plot(
-        numbers,
-        [line["validation_loss"] for line in epochs],
-        color=COLOURS["target"],
-        label="validation",
-    )
-    made = found["config"]
-    floor = least_smoothed_loss(made["smoothing"], made["vocabulary"])
-    losses.plot(
-        [0, numbers[-1]], [floor, floor], ":", color=GREY, label="least, smoothed"
-    )
+    for label, xs, ys, look in (
+        (
+            "training",
+            [line["step"] / updates for line in steps],
+            [line["loss"] for line in steps],
+            {"color": GREY},
+        ),
+        ("validation", epochs, [line["validation_loss"] for line in passes], TARGET),
+        ("least, smoothed", [0, epochs[-1]], [floor] * 2, {"color": GREY, "ls": ":"}),
+    ):
+        losses.plot(xs, ys, label=label, **look)
     losses.set(ylabel="loss, nats per token", ylim=(0, None), xlim=(0, None))
     label_lines(losses)
-    score.plot(
-        numbers, [line["validation_bleu"] for line in epochs], color=COLOURS["target"]
-    )
+    score.plot(epochs, [line["validation_bleu"] for line in passes], **TARGET)
     score.set(ylabel="validation BLEU", xlabel="epochs", ylim=(0, None))
     score.xaxis.set_major_locator(MaxNLocator(integer=True))
     return fig
