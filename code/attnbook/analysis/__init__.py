@@ -1,12 +1,12 @@
-"""Looking into models: what attends where, what matters, what it costs.
+"""Looking into models: attention maps, influence, occlusion, probes, and costs.
 
 - ``maps``: the weights of every attention in a model
-- ``leaks``: which outputs react to which inputs
-- ``occlusion``: what a prediction loses without a source word
-- ``probes``: what can be read off the hidden states
-- ``ibm_model1``: word alignment from sentence pairs alone
-- ``complexity``: operations by formula and counted
-- ``cost``: time and memory, measured
+- ``leaks``: which outputs depend on which inputs
+- ``occlusion``: how much a prediction depends on a source word
+- ``probes``: linear probes of the encoder's layers
+- ``ibm_model1``: word alignment learned from sentence pairs
+- ``complexity``: number of operations, by formula and counted
+- ``cost``: time, memory and throughput, measured
 - ``bug_zoo``: mistakes of widely copied code
 """
 
@@ -33,36 +33,47 @@ from attnbook.analysis.complexity import (
     training_flops,
     windowed_work,
 )
-from attnbook.analysis.cost import matmul_rate, most_bytes, typical_seconds, wait
-from attnbook.analysis.ibm_model1 import NOTHING, align, learn_table
-from attnbook.analysis.leaks import influence, moved_by
+from attnbook.analysis.cost import (
+    matmul_throughput,
+    median_seconds,
+    peak_bytes,
+    synchronize,
+)
+from attnbook.analysis.ibm_model1 import NULL_WORD, align_words, train_ibm_model1
+from attnbook.analysis.leaks import affected_outputs, influence
 from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.analysis.occlusion import (
     agreement,
     bahdanau_hiding_effects,
     encoder_effects,
     encoder_weights,
+    occlusion_effects,
     rank_correlation,
-    removal_effects,
     replacing_effects,
-    swaps,
     transformer_hiding_effects,
+    word_swaps,
 )
-from attnbook.analysis.probes import Probe, fit_probe, layer_states, probe_accuracy
+from attnbook.analysis.probes import (
+    LinearProbe,
+    fit_probe,
+    layer_states,
+    probe_accuracy,
+)
 
 __all__ = [
-    "NOTHING",
+    "NULL_WORD",
     "CausalInTraining",
     "DroppedStream",
+    "LinearProbe",
     "OneCache",
-    "Probe",
     "SharedAttention",
     "SoftmaxInside",
     "UnbiasedNorm",
     "Uncounted",
     "WrongSplit",
+    "affected_outputs",
     "agreement",
-    "align",
+    "align_words",
     "attention_maps",
     "attention_work",
     "bahdanau_hiding_effects",
@@ -75,23 +86,22 @@ __all__ = [
     "forward_flops",
     "influence",
     "layer_states",
-    "learn_table",
     "longest_chain",
-    "matmul_rate",
-    "most_bytes",
-    "moved_by",
+    "matmul_throughput",
+    "median_seconds",
+    "occlusion_effects",
+    "peak_bytes",
     "probe_accuracy",
     "rank_correlation",
     "recurrent_work",
-    "removal_effects",
     "replacing_effects",
     "scale_wrongly",
     "separable_work",
     "split_wrongly",
-    "swaps",
+    "synchronize",
+    "train_ibm_model1",
     "training_flops",
     "transformer_hiding_effects",
-    "typical_seconds",
-    "wait",
     "windowed_work",
+    "word_swaps",
 ]

@@ -1,4 +1,4 @@
-"""What a call costs when it is measured: time, memory, and what the device could do."""
+"""Measured costs: the time and the memory of a call, and a device's peak throughput."""
 
 from __future__ import annotations
 
@@ -12,74 +12,76 @@ from statistics import median
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-REPEATS = 7
+TIMINGS = 7
 
 
-def typical_seconds(call: Callable[[], object]) -> float:
+def median_seconds(call: Callable[[], object]) -> float:
     """Median processor time of a call."""
     times = []
-    for _ in range(REPEATS):
+    for _ in range(TIMINGS):
         start = time.process_time()
         call()
         times.append(time.process_time() - start)
     return float(f"{median(times):.3g}")
 
 
-def most_bytes(call: Callable[[], object]) -> int:
-    """The most memory that a call holds at one moment, on top of what was there."""
+def peak_bytes(call: Callable[[], object]) -> int:
+    """Peak memory of a call, beyond what was allocated before."""
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         call()
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.json"
         profiler.export_chrome_trace(str(trace))
         events = json.loads(trace.read_text())["traceEvents"]
-    taken = [event for event in events if event.get("name") == "[memory]"]
-    held = most = 0
-    for event in sorted(taken, key=lambda event: event["ts"]):
-        held += event["args"]["Bytes"]  # negative where memory is given back
-        most = max(most, held)
-    return most
+    allocations = [event for event in events if event.get("name") == "[memory]"]
+    allocated = peak = 0
+    for event in sorted(allocations, key=lambda event: event["ts"]):
+        allocated += event["args"]["Bytes"]  # negative where memory is freed
+        peak = max(peak, allocated)
+    return peak
 
 
-SHORT = 2e8
-"""Multiplications of one timing at least; a smaller matrix is multiplied repeatedly."""
+MIN_MULTIPLICATIONS = 2e8
+"""Minimum of multiplications per timing; small matrices are multiplied repeatedly."""
 
 
-def matmul_rate(
+def matmul_throughput(
     device: torch.device,
     dtype: torch.dtype,
     sizes: Sequence[int] | None = None,
     repeats: int = 5,
 ) -> float:
-    """Measure the operations a second that square matrix products reach at best.
+    """Measure the peak throughput of square matrix products, in operations per second.
 
     Args:
-        device: Where.
-        dtype: Of the matrices; their numbers are random, as zeros would run faster.
-        sizes: Rows of the matrices to try.
-        repeats: Timings of each size; their median counts.
+        device: Device to measure.
+        dtype: Type of the matrices; they are random, as zeros would be faster.
+        sizes: Numbers of rows to try.
+        repeats: Timings of each size, of which the median is taken.
     """
     if sizes is None:
         sizes = (4096, 8192, 16384) if device.type == "cuda" else (256, 512, 1024)
-    return max(_rate(n, device, dtype, repeats) for n in sizes)
+    return max(_throughput(n, device, dtype, repeats) for n in sizes)
 
 
-def _rate(n: int, device: torch.device, dtype: torch.dtype, repeats: int) -> float:
+def _throughput(
+    n: int, device: torch.device, dtype: torch.dtype, repeats: int
+) -> float:
     a, b = (torch.randn(n, n, device=device).to(dtype) for _ in range(2))
-    short = 1e4 * SHORT if device.type == "cuda" else SHORT
-    products = max(1, round(short / n**3))
+    least = (1e4 if device.type == "cuda" else 1) * MIN_MULTIPLICATIONS
+    products = max(1, round(least / n**3))
     seconds = []
     for _ in range(repeats + 1):  # the first one warms up
-        wait(device)
+        synchronize(device)
         start = time.perf_counter()
         for _ in range(products):
             a @ b
-        wait(device)
+        synchronize(device)
         seconds.append(time.perf_counter() - start)
     return 2 * n**3 * products / median(seconds[1:])
 
 
-def wait(device: torch.device) -> None:
-    """Let a GPU end what it was told: it works on while the program goes on."""
+def synchronize(device: torch.device) -> None:
+    """Wait until a GPU has finished its queued work; it runs asynchronously."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)

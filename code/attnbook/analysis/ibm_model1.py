@@ -1,4 +1,4 @@
-"""Which word renders which, from pairs of sentences alone: Brown et al. 1993."""
+"""Word alignment by IBM Model 1, learned from sentence pairs: Brown et al. 1993."""
 
 from __future__ import annotations
 
@@ -8,55 +8,56 @@ from collections.abc import Sequence
 from attnbook.core.checks import check_sizes
 from attnbook.data.batching import IdPair
 
-NOTHING = -1
-"""Stands beside every source sentence, for target words that render none of it."""
+NULL_WORD = -1
+"""Added to every source sentence, for target words that render none of its words."""
 
-Table = dict[tuple[int, int], float]
+TranslationTable = dict[tuple[int, int], float]
 
 
-def learn_table(pairs: Sequence[IdPair], rounds: int = 5) -> Table:
-    """Estimate t(target word | source word): Model 1, by expectation and maximisation.
+def train_ibm_model1(pairs: Sequence[IdPair], iterations: int = 5) -> TranslationTable:
+    """Estimate t(target word | source word) by expectation maximisation.
 
-    Every target word of a sentence is rendered by one of its source words, and at first
-    all are as likely. Each round shares it out by the table, and counts the shares.
+    Every target word is rendered by one word of its source sentence; initially all are
+    equally likely. Each iteration distributes every target word over the source words
+    in proportion to the table, and re-estimates the table from these expected counts.
 
     Args:
         pairs: Sentences and translations.
-        rounds: How often.
+        iterations: Number of iterations.
 
     Returns:
-        The table, by (source word, target word).
+        The probabilities, by (source word, target word).
 
     Raises:
-        ValueError: If ``rounds`` is less than 1.
+        ValueError: If ``iterations`` is less than 1.
     """
-    check_sizes(rounds=rounds)
-    table: Table = defaultdict(lambda: 1.0)
-    for _ in range(rounds):
-        together: Table = defaultdict(float)
-        alone: dict[int, float] = defaultdict(float)
+    check_sizes(iterations=iterations)
+    table: TranslationTable = defaultdict(lambda: 1.0)
+    for _ in range(iterations):
+        pair_counts: TranslationTable = defaultdict(float)
+        source_counts: dict[int, float] = defaultdict(float)
         for pair in pairs:
-            source = [NOTHING, *pair.source]
+            source = [NULL_WORD, *pair.source]
             for target in pair.target:
                 shares = [table[s, target] for s in source]
                 total = sum(shares)
                 for s, share in zip(source, shares, strict=True):
-                    together[s, target] += share / total
-                    alone[s] += share / total
-        table = {(s, t): x / alone[s] for (s, t), x in together.items()}
+                    pair_counts[s, target] += share / total
+                    source_counts[s] += share / total
+        table = {(s, t): x / source_counts[s] for (s, t), x in pair_counts.items()}
     return table
 
 
-def align(pair: IdPair, table: Table) -> list[int | None]:
-    """Find for each target word the place of the source word that it renders best.
+def align_words(pair: IdPair, table: TranslationTable) -> list[int | None]:
+    """Align each target word with the position of its most probable source word.
 
     Returns:
-        Places from 0; None where :data:`NOTHING` is as good as any.
+        Positions from 0; None where :data:`NULL_WORD` is at least as probable.
     """
-    found: list[int | None] = []
+    alignment: list[int | None] = []
     for target in pair.target:
         scores = [table.get((s, target), 0.0) for s in pair.source]
         best = max(range(len(scores)), key=scores.__getitem__)
-        some = scores[best] > table.get((NOTHING, target), 0.0)
-        found.append(best if some else None)
-    return found
+        aligned = scores[best] > table.get((NULL_WORD, target), 0.0)
+        alignment.append(best if aligned else None)
+    return alignment

@@ -1,4 +1,4 @@
-"""Where does a model look? The weights of every attention in it."""
+"""Attention maps: the weights of every attention in a model."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from attnbook.toy.language import Pair
 
 @torch.no_grad()
 def attention_maps(model: nn.Module, *inputs: Tensor) -> dict[str, Tensor]:
-    """Run a model and collect what each of its attentions weighs.
+    """Run a model and collect the weights of each of its attentions.
 
-    Models leave the weights to the fused kernel, which does not give them. So each
-    attention that is called is asked a second time, with ``need_weights``.
+    Models use the fused kernel, which does not return weights. So each attention is
+    called a second time, with ``need_weights``.
 
     Args:
         model: Holds :class:`~attnbook.nn.multi_head.MultiHeadAttention` modules;
-            in eval mode, or dropout changes what is looked at.
-        inputs: What to call it with, such as ``src, tgt_in``.
+            in eval mode, or dropout changes the weights.
+        inputs: Inputs of the model, such as ``src, tgt_in``.
 
     Returns:
-        Weights of each head, (B, H, T, S), under the module's name, such as
+        Weights of each head, (B, H, T, S), by the name of the module, such as
         ``"decoder.0.cross_attention"``, in the order of the calls.
 
     Raises:
@@ -33,20 +33,20 @@ def attention_maps(model: nn.Module, *inputs: Tensor) -> dict[str, Tensor]:
     """
     maps = {}
 
-    def ask_again(module: nn.Module, args: tuple, kwargs: dict, _: object) -> None:
+    def call_again(module: nn.Module, args: tuple, kwargs: dict, _: object) -> None:
         if names[module] in maps:
             raise ValueError(
-                f"{names[module]} is called twice, as if it were two attentions; give "
-                "each a module of its own, or ask for its weights with need_weights"
+                f"{names[module]} is called twice, as if it were two attentions; use "
+                "two modules, or call it with need_weights yourself"
             )
-        # forward, and not a call: a call would end up here again.
+        # forward, and not a call, which would run this hook again.
         _, weights = module.forward(*args, **{**kwargs, "need_weights": True})
         maps[names[module]] = weights
 
     names = {
         m: n for n, m in model.named_modules() if isinstance(m, MultiHeadAttention)
     }
-    handles = [m.register_forward_hook(ask_again, with_kwargs=True) for m in names]
+    handles = [m.register_forward_hook(call_again, with_kwargs=True) for m in names]
     try:
         model(*inputs)
     finally:
@@ -56,14 +56,14 @@ def attention_maps(model: nn.Module, *inputs: Tensor) -> dict[str, Tensor]:
 
 
 def cross_weights(model: nn.Module, pairs: Sequence[Pair]) -> Tensor:
-    """Average a Transformer's cross-attention over its layers and heads.
+    """Cross-attention weights of a Transformer, averaged over layers and heads.
 
     Args:
         model: A :class:`~attnbook.models.transformer.Transformer`.
-        pairs: B pairs of the toy language; each step is given the right words before.
+        pairs: B pairs of the toy language; the decoder runs under teacher forcing.
 
     Returns:
-        (B, T, S); as :func:`~attnbook.toy.metrics.attention_weights`.
+        (B, T, S), as :func:`~attnbook.toy.metrics.attention_weights`.
     """
     batch = make_batch(pairs)
     maps = attention_maps(model, batch.src, batch.tgt_in)

@@ -1,6 +1,7 @@
-"""What does a prediction lose without a source word? Two ways to take a word away.
+"""Occlusion: how much does a prediction depend on a source word?
 
-Losses are counted in nats of log-probability: 0.7 nats is half the probability.
+A word is taken away in two ways, hidden from the attention or replaced by another word.
+The effect is the drop of log-probability in nats; 0.7 nats is half the probability.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from attnbook.toy.language import ADJECTIVES, DETERMINERS, NOUNS, VERBS, Pair
 
 
 @torch.no_grad()
-def removal_effects(model: Bahdanau, pair: Pair) -> dict[str, Tensor]:
-    """How much less probable the right word becomes without source place j.
+def occlusion_effects(model: Bahdanau, pair: Pair) -> dict[str, Tensor]:
+    """Drop of the target words' log-probability without source position j.
 
     Args:
-        model: Trained.
-        pair: A pair.
+        model: A trained model.
+        pair: A sentence pair.
 
     Returns:
-        "hidden" and "replaced", (T, S) each: the drop of log p of target word i, given
-        the right words before it, when place j is hidden from the attention at that
-        step alone, and when another word of its kind stands there from the start.
+        "hidden" and "replaced", (T, S) each: the drop of log p of target word i under
+        teacher forcing, if position j is masked from the attention at that step only,
+        and if the source has another word of the same kind at position j.
     """
     return {
         "hidden": bahdanau_hiding_effects(model, pair),
@@ -40,52 +41,56 @@ def removal_effects(model: Bahdanau, pair: Pair) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def bahdanau_hiding_effects(model: Bahdanau, pair: Pair) -> Tensor:
-    """Drop of log p, (T, S), when place j is hidden at step i, and at no other.
+    """Drop of log p, (T, S), if position j is masked at step i only.
 
-    The rest share its weight; the state before the step is what it was.
+    The other positions share its weight; the state before the step is unchanged.
     """
     src, tgt_in, tgt_out = make_batch([pair])
     n = src.shape[1]
-    others = ~torch.eye(n, dtype=torch.bool)  # (S, S): row j allows all but place j
+    others = ~torch.eye(n, dtype=torch.bool)  # (S, S): row j allows all but j
     state, drops = model.start(src), []
-    for token, right in zip(tgt_in[0], tgt_out[0], strict=True):
+    for token, target in zip(tgt_in[0], tgt_out[0], strict=True):
         states, keys, _ = state.source
         source = EncodedSource(states.expand(n, -1, -1), keys.expand(n, -1, -1), others)
         without = BahdanauState(state.s.expand(n, -1), source, state.weights)
-        hurt, _ = model.step(token.expand(n), without)  # (S, V)
+        masked_logits, _ = model.step(token.expand(n), without)  # (S, V)
         logits, state = model.step(token[None], state)  # (1, V)
-        drops.append((logits.log_softmax(-1) - hurt.log_softmax(-1))[:, right])
+        drops.append(
+            (logits.log_softmax(-1) - masked_logits.log_softmax(-1))[:, target]
+        )
     return torch.stack(drops)
 
 
 @torch.no_grad()
 def replacing_effects(model: Bahdanau, pair: Pair) -> Tensor:
-    """Drop of log p, (T, S), when another word of its kind stands at place j.
+    """Drop of log p, (T, S), if another word of its kind is at position j.
 
-    Mean over all other words of the kind; NaN where there is none, at *and* and EOS.
+    Mean over all other words of the kind; NaN if there is none, at *and* and EOS.
     """
     before = _log_p_of_pairs(model, [pair])[0]  # (T,)
     drops = torch.full((len(before), len(pair.source) + 1), math.nan)
     for j in range(len(pair.source)):
-        changed = [Pair(words, pair.target, pair.alignment) for words in swaps(pair, j)]
+        changed = [
+            Pair(words, pair.target, pair.alignment) for words in word_swaps(pair, j)
+        ]
         if changed:
             drops[:, j] = before - _log_p_of_pairs(model, changed).mean(0)
     return drops
 
 
-def _log_p(logits: Tensor, right: Tensor) -> Tensor:
-    """Log probability of each right word: (B, T, V), (B, T) → (B, T)."""
-    return logits.log_softmax(-1).gather(-1, right[..., None])[..., 0]
+def _log_p(logits: Tensor, targets: Tensor) -> Tensor:
+    """Log-probability of each target word: (B, T, V), (B, T) → (B, T)."""
+    return logits.log_softmax(-1).gather(-1, targets[..., None])[..., 0]
 
 
 def _log_p_of_pairs(model: nn.Module, pairs: Sequence[Pair]) -> Tensor:
-    """The same, (B, T), for what a model predicts given the right words before."""
+    """The same, (B, T), for the predictions of a model under teacher forcing."""
     src, tgt_in, tgt_out = make_batch(pairs)
     return _log_p(model(src, tgt_in), tgt_out)
 
 
-def swaps(pair: Pair, j: int) -> list[tuple[str, ...]]:
-    """The source with each other word of its kind at place j."""
+def word_swaps(pair: Pair, j: int) -> list[tuple[str, ...]]:
+    """The source with each other word of the same kind at position j."""
     word = "a" if pair.source[j] == "an" else pair.source[j]
     kinds = (DETERMINERS, ADJECTIVES, NOUNS, VERBS)
     kind = next((kind for kind in kinds if word in kind), ())
@@ -107,54 +112,54 @@ def _with_articles(words: Sequence[str]) -> tuple[str, ...]:
 
 @torch.no_grad()
 def transformer_hiding_effects(model: Transformer, pair: Pair) -> Tensor:
-    """Drop of log p, (T, S), when source place j is hidden at step i, and no other.
+    """Drop of log p, (T, S), if position j is masked at step i only.
 
-    Hidden from the cross-attention, in all layers and heads; the encoder has read it.
+    It is masked in the cross-attention of all layers and heads; the encoder sees it.
     """
     src, tgt_in, tgt_out = make_batch([pair])
-    steps, places = tgt_out.shape[1], src.shape[1]
-    open_to = torch.ones(steps, places, steps, places, dtype=torch.bool)
-    i, j = torch.arange(steps)[:, None], torch.arange(places)
-    open_to[i, j, i, j] = False  # copy (i, j) hides place j at step i
-    copies = steps * places
+    steps, positions = tgt_out.shape[1], src.shape[1]
+    mask = torch.ones(steps, positions, steps, positions, dtype=torch.bool)
+    i, j = torch.arange(steps)[:, None], torch.arange(positions)
+    mask[i, j, i, j] = False  # copy (i, j) masks position j at step i
+    copies = steps * positions
     memory = model.encode(src)
     hidden = model.decode(
         tgt_in.expand(copies, -1),
         memory.expand(copies, -1, -1),
-        open_to.flatten(0, 1)[:, None],  # (T S, 1, T, S)
+        mask.flatten(0, 1)[:, None],  # (T S, 1, T, S)
     )
     before = _log_p(model(src, tgt_in), tgt_out)[0]  # (T,)
-    after = _log_p(hidden, tgt_out.expand(copies, -1)).view(steps, places, steps)
+    after = _log_p(hidden, tgt_out.expand(copies, -1)).view(steps, positions, steps)
     return before[:, None] - after.diagonal(dim1=0, dim2=2).T  # (T, S)
 
 
 @torch.no_grad()
 def encoder_effects(model: Transformer, pair: Pair) -> Tensor:
-    """How far the encoder's vector of place i moves when another word stands at j.
+    """Change of the encoder's output at i if another word is at position j.
 
     Returns:
-        (S, S), Euclidean; the mean over the other words of the kind that leave the
-        article before them as it is. NaN where there is none, and at i = j, where the
-        word itself is another.
+        (S, S), Euclidean distances; the mean over the other words of the kind that do
+        not change the article before them. NaN if there is none, and at i = j, where
+        the word itself is changed.
     """
     src = make_batch([pair])[0]
-    before, places = model.encode(src), src.shape[1]
-    moved = torch.full((places, places), math.nan)
-    for j in range(places - 1):  # the last is EOS
+    before, positions = model.encode(src), src.shape[1]
+    changes = torch.full((positions, positions), math.nan)
+    for j in range(positions - 1):  # the last is EOS
         changed = [
             Pair(words, pair.target, pair.alignment)
-            for words in swaps(pair, j)
+            for words in word_swaps(pair, j)
             if sum(map(ne, words, pair.source)) == 1  # no *a* became *an* as well
         ]
         if changed:
             after = model.encode(make_batch(changed)[0])  # (B, S, D)
-            moved[:, j] = (after - before).norm(dim=-1).mean(0)
-    return moved.fill_diagonal_(math.nan)
+            changes[:, j] = (after - before).norm(dim=-1).mean(0)
+    return changes.fill_diagonal_(math.nan)
 
 
 @torch.no_grad()
 def encoder_weights(model: Transformer, pair: Pair) -> Tensor:
-    """The encoder's weights, (S, S), the mean over its layers and heads."""
+    """The encoder's attention weights, (S, S), averaged over layers and heads."""
     src, tgt_in, _ = make_batch([pair])
     maps = attention_maps(model, src, tgt_in)
     found = [weights[0] for name, weights in maps.items() if name.startswith("encoder")]
@@ -162,37 +167,38 @@ def encoder_weights(model: Transformer, pair: Pair) -> Tensor:
 
 
 def rank_correlation(one: Tensor, other: Tensor) -> float:
-    """Spearman's: do two lists of numbers rise together? 1, 0: unrelated, -1.
+    """Spearman's rank correlation of two vectors, from -1 to 1.
 
     Args:
         one: (n,).
-        other: (n,); equal numbers share the mean of their ranks.
+        other: (n,); ties get the mean of their ranks.
 
     Returns:
-        NaN where one of them is constant.
+        NaN if one of them is constant.
     """
     ranks = torch.stack([_ranks(one), _ranks(other)])  # (2, n)
     return torch.corrcoef(ranks)[0, 1].item()
 
 
 def _ranks(numbers: Tensor) -> Tensor:
-    """How many are smaller, and half of those that are equal."""
+    """For each number, how many are smaller, plus half of those that are equal."""
     smaller = (numbers < numbers[:, None]).sum(1)
     return smaller + (numbers == numbers[:, None]).sum(1) / 2
 
 
 def agreement(weights: Tensor, effects: Tensor) -> tuple[float, float]:
-    """How far weights tell the size of effects, over the places where both are known.
+    """Agreement of attention weights and effects, where both are known.
 
-    A place that helps and one that disturbs both matter, so the sign is left out.
+    Effects are compared by absolute value: a word that makes a prediction worse matters
+    too.
 
     Args:
         weights: (T, S).
-        effects: (T, S), of either sign, NaN where unknown.
+        effects: (T, S), positive or negative, NaN where unknown.
 
     Returns:
-        The mean rank correlation of the rows, and the share of rows in which the
-        largest weight lies on the largest effect.
+        The mean rank correlation of the rows, and the fraction of rows in which the
+        largest weight and the largest effect are at the same position.
 
     Raises:
         ValueError: If no row has two different weights and two different effects.
@@ -205,5 +211,5 @@ def agreement(weights: Tensor, effects: Tensor) -> tuple[float, float]:
             correlations.append(rho)
             hits.append(weight[known].argmax() == effect[known].argmax())
     if not hits:
-        raise ValueError("no row has an order: weights or effects are all the same")
+        raise ValueError("no row can be ranked: all weights or all effects are equal")
     return sum(correlations) / len(correlations), sum(map(float, hits)) / len(hits)

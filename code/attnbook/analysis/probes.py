@@ -1,4 +1,4 @@
-"""What can be read off a vector by a linear map? Probes of the encoder's layers."""
+"""Linear probes: what can a linear classifier read from the encoder's layers?"""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from attnbook.models.transformer import Transformer
 
 @torch.no_grad()
 def layer_states(model: Transformer, src: Tensor) -> list[Tensor]:
-    """Run the encoder and keep what is passed on from layer to layer.
+    """Run the encoder and return the input of the first layer and the output of each.
 
     Args:
         model: In eval mode.
         src: Source ids, (B, S).
 
     Returns:
-        N + 1 tensors, (B, S, D): word vector plus position, and after each layer. In a
-        pre-norm model the last is not yet normalised.
+        N + 1 tensors, (B, S, D): embedding plus position, then each layer's output. In
+        a pre-norm model the last one is before the final norm.
     """
     states: list[Tensor] = []
     hooks = [
         model.encoder[0].register_forward_pre_hook(
-            lambda _, given: states.append(given[0])
+            lambda _, inputs: states.append(inputs[0])
         ),
         *(
-            layer.register_forward_hook(lambda _, given, out: states.append(out))
+            layer.register_forward_hook(lambda _, inputs, out: states.append(out))
             for layer in model.encoder
         ),
     ]
@@ -40,30 +40,30 @@ def layer_states(model: Transformer, src: Tensor) -> list[Tensor]:
     return states
 
 
-class Probe(NamedTuple):
-    """A linear map from vectors to the scores of classes."""
+class LinearProbe(NamedTuple):
+    """A linear classifier of vectors."""
 
     weight: Tensor  # (D, C)
     bias: Tensor  # (C,)
-    classes: Tensor  # (C,) what each column stands for
+    classes: Tensor  # (C,) the label of each column
 
-    def answers(self, x: Tensor) -> Tensor:
-        """The class of each of (n, D) vectors, (n,)."""
+    def predict(self, x: Tensor) -> Tensor:
+        """The label of each of (n, D) vectors, (n,)."""
         return self.classes[(x @ self.weight + self.bias).argmax(-1)]
 
 
-def fit_probe(x: Tensor, labels: Tensor, shrink: float = 0.01) -> Probe:
-    """Fit linear discriminants: a mean for each class, one covariance for all.
+def fit_probe(x: Tensor, labels: Tensor, shrinkage: float = 0.01) -> LinearProbe:
+    """Fit a probe by linear discriminant analysis: class means, one shared covariance.
 
-    It has a closed form, so that nothing depends on how long a probe was trained.
+    It has a closed form, so that nothing depends on how long a probe is trained.
 
     Args:
         x: Vectors, (n, D).
         labels: Ids, (n,).
-        shrink: Share of the mean variance that is added to each direction's.
+        shrinkage: Fraction of the mean variance that is added to each variance.
 
     Raises:
-        ValueError: If the two are not of one length.
+        ValueError: If there are not as many labels as vectors.
     """
     if len(x) != len(labels):
         raise ValueError(
@@ -73,14 +73,14 @@ def fit_probe(x: Tensor, labels: Tensor, shrink: float = 0.01) -> Probe:
     classes, which, sizes = labels.unique(return_inverse=True, return_counts=True)
     means = torch.zeros(len(classes), x.shape[1], dtype=x.dtype)
     means = means.index_add(0, which, x) / sizes[:, None]  # (C, D)
-    apart = x - means[which]  # (n, D)
-    covariance = apart.mT @ apart / len(x)  # (D, D)
-    covariance += shrink * covariance.diagonal().mean() * torch.eye(x.shape[1])
+    deviations = x - means[which]  # (n, D)
+    covariance = deviations.mT @ deviations / len(x)  # (D, D)
+    covariance += shrinkage * covariance.diagonal().mean() * torch.eye(x.shape[1])
     weight = torch.linalg.solve(covariance, means.mT)  # (D, C)
     bias = (sizes / len(x)).log() - (means * weight.mT).sum(-1) / 2
-    return Probe(weight, bias, classes)
+    return LinearProbe(weight, bias, classes)
 
 
-def probe_accuracy(probe: Probe, x: Tensor, labels: Tensor) -> float:
-    """Share of vectors, (n, D), whose label, (n,), the probe says."""
-    return (probe.answers(x.double()) == labels).double().mean().item()
+def probe_accuracy(probe: LinearProbe, x: Tensor, labels: Tensor) -> float:
+    """Fraction of vectors, (n, D), whose label, (n,), the probe predicts."""
+    return (probe.predict(x.double()) == labels).double().mean().item()

@@ -7,7 +7,7 @@ from itertools import product
 
 import torch
 
-from attnbook.analysis.cost import most_bytes, typical_seconds
+from attnbook.analysis.cost import median_seconds, peak_bytes
 from attnbook.nn.scaled_dot_product import attention
 
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)
@@ -28,7 +28,7 @@ def fused_cost() -> dict:
         q, k, v = torch.randn(3, 1, HEADS, n, WIDTH, generator=g)
         call = partial(attention, q, k, v, need_weights=FORMS[form])
         with torch.inference_mode():
-            cost = {"bytes": most_bytes(call), "seconds": typical_seconds(call)}
+            cost = {"bytes": peak_bytes(call), "seconds": median_seconds(call)}
         runs.append({"n": n, "form": form, **cost})
         print(f"  {runs[-1]}", flush=True)
     return {"heads": HEADS, "d_k": WIDTH, "runs": runs}

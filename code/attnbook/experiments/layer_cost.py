@@ -9,7 +9,7 @@ from itertools import product
 import torch
 from torch import nn
 
-from attnbook.analysis.cost import most_bytes, typical_seconds
+from attnbook.analysis.cost import median_seconds, peak_bytes
 from attnbook.nn.sequence_layers import (
     ConvolutionLayer,
     RecurrentLayer,
@@ -72,4 +72,4 @@ def cost(kind: str, n: int, d: int, batch: int = 1) -> dict[str, float]:
     call = partial(layer, x)
     with torch.inference_mode():
         call()  # the first takes longer
-        return {"seconds": typical_seconds(call), "bytes": most_bytes(call)}
+        return {"seconds": median_seconds(call), "bytes": peak_bytes(call)}

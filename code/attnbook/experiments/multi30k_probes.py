@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attnbook.analysis.ibm_model1 import Table, align, learn_table
+from attnbook.analysis.ibm_model1 import TranslationTable, align_words, train_ibm_model1
 from attnbook.analysis.maps import attention_maps
 from attnbook.analysis.probes import fit_probe, layer_states, probe_accuracy
 from attnbook.data.batching import IdPair, id_batch
@@ -52,7 +52,7 @@ def multi30k_probes() -> dict:
         encoded(translator.subwords, texts(translator.config, split))
         for split in ("train", "val")
     )
-    table = learn_table(train)
+    table = train_ibm_model1(train)
     places = collect(translator.model, val, table)
     probes = [
         {"label": name, "split": seed, **probe(places, name, seed)}
@@ -69,7 +69,9 @@ def multi30k_probes() -> dict:
     }
 
 
-def collect(model: Transformer, pairs: Sequence[IdPair], table: Table) -> Places:
+def collect(
+    model: Transformer, pairs: Sequence[IdPair], table: TranslationTable
+) -> Places:
     """Run the encoder over sentences, one at a time, so that there are no pads."""
     rows: list[list[Tensor]] = []
     sentence: list[int] = []
@@ -85,16 +87,16 @@ def collect(model: Transformer, pairs: Sequence[IdPair], table: Table) -> Places
     return Places(states, torch.tensor(sentence), named)
 
 
-def rendered_by(pair: IdPair, table: Table) -> list[int]:
+def rendered_by(pair: IdPair, table: TranslationTable) -> list[int]:
     """For each source subword the first target subword that renders it, or -1."""
     found = [-1] * len(pair.source)
-    for target, j in zip(pair.target, align(pair, table), strict=True):
+    for target, j in zip(pair.target, align_words(pair, table), strict=True):
         if j is not None and found[j] == -1:
             found[j] = target
     return found
 
 
-LABELS: dict[str, Callable[[IdPair, Table], list[int]]] = {
+LABELS: dict[str, Callable[[IdPair, TranslationTable], list[int]]] = {
     "itself": lambda pair, _: list(pair.source),
     "the one before": lambda pair, _: [-1, *pair.source[:-1]],
     "the one after": lambda pair, _: [*pair.source[1:], -1],
@@ -140,7 +142,7 @@ def without_context(
     return fmean(usual.get(subword) == label for subword, label in pairs)
 
 
-def heads(model: Transformer, pairs: Sequence[IdPair], table: Table) -> dict:
+def heads(model: Transformer, pairs: Sequence[IdPair], table: TranslationTable) -> dict:
     """Score each cross head: is its largest weight where Model 1 aligns?"""
     hits: list[Tensor] = []
     averaged: list[Tensor] = []
@@ -149,7 +151,7 @@ def heads(model: Transformer, pairs: Sequence[IdPair], table: Table) -> dict:
         batch = id_batch([pair])
         maps = attention_maps(model, batch.src, batch.tgt_in)
         cross = torch.cat([w for n, w in maps.items() if n.endswith("cross_attention")])
-        places = align(pair, table)
+        places = align_words(pair, table)
         rows = [i for i, j in enumerate(places) if j is not None]
         right = torch.tensor([places[i] for i in rows])
         hits.append(cross[:, :, rows].argmax(-1) == right)  # (L, H, n)

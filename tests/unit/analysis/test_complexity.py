@@ -12,7 +12,7 @@ from attnbook.analysis.complexity import (
     forward_flops,
     training_flops,
 )
-from attnbook.analysis.cost import matmul_rate
+from attnbook.analysis.cost import matmul_throughput
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
 
@@ -39,7 +39,7 @@ def test_the_rate_is_operations_by_time_and_the_best_of_the_sizes(monkeypatch):
     clock = iter(range(1000))
     monkeypatch.setattr(cost.time, "perf_counter", lambda: next(clock))
     cpu = torch.device("cpu")
-    products = round(cost.SHORT / 64**3)
-    assert matmul_rate(cpu, torch.float32, (64,)) == 2 * 64**3 * products
-    rates = [matmul_rate(cpu, torch.float32, (n,)) for n in (16, 64, 500)]
-    assert matmul_rate(cpu, torch.float32, (16, 64, 500)) == max(rates)
+    products = round(cost.MIN_MULTIPLICATIONS / 64**3)
+    assert matmul_throughput(cpu, torch.float32, (64,)) == 2 * 64**3 * products
+    rates = [matmul_throughput(cpu, torch.float32, (n,)) for n in (16, 64, 500)]
+    assert matmul_throughput(cpu, torch.float32, (16, 64, 500)) == max(rates)

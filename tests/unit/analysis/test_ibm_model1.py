@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnbook.analysis.ibm_model1 import NOTHING, align, learn_table
+from attnbook.analysis.ibm_model1 import NULL_WORD, align_words, train_ibm_model1
 from attnbook.data.batching import IdPair
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
 
@@ -11,46 +11,46 @@ HOUSE, THE, HAUS, DAS = 10, 11, 20, 21
 
 def test_one_round_is_counting():
     pairs = [IdPair([HOUSE], [HAUS]), IdPair([THE, HOUSE], [DAS, HAUS])]
-    table = learn_table(pairs, rounds=1)
+    table = train_ibm_model1(pairs, iterations=1)
     # A target word is shared out over the source words and nothing: 1/2, then 1/3.
     assert table[HOUSE, HAUS] == pytest.approx((1 / 2 + 1 / 3) / (1 / 2 + 2 / 3))
     assert table[THE, DAS] == pytest.approx(1 / 2)
-    assert table[NOTHING, DAS] == pytest.approx((1 / 3) / (1 / 2 + 2 / 3))
+    assert table[NULL_WORD, DAS] == pytest.approx((1 / 3) / (1 / 2 + 2 / 3))
 
 
 def test_tables_are_probabilities():
     pairs = [IdPair([10, 11, 12], [20, 21]), IdPair([11, 12], [21, 22, 20])]
-    table = learn_table(pairs, rounds=4)
-    for source in (NOTHING, 10, 11, 12):
+    table = train_ibm_model1(pairs, iterations=4)
+    for source in (NULL_WORD, 10, 11, 12):
         total = sum(x for (s, _), x in table.items() if s == source)
         assert total == pytest.approx(1)
 
 
 def test_rounds_separate_what_stands_together():
     pairs = [IdPair([THE, HOUSE], [DAS, HAUS]), IdPair([THE, 12], [DAS, 22])]
-    first, later = (learn_table(pairs, rounds=n) for n in (1, 8))
+    first, later = (train_ibm_model1(pairs, iterations=n) for n in (1, 8))
     assert later[HOUSE, HAUS] > first[HOUSE, HAUS]
-    assert align(pairs[0], later)[1] == 1
+    assert align_words(pairs[0], later)[1] == 1
 
 
 def test_it_finds_the_words_of_the_toy_language():
     pairs = held_out_pairs(1, 500)
     ids = [IdPair(SOURCE.encode(p.source), TARGET.encode(p.target)) for p in pairs]
-    table = learn_table(ids)
+    table = train_ibm_model1(ids)
     hits = [
         found == right
         for p, both in zip(pairs, ids, strict=True)
-        for found, right in zip(align(both, table), p.alignment, strict=True)
+        for found, right in zip(align_words(both, table), p.alignment, strict=True)
         if right is not None
     ]
     assert sum(hits) / len(hits) > 0.9
 
 
 def test_an_unknown_word_renders_nothing():
-    table = learn_table([IdPair([10], [20])], rounds=2)
-    assert align(IdPair([10], [99]), table) == [None]
+    table = train_ibm_model1([IdPair([10], [20])], iterations=2)
+    assert align_words(IdPair([10], [99]), table) == [None]
 
 
 def test_rounds_must_be_some():
     with pytest.raises(ValueError, match="from 1 on"):
-        learn_table([], rounds=0)
+        train_ibm_model1([], iterations=0)

@@ -5,7 +5,7 @@ import torch
 from compare import close, numbers
 from torch import nn
 
-from attnbook.analysis.leaks import influence, moved_by
+from attnbook.analysis.leaks import affected_outputs, influence
 
 
 def weigh(matrix):
@@ -27,7 +27,7 @@ def test_influence_is_the_largest_change():
 def test_moved_by_names_the_outputs_that_react(j):
     matrix = some(3, 4).masked_fill(some(3, 4, seed=1) < 0, 0.0)
     assert (matrix == 0).any()
-    moved = moved_by(weigh(matrix), some(2, 4, 5), j)
+    moved = affected_outputs(weigh(matrix), some(2, 4, 5), j)
     assert moved.dtype == torch.bool
     assert torch.equal(moved, matrix[:, j] != 0)
 
@@ -37,9 +37,14 @@ def test_a_change_in_one_sentence_is_enough():
     x = some(3, 4, 2)
     other = x.clone()
     other[1, 2] += 1
-    assert moved_by(lambda x: x, x, 2, other).tolist() == [False, False, True, False]
-    assert not moved_by(lambda x: x, x, 1, other).any()
-    mixed = moved_by(lambda x: x.flip(0).cumsum(1), x, 2, other)
+    assert affected_outputs(lambda x: x, x, 2, other).tolist() == [
+        False,
+        False,
+        True,
+        False,
+    ]
+    assert not affected_outputs(lambda x: x, x, 1, other).any()
+    mixed = affected_outputs(lambda x: x.flip(0).cumsum(1), x, 2, other)
     assert mixed.tolist() == [False, False, True, True]
 
 
@@ -69,14 +74,14 @@ def test_a_layer_norm_does_not_hide_a_change():
 
 def test_a_change_that_gives_nan_is_seen():
     x = some(1, 3, 2).abs()
-    assert moved_by(torch.sqrt, x, 1, -x).tolist() == [False, True, False]
+    assert affected_outputs(torch.sqrt, x, 1, -x).tolist() == [False, True, False]
 
 
 def test_small_changes_can_be_tolerated():
     x = some(1, 3, 2)
     other = x + 1e-9
-    assert moved_by(lambda x: x, x, 1, other).any()
-    assert not moved_by(lambda x: x, x, 1, other, tolerance=1e-6).any()
+    assert affected_outputs(lambda x: x, x, 1, other).any()
+    assert not affected_outputs(lambda x: x, x, 1, other, tolerance=1e-6).any()
 
 
 def test_no_gradient_is_kept():
@@ -102,16 +107,25 @@ ids = torch.zeros(2, 3, dtype=torch.int64)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: moved_by(torch.neg, x, 3), "no place 3; x has the places 0 … 2"),
-        (lambda: moved_by(torch.neg, x, -1), "no place -1"),
-        (lambda: influence(torch.neg, ids), "torch.int64, so it holds ids; give `oth"),
+        (
+            lambda: affected_outputs(torch.neg, x, 3),
+            "no position 3; x has the positions 0 … 2",
+        ),
+        (lambda: affected_outputs(torch.neg, x, -1), "no position -1"),
+        (lambda: influence(torch.neg, ids), "torch.int64, so it holds ids; give `rep"),
         (
             lambda: influence(torch.neg, x, x[:1]),
-            r"other has shape \(1, 3, 4\), x \(2, 3, 4\)",
+            r"replacement has shape \(1, 3, 4\), x \(2, 3, 4\)",
         ),
-        (lambda: influence(nn.Dropout(0.5), x + 1), r"two answers .* model.eval\(\)"),
-        (lambda: moved_by(Keeper(), x + 1, 0), "two answers .* kept state"),
-        (lambda: influence(torch.log, x - 1), "two answers .* NaN"),
+        (
+            lambda: influence(nn.Dropout(0.5), x + 1),
+            r"two different outputs .* model.eval\(\)",
+        ),
+        (
+            lambda: affected_outputs(Keeper(), x + 1, 0),
+            "two different outputs .* kept state",
+        ),
+        (lambda: influence(torch.log, x - 1), "two different outputs .* NaN"),
     ],
 )
 def test_bad_input_is_named(call, message):

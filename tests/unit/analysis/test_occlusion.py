@@ -11,8 +11,8 @@ from attnbook.analysis.occlusion import (
     encoder_effects,
     encoder_weights,
     rank_correlation,
-    swaps,
     transformer_hiding_effects,
+    word_swaps,
 )
 from attnbook.experiments import weights_tell
 from attnbook.models.bahdanau import Bahdanau
@@ -54,7 +54,7 @@ def test_encoder_effects_are_means_over_other_words_of_the_kind(model):
     before = model.encode(make_batch([PAIR])[0])[0]
     moved = [
         (model.encode(make_batch([Pair(words, PAIR.target, PAIR.alignment)])[0])[0])
-        for words in swaps(PAIR, 2)
+        for words in word_swaps(PAIR, 2)
     ]
     mean = sum((after - before).norm(dim=-1) for after in moved) / len(moved)
     close(effects[[0, 1, 3, 4, 5, 6], 2], mean[[0, 1, 3, 4, 5, 6]], atol=1e-5)
@@ -103,7 +103,7 @@ def test_rows_without_an_order_are_left_out():
     weights = torch.tensor([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]])
     effects = torch.tensor([[0.0, 1.0, 2.0], [3.0, 3.0, 3.0]])
     assert agreement(weights, effects) == (pytest.approx(1), 1)
-    with pytest.raises(ValueError, match="no row has an order"):
+    with pytest.raises(ValueError, match="no row can be ranked"):
         agreement(weights, torch.ones(2, 3))
 
 
@@ -121,8 +121,8 @@ def test_the_others_are_all_but_the_word_that_is_rendered():
 @torch.no_grad()
 def test_an_article_that_changes_with_the_noun_is_no_swap(model):
     pair = translate_by_rule("a small bird sees the queen")
-    kept = [w for w in swaps(pair, 1) if w[0] == "a"]
-    assert 0 < len(kept) < len(swaps(pair, 1))
+    kept = [w for w in word_swaps(pair, 1) if w[0] == "a"]
+    assert 0 < len(kept) < len(word_swaps(pair, 1))
     before = model.encode(make_batch([pair])[0])[0]
     changed = [Pair(words, pair.target, pair.alignment) for words in kept]
     after = model.encode(make_batch(changed)[0])

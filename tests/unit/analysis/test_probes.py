@@ -4,7 +4,12 @@ import pytest
 import torch
 from compare import close, make_transformer
 
-from attnbook.analysis.probes import Probe, fit_probe, layer_states, probe_accuracy
+from attnbook.analysis.probes import (
+    LinearProbe,
+    fit_probe,
+    layer_states,
+    probe_accuracy,
+)
 
 
 def small_model(**changes):
@@ -32,7 +37,7 @@ def test_a_probe_is_bayes_rule_for_normal_classes():
     labels = torch.randint(3, (6000,), generator=g)
     stretch = torch.tensor([[1.0, 0.5], [0.0, 0.5]])
     noise = torch.randn(6000, 2, generator=g) @ stretch
-    probe = fit_probe(means[labels] + noise, labels * 10, shrink=0.0)
+    probe = fit_probe(means[labels] + noise, labels * 10, shrinkage=0.0)
     normal = torch.distributions.MultivariateNormal(means, stretch.T @ stretch)
     points = torch.randn(200, 2, generator=g) * 2
     wanted = normal.log_prob(points[:, None]).softmax(-1)
@@ -46,7 +51,7 @@ def test_frequent_classes_are_preferred():
     x = torch.cat([frequent, rare])[:, None]
     probe = fit_probe(x, torch.tensor([4] * 90 + [3] * 10))
     nearer_to_the_rare = torch.tensor([[0.15]]).double()
-    assert probe.answers(nearer_to_the_rare).tolist() == [4]
+    assert probe.predict(nearer_to_the_rare).tolist() == [4]
 
 
 def test_what_is_there_is_found_and_what_is_not_is_not():
@@ -60,8 +65,8 @@ def test_what_is_there_is_found_and_what_is_not_is_not():
         assert low <= probe_accuracy(probe, x[200:], labels[200:]) <= high
 
 
-def test_shares_are_of_right_answers():
-    probe = Probe(torch.eye(2).double(), torch.zeros(2), torch.tensor([7, 9]))
+def test_accuracy_is_of_correct_answers():
+    probe = LinearProbe(torch.eye(2).double(), torch.zeros(2), torch.tensor([7, 9]))
     x = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
     assert probe_accuracy(probe, x, torch.tensor([7, 9, 9, 8])) == 0.5
 

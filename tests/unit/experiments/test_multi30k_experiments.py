@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attnbook.analysis.ibm_model1 import align, learn_table
+from attnbook.analysis.ibm_model1 import align_words, train_ibm_model1
 from attnbook.core import results
 from attnbook.data.batching import IdPair, id_batch
 from attnbook.data.subwords import Subwords
@@ -135,7 +135,7 @@ def test_the_last_epochs_are_averaged(monkeypatch):
 def toy():
     pairs = held_out_pairs(2, 300)
     ids = [IdPair(SOURCE.encode(p.source), TARGET.encode(p.target)) for p in pairs]
-    return ids, learn_table(ids)
+    return ids, train_ibm_model1(ids)
 
 
 def test_labels_are_of_the_place_and_its_neighbours(toy):
@@ -145,7 +145,7 @@ def test_labels_are_of_the_place_and_its_neighbours(toy):
     assert labels["itself"] == list(pair.source)
     assert labels["the one before"] == [-1, *pair.source[:-1]]
     assert labels["the one after"] == [*pair.source[1:], -1]
-    places = align(pair, table)
+    places = align_words(pair, table)
     for j, target in enumerate(labels["its translation"]):
         if target == -1:
             assert j not in places
@@ -176,7 +176,7 @@ def test_heads_of_the_toy_model_align(toy):
     right = [
         j == truth
         for pair, both in zip(pairs, ids[:50], strict=True)
-        for j, truth in zip(align(both, table), pair.alignment, strict=True)
+        for j, truth in zip(align_words(both, table), pair.alignment, strict=True)
         if j is not None
     ]
     assert found["mean"] == pytest.approx(sum(right) / len(right), abs=0.05)
@@ -193,7 +193,9 @@ def test_the_diagonal_is_scored_where_model_1_aligns(toy):
     right = [
         j == k
         for pair in ids[:50]
-        for j, k in zip(align(pair, table), multi30k_probes.diagonal(pair), strict=True)
+        for j, k in zip(
+            align_words(pair, table), multi30k_probes.diagonal(pair), strict=True
+        )
         if j is not None
     ]
     assert found["diagonal"] == pytest.approx(sum(right) / len(right), abs=1e-4)

@@ -57,13 +57,13 @@ def test_a_look_up_is_learned_at_small_width(monkeypatch):
     assert look_up.learn(model, seed=0)[-1] > 0.8
 
 
-def test_the_most_bytes_are_those_held_at_one_moment():
+def test_the_peak_bytes_are_those_held_at_one_moment():
     def call():
         first = torch.ones(1000)  # 4,000 bytes
         first = first.sum()  # and given back
         return torch.ones(3000) + first  # 12,000, twice
 
-    held = fused_cost.most_bytes(call)
+    held = fused_cost.peak_bytes(call)
     assert 24_000 <= held < 28_000
 
 

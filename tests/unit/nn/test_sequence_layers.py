@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from attnbook.analysis import complexity
 from attnbook.analysis.complexity import count, longest_chain
-from attnbook.analysis.leaks import moved_by
+from attnbook.analysis.leaks import affected_outputs
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.sequence_layers import (
     ConvolutionLayer,
@@ -73,7 +73,7 @@ def test_convolution_mixes_the_places_before(k, dilation, separable):
     [ConvolutionLayer(8, 3, 2), WindowedSelfAttention(8, 2, 3), RecurrentLayer(8)],
 )
 def test_windows_and_states_see_nothing_behind(layer):
-    moved = moved_by(layer, torch.randn(1, 9, 8), 5, tolerance=1e-6)
+    moved = affected_outputs(layer, torch.randn(1, 9, 8), 5, tolerance=1e-6)
     assert not moved[:5].any()
     assert moved[5]
 

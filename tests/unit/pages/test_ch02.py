@@ -331,7 +331,7 @@ def test_hiding_takes_the_place_out_of_the_sum():
 
 def test_replacing_changes_the_source_from_the_start():
     model, pair = make_model(), translate_by_rule("a dog sees this cat")
-    effects = occlusion.removal_effects(model, pair)["replaced"]
+    effects = occlusion.occlusion_effects(model, pair)["replaced"]
     assert effects.shape == (6, 6)
     assert effects[:, -1].isnan().all()
     log_p = [
@@ -351,7 +351,7 @@ def test_replacing_changes_the_source_from_the_start():
 def test_swaps_are_sentences_that_differ_in_one_place():
     pair = translate_by_rule("an old king helps a bird and the cat sees a small dog")
     for j, word in enumerate(pair.source):
-        found = occlusion.swaps(pair, j)
+        found = occlusion.word_swaps(pair, j)
         assert all(map(is_sentence, found))
         assert len(set(found)) == len(found)
         for words in found:
@@ -361,15 +361,15 @@ def test_swaps_are_sentences_that_differ_in_one_place():
                 [],
             )
             assert words[j] != word
-    assert len(occlusion.swaps(pair, 1)) == 5
-    assert len(occlusion.swaps(pair, 2)) == 11
-    assert len(occlusion.swaps(pair, 0)) == 2
-    assert occlusion.swaps(pair, 6) == []  # and
+    assert len(occlusion.word_swaps(pair, 1)) == 5
+    assert len(occlusion.word_swaps(pair, 2)) == 11
+    assert len(occlusion.word_swaps(pair, 0)) == 2
+    assert occlusion.word_swaps(pair, 6) == []  # and
 
 
 def test_weights_and_effects_are_drawn_below_each_other():
     model, pair = make_model(), translate_by_rule(SENTENCE)
-    effects = occlusion.removal_effects(model, pair)
+    effects = occlusion.occlusion_effects(model, pair)
     weights = attention_weights(model, [pair])[0]
     fig = ch02.weight_and_effect_figure(weights, effects, pair)
     drawn = [ax.collections[0].get_array().filled(math.nan).ravel() for ax in fig.axes]

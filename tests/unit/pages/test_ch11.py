@@ -9,7 +9,7 @@ from drawn import cells
 from torch import nn
 
 from attnbook.analysis.complexity import count
-from attnbook.analysis.leaks import moved_by
+from attnbook.analysis.leaks import affected_outputs
 from attnbook.core import results
 from attnbook.experiments import first_token, layer_cost, weights_tell
 from attnbook.nn.sequence_layers import (
@@ -358,7 +358,7 @@ def test_the_bug_looks_ahead_and_the_reference_does_not():
     (bug, _), *_ = exercise.mistakes
     for x, weight, dilation in exercise.inputs():
         for form, leaks in ((exercise.reference, False), (bug, True)):
-            moved = moved_by(lambda x, f=form: f(x, weight, dilation), x, 5)  # noqa: B023
+            moved = affected_outputs(lambda x, f=form: f(x, weight, dilation), x, 5)  # noqa: B023
             assert form(x, weight, dilation).shape == x.shape
             assert moved[:5].any() == leaks
 

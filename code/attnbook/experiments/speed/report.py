@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from attnbook.analysis.complexity import training_flops
-from attnbook.analysis.cost import matmul_rate
+from attnbook.analysis.cost import matmul_throughput
 from attnbook.core.files import write_whole
 from attnbook.core.threads import set_threads
 from attnbook.experiments.speed.decoding_speed import decoding_speeds
@@ -114,7 +114,7 @@ def about(name: str, work: Work, device: torch.device) -> dict:
         "batch_tokens": work.batch_tokens,
         "tflop_per_batch": training_flops(work.config, rows, length, length) / 1e12,
         "matmul_tflops": {
-            str(dtype).removeprefix("torch."): matmul_rate(device, dtype) / 1e12
+            str(dtype).removeprefix("torch."): matmul_throughput(device, dtype) / 1e12
             for dtype in (torch.float32, torch.bfloat16)
         },
     }

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.analysis.complexity import training_flops
-from attnbook.analysis.cost import wait
+from attnbook.analysis.cost import synchronize
 from attnbook.core.checks import check_sizes
 from attnbook.data.batching import Batch, IdPair, id_batch, token_batches
 from attnbook.data.fixed_shapes import fixed_batch, fixed_batches
@@ -291,10 +291,10 @@ def failure(error: Exception) -> str:
 
 def timed(call: Callable[[], object], device: torch.device) -> float:
     """Seconds that a call takes, to the end of its last kernel."""
-    wait(device)
+    synchronize(device)
     start = time.perf_counter()
     call()
-    wait(device)
+    synchronize(device)
     return time.perf_counter() - start
 
 
