@@ -99,30 +99,39 @@ def decoder_step() -> Diagram:
         "(B, S, 2H) is the context (B, 2H); GRU and word vector (B, E) give the new "
         "state (B, H); the readout gives logits (B, V).",
     )
-    names = ("score", "softmax", "weighted mean", "GRU", "readout")
-    score, softmax, mean, gru, readout = (
-        d.box(name, 250, 30 + 82 * row, width=134) for row, name in enumerate(names)
-    )
+    score, softmax, mean, gru, readout = _middle_column(d)
     keys = d.box("$U h$", 50, score.y, role="key", width=60)
     d.text("mask", 50, softmax.y)
     states = d.box("$h$", 50, mean.y, role="source", width=60)
     word = d.box("$y_{i-1}$", 50, gru.y, role="target", width=60)
     last = d.box("$s_{i-1}$", 455, score.y, role="target", width=60)
-    logits = d.text("logits", 250, 436, role="target")
     d.arrow(keys, score, label="(B, S, A)", role="key")
     d.arrow((76, softmax.y), softmax, label="(B, S)")
     d.arrow(states, mean, label="(B, S, 2H)", role="source")
     d.arrow(word, gru, label="(B, E)", role="target")
     d.arrow(last, score, label="(B, H)", role="query")
     d.arrow(last, (455, gru.y), gru, role="target")
-    d.arrow(score, softmax, label="(B, S)")
-    d.arrow(softmax, mean, label="(B, S)", role="query")
-    d.arrow(mean, gru, label="(B, 2H)", role="source")
-    d.arrow(gru, readout, label="(B, H)", role="target")
-    d.arrow(readout, logits, label="(B, V)", role="target")
-    outputs = {"$e_i$": None, "$α_i$": "query", "$c_i$": "source", "$s_i$": "target"}
-    for row, (name, role) in enumerate(outputs.items()):
-        d.text(name, 232, score.y + 82 * row + 39, role=role)
     d.arrow(word, (50, readout.y), readout, role="target")
     d.arrow(mean, (370, mean.y), (370, readout.y), readout, role="source")
     return d
+
+
+def _middle_column(d: Diagram) -> list[Box]:
+    """What is computed, from top to bottom, and what each hands on."""
+    names = ("score", "softmax", "weighted mean", "GRU", "readout")
+    column = [
+        d.box(name, 250, 30 + 82 * row, width=134) for row, name in enumerate(names)
+    ]
+    below = [*column[1:], d.text("logits", 250, 436, role="target")]
+    handed_on = (
+        ("$e_i$", "(B, S)", None),
+        ("$α_i$", "(B, S)", "query"),
+        ("$c_i$", "(B, 2H)", "source"),
+        ("$s_i$", "(B, H)", "target"),
+        ("", "(B, V)", "target"),
+    )
+    for box, next_, (name, shape, role) in zip(column, below, handed_on, strict=True):
+        d.arrow(box, next_, label=shape, role=role)
+        if name:
+            d.text(name, 232, box.y + 39, role=role)
+    return column

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from attnbook.pages.drawings.diagram import Box, Diagram
+from attnbook.pages.drawings.diagram import SOURCE, TARGET, Box, Diagram
 
-SOURCE, TARGET = {"role": "source"}, {"role": "target"}
 COLUMNS = (40, 122, 204, 286, 368, 470)
 
 
@@ -78,16 +77,18 @@ def _rail(d: Diagram, start: Box, end: Box, y: float) -> None:
     )
 
 
+ATTENTIONAL_STATE = (
+    "From the bottom up: the decoder's state h_t, (B, H), and the encoder's "
+    "states, (B, S, H), go into the score; scores, (B, S), into align; weights "
+    "a_t, (B, S), and the encoder's states into a weighted sum, the context c_t, "
+    "(B, H). c_t and h_t side by side, (B, 2H), go through W_c and tanh and become "
+    "h-tilde_t, (B, H); W_s turns it into logits, (B, V)."
+)
+
+
 def attentional_state() -> Diagram:
     """One look at the source, from the state h_t to the logits, with all shapes."""
-    alt = (
-        "From the bottom up: the decoder's state h_t, (B, H), and the encoder's "
-        "states, (B, S, H), go into the score; scores, (B, S), into align; weights "
-        "a_t, (B, S), and the encoder's states into a weighted sum, the context c_t, "
-        "(B, H). c_t and h_t side by side, (B, 2H), go through W_c and tanh and become "
-        "h-tilde_t, (B, H); W_s turns it into logits, (B, V)."
-    )
-    d = Diagram(510, 456, alt=alt)
+    d = Diagram(510, 456, alt=ATTENTIONAL_STATE)
     left, middle, right = 96, 236, 400
     state = d.box("$h_t$", left, 430, width=46, **TARGET)
     states = d.box("$h̄_1, …, h̄_S$", right, 430, width=116, **SOURCE)

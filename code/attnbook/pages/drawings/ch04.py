@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from attnbook.pages.drawings.diagram import Box, Diagram
-
-QUERY, KEY, VALUE = {"role": "query"}, {"role": "key"}, {"role": "value"}
-SOURCE, TARGET = {"role": "source"}, {"role": "target"}
+from attnbook.pages.drawings.diagram import (
+    KEY,
+    QUERY,
+    SOURCE,
+    TARGET,
+    VALUE,
+    Box,
+    Diagram,
+)
 
 
 def data_flow() -> Diagram:

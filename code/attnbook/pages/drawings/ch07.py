@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from attnbook.pages.drawings.diagram import Diagram
+from attnbook.pages.drawings.diagram import KEY, QUERY, VALUE, Diagram
 
-QUERY, KEY, VALUE = {"role": "query"}, {"role": "key"}, {"role": "value"}
+WAYS_IN = (
+    "From top to bottom: word vectors X, then queries, keys and values, then "
+    "scores of queries and keys, then weights, with which the values are read. "
+    "Three dashed arrows come in from the left: sinusoidal and learned codes at "
+    "the word vectors, before queries, keys and values part; rotary at queries "
+    "and keys; relative at the scores."
+)
 
 
 def ways_in() -> Diagram:
     """Attention from the word vectors to the weights, with the ways for positions."""
-    alt = (
-        "From top to bottom: word vectors X, then queries, keys and values, then "
-        "scores of queries and keys, then weights, with which the values are read. "
-        "Three dashed arrows come in from the left: sinusoidal and learned codes at "
-        "the word vectors, before queries, keys and values part; rotary at queries "
-        "and keys; relative at the scores."
-    )
-    d = Diagram(500, 410, alt=alt)
+    d = Diagram(500, 410, alt=WAYS_IN)
     words = d.box("word vectors $X$", 340, 40, width=150)
     q = d.box("$Q$", 260, 130, **QUERY)
     k = d.box("$K$", 340, 130, **KEY)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from attnbook.pages.drawings.diagram import Box, Diagram
+from attnbook.pages.drawings.diagram import SOURCE, Box, Diagram
 
 ROLES = ("query", "key", "value")
-SOURCE = {"role": "source"}
 WIDE = 132  # a box with the name of a sub-layer
 STREAM = 3.4  # width of the line that leads from a layer's input to its output
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from attnbook.pages.drawings.diagram import Box, Diagram
+from attnbook.pages.drawings.diagram import (
+    KEY,
+    QUERY,
+    SOURCE,
+    TARGET,
+    VALUE,
+    Box,
+    Diagram,
+)
 from attnbook.pages.drawings.linked import LinkedDiagram
-
-QUERY, KEY, VALUE = {"role": "query"}, {"role": "key"}, {"role": "value"}
-SOURCE, TARGET = {"role": "source"}, {"role": "target"}
 
 CHAPTERS = {
     "attention": ("ch05_multi_head.html", "chapter 5, multi-head attention"),
@@ -19,6 +24,19 @@ CHAPTERS = {
     "layers": ("ch08_layers.html", "chapter 8, layers"),
 }
 HALVES = ("encoder", "decoder")
+
+
+ARCHITECTURE = (
+    "Two columns, from the bottom up. Left, the encoder: source ids, (B, S), "
+    "through an embedding times the root of D and added positions, (B, S, D), into "
+    "N layers of self-attention, with a mask (B, 1, 1, S), and feed-forward; what "
+    "comes out, (B, S, D), is the memory. Right, the decoder: target ids, (B, T), "
+    "through embedding and positions, (B, T, D), into N layers of self-attention, "
+    "with a mask (B, 1, T, T), cross-attention, whose keys and values come from "
+    "the memory, with a mask (B, 1, 1, S), and feed-forward; then a linear output "
+    "gives logits, (B, T, V). Around each sub-layer goes a way to a sum and a "
+    "norm. A dashed line ties the output to the target embedding."
+)
 
 
 def architecture(highlight: str | None = None) -> LinkedDiagram:
@@ -37,18 +55,7 @@ def architecture(highlight: str | None = None) -> LinkedDiagram:
         raise ValueError(
             f"highlight is {highlight!r}: choose one of {HALVES}, or None."
         )
-    alt = (
-        "Two columns, from the bottom up. Left, the encoder: source ids, (B, S), "
-        "through an embedding times the root of D and added positions, (B, S, D), into "
-        "N layers of self-attention, with a mask (B, 1, 1, S), and feed-forward; what "
-        "comes out, (B, S, D), is the memory. Right, the decoder: target ids, (B, T), "
-        "through embedding and positions, (B, T, D), into N layers of self-attention, "
-        "with a mask (B, 1, T, T), cross-attention, whose keys and values come from "
-        "the memory, with a mask (B, 1, 1, S), and feed-forward; then a linear output "
-        "gives logits, (B, T, V). Around each sub-layer goes a way to a sum and a "
-        "norm. A dashed line ties the output to the target embedding."
-    )
-    d = LinkedDiagram(510, 724, alt=alt)
+    d = LinkedDiagram(510, 724, alt=ARCHITECTURE)
     memory = _encoder(d, 130)
     cross = _decoder(d, 372)
     left = cross.x - cross.width / 2

@@ -28,6 +28,8 @@ from attnbook.pages.drawings.shapes import (
 
 FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
 SIZE = 16
+QUERY, KEY, VALUE = {"role": "query"}, {"role": "key"}, {"role": "value"}
+SOURCE, TARGET = {"role": "source"}, {"role": "target"}
 
 
 class Diagram:

@@ -232,6 +232,7 @@ def _controls(state: State) -> str:
             high=WIDEST,
             text=f"{state.half_width}",
         ),
-        choice("checkbox", "Gaussian around the centre", chosen=state.bell),
     ]
-    return hidden_controls("".join(rows))
+    bell = choice("checkbox", "Gaussian around the centre", chosen=state.bell)
+    below = f'<div style="margin-bottom: 0.6em">{bell}</div>'
+    return hidden_controls("".join(rows) + below)

@@ -1,4 +1,4 @@
-"""Proof table, the growing figure, chapter 1's own helpers."""
+"""Figures and tables of chapter 1, and what guessing reaches."""
 
 import math
 import random
@@ -14,53 +14,9 @@ from attnbook.core import results
 from attnbook.core.vocabulary import EOS
 from attnbook.data.batching import pad, pooled
 from attnbook.models.seq2seq import InitialState
-from attnbook.pages.equivalence import equivalence_table
 from attnbook.pages.figures import ch01
-from attnbook.pages.figures.exact_match import (
-    CURVES,
-    exact_match_figure,
-    exact_match_shares,
-    print_exact_match,
-)
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, toy_pairs
 from attnbook.toy.language import sample_pair, translate_by_rule
-
-
-def test_proof_table_passes_what_agrees_and_stops_at_what_does_not(capsys):
-    x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
-    equivalence_table({"square": (x * x, x**2, [x])})
-    assert capsys.readouterr().out.splitlines()[1].startswith("square  ≤ 1e-12")
-    with pytest.raises(AssertionError, match="off, values: differ by"):
-        equivalence_table({"off": (x, x + 1e-9, [x])})
-    flat = (x - x.detach()) * 2 + x.detach()  # the same values, twice the gradient
-    with pytest.raises(AssertionError, match="bent, gradients: differ by"):
-        equivalence_table({"bent": (x * 1.0, flat, [x])})
-    with pytest.raises(ValueError, match="float64 tensors of one shape"):
-        equivalence_table({"half": (x.float(), x, [x])})
-
-
-@pytest.mark.parametrize("name", CURVES)
-def test_every_curve_has_its_result_over_three_seeds_or_more(name):
-    shares = exact_match_shares(name)
-    assert len(shares) >= 3
-    assert all(len(row) == 4 and all(0 <= s <= 100 for s in row) for row in shares)
-
-
-def test_growing_figure_draws_the_stored_means():
-    figure = exact_match_figure("static_last")
-    line = figure.axes[0].get_lines()[0]
-    columns = zip(*exact_match_shares("static_last"), strict=True)
-    means = [sum(column) / len(column) for column in columns]
-    assert list(line.get_ydata()) == pytest.approx(means)
-    plt.close(figure)
-
-
-def test_printed_shares_are_the_stored_ones(capsys):
-    print_exact_match("static_last")
-    row = capsys.readouterr().out.splitlines()[1]
-    means = [float(cell) for cell in re.findall(r"([\d.]+) \(", row)]
-    columns = zip(*exact_match_shares("static_last"), strict=True)
-    assert means == pytest.approx([sum(c) / len(c) for c in columns], abs=0.051)
 
 
 def test_printed_clauses_and_recall_are_the_stored_ones(capsys):

@@ -1,0 +1,37 @@
+"""The figure that grows, and its table."""
+
+import re
+
+import matplotlib.pyplot as plt
+import pytest
+
+from attnbook.pages.figures.exact_match import (
+    CURVES,
+    exact_match_figure,
+    exact_match_shares,
+    print_exact_match,
+)
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_every_curve_has_its_result_over_three_seeds_or_more(name):
+    shares = exact_match_shares(name)
+    assert len(shares) >= 3
+    assert all(len(row) == 4 and all(0 <= s <= 100 for s in row) for row in shares)
+
+
+def test_growing_figure_draws_the_stored_means():
+    figure = exact_match_figure("static_last")
+    line = figure.axes[0].get_lines()[0]
+    columns = zip(*exact_match_shares("static_last"), strict=True)
+    means = [sum(column) / len(column) for column in columns]
+    assert list(line.get_ydata()) == pytest.approx(means)
+    plt.close(figure)
+
+
+def test_printed_shares_are_the_stored_ones(capsys):
+    print_exact_match("static_last")
+    row = capsys.readouterr().out.splitlines()[1]
+    means = [float(cell) for cell in re.findall(r"([\d.]+) \(", row)]
+    columns = zip(*exact_match_shares("static_last"), strict=True)
+    assert means == pytest.approx([sum(c) / len(c) for c in columns], abs=0.051)
