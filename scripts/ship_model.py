@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from attnbook.data.subwords import Subwords
-from attnbook.translation.report import BEAM
+from attnbook.translation.report import BEAM_WIDTH
 from attnbook.translation.trainer import read_metrics
 
 CARD = """\
@@ -64,7 +64,7 @@ def card(results: dict, command: str, subwords: int) -> str:
         "command": command,
         "subwords": subwords,
         "hours": results["seconds"] / 3600,
-        "width": BEAM,
+        "width": BEAM_WIDTH,
         "scores": "\n".join(rows),
     }
     return CARD.format(**results["config"] | results | facts)

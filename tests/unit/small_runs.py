@@ -46,9 +46,14 @@ def small_config(data, **changes):
     return changed(
         CONFIGS["toy"],
         **{
-            **{"data": str(data), "source": "en", "target": "de", "vocabulary": 120},
+            **{"data": str(data), "source": "en", "target": "de", "vocab_size": 120},
             **{"d_model": 32, "n_layers": 1, "d_ff": 32, "batch_tokens": 384},
-            **{"warmup": 8, "peak_rate": 1e-2, "max_epochs": 2, "save_every": 4},
+            **{
+                "warmup": 8,
+                "peak_learning_rate": 1e-2,
+                "max_epochs": 2,
+                "save_every": 4,
+            },
         }
         | changes,
     )

@@ -41,10 +41,10 @@ from typing import NamedTuple
 from attnbook.core.files import write_whole
 from attnbook.core.threads import set_threads
 from attnbook.translation.configs import config
-from attnbook.translation.corpora import texts
+from attnbook.translation.corpora import load_texts
 from attnbook.translation.devices import best_device
 from attnbook.translation.report import commit, hardware
-from attnbook.translation.train_command import read_all
+from attnbook.translation.train_command import check_splits
 from attnbook.translation.trainer import read_metrics
 
 SEEDS = (0, 1, 2)
@@ -55,7 +55,7 @@ EQUAL = {
 """What the runs of ladder and ablation have in common, by the config that they change.
 Of so few epochs the first ones must not come into the average."""
 
-RECURRENT = {"d_model": 256, "peak_rate": 3e-3, "precision": "fp32"}
+RECURRENT = {"d_model": 256, "peak_learning_rate": 3e-3, "precision": "fp32"}
 LADDER: dict[str, dict] = {
     "initial_state": {"model": "initial_state", **RECURRENT},
     "static_context": {"model": "static_context", **RECURRENT},
@@ -88,7 +88,7 @@ ABLATION: dict[str, dict] = {
 SMALL = {
     "source": "toy",
     "target": "invented",
-    "vocabulary": 150,
+    "vocab_size": 150,
     "d_model": 16,
     "n_layers": 1,
     "d_ff": 32,
@@ -321,7 +321,7 @@ def write_small_data(folder: Path) -> None:
     """Write a few sentences of the toy language, as files that a config can name."""
     folder.mkdir(parents=True, exist_ok=True)
     for split, number in SMALL_SENTENCES.items():
-        both = texts(config("toy"), split)
+        both = load_texts(config("toy"), split)
         for language, lines in zip(("toy", "invented"), both, strict=True):
             text = "\n".join(lines[:number]) + "\n"
             (folder / f"{split}.{language}").write_text(text, encoding="utf-8")
@@ -354,7 +354,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if chosen.small:
         write_small_data(chosen.out / "data")
     else:
-        read_all(config(plan.config))  # download once, not in each run
+        check_splits(config(plan.config))  # download once, not in each run
     whole = [
         run_part(part, plan, chosen.at_once, clock)
         for part in PARTS

@@ -16,11 +16,15 @@ from attnbook.data.batching import id_batch, token_batches
 from attnbook.data.subwords import Subwords
 from attnbook.nn.losses import label_smoothing_loss
 from attnbook.translation.configs import from_json
-from attnbook.translation.corpora import Texts, texts
-from attnbook.translation.evaluation import beam_translate, compare, corpus_bleu
+from attnbook.translation.corpora import Texts, load_texts
+from attnbook.translation.evaluation import (
+    beam_translate,
+    corpus_bleu,
+    paired_bootstrap,
+)
 from attnbook.translation.models import model_from_config
-from attnbook.translation.state import average
-from attnbook.translation.trainer import encoded, target_tokens
+from attnbook.translation.state import average_weights
+from attnbook.translation.trainer import encode_pairs, target_tokens
 from attnbook.translation.translator import Translator
 
 WIDTHS = (1, 2, 3, 5, 8, 12)
@@ -39,7 +43,7 @@ def multi30k_beams() -> dict:
         beside the references, as words.
     """
     translator, runs = Translator(), []
-    val = texts(translator.config, "val")
+    val = load_texts(translator.config, "val")
     source, references = (side[:BEAM_SENTENCES] for side in val)
     for width in WIDTHS:
         start = time.process_time()
@@ -81,11 +85,11 @@ def multi30k_scores() -> dict:
     split = "test_2016_flickr"
     found = results.load("multi30k_en_de_hypotheses")[split]
     translator = Translator()
-    source, references = texts(translator.config, split)
+    source, references = load_texts(translator.config, split)
     said = found["beam"]
     return {
         "split": split,
-        "comparison": compare(said, found["greedy"], references)._asdict(),
+        "comparison": paired_bootstrap(said, found["greedy"], references)._asdict(),
         "margin": margin(said, references),
         "by_length": by_length(source, said, references),
         "scorings": scorings(said, references),
@@ -121,8 +125,8 @@ def losses(translator: Translator, number: int = LOSS_SENTENCES) -> list[dict]:
     """
     batches = {}
     for split in ("train", "val"):
-        first = Texts(*(side[:number] for side in texts(translator.config, split)))
-        pairs = encoded(translator.subwords, first)
+        first = Texts(*(side[:number] for side in load_texts(translator.config, split)))
+        pairs = encode_pairs(translator.subwords, first)
         batches[split] = token_batches(
             pairs, translator.config.batch_tokens, random.Random(0)
         )
@@ -210,10 +214,10 @@ def multi30k_average() -> dict:
     run = from_json(folder / "config.json")
     subwords = Subwords.load(folder / "subwords.json")
     model = model_from_config(run, len(subwords)).eval()
-    val, runs = texts(run, "val"), []
+    val, runs = load_texts(run, "val"), []
     kept = sorted((folder / "epochs").glob("*.safetensors"))
     for number in (n for n in (1, 2, 5, 10) if n <= len(kept)):
-        model.load_state_dict(average(kept[-number:]), strict=False)
+        model.load_state_dict(average_weights(kept[-number:]), strict=False)
         said = beam_translate(model, subwords, val.source, width=1)
         score = corpus_bleu(said, val.target).bleu
         runs.append({"epochs": number, "validation_bleu": round(score, 2)})

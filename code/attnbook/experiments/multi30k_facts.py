@@ -33,7 +33,7 @@ def multi30k_facts() -> dict:
         for split in multi30k.SPLITS
     }
     train, val = texts["train"], texts["val"]
-    subwords = Subwords.train(train["en"] + train["de"], CONFIG.vocabulary)
+    subwords = Subwords.train(train["en"] + train["de"], CONFIG.vocab_size)
     rows = {
         language: side(train[language], val[language], subwords)
         for language in LANGUAGES

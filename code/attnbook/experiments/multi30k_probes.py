@@ -16,8 +16,8 @@ from attnbook.analysis.maps import attention_maps
 from attnbook.analysis.probes import fit_probe, layer_states, probe_accuracy
 from attnbook.data.batching import IdPair, id_batch
 from attnbook.models.transformer import Transformer
-from attnbook.translation.corpora import texts
-from attnbook.translation.trainer import encoded
+from attnbook.translation.corpora import load_texts
+from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
 
 SPLITS = (0, 1, 2)  # seeds of what is fitted on and what is tested on
@@ -49,7 +49,7 @@ def multi30k_probes() -> dict:
     """
     translator = Translator()
     train, val = (
-        encoded(translator.subwords, texts(translator.config, split))
+        encode_pairs(translator.subwords, load_texts(translator.config, split))
         for split in ("train", "val")
     )
     table = train_ibm_model1(train)

@@ -17,11 +17,11 @@ from attnbook.core.files import write_whole
 from attnbook.core.threads import set_threads
 from attnbook.data.subwords import Subwords
 from attnbook.translation.configs import from_json
-from attnbook.translation.corpora import texts
+from attnbook.translation.corpora import load_texts
 from attnbook.translation.devices import best_device
 from attnbook.translation.evaluation import beam_translate, corpus_bleu
 from attnbook.translation.models import model_from_config
-from attnbook.translation.state import average
+from attnbook.translation.state import average_weights
 
 AVERAGED = (1, 2, 5, 10)
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10)
@@ -43,16 +43,16 @@ def decodings(folder: Path, device: torch.device) -> dict:
     found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     subwords = Subwords.load(folder / "subwords.json")
     model = model_from_config(run, len(subwords)).to(device).eval()
-    val = texts(run, "val")
+    val = load_texts(run, "val")
     kept = sorted((folder / "epochs").glob("*.safetensors"))[-run.average :]
     averaged, widths = [], []
     for number in sorted({min(n, len(kept)) for n in AVERAGED}):
-        model.load_state_dict(average(kept[-number:]), strict=False)
+        model.load_state_dict(average_weights(kept[-number:]), strict=False)
         score = corpus_bleu(
             beam_translate(model, subwords, val.source, width=1), val.target
         )
         averaged.append({"epochs": number, "bleu": score.bleu})
-    model.load_state_dict(average(kept), strict=False)
+    model.load_state_dict(average_weights(kept), strict=False)
     for width in WIDTHS:
         start = time.perf_counter()
         # Batches as large at each width: on a GPU their number is most of the time.

@@ -1,17 +1,17 @@
-"""The real thing: training, evaluating and using a translator.
+"""Translation of real text: training, evaluating and using a model.
 
-- ``configs``: everything that decides a training run
-- ``corpora``: the sentence pairs of a config
+- ``configs``: the hyperparameters of a training run
+- ``corpora``: the parallel text of a config
 - ``models``: the model of a config
 - ``schedules``: learning-rate schedules
 - ``trainer``: the training loop
-- ``state``: all that a run needs to go on
-- ``devices``: where to compute, and in which precision
-- ``distributed``: several processes that train one model
-- ``evaluation``: BLEU, significance tests, batch translation
+- ``state``: the state of a run on disk
+- ``devices``: device, precision and peak memory
+- ``distributed``: data-parallel training by several processes
+- ``evaluation``: batch translation, BLEU, significance tests
 - ``bleu_from_scratch``: BLEU in a few lines
 - ``report``: the results of a finished run
-- ``translator``: a trained model: text in, text out
+- ``translator``: a trained model: text in, translated text out
 - ``train_command``: `attnbook train`
 - ``translate_command``: `attnbook translate`
 - ``command_line``: `attnbook`
@@ -20,9 +20,9 @@
 from attnbook.translation.bleu_from_scratch import (
     bleu,
     brevity_penalty,
-    matches,
+    matching_ngrams,
+    modified_precision,
     ngrams,
-    precision,
 )
 from attnbook.translation.configs import (
     CONFIGS,
@@ -32,28 +32,33 @@ from attnbook.translation.configs import (
     from_json,
     to_json,
 )
-from attnbook.translation.corpora import Texts, texts
+from attnbook.translation.corpora import Texts, load_texts
 from attnbook.translation.devices import best_device, choose_precision, peak_memory
 from attnbook.translation.distributed import Processes
 from attnbook.translation.evaluation import (
     Comparison,
     Score,
     beam_translate,
-    best_alpha,
-    compare,
+    bleu_by_alpha,
     corpus_bleu,
     max_output_len,
+    paired_bootstrap,
 )
 from attnbook.translation.models import model_from_config
-from attnbook.translation.report import commit, facts, finish, hardware, score_tests
+from attnbook.translation.report import commit, finish, hardware, run_facts, score_tests
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
     noam_learning_rate,
 )
-from attnbook.translation.state import average, load_state, read_state, save_state
+from attnbook.translation.state import (
+    average_weights,
+    load_state,
+    read_state,
+    save_state,
+)
 from attnbook.translation.trainer import (
     Trainer,
-    encoded,
+    encode_pairs,
     read_metrics,
     target_tokens,
     to_device,
@@ -70,39 +75,39 @@ __all__ = [
     "Texts",
     "Trainer",
     "Translator",
-    "average",
+    "average_weights",
     "beam_translate",
-    "best_alpha",
     "best_device",
     "bleu",
+    "bleu_by_alpha",
     "brevity_penalty",
     "changed",
     "choose_precision",
     "commit",
-    "compare",
     "config",
     "corpus_bleu",
-    "encoded",
-    "facts",
+    "encode_pairs",
     "finish",
     "from_json",
     "hardware",
     "inverse_sqrt_learning_rate",
     "load_state",
-    "matches",
+    "load_texts",
+    "matching_ngrams",
     "max_output_len",
     "model_from_config",
+    "modified_precision",
     "ngrams",
     "noam_learning_rate",
+    "paired_bootstrap",
     "peak_memory",
-    "precision",
     "read_metrics",
     "read_state",
+    "run_facts",
     "save_state",
     "save_translator",
     "score_tests",
     "target_tokens",
-    "texts",
     "to_device",
     "to_json",
 ]

@@ -11,10 +11,10 @@ COMMANDS = {"train": train_command.main, "translate": translate_command.main}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command that the first argument names.
+    """Run the command named by the first argument.
 
     Args:
-        arguments: Those of the command line if not given.
+        arguments: By default those of the command line.
 
     Raises:
         SystemExit: If there is no such command.

@@ -1,4 +1,4 @@
-"""What to train, and how: everything that decides the result of a training run."""
+"""Configs: everything that determines the result of a training run."""
 
 from __future__ import annotations
 
@@ -9,45 +9,46 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Config:
-    """A training run; the defaults are Multi30k with a tiny Transformer.
+    """Hyperparameters of a training run; the defaults: a tiny Transformer on Multi30k.
 
     Attributes:
         data: "multi30k", "toy", or a folder of text files; see
             :mod:`attnbook.translation.corpora`.
-        source: Language to read.
-        target: Language to write.
+        source: Source language.
+        target: Target language.
         lowercase: Whether to lowercase all text first.
-        vocabulary: Subwords, shared by both languages.
+        vocab_size: Number of subwords; both languages share one vocabulary.
         model: One of :data:`attnbook.models.registry.MODELS`.
         d_model: Width D.
-        n_heads: Heads H.
-        n_layers: Encoder layers, and decoder layers.
+        n_heads: Number H of heads. Recurrent models ignore it, and also ``n_layers``,
+            ``d_ff`` and ``norm_first``.
+        n_layers: Number of encoder layers, and of decoder layers.
         d_ff: Width of the feed-forward networks.
-        norm_first: Whether to take pre-norm; False is the paper's post-norm.
-        variant: "none", or what is left out; see
+        norm_first: Whether to use pre-norm; False is the paper's post-norm.
+        variant: "none", or an ablation; see
             :data:`attnbook.models.ablations.VARIANTS`.
-        dropout: Share of numbers set to 0 in training.
-        batch_tokens: Places of a padded batch on each side.
+        dropout: Dropout rate.
+        batch_tokens: Positions of a padded batch on each side.
         batches_per_update: Batches whose gradients are summed, over all processes.
-        peak_rate: Highest learning rate. None: that of the paper's formula.
-        warmup: Updates until the rate is highest.
+        peak_learning_rate: Highest learning rate. None: that of the paper's formula.
+        warmup: Number of warm-up updates.
         smoothing: ε of label smoothing.
-        r_drop: Weight α of R-Drop's second loss; 0 is without.
-        clip: Largest norm of the gradient.
-        max_epochs: Times that the training data is gone through at most.
+        r_drop: Weight α of R-Drop's divergence; 0: no R-Drop.
+        clip: Maximum norm of the gradient.
+        max_epochs: Maximum number of epochs.
         patience: Epochs without a lower validation loss before the run ends.
-        average: Epochs, the last ones, whose weights are averaged.
+        average: Number of last epochs whose weights are averaged.
         save_every: Updates between two checkpoints.
-        precision: "fp32", "bf16", "fp16", or "auto": what the device does best.
-        compile: Whether ``torch.compile`` makes the kernels.
-        seed: Decides weights, order and dropout.
+        precision: "fp32", "bf16", "fp16", or "auto": the best one for the device.
+        compile: Whether to use ``torch.compile``.
+        seed: Seed of weights, order of the data and dropout.
     """
 
     data: str = "multi30k"
     source: str = "en"
     target: str = "de"
     lowercase: bool = False
-    vocabulary: int = 8000
+    vocab_size: int = 8000
     model: str = "transformer"
     d_model: int = 128
     n_heads: int = 4
@@ -58,7 +59,7 @@ class Config:
     dropout: float = 0.3
     batch_tokens: int = 8192
     batches_per_update: int = 1
-    peak_rate: float | None = 5e-3
+    peak_learning_rate: float | None = 5e-3
     warmup: int = 2000
     smoothing: float = 0.1
     r_drop: float = 0.0
@@ -79,11 +80,11 @@ RULES = {
     "from 0 to below 1": (lambda x: 0 <= x < 1, ("dropout", "smoothing")),
     "0 or more": (lambda x: x >= 0, ("r_drop",)),
     "from 0 to below 2**24": (lambda x: 0 <= x < 2**24, ("seed",)),
-    "more than 0": (lambda x: x is None or x > 0, ("clip", "peak_rate")),
+    "more than 0": (lambda x: x is None or x > 0, ("clip", "peak_learning_rate")),
     "1 or more": (
         lambda x: x >= 1,
         (
-            *("vocabulary", "d_model", "n_heads", "n_layers", "d_ff"),
+            *("vocab_size", "d_model", "n_heads", "n_layers", "d_ff"),
             *("batch_tokens", "batches_per_update", "warmup"),
             *("max_epochs", "patience", "average", "save_every"),
         ),
@@ -93,11 +94,11 @@ RULES = {
         ("precision",),
     ),
 }
-"""What is allowed, in words and as a test, and the entries that it is asked of."""
+"""Each rule in words, as a test, and the entries that it applies to."""
 
 
 def _check(chosen: Config) -> None:
-    """Raise a ValueError that names the first entry that is not allowed."""
+    """Raise a ValueError that names the first invalid entry."""
     kinds = {"str": str, "bool": bool, "int": int, "float": (int, float)}
     for field in fields(Config):
         value = getattr(chosen, field.name)
@@ -114,7 +115,9 @@ def _check(chosen: Config) -> None:
             if not allowed(value := getattr(chosen, name)):
                 raise ValueError(f"{name} is {value!r}; it must be {words}")
     if chosen.source == chosen.target:
-        raise ValueError(f"source and target are both {chosen.source!r}; name two")
+        raise ValueError(
+            f"source and target are both {chosen.source!r}; name two languages"
+        )
 
 
 TINY = Config()
@@ -125,12 +128,12 @@ CONFIGS = {
         data="toy",
         source="toy",
         target="invented",
-        vocabulary=300,
+        vocab_size=300,
         d_model=64,
         n_layers=2,
         dropout=0.1,
         batch_tokens=1024,
-        peak_rate=4e-3,
+        peak_learning_rate=4e-3,
         warmup=50,
         max_epochs=6,
         average=2,
@@ -143,38 +146,38 @@ CONFIGS = {
         norm_first=True,
         dropout=0.2,
         batch_tokens=2048,
-        peak_rate=4e-3,
+        peak_learning_rate=4e-3,
         warmup=800,
         max_epochs=36,
     ),
     "multi30k-small": replace(
-        TINY, d_model=256, d_ff=512, peak_rate=2e-3, max_epochs=100
+        TINY, d_model=256, d_ff=512, peak_learning_rate=2e-3, max_epochs=100
     ),
     "base": replace(
         TINY,
-        vocabulary=37000,
+        vocab_size=37000,
         d_model=512,
         n_heads=8,
         n_layers=6,
         d_ff=2048,
         dropout=0.1,
         batch_tokens=25000,
-        peak_rate=None,
+        peak_learning_rate=None,
         warmup=4000,
         average=5,
     ),
 }
-"""Runs by name. "toy" takes seconds and no data. "multi30k-tiny" follows the recipe of
-Wu et al. 2021; "multi30k-cpu" has the same sizes and takes an hour and a half on one
-processor core. "multi30k-small" is twice as wide. "base" is the paper's model and
-batch."""
+"""Configs by name. "toy" needs seconds and no data. "multi30k-tiny" follows the recipe
+of Wu et al. 2021; "multi30k-cpu" has the same sizes and takes an hour and a half on one
+processor core. "multi30k-small" is twice as wide. "base" is the base model of Vaswani
+et al. 2017 with its batch size."""
 
 
 def config(name: str, **changes: object) -> Config:
-    """Take a named config, with some entries changed.
+    """Return a config by its name, with some entries changed.
 
     Raises:
-        ValueError: If there is no such config or entry, or a value is not allowed.
+        ValueError: If there is no such config or entry, or a value is invalid.
     """
     if name not in CONFIGS:
         raise ValueError(
@@ -184,10 +187,10 @@ def config(name: str, **changes: object) -> Config:
 
 
 def changed(old: Config, **changes: object) -> Config:
-    """Change entries by name; text is read as the entry's kind of value.
+    """Return a config with some entries changed; text is parsed as the entry's type.
 
     Raises:
-        ValueError: If there is no such entry, or a value is not allowed.
+        ValueError: If there is no such entry, or a value is invalid.
     """
     values = asdict(old)
     for key, value in changes.items():
@@ -198,15 +201,15 @@ def changed(old: Config, **changes: object) -> Config:
 
 
 def to_json(chosen: Config) -> str:
-    """Write all entries."""
+    """Serialise all entries as JSON."""
     return json.dumps(asdict(chosen), indent=1) + "\n"
 
 
 def from_json(path: Path) -> Config:
-    """Read what :func:`to_json` wrote; entries left out keep their defaults.
+    """Read a file of :func:`to_json`; missing entries have their default values.
 
     Raises:
-        ValueError: If the file is missing or not JSON, or an entry is not known.
+        ValueError: If the file is missing or not JSON, or an entry is unknown.
     """
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
@@ -218,7 +221,7 @@ def from_json(path: Path) -> Config:
 
 
 def _read(key: str, text: str) -> object:
-    """Turn text from a command line into the kind of value that the entry holds."""
+    """Parse text from a command line as the type of the entry."""
     kind = next(f.type for f in fields(Config) if f.name == key)
     if kind == "str":
         return text

@@ -1,4 +1,4 @@
-"""Sentence pairs to train and test on, as text."""
+"""The parallel text of a config: Multi30k, the toy language, or files in a folder."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from attnbook.translation.configs import Config
 
 
 class Texts(NamedTuple):
-    """Sentences, and their translations in the same order."""
+    """Source sentences, and their translations in the same order."""
 
     source: list[str]
     target: list[str]
 
 
-def texts(config: Config, split: str) -> Texts:
-    """Read one split of a config's data.
+def load_texts(config: Config, split: str) -> Texts:
+    """Load one split of a config's data.
 
-    A folder as data holds text files of one sentence a line: ``train.en``,
-    ``train.de``, ``val.en`` and so on, named by split and language.
+    If the data is a folder, it has text files with one sentence per line, named by
+    split and language: ``train.en``, ``train.de``, ``val.en`` and so on.
 
     Args:
-        config: Says which data, and the two languages.
+        config: Names the data and the two languages.
         split: "train", "val" or "test"; Multi30k has "test_2016_flickr" and
             "test_2017_flickr".
 
     Raises:
-        ValueError: If the data cannot be had, or the two sides differ in length, or a
-            line is empty.
+        ValueError: If the data is not available, the numbers of lines differ, or a line
+            is empty.
     """
     if config.data == "toy":
         return _toy(split)
@@ -52,7 +52,7 @@ def texts(config: Config, split: str) -> Texts:
 
 
 def _reader(folder: str):
-    """Make a function that reads ``split.language`` in a folder."""
+    """Return a function that reads ``split.language`` from a folder."""
 
     def read(split: str, language: str) -> list[str]:
         path = Path(folder) / f"{split}.{language}"
@@ -66,7 +66,7 @@ def _reader(folder: str):
 
 
 def _toy(split: str) -> Texts:
-    """Sentences of the toy language with one or two clauses, each split by its seed."""
+    """Toy sentences of one or two clauses; each split has its own seed."""
     numbers = {"train": 4000, "val": 200, "test": 200}
     if split not in numbers:
         raise ValueError(

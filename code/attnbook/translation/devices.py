@@ -1,4 +1,4 @@
-"""Where to compute, and with how many bits."""
+"""Device and precision of a training run, and its peak memory."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ except ImportError:  # on Windows
 
 
 def best_device() -> torch.device:
-    """A CUDA GPU if there is one, else Apple's (MPS), else the processor.
+    """A CUDA GPU if there is one, else Apple's (MPS), else the CPU.
 
-    On a CUDA GPU it also turns cuDNN's attention off, for PyTorch's own kernels.
+    If it is a CUDA GPU, cuDNN's attention is turned off globally, so that PyTorch uses
+    its own kernels.
     """
     if torch.cuda.is_available():
-        # cuDNN plans its attention anew for each shape of batch, for up to a second.
+        # cuDNN plans its attention for each new shape, which takes up to a second.
         torch.backends.cuda.enable_cudnn_sdp(False)
         return torch.device("cuda")
     if torch.backends.mps.is_available():
@@ -27,18 +28,18 @@ def best_device() -> torch.device:
 
 
 def choose_precision(wanted: str, device: torch.device) -> torch.dtype:
-    """Choose the kind of number that matrices are multiplied in.
+    """Choose the floating-point type of matrix products.
 
-    bf16 has the range of fp32 and needs nothing else; fp16 has a small range, so that
-    the loss must be scaled. GPUs before 2020, such as Colab's free T4, have units for
-    fp16 only. A processor is fastest in fp32 at the sizes of this course.
+    bf16 has the range of fp32; fp16 has a smaller one, so that the loss must be scaled.
+    GPUs from before 2020, such as Colab's free T4, have tensor cores for fp16 only. A
+    CPU is fastest in fp32 at the sizes of this course.
 
     Args:
         wanted: "fp32", "bf16", "fp16" or "auto".
-        device: Where.
+        device: The device to compute on.
 
     Raises:
-        ValueError: If it is another word, or fp16 is asked for without CUDA.
+        ValueError: If there is no such precision, or fp16 is requested without CUDA.
     """
     kinds = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
     if wanted == "auto":
@@ -56,13 +57,13 @@ def choose_precision(wanted: str, device: torch.device) -> torch.dtype:
 
 
 def peak_memory(device: torch.device) -> int:
-    """Bytes held at most so far: of the GPU, else of this process.
+    """Peak memory so far in bytes: of the GPU, else of this process.
 
-    It is 0 where the system does not tell, as on Windows.
+    It is 0 where it is unknown, as on Windows.
     """
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     if resource is None:
         return 0
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return held if platform.system() == "Darwin" else held * 1024  # kilobytes
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if platform.system() == "Darwin" else peak * 1024  # kilobytes

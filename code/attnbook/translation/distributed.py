@@ -1,4 +1,4 @@
-"""One process, or several that train one model together under ``torchrun``."""
+"""Distributed data-parallel training under ``torchrun``, or a single process."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from attnbook.translation.devices import best_device
 
 
 class Processes:
-    """Which of how many processes this is, and what they do together.
+    """The group of training processes, and this process's rank in it.
 
-    ``torchrun`` tells each process its place by environment variables; without them
-    this is the only one, and nothing here does anything.
+    ``torchrun`` sets the rank of each process by environment variables. Without them
+    this is the only process, and no method does anything.
 
     Attributes:
-        rank: Number of this process, from 0.
-        world: How many there are.
+        rank: Index of this process, from 0.
+        world: Number of processes.
         device: The device of this process.
     """
 
@@ -41,22 +41,22 @@ class Processes:
         return self.rank == 0
 
     def wrap(self, model: nn.Module) -> nn.Module:
-        """Let backward average the gradients of all processes."""
+        """Make the backward pass average the gradients over all processes."""
         return DistributedDataParallel(model) if self.world > 1 else model
 
-    def alone(self, model: nn.Module) -> AbstractContextManager:
-        """Keep gradients to this process; those of its last batch carry them all."""
+    def no_sync(self, model: nn.Module) -> AbstractContextManager:
+        """Accumulate gradients locally; the last batch synchronises them all."""
         return model.no_sync() if self.world > 1 else nullcontext()
 
     def sum(self, number: Tensor) -> float:
-        """Add a number up over all processes."""
+        """Sum a number over all processes."""
         if self.world > 1:
             number = number.clone()
             dist.all_reduce(number)
         return number.item()
 
-    def of_first(self, number: float) -> float:
-        """Take the first process's number, so that all decide alike."""
+    def broadcast(self, number: float) -> float:
+        """Return the first process's number, so that all processes decide alike."""
         if self.world == 1:
             return number
         shared = torch.tensor(number, dtype=torch.float64, device=self.device)
@@ -64,7 +64,7 @@ class Processes:
         return shared.item()
 
     def wait(self) -> None:
-        """Wait until all processes are here."""
+        """Wait for all processes."""
         if self.world > 1:
             dist.barrier()
 

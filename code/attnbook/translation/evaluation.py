@@ -1,4 +1,4 @@
-"""How good translations are: BLEU with its signature, and whether a gain is chance."""
+"""Evaluation: batch translation, BLEU with its signature, and significance tests."""
 
 from __future__ import annotations
 
@@ -18,81 +18,81 @@ from attnbook.decoding.greedy_search import greedy
 
 
 class Score(NamedTuple):
-    """BLEU of a whole test set, from 0 to 100, with what it was computed by."""
+    """BLEU of a whole test set, from 0 to 100, with sacreBLEU's signature."""
 
     bleu: float
     signature: str
 
 
 def corpus_bleu(
-    translations: Sequence[str], references: Sequence[str], lowercase: bool = False
+    hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False
 ) -> Score:
-    """Score translations by sacreBLEU, tokenised as mteval-v13a does: Post 2018.
+    """BLEU by sacreBLEU, with the tokenisation of mteval-v13a: Post 2018.
 
     Args:
-        translations: Plain text, not tokenised.
-        references: One for each.
-        lowercase: Whether to compare all text small, as the papers on Multi30k do.
+        hypotheses: Translations, as plain text.
+        references: One for each hypothesis.
+        lowercase: Whether to lowercase all text, as the papers on Multi30k do.
 
     Raises:
-        ValueError: If there are none, or not as many of both.
+        ValueError: If there are none, or not as many references as hypotheses.
     """
-    _check_lengths(translations, references)
+    _check_lengths(hypotheses, references)
     metric = BLEU(lowercase=lowercase, force=True)
-    score = metric.corpus_score(list(translations), [list(references)])
+    score = metric.corpus_score(list(hypotheses), [list(references)])
     return Score(score.score, str(metric.get_signature()))
 
 
 class Comparison(NamedTuple):
-    """Two systems on the same sentences."""
+    """BLEU of two systems on the same sentences, and the significance."""
 
     bleu: float
     other: float
-    p_value: float  # how often chance alone would make so large a difference
+    p_value: float  # probability of such a difference if the systems are equal
 
 
-def compare(
-    translations: Sequence[str],
+def paired_bootstrap(
+    hypotheses: Sequence[str],
     others: Sequence[str],
     references: Sequence[str],
     lowercase: bool = False,
-    draws: int = 1000,
+    n_samples: int = 1000,
 ) -> Comparison:
-    """Compare two systems by the paired bootstrap: Koehn 2004.
+    """Compare two systems by paired bootstrap resampling: Koehn 2004.
 
     Args:
-        translations: Of the one.
-        others: Of the other.
+        hypotheses: Translations of the first system.
+        others: Translations of the second.
         references: One for each sentence.
-        lowercase: As in :func:`bleu`.
-        draws: How many sets of sentences to draw; seeded by sacreBLEU.
+        lowercase: As in :func:`corpus_bleu`.
+        n_samples: Number of bootstrap samples; seeded by sacreBLEU.
 
     Raises:
-        ValueError: If the three are not of one length.
+        ValueError: If the three do not have the same length.
     """
-    _check_lengths(translations, references)
+    _check_lengths(hypotheses, references)
     _check_lengths(others, references)
-    # The first of the named systems is the one that the others are compared with.
+    # The first system is the baseline that the others are compared with.
     test = PairedTest(
-        [("other", list(others)), ("one", list(translations))],
+        [("other", list(others)), ("one", list(hypotheses))],
         {"BLEU": BLEU(lowercase=lowercase, force=True)},
         [list(references)],
         test_type="bs",
-        n_samples=draws,
+        n_samples=n_samples,
     )
     _, scores = test()
     other, one = scores["BLEU"]
-    # Of two equal systems sacreBLEU says the smallest p there is.
+    # For two equal systems sacreBLEU returns the smallest possible p.
     p_value = one.p_value if one.score != other.score else 1.0
     return Comparison(one.score, other.score, p_value)
 
 
-def _check_lengths(translations: Sequence[str], references: Sequence[str]) -> None:
-    """Raise a ValueError unless there are as many of both, and not none."""
-    if len(translations) != len(references) or not references:
+def _check_lengths(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    """Raise a ValueError unless there are as many of both, and at least one."""
+    if len(hypotheses) != len(references) or not references:
         raise ValueError(
-            f"{len(translations)} translations and {len(references)} references; give "
-            "one reference for each translation, and at least one"
+            f"{len(hypotheses)} hypotheses and {len(references)} references; give "
+            "one reference for each hypothesis, and at least one"
         )
 
 
@@ -104,48 +104,49 @@ def beam_translate(
     alpha: float = 1.0,
     batch_tokens: int = 4096,
 ) -> list[str]:
-    """Translate sentences, in batches of like length.
+    """Translate sentences by beam search, in batches of similar length.
 
     Args:
-        model: A trained one, with ``start`` and ``step``.
-        subwords: Those it was trained with.
+        model: A trained model with ``start`` and ``step``.
+        subwords: The subwords that it was trained with.
         sentences: Plain text.
         width: Beam width; 1 is greedy decoding.
-        alpha: Length penalty of beam search.
-        batch_tokens: Source places times width that a batch may have.
+        alpha: α of the length penalty.
+        batch_tokens: Maximum of source positions times width per batch.
 
     Returns:
         Plain text, in the order of ``sentences``.
 
     Raises:
-        ValueError: If a sentence is empty, or ``width`` not a whole number from 1 on.
+        ValueError: If a sentence is empty, or ``width`` is not a whole number from 1
+            on.
     """
     check_sizes(width=width)
     device = next(model.parameters()).device
     ids = [[*subwords.encode(sentence), EOS] for sentence in sentences]
-    out: list[str] = [""] * len(ids)
+    translations: list[str] = [""] * len(ids)
     for group in _groups(ids, batch_tokens // width):
         src = pad([ids[i] for i in group]).to(device)
         max_len = max_output_len(src.shape[1])
         if width == 1:
-            said = greedy(model, src, max_len)
+            output = greedy(model, src, max_len)
         else:
-            said = beam_search(model, src, max_len, width, alpha).ids[:, 0]
-        for i, words in zip(group, said.tolist(), strict=True):
-            out[i] = subwords.decode(words)
-    return out
+            output = beam_search(model, src, max_len, width, alpha).ids[:, 0]
+        for i, row in zip(group, output.tolist(), strict=True):
+            translations[i] = subwords.decode(row)
+    return translations
 
 
 def max_output_len(source_length: int) -> int:
-    """Words a translation may have; as in Vaswani et al. 2017, section 6.1."""
+    """Maximum length of a translation: Vaswani et al. 2017, section 6.1."""
     return source_length + 50
 
 
-def _groups(ids: Sequence[Sequence[int]], places: int) -> Iterator[list[int]]:
-    """Numbers of the sentences that go together, longest first."""
+def _groups(ids: Sequence[Sequence[int]], max_positions: int) -> Iterator[list[int]]:
+    """Indices of the sentences of each batch, the longest first."""
     group: list[int] = []
     for i in sorted(range(len(ids)), key=lambda i: -len(ids[i])):
-        if group and (len(group) + 1) * len(ids[group[0]]) > places:
+        if group and (len(group) + 1) * len(ids[group[0]]) > max_positions:
             yield group
             group = []
         group.append(i)
@@ -153,7 +154,7 @@ def _groups(ids: Sequence[Sequence[int]], places: int) -> Iterator[list[int]]:
         yield group
 
 
-def best_alpha(
+def bleu_by_alpha(
     model: nn.Module,
     subwords: Subwords,
     sentences: Sequence[str],
@@ -161,7 +162,7 @@ def best_alpha(
     width: int = 5,
     alphas: Sequence[float] = (0.0, 0.6, 1.0, 1.4, 1.8),
 ) -> dict[float, float]:
-    """BLEU on the validation split by length penalty; take the best one's."""
+    """BLEU for each α of the length penalty, to choose α on validation data."""
     return {
         alpha: corpus_bleu(
             beam_translate(model, subwords, sentences, width, alpha), references

@@ -1,4 +1,4 @@
-"""What came out of a training run: the averaged model, its scores, how it was made."""
+"""The results of a training run: the averaged model, its scores, how it was made."""
 
 from __future__ import annotations
 
@@ -15,49 +15,55 @@ import torch
 
 from attnbook.core.files import write_whole
 from attnbook.core.results import machine
-from attnbook.translation.corpora import texts
-from attnbook.translation.evaluation import beam_translate, best_alpha, corpus_bleu
-from attnbook.translation.state import average
+from attnbook.translation.corpora import load_texts
+from attnbook.translation.evaluation import (
+    beam_translate,
+    bleu_by_alpha,
+    corpus_bleu,
+)
+from attnbook.translation.state import average_weights
 from attnbook.translation.trainer import Trainer, read_metrics
 from attnbook.translation.translator import save_translator
 
-TESTS = {"multi30k": ("test_2016_flickr", "test_2017_flickr")}
+TEST_SPLITS = {"multi30k": ("test_2016_flickr", "test_2017_flickr")}
 """Test splits by data; a folder and the toy language have one, "test"."""
 
-
-BEAM = 5
-"""Beam width of the scores that are reported, as of Wu et al. 2021."""
+BEAM_WIDTH = 5
+"""Beam width of the reported scores, as in Wu et al. 2021."""
 
 
 def finish(trainer: Trainer) -> dict:
     """Average the last epochs, choose the length penalty, translate the test sets.
 
-    Writes into the run's folder ``model/`` (what a Translator reads),
-    ``hypotheses.json`` (the translations, by split and decoding) and ``results.json``.
+    Writes to the run's folder: ``model/`` (for a Translator), ``hypotheses.json`` (the
+    translations, by split and decoding method) and ``results.json``.
 
     Args:
-        trainer: One that has trained for an epoch at least.
+        trainer: A trainer that has trained for at least one epoch.
 
     Returns:
-        What ``results.json`` holds.
+        The content of ``results.json``.
 
     Raises:
         ValueError: If the run has no epoch to average.
     """
     folder, config = trainer.folder, trainer.config
     kept = sorted((folder / "epochs").glob("*.safetensors"))[-config.average :]
-    # What is shipped has half precision; scored as such, its scores can be had again.
+    # The model is shipped in half precision. So is the one that is scored, so that its
+    # scores can be reproduced.
     weights = {
         name: w.half().float() if w.is_floating_point() else w
-        for name, w in average(kept).items()
+        for name, w in average_weights(kept).items()
     }
     trainer.model.load_state_dict(weights, strict=False)
     trainer.model.eval()
     val = trainer.val_texts
-    by_alpha = best_alpha(trainer.model, trainer.subwords, val.source, val.target, BEAM)
+    by_alpha = bleu_by_alpha(
+        trainer.model, trainer.subwords, val.source, val.target, BEAM_WIDTH
+    )
     alpha = max(by_alpha, key=by_alpha.get)
     scores, hypotheses = score_tests(trainer, alpha)
-    made_by = facts(trainer)
+    made_by = run_facts(trainer)
     save_translator(
         trainer.model,
         trainer.subwords,
@@ -83,27 +89,29 @@ def finish(trainer: Trainer) -> dict:
 
 
 def score_tests(trainer: Trainer, alpha: float) -> tuple[dict, dict]:
-    """Translate the test sets greedily and by beam search, and score both ways.
+    """Translate the test sets by greedy decoding and by beam search, and score them.
 
     Returns:
-        Scores, and translations: split → decoding → what was found.
+        Scores and hypotheses, both by split and decoding method.
     """
     scores: dict = {}
     hypotheses: dict = {}
-    for split in TESTS.get(trainer.config.data, ("test",)):
-        source, references = texts(trainer.config, split)
+    for split in TEST_SPLITS.get(trainer.config.data, ("test",)):
+        source, references = load_texts(trainer.config, split)
         scores[split], hypotheses[split] = {}, {}
-        for name, width in (("greedy", 1), ("beam", BEAM)):
-            said = beam_translate(trainer.model, trainer.subwords, source, width, alpha)
-            hypotheses[split][name] = said
+        for name, width in (("greedy", 1), ("beam", BEAM_WIDTH)):
+            outputs = beam_translate(
+                trainer.model, trainer.subwords, source, width, alpha
+            )
+            hypotheses[split][name] = outputs
             for case, lowercase in (("cased", False), ("lowercased", True)):
-                score = corpus_bleu(said, references, lowercase)
+                score = corpus_bleu(outputs, references, lowercase)
                 scores[split][f"{name}, {case}"] = score._asdict()
     return scores, hypotheses
 
 
-def facts(trainer: Trainer) -> dict:
-    """What a run was made by, and what it took."""
+def run_facts(trainer: Trainer) -> dict:
+    """The machine and versions of a run, and the time and memory that it took."""
     log = read_metrics(trainer.folder / "metrics.jsonl")
     speeds = [line["tokens_per_second"] for line in log if "tokens_per_second" in line]
     return {
@@ -125,14 +133,14 @@ def facts(trainer: Trainer) -> dict:
 
 
 def hardware(device: torch.device) -> str:
-    """Name the device."""
+    """Describe the device."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return machine() if device.type == "cpu" else f"{platform.machine()}, {device.type}"
 
 
 def commit() -> str | None:
-    """Name the state of the code, where it lies in a git repository."""
+    """The commit of the code, if it is in a git repository."""
     git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
     try:
         run = subprocess.run(git, capture_output=True, text=True, check=True)

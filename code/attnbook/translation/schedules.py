@@ -1,4 +1,4 @@
-"""How large a step each update takes."""
+"""Learning-rate schedules: warm-up, then decay with the inverse square root."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from attnbook.core.checks import check_sizes
 
 
 def noam_learning_rate(step: int, d_model: int, warmup: int = 4000) -> float:
-    r"""The paper's learning rate: Vaswani et al. 2017, equation 3.
+    r"""The learning rate of Vaswani et al. 2017, equation 3.
 
     .. math:: d^{-0.5} \min(s^{-0.5}, s \cdot w^{-1.5})
 
-    It grows in a line for ``warmup`` updates, and then falls as one over a root.
+    It grows linearly for ``warmup`` updates, then decays with the inverse square root.
 
     Args:
         step: s, the number of the update, from 1.
         d_model: d, the width of the model.
-        warmup: w, the updates until the rate is highest.
+        warmup: w, the number of warm-up updates; the learning rate is highest at w.
 
     Raises:
         ValueError: If one of the three is not a whole number from 1 on.
@@ -25,12 +25,12 @@ def noam_learning_rate(step: int, d_model: int, warmup: int = 4000) -> float:
 
 
 def inverse_sqrt_learning_rate(step: int, peak: float, warmup: int) -> float:
-    """The same shape with its highest value chosen freely.
+    """The same schedule with a freely chosen peak.
 
     Args:
         step: Number of the update, from 1.
-        peak: Rate at update ``warmup``.
-        warmup: Updates until then.
+        peak: Learning rate at update ``warmup``.
+        warmup: Number of warm-up updates.
     """
     return (
         peak

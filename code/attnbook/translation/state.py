@@ -1,4 +1,4 @@
-"""All that a training run needs to go on after a break, in one file."""
+"""The state of a training run in one file: all that is needed to resume it."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ def save_state(
     optimizer: torch.optim.Optimizer | None = None,
     **numbers: object,
 ) -> None:
-    """Write weights, the optimizer's memory and a few numbers.
+    """Write weights, the state of the optimizer and a few numbers.
 
-    One file holds them all, and it is written under another name first: whenever the
-    process is killed, what lies there is a whole state, the old or the new one.
+    The one file is replaced atomically: whenever the process is killed, it holds a
+    whole state, the old or the new one.
 
     Args:
         path: The file, safetensors.
         model: The model.
-        optimizer: Adam, over ``model.parameters()`` in their order; None where the
-            weights are all that is wanted.
-        numbers: Where the run stands; anything JSON can hold.
+        optimizer: Adam, over ``model.parameters()`` in their order; None to write the
+            weights alone.
+        numbers: Progress of the run; anything that JSON can hold.
     """
     content = {f"model.{name}": w.detach() for name, w in tensors(model).items()}
-    memories = optimizer.state_dict()["state"] if optimizer else {}
-    for i, memory in memories.items():
-        content |= {f"optimizer.{i}.{name}": t for name, t in memory.items()}
+    moments = optimizer.state_dict()["state"] if optimizer else {}
+    for i, tensors_of_i in moments.items():
+        content |= {f"optimizer.{i}.{name}": t for name, t in tensors_of_i.items()}
     content = {name: t.cpu().contiguous() for name, t in content.items()}
     write_whole(path, save(content, {KEY: json.dumps(numbers)}))
 
@@ -45,29 +45,29 @@ def save_state(
 def load_state(
     path: Path, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> dict[str, object]:
-    """Read what :func:`save_state` wrote into a model and an optimizer.
+    """Load a file of :func:`save_state` into a model and an optimizer.
 
     Returns:
         The numbers.
 
     Raises:
-        ValueError: If the file is missing, damaged or foreign, or holds the state of
-            another model. Model and optimizer are then as they were.
+        ValueError: If the file is missing, damaged or of another kind, or holds the
+            state of another model. Model and optimizer are then unchanged.
     """
     content, numbers = read_state(path)
     weights = _part(content, "model.")
     check_weights(model, weights)
-    memory: dict[int, dict[str, Tensor]] = {}
+    moments: dict[int, dict[str, Tensor]] = {}
     for name, t in _part(content, "optimizer.").items():
         i, _, entry = name.partition(".")
-        memory.setdefault(int(i), {})[entry] = t
+        moments.setdefault(int(i), {})[entry] = t
     model.load_state_dict(weights, strict=False)  # a tied matrix is there once
-    optimizer.load_state_dict(optimizer.state_dict() | {"state": memory})
+    optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
     return numbers
 
 
 def read_state(path: Path) -> tuple[dict[str, Tensor], dict[str, object]]:
-    """Read the tensors and the numbers of a state; nothing in it can run as code.
+    """Read the tensors and the numbers of a state; it cannot contain code.
 
     Raises:
         ValueError: If the file is missing, damaged or of another kind.
@@ -78,13 +78,13 @@ def read_state(path: Path) -> tuple[dict[str, Tensor], dict[str, object]]:
             return {name: file.get_tensor(name) for name in file.keys()}, numbers  # noqa: SIM118
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise ValueError(
-            f"{path} is not a state of a training run ({error}); start anew in another "
-            "folder"
+            f"{path} is not a state of a training run ({error}); start a new run in "
+            "another folder"
         ) from error
 
 
 def _part(content: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Take the entries of one kind, without their prefix."""
+    """The entries with a prefix, without it."""
     return {
         name.removeprefix(prefix): t
         for name, t in content.items()
@@ -92,20 +92,20 @@ def _part(content: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     }
 
 
-def average(paths: list[Path]) -> dict[str, Tensor]:
+def average_weights(paths: list[Path]) -> dict[str, Tensor]:
     """Average the weights of several states: Vaswani et al. 2017, section 6.1.
 
     Args:
         paths: Files of :func:`save_state`, of one run.
 
     Returns:
-        Weights by name; what is not a number with a fraction is taken from the last.
+        Weights by name; integers are those of the last state.
 
     Raises:
         ValueError: If there is no file, or one cannot be read.
     """
     if not paths:
-        raise ValueError("there is no state to average; train for an epoch at least")
+        raise ValueError("there is no state to average; train for at least one epoch")
     total: dict[str, Tensor] = {}
     for path in paths:
         for name, w in _part(read_state(path)[0], "model.").items():

@@ -10,19 +10,19 @@ import torch
 
 from attnbook.core.threads import set_threads
 from attnbook.translation.configs import CONFIGS, Config, changed, config, from_json
-from attnbook.translation.corpora import texts
-from attnbook.translation.report import TESTS, finish
+from attnbook.translation.corpora import load_texts
+from attnbook.translation.report import TEST_SPLITS, finish
 from attnbook.translation.trainer import Trainer
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train, or go on training, and report.
+    """Train, or resume training, and report the results.
 
     Args:
-        arguments: Those of the command line if not given.
+        arguments: By default those of the command line.
 
     Raises:
-        SystemExit: If a setting is wrong; the message says which.
+        SystemExit: If a setting is invalid; the message names it.
     """
     parser = make_parser()
     chosen = parser.parse_args(arguments)
@@ -37,11 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Say what the command line may hold."""
+    """The parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="attnbook train",
-        description="Train a translation model; the same command again goes on where a "
-        "run was stopped.",
+        description="Train a translation model; the same command resumes a stopped "
+        "run.",
     )
     parser.add_argument(
         "--config",
@@ -60,16 +60,16 @@ def make_parser() -> argparse.ArgumentParser:
         "--out",
         type=Path,
         metavar="FOLDER",
-        help="where the run is kept (runs/NAME-SEED); one that is there goes on",
+        help="folder of the run (runs/NAME-SEED); an existing run is resumed",
     )
     return parser
 
 
 def read_config(chosen: argparse.Namespace) -> Config:
-    """Take the named config, with the entries that are to be changed.
+    """The config that the command line names, with its changes.
 
     Raises:
-        ValueError: If there is no such config or entry, or a value is not allowed.
+        ValueError: If there is no such config or entry, or a value is invalid.
     """
     changes = {}
     for text in chosen.set:
@@ -83,20 +83,21 @@ def read_config(chosen: argparse.Namespace) -> Config:
 
 
 def train(run: Config, folder: Path) -> dict | None:
-    """Train, or go on, to the end; then report.
+    """Train, or resume training, to the end; then report the results.
 
     Returns:
         The results; None in all processes but the first.
 
     Raises:
-        ValueError: If the data, the folder or the memory do not suffice.
+        ValueError: If data is missing, the folder cannot be written, or memory is not
+            sufficient.
     """
     trainer = None
     try:
-        read_all(run)
+        check_splits(run)
         trainer = Trainer(run, folder)
         if trainer.processes.first:
-            print(beginning(trainer), flush=True)
+            print(start_message(trainer), flush=True)
         trainer.train()
         if trainer.processes.first:
             results = finish(trainer)
@@ -104,18 +105,19 @@ def train(run: Config, folder: Path) -> dict | None:
             print(f"try it: attnbook translate --model {folder / 'model'} SENTENCE")
             return results
     except (RuntimeError, MemoryError) as error:
-        if not is_of_memory(error):
+        if not is_out_of_memory(error):
             raise
         raise ValueError(
             f"out of memory: lower batch_tokens (now {run.batch_tokens}) and raise "
-            f"batches_per_update (now {run.batches_per_update}) by as much, and name a "
-            "new folder with --out, since other batches are another run. (If another "
-            f"program took the memory, the same command goes on in {folder}.) {error}"
+            f"batches_per_update (now {run.batches_per_update}) by the same factor, "
+            "and name a new folder with --out, since other batches make another run. "
+            "(If another program took the memory, the same command resumes the run in "
+            f"{folder}.) {error}"
         ) from error
     except OSError as error:
         raise ValueError(
-            f"{folder} cannot be written ({error}). Once it can, the same command goes "
-            "on from the last state in it."
+            f"{folder} cannot be written ({error}). Once it can, the same command "
+            "resumes the run from its last state."
         ) from error
     finally:
         if trainer:
@@ -123,26 +125,26 @@ def train(run: Config, folder: Path) -> dict | None:
     return None
 
 
-def read_all(run: Config) -> None:
-    """Read every split once, so that none is missed only after hours of training.
+def check_splits(run: Config) -> None:
+    """Load every split once, so that a missing one is noticed before training.
 
     Raises:
-        ValueError: If one of them cannot be read.
+        ValueError: If a split cannot be read.
     """
-    for split in ("train", "val", *TESTS.get(run.data, ("test",))):
-        texts(run, split)
+    for split in ("train", "val", *TEST_SPLITS.get(run.data, ("test",))):
+        load_texts(run, split)
 
 
-def is_of_memory(error: Exception) -> bool:
-    """Whether memory was missing; without a CUDA GPU only the words tell it."""
-    words = ("out of memory", "can't allocate memory", "not enough memory")
-    named = isinstance(error, torch.OutOfMemoryError | MemoryError)
-    return named or any(part in str(error) for part in words)
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether memory was exhausted; without CUDA only the message tells it."""
+    phrases = ("out of memory", "can't allocate memory", "not enough memory")
+    typed = isinstance(error, torch.OutOfMemoryError | MemoryError)
+    return typed or any(phrase in str(error) for phrase in phrases)
 
 
-def beginning(trainer: Trainer) -> str:
-    """Tell where a run is kept, what it runs on, and where it begins."""
-    where = f"goes on after update {trainer.step}" if trainer.step else "begins"
+def start_message(trainer: Trainer) -> str:
+    """The folder of a run, whether it is resumed, its device and its precision."""
+    where = f"resumes after update {trainer.step}" if trainer.step else "begins"
     return (
         f"{trainer.folder}: {where}, {trainer.device.type}, {trainer.precision}, "
         f"at most {trainer.config.max_epochs} epochs"
@@ -150,7 +152,7 @@ def beginning(trainer: Trainer) -> str:
 
 
 def summary(results: dict) -> str:
-    """Write the scores and what they took, for people."""
+    """The scores of a run, its parameters, updates and time, as text."""
     lines = [
         f"{results['parameters']:,} parameters, {results['updates']:,} updates, "
         f"{results['seconds']:,} s on {results['machine']}"

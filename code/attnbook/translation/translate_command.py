@@ -12,15 +12,15 @@ from pathlib import Path
 from attnbook.core.threads import set_threads
 from attnbook.translation.translator import SHIPPED, Translator
 
-AT_ONCE = 64
-"""Lines that are translated together."""
+LINES_PER_CHUNK = 64
+"""Number of lines that are translated together."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Translate, one line out for each line in.
+    """Translate line by line.
 
     Args:
-        arguments: Those of the command line if not given.
+        arguments: By default those of the command line.
 
     Raises:
         SystemExit: If the model or the text cannot be read; the message says why.
@@ -32,16 +32,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     set_threads()
     try:
         translator = Translator(chosen.model)
-        for line in translated(translator, read_lines(chosen), chosen.width):
+        for line in translate_lines(translator, read_lines(chosen), chosen.width):
             print(line, flush=True)
-    except BrokenPipeError:  # the reader, such as head, has had enough
+    except BrokenPipeError:  # the reader, such as head, closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except ValueError as error:
         parser.exit(2, f"error: {error}\n")
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Say what the command line may hold."""
+    """The parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="attnbook translate",
         description="Translate a sentence, a file, or standard input line by line. The "
@@ -65,7 +65,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def read_lines(chosen: argparse.Namespace) -> Iterator[str]:
-    """Give the lines to translate, from the command line, a file or standard input.
+    """The lines to translate, from the command line, a file or standard input.
 
     Raises:
         ValueError: If a file cannot be read, or a line is not UTF-8.
@@ -73,20 +73,20 @@ def read_lines(chosen: argparse.Namespace) -> Iterator[str]:
     if chosen.sentence:
         yield " ".join(chosen.sentence)
     elif chosen.file is None:
-        yield from decoded(sys.stdin.buffer)
+        yield from decode_lines(sys.stdin.buffer)
     else:
         try:
             with chosen.file.open("rb") as file:
-                yield from decoded(file)
+                yield from decode_lines(file)
         except OSError as error:
             raise ValueError(f"{chosen.file} cannot be read: {error}") from error
 
 
-def decoded(lines: Iterable[bytes]) -> Iterator[str]:
-    """Read lines as UTF-8.
+def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:
+    """Decode lines as UTF-8.
 
     Raises:
-        ValueError: If one is not.
+        ValueError: If a line is not UTF-8.
     """
     for number, line in enumerate(lines, start=1):
         try:
@@ -98,15 +98,15 @@ def decoded(lines: Iterable[bytes]) -> Iterator[str]:
             ) from error
 
 
-def translated(
+def translate_lines(
     translator: Translator, lines: Iterable[str], width: int
 ) -> Iterator[str]:
-    """Translate lines, some at a time; from a keyboard, each as it comes."""
+    """Translate lines in chunks; from a keyboard, each line at once."""
     lines, number = iter(lines), 1
-    at_once = 1 if sys.stdin.isatty() else AT_ONCE
-    while some := list(islice(lines, at_once)):
-        yield from translator(some, width, first=number)
-        number += len(some)
+    size = 1 if sys.stdin.isatty() else LINES_PER_CHUNK
+    while chunk := list(islice(lines, size)):
+        yield from translator(chunk, width, first=number)
+        number += len(chunk)
 
 
 if __name__ == "__main__":

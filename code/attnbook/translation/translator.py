@@ -1,4 +1,4 @@
-"""A trained model together with its subwords: text in, text out."""
+"""A trained model with its subwords: text in, translated text out."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ SHIPPED = files("attnbook") / "stored" / "models" / "multi30k_en_de"
 :meta hide-value:
 """
 
-LONGEST = 200
-"""Subwords a sentence may have; the longest of Multi30k's training split has 52."""
+MAX_SUBWORDS = 200
+"""Maximum length of a sentence; the longest of Multi30k's training split has 52."""
 
 
 class Translator:
     """Translates plain text.
 
     Args:
-        folder: As :func:`save_translator` makes it; the shipped model if not given.
+        folder: Written by :func:`save_translator`; by default the shipped model.
 
     Raises:
-        ValueError: If a file is missing or cannot be read, or they do not belong
+        ValueError: If a file is missing or cannot be read, or the files do not belong
             together.
     """
 
@@ -63,27 +63,28 @@ class Translator:
         Args:
             sentences: Plain text; an empty one stays empty.
             width: Beam width; 1 is greedy decoding.
-            alpha: Length penalty; the one chosen on the validation split if not given.
-            first: Number of the first sentence, for the message of an error.
+            alpha: α of the length penalty; by default the one chosen on the validation
+                split.
+            first: Number of the first sentence, for error messages.
 
         Returns:
             Plain text, in the same order.
 
         Raises:
-            ValueError: If a sentence is longer than :data:`LONGEST` subwords.
+            ValueError: If a sentence is longer than :data:`MAX_SUBWORDS` subwords.
         """
         sentences = [clean(sentence) for sentence in sentences]  # as for training
         for number, sentence in enumerate(sentences, start=first):
             length = len(self.subwords.pieces(sentence))
-            if length > LONGEST:
+            if length > MAX_SUBWORDS:
                 raise ValueError(
-                    f"sentence {number} has {length} subwords; at most {LONGEST} can "
-                    "be translated at once: put each sentence on a line of its own"
+                    f"sentence {number} has {length} subwords; at most {MAX_SUBWORDS} "
+                    "can be translated at once: put each sentence on its own line"
                 )
         alpha = self.facts["alpha"] if alpha is None else alpha
-        full = [sentence for sentence in sentences if sentence]
-        said = iter(beam_translate(self.model, self.subwords, full, width, alpha))
-        return [next(said) if sentence else "" for sentence in sentences]
+        texts = [sentence for sentence in sentences if sentence]
+        outputs = iter(beam_translate(self.model, self.subwords, texts, width, alpha))
+        return [next(outputs) if sentence else "" for sentence in sentences]
 
 
 def save_translator(
@@ -93,14 +94,14 @@ def save_translator(
     folder: Path,
     **facts: object,
 ) -> None:
-    """Write all that :class:`Translator` reads; weights in half precision.
+    """Write the files of a :class:`Translator`, with weights in half precision.
 
     Args:
-        model: Trained.
-        subwords: Those it was trained with.
-        config: What it was made from.
-        folder: Where.
-        facts: "alpha", and anything else worth telling.
+        model: A trained model.
+        subwords: The subwords that it was trained with.
+        config: The config that it was made from.
+        folder: The folder to write to.
+        facts: "alpha", and anything else to record.
     """
     folder.mkdir(parents=True, exist_ok=True)
     subwords.save(folder / "subwords.json")

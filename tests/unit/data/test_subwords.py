@@ -10,7 +10,7 @@ from small_runs import small_config, write_texts
 from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 from attnbook.data.subwords import Subwords
 from attnbook.translation import trainer
-from attnbook.translation.corpora import texts
+from attnbook.translation.corpora import load_texts
 from attnbook.translation.trainer import Trainer
 
 SIGNS = (
@@ -166,9 +166,9 @@ def test_they_are_learned_from_the_training_split_alone(tmp_path, monkeypatch):
     def spy(config, split):
         if not (out / "subwords.json").exists():
             asked.append(split)
-        return texts(config, split)
+        return load_texts(config, split)
 
-    monkeypatch.setattr(trainer, "texts", spy)
+    monkeypatch.setattr(trainer, "load_texts", spy)
     Trainer(small_config(data), out)
     assert set(asked) == {"train"}
 
@@ -180,7 +180,7 @@ def test_a_word_of_the_validation_split_alone_is_cut_into_parts(tmp_path):
         for language in ("en", "de"):
             path = data / f"{split}.{language}"
             path.write_text(path.read_text().replace("\n", f" only{split}\n"))
-    trainer = Trainer(small_config(data, vocabulary=200), tmp_path / "run")
+    trainer = Trainer(small_config(data, vocab_size=200), tmp_path / "run")
     learned = trainer.subwords.tokenizer.get_vocab()
     assert "▁onlytrain" in learned
     assert "▁onlyval" not in learned

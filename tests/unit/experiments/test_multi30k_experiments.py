@@ -49,7 +49,7 @@ def test_losses_are_of_both_splits_in_all_four_ways(monkeypatch):
         "val": ["A man reads.", "A woman sits.", "never asked"],
     }
     monkeypatch.setattr(
-        multi30k_decoding, "texts", lambda run, split: (text[split], text[split])
+        multi30k_decoding, "load_texts", lambda run, split: (text[split], text[split])
     )
     translator = Translator()
     rows = multi30k_decoding.losses(translator, number=2)

@@ -7,7 +7,7 @@ import pytest
 from attnbook.experiments import multi30k_runs
 from attnbook.experiments.gpu import LADDER, means
 from attnbook.pages.figures import ch12_comparisons
-from attnbook.translation.report import TESTS
+from attnbook.translation.report import TEST_SPLITS
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
@@ -18,7 +18,7 @@ def a_run(bleu, seed=0):
             "beam, lowercased": {"bleu": bleu - less},
             "greedy, lowercased": {"bleu": bleu - less - 1},
         }
-        for split, less in zip(TESTS["multi30k"], (0, 7), strict=True)
+        for split, less in zip(TEST_SPLITS["multi30k"], (0, 7), strict=True)
     }
     log = [
         {"step": 5, "epoch": 0, "loss": 6.0},

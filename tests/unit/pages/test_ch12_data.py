@@ -160,7 +160,7 @@ def test_subwords_are_learned_from_the_training_split_alone(monkeypatch):
         return TRAIN if split == "train" else [f"{language} öäü {split}"] * 50
 
     monkeypatch.setattr(multi30k, "sentences", sentences)
-    small = multi30k_facts.config("multi30k-cpu", vocabulary=40)
+    small = multi30k_facts.config("multi30k-cpu", vocab_size=40)
     monkeypatch.setattr(multi30k_facts, "CONFIG", small)
     found = multi30k_facts.multi30k_facts()
     assert found["fingerprint"] == Subwords.train(TRAIN + TRAIN, 40).fingerprint()

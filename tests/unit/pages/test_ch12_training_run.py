@@ -19,7 +19,7 @@ from attnbook.pages.figures import (
     ch12_scores,
     ch12_training_run,
 )
-from attnbook.translation.bleu_from_scratch import matches
+from attnbook.translation.bleu_from_scratch import matching_ngrams
 from attnbook.translation.configs import CONFIGS, config
 from attnbook.translation.models import model_from_config
 from attnbook.translation.translator import Translator
@@ -42,7 +42,7 @@ def a_run(lowercased=40.0):
             "n_heads": 2,
             "norm_first": True,
             "smoothing": 0.1,
-            "vocabulary": 8000,
+            "vocab_size": 8000,
         },
         "machine": "an abacus",
         "precision": "float32",
@@ -423,5 +423,5 @@ def test_the_parrot_is_scored_as_by_hand():
         ["a", "dog", "a", "dog", "a", "dog", "a", "dog"],
         ["a", "dog", "runs", "after", "a", "dog"],
     )
-    found = [matches(said, right, n) for n in (1, 2, 3, 4)]
+    found = [matching_ngrams(said, right, n) for n in (1, 2, 3, 4)]
     assert found == find("ex12_matches").reference

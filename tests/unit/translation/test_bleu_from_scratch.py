@@ -10,9 +10,9 @@ from sacrebleu.metrics import BLEU
 from attnbook.translation.bleu_from_scratch import (
     bleu,
     brevity_penalty,
-    matches,
+    matching_ngrams,
+    modified_precision,
     ngrams,
-    precision,
 )
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d"]), min_size=4, max_size=12)
@@ -22,14 +22,14 @@ def test_runs_are_counted_and_clipped():
     said = ["a", "dog", "a", "dog", "a", "dog", "a", "dog"]
     right = ["a", "dog", "runs", "after", "a", "dog"]
     assert ngrams(said, 2) == {("a", "dog"): 4, ("dog", "a"): 3}
-    assert [matches(said, right, n) for n in (1, 2, 3, 4)] == [4, 2, 0, 0]
-    assert precision([said], [right], 2) == 2 / 7
+    assert [matching_ngrams(said, right, n) for n in (1, 2, 3, 4)] == [4, 2, 0, 0]
+    assert modified_precision([said], [right], 2) == 2 / 7
     assert ngrams(["a"], 2).total() == 0
 
 
 def test_precision_is_of_the_whole_set_and_not_a_mean():
     said, right = [["a", "b"], ["c"] * 8], [["a", "b"], ["d"] * 8]
-    assert precision(said, right, 1) == 2 / 10
+    assert modified_precision(said, right, 1) == 2 / 10
 
 
 def test_brevity_is_punished_and_length_is_not():

@@ -121,7 +121,7 @@ def test_a_file_and_standard_input_are_translated_line_by_line(
 ):
     """In their order; empty lines stay, and a last line needs no end."""
     monkeypatch.setattr(translate_command, "Translator", Loud)
-    monkeypatch.setattr(translate_command, "AT_ONCE", at_once)
+    monkeypatch.setattr(translate_command, "LINES_PER_CHUNK", at_once)
     content = (newline.join(SENTENCES) + end.replace("\n", newline)).encode()
     wanted = "".join(sentence.strip().upper() + "\n" for sentence in SENTENCES)
     path = tmp_path / "some.txt"
@@ -156,11 +156,13 @@ def test_each_line_from_a_keyboard_is_answered_at_once(monkeypatch):
 
     lines = ["a", "b", "c"]
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    assert list(translate_command.translated(translator, lines, 2)) == lines
+    assert list(translate_command.translate_lines(translator, lines, 2)) == lines
     assert asked == [(["a"], 2, 1), (["b"], 2, 2), (["c"], 2, 3)]
     asked.clear()
     monkeypatch.setattr(sys.stdin, "isatty", lambda: False, raising=False)
-    assert list(translate_command.translated(translator, lines * 30, 2)) == lines * 30
+    assert (
+        list(translate_command.translate_lines(translator, lines * 30, 2)) == lines * 30
+    )
     assert [first for _, _, first in asked] == [1, 65]
 
 
@@ -288,8 +290,8 @@ def test_names_become_folders(monkeypatch):
         (["--config", "toy", "--set", "model=gpt"], "error: there is no model 'gpt'"),
         (["--config", "toy", "--set", "data=no"], "error: no/train.toy cannot be read"),
         (
-            ["--config", "toy", "--set", "vocabulary=9"],
-            "error: size is 9, but the text",
+            ["--config", "toy", "--set", "vocab_size=9"],
+            "error: vocab_size is 9, but the text",
         ),
         (["--sett", "seed=1", "x"], "unrecognized arguments: "),
     ],
@@ -352,8 +354,10 @@ def test_a_missing_split_is_named_before_training(
 
 def test_every_split_of_multi30k_is_read_first(tmp_path, monkeypatch):
     read = []
-    monkeypatch.setattr(training_command, "texts", lambda _, split: read.append(split))
-    training_command.read_all(Config())
+    monkeypatch.setattr(
+        training_command, "load_texts", lambda _, split: read.append(split)
+    )
+    training_command.check_splits(Config())
     assert sorted(read) == sorted(multi30k.SPLITS)
 
 

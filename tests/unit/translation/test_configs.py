@@ -21,7 +21,7 @@ def test_the_base_config_is_the_papers_base_model():
     base = config("base")
     assert (base.d_model, base.n_heads, base.n_layers, base.d_ff) == (512, 8, 6, 2048)
     assert (base.dropout, base.smoothing, base.warmup) == (0.1, 0.1, 4000)
-    assert (base.peak_rate, base.average, base.norm_first) == (None, 5, False)
+    assert (base.peak_learning_rate, base.average, base.norm_first) == (None, 5, False)
     assert base.batch_tokens == 25_000
 
 
@@ -41,9 +41,9 @@ def test_a_config_comes_back_from_its_file(tmp_path, name):
         ("clip", "2", 2),
         ("norm_first", "True", True),
         ("norm_first", "false", False),
-        ("peak_rate", "None", None),
-        ("peak_rate", "null", None),
-        ("peak_rate", "5e-4", 5e-4),
+        ("peak_learning_rate", "None", None),
+        ("peak_learning_rate", "null", None),
+        ("peak_learning_rate", "5e-4", 5e-4),
         ("data", "some/folder", "some/folder"),
         ("source", "fr", "fr"),
     ],
@@ -71,7 +71,7 @@ def test_only_what_is_named_changes():
         ("seed", 2**24, "from 0 to below"),
         ("r_drop", -1.0, "0 or more"),
         ("clip", 0, "more than 0"),
-        ("peak_rate", 0.0, "more than 0"),
+        ("peak_learning_rate", 0.0, "more than 0"),
         ("precision", "fp8", "auto, fp32, bf16 or fp16"),
         ("seed", "many", "of type int"),
         ("seed", "1.5", "of type int"),

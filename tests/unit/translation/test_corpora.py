@@ -7,7 +7,7 @@ from attnbook.data import multi30k
 from attnbook.toy.language import translate_by_rule
 from attnbook.translation import corpora
 from attnbook.translation.configs import config
-from attnbook.translation.corpora import texts
+from attnbook.translation.corpora import load_texts
 
 
 @pytest.fixture
@@ -17,22 +17,22 @@ def data(tmp_path):
 
 @pytest.mark.parametrize("split", PAIRS)
 def test_a_folder_is_read_line_by_line(data, split):
-    source, target = texts(small_config(data), split)
+    source, target = load_texts(small_config(data), split)
     assert len(source) == len(target) == PAIRS[split]
     assert source == (data / f"{split}.en").read_text().splitlines()
     assert target == (data / f"{split}.de").read_text().splitlines()
 
 
 def test_the_config_names_the_languages(data):
-    there = texts(small_config(data), "val")
-    back = texts(small_config(data, source="de", target="en"), "val")
+    there = load_texts(small_config(data), "val")
+    back = load_texts(small_config(data, source="de", target="en"), "val")
     assert (back.source, back.target) == (there.target, there.source)
 
 
 def test_lines_are_cleaned_and_only_newlines_end_them(data):
     (data / "val.en").write_bytes("a\u00a0b  c \r\nd\u2028e\x0bf\n".encode())
     (data / "val.de").write_bytes(b"x\ny")  # no newline at the end
-    assert texts(small_config(data), "val") == (["a b c", "d e f"], ["x", "y"])
+    assert load_texts(small_config(data), "val") == (["a b c", "d e f"], ["x", "y"])
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_file_that_cannot_be_used_is_named(data, name, content, message):
     if content is not None:
         (data / name).write_bytes(content)
     with pytest.raises(ValueError, match=message):
-        texts(small_config(data), "val")
+        load_texts(small_config(data), "val")
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
@@ -65,7 +65,7 @@ def test_an_empty_line_is_named(data, language, line, number):
         rf"line {number} of val\.{language} is empty; leave the pair out on both sides"
     )
     with pytest.raises(ValueError, match=message):
-        texts(small_config(data), "val")
+        load_texts(small_config(data), "val")
 
 
 def test_multi30k_is_asked_for_split_and_language(monkeypatch):
@@ -76,22 +76,22 @@ def test_multi30k_is_asked_for_split_and_language(monkeypatch):
         return [language]
 
     monkeypatch.setattr(multi30k, "sentences", sentences)
-    assert texts(config("multi30k-tiny"), "val") == (["en"], ["de"])
+    assert load_texts(config("multi30k-tiny"), "val") == (["en"], ["de"])
     assert asked == [("val", "en"), ("val", "de")]
 
 
 def test_the_toy_language_is_translated_right_and_its_splits_differ():
-    splits = {split: texts(config("toy"), split) for split in PAIRS}
+    splits = {split: load_texts(config("toy"), split) for split in PAIRS}
     assert [len(s.source) for s in splits.values()] == [4000, 200, 200]
     for split, (source, target) in splits.items():
-        assert texts(config("toy"), split) == (source, target)
+        assert load_texts(config("toy"), split) == (source, target)
         for s, t in zip(source[:50], target[:50], strict=True):
             assert [*translate_by_rule(s.split()).target] == t.split()
         assert {s.split().count("and") for s in source} == {0, 1}
     assert splits["val"].source[:20] != splits["test"].source[:20]
     assert splits["val"].source[:20] != splits["train"].source[:20]
     with pytest.raises(ValueError, match=r"no split 'dev'; .* train, val, test"):
-        texts(config("toy"), "dev")
+        load_texts(config("toy"), "dev")
 
 
 def test_texts_can_be_unpacked():

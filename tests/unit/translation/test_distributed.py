@@ -18,12 +18,12 @@ from attnbook.translation.distributed import Processes
 p = Processes()
 assert p.world == 2 and p.first == (p.rank == 0)
 assert p.sum(torch.tensor(1.0 + p.rank)) == 3
-assert p.of_first(7.5 + p.rank) == 7.5
+assert p.broadcast(7.5 + p.rank) == 7.5
 model = torch.nn.Linear(1, 1)
 torch.nn.init.constant_(model.weight, 1.0 + p.rank)
 wrapped = p.wrap(model)
 x = torch.ones(1, 1) * (1 + p.rank)
-with p.alone(wrapped):
+with p.no_sync(wrapped):
     wrapped(x).sum().backward()
 assert model.weight.grad.item() == 1 + p.rank
 wrapped(x).sum().backward()
@@ -45,9 +45,9 @@ def test_alone_nothing_is_done(monkeypatch):
     assert (processes.rank, processes.world, processes.first) == (0, 1, True)
     model = nn.Linear(1, 1)
     assert processes.wrap(model) is model
-    with processes.alone(model):
+    with processes.no_sync(model):
         assert processes.sum(torch.tensor(2.5)) == 2.5
-        assert processes.of_first(0.1) == 0.1
+        assert processes.broadcast(0.1) == 0.1
     processes.wait()
     processes.close()
     assert not torch.distributed.is_initialized()

@@ -18,10 +18,10 @@ from attnbook.decoding.greedy_search import greedy
 from attnbook.translation import evaluation
 from attnbook.translation.evaluation import (
     beam_translate,
-    best_alpha,
-    compare,
+    bleu_by_alpha,
     corpus_bleu,
     max_output_len,
+    paired_bootstrap,
 )
 
 WORDS = [*"abcdefgh", "man", "hat", "grass", "dog"]
@@ -103,21 +103,21 @@ def test_case_counts_unless_told_otherwise():
 
 @pytest.mark.parametrize("sides", [(["a"], []), ([], []), (["a"], ["a", "b"])])
 def test_as_many_references_as_translations(sides):
-    numbers = f"{len(sides[0])} translations and {len(sides[1])} references"
+    numbers = f"{len(sides[0])} hypotheses and {len(sides[1])} references"
     with pytest.raises(ValueError, match=numbers):
         corpus_bleu(*sides)
     with pytest.raises(ValueError, match="give one reference for each"):
-        compare(sides[0], sides[1] or ["a"], sides[1])
+        paired_bootstrap(sides[0], sides[1] or ["a"], sides[1])
 
 
 def test_a_clearly_better_system_is_told_from_chance():
     good, references = corpus(0, 1, number=100)
     bad, _ = corpus(0, 6, number=100)
-    found = compare(good, bad, references, draws=300)
+    found = paired_bootstrap(good, bad, references, n_samples=300)
     assert found.bleu == pytest.approx(corpus_bleu(good, references).bleu)
     assert found.other == pytest.approx(corpus_bleu(bad, references).bleu)
     assert found.p_value < 0.02
-    back = compare(bad, good, references, draws=300)
+    back = paired_bootstrap(bad, good, references, n_samples=300)
     assert (back.bleu, back.other) == (found.other, found.bleu)
     assert back.p_value < 0.02
 
@@ -125,16 +125,16 @@ def test_a_clearly_better_system_is_told_from_chance():
 def test_what_chance_may_have_done_is_not():
     """The same system twice; and one that is better in a single sentence."""
     said, references = corpus(0, 3, number=100)
-    assert compare(said, said, references, draws=300).p_value > 0.9
+    assert paired_bootstrap(said, said, references, n_samples=300).p_value > 0.9
     other = [references[0].rsplit(" ", 1)[0], *said[1:]]
-    assert compare(other, said, references, draws=300).p_value > 0.05
+    assert paired_bootstrap(other, said, references, n_samples=300).p_value > 0.05
 
 
 def test_case_can_be_left_out_of_a_comparison():
     said, references = corpus(0, 0, number=20)
     upper = [line.title() for line in said]
-    assert compare(upper, said, references, draws=20).bleu < 1
-    found = compare(upper, said, references, lowercase=True, draws=20)
+    assert paired_bootstrap(upper, said, references, n_samples=20).bleu < 1
+    found = paired_bootstrap(upper, said, references, lowercase=True, n_samples=20)
     assert found.bleu == pytest.approx(100)
 
 
@@ -240,7 +240,7 @@ def test_a_beam_of_no_width_is_refused(width):
 
 def test_the_penalty_is_chosen_by_bleu():
     model, references = Teller(), ["aa b ab a b"] * len(SENTENCES)
-    found = best_alpha(model, SUBWORDS, SENTENCES, references, 4, (0.0, 1.0, 3.0))
+    found = bleu_by_alpha(model, SUBWORDS, SENTENCES, references, 4, (0.0, 1.0, 3.0))
     assert list(found) == [0.0, 1.0, 3.0]
     for alpha, score in found.items():
         said = beam_translate(model, SUBWORDS, SENTENCES, 4, alpha)

@@ -25,7 +25,7 @@ def scored(finished_run, tmp_path, monkeypatch):
         return score
 
     losses, nothing = trainer.validation_loss, lambda *given: [""] * len(given[2])
-    monkeypatch.setattr(report, "best_alpha", noted("alphas", lambda *_: {0.5: 1.0}))
+    monkeypatch.setattr(report, "bleu_by_alpha", noted("alphas", lambda *_: {0.5: 1.0}))
     monkeypatch.setattr(report, "beam_translate", noted("translations", nothing))
     monkeypatch.setattr(trainer, "validation_loss", noted("loss", losses))
     report.finish(trainer)

@@ -11,7 +11,12 @@ from compare import close, make_transformer
 from safetensors.torch import save_file
 from torch import nn
 
-from attnbook.translation.state import average, load_state, read_state, save_state
+from attnbook.translation.state import (
+    average_weights,
+    load_state,
+    read_state,
+    save_state,
+)
 
 NUMBERS = {"step": 7, "lowest": 0.1 + 0.2, "scaler": {}, "never": float("inf")}
 
@@ -121,7 +126,7 @@ def test_a_file_that_is_no_state_is_named_and_never_run(state, how):
     for parameter, was in zip(model.parameters(), before, strict=True):
         assert torch.equal(parameter, was)
     with pytest.raises(ValueError, match=message):
-        average([path])
+        average_weights([path])
 
 
 def test_the_state_of_another_size_is_refused_and_nothing_changes(state):
@@ -189,7 +194,7 @@ def test_the_average_is_the_mean(tmp_path):
     paths = [tmp_path / f"{i}.safetensors" for i in range(3)]
     for path, model in zip(paths, models, strict=True):
         save_state(path, model, adam_of(model))
-    found = average(paths)
+    found = average_weights(paths)
     assert set(found) == {name for name, _ in models[0].named_parameters()}
     for name, w in found.items():
         total = sum(dict(m.named_parameters())[name].double() for m in models)
@@ -197,7 +202,7 @@ def test_the_average_is_the_mean(tmp_path):
         assert torch.equal(w, (total / 3).float())
     weight = next(iter(found))
     alone = dict(models[1].named_parameters())[weight]
-    assert torch.equal(average(paths[1:2])[weight], alone)
+    assert torch.equal(average_weights(paths[1:2])[weight], alone)
 
 
 def test_it_is_summed_with_more_digits_than_it_has(tmp_path):
@@ -207,7 +212,7 @@ def test_it_is_summed_with_more_digits_than_it_has(tmp_path):
         layer = nn.Linear(1, 1)
         nn.init.constant_(layer.weight, value)
         save_state(path, layer)
-    close(average(paths)["weight"], torch.full((1, 1), 1 / 3), atol=1e-7)
+    close(average_weights(paths)["weight"], torch.full((1, 1), 1 / 3), atol=1e-7)
 
 
 def test_whole_numbers_are_the_last_ones(tmp_path):
@@ -217,7 +222,7 @@ def test_whole_numbers_are_the_last_ones(tmp_path):
         norm.num_batches_tracked.fill_(count)
         norm.running_mean.fill_(count)
         save_state(path, norm)
-    found = average(paths)
+    found = average_weights(paths)
     assert found["num_batches_tracked"] == 8
     assert found["num_batches_tracked"].dtype == torch.int64
     assert found["running_mean"].tolist() == [5.5, 5.5]
@@ -225,4 +230,4 @@ def test_whole_numbers_are_the_last_ones(tmp_path):
 
 def test_nothing_cannot_be_averaged():
     with pytest.raises(ValueError, match="no state to average; train for"):
-        average([])
+        average_weights([])

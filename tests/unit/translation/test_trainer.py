@@ -83,9 +83,18 @@ def test_the_log_says_what_happened(whole):
     for line in lines:
         if "loss" in line:
             assert set(line) == {
-                *("step", "epoch", "loss", "rate", "tokens_per_second", "seconds")
+                *(
+                    "step",
+                    "epoch",
+                    "loss",
+                    "learning_rate",
+                    "tokens_per_second",
+                    "seconds",
+                )
             }
-            assert line["rate"] == inverse_sqrt_learning_rate(line["step"], 1e-2, 8)
+            assert line["learning_rate"] == inverse_sqrt_learning_rate(
+                line["step"], 1e-2, 8
+            )
             assert line["epoch"] == (line["step"] - 1) // per_epoch
             assert line["tokens_per_second"] > 0
     valid = [line for line in lines if "validation_loss" in line]
@@ -261,9 +270,9 @@ def test_the_gradient_is_clipped_and_the_rate_is_set(data, tmp_path, monkeypatch
 
 
 def test_without_a_peak_the_rate_is_the_papers(data, tmp_path):
-    trainer = fresh(data, tmp_path / "run", peak_rate="None")
+    trainer = fresh(data, tmp_path / "run", peak_learning_rate="None")
     trainer.step = 5
-    assert trainer.rate() == noam_learning_rate(5, 32, 8)
+    assert trainer.learning_rate() == noam_learning_rate(5, 32, 8)
 
 
 def test_adam_is_the_papers(whole):
@@ -280,7 +289,10 @@ def test_dropout_depends_on_seed_and_step_alone(data, tmp_path):
     first = one._update(group).item()
     torch.manual_seed(99)
     assert other._update(group).item() == first
-    third, losses = fresh(data, tmp_path / "third", dropout=0.3, peak_rate=1e-12), set()
+    third, losses = (
+        fresh(data, tmp_path / "third", dropout=0.3, peak_learning_rate=1e-12),
+        set(),
+    )
     for step in (0, 1, 2, 3, 10, 11):
         third.step = step
         losses.add(round(third._update(group).item(), 6))
@@ -517,11 +529,11 @@ def test_a_config_that_cannot_be_built_takes_no_folder(data, tmp_path):
         if wrong.get("precision") and torch.cuda.is_available():
             continue
         with pytest.raises(ValueError, match=r"3 heads|gpt|fp16"):
-            fresh(data, tmp_path / "run", vocabulary=100, **wrong)
+            fresh(data, tmp_path / "run", vocab_size=100, **wrong)
     with pytest.raises(ValueError, match="cannot be read as UTF-8 text"):
         fresh(tmp_path / "nowhere", tmp_path / "run")
-    trainer = fresh(data, tmp_path / "run", vocabulary=110)
-    other = fresh(data, tmp_path / "other", vocabulary=110)
+    trainer = fresh(data, tmp_path / "run", vocab_size=110)
+    other = fresh(data, tmp_path / "other", vocab_size=110)
     assert trainer.subwords.fingerprint() == other.subwords.fingerprint()
 
 
@@ -546,7 +558,7 @@ def spoil(folder, how):
     [
         ("cut", r"last\.safetensors is not a state of a training run"),
         ("no state", r"last\.safetensors is not a state of a training run"),
-        ("weights alone", r"last\.safetensors does not say its .*step"),
+        ("weights alone", r"last\.safetensors has no entry .*step"),
         ("another size", "these are the weights of another model"),
         ("config", r"config\.json cannot be read as a config"),
         ("subwords", r"subwords\.json holds no subwords"),

@@ -17,13 +17,13 @@ from attnbook.models.checkpoints import save_weights
 from attnbook.toy.models import FOLDER as TOY_MODELS
 from attnbook.translation import report
 from attnbook.translation.configs import config
-from attnbook.translation.corpora import texts
+from attnbook.translation.corpora import load_texts
 from attnbook.translation.evaluation import corpus_bleu
 from attnbook.translation.models import model_from_config
-from attnbook.translation.state import average
+from attnbook.translation.state import average_weights
 from attnbook.translation.trainer import Trainer
 from attnbook.translation.translator import (
-    LONGEST,
+    MAX_SUBWORDS,
     SHIPPED,
     Translator,
     save_translator,
@@ -43,7 +43,7 @@ def translator(finished_run):
 
 @pytest.fixture(scope="module")
 def test_split(finished_run):
-    return texts(finished_run.config, "test")
+    return load_texts(finished_run.config, "test")
 
 
 # The translator
@@ -89,7 +89,7 @@ def test_the_penalty_is_the_one_chosen_unless_another_is_given(
 
 
 def test_a_sentence_of_2000_words_is_refused(translator):
-    message = rf"sentence 2 has \d{{4}} subwords; at most {LONGEST} can"
+    message = rf"sentence 2 has \d{{4}} subwords; at most {MAX_SUBWORDS} can"
     with pytest.raises(ValueError, match=message):
         translator(["the dog", "dog " * 2000])
     with pytest.raises(ValueError, match="sentence 41 has"):
@@ -205,7 +205,7 @@ def test_the_report_says_all_that_is_promised(finished_run):
 def test_the_model_is_the_average_of_the_last_epochs(finished_run, translator):
     epochs = sorted((finished_run.folder / "epochs").iterdir())
     assert len(epochs) == 2
-    wanted = average(epochs)
+    wanted = average_weights(epochs)
     for name, w in translator.model.named_parameters():
         assert torch.equal(w, wanted[name].half().float())
 
@@ -246,7 +246,7 @@ def test_only_as_many_epochs_as_asked_for_are_averaged(finished_run, tmp_path):
     )
     found = report.finish(Trainer(shorter, folder))
     assert found["averaged_epochs"] == 1
-    wanted = average([folder / "epochs" / "0002.safetensors"])
+    wanted = average_weights([folder / "epochs" / "0002.safetensors"])
     for name, w in Translator(folder / "model").model.named_parameters():
         assert torch.equal(w, wanted[name].half().float())
 

@@ -11,7 +11,7 @@ from small_runs import lines_of, small_config, train_until, write_texts
 from attnbook.data import multi30k
 from attnbook.translation import train_command, translate_command
 from attnbook.translation.configs import CONFIGS, changed, to_json
-from attnbook.translation.corpora import texts
+from attnbook.translation.corpora import load_texts
 from attnbook.translation.evaluation import corpus_bleu
 from attnbook.translation.state import read_state
 from attnbook.translation.trainer import read_metrics
@@ -38,7 +38,7 @@ def whole_path(config, folder, sentence, capsys):
     said = capsys.readouterr().out
     assert said == Translator(run / "model")([sentence])[0] + "\n"
     losses = [line["loss"] for line in lines_of(run) if "loss" in line]
-    assert losses[-1] < losses[0] < 1.3 * math.log(config.vocabulary)
+    assert losses[-1] < losses[0] < 1.3 * math.log(config.vocab_size)
     results, hypotheses = (
         json.loads((run / f"{name}.json").read_text(encoding="utf-8"))
         for name in ("results", "hypotheses")
@@ -54,7 +54,7 @@ def test_from_a_folder_of_texts(tmp_path, capsys):
     for name, score in results["scores"]["test"].items():
         how, case = name.split(", ")
         wanted = corpus_bleu(
-            said["test"][how], texts(config, "test").target, case == "lowercased"
+            said["test"][how], load_texts(config, "test").target, case == "lowercased"
         )
         assert score["bleu"] == wanted.bleu
         assert f"test, {name}: BLEU {wanted.bleu:.1f}" in shown
@@ -74,7 +74,7 @@ def test_from_multi30k(tmp_path, requires_data, capsys):
             (data / f"{split}.{language}").write_text(text, encoding="utf-8")
     config = changed(
         CONFIGS["multi30k-cpu"],
-        **{"data": str(data), "vocabulary": 1000, "d_model": 32, "d_ff": 64},
+        **{"data": str(data), "vocab_size": 1000, "d_model": 32, "d_ff": 64},
         **{"n_layers": 1, "batch_tokens": 600, "warmup": 20, "max_epochs": 1},
         **{"average": 1, "save_every": 10},
     )
@@ -86,7 +86,7 @@ def test_from_multi30k(tmp_path, requires_data, capsys):
 
 @pytest.mark.parametrize("split", ["train", "val", "test_2016_flickr"])
 def test_multi30k_is_read_as_texts(requires_data, split):
-    source, target = texts(CONFIGS["multi30k-tiny"], split)
+    source, target = load_texts(CONFIGS["multi30k-tiny"], split)
     assert len(source) == len(target)
     assert all(source)
     assert all(target)

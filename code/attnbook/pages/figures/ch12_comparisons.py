@@ -12,11 +12,11 @@ from attnbook.experiments.toy_ablation import CHANGES
 from attnbook.pages.curves import label_lines
 from attnbook.pages.figures.exact_match import CURVES
 from attnbook.pages.tables import mean_and_range, stored_runs
-from attnbook.translation.report import TESTS
+from attnbook.translation.report import TEST_SPLITS
 
 NAME = "multi30k_runs"
 BEAM, GREEDY = "beam, lowercased", "greedy, lowercased"
-COLUMNS = [(how, split) for how in (BEAM, GREEDY) for split in TESTS["multi30k"]]
+COLUMNS = [(how, split) for how in (BEAM, GREEDY) for split in TEST_SPLITS["multi30k"]]
 WAYS = {"en_de": "en → de", "de_en": "de → en"}
 LADDER = {
     "initial_state": CURVES["initial_state"],
@@ -34,7 +34,7 @@ def part(name: str) -> dict:
 
 def lowercased(run: dict) -> list[float]:
     """BLEU of a run's beam on both tests, lowercased."""
-    return [run["scores"][split][BEAM]["bleu"] for split in TESTS["multi30k"]]
+    return [run["scores"][split][BEAM]["bleu"] for split in TEST_SPLITS["multi30k"]]
 
 
 def print_seeds() -> None:

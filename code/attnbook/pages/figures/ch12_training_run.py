@@ -102,7 +102,7 @@ def curves_figure(found: dict) -> Figure:
     updates = passes[0]["step"] / passes[0]["epoch"]  # of an epoch
     epochs = [line["epoch"] for line in passes]
     floor = least_smoothed_loss(
-        found["config"]["smoothing"], found["config"]["vocabulary"]
+        found["config"]["smoothing"], found["config"]["vocab_size"]
     )
     fig, (losses, score) = plt.subplots(2, sharex=True, figsize=(5.5, 5.4))
     for label, xs, ys, look in (
