@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attnbook.pages.exercises.checking import register
+from attnbook.pages.exercises.checking import register, wrong
 
 
 def _scores() -> list[tuple[Tensor]]:
@@ -22,7 +22,8 @@ register(
     reference=lambda scores: scores.softmax(-1),
     inputs=_scores,
     hint="The weights of a row are positive and sum to 1.",
-    mistakes=[
-        (_overflowing, "The exponential of 1000 is infinite: subtract something first.")
-    ],
+    mistakes=wrong(
+        _overflowing,
+        "The exponential of 1000 is infinite: subtract something first.",
+    ),
 )

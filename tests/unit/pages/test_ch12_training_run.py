@@ -241,7 +241,7 @@ def _stored(stored):
                 "by_subword": 0.4,
                 "chance": 0.05,
             }
-            for label, start in ch12_looks_starts.items()
+            for label, start in STARTS.items()
             for split in (0, 1)
         ],
         heads=[[0.25, 0.5], [0.75, 1.0]],
@@ -263,7 +263,7 @@ def _stored(stored):
     )
 
 
-ch12_looks_starts = {
+STARTS = {
     "itself": 0.9,
     "the one before": 0.1,
     "the one after": 0.2,
@@ -369,8 +369,8 @@ def test_a_map_has_a_row_a_target_subword():
 def test_probes_are_means_over_splits(capsys):
     [ax] = ch12_probes.probes_figure().axes
     lines = {line.get_label(): line for line in ax.get_lines()}
-    assert set(lines) == set(ch12_looks_starts)
-    for name, start in ch12_looks_starts.items():
+    assert set(lines) == set(STARTS)
+    for name, start in STARTS.items():
         wanted = [100 * start, 100 * (start + 0.15)]
         assert list(lines[name].get_ydata()) == pytest.approx(wanted)
     ch12_probes.print_probes()

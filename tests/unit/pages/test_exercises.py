@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook.pages import check, exercises
-from attnbook.pages.exercises.checking import EXERCISES, find, register, verdict
+from attnbook.pages.exercises.checking import (
+    EXERCISES,
+    find,
+    register,
+    verdict,
+    wrong,
+)
 from attnbook.pages.exercises.differences import describe, first_difference
 
 
@@ -23,7 +29,7 @@ def _an_exercise():
         reference=halves,
         inputs=lambda: [(torch.tensor([2.0, 4.0]),), (torch.tensor([[3.0]]),)],
         hint="Think of two.",
-        mistakes=[(lambda numbers: numbers * 2, "You double.")],
+        mistakes=wrong(lambda numbers: numbers * 2, "You double."),
     )
     register(
         "ex0_answer", reference=42, hint="Count.", mistakes=[(41, "One is missing.")]
@@ -115,6 +121,20 @@ def test_an_answer_may_be_a_value(answer, said):
 def test_an_unknown_exercise_is_an_error(name):
     with pytest.raises(ValueError, match=f"no exercise '{name}'; .*ex0_halve"):
         check(name, 3)
+
+
+def test_wrong_answers_are_paired_with_their_hints():
+    assert wrong(halves, "Not so.", "ab", "Why?") == [
+        (halves, "Not so."),
+        ("ab", "Why?"),
+    ]
+    for answers, words in (
+        ((halves, "Not so.", 3), "the last answer, 3, has no hint"),
+        ((halves, 3), "3 is no hint"),
+        (("ab", "cd", "Why?"), "'cd' is no hint"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            wrong(*answers)
 
 
 def test_a_chapter_is_loaded_when_its_exercise_is_asked_for():

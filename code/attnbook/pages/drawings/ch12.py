@@ -7,17 +7,14 @@ from attnbook.pages.drawings.diagram import Diagram
 
 def batch_diagram() -> Diagram:
     """Draw the way of a batch in training, from sentences to an update."""
-    d = Diagram(
-        370,
-        474,
-        alt=(
-            "A column of boxes joined by arrows: sentence pairs as text, subwords, "
-            "batch by tokens, Transformer, smoothed loss, one update. From the batch "
-            "ids (B, S) and (B, T) go to the Transformer, logits (B, T, V) go to the "
-            "loss. A rate from the schedule goes into the update, and an arrow leads "
-            "from the update back to the Transformer, the one dark box."
-        ),
+    alt = (
+        "A column of boxes joined by arrows: sentence pairs as text, subwords, "
+        "batch by tokens, Transformer, smoothed loss, one update. From the batch "
+        "ids (B, S) and (B, T) go to the Transformer, logits (B, T, V) go to the "
+        "loss. A rate from the schedule goes into the update, and an arrow leads "
+        "from the update back to the Transformer, the one dark box."
     )
+    d = Diagram(370, 474, alt=alt)
     x, size = 170, {"width": 150, "height": 42}
     way = [d.text("sentence pairs", x, 22)]
     names = ("clean text", "subwords", "batch by tokens", "Transformer")

@@ -8,18 +8,21 @@ import torch
 from torch import Tensor
 
 from attnbook.core.vocabulary import BOS, EOS
-from attnbook.pages.exercises.checking import register
+from attnbook.pages.exercises.checking import register, wrong
 from attnbook.pages.exercises.inputs import drawn
 
 register(
     "ex1_all_but_the_verb",
     reference=(1 / 8, 1 / 64),
     hint="Every clause has one verb, out of eight; the guesses are independent.",
-    mistakes=[
-        ((1 / 8, 1 / 8), "Two clauses have two verbs, and both must be right."),
-        ((1 / 8, 2 / 8), "Two guesses must both be right: multiply."),
-        ((7 / 8, 49 / 64), "Those are the shares that it gets wrong at each verb."),
-    ],
+    mistakes=wrong(
+        (1 / 8, 1 / 8),
+        "Two clauses have two verbs, and both must be right.",
+        (1 / 8, 2 / 8),
+        "Two guesses must both be right: multiply.",
+        (7 / 8, 49 / 64),
+        "Those are the shares that it gets wrong at each verb.",
+    ),
 )
 
 
@@ -32,21 +35,16 @@ register(
     reference=lambda words: ([BOS, *words], [*words, EOS]),
     inputs=_sentences,
     hint="Two lists: read BOS and the words, say the words and EOS.",
-    mistakes=[
-        (
-            lambda words: ([BOS, *words, EOS], [BOS, *words, EOS]),
-            "Both are the same: the decoder would read the very word it is to say.",
-        ),
-        (
-            lambda words: ([BOS, *words], [*words]),
-            "Nothing tells the decoder when to stop: EOS is missing from the output.",
-        ),
-        (
-            lambda words: ([*words], [*words, EOS]),
-            "The first word is to be said before any is read: BOS is missing.",
-        ),
-        (lambda words: ([*words, EOS], [BOS, *words]), "The two have changed places."),
-    ],
+    mistakes=wrong(
+        lambda words: ([BOS, *words, EOS], [BOS, *words, EOS]),
+        "Both are the same: the decoder would read the very word it is to say.",
+        lambda words: ([BOS, *words], [*words]),
+        "Nothing tells the decoder when to stop: EOS is missing from the output.",
+        lambda words: ([*words], [*words, EOS]),
+        "The first word is to be said before any is read: BOS is missing.",
+        lambda words: ([*words, EOS], [BOS, *words]),
+        "The two have changed places.",
+    ),
 )
 
 
@@ -64,18 +62,14 @@ register(
     reference=lambda states, lengths: states[torch.arange(len(states)), lengths - 1],
     inputs=_states_and_lengths,
     hint="Row i ends at place lengths[i] - 1; index with two tensors at once.",
-    mistakes=[
-        (
-            lambda states, lengths: states[:, -1],
-            "You take the last column. In a short sentence that is a pad.",
-        ),
-        (
-            lambda states, lengths: states[
-                torch.arange(len(states)), lengths.clamp(max=states.shape[1] - 1)
-            ],
-            "One place too far: counting begins at 0.",
-        ),
-    ],
+    mistakes=wrong(
+        lambda states, lengths: states[:, -1],
+        "You take the last column. In a short sentence that is a pad.",
+        lambda states, lengths: states[
+            torch.arange(len(states)), lengths.clamp(max=states.shape[1] - 1)
+        ],
+        "One place too far: counting begins at 0.",
+    ),
 )
 
 register(
@@ -85,20 +79,14 @@ register(
     ),
     inputs=_states_and_lengths,
     hint="Sum over the real places only, and divide by each sentence's own length.",
-    mistakes=[
-        (
-            lambda states, lengths: states.mean(1),
-            "You divide by S and sum over pads: batch mates change the result.",
-        ),
-        (
-            lambda states, lengths: (states * _real(states, lengths)).mean(1),
-            "The sum is right, but it is divided by S and not by the real length.",
-        ),
-        (
-            lambda states, lengths: states.sum(1) / lengths[:, None],
-            "The pads are still in the sum.",
-        ),
-    ],
+    mistakes=wrong(
+        lambda states, lengths: states.mean(1),
+        "You divide by S and sum over pads: batch mates change the result.",
+        lambda states, lengths: (states * _real(states, lengths)).mean(1),
+        "The sum is right, but it is divided by S and not by the real length.",
+        lambda states, lengths: states.sum(1) / lengths[:, None],
+        "The pads are still in the sum.",
+    ),
 )
 
 
@@ -140,23 +128,16 @@ register(
     reference=_greedy,
     inputs=_decoders,
     hint="Start from BOS; take the index of the largest score; stop at EOS or max_len.",
-    mistakes=[
-        (
-            partial(_greedy, keep_eos=True),
-            "EOS is in your output: it says that the sentence is over, and is no word.",
-        ),
-        (
-            partial(_greedy, feed=False),
-            "The decoder is given BOS each time; give it the word it has just said.",
-        ),
-        (
-            partial(_greedy, carry=False),
-            "You feed the word back, but not the new state that step returned.",
-        ),
-        (partial(_greedy, first=EOS), "The first word to be read is BOS."),
-        (
-            lambda step, state, max_len: _greedy(step, state, 9),
-            "You go on until EOS; stop after max_len words at the latest.",
-        ),
-    ],
+    mistakes=wrong(
+        partial(_greedy, keep_eos=True),
+        "EOS is in your output: it says that the sentence is over, and is no word.",
+        partial(_greedy, feed=False),
+        "The decoder is given BOS each time; give it the word it has just said.",
+        partial(_greedy, carry=False),
+        "You feed the word back, but not the new state that step returned.",
+        partial(_greedy, first=EOS),
+        "The first word to be read is BOS.",
+        lambda step, state, max_len: _greedy(step, state, 9),
+        "You go on until EOS; stop after max_len words at the latest.",
+    ),
 )

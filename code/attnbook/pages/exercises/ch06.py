@@ -7,21 +7,22 @@ from torch import Tensor
 
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.masks import causal_mask, key_mask, padding_mask, target_mask
-from attnbook.pages.exercises.checking import register
+from attnbook.pages.exercises.checking import register, wrong
 
 register(
     "ex6_allowed",
     reference=(21, 11),
     hint="Draw the two maps of 6 × 6. Row i may see the real words among 0 … i.",
-    mistakes=[
-        ((21, 3), "The rows of pads are not empty: a pad may look, nobody may see it."),
-        ((36, 12), "That is the padding mask alone; later places are hidden too."),
-        ((21, 21), "That is the causal mask alone; in the second, four are pads."),
-        (
-            (15, 9),
-            "A place may see itself: the diagonal is open where the word is real.",
-        ),
-    ],
+    mistakes=wrong(
+        (21, 3),
+        "The rows of pads are not empty: a pad may look, nobody may see it.",
+        (36, 12),
+        "That is the padding mask alone; later places are hidden too.",
+        (21, 21),
+        "That is the causal mask alone; in the second, four are pads.",
+        (15, 9),
+        "A place may see itself: the diagonal is open where the word is real.",
+    ),
 )
 
 
@@ -42,40 +43,24 @@ register(
     reference=_torch_masks,
     inputs=_padded_ids,
     hint="Pads, (B, T), and a triangle, (T, T); both True where it must not look.",
-    mistakes=[
-        (
-            lambda ids: (padding_mask(ids), causal_mask(ids.shape[1])),
-            "Those are ours, True = may look. Here True hides: turn both round.",
-        ),
-        (
-            lambda ids: (~padding_mask(ids), causal_mask(ids.shape[1])),
-            "The padding is right. In attn_mask, too, True hides: turn it round.",
-        ),
-        (
-            lambda ids: (padding_mask(ids), ~causal_mask(ids.shape[1])),
-            "The triangle is right. In key_padding_mask, too, True hides.",
-        ),
-        (
-            lambda ids: (~padding_mask(ids), causal_mask(ids.shape[1]).T),
-            "A place may see itself: what is hidden begins right of the diagonal.",
-        ),
-        (
-            lambda ids: (~padding_mask(ids), ~causal_mask(ids.shape[1]).T),
-            "Your triangle is turned over: in row i the places after i are hidden.",
-        ),
-        (
-            lambda ids: (~key_mask(ids), ~causal_mask(ids.shape[1])),
-            "This layer adds the axes itself: key_padding_mask is (B, T).",
-        ),
-        (
-            lambda ids: (~padding_mask(ids), ~target_mask(ids)),
-            "The triangle alone, (T, T): the pads go into the other mask.",
-        ),
-        (
-            lambda ids: (~causal_mask(ids.shape[1]), ~padding_mask(ids)),
-            "The padding comes first, then the triangle.",
-        ),
-    ],
+    mistakes=wrong(
+        lambda ids: (padding_mask(ids), causal_mask(ids.shape[1])),
+        "Those are ours, True = may look. Here True hides: turn both round.",
+        lambda ids: (~padding_mask(ids), causal_mask(ids.shape[1])),
+        "The padding is right. In attn_mask, too, True hides: turn it round.",
+        lambda ids: (padding_mask(ids), ~causal_mask(ids.shape[1])),
+        "The triangle is right. In key_padding_mask, too, True hides.",
+        lambda ids: (~padding_mask(ids), causal_mask(ids.shape[1]).T),
+        "A place may see itself: what is hidden begins right of the diagonal.",
+        lambda ids: (~padding_mask(ids), ~causal_mask(ids.shape[1]).T),
+        "Your triangle is turned over: in row i the places after i are hidden.",
+        lambda ids: (~key_mask(ids), ~causal_mask(ids.shape[1])),
+        "This layer adds the axes itself: key_padding_mask is (B, T).",
+        lambda ids: (~padding_mask(ids), ~target_mask(ids)),
+        "The triangle alone, (T, T): the pads go into the other mask.",
+        lambda ids: (~causal_mask(ids.shape[1]), ~padding_mask(ids)),
+        "The padding comes first, then the triangle.",
+    ),
 )
 
 
@@ -88,20 +73,14 @@ register(
     reference=_late,
     inputs=lambda: [(2, 5), (1, 4), (3, 3), (4, 6)],
     hint="Query i stands at place S - T + i of the sentence; it may see that far.",
-    mistakes=[
-        (
-            lambda t, s: torch.ones(t, s, dtype=torch.bool).tril(),
-            "That is the triangle as it was: query 0 sees the first word alone.",
-        ),
-        (
-            lambda t, s: torch.ones(t, s, dtype=torch.bool).tril(s - t - 1),
-            "One too few: a query may see its own place.",
-        ),
-        (
-            lambda t, s: torch.ones(t, s, dtype=torch.bool),
-            "The first of the queries must not see the last word.",
-        ),
-    ],
+    mistakes=wrong(
+        lambda t, s: torch.ones(t, s, dtype=torch.bool).tril(),
+        "That is the triangle as it was: query 0 sees the first word alone.",
+        lambda t, s: torch.ones(t, s, dtype=torch.bool).tril(s - t - 1),
+        "One too few: a query may see its own place.",
+        lambda t, s: torch.ones(t, s, dtype=torch.bool),
+        "The first of the queries must not see the last word.",
+    ),
 )
 
 
@@ -125,26 +104,18 @@ register(
     reference=lambda influence, mask: ((influence > 0) & ~mask).nonzero().tolist(),
     inputs=_influences,
     hint="A leak: output i moves, influence[i, j] > 0, though mask[i, j] is False.",
-    mistakes=[
-        (
-            lambda influence, mask: ((influence > 0) != mask).nonzero().tolist(),
-            "You also count what is lost: an output that ought to move and does not.",
-        ),
-        (
-            lambda influence, mask: ((influence > 0) & mask).nonzero().tolist(),
-            "Those are the pairs that may look; wanted are those that must not.",
-        ),
-        (
-            lambda influence, mask: [
-                [j, i] for i, j in ((influence > 0) & ~mask).nonzero().tolist()
-            ],
-            "The output comes first: [i, j], row and then column.",
-        ),
-        (
-            lambda influence, mask: ((influence > 0) & ~mask).nonzero(),
-            "The pairs are right; wanted is a list: .tolist() makes one.",
-        ),
-    ],
+    mistakes=wrong(
+        lambda influence, mask: ((influence > 0) != mask).nonzero().tolist(),
+        "You also count what is lost: an output that ought to move and does not.",
+        lambda influence, mask: ((influence > 0) & mask).nonzero().tolist(),
+        "Those are the pairs that may look; wanted are those that must not.",
+        lambda influence, mask: [
+            [j, i] for i, j in ((influence > 0) & ~mask).nonzero().tolist()
+        ],
+        "The output comes first: [i, j], row and then column.",
+        lambda influence, mask: ((influence > 0) & ~mask).nonzero(),
+        "The pairs are right; wanted is a list: .tolist() makes one.",
+    ),
 )
 
 
@@ -157,18 +128,12 @@ register(
     reference=_window,
     inputs=lambda: [(5, 2), (6, 3), (4, 1), (3, 9)],
     hint="With d = i - j, how far key j lies before query i: allowed is 0 ≤ d < w.",
-    mistakes=[
-        (
-            lambda t, w: torch.ones(t, t, dtype=torch.bool).tril().triu(-w),
-            "One too many: the place itself is one of the w.",
-        ),
-        (
-            lambda t, w: torch.ones(t, t, dtype=torch.bool).tril(w - 1).triu(1 - w),
-            "The window also reaches forward, to words that are not there yet.",
-        ),
-        (
-            lambda t, w: torch.ones(t, t, dtype=torch.bool).tril(),
-            "Every row sees back to the first word; w is not used.",
-        ),
-    ],
+    mistakes=wrong(
+        lambda t, w: torch.ones(t, t, dtype=torch.bool).tril().triu(-w),
+        "One too many: the place itself is one of the w.",
+        lambda t, w: torch.ones(t, t, dtype=torch.bool).tril(w - 1).triu(1 - w),
+        "The window also reaches forward, to words that are not there yet.",
+        lambda t, w: torch.ones(t, t, dtype=torch.bool).tril(),
+        "Every row sees back to the first word; w is not used.",
+    ),
 )

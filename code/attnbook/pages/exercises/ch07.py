@@ -7,19 +7,24 @@ from torch import Tensor
 
 from attnbook.nn.positions import shift_matrix, sinusoids
 from attnbook.nn.rotary import rotate
-from attnbook.pages.exercises.checking import register
+from attnbook.pages.exercises.checking import register, wrong
 
 register(
     "ex7_who_notices",
     reference="bdf",
     hint="Ask of each: does anything in it depend on the number of a place?",
-    mistakes=[
-        ("abdf", "A mean is the same in any order."),
-        ("bcdf", "The same Linear at each place cannot know which place it is at."),
-        ("bf", "What stands before a word, and so what the mask lets it see, changes."),
-        ("bdef", "A kernel of width 1 sees one word, and is the same at each place."),
-        ("b", "Kernels and masks know left from right as well."),
-    ],
+    mistakes=wrong(
+        "abdf",
+        "A mean is the same in any order.",
+        "bcdf",
+        "The same Linear at each place cannot know which place it is at.",
+        "bf",
+        "What stands before a word, and so what the mask lets it see, changes.",
+        "bdef",
+        "A kernel of width 1 sees one word, and is the same at each place.",
+        "b",
+        "Kernels and masks know left from right as well.",
+    ),
 )
 
 
@@ -32,24 +37,16 @@ register(
     reference=_never_seen,
     inputs=lambda: [(2, 4), (3, 5), (12, 24), (5, 5), (8, 3)],
     hint="How far apart are the first and the last of `longest` places, and of t?",
-    mistakes=[
-        (
-            lambda longest, t: list(range(longest, t)),
-            "Keys stand before a query as well as behind: distances may be negative.",
-        ),
-        (
-            lambda longest, t: [d for d in range(1 - t, t) if abs(d) > longest],
-            "Two of `longest` places are at most longest - 1 apart.",
-        ),
-        (
-            lambda longest, t: [d for d in range(-t, t + 1) if abs(d) >= longest],
-            "Two of t places are at most t - 1 apart.",
-        ),
-        (
-            lambda longest, t: sorted(_never_seen(longest, t), key=abs),
-            "These are the distances, but not from the smallest to the largest.",
-        ),
-    ],
+    mistakes=wrong(
+        lambda longest, t: list(range(longest, t)),
+        "Keys stand before a query as well as behind: distances may be negative.",
+        lambda longest, t: [d for d in range(1 - t, t) if abs(d) > longest],
+        "Two of `longest` places are at most longest - 1 apart.",
+        lambda longest, t: [d for d in range(-t, t + 1) if abs(d) >= longest],
+        "Two of t places are at most t - 1 apart.",
+        lambda longest, t: sorted(_never_seen(longest, t), key=abs),
+        "These are the distances, but not from the smallest to the largest.",
+    ),
 )
 
 
@@ -76,24 +73,16 @@ register(
     reference=_swap,
     inputs=_embedding_and_ids,
     hint="Look the rows up, multiply by √D, add sinusoids(T, D, offset).",
-    mistakes=[
-        (
-            lambda e, ids, offset: _swap(e, ids, 0),
-            "The first word given stands at position `offset`, not at 0.",
-        ),
-        (
-            lambda e, ids, offset: e[ids] + sinusoids(ids.shape[1], e.shape[1], offset),
-            "The word vectors are still to be multiplied by √D.",
-        ),
-        (
-            lambda e, ids, offset: _swap(e, ids, offset) * e.shape[1] ** 0.5,
-            "Only the word vectors are multiplied by √D, before the code is added.",
-        ),
-        (
-            lambda e, ids, offset: e[ids] * e.shape[1] ** 0.5,
-            "The positions are missing.",
-        ),
-    ],
+    mistakes=wrong(
+        lambda e, ids, offset: _swap(e, ids, 0),
+        "The first word given stands at position `offset`, not at 0.",
+        lambda e, ids, offset: e[ids] + sinusoids(ids.shape[1], e.shape[1], offset),
+        "The word vectors are still to be multiplied by √D.",
+        lambda e, ids, offset: _swap(e, ids, offset) * e.shape[1] ** 0.5,
+        "Only the word vectors are multiplied by √D, before the code is added.",
+        lambda e, ids, offset: e[ids] * e.shape[1] ** 0.5,
+        "The positions are missing.",
+    ),
 )
 
 
@@ -106,16 +95,12 @@ register(
     reference=lambda x: x + sinusoids(x.shape[1], x.shape[2]),
     inputs=lambda: [(torch.zeros(3, 3, 4),), (torch.ones(2, 5, 6),)],
     hint="Which axis of x counts sentences, and which the words of a sentence?",
-    mistakes=[
-        (
-            _along_batch,
-            "All words of a sentence get one code: positions run along the batch.",
-        ),
-        (
-            lambda x: x + sinusoids(x.shape[1], x.shape[2], offset=1),
-            "Positions are counted from 0.",
-        ),
-    ],
+    mistakes=wrong(
+        _along_batch,
+        "All words of a sentence get one code: positions run along the batch.",
+        lambda x: x + sinusoids(x.shape[1], x.shape[2], offset=1),
+        "Positions are counted from 0.",
+    ),
 )
 
 
@@ -134,22 +119,14 @@ register(
     inputs=_codes_and_steps,
     hint="sin(a + b) = sin a cos b + cos a sin b, and cos(a + b) = cos a cos b - "
     "sin a sin b, for each pair, with b = k ω.",
-    mistakes=[
-        (
-            lambda code, k: _later(code, -k),
-            "You went k positions back: a sign of the sines is turned.",
-        ),
-        (
-            lambda code, k: code + sinusoids(1, len(code), abs(k), code.dtype)[0],
-            "Codes cannot be added up; each pair must be turned.",
-        ),
-        (
-            lambda code, k: rotate(code[None], offset=max(k, 0))[0],
-            "`rotate` turns (a, b) as (cosine, sine); a code is (sine, cosine).",
-        ),
-        (
-            lambda code, k: torch.cat([_later(code[:2], k), code[2:]]),
-            "Only the first pair is turned, or all at its speed; each has its own.",
-        ),
-    ],
+    mistakes=wrong(
+        lambda code, k: _later(code, -k),
+        "You went k positions back: a sign of the sines is turned.",
+        lambda code, k: code + sinusoids(1, len(code), abs(k), code.dtype)[0],
+        "Codes cannot be added up; each pair must be turned.",
+        lambda code, k: rotate(code[None], offset=max(k, 0))[0],
+        "`rotate` turns (a, b) as (cosine, sine); a code is (sine, cosine).",
+        lambda code, k: torch.cat([_later(code[:2], k), code[2:]]),
+        "Only the first pair is turned, or all at its speed; each has its own.",
+    ),
 )

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from attnbook.core.vocabulary import BOS
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
-from attnbook.pages.exercises.checking import register
+from attnbook.pages.exercises.checking import register, wrong
 
 
 def _cached(n_layers: int, d_model: int, s: int, t: int) -> int:
@@ -21,18 +21,16 @@ register(
     inputs=lambda: [(6, 512, 20, 10), (2, 64, 7, 1), (1, 8, 3, 0)],
     hint="Which keys and values does each decoder layer keep, and how wide are they "
     "with all heads together?",
-    mistakes=[
-        (lambda n, d, s, t: n * d * (s + t), "Keys are kept, and values as well."),
-        (
-            lambda n, d, s, t: 2 * n * d * t,
-            "The source's keys and values are kept too, once a sentence.",
-        ),
-        (
-            lambda n, d, s, t: 2 * d * (n * t + s),
-            "Each layer makes keys and values of the source of its own.",
-        ),
-        (lambda n, d, s, t: 2 * d * (s + t), "Each layer keeps its own."),
-    ],
+    mistakes=wrong(
+        lambda n, d, s, t: n * d * (s + t),
+        "Keys are kept, and values as well.",
+        lambda n, d, s, t: 2 * n * d * t,
+        "The source's keys and values are kept too, once a sentence.",
+        lambda n, d, s, t: 2 * d * (n * t + s),
+        "Each layer makes keys and values of the source of its own.",
+        lambda n, d, s, t: 2 * d * (s + t),
+        "Each layer keeps its own.",
+    ),
 )
 
 
@@ -64,20 +62,14 @@ register(
     reference=lambda model, src, length: _recompute(model, src, length)[:, 1:],
     inputs=_models_and_sources,
     hint="Which row of the logits predicts the word that is not yet there?",
-    mistakes=[
-        (
-            lambda model, src, length: _recompute(model, src, length, 0)[:, 1:],
-            "Place 0 predicts the first word, each time anew.",
-        ),
-        (
-            lambda model, src, length: _recompute(model, src, length),
-            "BOS is read, and not said: leave it out of the result.",
-        ),
-        (
-            lambda model, src, length: _recompute(model, src, length - 1)[:, 1:],
-            "One word is missing at the end.",
-        ),
-    ],
+    mistakes=wrong(
+        lambda model, src, length: _recompute(model, src, length, 0)[:, 1:],
+        "Place 0 predicts the first word, each time anew.",
+        lambda model, src, length: _recompute(model, src, length),
+        "BOS is read, and not said: leave it out of the result.",
+        lambda model, src, length: _recompute(model, src, length - 1)[:, 1:],
+        "One word is missing at the end.",
+    ),
 )
 
 
@@ -106,22 +98,14 @@ register(
     inputs=_beginnings,
     hint="Add each beginning's log-probability to its row, and look for the W best in "
     "the whole table.",
-    mistakes=[
-        (
-            _each_its_own,
-            "Each beginning has got one continuation; the best W may have one parent.",
-        ),
-        (
-            lambda log_p, steps: _beam_step(torch.zeros_like(log_p), steps),
-            "The beginnings are not equally probable: add their log-probabilities.",
-        ),
-        (
-            lambda log_p, steps: _beam_step(log_p, steps)[::-1],
-            "First the beginnings, then the words.",
-        ),
-        (
-            lambda log_p, steps: _beam_step(log_p, steps * log_p[:, None].neg()),
-            "Logarithms of probabilities are added, not multiplied.",
-        ),
-    ],
+    mistakes=wrong(
+        _each_its_own,
+        "Each beginning has got one continuation; the best W may have one parent.",
+        lambda log_p, steps: _beam_step(torch.zeros_like(log_p), steps),
+        "The beginnings are not equally probable: add their log-probabilities.",
+        lambda log_p, steps: _beam_step(log_p, steps)[::-1],
+        "First the beginnings, then the words.",
+        lambda log_p, steps: _beam_step(log_p, steps * log_p[:, None].neg()),
+        "Logarithms of probabilities are added, not multiplied.",
+    ),
 )

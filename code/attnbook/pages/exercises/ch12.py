@@ -9,7 +9,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from attnbook.pages.exercises.checking import register
+from attnbook.pages.exercises.checking import register, wrong
 
 
 def _next_merge(
@@ -47,26 +47,18 @@ register(
     reference=_next_merge,
     inputs=_cut_words,
     hint="Add counts[word] for every two pieces of a word that stand side by side.",
-    mistakes=[
-        (
-            lambda pieces, counts: _next_merge(pieces, counts, weigh=False),
-            "A word that occurs nine times has its pairs nine times: add counts[word].",
+    mistakes=wrong(
+        lambda pieces, counts: _next_merge(pieces, counts, weigh=False),
+        "A word that occurs nine times has its pairs nine times: add counts[word].",
+        lambda pieces, counts: _next_merge(pieces, counts, once=True),
+        "A pair may stand in one word twice, as a n in banana: count both.",
+        lambda pieces, counts: "".join(_next_merge(pieces, counts)),
+        "Give the two pieces as a pair, not joined.",
+        lambda pieces, counts: _next_merge(
+            {word: list(word) for word in pieces}, counts
         ),
-        (
-            lambda pieces, counts: _next_merge(pieces, counts, once=True),
-            "A pair may stand in one word twice, as a n in banana: count both.",
-        ),
-        (
-            lambda pieces, counts: "".join(_next_merge(pieces, counts)),
-            "Give the two pieces as a pair, not joined.",
-        ),
-        (
-            lambda pieces, counts: _next_merge(
-                {word: list(word) for word in pieces}, counts
-            ),
-            "Count the pieces of a word, not its characters: some are joined already.",
-        ),
-    ],
+        "Count the pieces of a word, not its characters: some are joined already.",
+    ),
 )
 
 
@@ -88,21 +80,17 @@ register(
     reference=_rates,
     inputs=lambda: [(10, 4e-3, 4), (6, 1.0, 1), (3, 0.5, 100)],
     hint="At update `warmup` both are 1. Which of them is smaller before, and after?",
-    mistakes=[
+    mistakes=wrong(
+        lambda updates, peak, warmup: _rates(updates, peak, warmup, 0, max),
         (
-            lambda updates, peak, warmup: _rates(updates, peak, warmup, 0, max),
             "The rate falls first and then grows without end: take the smaller one. "
-            "And what is the rate of the first update?",
+            "And what is the rate of the first update?"
         ),
-        (
-            lambda updates, peak, warmup: _rates(updates, peak, warmup, 0),
-            "The first update has a rate of 0 and does nothing: count from 1.",
-        ),
-        (
-            lambda updates, peak, warmup: _rates(updates, peak, warmup, 1, max),
-            "The rate falls first and then grows without end: take the smaller one.",
-        ),
-    ],
+        lambda updates, peak, warmup: _rates(updates, peak, warmup, 0),
+        "The first update has a rate of 0 and does nothing: count from 1.",
+        lambda updates, peak, warmup: _rates(updates, peak, warmup, 1, max),
+        "The rate falls first and then grows without end: take the smaller one.",
+    ),
 )
 
 
@@ -142,10 +130,12 @@ register(
     "ex12_matches",
     reference=[4, 2, 0, 0],
     hint="Write down the reference's pairs of words, and how often it has each.",
-    mistakes=[
-        ([8, 7, 6, 5], "These are the runs said; a run must be in the reference."),
-        ([8, 4, 0, 0], "A run counts no more often than the reference has it."),
-    ],
+    mistakes=wrong(
+        [8, 7, 6, 5],
+        "These are the runs said; a run must be in the reference.",
+        [8, 4, 0, 0],
+        "A run counts no more often than the reference has it.",
+    ),
 )
 
 register(
@@ -153,11 +143,14 @@ register(
     reference=update_loss,
     inputs=_losses,
     hint="The sum over all real tokens of the update, divided by their number.",
-    mistakes=[
-        (_mean_of_means, "A batch of few tokens weighs as much as one of many."),
-        (_with_pads, "Pads add nothing to the sum, but you count them."),
-        (_means_with_pads, "Pads are counted, and batches weigh alike."),
-    ],
+    mistakes=wrong(
+        _mean_of_means,
+        "A batch of few tokens weighs as much as one of many.",
+        _with_pads,
+        "Pads add nothing to the sum, but you count them.",
+        _means_with_pads,
+        "Pads are counted, and batches weigh alike.",
+    ),
 )
 
 
@@ -179,8 +172,10 @@ register(
     reference=output_share,
     inputs=lambda: [(14, 128, 256, 4, 8000), (27, 512, 2048, 6, 37000)],
     hint="All terms of the formula are of one token; which of them is the output's?",
-    mistakes=[
-        (_encoder_alone, "You left out the decoder's layers."),
-        (_beside_the_rest, "Divide by the whole pass, with the output in it."),
-    ],
+    mistakes=wrong(
+        _encoder_alone,
+        "You left out the decoder's layers.",
+        _beside_the_rest,
+        "Divide by the whole pass, with the output in it.",
+    ),
 )

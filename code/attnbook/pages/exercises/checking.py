@@ -12,7 +12,10 @@ names them ``exN_...`` after its number, so that ``check`` finds them:
         reference=mean_state,
         inputs=seeded,
         hint="Each sentence has its own length: divide by that.",
-        mistakes=[(mean_with_pads, "You divide by S, which counts the pads as well.")],
+        mistakes=wrong(
+            mean_with_pads,
+            "You divide by S, which counts the pads as well.",
+        ),
     )
 
 The page gives a stub, ``def ex1_mean_state(states, lengths): ...``, and then calls
@@ -70,6 +73,24 @@ def register(
         mistakes: Wrong answers that are often given, each with its own hint.
     """
     EXERCISES[name] = Exercise(reference, inputs, hint, tuple(mistakes))
+
+
+def wrong(*answers_and_hints: Any) -> list[tuple[Any, str]]:
+    """Pair wrong answers with their hints, for :func:`register`.
+
+    Args:
+        answers_and_hints: An answer, its hint, the next answer, its hint …
+
+    Raises:
+        ValueError: If a hint is missing, or is no sentence.
+    """
+    answers, hints = answers_and_hints[::2], answers_and_hints[1::2]
+    for hint in hints:
+        if not (isinstance(hint, str) and hint.endswith((".", "?"))):
+            raise ValueError(f"{hint!r} is no hint: after each answer give a sentence.")
+    if len(answers) != len(hints):
+        raise ValueError(f"the last answer, {answers[-1]!r}, has no hint: add one.")
+    return [*zip(answers, hints, strict=True)]
 
 
 def check(name: str, answer: Any) -> None:
