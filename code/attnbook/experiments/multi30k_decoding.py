@@ -15,16 +15,13 @@ from attnbook.core import results
 from attnbook.data.batching import id_batch, token_batches
 from attnbook.data.subwords import Subwords
 from attnbook.nn.losses import label_smoothing_loss
+from attnbook.translation.bleu_score import corpus_bleu, paired_bootstrap
 from attnbook.translation.configs import from_json
 from attnbook.translation.corpora import Texts, load_texts
-from attnbook.translation.evaluation import (
-    beam_translate,
-    corpus_bleu,
-    paired_bootstrap,
-)
+from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
-from attnbook.translation.state import average_weights
 from attnbook.translation.trainer import encode_pairs, target_tokens
+from attnbook.translation.training_state import average_weights
 from attnbook.translation.translator import Translator
 
 WIDTHS = (1, 2, 3, 5, 8, 12)

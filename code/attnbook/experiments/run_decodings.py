@@ -16,12 +16,13 @@ import torch
 from attnbook.core.files import write_whole
 from attnbook.core.threads import set_threads
 from attnbook.data.subwords import Subwords
+from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.configs import from_json
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.devices import best_device
-from attnbook.translation.evaluation import beam_translate, corpus_bleu
+from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
-from attnbook.translation.state import average_weights
+from attnbook.translation.training_state import average_weights
 
 AVERAGED = (1, 2, 5, 10)
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 10)

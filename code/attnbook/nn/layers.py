@@ -39,7 +39,7 @@ class TransformerConfig:
     d_ff: int = 2048  #: Width of the feed-forward networks' hidden layers.
     dropout: float = 0.1  #: Of sub-layers' results, and of embedding plus position.
     attention_dropout: float = 0.0  #: Of attention weights; paper, section 6.3.
-    norm_first: bool = False  #: False: post-norm, the paper's. True: pre-norm.
+    norm_first: bool = False  #: Pre-norm; else the paper's post-norm.
 
     def __post_init__(self):
         others = ("dropout", "attention_dropout", "norm_first")

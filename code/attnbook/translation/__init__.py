@@ -5,10 +5,11 @@
 - ``models``: the model of a config
 - ``schedules``: learning-rate schedules
 - ``trainer``: the training loop
-- ``state``: the state of a run on disk
+- ``training_state``: all that a run needs to go on
 - ``devices``: device, precision and peak memory
 - ``distributed``: data-parallel training by several processes
-- ``evaluation``: batch translation, BLEU, significance tests
+- ``evaluation``: translations of whole files, the best length penalty
+- ``bleu_score``: BLEU with its signature, significance tests
 - ``bleu_from_scratch``: BLEU in a few lines
 - ``report``: the results of a finished run
 - ``translator``: a trained model: text in, translated text out
@@ -24,6 +25,12 @@ from attnbook.translation.bleu_from_scratch import (
     modified_precision,
     ngrams,
 )
+from attnbook.translation.bleu_score import (
+    Comparison,
+    Score,
+    corpus_bleu,
+    paired_bootstrap,
+)
 from attnbook.translation.configs import (
     CONFIGS,
     Config,
@@ -36,13 +43,9 @@ from attnbook.translation.corpora import Texts, load_texts
 from attnbook.translation.devices import best_device, choose_precision, peak_memory
 from attnbook.translation.distributed import Processes
 from attnbook.translation.evaluation import (
-    Comparison,
-    Score,
     beam_translate,
     bleu_by_alpha,
-    corpus_bleu,
     max_output_len,
-    paired_bootstrap,
 )
 from attnbook.translation.models import model_from_config
 from attnbook.translation.report import commit, finish, hardware, run_facts, score_tests
@@ -50,18 +53,18 @@ from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
     noam_learning_rate,
 )
-from attnbook.translation.state import (
-    average_weights,
-    load_state,
-    read_state,
-    save_state,
-)
 from attnbook.translation.trainer import (
     Trainer,
     encode_pairs,
     read_metrics,
     target_tokens,
     to_device,
+)
+from attnbook.translation.training_state import (
+    average_weights,
+    load_state,
+    read_state,
+    save_state,
 )
 from attnbook.translation.translator import SHIPPED, Translator, save_translator
 

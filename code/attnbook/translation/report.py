@@ -15,14 +15,11 @@ import torch
 
 from attnbook.core.files import write_whole
 from attnbook.core.results import machine
+from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.corpora import load_texts
-from attnbook.translation.evaluation import (
-    beam_translate,
-    bleu_by_alpha,
-    corpus_bleu,
-)
-from attnbook.translation.state import average_weights
+from attnbook.translation.evaluation import beam_translate, bleu_by_alpha
 from attnbook.translation.trainer import Trainer, read_metrics
+from attnbook.translation.training_state import average_weights
 from attnbook.translation.translator import save_translator
 
 TEST_SPLITS = {"multi30k": ("test_2016_flickr", "test_2017_flickr")}

@@ -17,17 +17,18 @@ from attnbook.core.files import write_whole
 from attnbook.data.batching import Batch, IdPair, id_batch, token_batches
 from attnbook.data.subwords import Subwords
 from attnbook.nn.losses import label_smoothing_loss, symmetric_kl
+from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.configs import Config, from_json, to_json
 from attnbook.translation.corpora import Texts, load_texts
 from attnbook.translation.devices import choose_precision, peak_memory
 from attnbook.translation.distributed import Processes
-from attnbook.translation.evaluation import beam_translate, corpus_bleu
+from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
     noam_learning_rate,
 )
-from attnbook.translation.state import load_state, save_state
+from attnbook.translation.training_state import load_state, save_state
 
 LOG_EVERY = 50
 """Updates between two lines of the log: reading the loss synchronises the GPU."""

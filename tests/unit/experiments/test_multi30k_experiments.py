@@ -11,10 +11,10 @@ from attnbook.experiments import multi30k_decoding, multi30k_probes, toy_ablatio
 from attnbook.nn.losses import token_loss
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
 from attnbook.toy.models import load_toy_model
+from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.configs import CONFIGS, config, to_json
-from attnbook.translation.evaluation import corpus_bleu
 from attnbook.translation.models import model_from_config
-from attnbook.translation.state import save_state
+from attnbook.translation.training_state import save_state
 from attnbook.translation.translator import Translator
 
 # Decoding and scoring

@@ -7,8 +7,8 @@ from torch import nn
 
 from attnbook.translation.configs import to_json
 from attnbook.translation.distributed import Processes
-from attnbook.translation.state import read_state
 from attnbook.translation.trainer import Trainer
+from attnbook.translation.training_state import read_state
 
 TOGETHER = """
 import runpy, sys

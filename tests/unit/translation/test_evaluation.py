@@ -16,12 +16,11 @@ from attnbook.data.subwords import Subwords
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
 from attnbook.translation import evaluation
+from attnbook.translation.bleu_score import corpus_bleu, paired_bootstrap
 from attnbook.translation.evaluation import (
     beam_translate,
     bleu_by_alpha,
-    corpus_bleu,
     max_output_len,
-    paired_bootstrap,
 )
 
 WORDS = [*"abcdefgh", "man", "hat", "grass", "dog"]

@@ -22,8 +22,8 @@ from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
     noam_learning_rate,
 )
-from attnbook.translation.state import read_state, save_state
 from attnbook.translation.trainer import Trainer, read_metrics, target_tokens
+from attnbook.translation.training_state import read_state, save_state
 
 
 @pytest.fixture(scope="module")

@@ -16,12 +16,12 @@ from attnbook.data.subwords import Subwords
 from attnbook.models.checkpoints import save_weights
 from attnbook.toy.models import FOLDER as TOY_MODELS
 from attnbook.translation import report
+from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.configs import config
 from attnbook.translation.corpora import load_texts
-from attnbook.translation.evaluation import corpus_bleu
 from attnbook.translation.models import model_from_config
-from attnbook.translation.state import average_weights
 from attnbook.translation.trainer import Trainer
+from attnbook.translation.training_state import average_weights
 from attnbook.translation.translator import (
     MAX_SUBWORDS,
     SHIPPED,

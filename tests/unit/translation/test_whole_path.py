@@ -10,11 +10,11 @@ from small_runs import lines_of, small_config, train_until, write_texts
 
 from attnbook.data import multi30k
 from attnbook.translation import train_command, translate_command
+from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.configs import CONFIGS, changed, to_json
 from attnbook.translation.corpora import load_texts
-from attnbook.translation.evaluation import corpus_bleu
-from attnbook.translation.state import read_state
 from attnbook.translation.trainer import read_metrics
+from attnbook.translation.training_state import read_state
 from attnbook.translation.translator import Translator
 
 

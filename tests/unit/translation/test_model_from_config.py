@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from attnbook.models.bahdanau import Bahdanau
+from attnbook.models.luong import Luong
 from attnbook.models.registry import MODELS
 from attnbook.models.seq2seq import InitialState, StaticContext
 from attnbook.models.transformer import Transformer
@@ -27,13 +28,15 @@ def made(name, **changes):
         ("initial_state", InitialState),
         ("static_context", StaticContext),
         ("bahdanau", Bahdanau),
+        ("luong", Luong),
     ],
 )
 def test_names_are_those_of_the_course(name, kind):
     model = made(name)
     assert type(model) is kind
     assert model(SRC, TGT).shape == (2, 2, 20)
-    assert {"transformer", "initial_state", "static_context", "bahdanau"} == set(MODELS)
+    assert name in MODELS
+    assert len(MODELS) == 5
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -56,15 +59,24 @@ def test_dropout_is_in_training_alone(name):
     assert torch.equal(calm(SRC, TGT), model(SRC, TGT))
 
 
-@pytest.mark.parametrize("name", ["initial_state", "static_context", "bahdanau"])
-def test_a_recurrent_models_dropout_is_at_three_places(name):
+@pytest.mark.parametrize(
+    ("name", "widths"),
+    [
+        ("initial_state", [16, 16, 16]),
+        ("static_context", [16, 16, 16]),
+        ("bahdanau", [16, 16, 16]),
+        ("luong", [16, 16, 16]),
+    ],
+)
+def test_a_recurrent_models_dropout_is_at_three_places(name, widths):
     """Word vectors of both sides, and what the last layer reads."""
     model = made(name, dropout=0.5)
     outs = []
-    for place in (model.encoder.embedding, model.embedding, model.readout.hidden):
-        place.register_forward_hook(lambda module, _, out: outs.append(out))
-    model(SRC, TGT)
-    assert len(outs) >= 3
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.register_forward_hook(lambda module, given, out: outs.append(out))
+    model(SRC[:, :1], TGT[:, :1])
+    assert [out.shape[-1] for out in outs] == widths
     for out in outs:
         assert 0.1 < (out == 0).float().mean() < 0.95
 

@@ -11,7 +11,7 @@ from compare import close, make_transformer
 from safetensors.torch import save_file
 from torch import nn
 
-from attnbook.translation.state import (
+from attnbook.translation.training_state import (
     average_weights,
     load_state,
     read_state,

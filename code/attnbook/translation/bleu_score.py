@@ -1,0 +1,88 @@
+"""BLEU with its signature, and whether a difference is chance: sacreBLEU does both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sacrebleu.metrics import BLEU
+from sacrebleu.significance import PairedTest
+
+
+class Score(NamedTuple):
+    """BLEU of a whole test set, from 0 to 100, with sacreBLEU's signature."""
+
+    bleu: float
+    signature: str
+
+
+def corpus_bleu(
+    hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False
+) -> Score:
+    """BLEU by sacreBLEU, with the tokenisation of mteval-v13a: Post 2018.
+
+    Args:
+        hypotheses: Translations, as plain text.
+        references: One for each hypothesis.
+        lowercase: Whether to lowercase all text, as the papers on Multi30k do.
+
+    Raises:
+        ValueError: If there are none, or not as many references as hypotheses.
+    """
+    _check_lengths(hypotheses, references)
+    metric = BLEU(lowercase=lowercase, force=True)
+    score = metric.corpus_score(list(hypotheses), [list(references)])
+    return Score(score.score, str(metric.get_signature()))
+
+
+class Comparison(NamedTuple):
+    """BLEU of two systems on the same sentences, and the significance."""
+
+    bleu: float
+    other: float
+    p_value: float  # probability of such a difference if the systems are equal
+
+
+def paired_bootstrap(
+    hypotheses: Sequence[str],
+    others: Sequence[str],
+    references: Sequence[str],
+    lowercase: bool = False,
+    n_samples: int = 1000,
+) -> Comparison:
+    """Compare two systems by paired bootstrap resampling: Koehn 2004.
+
+    Args:
+        hypotheses: Translations of the first system.
+        others: Translations of the second.
+        references: One for each sentence.
+        lowercase: As in :func:`corpus_bleu`.
+        n_samples: Number of bootstrap samples; seeded by sacreBLEU.
+
+    Raises:
+        ValueError: If the three do not have the same length.
+    """
+    _check_lengths(hypotheses, references)
+    _check_lengths(others, references)
+    # The first system is the baseline that the others are compared with.
+    test = PairedTest(
+        [("other", list(others)), ("one", list(hypotheses))],
+        {"BLEU": BLEU(lowercase=lowercase, force=True)},
+        [list(references)],
+        test_type="bs",
+        n_samples=n_samples,
+    )
+    _, scores = test()
+    other, one = scores["BLEU"]
+    # For two equal systems sacreBLEU returns the smallest possible p.
+    p_value = one.p_value if one.score != other.score else 1.0
+    return Comparison(one.score, other.score, p_value)
+
+
+def _check_lengths(hypotheses: Sequence[str], references: Sequence[str]) -> None:
+    """Raise a ValueError unless there are as many of both, and at least one."""
+    if len(hypotheses) != len(references) or not references:
+        raise ValueError(
+            f"{len(hypotheses)} hypotheses and {len(references)} references; give "
+            "one reference for each hypothesis, and at least one"
+        )
