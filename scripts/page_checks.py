@@ -145,12 +145,12 @@ def thin_out(page: Page) -> None:
     )
 
 
-def check_accessible(page: Page, theme: str) -> list[str]:
-    """The automatic accessibility test finds nothing in the main part."""
+def check_accessible(page: Page, theme: str, part: str = "main") -> list[str]:
+    """The automatic accessibility test finds nothing in the main part, or another."""
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     # Without preload axe asks for no style sheets, which it would look for in vain.
     options = {"resultTypes": ["violations"], "preload": False}
-    violations = Axe().run(page, "main", options).response["violations"]
+    violations = Axe().run(page, part, options).response["violations"]
     return [
         f"accessibility, {theme}: {violation['id']} at {node['target'][0]}: "
         f"{node['failureSummary'].splitlines()[-1].strip()}"
