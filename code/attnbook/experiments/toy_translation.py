@@ -104,7 +104,7 @@ def thread(
     """Train and measure a model with several seeds.
 
     Args:
-        make_model: As in :func:`train`, and so the next four.
+        make_model: As in :func:`~attnbook.toy.training.train_toy_model`, and so the next four.
         steps: Batches of 64 sentences.
         seeds: One run each.
         change: Applied to each pair.

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from attnbook.core.checks import check_sizes
 
 MAX_SOURCE_LEN = 64
-"""Default number of source positions of a location score: enough for eight clauses of
-the toy language."""
+"""Default number of source positions of a location score; eight clauses of the toy
+language have no more."""
 
 
 class AdditiveScore(nn.Module):

@@ -2,8 +2,8 @@ r"""Five colours with a meaning, and greys for all that has none.
 
 Each of the five ideas of the course has one colour, in every plot, diagram and formula.
 They are Okabe and Ito's (2008), which people with any colour vision can tell apart.
-:data:`COLOURS` are for lines and areas. As text four of them are too pale on white, so
-text and formulas take :data:`TEXT_COLOURS`, darker but the same hue; in a formula write
+``COLOURS`` are for lines and areas. As text four of them are too pale on white, so
+text and formulas take ``TEXT_COLOURS``, darker but the same hue; in a formula write
 
 =======  =======================  =======  =======================
 source   ``\textcolor{#0072B2}``  query    ``\textcolor{#A8487E}``
@@ -34,7 +34,7 @@ SKY = "#56B4E9"
 """Okabe and Ito's sixth, for one more line."""
 
 INK = "#24292F"
-"""Text and axes: not quite black."""
+"""Text and axes, not quite black."""
 DARK_GREY = "#6E7781"
 """Lines without a role, and text that is no more than a remark."""
 GREY = "#8C959F"
@@ -47,11 +47,11 @@ SHADE = "#E3E6EA"
 WEIGHTS = LinearSegmentedColormap.from_list(
     "weights", ["#FFFFFF", "#C6DFF0", "#6BAED6", "#0072B2", "#00375C"]
 )
-"""For attention weights: 0 is white, more is darker, so it reads in grey as well."""
+"""For attention weights; 0 is white, more is darker, so it reads in grey as well."""
 
 
 def text_colour(colour: str) -> str:
-    """A shade dark enough for text on white: the one that :data:`TEXT_COLOURS` names.
+    """A shade dark enough for text on white: the one that ``TEXT_COLOURS`` names.
 
     Another colour is darkened until its contrast is 4.5, the least that WCAG allows.
 

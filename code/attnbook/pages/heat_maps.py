@@ -36,7 +36,7 @@ def heat_map(
         roles: The ideas whose colours the names of rows and of columns have.
         turn: Degrees by which the names of columns are turned.
         notes: What is written in the cells.
-        look: What :func:`seaborn.heatmap` takes, such as ``vmax`` and ``linewidths``.
+        look: What ``seaborn.heatmap`` takes, such as ``vmax`` and ``linewidths``.
     """
     sns.heatmap(
         cells.numpy(),

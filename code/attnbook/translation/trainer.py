@@ -31,7 +31,7 @@ from attnbook.translation.schedules import (
 from attnbook.translation.training_state import load_state, save_state
 
 LOG_EVERY = 50
-"""Updates between two lines of the log: reading the loss synchronises the GPU."""
+"""Updates between two lines of the log; reading the loss synchronises the GPU."""
 
 MAY_CHANGE = ("max_epochs", "patience", "average", "save_every", "precision", "compile")
 """Entries of the config that may differ when a run is resumed."""

@@ -1,7 +1,7 @@
 """Exercises that answer: "your turn", where an answer first differs, or "right".
 
 A chapter registers its exercises in its own module next to this one, ``chNN``, and
-names them ``exN_...`` after its number, so that ``check`` finds them:
+names them ``exN_...`` after its number, so that ``check`` finds them::
 
     def seeded():
         g = torch.Generator().manual_seed(0)
