@@ -11,7 +11,7 @@
 """
 
 from attnbook.models.ablations import (
-    make_variant,
+    ablate,
     without_feed_forward,
     without_positions,
     without_scale,
@@ -52,12 +52,12 @@ __all__ = [
     "Transformer",
     "TransformerConfig",
     "TransformerState",
+    "ablate",
     "attention_from_torch",
     "decoder_layer_from_torch",
     "encoder_layer_from_torch",
     "load_weights",
     "make_model",
-    "make_variant",
     "read_facts",
     "save_weights",
     "tensors",

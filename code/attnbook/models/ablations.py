@@ -43,7 +43,7 @@ def without_feed_forward(model: Transformer) -> None:
             module.feed_forward, module.norm_3 = _Zeros(), nn.Identity()
 
 
-def make_variant(model: nn.Module, name: str) -> None:
+def ablate(model: nn.Module, name: str) -> None:
     """Change a model as the name says.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import nn
 
 from attnbook.models import registry
-from attnbook.models.ablations import make_variant
+from attnbook.models.ablations import ablate
 from attnbook.translation.configs import Config
 
 
@@ -33,5 +33,5 @@ def model_from_config(config: Config, vocab_size: int) -> nn.Module:
     model = registry.make_model(
         config.model, vocab_size, dropout=config.dropout, **sizes
     )
-    make_variant(model, config.variant)
+    ablate(model, config.variant)
     return model

@@ -7,7 +7,7 @@ from torch import nn
 
 from attnbook.models.ablations import (
     VARIANTS,
-    make_variant,
+    ablate,
     without_feed_forward,
     without_positions,
     without_scale,
@@ -83,7 +83,7 @@ def test_without_feed_forward_a_layer_is_its_attention():
 def test_step_by_step_they_say_what_they_say_at_once(name, norm_first):
     ours = model(norm_first)
     whole = ours(src := sentences(0, (5, 3), 20), tgt := sentences(1, (4, 4), 20))
-    make_variant(ours, name)
+    ablate(ours, name)
     at_once = ours(src, tgt)
     assert not torch.allclose(at_once, whole)
     state = ours.start(src)
@@ -97,7 +97,7 @@ def test_stored_weights_fit_one_made_the_same_way(name):
     ours, other = model(), model().apply(randomise)
     src, tgt_in = sentences(0, (5, 3), 20), sentences(1, (4, 4), 20)
     for made in (ours, other):
-        make_variant(made, name)
+        ablate(made, name)
     names = set(model().state_dict())
     assert set(ours.state_dict()) <= names
     other.load_state_dict(ours.state_dict())
@@ -106,14 +106,14 @@ def test_stored_weights_fit_one_made_the_same_way(name):
 
 def test_none_changes_nothing_in_any_model():
     ours, plain = model(), model()
-    make_variant(ours, "none")
-    make_variant(nn.GRU(3, 3), "none")
+    ablate(ours, "none")
+    ablate(nn.GRU(3, 3), "none")
     src = sentences(0, (5,), 20)
     close(ours(src, src), plain(src, src))
 
 
 def test_an_unknown_variant_or_model_is_refused():
     with pytest.raises(ValueError, match=r"no variant 'no_heads'; choose none, no_pos"):
-        make_variant(model(), "no_heads")
+        ablate(model(), "no_heads")
     with pytest.raises(ValueError, match=r"from a Transformer, and the model is a GRU"):
-        make_variant(nn.GRU(3, 3), "no_scale")
+        ablate(nn.GRU(3, 3), "no_scale")
