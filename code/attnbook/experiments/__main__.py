@@ -38,16 +38,16 @@ from attnbook.experiments.multi30k_decoding import (
 from attnbook.experiments.multi30k_facts import multi30k_facts
 from attnbook.experiments.multi30k_probes import multi30k_probes
 from attnbook.experiments.multi30k_runs import multi30k_runs
-from attnbook.experiments.puzzle_runs import (
+from attnbook.experiments.recall import recall_grid
+from attnbook.experiments.smoothing_known import smoothing_known
+from attnbook.experiments.task_runs import (
     heads,
     positions,
     positions_farther,
     wrong_split,
 )
-from attnbook.experiments.recall import recall_grid
-from attnbook.experiments.smoothing_known import smoothing_known
 from attnbook.experiments.toy_ablation import toy_ablation
-from attnbook.experiments.toy_translation import thread
+from attnbook.experiments.toy_translation import train_and_measure
 from attnbook.experiments.weights_tell import weights_tell
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.luong import Luong
@@ -56,80 +56,98 @@ from attnbook.nn.scores import SCORES
 from attnbook.toy.data import reverse_source
 from attnbook.toy.models import toy_transformer
 
-FEW = (0, 1, 2)  # seeds, where a side question is asked
+THREE_SEEDS = (0, 1, 2)  # where five would take too long
 static_mean = partial(StaticContext, summary="mean")
 one_way = partial(InitialState, bidirectional=False)
 post_norm = partial(toy_transformer, norm_first=False)
 
 
-# Windows of the local forms: in the thread's task no word moves further than 3 places.
+# Windows of local attention: in the toy task no word moves further than 3 positions.
 local_m = partial(Luong, align="local-m", half_width=3)
 local_p = partial(Luong, align="local-p", half_width=3)
 
 EXPERIMENTS = {
-    # the thread: equal steps
-    "initial_state": partial(thread, InitialState),
-    "static_last": partial(thread, StaticContext),
-    "static_mean": partial(thread, static_mean),
+    # toy translation: equal steps
+    "initial_state": partial(train_and_measure, InitialState),
+    "static_last": partial(train_and_measure, StaticContext),
+    "static_mean": partial(train_and_measure, static_mean),
     # the same with more training, or a larger state
-    "initial_state_longer": partial(thread, InitialState, steps=2100, seeds=FEW),
-    "static_last_longer": partial(thread, StaticContext, steps=2100, seeds=FEW),
+    "initial_state_longer": partial(
+        train_and_measure, InitialState, steps=2100, seeds=THREE_SEEDS
+    ),
+    "static_last_longer": partial(
+        train_and_measure, StaticContext, steps=2100, seeds=THREE_SEEDS
+    ),
     "initial_state_wider": partial(
-        thread, partial(InitialState, d_hidden=192), seeds=FEW
+        train_and_measure, partial(InitialState, d_hidden=192), seeds=THREE_SEEDS
     ),
     "static_last_wider": partial(
-        thread, partial(StaticContext, d_hidden=192), seeds=FEW
+        train_and_measure, partial(StaticContext, d_hidden=192), seeds=THREE_SEEDS
     ),
-    # an encoder that reads one way, and the same with the source reversed
-    "one_way": partial(thread, one_way, seeds=FEW),
-    "one_way_reversed": partial(thread, one_way, seeds=FEW, change=reverse_source),
+    # a unidirectional encoder, and the same with the source reversed
+    "one_way": partial(train_and_measure, one_way, seeds=THREE_SEEDS),
+    "one_way_reversed": partial(
+        train_and_measure, one_way, seeds=THREE_SEEDS, transform=reverse_source
+    ),
     "recall": recall_grid,
-    # chapter 2: a context for each word
-    "bahdanau": partial(thread, Bahdanau),
+    # chapter 2: a context vector for each token
+    "bahdanau": partial(train_and_measure, Bahdanau),
     "late_attention": late_attention,
     # chapter 3: scores, with and without input feeding
-    "luong_general": partial(thread, Luong),
+    "luong_general": partial(train_and_measure, Luong),
     **{
-        f"luong_{score}": partial(thread, partial(Luong, score=score), seeds=FEW)
+        f"luong_{score}": partial(
+            train_and_measure, partial(Luong, score=score), seeds=THREE_SEEDS
+        )
         for score in ("dot", "concat", "location")
     },
     **{
         f"luong_{score}_no_feeding": partial(
-            thread, partial(Luong, score=score, input_feeding=False), seeds=FEW
+            train_and_measure,
+            partial(Luong, score=score, input_feeding=False),
+            seeds=THREE_SEEDS,
         )
         for score in SCORES
     },
-    # windows; then on the source turned round, where every word moves far
-    "luong_local_m": partial(thread, local_m, seeds=FEW),
-    "luong_local_p": partial(thread, local_p, seeds=FEW),
+    # local attention; then on the reversed source, where every word moves far
+    "luong_local_m": partial(train_and_measure, local_m, seeds=THREE_SEEDS),
+    "luong_local_p": partial(train_and_measure, local_p, seeds=THREE_SEEDS),
     "luong_local_m_no_feeding": partial(
-        thread, partial(local_m, input_feeding=False), seeds=FEW
+        train_and_measure, partial(local_m, input_feeding=False), seeds=THREE_SEEDS
     ),
     "luong_local_p_no_feeding": partial(
-        thread, partial(local_p, input_feeding=False), seeds=FEW
+        train_and_measure, partial(local_p, input_feeding=False), seeds=THREE_SEEDS
     ),
     **{
         f"luong_local_m_{width}": partial(
-            thread, partial(local_m, half_width=width), seeds=FEW
+            train_and_measure, partial(local_m, half_width=width), seeds=THREE_SEEDS
         )
         for width in (0, 1, 2)
     },
-    "luong_general_reversed": partial(thread, Luong, seeds=FEW, change=reverse_source),
+    "luong_general_reversed": partial(
+        train_and_measure, Luong, seeds=THREE_SEEDS, transform=reverse_source
+    ),
     "luong_local_m_reversed": partial(
-        thread, local_m, seeds=FEW, change=reverse_source
+        train_and_measure, local_m, seeds=THREE_SEEDS, transform=reverse_source
     ),
     "luong_local_p_reversed": partial(
-        thread, local_p, seeds=FEW, change=reverse_source
+        train_and_measure, local_p, seeds=THREE_SEEDS, transform=reverse_source
     ),
     "local_cost": local_cost,
     "mask_card": mask_card,
-    # chapter 9: the Transformer; the thread's, and with the paper's place of the norm
-    "transformer": partial(thread, toy_transformer, weights=cross_weights),
+    # chapter 9: the Transformer, pre-norm and post-norm
+    "transformer": partial(
+        train_and_measure, toy_transformer, weights_of=cross_weights
+    ),
     "transformer_post_norm": partial(
-        thread, post_norm, seeds=FEW, weights=cross_weights
+        train_and_measure, post_norm, seeds=THREE_SEEDS, weights_of=cross_weights
     ),
     "transformer_post_norm_slower": partial(
-        thread, post_norm, seeds=FEW, rate=1e-3, weights=cross_weights
+        train_and_measure,
+        post_norm,
+        seeds=THREE_SEEDS,
+        learning_rate=1e-3,
+        weights_of=cross_weights,
     ),
     "broken_builds": broken_builds,
     # chapter 10: what a beam finds, what the cache saves
@@ -138,29 +156,29 @@ EXPERIMENTS = {
     # chapter 4: the scale, and what the fused kernel saves
     "look_up": look_up,
     "fused_cost": fused_cost,
-    # chapters 5 and 7: one attention, small puzzles
+    # chapters 5 and 7: one attention, small tasks
     "heads": heads,
     "wrong_split": wrong_split,
     "positions": positions,
     "positions_farther": positions_farther,
-    # chapter 8: what else a layer needs
+    # chapter 8: the other parts of a layer
     "feed_forward_needed": feed_forward_needed,
     "embedding_scale": embedding_scale,
     "embedding_proportion": embedding_proportion,
     "warm_up": warm_up,
-    # chapter 11: what a layer costs, what reaches the last place, what weights tell
+    # chapter 11: costs of layers, long paths, attention weights as explanation
     "layer_cost": layer_cost,
     "layer_batches": layer_batches,
     "first_token": first_token,
     "first_token_longer": first_token_longer,
     "first_token_room": first_token_room,
     "weights_tell": weights_tell,
-    # chapter 12: the data counted; label smoothing where the truth is known
+    # chapter 12: statistics of the data; label smoothing with a known distribution
     "multi30k_facts": multi30k_facts,
     "smoothing_known": smoothing_known,
-    # chapter 12: parts and training, on the toy language
+    # chapter 12: ablation on the toy language
     "toy_ablation": toy_ablation,
-    # of the shipped model; these need the data
+    # the shipped model; these need the data
     "multi30k_beams": multi30k_beams,
     "multi30k_scores": multi30k_scores,
     "multi30k_probes": multi30k_probes,

@@ -1,4 +1,4 @@
-"""Does a beam find better translations than greedy decoding? Half-trained models."""
+"""Beam search against greedy decoding, with half-trained models."""
 
 from __future__ import annotations
 
@@ -17,55 +17,55 @@ from attnbook.toy.training import train_toy_model
 
 STEPS = 350
 SEEDS = (0, 1, 2)
-TESTED = 256  # sentences
-WAYS = ((1, 0.6), (2, 0.6), (4, 0.6), (8, 0.6), (4, 0.0))  # width, alpha
+N_SENTENCES = 256
+SETTINGS = ((1, 0.6), (2, 0.6), (4, 0.6), (8, 0.6), (4, 0.0))  # width, alpha
 
 
-def compare(
+def compare_with_greedy(
     model: nn.Module, pairs: Sequence[Pair], width: int, alpha: float
 ) -> dict[str, float]:
-    """Compare the first translation of a beam with the greedy one.
+    """Compare the best hypothesis of beam search with the greedy output.
 
     Returns:
-        "exact" and "greedy_exact": shares of faultless translations; "better" and
-        "worse": shares of those that the model finds more, and less, probable than
-        the greedy one; "log_p" and "greedy_log_p": means of log-probabilities.
+        "exact" and "greedy_exact": exact match; "better" and "worse": fractions of
+        sentences for which the hypothesis has a higher, and a lower, probability than
+        the greedy output; "log_p" and "greedy_log_p": means of log-probabilities.
     """
     batch = make_batch(pairs)
-    longest = batch.tgt_out.shape[1] + 1
-    best = beam_search(model, batch.src, longest, width, alpha).ids[:, 0]
-    first = greedy(model, batch.src, longest)
+    max_len = batch.tgt_out.shape[1] + 1
+    best = beam_search(model, batch.src, max_len, width, alpha).ids[:, 0]
+    first = greedy(model, batch.src, max_len)
     log_p, greedy_log_p = (log_probability(model, batch.src, x) for x in (best, first))
-    more = log_p - greedy_log_p
+    gain = log_p - greedy_log_p
     found = {
-        "exact": _faultless(best, pairs),
-        "greedy_exact": _faultless(first, pairs),
-        "better": (more > 1e-4).float().mean().item(),
-        "worse": (more < -1e-4).float().mean().item(),
+        "exact": _exact_match(best, pairs),
+        "greedy_exact": _exact_match(first, pairs),
+        "better": (gain > 1e-4).float().mean().item(),
+        "worse": (gain < -1e-4).float().mean().item(),
         "log_p": log_p.mean().item(),
         "greedy_log_p": greedy_log_p.mean().item(),
     }
     return {name: round(x, 4) for name, x in found.items()}
 
 
-def _faultless(said: Tensor, pairs: Sequence[Pair]) -> float:
-    rows = zip(said.tolist(), pairs, strict=True)
+def _exact_match(outputs: Tensor, pairs: Sequence[Pair]) -> float:
+    rows = zip(outputs.tolist(), pairs, strict=True)
     return sum(tuple(TARGET.decode(row)) == p.target for row, p in rows) / len(pairs)
 
 
 def beams() -> dict:
-    """Train the thread's Transformer for too few steps and decode with beams.
+    """Train the toy Transformer for too few steps, and decode with several beams.
 
     Returns:
-        "runs": for each seed, number of clauses, width and alpha what :func:`compare`
-        returns.
+        "runs": for each seed, number of clauses, width and alpha the entries of
+        :func:`compare_with_greedy`.
     """
     runs = []
     for seed in SEEDS:
         model, _ = train_toy_model(toy_transformer, seed, STEPS)
-        for clauses, (width, alpha) in product((1, 2, 3, 4), WAYS):
+        for clauses, (width, alpha) in product((1, 2, 3, 4), SETTINGS):
             about = {"seed": seed, "clauses": clauses, "width": width, "alpha": alpha}
-            pairs = held_out_pairs(clauses, TESTED)
-            runs.append({**about, **compare(model, pairs, width, alpha)})
+            pairs = held_out_pairs(clauses, N_SENTENCES)
+            runs.append({**about, **compare_with_greedy(model, pairs, width, alpha)})
             print(f"  {runs[-1]}", flush=True)
-    return {"steps": STEPS, "sentences": TESTED, "runs": runs}
+    return {"steps": STEPS, "sentences": N_SENTENCES, "runs": runs}

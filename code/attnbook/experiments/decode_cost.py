@@ -1,4 +1,4 @@
-"""What a word costs in decoding, with kept keys and values and without."""
+"""The cost of a decoding step, with and without a key-value cache."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from attnbook.models.transformer import Transformer, TransformerState
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
 
-VOCABULARY = 37_000  # about that of the paper's English-German model
+VOCAB_SIZE = 37_000  # about that of the paper's English-German model
 SOURCE_LENGTH = 32
 LENGTHS = (1, 32, 64, 128, 256)
 BATCHES = (1, 8, 32)
@@ -23,17 +23,17 @@ REPEATS = 9
 
 @torch.no_grad()
 def decode_cost() -> dict:
-    """Time one more word after n − 1 words: the paper's base model, random weights.
+    """Time token n after n − 1 tokens: the paper's base model with random weights.
 
     Returns:
         "parameters"; "source": length of the sources; "cached" and "recomputed": for
-        each batch size the milliseconds of word n, a median, by n; "cache_mb": size of
-        the keys and values kept, by batch size and n. Recomputing is timed for one
-        sentence alone: "recomputed" makes logits of the last word only, as a step
-        does; "recomputed_all_logits" of every word.
+        each batch size the median milliseconds of token n, by n; "cache_mb": size of
+        the cache, by batch size and n. Recomputing is timed for batch size 1:
+        "recomputed" computes logits of the last token only, as a step does;
+        "recomputed_all_logits" of every token.
     """
     torch.manual_seed(0)
-    model = Transformer(TransformerConfig(VOCABULARY)).eval()
+    model = Transformer(TransformerConfig(VOCAB_SIZE)).eval()
     cached = {str(b): _cached(model, b) for b in BATCHES}
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
@@ -47,58 +47,58 @@ def decode_cost() -> dict:
 
 
 def last_logits(
-    model: Transformer, words: Tensor, memory: Tensor, mask: Tensor
+    model: Transformer, tokens: Tensor, memory: Tensor, mask: Tensor
 ) -> Tensor:
-    """Decode all words again, but spare the output layer all places but the last.
+    """Decode all tokens again, with the output layer at the last position only.
 
     Args:
-        model: Whose ``decode`` is called.
-        words: Target ids, (B, T).
-        memory: What the encoder returned, (B, S, D).
-        mask: Of the source, (B, 1, 1, S).
+        model: The model whose ``decode`` is called.
+        tokens: Target ids, (B, T).
+        memory: Output of the encoder, (B, S, D).
+        mask: Key mask of the source, (B, 1, 1, S).
 
     Returns:
         Logits, (B, 1, V).
     """
     hook = model.out.register_forward_pre_hook(lambda _, args: args[0][:, -1:])
     try:
-        return model.decode(words, memory, mask)
+        return model.decode(tokens, memory, mask)
     finally:
         hook.remove()
 
 
 def _cached(model: Transformer, b: int) -> tuple[dict, dict]:
     """Milliseconds and megabytes at each length, with the cache."""
-    src, words = _ids(b, SOURCE_LENGTH), _ids(b, max(LENGTHS))
+    src, tokens = _ids(b, SOURCE_LENGTH), _ids(b, max(LENGTHS))
     state = model.start(src)
     times, sizes = {}, {}
     for n in range(1, max(LENGTHS) + 1):
-        token, before = words[:, n - 1], state
+        token, before = tokens[:, n - 1], state
         _, state = model.step(token, before)
         if n in LENGTHS:
-            # A state is never changed, so the same step can be taken again.
+            # A state is never modified, so the same step can be repeated.
             times[str(n)] = _milliseconds(lambda: model.step(token, before))  # noqa: B023
             sizes[str(n)] = round(_megabytes(state), 2)
     return times, sizes
 
 
 def _recomputed(model: Transformer, decode: Callable[..., Tensor]) -> dict:
-    """Milliseconds at each length, all words before it computed again.
+    """Milliseconds at each length, with all previous tokens recomputed.
 
     Args:
         model: Encodes the source, which is not timed.
-        decode: Called as ``decode(words, memory, mask)``.
+        decode: Called as ``decode(tokens, memory, mask)``.
     """
-    src, words = _ids(1, SOURCE_LENGTH), _ids(1, max(LENGTHS))
+    src, tokens = _ids(1, SOURCE_LENGTH), _ids(1, max(LENGTHS))
     memory, mask = model.encode(src), key_mask(src)
     return {
-        str(n): _milliseconds(lambda: decode(words[:, :n], memory, mask))  # noqa: B023
+        str(n): _milliseconds(lambda: decode(tokens[:, :n], memory, mask))  # noqa: B023
         for n in LENGTHS
     }
 
 
 def _ids(b: int, length: int) -> Tensor:
-    return torch.randint(4, VOCABULARY, (b, length))
+    return torch.randint(4, VOCAB_SIZE, (b, length))
 
 
 def _megabytes(state: TransformerState) -> float:
@@ -106,11 +106,11 @@ def _megabytes(state: TransformerState) -> float:
     return sum(x.numel() * x.element_size() for x in kept) / 1e6
 
 
-def _milliseconds(do: Callable[[], object]) -> float:
-    """Median over several runs, of processor time: others may share the machine."""
+def _milliseconds(call: Callable[[], object]) -> float:
+    """Median processor time of a call; unlike wall-clock time, without other load."""
     times = []
     for _ in range(REPEATS):
         start = time.process_time()
-        do()
+        call()
         times.append(1000 * (time.process_time() - start))
     return round(median(times), 2)

@@ -1,4 +1,4 @@
-"""How well does the last place know the first symbol? By kind of layer and length."""
+"""Recall of the first symbol at the last position, by kind of layer and length."""
 
 from __future__ import annotations
 
@@ -20,58 +20,60 @@ from attnbook.toy.training import fit
 
 LENGTHS = (8, 16, 32, 64)
 SEEDS = (0, 1, 2)
-STEPS, RATE, WIDTH = 500, 3e-3, 32
+STEPS, LEARNING_RATE, WIDTH = 500, 3e-3, 32
 
 
 def first_token() -> dict:
-    """Train each kind at each length, and test it on 2,000 fresh sequences.
+    """Train each kind of layer at each length, and test it on 2,000 new sequences.
 
     Returns:
-        "runs": for each kind, length and seed the number of "layers", the share
-        "right", and the "loss", averaged over every 20 steps.
+        "runs": for each kind, length and seed the number of "layers", the accuracy
+        ("right"), and the "loss", averaged over every 20 steps.
     """
     runs = []
     for n, kind, seed in product(LENGTHS, LAYER_STACKS, SEEDS):
-        found = learn(LAYER_STACKS[kind], n, seed)
+        found = train_last_position(LAYER_STACKS[kind], n, seed)
         runs.append({"kind": kind, "n": n, "seed": seed, **found})
         print(f"  {runs[-1]}", flush=True)
-    return {"steps": STEPS, "rate": RATE, "d": WIDTH, "runs": runs}
+    return {"steps": STEPS, "rate": LEARNING_RATE, "d": WIDTH, "runs": runs}
 
 
 def first_token_longer() -> dict:
-    """The same with four times the steps, for the two whose path is long."""
+    """The same with four times the steps, for the two kinds with long paths."""
     steps, runs = 4 * STEPS, []
     for n, kind, seed in product((8, 16), ("contiguous", "GRU"), SEEDS):
-        found = learn(LAYER_STACKS[kind], n, seed, steps)
+        found = train_last_position(LAYER_STACKS[kind], n, seed, steps)
         runs.append({"kind": kind, "n": n, "seed": seed, **found})
         print(f"  {runs[-1]}", flush=True)
-    return {"steps": steps, "rate": RATE, "d": WIDTH, "runs": runs}
+    return {"steps": steps, "rate": LEARNING_RATE, "d": WIDTH, "runs": runs}
 
 
 def first_token_room() -> dict:
     """Contiguous convolutions with half as many layers again as they need.
 
-    With just enough of them the first symbol stands at the edge of what is seen, and
-    few ways lead there.
+    With just enough layers, the first symbol is at the edge of the receptive field, and
+    few paths lead from it to the output.
     """
     runs = []
     for n, seed in product((8, 16), SEEDS):
-        found = learn(with_room, n, seed)
+        found = train_last_position(with_extra_layers, n, seed)
         runs.append({"kind": "contiguous", "n": n, "seed": seed, **found})
         print(f"  {runs[-1]}", flush=True)
-    return {"steps": STEPS, "rate": RATE, "d": WIDTH, "runs": runs}
+    return {"steps": STEPS, "rate": LEARNING_RATE, "d": WIDTH, "runs": runs}
 
 
-def with_room(n: int, d_model: int) -> list[nn.Module]:
-    """Half as many contiguous convolutions again as the last of n places needs."""
+def with_extra_layers(n: int, d_model: int) -> list[nn.Module]:
+    """Half as many contiguous convolutions again as a receptive field of n needs."""
     return convolutions(d_model, [1] * (3 * len(contiguous_dilations(n)) // 2))
 
 
-def learn(reader: MakeLayers, n: int, seed: int, steps: int = STEPS) -> dict:
-    """Train one model, and say how it did."""
+def train_last_position(
+    make_layers: MakeLayers, n: int, seed: int, steps: int = STEPS
+) -> dict:
+    """Train one model, and return its number of layers, accuracy and loss."""
     torch.manual_seed(seed)
-    model = LastPosition(reader(n, WIDTH), WIDTH)
-    losses = fit(model, first_symbol_batches(n, seed), steps, RATE)
+    model = LastPosition(make_layers(n, WIDTH), WIDTH)
+    losses = fit(model, first_symbol_batches(n, seed), steps, LEARNING_RATE)
     test = next(first_symbol_batches(n, seed=99, batch_size=2000))
     return {
         "layers": len(model.layers),

@@ -1,4 +1,4 @@
-"""What does the fused kernel save? Memory and time of attention by its length."""
+"""The cost of attention with and without the fused kernel, by sequence length."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from attnbook.nn.scaled_dot_product import attention
 
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)
 HEADS, WIDTH = 8, 64  # H, d_k
-FORMS = {"readable": True, "fused": False}  # whether the weights are asked for
+FORMS = {"readable": True, "fused": False}  # whether the weights are returned
 
 
 def fused_cost() -> dict:
-    """Measure one self-attention of n places, without gradients.
+    """Measure one self-attention of n positions, without gradients.
 
     Returns:
-        "runs": for each length and form the most "bytes" held at once beyond q, k and
-        v, and the median processor time in "seconds".
+        "runs": for each length and form the peak memory in "bytes" beyond q, k and v,
+        and the median processor time in "seconds".
     """
     runs = []
     for n, form in product(LENGTHS, FORMS):

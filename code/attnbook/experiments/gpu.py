@@ -1,26 +1,26 @@
-"""All that the course would measure on a GPU, by one command.
+"""All measurements of the course that need a GPU, by one command.
 
     python -m attnbook.experiments.gpu --out runs/gpu
 
-The parts come in this order, each with a file of its own, ``NAME.json``, in the folder:
+The parts, in this order, each with its own file ``NAME.json`` in the folder:
 
 - ``en_de``: three seeds of ``multi30k-tiny``, English to German;
-- ``de_en``: three seeds the other way;
-- ``speed``: what makes training fast, beside ``nn.Transformer`` and Marian;
+- ``de_en``: three seeds in the other direction;
+- ``speed``: what makes training fast, compared with ``nn.Transformer`` and Marian;
 - ``ladder``: recurrent models and the Transformer on the same data, one seed;
 - ``ablation``: the Transformer with one thing changed, one seed;
-- ``decoding``: epochs averaged and widths of the beam, on the first run;
+- ``decoding``: averaged epochs and beam widths, on the first run;
 - ``base``: speed at the paper's size.
 
-All of it may take an hour of a fast GPU (an estimate). With half an hour, begin with
+All of it may take an hour on a fast GPU (an estimate). With half an hour, start with
 ``--part en_de speed decoding base``.
 
-``--part en_de speed`` takes some of them. ``--minutes 10`` stops in time. Whenever and
-however it is stopped, the same command goes on: what is written is not done again, and
-a training run goes on from its last state. ``--small`` tries all of it on a processor
-in a minute, with data of its own.
+``--part en_de speed`` selects parts. ``--minutes 10`` stops in time. Whenever it is
+stopped, the same command resumes: finished jobs are not repeated, and a training run
+continues from its last state. ``--small`` is a trial on a CPU that takes a minute, with
+data of its own.
 
-A processor can make the training runs, too; each of ``de_en`` takes hours::
+A CPU can do the training runs, too; each of ``de_en`` takes hours::
 
     python -m attnbook.experiments.gpu --config multi30k-cpu --at-once 1 --part de_en
 """
@@ -52,8 +52,8 @@ EQUAL = {
     "multi30k-tiny": {"seed": 1, "max_epochs": 60},
     "multi30k-cpu": {"seed": 1, "max_epochs": 10, "average": 3},
 }
-"""What the runs of ladder and ablation have in common, by the config that they change.
-Of so few epochs the first ones must not come into the average."""
+"""Common changes of all runs of ladder and ablation, by config. With so few epochs, the
+first ones must not be averaged."""
 
 RECURRENT = {"d_model": 256, "peak_learning_rate": 3e-3, "precision": "fp32"}
 LADDER: dict[str, dict] = {
@@ -62,11 +62,10 @@ LADDER: dict[str, dict] = {
     "bahdanau": {"model": "bahdanau", **RECURRENT},
     "transformer": {},
 }
-"""Changes of the config. The recurrent models are made twice as wide, so that they are
-not the smaller ones. Of the peak rates 0.001 and 0.003 the first of them reached the
-lower validation loss with the second, on a processor, after five epochs. They are
-trained in fp32: whatever autocast is told, it runs cuDNN's GRU in fp16, in which their
-gradients are lost."""
+"""Changes of the config. The recurrent models are twice as wide, so that they are not
+smaller. Of the peak learning rates 0.001 and 0.003, the second gave the first model the
+lower validation loss after five epochs on a CPU. They are trained in fp32: autocast
+always runs cuDNN's GRU in fp16, in which their gradients underflow."""
 
 ABLATION: dict[str, dict] = {
     "as_it_is": {},
@@ -83,7 +82,7 @@ ABLATION: dict[str, dict] = {
     "r_drop_5": {"r_drop": 5.0},
     "lowercase": {"lowercase": True},
 }
-"""Changes of the config; one that it has already is left out."""
+"""Changes of the config; one that is its default is left out."""
 
 SMALL = {
     "source": "toy",
@@ -104,7 +103,7 @@ SMALL_SENTENCES = {"train": 120, "val": 4, "test": 4}
 
 
 class Job(NamedTuple):
-    """A program to run, and the file that it has written once it is done."""
+    """A program to run, and the file that it writes at the end."""
 
     name: str
     command: Sequence[str]
@@ -112,14 +111,14 @@ class Job(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What decides which jobs there are."""
+    """Options that determine the jobs."""
 
     out: Path
     small: bool = False
     config: str = "multi30k-tiny"
 
     def training(self, part: str, name: str, **changes: object) -> Job:
-        """A training run in a folder of its own."""
+        """A training run in its own folder."""
         folder = self.out / part / name
         entries = [f"{key}={value}" for key, value in self.changes(changes).items()]
         command = ["attnbook.translation.train_command", "--config", self.config]
@@ -127,16 +126,18 @@ class Plan(NamedTuple):
         return Job(name, command, folder / "results.json")
 
     def changes(self, wanted: dict) -> dict:
-        """The changes of the config; of a trial also what makes it small."""
+        """The changes of the config, with those that make a trial small."""
         if not self.small:
             return wanted
         large = ("max_epochs", "average", *RECURRENT)
         kept = {k: v for k, v in wanted.items() if k not in large}
-        turned = {k: SMALL_LANGUAGES[v] for k, v in kept.items() if v in ("en", "de")}
-        return {**SMALL, "data": str(self.out / "data"), **kept, **turned}
+        languages = {
+            k: SMALL_LANGUAGES[v] for k, v in kept.items() if v in ("en", "de")
+        }
+        return {**SMALL, "data": str(self.out / "data"), **kept, **languages}
 
     def speed(self, part: str, work: str, kind: str) -> Job:
-        """Speeds of one kind."""
+        """Speed measurements of one kind."""
         result = self.out / part / f"{work}_{kind}.json"
         work, rounds = ("small", 1) if self.small else (work, 5)
         command = ["attnbook.experiments.speed.report", "--work", work]
@@ -144,14 +145,14 @@ class Plan(NamedTuple):
         return Job(result.stem, command, result)
 
     def decoding(self, part: str) -> Job:
-        """Other decodings of the first run of all."""
+        """Other ways of decoding the first run."""
         result = self.out / part / "decodings.json"
         folder = self.out / "en_de" / "seed_0"
         command = ["attnbook.experiments.run_decodings", str(folder), str(result)]
         return Job(result.stem, command, result)
 
     def jobs(self, part: str) -> list[Job]:
-        """The jobs of a part; of a trial the first and the last of them."""
+        """The jobs of a part; in a trial only the first and the last."""
         jobs = self.all_jobs(part)
         return jobs[:: max(len(jobs) - 1, 1)] if self.small else jobs
 
@@ -160,8 +161,8 @@ class Plan(NamedTuple):
         if part == "en_de":
             return [self.training(part, f"seed_{seed}", seed=seed) for seed in SEEDS]
         if part == "de_en":
-            way = {"source": "de", "target": "en"}
-            return [self.training(part, f"seed_{s}", seed=s, **way) for s in SEEDS]
+            reverse = {"source": "de", "target": "en"}
+            return [self.training(part, f"seed_{s}", seed=s, **reverse) for s in SEEDS]
         if part == "speed":
             kinds = ("eager", "decoding", "compiled", "compiled_peers")
             return [self.speed(part, "tiny", kind) for kind in kinds]
@@ -169,28 +170,28 @@ class Plan(NamedTuple):
             return [self.speed(part, "base", kind) for kind in ("eager", "compiled")]
         if part == "decoding":
             return [self.decoding(part)]
-        basis = asdict(config(self.config))
+        defaults = asdict(config(self.config))
         return [
             self.training(part, name, **EQUAL[self.config], **change)
             for name, change in {"ladder": LADDER, "ablation": ABLATION}[part].items()
-            if not change or not change.items() <= basis.items()
+            if not change or not change.items() <= defaults.items()
         ]
 
 
 PARTS = ("en_de", "de_en", "speed", "ladder", "ablation", "decoding", "base")
 ALONE = ("speed", "decoding", "base")
-"""Parts whose times would suffer if two of their jobs ran at once."""
+"""Parts whose timings would be disturbed by other jobs."""
 
 
 LAST_SECONDS = 20
-"""How long a program that was told to end may take for it."""
+"""How long a program that was terminated may take to end."""
 
 
 class Clock:
-    """Tells when the time is over.
+    """A time limit.
 
     Args:
-        minutes: From now on; None for as long as it takes.
+        minutes: Minutes from now; None: no limit.
     """
 
     def __init__(self, minutes: float | None = None):
@@ -199,23 +200,23 @@ class Clock:
 
     @property
     def over(self) -> bool:
-        """Whether it is."""
+        """Whether the limit has passed."""
         return time.monotonic() >= self.end
 
 
 def run_jobs(jobs: Sequence[Job], at_once: int, clock: Clock) -> dict[str, str]:
-    """Run what is not done yet, several programs at a time.
+    """Run the unfinished jobs, several at a time.
 
-    One that fails leaves the others alone. When the time is over all are ended, which
-    costs a training run what it did since its last state.
+    A job that fails does not affect the others. When the time is over, all are
+    terminated, and a training run loses the progress since its last state.
 
     Args:
         jobs: The jobs.
         at_once: How many may run at a time.
-        clock: Tells when to stop.
+        clock: The time limit.
 
     Returns:
-        Why a job is not done, by its name; empty if all are.
+        The reason for each unfinished job, by its name; empty if all are finished.
     """
     waiting = [job for job in jobs if not job.result.exists()]
     missing = {job.name: "the time was over" for job in waiting}
@@ -246,7 +247,7 @@ def run_jobs(jobs: Sequence[Job], at_once: int, clock: Clock) -> dict[str, str]:
 
 
 def start(job: Job) -> subprocess.Popen:
-    """Start a job's program; what it says goes to a file beside its result."""
+    """Start a job's program; its output goes to a log file next to its result."""
     job.result.parent.mkdir(parents=True, exist_ok=True)
     with log_of(job).open("w") as log:
         return subprocess.Popen(
@@ -255,15 +256,15 @@ def start(job: Job) -> subprocess.Popen:
 
 
 def log_of(job: Job) -> Path:
-    """Where a job's program writes what it has to say."""
+    """The file with the output of a job's program."""
     return job.result.with_suffix(".log")
 
 
 def run_part(part: str, plan: Plan, at_once: int, clock: Clock) -> bool:
-    """Do a part, as far as it is not done, and write its file.
+    """Run the unfinished jobs of a part, and write its file.
 
     Returns:
-        Whether it is whole.
+        Whether the part is complete.
     """
     path = plan.out / f"{part}.json"
     if path.exists() and not json.loads(path.read_text())["missing"]:
@@ -279,28 +280,28 @@ def run_part(part: str, plan: Plan, at_once: int, clock: Clock) -> bool:
         "jobs_at_once": 1 if part in ALONE else at_once,
         "seconds_of_this_call": round(time.monotonic() - began),
         "missing": missing,
-        "runs": {job.name: found(job) for job in jobs if job.result.exists()},
+        "runs": {job.name: read_result(job) for job in jobs if job.result.exists()},
     }
-    values["bleu"] = means(list(values["runs"].values()))
+    values["bleu"] = bleu_statistics(list(values["runs"].values()))
     write_whole(path, json.dumps(values, indent=1, ensure_ascii=False) + "\n")
     for name, why in missing.items():
         print(f"  {name} is missing: {why.strip().rpartition(chr(10))[2]}")
     return not missing
 
 
-def found(job: Job) -> dict:
-    """What a job wrote; of a training run its log too."""
+def read_result(job: Job) -> dict:
+    """The result of a job; of a training run with its log."""
     values = json.loads(job.result.read_text(encoding="utf-8"))
     metrics = job.result.with_name("metrics.jsonl")
     return values | ({"log": read_metrics(metrics)} if metrics.exists() else {})
 
 
-def means(runs: Sequence[dict]) -> dict:
-    """Mean and standard deviation of BLEU over runs that differ in their seed alone.
+def bleu_statistics(runs: Sequence[dict]) -> dict:
+    """Mean and standard deviation of BLEU over runs that differ in their seed only.
 
     Returns:
-        By split and decoding "mean", "sd" and "n"; nothing where runs differ otherwise
-        or there is one alone.
+        By split and decoding method "mean", "sd" and "n"; empty if the runs differ
+        otherwise or there is only one.
     """
     kinds = {json.dumps({**run.get("config", {}), "seed": 0}) for run in runs}
     if len(kinds) != 1 or len(runs) < 2 or "scores" not in runs[0]:
@@ -318,7 +319,7 @@ def means(runs: Sequence[dict]) -> dict:
 
 
 def write_small_data(folder: Path) -> None:
-    """Write a few sentences of the toy language, as files that a config can name."""
+    """Write a few sentences of the toy language as files for a config."""
     folder.mkdir(parents=True, exist_ok=True)
     for split, number in SMALL_SENTENCES.items():
         both = load_texts(config("toy"), split)
@@ -328,13 +329,13 @@ def write_small_data(folder: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Do the parts, one after the other.
+    """Run the parts, one after the other.
 
     Args:
-        arguments: Those of the command line if not given.
+        arguments: By default those of the command line.
 
     Raises:
-        SystemExit: With 1 if something is missing in the end.
+        SystemExit: With 1 if something is missing at the end.
     """
     parser = argparse.ArgumentParser(
         prog="python -m attnbook.experiments.gpu",
@@ -344,9 +345,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/gpu"), metavar="FOLDER")
     parser.add_argument("--part", nargs="+", default=PARTS, choices=PARTS)
     parser.add_argument("--config", default="multi30k-tiny", choices=EQUAL)
-    parser.add_argument("--minutes", type=float, help="stop after as many")
+    parser.add_argument("--minutes", type=float, help="time limit")
     parser.add_argument("--at-once", type=int, default=3, help="runs on the one GPU")
-    parser.add_argument("--small", action="store_true", help="try it on a processor")
+    parser.add_argument("--small", action="store_true", help="a trial on a CPU")
     chosen = parser.parse_args(arguments)
     set_threads()
     clock = Clock(chosen.minutes)
@@ -355,13 +356,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_small_data(chosen.out / "data")
     else:
         check_splits(config(plan.config))  # download once, not in each run
-    whole = [
+    complete = [
         run_part(part, plan, chosen.at_once, clock)
         for part in PARTS
         if part in chosen.part
     ]
-    if not all(whole):
-        parser.exit(1, "not all is there; the same command goes on\n")
+    if not all(complete):
+        parser.exit(1, "not complete yet; the same command resumes\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a layer needs: a network for each place, the size of its words, a warm-up."""
+"""Parts of a layer: the feed-forward network, the embedding scale, warm-up."""
 
 from __future__ import annotations
 
@@ -24,88 +24,91 @@ from attnbook.toy.training import fit
 
 LENGTH = 12
 SEEDS = (0, 1, 2)
-RATE = 4e-3
+LEARNING_RATE = 4e-3
 TASKS = {"add_previous": sum_with_previous, "backwards": reversed_symbols}
-DRAWS = {"N(0, 1)": 1.0, "N(0, 1/D)": 64**-0.5}  # standard deviation at D = 64
+INITIALISATIONS = {"N(0, 1)": 1.0, "N(0, 1/D)": 64**-0.5}  # std at D = 64
 
 
 def feed_forward_needed() -> dict:
     """Two layers with and without a feed-forward network, on two tasks.
 
-    Without it, four layers are tried too: as many sub-layers.
+    Without it, four layers are tested too, which have as many sub-layers.
 
     Returns:
-        "runs": for each task, kind of layers, their number and seed the share of
-        "right" answers, over the places that count, and the loss, averaged over every
-        20 steps.
+        "runs": for each task, kind of layers, their number and seed the accuracy
+        ("right"), over the positions that count, and the loss, averaged over every 20
+        steps.
     """
     steps, runs = 400, []
     models = [*((kind, 2) for kind in LAYERS), ("without", 4)]
     for task, (kind, n_layers), seed in product(TASKS, models, SEEDS):
         torch.manual_seed(seed)
         model = tagger(kind, n_layers)
-        losses = fit(model, task_batches(TASKS[task], LENGTH, seed), steps, RATE)
+        losses = fit(
+            model, task_batches(TASKS[task], LENGTH, seed), steps, LEARNING_RATE
+        )
         about = {"task": task, "layers": kind, "n_layers": n_layers, "seed": seed}
-        found = {"right": share_right(model, task), "loss": by_twenty(losses)}
+        found = {"right": mean_accuracy(model, task), "loss": mean_of_20(losses)}
         runs.append({**about, **found})
         print(f"  {runs[-1]}", flush=True)
-    return {"steps": steps, "length": LENGTH, "rate": RATE, "runs": runs}
+    return {"steps": steps, "length": LENGTH, "rate": LEARNING_RATE, "runs": runs}
 
 
-def by_twenty(losses: list[float]) -> list[float]:
-    """Average over every 20 steps."""
+def mean_of_20(losses: list[float]) -> list[float]:
+    """Average a loss curve over every 20 steps."""
     means = torch.tensor(losses).view(-1, 20).mean(1)
     return [round(loss, 4) for loss in means.tolist()]
 
 
-def share_right(model: Tagger, task: str) -> float:
-    """Share of right answers to 1,000 sequences, over the places that count."""
+def mean_accuracy(model: Tagger, task: str) -> float:
+    """Accuracy on 1,000 sequences, over the positions that count."""
     ids = random_symbols(1000, LENGTH, torch.Generator().manual_seed(99))
-    right = task_accuracy(model, TASKS[task](ids))  # (L, 1)
-    return round(right.nanmean().item(), 4)
+    accuracy = task_accuracy(model, TASKS[task](ids))  # (L, 1)
+    return round(accuracy.nanmean().item(), 4)
 
 
 def embedding_scale() -> dict:
-    """Two layers say a sequence backwards: how words are drawn and scaled.
+    """Two layers reverse a sequence, with different embedding initialisation and scale.
 
     Returns:
-        "runs": for each draw, with √D and without, and seed, the loss, averaged over
-        every 20 steps.
+        "runs": for each initialisation ("draw"), with the factor √D and without, and
+        seed, the loss, averaged over every 20 steps.
     """
     steps, runs = 500, []
-    for draw, scaled, seed in product(DRAWS, (True, False), SEEDS):
-        losses = reverse_with(draw, scaled, 1.0, seed, steps)
+    for draw, scaled, seed in product(INITIALISATIONS, (True, False), SEEDS):
+        losses = train_reversal(draw, scaled, 1.0, seed, steps)
         about = {"draw": draw, "scaled": scaled, "seed": seed}
-        runs.append({**about, "loss": by_twenty(losses)})
+        runs.append({**about, "loss": mean_of_20(losses)})
         print(f"  {about}: {runs[-1]['loss'][::5]}", flush=True)
     return {"steps": steps, "length": LENGTH, "rate": 1e-3, "runs": runs}
 
 
 def embedding_proportion() -> dict:
-    """Is it the size of the words, or their size beside the positions, that harms?
+    """What harms: the size of the embeddings, or that relative to the positions?
 
-    Large words with positions as large, and words of 1 with positions as much smaller
-    as :func:`embedding_scale` has them beside its largest words.
+    Large embeddings with equally large positions, and embeddings of variance 1 with
+    positions as small, in proportion, as with the largest embeddings of
+    :func:`embedding_scale`.
 
     Returns:
-        "runs": for each size of words, what the positions are multiplied by ("codes"),
-        and seed, the loss, averaged over every 20 steps.
+        "runs": for each scale of the embeddings, factor on the positions ("codes") and
+        seed, the loss, averaged over every 20 steps.
     """
     steps, runs = 500, []
     # The root mean square of sinusoids is √½.
     for (scaled, codes), seed in product(((True, 8 * 2**0.5), (False, 1 / 8)), SEEDS):
-        losses = reverse_with("N(0, 1)", scaled, codes, seed, steps)
+        losses = train_reversal("N(0, 1)", scaled, codes, seed, steps)
         about = {"draw": "N(0, 1)", "scaled": scaled, "codes": codes, "seed": seed}
-        runs.append({**about, "loss": by_twenty(losses)})
+        runs.append({**about, "loss": mean_of_20(losses)})
         print(f"  {about}: {runs[-1]['loss'][::5]}", flush=True)
     return {"steps": steps, "length": LENGTH, "rate": 1e-3, "runs": runs}
 
 
-class Codes(nn.Module):
-    """Adds sinusoids multiplied by a number.
+class ScaledSinusoids(nn.Module):
+    """Adds sinusoids multiplied by a factor.
 
     Args:
-        factor: The number.
+        factor: The factor.
     """
 
     def __init__(self, factor: float):
@@ -117,35 +120,35 @@ class Codes(nn.Module):
         return x + self.factor * sinusoids(*x.shape[1:], dtype=x.dtype)
 
 
-def reverse_with(
-    draw: str, scaled: bool, codes: float, seed: int, steps: int
+def train_reversal(
+    initialisation: str, scaled: bool, factor: float, seed: int, steps: int
 ) -> list[float]:
-    """Train two post-norm layers on *backwards*: the loss of each step.
+    """Train two post-norm layers to reverse a sequence; return the loss of each step.
 
     Args:
-        draw: One of ``DRAWS``.
-        scaled: Whether word vectors are multiplied by √D.
-        codes: What positions are multiplied by.
-        seed: Of weights and sequences.
+        initialisation: One of ``INITIALISATIONS``.
+        scaled: Whether embeddings are multiplied by √D.
+        factor: Factor on the positions.
+        seed: Seed of weights and sequences.
         steps: Number of updates.
     """
     torch.manual_seed(seed)
     config = TransformerConfig(d_model=64, n_heads=4, d_ff=256, dropout=0.0)
     layers = [EncoderLayer(config) for _ in range(2)]
-    model = Tagger(embedding(draw, scaled), layers)
-    model.positions = Codes(codes)
+    model = Tagger(make_embedding(initialisation, scaled), layers)
+    model.positions = ScaledSinusoids(factor)
     return fit(model, task_batches(reversed_symbols, LENGTH, seed), steps, 1e-3)
 
 
-def embedding(draw: str, scaled: bool) -> nn.Embedding:
-    """Make a table of word vectors of width 64.
+def make_embedding(initialisation: str, scaled: bool) -> nn.Embedding:
+    """Create an embedding of width 64.
 
     Args:
-        draw: One of ``DRAWS``.
-        scaled: Whether vectors are multiplied by √D.
+        initialisation: One of ``INITIALISATIONS``.
+        scaled: Whether embeddings are multiplied by √D.
     """
     table = (ScaledEmbedding if scaled else nn.Embedding)(TASK_VOCAB_SIZE, 64)
-    nn.init.normal_(table.weight, std=DRAWS[draw])
+    nn.init.normal_(table.weight, std=INITIALISATIONS[initialisation])
     return table
 
 
@@ -153,34 +156,34 @@ def warm_up() -> dict:
     """Eight layers learn to sort: post-norm and pre-norm, with and without warm-up.
 
     Returns:
-        "runs": for each place of the norm, number of warm-up steps and seed, the loss
+        "runs": for post-norm and pre-norm, number of warm-up steps and seed, the loss
         of each step.
     """
     steps, runs = 60, []
-    for norm_first, n_warm, seed in product((False, True), (0, 30), SEEDS):
+    for norm_first, n_warmup, seed in product((False, True), (0, 30), SEEDS):
         torch.manual_seed(seed)
         model = deep_tagger(8, norm_first)
-        losses = descend(model, seed, steps, 1e-2, n_warm)
-        about = {"norm_first": norm_first, "warm_up": n_warm, "seed": seed}
+        losses = train_with_warmup(model, seed, steps, 1e-2, n_warmup)
+        about = {"norm_first": norm_first, "warm_up": n_warmup, "seed": seed}
         runs.append({**about, "loss": [round(x, 4) for x in losses]})
         print(f"  {about}: {sum(losses[-10:]) / 10:.3f}", flush=True)
     return {"steps": steps, "length": LENGTH, "rate": 1e-2, "runs": runs}
 
 
-def descend(
-    model: Tagger, seed: int, steps: int, rate: float, n_warm: int
+def train_with_warmup(
+    model: Tagger, seed: int, steps: int, learning_rate: float, n_warmup: int
 ) -> list[float]:
-    """Train on sorting with Adam, whose rate rises to ``rate`` in ``n_warm`` steps.
+    """Train on sorting with Adam and linear warm-up, then a constant learning rate.
 
-    After them it stays. :func:`~attnbook.toy.training.fit` would let it fall, and clip
-    the gradients: both would soften what is to be seen here.
+    :func:`~attnbook.toy.training.fit` would let it decay and clip the gradients, which
+    would weaken the effect that is measured here.
 
     Returns:
         The loss of each step, before its update.
     """
-    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1.0, (step + 1) / max(n_warm, 1))
+        optimizer, lambda step: min(1.0, (step + 1) / max(n_warmup, 1))
     )
     losses: list[Tensor] = []
     for ids, targets in islice(task_batches(sorted_symbols, LENGTH, seed), steps):

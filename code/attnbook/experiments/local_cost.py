@@ -1,4 +1,4 @@
-"""What does a window save? Scores, memory and time of global and local attention."""
+"""The cost of global and local attention: scores, memory and time."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ REPEATS = 41
 
 
 def global_attention(h: Tensor, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Global attention: every state is compared with every other.
+    """Global attention: every decoder state is compared with every encoder state.
 
     Args:
         h: Decoder states, (B, T, H).
         states: Encoder states, (B, S, H).
-        mask: Real places, (B, S).
+        mask: Padding mask of the source, (B, S).
 
     Returns:
         Contexts, (B, T, H), and weights, (B, T, S).
@@ -38,7 +38,7 @@ def global_attention(h: Tensor, states: Tensor, mask: Tensor) -> tuple[Tensor, T
 def local_masked(
     h: Tensor, states: Tensor, mask: Tensor, half_width: int = HALF_WIDTH
 ) -> tuple[Tensor, Tensor]:
-    """Local attention, local-m, as a mask: all scores are computed, most thrown away.
+    """Local attention (local-m) by a mask: all scores are computed, most are discarded.
 
     Arguments and results are those of :func:`global_attention`.
     """
@@ -50,30 +50,30 @@ def local_masked(
 def local_windowed(
     h: Tensor, states: Tensor, mask: Tensor, half_width: int = HALF_WIDTH
 ) -> tuple[Tensor, Tensor]:
-    """Local attention, local-m, on the 2D + 1 places of each window and no others.
+    """Local attention (local-m) computed on the 2D + 1 positions of each window only.
 
     Args:
-        h: Decoder states, (B, T, H), no more of them than source places.
+        h: Decoder states, (B, T, H), with T ≤ S.
         states: Encoder states, (B, S, H).
-        mask: Real places, (B, S).
+        mask: Padding mask of the source, (B, S).
         half_width: D.
 
     Returns:
         Contexts, (B, T, H), and weights, (B, T, 2D + 1): entry d of step t belongs to
-        place t - D + d, and is 0 where there is no such place.
+        position t - D + d, and is 0 if there is no such position.
 
     Raises:
-        ValueError: If there are more steps than source places.
+        ValueError: If there are more steps than source positions.
     """
     if h.shape[1] > states.shape[1]:
         raise ValueError(
-            f"{h.shape[1]} steps, but {states.shape[1]} source places; windows are cut "
-            "for as many steps as there are places at most"
+            f"{h.shape[1]} steps, but {states.shape[1]} source positions; there may be "
+            "at most as many steps as source positions"
         )
     # Sentence by sentence: the windows of a whole batch would have to be copied.
     sentences = zip(h, states, mask, strict=True)
-    looks = [_one_sentence(*sentence, half_width) for sentence in sentences]
-    context, weights = zip(*looks, strict=True)
+    results = [_one_sentence(*sentence, half_width) for sentence in sentences]
+    context, weights = zip(*results, strict=True)
     return torch.stack(context), torch.stack(weights)
 
 
@@ -81,11 +81,11 @@ def _one_sentence(
     h: Tensor, states: Tensor, mask: Tensor, half_width: int
 ) -> tuple[Tensor, Tensor]:
     """One sentence: (T, H), (S, H), (S,) → (T, H), (T, 2D + 1)."""
-    steps, places = len(h), 2 * half_width + 1
+    steps, width = len(h), 2 * half_width + 1
     margin = (half_width, half_width)
     states = F.pad(states, (0, 0, *margin))  # (S + 2D, H)
-    near = states.unfold(0, places, 1)[:steps]  # (T, H, 2D + 1), a view
-    inside = F.pad(mask, margin).unfold(0, places, 1)[:steps]  # (T, 2D + 1)
+    near = states.unfold(0, width, 1)[:steps]  # (T, H, 2D + 1), a view
+    inside = F.pad(mask, margin).unfold(0, width, 1)[:steps]  # (T, 2D + 1)
     scores = torch.einsum("th,thd->td", h, near)
     weights = masked_softmax(scores, inside)
     return torch.einsum("td,thd->th", weights, near), weights
@@ -99,27 +99,27 @@ FORMS: dict[str, Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]] = {
 
 
 def local_cost() -> dict:
-    """Count and time one look at the source by each of T = S steps, all at once.
+    """Count and time the attention of T = S steps, computed all at once.
 
     Returns:
-        "counts": for each length the scores that are needed, summed over the steps, and
-        the bytes that they take where all windows are kept equally wide. "runs": for
-        each batch size, length and form the median time in seconds.
+        "counts": for each length the number of scores over all steps, and their size in
+        bytes if all windows are stored equally wide. "runs": for each batch size,
+        length and form the median time in seconds.
     """
     runs = []
     with torch.inference_mode():
         for batch in BATCHES:
             for length in LENGTHS:
-                for form, seconds in _race(batch, length).items():
+                for form, seconds in _time_forms(batch, length).items():
                     about = dict(batch=batch, S=length, form=form)
                     runs.append({**about, "seconds": seconds})
                 print(f"  batch {batch}, S = {length}", flush=True)
-    counts = [count(length) for length in LENGTHS]
+    counts = [count_scores(length) for length in LENGTHS]
     return {"half_width": HALF_WIDTH, "width": WIDTH, "counts": counts, "runs": runs}
 
 
-def count(length: int, half_width: int = HALF_WIDTH) -> dict:
-    """How many scores S steps over S places need, and their bytes in float32."""
+def count_scores(length: int, half_width: int = HALF_WIDTH) -> dict:
+    """Number of scores of S steps over S positions, and their bytes in float32."""
     everywhere = length * length
     windows = (
         min(t + half_width, length - 1) - max(t - half_width, 0) + 1
@@ -134,16 +134,16 @@ def count(length: int, half_width: int = HALF_WIDTH) -> dict:
     }
 
 
-def _race(batch: int, length: int) -> dict[str, float]:
-    """Time the forms in turn, so that a busy moment hits all of them alike."""
+def _time_forms(batch: int, length: int) -> dict[str, float]:
+    """Time the forms in turn, so that other load affects all of them alike."""
     g = torch.Generator().manual_seed(0)
     h, states = torch.randn(2, batch, length, WIDTH, generator=g)
     mask = torch.ones(batch, length, dtype=torch.bool)
     times: dict[str, list[float]] = {form: [] for form in FORMS}
     for repeat in range(1 + REPEATS):
-        for form, look in FORMS.items():
+        for form, attend in FORMS.items():
             start = time.perf_counter()
-            look(h, states, mask)
-            if repeat:  # the first is for warming up
+            attend(h, states, mask)
+            if repeat:  # the first warms up
                 times[form].append(time.perf_counter() - start)
     return {form: float(f"{median(found):.3g}") for form, found in times.items()}

@@ -1,4 +1,4 @@
-"""Does the scale of the scores matter once a model learns? A look-up, trained."""
+"""The scale of attention scores in training: a look-up task."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from torch.nn import functional as F
 from attnbook.nn.scaled_dot_product import attention
 from attnbook.nn.scores import AdditiveScore
 
-KEYS, VALUES = 64, 16  # different ones that there are
-SHOWN = 16  # pairs of a key and a value in an example
+N_KEYS, N_VALUES = 64, 16  # sizes of the two vocabularies
+N_PAIRS = 16  # pairs of a key and a value in an example
 WIDTHS = (16, 64, 256)
-STEPS, EVERY, RATE = 400, 50, 1e-3
+STEPS, EVERY, LEARNING_RATE = 400, 50, 1e-3
 SEEDS = (0, 1, 2, 3, 4)
 SCALES = {
     "1": lambda d: 1.0,
@@ -25,33 +25,33 @@ SCALES = {
     "0.5/√d": lambda d: 0.5 * d**-0.5,
     "1/d": lambda d: 1 / d,
 }
-ADDITIVE = {"additive": None, "additive, large v": 1.0}  # deviation of v
+ADDITIVE = {"additive": None, "additive, large v": 1.0}  # standard deviation of v
 
 
 class Examples(NamedTuple):
-    """B times 16 pairs of a key and a value, and the key that is asked for."""
+    """B examples of 16 key-value pairs and a queried key."""
 
-    asked: Tensor  # (B,)
+    query: Tensor  # (B,)  one of the keys
     keys: Tensor  # (B, S), all different
     values: Tensor  # (B, S)
-    answer: Tensor  # (B,)  the value beside the asked key
+    answer: Tensor  # (B,)  its value
 
 
 def examples(b: int, generator: torch.Generator) -> Examples:
-    """Draw B examples; every pair is new, so nothing but looking helps."""
-    keys = torch.rand(b, KEYS, generator=generator).argsort(-1)[:, :SHOWN]
-    values = torch.randint(VALUES, (b, SHOWN), generator=generator)
-    place = torch.randint(SHOWN, (b, 1), generator=generator)
-    asked, answer = (ids.gather(1, place).squeeze(1) for ids in (keys, values))
-    return Examples(asked, keys, values, answer)
+    """Sample B examples; the pairs are random, so they cannot be memorised."""
+    keys = torch.rand(b, N_KEYS, generator=generator).argsort(-1)[:, :N_PAIRS]
+    values = torch.randint(N_VALUES, (b, N_PAIRS), generator=generator)
+    index = torch.randint(N_PAIRS, (b, 1), generator=generator)
+    query, answer = (ids.gather(1, index).squeeze(1) for ids in (keys, values))
+    return Examples(query, keys, values, answer)
 
 
 class ScaledRead(nn.Module):
-    """Reads by dot products of learned queries and keys.
+    """Scaled dot-product attention with learned projections.
 
     Args:
-        d: Width of all vectors, so d_k too.
-        scale: What the scores are multiplied by.
+        d: Width of all vectors, also d_k.
+        scale: Factor on the scores.
     """
 
     def __init__(self, d: int, scale: float):
@@ -62,17 +62,17 @@ class ScaledRead(nn.Module):
             nn.init.xavier_uniform_(linear.weight)  # queries and keys of variance 1
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """The values' mean, (B, 1, d)."""
+        """The weighted mean of the values, (B, 1, d)."""
         return attention(self.W_Q(q), self.W_K(k), v, scale=self.scale)
 
 
 class AdditiveRead(nn.Module):
-    """Reads by the additive score, which has matrices of its own.
+    """Attention with the additive score, which has its own projections.
 
     Args:
         d: Width of all vectors and of the hidden layer.
-        v_std: Standard deviation with which v is drawn. PyTorch's own start is a
-            scale in disguise: it draws v within 1/√d.
+        v_std: Standard deviation of v at initialisation. PyTorch's default implies a
+            scale: it samples v within ±1/√d.
     """
 
     def __init__(self, d: int, v_std: float | None = None):
@@ -82,71 +82,72 @@ class AdditiveRead(nn.Module):
             nn.init.normal_(self.score.v.weight, std=v_std)
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """The values' mean, (B, 1, d)."""
+        """The weighted mean of the values, (B, 1, d)."""
         return self.score(q, self.score.prepare(k)).softmax(-1) @ v
 
 
 class LookUp(nn.Module):
-    """Finds the asked key among those shown by one attention.
+    """Looks a query up among keys by one attention, and predicts its value.
 
     Args:
         d: Width of all vectors.
-        read: Called with queries (B, 1, d), keys and values (B, S, d).
+        read: The attention; called with (B, 1, d), (B, S, d) and (B, S, d).
     """
 
     def __init__(self, d: int, read: nn.Module):
         super().__init__()
         self.read = read
-        self.key, self.value = nn.Embedding(KEYS, d), nn.Embedding(VALUES, d)
+        self.key, self.value = nn.Embedding(N_KEYS, d), nn.Embedding(N_VALUES, d)
         self.W_V = nn.Linear(d, d, bias=False)
         nn.init.xavier_uniform_(self.W_V.weight)
-        self.out = nn.Linear(d, VALUES)
+        self.out = nn.Linear(d, N_VALUES)
 
-    def forward(self, asked: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-        """Answer (B,) keys given (B, S) pairs: logits (B, 16)."""
-        q, k = self.key(asked)[:, None], self.key(keys)  # (B, 1, d), (B, S, d)
+    def forward(self, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """Compute logits, (B, 16), of queries, (B,), given pairs, (B, S)."""
+        q, k = self.key(query)[:, None], self.key(keys)  # (B, 1, d), (B, S, d)
         return self.out(self.read(q, k, self.W_V(self.value(values))).squeeze(1))
 
 
 def make_read(name: str, d: int) -> nn.Module:
-    """Make what reads, by its name in ``SCALES`` or ``ADDITIVE``."""
+    """Create an attention by its name in ``SCALES`` or ``ADDITIVE``."""
     if name in ADDITIVE:
         return AdditiveRead(d, ADDITIVE[name])
     return ScaledRead(d, SCALES[name](d))
 
 
-def learn(model: LookUp, seed: int) -> list[float]:
-    """Train; return the share of right answers of 2,000 after each 50 steps."""
+def train_look_up(model: LookUp, seed: int) -> list[float]:
+    """Train; return the accuracy on 2,000 examples after every 50 steps."""
     g = torch.Generator().manual_seed(seed)
     test = examples(2000, torch.Generator().manual_seed(99))
-    optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
-    right = []
+    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    accuracy = []
     for step in range(1, STEPS + 1):
-        *asked_and_shown, answer = examples(64, g)
-        loss = F.cross_entropy(model(*asked_and_shown), answer)
+        *inputs, answer = examples(64, g)
+        loss = F.cross_entropy(model(*inputs), answer)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         if step % EVERY == 0:
             with torch.no_grad():
-                said = model(*test[:-1]).argmax(-1)
-            right.append(round((said == test.answer).float().mean().item(), 4))
-    return right
+                predicted = model(*test[:-1]).argmax(-1)
+            hits = predicted == test.answer
+            accuracy.append(round(hits.float().mean().item(), 4))
+    return accuracy
 
 
 def look_up() -> dict:
     """Every scale, and the additive score, at every width, with five seeds.
 
-    The additive score starts as PyTorch draws it, and with a v of variance 1.
+    The additive score has PyTorch's initialisation, or a v of variance 1.
 
     Returns:
-        "steps": after how many steps answers were counted; "runs": for each width,
-        score and seed the share of "right" answers after each of them.
+        "steps": the numbers of steps after which it was tested; "runs": for each width,
+        score and seed the accuracy ("right") after each of them.
     """
     runs = []
     for d, name, seed in product(WIDTHS, (*SCALES, *ADDITIVE), SEEDS):
         torch.manual_seed(seed)
-        right = learn(LookUp(d, make_read(name, d)), seed)
-        runs.append({"d_k": d, "score": name, "seed": seed, "right": right})
-        print(f"  {d} {name} {seed}: {right}", flush=True)
+        accuracy = train_look_up(LookUp(d, make_read(name, d)), seed)
+        runs.append({"d_k": d, "score": name, "seed": seed, "right": accuracy})
+        print(f"  {d} {name} {seed}: {accuracy}", flush=True)
     return {"steps": list(range(EVERY, STEPS + 1, EVERY)), "runs": runs}

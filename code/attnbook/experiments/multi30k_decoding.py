@@ -1,4 +1,4 @@
-"""What the shipped model's translations are worth, and what decoding does to them."""
+"""Evaluation of the shipped model: BLEU from several sides, beam width, averaging."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ from attnbook.translation.translator import Translator
 WIDTHS = (1, 2, 3, 5, 8, 12)
 BEAM_SENTENCES = 300
 LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, 99))
-"""Words of the source, first and last of each group."""
+"""Least and greatest number of source words of each group."""
 LOSS_SENTENCES = 300
-RUN = "ATTNBOOK_RUN"
+RUN_VARIABLE = "ATTNBOOK_RUN"
 
 
 def multi30k_beams() -> dict:
     """Decode the first validation sentences with beams of several widths.
 
     Returns:
-        "runs": by width BLEU, processor seconds, and how long the translations are
-        beside the references, as words.
+        "runs": by width BLEU, processor seconds, and the length of the translations
+        relative to the references, in words.
     """
     translator, runs = Translator(), []
     val = load_texts(translator.config, "val")
     source, references = (side[:BEAM_SENTENCES] for side in val)
     for width in WIDTHS:
         start = time.process_time()
-        said = translator(source, width)
-        took = time.process_time() - start
-        score = corpus_bleu(said, references)
+        outputs = translator(source, width)
+        seconds = time.process_time() - start
+        score = corpus_bleu(outputs, references)
         runs.append(
             {
                 "width": width,
                 "bleu": round(score.bleu, 2),
-                "seconds": round(took, 2),
-                "length": round(words(said) / words(references), 4),
+                "seconds": round(seconds, 2),
+                "length": round(count_words(outputs) / count_words(references), 4),
             }
         )
         print(f"  {runs[-1]}", flush=True)
@@ -64,42 +64,43 @@ def multi30k_beams() -> dict:
     }
 
 
-def words(sentences: list[str]) -> int:
-    """Words between spaces, over all sentences."""
+def count_words(sentences: list[str]) -> int:
+    """Number of words, separated by spaces, in all sentences."""
     return sum(len(sentence.split()) for sentence in sentences)
 
 
 def multi30k_scores() -> dict:
-    """Look at the stored translations of the test set of 2016 from several sides.
+    """Evaluate the stored translations of the test set of 2016.
 
     Returns:
-        "comparison": greedy decoding beside the beam, by paired bootstrap; "margin":
-        of the beam's BLEU, by :func:`margin`; "by_length": BLEU by words of the
-        source; "scorings": the same translations scored in several ways; "worst":
-        numbers of the sentences with the lowest BLEU of their own, from eight words
-        on; "losses": see :func:`losses`.
+        "comparison": beam search against greedy decoding, by paired bootstrap;
+        "margin": that of beam search, by :func:`margin`; "by_length": BLEU by number of
+        source words; "scorings": the same translations scored in several ways; "worst":
+        indices of the sentences of at least eight words with the lowest sentence BLEU;
+        "losses": see :func:`losses`.
     """
     split = "test_2016_flickr"
     found = results.load("multi30k_en_de_hypotheses")[split]
     translator = Translator()
     source, references = load_texts(translator.config, split)
-    said = found["beam"]
+    outputs = found["beam"]
     return {
         "split": split,
-        "comparison": paired_bootstrap(said, found["greedy"], references)._asdict(),
-        "margin": margin(said, references),
-        "by_length": by_length(source, said, references),
-        "scorings": scorings(said, references),
-        "worst": worst(said, references),
+        "comparison": paired_bootstrap(outputs, found["greedy"], references)._asdict(),
+        "margin": margin(outputs, references),
+        "by_length": by_length(source, outputs, references),
+        "scorings": scorings(outputs, references),
+        "worst": worst(outputs, references),
         "loss_sentences": LOSS_SENTENCES,
         "losses": losses(translator),
     }
 
 
-def margin(said: list[str], references: list[str]) -> float:
-    """Half the range that holds 95 of 100 BLEUs, if sentences are drawn anew."""
+def margin(hypotheses: list[str], references: list[str]) -> float:
+    """Half the width of the 95 % confidence interval of BLEU, by bootstrap."""
     test = PairedTest(
-        [("it", said), ("itself", said)],  # it needs two, and gives each its range
+        # It needs two systems, and gives an interval for each.
+        [("it", hypotheses), ("itself", hypotheses)],
         {"BLEU": BLEU(force=True)},
         [references],
         test_type="bs",
@@ -111,14 +112,14 @@ def margin(said: list[str], references: list[str]) -> float:
 
 @torch.no_grad()
 def losses(translator: Translator, number: int = LOSS_SENTENCES) -> list[dict]:
-    """Mean loss a token of training and of validation sentences, measured alike.
+    """Loss per token on training and on validation sentences, measured alike.
 
     Args:
-        translator: Its model is asked in training mode, too.
-        number: The first sentences of each split.
+        translator: Its model is evaluated in training mode, too.
+        number: Number of sentences of each split.
 
     Returns:
-        With dropout and without, smoothed and not: "train" and "val", in nats.
+        With and without dropout and label smoothing: "train" and "val", in nats.
     """
     batches = {}
     for split in ("train", "val"):
@@ -139,7 +140,7 @@ def losses(translator: Translator, number: int = LOSS_SENTENCES) -> list[dict]:
 
 
 def mean_loss(translator: Translator, batches: list, smoothing: float) -> float:
-    """Loss a target token, in the mode that the model is in."""
+    """Loss per target token, in the current mode of the model."""
     total = 0.0
     for pairs in batches:
         batch = id_batch(pairs)
@@ -148,26 +149,28 @@ def mean_loss(translator: Translator, batches: list, smoothing: float) -> float:
     return round(total / target_tokens(batches), 4)
 
 
-def by_length(source: list[str], said: list[str], references: list[str]) -> list[dict]:
-    """BLEU of the sentences of like length, with its :func:`margin`."""
+def by_length(
+    source: list[str], hypotheses: list[str], references: list[str]
+) -> list[dict]:
+    """BLEU by length of the source, with its :func:`margin`."""
     groups = []
     for first, last in LENGTHS:
         some = [i for i, s in enumerate(source) if first <= len(s.split()) <= last]
-        ours, right = ([side[i] for i in some] for side in (said, references))
+        group, refs = ([x[i] for i in some] for x in (hypotheses, references))
         groups.append(
             {
                 "first": first,
                 "last": last,
                 "sentences": len(some),
-                "bleu": round(corpus_bleu(ours, right).bleu, 2),
-                "margin": margin(ours, right),
+                "bleu": round(corpus_bleu(group, refs).bleu, 2),
+                "margin": margin(group, refs),
             }
         )
     return groups
 
 
-def scorings(said: list[str], references: list[str]) -> list[dict]:
-    """Score one and the same output by other rules."""
+def scorings(hypotheses: list[str], references: list[str]) -> list[dict]:
+    """BLEU of the same output with other tokenisation and case."""
     rules = {
         "sacreBLEU's own, cased": {},
         "lowercased": {"lowercase": True},
@@ -178,36 +181,38 @@ def scorings(said: list[str], references: list[str]) -> list[dict]:
     found = []
     for name, rule in rules.items():
         metric = BLEU(**rule, force=True)
-        score = metric.corpus_score(said, [references]).score
+        score = metric.corpus_score(hypotheses, [references]).score
         signature = str(metric.get_signature())
         found.append({"rule": name, "bleu": round(score, 2), "signature": signature})
     return found
 
 
-def worst(said: list[str], references: list[str], number: int = 20) -> list[int]:
-    """Numbers of the sentences whose own BLEU is lowest."""
+def worst(hypotheses: list[str], references: list[str], number: int = 20) -> list[int]:
+    """Indices of the sentences with the lowest sentence BLEU."""
     metric = BLEU(effective_order=True)
-    own = {
-        i: metric.sentence_score(words, [right]).score
-        for i, (words, right) in enumerate(zip(said, references, strict=True))
-        if len(right.split()) >= 8
+    scores = {
+        i: metric.sentence_score(hypothesis, [reference]).score
+        for i, (hypothesis, reference) in enumerate(
+            zip(hypotheses, references, strict=True)
+        )
+        if len(reference.split()) >= 8
     }
-    return sorted(own, key=own.get)[:number]
+    return sorted(scores, key=scores.get)[:number]
 
 
 def multi30k_average() -> dict:
-    """Average the last epochs of a run, more and more of them, and decode greedily.
+    """Average 1, 2, 5 and 10 of the last epochs of a run, and decode greedily.
 
-    Reads the run's folder, which the environment variable ``ATTNBOOK_RUN`` names; if it
-    does not, ``runs/multi30k-cpu-0``, where ``--config multi30k-cpu`` puts it.
+    Reads the run's folder, named by the environment variable ``ATTNBOOK_RUN``; by
+    default ``runs/multi30k-cpu-0``, where ``--config multi30k-cpu`` writes it.
 
     Returns:
-        "runs": by number of epochs averaged, validation BLEU of greedy decoding.
+        "runs": by number of averaged epochs, validation BLEU of greedy decoding.
 
     Raises:
         ValueError: If there is no run.
     """
-    folder = Path(os.environ.get(RUN, "runs/multi30k-cpu-0"))
+    folder = Path(os.environ.get(RUN_VARIABLE, "runs/multi30k-cpu-0"))
     run = from_json(folder / "config.json")
     subwords = Subwords.load(folder / "subwords.json")
     model = model_from_config(run, len(subwords)).eval()
@@ -215,8 +220,8 @@ def multi30k_average() -> dict:
     kept = sorted((folder / "epochs").glob("*.safetensors"))
     for number in (n for n in (1, 2, 5, 10) if n <= len(kept)):
         model.load_state_dict(average_weights(kept[-number:]), strict=False)
-        said = beam_translate(model, subwords, val.source, width=1)
-        score = corpus_bleu(said, val.target).bleu
+        outputs = beam_translate(model, subwords, val.source, width=1)
+        score = corpus_bleu(outputs, val.target).bleu
         runs.append({"epochs": number, "validation_bleu": round(score, 2)})
         print(f"  {runs[-1]}", flush=True)
     return {"last_epoch": int(kept[-1].stem), "runs": runs}

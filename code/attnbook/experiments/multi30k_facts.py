@@ -1,4 +1,4 @@
-"""What Multi30k holds, in numbers: the page can tell them without the data."""
+"""Statistics of Multi30k, stored so that the page needs no data."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from attnbook.translation.configs import config
 
 LANGUAGES = ("en", "de")
 CONFIG = config("multi30k-cpu")
-MARKS = punctuation + "„“”‚‘’–"  # the latter are not ASCII
+PUNCTUATION = punctuation + "„“”‚‘’–"  # the latter are not ASCII
 
 
 def multi30k_facts() -> dict:
-    """Count sentences, words, characters and subwords, and the pads of four batchings.
+    """Count sentences, words, characters, subwords, and the padding of four batchings.
 
     Returns:
-        "sentences" by split; "rows" by language: what :func:`side` counts;
+        "sentences" by split; "rows" by language: see :func:`language_counts`;
         "subwords" and "fingerprint" of those trained on the training split alone;
-        "longest": subwords of the longest sentence on either side; "padding" and
-        "shown": what :func:`padding` finds.
+        "longest": number of subwords of the longest sentence of either language;
+        "padding" and "shown": see :func:`padding_by_method`.
     """
     texts = {
         split: {language: multi30k.sentences(split, language) for language in LANGUAGES}
@@ -35,7 +35,7 @@ def multi30k_facts() -> dict:
     train, val = texts["train"], texts["val"]
     subwords = Subwords.train(train["en"] + train["de"], CONFIG.vocab_size)
     rows = {
-        language: side(train[language], val[language], subwords)
+        language: language_counts(train[language], val[language], subwords)
         for language in LANGUAGES
     }
     sides = [[subwords.encode(line) for line in train[name]] for name in LANGUAGES]
@@ -48,20 +48,22 @@ def multi30k_facts() -> dict:
         "fingerprint": subwords.fingerprint(),
         "longest": max(len(ids) for ids in sides[0] + sides[1]),
         "batch_tokens": CONFIG.batch_tokens,
-        **padding(pairs, CONFIG.batch_tokens),
+        **padding_by_method(pairs, CONFIG.batch_tokens),
     }
 
 
-def side(train: Sequence[str], val: Sequence[str], subwords: Subwords) -> dict:
-    """Count one language.
+def language_counts(
+    train: Sequence[str], val: Sequence[str], subwords: Subwords
+) -> dict:
+    """Counts of one language.
 
     Args:
-        train: Training sentences; "unknown" is what does not occur in them.
+        train: Training sentences; words that do not occur in them are "unknown".
         val: Validation sentences.
         subwords: Learned from the training sentences of both languages.
     """
-    counts = Counter(word for line in train for word in words(line))
-    held_out = [words(line) for line in val]
+    counts = Counter(word for line in train for word in split_words(line))
+    held_out = [split_words(line) for line in val]
     unknown = [sum(word not in counts for word in line) for line in held_out]
     ids = [subwords.encode(line) for line in val]
     return {
@@ -81,41 +83,46 @@ def side(train: Sequence[str], val: Sequence[str], subwords: Subwords) -> dict:
     }
 
 
-def words(line: str) -> list[str]:
-    """Cut at spaces, and punctuation off both ends: *snow.* is no word of its own."""
-    return [bare for word in line.split() if (bare := word.strip(MARKS))]
+def split_words(line: str) -> list[str]:
+    """Split at spaces and strip punctuation, so that *snow.* counts as *snow*."""
+    return [bare for word in line.split() if (bare := word.strip(PUNCTUATION))]
 
 
-def padding(pairs: Sequence[IdPair], batch_tokens: int, seed: int = 0) -> dict:
-    """Cut pairs into batches in four ways and look at the pads.
+def padding_by_method(
+    pairs: Sequence[IdPair], batch_tokens: int, seed: int = 0
+) -> dict:
+    """Make the batches of one epoch in four ways, and measure the padding.
 
-    As many pairs a batch as token batches have on average; those of one pass.
+    The batch size is the mean number of pairs of token batches.
 
     Returns:
-        "pairs_per_batch"; "padding": by way, the share of places that hold nothing
-        but pads; "shown": by way, the lengths with EOS of source and target, pair by
-        pair, in the batch whose share of pads is nearest to that of all.
+        "pairs_per_batch"; "padding": by method, the fraction of positions that are
+        padding; "shown": by method, the lengths of source and target with EOS, pair by
+        pair, in the batch whose fraction of padding is nearest to that of all.
     """
     by_tokens = token_batches(pairs, batch_tokens, random.Random(seed))
     size = round(fmean(len(batch) for batch in by_tokens))
     shuffled = random.Random(seed).sample(pairs, len(pairs))
     ordered = sorted(shuffled, key=lambda pair: (len(pair.target), len(pair.source)))
-    ways = {
+    methods = {
         "random": [shuffled[i : i + size] for i in range(0, len(pairs), size)],
         "pooled": list(pooled(shuffled, size, random.Random(seed))),
         "sorted": [ordered[i : i + size] for i in range(0, len(pairs), size)],
         "tokens": by_tokens,
     }
-    shares = {way: padding_share(batches) for way, batches in ways.items()}
+    shares = {name: padding_share(batches) for name, batches in methods.items()}
     return {
         "pairs_per_batch": size,
-        "padding": {way: round(share, 4) for way, share in shares.items()},
-        "shown": {way: _lengths(_typical(b, shares[way])) for way, b in ways.items()},
+        "padding": {name: round(share, 4) for name, share in shares.items()},
+        "shown": {
+            name: _lengths(_typical(batches, shares[name]))
+            for name, batches in methods.items()
+        },
     }
 
 
 def _typical(batches: Sequence[list[IdPair]], share: float) -> list[IdPair]:
-    """Find the batch whose share of pads is nearest to ``share``."""
+    """The batch whose fraction of padding is nearest to ``share``."""
     return min(batches, key=lambda batch: abs(padding_share([batch]) - share))
 
 

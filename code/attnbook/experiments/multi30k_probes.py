@@ -1,4 +1,4 @@
-"""What the shipped model's layers know, and which of its heads align."""
+"""Linear probes of the shipped model's encoder, and the alignment of its heads."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from attnbook.translation.corpora import load_texts
 from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
 
-SPLITS = (0, 1, 2)  # seeds of what is fitted on and what is tested on
-LEAST = 10  # times a label occurs, or it is left out
+SPLIT_SEEDS = (0, 1, 2)  # of the split into fitted and tested sentences
+MIN_COUNT = 10  # occurrences of a label; rarer ones are left out
 HEAD_SENTENCES = 300
 
 
-class Places(NamedTuple):
-    """Places of the validation sentences, with what a probe is to say of them."""
+class ProbeData(NamedTuple):
+    """States at n positions of the validation sentences, with labels for probes."""
 
     states: list[Tensor]  # of each layer (n, D)
-    sentence: Tensor  # (n,) which sentence a place is of
+    sentence: Tensor  # (n,) index of the sentence
     labels: dict[str, Tensor]  # (n,) ids; -1 where there is none
 
 
 def multi30k_probes() -> dict:
     """Fit linear probes to every layer of the encoder, and score every cross head.
 
-    Which target word renders which source word Model 1 says, learned from the training
-    split; it knows nothing of the model.
+    Word alignments are those of IBM Model 1, learned from the training split and
+    independent of the translation model.
 
     Returns:
-        "probes": for each label and split the shares right "by_layer", the share
-        of the label that is most frequent for the subword ("by_subword") and for all
-        ("chance"), and the number of "places" tested; "heads":
-        by layer and head the share of target subwords whose largest weight lies where
-        Model 1 puts it, "mean", that of all heads' average, and "diagonal", that of
-        who always looks as far along the source.
+        "probes": for each label and split the accuracy "by_layer", that of the most
+        frequent label for the subword ("by_subword") and overall ("chance"), and the
+        number of positions tested ("places"); "heads": by layer and head the fraction
+        of target subwords whose largest weight is at the position that Model 1 aligns,
+        "mean", that of the average over all heads, and "diagonal", that of always
+        attending to the same relative position of the source.
     """
     translator = Translator()
     train, val = (
@@ -53,26 +53,26 @@ def multi30k_probes() -> dict:
         for split in ("train", "val")
     )
     table = train_ibm_model1(train)
-    places = collect(translator.model, val, table)
+    data = collect_states(translator.model, val, table)
     probes = [
-        {"label": name, "split": seed, **probe(places, name, seed)}
-        for name in places.labels
-        for seed in SPLITS
+        {"label": name, "split": seed, **probe_layers(data, name, seed)}
+        for name in data.labels
+        for seed in SPLIT_SEEDS
     ]
     for found in probes:
         print(f"  {found}", flush=True)
     return {
-        "least": LEAST,
+        "least": MIN_COUNT,
         "probes": probes,
         "head_sentences": HEAD_SENTENCES,
-        **heads(translator.model, val[:HEAD_SENTENCES], table),
+        **score_heads(translator.model, val[:HEAD_SENTENCES], table),
     }
 
 
-def collect(
+def collect_states(
     model: Transformer, pairs: Sequence[IdPair], table: TranslationTable
-) -> Places:
-    """Run the encoder over sentences, one at a time, so that there are no pads."""
+) -> ProbeData:
+    """Run the encoder on one sentence at a time, so that there is no padding."""
     rows: list[list[Tensor]] = []
     sentence: list[int] = []
     labels: dict[str, list[int]] = {name: [] for name in LABELS}
@@ -84,7 +84,7 @@ def collect(
             labels[name] += make(pair, table)
     states = [torch.cat(layer) for layer in zip(*rows, strict=True)]
     named = {name: torch.tensor(ids) for name, ids in labels.items()}
-    return Places(states, torch.tensor(sentence), named)
+    return ProbeData(states, torch.tensor(sentence), named)
 
 
 def rendered_by(pair: IdPair, table: TranslationTable) -> list[int]:
@@ -102,37 +102,37 @@ LABELS: dict[str, Callable[[IdPair, TranslationTable], list[int]]] = {
     "the one after": lambda pair, _: [*pair.source[1:], -1],
     "its translation": rendered_by,
 }
-"""What a probe is to say of a source subword."""
+"""The labels of a source subword that probes predict."""
 
 
-def probe(places: Places, label: str, seed: int) -> dict:
+def probe_layers(data: ProbeData, label: str, seed: int) -> dict:
     """Fit probes on four fifths of the sentences, and test them on the others."""
-    labels = places.labels[label]
+    labels = data.labels[label]
     counts = torch.bincount(labels.clamp(min=0), minlength=1)
-    real = (labels >= 0) & (counts[labels.clamp(min=0)] >= LEAST)
-    number = int(places.sentence.max()) + 1
+    real = (labels >= 0) & (counts[labels.clamp(min=0)] >= MIN_COUNT)
+    number = int(data.sentence.max()) + 1
     tested = set(random.Random(seed).sample(range(number), number // 5))
-    test = torch.tensor([s in tested for s in places.sentence.tolist()])
+    test = torch.tensor([s in tested for s in data.sentence.tolist()])
     fitted, test = real & ~test, real & test
     by_layer = [
         probe_accuracy(fit_probe(x[fitted], labels[fitted]), x[test], labels[test])
-        for x in places.states
+        for x in data.states
     ]
     most = labels[fitted].mode().values
     return {
         "by_layer": [round(share, 4) for share in by_layer],
-        "by_subword": round(without_context(places, labels, fitted, test), 4),
+        "by_subword": round(context_free_accuracy(data, labels, fitted, test), 4),
         "chance": round((labels[test] == most).double().mean().item(), 4),
         "places": int(test.sum()),
     }
 
 
-def without_context(
-    places: Places, labels: Tensor, fitted: Tensor, test: Tensor
+def context_free_accuracy(
+    data: ProbeData, labels: Tensor, fitted: Tensor, test: Tensor
 ) -> float:
-    """Share right if a subword alone decides: its most frequent label is said."""
+    """Accuracy of predicting the most frequent label of each subword."""
     seen: dict[int, Counter] = defaultdict(Counter)
-    own = places.labels["itself"]
+    own = data.labels["itself"]
     for subword, label in zip(
         own[fitted].tolist(), labels[fitted].tolist(), strict=True
     ):
@@ -142,30 +142,32 @@ def without_context(
     return fmean(usual.get(subword) == label for subword, label in pairs)
 
 
-def heads(model: Transformer, pairs: Sequence[IdPair], table: TranslationTable) -> dict:
-    """Score each cross head: is its largest weight where Model 1 aligns?"""
+def score_heads(
+    model: Transformer, pairs: Sequence[IdPair], table: TranslationTable
+) -> dict:
+    """Score each cross head: is its largest weight at the aligned position?"""
     hits: list[Tensor] = []
     averaged: list[Tensor] = []
-    ruled: list[Tensor] = []
+    on_diagonal: list[Tensor] = []
     for pair in pairs:
         batch = id_batch([pair])
         maps = attention_maps(model, batch.src, batch.tgt_in)
         cross = torch.cat([w for n, w in maps.items() if n.endswith("cross_attention")])
-        places = align_words(pair, table)
-        rows = [i for i, j in enumerate(places) if j is not None]
-        right = torch.tensor([places[i] for i in rows])
-        hits.append(cross[:, :, rows].argmax(-1) == right)  # (L, H, n)
-        averaged.append(cross.mean((0, 1))[rows].argmax(-1) == right)  # (n,)
-        ruled.append(torch.tensor(diagonal(pair))[rows] == right)
+        alignment = align_words(pair, table)
+        rows = [i for i, j in enumerate(alignment) if j is not None]
+        aligned = torch.tensor([alignment[i] for i in rows])
+        hits.append(cross[:, :, rows].argmax(-1) == aligned)  # (L, H, n)
+        averaged.append(cross.mean((0, 1))[rows].argmax(-1) == aligned)  # (n,)
+        on_diagonal.append(torch.tensor(diagonal(pair))[rows] == aligned)
     by_head = torch.cat(hits, dim=-1).double().mean(-1)  # (L, H)
     return {
         "heads": [[round(x, 4) for x in row] for row in by_head.tolist()],
         "mean": round(torch.cat(averaged).double().mean().item(), 4),
-        "diagonal": round(torch.cat(ruled).double().mean().item(), 4),
+        "diagonal": round(torch.cat(on_diagonal).double().mean().item(), 4),
     }
 
 
 def diagonal(pair: IdPair) -> list[int]:
-    """For each target place the source place that is as far along its sentence."""
+    """For each target position, the source position at the same relative position."""
     last, end = len(pair.source) - 1, max(len(pair.target) - 1, 1)
     return [round(i * last / end) for i in range(len(pair.target))]

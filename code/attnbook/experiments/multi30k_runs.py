@@ -1,7 +1,7 @@
-"""What several training runs on Multi30k came to: seeds, directions, other models.
+"""Results of several training runs on Multi30k: seeds, directions, other models.
 
-The runs are made by :mod:`attnbook.experiments.gpu`; here their results are read from
-its folder and made short enough to come with the package.
+The runs are made by :mod:`attnbook.experiments.gpu`. Here their results are read from
+its folder and shortened, so that they can be part of the package.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import json
 import os
 from pathlib import Path
 
-from attnbook.experiments.multi30k_decoding import RUN
+from attnbook.experiments.multi30k_decoding import RUN_VARIABLE
 
 PARTS = ("en_de", "de_en", "ladder", "ablation")
-"""Parts of that script that train."""
+"""The parts of that script that train models."""
 
 KEPT = (
     *("config", "machine", "commit", "precision", "versions", "parameters"),
@@ -21,25 +21,25 @@ KEPT = (
     *("validation_loss", "validation_bleu_by_alpha", "alpha", "averaged_epochs"),
     *("weights_sha256", "scores"),
 )
-"""Entries of a run that are stored as they are."""
+"""Entries of a run that are stored unchanged."""
 
 
 def multi30k_runs() -> dict:
-    """Collect the training runs of the parts that are there.
+    """Collect the training runs of all parts that exist.
 
-    Reads the folder that the environment variable ``ATTNBOOK_RUN`` names; if it does
-    not, ``runs/gpu``, where the script puts them.
+    Reads the folder named by the environment variable ``ATTNBOOK_RUN``; by default
+    ``runs/gpu``, where the script writes them.
 
     Returns:
-        "parts": by part, "bleu" (mean, deviation and number of runs that differ in
-        their seed alone), "missing" (names of runs that are not there), "jobs_at_once"
-        (how many shared a GPU or a processor) and "runs": by
-        name what :data:`KEPT` lists, and "log", a line for each epoch.
+        "parts": by part, "bleu" (mean, standard deviation and number of runs that
+        differ in their seed only), "missing" (names of missing runs), "jobs_at_once"
+        (how many shared a GPU or a CPU) and "runs": by name the entries of
+        :data:`KEPT`, and "log", a line for each epoch.
 
     Raises:
         ValueError: If the folder has none of the parts.
     """
-    folder = Path(os.environ.get(RUN, "runs/gpu"))
+    folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu"))
     parts = {}
     for part in PARTS:
         path = folder / f"{part}.json"
@@ -48,13 +48,13 @@ def multi30k_runs() -> dict:
     if not parts:
         raise ValueError(
             f"{folder} holds none of {', '.join(PARTS)}; make them with python -m "
-            f"attnbook.experiments.gpu, and name its folder in {RUN}"
+            f"attnbook.experiments.gpu, and name its folder in {RUN_VARIABLE}"
         )
     return {"parts": parts}
 
 
 def shortened(part: dict) -> dict:
-    """Keep of a part what its page shows, and what is needed to make it again."""
+    """Keep the entries that the page shows or that are needed to repeat the runs."""
     runs = {}
     for name, run in part["runs"].items():
         epochs = [line for line in run["log"] if "validation_loss" in line]

@@ -1,4 +1,4 @@
-"""How long does a recurrent state remember its first input?"""
+"""How long does a recurrent network remember its first input?"""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ LENGTHS = (4, 8, 16, 32)
 
 
 def recall_grid() -> dict:
-    """Both kinds, one length at a time and all lengths mixed, three seeds.
+    """RNN and GRU, trained on one length and on mixed lengths, three seeds.
 
     Returns:
-        "runs": a list with, for each kind, training, length and seed, the two shares.
+        "runs": for each kind, training, length and seed, the two accuracies.
     """
     trainings = [(str(n), (n,), steps) for steps in (300, 1500) for n in LENGTHS]
     trainings.append(("mixed", LENGTHS, 1500))

@@ -1,6 +1,6 @@
-"""``python -m attnbook.experiments.run_decodings RUN FILE``: decode a run otherwise.
+"""``python -m attnbook.experiments.run_decodings RUN FILE``: other ways of decoding.
 
-How many epochs are averaged and how wide the beam is can be changed after training.
+The number of averaged epochs and the beam width can be changed after training.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def decodings(folder: Path, device: torch.device) -> dict:
     """Translate the validation split from a run's last epochs.
 
     Args:
-        folder: Of a run that is over.
-        device: Where.
+        folder: The folder of a finished run.
+        device: The device to use.
 
     Returns:
-        "averaged": BLEU of greedy decoding by the number of epochs averaged; "widths":
-        BLEU and seconds by width of the beam, with all the run's epochs averaged and
-        the length penalty that the run chose.
+        "averaged": BLEU of greedy decoding by the number of averaged epochs; "widths":
+        BLEU and seconds by beam width, with all the run's epochs averaged and the
+        length penalty that the run chose.
     """
     run = from_json(folder / "config.json")
     found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
@@ -56,12 +56,12 @@ def decodings(folder: Path, device: torch.device) -> dict:
     model.load_state_dict(average_weights(kept), strict=False)
     for width in WIDTHS:
         start = time.perf_counter()
-        # Batches as large at each width: on a GPU their number is most of the time.
-        said = beam_translate(
+        # Equally large batches at each width: on a GPU their number dominates the time.
+        outputs = beam_translate(
             model, subwords, val.source, width, found["alpha"], 4096 * width
         )
         seconds = time.perf_counter() - start
-        score = corpus_bleu(said, val.target)
+        score = corpus_bleu(outputs, val.target)
         widths.append({"width": width, "bleu": score.bleu, "seconds": seconds})
     return {
         "alpha": found["alpha"],
@@ -72,10 +72,10 @@ def decodings(folder: Path, device: torch.device) -> dict:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the two paths.
+    """Decode the run in the first path, and write the results to the second.
 
     Args:
-        arguments: Those of the command line if not given.
+        arguments: By default those of the command line.
     """
     folder, file = map(Path, sys.argv[1:] if arguments is None else arguments)
     set_threads()

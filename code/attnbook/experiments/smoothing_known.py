@@ -1,4 +1,4 @@
-"""What label smoothing does where the right probabilities are known."""
+"""What label smoothing does to a model when the true distribution is known."""
 
 from __future__ import annotations
 
@@ -8,103 +8,105 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-CONTEXTS, WORDS = 20, 50
-SPREAD = 2.0  # deviation of the logits that the language is drawn from
-STEPS, BATCH, RATE = 2000, 256, 0.03
-FEW = 1000  # pairs, where they are few: fifty for each context
+N_CONTEXTS, VOCAB_SIZE = 20, 50
+LOGIT_STD = 2.0  # standard deviation of the logits of the true distribution
+STEPS, BATCH, LEARNING_RATE = 2000, 256, 0.03
+FEW_SAMPLES = 1000  # fifty per context
 AMOUNTS = (0.0, 0.1, 0.2, 0.3)
 SEEDS = (0, 1, 2, 3, 4)
 
 
-def language() -> Tensor:
-    """Draw a language: how likely each of 50 words is after each of 20 contexts.
+def sample_language() -> Tensor:
+    """Sample a language: the probability of each of 50 words in each of 20 contexts.
 
     Returns:
-        (CONTEXTS, WORDS), float64; each row sums to 1.
+        (N_CONTEXTS, VOCAB_SIZE), float64; each row sums to 1.
     """
     g = torch.Generator().manual_seed(0)
-    scores = torch.randn(CONTEXTS, WORDS, generator=g, dtype=torch.float64)
-    return (SPREAD * scores).softmax(-1)
+    logits = torch.randn(N_CONTEXTS, VOCAB_SIZE, generator=g, dtype=torch.float64)
+    return (LOGIT_STD * logits).softmax(-1)
 
 
-def sample(p: Tensor, number: int, g: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Draw contexts, all alike, and a word after each: two of shape (number,)."""
+def sample_words(p: Tensor, number: int, g: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Sample contexts uniformly, and a word for each: two of shape (number,)."""
     contexts = torch.randint(len(p), (number,), generator=g)
     return contexts, torch.multinomial(p[contexts], 1, generator=g).squeeze(-1)
 
 
-def judge(p: Tensor, log_q: Tensor) -> dict[str, float]:
-    """Judge a model by the language itself, not by a sample.
+def evaluate_distribution(p: Tensor, log_q: Tensor) -> dict[str, float]:
+    """Evaluate a model by the true distribution, without sampling.
 
     Args:
-        p: What is true, (CONTEXTS, WORDS).
-        log_q: What the model says, the logarithm, of the same shape.
+        p: The true probabilities, (N_CONTEXTS, VOCAB_SIZE).
+        log_q: Log-probabilities of the model, of the same shape.
 
     Returns:
-        "perplexity": exp of the expected -log q; "accuracy": how often its first
-        choice would be right.
+        "perplexity": exp of the expected -log q; "accuracy": the probability of the
+        model's most probable word.
     """
-    likely = torch.where(p > 0, p * log_q, 0.0)  # p = 0 counts as nothing
+    expected = torch.where(p > 0, p * log_q, 0.0)  # p = 0 counts as 0
     choice = log_q.argmax(-1, keepdim=True)
     return {
-        "perplexity": (-likely.sum(-1)).mean().exp().item(),
+        "perplexity": (-expected.sum(-1)).mean().exp().item(),
         "accuracy": p.gather(-1, choice).mean().item(),
     }
 
 
 def smoothed(p: Tensor, amount: float) -> Tensor:
-    """What a model is best to say that is trained on smoothed labels for ever."""
+    """The optimum of training with smoothed labels on unlimited data."""
     return (1 - amount) * p + amount / p.shape[-1]
 
 
-def learn(p: Tensor, amount: float, seed: int, few: int | None) -> Tensor:
-    """Train a table of logits, from fresh samples or from few, again and again.
+def train_logits(p: Tensor, amount: float, seed: int, n_samples: int | None) -> Tensor:
+    """Train a table of logits, on new samples at each step or on a fixed few.
 
     Args:
         p: The language.
         amount: ε of label smoothing.
-        seed: Decides the samples.
-        few: Number of samples that there are; None: fresh ones in each step.
+        seed: Seed of the samples.
+        n_samples: Size of the training set; None: new samples at each step.
 
     Returns:
-        Log-probabilities, (CONTEXTS, WORDS).
+        Log-probabilities, (N_CONTEXTS, VOCAB_SIZE).
     """
     g = torch.Generator().manual_seed(seed)
-    table = nn.Parameter(torch.zeros_like(p))
-    adam = torch.optim.Adam([table], lr=RATE)
-    known = sample(p, few, g) if few else None
+    logits = nn.Parameter(torch.zeros_like(p))
+    adam = torch.optim.Adam([logits], lr=LEARNING_RATE)
+    training_set = sample_words(p, n_samples, g) if n_samples else None
     for step in range(STEPS):
-        adam.param_groups[0]["lr"] = RATE * (1 - step / STEPS)
-        contexts, words = known or sample(p, BATCH, g)
-        if known:
-            chosen = torch.randint(few, (BATCH,), generator=g)
+        adam.param_groups[0]["lr"] = LEARNING_RATE * (1 - step / STEPS)
+        contexts, words = training_set or sample_words(p, BATCH, g)
+        if training_set:
+            chosen = torch.randint(n_samples, (BATCH,), generator=g)
             contexts, words = contexts[chosen], words[chosen]
-        loss = F.cross_entropy(table[contexts], words, label_smoothing=amount)
+        loss = F.cross_entropy(logits[contexts], words, label_smoothing=amount)
         adam.zero_grad()
         loss.backward()
         adam.step()
-    return table.detach().log_softmax(-1)
+    return logits.detach().log_softmax(-1)
 
 
 def smoothing_known() -> dict:
-    """Train with four amounts of smoothing, on fresh samples and on few.
+    """Train with four amounts of smoothing, on new samples and on a fixed few.
 
     Returns:
         "best": perplexity and accuracy of the language itself; "limit": by amount,
         those of :func:`smoothed`; "runs": for each kind of samples, amount and seed.
     """
-    p, runs = language(), []
-    for few, amount, seed in product((None, FEW), AMOUNTS, SEEDS):
-        found = judge(p, learn(p, amount, seed, few))
-        about = {"samples": few or "fresh", "smoothing": amount, "seed": seed}
+    p, runs = sample_language(), []
+    for n_samples, amount, seed in product((None, FEW_SAMPLES), AMOUNTS, SEEDS):
+        found = evaluate_distribution(p, train_logits(p, amount, seed, n_samples))
+        about = {"samples": n_samples or "fresh", "smoothing": amount, "seed": seed}
         runs.append({**about, **{k: round(v, 4) for k, v in found.items()}})
         print(f"  {runs[-1]}", flush=True)
     return {
-        "contexts": CONTEXTS,
-        "words": WORDS,
+        "contexts": N_CONTEXTS,
+        "words": VOCAB_SIZE,
         "steps": STEPS,
         "batch": BATCH,
-        "best": judge(p, p.log()),
-        "limit": {str(a): judge(p, smoothed(p, a).log()) for a in AMOUNTS},
+        "best": evaluate_distribution(p, p.log()),
+        "limit": {
+            str(a): evaluate_distribution(p, smoothed(p, a).log()) for a in AMOUNTS
+        },
         "runs": runs,
     }

@@ -1,4 +1,4 @@
-"""What each part of a Transformer and of its training is worth, on the toy language."""
+"""Ablation of the Transformer and its training on the toy language."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from attnbook.translation.trainer import Trainer
 
 SEEDS = (0, 1, 2)
 EPOCHS = 6
-TESTED = 256  # sentences
+N_SENTENCES = 256
 CHANGES: dict[str, dict] = {
     "as it is": {},
     "1 head": {"n_heads": 1},
@@ -25,11 +25,11 @@ CHANGES: dict[str, dict] = {
     "no smoothing": {"smoothing": 0.0},
     "no dropout": {"dropout": 0.0},
 }
-"""What is changed in the config "toy"; a variant is a model without a part."""
+"""Changes of the config "toy"; a variant is a model without a part."""
 
 
-def learn(change: dict, seed: int, epochs: int = EPOCHS) -> Trainer:
-    """Train the toy config with something changed."""
+def train_variant(change: dict, seed: int, epochs: int = EPOCHS) -> Trainer:
+    """Train the toy config with some entries changed."""
     run = config("toy", seed=seed, max_epochs=epochs, **change)
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(run, Path(folder))
@@ -37,37 +37,40 @@ def learn(change: dict, seed: int, epochs: int = EPOCHS) -> Trainer:
     return trainer
 
 
-def faultless(trainer: Trainer, clauses: int, number: int = TESTED) -> float:
-    """Share of unseen sentences that greedy decoding translates without a fault."""
+def greedy_exact_match(
+    trainer: Trainer, clauses: int, number: int = N_SENTENCES
+) -> float:
+    """Exact match of greedy decoding on unseen sentences."""
     pairs = held_out_pairs(clauses, number)
     sources = [" ".join(pair.source) for pair in pairs]
     trainer.model.eval()
-    said = beam_translate(trainer.model, trainer.subwords, sources, width=1)
-    right = (" ".join(pair.target) for pair in pairs)
-    return sum(s == r for s, r in zip(said, right, strict=True)) / number
+    outputs = beam_translate(trainer.model, trainer.subwords, sources, width=1)
+    references = (" ".join(pair.target) for pair in pairs)
+    return sum(o == r for o, r in zip(outputs, references, strict=True)) / number
 
 
 def toy_ablation() -> dict:
     """Train each variant with three seeds, all for as many epochs.
 
     Returns:
-        "runs": for each change and seed the validation loss in nats a subword, the
-        shares of faultless translations of one and of two clauses, and the numbers of
-        parameters and updates.
+        "runs": for each change and seed the validation loss in nats per subword, exact
+        match on sentences of one and of two clauses, and the numbers of parameters and
+        updates.
     """
     runs = []
     for name, seed in product(CHANGES, SEEDS):
-        runs.append({"change": name, "seed": seed, **measured(CHANGES[name], seed)})
+        found = measure_variant(CHANGES[name], seed)
+        runs.append({"change": name, "seed": seed, **found})
         print(f"  {runs[-1]}", flush=True)
-    return {"epochs": EPOCHS, "sentences": TESTED, "runs": runs}
+    return {"epochs": EPOCHS, "sentences": N_SENTENCES, "runs": runs}
 
 
-def measured(change: dict, seed: int) -> dict:
-    """Train one variant, and measure it."""
-    trainer = learn(change, seed)
+def measure_variant(change: dict, seed: int) -> dict:
+    """Train one variant, and evaluate it."""
+    trainer = train_variant(change, seed)
     return {
         "validation_loss": round(trainer.validation_loss(), 4),
-        "exact": {str(n): round(faultless(trainer, n), 4) for n in (1, 2)},
+        "exact": {str(n): round(greedy_exact_match(trainer, n), 4) for n in (1, 2)},
         "parameters": sum(p.numel() for p in trainer.model.parameters()),
         "updates": trainer.step,
     }

@@ -1,4 +1,4 @@
-"""The experiment that runs through the book: one task, equal steps, several models."""
+"""The toy translation task: equal training for several models and seeds."""
 
 from __future__ import annotations
 
@@ -18,47 +18,53 @@ from attnbook.toy.metrics import (
 from attnbook.toy.training import LEARNING_RATE, STEPS, train_toy_model
 
 SEEDS = (0, 1, 2, 3, 4)
-Weights = Callable[[nn.Module, Sequence[Pair]], Tensor]  # (B, T, S)
+WeightsOf = Callable[[nn.Module, Sequence[Pair]], Tensor]  # (B, T, S)
 
-LONGER = 5  # one clause more than ever seen
+UNSEEN_CLAUSES = 5  # one more than in training
 
 
-def measure(
+def measure_translation(
     model: nn.Module,
-    change: Callable[[Pair], Pair],
-    weights: Weights | None = None,
+    transform: Callable[[Pair], Pair],
+    weights_of: WeightsOf | None = None,
 ) -> dict:
-    """Measure a trained model on held-out sentences of 1 to 5 clauses.
+    """Evaluate a trained model on held-out sentences of 1 to 5 clauses.
 
     Args:
         model: The model.
-        change: Applied to each pair first.
-        weights: How to ask the model where it looks; if not given, as
-            :func:`~attnbook.toy.metrics.attention_weights` asks those that ``attend``.
+        transform: Applied to each pair first.
+        weights_of: Computes the model's attention weights; the default is
+            :func:`~attnbook.toy.metrics.attention_weights` for models with ``attend``.
 
     Returns:
-        "exact": share of sentences without a mistake, by number of clauses;
-        "by_clause": share of words right in each clause of four, given the right words
-        before them; with attention also what :func:`look` returns.
+        "exact": exact match, by number of clauses; "by_clause": token accuracy under
+        teacher forcing in each clause of four; with attention also the entries of
+        :func:`measure_attention`.
     """
-    pairs = {n: [change(p) for p in held_out_pairs(n)] for n in (*CLAUSES, LONGER)}
+    pairs = {
+        n: [transform(p) for p in held_out_pairs(n)] for n in (*CLAUSES, UNSEEN_CLAUSES)
+    }
     found = {
         "exact": {str(n): round(exact_match(model, p), 4) for n, p in pairs.items()},
-        "by_clause": [round(share, 4) for share in right_by_clause(model, pairs[4])],
+        "by_clause": [round(x, 4) for x in accuracy_by_clause(model, pairs[4])],
     }
-    if weights is None and hasattr(model, "attend"):
-        weights = attention_weights
-    return found if weights is None else found | look(model, pairs, weights)
+    if weights_of is None and hasattr(model, "attend"):
+        weights_of = attention_weights
+    if weights_of is None:
+        return found
+    return found | measure_attention(model, pairs, weights_of)
 
 
-def look(model: nn.Module, pairs: dict[int, Sequence[Pair]], weights: Weights) -> dict:
-    """Measure where a model with attention looks, given the right words.
+def measure_attention(
+    model: nn.Module, pairs: dict[int, Sequence[Pair]], weights_of: WeightsOf
+) -> dict:
+    """Evaluate a model's attention weights under teacher forcing.
 
     Returns:
         "align": the alignment score, by number of clauses; "map": the weights of the
         first pair of two clauses, (T, S).
     """
-    found = {n: weights(model, p) for n, p in pairs.items()}
+    found = {n: weights_of(model, p) for n, p in pairs.items()}
     first = pairs[2][0]
     rows, columns = len(first.target) + 1, len(first.source) + 1  # with EOS
     return {
@@ -71,66 +77,70 @@ def look(model: nn.Module, pairs: dict[int, Sequence[Pair]], weights: Weights) -
     }
 
 
-def right_by_clause(model: nn.Module, pairs: Sequence[Pair]) -> list[float]:
-    """Share of words right in the first, second, … clause, given those before.
+def accuracy_by_clause(model: nn.Module, pairs: Sequence[Pair]) -> list[float]:
+    """Token accuracy under teacher forcing in the first, second, … clause.
 
     The connective and EOS belong to no clause and are not counted.
     """
-    right, _ = correct_tokens(model, pairs)
+    correct, _ = correct_tokens(model, pairs)
     clauses = pairs[0].clauses
     hits, words = [0] * clauses, [0] * clauses
-    for row, pair in zip(right.tolist(), pairs, strict=True):
-        place = 0
+    for row, pair in zip(correct.tolist(), pairs, strict=True):
+        position = 0
         parts = groupby(pair.target, key=lambda word: word == AND_TARGET)
         lengths = [(is_and, len(list(part))) for is_and, part in parts]
         clause = 0
         for is_and, length in lengths:
             if not is_and:
-                hits[clause] += sum(row[place : place + length])
+                hits[clause] += sum(row[position : position + length])
                 words[clause] += length
                 clause += 1
-            place += length
+            position += length
     return [h / w for h, w in zip(hits, words, strict=True)]
 
 
-def thread(
+def train_and_measure(
     make_model: Callable[[int, int], nn.Module],
     steps: int = STEPS,
     seeds: Sequence[int] = SEEDS,
-    change: Callable[[Pair], Pair] = lambda pair: pair,
-    rate: float = LEARNING_RATE,
-    weights: Weights | None = None,
+    transform: Callable[[Pair], Pair] = lambda pair: pair,
+    learning_rate: float = LEARNING_RATE,
+    weights_of: WeightsOf | None = None,
 ) -> dict:
-    """Train and measure a model with several seeds.
+    """Train and evaluate a model with several seeds.
 
     Args:
-        make_model: As in :func:`~attnbook.toy.training.train_toy_model`, and so the next four.
-        steps: Batches of 64 sentences.
+        make_model: As in :func:`~attnbook.toy.training.train_toy_model`.
+        steps: Number of batches of 64 sentences.
         seeds: One run each.
-        change: Applied to each pair.
-        rate: Learning rate at the first step.
-        weights: As in :func:`measure`.
+        transform: Applied to each pair.
+        learning_rate: That of the first step.
+        weights_of: As in :func:`measure_translation`.
 
     Returns:
-        What a page needs: sizes, steps, seeds, and a list of runs, each with what
-        :func:`measure` returns and the loss, averaged over every 20 steps.
+        "steps", "rate" (the learning rate), "parameters", and "runs": for each seed the
+        entries of :func:`measure_translation` and the loss, averaged over every 20
+        steps.
     """
     runs = []
     for seed in seeds:
-        model, losses = train_toy_model(make_model, seed, steps, change, rate)
+        model, losses = train_toy_model(
+            make_model, seed, steps, transform, learning_rate
+        )
         run = {
             "seed": seed,
-            **measure(model, change, weights),
+            **measure_translation(model, transform, weights_of),
             "loss": _means(losses, 20),
         }
         runs.append(run)
-        shares = ", ".join(f"{100 * x:.1f}" for x in run["exact"].values())
+        exact = ", ".join(f"{100 * x:.1f}" for x in run["exact"].values())
         print(
-            f"  seed {seed}: exact match at 1 to {LONGER} clauses {shares} %",
+            f"  seed {seed}: exact match at 1 to {UNSEEN_CLAUSES} clauses {exact} %",
             flush=True,
         )
     parameters = sum(p.numel() for p in model.parameters())
-    return {"steps": steps, "rate": rate, "parameters": parameters, "runs": runs}
+    about = {"steps": steps, "rate": learning_rate, "parameters": parameters}
+    return {**about, "runs": runs}
 
 
 def _means(values: Sequence[float], width: int) -> list[float]:

@@ -24,7 +24,7 @@ SEED = 0
 
 
 def main() -> None:
-    """Command line: where to put the weights."""
+    """Command line: the folder to write to."""
     parser = argparse.ArgumentParser(
         prog="python -m attnbook.experiments.train_toys", description=__doc__
     )

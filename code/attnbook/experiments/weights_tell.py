@@ -1,4 +1,4 @@
-"""Do attention weights tell what an answer depends on? Two models, three seeds."""
+"""Do attention weights show what a prediction depends on? Two models, three seeds."""
 
 from __future__ import annotations
 
@@ -25,25 +25,26 @@ from attnbook.toy.training import LEARNING_RATE, STEPS, train_toy_model
 
 SEEDS = (0, 1, 2)
 SENTENCES, CLAUSES = 40, 2
-Table = tuple[Tensor, Tensor]  # weights and effects, of one shape
+WeightsAndEffects = tuple[Tensor, Tensor]  # of one shape
 
 
 def weights_tell() -> dict:
-    """Train both models as the thread does, and compare weights with effects.
+    """Train both models on the toy task, and compare weights with occlusion effects.
 
     Returns:
-        "runs": for each model and seed, by the name of what was done, the mean over
-        sentences of the "correlation" and of the share of rows "first" in both; with
-        "_others" in the name, without the word that the row renders or belongs to.
+        "runs": for each model and seed, by the name of the occlusion, the mean over
+        sentences of the rank "correlation" and of the fraction of rows in which the
+        maxima agree ("first"); with "_others" in the name, without the source word that
+        the target word of the row renders, or the position of the row itself.
     """
     pairs, runs = held_out_pairs(CLAUSES, SENTENCES), []
     for name, make, tables in (
-        ("transformer", toy_transformer, of_transformer),
-        ("bahdanau", Bahdanau, of_bahdanau),
+        ("transformer", toy_transformer, transformer_tables),
+        ("bahdanau", Bahdanau, bahdanau_tables),
     ):
         for seed in SEEDS:
             model, _ = train_toy_model(make, seed)
-            found = compare([tables(model, pair) for pair in pairs])
+            found = mean_agreement([tables(model, pair) for pair in pairs])
             size = sum(p.numel() for p in model.parameters())
             runs.append({"model": name, "seed": seed, "parameters": size, **found})
             print(f"  {runs[-1]}", flush=True)
@@ -51,7 +52,9 @@ def weights_tell() -> dict:
     return {"sentences": SENTENCES, "clauses": CLAUSES, **about, "runs": runs}
 
 
-def compare(tables: list[dict[str, Table]]) -> dict[str, dict[str, float]]:
+def mean_agreement(
+    tables: list[dict[str, WeightsAndEffects]],
+) -> dict[str, dict[str, float]]:
     """Average :func:`~attnbook.analysis.occlusion.agreement` over sentences."""
     means = {}
     for name in tables[0]:
@@ -63,11 +66,11 @@ def compare(tables: list[dict[str, Table]]) -> dict[str, dict[str, float]]:
     return means
 
 
-def of_transformer(model: nn.Module, pair: Pair) -> dict[str, Table]:
-    """Weights and effects in a Transformer: of its decoder's look, and its encoder."""
+def transformer_tables(model: nn.Module, pair: Pair) -> dict[str, WeightsAndEffects]:
+    """Weights and effects in a Transformer: cross-attention and encoder."""
     model.double()  # most effects are too small for single precision
     return {
-        **of_words(
+        **word_tables(
             cross_weights(model, [pair])[0],
             transformer_hiding_effects(model, pair),
             replacing_effects(model, pair),
@@ -81,10 +84,10 @@ def of_transformer(model: nn.Module, pair: Pair) -> dict[str, Table]:
 
 
 @torch.no_grad()
-def of_bahdanau(model: nn.Module, pair: Pair) -> dict[str, Table]:
-    """The same of the model of Bahdanau et al., whose encoder has no weights."""
+def bahdanau_tables(model: nn.Module, pair: Pair) -> dict[str, WeightsAndEffects]:
+    """The same for the model of Bahdanau et al., whose encoder has no attention."""
     model.double()
-    return of_words(
+    return word_tables(
         attention_weights(model, [pair])[0],
         hide_from_bahdanau(model, pair),
         replacing_effects(model, pair),
@@ -92,29 +95,29 @@ def of_bahdanau(model: nn.Module, pair: Pair) -> dict[str, Table]:
     )
 
 
-def of_words(
+def word_tables(
     weights: Tensor, hidden: Tensor, replaced: Tensor, pair: Pair
-) -> dict[str, Table]:
-    """The rows that render a source word; "others" without that word's column.
+) -> dict[str, WeightsAndEffects]:
+    """The rows of words that render a source word; "others" without its column.
 
     Args:
         weights: (T, S).
         hidden: Effects, (T, S).
         replaced: Effects, (T, S), NaN where unknown.
-        pair: The pair they belong to.
+        pair: The sentence pair.
     """
-    rows = rendering(pair)
+    rows = rendering_positions(pair)
     columns = [pair.alignment[i] for i in rows]
     tables = {}
     for name, effects in (("hidden", hidden), ("replaced", replaced)):
-        of_all = effects[rows]
-        of_others = of_all.clone()
+        all_effects = effects[rows]
+        of_others = all_effects.clone()
         of_others[range(len(rows)), columns] = torch.nan
-        tables[name] = weights[rows], of_all
+        tables[name] = weights[rows], all_effects
         tables[f"{name}_others"] = weights[rows], of_others
     return tables
 
 
-def rendering(pair: Pair) -> list[int]:
-    """The target places that render a source word."""
+def rendering_positions(pair: Pair) -> list[int]:
+    """The positions of target words that render a source word."""
     return [i for i, j in enumerate(pair.alignment) if j is not None]

@@ -109,8 +109,8 @@ def test_rows_without_an_order_are_left_out():
 
 def test_the_others_are_all_but_the_word_that_is_rendered():
     weights = torch.rand(7, 7)
-    found = weights_tell.of_words(weights, weights + 1, weights + 2, PAIR)
-    rows = weights_tell.rendering(PAIR)
+    found = weights_tell.word_tables(weights, weights + 1, weights + 2, PAIR)
+    rows = weights_tell.rendering_positions(PAIR)
     for name, more in (("hidden", 1), ("replaced", 2)):
         kept, others = found[name][1], found[f"{name}_others"][1]
         close(kept, weights[rows] + more)
@@ -132,13 +132,13 @@ def test_an_article_that_changes_with_the_noun_is_no_swap(model):
 
 def test_tables_of_both_models_have_the_words_that_are_rendered(model):
     two = translate_by_rule("the old farmer sees a bird and a queen hears this dog")
-    words = weights_tell.rendering(two)
+    words = weights_tell.rendering_positions(two)
     assert [two.target[i] for i in range(len(two.target)) if i not in words] == ["ul"]
     torch.manual_seed(0)
     older = Bahdanau(len(SOURCE), len(TARGET)).eval()
     tables = (
-        weights_tell.of_transformer(model, two),
-        weights_tell.of_bahdanau(older, two),
+        weights_tell.transformer_tables(model, two),
+        weights_tell.bahdanau_tables(older, two),
     )
     for found in tables:
         for name in ("hidden", "replaced"):
@@ -146,7 +146,7 @@ def test_tables_of_both_models_have_the_words_that_are_rendered(model):
             assert weights.shape == effects.shape == (len(words), len(two.source) + 1)
     weights, effects = tables[0]["encoder_others"]
     assert weights.shape == effects.shape == (len(two.source), len(two.source) + 1)
-    means = weights_tell.compare([tables[0], tables[0]])
+    means = weights_tell.mean_agreement([tables[0], tables[0]])
     rho, first = agreement(*tables[0]["encoder_others"])
     assert means["encoder_others"] == {
         "correlation": pytest.approx(rho, abs=6e-4),

@@ -127,7 +127,7 @@ def test_reversals_are_shifted_and_reversed():
 @pytest.mark.parametrize("wrong", [(), ("scale",), ("heads",), ("softmax", "heads")])
 def test_builds_are_wrong_where_they_say_so(wrong):
     torch.manual_seed(0)
-    built = broken_builds.build(wrong)
+    built = broken_builds.broken_transformer(wrong)
     model = built.model if "softmax" in wrong else built
     attention = model.encoder[0].attention
     assert isinstance(attention, WrongSplit) == ("heads" in wrong)
@@ -210,15 +210,15 @@ def test_comparing_with_itself_finds_nothing():
     with torch.no_grad():
         model.out.weight[[PAD, BOS]] = 0  # greedy could say them
     pairs = held_out_pairs(1, number=20)
-    found = beams.compare(copy.deepcopy(model), pairs, width=1, alpha=0.0)
+    found = beams.compare_with_greedy(copy.deepcopy(model), pairs, width=1, alpha=0.0)
     assert found["exact"] == found["greedy_exact"] == 0
-    wider = beams.compare(model, pairs, width=4, alpha=0.0)
+    wider = beams.compare_with_greedy(model, pairs, width=4, alpha=0.0)
     assert wider["log_p"] > found["log_p"] - 1e-3
 
 
 def test_stored_beams_are_complete():
     stored = results.load("beams")
     keys = [(r["seed"], r["clauses"], r["width"], r["alpha"]) for r in stored["runs"]]
-    assert len(set(keys)) == len(keys) == len(beams.SEEDS) * 4 * len(beams.WAYS)
+    assert len(set(keys)) == len(keys) == len(beams.SEEDS) * 4 * len(beams.SETTINGS)
     for run in stored["runs"]:
         assert run["better"] + run["worse"] <= 1.001

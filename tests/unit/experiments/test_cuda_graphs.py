@@ -14,7 +14,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from attnbook.experiments.speed.cuda_graphs import EAGER_CALLS, Replayed, signature
+from attnbook.experiments.speed.cuda_graphs import (
+    EAGER_CALLS,
+    GraphedFunction,
+    signature,
+)
 from attnbook.experiments.speed.training_speed import EAGER, WORKS, Training
 
 RECORDED = next(way for way in EAGER if way.graphs)._replace(precision=torch.float32)
@@ -46,7 +50,7 @@ def test_on_a_processor_the_function_is_called_each_time():
         asked.append((x, y))
         return x + y
 
-    replayed = Replayed(add)
+    replayed = GraphedFunction(add)
     for call in range(EAGER_CALLS + 3):
         x, y = torch.full((2,), float(call)), torch.ones(2)
         assert replayed(x, y).tolist() == [call + 1.0] * 2
@@ -72,7 +76,7 @@ if torch.cuda.is_available():  # a machine without a GPU skips nothing
 
     def recorded(function, *inputs):
         """The function, recorded for these inputs."""
-        replayed = Replayed(function)
+        replayed = GraphedFunction(function)
         for _ in range(EAGER_CALLS + 1):
             replayed(*inputs)
         assert list(replayed.recordings) == [signature(inputs)]
@@ -93,7 +97,7 @@ if torch.cuda.is_available():  # a machine without a GPU skips nothing
     def test_the_streams_wait_for_each_other():
         """Long work before and after each call, on the stream of the caller."""
         large = torch.rand(4096, 4096, device="cuda")
-        replayed = Replayed(lambda x: x @ large)
+        replayed = GraphedFunction(lambda x: x @ large)
         for call in range(EAGER_CALLS + 3):
             x = large
             for _ in range(10):

@@ -19,7 +19,11 @@ from attnbook.core.vocabulary import EOS, PAD
 from attnbook.experiments import gpu
 from attnbook.experiments.speed import decoding_speed, report, training_speed
 from attnbook.experiments.speed.baselines import TorchTransformer, has_marian, marian
-from attnbook.experiments.speed.decoding_speed import Endless, decoding_speeds, say
+from attnbook.experiments.speed.decoding_speed import (
+    WithoutEos,
+    decoding_speeds,
+    generate,
+)
 from attnbook.experiments.speed.training_speed import (
     COMPILED,
     EAGER,
@@ -201,9 +205,16 @@ def test_mean_and_deviation_are_over_seeds_alone():
         {"config": {"seed": s, "d": 1}, "scores": {"test": {"beam": {"bleu": b}}}}
         for s, b in enumerate((30.0, 32.0, 34.0))
     ]
-    assert gpu.means(runs) == {"test": {"beam": {"mean": 32.0, "sd": 2.0, "n": 3}}}
+    assert gpu.bleu_statistics(runs) == {
+        "test": {"beam": {"mean": 32.0, "sd": 2.0, "n": 3}}
+    }
     runs[0]["config"]["d"] = 2
-    assert gpu.means(runs) == gpu.means(runs[:1]) == gpu.means([]) == {}
+    assert (
+        gpu.bleu_statistics(runs)
+        == gpu.bleu_statistics(runs[:1])
+        == gpu.bleu_statistics([])
+        == {}
+    )
 
 
 def test_each_of_our_ways_has_one_thing_more_than_the_one_before():
@@ -246,7 +257,7 @@ def test_all_ways_train_on_the_same_words():
 
 
 def test_drawn_pairs_are_as_long_as_asked_for():
-    pairs = training_speed.draw_pairs(WORKS["tiny"])
+    pairs = training_speed.sample_token_pairs(WORKS["tiny"])
     lengths = torch.tensor([[len(p.source) + 1.0, len(p.target) + 1.0] for p in pairs])
     close(lengths.mean(0).float(), torch.tensor([15.5, 15.5]), atol=0.7)
     close(lengths.std(0).float(), torch.tensor([5.1, 5.6]), atol=0.7)
@@ -258,14 +269,14 @@ def test_drawn_pairs_are_as_long_as_asked_for():
 
 
 def test_a_way_that_fails_is_told_and_costs_the_others_nothing(monkeypatch):
-    make = training_speed.build
+    make = training_speed.build_model
 
     def build(way, work):
         if way.model == "torch":
             raise RuntimeError("does not fit")
         return make(way, work)
 
-    monkeypatch.setattr(training_speed, "build", build)
+    monkeypatch.setattr(training_speed, "build_model", build)
     ways = [ON_CPU[0], next(way for way in ON_CPU if way.model == "torch")]
     rows = training_speed.training_speeds(ways, SMALL, CPU, RATES, rounds=1)
     assert rows[0]["tokens_per_second"] > 0
@@ -298,10 +309,14 @@ def test_the_vocabulary_is_rounded_up():
 def test_speed_and_share_follow_from_the_time():
     run = Training(ON_CPU[0], SMALL, CPU)
     work = SMALL._replace(batches=1)
-    one, two = (training_speed.row(run, work, seconds, 1e9) for seconds in (0.5, 1.0))
+    one, two = (
+        training_speed.speed_row(run, work, seconds, 1e9) for seconds in (0.5, 1.0)
+    )
     assert one["tokens_per_second"] == pytest.approx(2 * two["tokens_per_second"], 1e-2)
     assert one["share"] == pytest.approx(2 * two["share"], 1e-2)
-    tokens = sum(len(pair.target) + 1 for pair in training_speed.draw_pairs(work))
+    tokens = sum(
+        len(pair.target) + 1 for pair in training_speed.sample_token_pairs(work)
+    )
     assert two["tokens_per_second"] == tokens
 
 
@@ -340,7 +355,7 @@ def test_forced_translations_are_all_of_one_length(width):
     model = randomise(
         make_transformer(20, d_model=8, n_heads=2, n_layers=1, d_ff=12)
     ).eval()
-    ids = say(model, sentences(0, (5, 3), 20), 7, width)
+    ids = generate(model, sentences(0, (5, 3), 20), 7, width)
     if width > 1:
         ids = ids[:, 0, :-1]  # the best; a beam's last word can only be EOS
         assert PAD not in ids
@@ -361,7 +376,7 @@ def test_an_endless_model_changes_nothing_else():
     ).eval()
     src, token = sentences(0, (5, 3), 20), torch.tensor([1, 1])
     plain, _ = model.step(token, model.start(src))
-    endless = Endless(model)
+    endless = WithoutEos(model)
     found, _ = endless.step(token, endless.start(src))
     others = torch.arange(20) != EOS
     close(found[:, others], plain[:, others])

@@ -23,7 +23,7 @@ from attnbook.toy.tasks import sorted_symbols, task_batches
 @pytest.mark.parametrize(("draw", "size"), [("N(0, 1)", 1.0), ("N(0, 1/D)", 0.125)])
 def test_word_vectors_are_as_large_as_their_name_says(draw, size, scaled):
     torch.manual_seed(0)
-    table = layer_runs.embedding(draw, scaled)
+    table = layer_runs.make_embedding(draw, scaled)
     vectors = table(torch.arange(1, 17))
     wanted = size * (8 if scaled else 1)
     assert 0.9 * wanted < vectors.std() < 1.1 * wanted
@@ -33,7 +33,7 @@ def test_word_vectors_are_as_large_as_their_name_says(draw, size, scaled):
 def test_codes_are_sinusoids_times_a_factor(factor):
     (x,) = numbers(0, (2, 5, 8))
     wanted = x + factor * sinusoids(5, 8, dtype=x.dtype)
-    close(layer_runs.Codes(factor)(x), wanted)
+    close(layer_runs.ScaledSinusoids(factor)(x), wanted)
 
 
 def test_the_runs_of_proportions_keep_or_shrink_the_positions(monkeypatch):
@@ -68,7 +68,7 @@ def test_the_rate_rises_to_the_full_one_and_stays(n_warm, monkeypatch):
 
     monkeypatch.setattr(torch.optim.Adam, "step", watched)
     model = deep_tagger(1, norm_first=True, d_model=8)
-    losses = layer_runs.descend(model, 0, 6, 0.01, n_warm)
+    losses = layer_runs.train_with_warmup(model, 0, 6, 0.01, n_warm)
     rise = [0.01 * (i + 1) / 4 for i in range(4)] if n_warm else [0.01] * 4
     assert rates == pytest.approx([*rise, 0.01, 0.01])
     assert len(losses) == 6
@@ -79,22 +79,24 @@ def test_the_first_loss_is_that_of_the_untrained_model():
     model = deep_tagger(1, norm_first=False, d_model=8)
     ids, targets = next(task_batches(sorted_symbols, layer_runs.LENGTH, seed=3))
     before = token_loss(model(ids), targets).item()
-    found = layer_runs.descend(model, seed=3, steps=2, rate=0.01, n_warm=0)
+    found = layer_runs.train_with_warmup(
+        model, seed=3, steps=2, learning_rate=0.01, n_warmup=0
+    )
     assert found[0] == pytest.approx(before)
     after = token_loss(model(ids), targets).item()
     assert after != pytest.approx(before)  # it has learned something
 
 
 def test_losses_are_averaged_over_twenty_steps():
-    assert layer_runs.by_twenty([1.0] * 20 + [2.0, 4.0] * 10) == [1, 3]
+    assert layer_runs.mean_of_20([1.0] * 20 + [2.0, 4.0] * 10) == [1, 3]
 
 
 def test_shares_count_the_task_that_is_asked_for():
     def model(ids):  # knows all sums, and so hardly any sequence backwards
         return F.one_hot(layer_runs.TASKS["add_previous"](ids).targets, 17).float()
 
-    assert layer_runs.share_right(model, "add_previous") == 1
-    assert layer_runs.share_right(model, "backwards") < 0.1
+    assert layer_runs.mean_accuracy(model, "add_previous") == 1
+    assert layer_runs.mean_accuracy(model, "backwards") < 0.1
 
 
 def test_every_stored_run_is_there():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from attnbook.experiments import local_cost as experiment
 from attnbook.experiments.local_cost import (
     FORMS,
-    count,
+    count_scores,
     global_attention,
     local_cost,
     local_masked,
@@ -71,9 +71,9 @@ def test_the_window_reads_its_places_alone():
     torch.testing.assert_close(local_windowed(h, changed, mask, 2)[0], wanted)
 
 
-def test_more_steps_than_places_are_an_error():
+def test_more_steps_than_positions_are_an_error():
     h, states, mask = random_batch(1, 4, [3])
-    with pytest.raises(ValueError, match="4 steps, but 3 source places"):
+    with pytest.raises(ValueError, match="4 steps, but 3 source positions"):
         local_windowed(h, states, mask, 1)
 
 
@@ -82,7 +82,7 @@ def test_more_steps_than_places_are_an_error():
 def test_counts_are_those_of_the_masks(length, half_width):
     h, states, mask = random_batch(1, length, [length])
     _, dense = local_masked(h, states, mask, half_width)
-    found = count(length, half_width)
+    found = count_scores(length, half_width)
     assert found["local_scores"] == int((dense > 0).sum())
     assert found["global_scores"] == length**2
     assert found["global_bytes"] == 4 * length**2
@@ -91,7 +91,7 @@ def test_counts_are_those_of_the_masks(length, half_width):
 
 def test_it_counts_fifty_places_by_hand():
     # 21 places each, less 10 + 9 + … + 1 at either end
-    assert count(50, 10)["local_scores"] == 50 * 21 - 2 * 55
+    assert count_scores(50, 10)["local_scores"] == 50 * 21 - 2 * 55
 
 
 def test_the_result_holds_all_that_the_page_draws(monkeypatch, capsys):

@@ -90,7 +90,7 @@ def test_the_worst_come_first_and_short_ones_not_at_all():
 
 
 def test_words_are_counted_between_spaces():
-    assert multi30k_decoding.words(["a b.", "c"]) == 3
+    assert multi30k_decoding.count_words(["a b.", "c"]) == 3
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def _a_run(tmp_path, monkeypatch):
             for p in model.parameters():
                 p.fill_(value)
         save_state(tmp_path / "epochs" / f"{number:04}.safetensors", model)
-    monkeypatch.setenv(multi30k_decoding.RUN, str(tmp_path))
+    monkeypatch.setenv(multi30k_decoding.RUN_VARIABLE, str(tmp_path))
 
 
 @pytest.mark.usefixtures("_a_run")
@@ -155,21 +155,21 @@ def test_labels_are_of_the_place_and_its_neighbours(toy):
 
 def test_probes_read_off_what_is_there(toy):
     ids, table = toy
-    places = multi30k_probes.collect(load_toy_model("transformer"), ids, table)
+    places = multi30k_probes.collect_states(load_toy_model("transformer"), ids, table)
     assert len(places.states) == 3
     n = sum(len(pair.source) for pair in ids)
     assert all(x.shape == (n, 64) for x in places.states)
-    own = multi30k_probes.probe(places, "itself", 0)
+    own = multi30k_probes.probe_layers(places, "itself", 0)
     assert own["by_layer"][0] > 0.99
     assert own["by_subword"] == 1
-    translation = multi30k_probes.probe(places, "its translation", 0)
+    translation = multi30k_probes.probe_layers(places, "its translation", 0)
     assert translation["chance"] < 0.3 < 0.7 < max(translation["by_layer"])
 
 
 def test_heads_of_the_toy_model_align(toy):
     ids, table = toy
     pairs = held_out_pairs(2, 50)
-    found = multi30k_probes.heads(load_toy_model("transformer"), ids[:50], table)
+    found = multi30k_probes.score_heads(load_toy_model("transformer"), ids[:50], table)
     assert [len(layer) for layer in found["heads"]] == [4, 4]
     assert min(map(min, found["heads"])) < found["mean"]
     # The model looks where it should, so it agrees with Model 1 where that is right.
@@ -189,7 +189,7 @@ def test_the_diagonal_is_as_far_along():
 
 def test_the_diagonal_is_scored_where_model_1_aligns(toy):
     ids, table = toy
-    found = multi30k_probes.heads(load_toy_model("transformer"), ids[:50], table)
+    found = multi30k_probes.score_heads(load_toy_model("transformer"), ids[:50], table)
     right = [
         j == k
         for pair in ids[:50]
@@ -223,7 +223,7 @@ def test_faultless_is_the_share_of_equal_sentences(monkeypatch):
         model, subwords = torch.nn.Identity(), None
 
     monkeypatch.setattr(toy_ablation, "beam_translate", translate)
-    assert toy_ablation.faultless(AsTrained(), 2, number=4) == 0.75
+    assert toy_ablation.greedy_exact_match(AsTrained(), 2, number=4) == 0.75
 
 
 def test_every_run_is_stored_and_says_what_the_chapter_says():

@@ -7,7 +7,7 @@ from torch.nn import functional as F
 from attnbook.analysis.bug_zoo import WrongSplit
 from attnbook.analysis.leaks import influence
 from attnbook.core import results
-from attnbook.experiments import fused_cost, look_up, puzzle_runs
+from attnbook.experiments import fused_cost, look_up, task_runs
 from attnbook.toy.single_attention import POSITION_KINDS, one_layer
 from attnbook.toy.tasks import previous_symbols, reversed_symbols
 
@@ -15,7 +15,7 @@ from attnbook.toy.tasks import previous_symbols, reversed_symbols
 def test_the_answer_stands_beside_the_asked_key():
     drawn = look_up.examples(50, torch.Generator().manual_seed(0))
     for asked, keys, values, answer in zip(*drawn, strict=True):
-        assert len(set(keys.tolist())) == look_up.SHOWN
+        assert len(set(keys.tolist())) == look_up.N_PAIRS
         assert values[keys == asked].tolist() == [answer]
 
 
@@ -54,7 +54,7 @@ def test_a_look_up_is_learned_at_small_width(monkeypatch):
     monkeypatch.setattr(look_up, "STEPS", 200)
     torch.manual_seed(0)
     model = look_up.LookUp(64, look_up.make_read("1/√d", 64))
-    assert look_up.learn(model, seed=0)[-1] > 0.8
+    assert look_up.train_look_up(model, seed=0)[-1] > 0.8
 
 
 def test_the_peak_bytes_are_those_held_at_one_moment():
@@ -79,7 +79,7 @@ def test_the_fused_form_holds_no_scores():
 
 def test_shares_are_none_where_nothing_counts():
     torch.manual_seed(0)
-    rows = puzzle_runs.share_right(one_layer("none", 4), previous_symbols, 4)
+    rows = task_runs.accuracy_by_position(one_layer("none", 4), previous_symbols, 4)
     assert [[share is None for share in row] for row in rows] == [
         [True, True],
         [False, True],
@@ -88,12 +88,12 @@ def test_shares_are_none_where_nothing_counts():
     ]
 
 
-def test_learning_a_puzzle_changes_the_answers():
+def test_training_on_a_task_changes_the_answers():
     torch.manual_seed(0)
     model = one_layer("learned", 4, n_heads=4, n_answers=1)
-    before = puzzle_runs.share_right(model, reversed_symbols, 4)
-    puzzle_runs.learn(model, reversed_symbols, 4, 150, seed=0)
-    after = puzzle_runs.share_right(model, reversed_symbols, 4)
+    before = task_runs.accuracy_by_position(model, reversed_symbols, 4)
+    task_runs.train_task_model(model, reversed_symbols, 4, 150, seed=0)
+    after = task_runs.accuracy_by_position(model, reversed_symbols, 4)
     assert max(row[0] for row in before) < 0.3 < 0.8 < min(row[0] for row in after)
 
 
@@ -117,7 +117,7 @@ def test_a_wrong_split_of_one_head_is_right():
 
 
 def test_every_stored_run_is_there():
-    seeds = len(puzzle_runs.SEEDS)
+    seeds = len(task_runs.SEEDS)
     assert len(results.load("heads")["runs"]) == 4 * seeds
     assert len(results.load("wrong_split")["runs"]) == 4 * seeds
     assert len(results.load("positions")["runs"]) == len(POSITION_KINDS) * 2 * seeds
@@ -135,7 +135,7 @@ def test_the_second_half_is_what_is_counted():
         right[:, 6:, 0] *= -1  # of one question
         return right
 
-    assert puzzle_runs.second_half(model, 12) == 0.5
+    assert task_runs.second_half_accuracy(model, 12) == 0.5
 
 
 def test_a_wrong_split_drops_weights_in_training_alone():

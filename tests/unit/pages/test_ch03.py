@@ -163,7 +163,7 @@ def stored_cost(stored):
         for s in cost.LENGTHS
         for k, form in enumerate(cost.FORMS)
     ]
-    counts = [*map(cost.count, cost.LENGTHS)]
+    counts = [*map(cost.count_scores, cost.LENGTHS)]
     stored("local_cost", half_width=10, machine="an abacus", counts=counts, runs=times)
 
 

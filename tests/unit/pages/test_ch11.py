@@ -144,7 +144,7 @@ def test_one_sequence_of_a_batch_is_printed(stored, capsys):
 
 
 def test_a_cost_is_measured():
-    found = layer_cost.cost("convolution", 64, 64)
+    found = layer_cost.measure_layer("convolution", 64, 64)
     assert found["seconds"] > 0
     assert found["bytes"] >= 64 * 64 * 4  # the output at least
 
@@ -256,7 +256,9 @@ def test_stored_runs_are_complete():
 
 
 def test_a_reader_is_trained_and_measured():
-    found = first_token.learn(LAYER_STACKS["self-attention"], 4, seed=0, steps=200)
+    found = first_token.train_last_position(
+        LAYER_STACKS["self-attention"], 4, seed=0, steps=200
+    )
     assert found["right"] > 0.9
     assert len(found["loss"]) == 10
     assert found["loss"][-1] < found["loss"][0]
@@ -310,7 +312,9 @@ def test_stored_weights_are_of_the_model_that_is_shipped():
         r for r in stored["runs"] if r["model"] == "transformer" and r["seed"] == 0
     )
     assert run["parameters"] == sum(p.numel() for p in model.parameters())
-    found = weights_tell.compare([weights_tell.of_transformer(model, p) for p in pairs])
+    found = weights_tell.mean_agreement(
+        [weights_tell.transformer_tables(model, p) for p in pairs]
+    )
     for test, numbers in found.items():
         assert numbers["correlation"] == pytest.approx(
             run[test]["correlation"], abs=0.15

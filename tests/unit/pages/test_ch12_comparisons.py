@@ -5,7 +5,7 @@ import json
 import pytest
 
 from attnbook.experiments import multi30k_runs
-from attnbook.experiments.gpu import LADDER, means
+from attnbook.experiments.gpu import LADDER, bleu_statistics
 from attnbook.pages.figures import ch12_comparisons
 from attnbook.translation.report import TEST_SPLITS
 
@@ -41,7 +41,7 @@ def a_part(*bleus, names=(), missing=()):
     runs = [a_run(bleu, seed) for seed, bleu in enumerate(bleus)]
     names = names or [f"seed_{i}" for i in range(len(runs))]
     return {
-        "bleu": means(runs),
+        "bleu": bleu_statistics(runs),
         "missing": dict.fromkeys(missing, "the time was over"),
         "jobs_at_once": 3,
         "runs": dict(zip(names, runs, strict=True)),

@@ -111,7 +111,7 @@ TRAIN = ["a dog runs", "a dog", "a cat sleeps", "a dog runs in snow"] * 20
 def test_words_not_seen_are_counted():
     subwords = Subwords.train(TRAIN, 40)
     train = [*TRAIN, "„once“ – (dog)."]
-    found = multi30k_facts.side(train, ["a cow runs", "A dog, ß."], subwords)
+    found = multi30k_facts.language_counts(train, ["a cow runs", "A dog, ß."], subwords)
     assert (found["words"], found["types"], found["once"]) == (262, 8, 1)
     assert (found["val_words"], found["val_unknown"]) == (6, 3)  # cow, A, ß
     assert found["val_sentences_unknown"] == 2
@@ -122,9 +122,14 @@ def test_words_not_seen_are_counted():
 
 
 def test_punctuation_is_no_part_of_a_word():
-    assert multi30k_facts.words('„Ein" T-Shirt, 5 – 6.') == ["Ein", "T-Shirt", "5", "6"]
-    assert multi30k_facts.words("it's a dog's.") == ["it's", "a", "dog's"]
-    assert multi30k_facts.words(" . – ") == []
+    assert multi30k_facts.split_words('„Ein" T-Shirt, 5 – 6.') == [
+        "Ein",
+        "T-Shirt",
+        "5",
+        "6",
+    ]
+    assert multi30k_facts.split_words("it's a dog's.") == ["it's", "a", "dog's"]
+    assert multi30k_facts.split_words(" . – ") == []
 
 
 def test_every_pair_is_in_one_batch_of_each_kind():
@@ -132,14 +137,14 @@ def test_every_pair_is_in_one_batch_of_each_kind():
     pairs = [
         IdPair([4] * rng.randint(1, 20), [5] * rng.randint(1, 20)) for _ in range(300)
     ]
-    found = multi30k_facts.padding(pairs, 100)
+    found = multi30k_facts.padding_by_method(pairs, 100)
     shares = found["padding"]
     assert shares["tokens"] < shares["pooled"] < shares["random"]
     size = found["pairs_per_batch"]
     assert len(found["shown"]["random"]) == len(found["shown"]["pooled"]) == size
     longest = max(max(pair) for pair in found["shown"]["tokens"])
     assert longest * len(found["shown"]["tokens"]) <= 100
-    same = multi30k_facts.padding([IdPair([4, 4], [5])] * 10, 100)["padding"]
+    same = multi30k_facts.padding_by_method([IdPair([4, 4], [5])] * 10, 100)["padding"]
     one = padding_share([[IdPair([4, 4], [5])]])
     assert one == 0
     assert set(same.values()) == {0.0}
@@ -179,7 +184,9 @@ def test_the_stored_facts_are_those_of_the_data():
     assert max(len(subwords.encode(line)) for line in text) == stored["longest"]
     for start, side in ((0, "en"), (29_000, "de")):
         val = multi30k.sentences("val", side)
-        found = multi30k_facts.side(text[start : start + 29_000], val, subwords)
+        found = multi30k_facts.language_counts(
+            text[start : start + 29_000], val, subwords
+        )
         assert found == stored["rows"][side]
 
 

@@ -16,15 +16,15 @@ pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
 
 def test_the_language_is_one():
-    p = smoothing_known.language()
+    p = smoothing_known.sample_language()
     torch.testing.assert_close(p.sum(-1), torch.ones(len(p), dtype=p.dtype))
-    torch.testing.assert_close(p, smoothing_known.language())
+    torch.testing.assert_close(p, smoothing_known.sample_language())
 
 
 def test_a_model_is_judged_by_what_is_true():
     p = torch.tensor([[0.5, 0.25, 0.25, 0.0], [0.0, 1.0, 0.0, 0.0]])
     q = torch.tensor([[0.25, 0.5, 0.25, 0.0], [0.5, 0.5, 0.0, 0.0]])
-    found = smoothing_known.judge(p, q.log())
+    found = smoothing_known.evaluate_distribution(p, q.log())
     nats = (
         0.5 * math.log(4) + 0.25 * math.log(2) + 0.25 * math.log(4) + math.log(2)
     ) / 2
@@ -34,7 +34,7 @@ def test_a_model_is_judged_by_what_is_true():
 
 def test_samples_follow_the_language():
     p = torch.tensor([[0.2, 0.8, 0.0], [0.0, 0.5, 0.5]])
-    contexts, words = smoothing_known.sample(
+    contexts, words = smoothing_known.sample_words(
         p, 20_000, torch.Generator().manual_seed(0)
     )
     for context in (0, 1):
@@ -46,9 +46,9 @@ def test_samples_follow_the_language():
 @pytest.mark.parametrize("amount", [0.0, 0.2])
 def test_training_reaches_what_the_formula_says(monkeypatch, amount):
     monkeypatch.setattr(smoothing_known, "STEPS", 600)
-    p = smoothing_known.language()[:3, :5]
+    p = smoothing_known.sample_language()[:3, :5]
     p = p / p.sum(-1, keepdim=True)
-    learned = smoothing_known.learn(p, amount, seed=0, few=None).exp()
+    learned = smoothing_known.train_logits(p, amount, seed=0, n_samples=None).exp()
     best = (1 - amount) * p + amount / 5
     torch.testing.assert_close(learned, best, atol=0.03, rtol=0)
     torch.testing.assert_close(smoothing_known.smoothed(p, amount), best)
@@ -57,10 +57,10 @@ def test_training_reaches_what_the_formula_says(monkeypatch, amount):
 def test_few_samples_are_used_again(monkeypatch):
     monkeypatch.setattr(smoothing_known, "STEPS", 1000)
     monkeypatch.setattr(smoothing_known, "BATCH", 16)
-    p = smoothing_known.language()[:3, :5]
+    p = smoothing_known.sample_language()[:3, :5]
     p = p / p.sum(-1, keepdim=True)
-    learned = smoothing_known.learn(p, 0.0, seed=0, few=30).exp()
-    known = smoothing_known.sample(p, 30, torch.Generator().manual_seed(0))
+    learned = smoothing_known.train_logits(p, 0.0, seed=0, n_samples=30).exp()
+    known = smoothing_known.sample_words(p, 30, torch.Generator().manual_seed(0))
     counts = torch.zeros_like(p)
     counts.index_put_(known, torch.ones(30, dtype=p.dtype), accumulate=True)
     found = counts / counts.sum(-1, keepdim=True)

@@ -7,7 +7,12 @@ import torch
 
 from attnbook.core import results
 from attnbook.experiments import mask_card as experiment
-from attnbook.experiments.mask_card import D, Probe, ask, torch_probes
+from attnbook.experiments.mask_card import (
+    D,
+    MaskArgument,
+    find_convention,
+    torch_arguments,
+)
 from attnbook.nn.scaled_dot_product import attention
 from attnbook.pages.figures import mask_card as card
 
@@ -15,7 +20,7 @@ MODULES = {"attnbook", "torch", "transformers", "keras", "jax", "flax"}
 
 
 def probe(look, marks=(True, False)):
-    return Probe("attnbook", "stand-in", "mask", marks, look)
+    return MaskArgument("attnbook", "stand-in", "mask", marks, look)
 
 
 def meaning(row):
@@ -38,7 +43,7 @@ def filled(x, marks, value):
 
 @pytest.fixture(scope="module")
 def live():
-    return [ask(probe) for probe in torch_probes()]
+    return [find_convention(probe) for probe in torch_arguments()]
 
 
 def test_the_meanings_that_pytorch_documents(live):
@@ -60,12 +65,12 @@ def test_the_meanings_that_pytorch_documents(live):
 def test_a_row_that_begins_with_dots_tries_the_argument_above(monkeypatch):
     for make in ("_multi_head", "_encoder_layer"):
         monkeypatch.setattr(experiment, make, lambda argument, **how: (argument, how))
-    probes = [p for p in torch_probes() if isinstance(p.look, tuple)]
+    probes = [p for p in torch_arguments() if isinstance(p.attend, tuple)]
     for above, here in pairwise(probes):
         if here.argument.startswith("…"):
             assert here.call == above.call
-            assert here.look[0] == above.look[0]
-            assert len(here.look[1].items() - above.look[1].items()) == 1
+            assert here.attend[0] == above.attend[0]
+            assert len(here.attend[1].items() - above.attend[1].items()) == 1
     assert sum(p.argument.startswith("…") for p in probes) == 3
 
 
@@ -81,13 +86,21 @@ def test_the_opposite_meaning_is_found_whichever_mark_is_tried_first():
         return ours(x, [not mark for mark in marks])
 
     for marks in ((True, False), (False, True)):
-        assert meaning(ask(probe(ours, marks))) == ("True", "False", "zeros")
-        assert meaning(ask(probe(opposite, marks))) == ("False", "True", "zeros")
+        assert meaning(find_convention(probe(ours, marks))) == (
+            "True",
+            "False",
+            "zeros",
+        )
+        assert meaning(find_convention(probe(opposite, marks))) == (
+            "False",
+            "True",
+            "zeros",
+        )
 
 
 @pytest.mark.parametrize(("value", "empty"), [(-torch.inf, "NaN"), (-1e9, "the mean")])
 def test_what_an_empty_row_gives_is_told_apart(value, empty):
-    row = ask(probe(lambda x, marks: filled(x, marks, value)))
+    row = find_convention(probe(lambda x, marks: filled(x, marks, value)))
     assert meaning(row) == ("True", "False", empty)
 
 
@@ -96,7 +109,7 @@ def test_a_mask_that_is_not_one_is_refused():
         return filled(x, [True, False, True, True], -torch.inf)
 
     with pytest.raises(ValueError, match=r"reads \[2, 3\]; that is no mask"):
-        ask(probe(leaks))
+        find_convention(probe(leaks))
 
 
 def test_attention_that_cannot_tell_equal_weights_is_refused():
@@ -104,7 +117,7 @@ def test_attention_that_cannot_tell_equal_weights_is_refused():
         return (square(marks)[0, :, None] * x).sum(0)
 
     with pytest.raises(ValueError, match="all weights are equal"):
-        ask(probe(equal))
+        find_convention(probe(equal))
 
 
 def test_an_empty_row_that_reads_itself_is_no_row_of_zeros():
@@ -112,7 +125,7 @@ def test_an_empty_row_that_reads_itself_is_no_row_of_zeros():
         return ours(x, [True, *marks[1:]])
 
     with pytest.raises(ValueError, match="reads itself"):
-        ask(probe(itself))
+        find_convention(probe(itself))
 
 
 def test_an_empty_row_that_is_opened_is_no_mean():
@@ -120,20 +133,20 @@ def test_an_empty_row_that_is_opened_is_no_mean():
         return ours(x, marks if any(marks) else [True] * len(marks))
 
     with pytest.raises(ValueError, match=r"reads \[1, 2, 3\]$"):
-        ask(probe(opened))
+        find_convention(probe(opened))
 
 
 def test_probing_draws_nothing_from_the_common_generator():
     torch.manual_seed(1)  # the probes' own seed is another
     before = torch.get_rng_state()
-    torch_probes()
+    torch_arguments()
     assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "keras", None)
-    with pytest.raises(ValueError, match=r"asks keras.*pip install"):
-        experiment.keras_probes()
+    with pytest.raises(ValueError, match=r"needs keras.*pip install"):
+        experiment.keras_arguments()
 
 
 def test_the_stored_card_has_every_library_with_its_version():

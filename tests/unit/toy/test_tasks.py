@@ -31,21 +31,21 @@ back = st.lists(st.integers(1, 9), min_size=1, max_size=3)
 ids = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
 
 
-def answers_of(puzzle):
+def answers_of(batch):
     """Always knows, and does not look at the ids."""
-    return lambda _: F.one_hot(puzzle.targets, TASK_VOCAB_SIZE).double()
+    return lambda _: F.one_hot(batch.targets, TASK_VOCAB_SIZE).double()
 
 
 @given(rows, back)
 def test_previous_asks_for_the_symbol_k_places_before(rows, back):
     """Also for k beyond the sequence; what stands before it does not count."""
-    puzzle = previous_symbols(torch.tensor(rows), back)
+    batch = previous_symbols(torch.tensor(rows), back)
     wanted = [
         [[row[i - k] if i >= k else PAD for k in back] for i in range(len(row))]
         for row in rows
     ]
-    assert puzzle.ids.tolist() == rows
-    assert puzzle.targets.tolist() == wanted
+    assert batch.ids.tolist() == rows
+    assert batch.targets.tolist() == wanted
 
 
 def test_previous_asks_for_one_and_two_before_unless_told():
@@ -56,47 +56,47 @@ def test_previous_asks_for_one_and_two_before_unless_told():
 
 @given(rows)
 def test_backwards_asks_for_the_sequence_from_its_end(rows):
-    puzzle = reversed_symbols(torch.tensor(rows))
-    assert puzzle.ids.tolist() == rows
-    assert puzzle.targets[..., 0].tolist() == [row[::-1] for row in rows]
-    assert puzzle.targets.shape == (*puzzle.ids.shape, 1)
+    batch = reversed_symbols(torch.tensor(rows))
+    assert batch.ids.tolist() == rows
+    assert batch.targets[..., 0].tolist() == [row[::-1] for row in rows]
+    assert batch.targets.shape == (*batch.ids.shape, 1)
 
 
 @given(rows)
 def test_sums_are_of_a_symbol_and_the_one_before(rows):
     """As numbers from 0 to 15, modulo 16; nothing stands before the first."""
-    puzzle = sum_with_previous(torch.tensor(rows))
+    batch = sum_with_previous(torch.tensor(rows))
     wanted = [
         [PAD, *(1 + (row[i] - 1 + row[i - 1] - 1) % 16 for i in range(1, len(row)))]
         for row in rows
     ]
-    assert puzzle.ids.tolist() == rows
-    assert puzzle.targets[..., 0].tolist() == wanted
-    assert puzzle.targets.shape == (*puzzle.ids.shape, 1)
+    assert batch.ids.tolist() == rows
+    assert batch.targets[..., 0].tolist() == wanted
+    assert batch.targets.shape == (*batch.ids.shape, 1)
 
 
 def test_a_sum_by_hand():
     """15 and 15 are 30, less 16 are 14; 0 and 15 are 15."""
-    puzzle = sum_with_previous(torch.tensor([[16, 16, 1, 1, 2]]))
-    assert puzzle.targets.flatten().tolist() == [PAD, 15, 16, 1, 2]
+    batch = sum_with_previous(torch.tensor([[16, 16, 1, 1, 2]]))
+    assert batch.targets.flatten().tolist() == [PAD, 15, 16, 1, 2]
 
 
 @given(rows)
 def test_in_order_asks_for_the_symbols_sorted(rows):
-    puzzle = sorted_symbols(torch.tensor(rows))
-    assert puzzle.ids.tolist() == rows
-    assert puzzle.targets[..., 0].tolist() == [sorted(row) for row in rows]
-    assert puzzle.targets.shape == (*puzzle.ids.shape, 1)
+    batch = sorted_symbols(torch.tensor(rows))
+    assert batch.ids.tolist() == rows
+    assert batch.targets[..., 0].tolist() == [sorted(row) for row in rows]
+    assert batch.targets.shape == (*batch.ids.shape, 1)
 
 
 @given(rows)
 def test_place_asks_for_its_number_whatever_stands_there(rows):
-    puzzle = position_numbers(torch.tensor(rows))
-    assert puzzle.ids.tolist() == rows
-    assert puzzle.targets[..., 0].tolist() == [list(range(1, len(rows[0]) + 1))] * len(
+    batch = position_numbers(torch.tensor(rows))
+    assert batch.ids.tolist() == rows
+    assert batch.targets[..., 0].tolist() == [list(range(1, len(rows[0]) + 1))] * len(
         rows
     )
-    assert puzzle.targets.shape == (*puzzle.ids.shape, 1)
+    assert batch.targets.shape == (*batch.ids.shape, 1)
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ def test_place_asks_for_its_number_whatever_stands_there(rows):
 def test_a_puzzle_is_made_of_whole_numbers_and_leaves_its_ids_alone(make):
     """Targets are ids too: one for each answer, and below the number of words."""
     before = ids.clone()
-    puzzle = make(ids)
+    batch = make(ids)
     assert torch.equal(ids, before)
-    assert puzzle.targets.dtype == torch.int64
-    assert puzzle.targets.max() < TASK_VOCAB_SIZE
-    assert (puzzle.targets >= 0).all()
+    assert batch.targets.dtype == torch.int64
+    assert batch.targets.max() < TASK_VOCAB_SIZE
+    assert (batch.targets >= 0).all()
 
 
 @pytest.mark.parametrize(
@@ -184,24 +184,24 @@ def test_batches_do_not_depend_on_other_draws():
 
 
 def test_batches_are_of_the_size_asked_for_and_of_the_kind():
-    for puzzle in first(previous_symbols, length=9, batch_size=5):
-        assert puzzle.ids.shape == (5, 9)
-        assert torch.equal(puzzle.targets, previous_symbols(puzzle.ids).targets)
+    for batch in first(previous_symbols, length=9, batch_size=5):
+        assert batch.ids.shape == (5, 9)
+        assert torch.equal(batch.targets, previous_symbols(batch.ids).targets)
     assert first(position_numbers, n=1)[0].ids.shape == (64, 6)
     assert first(position_numbers, n=1)[0].targets.shape == (64, 6, 1)
 
 
 @pytest.mark.parametrize("make", [reversed_symbols, position_numbers, sorted_symbols])
 def test_who_knows_all_is_right_everywhere(make):
-    puzzle = make(ids)
-    found = task_accuracy(answers_of(puzzle), puzzle)
+    batch = make(ids)
+    found = task_accuracy(answers_of(batch), batch)
     assert found.tolist() == [[1.0]] * 5
 
 
 def test_an_answer_that_does_not_count_has_no_share():
     """And saying PAD there earns nothing."""
-    puzzle = previous_symbols(ids)
-    found = task_accuracy(answers_of(puzzle), puzzle)
+    batch = previous_symbols(ids)
+    found = task_accuracy(answers_of(batch), batch)
     assert found.shape == (5, 2)
     assert found.isnan().tolist() == [[True, True], [False, True], *[[False] * 2] * 3]
     assert found.nansum() == 7
@@ -210,19 +210,19 @@ def test_an_answer_that_does_not_count_has_no_share():
 def test_shares_are_those_of_each_place_and_answer():
     """Counted by hand: one row of four is spoiled at place 1, two at place 2."""
     four = torch.tensor([[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]])
-    puzzle = previous_symbols(four, (1,))
-    said = puzzle.targets.clone()
+    batch = previous_symbols(four, (1,))
+    said = batch.targets.clone()
     said[0, 1] = 16
     said[1:3, 2] = PAD
-    found = task_accuracy(answers_of(TaskBatch(four, said)), puzzle)
+    found = task_accuracy(answers_of(TaskBatch(four, said)), batch)
     assert found[1:].tolist() == [[0.75], [0.5]]
 
 
 def test_rows_that_do_not_count_are_left_out_of_the_share():
     """Two rows of which one has a pad as its target: half of them counts."""
     targets = torch.tensor([[[5]], [[PAD]]])
-    puzzle = TaskBatch(torch.ones(2, 1, dtype=torch.int64), targets)
-    assert task_accuracy(answers_of(puzzle), puzzle).tolist() == [[1.0]]
+    batch = TaskBatch(torch.ones(2, 1, dtype=torch.int64), targets)
+    assert task_accuracy(answers_of(batch), batch).tolist() == [[1.0]]
 
 
 def test_counting_keeps_no_gradient():

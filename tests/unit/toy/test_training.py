@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from attnbook.core import results
 from attnbook.core.vocabulary import EOS, PAD
 from attnbook.experiments import __main__ as experiments
-from attnbook.experiments.toy_translation import right_by_clause, thread
+from attnbook.experiments.toy_translation import accuracy_by_clause, train_and_measure
 from attnbook.models.seq2seq import InitialState
 from attnbook.nn.losses import token_loss
 from attnbook.toy.data import (
@@ -200,8 +200,8 @@ def test_right_tokens_counts_real_tokens():
 
 def test_right_by_clause_counts_words_of_clauses():
     pairs = held_out_pairs(3, 4)
-    assert right_by_clause(Cheat(), pairs) == [1.0, 1.0, 1.0]
-    *before, last = right_by_clause(Cheat(spoil=(2,)), pairs)
+    assert accuracy_by_clause(Cheat(), pairs) == [1.0, 1.0, 1.0]
+    *before, last = accuracy_by_clause(Cheat(spoil=(2,)), pairs)
     assert before == [1.0, 1.0]
     words = sum(len(" ".join(p.target).split(" ul ")[-1].split()) for p in pairs)
     assert last == pytest.approx(1 - 1 / words)
@@ -219,7 +219,7 @@ def test_reversed_source_keeps_its_alignment():
 
 
 def test_an_experiment_in_miniature():
-    found = thread(InitialState, steps=2, seeds=(0, 1))
+    found = train_and_measure(InitialState, steps=2, seeds=(0, 1))
     assert found["steps"] == 2
     assert [run["seed"] for run in found["runs"]] == [0, 1]
     assert set(found["runs"][0]["exact"]) == {"1", "2", "3", "4", "5"}

@@ -1,7 +1,7 @@
-"""Others' Transformers, of the same size as ours, to set the speed of ours beside.
+"""Baselines for speed: other implementations of the Transformer, at the same size.
 
-``torch.nn.Transformer``, and Marian as Hugging Face's ``transformers`` has it, where
-that is installed. Both get the embeddings, the output and the dropout of ours.
+``torch.nn.Transformer``, and Marian of Hugging Face's ``transformers``, if that is
+installed. Both have the embeddings, the output layer and the dropout of ours.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from attnbook.nn.masks import causal_mask, padding_mask
 
 
 class TorchTransformer(nn.Module):
-    """``nn.Transformer`` between embeddings and an output as ours has them.
+    """``nn.Transformer`` with the embeddings and the output layer of ours.
 
     Args:
-        config: The sizes, those of ours.
+        config: The sizes, as for ours.
     """
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
-        around = Transformer(dataclasses.replace(config, n_heads=1, n_layers=1, d_ff=1))
-        self.embedding, self.out = around.source_embedding, around.out
-        self.positions, self.dropout = around.positions, nn.Dropout(config.dropout)
+        ours = Transformer(dataclasses.replace(config, n_heads=1, n_layers=1, d_ff=1))
+        self.embedding, self.out = ours.source_embedding, ours.out
+        self.positions, self.dropout = ours.positions, nn.Dropout(config.dropout)
         self.layers = nn.Transformer(
             config.d_model,
             config.n_heads,
@@ -41,23 +41,23 @@ class TorchTransformer(nn.Module):
             norm_first=config.norm_first,
         )
         for layer in (*self.layers.encoder.layers, *self.layers.decoder.layers):
-            layer.dropout.p = 0.0  # within the feed-forward network; ours has none
+            layer.dropout.p = 0.0  # inside the feed-forward network: ours has none
         for module in self.layers.modules():
             if isinstance(module, nn.MultiheadAttention):
-                module.dropout = 0.0  # of the weights
+                module.dropout = 0.0  # of the attention weights
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        """Predict as ours: ids (B, S) and (B, T) to logits (B, T, V)."""
-        pads = ~padding_mask(src)  # in PyTorch's masks True means: may not attend
-        found = self.layers(
+        """Map ids, (B, S) and (B, T), to logits, (B, T, V), as ours."""
+        padding = ~padding_mask(src)  # in PyTorch's masks True means: may not attend
+        out = self.layers(
             self._embed(src),
             self._embed(tgt_in),
             tgt_mask=~causal_mask(tgt_in.shape[1], device=src.device),
             tgt_is_causal=True,
-            src_key_padding_mask=pads,
-            memory_key_padding_mask=pads,
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
         )
-        return self.out(found)
+        return self.out(out)
 
     def _embed(self, ids: Tensor) -> Tensor:
         return self.dropout(self.positions(self.embedding(ids)))
@@ -69,7 +69,7 @@ def has_marian() -> bool:
 
 
 def marian(config: TransformerConfig) -> nn.Module:
-    """Make an untrained ``MarianMTModel``, whose form is post-norm.
+    """Create an untrained ``MarianMTModel``, which is post-norm.
 
     Raises:
         ValueError: If ``transformers`` is not installed.
@@ -108,10 +108,10 @@ def marian(config: TransformerConfig) -> nn.Module:
 
 
 class MarianLogits(nn.Module):
-    """Marian, called as ours is.
+    """Marian with the interface of ours.
 
     Args:
-        theirs: What :func:`marian` made.
+        theirs: Created by :func:`marian`.
     """
 
     def __init__(self, theirs: nn.Module):
@@ -119,7 +119,7 @@ class MarianLogits(nn.Module):
         self.theirs = theirs
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        """Predict as ours: ids (B, S) and (B, T) to logits (B, T, V)."""
+        """Map ids, (B, S) and (B, T), to logits, (B, T, V), as ours."""
         return self.theirs(
             input_ids=src,
             attention_mask=padding_mask(src).long(),
@@ -128,14 +128,16 @@ class MarianLogits(nn.Module):
         ).logits
 
 
-def marian_says(theirs: nn.Module, src: Tensor, length: int, width: int = 1) -> Tensor:
-    """Let Marian's ``generate`` write exactly ``length`` words a sentence.
+def marian_generate(
+    theirs: nn.Module, src: Tensor, length: int, width: int = 1
+) -> Tensor:
+    """Generate exactly ``length`` tokens per sentence with Marian.
 
     Args:
-        theirs: What :func:`marian` made.
+        theirs: Created by :func:`marian`.
         src: Source ids, (B, S).
-        length: Words.
-        width: Beams; 1 is greedy.
+        length: Number of tokens.
+        width: Beam width; 1 is greedy decoding.
 
     Returns:
         Ids, (B, 1 + ``length``); the first is ``BOS``.

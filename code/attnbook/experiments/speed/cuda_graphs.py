@@ -1,14 +1,14 @@
-"""What a GPU is to do in a step, recorded once and replayed: CUDA graphs.
+"""CUDA graphs: the kernels of a training step, recorded once and replayed.
 
-A step of a small model is more than a thousand short kernels. Naming each of them takes
-the processor longer than running it takes the GPU, which waits. A recording is started
-as a whole. It knows the places in memory, not the numbers in them, so each signature
-(the shapes and dtypes of what goes in) has a recording of its own, and what goes in is
-copied to where the first one's inputs lay.
+A step of a small model has more than a thousand short kernels. Launching each of them
+takes the CPU longer than running it takes the GPU, which waits. A CUDA graph is
+launched as a whole. It contains memory addresses, not values, so each signature (the
+shapes and dtypes of the inputs) has its own graph, and new inputs are copied to the
+addresses of the first ones.
 
-Only a GPU can show that this is right: that what goes in is copied, that a result is
-not written over by the next replay, and that neither stream runs ahead of the other.
-The tests for it run where there is a GPU; on a processor the function is just called.
+Only a GPU can show that this is right: that inputs are copied, that a result is not
+overwritten by the next replay, and that neither stream runs ahead of the other. The
+tests for it run where there is a GPU; on a CPU the function is just called.
 """
 
 from __future__ import annotations
@@ -21,31 +21,29 @@ import torch
 from torch import Tensor
 
 EAGER_CALLS = 3
-"""How often a signature is called before it is recorded, since libraries set themselves
-up in the first calls."""
+"""Number of eager calls of a signature before it is recorded, since libraries are
+initialised in the first calls."""
 
 Function = Callable[..., Tensor]
-
-
 Signature = tuple[tuple[torch.Size, torch.dtype], ...]
 
 
 def signature(inputs: Sequence[Tensor]) -> Signature:
-    """What a recording depends on: the shape and the dtype of each input."""
+    """The shape and the dtype of each input, on which a recording depends."""
     return tuple((x.shape, x.dtype) for x in inputs)
 
 
-class Replayed:
-    """A function of tensors; its kernels are recorded for each signature of its inputs.
+class GraphedFunction:
+    """A function of tensors with a CUDA graph for each signature of its inputs.
 
-    It must do the same for all inputs of a signature: no decision by a value, no copy
-    to the processor. What it changes besides, such as gradients, it must change in
-    place: gradients exist before the first call and are set to zero, never to None.
+    It must do the same for all inputs of a signature: no branches on values, no copies
+    to the CPU. What it modifies, such as gradients, it must modify in place: gradients
+    exist before the first call and are set to zero, never to None.
 
-    On a processor there is nothing to record, and the function is called each time.
+    On a CPU there is nothing to record, and the function is called each time.
 
     Args:
-        function: Takes tensors of one device, returns one tensor.
+        function: Takes tensors on one device, returns one tensor.
     """
 
     def __init__(self, function: Function):
@@ -55,16 +53,16 @@ class Replayed:
 
     @cached_property
     def stream(self) -> torch.cuda.Stream:
-        """Where all is recorded, and called before that."""
+        """The stream of all recordings and of the eager calls before them."""
         return torch.cuda.Stream()
 
     @cached_property
     def pool(self) -> tuple[int, int]:
-        """Memory that all recordings share, as no two run at a time."""
+        """Memory pool that all recordings share, as no two run at a time."""
         return torch.cuda.graph_pool_handle()
 
     def __call__(self, *inputs: Tensor) -> Tensor:
-        """Do what the function does; the result is a tensor of its own."""
+        """Call the function; the result is a new tensor."""
         if not all(x.is_cuda for x in inputs):
             return self.function(*inputs)
         kind = signature(inputs)
@@ -78,27 +76,27 @@ class Replayed:
         return self.recordings[kind].replay(inputs)
 
     def _eager(self, inputs: tuple[Tensor, ...]) -> Tensor:
-        """Call the function on a stream of its own, as recording asks for."""
+        """Call the function on the stream of the recordings, as they require."""
         now = torch.cuda.current_stream()
         self.stream.wait_stream(now)
         with torch.cuda.stream(self.stream):
             out = self.function(*inputs)
         now.wait_stream(self.stream)
         for tensor in (*inputs, out):
-            # Memory used on two streams must not be given away while one still reads.
+            # Memory used on two streams must not be reused while one still reads it.
             tensor.record_stream(now)
             tensor.record_stream(self.stream)
         return out
 
 
 class Recording:
-    """The kernels of one call; recording runs none of them.
+    """A CUDA graph of one call; recording does not run the kernels.
 
     Args:
-        function: As in :class:`Replayed`.
-        inputs: Of the signature to record for.
-        pool: Memory that it shares with other recordings.
-        stream: That of the calls before, so that nothing of them is on another.
+        function: As in :class:`GraphedFunction`.
+        inputs: Inputs of the signature to record.
+        pool: Memory pool shared with other recordings.
+        stream: The stream of the eager calls, so that they are finished.
     """
 
     def __init__(
@@ -114,8 +112,8 @@ class Recording:
             self.out = function(*self.inputs)
 
     def replay(self, inputs: tuple[Tensor, ...]) -> Tensor:
-        """Run the kernels on other numbers."""
+        """Run the kernels on other inputs."""
         for mine, given in zip(self.inputs, inputs, strict=True):
             mine.copy_(given, non_blocking=True)
         self.graph.replay()
-        return self.out.clone()  # the next replay writes over it
+        return self.out.clone()  # the next replay overwrites it

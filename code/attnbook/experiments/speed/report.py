@@ -23,21 +23,21 @@ from attnbook.experiments.speed.training_speed import (
     EAGER,
     ON_CPU,
     WORKS,
-    Work,
+    Workload,
     training_speeds,
 )
 from attnbook.translation.devices import best_device
 from attnbook.translation.report import commit, hardware
 
 KINDS = ("eager", "compiled", "compiled_peers", "decoding")
-HEADS = ("name", "tokens_per_second", "ms_per_batch", "share", "peak_mb")
+COLUMNS = ("name", "tokens_per_second", "ms_per_batch", "share", "peak_mb")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure what is asked for, print it, and write it if a file is named.
+    """Measure speeds, print them, and write them to a file if one is named.
 
     Args:
-        arguments: Those of the command line if not given.
+        arguments: By default those of the command line.
     """
     parser = argparse.ArgumentParser(prog="train_speed.py", description=__doc__)
     parser.add_argument("--device", default=best_device(), type=torch.device)
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--work", choices=WORKS, help="model and batch: tiny on a GPU, cpu elsewhere"
     )
     parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS)
-    parser.add_argument("--rounds", default=5, type=int, help="turns; medians count")
+    parser.add_argument("--rounds", default=5, type=int, help="timings of each")
     parser.add_argument("--small", action="store_true", help="a trial, in seconds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to write")
     chosen = parser.parse_args(arguments)
@@ -55,39 +55,41 @@ def main(arguments: Sequence[str] | None = None) -> None:
         work, rounds = "small", 1
     elif work is None:
         work = "tiny" if chosen.device.type == "cuda" else "cpu"
-    values = measure(work, chosen.kinds, chosen.device, rounds)
-    print(table(values))
+    values = measure_speeds(work, chosen.kinds, chosen.device, rounds)
+    print(format_table(values))
     if chosen.json:
         chosen.json.parent.mkdir(parents=True, exist_ok=True)
         write_whole(chosen.json, json.dumps(values, indent=1) + "\n")
 
 
-def measure(name: str, kinds: Sequence[str], device: torch.device, rounds: int) -> dict:
-    """Measure speeds, with all that is needed to read the numbers.
+def measure_speeds(
+    name: str, kinds: Sequence[str], device: torch.device, rounds: int
+) -> dict:
+    """Measure speeds, with all that is needed to interpret them.
 
     Args:
         name: One of :data:`~attnbook.experiments.speed.training_speed.WORKS`.
         kinds: Some of ``KINDS``.
-        device: Where.
-        rounds: Turns of each; medians are taken.
+        device: The device.
+        rounds: Timings of each, of which the median is taken.
 
     Returns:
-        "machine", versions, the work's sizes, the device's own rates of matrix
-        products in TFLOP/s, and what each kind found.
+        "machine", versions, the sizes of the workload, the throughput of the device's
+        matrix products in TFLOP/s, and the results of each kind.
     """
     work, cuda = WORKS[name], device.type == "cuda"
-    values = about(name, work, device)
-    rates = {
-        getattr(torch, name): 1e12 * rate
-        for name, rate in values["matmul_tflops"].items()
+    values = describe_workload(name, work, device)
+    throughputs = {
+        getattr(torch, name): 1e12 * tflops
+        for name, tflops in values["matmul_tflops"].items()
     }
     if "eager" in kinds:
         values["eager"] = training_speeds(
-            EAGER if cuda else ON_CPU, work, device, rates, rounds
+            EAGER if cuda else ON_CPU, work, device, throughputs, rounds
         )
-    for kind, ways in (("compiled", COMPILED), ("compiled_peers", COMPILED_PEERS)):
+    for kind, methods in (("compiled", COMPILED), ("compiled_peers", COMPILED_PEERS)):
         if kind in kinds:
-            values[kind] = training_speeds(ways, work, device, rates, rounds)
+            values[kind] = training_speeds(methods, work, device, throughputs, rounds)
     if "decoding" in kinds:
         precisions = (torch.float32, torch.bfloat16) if cuda else (torch.float32,)
         values["decoding"] = [
@@ -98,8 +100,8 @@ def measure(name: str, kinds: Sequence[str], device: torch.device, rounds: int) 
     return values
 
 
-def about(name: str, work: Work, device: torch.device) -> dict:
-    """Tell what was measured, where, and by which versions."""
+def describe_workload(name: str, work: Workload, device: torch.device) -> dict:
+    """The workload, the machine and the versions."""
     length = round(work.length[0])
     rows = work.batch_tokens // length
     return {
@@ -107,7 +109,10 @@ def about(name: str, work: Work, device: torch.device) -> dict:
         "commit": commit(),
         "versions": {
             "python": platform.python_version(),
-            **{name: installed(name) for name in ("torch", "transformers", "triton")},
+            **{
+                name: installed_version(name)
+                for name in ("torch", "transformers", "triton")
+            },
         },
         "work": name,
         "sizes": dataclasses.asdict(work.config),
@@ -120,22 +125,22 @@ def about(name: str, work: Work, device: torch.device) -> dict:
     }
 
 
-def installed(package: str) -> str | None:
-    """The version of a package, or None."""
+def installed_version(package: str) -> str | None:
+    """The version of a package; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
         return None
 
 
-def table(values: dict) -> str:
-    """Write the speeds for people."""
-    rates = values["matmul_tflops"].items()
+def format_table(values: dict) -> str:
+    """The speeds as a table of text."""
+    tflops = values["matmul_tflops"].items()
     lines = [
         f"{values['machine']}, torch {values['versions']['torch']}; {values['work']}",
         "matrix products: "
-        + ", ".join(f"{rate:.2f} TFLOP/s in {name}" for name, rate in rates),
-        "tokens/s counts real target tokens; share: of that rate, pads not counted",
+        + ", ".join(f"{x:.2f} TFLOP/s in {name}" for name, x in tflops),
+        "tokens/s counts real target tokens; share: of that throughput, no padding",
         f"{'':30} {'tokens/s':>12} {'ms a batch':>11} {'share':>7} {'MB':>7}",
     ]
     training = ("eager", "compiled", "compiled_peers")
@@ -143,13 +148,13 @@ def table(values: dict) -> str:
         if "failed" in row:
             lines.append(f"{row['name']:30} {row['failed'][:80]}")
             continue
-        _, speed, ms, share, peak = (row.get(head, "") for head in HEADS)
+        _, speed, ms, share, peak = (row.get(head, "") for head in COLUMNS)
         lines.append(f"{row['name']:30} {speed:12,} {ms:11.2f} {share:7.1%} {peak:>7}")
     for row in values.get("decoding", ()):
         theirs = f"{row['marian']:,}" if "marian" in row else "not installed"
         lines.append(
             f"decoding, width {row['width']}, {row['precision']}: ours "
-            f"{row['ours']:,} words/s, Marian {theirs}"
+            f"{row['ours']:,} tokens/s, Marian {theirs}"
         )
     return "\n".join(lines)
 

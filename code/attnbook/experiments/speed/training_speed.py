@@ -1,8 +1,8 @@
-"""How fast a Transformer trains, and what each means of speed brings.
+"""Training speed of a Transformer, and the gain by each optimisation.
 
-Several ways of training take turns on the same sentences, so that whatever else a
-machine does slows them all. Speed is counted in real target tokens: what is padded is
-work, but no gain. Ids are drawn at random, with lengths as those of the data.
+Several methods take turns on the same sentences, so that other load on the machine
+affects all of them. Speed is counted in real target tokens, without padding. Ids are
+random, with lengths like those of the data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from attnbook.core.checks import check_sizes
 from attnbook.data.batching import Batch, IdPair, id_batch, token_batches
 from attnbook.data.fixed_shapes import fixed_batch, fixed_batches
 from attnbook.experiments.speed.baselines import MarianLogits, TorchTransformer, marian
-from attnbook.experiments.speed.cuda_graphs import EAGER_CALLS, Replayed
+from attnbook.experiments.speed.cuda_graphs import EAGER_CALLS, GraphedFunction
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.losses import label_smoothing_loss
@@ -31,13 +31,13 @@ from attnbook.nn.masks import padding_mask
 from attnbook.translation.trainer import target_tokens
 
 
-class Work(NamedTuple):
-    """What is trained on what."""
+class Workload(NamedTuple):
+    """A model and the batches to train it on."""
 
     config: TransformerConfig
     batch_tokens: int
-    batches: int  # of an epoch, about
-    length: tuple[float, float]  # mean and deviation, in tokens, EOS included
+    batches: int  # per epoch, about
+    length: tuple[float, float]  # mean and standard deviation in tokens, with EOS
 
 
 # One token more than a multiple of 64, so that padding the vocabulary has an effect.
@@ -47,34 +47,34 @@ TINY = TransformerConfig(
 BASE = TransformerConfig(36993)
 SMALL = TransformerConfig(257, d_model=32, n_heads=2, n_layers=1, d_ff=64)
 WORKS = {
-    "tiny": Work(TINY, 8192, 24, (15.5, 5.1)),
-    "base": Work(BASE, 25_000, 16, (28, 14)),
-    "cpu": Work(TINY, 2048, 6, (15.5, 5.1)),
-    "small": Work(SMALL, 512, 3, (15.5, 5.1)),
+    "tiny": Workload(TINY, 8192, 24, (15.5, 5.1)),
+    "base": Workload(BASE, 25_000, 16, (28, 14)),
+    "cpu": Workload(TINY, 2048, 6, (15.5, 5.1)),
+    "small": Workload(SMALL, 512, 3, (15.5, 5.1)),
 }
-"""Multi30k's tiny model and batches; the paper's; the tiny model for some minutes of a
-processor; a model that takes no time, for trials."""
+"""Multi30k's tiny model and batches; the paper's; the tiny model with few batches, for
+a CPU; a very small model, for trials."""
 
 
-class Way(NamedTuple):
-    """How a step is made."""
+class Method(NamedTuple):
+    """A method of training."""
 
     name: str
     model: str = "ours"  # "ours", "torch" or "marian"
     precision: torch.dtype = torch.bfloat16
     fused: bool = True  # Adam in one kernel
     padded: bool = True  # vocabulary rounded up to a multiple of 64
-    fixed: bool = False  # batches of few shapes
-    graphs: bool = False  # each shape's kernels recorded and replayed
-    mode: str | None = None  # of torch.compile; None is without
+    fixed: bool = False  # batches of a few fixed shapes
+    graphs: bool = False  # a CUDA graph for each shape
+    mode: str | None = None  # of torch.compile; None: not compiled
 
     @property
     def needs_gpu(self) -> bool:
-        """Whether it makes sense on a GPU only."""
+        """Whether the method is for GPUs only."""
         return self.graphs or self.mode is not None
 
 
-PLAIN = Way("eager, fp32", precision=torch.float32, fused=False, padded=False)
+PLAIN = Method("eager, fp32", precision=torch.float32, fused=False, padded=False)
 EAGER = (
     PLAIN,
     (bf16 := PLAIN._replace(name="+ bf16", precision=torch.bfloat16)),
@@ -82,22 +82,22 @@ EAGER = (
     (padded := fused._replace(name="+ padded vocabulary", padded=True)),
     (fixed := padded._replace(name="+ fixed shapes", fixed=True)),
     (graphs := fixed._replace(name="+ CUDA graphs", graphs=True)),
-    (TORCH := Way("nn.Transformer", "torch")),
-    (MARIAN := Way("Marian", "marian")),
+    (TORCH := Method("nn.Transformer", "torch")),
+    (MARIAN := Method("Marian", "marian")),
 )
-"""Each of ours has what those before it have, and one thing more. The peers have what
-serves them too: bf16, fused Adam, a padded vocabulary."""
+"""Each of ours adds one optimisation to those before it. The baselines have those that
+apply to them too: bf16, fused Adam, a padded vocabulary."""
 
 ON_CPU = (
     *(
-        way._replace(precision=torch.float32)
-        for way in EAGER
-        if way not in (bf16, graphs)
+        method._replace(precision=torch.float32)
+        for method in EAGER
+        if method not in (bf16, graphs)
     ),
     fixed._replace(name="fixed shapes, bf16"),
 )
-"""What is left on a processor, which has nothing to launch and is often slow in bf16,
-so that all is in fp32."""
+"""The methods for a CPU. It launches no kernels and is often slow in bf16, so they use
+fp32."""
 
 COMPILED = (
     graphs._replace(name="CUDA graphs, not compiled"),
@@ -110,13 +110,13 @@ COMPILED_PEERS = (
     TORCH._replace(name="nn.Transformer, compiled", mode="default"),
     MARIAN._replace(name="Marian, compiled", mode="default"),
 )
-"""Compiling takes minutes; its ways are therefore measured apart, each time beside one
-that is not compiled. Marian breaks into many graphs, as it draws which layers to skip.
-"""
+"""Compiling takes minutes, so compiled methods are measured separately, together with
+one that is not compiled. Marian breaks into many graphs, because it samples which
+layers to skip."""
 
 
-def draw_pairs(work: Work) -> list[IdPair]:
-    """Draw pairs of random words that fill about as many batches as asked for."""
+def sample_token_pairs(work: Workload) -> list[IdPair]:
+    """Sample pairs of random tokens that fill about the given number of batches."""
     rng = random.Random(0)
     mean, deviation = work.length
 
@@ -131,10 +131,10 @@ def draw_pairs(work: Work) -> list[IdPair]:
     return pairs
 
 
-def make_batches(way: Way, work: Work, device: torch.device) -> list[Batch]:
-    """Put the pairs into batches, of any shapes or of few, and onto the device."""
-    pairs, rng = draw_pairs(work), random.Random(0)
-    if way.fixed:
+def make_batches(method: Method, work: Workload, device: torch.device) -> list[Batch]:
+    """Make batches of the pairs, of variable or fixed shapes, on the device."""
+    pairs, rng = sample_token_pairs(work), random.Random(0)
+    if method.fixed:
         groups = fixed_batches(pairs, work.batch_tokens, rng)
         made = [fixed_batch(group, work.batch_tokens) for group in groups]
     else:
@@ -143,76 +143,76 @@ def make_batches(way: Way, work: Work, device: torch.device) -> list[Batch]:
 
 
 def round_up(n: int, multiple: int = 64) -> int:
-    """Round a number of words up, so that a matrix product's tiles are all full.
+    """Round a vocabulary size up, so that all tiles of a matrix product are full.
 
     Args:
-        n: Words.
-        multiple: Of what; 64 bf16 numbers are one line of a GPU's cache.
+        n: Vocabulary size.
+        multiple: 64 bf16 numbers are one cache line of a GPU.
     """
     check_sizes(n=n, multiple=multiple)
     return -(-n // multiple) * multiple
 
 
-def build(way: Way, work: Work) -> nn.Module:
-    """Make an untrained model, ours or a peer, of the sizes asked for."""
+def build_model(method: Method, work: Workload) -> nn.Module:
+    """Create an untrained model of the given sizes, ours or a baseline."""
     config = work.config
-    if way.padded:
+    if method.padded:
         vocab_size = round_up(config.source_vocab_size)
         config = dataclasses.replace(config, source_vocab_size=vocab_size)
-    if way.model == "torch":
+    if method.model == "torch":
         return TorchTransformer(config)
-    if way.model == "marian":
+    if method.model == "marian":
         return MarianLogits(marian(config))
     return Transformer(config)
 
 
 class Training:
-    """One way of training, with a model, an optimizer and batches of its own.
+    """A training loop of one method, with its own model, optimizer and batches.
 
     Args:
-        way: How.
-        work: What.
-        device: Where.
+        method: The method.
+        work: The workload.
+        device: The device.
     """
 
-    def __init__(self, way: Way, work: Work, device: torch.device):
-        self.way, self.device = way, device
-        self.peak = 0  # bytes on a GPU, once warmed up
+    def __init__(self, method: Method, work: Workload, device: torch.device):
+        self.method, self.device = method, device
+        self.peak = 0  # bytes on a GPU, after warm-up
         torch.manual_seed(0)
-        self.model = build(way, work).to(device).train()
+        self.model = build_model(method, work).to(device).train()
         self.optimizer = torch.optim.Adam(
-            self.model.parameters(), lr=1e-4, fused=way.fused or None
+            self.model.parameters(), lr=1e-4, fused=method.fused or None
         )
-        self.batches = make_batches(way, work, device)
+        self.batches = make_batches(method, work, device)
         self.loss: Callable = self._loss
-        if way.mode is not None:
-            # Rather no figure than one of code that was given up on and run eagerly.
+        if method.mode is not None:
+            # Rather no figure than one of code that falls back to eager execution.
             torch._dynamo.config.fail_on_recompile_limit_hit = True
-            self.loss = torch.compile(self._loss, mode=way.mode, dynamic=True)
+            self.loss = torch.compile(self._loss, mode=method.mode, dynamic=True)
         self.gradient: Callable = self._gradient
-        if way.graphs:
+        if method.graphs:
             for p in self.model.parameters():
                 p.grad = torch.zeros_like(p)
-            self.gradient = Replayed(self._gradient)
+            self.gradient = GraphedFunction(self._gradient)
 
     def one_epoch(self) -> Tensor:
-        """Train on all batches once; return the last one's loss."""
+        """Train on all batches once; return the loss of the last one."""
         for batch in self.batches:
-            self.optimizer.zero_grad(set_to_none=not self.way.graphs)
+            self.optimizer.zero_grad(set_to_none=not self.method.graphs)
             loss = self.gradient(*batch)
             nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
             self.optimizer.step()
         return loss
 
     def warm_up(self) -> None:
-        """Have all compiled, recorded and set up before it is timed."""
-        for _ in range(EAGER_CALLS + 2 if self.way.needs_gpu else 1):
+        """Compile, record and set up everything before it is timed_seconds."""
+        for _ in range(EAGER_CALLS + 2 if self.method.needs_gpu else 1):
             loss = self.one_epoch()
         if not loss.isfinite():
-            raise ValueError(f"{self.way.name}: the loss is {loss.item()}")
+            raise ValueError(f"{self.method.name}: the loss is {loss.item()}")
 
     def _gradient(self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
-        low = self.way.precision != torch.float32
+        low = self.method.precision != torch.float32
         with torch.autocast(self.device.type, torch.bfloat16, enabled=low):
             loss = self.loss(src, tgt_in, tgt_out)
         loss.backward()
@@ -224,73 +224,78 @@ class Training:
 
 
 def training_speeds(
-    ways: Sequence[Way],
-    work: Work,
+    methods: Sequence[Method],
+    work: Workload,
     device: torch.device,
-    rates: dict[torch.dtype, float],
+    throughputs: dict[torch.dtype, float],
     rounds: int = 5,
 ) -> list[dict]:
-    """Time ways of training in turn.
+    """Time methods of training in turn.
 
     Args:
-        ways: Which; those that only make sense on a GPU are left out elsewhere.
-        work: What to train.
-        device: Where.
-        rates: Operations a second of the device's matrix products, by precision.
-        rounds: Turns; medians are taken.
+        methods: The methods; those for GPUs only are skipped on other devices.
+        work: The workload.
+        device: The device.
+        throughputs: Operations per second of the device's matrix products, by
+            precision.
+        rounds: Timings of each method, of which the median is taken.
 
     Returns:
-        For each way its "name", and "tokens_per_second" (real target tokens),
-        "ms_per_batch", "peak_mb" (on a GPU) and "share" of the device's own rate of
-        matrix products in that precision; or "failed": why not.
+        For each method its "name", and "tokens_per_second" (real target tokens),
+        "ms_per_batch", "peak_mb" (on a GPU) and "share", the fraction of the device's
+        throughput of matrix products in that precision; or "failed": the reason.
     """
-    runs = {way: ready(way, work, device) for way in ways}
-    seconds: dict[Way, list[float]] = {way: [] for way in ways}
+    runs = {method: prepare(method, work, device) for method in methods}
+    seconds: dict[Method, list[float]] = {method: [] for method in methods}
     for _ in range(rounds):
-        for way, run in runs.items():
+        for method, run in runs.items():
             if isinstance(run, Training):
                 try:
-                    seconds[way].append(timed(run.one_epoch, device))
-                except Exception as error:  # out of memory, say; the others go on
-                    runs[way] = failure(error)
+                    seconds[method].append(timed_seconds(run.one_epoch, device))
+                except Exception as error:  # such as out of memory; the others continue
+                    runs[method] = failure_message(error)
     rows = []
-    for way, run in runs.items():
+    for method, run in runs.items():
         if isinstance(run, Training):
-            rows.append(row(run, work, median(seconds[way]), rates[way.precision]))
+            rows.append(
+                speed_row(
+                    run, work, median(seconds[method]), throughputs[method.precision]
+                )
+            )
         else:
-            rows.append({"name": way.name, "failed": run})
+            rows.append({"name": method.name, "failed": run})
     return rows
 
 
-def ready(way: Way, work: Work, device: torch.device) -> Training | str:
-    """Make and warm up a way of training, or tell why it cannot be had.
+def prepare(method: Method, work: Workload, device: torch.device) -> Training | str:
+    """Create and warm up a training loop, or return why that is not possible.
 
-    One way that fails must not cost the others their turn on a rented machine.
+    A method that fails must not stop the others on a rented machine.
     """
-    if way.needs_gpu and device.type != "cuda":
+    if method.needs_gpu and device.type != "cuda":
         return "measured on a GPU only"
     cuda = device.type == "cuda"
     try:
         if cuda:
             torch.cuda.reset_peak_memory_stats()
             before = torch.cuda.memory_allocated()
-        run = Training(way, work, device)
+        run = Training(method, work, device)
         run.warm_up()
-        # Here, not later: a recording takes its memory once, and none when replayed.
+        # Here, not later: a CUDA graph allocates when recorded, not when replayed.
         if cuda:
             run.peak = torch.cuda.max_memory_allocated() - before
     except Exception as error:
-        return failure(error)
+        return failure_message(error)
     return run
 
 
-def failure(error: Exception) -> str:
-    """What went wrong, in a line or two."""
+def failure_message(error: Exception) -> str:
+    """The error in a line or two."""
     return f"{type(error).__name__}: {error}"[:500]
 
 
-def timed(call: Callable[[], object], device: torch.device) -> float:
-    """Seconds that a call takes, to the end of its last kernel."""
+def timed_seconds(call: Callable[[], object], device: torch.device) -> float:
+    """Seconds until the last kernel of a call has finished."""
     synchronize(device)
     start = time.perf_counter()
     call()
@@ -298,21 +303,21 @@ def timed(call: Callable[[], object], device: torch.device) -> float:
     return time.perf_counter() - start
 
 
-def row(run: Training, work: Work, seconds: float, rate: float) -> dict:
-    """What is told of one way of training."""
-    pairs = draw_pairs(work)
-    # Each sentence at its own length: what is calculated for pads is not counted.
+def speed_row(run: Training, work: Workload, seconds: float, throughput: float) -> dict:
+    """The figures of one method."""
+    pairs = sample_token_pairs(work)
+    # Each sentence at its own length: operations on padding are not counted.
     flops = sum(
         training_flops(work.config, 1, len(source) + 1, len(target) + 1)
         for source, target in pairs
     )
     values = {
-        "name": run.way.name,
+        "name": run.method.name,
         "tokens_per_second": round(target_tokens([pairs]) / seconds),
         "ms_per_batch": round(1000 * seconds / len(run.batches), 2),
         "batches": len(run.batches),
         "shapes": len({batch.src.shape for batch in run.batches}),
-        "share": round(flops / seconds / rate, 4),
+        "share": round(flops / seconds / throughput, 4),
     }
     if run.device.type == "cuda":
         values["peak_mb"] = run.peak >> 20

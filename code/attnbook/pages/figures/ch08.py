@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from attnbook.core import results
-from attnbook.experiments.layer_runs import DRAWS
+from attnbook.experiments.layer_runs import INITIALISATIONS
 from attnbook.pages.colours import COLOURS, GREY, INK
 from attnbook.pages.curves import label_lines
 from attnbook.pages.tables import mean_and_range, stored_runs
@@ -161,7 +161,7 @@ def print_embeddings(bound: float = 0.1) -> None:
             rows.setdefault(row, []).append(soon)
     for (draw, scaled, codes), soon in rows.items():
         words = f"{draw:9} {'times √D' if scaled else 'as drawn'}"
-        size = DRAWS[draw] * (8 if scaled else 1)  # √64
+        size = INITIALISATIONS[draw] * (8 if scaled else 1)  # √64
         position = codes * 0.5**0.5  # of a sine and a cosine
         print(f"{words:20} {size:5.3g} {position:10.2g}  {'  '.join(soon)}")
 

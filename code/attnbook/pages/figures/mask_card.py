@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from attnbook.core import results
-from attnbook.experiments.mask_card import ask, torch_probes
+from attnbook.experiments.mask_card import find_convention, torch_arguments
 
 NAMES = {
     "attnbook": "this course",
@@ -25,7 +25,7 @@ def print_mask_card() -> None:
     Ours and PyTorch's rows are found out now; the others are those that
     ``python -m attnbook.experiments mask_card`` stored.
     """
-    live = [ask(probe) for probe in torch_probes()]
+    live = [find_convention(probe) for probe in torch_arguments()]
     stored = results.load("mask_card")["rows"]
     print(LINE.format("", "", "", "all hidden"))
     print(LINE.format("argument", "may attend", "hidden", "gives"))
