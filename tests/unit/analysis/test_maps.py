@@ -2,13 +2,21 @@
 
 import pytest
 import torch
-from compare import close, decoder_of, double, numbers, randomise, sentences
+from compare import (
+    close,
+    decoder_of,
+    double,
+    make_layer,
+    make_transformer,
+    numbers,
+    randomise,
+    sentences,
+)
 from torch import nn
 
 from attnbook.analysis.bug_zoo import WrongSplit
 from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.core.vocabulary import BOS, PAD
-from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import EncoderLayer
 from attnbook.nn.masks import causal_mask, key_mask
 from attnbook.nn.multi_head import MultiHeadAttention
@@ -58,7 +66,7 @@ def test_the_weights_are_those_that_made_the_output():
     found = attention_maps(mha, x, x, x, mask)
     assert list(found) == [""]
     close(found[""], wanted)
-    layer = randomise(double(EncoderLayer, 8, 2, 12)).eval()
+    layer = randomise(double(make_layer, EncoderLayer, 8, 2, 12)).eval()
     _, wanted = layer.attention(x, x, x, mask, need_weights=True)
     close(attention_maps(layer, x, mask)["attention"], wanted)
 
@@ -111,7 +119,7 @@ class Twice(nn.Module):
 def test_cross_weights_are_the_mean_over_layers_and_heads(norm_first):
     model = randomise(
         double(
-            Transformer,
+            make_transformer,
             len(SOURCE),
             len(TARGET),
             d_model=8,

@@ -14,7 +14,6 @@ import pytest
 import torch
 from compare import close, make_transformer, randomise, sentences
 
-from attnbook.analysis.complexity import Sizes
 from attnbook.core.vocabulary import EOS, PAD
 from attnbook.experiments import gpu
 from attnbook.experiments.speed import decoding_speed, report, training_speed
@@ -31,6 +30,8 @@ from attnbook.experiments.speed.training_speed import (
     WORKS,
     Training,
 )
+from attnbook.models.transformer import Transformer
+from attnbook.nn.layers import TransformerConfig
 from attnbook.translation.configs import config
 from attnbook.translation.models import model_from_config
 
@@ -324,7 +325,8 @@ def test_speed_and_share_follow_from_the_time():
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_the_peer_of_pytorch_sees_no_later_word_and_no_pad(norm_first):
     torch.manual_seed(0)
-    peer = TorchTransformer(20, 8, 2, 1, 12, 0.5, norm_first).double()
+    sizes = TransformerConfig(20, None, 8, 2, 1, 12, 0.5, norm_first=norm_first)
+    peer = TorchTransformer(sizes).double()
     dropped = [m for m in peer.modules() if getattr(m, "dropout", 0) == 0.5]
     assert dropped == []  # attention weights are not dropped
     randomise(peer).eval()
@@ -335,18 +337,15 @@ def test_the_peer_of_pytorch_sees_no_later_word_and_no_pad(norm_first):
 
 
 def test_the_peers_are_as_large_as_ours():
-    sizes = Sizes(100, 16, 4, 2, 24)
-    n, *inner = sizes
-    names = ("d_model", "n_heads", "n_layers", "d_ff")
-    ours = make_transformer(n, **dict(zip(names, inner, strict=True)))
-    count = sum(p.numel() for p in ours.parameters())
-    theirs = TorchTransformer(n, *inner)
+    sizes = TransformerConfig(100, d_model=16, n_heads=4, n_layers=2, d_ff=24)
+    count = sum(p.numel() for p in Transformer(sizes).parameters())
+    theirs = TorchTransformer(sizes)
     assert sum(p.numel() for p in theirs.parameters()) == count + 2 * 2 * 16
     if has_marian():
-        assert sum(p.numel() for p in marian(n, *inner).parameters()) >= count
+        assert sum(p.numel() for p in marian(sizes).parameters()) >= count
     else:
         with pytest.raises(ValueError, match="pip install transformers"):
-            marian(n, *inner)
+            marian(sizes)
 
 
 @pytest.mark.parametrize("width", [1, 3])

@@ -12,7 +12,7 @@ import torch
 from small_runs import command, small_config, without, write_texts
 
 from attnbook.data import multi30k
-from attnbook.translation import command_line, state, translate_command
+from attnbook.translation import command_line, training_state, translate_command
 from attnbook.translation import train_command as training_command
 from attnbook.translation.configs import CONFIGS, Config, to_json
 from attnbook.translation.train_command import main as train
@@ -408,7 +408,7 @@ def test_on_a_full_disk_the_run_can_go_on_later(data, tmp_path, monkeypatch, ref
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(state, "write_whole", full)
+        patch.setattr(training_state, "write_whole", full)
         said = run_small(data, tmp_path, refused)
     assert "No space left on device" in said
     assert str(tmp_path / "run") in said
