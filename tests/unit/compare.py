@@ -15,9 +15,7 @@ DEVICES = ["meta", *(["cuda"] if torch.cuda.is_available() else [])]
 """Where all must work besides the processor; a machine without a GPU skips nothing."""
 
 
-def make_transformer(
-    source, target=None, *, kind=Transformer, positions=None, **sizes
-):
+def make_transformer(source, target=None, *, kind=Transformer, positions=None, **sizes):
     """A Transformer from its sizes, without the config in between."""
     return kind(TransformerConfig(source, target, **sizes), positions)
 
