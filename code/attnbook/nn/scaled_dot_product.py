@@ -49,15 +49,8 @@ def attention(
         ValueError: If the shapes do not belong together, there is no key, the mask is
             not bool, dropout is not in [0, 1), or the types differ.
     """
-    check_inputs(q, k, v)
+    mask, score_bias = _prepared(q, k, v, mask, score_bias)
     check_dropout(dropout)
-    shape = torch.Size([*q.shape[:-1], k.shape[-2]])  # of the scores
-    if mask is not None:
-        mask = prepare_mask(mask)
-        check_mask(mask.mask, shape)
-    if score_bias is not None:
-        check_score_bias(score_bias, shape)
-        score_bias = score_bias.to(q.dtype)
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     if need_weights:
         scores = q @ k.transpose(-2, -1) * scale  # (..., T, S)
@@ -68,12 +61,31 @@ def attention(
         else:
             weights = masked_softmax(scores, mask.mask)
         return F.dropout(weights, dropout) @ v, weights  # (..., T, d_v), (..., T, S)
-    added = None if mask is None else mask.opened
-    if score_bias is not None:  # the kernel takes a bias and a mask as one tensor
-        added = torch.atleast_2d(score_bias)
-        if mask is not None:
-            added = added.masked_fill(~mask.opened, -torch.inf)
+    added = score_bias
+    if mask is not None:
+        added = mask.opened
+        if score_bias is not None:  # the kernel takes both as one tensor
+            added = score_bias.masked_fill(~mask.opened, -torch.inf)
     out = F.scaled_dot_product_attention(
         q, k, v, attn_mask=added, dropout_p=dropout, scale=scale
     )
     return out if mask is None else out.masked_fill(mask.fully_masked, 0.0)
+
+
+def _prepared(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | PreparedMask | None,
+    score_bias: Tensor | None,
+) -> tuple[PreparedMask | None, Tensor | None]:
+    """Check that all belong together; prepare the mask, cast the bias."""
+    check_inputs(q, k, v)
+    shape = torch.Size([*q.shape[:-1], k.shape[-2]])  # of the scores
+    if mask is not None:
+        mask = prepare_mask(mask)
+        check_mask(mask.mask, shape)
+    if score_bias is not None:
+        check_score_bias(score_bias, shape)
+        score_bias = torch.atleast_2d(score_bias.to(q.dtype))
+    return mask, score_bias
