@@ -6,8 +6,10 @@ import hypothesis
 import pytest
 
 # PyTorch's threads, set before it is imported: tests run side by side, and threads that
-# wait for each other make training on busy cores ten times slower.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+# wait for each other make training on busy cores ten times slower. With other numbers of
+# threads last digits differ.
+os.environ["OMP_NUM_THREADS"] = "1"
+os.environ.pop("ATTNBOOK_THREADS", None)
 
 # Examples are the same in every run, and may take their time on a busy machine.
 hypothesis.settings.register_profile(
