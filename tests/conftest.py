@@ -6,8 +6,8 @@ import hypothesis
 import pytest
 
 # PyTorch's threads, set before it is imported: tests run side by side, and threads that
-# wait for each other make training on busy cores ten times slower. With other numbers of
-# threads last digits differ.
+# wait for each other make training on busy cores ten times slower. Two threads would
+# change last digits, too.
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.pop("ATTNBOOK_THREADS", None)
 
