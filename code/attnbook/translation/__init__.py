@@ -5,10 +5,10 @@
 - ``models``: the model of a config
 - ``schedules``: learning-rate schedules
 - ``trainer``: the training loop
-- ``training_state``: all that a run needs to go on
+- ``training_state``: the state of a run on disk
 - ``devices``: device, precision and peak memory
 - ``distributed``: data-parallel training by several processes
-- ``evaluation``: translations of whole files, the best length penalty
+- ``evaluation``: translation in batches, choice of the length penalty
 - ``bleu_score``: BLEU with its signature, significance tests
 - ``bleu_from_scratch``: BLEU in a few lines
 - ``report``: the results of a finished run

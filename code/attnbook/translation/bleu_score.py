@@ -1,4 +1,4 @@
-"""BLEU with its signature, and whether a difference is chance: sacreBLEU does both."""
+"""BLEU with its signature, and significance tests, both by sacreBLEU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Translations of whole files: batches, beam search, the best length penalty."""
+"""Translation in batches by beam search, and the choice of the length penalty."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from attnbook.pages.widgets.calculator import (
     MOST,
     OFFERING,
     START,
-    State,
+    CalculatorState,
     attend,
     calculator,
     result,
@@ -58,7 +58,9 @@ def random_states(count):
             for n in (T, S, S)
         )
         mask = torch.rand(T, S, generator=g) < (0.3, 0.7, 1)[number // 3 % 3]
-        yield State(q, k, v, tuple(map(tuple, mask.tolist())), number % 2 == 0)
+        yield CalculatorState(
+            q, k, v, tuple(map(tuple, mask.tolist())), number % 2 == 0
+        )
 
 
 EMPTY = START._replace(mask=((False,) * S, (True,) * S, (True, False, False, False)))

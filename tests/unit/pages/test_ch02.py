@@ -182,7 +182,7 @@ def test_the_three_losses_are_those_of_such_weights():
                 right[b, i] = torch.eye(own.shape[-1])[j]
     preset = Preset(len(SOURCE), len(TARGET), d_embed=8, d_hidden=12, d_attention=10)
     preset.load_state_dict(model.state_dict())
-    seen = ch02_learning.look(model, pairs, step=0)
+    seen = ch02_learning.take_snapshot(model, pairs, step=0)
     right = settle(model, pairs, right)
     for weights, loss in (
         (own, seen.loss),
@@ -247,9 +247,9 @@ def test_a_push_is_how_much_the_loss_falls():
 
 
 LOG = [
-    ch02_learning.Look(0, 4.0, 4.0, 4.0, 0.05, 0.05, 0.1, 0.001),
-    ch02_learning.Look(10, 3.0, 3.5, 2.5, 0.25, 0.15, 0.5, 0.125),
-    ch02_learning.Look(20, 1.0, 3.5, 0.5, 0.95, 0.85, 0.75, 0.25),
+    ch02_learning.TrainingSnapshot(0, 4.0, 4.0, 4.0, 0.05, 0.05, 0.1, 0.001),
+    ch02_learning.TrainingSnapshot(10, 3.0, 3.5, 2.5, 0.25, 0.15, 0.5, 0.125),
+    ch02_learning.TrainingSnapshot(20, 1.0, 3.5, 0.5, 0.95, 0.85, 0.75, 0.25),
 ]
 
 

@@ -343,7 +343,7 @@ def test_the_worst_are_shown_with_what_is_at_hand(stored, monkeypatch, capsys, a
 @torch.no_grad()
 def test_a_look_is_the_weights_of_its_own_translation():
     translator = Translator()
-    found = ch12_attention.look(translator, "Two dogs run.")
+    found = ch12_attention.translate_with_weights(translator, "Two dogs run.")
     run, subwords = translator.config, translator.subwords
     [said] = translator(["Two dogs run."])
     assert found.source == [*subwords.pieces("Two dogs run."), "<eos>"]
@@ -356,7 +356,9 @@ def test_a_look_is_the_weights_of_its_own_translation():
 def test_a_map_has_a_row_a_target_subword():
     weights = torch.zeros(2, 2, 2, 3)
     weights[..., 0, 1] = torch.tensor([[0.0, 0.2], [0.4, 0.6]])
-    found = ch12_attention.Look(["a", "b", "<eos>"], ["x", "<eos>"], weights)
+    found = ch12_attention.TranslationWeights(
+        ["a", "b", "<eos>"], ["x", "<eos>"], weights
+    )
     [ax] = ch12_attention.map_figure(found).axes
     drawn = cells(ax)
     assert drawn.shape == (2, 3)

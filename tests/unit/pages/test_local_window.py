@@ -11,7 +11,7 @@ from attnbook.pages.widgets.local_window import (
     SCORES,
     START,
     WIDEST,
-    State,
+    WindowState,
     local_window,
     picture,
     result,
@@ -22,7 +22,7 @@ S = len(SCORES)
 HTML = local_window().data
 CENTRES = [tenths / 10 for tenths in range(10 * S - 9)]
 STATES = [
-    State(p, half_width, bell)
+    WindowState(p, half_width, bell)
     for p in CENTRES
     for half_width in range(1, WIDEST + 1)
     for bell in (True, False)
@@ -124,9 +124,9 @@ def test_controls_move_it_with_keys_buttons_and_a_click(fresh):
     fresh.get_by_label("Half-width: on").click()
     width.press("ArrowRight")
     assert half_width.inner_text() == width.get_attribute("aria-valuetext") == "4"
-    assert shown.inner_text() == result(State(5.2, 4, True))[0]
+    assert shown.inner_text() == result(WindowState(5.2, 4, True))[0]
     box.press("Space")
-    assert shown.inner_text() == result(State(5.2, 4, False))[0]
+    assert shown.inner_text() == result(WindowState(5.2, 4, False))[0]
     slider.click(position={"x": 1, "y": 10})
     assert centre.inner_text() == "0.0"
     back, on = (fresh.get_by_label(f"Centre: {way}") for way in ("back", "on"))

@@ -12,7 +12,7 @@ from attnbook.pages.widgets.mask_explorer import (
     PLACES,
     SCORES,
     START,
-    State,
+    MaskState,
     describe,
     grid,
     intended_mask,
@@ -26,7 +26,7 @@ from page_checks import check_accessible, check_sliders
 HTML = mask_explorer().data
 LENGTHS = range(1, PLACES + 1)
 BOTH = (True, False)
-STATES = [State(*choice) for choice in product(KINDS, LENGTHS, LENGTHS, BOTH, BOTH)]
+STATES = [MaskState(*choice) for choice in product(KINDS, LENGTHS, LENGTHS, BOTH, BOTH)]
 NUMBER = re.compile(r"\d+\.\d+")
 # Move the controls to each of some states; return what the page then shows.
 SHOW = """
@@ -93,7 +93,7 @@ def test_the_weights_share_1_among_what_may_be_attended_to():
 
 
 def test_pads_fill_a_side_up_to_six_places():
-    state = State("cross", 2, 3, True, False)
+    state = MaskState("cross", 2, 3, True, False)
     assert sequence("source", state) == ("the", "old", "pad", "pad", "pad", "pad")
     assert sequence("target", state) == ("bos", "maron", "velin", "pad", "pad", "pad")
     left = state._replace(left=True)
@@ -113,19 +113,19 @@ def test_what_the_caption_says_of_pads_holds():
 
 
 def test_the_result_in_words():
-    cross = State("cross", 4, 4, True, False)
+    cross = MaskState("cross", 4, 4, True, False)
     assert result(cross) == (
         "key_mask of shape (1, 1, 1, 6): 24 of 36 cells are allowed. No row is empty. "
         "Rows 4 and 5 are pads and may look all the same."
     )
-    assert result(State("decoder self", 1, 4, True, True)) == (
+    assert result(MaskState("decoder self", 1, 4, True, True)) == (
         "target_mask of shape (1, 1, 6, 6): 10 of 36 cells are allowed. "
         "Rows 0 and 1 are empty: zeros."
     )
-    assert result(State("encoder self", 6, 1, True, False)) == (
+    assert result(MaskState("encoder self", 6, 1, True, False)) == (
         "key_mask of shape (1, 1, 1, 6): 36 of 36 cells are allowed. No row is empty."
     )
-    assert result(State("encoder self", 6, 1, False, False)) == (
+    assert result(MaskState("encoder self", 6, 1, False, False)) == (
         "No mask: all 36 cells are allowed. The mask would hide nothing."
     )
 
@@ -168,17 +168,17 @@ def test_controls_move_it_with_keys_buttons_and_a_click(fresh):
     source.press("ArrowRight")
     fresh.get_by_label("Source length: on").click()
     fresh.get_by_label("Target length: back").click()
-    assert shown(fresh) == result(State("cross", 6, 4, True, False))
+    assert shown(fresh) == result(MaskState("cross", 6, 4, True, False))
     assert source.get_attribute("aria-valuetext") == "6"
     on = fresh.get_by_label("Source length: on")
     assert on.get_attribute("aria-disabled") == "true"
     fresh.get_by_role("checkbox", name="mask").press("Space")
-    assert shown(fresh) == result(State("cross", 6, 4, False, False))
+    assert shown(fresh) == result(MaskState("cross", 6, 4, False, False))
     fresh.get_by_role("checkbox", name="mask").press("Space")
     fresh.get_by_text("pads on the left").click()
-    assert shown(fresh) == result(State("cross", 6, 4, True, True))
+    assert shown(fresh) == result(MaskState("cross", 6, 4, True, True))
     fresh.get_by_role("radio", name="cross").press("ArrowUp")
-    assert shown(fresh) == result(State("decoder self", 6, 4, True, True))
+    assert shown(fresh) == result(MaskState("decoder self", 6, 4, True, True))
 
 
 def test_the_form_is_never_sent(fresh):

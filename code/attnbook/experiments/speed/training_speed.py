@@ -120,14 +120,14 @@ def sample_token_pairs(work: Workload) -> list[IdPair]:
     rng = random.Random(0)
     mean, deviation = work.length
 
-    def words(length: float) -> list[int]:
+    def tokens(length: float) -> list[int]:
         n = round(min(max(length, 4), 3 * mean))
         return [rng.randrange(4, work.config.source_vocab_size) for _ in range(n)]
 
     pairs = []
     for _ in range(round(work.batches * work.batch_tokens / (1.1 * mean))):
         source = rng.gauss(mean - 1, deviation)
-        pairs.append(IdPair(words(source), words(source + rng.gauss(0, mean / 6))))
+        pairs.append(IdPair(tokens(source), tokens(source + rng.gauss(0, mean / 6))))
     return pairs
 
 

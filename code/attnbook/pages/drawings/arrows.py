@@ -62,7 +62,7 @@ def head(points: Sequence[Point], width: float = WIDTH) -> str:
     return f"M{xy(tip)} L{xy(left)} L{xy(notch)} L{xy(right)} Z"
 
 
-def check(points: Sequence[Point], width: float = WIDTH) -> None:
+def check_points(points: Sequence[Point], width: float = WIDTH) -> None:
     """Raise a ValueError if a piece has no length, or the last no room for the head."""
     lengths = [math.dist(*piece) for piece in pairwise(points)]
     needed = GAP + head_length(width) + (CORNER if len(points) > 2 else 0)

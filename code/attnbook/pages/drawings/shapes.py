@@ -11,7 +11,7 @@ from attnbook.pages.colours import DARK_GREY
 from attnbook.pages.drawings.arrows import (
     WIDTH,
     Point,
-    check,
+    check_points,
     head,
     number,
     shaft,
@@ -51,7 +51,7 @@ class Arrow:
 
     def __post_init__(self):
         if self.pointed:
-            check(self.points, self.width)
+            check_points(self.points, self.width)
 
     def line(self, colour: str, margin: float = 0) -> str:
         """Its shaft as an SVG element, wider by a margin on either side."""

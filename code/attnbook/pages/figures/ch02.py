@@ -139,7 +139,7 @@ def weight_and_effect_figure(
 
     Args:
         weights: (T, S).
-        effects: As :func:`removal_effects` returns them.
+        effects: As :func:`occlusion_effects` returns them.
         pair: The pair they all belong to.
     """
     panels = {

@@ -22,7 +22,7 @@ from attnbook.toy.language import Pair
 from attnbook.toy.metrics import alignment_score, attention_weights
 
 
-class Look(NamedTuple):
+class TrainingSnapshot(NamedTuple):
     """What is seen of a model after some updates, on sentences it is not trained with.
 
     The three losses, in nats a token, are of the model as it is, with equal weights in
@@ -43,7 +43,7 @@ def watched(
     batches: Iterable[Batch],
     model: Bahdanau,
     pairs: Sequence[Pair],
-    log: list[Look],
+    log: list[TrainingSnapshot],
     every: int = 10,
 ) -> Iterator[Batch]:
     """Pass batches on unchanged and look at the model in between.
@@ -63,14 +63,16 @@ def watched(
     """
     for step, batch in enumerate(batches):
         if step % every == 0:
-            log.append(look(model, pairs, step))
+            log.append(take_snapshot(model, pairs, step))
         yield batch
 
 
-def look(model: Bahdanau, pairs: Sequence[Pair], step: int) -> Look:
+def take_snapshot(
+    model: Bahdanau, pairs: Sequence[Pair], step: int
+) -> TrainingSnapshot:
     """Look at a model after ``step`` updates."""
     weights, up = attention_weights(model, pairs), pushes(model, pairs)
-    return Look(
+    return TrainingSnapshot(
         step,
         loss_with(model, pairs, lambda source, i: source),
         loss_with(model, pairs, equal_weights),
@@ -162,7 +164,7 @@ def mean_at_gold(values: Tensor, pairs: Sequence[Pair]) -> float:
 
 
 def learning_figure(
-    losses: Sequence[float], log: Sequence[Look], until: int = 300
+    losses: Sequence[float], log: Sequence[TrainingSnapshot], until: int = 300
 ) -> Figure:
     """Draw the losses, and below them how well the weights are placed.
 
@@ -198,7 +200,10 @@ def _write(
 
 
 def print_learning(
-    log: Sequence[Look], losses: Sequence[float], until: int = 200, every: int = 20
+    log: Sequence[TrainingSnapshot],
+    losses: Sequence[float],
+    until: int = 200,
+    every: int = 20,
 ) -> None:
     """Print the first steps as a coarse table.
 

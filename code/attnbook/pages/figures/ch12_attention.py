@@ -16,7 +16,7 @@ from attnbook.pages.heat_maps import PALE_LINES, heat_map
 from attnbook.translation.translator import Translator
 
 
-class Look(NamedTuple):
+class TranslationWeights(NamedTuple):
     """A sentence, its translation and the weights between them."""
 
     source: list[str]  # S subwords, EOS included
@@ -24,7 +24,7 @@ class Look(NamedTuple):
     weights: Tensor  # (L, H, T, S) of the decoder's cross-attentions
 
 
-def look(translator: Translator, sentence: str) -> Look:
+def translate_with_weights(translator: Translator, sentence: str) -> TranslationWeights:
     """Translate a sentence, and ask every cross head where it looked.
 
     Args:
@@ -37,19 +37,19 @@ def look(translator: Translator, sentence: str) -> Look:
     batch = id_batch([pair])
     maps = attention_maps(translator.model, batch.src, batch.tgt_in)
     cross = [w[0] for name, w in maps.items() if name.endswith("cross_attention")]
-    return Look(
+    return TranslationWeights(
         [*subwords.pieces(sentence), "<eos>"],
         [*subwords.pieces(said), "<eos>"],
         torch.stack(cross),
     )
 
 
-def map_figure(found: Look) -> Figure:
+def map_figure(found: TranslationWeights) -> Figure:
     """Draw the mean of all cross heads, (T, S)."""
     weights = found.weights.mean((0, 1))
     fig, ax = plt.subplots(figsize=(5.5, 1.7 + 0.3 * len(found.target)))
-    look = {"rows": found.target, "columns": found.source, "turn": 60}
-    heat_map(ax, weights, roles=("target", "source"), **look, **PALE_LINES)
+    labels = {"rows": found.target, "columns": found.source, "turn": 60}
+    heat_map(ax, weights, roles=("target", "source"), **labels, **PALE_LINES)
     ax.xaxis.tick_top()
     ax.tick_params("x", length=0)
     plt.setp(ax.get_xticklabels(), ha="left", rotation_mode="anchor")

@@ -49,7 +49,7 @@ Pairs = tuple[tuple[float, float], ...]
 Mask = tuple[tuple[bool, ...], ...]
 
 
-class State(NamedTuple):
+class CalculatorState(NamedTuple):
     """What the reader chooses."""
 
     q: Pairs  # (T, 2)
@@ -63,7 +63,7 @@ class State(NamedTuple):
 # (positive) or the object: the first and the last number of the sentence's states. So
 # `old` looks for a name on the subject's side, `a` on the object's, `sees` on both. The
 # values are four directions, which the outputs mix.
-START = State(
+START = CalculatorState(
     q=((2.0, 1.0), (2.0, 0.0), (2.0, -1.0)),
     k=((0.0, 0.8), (1.0, 0.7), (0.1, 0.0), (0.9, -1.0)),
     v=((0.0, 1.0), (1.0, 0.0), (0.0, -1.0), (-1.0, 0.0)),
@@ -112,7 +112,7 @@ def calculator(caption: str = CAPTION) -> HTML:
     return figure(inside, caption, width=720)
 
 
-def attend(state: State) -> tuple[Tensor, Tensor, Tensor]:
+def attend(state: CalculatorState) -> tuple[Tensor, Tensor, Tensor]:
     """Scores (T, S), weights (T, S) and output (T, 2) of a state, float64."""
     q, k, v = (torch.tensor(rows, dtype=torch.float64) for rows in state[:3])
     scale = 1 / math.sqrt(q.shape[-1]) if state.scaled else 1.0
@@ -122,7 +122,7 @@ def attend(state: State) -> tuple[Tensor, Tensor, Tensor]:
     return q @ k.T * scale, weights, output
 
 
-def result(state: State) -> str:
+def result(state: CalculatorState) -> str:
     """Where each query's weight goes and what its output is, a line each."""
     _, weights, output = attend(state)
     rows = zip(ASKING, state.mask, weights, output, strict=True)

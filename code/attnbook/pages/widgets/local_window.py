@@ -45,7 +45,7 @@ BOTTOM = ROWS[-1] + UNIT
 HEIGHT = BOTTOM + 46
 
 
-class State(NamedTuple):
+class WindowState(NamedTuple):
     """What the reader chooses."""
 
     p: float  # the centre p_t
@@ -58,7 +58,7 @@ class State(NamedTuple):
         return self.half_width / 2 if self.bell else float("inf")
 
 
-START = State(5.3, 2, True)
+START = WindowState(5.3, 2, True)
 
 
 def local_window(caption: str = CAPTION) -> HTML:
@@ -88,7 +88,7 @@ def local_window(caption: str = CAPTION) -> HTML:
     return figure(f"{_controls(START)}\n{first}", caption, width=WIDTH)
 
 
-def weigh(state: State) -> tuple[Tensor, Tensor, Tensor]:
+def weigh(state: WindowState) -> tuple[Tensor, Tensor, Tensor]:
     """Softmax over the window, Gaussian, their product; each (S,), float64."""
     scores = torch.tensor(SCORES, dtype=torch.float64)
     centre = torch.tensor([[state.p]], dtype=torch.float64)  # (B, T) = (1, 1)
@@ -99,7 +99,7 @@ def weigh(state: State) -> tuple[Tensor, Tensor, Tensor]:
     return soft, factor, soft * factor
 
 
-def result(state: State) -> tuple[str, str]:
+def result(state: WindowState) -> tuple[str, str]:
     """What the window holds and what the weights sum to; and the weights."""
     *_, weights = weigh(state)
     places = _places(state)
@@ -112,7 +112,7 @@ def result(state: State) -> tuple[str, str]:
     )
 
 
-def picture(state: State) -> str:
+def picture(state: WindowState) -> str:
     """Draw a state as SVG: the softmax, the Gaussian, and below them their product."""
     soft, factor, weights = weigh(state)
     pale, strong = tint(COLOURS["source"]), COLOURS["source"]
@@ -139,12 +139,12 @@ def _down(weight: float) -> float:
     return UNIT * (1 - weight)
 
 
-def _places(state: State) -> list[int]:
+def _places(state: WindowState) -> list[int]:
     """The places in the window: those that the softmax gives anything."""
     return weigh(state)[0].nonzero().flatten().tolist()
 
 
-def _window(state: State) -> list[str]:
+def _window(state: WindowState) -> list[str]:
     """The window, shaded, and its centre: a dashed line with its name above."""
     left = max(_x(state.p - state.half_width), 0)
     right = min(_x(state.p + state.half_width), WIDTH)
@@ -159,7 +159,9 @@ def _window(state: State) -> list[str]:
     ]
 
 
-def _row(number: int, values: Tensor, state: State, fill: str, line: str) -> list[str]:
+def _row(
+    number: int, values: Tensor, state: WindowState, fill: str, line: str
+) -> list[str]:
     """Bars with their numbers at the places in the window, and what they stand on."""
     inside = _places(state)
     heights = [w if s in inside else 0.0 for s, w in enumerate(values.tolist())]
@@ -189,7 +191,7 @@ def _titles(number: int, title: str, total: str) -> list[str]:
     ]
 
 
-def _curve(state: State) -> list[str]:
+def _curve(state: WindowState) -> list[str]:
     """The Gaussian at every tenth of a place, by counting in tenths throughout."""
     centre = torch.tensor([[10 * state.p]], dtype=torch.float64)
     values = gaussian(centre, 10 * len(SCORES) - 9, 10 * state.sigma)[0, 0].tolist()
@@ -213,7 +215,7 @@ def _axis() -> list[str]:
     ]
 
 
-def _controls(state: State) -> str:
+def _controls(state: WindowState) -> str:
     """Sliders for the centre, in tenths, and the half-width; a box for the Gaussian."""
     rows = [
         slider_row(

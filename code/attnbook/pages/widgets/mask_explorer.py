@@ -65,7 +65,7 @@ DEPTH = 0.7  # of the blue at a weight of 1: dark text can still be read on it
 GREY = "#5F6872"
 
 
-class State(NamedTuple):
+class MaskState(NamedTuple):
     """What the reader chooses."""
 
     kind: str  # one of KINDS
@@ -75,7 +75,7 @@ class State(NamedTuple):
     left: bool  # pads on the left
 
 
-START = State("cross", 4, 5, True, False)
+START = MaskState("cross", 4, 5, True, False)
 
 
 def mask_explorer(caption: str = CAPTION) -> HTML:
@@ -108,14 +108,14 @@ def mask_explorer(caption: str = CAPTION) -> HTML:
     return figure(f"{_controls(START)}\n{first}", caption, width=510)
 
 
-def sequence(side: str, state: State) -> tuple[str, ...]:
+def sequence(side: str, state: MaskState) -> tuple[str, ...]:
     """The six places of a side: its words, filled up with pads."""
     real = WORDS[side][: getattr(state, side)]
     pads = ("pad",) * (PLACES - len(real))
     return pads + real if state.left else real + pads
 
 
-def intended_mask(state: State) -> Tensor:
+def intended_mask(state: MaskState) -> Tensor:
     """The mask that belongs to the attention: (1, 1, T or 1, S), bool."""
     _, offers = KINDS[state.kind]
     words = sequence(offers, state)
@@ -123,7 +123,7 @@ def intended_mask(state: State) -> Tensor:
     return target_mask(ids) if state.kind == CAUSAL else key_mask(ids)
 
 
-def grid(state: State) -> tuple[Tensor, Tensor]:
+def grid(state: MaskState) -> tuple[Tensor, Tensor]:
     """What is allowed, bool, and the weights, float64; both (T, S)."""
     mask = intended_mask(state)
     if not state.masked:
@@ -132,7 +132,7 @@ def grid(state: State) -> tuple[Tensor, Tensor]:
     return mask.expand(scores.shape)[0, 0], masked_softmax(scores, mask)[0, 0]
 
 
-def result(state: State) -> str:
+def result(state: MaskState) -> str:
     """What the mask looks like, and what it does, in words."""
     allowed, weights = grid(state)
     mask = intended_mask(state)
@@ -162,7 +162,7 @@ def result(state: State) -> str:
     return " ".join(said)
 
 
-def describe(state: State) -> str:
+def describe(state: MaskState) -> str:
     """The result, and each row with its weights, for those who cannot see it."""
     allowed, weights = grid(state)
     rows = sequence(KINDS[state.kind][0], state)
@@ -182,13 +182,13 @@ def _list(rows: list[int]) -> str:
     return f"Rows {', '.join(first)} and {last}" if first else f"Row {last}"
 
 
-def picture(state: State) -> str:
+def picture(state: MaskState) -> str:
     """Draw a state as SVG: a cell for each query and key, with its weight."""
     marks = [*_labels(state), *_cells(state)]
     return svg(WIDTH, HEIGHT, describe(state), marks)
 
 
-def _cells(state: State) -> list[str]:
+def _cells(state: MaskState) -> list[str]:
     """Blue by weight with the number, or hatched."""
     allowed, weights = grid(state)
     return [
@@ -203,7 +203,7 @@ def _cells(state: State) -> list[str]:
     ]
 
 
-def _labels(state: State) -> list[str]:
+def _labels(state: MaskState) -> list[str]:
     """The words of the queries at the left, those of the keys above, on the slant."""
     asks, offers = KINDS[state.kind]
     rows, columns = sequence(asks, state), sequence(offers, state)
@@ -230,7 +230,7 @@ def _colour(side: str, word: str) -> str:
     return GREY if word == "pad" else TEXT_COLOURS[side]
 
 
-def _controls(state: State) -> str:
+def _controls(state: MaskState) -> str:
     """The attention, the lengths, whether there is a mask, where the pads are."""
     kinds = "".join(
         choice("radio", kind, chosen=kind == state.kind, group="attention")
