@@ -53,7 +53,7 @@ class MaskArgument(NamedTuple):
     call: str
     argument: str
     values: tuple  # the two mask values to test
-    attend: Attend
+    attend: Callable[[Tensor, list], Tensor]
 
 
 def mask_card() -> dict:
