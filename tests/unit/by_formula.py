@@ -34,11 +34,11 @@ def feed_forward(x, network):
     """Equation 2, place by place, with the matrices as the paper writes them."""
     w_1, b_1 = network.W_1.weight.T, network.W_1.bias  # (D, d_ff), (d_ff,)
     w_2, b_2 = network.W_2.weight.T, network.W_2.bias  # (d_ff, D), (D,)
-    places = []
+    positions = []
     for row in x:
         inner = row @ w_1 + b_1
-        places.append(torch.where(inner > 0, inner, 0) @ w_2 + b_2)
-    return torch.stack(places)
+        positions.append(torch.where(inner > 0, inner, 0) @ w_2 + b_2)
+    return torch.stack(positions)
 
 
 def multi_head(x, memory, mha, mask=None):
@@ -55,11 +55,11 @@ def multi_head(x, memory, mha, mask=None):
             y @ linear.weight[rows].T + linear.bias[rows]
             for y, linear in ((x, mha.W_Q), (memory, mha.W_K), (memory, mha.W_V))
         )
-        places = []
+        positions = []
         for i in range(t):
             exps = torch.exp(k[mask[i]] @ q[i] / math.sqrt(d_k))
-            places.append(exps / exps.sum() @ v[mask[i]])
-        found.append(torch.stack(places))
+            positions.append(exps / exps.sum() @ v[mask[i]])
+        found.append(torch.stack(positions))
     return torch.cat(found, -1) @ mha.W_O.weight.T + mha.W_O.bias
 
 

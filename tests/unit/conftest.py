@@ -49,11 +49,13 @@ def finished_run(tmp_path_factory):
     trainer = Trainer(config, folder / "run")
     trainer.train()
     results = finish(trainer)
-    said = json.loads((folder / "run" / "hypotheses.json").read_text(encoding="utf-8"))
+    output = json.loads(
+        (folder / "run" / "hypotheses.json").read_text(encoding="utf-8")
+    )
     return SimpleNamespace(
         folder=folder / "run",
         config=config,
         results=results,
-        hypotheses=said,
+        hypotheses=output,
         updates=trainer.step,
     )

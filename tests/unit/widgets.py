@@ -60,14 +60,14 @@ def parts(svg):
     ]
 
 
-def check_first_state(html, svg, alt, said):
+def check_first_state(html, svg, alt, output):
     """Without scripts the first state is an image, and no control is to be seen."""
     elements = Elements(html).found
     (image,) = [a for tag, a in elements if tag == "img"]
     data = image["src"].removeprefix("data:image/svg+xml;base64,")
     assert base64.b64decode(data).decode() == svg
     assert image["alt"] == alt
-    assert f">{said}</p>" in html
+    assert f">{output}</p>" in html
     hidden = {a["class"] for _, a in elements if a.get("hidden") == "hidden"}
     assert hidden == {"book-controls", "book-live"}
 

@@ -60,7 +60,7 @@ def test_ids_are_replaced_with_others():
     assert ids.tolist() == [[4, 5, 6]]
 
 
-def test_outputs_may_be_one_number_a_place():
+def test_outputs_may_be_one_number_a_position():
     found = influence(lambda x: x.sum(-1), some(2, 3, 5))
     assert torch.equal(found > 0, torch.eye(3).bool())
 

@@ -34,7 +34,7 @@ def log_p(logits, right):
 
 
 @torch.no_grad()
-def test_a_place_is_hidden_at_one_step_alone(model):
+def test_a_position_is_hidden_at_one_step_alone(model):
     src, tgt_in, tgt_out = make_batch([PAIR])
     memory, effects = model.encode(src), transformer_hiding_effects(model, PAIR)
     steps, places = effects.shape
@@ -90,7 +90,7 @@ def test_rank_correlation_is_spearmans():
     assert math.isnan(rank_correlation(rising, torch.ones(4)))
 
 
-def test_agreement_is_over_known_places_row_by_row():
+def test_agreement_is_over_known_positions_row_by_row():
     weights = torch.tensor([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]])
     effects = torch.tensor([[0.0, 1.0, 2.0], [math.nan, 0.0, 1.0]])
     correlation, first = agreement(weights, effects)

@@ -20,10 +20,10 @@ def numbered(lengths):
     ]
 
 
-def places(batch):
+def positions(batch):
     """Of a padded batch, the larger side, EOS included."""
-    longest = max(max(len(p.source), len(p.target)) + 1 for p in batch)
-    return len(batch) * longest
+    max_len = max(max(len(p.source), len(p.target)) + 1 for p in batch)
+    return len(batch) * max_len
 
 
 @given(some_pairs, st.integers(1, 60), st.integers(0, 9))
@@ -33,7 +33,7 @@ def test_every_pair_is_in_one_batch_and_none_is_too_large(pairs, batch_tokens, s
     assert found == Counter((*p.source, 0, *p.target) for p in pairs)
     for batch in batches:
         assert batch
-        assert len(batch) == 1 or places(batch) <= batch_tokens
+        assert len(batch) == 1 or positions(batch) <= batch_tokens
     assert batches == token_batches(pairs, batch_tokens, random.Random(seed))
 
 
@@ -71,9 +71,9 @@ def test_the_seed_decides_mates_and_order():
     one, other = (token_batches(pairs, 30, random.Random(seed)) for seed in (0, 1))
     assert one != other
     assert sorted(map(sorted, one)) != sorted(map(sorted, other))
-    longest = [max(len(p.target) for p in batch) for batch in one]
-    assert longest != sorted(longest)
-    assert longest != sorted(longest, reverse=True)
+    max_len = [max(len(p.target) for p in batch) for batch in one]
+    assert max_len != sorted(max_len)
+    assert max_len != sorted(max_len, reverse=True)
 
 
 def test_the_callers_list_stays_as_it_is():

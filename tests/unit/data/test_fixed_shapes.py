@@ -18,11 +18,11 @@ from attnbook.data.fixed_shapes import (
 from attnbook.nn.losses import label_smoothing_loss
 
 
-def pairs(n, longest=30, seed=0):
+def pairs(n, max_len=30, seed=0):
     rng = random.Random(seed)
 
     def words():
-        return [rng.randrange(4, 20) for _ in range(rng.randint(1, longest))]
+        return [rng.randrange(4, 20) for _ in range(rng.randint(1, max_len))]
 
     return [IdPair(words(), words()) for _ in range(n)]
 
@@ -72,7 +72,7 @@ def test_batches_are_drawn_anew_and_the_same_seed_draws_the_same():
     assert first == again != other
 
 
-def test_a_fixed_batch_is_the_plain_one_with_more_pads():
+def test_a_fixed_batch_is_the_plain_one_with_more_padding():
     given = pairs(3, 9)
     for plain, fixed in zip(id_batch(given), fixed_batch(given, 120), strict=True):
         b, n = plain.shape

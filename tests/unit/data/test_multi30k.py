@@ -122,10 +122,10 @@ def test_a_download_that_fails_leaves_nothing(cache, server, change):
     server[0].update(change)
     with pytest.raises(
         ValueError, match=r"val\.de\.gz could not be downloaded"
-    ) as said:
+    ) as output:
         sentences("val", "de")
-    assert f"set {DATA} to its folder" in str(said.value)
-    assert "--config toy" in str(said.value)
+    assert f"set {DATA} to its folder" in str(output.value)
+    assert "--config toy" in str(output.value)
     assert not files(cache)
     server[0].update(content=FILE, length=len(FILE), status=200)
     assert sentences("val", "de") == CLEAN
@@ -147,9 +147,9 @@ def test_what_stops_a_download_is_told(cache, monkeypatch, error):
     monkeypatch.setattr(pooch, "retrieve", fail)
     with pytest.raises(
         ValueError, match=r"val\.de\.gz could not be downloaded"
-    ) as said:
+    ) as output:
         sentences("val", "de")
-    assert str(error) in str(said.value)
+    assert str(error) in str(output.value)
 
 
 def test_a_copy_with_another_checksum_is_refused_and_stays(copy):

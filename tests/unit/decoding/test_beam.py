@@ -54,15 +54,15 @@ def everything(model, src, alpha):
     return sorted(found, reverse=True)
 
 
-def beam_by_loop(model, src, longest, width, alpha):
+def beam_by_loop(model, src, max_len, width, alpha):
     """One sentence, in lists; each beginning is read anew at every step."""
     begun, ended = [(0.0, ())], []
-    for length in range(1, longest + 1):
+    for length in range(1, max_len + 1):
         steps = next_log_p(model, src, [[BOS, *words] for _, words in begun])
         longer = [
             (so_far + step[-1][word], (*words, word))
             for (so_far, words), step in zip(begun, steps, strict=True)
-            for word in ((EOS, *WORDS) if length < longest else (EOS,))
+            for word in ((EOS, *WORDS) if length < max_len else (EOS,))
         ]
         longer = sorted(longer, reverse=True)[: 2 * width]
         ended += [
@@ -73,13 +73,13 @@ def beam_by_loop(model, src, longest, width, alpha):
         ended = sorted(ended, reverse=True)[:width]
         begun = [one for one in longer if one[1][-1] != EOS][:width]
         if ended and (
-            not begun or begun[0][0] / penalty(longest, alpha) <= ended[0][0]
+            not begun or begun[0][0] / penalty(max_len, alpha) <= ended[0][0]
         ):
             break
     return ended
 
 
-def said(row):
+def output(row):
     """The words of one row of ids, up to EOS; nothing but pads may follow."""
     words = row.tolist()
     end = words.index(EOS) + 1
@@ -97,21 +97,21 @@ def test_a_wide_beam_finds_the_best_of_all(name, alpha):
         assert best.scores.shape == (4, 40)
         for src, ids, scores in zip(SRC, *best, strict=True):
             wanted = everything(model, src, alpha)
-            assert said(ids[0]) == wanted[0][1]
+            assert output(ids[0]) == wanted[0][1]
             assert scores[0].item() == pytest.approx(wanted[0][0], abs=1e-10)
 
 
 @pytest.mark.parametrize("name", ["pre-norm", "bahdanau"])
 @given(st.integers(1, 6), st.integers(1, 6), st.floats(0, 2), st.integers(0, 999))
 @settings(max_examples=10)
-def test_it_equals_the_plain_loop(name, width, longest, alpha, seed):
+def test_it_equals_the_plain_loop(name, width, max_len, alpha, seed):
     """All that it returns, of each sentence: which, in which order, with what score."""
     model = decoder_of(name, seed=seed)
-    best = beam_search(model, SRC, longest, width, alpha)
+    best = beam_search(model, SRC, max_len, width, alpha)
     for src, ids, scores in zip(SRC, *best, strict=True):
-        wanted = beam_by_loop(model, src, longest, width, alpha)
+        wanted = beam_by_loop(model, src, max_len, width, alpha)
         n = len(wanted)
-        assert [said(row) for row in ids[:n]] == [words for _, words in wanted]
+        assert [output(row) for row in ids[:n]] == [words for _, words in wanted]
         assert scores[:n].tolist() == pytest.approx([s for s, _ in wanted], abs=1e-10)
         assert (scores[n:] == -torch.inf).all()
         assert not ids[n:].any()
@@ -137,12 +137,12 @@ def test_one_beginning_without_penalty_is_greedy(name):
         token_log_probs((s := step(token, state))[0]),
         s[1],
     )
-    longest = 6
-    best, chosen = beam_search(model, SRC, longest, 1, 0.0), greedy(model, SRC, longest)
+    max_len = 6
+    best, chosen = beam_search(model, SRC, max_len, 1, 0.0), greedy(model, SRC, max_len)
     for row, ids in zip(chosen.tolist(), best.ids[:, 0].tolist(), strict=True):
         if EOS not in row:
-            row = [*row[: longest - 1], EOS]  # a translation must end
-        assert ids == row + [PAD] * (longest - len(row))
+            row = [*row[: max_len - 1], EOS]  # a translation must end
+        assert ids == row + [PAD] * (max_len - len(row))
 
 
 @ALPHAS
@@ -153,7 +153,7 @@ def test_scores_are_those_of_a_full_pass(name, alpha):
     for src, ids, scores in zip(SRC, *best, strict=True):
         assert scores[0].isfinite()
         assert (scores[:-1] >= scores[1:]).all()
-        found = [said(row) for row in ids[scores.isfinite()]]
+        found = [output(row) for row in ids[scores.isfinite()]]
         assert len(set(found)) == len(found)
         for words, score in zip(found, scores.tolist(), strict=False):
             wanted = log_p(model, src, words) / penalty(len(words), alpha)
@@ -166,7 +166,7 @@ def test_scores_in_float32(name):
     best = beam_search(model, SRC, 7, 5)
     assert best.scores.dtype == torch.float32
     for src, ids, scores in zip(SRC, *best, strict=True):
-        wanted = log_p(model, src, said(ids[0])) / penalty(len(said(ids[0])), 0.6)
+        wanted = log_p(model, src, output(ids[0])) / penalty(len(output(ids[0])), 0.6)
         assert scores[0].item() == pytest.approx(wanted, abs=1e-5)
 
 
@@ -216,7 +216,7 @@ def test_the_last_word_can_only_be_the_end():
 
 
 @pytest.mark.parametrize("name", ["pre-norm", "luong"])
-def test_pads_and_beginnings_are_never_said(name):
+def test_padding_and_beginnings_are_never_said(name):
     model = decoder_of(name)
     step = model.step
 
@@ -227,7 +227,7 @@ def test_pads_and_beginnings_are_never_said(name):
     model.step = eager
     best = beam_search(model, SRC, 5, 4)
     for row in best.ids[best.scores.isfinite()]:
-        assert not {PAD, BOS} & set(said(row))
+        assert not {PAD, BOS} & set(output(row))
     assert not (best.ids == BOS).any()
 
 

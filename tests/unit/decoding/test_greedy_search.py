@@ -86,7 +86,7 @@ def test_greedy_keeps_no_gradient_and_no_state(model):
     assert all(p.grad is None for p in model.parameters())
 
 
-def test_batch_mates_and_pads_change_no_translation(model):
+def test_batch_mates_and_padding_change_no_translation(model):
     together = greedy(model, SRC, 7)
     for src, row in zip(SRC, together, strict=True):
         for alone in (src[src != PAD][None], torch.cat([src, 0 * src])[None]):
@@ -106,7 +106,7 @@ class Countdown:
         return one_hot(word, 6).double(), state - 1
 
 
-def test_nothing_but_pads_follows_the_end():
+def test_nothing_but_padding_follows_the_end():
     """Each sentence ends by itself; the batch when all have, or at the longest."""
     src = torch.tensor([[1], [3], [0]])
     rows = [[5, EOS, PAD, PAD], [5, 5, 5, EOS], [EOS, PAD, PAD, PAD]]
@@ -119,7 +119,7 @@ def test_nothing_but_pads_follows_the_end():
 # What can be said
 
 
-def test_pads_and_beginnings_are_not_words():
+def test_padding_and_beginnings_are_not_words():
     logits = torch.randn(3, 4, 7, generator=torch.Generator().manual_seed(0)) * 5
     before = logits.clone()
     log_p = token_log_probs(logits)

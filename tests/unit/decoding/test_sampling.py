@@ -192,9 +192,9 @@ def test_the_logits_it_draws_by_are_those_of_one_full_pass(name):
             return one.index_fill(-1, torch.tensor([EOS]), -99.0), state
 
         model.step = listen
-        said = sample(model, SRC, 9, generator(), temperature=2.0)
-        assert said.shape == (4, 9)
-        read = torch.cat([torch.full((4, 1), BOS), said[:, :-1]], 1)
+        output = sample(model, SRC, 9, generator(), temperature=2.0)
+        assert output.shape == (4, 9)
+        read = torch.cat([torch.full((4, 1), BOS), output[:, :-1]], 1)
         close(torch.stack(found, 1), whole(SRC, read), share)
 
 
@@ -235,7 +235,7 @@ def test_it_stops_when_all_have_ended():
     assert sample(chain, src, 2, generator()).tolist() == [[4, 5]] * 2
 
 
-def test_nothing_but_pads_follows_the_end():
+def test_nothing_but_padding_follows_the_end():
     drawn = sample(Chain([[0.0] * 5] * 5), torch.full((200, 1), 7), 8, generator())
     for row in drawn.tolist():
         end = row.index(EOS) if EOS in row else 8

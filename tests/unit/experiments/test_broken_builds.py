@@ -117,11 +117,11 @@ def test_one_cache_gives_two_answers_to_one_state():
 
 
 def test_reversals_are_shifted_and_reversed():
-    src, read, said = next(broken_builds.reversals(seed=0))
-    assert src.shape == read.shape == said.shape == (64, 8)
-    assert torch.equal(said, src.flip(1))
+    src, read, output = next(broken_builds.reversals(seed=0))
+    assert src.shape == read.shape == output.shape == (64, 8)
+    assert torch.equal(output, src.flip(1))
     assert (read[:, 0] == BOS).all()
-    assert torch.equal(read[:, 1:], said[:, :-1])
+    assert torch.equal(read[:, 1:], output[:, :-1])
     assert src.min() > EOS
 
 
@@ -195,12 +195,12 @@ def test_stored_costs_are_those_that_the_page_tells():
 @torch.no_grad()
 def test_log_probability_is_minus_the_loss_of_its_words():
     model = small()
-    said = torch.tensor([[7, 4, EOS, PAD], [5, 6, 4, EOS]])
+    output = torch.tensor([[7, 4, EOS, PAD], [5, 6, 4, EOS]])
     read = torch.tensor([[BOS, 7, 4, EOS], [BOS, 5, 6, 4]])
-    found = beams.log_probability(model, SRC, said)
-    loss = token_loss(model(SRC, read), said)
-    close(-found.sum() / padding_mask(said).sum(), loss, atol=1e-5)
-    alone = beams.log_probability(model, SRC[:1], said[:1, :3])
+    found = beams.log_probability(model, SRC, output)
+    loss = token_loss(model(SRC, read), output)
+    close(-found.sum() / padding_mask(output).sum(), loss, atol=1e-5)
+    alone = beams.log_probability(model, SRC[:1], output[:1, :3])
     close(alone, found[:1], atol=1e-5)
 
 

@@ -236,11 +236,11 @@ def test_the_benchmark_prints_and_writes_its_table(tmp_path, monkeypatch, capsys
     arguments = ["--device", "cpu", "--small", "--json", str(file)]
     monkeypatch.setattr(sys, "argv", ["train_speed.py", *arguments])
     runpy.run_path("benchmarks/train_speed.py", run_name="__main__")
-    values, said = read(file), capsys.readouterr().out
+    values, output = read(file), capsys.readouterr().out
     rows = {row["name"]: row for row in values["eager"]}
     assert set(rows) == {way.name for way in ON_CPU}
     for name, row in rows.items():
-        assert name in said
+        assert name in output
         assert row.get("share", 1) > 0  # one that failed has none
     assert rows["+ fixed shapes"]["shapes"] <= rows["+ fixed shapes"]["batches"]
     assert {row["failed"] for row in values["compiled"]} == {"measured on a GPU only"}

@@ -18,10 +18,10 @@ from attnbook.experiments.local_cost import (
 
 def random_batch(batch, steps, lengths, width=3):
     g = torch.Generator().manual_seed(0)
-    places = max(lengths)
+    positions = max(lengths)
     h = torch.randn(batch, steps, width, generator=g, dtype=torch.float64)
-    states = torch.randn(batch, places, width, generator=g, dtype=torch.float64)
-    mask = torch.arange(places) < torch.tensor(lengths)[:, None]
+    states = torch.randn(batch, positions, width, generator=g, dtype=torch.float64)
+    mask = torch.arange(positions) < torch.tensor(lengths)[:, None]
     return h.requires_grad_(), states.requires_grad_(), mask
 
 
@@ -62,7 +62,7 @@ def test_a_window_over_everything_is_global():
     assert not torch.allclose(local_windowed(h, states, mask, 1)[0], wanted)
 
 
-def test_the_window_reads_its_places_alone():
+def test_the_window_reads_its_positions_alone():
     """What stands outside of all windows may be anything, even not a number."""
     h, states, mask = random_batch(1, 3, [9])
     changed = states.detach().clone()
@@ -89,7 +89,7 @@ def test_counts_are_those_of_the_masks(length, half_width):
     assert found["local_bytes"] == 4 * length * (2 * half_width + 1)
 
 
-def test_it_counts_fifty_places_by_hand():
+def test_it_counts_fifty_positions_by_hand():
     # 21 places each, less 10 + 9 + … + 1 at either end
     assert count_scores(50, 10)["local_scores"] == 50 * 21 - 2 * 55
 

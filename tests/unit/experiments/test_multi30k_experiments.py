@@ -23,14 +23,14 @@ from attnbook.translation.translator import Translator
 def test_sentences_are_grouped_by_words_of_the_source():
     source = ["w " * 8] * 3 + ["w " * 9] * 2
     right = ["a b c d e"] * 3 + ["f g h i j"] * 2
-    said = right[:3] + ["x y z v w"] * 2
+    output = right[:3] + ["x y z v w"] * 2
     multi = multi30k_decoding
     lengths = multi.LENGTHS
     assert [b for _, b in lengths[:-1]] == [a - 1 for a, _ in lengths[1:]]
     source += ["w " * first for first, _ in lengths[2:]]
-    said += ["p q r s"] * 3
+    output += ["p q r s"] * 3
     right += ["p q r s"] * 3
-    groups = multi.by_length(source, said, right)
+    groups = multi.by_length(source, output, right)
     assert [g["sentences"] for g in groups] == [3, 2, 1, 1, 1]
     assert groups[0]["bleu"] == 100 > 10 > groups[1]["bleu"]
     assert groups[0]["margin"] == 0  # whatever is drawn, all of it is right
@@ -73,11 +73,11 @@ def test_losses_are_of_both_splits_in_all_four_ways(monkeypatch):
 
 
 def test_one_output_is_scored_by_several_rules():
-    said, right = ["Ein Hund läuft im Schnee."], ["ein Hund läuft im Schnee!"]
-    rows = {row["rule"]: row for row in multi30k_decoding.scorings(said, right)}
+    output, right = ["Ein Hund läuft im Schnee."], ["ein Hund läuft im Schnee!"]
+    rows = {row["rule"]: row for row in multi30k_decoding.scorings(output, right)}
     plain = rows["sacreBLEU's own, cased"]
-    assert plain["bleu"] == round(corpus_bleu(said, right).bleu, 2)
-    assert plain["signature"] == corpus_bleu(said, right).signature
+    assert plain["bleu"] == round(corpus_bleu(output, right).bleu, 2)
+    assert plain["signature"] == corpus_bleu(output, right).signature
     assert rows["lowercased"]["bleu"] > plain["bleu"]
     assert "tok:none" in rows["words between spaces"]["signature"]
     assert len({row["signature"] for row in rows.values()}) == len(rows)
@@ -85,8 +85,8 @@ def test_one_output_is_scored_by_several_rules():
 
 def test_the_worst_come_first_and_short_ones_not_at_all():
     right = ["a b c d e f g h i", "a b", "a b c d e f g h"]
-    said = ["a b c d e f g h i", "x", "a b c x y z v w"]
-    assert multi30k_decoding.worst(said, right) == [2, 0]
+    output = ["a b c d e f g h i", "x", "a b c x y z v w"]
+    assert multi30k_decoding.worst(output, right) == [2, 0]
 
 
 def test_words_are_counted_between_spaces():
@@ -138,31 +138,33 @@ def toy():
     return ids, train_ibm_model1(ids)
 
 
-def test_labels_are_of_the_place_and_its_neighbours(toy):
+def test_labels_are_of_the_position_and_its_neighbours(toy):
     ids, table = toy
     pair = ids[0]
     labels = {name: make(pair, table) for name, make in multi30k_probes.LABELS.items()}
     assert labels["itself"] == list(pair.source)
     assert labels["the one before"] == [-1, *pair.source[:-1]]
     assert labels["the one after"] == [*pair.source[1:], -1]
-    places = align_words(pair, table)
+    positions = align_words(pair, table)
     for j, target in enumerate(labels["its translation"]):
         if target == -1:
-            assert j not in places
+            assert j not in positions
         else:
-            assert target == pair.target[places.index(j)]
+            assert target == pair.target[positions.index(j)]
 
 
 def test_probes_read_off_what_is_there(toy):
     ids, table = toy
-    places = multi30k_probes.collect_states(load_toy_model("transformer"), ids, table)
-    assert len(places.states) == 3
+    positions = multi30k_probes.collect_states(
+        load_toy_model("transformer"), ids, table
+    )
+    assert len(positions.states) == 3
     n = sum(len(pair.source) for pair in ids)
-    assert all(x.shape == (n, 64) for x in places.states)
-    own = multi30k_probes.probe_layers(places, "itself", 0)
+    assert all(x.shape == (n, 64) for x in positions.states)
+    own = multi30k_probes.probe_layers(positions, "itself", 0)
     assert own["by_layer"][0] > 0.99
     assert own["by_subword"] == 1
-    translation = multi30k_probes.probe_layers(places, "its translation", 0)
+    translation = multi30k_probes.probe_layers(positions, "its translation", 0)
     assert translation["chance"] < 0.3 < 0.7 < max(translation["by_layer"])
 
 

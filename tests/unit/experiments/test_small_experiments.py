@@ -97,7 +97,7 @@ def test_training_on_a_task_changes_the_answers():
     assert max(row[0] for row in before) < 0.3 < 0.8 < min(row[0] for row in after)
 
 
-def test_a_wrong_split_deals_out_places():
+def test_a_wrong_split_deals_out_positions():
     torch.manual_seed(0)
     wrong = WrongSplit(16, 4)
     x = torch.randn(2, 8, 16)

@@ -120,7 +120,7 @@ def test_batch_mates_change_nothing(model, src, tgt_in):
         close(together[1][i, :steps, :n], row[1][0])
 
 
-def test_the_vectors_of_pads_are_never_used(model, src, tgt_in):
+def test_the_vectors_of_padding_are_never_used(model, src, tgt_in):
     before = real(model(src, tgt_in))
     with torch.no_grad():
         model.encoder.embedding.weight[PAD] += 7.0
@@ -139,7 +139,7 @@ def test_no_word_sees_a_later_one(model, src, tgt_in):
     assert (before[0][:, 2:] != after[0][:, 2:]).any(-1).all()
 
 
-def test_weights_are_shares_of_real_places(model, src, tgt_in):
+def test_weights_are_shares_of_real_positions(model, src, tgt_in):
     _, weights = model(src, tgt_in, need_weights=True)
     assert (weights >= 0).all()
     for i, n in enumerate(LENGTHS):
@@ -258,8 +258,8 @@ def test_a_step_of_decoding_needs_no_number_to_know_the_shape(model, src):
 
 
 def test_greedy_generates_the_most_probable_token_at_each_step(model, src):
-    said = greedy(model, src, max_len=7).tolist()
-    for row, n, words in zip(said, LENGTHS, src, strict=True):
+    output = greedy(model, src, max_len=7).tolist()
+    for row, n, words in zip(output, LENGTHS, src, strict=True):
         ids = [BOS]
         while len(ids) <= 7 and ids[-1] != EOS:
             logits = model(words[None, :n], torch.tensor([ids]))

@@ -164,18 +164,18 @@ def test_weights_are_computed_before_the_word_of_their_step_is_read():
     assert not torch.isclose(before[:, 2:], after[:, 2:]).any()
 
 
-@pytest.mark.parametrize("place", [0, 2, 4])
-def test_every_annotation_reacts_to_every_source_word(place):
+@pytest.mark.parametrize("position", [0, 2, 4])
+def test_every_annotation_reacts_to_every_source_word(position):
     """The encoder reads from both ends; the first h_j knows the last word."""
     model, src = model_of(), sentences(0, [5], WORDS)
     before = model.start(src).source.states
     changed = src.clone()
-    changed[:, place] = 4 + (changed[:, place] - 3) % (WORDS - 4)
+    changed[:, position] = 4 + (changed[:, position] - 3) % (WORDS - 4)
     moved = model.start(changed).source.states != before
     assert moved[0].any(-1).all()
     forward, backward = moved[0].split(H, -1)
-    assert forward.all(-1).tolist() == [j >= place for j in range(5)]
-    assert backward.all(-1).tolist() == [j <= place for j in range(5)]
+    assert forward.all(-1).tolist() == [j >= position for j in range(5)]
+    assert backward.all(-1).tolist() == [j <= position for j in range(5)]
 
 
 def test_the_score_has_no_biases():

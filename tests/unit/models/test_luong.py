@@ -36,20 +36,20 @@ def model_of(score="general", align="global", fed=True, seed=0):
 
 def drawn(seed, lengths, steps, model):
     """States of a decoder, (B, T, H), and a source for them."""
-    rows, longest = len(lengths), max(lengths)
-    h, states = numbers(seed, (rows, steps, H), (rows, longest, H))
-    mask = torch.arange(longest) < torch.tensor(lengths)[:, None]
+    rows, max_len = len(lengths), max(lengths)
+    h, states = numbers(seed, (rows, steps, H), (rows, max_len, H))
+    mask = torch.arange(max_len) < torch.tensor(lengths)[:, None]
     return h, EncodedSource(states, model.score.prepare(states), mask)
 
 
-def score_of(h, state, place, name, score):
+def score_of(h, state, position, name, score):
     """The four scores of section 3.1 for one state and one place."""
     if name == "dot":
         return h @ state
     if name == "general":
         return h @ score.W.weight @ state
     if name == "location":
-        return score.W.weight[place] @ h  # equation 8
+        return score.W.weight[position] @ h  # equation 8
     both = torch.cat([score.W.weight, score.U.weight], 1) @ torch.cat([h, state])
     return score.v.weight[0] @ torch.tanh(both)
 
@@ -64,9 +64,9 @@ def centre_of(h, t, length, name, align):
 
 def align_by_loop(h, t, states, model, score, align):
     """Equations 7 to 10: the weights of step t over the places of one sentence."""
-    places = range(len(states))
+    positions = range(len(states))
     p = centre_of(h, t, len(states), align, model.align)
-    inside = [s for s in places if p is None or abs(s - p) <= D]
+    inside = [s for s in positions if p is None or abs(s - p) <= D]
     e = {s: score_of(h, states[s], s, score, model.score).exp() for s in inside}
     weights = [0 * h.sum()] * len(states)
     for s in inside:

@@ -164,7 +164,7 @@ def test_batch_mates_change_nothing(model, batch):
         assert torch.allclose(together[i, : alone.shape[1]], alone[0], atol=1e-12)
 
 
-def test_the_vector_of_pads_is_never_used(model, batch):
+def test_the_vector_of_padding_is_never_used(model, batch):
     before = model(batch.src, batch.tgt_in)
     with torch.no_grad():
         model.encoder.embedding.weight[PAD] += 7.0
@@ -199,8 +199,8 @@ def test_mean_context_is_the_mean_of_real_states(batch):
 
 
 def test_greedy_generates_the_most_probable_token_at_each_step(model, batch):
-    said = greedy(model, batch.src, max_len=12)
-    for src, row in zip(batch.src, said.tolist(), strict=True):
+    output = greedy(model, batch.src, max_len=12)
+    for src, row in zip(batch.src, output.tolist(), strict=True):
         ids = [BOS]
         while len(ids) <= 12 and ids[-1] != EOS:
             logits = model(src[src != PAD][None], torch.tensor([ids]))
@@ -208,7 +208,7 @@ def test_greedy_generates_the_most_probable_token_at_each_step(model, batch):
         assert row == ids[1:] + [PAD] * (len(row) - len(ids) + 1)
 
 
-def test_greedy_stops_and_pads_after_eos():
+def test_greedy_stops_and_padding_after_eos():
     class Countdown:
         """Says the numbers from its source downwards; 2 is EOS."""
 
@@ -218,8 +218,8 @@ def test_greedy_stops_and_pads_after_eos():
         def step(self, token, state):
             return nn.functional.one_hot(state, 9).double(), (state - 1).clamp(min=0)
 
-    said = greedy(Countdown(), torch.tensor([[5], [3]]), max_len=9)
-    assert said.tolist() == [[5, 4, 3, 2], [3, 2, 0, 0]]
+    output = greedy(Countdown(), torch.tensor([[5], [3]]), max_len=9)
+    assert output.tolist() == [[5, 4, 3, 2], [3, 2, 0, 0]]
     assert greedy(Countdown(), torch.tensor([[8]]), max_len=2).tolist() == [[8, 7]]
 
 

@@ -20,7 +20,7 @@ REWARDS = torch.tensor([-1.6, -0.4, -2.3, -1.2, -2.3], dtype=torch.float64)
 N = 20_000
 
 numbers = st.floats(-5, 5)
-places = st.lists(st.tuples(numbers, numbers), min_size=1, max_size=6)
+positions = st.lists(st.tuples(numbers, numbers), min_size=1, max_size=6)
 
 
 def seeded():
@@ -42,7 +42,7 @@ def log_weight_gradients(scores):
     return torch.autograd.functional.jacobian(lambda s: s.log_softmax(-1), scores)
 
 
-@given(places)
+@given(positions)
 def test_exact_gradient_is_that_of_the_mean_reward(pairs):
     scores, rewards = vectors(pairs)
     scores.requires_grad_()
@@ -52,7 +52,7 @@ def test_exact_gradient_is_that_of_the_mean_reward(pairs):
     assert torch.allclose(exact_gradient(scores, rewards), wanted, atol=1e-12)
 
 
-@given(places, numbers)
+@given(positions, numbers)
 def test_over_all_draws_reinforce_has_the_exact_gradient_as_its_mean(pairs, b):
     """By summing over every place in place of drawing: no baseline adds a bias."""
     scores, rewards = vectors(pairs)
@@ -62,7 +62,7 @@ def test_over_all_draws_reinforce_has_the_exact_gradient_as_its_mean(pairs, b):
 
 
 @pytest.mark.parametrize("baseline", [0.0, 3.0, expected_reward(SCORES, REWARDS)])
-def test_a_reinforce_sample_is_what_the_formula_gives_for_some_place(baseline):
+def test_a_reinforce_sample_is_what_the_formula_gives_for_some_position(baseline):
     by_place = (REWARDS - baseline)[:, None] * log_weight_gradients(SCORES)
     samples = reinforce(SCORES, REWARDS, N, baseline, seeded())
     assert samples.shape == (N, 5)
@@ -109,7 +109,7 @@ def test_gumbel_softmax_by_its_formula(temperature):
     assert torch.allclose(found, torch.stack(rows), atol=1e-12)
 
 
-def test_a_cold_gumbel_softmax_draws_single_places_as_often_as_their_weights_say():
+def test_a_cold_gumbel_softmax_draws_single_positions_as_often_as_their_weights_say():
     cold = gumbel_softmax(SCORES, 1e-4, N, seeded())
     assert (cold.max(-1).values > 0.999).double().mean() > 0.999
     weights = SCORES.softmax(-1)
@@ -179,8 +179,8 @@ def test_what_is_printed_is_what_was_measured(capsys):
     for i, samples in enumerate(ESTIMATES.values()):
         rows |= {3 + i: samples.mean(0), 6 + i: samples.std(0)}
     for number, wanted in rows.items():
-        said = [float(word) for word in lines[number].split()[-5:]]
-        assert said == pytest.approx(wanted.tolist(), abs=0.00051)
+        output = [float(word) for word in lines[number].split()[-5:]]
+        assert output == pytest.approx(wanted.tolist(), abs=0.00051)
     assert [lines[i].split()[0] for i in (3, 4, 6, 7)] == [*ESTIMATES, *ESTIMATES]
 
 
@@ -190,9 +190,9 @@ def test_the_spread_is_drawn_around_the_means():
     )
     for ax, (name, rows) in zip(figure.axes, ESTIMATES.items(), strict=True):
         assert ax.get_title(loc="left") == name
-        said = [float(word) for word in ax.get_title(loc="right").split(" ± ")]
+        output = [float(word) for word in ax.get_title(loc="right").split(" ± ")]
         mean, spread = rows[:, 1].mean().item(), rows[:, 1].std().item()
-        assert said == pytest.approx([mean, spread], abs=0.0051)
+        assert output == pytest.approx([mean, spread], abs=0.0051)
         mark, line = ax.get_lines()
         assert mark.get_xdata()[0] == pytest.approx(mean)
         assert line.get_xdata()[0] == pytest.approx(0.308, abs=0.001)

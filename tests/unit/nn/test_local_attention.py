@@ -212,7 +212,7 @@ def test_an_empty_window_gives_zeros_and_finite_gradients(first):
         (28.5, 6),
     ],
 )
-def test_a_window_has_fewer_places_at_the_borders(p, width):
+def test_a_window_has_fewer_positions_at_the_borders(p, width):
     """And one less where its centre lies between two places; here D = 5."""
     inside = source_window(torch.tensor([[float(p)]]), torch.ones(1, 30).bool(), 5)
     assert inside.sum() == width

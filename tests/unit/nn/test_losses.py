@@ -69,7 +69,7 @@ def test_a_tenth_is_what_the_paper_takes():
     assert not torch.equal(ours, label_smoothing_loss(logits, targets, 0.2))
 
 
-def test_pads_cost_nothing_and_teach_nothing():
+def test_padding_cost_nothing_and_teach_nothing():
     (logits,) = numbers(0, (1, 3, 5))
     loss = label_smoothing_loss(logits, torch.tensor([[4, PAD, PAD]]))
     assert loss.shape == (1, 3)

@@ -97,8 +97,8 @@ def test_the_wavelength_belongs_to_the_pair_and_not_to_the_position():
         )
         assert period(0, i) == pytest.approx(wavelength, rel=0.005)
         assert period(40_000, i) == pytest.approx(wavelength, rel=0.005)
-    longest = 1 / frequencies(512, torch.float64)[-1].item()
-    assert longest == pytest.approx(9646.6, abs=0.1)
+    max_len = 1 / frequencies(512, torch.float64)[-1].item()
+    assert max_len == pytest.approx(9646.6, abs=0.1)
 
 
 @given(even, st.integers(-50, 50), offsets)
@@ -177,7 +177,7 @@ def test_word_by_word_equals_all_at_once(make):
 @pytest.mark.parametrize(
     "make", [SinusoidalPositions, lambda d: LearnedPositions(40, d)]
 )
-def test_pads_have_positions_too(make):
+def test_padding_have_positions_too(make):
     """The shape decides, not the words."""
     x = torch.zeros(2, 4, 8)
     out = make(8)(x)
@@ -379,7 +379,7 @@ def test_relative_attention_starts_as_plain_attention():
 
 
 @given(lengths, st.integers(0, 5))
-def test_the_queries_are_the_last_places(t, before):
+def test_the_queries_are_the_last_positions(t, before):
     assert first_query(t, before + t) == before
 
 
@@ -484,6 +484,6 @@ def test_bad_input_is_named(call, message):
         call()
 
 
-def test_distances_from_before_the_first_place_are_refused():
+def test_distances_from_before_the_first_position_are_refused():
     with pytest.raises(ValueError, match="offset is -1; positions are counted from 0"):
         relative_distances(2, 3, offset=-1)

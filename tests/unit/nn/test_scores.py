@@ -58,10 +58,12 @@ def concat_by_loop(s, h, w, u, v):
 
 @given(small, small, small, small, small, seeds)
 @settings(max_examples=15)
-def test_additive_score_equals_both_ways_to_write_it(rows, steps, places, q, k, seed):
+def test_additive_score_equals_both_ways_to_write_it(
+    rows, steps, positions, q, k, seed
+):
     """Adding W s and U h is the same as one matrix times [s; h]."""
     score = double(AdditiveScore, q, k, 3, seed=seed)
-    query, states = numbers(seed, (rows, steps, q), (rows, places, k))
+    query, states = numbers(seed, (rows, steps, q), (rows, positions, k))
     w, u, v = score.W.weight, score.U.weight, score.v.weight[0]
     ours = score(query, score.prepare(states))
     for loop in (additive_by_loop, concat_by_loop):
@@ -81,23 +83,23 @@ def test_additive_score_is_more_than_a_concatenation():
 
 @given(small, small, small, small, seeds)
 @settings(max_examples=15)
-def test_dot_score_equals_the_loop(rows, steps, places, width, seed):
+def test_dot_score_equals_the_loop(rows, steps, positions, width, seed):
     score = DotScore(width, width)
-    query, states = numbers(seed, (rows, steps, width), (rows, places, width))
+    query, states = numbers(seed, (rows, steps, width), (rows, positions, width))
     ours = score(query, score.prepare(states))
     same(ours, each_pair(query, states, dot_by_loop), [query, states])
 
 
 @given(small, small, small, small, small, seeds)
 @settings(max_examples=15)
-def test_general_score_equals_the_loop_and_bilinear(rows, steps, places, q, k, seed):
+def test_general_score_equals_the_loop_and_bilinear(rows, steps, positions, q, k, seed):
     score = double(GeneralScore, q, k, seed=seed)
-    query, states = numbers(seed, (rows, steps, q), (rows, places, k))
+    query, states = numbers(seed, (rows, steps, q), (rows, positions, k))
     w = score.W.weight
     ours = score(query, score.prepare(states))
     loop = each_pair(query, states, lambda s, h: general_by_loop(s, h, w))
     same(ours, loop, [query, states, w])
-    left = query[:, :, None].expand(-1, -1, places, -1).contiguous()
+    left = query[:, :, None].expand(-1, -1, positions, -1).contiguous()
     right = states[:, None].expand(-1, steps, -1, -1).contiguous()
     same(ours, F.bilinear(left, right, w[None])[..., 0], [query, states, w])
 
@@ -112,12 +114,14 @@ def test_general_score_with_the_identity_is_the_dot_product():
 
 @given(small, small, small, small, seeds)
 @settings(max_examples=15)
-def test_location_score_equals_the_loop(rows, steps, places, q, seed):
+def test_location_score_equals_the_loop(rows, steps, positions, q, seed):
     """Luong's equation 8; a short source uses the first rows (footnote 6)."""
     score = double(LocationScore, q, 3, max_len=4, seed=seed)
-    query, states = numbers(seed, (rows, steps, q), (rows, places, 3))
+    query, states = numbers(seed, (rows, steps, q), (rows, positions, 3))
     w = score.W.weight
-    loop = [[[dot_by_loop(w[j], s) for j in range(places)] for s in ss] for ss in query]
+    loop = [
+        [[dot_by_loop(w[j], s) for j in range(positions)] for s in ss] for ss in query
+    ]
     ours = score(query, score.prepare(states))
     same(ours, stacked(loop), [query, states, w])
 
@@ -139,7 +143,7 @@ def test_a_score_compares_one_query_with_one_key(name):
 
 
 @pytest.mark.parametrize("name", SCORES)
-def test_which_scores_look_at_what_stands_at_a_place(name):
+def test_which_scores_look_at_what_stands_at_a_position(name):
     """A content score reacts to the state at j, at j alone; location to none."""
     score = double(make_score, name, 4, 4)
     query, states = numbers(0, (1, 3, 4), (1, 5, 4))
@@ -166,10 +170,10 @@ def test_every_score_reacts_to_the_query(name):
 def test_the_longest_sentence_has_a_row_for_each_position():
     """Eight clauses of seven words, seven times "and", EOS."""
     words = " and ".join(["the old farmer sees a big bird"] * MAX_CLAUSES)
-    places = make_batch([translate_by_rule(words)]).src.shape[1]
+    positions = make_batch([translate_by_rule(words)]).src.shape[1]
     score = make_score("location", 4, 4)
-    keys = score.prepare(torch.zeros(1, places, 4))
-    assert score(torch.zeros(1, 2, 4), keys).shape == (1, 2, places)
+    keys = score.prepare(torch.zeros(1, positions, 4))
+    assert score(torch.zeros(1, 2, 4), keys).shape == (1, 2, positions)
 
 
 def test_the_pencil_numbers_of_the_additive_score():
@@ -226,7 +230,7 @@ def test_names_make_the_scores_of_the_paper():
 
 
 @pytest.mark.parametrize("name", ["general", "concat"])
-def test_query_and_keys_cannot_change_places(name):
+def test_query_and_keys_cannot_change_positions(name):
     """With unequal widths the swapped call says which is wrong, and how wide."""
     score = make_score(name, 7, 9)
     h_t, h_s = torch.zeros(2, 3, 7), torch.zeros(2, 5, 9)

@@ -29,7 +29,7 @@ def test_restricted_is_full_attention_with_a_band(n, r):
     same(layer(x), full, [x, *layer.parameters()])
 
 
-def test_a_window_holds_r_keys_but_for_the_first_places():
+def test_a_window_holds_r_keys_but_for_the_first_positions():
     mask = block_window_mask(3, 4)
     assert mask.shape == (3, 4, 8)
     assert mask.sum(-1).tolist() == [[1, 2, 3, 4], [4] * 4, [4] * 4]
@@ -51,7 +51,7 @@ def test_recurrent_returns_all_states(unit):
 
 @pytest.mark.parametrize("separable", [False, True])
 @pytest.mark.parametrize(("k", "dilation"), [(1, 1), (3, 1), (3, 4), (4, 2)])
-def test_convolution_mixes_the_places_before(k, dilation, separable):
+def test_convolution_mixes_the_positions_before(k, dilation, separable):
     layer = double(ConvolutionLayer, 4, k, dilation, separable)
     (x,) = numbers(0, (2, 9, 4))
     rows = []

@@ -71,11 +71,11 @@ def test_gradients_are_those_of_finite_differences(connection):
     for first in range(3):
         state = stack(x)[first].detach()
         slopes = torch.zeros_like(state)
-        for place in torch.cartesian_prod(torch.arange(3), torch.arange(4)).tolist():
+        for position in torch.cartesian_prod(torch.arange(3), torch.arange(4)).tolist():
             step = torch.zeros_like(state)
-            step[0, place[0], place[1]] = 1e-6
+            step[0, position[0], position[1]] = 1e-6
             difference = end(state + step, first) - end(state - step, first)
-            slopes[0, place[0], place[1]] = difference.item() / 2e-6
+            slopes[0, position[0], position[1]] = difference.item() / 2e-6
         assert found[first] == pytest.approx(
             (slopes.norm() / direction.norm()).item(), rel=1e-6
         )

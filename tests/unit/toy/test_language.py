@@ -59,12 +59,12 @@ def test_order_and_agreement_clause_by_clause(pair):
     source = " ".join(pair.source).split(" and ")
     target = " ".join(pair.target).split(" ul ")
     assert len(source) == len(target) == pair.clauses
-    for said, meant in zip(target, source, strict=True):
-        said, meant = said.split(), meant.split()
+    for output, meant in zip(target, source, strict=True):
+        output, meant = output.split(), meant.split()
         verb = next(i for i, word in enumerate(meant) if word in toy.VERBS)
-        assert said[-1] == toy.VERBS[meant[verb]]
+        assert output[-1] == toy.VERBS[meant[verb]]
         for phrase, start in ((meant[:verb], 0), (meant[verb + 1 :], verb)):
-            part = said[start : start + len(phrase)]
+            part = output[start : start + len(phrase)]
             assert part[0] == toy.NOUNS[phrase[-1]]
             assert {word[-1] for word in part} == {part[0][-1]}
 

@@ -73,20 +73,20 @@ def test_what_followed_is_asked_for(n):
     for row, target in zip(ids.tolist(), targets[:, 0].tolist(), strict=True):
         assert len(row) == n
         assert len(set(row[:-1])) == n - 1  # all different, so one answer
-        place = row.index(row[-1])
-        assert place < n - 2
-        assert row[place + 1] == target
-        asked.add(place)
+        position = row.index(row[-1])
+        assert position < n - 2
+        assert row[position + 1] == target
+        asked.add(position)
     assert asked == set(range(n - 2))  # each distance occurs
 
 
 @pytest.mark.parametrize("n", [2, 18])
-def test_followers_need_a_place_and_symbols(n):
+def test_followers_need_a_position_and_symbols(n):
     with pytest.raises(ValueError, match="from 3 to 17"):
         next(induction_batches(n, seed=0))
 
 
-def test_a_place_holds_its_symbol_and_the_one_before():
+def test_a_position_holds_its_symbol_and_the_one_before():
     torch.manual_seed(0)
     model, ids = InductionModel(nn.Identity(), 8), torch.tensor([[5, 6, 7]])
     last = torch.cat([model.own.weight[7], model.previous.weight[6]])

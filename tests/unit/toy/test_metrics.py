@@ -22,8 +22,8 @@ def pairs_of(numbers):
 def random_weights(pairs, seed):
     """Of the shape that a model would return: one more step and place, for EOS."""
     g = torch.Generator().manual_seed(seed)
-    longest = max(len(pair.source) for pair in pairs) + 1
-    return torch.rand(len(pairs), longest, longest, generator=g).softmax(-1)
+    max_len = max(len(pair.source) for pair in pairs) + 1
+    return torch.rand(len(pairs), max_len, max_len, generator=g).softmax(-1)
 
 
 def gold_weights(pairs):
@@ -65,7 +65,7 @@ def test_gold_weights_are_right(numbers):
     assert alignment_score(aside, pairs) == 0.0
 
 
-def test_looking_straight_ahead_finds_the_adjectives_place():
+def test_looking_straight_ahead_finds_the_adjectives_position():
     """the old farmer sees a bird: words 2 and 5 keep their places, four move."""
     pair = translate_by_rule("the old farmer sees a bird")
     assert alignment_score(torch.eye(7)[None], [pair]) == pytest.approx(2 / 6)
@@ -81,7 +81,7 @@ def test_every_word_counts_alike_whatever_its_sentence():
     assert alignment_score(weights, pairs) == right / (right + wrong)
 
 
-def test_the_connective_the_end_and_pads_are_not_counted():
+def test_the_connective_the_end_and_padding_are_not_counted():
     pairs = pairs_of([1, 3])
     weights = gold_weights(pairs)
     for i, pair in enumerate(pairs):

@@ -129,7 +129,7 @@ def test_padding_changes_no_real_answer(positions, make_mask):
 
 @every_way
 @makes_masks
-def test_pads_on_the_left_leak_nothing_and_leave_no_nan(positions, make_mask):
+def test_padding_on_the_left_leak_nothing_and_leave_no_nan(positions, make_mask):
     """Rows of a pad that sees nothing are among them."""
     made, ids = model(positions), padded(left=True)
     real = ids != PAD
@@ -145,7 +145,7 @@ def test_pads_on_the_left_leak_nothing_and_leave_no_nan(positions, make_mask):
 
 @every_way
 @pytest.mark.parametrize("train", [True, False])
-def test_no_place_reacts_to_a_later_one_but_to_every_other(positions, train):
+def test_no_position_reacts_to_a_later_one_but_to_every_other(positions, train):
     """In both modes; without a mask to all, both sides."""
     made = model(positions).train(train)
     ids = random_symbols(2, 6, torch.Generator().manual_seed(0))
@@ -256,7 +256,7 @@ def test_all_parts_learn():
     assert torch.equal(made.embedding.weight[PAD], before["embedding.weight"][PAD])
 
 
-def test_learns_the_place_from_a_table_and_not_without():
+def test_learns_the_position_from_a_table_and_not_without():
     """A task of positions alone: the loss falls, or stays that of a guess among 4."""
     found = {}
     for positions in ("none", "learned"):

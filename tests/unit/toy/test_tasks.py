@@ -37,7 +37,7 @@ def answers_of(batch):
 
 
 @given(rows, back)
-def test_previous_asks_for_the_symbol_k_places_before(rows, back):
+def test_previous_asks_for_the_symbol_k_positions_before(rows, back):
     """Also for k beyond the sequence; what stands before it does not count."""
     batch = previous_symbols(torch.tensor(rows), back)
     wanted = [
@@ -90,7 +90,7 @@ def test_in_order_asks_for_the_symbols_sorted(rows):
 
 
 @given(rows)
-def test_place_asks_for_its_number_whatever_stands_there(rows):
+def test_position_asks_for_its_number_whatever_stands_there(rows):
     batch = position_numbers(torch.tensor(rows))
     assert batch.ids.tolist() == rows
     assert batch.targets[..., 0].tolist() == [list(range(1, len(rows[0]) + 1))] * len(
@@ -135,13 +135,13 @@ def test_what_cannot_be_asked_is_named(call, message):
         call()
 
 
-def test_as_many_places_as_answers_can_be_numbered():
+def test_as_many_positions_as_answers_can_be_numbered():
     assert position_numbers(torch.ones(1, 16).long()).targets[0, :, 0].tolist() == [
         *range(1, 17)
     ]
 
 
-def test_symbols_are_all_drawn_alike_and_pads_are_none():
+def test_symbols_are_all_drawn_alike_and_padding_are_none():
     """16,000 draws: each about 1,000 times; 150 is nearly 5 standard deviations."""
     drawn = random_symbols(160, 100, torch.Generator().manual_seed(0))
     assert drawn.shape == (160, 100)
@@ -207,14 +207,14 @@ def test_an_answer_that_does_not_count_has_no_share():
     assert found.nansum() == 7
 
 
-def test_shares_are_those_of_each_place_and_answer():
+def test_shares_are_those_of_each_position_and_answer():
     """Counted by hand: one row of four is spoiled at place 1, two at place 2."""
     four = torch.tensor([[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]])
     batch = previous_symbols(four, (1,))
-    said = batch.targets.clone()
-    said[0, 1] = 16
-    said[1:3, 2] = PAD
-    found = task_accuracy(answers_of(TaskBatch(four, said)), batch)
+    output = batch.targets.clone()
+    output[0, 1] = 16
+    output[1:3, 2] = PAD
+    found = task_accuracy(answers_of(TaskBatch(four, output)), batch)
     assert found[1:].tolist() == [[0.75], [0.5]]
 
 

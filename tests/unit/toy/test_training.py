@@ -55,11 +55,11 @@ def test_loss_equals_a_loop_and_cross_entropy(axes, width, seed):
     assert torch.allclose(a, b, atol=1e-12)
 
 
-def test_loss_does_not_change_when_pads_are_appended():
+def test_loss_does_not_change_when_padding_are_appended():
     logits, targets = torch.randn(2, 3, 9), torch.tensor([[4, 5, EOS], [6, EOS, PAD]])
     wider = torch.cat([logits, torch.randn(2, 4, 9)], 1)
-    pads = torch.cat([targets, targets.new_full((2, 4), PAD)], 1)
-    assert torch.allclose(token_loss(logits, targets), token_loss(wider, pads))
+    padding = torch.cat([targets, targets.new_full((2, 4), PAD)], 1)
+    assert torch.allclose(token_loss(logits, targets), token_loss(wider, padding))
 
 
 def test_loss_of_an_unsure_model_is_the_log_of_the_vocabulary():
@@ -174,8 +174,8 @@ class Cheat(nn.Module):
 
     def step(self, token, state):
         ids, t = state
-        said = torch.tensor([row[t] if t < len(row) else EOS for row in ids])
-        return F.one_hot(said, len(TARGET)).double(), (ids, t + 1)
+        output = torch.tensor([row[t] if t < len(row) else EOS for row in ids])
+        return F.one_hot(output, len(TARGET)).double(), (ids, t + 1)
 
     def forward(self, src, tgt_in):
         ids, _ = self.start(src)

@@ -19,17 +19,17 @@ WORDS = st.lists(st.sampled_from(["a", "b", "c", "d"]), min_size=4, max_size=12)
 
 
 def test_runs_are_counted_and_clipped():
-    said = ["a", "dog", "a", "dog", "a", "dog", "a", "dog"]
+    output = ["a", "dog", "a", "dog", "a", "dog", "a", "dog"]
     right = ["a", "dog", "runs", "after", "a", "dog"]
-    assert ngrams(said, 2) == {("a", "dog"): 4, ("dog", "a"): 3}
-    assert [matching_ngrams(said, right, n) for n in (1, 2, 3, 4)] == [4, 2, 0, 0]
-    assert modified_precision([said], [right], 2) == 2 / 7
+    assert ngrams(output, 2) == {("a", "dog"): 4, ("dog", "a"): 3}
+    assert [matching_ngrams(output, right, n) for n in (1, 2, 3, 4)] == [4, 2, 0, 0]
+    assert modified_precision([output], [right], 2) == 2 / 7
     assert ngrams(["a"], 2).total() == 0
 
 
 def test_precision_is_of_the_whole_set_and_not_a_mean():
-    said, right = [["a", "b"], ["c"] * 8], [["a", "b"], ["d"] * 8]
-    assert modified_precision(said, right, 1) == 2 / 10
+    output, right = [["a", "b"], ["c"] * 8], [["a", "b"], ["d"] * 8]
+    assert modified_precision(output, right, 1) == 2 / 10
 
 
 def test_brevity_is_punished_and_length_is_not():
@@ -40,12 +40,12 @@ def test_brevity_is_punished_and_length_is_not():
 
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=5))
 def test_it_is_what_sacrebleu_says(pairs):
-    said, right = map(list, zip(*pairs, strict=True))
+    output, right = map(list, zip(*pairs, strict=True))
     metric = BLEU(tokenize="none", smooth_method="none", force=True)
     wanted = metric.corpus_score(
-        [" ".join(words) for words in said], [[" ".join(words) for words in right]]
+        [" ".join(words) for words in output], [[" ".join(words) for words in right]]
     )
-    assert bleu(said, right) == pytest.approx(wanted.score)
+    assert bleu(output, right) == pytest.approx(wanted.score)
 
 
 def test_a_perfect_translation_has_100():

@@ -219,8 +219,8 @@ def test_a_line_that_cannot_be_translated_is_named(
     path.write_bytes(content)
     for arguments in (["--file", path], []):
         read(monkeypatch, content)
-        said = refused(translate_command.main, "--model", model, *arguments)
-        assert re.search(message, said)
+        output = refused(translate_command.main, "--model", model, *arguments)
+        assert re.search(message, output)
 
 
 @pytest.mark.parametrize(
@@ -238,9 +238,9 @@ def test_a_wrong_argument_is_named(model, refused, arguments, message):
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path, refused):
-    said = refused(translate_command.main, "--model", tmp_path / "nowhere", "the dog")
-    assert "there is no facts.json in" in said
-    assert "nowhere" in said
+    output = refused(translate_command.main, "--model", tmp_path / "nowhere", "the dog")
+    assert "there is no facts.json in" in output
+    assert "nowhere" in output
 
 
 # Training
@@ -303,10 +303,10 @@ def test_a_wrong_setting_is_named(tmp_path, monkeypatch, refused, arguments, mes
 
 def test_a_missing_copy_of_the_data_is_named(tmp_path, monkeypatch, refused):
     monkeypatch.setenv("ATTNBOOK_DATA", str(tmp_path / "nowhere"))
-    said = refused(train, "--out", tmp_path / "run")
-    assert "ATTNBOOK_DATA is" in said
-    assert "nowhere" in said
-    assert "train.en.gz" in said
+    output = refused(train, "--out", tmp_path / "run")
+    assert "ATTNBOOK_DATA is" in output
+    assert "nowhere" in output
+    assert "train.en.gz" in output
 
 
 def test_no_network_is_told_with_a_remedy(tmp_path, monkeypatch, refused):
@@ -316,9 +316,9 @@ def test_no_network_is_told_with_a_remedy(tmp_path, monkeypatch, refused):
     monkeypatch.delenv("ATTNBOOK_DATA", raising=False)
     monkeypatch.setattr(multi30k.pooch, "os_cache", lambda name: tmp_path / name)
     monkeypatch.setattr(multi30k.pooch, "retrieve", fail)
-    said = refused(train, "--out", tmp_path / "run")
-    assert "train.en.gz could not be downloaded: no route to host" in said
-    assert "`--config toy` needs no data" in said
+    output = refused(train, "--out", tmp_path / "run")
+    assert "train.en.gz could not be downloaded: no route to host" in output
+    assert "`--config toy` needs no data" in output
 
 
 def run_small(data, tmp_path, refused, *changes):
@@ -332,8 +332,8 @@ def run_small(data, tmp_path, refused, *changes):
 def test_a_run_of_another_config_is_named(data, tmp_path, refused):
     run = tmp_path / "run"
     Trainer(small_config(data), run)
-    said = run_small(data, tmp_path, refused, "dropout=0.5")
-    assert "holds a run with dropout 0.1, not 0.5; name another folder" in said
+    output = run_small(data, tmp_path, refused, "dropout=0.5")
+    assert "holds a run with dropout 0.1, not 0.5; name another folder" in output
 
 
 @pytest.mark.parametrize("split", ["train", "val", "test"])
@@ -346,8 +346,8 @@ def test_a_missing_split_is_named_before_training(
     file.unlink()
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "train", None)
-        said = run_small(data, tmp_path, refused)
-    assert f"{split}.de cannot be read as UTF-8" in said
+        output = run_small(data, tmp_path, refused)
+    assert f"{split}.de cannot be read as UTF-8" in output
     file.write_bytes(content)
     Trainer(small_config(data, seed=7), tmp_path / "run")  # the folder is still free
 
@@ -391,10 +391,10 @@ def test_out_of_memory_says_what_to_lower(
     data, tmp_path, monkeypatch, refused, fail, where
 ):
     monkeypatch.setattr(Trainer, where, fail)
-    said = run_small(data, tmp_path, refused)
-    assert "out of memory: lower batch_tokens (now 384)" in said
-    assert "batches_per_update (now 1)" in said
-    assert "tried to allocate" in said
+    output = run_small(data, tmp_path, refused)
+    assert "out of memory: lower batch_tokens (now 384)" in output
+    assert "batches_per_update (now 1)" in output
+    assert "tried to allocate" in output
 
 
 def test_an_error_of_another_kind_is_not_taken_for_memory(data, tmp_path, monkeypatch):
@@ -409,13 +409,13 @@ def test_on_a_full_disk_the_run_can_go_on_later(data, tmp_path, monkeypatch, ref
 
     with monkeypatch.context() as patch:
         patch.setattr(training_state, "write_whole", full)
-        said = run_small(data, tmp_path, refused)
-    assert "No space left on device" in said
-    assert str(tmp_path / "run") in said
+        output = run_small(data, tmp_path, refused)
+    assert "No space left on device" in output
+    assert str(tmp_path / "run") in output
     Trainer(small_config(data), tmp_path / "run").train()
 
 
-def test_a_file_in_the_place_of_the_folder_is_named(data, tmp_path, refused):
+def test_a_file_in_the_position_of_the_folder_is_named(data, tmp_path, refused):
     (tmp_path / "run").write_text("mine")
     assert "run cannot be written" in run_small(data, tmp_path, refused)
     assert (tmp_path / "run").read_text() == "mine"

@@ -30,17 +30,17 @@ def ngrams(words, n):
     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
 
 
-def bleu_by_hand(said, references):
+def bleu_by_hand(output, references):
     """Papineni et al. 2002 on words at spaces; every order must have a match."""
     precisions = []
     for n in range(1, 5):
         right = total = 0
-        for one, other in zip(said, references, strict=True):
+        for one, other in zip(output, references, strict=True):
             found, wanted = ngrams(one.split(), n), ngrams(other.split(), n)
             right += sum(min(count, wanted[gram]) for gram, count in found.items())
             total += sum(found.values())
         precisions.append(right / total)
-    c, r = (sum(len(s.split()) for s in side) for side in (said, references))
+    c, r = (sum(len(s.split()) for s in side) for side in (output, references))
     brevity = 1 if c > r else math.exp(1 - r / c)
     return 100 * brevity * math.prod(precisions) ** 0.25
 
@@ -49,12 +49,12 @@ def corpus(seed, changes, number=30, drop=0):
     """References, and translations in which some words are others."""
     rng = random.Random(seed)
     references = [rng.choices(WORDS, k=rng.randint(8, 14)) for _ in range(number)]
-    said = [list(words) for words in references]
-    for words in said:
+    output = [list(words) for words in references]
+    for words in output:
         for _ in range(changes):
             words[rng.randrange(len(words))] = rng.choice(WORDS)
         del words[len(words) - drop :]
-    return [" ".join(words) for words in said], [
+    return [" ".join(words) for words in output], [
         " ".join(words) for words in references
     ]
 
@@ -62,15 +62,15 @@ def corpus(seed, changes, number=30, drop=0):
 @given(st.integers(0, 99), st.integers(0, 3), st.integers(0, 3))
 @settings(max_examples=30)
 def test_bleu_is_its_formula(seed, changes, drop):
-    said, references = corpus(seed, changes, drop=drop)
-    wanted = bleu_by_hand(said, references)
-    assert corpus_bleu(said, references).bleu == pytest.approx(wanted, abs=1e-9)
+    output, references = corpus(seed, changes, drop=drop)
+    wanted = bleu_by_hand(output, references)
+    assert corpus_bleu(output, references).bleu == pytest.approx(wanted, abs=1e-9)
 
 
 def test_bleu_of_a_long_translation_has_no_brevity():
-    said, references = corpus(0, 1, drop=2)
-    wanted = bleu_by_hand(references, said)
-    assert corpus_bleu(references, said).bleu == pytest.approx(wanted, abs=1e-9)
+    output, references = corpus(0, 1, drop=2)
+    wanted = bleu_by_hand(references, output)
+    assert corpus_bleu(references, output).bleu == pytest.approx(wanted, abs=1e-9)
 
 
 def test_the_signature_says_by_what():
@@ -83,19 +83,19 @@ def test_the_signature_says_by_what():
 
 def test_punctuation_is_a_token_of_its_own():
     """As 13a cuts it: "grass." is the word and the stop."""
-    said, references = (
+    output, references = (
         ["a man runs over the green grass."],
         ["a man runs over the hat ."],
     )
-    apart = [" ".join(s.replace(".", " .").split()) for s in (said[0], references[0])]
+    apart = [" ".join(s.replace(".", " .").split()) for s in (output[0], references[0])]
     wanted = bleu_by_hand(apart[:1], apart[1:])
-    assert corpus_bleu(said, references).bleu == pytest.approx(wanted, abs=1e-9)
+    assert corpus_bleu(output, references).bleu == pytest.approx(wanted, abs=1e-9)
 
 
 def test_case_counts_unless_told_otherwise():
-    said, references = corpus(0, 0)
-    upper = [line.title() for line in said]
-    assert corpus_bleu(said, references).bleu == pytest.approx(100)
+    output, references = corpus(0, 0)
+    upper = [line.title() for line in output]
+    assert corpus_bleu(output, references).bleu == pytest.approx(100)
     assert corpus_bleu(upper, references).bleu < 1
     assert corpus_bleu(upper, references, lowercase=True).bleu == pytest.approx(100)
 
@@ -123,17 +123,17 @@ def test_a_clearly_better_system_is_told_from_chance():
 
 def test_what_chance_may_have_done_is_not():
     """The same system twice; and one that is better in a single sentence."""
-    said, references = corpus(0, 3, number=100)
-    assert paired_bootstrap(said, said, references, n_samples=300).p_value > 0.9
-    other = [references[0].rsplit(" ", 1)[0], *said[1:]]
-    assert paired_bootstrap(other, said, references, n_samples=300).p_value > 0.05
+    output, references = corpus(0, 3, number=100)
+    assert paired_bootstrap(output, output, references, n_samples=300).p_value > 0.9
+    other = [references[0].rsplit(" ", 1)[0], *output[1:]]
+    assert paired_bootstrap(other, output, references, n_samples=300).p_value > 0.05
 
 
 def test_case_can_be_left_out_of_a_comparison():
-    said, references = corpus(0, 0, number=20)
-    upper = [line.title() for line in said]
-    assert paired_bootstrap(upper, said, references, n_samples=20).bleu < 1
-    found = paired_bootstrap(upper, said, references, lowercase=True, n_samples=20)
+    output, references = corpus(0, 0, number=20)
+    upper = [line.title() for line in output]
+    assert paired_bootstrap(upper, output, references, n_samples=20).bleu < 1
+    found = paired_bootstrap(upper, output, references, lowercase=True, n_samples=20)
     assert found.bleu == pytest.approx(100)
 
 
@@ -150,8 +150,8 @@ class Teller(nn.Module):
         self.table = nn.Parameter(3 * torch.randn(97, len(SUBWORDS), generator=g))
 
     def start(self, src):
-        places = torch.arange(1, src.shape[1] + 1)
-        return (src * places).sum(1), (src != PAD).sum(1), 0
+        positions = torch.arange(1, src.shape[1] + 1)
+        return (src * positions).sum(1), (src != PAD).sum(1), 0
 
     def step(self, token, state):
         read, length, step = state
@@ -166,11 +166,11 @@ def one_by_one(model, width, alpha):
     found = []
     for sentence in SENTENCES:
         src = torch.tensor([[*SUBWORDS.encode(sentence), EOS]])
-        longest = src.shape[1] + 50
+        max_len = src.shape[1] + 50
         if width == 1:
-            ids = greedy(model, src, longest)[0]
+            ids = greedy(model, src, max_len)[0]
         else:
-            ids = beam_search(model, src, longest, width, alpha).ids[0, 0]
+            ids = beam_search(model, src, max_len, width, alpha).ids[0, 0]
         found.append(SUBWORDS.decode(ids.tolist()))
     return found
 
@@ -195,7 +195,7 @@ def test_the_beam_is_wider_than_greedy_and_the_penalty_counts():
     assert found[5, 1.0] == tuple(beam_translate(model, SUBWORDS, SENTENCES))
 
 
-def test_a_batch_holds_as_many_places_as_allowed(monkeypatch):
+def test_a_batch_holds_as_many_positions_as_allowed(monkeypatch):
     """Pads and all beginnings of the beam included; a long sentence is alone."""
     sizes = []
 
@@ -220,9 +220,9 @@ def test_a_translation_may_be_fifty_words_longer():
             return logits, state
 
     model = Endless()
-    said = beam_translate(model, SUBWORDS, ["abba"], width=1)[0]
+    output = beam_translate(model, SUBWORDS, ["abba"], width=1)[0]
     src = torch.tensor([[*SUBWORDS.encode("abba"), EOS]])
-    assert said == SUBWORDS.decode(greedy(model, src, src.shape[1] + 50)[0].tolist())
+    assert output == SUBWORDS.decode(greedy(model, src, src.shape[1] + 50)[0].tolist())
 
 
 def test_nothing_to_translate():
@@ -242,5 +242,5 @@ def test_the_penalty_is_chosen_by_bleu():
     found = bleu_by_alpha(model, SUBWORDS, SENTENCES, references, 4, (0.0, 1.0, 3.0))
     assert list(found) == [0.0, 1.0, 3.0]
     for alpha, score in found.items():
-        said = beam_translate(model, SUBWORDS, SENTENCES, 4, alpha)
-        assert score == corpus_bleu(said, references).bleu
+        output = beam_translate(model, SUBWORDS, SENTENCES, 4, alpha)
+        assert score == corpus_bleu(output, references).bleu

@@ -68,7 +68,7 @@ def test_dropout_is_in_training_alone(name):
         ("luong", [16, 16, 16]),
     ],
 )
-def test_a_recurrent_models_dropout_is_at_three_places(name, widths):
+def test_a_recurrent_models_dropout_is_at_three_positions(name, widths):
     """Word vectors of both sides, and what the last layer reads."""
     model = made(name, dropout=0.5)
     outs = []

@@ -68,9 +68,9 @@ def test_weights_are_stored_in_half_and_used_in_full(finished_run, model_folder)
 
 def test_empty_sentences_stay_empty_and_white_space_does_not_count(translator):
     sentence = "the dog sees a farmer"
-    (said,) = translator([sentence])
+    (output,) = translator([sentence])
     found = translator(["", sentence, " ", "\u00a0the  dog sees\ta\u00a0farmer "])
-    assert found == ["", said, "", said]
+    assert found == ["", output, "", output]
     assert translator([]) == []
     assert translator([""]) == [""]
 
@@ -97,8 +97,8 @@ def test_a_sentence_of_2000_words_is_refused(translator):
 
 
 def test_signs_and_special_words_do_no_harm(translator):
-    said = translator(["漢字 <eos> <pad>", "<pad>", "<eos> the dog", "!?", "\u200b"])
-    assert len(said) == 5
+    output = translator(["漢字 <eos> <pad>", "<pad>", "<eos> the dog", "!?", "\u200b"])
+    assert len(output) == 5
 
 
 def spoil(folder, how):
@@ -220,8 +220,8 @@ def test_the_scores_are_those_of_the_stored_translations(finished_run, test_spli
     }
     for name, stored in scores.items():
         how, case = name.split(", ")
-        said = finished_run.hypotheses["test"][how]
-        again = corpus_bleu(said, test_split.target, lowercase=case == "lowercased")
+        output = finished_run.hypotheses["test"][how]
+        again = corpus_bleu(output, test_split.target, lowercase=case == "lowercased")
         assert again._asdict() == stored
 
 
@@ -293,9 +293,9 @@ def test_the_shipped_model_is_small_enough_and_the_stored_one(shipped):
 )
 def test_the_shipped_model_translates(shipped, sentence, word):
     for width in (1, 5):
-        (said,) = shipped([sentence], width=width)
-        assert word in said.split()
-        assert said.endswith(".")
+        (output,) = shipped([sentence], width=width)
+        assert word in output.split()
+        assert output.endswith(".")
 
 
 @pytest.mark.parametrize("split", ["test_2016_flickr", "test_2017_flickr"])
@@ -305,8 +305,8 @@ def test_the_stored_translations_give_the_stored_bleu(requires_data, split):
     assert len(scores) == 4
     for name, score in scores.items():
         how, case = name.split(", ")
-        said = stored(f"{STORED}_hypotheses")[split][how]
-        again = corpus_bleu(said, references, lowercase=case == "lowercased")
+        output = stored(f"{STORED}_hypotheses")[split][how]
+        again = corpus_bleu(output, references, lowercase=case == "lowercased")
         assert again.bleu == pytest.approx(score["bleu"], abs=1e-9)
         assert again.signature.split("|version")[0] in score["signature"]
 

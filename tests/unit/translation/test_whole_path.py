@@ -35,8 +35,8 @@ def whole_path(config, folder, sentence, capsys):
     assert steps == sorted(set(steps))  # nothing twice, and nothing left out
     assert max(b - a for a, b in pairwise(steps)) <= config.save_every
     translate_command.main(["--model", str(run / "model"), sentence])
-    said = capsys.readouterr().out
-    assert said == Translator(run / "model")([sentence])[0] + "\n"
+    output = capsys.readouterr().out
+    assert output == Translator(run / "model")([sentence])[0] + "\n"
     losses = [line["loss"] for line in lines_of(run) if "loss" in line]
     assert losses[-1] < losses[0] < 1.3 * math.log(config.vocab_size)
     results, hypotheses = (
@@ -49,12 +49,14 @@ def whole_path(config, folder, sentence, capsys):
 def test_from_a_folder_of_texts(tmp_path, capsys):
     data = write_texts(tmp_path / "data", {"train": 600, "val": 8, "test": 8})
     config = small_config(data, d_model=64, d_ff=64, max_epochs=2, save_every=10)
-    results, said, shown = whole_path(config, tmp_path, "the dog sees a farmer", capsys)
+    results, output, shown = whole_path(
+        config, tmp_path, "the dog sees a farmer", capsys
+    )
     assert results["updates"] >= 50
     for name, score in results["scores"]["test"].items():
         how, case = name.split(", ")
         wanted = corpus_bleu(
-            said["test"][how], load_texts(config, "test").target, case == "lowercased"
+            output["test"][how], load_texts(config, "test").target, case == "lowercased"
         )
         assert score["bleu"] == wanted.bleu
         assert f"test, {name}: BLEU {wanted.bleu:.1f}" in shown
@@ -78,9 +80,9 @@ def test_from_multi30k(tmp_path, requires_data, capsys):
         **{"n_layers": 1, "batch_tokens": 600, "warmup": 20, "max_epochs": 1},
         **{"average": 1, "save_every": 10},
     )
-    results, said, _ = whole_path(config, tmp_path, "A man rides a bicycle.", capsys)
+    results, output, _ = whole_path(config, tmp_path, "A man rides a bicycle.", capsys)
     assert results["updates"] >= 50
-    assert len(said["test"]["beam"]) == 40
+    assert len(output["test"]["beam"]) == 40
     assert results["validation_loss"] < math.log(1000)
 
 
