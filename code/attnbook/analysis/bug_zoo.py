@@ -11,6 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from attnbook.core.devices import model_device
 from attnbook.models.transformer import Transformer, TransformerState
 from attnbook.nn.layers import DecoderLayer, TransformerConfig
 from attnbook.nn.masks import key_mask, target_mask
@@ -99,7 +100,8 @@ def split_wrongly(model: nn.Module) -> None:
     for parent in [*model.modules()]:
         for name, child in [*parent.named_children()]:
             if isinstance(child, MultiHeadAttention):
-                setattr(parent, name, WrongSplit(child.d_model, child.n_heads))
+                wrong = WrongSplit(child.d_model, child.n_heads)
+                setattr(parent, name, wrong.to(model_device(child)))
 
 
 def scale_wrongly(model: nn.Module) -> None:

@@ -32,7 +32,7 @@ def peak_bytes(call: Callable[[], object]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.json"
         profiler.export_chrome_trace(str(trace))
-        events = json.loads(trace.read_text())["traceEvents"]
+        events = json.loads(trace.read_text("utf-8"))["traceEvents"]
     allocations = [event for event in events if event.get("name") == "[memory]"]
     allocated = peak = 0
     for event in sorted(allocations, key=lambda event: event["ts"]):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from attnbook.core.devices import model_device
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.toy.data import make_batch
 from attnbook.toy.language import Pair
@@ -65,7 +66,7 @@ def cross_weights(model: nn.Module, pairs: Sequence[Pair]) -> Tensor:
     Returns:
         (B, T, S), as :func:`~attnbook.toy.metrics.attention_weights`.
     """
-    batch = make_batch(pairs)
+    batch = make_batch(pairs, model_device(model))
     maps = attention_maps(model, batch.src, batch.tgt_in)
     cross = [w for name, w in maps.items() if name.endswith("cross_attention")]
     return torch.stack(cross).mean(dim=(0, 2))  # (L, B, H, T, S) → (B, T, S)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.analysis.maps import attention_maps
+from attnbook.core.devices import model_device
 from attnbook.models.bahdanau import Bahdanau, BahdanauState, EncodedSource
 from attnbook.models.transformer import Transformer
 from attnbook.toy.data import make_batch
@@ -45,9 +46,10 @@ def bahdanau_hiding_effects(model: Bahdanau, pair: Pair) -> Tensor:
 
     The other positions share its weight; the state before the step is unchanged.
     """
-    src, tgt_in, tgt_out = make_batch([pair])
+    src, tgt_in, tgt_out = make_batch([pair], model_device(model))
     n = src.shape[1]
-    others = ~torch.eye(n, dtype=torch.bool)  # (S, S): row j allows all but j
+    eye = torch.eye(n, dtype=torch.bool, device=src.device)
+    others = ~eye  # (S, S): row j allows all but j
     state, drops = model.start(src), []
     for token, target in zip(tgt_in[0], tgt_out[0], strict=True):
         states, keys, _ = state.source
@@ -68,7 +70,7 @@ def replacing_effects(model: Bahdanau, pair: Pair) -> Tensor:
     Mean over all other words of the kind; NaN if there is none, at *and* and EOS.
     """
     before = _log_p_of_pairs(model, [pair])[0]  # (T,)
-    drops = torch.full((len(before), len(pair.source) + 1), math.nan)
+    drops = before.new_full((len(before), len(pair.source) + 1), math.nan)
     for j in range(len(pair.source)):
         changed = [
             Pair(words, pair.target, pair.alignment) for words in word_swaps(pair, j)
@@ -85,7 +87,7 @@ def _log_p(logits: Tensor, targets: Tensor) -> Tensor:
 
 def _log_p_of_pairs(model: nn.Module, pairs: Sequence[Pair]) -> Tensor:
     """The same, (B, T), for the predictions of a model under teacher forcing."""
-    src, tgt_in, tgt_out = make_batch(pairs)
+    src, tgt_in, tgt_out = make_batch(pairs, model_device(model))
     return _log_p(model(src, tgt_in), tgt_out)
 
 
@@ -116,9 +118,9 @@ def transformer_hiding_effects(model: Transformer, pair: Pair) -> Tensor:
 
     It is masked in the cross-attention of all layers and heads; the encoder sees it.
     """
-    src, tgt_in, tgt_out = make_batch([pair])
+    src, tgt_in, tgt_out = make_batch([pair], model_device(model))
     steps, positions = tgt_out.shape[1], src.shape[1]
-    mask = torch.ones(steps, positions, steps, positions, dtype=torch.bool)
+    mask = src.new_ones((steps, positions, steps, positions), dtype=torch.bool)
     i, j = torch.arange(steps)[:, None], torch.arange(positions)
     mask[i, j, i, j] = False  # copy (i, j) masks position j at step i
     copies = steps * positions
@@ -142,9 +144,9 @@ def encoder_effects(model: Transformer, pair: Pair) -> Tensor:
         not change the article before them. NaN if there is none, and at i = j, where
         the word itself is changed.
     """
-    src = make_batch([pair])[0]
+    src = make_batch([pair], model_device(model))[0]
     before, positions = model.encode(src), src.shape[1]
-    changes = torch.full((positions, positions), math.nan)
+    changes = before.new_full((positions, positions), math.nan)
     for j in range(positions - 1):  # the last is EOS
         changed = [
             Pair(words, pair.target, pair.alignment)
@@ -152,7 +154,7 @@ def encoder_effects(model: Transformer, pair: Pair) -> Tensor:
             if sum(map(ne, words, pair.source)) == 1  # no *a* became *an* as well
         ]
         if changed:
-            after = model.encode(make_batch(changed)[0])  # (B, S, D)
+            after = model.encode(make_batch(changed, src.device)[0])  # (B, S, D)
             changes[:, j] = (after - before).norm(dim=-1).mean(0)
     return changes.fill_diagonal_(math.nan)
 
@@ -160,7 +162,7 @@ def encoder_effects(model: Transformer, pair: Pair) -> Tensor:
 @torch.no_grad()
 def encoder_weights(model: Transformer, pair: Pair) -> Tensor:
     """The encoder's attention weights, (S, S), averaged over layers and heads."""
-    src, tgt_in, _ = make_batch([pair])
+    src, tgt_in, _ = make_batch([pair], model_device(model))
     maps = attention_maps(model, src, tgt_in)
     found = [weights[0] for name, weights in maps.items() if name.startswith("encoder")]
     return torch.cat(found).mean(0)  # (L H, S, S) → (S, S)

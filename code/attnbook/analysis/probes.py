@@ -55,7 +55,8 @@ class LinearProbe(NamedTuple):
 def fit_probe(x: Tensor, labels: Tensor, shrinkage: float = 0.01) -> LinearProbe:
     """Fit a probe by linear discriminant analysis: class means, one shared covariance.
 
-    It has a closed form, so that nothing depends on how long a probe is trained.
+    It has a closed form, so that nothing depends on how long a probe is trained. It is
+    computed in float64, which MPS does not have: give it tensors of the CPU there.
 
     Args:
         x: Vectors, (n, D).
@@ -71,11 +72,11 @@ def fit_probe(x: Tensor, labels: Tensor, shrinkage: float = 0.01) -> LinearProbe
         )
     x = x.double()
     classes, which, sizes = labels.unique(return_inverse=True, return_counts=True)
-    means = torch.zeros(len(classes), x.shape[1], dtype=x.dtype)
+    means = x.new_zeros(len(classes), x.shape[1])
     means = means.index_add(0, which, x) / sizes[:, None]  # (C, D)
     deviations = x - means[which]  # (n, D)
     covariance = deviations.mT @ deviations / len(x)  # (D, D)
-    covariance += shrinkage * covariance.diagonal().mean() * torch.eye(x.shape[1])
+    covariance.diagonal().add_(shrinkage * covariance.diagonal().mean())
     weight = torch.linalg.solve(covariance, means.mT)  # (D, C)
     bias = (sizes / len(x)).log() - (means * weight.mT).sum(-1) / 2
     return LinearProbe(weight, bias, classes)

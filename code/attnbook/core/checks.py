@@ -11,7 +11,7 @@ from attnbook.core.vocabulary import PAD
 def check_sizes(**sizes: int) -> None:
     """Raise a ValueError that names the first size which is not a positive integer."""
     for name, size in sizes.items():
-        if not isinstance(size, int) or size < 1:
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
             raise ValueError(f"{name} is {size!r}; it must be a whole number from 1 on")
 
 
@@ -63,3 +63,30 @@ def check_batch(src: Tensor, tgt_in: Tensor) -> None:
             f"the batch has {len(src)} source but {len(tgt_in)} target sentences; "
             "row i of the target must translate row i of the source"
         )
+
+
+KINDS = {
+    **{int: "a whole number", float: "a number", str: "text"},
+    **{dict: "an object {…}", list: "a list […]"},
+}
+"""The types of stored entries, in words."""
+
+
+def check_entries(path: object, values: dict, remedy: str, /, **kinds: type) -> None:
+    """Raise a ValueError unless stored values have the types that they were written as.
+
+    Args:
+        path: Where they were read, to be named.
+        values: By name.
+        remedy: What to do if one is wrong, for the message.
+        kinds: The wanted types, keys of :data:`KINDS`; for float, an int will do.
+    """
+    for name, kind in kinds.items():
+        if name not in values:
+            raise ValueError(f"{path} has no entry {name!r}; {remedy}")
+        wanted = (int, float) if kind is float else kind
+        value = values[name]
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            raise ValueError(
+                f"{path}: {name} is {value!r}; it must be {KINDS[kind]}; {remedy}"
+            )

@@ -1,9 +1,13 @@
-"""Atomic file writes: whenever a program is stopped, no file is half written."""
+"""Files: atomic writes, so that none is ever half written; and JSON that is checked."""
 
 from __future__ import annotations
 
+import json
 import os
+from importlib.resources.abc import Traversable
 from pathlib import Path
+
+from attnbook.core.checks import check_entries
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -27,3 +31,38 @@ def write_whole(path: Path, content: str | bytes) -> None:
         unfinished.unlink(missing_ok=True)  # frees space on a full disk
         raise
     unfinished.replace(path)
+
+
+def read_object(path: Traversable, remedy: str, /, **kinds: type) -> dict:
+    """Read a JSON object, and check some of its entries.
+
+    Args:
+        path: The file.
+        remedy: What to do if something is wrong with it.
+        kinds: The types of entries that must be there, by name.
+
+    Raises:
+        ValueError: If the file cannot be read, is not a JSON object, or has an entry of
+            another type.
+    """
+    try:
+        values = parse_object(path, path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path} cannot be read ({error}); {remedy}") from error
+    check_entries(path, values, remedy, **kinds)
+    return values
+
+
+def parse_object(path: Traversable, text: str) -> dict:
+    """Parse JSON that stands in a file.
+
+    Raises:
+        ValueError: If it is not one JSON object.
+    """
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON: {error}") from error
+    if not isinstance(values, dict):
+        raise ValueError(f"{path} must hold a JSON object, and has {text[:40]!r}")
+    return values

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from attnbook.core.files import write_whole
+from attnbook.core.files import read_object, write_whole
 
 FOLDER = files("attnbook") / "stored" / "results"
 
@@ -30,13 +30,14 @@ def load(name: str) -> dict:
         "seconds" (of processor time).
 
     Raises:
-        ValueError: If there is no such result; the message lists the existing ones.
+        ValueError: If there is no such result, or it cannot be read; the message lists
+            the existing ones.
     """
     file = FOLDER / f"{name}.json"
     if not file.is_file():
         known = sorted(f.name.removesuffix(".json") for f in FOLDER.iterdir())
         raise ValueError(f"no stored result {name!r}; there are {', '.join(known)}")
-    return json.loads(file.read_text(encoding="utf-8"))
+    return read_object(file, f"run python -m attnbook.experiments {name} again")
 
 
 def save(name: str, values: dict, seconds: float, folder: Path) -> Path:

@@ -43,7 +43,12 @@ from attnbook.nn.local_attention import (
     make_alignment,
     source_window,
 )
-from attnbook.nn.losses import label_smoothing_loss, symmetric_kl, token_loss
+from attnbook.nn.losses import (
+    fused_smoothing_loss,
+    label_smoothing_loss,
+    symmetric_kl,
+    token_loss,
+)
 from attnbook.nn.masks import (
     PreparedMask,
     causal_mask,
@@ -128,6 +133,7 @@ __all__ = [
     "expected_reward",
     "first_query",
     "frequencies",
+    "fused_smoothing_loss",
     "gaussian",
     "gru_step",
     "gumbel_softmax",

@@ -76,7 +76,7 @@ def reinforce(
             used.
         samples: Number N of samples.
         baseline: b.
-        generator: Source of randomness.
+        generator: Source of randomness, on the device of ``scores``.
 
     Returns:
         One estimate of the gradient with respect to the scores per sample, (N, S).
@@ -108,7 +108,7 @@ def gumbel_softmax(
         scores: One per position, (S,).
         temperature: Positive.
         samples: Number N of samples.
-        generator: Source of randomness.
+        generator: Source of randomness, on the device of ``scores``.
 
     Returns:
         Weights, (N, S); each row is non-negative and sums to 1.
@@ -124,7 +124,12 @@ def gumbel_softmax(
             f"temperature is {temperature}; it must be positive: the lower, the nearer "
             "the weights are to one-hot"
         )
-    u = torch.rand(samples, len(scores), generator=generator, dtype=scores.dtype)
+    u = torch.rand(
+        (samples, len(scores)),
+        generator=generator,
+        dtype=scores.dtype,
+        device=scores.device,
+    )
     noise = -(-u.log()).log()  # (N, S)
     return ((scores + noise) / temperature).softmax(-1)
 
@@ -148,7 +153,7 @@ def gumbel_softmax_gradient(
         rewards: The reward of each position, (S,).
         temperature: tau, positive.
         samples: Number N of samples.
-        generator: Source of randomness.
+        generator: Source of randomness, on the device of ``scores``.
 
     Returns:
         One estimate of the gradient with respect to the scores per sample, (N, S).

@@ -6,13 +6,15 @@
 - ``schedules``: learning-rate schedules
 - ``trainer``: the training loop
 - ``training_state``: the state of a run on disk
-- ``devices``: device, precision and peak memory
+- ``devices``: precision, PyTorch's backends and peak memory
 - ``distributed``: data-parallel training by several processes
 - ``evaluation``: translation in batches, choice of the length penalty
-- ``bleu_score``: BLEU with its signature, significance tests
+- ``bleu_score``: BLEU and chrF with their signatures, significance tests
 - ``bleu_from_scratch``: BLEU in a few lines
 - ``report``: the results of a finished run
 - ``translator``: a trained model: text in, translated text out
+- ``sentences``: a line of text, split into its sentences
+- ``doubts``: signs that a text or its translation is beyond a model
 - ``train_command``: `attnbook train`
 - ``translate_command``: `attnbook translate`
 - ``command_line``: `attnbook`
@@ -28,7 +30,9 @@ from attnbook.translation.bleu_from_scratch import (
 from attnbook.translation.bleu_score import (
     Comparison,
     Score,
+    Scores,
     corpus_bleu,
+    corpus_scores,
     paired_bootstrap,
 )
 from attnbook.translation.configs import (
@@ -40,7 +44,7 @@ from attnbook.translation.configs import (
     to_json,
 )
 from attnbook.translation.corpora import Texts, load_texts
-from attnbook.translation.devices import best_device, choose_precision, peak_memory
+from attnbook.translation.devices import choose_precision, peak_memory, set_backends
 from attnbook.translation.distributed import Processes
 from attnbook.translation.evaluation import (
     beam_translate,
@@ -48,7 +52,13 @@ from attnbook.translation.evaluation import (
     max_output_len,
 )
 from attnbook.translation.models import model_from_config
-from attnbook.translation.report import commit, finish, hardware, run_facts, score_tests
+from attnbook.translation.report import (
+    commit,
+    finish,
+    hardware,
+    run_facts,
+    score_splits,
+)
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
     noam_learning_rate,
@@ -75,12 +85,12 @@ __all__ = [
     "Config",
     "Processes",
     "Score",
+    "Scores",
     "Texts",
     "Trainer",
     "Translator",
     "average_weights",
     "beam_translate",
-    "best_device",
     "bleu",
     "bleu_by_alpha",
     "brevity_penalty",
@@ -89,6 +99,7 @@ __all__ = [
     "commit",
     "config",
     "corpus_bleu",
+    "corpus_scores",
     "encode_pairs",
     "finish",
     "from_json",
@@ -109,7 +120,8 @@ __all__ = [
     "run_facts",
     "save_state",
     "save_translator",
-    "score_tests",
+    "score_splits",
+    "set_backends",
     "target_tokens",
     "to_device",
     "to_json",

@@ -1,11 +1,11 @@
-"""BLEU with its signature, and significance tests, both by sacreBLEU."""
+"""BLEU and chrF with their signatures, and significance tests, all by sacreBLEU."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
 
@@ -33,6 +33,47 @@ def corpus_bleu(
     metric = BLEU(lowercase=lowercase, force=True)
     score = metric.corpus_score(list(hypotheses), [list(references)])
     return Score(score.score, str(metric.get_signature()))
+
+
+class Scores(NamedTuple):
+    """BLEU and chrF of a whole test set, from 0 to 100, with sacreBLEU's signatures."""
+
+    bleu: float
+    signature: str
+    chrf: float
+    chrf_signature: str
+    length_ratio: float  # tokens of the hypotheses per token of the references
+
+
+def corpus_scores(
+    hypotheses: Sequence[str], references: Sequence[str], lowercase: bool = False
+) -> Scores:
+    """Score translations in two ways: BLEU counts words, chrF characters.
+
+    BLEU is that of :func:`corpus_bleu`. chrF, of Popović 2015, is the F-score of
+    character n-grams up to six, with recall twice as important as precision; it gives
+    credit for a right stem with a wrong ending.
+
+    Args:
+        hypotheses: Translations, as plain text.
+        references: One for each hypothesis.
+        lowercase: Whether to lowercase all text first.
+
+    Raises:
+        ValueError: As :func:`corpus_bleu`.
+    """
+    _check_lengths(hypotheses, references)
+    both = list(hypotheses), [list(references)]
+    words = BLEU(lowercase=lowercase, force=True)
+    characters = CHRF(lowercase=lowercase)
+    bleu, chrf = words.corpus_score(*both), characters.corpus_score(*both)
+    return Scores(
+        bleu.score,
+        str(words.get_signature()),
+        chrf.score,
+        str(characters.get_signature()),
+        bleu.sys_len / bleu.ref_len,
+    )
 
 
 class Comparison(NamedTuple):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
+
+from attnbook.core.devices import DEVICES
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Config:
         norm_first: Whether to use pre-norm; False is the paper's post-norm.
         variant: "none", or an ablation; see
             :data:`attnbook.models.ablations.VARIANTS`.
+        tie_tables: Whether a recurrent model has one matrix for source embedding,
+            target embedding and output layer; the Transformer always has.
         dropout: Dropout rate.
         batch_tokens: Positions of a padded batch on each side.
         batches_per_update: Batches whose gradients are summed, over all processes.
@@ -38,9 +43,14 @@ class Config:
         max_epochs: Maximum number of epochs.
         patience: Epochs without a lower validation loss before the run ends.
         average: Number of last epochs whose weights are averaged.
-        save_every: Updates between two checkpoints.
+        score_tests: Whether the test sets are translated and scored at the end. For
+            comparisons and choices take False: they are made on validation data.
+        save_minutes: Minutes between two states on disk; one is also written after each
+            epoch.
+        device: "cpu", "cuda", "mps", or "auto": see
+            :func:`attnbook.core.devices.choose_device`.
         precision: "fp32", "bf16", "fp16", or "auto": the best one for the device.
-        compile: Whether to use ``torch.compile``.
+        compile: Whether to use ``torch.compile``; for the Transformer alone.
         seed: Seed of weights, order of the data and dropout.
     """
 
@@ -56,6 +66,7 @@ class Config:
     d_ff: int = 256
     norm_first: bool = False
     variant: str = "none"
+    tie_tables: bool = True
     dropout: float = 0.3
     batch_tokens: int = 8192
     batches_per_update: int = 1
@@ -67,7 +78,9 @@ class Config:
     max_epochs: int = 160
     patience: int = 10
     average: int = 10
-    save_every: int = 200
+    score_tests: bool = True
+    save_minutes: float = 10.0
+    device: str = "auto"
     precision: str = "auto"
     compile: bool = False
     seed: int = 0
@@ -78,17 +91,25 @@ class Config:
 
 RULES = {
     "from 0 to below 1": (lambda x: 0 <= x < 1, ("dropout", "smoothing")),
-    "0 or more": (lambda x: x >= 0, ("r_drop",)),
+    "0 or more, and finite": (
+        lambda x: 0 <= x < math.inf,
+        ("r_drop", "save_minutes"),
+    ),
     "from 0 to below 2**24": (lambda x: 0 <= x < 2**24, ("seed",)),
-    "more than 0": (lambda x: x is None or x > 0, ("clip", "peak_learning_rate")),
+    "more than 0": (lambda x: x > 0, ("clip",)),
+    "more than 0, and finite": (
+        lambda x: x is None or 0 < x < math.inf,
+        ("peak_learning_rate",),
+    ),
     "1 or more": (
         lambda x: x >= 1,
         (
             *("vocab_size", "d_model", "n_heads", "n_layers", "d_ff"),
             *("batch_tokens", "batches_per_update", "warmup"),
-            *("max_epochs", "patience", "average", "save_every"),
+            *("max_epochs", "patience", "average"),
         ),
     ),
+    "auto, cpu, cuda or mps": (lambda x: x in DEVICES, ("device",)),
     "auto, fp32, bf16 or fp16": (
         lambda x: x in ("auto", "fp32", "bf16", "fp16"),
         ("precision",),
@@ -118,6 +139,11 @@ def _check(chosen: Config) -> None:
         raise ValueError(
             f"source and target are both {chosen.source!r}; name two languages"
         )
+    if chosen.compile and chosen.model != "transformer":
+        raise ValueError(
+            f"compile is True and model is {chosen.model!r}; only the Transformer can "
+            "be compiled: a loop over steps is compiled anew for each number of steps"
+        )
 
 
 TINY = Config()
@@ -137,7 +163,6 @@ CONFIGS = {
         warmup=50,
         max_epochs=6,
         average=2,
-        save_every=50,
         precision="fp32",
     ),
     "multi30k-tiny": TINY,
@@ -200,6 +225,23 @@ def changed(old: Config, **changes: object) -> Config:
     return Config(**values)
 
 
+RETIRED = ("save_every",)
+"""Entries of older configs that are read and left out; none changed an update."""
+
+
+def from_stored(values: dict) -> Config:
+    """Make a config from the entries that a run or a model was stored with.
+
+    Args:
+        values: By name; missing entries have their default values.
+
+    Raises:
+        ValueError: If there is no such entry, or a value is invalid.
+    """
+    kept = {key: value for key, value in values.items() if key not in RETIRED}
+    return changed(Config(), **kept)
+
+
 def to_json(chosen: Config) -> str:
     """Serialise all entries as JSON."""
     return json.dumps(asdict(chosen), indent=1) + "\n"
@@ -217,7 +259,7 @@ def from_json(path: Path) -> Config:
         raise ValueError(f"{path} cannot be read as a config: {error}") from error
     if not isinstance(values, dict):
         raise ValueError(f"{path} must hold one JSON object, {{entry: value, …}}")
-    return changed(Config(), **values)
+    return from_stored(values)
 
 
 def _read(key: str, text: str) -> object:

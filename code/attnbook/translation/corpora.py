@@ -34,7 +34,7 @@ def load_texts(config: Config, split: str) -> Texts:
             is empty.
     """
     if config.data == "toy":
-        return _toy(split)
+        return _toy(split, config.source, config.target)
     read = multi30k.sentences if config.data == "multi30k" else _reader(config.data)
     both = Texts(read(split, config.source), read(split, config.target))
     if len(both.source) != len(both.target):
@@ -65,8 +65,13 @@ def _reader(folder: str):
     return read
 
 
-def _toy(split: str) -> Texts:
+def _toy(split: str, source: str, target: str) -> Texts:
     """Toy sentences of one or two clauses; each split has its own seed."""
+    if {source, target} != {"toy", "invented"}:
+        raise ValueError(
+            f"source is {source!r} and target {target!r}; the languages of data=toy "
+            "are toy and invented"
+        )
     numbers = {"train": 4000, "val": 200, "test": 200}
     if split not in numbers:
         raise ValueError(
@@ -74,7 +79,8 @@ def _toy(split: str) -> Texts:
         )
     rng = random.Random(split)
     pairs = [sample_pair(rng.choice((1, 2)), rng) for _ in range(numbers[split])]
-    return Texts(
+    both = Texts(
         [" ".join(pair.source) for pair in pairs],
         [" ".join(pair.target) for pair in pairs],
     )
+    return both if source == "toy" else Texts(both.target, both.source)

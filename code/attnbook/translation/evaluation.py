@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from torch import nn
 
 from attnbook.core.checks import check_sizes
+from attnbook.core.devices import model_device
 from attnbook.core.vocabulary import EOS
 from attnbook.data.batching import pad
 from attnbook.data.subwords import Subwords
@@ -41,7 +42,7 @@ def beam_translate(
             on.
     """
     check_sizes(width=width)
-    device = next(model.parameters()).device
+    device = model_device(model)
     ids = [[*subwords.encode(sentence), EOS] for sentence in sentences]
     translations: list[str] = [""] * len(ids)
     for group in _groups(ids, batch_tokens // width):
@@ -59,6 +60,16 @@ def beam_translate(
 def max_output_len(source_length: int) -> int:
     """Maximum length of a translation: Vaswani et al. 2017, section 6.1."""
     return source_length + 50
+
+
+def runaway_share(outputs: Sequence[str], references: Sequence[str]) -> float:
+    """Share of outputs with more than twice as many words as their reference.
+
+    Most are loops that run up to the maximum length: a sign of an untrained model.
+    """
+    pairs = zip(outputs, references, strict=True)
+    long = [len(output.split()) > 2 * len(right.split()) for output, right in pairs]
+    return sum(long) / len(long)
 
 
 def _groups(ids: Sequence[Sequence[int]], max_positions: int) -> Iterator[list[int]]:

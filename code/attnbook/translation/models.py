@@ -6,6 +6,7 @@ from torch import nn
 
 from attnbook.models import registry
 from attnbook.models.ablations import ablate
+from attnbook.models.word_tables import tie_tables
 from attnbook.translation.configs import Config
 
 
@@ -33,5 +34,7 @@ def model_from_config(config: Config, vocab_size: int) -> nn.Module:
     model = registry.make_model(
         config.model, vocab_size, dropout=config.dropout, **sizes
     )
+    if config.tie_tables and config.model != "transformer":
+        tie_tables(model)
     ablate(model, config.variant)
     return model

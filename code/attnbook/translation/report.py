@@ -7,6 +7,7 @@ import json
 import platform
 import statistics
 import subprocess
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -15,8 +16,11 @@ import torch
 
 from attnbook.core.files import write_whole
 from attnbook.core.results import machine
-from attnbook.translation.bleu_score import corpus_bleu
+from attnbook.models.word_tables import count_parameters
+from attnbook.translation.bleu_score import corpus_scores
+from attnbook.translation.configs import Config
 from attnbook.translation.corpora import load_texts
+from attnbook.translation.doubts import many_subwords
 from attnbook.translation.evaluation import beam_translate, bleu_by_alpha
 from attnbook.translation.trainer import Trainer, read_metrics
 from attnbook.translation.training_state import average_weights
@@ -33,7 +37,8 @@ def finish(trainer: Trainer) -> dict:
     """Average the last epochs, choose the length penalty, translate the test sets.
 
     Writes to the run's folder: ``model/`` (for a Translator), ``hypotheses.json`` (the
-    translations, by split and decoding method) and ``results.json``.
+    translations, by split and decoding method) and ``results.json``. The test sets are
+    left alone if ``score_tests`` is False.
 
     Args:
         trainer: A trainer that has trained for at least one epoch.
@@ -59,7 +64,8 @@ def finish(trainer: Trainer) -> dict:
         trainer.model, trainer.subwords, val.source, val.target, BEAM_WIDTH
     )
     alpha = max(by_alpha, key=by_alpha.get)
-    scores, hypotheses = score_tests(trainer, alpha)
+    splits = ("val", *(test_splits(config) if config.score_tests else ()))
+    scores, hypotheses = score_splits(trainer, alpha, splits)
     made_by = run_facts(trainer)
     save_translator(
         trainer.model,
@@ -67,6 +73,7 @@ def finish(trainer: Trainer) -> dict:
         config,
         folder / "model",
         alpha=alpha,
+        many_subwords=many_subwords(val.source, trainer.subwords),
         **made_by,
     )
     values = {
@@ -74,6 +81,7 @@ def finish(trainer: Trainer) -> dict:
         **made_by,
         "validation_loss": trainer.validation_loss(),
         "validation_bleu_by_alpha": {str(a): score for a, score in by_alpha.items()},
+        "validation_scores": scores.pop("val"),
         "alpha": alpha,
         "averaged_epochs": len(kept),
         "weights_sha256": _sha256(folder / "model" / "weights.safetensors"),
@@ -85,15 +93,22 @@ def finish(trainer: Trainer) -> dict:
     return values
 
 
-def score_tests(trainer: Trainer, alpha: float) -> tuple[dict, dict]:
-    """Translate the test sets by greedy decoding and by beam search, and score them.
+def test_splits(config: Config) -> tuple[str, ...]:
+    """Names of the test splits of a config's data."""
+    return TEST_SPLITS.get(config.data, ("test",))
+
+
+def score_splits(
+    trainer: Trainer, alpha: float, splits: Sequence[str]
+) -> tuple[dict, dict]:
+    """Translate splits by greedy decoding and by beam search, and score them.
 
     Returns:
         Scores and hypotheses, both by split and decoding method.
     """
     scores: dict = {}
     hypotheses: dict = {}
-    for split in TEST_SPLITS.get(trainer.config.data, ("test",)):
+    for split in splits:
         source, references = load_texts(trainer.config, split)
         scores[split], hypotheses[split] = {}, {}
         for name, width in (("greedy", 1), ("beam", BEAM_WIDTH)):
@@ -102,7 +117,7 @@ def score_tests(trainer: Trainer, alpha: float) -> tuple[dict, dict]:
             )
             hypotheses[split][name] = outputs
             for case, lowercase in (("cased", False), ("lowercased", True)):
-                score = corpus_bleu(outputs, references, lowercase)
+                score = corpus_scores(outputs, references, lowercase)
                 scores[split][f"{name}, {case}"] = score._asdict()
     return scores, hypotheses
 
@@ -120,7 +135,8 @@ def run_facts(trainer: Trainer) -> dict:
             "python": platform.python_version(),
             **{name: version(name) for name in ("torch", "tokenizers", "sacrebleu")},
         },
-        "parameters": sum(p.numel() for p in trainer.model.parameters()),
+        "parameters": (parameters := count_parameters(trainer.model))["all"],
+        "parameters_without_tables": parameters["without_tables"],
         "updates": trainer.step,
         "epochs": trainer.epoch,
         "seconds": round(trainer.seconds),
@@ -137,12 +153,23 @@ def hardware(device: torch.device) -> str:
 
 
 def commit() -> str | None:
-    """The commit of the code, if it is in a git repository."""
-    git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    """The commit of the code, with "-dirty" if tracked files were changed since.
+
+    It is None if the code is in no git repository. Inside a repository it may still be
+    a file of an installation, which that repository does not track.
+    """
+    folder, file = Path(__file__).parent, Path(__file__).name
     try:
-        run = subprocess.run(git, capture_output=True, text=True, check=True)
+        _git(folder, "ls-files", "--error-unmatch", file)
+        return _git(folder, "describe", "--always", "--dirty", "--exclude=*")
     except (OSError, subprocess.CalledProcessError):
         return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """The output of a git command in a folder."""
+    command = ["git", "-C", str(folder), *arguments]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
     return run.stdout.strip()
 
 

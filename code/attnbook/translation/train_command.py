@@ -1,85 +1,110 @@
-"""``python -m attnbook train --config NAME``: train a translation model."""
+"""``attnbook train``: train a translation model, or resume its training."""
 
 from __future__ import annotations
 
-import argparse
+import shlex
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
 import torch
 
+from attnbook.core.devices import DEVICES, choose_device
+from attnbook.core.signals import Ended, last_words, on_signal
 from attnbook.core.threads import set_threads
 from attnbook.translation.configs import CONFIGS, Config, changed, config, from_json
 from attnbook.translation.corpora import load_texts
-from attnbook.translation.report import TEST_SPLITS, finish
+from attnbook.translation.report import finish, test_splits
 from attnbook.translation.trainer import Trainer
 
+EXAMPLES = """\b
+Examples:
+  attnbook train --config toy            (half a minute, no data)
+  attnbook train --config multi30k-cpu   (an hour and a half; 2 MB of data)
+  attnbook train --config multi30k-cpu --set n_heads=8 seed=1 --out runs/heads-8
+"""
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Train, or resume training, and report the results.
+
+@click.command(
+    "train",
+    short_help="Train a translation model, or resume a run.",
+    epilog=EXAMPLES,
+)
+@click.option(
+    "--config",
+    "name",
+    metavar="NAME",
+    help=f"{', '.join(CONFIGS)}, or a JSON file. If not given: multi30k-tiny on a GPU, "
+    "multi30k-cpu without one.",
+)
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="ENTRY=VALUE...",
+    help="Entries of the config to change, such as seed=1 dropout=0.2.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Folder of the run; if not given, runs/NAME-SEED. A run that is there already "
+    "is resumed.",
+)
+@click.option(
+    "--device",
+    type=click.Choice(DEVICES),
+    help="Where to compute; auto takes a GPU if there is one.",
+)
+@click.argument("more_changes", nargs=-1, metavar="")
+def train_command(
+    name: str | None,
+    changes: tuple[str, ...],
+    out: Path | None,
+    device: str | None,
+    more_changes: tuple[str, ...],
+) -> None:
+    """Train a translation model; the same command resumes a run that was stopped.
+
+    Ctrl-C saves the state and stops. At the end the model is tested, and stands in the
+    run's folder.
+    """
+    set_threads()
+    entries = [*changes, *more_changes, *([f"device={device}"] if device else [])]
+    name = name or default_config(device or "auto")
+    run = read_config(name, entries)
+    folder = out or Path("runs") / f"{Path(name).stem}-{run.seed}"
+    with last_words(lambda: f"stopped; the same command resumes the run in {folder}"):
+        train(run, folder)
+
+
+def default_config(device: str) -> str:
+    """The name of the config that suits a device."""
+    cpu = choose_device(device).type == "cpu"
+    return "multi30k-cpu" if cpu else "multi30k-tiny"
+
+
+def read_config(name: str, entries: Sequence[str]) -> Config:
+    """The config that the command line names, with its changes.
 
     Args:
-        arguments: By default those of the command line.
-
-    Raises:
-        SystemExit: If a setting is invalid; the message names it.
-    """
-    parser = make_parser()
-    chosen = parser.parse_args(arguments)
-    set_threads()
-    try:
-        run = read_config(chosen)
-        train(
-            run, chosen.out or Path("runs") / f"{Path(chosen.config).stem}-{run.seed}"
-        )
-    except ValueError as error:
-        parser.exit(2, f"error: {error}\n")
-
-
-def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command line."""
-    parser = argparse.ArgumentParser(
-        prog="attnbook train",
-        description="Train a translation model; the same command resumes a stopped "
-        "run.",
-    )
-    parser.add_argument(
-        "--config",
-        default="multi30k-tiny",
-        metavar="NAME",
-        help=f"{', '.join(CONFIGS)}, or a JSON file",
-    )
-    parser.add_argument(
-        "--set",
-        nargs="+",
-        default=[],
-        metavar="ENTRY=VALUE",
-        help="entries of the config to change, such as seed=1 dropout=0.2",
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        metavar="FOLDER",
-        help="folder of the run (runs/NAME-SEED); an existing run is resumed",
-    )
-    return parser
-
-
-def read_config(chosen: argparse.Namespace) -> Config:
-    """The config that the command line names, with its changes.
+        name: Of a config, or a JSON file.
+        entries: Changes, as ENTRY=VALUE.
 
     Raises:
         ValueError: If there is no such config or entry, or a value is invalid.
     """
     changes = {}
-    for text in chosen.set:
+    for text in entries:
         key, equals, value = text.partition("=")
         if not equals:
-            raise ValueError(f"--set {text}: write ENTRY=VALUE, such as seed=1")
+            hint = f", or --config {text}" if text in CONFIGS else ""
+            raise ValueError(f"{text}: write ENTRY=VALUE, such as seed=1{hint}")
         changes[key] = value
-    if chosen.config.endswith(".json"):
-        return changed(from_json(Path(chosen.config)), **changes)
-    return config(chosen.config, **changes)
+    if name.endswith(".json"):
+        return changed(from_json(Path(name)), **changes)
+    return config(name, **changes)
 
 
 def train(run: Config, folder: Path) -> dict | None:
@@ -91,19 +116,15 @@ def train(run: Config, folder: Path) -> dict | None:
     Raises:
         ValueError: If data is missing, the folder cannot be written, or memory is not
             sufficient.
+        Ended: If the program was asked to end; the state has been saved.
     """
     trainer = None
     try:
         check_splits(run)
         trainer = Trainer(run, folder)
-        if trainer.processes.first:
-            print(start_message(trainer), flush=True)
-        trainer.train()
-        if trainer.processes.first:
-            results = finish(trainer)
-            print(summary(results))
-            print(f"try it: attnbook translate --model {folder / 'model'} SENTENCE")
-            return results
+        announce(trainer)
+        train_until_asked(trainer)
+        return report(trainer) if trainer.processes.first else None
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
@@ -121,8 +142,45 @@ def train(run: Config, folder: Path) -> dict | None:
         ) from error
     finally:
         if trainer:
-            trainer.processes.close()
-    return None
+            trainer.close()
+
+
+def announce(trainer: Trainer) -> None:
+    """Say what begins, and how long it may take."""
+    lines = [start_message(trainer)]
+    # What is compiled takes its first updates to compile; then the bar tells the time.
+    if not (trainer.finished or trainer.config.compile) and trainer.updates_left():
+        lines.append(time_message(trainer))  # all processes take part in it
+    if trainer.processes.first:
+        click.echo("\n".join(lines))
+
+
+def report(trainer: Trainer) -> dict:
+    """Test the model of a finished run, and say what came out."""
+    results = finish(trainer)
+    click.echo(summary(results))
+    click.echo(f"try it: {example_command(trainer.config, trainer.folder)}")
+    return results
+
+
+def train_until_asked(trainer: Trainer) -> None:
+    """Train to the end, or until a signal; the state is then saved.
+
+    Raises:
+        Ended: If there was a signal; at a second one at once, without saving.
+    """
+    signals: list[int] = []
+
+    def stop(number: int) -> None:
+        if signals:
+            raise Ended(number)
+        signals.append(number)
+        trainer.stop()
+
+    with on_signal(stop):
+        trainer.train()
+    if trainer.stopped:  # perhaps by a signal to another of several processes
+        raise Ended(signals[0] if signals else signal.SIGTERM)
 
 
 def check_splits(run: Config) -> None:
@@ -131,7 +189,7 @@ def check_splits(run: Config) -> None:
     Raises:
         ValueError: If a split cannot be read.
     """
-    for split in ("train", "val", *TEST_SPLITS.get(run.data, ("test",))):
+    for split in ("train", "val", *test_splits(run)):
         load_texts(run, split)
 
 
@@ -151,6 +209,25 @@ def start_message(trainer: Trainer) -> str:
     )
 
 
+def time_message(trainer: Trainer) -> str:
+    """How long the run may take, by a few timed updates."""
+    left = trainer.updates_left()
+    seconds = left * trainer.seconds_per_update()
+    return (
+        f"about {duration(seconds)} for {left:,} updates, judging by a few; it may end "
+        "earlier, and the tests after each epoch and at the end come on top"
+    )
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    for unit, size in (("hour", 3600), ("minute", 60), ("second", 1)):
+        if seconds >= 2 * size or size == 1:
+            number = max(round(seconds / size), 1)
+            return f"{number} {unit}{'s' * (number > 1)}"
+    raise AssertionError
+
+
 def summary(results: dict) -> str:
     """The scores of a run, its parameters, updates and time, as text."""
     lines = [
@@ -163,5 +240,7 @@ def summary(results: dict) -> str:
     return "\n".join(lines)
 
 
-if __name__ == "__main__":
-    main()
+def example_command(run: Config, folder: Path) -> str:
+    """A command that translates the first test sentence by a run's model."""
+    sentence = load_texts(run, test_splits(run)[0]).source[0]
+    return shlex.join(["attnbook", "translate", "--model", str(folder), sentence])

@@ -5,24 +5,27 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
+from filelock import FileLock, Timeout
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from attnbook.core.files import write_whole
+from attnbook.core.checks import check_entries
+from attnbook.core.files import parse_object, write_whole
 from attnbook.data.batching import Batch, IdPair, id_batch, token_batches
 from attnbook.data.subwords import Subwords
-from attnbook.nn.losses import label_smoothing_loss, symmetric_kl
-from attnbook.translation.bleu_score import corpus_bleu
+from attnbook.models.registry import RECURRENT
+from attnbook.nn.losses import fused_smoothing_loss, symmetric_kl
+from attnbook.translation.bleu_score import corpus_scores
 from attnbook.translation.configs import Config, from_json, to_json
 from attnbook.translation.corpora import Texts, load_texts
-from attnbook.translation.devices import choose_precision, peak_memory
+from attnbook.translation.devices import choose_precision, peak_memory, set_backends
 from attnbook.translation.distributed import Processes
-from attnbook.translation.evaluation import beam_translate
+from attnbook.translation.evaluation import beam_translate, runaway_share
 from attnbook.translation.models import model_from_config
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
@@ -31,17 +34,20 @@ from attnbook.translation.schedules import (
 from attnbook.translation.training_state import load_state, save_state
 
 LOG_EVERY = 50
-"""Updates between two lines of the log; reading the loss synchronises the GPU."""
+"""Updates between two lines of the log; reading the loss synchronises the GPU. States
+are written at these updates, too, so that a resumed run has the same log."""
 
-MAY_CHANGE = ("max_epochs", "patience", "average", "save_every", "precision", "compile")
+MAY_CHANGE = (
+    *("max_epochs", "patience", "average", "score_tests", "save_minutes"),
+    *("device", "precision", "compile"),
+)
 """Entries of the config that may differ when a run is resumed."""
 
-
-PROGRESS = (
-    *("step", "epoch", "updates_done", "epochs_without_gain"),
-    *("lowest", "seconds", "peak_memory"),
-)
-"""Attributes of a trainer that hold the progress of its run."""
+PROGRESS = {
+    **{"step": int, "epoch": int, "updates_done": int, "epochs_without_gain": int},
+    **{"lowest": float, "seconds": float, "peak_memory": int},
+}
+"""Attributes of a trainer that hold the progress of its run, and their types."""
 
 
 class Trainer:
@@ -49,33 +55,44 @@ class Trainer:
 
     The folder holds ``config.json``, ``subwords.json``, ``last.safetensors`` (the state
     to resume from), ``epochs/`` (weights after each of the last epochs, to be averaged)
-    and ``metrics.jsonl`` (the log, one JSON object per line).
+    and ``metrics.jsonl`` (the log, one JSON object per line). The file ``lock`` is
+    locked while a trainer for the folder exists, so that no other program trains there.
 
     Args:
         config: The config of the run.
         folder: The folder; it is created if it does not exist.
+        clock: Gives the time in seconds; it decides when a state is due.
+
+    Attributes:
+        stopped: Whether training ended because :meth:`stop` was called.
 
     Raises:
         ValueError: If the folder holds a run of another config (except for
-            :data:`MAY_CHANGE`), a file in it cannot be read, or the data is not
-            available.
+            :data:`MAY_CHANGE`), another program trains in it, a file in it cannot be
+            read, or the data or the device is not available.
     """
 
-    def __init__(self, config: Config, folder: Path):
-        self.config, self.folder = config, folder
-        self.processes = Processes()
-        if config.batches_per_update % self.processes.world:
-            raise ValueError(
-                f"batches_per_update is {config.batches_per_update}; it must be a "
-                f"multiple of the {self.processes.world} processes"
-            )
+    def __init__(
+        self,
+        config: Config,
+        folder: Path,
+        clock: Callable[[], float] = time.perf_counter,
+    ):
+        self.config, self.folder, self.clock = config, folder, clock
+        self.stop_requested = self.stopped = False
+        self.processes = Processes(config.device)
+        self._check_processes()
         self.device = self.processes.device
+        set_backends()
+        self._lock_folder()
         self._open_folder()
         self.subwords = self._subwords()
         self.train_pairs = encode_pairs(self.subwords, load_texts(config, "train"))
         self.val_texts = load_texts(config, "val")
         self.val_pairs = encode_pairs(self.subwords, self.val_texts)
-        self.precision = choose_precision(config.precision, self.device)
+        self.precision = choose_precision(
+            config.precision, self.device, config.model in RECURRENT
+        )
         self._make_model()
         if self.processes.first:  # only now that the config has proved usable
             write_whole(folder / "config.json", to_json(config))
@@ -86,10 +103,44 @@ class Trainer:
             self._resume()
         self._truncate_log()
 
+    def _check_processes(self) -> None:
+        """Each process must have as many batches of an update as the others."""
+        number, world = self.config.batches_per_update, self.processes.world
+        if number % world:
+            raise ValueError(
+                f"batches_per_update is {number}; it must be a multiple of the {world} "
+                "processes"
+            )
+
     @property
     def last(self) -> Path:
         """The file that a run is resumed from."""
         return self.folder / "last.safetensors"
+
+    def _lock_folder(self) -> None:
+        """Keep other programs out; however this one ends, its lock ends with it.
+
+        The lock is one for all trainers of this program, so that a notebook may make a
+        second one for its folder.
+        """
+        if not self.processes.first:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.lock = FileLock(self.folder.resolve() / "lock", is_singleton=True)
+        try:
+            self.lock.acquire(timeout=0)
+        except Timeout:
+            raise ValueError(
+                f"another program trains in {self.folder}; wait for it or end it (a "
+                "notebook that trained there holds the folder until its kernel is shut "
+                "down), or name another folder with --out"
+            ) from None
+
+    def close(self) -> None:
+        """Leave the folder and the process group; the trainer is then of no use."""
+        if self.processes.first:
+            self.lock.release()
+        self.processes.close()
 
     def _open_folder(self) -> None:
         """Create the folder, or check that it holds a run of the same config."""
@@ -128,16 +179,41 @@ class Trainer:
         self.wrapped = self.processes.wrap(self.model)
         # Compiled with the model, the loss needs no copy of log p for all tokens.
         self.loss = torch.compile(self._loss) if self.config.compile else self._loss
-        cuda = self.device.type == "cuda"
+        fused = self.device.type in ("cpu", "cuda")  # one kernel for all weights
         self.optimizer = torch.optim.Adam(
-            self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=cuda or None
+            self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=fused or None
         )
         self.scaler = torch.amp.GradScaler(
             self.device.type, enabled=self.precision == torch.float16
         )
 
+    def updates_left(self) -> int:
+        """Number of updates until the last epoch, if no early stopping ends the run."""
+        return len(self._groups(0)) * self.config.max_epochs - self.step
+
+    def seconds_per_update(self, number: int = 3) -> float:
+        """Time the gradients of a few updates; nothing of the run changes.
+
+        Args:
+            number: How many, from all over an epoch.
+        """
+        groups = self._groups(0)[:: max(len(self._groups(0)) // number, 1)][:number]
+        self.model.train()
+        self._time_gradients(groups[0])  # the first one takes longer
+        seconds = sum(self._time_gradients(group) for group in groups)
+        self.optimizer.zero_grad(set_to_none=True)
+        return seconds / len(groups)
+
+    def _time_gradients(self, group: Sequence[list[IdPair]]) -> float:
+        """Seconds that this process's gradients of an update take."""
+        began, n_tokens = self.clock(), target_tokens(group)
+        for pairs in group[self.processes.rank :: self.processes.world]:
+            batch = to_device(id_batch(pairs), self.device)
+            self._backward(batch, n_tokens).item()  # waits for a GPU
+        return self.clock() - began
+
     def train(self, bar: bool = True) -> None:
-        """Train until the last epoch, or until early stopping.
+        """Train until the last epoch, early stopping, or a call of :meth:`stop`.
 
         Args:
             bar: Whether to show a progress bar; only the first process does.
@@ -153,10 +229,33 @@ class Trainer:
             )
         total = len(groups) * self.config.max_epochs
         hidden = not (bar and self.processes.first)
+        self.saved_at = self.clock()
         with tqdm(total=total, initial=self.step, disable=hidden) as progress:
-            while not self.finished:
+            while not (self.finished or self.stopped):
                 self._train_epoch(self._groups(self.epoch), progress)
-                self._end_epoch()
+                if not self.stopped:
+                    self._end_epoch()
+                    self.stopped = self._asked_to_stop()
+        # A process that exits while Gloo still holds a tensor of the last sum aborts.
+        self.processes.wait()
+
+    def stop(self) -> None:
+        """Ask a running :meth:`train` to save its state and to return soon.
+
+        It does so after the current update, or, with several processes, at the next
+        line of the log. It can be called by a signal handler or another thread.
+        """
+        self.stop_requested = True
+
+    def _asked_to_stop(self) -> bool:
+        """Whether :meth:`stop` was called in any process, which all must know alike."""
+        asked = torch.tensor(float(self.stop_requested), device=self.device)
+        return self.processes.sum(asked) > 0
+
+    def _save_due(self) -> bool:
+        """Whether the last state is so old that a new one must be written."""
+        age = self.processes.broadcast(self.clock() - self.saved_at)
+        return age >= 60 * self.config.save_minutes
 
     @property
     def finished(self) -> bool:
@@ -176,34 +275,42 @@ class Trainer:
         return [batches[i : i + size] for i in range(0, len(batches) - size + 1, size)]
 
     def _train_epoch(self, groups: Sequence[Sequence[list[IdPair]]], bar: tqdm) -> None:
-        """Train the rest of an epoch, with regular logging and saving.
+        """Train the rest of an epoch, or until asked to stop; log and save regularly.
 
         The loss in the log is the mean over the updates since the previous line.
         """
-        clock, tokens, losses = time.perf_counter(), 0, []
+        began, tokens, losses = self.clock(), 0, []
+        alone = self.processes.world == 1
         for group in groups[self.updates_done :]:
             losses.append(self._update(group))
             tokens += target_tokens(group)
             self.updates_done += 1
             ends = self.updates_done == len(groups)
-            saves = self.step % self.config.save_every == 0 and not ends
-            if self.step % LOG_EVERY == 0 or ends or saves:
-                loss = self.processes.sum(torch.stack(losses).mean())
-                now = time.perf_counter()
-                self.seconds += now - clock
-                peak = peak_memory(self.device)
-                self.peak_memory = max(self.peak_memory, peak)
-                speed = tokens / (now - clock)
-                self._log(
-                    loss=loss,
-                    learning_rate=self.learning_rate(),
-                    tokens_per_second=speed,
-                )
-                bar.update(self.step - bar.n)
-                bar.set_postfix_str(f"loss {loss:.3f}, {speed:,.0f} tokens/s")
-                clock, tokens, losses = now, 0, []
-            if saves:
+            stops = self.stop_requested and alone
+            if not (self.step % LOG_EVERY == 0 or ends or stops):
+                continue
+            loss = self.processes.sum(torch.stack(losses).mean())
+            now = self.clock()
+            self._log_updates(loss, tokens, now - began, bar)
+            began, tokens, losses = now, 0, []
+            if ends:  # what ends an epoch also saves
+                return
+            self.stopped = self._asked_to_stop()
+            if self.stopped or self._save_due():
                 self._save()
+            if self.stopped:
+                return
+
+    def _log_updates(self, loss: float, tokens: int, seconds: float, bar: tqdm) -> None:
+        """Log some updates: their mean loss and how fast they were."""
+        self.seconds += seconds
+        self.peak_memory = max(self.peak_memory, peak_memory(self.device))
+        speed = tokens / max(seconds, 1e-9)  # a coarse clock may not have moved
+        self._log(
+            loss=loss, learning_rate=self.learning_rate(), tokens_per_second=speed
+        )
+        bar.update(self.step - bar.n)
+        bar.set_postfix_str(f"loss {loss:.3f}, {speed:,.0f} tokens/s")
 
     def _update(self, group: Sequence[list[IdPair]]) -> Tensor:
         """Take one step of Adam with this process's share of the batches.
@@ -250,9 +357,9 @@ class Trainer:
         smoothing, alpha = self.config.smoothing, self.config.r_drop
         if not alpha:
             logits = self.wrapped(batch.src, batch.tgt_in)
-            return label_smoothing_loss(logits, batch.tgt_out, smoothing).sum()
+            return fused_smoothing_loss(logits, batch.tgt_out, smoothing).sum()
         logits = self.wrapped(batch.src.repeat(2, 1), batch.tgt_in.repeat(2, 1))
-        twice = label_smoothing_loss(logits, batch.tgt_out.repeat(2, 1), smoothing)
+        twice = fused_smoothing_loss(logits, batch.tgt_out.repeat(2, 1), smoothing)
         return twice.sum() / 2 + alpha / 2 * symmetric_kl(logits, batch.tgt_out).sum()
 
     def learning_rate(self) -> float:
@@ -264,48 +371,71 @@ class Trainer:
 
     def _end_epoch(self) -> None:
         """Validate, keep the weights for the average, and save."""
-        loss = self.processes.broadcast(self.validation_loss())
+        loss = self.processes.broadcast(self.validation_loss(shared=True))
         self.epochs_without_gain += 1
         if loss < self.lowest:
             self.lowest, self.epochs_without_gain = loss, 0
         self.epoch += 1
         self.updates_done = 0
+        outputs = self._validation_outputs()
         if self.processes.first:
-            outputs = beam_translate(
-                self.model,
-                self.subwords,
-                self.val_texts.source,
-                width=1,
-                batch_tokens=4 * self.config.batch_tokens,  # no activations to store
+            scores = corpus_scores(outputs, self.val_texts.target)
+            self._log(
+                validation_loss=loss,
+                validation_bleu=scores.bleu,
+                validation_chrf=scores.chrf,
+                validation_length_ratio=scores.length_ratio,
+                validation_runaway=runaway_share(outputs, self.val_texts.target),
             )
-            score = corpus_bleu(outputs, self.val_texts.target).bleu
-            self._log(validation_loss=loss, validation_bleu=score)
             kept = self.folder / "epochs"
             save_state(kept / f"{self.epoch:04}.safetensors", self.model)
             old = kept / f"{self.epoch - self.config.average:04}.safetensors"
             old.unlink(missing_ok=True)
         self._save()
 
+    def _validation_outputs(self) -> list[str]:
+        """Translate the validation split greedily; each process translates a share."""
+        world, source = self.processes.world, self.val_texts.source
+        share = beam_translate(
+            self.model,
+            self.subwords,
+            source[self.processes.rank :: world],
+            width=1,
+            batch_tokens=4 * self.config.batch_tokens,  # no activations to store
+        )
+        outputs = [""] * len(source)
+        for rank, translations in enumerate(self.processes.gather(share)):
+            outputs[rank::world] = translations
+        return outputs
+
     @torch.no_grad()
-    def validation_loss(self) -> float:
-        """Loss on the validation split, in nats per token, without label smoothing."""
+    def validation_loss(self, shared: bool = False) -> float:
+        """Loss on the validation split, in nats per token, without label smoothing.
+
+        Args:
+            shared: Whether all processes call this together, each for a share of the
+                batches.
+        """
+        rank, world = self.processes.rank, self.processes.world
+        mine = slice(rank, None, world) if shared else slice(None)
         self.model.eval()
         total = torch.zeros((), device=self.device)
         batches = token_batches(
             self.val_pairs, self.config.batch_tokens, random.Random(0)
         )
-        for pairs in batches:
+        for pairs in batches[mine]:
             batch = to_device(id_batch(pairs), self.device)
             logits = self.model(batch.src, batch.tgt_in)
-            total += label_smoothing_loss(logits, batch.tgt_out, smoothing=0.0).sum()
-        return total.item() / target_tokens(batches)
+            total += fused_smoothing_loss(logits, batch.tgt_out, smoothing=0.0).sum()
+        loss = self.processes.sum(total) if shared else total.item()
+        return loss / target_tokens(batches)
 
     def _log(self, **entries: float) -> None:
         """Append a line to the log."""
         if self.processes.first:
             line = {"step": self.step, "epoch": self.epoch, **entries}
             line["seconds"] = round(self.seconds, 1)
-            with (self.folder / "metrics.jsonl").open("a") as file:
+            with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
 
     def _save(self) -> None:
@@ -318,16 +448,14 @@ class Trainer:
                 **{name: getattr(self, name) for name in PROGRESS},
                 scaler=self.scaler.state_dict(),
             )
+        self.saved_at = self.clock()
         self.processes.wait()
 
     def _resume(self) -> None:
         """Resume from the last state."""
         numbers = load_state(self.last, self.model, self.optimizer)
-        if missing := {*PROGRESS, "scaler"} - set(numbers):
-            raise ValueError(
-                f"{self.last} has no entry {', '.join(sorted(missing))}: it is not the "
-                "last state of a run; start a new run in another folder"
-            )
+        remedy = "it is no last state of a run; start a new run in another folder"
+        check_entries(self.last, numbers, remedy, **PROGRESS, scaler=dict)
         if numbers["scaler"]:  # empty unless the run was in fp16
             self.scaler.load_state_dict(numbers["scaler"])
         for name in PROGRESS:
@@ -343,9 +471,16 @@ class Trainer:
 
 
 def read_metrics(path: Path) -> list[dict]:
-    """Read a run's log, without a last line that was cut off."""
-    lines = path.read_text().split("\n")[:-1] if path.exists() else []
-    return [json.loads(line) for line in lines]
+    """Read a run's log, without a last line that was cut off.
+
+    Raises:
+        ValueError: If a line is not a JSON object with the number of a step.
+    """
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    lines = [parse_object(path, line) for line in text.split("\n")[:-1]]
+    for line in lines:
+        check_entries(path, line, "delete the line", step=int)
+    return lines
 
 
 def encode_pairs(subwords: Subwords, both: Texts) -> list[IdPair]:

@@ -10,7 +10,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from attnbook.core.files import write_whole
+from attnbook.core.files import parse_object, write_whole
 from attnbook.models.checkpoints import check_weights, tensors
 
 KEY = "state"
@@ -57,13 +57,27 @@ def load_state(
     content, numbers = read_state(path)
     weights = _part(content, "model.")
     check_weights(model, weights)
-    moments: dict[int, dict[str, Tensor]] = {}
-    for name, t in _part(content, "optimizer.").items():
-        i, _, entry = name.partition(".")
-        moments.setdefault(int(i), {})[entry] = t
+    moments = _moments(path, content, list(model.parameters()))
     model.load_state_dict(weights, strict=False)  # a tied matrix is there once
     optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
     return numbers
+
+
+def _moments(
+    path: Path, content: dict[str, Tensor], parameters: list[Tensor]
+) -> dict[int, dict[str, Tensor]]:
+    """The optimizer's tensors by the number of the parameter; their shapes must fit."""
+    moments: dict[int, dict[str, Tensor]] = {}
+    known = {str(i): p.shape for i, p in enumerate(parameters)}
+    for name, t in _part(content, "optimizer.").items():
+        i, _, entry = name.partition(".")
+        if i not in known or (t.dim() and t.shape != known[i]):
+            raise ValueError(
+                f"{path}: optimizer.{name} of shape {tuple(t.shape)} fits no parameter "
+                "of this model; start a new run in another folder"
+            )
+        moments.setdefault(int(i), {})[entry] = t
+    return moments
 
 
 def read_state(path: Path) -> tuple[dict[str, Tensor], dict[str, object]]:
@@ -74,7 +88,7 @@ def read_state(path: Path) -> tuple[dict[str, Tensor], dict[str, object]]:
     """
     try:
         with safe_open(path, framework="pt") as file:
-            numbers = json.loads((file.metadata() or {})[KEY])
+            numbers = parse_object(path, (file.metadata() or {})[KEY])
             return {name: file.get_tensor(name) for name in file.keys()}, numbers  # noqa: SIM118
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise ValueError(

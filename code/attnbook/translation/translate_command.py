@@ -1,85 +1,143 @@
-"""``python -m attnbook translate``: translate a sentence, a file or standard input."""
+"""``attnbook translate``: translate a text, a file, or what is typed or piped in."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import BinaryIO
 
+import click
+
+from attnbook.core.devices import DEVICES
+from attnbook.core.signals import last_words
 from attnbook.core.threads import set_threads
+from attnbook.translation.doubts import doubts_about_text, repeated_part
+from attnbook.translation.sentences import split_sentences
 from attnbook.translation.translator import SHIPPED, Translator
 
 LINES_PER_CHUNK = 64
 """Number of lines that are translated together."""
 
+LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
+"""Languages by their codes."""
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Translate line by line.
 
-    Args:
-        arguments: By default those of the command line.
+EXAMPLES = """\b
+Examples:
+  attnbook translate "A dog runs through the snow."
+  attnbook translate --file captions.txt > translated.txt
+  attnbook translate --model runs/multi30k-cpu-0 "Two men play chess."
+  attnbook translate                     (then type)
+"""
 
-    Raises:
-        SystemExit: If the model or the text cannot be read; the message says why.
+
+@click.command(
+    "translate",
+    short_help="Translate a text, a file, or a pipe.",
+    epilog=EXAMPLES,
+)
+@click.argument("text", nargs=-1)
+@click.option(
+    "--file",
+    type=click.File("rb"),
+    metavar="FILE",
+    help="A file with the texts, one per line; - is the standard input.",
+)
+@click.option(
+    "--model",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="The folder of a finished run. If not given: the model that comes with the "
+    "package, English to German.",
+)
+@click.option(
+    "--width",
+    type=int,
+    default=5,
+    show_default=True,
+    help="Beam width; 1 is greedy decoding, which is faster.",
+)
+@click.option(
+    "--device",
+    type=click.Choice(DEVICES),
+    default="cpu",
+    show_default=True,
+    help="Where to compute; with cpu a text has the same translation everywhere.",
+)
+def translate_command(
+    text: tuple[str, ...],
+    file: BinaryIO | None,
+    model: Path | None,
+    width: int,
+    device: str,
+) -> None:
+    """Translate TEXT, a file, or the standard input, line by line.
+
+    Each sentence of a line is translated by itself. The model that comes with the
+    package knows 29,000 captions of photographs; other text comes out badly, and a
+    warning says so where it can be seen.
     """
-    parser = make_parser()
-    chosen = parser.parse_args(arguments)
-    if chosen.sentence and chosen.file:
-        parser.error("give a sentence or --file, not both")
+    if text and file:
+        raise click.UsageError("give a text or --file, not both")
+    if text and not " ".join(text).strip():
+        raise ValueError("the text is empty; give at least a word")
     set_threads()
+    translator = Translator(find_model(model) if model else SHIPPED, device)
+    stream = file or sys.stdin.buffer
+    typed = not text and stream.isatty()
+    if text:
+        lines = iter([" ".join(text)])
+    elif typed:
+        lines = typed_lines(stream, translator.config.source)
+    else:
+        lines = decode_lines(stream)
     try:
-        translator = Translator(chosen.model)
-        for line in translate_lines(translator, read_lines(chosen), chosen.width):
-            print(line, flush=True)
+        print_translations(translator, lines, width, typed, single=bool(text))
     except BrokenPipeError:  # the reader, such as head, closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except ValueError as error:
-        parser.exit(2, f"error: {error}\n")
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The parser of the command line."""
-    parser = argparse.ArgumentParser(
-        prog="attnbook translate",
-        description="Translate a sentence, a file, or standard input line by line. The "
-        "model that comes with the package knows 29,000 captions of photographs; other "
-        "text comes out badly.",
-    )
-    parser.add_argument("sentence", nargs="*", help="a sentence to translate")
-    parser.add_argument("--file", type=Path, help="a text file, one sentence per line")
-    parser.add_argument(
-        "--model",
-        type=Path,
-        default=SHIPPED,
-        metavar="FOLDER",
-        help="the folder `model` of a run; if not given, the model that comes with "
-        "the package, English to German",
-    )
-    parser.add_argument(
-        "--width", type=int, default=5, help="beam width; 1 is greedy (default 5)"
-    )
-    return parser
-
-
-def read_lines(chosen: argparse.Namespace) -> Iterator[str]:
-    """The lines to translate, from the command line, a file or standard input.
+def find_model(folder: Path) -> Path:
+    """The folder of a model: the one given, or the folder ``model`` in that of a run.
 
     Raises:
-        ValueError: If a file cannot be read, or a line is not UTF-8.
+        ValueError: If it is the folder of a run that is not finished.
     """
-    if chosen.sentence:
-        yield " ".join(chosen.sentence)
-    elif chosen.file is None:
-        yield from decode_lines(sys.stdin.buffer)
-    else:
-        try:
-            with chosen.file.open("rb") as file:
-                yield from decode_lines(file)
-        except OSError as error:
-            raise ValueError(f"{chosen.file} cannot be read: {error}") from error
+    if (folder / "facts.json").exists():
+        return folder
+    if (folder / "model" / "facts.json").exists():
+        return folder / "model"
+    if (folder / "config.json").exists():
+        raise ValueError(
+            f"the run in {folder} is not finished: resume it by the command that "
+            "started it; at its end it writes its model"
+        )
+    return folder
+
+
+def typed_lines(stream: BinaryIO, language: str) -> Iterator[str]:
+    """Prompt for lines at a terminal; the prompts go to stderr.
+
+    Args:
+        stream: The terminal.
+        language: Code of the source language.
+    """
+    end = "Ctrl-Z and Enter end" if os.name == "nt" else "Ctrl-D ends"
+    name = LANGUAGES.get(language, f"the language {language!r}")
+    click.echo(f"Type a sentence in {name} and press Enter; {end}.", err=True)
+
+    def prompted() -> Iterator[bytes]:
+        while True:
+            click.echo("> ", nl=False, err=True)
+            if not (line := stream.readline()):
+                click.echo(err=True)
+                return
+            yield line
+
+    return decode_lines(prompted())
 
 
 def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:
@@ -98,16 +156,79 @@ def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:
             ) from error
 
 
+def print_translations(
+    translator: Translator,
+    lines: Iterator[str],
+    width: int,
+    typed: bool,
+    single: bool,
+) -> None:
+    """Print the translation of each line, and warnings about it on stderr.
+
+    Args:
+        translator: The model.
+        lines: Texts of any number of sentences; a blank one stays blank.
+        width: Beam width.
+        typed: Whether each line must be answered at once.
+        single: Whether there is but one, so that warnings need not name it.
+    """
+    done = 0
+
+    def words() -> str:
+        if typed or single:
+            return "\nstopped"  # below the prompt
+        return f"stopped after line {done}; for the others, give the text from there on"
+
+    with last_words(words):
+        size = 1 if typed else LINES_PER_CHUNK
+        while chunk := list(islice(lines, size)):
+            names = [f"line {done + i + 1}" for i in range(len(chunk))]
+            for name, (output, doubts) in zip(
+                names, translate_lines(translator, chunk, width, names), strict=True
+            ):
+                where = "" if typed or single else f"{name}: "
+                for doubt in doubts:
+                    click.echo(f"warning: {where}{doubt}", err=True)
+                click.echo(output)
+                done += 1
+    if not done and not typed:
+        click.echo("warning: the text is empty; nothing was translated", err=True)
+
+
 def translate_lines(
-    translator: Translator, lines: Iterable[str], width: int
-) -> Iterator[str]:
-    """Translate lines in chunks; from a keyboard, each line at once."""
-    lines, number = iter(lines), 1
-    size = 1 if sys.stdin.isatty() else LINES_PER_CHUNK
-    while chunk := list(islice(lines, size)):
-        yield from translator(chunk, width, first=number)
-        number += len(chunk)
+    translator: Translator, lines: list[str], width: int, names: list[str]
+) -> list[tuple[str, list[str]]]:
+    """Translate lines, each sentence by itself.
+
+    Args:
+        translator: The model.
+        lines: Texts of any number of sentences.
+        width: Beam width.
+        names: How error messages call the lines.
+
+    Returns:
+        For each line its translation, and doubts about it.
+    """
+    split = [split_sentences(line, translator.config.source) for line in lines]
+    flat = [sentence for sentences in split for sentence in sentences]
+    owners = [
+        f"a sentence in {name}"
+        for name, sentences in zip(names, split, strict=True)
+        for _ in sentences
+    ]
+    outputs = iter(translator(flat, width=width, names=owners))
+    results = []
+    for sentences in split:
+        pairs = [(sentence, next(outputs)) for sentence in sentences]
+        text = " ".join(output for _, output in pairs)
+        results.append((text, [d for pair in pairs for d in doubts(translator, *pair)]))
+    return results
 
 
-if __name__ == "__main__":
-    main()
+def doubts(translator: Translator, sentence: str, output: str) -> list[str]:
+    """Reasons to doubt the translation of a sentence."""
+    many = translator.many_subwords
+    found = doubts_about_text(sentence, translator.subwords, many)
+    if part := repeated_part(output):
+        found.append(f"the translation repeats itself ({part} …); it is wrong there")
+    return found

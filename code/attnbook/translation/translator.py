@@ -11,10 +11,13 @@ from pathlib import Path
 
 from torch import nn
 
+from attnbook.core.checks import check_entries
+from attnbook.core.devices import choose_device
 from attnbook.data.multi30k import clean
 from attnbook.data.subwords import Subwords
 from attnbook.models.checkpoints import load_weights, read_facts, save_weights
-from attnbook.translation.configs import Config, changed
+from attnbook.translation.configs import Config, from_stored
+from attnbook.translation.doubts import MANY_SUBWORDS
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
 
@@ -33,30 +36,41 @@ class Translator:
 
     Args:
         folder: Written by :func:`save_translator`; by default the shipped model.
+        device: Name of the device, as :func:`~attnbook.core.devices.choose_device`
+            takes it. By default the CPU, where a text has the same translation on
+            every machine.
+
+    Attributes:
+        many_subwords: More subwords per word than these are many for this model.
 
     Raises:
-        ValueError: If a file is missing or cannot be read, or the files do not belong
-            together.
+        ValueError: If a file is missing or cannot be read, the files do not belong
+            together, or there is no such device.
     """
 
-    def __init__(self, folder: Traversable = SHIPPED):
+    def __init__(self, folder: Traversable = SHIPPED, device: str = "cpu"):
         self.facts = read_facts(folder)
+        remedy = "it is no translator; give the folder `model` of a finished run"
+        path = folder / "facts.json"
+        check_entries(path, self.facts, remedy, config=dict, alpha=float, subwords=str)
         self.subwords = Subwords.load(folder / "subwords.json")
-        if self.subwords.fingerprint() != self.facts.get("subwords"):
+        if self.subwords.fingerprint() != self.facts["subwords"]:
             raise ValueError(
                 f"subwords.json in {folder} is not the one that the model was trained "
                 "with; copy the whole folder, not single files"
             )
-        self.config = changed(Config(), **self.facts["config"])
+        self.config = from_stored(self.facts["config"])
         self.model = model_from_config(self.config, len(self.subwords))
         load_weights(self.model, folder)
+        self.model.to(choose_device(device))
+        self.many_subwords = self.facts.get("many_subwords", MANY_SUBWORDS)
 
     def __call__(
         self,
         sentences: Sequence[str],
         width: int = 5,
         alpha: float | None = None,
-        first: int = 1,
+        names: Sequence[str] | None = None,
     ) -> list[str]:
         """Translate sentences.
 
@@ -65,7 +79,7 @@ class Translator:
             width: Beam width; 1 is greedy decoding.
             alpha: α of the length penalty; by default the one chosen on the validation
                 split.
-            first: Number of the first sentence, for error messages.
+            names: How error messages call each sentence; by default "sentence 1" …
 
         Returns:
             Plain text, in the same order.
@@ -74,12 +88,13 @@ class Translator:
             ValueError: If a sentence is longer than :data:`MAX_SUBWORDS` subwords.
         """
         sentences = [clean(sentence) for sentence in sentences]  # as for training
-        for number, sentence in enumerate(sentences, start=first):
+        names = names or [f"sentence {i + 1}" for i in range(len(sentences))]
+        for name, sentence in zip(names, sentences, strict=True):
             length = len(self.subwords.pieces(sentence))
             if length > MAX_SUBWORDS:
                 raise ValueError(
-                    f"sentence {number} has {length} subwords; at most {MAX_SUBWORDS} "
-                    "can be translated at once: put each sentence on its own line"
+                    f"{name} has {length} subwords; at most {MAX_SUBWORDS} can be "
+                    "translated at once: divide it into sentences"
                 )
         alpha = self.facts["alpha"] if alpha is None else alpha
         texts = [sentence for sentence in sentences if sentence]

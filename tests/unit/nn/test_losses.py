@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
-from attnbook.nn.losses import label_smoothing_loss, token_loss
+from attnbook.nn.losses import (
+    fused_smoothing_loss,
+    label_smoothing_loss,
+    token_loss,
+)
 
 
 def targets_of(seed, b, t, v):
@@ -98,3 +102,19 @@ def test_the_smallest_loss_that_can_be_reached():
 def test_a_share_that_is_none_is_refused(smoothing):
     with pytest.raises(ValueError, match=rf"smoothing is {smoothing}; .* below 1"):
         label_smoothing_loss(torch.zeros(1, 1, 4), torch.ones(1, 1).long(), smoothing)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.4])
+def test_the_fused_loss_is_the_same(smoothing):
+    g = torch.Generator().manual_seed(0)
+    logits = torch.randn(3, 5, 11, generator=g).double().requires_grad_()
+    targets = torch.randint(0, 11, (3, 5), generator=g)
+    targets[0, 3:] = PAD
+    found = []
+    for loss in (label_smoothing_loss, fused_smoothing_loss):
+        value = loss(logits, targets, smoothing)
+        assert value.shape == (3, 5)
+        (gradient,) = torch.autograd.grad(value.square().sum(), logits)
+        found.append((value, gradient))
+    for ours, fused in zip(*found, strict=True):
+        close(ours, fused)

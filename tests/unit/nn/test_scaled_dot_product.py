@@ -491,3 +491,21 @@ x = torch.zeros(2, 3, 4)
 def test_bad_input_is_named(call, message, need_weights):
     with pytest.raises(ValueError, match=message):
         call(need_weights=need_weights)
+
+
+@pytest.mark.parametrize("kind", ["plain", "mask", "bias"])
+def test_under_autocast_a_cpu_attends_in_fp32(kind):
+    """bf16 inputs are widened first, so the result is that of fp32, to the last bit."""
+    g = torch.Generator().manual_seed(0)
+    q, k, v = (torch.randn(2, 3, 5, 8, generator=g).bfloat16() for _ in "qkv")
+    more = {
+        "plain": {},
+        "mask": {"mask": some_allowed(2, 1, 5, 5)},
+        "bias": {"score_bias": torch.randn(5, 5, generator=g)},
+    }[kind]
+    with torch.autocast("cpu", torch.bfloat16):
+        out = attention(q, k, v, **more)
+    assert out.dtype == torch.float32
+    bias = {name: x.bfloat16() for name, x in more.items() if name == "score_bias"}
+    wanted = attention(q.float(), k.float(), v.float(), **(more | bias))
+    assert torch.equal(out, wanted)

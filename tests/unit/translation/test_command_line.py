@@ -6,16 +6,17 @@ import json
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
 import torch
 from small_runs import command, small_config, without, write_texts
 
 from attnbook.data import multi30k
+from attnbook.data.subwords import Subwords
 from attnbook.translation import command_line, training_state, translate_command
 from attnbook.translation import train_command as training_command
 from attnbook.translation.configs import CONFIGS, Config, to_json
-from attnbook.translation.train_command import main as train
 from attnbook.translation.trainer import Trainer
 from attnbook.translation.translator import SHIPPED
 
@@ -30,6 +31,23 @@ def model(finished_run):
 @pytest.fixture
 def data(tmp_path):
     return write_texts(tmp_path / "data")
+
+
+def exit_code(arguments):
+    """The exit code of the command."""
+    try:
+        command_line.main(arguments)
+    except SystemExit as end:
+        return end.code
+    return 0
+
+
+def train(arguments):
+    command_line.main(["train", *arguments])
+
+
+def translate(arguments):
+    command_line.main(["translate", *arguments])
 
 
 @pytest.fixture
@@ -57,60 +75,70 @@ def read(monkeypatch, content):
 
 @pytest.mark.parametrize("name", ["train", "translate"])
 def test_help_names_every_option(name, capsys):
-    with pytest.raises(SystemExit) as end:
-        command_line.main([name, "--help"])
-    assert end.value.code == 0
+    assert exit_code([name, "--help"]) == 0
     shown = capsys.readouterr().out
     wanted = {
-        "train": ["--config", "--set", "--out", *CONFIGS],
-        "translate": ["--file", "--model", "--width", "sentence"],
+        "train": ["--config", "--set", "--out", "--device", *CONFIGS],
+        "translate": ["--file", "--model", "--width", "--device", "TEXT"],
     }[name]
     for option in wanted:
         assert option in shown
+    assert f"  attnbook {name} " in shown  # an example
 
 
-def test_the_two_commands_have_a_common_name(monkeypatch, capsys):
-    called = []
-    monkeypatch.setitem(command_line.COMMANDS, "train", called.append)
-    command_line.main(["train", "--config", "toy"])
-    monkeypatch.setattr(sys, "argv", ["attnbook", "train", "--set", "seed=1"])
-    command_line.main()
-    assert called == [["--config", "toy"], ["--set", "seed=1"]]
-    assert set(command_line.COMMANDS) == {"train", "translate"}
-    for arguments, code in (([], 2), (["tranlsate"], 2), (["--help"], 0)):
-        with pytest.raises(SystemExit) as end:
-            command_line.main(arguments)
-        assert end.value.code == code
-        shown = capsys.readouterr()
-        assert "usage: attnbook {train,translate}" in (shown.err if code else shown.out)
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--help"], 0, "Train a translation model, or resume a run."),
+        (["-h"], 0, "Translate a text, a file, or a pipe."),
+        ([], 2, "Translate a text, a file, or a pipe."),
+        (["--version"], 0, f"attnbook, version {version('attnbook')}"),
+        (
+            ["tranlsate", "x"],
+            2,
+            "No such command 'tranlsate'. Did you mean 'translate'?",
+        ),
+        (["tarin"], 2, "No such command 'tarin'. Did you mean 'train'?"),
+        (["translate", "--modl", "x"], 2, "--model"),
+        (["A dog runs."], 2, "Did you mean: attnbook translate 'A dog runs.'"),
+    ],
+)
+def test_the_command_itself_helps(capsys, arguments, code, message):
+    assert exit_code(arguments) == code
+    shown = capsys.readouterr()
+    assert message in (shown.err if code else shown.out)
+    assert not (shown.out if code else shown.err)
 
 
 def test_the_package_itself_is_the_command():
     shown = command("attnbook", "--help")
     assert shown.returncode == 0
-    assert "usage: attnbook {train,translate}" in shown.stdout
+    assert "Usage: attnbook [OPTIONS] COMMAND" in shown.stdout
 
 
 # Translating
 
 
 def test_a_sentence_is_translated(finished_run, model, capsys):
-    translate_command.main(["--model", model, "the", "dog", "sees", "a", "farmer"])
+    translate(["--model", model, "the", "dog", "sees", "a", "farmer"])
     one = capsys.readouterr().out
-    translate_command.main(["--model", model, "the dog sees a farmer"])
+    translate(["--model", model, "the dog sees a farmer"])
     assert capsys.readouterr().out == one
     assert one.endswith("\n")
     assert one.count("\n") == 1
 
 
 class Loud:
-    """In the place of a translator: says a sentence loudly."""
+    """In the place of a translator: gives a sentence in capitals."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    many_subwords = 9.0
 
-    def __call__(self, sentences, width, first):
-        return [sentence.strip().upper() for sentence in sentences]
+    def __init__(self, folder, device="auto"):
+        self.config = CONFIGS["multi30k-cpu"]
+        self.subwords = Subwords.train(SENTENCES, 30)
+
+    def __call__(self, sentences, width, names):
+        return [sentence.upper() for sentence in sentences]
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 64])
@@ -126,44 +154,28 @@ def test_a_file_and_standard_input_are_translated_line_by_line(
     wanted = "".join(sentence.strip().upper() + "\n" for sentence in SENTENCES)
     path = tmp_path / "some.txt"
     path.write_bytes(content)
-    translate_command.main(["--file", str(path)])
+    translate(["--file", str(path)])
     assert capsys.readouterr().out == wanted
     read(monkeypatch, content)
-    translate_command.main([])
+    translate([])
     assert capsys.readouterr().out == wanted
     read(monkeypatch, b"")
-    translate_command.main([])
-    assert capsys.readouterr().out == ""
+    translate([])
+    assert capsys.readouterr() == (
+        "",
+        "warning: the text is empty; nothing was translated\n",
+    )
 
 
 def test_the_shipped_model_is_used_unless_another_is_named(monkeypatch, capsys):
     taken = []
     monkeypatch.setattr(
-        translate_command, "Translator", lambda f: taken.append(f) or Loud(f)
+        translate_command, "Translator", lambda *f: taken.append(f[0]) or Loud(*f)
     )
-    translate_command.main(["a"])
-    translate_command.main(["--model", "there", "a"])
+    translate(["a"])
+    translate(["--model", "there", "a"])
     assert [str(folder) for folder in taken] == [str(SHIPPED), "there"]
     assert capsys.readouterr().out == "A\nA\n"
-
-
-def test_each_line_from_a_keyboard_is_answered_at_once(monkeypatch):
-    asked = []
-
-    def translator(sentences, width, first):
-        asked.append((list(sentences), width, first))
-        return sentences
-
-    lines = ["a", "b", "c"]
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    assert list(translate_command.translate_lines(translator, lines, 2)) == lines
-    assert asked == [(["a"], 2, 1), (["b"], 2, 2), (["c"], 2, 3)]
-    asked.clear()
-    monkeypatch.setattr(sys.stdin, "isatty", lambda: False, raising=False)
-    assert (
-        list(translate_command.translate_lines(translator, lines * 30, 2)) == lines * 30
-    )
-    assert [first for _, _, first in asked] == [1, 65]
 
 
 def test_the_command_itself_reads_a_pipe(model):
@@ -207,7 +219,7 @@ def test_a_reader_that_goes_away_is_not_an_error(model):
         ("the dog\nStraße\n".encode("latin-1"), "line 2 is not UTF-8"),
         (
             b"the dog\n\n" + b"dog " * 2000,
-            r"sentence 3 has \d{4} subwords; at most 200",
+            r"a sentence in line 3 has \d{4} subwords; at most 200",
         ),
     ],
     ids=["latin-1", "2000 words"],
@@ -219,26 +231,29 @@ def test_a_line_that_cannot_be_translated_is_named(
     path.write_bytes(content)
     for arguments in (["--file", path], []):
         read(monkeypatch, content)
-        output = refused(translate_command.main, "--model", model, *arguments)
+        output = refused(translate, "--model", model, *arguments)
         assert re.search(message, output)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--file", "nowhere.txt"], "nowhere.txt cannot be read: "),
+        (["--file", "nowhere.txt"], "'nowhere.txt': No such file or directory"),
         (["--width", "0", "the dog"], "width is 0; it must be"),
-        (["--width", "wide", "the dog"], "invalid int value: 'wide'"),
-        (["--beam", "3"], "unrecognized arguments: --beam"),
-        (["--file", "some.txt", "the dog"], "give a sentence or --file, not both"),
+        (["--width", "wide", "the dog"], "'wide' is not a valid integer"),
+        (["--beam", "3"], "No such option '--beam'"),
+        (["--device", "tpu", "a"], "'tpu' is not one of"),
+        ([""], "the text is empty; give at least a word"),
+        (["", " "], "the text is empty; give at least a word"),
+        (["--file", "README.md", "the dog"], "give a text or --file, not both"),
     ],
 )
 def test_a_wrong_argument_is_named(model, refused, arguments, message):
-    assert message in refused(translate_command.main, "--model", model, *arguments)
+    assert message in refused(translate, "--model", model, *arguments)
 
 
 def test_a_model_that_is_not_there_is_named(tmp_path, refused):
-    output = refused(translate_command.main, "--model", tmp_path / "nowhere", "the dog")
+    output = refused(translate, "--model", tmp_path / "nowhere", "the dog")
     assert "there is no facts.json in" in output
     assert "nowhere" in output
 
@@ -260,7 +275,10 @@ def test_the_command_trains_and_reports(data, tmp_path, monkeypatch, capsys):
     assert f"test, beam, lowercased: BLEU {bleu:.1f}\n" in shown.out
     assert f"{results['parameters']:,} parameters" in shown.out
     assert shown.out.startswith("runs/mine-3: begins, cpu, torch.float32, at most 1 ")
-    assert shown.out.endswith("--model runs/mine-3/model SENTENCE\n")
+    sentence = (data / "test.en").read_text().split("\n")[0]
+    last = shown.out.strip().split("\n")[-1]
+    assert last == f"try it: attnbook translate --model runs/mine-3 '{sentence}'"
+    assert re.search(r"\nabout \d+ seconds? for \d\d updates, judging by", shown.out)
     assert "tokens/s" in shown.err  # the progress bar
 
 
@@ -269,31 +287,51 @@ def test_names_become_folders(monkeypatch):
     monkeypatch.setattr(training_command, "train", lambda *pair: taken.append(pair))
     train(["--config", "toy", "--set", "seed=4", "dropout=0.3"])
     train(["--config", "toy", "--out", "there"])
-    train([])
-    assert [str(folder) for _, folder in taken] == [
-        *("runs/toy-4", "there", "runs/multi30k-tiny-0")
-    ]
+    train(["--config", "toy", "--set", "seed=2", "--set", "clip=2", "--device", "cpu"])
+    assert [str(folder) for _, folder in taken] == ["runs/toy-4", "there", "runs/toy-2"]
     assert (taken[0][0].seed, taken[0][0].dropout) == (4, 0.3)
-    assert taken[2][0] == Config()
+    assert (taken[2][0].clip, taken[2][0].device) == (2, "cpu")
+
+
+@pytest.mark.parametrize(
+    ("device", "name"), [("cpu", "multi30k-cpu"), ("cuda", "multi30k-tiny")]
+)
+def test_the_config_suits_the_device(monkeypatch, device, name):
+    taken, asked = [], []
+
+    def choose(wanted):
+        asked.append(wanted)
+        return torch.device(device)
+
+    monkeypatch.setattr(training_command, "train", lambda *pair: taken.append(pair))
+    monkeypatch.setattr(training_command, "choose_device", choose)
+    train([])
+    assert str(taken[0][1]) == f"runs/{name}-0"
+    assert taken[0][0] == CONFIGS[name]
+    train(["--device", device])
+    assert asked == ["auto", device]
+    assert taken[1][0].device == device
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--config", "huge"], "error: there is no config 'huge'; choose among toy, "),
-        (["--config", "no.json"], "error: no.json cannot be read as a config: "),
-        (["--config", "toy", "--set", "layers=3"], "error: no entry 'layers'; there"),
-        (["--config", "toy", "--set", "seed"], "error: --set seed: write ENTRY=VALUE"),
-        (["--config", "toy", "--set", "seed=x"], "error: seed is 'x'; it must be of"),
-        (["--config", "toy", "--set", "dropout=1"], "error: dropout is 1; it must be "),
-        (["--config", "toy", "--set", "n_heads=3"], "error: d_model = 64 cannot be"),
-        (["--config", "toy", "--set", "model=gpt"], "error: there is no model 'gpt'"),
-        (["--config", "toy", "--set", "data=no"], "error: no/train.toy cannot be read"),
+        (["--config", "toy", "--device", "gpu"], "'gpu' is not one of 'auto'"),
+        (["--config", "huge"], "Error: there is no config 'huge'; choose among toy, "),
+        (["--config", "no.json"], "Error: no.json cannot be read as a config: "),
+        (["--config", "toy", "--set", "layers=3"], "Error: no entry 'layers'; there"),
+        (["--config", "toy", "--set", "seed"], "Error: seed: write ENTRY=VALUE"),
+        (["toy"], "Error: toy: write ENTRY=VALUE, such as seed=1, or --config toy"),
+        (["--config", "toy", "--set", "seed=x"], "Error: seed is 'x'; it must be of"),
+        (["--config", "toy", "--set", "dropout=1"], "Error: dropout is 1; it must be "),
+        (["--config", "toy", "--set", "n_heads=3"], "Error: d_model = 64 cannot be"),
+        (["--config", "toy", "--set", "model=gpt"], "Error: there is no model 'gpt'"),
+        (["--config", "toy", "--set", "data=no"], "Error: no/train.toy cannot be read"),
         (
             ["--config", "toy", "--set", "vocab_size=9"],
-            "error: vocab_size is 9, but the text",
+            "Error: vocab_size is 9, but the text",
         ),
-        (["--sett", "seed=1", "x"], "unrecognized arguments: "),
+        (["--sett", "seed=1", "x"], "No such option '--sett'"),
     ],
 )
 def test_a_wrong_setting_is_named(tmp_path, monkeypatch, refused, arguments, message):
@@ -431,6 +469,6 @@ def test_the_command_says_it_in_one_line():
         env=without("ATTNBOOK_DATA"),
     )
     assert shown.returncode == 2
-    assert shown.stderr.startswith("error: there is no config 'huge'")
+    assert shown.stderr.startswith("Error: there is no config 'huge'")
     assert shown.stderr.count("\n") == 1
     assert shown.stdout == ""

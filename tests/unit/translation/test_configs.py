@@ -70,8 +70,11 @@ def test_only_what_is_named_changes():
         ("seed", -1, "from 0 to below"),
         ("seed", 2**24, "from 0 to below"),
         ("r_drop", -1.0, "0 or more"),
+        ("r_drop", math.inf, "0 or more, and finite"),
+        ("peak_learning_rate", math.inf, "more than 0, and finite"),
         ("clip", 0, "more than 0"),
         ("peak_learning_rate", 0.0, "more than 0"),
+        ("device", "gpu", "auto, cpu, cuda or mps"),
         ("precision", "fp8", "auto, fp32, bf16 or fp16"),
         ("seed", "many", "of type int"),
         ("seed", "1.5", "of type int"),
@@ -142,3 +145,9 @@ def test_a_file_that_is_no_config_is_refused(tmp_path, content, message):
 def test_a_config_does_not_change_under_way():
     with pytest.raises(AttributeError):
         config("toy").seed = 3
+
+
+def test_only_the_transformer_can_be_compiled():
+    assert config("toy", compile=True).compile
+    with pytest.raises(ValueError, match="compile is True and model is 'bahdanau'"):
+        config("toy", compile=True, model="bahdanau")

@@ -96,3 +96,11 @@ def test_the_toy_language_is_translated_right_and_its_splits_differ():
 
 def test_texts_can_be_unpacked():
     assert corpora.Texts(["a"], ["b"]).target == ["b"]
+
+
+def test_the_toy_language_can_be_translated_back():
+    source, target = load_texts(config("toy"), "val")
+    back = config("toy", source="invented", target="toy")
+    assert load_texts(back, "val") == (target, source)
+    with pytest.raises(ValueError, match="source is 'en' and target 'de'; the lang"):
+        load_texts(config("toy", source="en", target="de"), "val")

@@ -1,4 +1,4 @@
-"""The device, and the precision it is given."""
+"""The precision that a device is given, and its memory."""
 
 import os
 from types import SimpleNamespace
@@ -7,41 +7,62 @@ import pytest
 import torch
 
 from attnbook.translation import devices
-from attnbook.translation.devices import best_device, choose_precision, peak_memory
+from attnbook.translation.devices import choose_precision, peak_memory, set_backends
 
 CPU, CUDA, MPS = (torch.device(name) for name in ("cpu", "cuda", "mps"))
 
 
 @pytest.mark.parametrize(
-    ("cuda", "mps", "wanted"),
-    [
-        (True, True, "cuda"),
-        (True, False, "cuda"),
-        (False, True, "mps"),
-        (False, False, "cpu"),
-    ],
-)
-def test_the_fastest_device_is_taken(monkeypatch, cuda, mps, wanted):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
-    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
-    assert best_device().type == wanted
-
-
-@pytest.mark.parametrize(
     ("device", "capability", "wanted"),
     [
-        (CPU, None, torch.float32),
+        (CPU, {}, torch.float32),
+        (CPU, {"avx512_f": True, "avx512_bf16": False}, torch.float32),
+        (CPU, {"avx512_bf16": True}, torch.bfloat16),
+        (CPU, {"amx_bf16": True}, torch.bfloat16),
         (MPS, None, torch.float32),
+        (CUDA, (6, 1), torch.float32),  # fp16 would run at 1/64 of its speed
+        (CUDA, (7, 0), torch.float16),
         (CUDA, (7, 5), torch.float16),  # Colab's T4
         (CUDA, (8, 0), torch.bfloat16),
         (CUDA, (9, 0), torch.bfloat16),
     ],
 )
 def test_auto_is_what_the_device_does_best(monkeypatch, device, capability, wanted):
-    monkeypatch.setattr(
-        devices.torch.cuda, "get_device_capability", lambda device: capability
-    )
+    found = {"get_device_capability": lambda device: capability}
+    cpu = SimpleNamespace(get_capabilities=lambda: capability)
+    monkeypatch.setattr(devices.torch, "cuda", SimpleNamespace(**found))
+    monkeypatch.setattr(devices.torch, "cpu", cpu)
     assert choose_precision("auto", device) == wanted
+    assert choose_precision("auto", device, recurrent=True) == torch.float32
+
+
+@pytest.mark.parametrize("device", [CPU, CUDA])
+def test_a_recurrent_model_never_runs_in_half_precision_without_a_scaled_loss(device):
+    """Under autocast cuDNN's GRU runs in fp16, and only fp16 has its loss scaled."""
+    with pytest.raises(ValueError, match=r"recurrent .* in bf16.*take fp32 or auto"):
+        choose_precision("bf16", device, recurrent=True)
+    assert choose_precision("fp32", device, recurrent=True) == torch.float32
+    if device is CUDA:
+        assert choose_precision("fp16", device, recurrent=True) == torch.float16
+
+
+def test_fp32_means_fp32_and_attention_is_pytorchs_own(monkeypatch):
+    matmul = torch.get_float32_matmul_precision()
+    gru, kernels = torch.backends.cudnn.allow_tf32, torch.backends.cuda
+    attention = kernels.cudnn_sdp_enabled()
+    try:
+        torch.set_float32_matmul_precision("high")
+        torch.backends.cudnn.allow_tf32 = True
+        kernels.enable_cudnn_sdp(True)
+        set_backends()
+        assert torch.get_float32_matmul_precision() == "highest"
+        assert not kernels.matmul.allow_tf32
+        assert not torch.backends.cudnn.allow_tf32
+        assert not kernels.cudnn_sdp_enabled()
+    finally:
+        torch.set_float32_matmul_precision(matmul)
+        torch.backends.cudnn.allow_tf32 = gru
+        kernels.enable_cudnn_sdp(attention)
 
 
 @pytest.mark.parametrize("device", [CPU, CUDA, MPS])

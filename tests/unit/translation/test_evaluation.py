@@ -16,11 +16,16 @@ from attnbook.data.subwords import Subwords
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
 from attnbook.translation import evaluation
-from attnbook.translation.bleu_score import corpus_bleu, paired_bootstrap
+from attnbook.translation.bleu_score import (
+    corpus_bleu,
+    corpus_scores,
+    paired_bootstrap,
+)
 from attnbook.translation.evaluation import (
     beam_translate,
     bleu_by_alpha,
     max_output_len,
+    runaway_share,
 )
 
 WORDS = [*"abcdefgh", "man", "hat", "grass", "dog"]
@@ -98,6 +103,60 @@ def test_case_counts_unless_told_otherwise():
     assert corpus_bleu(output, references).bleu == pytest.approx(100)
     assert corpus_bleu(upper, references).bleu < 1
     assert corpus_bleu(upper, references, lowercase=True).bleu == pytest.approx(100)
+
+
+def chrf_by_hand(outputs, references, order=6, beta=2):
+    """F-score of character n-grams, spaces left out, averaged over n: Popović 2015."""
+    counts = []
+    for n in range(1, order + 1):
+        matches = n_output = n_reference = 0
+        for pair in zip(outputs, references, strict=True):
+            ours, theirs = (
+                Counter(text[i : i + n] for i in range(len(text) - n + 1))
+                for text in (side.replace(" ", "") for side in pair)
+            )
+            matches += (ours & theirs).total()
+            n_output += ours.total()
+            n_reference += theirs.total()
+        counts.append((matches / n_output, matches / n_reference))
+    precision, recall = (sum(x) / order for x in zip(*counts, strict=True))
+    return 100 * (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
+
+
+@given(st.integers(0, 99), st.integers(0, 3), st.integers(0, 3))
+@settings(max_examples=30)
+def test_chrf_is_its_formula(seed, changes, drop):
+    output, references = corpus(seed, changes, drop=drop)
+    wanted = chrf_by_hand(output, references)
+    assert corpus_scores(output, references).chrf == pytest.approx(wanted, abs=1e-9)
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_both_scores_stand_with_their_signatures(lowercase):
+    both = corpus(0, 1, drop=2)
+    scores = corpus_scores(*both, lowercase)
+    assert (scores.bleu, scores.signature) == corpus_bleu(*both, lowercase)
+    case = "lc" if lowercase else "mixed"
+    assert scores.chrf_signature == (
+        f"nrefs:1|case:{case}|eff:yes|nc:6|nw:0|space:no|"
+        f"version:{sacrebleu.__version__}"
+    )
+    words = [sum(len(line.split()) for line in side) for side in both]
+    assert scores.length_ratio == words[0] / words[1]
+
+
+def test_a_right_stem_counts_for_chrf():
+    references = ["der alte Bauer sieht einen kleinen Vogel"]
+    ending, word = (references[0].replace("kleinen", w) for w in ("kleiner", "grauem"))
+    one, other = (corpus_scores([text], references) for text in (ending, word))
+    assert one.bleu == other.bleu
+    assert one.chrf > other.chrf + 5
+
+
+def test_runaway_outputs_have_twice_the_words_of_their_reference():
+    references = ["a b c", "a b", "a", "a b c d"]
+    outputs = ["a b c d e f g", "a b c d", "a a a", ""]
+    assert runaway_share(outputs, references) == 0.5
 
 
 @pytest.mark.parametrize("sides", [(["a"], []), ([], []), (["a"], ["a", "b"])])

@@ -1,5 +1,6 @@
 """The report of a run: what it scores is what is stored."""
 
+import json
 import shutil
 
 import pytest
@@ -7,6 +8,9 @@ import torch
 from safetensors.torch import load_file
 
 from attnbook.translation import report
+from attnbook.translation.bleu_score import corpus_scores
+from attnbook.translation.configs import changed
+from attnbook.translation.corpora import load_texts
 from attnbook.translation.trainer import Trainer
 
 
@@ -41,3 +45,27 @@ def test_the_scores_are_those_of_the_stored_weights(scored):
     for used in weights.values():
         for name, w in stored.items():
             assert torch.equal(w.float(), used[name]), name
+
+
+@pytest.mark.parametrize("tests", [True, False])
+def test_a_comparison_leaves_the_test_sets_alone(
+    finished_run, tmp_path, monkeypatch, tests
+):
+    folder = shutil.copytree(finished_run.folder, tmp_path / "run")
+    trainer = Trainer(changed(finished_run.config, score_tests=tests), folder)
+    opened, load = [], report.load_texts
+    monkeypatch.setattr(
+        report,
+        "load_texts",
+        lambda run, split: opened.append(split) or load(run, split),
+    )
+    monkeypatch.setattr(report, "bleu_by_alpha", lambda *_: {0.5: 1.0})
+    found = report.finish(trainer)
+    splits = {"val", "test"} if tests else {"val"}
+    hypotheses = json.loads((folder / "hypotheses.json").read_text())
+    assert {*opened} == {*hypotheses} == splits
+    assert {*found["scores"]} == splits - {"val"}
+    right = load_texts(trainer.config, "val").target
+    for how, lowercase in (("cased", False), ("lowercased", True)):
+        again = corpus_scores(hypotheses["val"]["beam"], right, lowercase)
+        assert found["validation_scores"][f"beam, {how}"] == again._asdict()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from small_runs import lines_of, small_config, train_until, write_texts
+from small_runs import LOG_EVERY, lines_of, small_config, train_until, write_texts
 from torch import nn
 from torch.distributions import Categorical, kl_divergence
 from torch.nn import functional as F
@@ -73,13 +73,12 @@ def test_the_same_seed_gives_the_same_run(whole, data, tmp_path):
 
 
 def test_the_log_says_what_happened(whole):
-    """A line for each save and each end of an epoch; rates of the schedule."""
+    """A line after each fourth update and each epoch; rates of the schedule."""
     lines = read_metrics(whole.folder / "metrics.jsonl")
     per_epoch = len(whole._groups(0))
     steps = [line["step"] for line in lines if "loss" in line]
     ends = [per_epoch, 2 * per_epoch]
-    saves = [s for s in range(4, 2 * per_epoch, 4)]
-    assert steps == sorted({*saves, *ends})
+    assert steps == sorted({*range(LOG_EVERY, 2 * per_epoch, LOG_EVERY), *ends})
     for line in lines:
         if "loss" in line:
             assert set(line) == {
@@ -111,7 +110,8 @@ def test_the_folder_holds_what_is_promised(whole):
     names = sorted(p.name for p in whole.folder.glob("**/*") if p.is_file())
     assert names == [
         *("0001.safetensors", "0002.safetensors"),
-        *("config.json", "last.safetensors", "metrics.jsonl", "subwords.json"),
+        *("config.json", "last.safetensors", "lock", "metrics.jsonl"),
+        "subwords.json",
     ]
     assert from_json(whole.folder / "config.json") == whole.config
     numbers = read_state(whole.last)[1]
@@ -350,8 +350,6 @@ def test_bf16_runs_on_a_processor(data, tmp_path):
 
 
 def test_fp16_needs_a_gpu(data, tmp_path):
-    if torch.cuda.is_available():
-        return
     with pytest.raises(ValueError, match="fp16 needs a CUDA GPU"):
         fresh(data, tmp_path / "run", precision="fp16")
 
@@ -375,7 +373,7 @@ def test_it_ends_when_the_loss_falls_no_more(
 ):
     trainer = fresh(data, tmp_path / "run", max_epochs=6, patience=patience)
     coming = iter(losses)
-    monkeypatch.setattr(trainer, "validation_loss", lambda: float(next(coming)))
+    monkeypatch.setattr(trainer, "validation_loss", lambda shared: float(next(coming)))
     monkeypatch.setattr(trainer, "_train_epoch", lambda *_: None)
     monkeypatch.setattr(trainer_module, "beam_translate", lambda *_, **__: ["a"] * 12)
     trainer.train()
@@ -449,7 +447,7 @@ def test_death_at_any_update_does_no_harm(whole, tmp_path, monkeypatch, update):
         assert not (folder / "last.safetensors").exists()
     else:
         kept = read_state(folder / "last.safetensors")[1]["step"]
-        assert update - 1 - kept < whole.config.save_every
+        assert update - 1 - kept < LOG_EVERY
     again = until_done(whole.config, folder)
     assert lines_of(folder) == lines_of(whole.folder)
     assert equal(weights(again), weights(whole))
@@ -464,7 +462,7 @@ def test_a_killed_command_goes_on_where_it_was(whole, tmp_path):
         assert killed.returncode == 9, killed.stderr
         state = read_state(folder / "last.safetensors")[1]
         logged = [line["step"] for line in read_metrics(folder / "metrics.jsonl")]
-        assert logged[-1] - state["step"] <= whole.config.save_every
+        assert logged[-1] - state["step"] <= LOG_EVERY
         assert state["epoch"] == epoch
         for name in ("last.safetensors", "config.json", "epochs/0002.safetensors"):
             (folder / f"{name}.unfinished").write_bytes(b"half")
@@ -519,15 +517,14 @@ def test_a_run_of_another_config_is_left_alone(whole, entry, value):
 
 def test_only_what_leaves_the_updates_alone_may_change():
     assert set(trainer_module.MAY_CHANGE) == {
-        *("max_epochs", "patience", "average", "save_every", "precision", "compile")
+        *("max_epochs", "patience", "average", "save_minutes", "score_tests"),
+        *("device", "precision", "compile"),
     }
 
 
 def test_a_config_that_cannot_be_built_takes_no_folder(data, tmp_path):
     """The next try, with what was wrong mended, is welcome there."""
     for wrong in ({"n_heads": 3}, {"model": "gpt"}, {"precision": "fp16"}):
-        if wrong.get("precision") and torch.cuda.is_available():
-            continue
         with pytest.raises(ValueError, match=r"3 heads|gpt|fp16"):
             fresh(data, tmp_path / "run", vocab_size=100, **wrong)
     with pytest.raises(ValueError, match="cannot be read as UTF-8 text"):
@@ -573,6 +570,14 @@ def test_a_spoiled_folder_is_told_and_left_as_it_is(data, tmp_path, how, message
         fresh(data, folder, max_epochs=1)
     after = {p: p.read_bytes() for p in folder.glob("**/*") if p.is_file()}
     assert after == before
+
+
+def test_the_peak_memory_is_that_of_all_parts_of_a_run(data, tmp_path, monkeypatch):
+    for peak, epochs in ((200, 1), (100, 2)):
+        monkeypatch.setattr(trainer_module, "peak_memory", lambda _, peak=peak: peak)
+        trainer = fresh(data, tmp_path / "run", max_epochs=epochs)
+        trainer.train()
+        assert trainer.peak_memory == 200
 
 
 def test_a_run_may_go_on_in_another_precision(data, tmp_path, monkeypatch):

@@ -6,10 +6,10 @@ import random
 from itertools import pairwise
 
 import pytest
-from small_runs import lines_of, small_config, train_until, write_texts
+from small_runs import LOG_EVERY, lines_of, small_config, train_until, write_texts
 
 from attnbook.data import multi30k
-from attnbook.translation import train_command, translate_command
+from attnbook.translation import command_line
 from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.configs import CONFIGS, changed, to_json
 from attnbook.translation.corpora import load_texts
@@ -28,13 +28,13 @@ def whole_path(config, folder, sentence, capsys):
     assert not (run / "results.json").exists()
     kept = read_state(run / "last.safetensors")[1]["step"]
     logged = read_metrics(run / "metrics.jsonl")[-1]["step"]
-    assert 0 <= logged - kept <= config.save_every
-    train_command.main(arguments)
+    assert 0 <= logged - kept <= LOG_EVERY
+    command_line.main(["train", *arguments])
     shown = capsys.readouterr().out
     steps = [line["step"] for line in lines_of(run) if "loss" in line]
     assert steps == sorted(set(steps))  # nothing twice, and nothing left out
-    assert max(b - a for a, b in pairwise(steps)) <= config.save_every
-    translate_command.main(["--model", str(run / "model"), sentence])
+    assert max(b - a for a, b in pairwise(steps)) <= LOG_EVERY
+    command_line.main(["translate", "--model", str(run), sentence])
     output = capsys.readouterr().out
     assert output == Translator(run / "model")([sentence])[0] + "\n"
     losses = [line["loss"] for line in lines_of(run) if "loss" in line]
@@ -48,7 +48,7 @@ def whole_path(config, folder, sentence, capsys):
 
 def test_from_a_folder_of_texts(tmp_path, capsys):
     data = write_texts(tmp_path / "data", {"train": 600, "val": 8, "test": 8})
-    config = small_config(data, d_model=64, d_ff=64, max_epochs=2, save_every=10)
+    config = small_config(data, d_model=64, d_ff=64, max_epochs=2)
     results, output, shown = whole_path(
         config, tmp_path, "the dog sees a farmer", capsys
     )
@@ -78,7 +78,7 @@ def test_from_multi30k(tmp_path, requires_data, capsys):
         CONFIGS["multi30k-cpu"],
         **{"data": str(data), "vocab_size": 1000, "d_model": 32, "d_ff": 64},
         **{"n_layers": 1, "batch_tokens": 600, "warmup": 20, "max_epochs": 1},
-        **{"average": 1, "save_every": 10},
+        **{"average": 1, "save_minutes": 0},
     )
     results, output, _ = whole_path(config, tmp_path, "A man rides a bicycle.", capsys)
     assert results["updates"] >= 50

@@ -1,0 +1,26 @@
+"""Splitting a line of text into sentences, since the models know single sentences.
+
+The rule is that of the library sentencex: a full stop, a question mark or an
+exclamation mark ends a sentence, unless it belongs to an abbreviation of the language
+("Mr.", "z. B."), to a number or a date ("3.30", "3. Mai"), or to a quotation that goes
+on. In doubt a text is left whole.
+"""
+
+from __future__ import annotations
+
+from sentencex import segment
+
+
+def split_sentences(line: str, language: str) -> list[str]:
+    """Split a line into sentences.
+
+    Args:
+        line: Plain text.
+        language: Its code, such as "en"; a language unknown to the library is split by
+            the rules of English.
+
+    Returns:
+        The sentences, without the space around them; none if the line is blank.
+    """
+    parts = segment(language, line)
+    return [part.strip() for part in parts if part.strip()]

@@ -1,0 +1,178 @@
+"""Metrics and analyses follow their model to its device."""
+
+import pytest
+import torch
+from compare import close, randomise
+
+from attnbook.analysis.bug_zoo import split_wrongly
+from attnbook.analysis.leaks import affected_outputs, influence
+from attnbook.analysis.maps import attention_maps, cross_weights
+from attnbook.analysis.occlusion import (
+    agreement,
+    encoder_effects,
+    encoder_weights,
+    occlusion_effects,
+    transformer_hiding_effects,
+)
+from attnbook.analysis.probes import fit_probe, layer_states, probe_accuracy
+from attnbook.models.bahdanau import Bahdanau
+from attnbook.nn.hard_attention import (
+    exact_gradient,
+    gumbel_softmax,
+    gumbel_softmax_gradient,
+    reinforce,
+)
+from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
+from attnbook.toy.deep_stacks import Stack, gradient_norms, position_specific_share
+from attnbook.toy.metrics import (
+    alignment_score,
+    attention_weights,
+    correct_tokens,
+    exact_match,
+    greedy_translations,
+)
+from attnbook.toy.models import load_toy_model, toy_transformer
+from attnbook.toy.single_attention import one_layer
+from attnbook.toy.tasks import (
+    position_numbers,
+    previous_symbols,
+    random_symbols,
+    reversed_symbols,
+    sorted_symbols,
+    sum_with_previous,
+    task_accuracy,
+)
+from attnbook.toy.training import train_toy_model
+
+PAIRS = held_out_pairs(1, 3)
+PAIR = PAIRS[0]
+
+
+def generator(device):
+    return torch.Generator(device).manual_seed(0)
+
+
+def encoded(model):
+    """The states of each word of some sentences, and the words."""
+    src = make_batch(PAIRS, next(model.parameters()).device).src
+    real = src != 0
+    return layer_states(model, src)[1][real], src[real], src
+
+
+OF_TRANSFORMERS = {
+    "maps": lambda model: torch.cat(
+        [
+            weights.flatten()
+            for weights in attention_maps(
+                model, *make_batch(PAIRS, next(model.parameters()).device)[:2]
+            ).values()
+        ]
+    ),
+    "cross-attention": lambda model: cross_weights(model, PAIRS),
+    "hiding": lambda model: transformer_hiding_effects(model, PAIR),
+    "encoder": lambda model: encoder_effects(model, PAIR),
+    "encoder's weights": lambda model: encoder_weights(model, PAIR),
+    "probe": lambda model: fit_probe(*encoded(model)[:2]).weight,
+    "influence": lambda model: influence(
+        model.encode, encoded(model)[2], encoded(model)[2].flip(0)
+    ),
+    "affected": lambda model: affected_outputs(
+        model.encode, encoded(model)[2], 0, encoded(model)[2].flip(0)
+    ),
+    "tokens": lambda model: torch.stack(correct_tokens(model, PAIRS)),
+}
+
+
+@pytest.mark.parametrize("name", OF_TRANSFORMERS)
+def test_analyses_of_a_transformer(device, name):
+    def found(device):
+        model = load_toy_model("transformer").double().to(device)
+        result = OF_TRANSFORMERS[name](model)
+        assert result.device.type == device
+        return result.cpu()
+
+    torch.testing.assert_close(found(device), found("cpu"), equal_nan=True)
+
+
+def test_analyses_of_bahdanau(device):
+    def found(device):
+        model = load_toy_model("bahdanau").to(device)
+        effects = occlusion_effects(model, PAIR)
+        weights = attention_weights(model, PAIRS)
+        assert alignment_score(weights, PAIRS) > 0.9
+        results = [weights, effects["hidden"], effects["replaced"]]
+        assert {x.device.type for x in results} == {device}
+        assert agreement(weights[0], effects["replaced"]) is not None
+        return [x.cpu() for x in results]
+
+    for ours, reference in zip(found(device), found("cpu"), strict=True):
+        torch.testing.assert_close(ours, reference, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["static_context", "bahdanau", "transformer"])
+def test_the_models_of_the_package_translate(device, name):
+    model = load_toy_model(name).to(device)
+    there = greedy_translations(model, PAIRS)
+    assert there == greedy_translations(model.cpu(), PAIRS)
+    assert exact_match(model.to(device), PAIRS) == exact_match(model.cpu(), PAIRS)
+
+
+def test_a_probe_predicts(device):
+    x, labels, _ = encoded(load_toy_model("transformer").to(device))
+    assert probe_accuracy(fit_probe(x, labels), x, labels) > 0.9
+
+
+def test_a_broken_model_stays_where_it_is(device):
+    model = toy_transformer(9, 9).to(device)
+    split_wrongly(model)
+    assert {p.device.type for p in model.parameters()} == {device}
+
+
+def test_a_toy_model_trains(device):
+    """With the losses of the CPU: batches follow the model."""
+
+    def losses(device):
+        def make(*words):
+            return randomise(Bahdanau(*words, 4, 4)).double().to(device)
+
+        return train_toy_model(make, seed=0, steps=2)[1]
+
+    assert losses(device) == pytest.approx(losses("cpu"))
+    assert len(SOURCE) != len(TARGET)
+
+
+TASKS = (
+    *(previous_symbols, reversed_symbols, sum_with_previous),
+    *(sorted_symbols, position_numbers),
+)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_targets_are_where_the_symbols_are(device, task):
+    ids = random_symbols(2, 5, torch.Generator().manual_seed(0))
+    batch, reference = task(ids.to(device)), task(ids)
+    assert batch.targets.device.type == device
+    close(batch.targets.cpu(), reference.targets)
+    n_answers = batch.targets.shape[-1]
+    model = one_layer("none", 5, 8, n_answers=n_answers).to(device)
+    assert task_accuracy(model, batch).device.type == device
+
+
+def test_hard_attention(device):
+    scores = torch.tensor([0.5, 1.0, -1.0], device=device)
+    rewards = torch.tensor([1.0, 2.0, 3.0], device=device)
+    found = [
+        exact_gradient(scores, rewards),
+        reinforce(scores, rewards, 4, generator=generator(device)),
+        gumbel_softmax(scores, 0.5, 4, generator(device)),
+        gumbel_softmax_gradient(scores, rewards, 0.5, 4, generator(device)),
+    ]
+    assert {x.device.type for x in found} == {device}
+
+
+def test_gradients_and_ranks_of_a_stack(device):
+    stack = Stack("pre-norm", 2, 8, 2).to(device)
+    x = torch.randn(2, 3, 8).to(device)
+    assert len(gradient_norms(stack, x, torch.ones_like(x))) == 3
+    assert 0 < position_specific_share(x) < 1
+    assert influence(lambda y: stack(y)[-1], x).device.type == device

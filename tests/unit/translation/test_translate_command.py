@@ -1,0 +1,157 @@
+"""`attnbook translate`: what it reads, how it divides it, and what it warns of."""
+
+import io
+import signal
+import sys
+
+import pytest
+
+from attnbook.data.subwords import Subwords
+from attnbook.translation import command_line, translate_command
+from attnbook.translation.configs import CONFIGS
+from attnbook.translation.translator import SHIPPED
+
+
+class Echo:
+    """In the place of a translator: gives each sentence in brackets."""
+
+    many_subwords = 1.6
+
+    def __init__(self, folder=None, device="cpu"):
+        self.config = CONFIGS["multi30k-cpu"]
+        self.subwords = Subwords.load(SHIPPED / "subwords.json")
+        self.calls = []
+
+    def __call__(self, sentences, width, names):
+        self.calls.append(list(sentences))
+        return [f"[{sentence}]" for sentence in sentences]
+
+
+@pytest.fixture
+def echo(monkeypatch):
+    made = Echo()
+    monkeypatch.setattr(translate_command, "Translator", lambda *_: made)
+    return made
+
+
+class Terminal(io.BytesIO):
+    """Bytes that someone types."""
+
+    def isatty(self):
+        return True
+
+
+def read(monkeypatch, stream):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
+
+
+def translate(*arguments):
+    command_line.main(["translate", *map(str, arguments)])
+
+
+def test_each_sentence_is_translated_by_itself_and_lines_stay_lines(
+    echo, monkeypatch, capsys
+):
+    text = b"A dog runs. A cat sleeps.\n\nTwo men, Mr. Smith and his son, walk.\n"
+    read(monkeypatch, io.BytesIO(text))
+    translate()
+    assert capsys.readouterr().out == (
+        "[A dog runs.] [A cat sleeps.]\n\n[Two men, Mr. Smith and his son, walk.]\n"
+    )
+    assert len(echo.calls) == 1
+    assert len(echo.calls[0]) == 3
+    translate("A dog runs.", "A cat sleeps.")
+    assert capsys.readouterr().out == "[A dog runs.] [A cat sleeps.]\n"
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_file_is_read_in_batches_wherever_the_command_is_typed(
+    echo, monkeypatch, tmp_path, terminal
+):
+    """Also where the standard input, which is not read, is a terminal."""
+    path = tmp_path / "some.txt"
+    path.write_text("A dog runs.\n" * 100)
+    read(monkeypatch, (Terminal if terminal else io.BytesIO)(b""))
+    translate("--file", path)
+    assert [len(call) for call in echo.calls] == [64, 36]
+
+
+def test_a_hyphen_is_the_standard_input(echo, monkeypatch, capsys):
+    read(monkeypatch, io.BytesIO(b"A dog runs.\n" * 100))
+    translate("--file", "-")
+    assert [len(call) for call in echo.calls] == [64, 36]
+    assert capsys.readouterr().out.count("[A dog runs.]\n") == 100
+
+
+@pytest.mark.parametrize("arguments", [[], ["--file", "-"]])
+def test_at_a_terminal_it_prompts_and_answers_each_line(
+    echo, monkeypatch, capsys, arguments
+):
+    read(monkeypatch, Terminal(b"A dog runs.\nA cat sleeps.\n"))
+    translate(*arguments)
+    shown = capsys.readouterr()
+    assert shown.out == "[A dog runs.]\n[A cat sleeps.]\n"
+    assert shown.err.startswith("Type a sentence in English and press Enter; Ctrl-")
+    assert shown.err.endswith("end.\n> > > \n") or shown.err.endswith("ends.\n> > > \n")
+    assert [len(call) for call in echo.calls] == [1, 1]
+
+
+def test_what_is_doubted_is_told_on_stderr_with_its_line(echo, monkeypatch, capsys):
+    lines = ["A dog runs.", "A DOG RUNS FAST.", "A 🐶 runs.", "no no no no no no no"]
+    read(monkeypatch, io.BytesIO("\n".join(lines).encode()))
+    translate()
+    shown = capsys.readouterr()
+    assert shown.out == "".join(f"[{line}]\n" for line in lines)
+    warnings = shown.err.splitlines()
+    assert [warning[:17] for warning in warnings] == [
+        f"warning: line {n}: " for n in (2, 3, 4)
+    ]
+    for warning, reason in zip(warnings, ("capitals", "🐶", "repeats"), strict=True):
+        assert reason in warning
+    translate(lines[1])
+    assert capsys.readouterr().err.startswith("warning: it is in capitals")
+
+
+def test_the_folder_of_a_run_stands_for_its_model(finished_run, tmp_path, capsys):
+    translate("--model", finished_run.folder, "the dog")
+    one = capsys.readouterr().out
+    translate("--model", finished_run.folder / "model", "the dog")
+    assert capsys.readouterr().out == one
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(SystemExit) as end:
+        translate("--model", tmp_path, "the dog")
+    assert end.value.code == 2
+    assert "is not finished: resume it by the command" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_is_one_line_and_whole_lines_are_printed(
+    echo, monkeypatch, capsys, number
+):
+    class Interrupted(io.BytesIO):
+        def __next__(self):
+            if self.tell() > 64 * 12:
+                signal.raise_signal(number)
+            return super().__next__()
+
+    read(monkeypatch, Interrupted(b"A dog runs.\n" * 100))
+    with pytest.raises(SystemExit) as end:
+        translate()
+    assert end.value.code == 128 + number
+    shown = capsys.readouterr()
+    assert shown.out == "[A dog runs.]\n" * 64
+    assert shown.err == (
+        "stopped after line 64; for the others, give the text from there on\n"
+    )
+
+
+def test_ctrl_c_at_the_prompt(echo, monkeypatch, capsys):
+    class Interrupted(Terminal):
+        def readline(self):
+            signal.raise_signal(signal.SIGINT)
+
+    read(monkeypatch, Interrupted())
+    with pytest.raises(SystemExit) as end:
+        translate()
+    assert end.value.code == 130
+    assert capsys.readouterr().err.endswith("> \nstopped\n")
