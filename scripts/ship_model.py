@@ -1,28 +1,39 @@
-"""Put a trained model and its results into the package: ship_model.py RUN-FOLDER.
+"""Put a trained model and its results into the package.
 
-The folder is one that ``python -m attnbook train`` has finished.  What is written
-is what chapter 12 shows as the recorded run, and what every reader translates with.
+    python scripts/ship_model.py RUN-FOLDER NAME "COMMAND THAT MADE IT" [--eight-bits]
+
+The folder is one that ``attnbook train`` has finished; NAME is that of the model in
+``attnbook/stored/models``: ``multi30k_en_de`` is what every reader translates with and
+chapter 12 shows, ``multi30k_bahdanau`` is what chapter 2 draws alignments of. With
+``--eight-bits`` matrices are rounded to 8 bits per weight, and the validation split is
+translated and scored anew with the rounded model.
 """
 
+import argparse
+import hashlib
 import json
 import shutil
-import sys
 from pathlib import Path
 
+from safetensors.torch import save
+
+from attnbook.core.files import write_whole
 from attnbook.data.subwords import Subwords
+from attnbook.models.checkpoints import quantize, tensors
+from attnbook.translation.bleu_score import corpus_scores
+from attnbook.translation.corpora import load_texts
 from attnbook.translation.report import BEAM_WIDTH
 from attnbook.translation.trainer import read_metrics
+from attnbook.translation.translator import Translator
 
 CARD = """\
 # English to German, captions: a model card
 
 Written by `scripts/ship_model.py` from the run's results.
 
-- **What it is.** A Transformer of {parameters:,} parameters ({n_layers} encoder and \
-{n_layers} decoder layers,
-  D = {d_model}, {n_heads} heads, d_ff = {d_ff}), weights in half precision, with \
-{subwords:,} subwords for both
-  languages. It is a course's example: made to be understood.
+- **What it is.** {kind}, {parameters:,} parameters, weights in {bits}, with
+  {subwords:,} subwords for both languages. It is a course's example: made to be
+  understood.
 - **What it can do.** Translate English sentences like captions of photographs into
   German. Other text it translates badly, and without saying so. It repeats what its
   data hold, their mistakes and their prejudices about people in pictures included.
@@ -32,37 +43,51 @@ Written by `scripts/ship_model.py` from the run's results.
 - **Training.** `{command}` at commit {commit}: {updates:,} updates,
   {epochs} epochs, {hours:.1f} hours on {machine} ({precision}), the weights of
   the last {averaged_epochs} epochs averaged. Seed {seed}; one run.
-- **BLEU**, by sacreBLEU, beam {width}, α = {alpha}; the length penalty chosen on the
-  validation split:
+- **BLEU and chrF**, by sacreBLEU, beam {width}, α = {alpha}; the length penalty chosen
+  on the validation split:
 
-| test | cased | lowercased |
-|---|---|---|
+| split | BLEU, cased | BLEU, lowercased | chrF, cased |
+|---|---|---|---|
 {scores}
 
 `weights.safetensors` has the sha256 {weights_sha256}.
 """
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = ROOT / "code" / "attnbook" / "data"
-NAME = "multi30k_en_de"
+STORED = ROOT / "code" / "attnbook" / "stored"
 
 
 def write(path: Path, content: dict) -> None:
-    """Write JSON, sentences in it as they are read."""
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    path.write_text(text, encoding="utf-8")
+    """Write JSON with readable sentences."""
+    write_whole(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
-def card(results: dict, command: str, subwords: int) -> str:
+def kind_of(config: dict) -> str:
+    """Describe a model in words."""
+    if config["model"] == "transformer":
+        return (
+            f"A Transformer of {config['n_layers']} encoder and {config['n_layers']} "
+            f"decoder layers (D = {config['d_model']}, {config['n_heads']} heads, "
+            f"d_ff = {config['d_ff']})"
+        )
+    name = config["model"].replace("_", " ").capitalize()
+    return f"The model {name} of chapters 1 to 3, {config['d_model']} wide"
+
+
+def card(results: dict, command: str, subwords: int, bits: str) -> str:
     """Write the model card."""
+    scores = {"validation": results["validation_scores"], **results["scores"]}
     rows = [
         f"| {split} | {found['beam, cased']['bleu']:.1f} "
-        f"| {found['beam, lowercased']['bleu']:.1f} |"
-        for split, found in results["scores"].items()
+        f"| {found['beam, lowercased']['bleu']:.1f} "
+        f"| {found['beam, cased']['chrf']:.1f} |"
+        for split, found in scores.items()
     ]
     facts = {
+        "kind": kind_of(results["config"]),
         "command": command,
         "subwords": subwords,
+        "bits": bits,
         "hours": results["seconds"] / 3600,
         "width": BEAM_WIDTH,
         "scores": "\n".join(rows),
@@ -70,24 +95,51 @@ def card(results: dict, command: str, subwords: int) -> str:
     return CARD.format(**results["config"] | results | facts)
 
 
-def ship(run: Path, command: str) -> None:
+def round_weights(folder: Path, results: dict, hypotheses: dict) -> None:
+    """Round a model to 8 bits, and score on the validation split what is left of it."""
+    path = folder / "weights.safetensors"
+    write_whole(path, save(quantize(tensors(Translator(folder).model))))
+    rounded = Translator(folder)
+    source, references = load_texts(rounded.config, "val")
+    scores, hypotheses["val"] = {}, {}
+    for name, width in (("greedy", 1), ("beam", BEAM_WIDTH)):
+        outputs = rounded(source, width)
+        hypotheses["val"][name] = outputs
+        for case, lowercase in (("cased", False), ("lowercased", True)):
+            score = corpus_scores(outputs, references, lowercase)
+            scores[f"{name}, {case}"] = score._asdict()
+    results["validation_scores_before_rounding"] = results["validation_scores"]
+    results["validation_scores"] = scores
+    results["weights_sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def ship(run: Path, name: str, command: str, eight_bits: bool) -> None:
     """Copy the model, its results with the log, and its translations."""
-    model = DATA / "models" / NAME
+    model = STORED / "models" / name
     model.mkdir(parents=True, exist_ok=True)
-    for name in ("weights.safetensors", "facts.json", "subwords.json"):
-        shutil.copy(run / "model" / name, model / name)
+    for file in ("weights.safetensors", "facts.json", "subwords.json"):
+        shutil.copy(run / "model" / file, model / file)
     results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    hypotheses = json.loads((run / "hypotheses.json").read_text(encoding="utf-8"))
+    if eight_bits:
+        round_weights(model, results, hypotheses)
     log = read_metrics(run / "metrics.jsonl")
-    write(
-        DATA / "results" / f"{NAME}.json", {"command": command, **results, "log": log}
-    )
-    n_words = len(Subwords.load(model / "subwords.json"))
-    text = card(results, command, n_words)
+    content = {"command": command, **results, "log": log}
+    write(STORED / "results" / f"{name}.json", content)
+    write(STORED / "results" / f"{name}_hypotheses.json", hypotheses)
+    n_subwords = len(Subwords.load(model / "subwords.json"))
+    bits = "8 bits" if eight_bits else "half precision"
+    text = card(results, command, n_subwords, bits)
     (model / "README.md").write_text(text, encoding="utf-8")
-    shutil.copy(run / "hypotheses.json", DATA / "results" / f"{NAME}_hypotheses.json")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(f"{__doc__}\nusage: ship_model.py RUN-FOLDER COMMAND-THAT-MADE-IT")
-    ship(Path(sys.argv[1]), sys.argv[2])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", type=Path)
+    parser.add_argument("name", choices=("multi30k_en_de", "multi30k_bahdanau"))
+    parser.add_argument("command")
+    parser.add_argument("--eight-bits", action="store_true")
+    chosen = parser.parse_args()
+    ship(chosen.run, chosen.name, chosen.command, chosen.eight_bits)

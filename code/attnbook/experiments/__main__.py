@@ -9,6 +9,7 @@ from pathlib import Path
 
 from attnbook.analysis.maps import cross_weights
 from attnbook.core import results
+from attnbook.core.signals import last_words
 from attnbook.core.threads import set_threads
 from attnbook.experiments.beams import beams
 from attnbook.experiments.broken_builds import broken_builds
@@ -38,6 +39,7 @@ from attnbook.experiments.multi30k_decoding import (
 from attnbook.experiments.multi30k_facts import multi30k_facts
 from attnbook.experiments.multi30k_probes import multi30k_probes
 from attnbook.experiments.multi30k_runs import multi30k_runs
+from attnbook.experiments.narrow_context import NarrowContext
 from attnbook.experiments.recall import recall_grid
 from attnbook.experiments.smoothing_known import smoothing_known
 from attnbook.experiments.task_runs import (
@@ -71,6 +73,7 @@ EXPERIMENTS = {
     "initial_state": partial(train_and_measure, InitialState),
     "static_last": partial(train_and_measure, StaticContext),
     "static_mean": partial(train_and_measure, static_mean),
+    "static_narrow": partial(train_and_measure, NarrowContext),
     # the same with more training, or a larger state
     "initial_state_longer": partial(
         train_and_measure, InitialState, steps=2100, seeds=THREE_SEEDS
@@ -207,9 +210,11 @@ def main() -> None:
     set_threads()
     for name in arguments.names:
         print(name, flush=True)
-        start = time.process_time()
-        values = EXPERIMENTS[name]()
-        path = results.save(name, values, time.process_time() - start, arguments.out)
+        with last_words(lambda name=name: f"stopped; {name} begins anew next time"):
+            start = time.process_time()
+            values = EXPERIMENTS[name]()
+            seconds = time.process_time() - start
+            path = results.save(name, values, seconds, arguments.out)
         print(f"  wrote {path}", flush=True)
 
 

@@ -13,13 +13,14 @@ from pathlib import Path
 
 import torch
 
+from attnbook.core.devices import choose_device
 from attnbook.core.files import write_whole
 from attnbook.core.threads import set_threads
 from attnbook.data.subwords import Subwords
 from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.configs import from_json
 from attnbook.translation.corpora import load_texts
-from attnbook.translation.devices import best_device
+from attnbook.translation.devices import set_backends
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
 from attnbook.translation.training_state import average_weights
@@ -79,7 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     folder, file = map(Path, sys.argv[1:] if arguments is None else arguments)
     set_threads()
-    write_whole(file, json.dumps(decodings(folder, best_device()), indent=1) + "\n")
+    set_backends()
+    write_whole(file, json.dumps(decodings(folder, choose_device()), indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 - ``ablations``: a Transformer without one of its parts
 - ``checkpoints``: weights as safetensors and JSON
 - ``registry``: every model by name
+- ``word_tables``: one matrix for embeddings and output layer, counts without them
 """
 
 from attnbook.models.ablations import (
@@ -17,7 +18,14 @@ from attnbook.models.ablations import (
     without_scale,
 )
 from attnbook.models.bahdanau import Bahdanau, BahdanauState, EncodedSource
-from attnbook.models.checkpoints import load_weights, read_facts, save_weights, tensors
+from attnbook.models.checkpoints import (
+    dequantize,
+    load_weights,
+    quantize,
+    read_facts,
+    save_weights,
+    tensors,
+)
 from attnbook.models.from_torch import (
     Layer,
     attention_from_torch,
@@ -35,6 +43,7 @@ from attnbook.models.seq2seq import (
     StaticState,
 )
 from attnbook.models.transformer import Transformer, TransformerState
+from attnbook.models.word_tables import count_parameters, tie_tables
 from attnbook.nn.layers import TransformerConfig
 
 __all__ = [
@@ -54,13 +63,17 @@ __all__ = [
     "TransformerState",
     "ablate",
     "attention_from_torch",
+    "count_parameters",
     "decoder_layer_from_torch",
+    "dequantize",
     "encoder_layer_from_torch",
     "load_weights",
     "make_model",
+    "quantize",
     "read_facts",
     "save_weights",
     "tensors",
+    "tie_tables",
     "transformer_from_torch",
     "without_feed_forward",
     "without_positions",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
@@ -49,20 +50,63 @@ def load_weights(model: nn.Module, folder: Traversable) -> dict:
             another model. The model is then as it was.
     """
     facts = read_facts(folder)
-    weights = _read(folder, "weights.safetensors", load)
+    weights = dequantize(_read(folder, "weights.safetensors", load))
     check_weights(model, weights)
     model.load_state_dict(weights, strict=False)  # a tied matrix is there once
     model.eval()
     return facts
 
 
+SCALE = ".scale"
+"""Ends the name of the scales of a matrix of 8 bits."""
+
+
+def quantize(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Round matrices to 8 bits per weight, with a scale for each row.
+
+    Each row is divided by its largest absolute value, times 127, and rounded. What is
+    no matrix, such as biases, is in half precision.
+
+    Args:
+        weights: Tensors by name, as :func:`tensors` gives them.
+
+    Returns:
+        Tensors by name; a matrix (rows, columns) is int8, with its scales (rows, 1)
+        under its name and :data:`SCALE`.
+    """
+    small = {}
+    for name, w in weights.items():
+        if w.dim() < 2:
+            small[name] = w.half() if w.is_floating_point() else w
+            continue
+        scale = w.float().abs().amax(-1, keepdim=True).clamp_min(1e-12) / 127
+        small[name] = (w.float() / scale).round().to(torch.int8)
+        small[name + SCALE] = scale
+    return small
+
+
+def dequantize(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Undo :func:`quantize`, up to rounding; other weights stay as they are."""
+    return {
+        name: w * weights[name + SCALE] if name + SCALE in weights else w
+        for name, w in weights.items()
+        if not name.endswith(SCALE)
+    }
+
+
 def read_facts(folder: Traversable) -> dict:
     """Read what a saved model was made by.
 
     Raises:
-        ValueError: If the file is missing or cannot be read.
+        ValueError: If the file is missing, cannot be read or holds no object.
     """
-    return _read(folder, "facts.json", json.loads)
+    facts = _read(folder, "facts.json", json.loads)
+    if not isinstance(facts, dict):
+        raise ValueError(
+            f"facts.json in {folder} holds {facts!r:.40}, not an object with the facts "
+            "of a saved model; save the model again"
+        )
+    return facts
 
 
 def _read(folder: Traversable, name: str, parse: Callable[[bytes], dict]) -> dict:

@@ -5,6 +5,7 @@
 - ``example``: the sentence that every chapter works through by hand
 - ``training``: the training loop of all small models
 - ``metrics``: exact match, token accuracy, alignment score
+- ``baselines``: what a decoder reaches without the source
 - ``models``: small models, trained, that come with the package
 - ``tasks``: tasks on random symbols
 - ``recall_task``: recalling the first and the last symbol
@@ -15,6 +16,7 @@
 - ``deep_stacks``: rank collapse and gradients in deep stacks
 """
 
+from attnbook.toy.baselines import accuracy_without_source, loss_knowing
 from attnbook.toy.data import (
     CLAUSES,
     SOURCE,
@@ -121,6 +123,7 @@ __all__ = [
     "U",
     "V",
     "W",
+    "accuracy_without_source",
     "alignment_score",
     "attention_weights",
     "contiguous_dilations",
@@ -139,6 +142,7 @@ __all__ = [
     "last_position_accuracy",
     "linear_layer",
     "load_toy_model",
+    "loss_knowing",
     "make_batch",
     "one_layer",
     "position_numbers",

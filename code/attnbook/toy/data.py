@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
+import torch
+
 from attnbook.core.checks import check_sizes
 from attnbook.core.vocabulary import Vocabulary
 from attnbook.data.batching import Batch, IdPair, id_batch, pooled
@@ -15,11 +17,19 @@ TARGET = Vocabulary(TARGET_WORDS)
 CLAUSES = (1, 2, 3, 4)  # of the training sentences
 
 
-def make_batch(pairs: Sequence[Pair]) -> Batch:
-    """Encode and pad pairs of the toy language."""
-    return id_batch(
+def make_batch(
+    pairs: Sequence[Pair], device: torch.device | str | None = None
+) -> Batch:
+    """Encode and pad pairs of the toy language.
+
+    Args:
+        pairs: B pairs.
+        device: The device of the batch; by default the CPU.
+    """
+    batch = id_batch(
         [IdPair(SOURCE.encode(p.source), TARGET.encode(p.target)) for p in pairs]
     )
+    return Batch(*(ids.to(device) for ids in batch))
 
 
 def toy_pairs(seed: int, clauses: Sequence[int] = CLAUSES) -> Iterator[Pair]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from attnbook.core.devices import model_device
 from attnbook.decoding.greedy_search import greedy
 from attnbook.nn.masks import padding_mask
 from attnbook.toy.data import TARGET, make_batch
@@ -21,7 +22,7 @@ def greedy_translations(
     The maximum length is one token more than the longest reference needs. An output
     that is cut off there is wrong, however much longer it would have become.
     """
-    batch = make_batch(pairs)
+    batch = make_batch(pairs, model_device(model))
     ids = greedy(model, batch.src, max_len=batch.tgt_out.shape[1] + 1)
     return [tuple(TARGET.decode(row)) for row in ids.tolist()]
 
@@ -45,7 +46,7 @@ def correct_tokens(model: nn.Module, pairs: Sequence[Pair]) -> tuple[Tensor, Ten
         (B, T) bool, True where the most probable token is the target; (B, T) bool, True
         at real tokens.
     """
-    batch = make_batch(pairs)
+    batch = make_batch(pairs, model_device(model))
     predicted = model(batch.src, batch.tgt_in).argmax(-1)  # (B, T)
     real = padding_mask(batch.tgt_out)
     return (predicted == batch.tgt_out) & real, real
@@ -62,7 +63,7 @@ def attention_weights(model: nn.Module, pairs: Sequence[Pair]) -> Tensor:
     Returns:
         Weights, (B, T, S); the last real row and column of each sentence are EOS.
     """
-    batch = make_batch(pairs)
+    batch = make_batch(pairs, model_device(model))
     _, weights = model(batch.src, batch.tgt_in, need_weights=True)
     return weights
 

@@ -43,7 +43,7 @@ def previous_symbols(ids: Tensor, back: Sequence[int] = (1, 2)) -> TaskBatch:
     """
     if min(back, default=0) < 1:
         raise ValueError(f"back is {tuple(back)}; distances are counted from 1 on")
-    targets = torch.full((*ids.shape, len(back)), PAD)
+    targets = torch.full((*ids.shape, len(back)), PAD, device=ids.device)
     for answer, k in enumerate(back):
         targets[:, k:, answer] = ids[:, :-k]
     return TaskBatch(ids, targets)
@@ -83,7 +83,7 @@ def position_numbers(ids: Tensor) -> TaskBatch:
             f"{ids.shape[1]} positions, but only {N_SYMBOLS} answers to number them "
             "with; take shorter sequences"
         )
-    numbers = torch.arange(1, ids.shape[1] + 1).expand_as(ids)
+    numbers = torch.arange(1, ids.shape[1] + 1, device=ids.device).expand_as(ids)
     return TaskBatch(ids, numbers[..., None])
 
 

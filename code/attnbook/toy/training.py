@@ -10,6 +10,7 @@ from itertools import islice
 import torch
 from torch import Tensor, nn
 
+from attnbook.core.devices import model_device
 from attnbook.data.batching import pooled
 from attnbook.nn.losses import token_loss
 from attnbook.toy.data import CLAUSES, SOURCE, TARGET, make_batch, toy_pairs
@@ -30,8 +31,8 @@ def fit(
 
     Args:
         model: Returns logits, (B, T, V).
-        batches: At least ``steps`` of them. Each holds the model's inputs, such as
-            ``src, tgt_in``, and last the targets, (B, T).
+        batches: At least ``steps`` of them, on the model's device. Each holds the
+            model's inputs, such as ``src, tgt_in``, and last the targets, (B, T).
         steps: Number of updates.
         learning_rate: That of the first step; it falls to 0 along half a cosine.
         clip: Maximum norm of the gradient of all parameters together.
@@ -89,4 +90,5 @@ def train_toy_model(
     torch.manual_seed(seed)
     model = make_model(len(SOURCE), len(TARGET))
     groups = pooled(map(transform, toy_pairs(seed, CLAUSES)), 64, random.Random(seed))
-    return model, fit(model, map(make_batch, groups), steps, learning_rate)
+    batches = (make_batch(pairs, model_device(model)) for pairs in groups)
+    return model, fit(model, batches, steps, learning_rate)

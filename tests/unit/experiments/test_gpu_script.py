@@ -1,6 +1,7 @@
 """The script for a GPU, tried on the processor; and the speeds that it measures."""
 
 import json
+import os
 import runpy
 import signal
 import sys
@@ -16,7 +17,7 @@ from compare import close, make_transformer, randomise, sentences
 
 from attnbook.core.vocabulary import EOS, PAD
 from attnbook.experiments import gpu
-from attnbook.experiments.speed import decoding_speed, report, training_speed
+from attnbook.experiments.speed import decoding_speed, training_speed
 from attnbook.experiments.speed.baselines import TorchTransformer, has_marian, marian
 from attnbook.experiments.speed.decoding_speed import (
     WithoutEos,
@@ -51,6 +52,7 @@ class Here:
         job.result.parent.mkdir(parents=True, exist_ok=True)
         gpu.log_of(job).write_text("")
         module, *arguments = job.command
+        module = {"attnbook": "attnbook.translation.command_line"}.get(module, module)
         import_module(module).main(arguments)
 
     def poll(self):
@@ -61,7 +63,6 @@ class Here:
 def here(monkeypatch):
     monkeypatch.setattr(gpu, "start", Here)
     monkeypatch.setattr(Here, "started", [])
-    monkeypatch.setattr(report, "best_device", lambda: CPU)
 
 
 def read(path):
@@ -117,7 +118,7 @@ def program(tmp_path, name, text):
 def test_programs_run_at_once_and_one_that_fails_leaves_the_others(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     writes = "import sys; open(sys.argv[1], 'w').write('{}')"
     jobs = [
         program(tmp_path, "works", writes),
@@ -164,8 +165,10 @@ def test_programs_are_ended_when_the_time_is_over(
     tmp_path, monkeypatch, text, ended_by
 ):
     """One that does not listen is killed."""
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(gpu, "LAST_SECONDS", 600 if ended_by == "SIGTERM" else 0.1)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    seconds = 600 if ended_by == "SIGTERM" else 0.1
+    end = gpu.children.end
+    monkeypatch.setattr(gpu.children, "end", lambda some: end(some, seconds))
     programs, start = [], gpu.start
 
     def noted(job):
@@ -177,6 +180,36 @@ def test_programs_are_ended_when_the_time_is_over(
     begun = UntilThere(Path(f"{job.result}.begun"))
     assert gpu.run_jobs([job], 1, begun) == {"program": OVER}
     assert programs[0].wait() == -getattr(signal, ended_by)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_programs_and_says_how_to_go_on(
+    tmp_path, monkeypatch, capsys, number
+):
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    job = program(tmp_path, "program", f"import signal, sys, time; {SLEEP}")
+    programs, start, begun = [], gpu.start, UntilThere(Path(f"{job.result}.begun"))
+
+    def noted(job):
+        programs.append(start(job))
+        return programs[-1]
+
+    class Clock:
+        """Nothing is over, but once the program has begun there is a signal."""
+
+        @property
+        def over(self):
+            return begun.over and signal.raise_signal(number)
+
+    monkeypatch.setattr(gpu, "start", noted)
+    monkeypatch.setattr(gpu, "Clock", lambda _: Clock())
+    monkeypatch.setattr(gpu.Plan, "jobs", lambda *_: [job])
+    with pytest.raises(SystemExit) as end:
+        gpu.main(["--out", str(tmp_path), "--small", "--part", "en_de"])
+    assert end.value.code == 128 + number
+    assert capsys.readouterr().err == "stopped; the same command resumes\n"
+    assert [p.poll() for p in programs] == [-signal.SIGTERM]
+    assert not (tmp_path / "en_de.json").exists()
 
 
 @pytest.mark.parametrize("name", gpu.EQUAL)
@@ -192,7 +225,7 @@ def test_every_run_has_a_config_that_can_be_built(tmp_path, name):
             assert (run.source == "de") == (part == "de_en")
             short = part in ("ladder", "ablation")
             assert (run.max_epochs == gpu.EQUAL[name]["max_epochs"]) == short
-    assert len(set(seen)) == len(seen) == 22
+    assert len(set(seen)) == len(seen) == 25
 
 
 def test_the_ablation_takes_the_order_of_the_norm_that_the_config_has_not(tmp_path):
@@ -239,6 +272,8 @@ def test_the_benchmark_prints_and_writes_its_table(tmp_path, monkeypatch, capsys
     values, output = read(file), capsys.readouterr().out
     rows = {row["name"]: row for row in values["eager"]}
     assert set(rows) == {way.name for way in ON_CPU}
+    assert not values["tf32"]
+    assert not values["cudnn_attention"]
     for name, row in rows.items():
         assert name in output
         assert row.get("share", 1) > 0  # one that failed has none

@@ -10,7 +10,13 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from attnbook.experiments import toy_translation
-from attnbook.models.checkpoints import load_weights, save_weights
+from attnbook.models.checkpoints import (
+    dequantize,
+    load_weights,
+    quantize,
+    save_weights,
+    tensors,
+)
 from attnbook.toy import models
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.metrics import exact_match
@@ -190,3 +196,40 @@ def test_what_a_model_has_counted_is_kept_too(tmp_path):
     other = nn.BatchNorm1d(3)
     load_weights(other, tmp_path / "norm")
     assert torch.equal(other.running_mean, model.running_mean)
+
+
+def by_loop(w):
+    """Round each entry to the nearest of 255 steps between the row's extremes."""
+    rows = []
+    for row in w.tolist():
+        step = max(abs(x) for x in row) / 127
+        rows.append([round(x / step) * step for x in row])
+    return torch.tensor(rows)
+
+
+def test_eight_bits_round_each_row_to_its_own_steps():
+    g = torch.Generator().manual_seed(0)
+    w = torch.randn(5, 7, generator=g) * torch.tensor([[1e-3], [1], [10], [0.1], [2]])
+    bias = torch.randn(5, generator=g)
+    small = quantize({"w": w, "bias": bias, "count": torch.tensor(3)})
+    assert small["w"].dtype == torch.int8
+    assert small["bias"].dtype == torch.float16
+    back = dequantize(small)
+    assert set(back) == {"w", "bias", "count"}
+    assert torch.allclose(back["w"], by_loop(w), rtol=1e-5)
+    assert (back["w"] - w).abs().le(w.abs().amax(-1, keepdim=True) / 254 * 1.01).all()
+    assert torch.equal(back["count"], torch.tensor(3))
+
+
+def test_a_row_of_zeros_stays_zero():
+    assert not dequantize(quantize({"w": torch.zeros(2, 3)}))["w"].any()
+
+
+def test_weights_of_eight_bits_are_loaded_as_others(tmp_path):
+    one, other = model_of(0).eval(), model_of(1)
+    save_weights(one, tmp_path)
+    save_file(quantize(tensors(one)), tmp_path / "weights.safetensors")
+    load_weights(other, tmp_path)
+    assert other.out.weight.dtype == torch.float32
+    assert torch.allclose(other(SRC, SRC), one(SRC, SRC), atol=0.1)
+    assert not torch.equal(other(SRC, SRC), one(SRC, SRC))

@@ -14,6 +14,7 @@ import torch
 
 from attnbook.analysis.complexity import training_flops
 from attnbook.analysis.cost import matmul_throughput
+from attnbook.core.devices import DEVICES, choose_device
 from attnbook.core.files import write_whole
 from attnbook.core.threads import set_threads
 from attnbook.experiments.speed.decoding_speed import decoding_speeds
@@ -26,7 +27,7 @@ from attnbook.experiments.speed.training_speed import (
     Workload,
     training_speeds,
 )
-from attnbook.translation.devices import best_device
+from attnbook.translation.devices import set_backends
 from attnbook.translation.report import commit, hardware
 
 KINDS = ("eager", "compiled", "compiled_peers", "decoding")
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments: By default those of the command line.
     """
     parser = argparse.ArgumentParser(prog="train_speed.py", description=__doc__)
-    parser.add_argument("--device", default=best_device(), type=torch.device)
+    parser.add_argument("--device", default="auto", choices=DEVICES)
     parser.add_argument(
         "--work", choices=WORKS, help="model and batch: tiny on a GPU, cpu elsewhere"
     )
@@ -50,12 +51,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="where to write")
     chosen = parser.parse_args(arguments)
     set_threads()
+    set_backends()
+    device = choose_device(chosen.device)
     work, rounds = chosen.work, chosen.rounds
     if chosen.small:
         work, rounds = "small", 1
     elif work is None:
-        work = "tiny" if chosen.device.type == "cuda" else "cpu"
-    values = measure_speeds(work, chosen.kinds, chosen.device, rounds)
+        work = "tiny" if device.type == "cuda" else "cpu"
+    values = measure_speeds(work, chosen.kinds, device, rounds)
     print(format_table(values))
     if chosen.json:
         chosen.json.parent.mkdir(parents=True, exist_ok=True)
@@ -101,12 +104,14 @@ def measure_speeds(
 
 
 def describe_workload(name: str, work: Workload, device: torch.device) -> dict:
-    """The workload, the machine and the versions."""
+    """The workload, the machine, its settings and the versions."""
     length = round(work.length[0])
     rows = work.batch_tokens // length
     return {
         "machine": hardware(device),
         "commit": commit(),
+        "tf32": torch.backends.cudnn.allow_tf32,
+        "cudnn_attention": torch.backends.cuda.cudnn_sdp_enabled(),
         "versions": {
             "python": platform.python_version(),
             **{

@@ -26,7 +26,7 @@ from attnbook.experiments.speed.baselines import MarianLogits, TorchTransformer,
 from attnbook.experiments.speed.cuda_graphs import EAGER_CALLS, GraphedFunction
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
-from attnbook.nn.losses import label_smoothing_loss
+from attnbook.nn.losses import fused_smoothing_loss
 from attnbook.nn.masks import padding_mask
 from attnbook.translation.trainer import target_tokens
 
@@ -219,7 +219,7 @@ class Training:
         return loss.detach()
 
     def _loss(self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
-        losses = label_smoothing_loss(self.model(src, tgt_in), tgt_out)
+        losses = fused_smoothing_loss(self.model(src, tgt_in), tgt_out)
         return losses.sum() / padding_mask(tgt_out).sum()
 
 

@@ -1,0 +1,63 @@
+"""What is reached without the source: computed, against counting in sentences."""
+
+import math
+import random
+from collections import Counter, defaultdict
+from itertools import islice
+
+import pytest
+
+from attnbook.data.batching import pooled
+from attnbook.toy.baselines import accuracy_without_source, loss_knowing
+from attnbook.toy.data import toy_pairs
+from attnbook.toy.language import ADJECTIVES, NOUNS, VERBS, sample_pair
+
+
+def test_accuracy_without_source_is_what_guessing_reaches():
+    """Against counting: the commonest word after the previous ones of the clause."""
+    rng = random.Random(0)
+
+    def kinds(pair):
+        for i, j in enumerate(pair.alignment):
+            source = pair.source[j]
+            if source in NOUNS or source in VERBS:
+                yield source in NOUNS, "", pair.target[i]
+            else:  # in a phrase: the words before it since the noun
+                start = i - 1 if pair.source[pair.alignment[i - 1]] in NOUNS else i - 2
+                before = tuple(pair.target[start:i])
+                yield len(before), before[0][-1], pair.target[i]
+
+    pairs = [sample_pair(1, rng) for _ in range(20_000)]
+    counts = defaultdict(Counter)
+    for pair in pairs:
+        for *before, word in kinds(pair):
+            counts[tuple(before)][word] += 1
+    correct = sum(c.most_common(1)[0][1] for c in counts.values())
+    words = sum(sum(c.values()) for c in counts.values())
+    assert accuracy_without_source() == pytest.approx(correct / words, abs=0.01)
+
+
+@pytest.mark.parametrize("known", [0, 1])
+def test_loss_knowing_is_what_such_a_decoder_reaches(known):
+    """Sentence by sentence, in batches of like length as training has them."""
+    losses = []
+    for group in pooled(islice(toy_pairs(0), 16_384), 64, random.Random(0)):
+        nats = tokens = 0
+        for pair in group:
+            for clause in " ".join(pair.source).split(" and ")[known:]:
+                for word in clause.split():
+                    if word in NOUNS:
+                        nats += math.log(12)
+                    elif word in VERBS:
+                        nats += math.log(8)
+                    elif word in ADJECTIVES:
+                        nats += math.log(7)
+                    else:
+                        nats += math.log(3)
+                plain = sum(w in ADJECTIVES for w in clause.split())
+                nats += (2 - plain) * math.log(7)  # no adjective is one of seven too
+            nats += math.log(4)  # one of four numbers of clauses
+            tokens += len(pair.target) + 1
+        losses.append(nats / tokens)
+    found = sum(losses) / len(losses)
+    assert loss_knowing(known) == pytest.approx(found, abs=0.03)
