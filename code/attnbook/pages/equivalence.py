@@ -7,11 +7,16 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from attnbook.pages.html_tables import Column, Table, table
+
 BOUND = 1e-12
 
+Rows = dict[str, tuple[Tensor, Tensor, Sequence[Tensor]]]
+"""For each name a result, its reference and what both depend on."""
 
-def equivalence_table(rows: dict[str, tuple[Tensor, Tensor, Sequence[Tensor]]]) -> None:
-    """Print, row by row, whether two results and their gradients agree.
+
+def agreement_table(rows: Rows) -> Table:
+    """Return a table of results that agree with a reference, gradients included.
 
     Two tensors agree if no entry differs by more than 1e-12 of the largest one. The
     gradient is that of the sum of squares.
@@ -24,8 +29,26 @@ def equivalence_table(rows: dict[str, tuple[Tensor, Tensor, Sequence[Tensor]]]) 
         ValueError: If a row is not float64, or its two shapes differ.
         AssertionError: If they do not agree; the message says by how much.
     """
+    _check(rows)
+    group = "largest relative difference"
+    heads = [
+        "compared",
+        *(Column(name, group=group) for name in ("values", "gradients")),
+    ]
+    return table(heads, [(name, "≤ 10⁻¹²", "≤ 10⁻¹²") for name in rows])
+
+
+def equivalence_table(rows: Rows) -> None:
+    """Print :func:`agreement_table` as text, as the chapters of the first draft do."""
+    _check(rows)
     width = max(map(len, rows))
     print(f"{'':{width}}  values   gradients")
+    for name in rows:
+        print(f"{name:{width}}  ≤ {BOUND:.0e}  ≤ {BOUND:.0e}")
+
+
+def _check(rows: Rows) -> None:
+    """Stop at the first row whose two results do not agree."""
     for name, (ours, reference, leaves) in rows.items():
         if ours.shape != reference.shape or ours.dtype != torch.float64:
             raise ValueError(
@@ -39,7 +62,6 @@ def equivalence_table(rows: dict[str, tuple[Tensor, Tensor, Sequence[Tensor]]]) 
         ]
         for mine, theirs in zip(*sides, strict=True):
             _agree(f"{name}, gradients", mine, theirs)
-        print(f"{name:{width}}  ≤ {BOUND:.0e}  ≤ {BOUND:.0e}")
 
 
 def _agree(name: str, ours: Tensor, reference: Tensor) -> None:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from attnbook.pages.colours import TEXT_COLOURS, WEIGHTS
+from attnbook.pages.colours import INK, TEXT_COLOURS, WEIGHTS
 
 PALE_LINES = {"linewidths": 1, "linecolor": "#EEF1F4"}
 WHITE_LINES = {"linewidths": 1.5, "linecolor": "white"}
@@ -22,6 +22,7 @@ def heat_map(
     rows: Sequence[str] = (),
     columns: Sequence[str] = (),
     roles: tuple[str | None, str | None] = (None, None),
+    titles: tuple[str, str] = ("", ""),
     turn: int = 90,
     notes: Sequence[Sequence[str]] | None = None,
     **look: object,
@@ -34,6 +35,7 @@ def heat_map(
         rows: T names at the left, or none.
         columns: S names below, or none.
         roles: The ideas whose colours the names of rows and of columns have.
+        titles: What the rows and what the columns are, in the colours of their roles.
         turn: Degrees by which the names of columns are turned.
         notes: What is written in the cells.
         look: What ``seaborn.heatmap`` takes, such as ``vmax`` and ``linewidths``.
@@ -51,6 +53,28 @@ def heat_map(
         ax.tick_params(axis, length=0, rotation=angle)
         if role:
             ax.tick_params(axis, labelcolor=TEXT_COLOURS[role])
+    for axis, role, title in zip((ax.yaxis, ax.xaxis), roles, titles, strict=True):
+        if title:
+            axis.set_label_text(title, color=TEXT_COLOURS[role] if role else INK)
+
+
+def colour_bar(axes: Axes | Sequence[Axes], label: str) -> None:
+    """Draw the scale of one or more heat maps below them.
+
+    Args:
+        axes: Those of the maps, which share their scale.
+        label: What the colours mean, with its unit.
+    """
+    axes = [axes] if isinstance(axes, Axes) else list(axes)
+    bar = axes[0].figure.colorbar(
+        axes[0].collections[0],
+        ax=axes,
+        location="bottom",
+        label=label,
+        shrink=0.6,
+        aspect=30,
+    )
+    bar.outline.set_visible(False)
 
 
 def numbers_from(cells: Tensor, least: float, form: str = ".0f") -> list[list[str]]:

@@ -279,13 +279,16 @@ def test_the_map_shows_weights_and_frames_the_right_places():
     pair = translate_by_rule(SENTENCE)
     weights = torch.zeros(9, 9)  # padded
     weights[0, :3] = torch.tensor([0.04, 0.06, 0.9])
-    ax = ch02.alignment_figure(weights, pair).axes[0]
+    ax, bar = ch02.alignment_figure(weights, pair).axes
     shown = [t.get_text() for t in ax.texts if t.get_text()]
     assert shown == ["6", "90"]
     assert [(p.get_y(), p.get_x()) for p in ax.patches] == list(
         enumerate(pair.alignment)
     )
     assert [t.get_text() for t in ax.get_yticklabels()] == [*pair.target, "<eos>"]
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("target token", "source token")
+    assert ax.xaxis.get_label_position() == "top"  # where the words are
+    assert bar.get_xlabel() == "weight, %"
 
 
 def test_frames_say_what_is_drawn():
@@ -375,6 +378,7 @@ def test_weights_and_effects_are_drawn_below_each_other():
     drawn = [ax.collections[0].get_array().filled(math.nan).ravel() for ax in fig.axes]
     assert drawn[0] == pytest.approx((100 * weights).flatten().numpy())
     assert drawn[1] == pytest.approx(effects["hidden"].flatten().numpy())
+    assert [ax.get_xlabel() for ax in fig.axes] == ["", "", "source token"]
     assert fig.get_figwidth() <= 5.5
 
 
@@ -419,4 +423,4 @@ def test_the_solutions_are_right_and_the_stubs_wait(name, answer):
     assert verdict(exercise, name, answer) == f"{name}: right."
     assert verdict(exercise, name, ...) == f"{name}: your turn."
     for mistake, hint in exercise.mistakes:
-        assert verdict(exercise, name, mistake).endswith(f"\nHint: {hint}")
+        assert f"\nHint: {hint}" in verdict(exercise, name, mistake)

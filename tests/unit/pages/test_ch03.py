@@ -89,7 +89,7 @@ def test_maps_show_the_weights_the_gold_cells_and_the_window():
     weights = torch.rand(9, 9, generator=torch.Generator().manual_seed(0))
     inside = source_window(torch.arange(9.0)[None], torch.ones(1, 9) > 0, 1)[0]
     maps = {"global": weights, "local": weights * inside}
-    everywhere, local = ch03.maps_figure(maps, pair, {"local": inside}).axes
+    everywhere, local, bar = ch03.maps_figure(maps, pair, {"local": inside}).axes
     drawn = everywhere.collections[0].get_array()
     torch.testing.assert_close(torch.tensor(drawn.data), weights[:7, :7])
     assert (local.collections[0].get_array().mask == ~inside[:7, :7].numpy()).all()
@@ -100,6 +100,9 @@ def test_maps_show_the_weights_the_gold_cells_and_the_window():
     assert words == [*pair.target, "<eos>"]
     words = [label.get_text() for label in local.get_xticklabels()]
     assert words == [*pair.source, "<eos>"]
+    assert (everywhere.get_xlabel(), local.get_xlabel()) == ("", "source token")
+    assert everywhere.get_ylabel() == local.get_ylabel() == "target token"
+    assert bar.get_xlabel() == "weight"
 
 
 # Stored results

@@ -37,7 +37,6 @@ from attnbook.pages.drawings import (
 from attnbook.pages.drawings.ch01 import (
     bidirectional_encoder,
     encoder_decoder,
-    static_context,
 )
 from attnbook.pages.drawings.diagram import Diagram
 from attnbook.pages.drawings.labels import tspans
@@ -179,36 +178,6 @@ def test_a_wide_arrow_has_a_head_wider_than_itself():
     assert max(heights) - min(heights) > 1.5 * 8
 
 
-def test_the_two_models_differ_in_blue_arrows_only():
-    one = encoder_decoder(SOURCE, TARGET)._repr_svg_().splitlines()
-    two = static_context(SOURCE, TARGET)._repr_svg_().splitlines()
-    more = [line for line in two if line not in one]
-    assert [line for line in one if line not in two] == [one[1]]  # the description
-    assert len(more) == 1 + 2 * 4
-    assert all("#FFF" in line or "#0072B2" in line for line in more[1:])
-
-
-def reached_from_below(svg):
-    """How many of the decoder's boxes have the tip of a blue arrow at their bottom."""
-    tips = re.findall(r'<path d="M([\d.]+),([\d.]+) [^>]* fill="#0072B2"/>', svg)
-    count = 0
-    for box in ElementTree.fromstring(svg).iter(f"{SVG}rect"):
-        if box.get("stroke") == "#D55E00":
-            x, y, width, height = (
-                float(box.get(k)) for k in ("x", "y", "width", "height")
-            )
-            count += any(
-                x < float(tip_x) < x + width and 0 < float(tip_y) - y - height < 4
-                for tip_x, tip_y in tips
-            )
-    return count
-
-
-def test_the_context_reaches_every_state():
-    assert reached_from_below(encoder_decoder(SOURCE, TARGET)._repr_svg_()) == 0
-    assert reached_from_below(static_context(SOURCE, TARGET)._repr_svg_()) == 3
-
-
 def test_words_are_in_their_places():
     shown = texts(encoder_decoder(SOURCE, TARGET)._repr_svg_())
     assert [t for t in shown if t in SOURCE] == ["the", "old", "bird"]
@@ -224,7 +193,6 @@ def test_words_are_in_their_places():
     "diagram",
     [
         encoder_decoder(SOURCE, TARGET),
-        static_context(SOURCE, TARGET),
         bidirectional_encoder(SOURCE),
     ],
 )

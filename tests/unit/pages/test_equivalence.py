@@ -3,17 +3,28 @@
 import pytest
 import torch
 
-from attnbook.pages.equivalence import equivalence_table
+from attnbook.pages.equivalence import agreement_table, equivalence_table
 
 
-def test_proof_table_passes_what_agrees_and_stops_at_what_does_not(capsys):
-    x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
-    equivalence_table({"square": (x * x, x**2, [x])})
+@pytest.fixture
+def x():
+    return torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+
+
+def test_what_agrees_is_in_the_table(x, capsys):
+    rows = {"square": (x * x, x**2, [x]), "same": (x, x, [x])}
+    cells = [("square", "≤ 10⁻¹²", "≤ 10⁻¹²"), ("same", "≤ 10⁻¹²", "≤ 10⁻¹²")]
+    assert agreement_table(rows).rows() == cells
+    equivalence_table(rows)
     assert capsys.readouterr().out.splitlines()[1].startswith("square  ≤ 1e-12")
+
+
+@pytest.mark.parametrize("show", [agreement_table, equivalence_table])
+def test_it_stops_at_what_does_not_agree(show, x):
     with pytest.raises(AssertionError, match="off, values: differ by"):
-        equivalence_table({"off": (x, x + 1e-9, [x])})
+        show({"off": (x, x + 1e-9, [x])})
     flat = (x - x.detach()) * 2 + x.detach()  # the same values, twice the gradient
     with pytest.raises(AssertionError, match="bent, gradients: differ by"):
-        equivalence_table({"bent": (x * 1.0, flat, [x])})
+        show({"bent": (x * 1.0, flat, [x])})
     with pytest.raises(ValueError, match="float64 tensors of one shape"):
-        equivalence_table({"half": (x.float(), x, [x])})
+        show({"half": (x.float(), x, [x])})

@@ -9,8 +9,11 @@ from attnbook.pages.figures.exact_match import (
     CURVES,
     exact_match_figure,
     exact_match_shares,
+    exact_match_table,
     print_exact_match,
 )
+from attnbook.pages.html_tables import spread
+from attnbook.pages.names import NAMES, name_of
 
 
 @pytest.mark.parametrize("name", CURVES)
@@ -35,3 +38,22 @@ def test_printed_shares_are_the_stored_ones(capsys):
     means = [float(cell) for cell in re.findall(r"([\d.]+) \(", row)]
     columns = zip(*exact_match_shares("static_last"), strict=True)
     assert means == pytest.approx([sum(c) / len(c) for c in columns], abs=0.051)
+
+
+def test_the_table_has_names_for_readers_and_the_stored_shares():
+    made = exact_match_table("static_last", "initial_state_longer")
+    names = [row[0] for row in made.rows()]
+    assert names == ["static context, last", "initial state only, 2,100 steps"]
+    columns = zip(*exact_match_shares("static_last"), strict=True)
+    assert made.rows()[0][1:] == tuple(map(spread, columns))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_is_that_of_a_stored_result_and_says_something(name):
+    assert exact_match_shares(name)
+    assert "_" not in name_of(name)
+
+
+def test_a_result_without_a_name_does_not_reach_the_reader():
+    with pytest.raises(ValueError, match="'static_middle' has no name for a reader"):
+        name_of("static_middle")

@@ -5,8 +5,8 @@ import pytest
 import torch
 from matplotlib.colors import to_hex
 
-from attnbook.pages.colours import TEXT_COLOURS, WEIGHTS
-from attnbook.pages.heat_maps import frame_cells, heat_map, numbers_from
+from attnbook.pages.colours import INK, TEXT_COLOURS, WEIGHTS
+from attnbook.pages.heat_maps import colour_bar, frame_cells, heat_map, numbers_from
 
 
 @pytest.fixture
@@ -40,6 +40,35 @@ def test_names_stand_at_rows_and_columns_in_the_colours_of_their_roles(ax):
         assert {to_hex(label.get_color()).upper() for label in labels} == {
             TEXT_COLOURS[role]
         }
+
+
+def test_titles_stand_at_the_axes_in_the_colours_of_their_roles(ax):
+    heat_map(ax, CELLS, roles=("target", None), titles=("row", "column"))
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("row", "column")
+    assert ax.yaxis.label.get_color() == TEXT_COLOURS["target"]
+    assert ax.xaxis.label.get_color() == INK
+
+
+def test_a_map_without_titles_has_none(ax):
+    heat_map(ax, CELLS, roles=("target", "source"))
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("", "")
+
+
+def test_the_colour_bar_has_the_scale_of_the_maps_and_says_what_it_is(ax):
+    heat_map(ax, 100 * CELLS.nan_to_num(), vmax=100)
+    colour_bar(ax, "weight, %")
+    _, bar = ax.figure.axes
+    assert bar.get_xlim() == (0, 100)
+    assert bar.get_xlabel() == "weight, %"
+
+
+def test_one_colour_bar_serves_several_maps():
+    fig, axes = plt.subplots(2)
+    for ax in axes:
+        heat_map(ax, CELLS)
+    colour_bar(axes, "weight")
+    assert len(fig.axes) == 3
+    plt.close(fig)
 
 
 def test_numbers_are_written_from_a_least_one_on(ax):

@@ -11,7 +11,7 @@ from attnbook.pages import widgets
 from attnbook.pages.widgets.scripts import bundle, on_load
 
 FOLDER = Path(widgets.__file__).parent
-FIGURES = ("calculator", "local_window", "mask_explorer", "stepper")
+FIGURES = ("calculator", "explorer", "local_window", "mask_explorer", "stepper")
 
 
 @pytest.mark.parametrize("name", FIGURES)

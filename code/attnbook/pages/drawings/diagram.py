@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from html import escape
 
 from attnbook.pages.colours import COLOURS, DARK_GREY, INK, TEXT_COLOURS, tint
-from attnbook.pages.drawings.arrows import WIDTH, Point, label_place, number
-from attnbook.pages.drawings.labels import plain, tspans
+from attnbook.pages.drawings.arrows import CORNER, WIDTH, Point, label_place, number
+from attnbook.pages.drawings.labels import over_arrow, plain, tspans
 from attnbook.pages.drawings.shapes import (
     Arrow,
     Box,
@@ -69,7 +69,8 @@ class Diagram:
         """Draw a labelled box.
 
         Args:
-            label: Text; formulas stand between dollar signs, lines end with a newline.
+            label: Text; formulas stand between dollar signs, lines end with a newline;
+                ``$→h_j$`` has the arrow over its h.
             x: Centre, to the right.
             y: Centre, down.
             role: One of the five ideas that have a colour; without it, grey.
@@ -92,13 +93,34 @@ class Diagram:
 
     def plus(self, x: float, y: float) -> Box:
         """Draw a sign of addition; returns its place."""
+        return self._sign(
+            x, y, f"M{number(x - 6)},{number(y)} h12 M{number(x)},{number(y - 6)} v12"
+        )
+
+    def times(self, x: float, y: float) -> Box:
+        """Draw a sign of multiplication; returns its place."""
+        left, top = number(x - 4.5), number(y - 4.5)
+        return self._sign(x, y, f"M{left},{top} l9,9 m0,-9 l-9,9")
+
+    def _sign(self, x: float, y: float, strokes: str) -> Box:
         self._front.append(
             f'<circle cx="{number(x)}" cy="{number(y)}" r="11" fill="#FFF" '
             f'stroke="{DARK_GREY}" stroke-width="1.6"/>'
-            f'<path d="M{number(x - 6)},{number(y)} h12 M{number(x)},{number(y - 6)} '
-            f'v12" stroke="{INK}" stroke-width="1.6"/>'
+            f'<path d="{strokes}" stroke="{INK}" stroke-width="1.6"/>'
         )
         return Box(x, y, 22, 22)
+
+    def bar(self, left: float, y: float, length: float, height: float = 16) -> None:
+        """Draw a bar of a chart that lies on its side, from its left end.
+
+        Args:
+            left: Where it begins.
+            y: Its middle, down.
+            length: From its left to its right end.
+            height: How thick it is.
+        """
+        edges = (left, y - height / 2, left + length, y + height / 2)
+        self._front.append(f'<path d="{outline(*edges)}" fill="{DARK_GREY}"/>')
 
     def frame(self, left: float, top: float, right: float, bottom: float) -> None:
         """Draw a dashed frame behind everything, round what belongs together."""
@@ -177,6 +199,22 @@ class Diagram:
         colour = role_colour(role, COLOURS)
         self._arrows.append(Arrow(points, colour, width=width, pointed=False))
 
+    def fork(
+        self, start: Point, ends: Sequence[Point], *, role: str | None = None
+    ) -> None:
+        """Draw arrows that branch off, one after another, from one level line.
+
+        Args:
+            start: Where the line begins.
+            ends: Where the arrows point, from the start on; each leaves the line above
+                or below its end.
+            role: One of the five ideas that have a colour; without it, grey.
+        """
+        x, y = start
+        for end in ends:
+            self.arrow((x, y), (end[0], y), end, role=role)
+            x = end[0] - CORNER  # where this one bends
+
     def bracket(
         self, title: str, boxes: Sequence[Box], y: float, *, role: str | None = None
     ) -> None:
@@ -199,6 +237,11 @@ class Diagram:
     def _write(
         self, label: str, x: float, y: float, colour: str, anchor: str = "middle"
     ) -> None:
+        if over := over_arrow(label, x, y - 0.5 * SIZE, SIZE):
+            y += 0.2 * SIZE  # room for the arrow
+            self._front.append(
+                f'<path d="{over}" fill="none" stroke="{colour}" stroke-width="1.2"/>'
+            )
         self._front.append(
             f'<text x="{number(x)}" y="{number(y + 0.35 * SIZE)}" fill="{colour}" '
             f'text-anchor="{anchor}">{tspans(label, SIZE)}</text>'

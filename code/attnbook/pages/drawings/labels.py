@@ -6,6 +6,8 @@ import re
 from html import escape
 
 MATH_FONT = "'STIX Two Text', 'Times New Roman', 'Liberation Serif', serif"
+OVER = re.compile(r"^\$([→←])(.)([^$]*)\$$")  # $→h_j$: an arrow over the h
+NARROW = "ijlt,"  # letters about half as wide as others
 SCRIPT = re.compile(r"([_^])(?:\{([^{}_^]+)\}|([^{}_^]))")  # _1, ^{t-1}
 
 
@@ -14,6 +16,7 @@ def tspans(label: str, size: float) -> str:
 
     Args:
         label: Text with formulas between dollar signs: ``state $h_{t-1}$``, ``$W^Q$``.
+            The arrow of ``$→h_j$`` is left out: see :func:`over_arrow`.
         size: Font size of the words in pixels.
 
     Returns:
@@ -22,7 +25,7 @@ def tspans(label: str, size: float) -> str:
     Raises:
         ValueError: If a dollar sign or a brace is not closed, or a script is missing.
     """
-    parts = label.split("$")
+    parts = OVER.sub(r"$\2\3$", label).split("$")
     if len(parts) % 2 == 0:
         raise ValueError(f"label {label!r}: a formula begins and ends with a $.")
     return "".join(
@@ -34,6 +37,35 @@ def tspans(label: str, size: float) -> str:
 def plain(label: str) -> str:
     """A label without its marks, to judge its length."""
     return re.sub(r"[$_^{}]", "", label)
+
+
+def over_arrow(label: str, x: float, y: float, size: float) -> str:
+    """The arrow over the first letter of a formula such as ``$→h_j$``, as path data.
+
+    It is drawn, since few fonts place the character for it well.
+
+    Args:
+        label: A label; one that is no such formula has no arrow.
+        x: Middle of the label.
+        y: Height of the arrow.
+        size: Font size of the words in pixels.
+
+    Returns:
+        SVG path data, empty without an arrow.
+    """
+    match = OVER.fullmatch(label)
+    if not match:
+        return ""
+    sign, _, rest = match.groups()
+    em = 0.72 * 1.15 * size
+    scripts = sum(em * (0.28 if c in NARROW else 0.5) for c in plain(rest))
+    middle, half = x - scripts / 2 + 1, 0.38 * size
+    ahead = 1 if sign == "→" else -1
+    tip, barb = middle + ahead * half, -ahead * 3.5
+    return (
+        f"M{middle - ahead * half:.1f},{y:.1f} H{tip:.1f} "
+        f"m{barb:.1f},-3 l{-barb:.1f},3 l{barb:.1f},3"
+    )
 
 
 def _formula(formula: str, size: float) -> str:

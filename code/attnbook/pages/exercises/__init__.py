@@ -1,5 +1,10 @@
-"""Exercises that answer: ``chNN`` registers those of chapter NN.
+"""Exercises that answer.
 
-``checking`` holds them and says what is wrong with an answer, ``differences`` where it
-first differs from the right one.
+- ``chNN``: the short exercises of chapter NN
+- ``checking``: says whether a short answer is right; ``differences``: where it differs
+- ``parts``: what the reader writes in full, a module for each, with its stages
+- ``judging``: judges such a part stage by stage
+- ``hints``: one at each call
+- ``readers_code``, ``own_source``: where the reader's code fails, what it consists of
+- ``my_transformer``: the file in which the reader keeps the solved parts
 """

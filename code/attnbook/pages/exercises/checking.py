@@ -29,10 +29,11 @@ import importlib.util
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from traceback import format_exception_only
 from typing import Any
 
-from attnbook.pages.exercises.differences import describe, first_difference
+from attnbook.pages.exercises.differences import describe, first_difference, kind_of
+from attnbook.pages.exercises.hints import NO_MORE_HINTS, next_hint
+from attnbook.pages.exercises.readers_code import error_line, files_of
 
 
 @dataclass(frozen=True)
@@ -93,17 +94,20 @@ def wrong(*answers_and_hints: Any) -> list[tuple[Any, str]]:
     return [*zip(answers, hints, strict=True)]
 
 
-def check(name: str, answer: Any) -> None:
-    """Say whether an answer is right and, if not, where it first goes wrong.
+def check(name: str, answer: Any, reveal: bool = False) -> None:
+    """Say whether an answer is right and, if not, give a hint; the next call another.
+
+    Of a function it is also said where its result first differs.
 
     Args:
         name: The exercise, as the page calls it.
         answer: The reader's function or value.
+        reveal: Whether to show the right value; a function is shown by the solution.
 
     Raises:
         ValueError: If there is no exercise of that name.
     """
-    print(verdict(find(name), name, answer))
+    print(verdict(find(name), name, answer, reveal))
 
 
 def find(name: str) -> Exercise:
@@ -129,13 +133,14 @@ def find(name: str) -> Exercise:
     return EXERCISES[name]
 
 
-def verdict(exercise: Exercise, name: str, answer: Any) -> str:
+def verdict(exercise: Exercise, name: str, answer: Any, reveal: bool = False) -> str:
     """What ``check`` prints.
 
     Args:
         exercise: The exercise.
         name: Its name.
         answer: The reader's function or value.
+        reveal: Whether to show the right value.
 
     Returns:
         One line; if something is wrong, what it is and a hint on further lines.
@@ -144,14 +149,37 @@ def verdict(exercise: Exercise, name: str, answer: Any) -> str:
         return f"{name}: your turn."
     if callable(answer) != callable(exercise.reference):
         kind = "a function" if callable(exercise.reference) else "a value"
-        return f"{name}: wanted is {kind}, yours is {describe(answer)}."
+        return f"{name}: expected {kind}, got {describe(answer)}."
+    if callable(answer):
+        return _verdict_on_function(exercise, name, answer)
+    return _verdict_on_value(exercise, name, answer, reveal)
+
+
+def _verdict_on_value(exercise: Exercise, name: str, answer: Any, reveal: bool) -> str:
+    """Right, or a hint; the right value only on request."""
+    right = exercise.reference
+    if not first_difference(answer, right):
+        return f"{name}: right."
+    if reveal:
+        return f"{name}: the answer is {describe(right)}."
+    lines = [f"{name}: not yet right."]
+    if kind_of(answer) != kind_of(right):
+        lines.append(f"Expected {kind_of(right)}, got {describe(answer)}.")
+    shows = f'There are no more hints: check("{name}", {name}, reveal=True) shows the '
+    hints = [_known_hint(exercise, [answer]), exercise.hint]
+    return "\n".join([*lines, next_hint(name, hints, f"{shows}answer.")])
+
+
+def _verdict_on_function(exercise: Exercise, name: str, answer: Callable) -> str:
+    """Right, or where its result first differs, and a hint."""
     try:
         got = _results(answer, exercise)
     except NotImplementedError:
         return f"{name}: your turn."
     except Exception as error:  # whatever may go wrong in the reader's function
-        stop = "".join(format_exception_only(error)).splitlines()[0]
-        return f"{name}: your function stops.\n{stop}\nHint: {exercise.hint}"
+        told = error_line(error, files_of([answer]))
+        hint = next_hint(name, [exercise.hint], NO_MORE_HINTS)
+        return f"{name}: your function raises an error.\n{told}\n{hint}"
     if got[0] is ... or got[0] is None:
         return f"{name}: your turn."
     wanted = _results(exercise.reference, exercise)
@@ -159,10 +187,10 @@ def verdict(exercise: Exercise, name: str, answer: Any) -> str:
         difference = first_difference(mine, right)
         if difference:
             given = ", ".join(map(describe, arguments))
-            return (
-                f"{name}: not yet right.\n{f'Given {given}: ' if given else ''}"
-                f"{difference}\nHint: {_hint(exercise, got)}"
-            )
+            told = f"For {given}: {difference}" if given else difference
+            hints = [_known_hint(exercise, got), exercise.hint]
+            hint = next_hint(name, hints, NO_MORE_HINTS)
+            return f"{name}: not yet right.\n{told}\n{hint}"
     return f"{name}: right."
 
 
@@ -173,7 +201,7 @@ def _results(answer: Any, exercise: Exercise) -> list:
     return [answer(*arguments) for arguments in exercise.inputs()]
 
 
-def _hint(exercise: Exercise, got: list) -> str:
+def _known_hint(exercise: Exercise, got: list) -> str:
     """The hint of the known mistake that gives the same results, else the general."""
     for mistake, hint in exercise.mistakes:
         same = zip(got, _results(mistake, exercise), strict=True)

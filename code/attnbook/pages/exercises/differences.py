@@ -47,11 +47,11 @@ def _difference(got: Any, wanted: Any, place: str) -> str:
 
 def _tensors(got: Tensor, wanted: Tensor, where: str) -> str:
     if got.shape != wanted.shape:
-        return f"{where}yours has the shape {_shape(got)}, wanted is {_shape(wanted)}."
+        return f"{where}got the shape {_shape(got)}, expected {_shape(wanted)}."
     if got.is_floating_point() != wanted.is_floating_point() or (
         (got.dtype == torch.bool) != (wanted.dtype == torch.bool)
     ):
-        return f"{where}yours is of type {got.dtype}, wanted is {wanted.dtype}."
+        return f"{where}got the type {got.dtype}, expected {wanted.dtype}."
     got, wanted = got.detach().double(), wanted.detach().double()
     close = torch.isclose(got, wanted, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
     if close.all():
@@ -65,7 +65,7 @@ def _tensors(got: Tensor, wanted: Tensor, where: str) -> str:
 def _lists(got: list | tuple, wanted: list | tuple, place: str) -> str:
     where = f"at {place} " if place else ""
     if len(got) != len(wanted):
-        return f"{where}yours has {len(got)} entries, wanted are {len(wanted)}."
+        return f"{where}got {len(got)} entries, expected {len(wanted)}."
     for number, (mine, right) in enumerate(zip(got, wanted, strict=True)):
         difference = _difference(mine, right, f"{place}[{number}]")
         if difference:
@@ -98,8 +98,24 @@ def describe(value: Any) -> str:
     return f"an object of type {type(value).__name__}"
 
 
+def kind_of(value: Any) -> str:
+    """What sort of thing a value is, without telling the value."""
+    value = _plain(value)
+    if isinstance(value, bool):
+        return "True or False"
+    if _is_number(value):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, list | tuple):
+        return f"a list of {len(value)}"
+    if isinstance(value, Tensor):
+        return f"a tensor of shape {_shape(value)}"
+    return f"an object of type {type(value).__name__}"
+
+
 def _sentence(where: str, got: Any, wanted: Any) -> str:
-    return f"{where}yours is {describe(got)}, wanted is {describe(wanted)}."
+    return f"{where}got {describe(got)}, expected {describe(wanted)}."
 
 
 def _shape(tensor: Tensor) -> str:

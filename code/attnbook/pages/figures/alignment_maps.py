@@ -31,7 +31,7 @@ def alignment_map(
         least: Numbers from here on are written into their cells.
         vmax: What is darkest.
         form: How numbers are written.
-        named: Whether to write the words at the rows and columns.
+        named: Whether to write the words at the rows and columns, and what they are.
     """
     rows, columns = [*pair.target, "<eos>"], [*pair.source, "<eos>"]
     heat_map(
@@ -40,6 +40,7 @@ def alignment_map(
         rows=rows if named else (),
         columns=columns if named else (),
         roles=("target", "source"),
+        titles=("target token", "source token") if named else ("", ""),
         notes=numbers_from(cells, least, form),
         vmax=vmax,
         **PALE_LINES,

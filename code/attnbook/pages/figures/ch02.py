@@ -13,7 +13,7 @@ from attnbook.core.vocabulary import BOS, EOS
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.pages.colours import COLOURS, TEXT_COLOURS
 from attnbook.pages.figures.alignment_maps import alignment_map
-from attnbook.pages.heat_maps import heat_map
+from attnbook.pages.heat_maps import colour_bar, heat_map
 from attnbook.pages.tables import shares
 from attnbook.toy.data import SOURCE, TARGET
 from attnbook.toy.language import Pair, translate_by_rule
@@ -58,10 +58,12 @@ def alignment_figure(weights: Tensor, pair: Pair) -> Figure:
         pair: The pair.
     """
     rows, columns = len(pair.target) + 1, len(pair.source) + 1  # with EOS
-    fig, ax = plt.subplots(figsize=(5.5, 1.2 + 0.27 * rows))
+    fig, ax = plt.subplots(figsize=(5.5, 2.2 + 0.27 * rows))
     alignment_map(ax, 100 * weights[:rows, :columns], pair, least=5, vmax=100)
     ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
     ax.tick_params("x", length=0)
+    colour_bar(ax, "weight, %")
     return fig
 
 
@@ -151,4 +153,5 @@ def weight_and_effect_figure(
     for ax, (title, panel) in zip(axes, panels.items(), strict=True):
         alignment_map(ax, panel[0], pair, *panel[1:])
         ax.set_title(title)
+        ax.label_outer()
     return fig

@@ -23,6 +23,7 @@ from attnbook.pages.colours import (
 from attnbook.pages.curves import label_lines, logarithmic
 from attnbook.pages.figures.alignment_maps import alignment_map
 from attnbook.pages.figures.exact_match import CLAUSES, exact_match_shares
+from attnbook.pages.heat_maps import colour_bar
 from attnbook.pages.tables import mean_and_range, row, stored_runs
 from attnbook.toy.language import Pair
 
@@ -135,7 +136,7 @@ def maps_figure(
             of the weights; the others are drawn grey.
     """
     rows, columns = len(pair.target) + 1, len(pair.source) + 1  # with EOS
-    height = 1.0 + len(maps) * (0.4 + 0.2 * rows)
+    height = 2.0 + len(maps) * (0.4 + 0.2 * rows)
     fig, axes = plt.subplots(len(maps), squeeze=False, figsize=(5.5, height))
     for ax, (title, weights) in zip(axes[:, 0], maps.items(), strict=True):
         if windows and title in windows:  # what is not a number shows the ground
@@ -143,7 +144,8 @@ def maps_figure(
         alignment_map(ax, weights[:rows, :columns], pair)
         ax.set_facecolor(SHADE)
         ax.set_title(title)
-        ax.tick_params("x", labelbottom=ax is axes[-1, 0])
+        ax.label_outer()
+    colour_bar(axes[:, 0], "weight")
     return fig
 
 

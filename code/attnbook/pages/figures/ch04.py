@@ -1,4 +1,4 @@
-"""Figures and tables of chapter 4."""
+"""Figures of chapter 4."""
 
 from __future__ import annotations
 
@@ -11,23 +11,18 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from attnbook.core import results
-from attnbook.experiments.look_up import SCALES as FACTORS
-from attnbook.experiments.look_up import AdditiveRead
 from attnbook.nn.scaled_dot_product import attention
 from attnbook.pages.colours import (
     COLOURS,
     DARK_GREY,
     INK,
-    SKY,
     TEXT_COLOURS,
     WEIGHTS,
     contrast,
     tint,
 )
-from attnbook.pages.curves import band, label_lines, logarithmic, logarithmic_x
+from attnbook.pages.curves import label_lines, logarithmic_x
 from attnbook.pages.heat_maps import PALE_LINES, heat_map, numbers_from
-from attnbook.pages.tables import mean_and_range, row, stored_runs
 
 # Matrices with their numbers
 
@@ -179,177 +174,32 @@ def random_scores(d_k: int, n_keys: int = 32, draws: int = 500) -> Tensor:
     return (q @ k.mT).squeeze(1)
 
 
-def query_gradients(
-    d_k: int, scale: float, n_keys: int = 32, draws: int = 500
-) -> Tensor:
-    """How large the derivative of all weights by their random query is.
-
-    Args:
-        d_k: Width of queries and keys.
-        scale: What the scores are multiplied by.
-        n_keys: Keys S of each query.
-        draws: Queries.
-
-    Returns:
-        The root of the sum of squares of each query's ∂a/∂q, (draws,).
-    """
-    q, k = random_pairs(d_k, n_keys, draws)
-    weights = (scale * q @ k.mT).softmax(-1)  # (draws, 1, S)
-    # Σ_j a_i (δ_ij - a_j) k_j is a_i times what k_i has more than the mean of the keys.
-    jacobian = scale * weights.mT * (k - weights @ k)  # (draws, S, d_k)
-    return jacobian.square().sum((-2, -1)).sqrt()
-
-
-def scale_figure(widths: Sequence[int] = WIDTHS) -> Figure:
-    """Draw what three scales make of random scores.
-
-    Above for one query of width 64 the weights of 12 keys; in the middle the largest
-    of 32 weights, mean over queries, and below the derivative by the query, median.
-    """
-    fig = plt.figure(figsize=(5.5, 7.2))
-    grid = fig.add_gridspec(3, 3, height_ratios=(0.8, 1, 1))
-    one = random_scores(64, n_keys=12, draws=1)[0]
-    for column, (name, scale) in enumerate(SCALES.items()):
-        ax = fig.add_subplot(grid[0, column])
-        weights = (one * scale(64)).softmax(-1)
-        ax.bar(range(12), weights.tolist(), color=SCALE_COLOURS[name])
-        ax.set(title=name, ylim=(0, 1), xticks=[], yticks=(0, 1))
-        if column:
-            ax.set_yticklabels([])
-    largest, size = (fig.add_subplot(grid[row, :]) for row in (1, 2))
-    largest.set(title="largest of 32 weights", ylim=(0, 1.02))
-    size.set(title="size of ∂a/∂q, median", yscale="log", ylim=(0.003, 3))
-    size.yaxis.set_major_formatter("{x:g}")
-    _draw_by_width(largest, widths, _mean_largest)
-    _draw_by_width(size, widths, lambda *at: query_gradients(*at).median().item())
-    size.set_xlabel("d = $d_k$, width of query and key")
-    return fig
-
-
-def _mean_largest(d_k: int, scale: float) -> float:
-    return (random_scores(d_k) * scale).softmax(-1).amax(-1).mean().item()
-
-
-def _draw_by_width(
+def draw_by_width(
     ax: Axes, widths: Sequence[int], measure: Callable[[int, float], float]
 ) -> None:
-    """Draw a measure of d_k and scale against the width, a line for each scale."""
+    """Draw a measure of d_k and scale against the width, a line for each scale.
+
+    Args:
+        ax: Where to.
+        widths: Values of d_k.
+        measure: Of d_k and the factor on the scores.
+    """
     for name, scale in SCALES.items():
         heights = [measure(width, scale(width)) for width in widths]
         line = {"marker": "o", "color": SCALE_COLOURS[name], "label": name}
         ax.plot(widths, heights, **line)
     logarithmic_x(ax, widths)
     label_lines(ax)
+    ax.set_xlabel("d = $d_k$, width of query and key")
 
 
-@torch.no_grad()
-def additive_start(
-    d: int, v_std: float | None = None, n_keys: int = 64, draws: int = 20
-) -> Tensor:
-    """Scores of the untrained additive score for random queries and keys.
-
-    Args:
-        d: Width of queries, keys and the hidden layer.
-        v_std: Standard deviation of v; PyTorch's own start if not given.
-        n_keys: Keys S.
-        draws: How many times weights, 50 queries and the keys are drawn.
-
-    Returns:
-        (draws · 50, S). The generator of the caller is left as it was.
-    """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        scores = []
-        for _ in range(draws):
-            score = AdditiveRead(d, v_std).score
-            query, keys = torch.randn(1, 50, d), torch.randn(1, n_keys, d)
-            scores.append(score(query, score.prepare(keys))[0])
-    return torch.cat(scores)
-
-
-# What do models learn with other scales?
-
-LOOK_UP_COLOURS = {
-    "1": COLOURS["target"],
-    "8/√d": COLOURS["key"],
-    "2/√d": SKY,
-    "1/√d": COLOURS["source"],
-    "0.5/√d": COLOURS["value"],
-    "1/d": DARK_GREY,
-    "additive": COLOURS["query"],
-    "additive, large v": COLOURS["query"],
-}
-
-
-def look_up_shares(d_k: int, score: str) -> list[list[float]]:
-    """Right answers in per cent, stored: one row a seed, one column a time."""
-    runs = stored_runs("look_up", d_k=d_k, score=score)
-    return [[100 * share for share in run["right"]] for run in runs]
-
-
-def print_look_up(after: int, scores: Sequence[str] = tuple(FACTORS)) -> None:
-    """Print right answers after some steps: mean (lowest–highest) over seeds."""
-    stored = results.load("look_up")
-    column = stored["steps"].index(after)
-    widths = sorted({run["d_k"] for run in stored["runs"]})
-    columns = 21, 14
-    print(row(f"after {after} steps, %", [f"d_k = {w}" for w in widths], columns))
-    for score in scores:
-        shares = (
-            [seed[column] for seed in look_up_shares(width, score)] for width in widths
-        )
-        print(row(score, (mean_and_range(x, ".0f") for x in shares), columns))
-
-
-def look_up_figure(scores: Sequence[str], widths: Sequence[int]) -> Figure:
-    """Draw right answers by steps: mean over seeds and their range, a panel a width."""
-    steps = results.load("look_up")["steps"]
-    size = (5.5, 0.6 + 2.5 * len(widths))
-    fig, axes = plt.subplots(len(widths), sharex=True, squeeze=False, figsize=size)
-    for ax, width in zip(axes[:, 0], widths, strict=True):
-        for score in scores:
-            shares = look_up_shares(width, score)
-            band(ax, steps, shares, color=LOOK_UP_COLOURS[score], label=score)
-        ax.set(title=f"$d_k$ = {width}", ylabel="right, %", ylim=(0, 103))
-        label_lines(ax)
-    axes[-1, 0].set_xlabel("steps")
+def scale_figure(widths: Sequence[int] = WIDTHS) -> Figure:
+    """Draw the largest of 32 attention weights at initialisation, by width."""
+    fig, ax = plt.subplots(figsize=(5.5, 3))
+    ax.set(ylabel="largest of 32 weights", ylim=(0, 1.02))
+    draw_by_width(ax, widths, _mean_largest)
     return fig
 
 
-# What does the fused kernel save?
-
-FORMS = {"readable": COLOURS["target"], "fused": COLOURS["source"]}
-
-
-def fused_costs(form: str) -> tuple[list[int], list[float], list[float]]:
-    """Stored: lengths n, MB held at most, and milliseconds."""
-    runs = stored_runs("fused_cost", form=form)
-    lengths = [run["n"] for run in runs]
-    megabytes = [run["bytes"] / 1e6 for run in runs]
-    return lengths, megabytes, [1000 * run["seconds"] for run in runs]
-
-
-def print_fused_costs() -> None:
-    """Print memory and time of both forms by length."""
-    stored = results.load("fused_cost")
-    print(f"{stored['heads']} heads, d_k = {stored['d_k']}; {stored['machine']}")
-    print("            peak MB        ms")
-    print("   n  readable  fused  readable  fused")
-    (lengths, *slow), (_, *fast) = map(fused_costs, FORMS)
-    for n, big, long, small, short in zip(lengths, *slow, *fast, strict=True):
-        print(f"{n:4} {big:9.1f} {small:6.1f} {long:9.1f} {short:6.1f}")
-
-
-def fused_figure() -> Figure:
-    """Draw memory and time of both forms against the length, axes logarithmic."""
-    fig, axes = plt.subplots(2, sharex=True, figsize=(5.5, 5.2))
-    for form, colour in FORMS.items():
-        lengths, *costs = fused_costs(form)
-        for ax, cost in zip(axes, costs, strict=True):
-            ax.plot(lengths, cost, marker="o", color=colour, label=form)
-    for ax, label in zip(axes, ("peak MB", "processor time, ms"), strict=True):
-        logarithmic(ax, lengths)
-        ax.set_ylabel(label)
-        label_lines(ax)
-    axes[-1].set_xlabel("places n")
-    return fig
+def _mean_largest(d_k: int, scale: float) -> float:
+    return (random_scores(d_k) * scale).softmax(-1).amax(-1).mean().item()

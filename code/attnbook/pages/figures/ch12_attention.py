@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
@@ -12,7 +11,7 @@ from torch import Tensor
 from attnbook.analysis.maps import attention_maps
 from attnbook.core import results
 from attnbook.data.batching import IdPair, id_batch
-from attnbook.pages.heat_maps import PALE_LINES, heat_map
+from attnbook.pages.explorers.token_maps import Tokens, token_map
 from attnbook.translation.translator import Translator
 
 
@@ -46,14 +45,8 @@ def translate_with_weights(translator: Translator, sentence: str) -> Translation
 
 def map_figure(found: TranslationWeights) -> Figure:
     """Draw the mean of all cross heads, (T, S)."""
-    weights = found.weights.mean((0, 1))
-    fig, ax = plt.subplots(figsize=(5.5, 1.7 + 0.3 * len(found.target)))
-    labels = {"rows": found.target, "columns": found.source, "turn": 60}
-    heat_map(ax, weights, roles=("target", "source"), **labels, **PALE_LINES)
-    ax.xaxis.tick_top()
-    ax.tick_params("x", length=0)
-    plt.setp(ax.get_xticklabels(), ha="left", rotation_mode="anchor")
-    return fig
+    tokens = Tokens(tuple(found.source), (), tuple(found.target))
+    return token_map(found.weights.mean((0, 1)), tokens, "cross-attention")
 
 
 def print_heads() -> None:

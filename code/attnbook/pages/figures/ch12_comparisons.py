@@ -11,6 +11,7 @@ from attnbook.core import results
 from attnbook.experiments.toy_ablation import CHANGES
 from attnbook.pages.curves import label_lines
 from attnbook.pages.figures.exact_match import CURVES
+from attnbook.pages.names import name_of
 from attnbook.pages.tables import mean_and_range, stored_runs
 from attnbook.translation.report import TEST_SPLITS
 
@@ -19,10 +20,13 @@ BEAM, GREEDY = "beam, lowercased", "greedy, lowercased"
 COLUMNS = [(how, split) for how in (BEAM, GREEDY) for split in TEST_SPLITS["multi30k"]]
 WAYS = {"en_de": "en → de", "de_en": "de → en"}
 LADDER = {
-    "initial_state": CURVES["initial_state"],
-    "static_context": CURVES["static_last"],
-    "bahdanau": CURVES["bahdanau"],
-    "transformer": CURVES["transformer"],
+    name: (name_of(toy), CURVES[toy][0])
+    for name, toy in {
+        "initial_state": "initial_state",
+        "static_context": "static_last",
+        "bahdanau": "bahdanau",
+        "transformer": "transformer",
+    }.items()
 }
 """Label and colour of each model, as in the figure that grows."""
 
@@ -59,7 +63,7 @@ def _print_scores(label: str, scores: Sequence[float]) -> None:
 def print_ladder() -> None:
     """Print lowercased BLEU, validation loss and size of each model of the ladder."""
     runs = part("ladder")["runs"]
-    _print_runs({label: runs[name] for name, (label, *_) in LADDER.items()})
+    _print_runs({label: runs[name] for name, (label, _) in LADDER.items()})
 
 
 def print_ablation() -> None:
@@ -84,7 +88,7 @@ def ladder_figure() -> Figure:
     """Draw the validation BLEU of each model of the ladder by epoch."""
     runs = part("ladder")["runs"]
     fig, ax = plt.subplots(figsize=(5.5, 4))
-    for name, (label, colour, _) in LADDER.items():
+    for name, (label, colour) in LADDER.items():
         log = runs[name]["log"]
         ax.plot(
             [line["epoch"] for line in log],

@@ -7,15 +7,17 @@ from matplotlib.figure import Figure
 
 from attnbook.pages.colours import COLOURS, DARK_GREY, SKY, text_colour
 from attnbook.pages.curves import band
+from attnbook.pages.html_tables import Column, Table, spread, table
+from attnbook.pages.names import name_of
 from attnbook.pages.tables import mean_and_range, row, stored_runs
 
 CLAUSES = (1, 2, 3, 4)
-CURVES = {  # stored result: label, colour, where the label begins
-    "initial_state": ("initial state only", DARK_GREY, (1.03, 12)),
-    "static_mean": ("static context, mean", SKY, (1.62, 51)),
-    "static_last": ("static context, last", COLOURS["source"], (1.5, 65)),
-    "bahdanau": ("Bahdanau attention", COLOURS["target"], (2.9, 91)),
-    "transformer": ("Transformer", "#000000", (2.9, 82)),
+CURVES = {  # stored result: colour, where the label begins
+    "initial_state": (DARK_GREY, (1.03, 12)),
+    "static_mean": (SKY, (1.62, 51)),
+    "static_last": (COLOURS["source"], (1.5, 65)),
+    "bahdanau": (COLOURS["target"], (2.9, 91)),
+    "transformer": ("#000000", (2.9, 82)),
 }
 
 
@@ -23,17 +25,17 @@ def exact_match_figure(*names: str, height: float = 3.4) -> Figure:
     """Draw exact match by clauses: mean over seeds, and the range of the seeds.
 
     Args:
-        names: Stored results of the thread, in the order of drawing.
+        names: Stored results of the toy task, in the order of drawing.
         height: Inches.
     """
     fig, ax = plt.subplots(figsize=(5.5, height))
     for name in names:
-        label, colour, place = CURVES[name]
+        colour, place = CURVES[name]
         band(ax, CLAUSES, exact_match_shares(name), marker="o", color=colour)
-        ax.text(*place, label, color=text_colour(colour), size=11)
+        ax.text(*place, name_of(name), color=text_colour(colour), size=11)
     ax.set(
         xlabel="clauses in the sentence",
-        ylabel="faultless sentences, %",
+        ylabel="exact match, %",
         xticks=CLAUSES,
         ylim=(-3, 103),
     )
@@ -41,12 +43,27 @@ def exact_match_figure(*names: str, height: float = 3.4) -> Figure:
 
 
 def exact_match_shares(name: str) -> list[list[float]]:
-    """Per cent of held-out sentences without a mistake: one row a seed, 1–4 clauses."""
+    """Exact match in per cent: one row a seed, an entry for each of 1 to 4 clauses."""
     return [[100 * run["exact"][str(n)] for n in CLAUSES] for run in stored_runs(name)]
 
 
+def exact_match_table(*names: str) -> Table:
+    """Show exact match by number of clauses: mean and range over seeds.
+
+    Args:
+        names: Stored results; a reader gets the names of ``attnbook.pages.names``.
+    """
+    heads = ["1 clause", *(f"{n} clauses" for n in CLAUSES[1:])]
+    columns = [Column(head, "%", "exact match", 1) for head in heads]
+    rows = []
+    for name in names:
+        shares = zip(*exact_match_shares(name), strict=True)
+        rows.append((name_of(name), *map(spread, shares)))
+    return table(["model", *columns], rows)
+
+
 def print_exact_match(*names: str) -> None:
-    """Print the share of faultless sentences: mean (lowest–highest) over seeds."""
+    """Print :func:`exact_match_table` as text, as chapters of the first draft do."""
     widths = 22, 18
     heads = ["1 clause", *(f"{n} clauses" for n in CLAUSES[1:])]
     print(row("faultless, %", heads, widths))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import groupby
+import re
 
 from attnbook.core import results
 from attnbook.experiments.mask_card import find_convention, torch_arguments
+from attnbook.pages.html_tables import Table, table
 
 NAMES = {
     "attnbook": "this course",
@@ -16,32 +16,28 @@ NAMES = {
     "jax": "JAX",
     "flax": "Flax",
 }
-LINE = "{:35} {:10} {:7} {}"
+HEADS = ("argument", "may attend", "hidden", "fully masked row gives")
+# What is code in the name of an argument: all of it up to a comma, or what looks so.
+CODE = re.compile(r"^\w+|\w+_\w+(?:=\w+)?(?:\(\))?|\w+\(\)")
 
 
-def print_mask_card() -> None:
-    """Print which marks let a query attend, and what it gets if all is hidden.
+def mask_card_table() -> Table:
+    """Show which marks let a query attend, and what it gets if all is hidden.
 
     Ours and PyTorch's rows are found out now; the others are those that
     ``python -m attnbook.experiments mask_card`` stored.
     """
     live = [find_convention(probe) for probe in torch_arguments()]
-    stored = results.load("mask_card")["rows"]
-    print(LINE.format("", "", "", "all hidden"))
-    print(LINE.format("argument", "may attend", "hidden", "gives"))
-    _print_rows(live, "asked now")
     asked = {row["library"] for row in live}
-    _print_rows([row for row in stored if row["library"] not in asked], "stored")
-
-
-def _print_rows(rows: Iterable[dict[str, str]], when: str) -> None:
-    """A line for each library and version, one for each function, then its rows."""
-    for library, group in groupby(rows, key=lambda row: row["library"]):
-        group = list(group)
-        version = group[0]["version"].partition("+")[0]  # 2.13.0+cpu
-        print(" ".join(filter(None, [NAMES[library], version])) + f" ({when})")
-        for call, lines in groupby(group, key=lambda row: row["call"]):
-            print(f"  {call}")
-            for row in lines:
-                cells = (row["attend"], row["hidden"], row["empty"])
-                print(LINE.format("    " + row["argument"], *cells).rstrip())
+    stored = results.load("mask_card")["rows"]
+    others = [row for row in stored if row["library"] not in asked]
+    groups = {}
+    for when, rows in (("asked now", live), ("stored", others)):
+        for row in rows:
+            version = row["version"].partition("+")[0]  # 2.13.0+cpu
+            library = " ".join(filter(None, [NAMES[row["library"]], version]))
+            heading = f"`{row['call']}`, {library} ({when})"
+            name = CODE.sub(r"`\g<0>`", row["argument"])
+            cells = name, row["attend"], row["hidden"], row["empty"]
+            groups.setdefault(heading, []).append(cells)
+    return table(HEADS, groups)

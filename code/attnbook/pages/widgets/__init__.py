@@ -6,5 +6,7 @@
 - ``mask_explorer``: masks and weights by length and kind, chapter 6
 
 Each has a script of the same name. All are made of ``controls``; ``pictures`` are drawn
-here first and then by their script, which ``scripts`` put into the page.
+here first and then by their script, which ``scripts`` put into the page;
+``png_pictures`` are figures of matplotlib. ``explorer.js`` belongs to the explorers,
+which need a kernel.
 """

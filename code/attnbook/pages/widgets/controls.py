@@ -46,11 +46,15 @@ def figure(inside: str, caption: str, *, width: int) -> HTML:
     Returns:
         The figure, which a notebook shows.
     """
-    claim = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", escape(caption))
     return HTML(
         f'<figure class="book-stepper" style="margin: 1em 0; max-width: {width}px">\n'
-        f"{inside}\n<figcaption>{claim}</figcaption>\n</figure>"
+        f"{inside}\n<figcaption>{claim(caption)}</figcaption>\n</figure>"
     )
+
+
+def claim(caption: str) -> str:
+    """A caption as HTML; what stands between double asterisks is bold."""
+    return re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", escape(caption))
 
 
 def hidden_controls(inside: str) -> str:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import io
 from collections.abc import Sequence
 from html import escape
 
-import matplotlib.pyplot as plt
 from IPython.display import HTML
 from matplotlib.figure import Figure
-from PIL import Image
 
 from attnbook.pages.widgets.controls import (
     HIDDEN,
@@ -18,6 +14,7 @@ from attnbook.pages.widgets.controls import (
     hidden_controls,
     slider_row,
 )
+from attnbook.pages.widgets.png_pictures import png_image
 from attnbook.pages.widgets.scripts import on_load
 
 
@@ -56,7 +53,7 @@ def stepper(
     text = f"1 of {count}"
     row = slider_row(escape(label), label, low=0, value=0, high=count - 1, text=text)
     frames = [
-        _frame(*step, width, first=number == 0)
+        _frame(*step, first=number == 0)
         for number, step in enumerate(zip(figures, captions, alts, strict=True))
     ]
     pictures = "\n".join(frames)
@@ -64,27 +61,13 @@ def stepper(
     return figure(inside, caption, width=width)
 
 
-def _frame(drawn: Figure, text: str, alt: str, width: int, *, first: bool) -> str:
+def _frame(drawn: Figure, text: str, alt: str, *, first: bool) -> str:
     """A picture and its text; only the first one is shown, and starts the script."""
-    image = base64.b64encode(_png(drawn)).decode()
-    plt.close(drawn)
+    image = png_image(drawn, alt, script=on_load("stepper") if first else "")
     return (
-        f'<div class="book-frame"{"" if first else HIDDEN}>'
-        f'<img src="data:image/png;base64,{image}" alt="{escape(alt)}" '
-        f'width="{width}" style="max-width: 100%; height: auto; border-radius: 6px"'
-        f"{on_load('stepper') if first else ''}>"
+        f'<div class="book-frame"{"" if first else HIDDEN}>{image}'
         f'<p style="margin: 0.3em 0">{escape(text)}</p></div>'
     )
-
-
-def _png(figure: Figure) -> bytes:
-    """Draw a figure: sharp on any screen, 256 colours, the same bytes every time."""
-    full = io.BytesIO()
-    figure.savefig(full, format="png", dpi=200, metadata={"Software": None})
-    small = io.BytesIO()
-    image = Image.open(full).convert("RGB")
-    image.quantize(256, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
-    return small.getvalue()
 
 
 def _check(figures: Sequence[Figure], **texts: str | Sequence[str]) -> None:

@@ -1,0 +1,77 @@
+"""What can be said of the reader's code: whether it is written, where it fails."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import linecache
+import textwrap
+import traceback
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+from types import CodeType, FunctionType
+
+EMPTY_BODY = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
+"""Instructions of a function that does nothing but return a constant."""
+
+LONGEST_MESSAGE = 200  # characters
+
+
+def functions_of(answer: object) -> list[FunctionType]:
+    """The function itself, or those that a class defines, without generated ones."""
+    if not inspect.isclass(answer):
+        answer = inspect.unwrap(answer) if callable(answer) else answer
+        return [answer] if inspect.isfunction(answer) else []
+    inside = (inspect.unwrap(getattr(x, "__func__", x)) for x in vars(answer).values())
+    functions = [f for f in inside if inspect.isfunction(f)]
+    return [f for f in functions if f.__module__ == answer.__module__]
+
+
+def is_unwritten(answer: object) -> bool:
+    """Whether a function, or each method of a class but ``__init__``, is still empty.
+
+    Args:
+        answer: A function or class, or ``...`` and None instead of one.
+    """
+    if answer is None or answer is ...:
+        return True
+    functions = functions_of(answer)
+    if inspect.isclass(answer):
+        functions = [f for f in functions if f.__name__ != "__init__"]
+    return bool(functions) and all(_is_empty(f.__code__) for f in functions)
+
+
+def _is_empty(code: CodeType) -> bool:
+    """Whether a body is nothing but ``...``, ``pass`` or a docstring."""
+    body = [*dis.get_instructions(code)]
+    constants = {i.argval for i in body if i.opname in ("LOAD_CONST", "RETURN_CONST")}
+    return {i.opname for i in body} <= EMPTY_BODY and constants <= {None, ...}
+
+
+def files_of(answers: Iterable[Callable]) -> set[str]:
+    """The files, or cells of a notebook, in which functions and classes are written."""
+    return {f.__code__.co_filename for x in answers for f in functions_of(x)}
+
+
+def error_line(error: Exception, files: Collection[str]) -> str:
+    """Describe an error in one line, with the place in the reader's code.
+
+    Args:
+        error: What was raised.
+        files: Where the reader's code is.
+
+    Returns:
+        Its type, the last line of the reader's code that it went through, its message.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    readers = [frame for frame in frames if frame.filename in files]
+    message = next(iter(str(error).strip().splitlines()), "no message")
+    message = textwrap.shorten(message, LONGEST_MESSAGE, placeholder=" …")
+    kind = type(error).__name__
+    if not readers:
+        return f"{kind}: {message}"
+    last = readers[-1]
+    place = Path(last.filename).name if Path(last.filename).exists() else "your cell"
+    text = linecache.getline(last.filename, last.lineno).strip()
+    quoted = f", `{textwrap.shorten(text, 60, placeholder=' …')}`" if text else ""
+    return f"{kind} in line {last.lineno} of {place}{quoted}: {message}"

@@ -1,0 +1,96 @@
+"""What a reader can move in an explorer; no library is needed to say it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A number between two ends.
+
+    Attributes:
+        label: What it moves, shown next to it and read out.
+        low: The least value.
+        high: The greatest value.
+        start: The value at first.
+        step: By how much it moves; a whole number gives whole values.
+    """
+
+    label: str
+    low: float
+    high: float
+    start: float
+    step: float = 1
+
+    def __post_init__(self):
+        if not self.low <= self.start <= self.high:
+            raise ValueError(
+                f"the slider {self.label!r} starts at {self.start}, outside "
+                f"{self.low} to {self.high}; let it start in that range"
+            )
+
+
+@dataclass(frozen=True)
+class Menu:
+    """One of several choices.
+
+    Attributes:
+        label: What is chosen.
+        choices: The choices in words.
+        start: The one chosen at first.
+    """
+
+    label: str
+    choices: tuple[str, ...]
+    start: str
+
+    def __post_init__(self):
+        if self.start not in self.choices:
+            raise ValueError(
+                f"the menu {self.label!r} starts with {self.start!r}, which is none of "
+                f"its choices: {', '.join(self.choices)}; name one of them"
+            )
+
+
+@dataclass(frozen=True)
+class TextBox:
+    """Text to type; the result follows when Enter is pressed or the box is left.
+
+    Attributes:
+        label: What is typed.
+        start: The text at first.
+    """
+
+    label: str
+    start: str
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A box to tick.
+
+    Attributes:
+        label: What a tick means.
+        start: Whether it is ticked at first.
+    """
+
+    label: str
+    start: bool
+
+
+Control = Slider | Menu | TextBox | Switch
+"""Any of the four."""
+
+
+def describe(control: Control) -> str:
+    """The label of a control and where it starts, in words.
+
+    Args:
+        control: Any control.
+    """
+    if isinstance(control, Switch):
+        return f"{control.label}: {'yes' if control.start else 'no'}"
+    if isinstance(control, TextBox):
+        return f"{control.label}: “{control.start}”"
+    return f"{control.label}: {control.start}"

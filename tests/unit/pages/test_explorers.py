@@ -1,0 +1,274 @@
+"""The explorers compute what the package computes."""
+
+import math
+import re
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+from drawn import cells
+
+from attnbook.decoding import greedy, length_penalty
+from attnbook.pages.explorers import caption_heads, search_and_sampling, toy_heads
+from attnbook.pages.explorers.controls import Menu, Slider
+from attnbook.pages.explorers.masks import (
+    CONTROLS,
+    explore_masks,
+    mask_and_weights,
+    mask_view,
+)
+from attnbook.pages.explorers.shipped import LONGEST, checked_caption
+from attnbook.pages.explorers.token_maps import (
+    KINDS,
+    MEAN,
+    Tokens,
+    chosen_weights,
+    peaks,
+    token_map,
+)
+from attnbook.toy.example import STATES
+from attnbook.toy.language import translate_by_rule
+from attnbook.translation.translator import Translator
+
+pytestmark = pytest.mark.usefixtures("as_in_the_pages")
+
+# Masks
+
+
+@pytest.mark.parametrize("length", [1, 4, 6])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("window", [1, 3, 6])
+def test_a_pair_is_allowed_if_all_three_masks_allow_it(length, causal, window):
+    mask, weights = mask_and_weights(length, causal, window)
+    vectors = [STATES[i] if i < length else torch.zeros(4) for i in range(6)]
+    for i in range(6):
+        near = range(i - window + 1, (i if causal else i + window - 1) + 1)
+        may = [j for j in near if 0 <= j < length]
+        assert [j for j in range(6) if mask[i, j]] == may
+        e = {j: math.exp(float(vectors[i] @ vectors[j]) / 2) for j in may}
+        wanted = [e.get(j, 0) / max(sum(e.values()), 1e-9) for j in range(6)]
+        assert weights[i].tolist() == pytest.approx(wanted, abs=1e-6)
+
+
+def test_fully_masked_rows_are_named():
+    view = mask_view(3, True, 2)
+    assert view.said == (
+        "6 of 36 pairs are allowed. Rows 4, 5 are fully masked: their weights are 0."
+    )
+    assert "Query 5, <pad>: fully masked." in view.alt
+    assert "fully masked" not in mask_view(6, True, 6).said
+    assert "Row 5 is fully masked: its weights are 0." in mask_view(4, True, 2).said
+
+
+def test_the_figure_shows_the_mask_and_the_weights_in_hundredths():
+    mask, weights = mask_and_weights(5, True, 3)
+    left, right = mask_view(5, True, 3).figure.axes
+    assert torch.equal(~cells(left).isnan(), mask)
+    assert torch.allclose(cells(right)[mask], weights[mask], atol=1e-3)
+    assert cells(right)[~mask].isnan().all()
+    assert {t.get_text() for t in right.texts} - {""} == {
+        f"{100 * w:.0f}" for w in weights[mask].tolist()
+    }
+    assert [t.get_text() for t in left.get_yticklabels()][4:] == ["a", "<pad>"]
+    assert left.get_xlabel() == right.get_xlabel() == "key"
+
+
+def test_the_sliders_reach_every_length_and_window(monkeypatch):
+    monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
+    length, causal, window, _, picture, _ = explore_masks().children
+    seen = {picture.value}
+    for slider in (length, window):
+        for value in range(slider.min, slider.max + 1):
+            slider.value = value
+            seen.add(picture.value)
+    causal.value = False
+    assert picture.value not in seen
+    assert (
+        len(seen) == 11
+    )  # six lengths and six windows, which have one state in common
+    assert CONTROLS["length"].high == CONTROLS["window"].high == 6
+
+
+# Maps of tokens
+
+MAPS = {
+    kind.module.format(layer): torch.rand(
+        3, 2, 2, generator=torch.Generator().manual_seed(7 * number + layer)
+    )
+    for number, kind in enumerate(KINDS.values())
+    for layer in (0, 1)
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_menus_choose_a_layer_and_a_head_or_their_mean(kind):
+    one, two = (MAPS[KINDS[kind].module.format(layer)] for layer in (0, 1))
+    assert torch.equal(chosen_weights(MAPS, kind, "1", "2"), two[2])
+    assert torch.allclose(chosen_weights(MAPS, kind, "0", MEAN), one.mean(0))
+    assert torch.allclose(chosen_weights(MAPS, kind, MEAN, "1"), (one[1] + two[1]) / 2)
+    every = torch.cat([one, two]).mean(0)
+    assert torch.allclose(chosen_weights(MAPS, kind, MEAN, MEAN), every)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "columns"),
+    [
+        ("cross-attention", ("x", "<eos>"), ("a", "b", "<eos>")),
+        ("encoder self-attention", ("a", "b", "<eos>"), ("a", "b", "<eos>")),
+        ("decoder self-attention", ("<bos>", "x"), ("<bos>", "x")),
+    ],
+)
+def test_rows_and_columns_are_the_tokens_of_each_attention(kind, rows, columns):
+    tokens = Tokens(("a", "b", "<eos>"), ("<bos>", "x"), ("x", "<eos>"))
+    weights = torch.eye(len(rows), len(columns))
+    [ax] = token_map(weights, tokens, kind).axes
+    assert tuple(t.get_text() for t in ax.get_yticklabels()) == rows
+    assert tuple(t.get_text() for t in ax.get_xticklabels()) == columns
+    assert torch.equal(cells(ax), weights)
+    assert ax.get_ylabel().startswith("query: ")
+    assert ax.get_xlabel().startswith("key: ")
+    said = [f"{row}: {columns[i]}, 1.00" for i, row in enumerate(rows)]
+    assert peaks(weights, tokens, kind) == "; ".join(said)
+
+
+@pytest.mark.parametrize("explorer", [toy_heads, caption_heads])
+def test_menus_offer_the_layers_and_heads_that_there_are(explorer):
+    kind, layer, head = list(explorer.CONTROLS.values())[1:]
+    assert all(isinstance(menu, Menu) for menu in (kind, layer, head))
+    if explorer is toy_heads:
+        _, maps = toy_heads.translated(translate_by_rule("a dog sees a cat"))
+    else:
+        maps = caption_heads.translated("A dog runs.").maps
+    assert set(maps) == {
+        KINDS[name].module.format(n) for name in kind.choices for n in layer.choices[1:]
+    }
+    assert {len(w) for w in maps.values()} == {len(head.choices) - 1}
+
+
+# The toy Transformer
+
+
+def test_each_row_of_each_map_sums_to_one_and_fits_its_tokens():
+    for kind in KINDS:
+        view = toy_heads.head_view("the old farmer sees a bird", kind, "1", "3")
+        drawn = cells(view.figure.axes[0])
+        assert drawn.sum(-1).tolist() == pytest.approx([1] * len(drawn), abs=1e-5)
+
+
+def test_an_exact_translation_has_frames_and_a_score():
+    view = toy_heads.head_view(
+        "The old farmer sees a bird.", "cross-attention", "0", MEAN
+    )
+    assert view.said.startswith("Output: maron velin ken lipas dos mirat. An exact mat")
+    assert re.search(r"on the framed word in \d+% of the rows", view.said)
+    assert len(view.figure.axes[0].patches) == 6
+    view = toy_heads.head_view("a dog sees a cat", "encoder self-attention", "0", "0")
+    assert not view.figure.axes[0].patches
+
+
+def test_a_wrong_translation_is_told_with_the_correct_one():
+    five = " and ".join(["this kind queen paints the robot"] * 5)
+    view = toy_heads.head_view(five, "cross-attention", MEAN, MEAN)
+    reference = " ".join(translate_by_rule(five).target)
+    assert f"Correct: {reference}." in view.said
+    assert not view.figure.axes[0].patches
+
+
+def test_a_word_that_the_toy_language_lacks_is_an_error():
+    with pytest.raises(ValueError, match="'runs' is not a word of the toy language"):
+        toy_heads.head_view("a dog runs", "cross-attention", MEAN, MEAN)
+
+
+# The translator
+
+
+def test_a_caption_is_translated_as_the_translator_does():
+    text = "Two dogs run."
+    view = caption_heads.caption_view(text, "cross-attention", MEAN, MEAN)
+    [wanted] = Translator()([text])
+    assert view.said == f"Translation: {wanted}"
+    drawn = cells(view.figure.axes[0])
+    assert drawn.sum(-1).tolist() == pytest.approx([1] * len(drawn), abs=1e-5)
+    labels = [t.get_text() for t in view.figure.axes[0].get_xticklabels()]
+    assert labels == ["▁Two", "▁dogs", "▁run", ".", "<eos>"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("  ", "the caption is empty; type"),
+        ("dog " * (LONGEST + 1), f"has {LONGEST + 1} subwords.*at most {LONGEST}"),
+    ],
+)
+def test_a_caption_that_cannot_be_shown_is_an_error(text, words):
+    with pytest.raises(ValueError, match=words):
+        checked_caption(text)
+
+
+# Search and sampling
+
+STATION = "People are waiting at the station."
+
+
+def test_a_beam_of_one_is_greedy_decoding():
+    translator = Translator()
+    src = torch.tensor([[*translator.subwords.encode(STATION), 2]])
+    [ids] = greedy(translator.model, src, 60).tolist()
+    found = search_and_sampling.beams(STATION, 1)
+    assert found.texts == [translator.subwords.decode(ids)]
+    assert length_penalty(7, 0.0) == 1  # so that scores are log-probabilities
+    view = search_and_sampling.decoding_view(STATION, 1, 0.5)
+    assert "the best translation is the greedy one" in view.said
+
+
+def test_log_probabilities_of_beam_and_samples_agree():
+    beam = search_and_sampling.beams(STATION, 4)
+    drawn = search_and_sampling.samples(STATION, 0.6)
+    assert beam.log_p == sorted(beam.log_p, reverse=True)
+    both = set(beam.texts) & set(drawn.texts)
+    assert both
+    for text in both:
+        one, two = (f.log_p[f.texts.index(text)] for f in (beam, drawn))
+        assert one == pytest.approx(two, abs=1e-3)
+
+
+def test_a_low_temperature_samples_the_greedy_translation_a_high_one_others():
+    caption = "A boy jumps off the swing."
+    cold = search_and_sampling.samples(caption, 0.1)
+    [greedy_text] = search_and_sampling.beams(caption, 1).texts
+    assert cold.texts.count(greedy_text) > 10
+    hot = search_and_sampling.samples(caption, 1.5)
+    assert len(set(hot.texts)) > 10
+    assert sum(hot.log_p) < sum(cold.log_p) - 100
+
+
+def test_what_lies_left_of_the_axis_is_counted_and_drawn_at_its_edge():
+    view = search_and_sampling.decoding_view(STATION, 4, 1.5)
+    drawn = search_and_sampling.samples(STATION, 1.5)
+    below = sum(x < search_and_sampling.LEAST for x in drawn.log_p)
+    assert below > 0
+    assert f"{below} lie left of the axis" in view.said
+    beam, sampled = view.figure.axes[0].collections
+    assert len(sampled.get_offsets()) == 20
+    assert sampled.get_offsets()[:, 0].min() == search_and_sampling.LEAST
+    assert len(beam.get_offsets()) == len(search_and_sampling.beams(STATION, 4).texts)
+
+
+def test_the_table_names_each_translation_of_each_way_once():
+    view = search_and_sampling.decoding_view(STATION, 2, 0.6)
+    found = {
+        name: re.findall(r'scope="row"[^>]*>(.*?)</th>', group)
+        for name, group in re.findall(
+            r'scope="rowgroup"[^>]*>(.*?)<(.*?)</tbody>', view.table, re.DOTALL
+        )
+    }
+    assert list(found) == ["greedy", "beam, W = 2", "samples, τ = 0.6"]
+    assert found["greedy"] == search_and_sampling.beams(STATION, 1).texts
+    assert len(found["samples, τ = 0.6"]) == len(set(found["samples, τ = 0.6"])) == 3
+
+
+def test_a_slider_s_rounding_does_not_reach_the_reader():
+    view = search_and_sampling.decoding_view(STATION, 1, 0.6000000000000001)
+    assert "Temperature 0.6:" in view.said
+    assert isinstance(search_and_sampling.CONTROLS["temperature"], Slider)
+    plt.close("all")
