@@ -32,17 +32,16 @@ quick: env  ## run the tests of what changed, in three minutes at most
 notebooks: env  ## run the chapters and store their outputs (one: NAME=ch01_rnn_seq2seq)
 	@$(PY) scripts/run_notebooks.py $(NAME)
 
-lab: env  ## open the chapters in JupyterLab
-	@$(PY) -m jupyter trust book/*.ipynb
-	@$(PY) -m jupyter lab book/intro.ipynb
+lab: book  ## open the chapters in JupyterLab: copies of yours, in notebooks/
+	@$(PY) scripts/lab.py
 
 serve: book  ## serve the built book on this machine (PORT=8000)
 	@$(PY) scripts/serve_book.py
 
-train: env  ## train a translator (CONFIG=multi30k-tiny, the default; CONFIG=toy takes seconds)
-	@$(PY) -m attnbook train --config $(or $(CONFIG),multi30k-tiny)
+train: env  ## train a translator, as the machine allows (CONFIG=toy takes half a minute)
+	@$(PY) -m attnbook train $(if $(CONFIG),--config $(CONFIG))
 
-chapter: env  ## start a new chapter from the template (NAME=ch02_bahdanau)
+chapter: env  ## start a new chapter or laboratory page (NAME=ch02_bahdanau or lab02_bahdanau)
 	@$(PY) scripts/new_chapter.py "$(NAME)"
 
 repository: env  ## write the published address where it must stand (NAME=owner/name)

@@ -1,6 +1,7 @@
 """Build the HTML book from the stored outputs, unless it is up to date.
 
 Warnings are errors, and every page of the table of contents must be there in the end.
+The notebooks that readers open are made with it.
 """
 
 import hashlib
@@ -14,6 +15,7 @@ from pathlib import Path
 import yaml
 
 import progress
+import reader_notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "_build"
@@ -27,7 +29,10 @@ COMMAND = [
 ]
 
 SOURCE_FOLDERS = ("book", "code")
-SOURCE_FILES = ("_config.yml", "_toc.yml", "requirements.txt", "REPOSITORY")
+SOURCE_FILES = (
+    *("_config.yml", "_toc.yml", "requirements.txt", "REPOSITORY"),
+    *("scripts/plain_markdown.py", "scripts/reader_notebooks.py"),
+)
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
 # What the addresses of the launch buttons are made from.
 VARIABLES = ("BOOK_REPOSITORY", "GITHUB_REPOSITORY")
@@ -108,6 +113,10 @@ def main() -> None:
         build()
         if missing := missing_pages():
             sys.exit(f"Named in _toc.yml, but not built: {', '.join(missing)}")
+        try:
+            reader_notebooks.write(ROOT)
+        except ValueError as error:
+            sys.exit(f"The readers' notebooks were not made: {error}")
         STAMP.write_text(wanted)
     print(f"Open {(HTML / 'index.html').as_uri()}")
 

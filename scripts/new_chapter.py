@@ -1,6 +1,7 @@
-"""Start a new chapter from the template: its notebook and its exercises.
+"""Start a new chapter or laboratory page from its template.
 
-python scripts/new_chapter.py ch02_bahdanau
+python scripts/new_chapter.py ch02_bahdanau     a notebook and its exercises
+python scripts/new_chapter.py lab02_bahdanau    a notebook
 """
 
 import re
@@ -13,47 +14,54 @@ import first_cell
 from run_notebooks import METADATA, store
 
 ROOT = Path(__file__).resolve().parents[1]
-TEMPLATE = Path(__file__).parent / "chapter_template"
+FOLDER = Path(__file__).parent / "chapter_template"
+TEMPLATES = {"ch": "chapter.md", "lab": "lab.md"}
 
 
 def new_chapter(root: Path, name: str) -> list[Path]:
-    """Write the files of a new chapter and return their paths.
+    """Write the files of a new chapter or laboratory page and return their paths.
 
     Args:
         root: the root of the working tree.
-        name: chNN_words, for example ch02_bahdanau.
+        name: chNN_words or labNN_words, for example ch02_bahdanau.
 
     Raises:
         ValueError: If `name` has another form.
-        FileExistsError: If the chapter, or another of that number, is there already.
+        FileExistsError: If it, or another of that kind and number, is there already.
     """
-    form = re.fullmatch(r"ch(\d\d)(_[a-z0-9]+)+", name)
+    form = re.fullmatch(r"(ch|lab)(\d\d)(_[a-z0-9]+)+", name)
     if not form:
         raise ValueError(
-            f"NAME is {name!r}; it must be chNN_words in small letters, for example "
-            "make chapter NAME=ch02_bahdanau"
+            f"NAME is {name!r}; it must be chNN_words or labNN_words in small letters, "
+            "for example make chapter NAME=ch02_bahdanau"
         )
-    number = form[1]
+    kind, number = form[1], form[2]
     notebook = root / "book" / f"{name}.ipynb"
     exercises = root / "code/attnbook/pages/exercises" / f"ch{number}.py"
-    for taken in (*notebook.parent.glob(f"ch{number}_*.ipynb"), exercises):
+    written = [notebook, exercises] if kind == "ch" else [notebook]
+    for taken in (*notebook.parent.glob(f"{kind}{number}_*.ipynb"), *written):
         if taken.exists():
             raise FileExistsError(f"{taken.relative_to(root)} is there already.")
+    write_notebook(root, notebook, filled(TEMPLATES[kind], number))
+    if kind == "ch":
+        exercises.write_text(filled("exercises.py", number), encoding="utf-8")
+    return written
 
-    def filled(template: str) -> str:
-        text = (TEMPLATE / template).read_text(encoding="utf-8")
-        return text.replace("@N@", str(int(number)))
 
-    content = jupytext.reads(filled("chapter.md"), fmt="md:myst")
+def filled(template: str, number: str) -> str:
+    """Return a template with the number of the chapter in it."""
+    text = (FOLDER / template).read_text(encoding="utf-8")
+    return text.replace("@N@", str(int(number)))
+
+
+def write_notebook(root: Path, path: Path, text: str) -> None:
+    """Write a notebook from its text, with the first cell that all have."""
+    content = jupytext.reads(text, fmt="md:myst")
     content.metadata = METADATA
     for index, cell in enumerate(content.cells, 1):
         cell.id = f"cell-{index}"  # the same each time, unlike jupytext's
-    store(content, notebook)
-    first_cell.write(
-        notebook, (root / "REPOSITORY").read_text(encoding="utf-8").strip()
-    )
-    exercises.write_text(filled("exercises.py"), encoding="utf-8")
-    return [notebook, exercises]
+    store(content, path)
+    first_cell.write(path, (root / "REPOSITORY").read_text(encoding="utf-8").strip())
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ LOCAL_PATH = re.compile(
 )
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 TRAINS = re.compile(r"\bfit\(|\bsteps=\d")
+TABLE = '<div class="book-table'
 RUN_AGAIN = "run scripts/run_notebooks.py"
 
 
@@ -122,6 +123,22 @@ def check_figures(notebook: NotebookNode) -> Iterator[str]:
                 yield f"{where}: the picture has no {key} (mystnb.figure.{key})"
 
 
+def check_tables(notebook: NotebookNode) -> Iterator[str]:
+    """Every table has a number and says what it claims; nothing else is counted so."""
+    for where, cell in code_cells(notebook):
+        shown = [output.get("data", {}).get("text/html", "") for output in cell.outputs]
+        # One inside a figure, such as an explorer's, has the figure's caption.
+        is_table = any(html.startswith(TABLE) for html in shown)
+        figure = cell.metadata.get("mystnb", {}).get("figure", {})
+        named = figure.get("name", "").startswith("tab-")
+        if is_table and not named:
+            yield f"{where}: the table has no name tab-… (mystnb.figure.name)"
+        if is_table and not figure.get("caption"):
+            yield f"{where}: the table has no caption (mystnb.figure.caption)"
+        if named and not is_table:
+            yield f"{where}: is named {figure['name']}, and is no table"
+
+
 def check_tags(notebook: NotebookNode) -> Iterator[str]:
     """What differs between machines is not compared: training and timing."""
     for where, cell in code_cells(notebook):
@@ -141,6 +158,17 @@ def check_machine(notebook: NotebookNode) -> Iterator[str]:
             yield f"{place(number, cell)}: the output holds an address in memory"
 
 
+def check_widgets(notebook: NotebookNode) -> Iterator[str]:
+    """No widget is stored: without its kernel a reader would see "model not found"."""
+    remedy = "an explorer stores a still if ATTNBOOK_STILL is set"
+    if "widgets" in notebook.metadata:
+        yield f"the notebook's metadata hold the state of widgets; {remedy}"
+    for where, cell in code_cells(notebook):
+        kinds = [kind for output in cell.outputs for kind in output.get("data", {})]
+        if any("jupyter.widget" in kind for kind in kinds):
+            yield f"{where}: a widget is stored; {remedy}"
+
+
 CHECKS = (
     check_counts,
     check_stderr,
@@ -148,8 +176,10 @@ CHECKS = (
     check_length,
     check_semicolons,
     check_figures,
+    check_tables,
     check_tags,
     check_machine,
+    check_widgets,
 )
 
 

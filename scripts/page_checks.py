@@ -23,6 +23,7 @@ from playwright.sync_api import (
 from playwright.sync_api import TimeoutError as TimeLimit
 
 from browser import PATIENCE
+from result_checks import check_folds, check_tables
 
 DESKTOP = {"width": 1366, "height": 900}
 PHONE = {"width": 390, "height": 844}
@@ -211,6 +212,57 @@ def _pictures_beside(slider: Locator) -> list[str]:
     )
 
 
+def check_predict(page: Page) -> list[str]:
+    """Every predict box, answered by the keyboard, says how it went and shows why."""
+    return [
+        f"predict box {number}: {problem}"
+        for number, box in enumerate(page.locator("div.predict").all(), 1)
+        for problem in _problems_of_box(box)
+    ]
+
+
+def _problems_of_box(box: Locator) -> list[str]:
+    answers = box.locator("button.predict-answer")
+    if answers.count() < 2:
+        return ["there are no answers to choose from"]
+    before = _state_of_box(box)
+    if before["open"] or any(before["results"]):
+        return ["the result is shown before an answer is chosen"]
+    if before["said"] is None:
+        return ["nothing tells a screen reader how it went"]
+    answers.first.press("Enter")
+    after = _state_of_box(box)
+    problems = {
+        "it does not say whether the choice was right": not after["said"],
+        "no words mark the chosen and the right answer": not after["marked"],
+        "the explanation stays closed": not after["open"],
+        "the result stays covered": not all(after["results"]),
+    }
+    return [problem for problem, is_so in problems.items() if is_so]
+
+
+def _state_of_box(box: Locator) -> dict:
+    """Return what a box shows, and which of the results that follow it are visible."""
+    return box.evaluate(
+        """box => {
+            const all = [...document.querySelectorAll(
+                "div.predict, .tag_reveal .cell_output")];
+            const rest = all.slice(all.indexOf(box) + 1);
+            const next = rest.findIndex(e => e.matches("div.predict"));
+            const results = next < 0 ? rest : rest.slice(0, next);
+            const marks = [...box.querySelectorAll("button.predict-answer")].map(
+                e => e.querySelector(".predict-mark")?.textContent ?? "");
+            return {
+                said: box.querySelector("[role=status]")?.textContent ?? null,
+                marked: marks[0].includes("your prediction")
+                    && marks.filter(text => text.includes("correct")).length === 1,
+                open: box.querySelector("details").open,
+                results: results.map(e => e.getClientRects().length > 0),
+            };
+        }"""
+    )
+
+
 def check_controls(page: Page) -> list[str]:
     """Every kind of button does something when it is pressed."""
     page.evaluate(
@@ -219,6 +271,7 @@ def check_controls(page: Page) -> list[str]:
             new MutationObserver(() => { window.changes += 1; })
                 .observe(document, watched);
             window.print = () => { window.changes += 1; };
+            window.confirm = () => { window.changes += 1; };
         }"""
     )
     found, seen = [], set()
@@ -254,10 +307,13 @@ def findings_over_http(browser: Browser, site: str, path: str) -> list[str]:
     with opened(browser, site, path) as (page, found):
         if not page.locator("main").count():
             return [*found, "the page has no main part"]
+        found += check_predict(page)
         unfold(page)
         found += check_maths(page)
         found += check_pictures(page)
         found += check_sliders(page)
+        found += check_tables(page)
+        found += check_folds(page)
         found += check_width(page)
         page.set_viewport_size(PHONE)
         found += check_width(page)
@@ -271,6 +327,7 @@ def findings_over_http(browser: Browser, site: str, path: str) -> list[str]:
 def findings_from_file(browser: Browser, folder: Path, path: str) -> list[str]:
     """Load a page without a server, as from a download, and check that it is whole."""
     with opened(browser, folder.resolve().as_uri(), path) as (page, found):
+        found += check_predict(page)
         unfold(page)
         found += check_maths(page)
         found += check_pictures(page)

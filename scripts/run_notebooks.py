@@ -22,7 +22,13 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from notebook_checks import check_errors, check_stderr, code_cells, tags
+from notebook_checks import (
+    check_errors,
+    check_stderr,
+    check_widgets,
+    code_cells,
+    tags,
+)
 
 BOOK = Path(__file__).resolve().parents[1] / "book"
 CELL_TIMEOUT = 1800  # seconds; it ends what hangs, on a busy machine too
@@ -69,7 +75,14 @@ def run(path: Path) -> NotebookNode:
         resources={"metadata": {"path": str(path.parent)}},
     )
     with tempfile.TemporaryDirectory() as profile:  # no start-up files, no history
-        fixed = {"PYTHONHASHSEED": "0", "ATTNBOOK_THREADS": "1", "IPYTHONDIR": profile}
+        fixed = {
+            "PYTHONHASHSEED": "0",
+            "ATTNBOOK_THREADS": "1",
+            "ATTNBOOK_DEVICE": "cpu",  # a GPU would round differently
+            "ATTNBOOK_PARTS": "package",  # not those of a reader who uses this folder
+            "ATTNBOOK_STILL": "1",  # explorers show what can be stored
+            "IPYTHONDIR": profile,
+        }
         try:
             client.execute(env=os.environ | fixed)
         except CellExecutionError:
@@ -81,7 +94,8 @@ def run(path: Path) -> NotebookNode:
             raise ChapterError(
                 f"{path.name}: the kernel died: out of memory?"
             ) from error
-    refused = [*check_errors(notebook), *check_stderr(notebook)]
+    checks = (check_errors, check_stderr, check_widgets)
+    refused = [line for check in checks for line in check(notebook)]
     if refused:
         raise ChapterError("\n".join(f"{path.name}, {line}" for line in refused))
     notebook.metadata = nbformat.from_dict(METADATA)

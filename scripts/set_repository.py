@@ -16,8 +16,10 @@ ADDRESS = re.compile(r"[A-Za-z0-9](?:-?[A-Za-z0-9])*/[\w.-]+", flags=re.ASCII)
 
 README = """\
 [The book](https://{owner}.github.io/{name}/) ·
-[Colab](https://colab.research.google.com/github/{owner}/{name}) ·
-[Binder](https://mybinder.org/v2/gh/{owner}/{name}/HEAD?urlpath=lab/tree/book) ·
+[Colab](https://colab.research.google.com/github/{owner}/{name}\
+/blob/notebooks/book/intro.ipynb) ·
+[Binder](https://mybinder.org/v2/gh/{owner}/{name}\
+/notebooks?urlpath=lab/tree/book/intro.ipynb) ·
 `git clone https://github.com/{owner}/{name}`
 """
 CITATION = """\

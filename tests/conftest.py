@@ -10,6 +10,12 @@ import pytest
 # change last digits, too.
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.pop("ATTNBOOK_THREADS", None)
+# The chapters' outputs are those of the package's parts, whatever a reader has saved.
+os.environ["ATTNBOOK_PARTS"] = "package"
+
+# All tests run on the CPU, on a machine with a GPU, too: they compare with batches and
+# outputs of a CPU. A test of another device names it.
+os.environ["ATTNBOOK_DEVICE"] = "cpu"
 
 # Examples are the same in every run, and may take their time on a busy machine.
 hypothesis.settings.register_profile(

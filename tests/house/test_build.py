@@ -1,5 +1,6 @@
 """`make book`: when it builds, and when it refuses."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,8 @@ def book(tmp_path, monkeypatch):
         "book/one.md": "# One\n",
         "book/two.md": "# Two\n",
         "code/module.py": "",
+        "scripts/plain_markdown.py": "",
+        "scripts/reader_notebooks.py": "",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -57,6 +60,9 @@ def pretend(book, monkeypatch):
                 path = build_book.HTML / f"{page}.html"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch()
+            build_book.BUILD.mkdir(exist_ok=True)
+            found = {"site": "", "pages": {}}
+            (build_book.BUILD / "references.json").write_text(json.dumps(found))
             return code, output
 
         monkeypatch.setattr(progress, "run", run)
@@ -108,7 +114,10 @@ def test_does_nothing_twice(pretend, capsys):
 
 @pytest.mark.parametrize(
     "change",
-    ["book/one.md", "code/module.py", "_config.yml", "REPOSITORY", "new", "env"],
+    [
+        *("book/one.md", "code/module.py", "_config.yml", "REPOSITORY", "new", "env"),
+        "scripts/plain_markdown.py",
+    ],
 )
 def test_builds_again_after_a_change(pretend, book, change, capsys, monkeypatch):
     pretend(*ALL)

@@ -64,10 +64,13 @@ def test_links_lead_to_files(name):
         assert (ROOT / target).exists(), f"{name} links to {target}"
 
 
-def test_readme_names_every_chapter():
+def test_readme_and_contents_name_every_chapter_and_laboratory_page():
+    pages = {path.name for path in (ROOT / "book").glob("*.ipynb")} - {"intro.ipynb"}
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    chapters = {path.name for path in (ROOT / "book").glob("ch*.ipynb")}
-    assert set(re.findall(r"\]\(book/(ch\w+\.ipynb)\)", text)) == chapters
+    assert set(re.findall(r"\]\(book/(\w+\.ipynb)\)", text)) == pages
+    contents = (ROOT / "_toc.yml").read_text(encoding="utf-8")
+    named = set(re.findall(r"- file: book/(\w+)$", contents, re.MULTILINE))
+    assert named >= {name.removesuffix(".ipynb") for name in pages}
 
 
 def git(*arguments: str) -> str:

@@ -1,9 +1,9 @@
 """The buttons for Colab, Binder and download: each address leads to a file.
 
 One build of some pages, as if they were published: one of each kind, and the chapter
-that `make chapter` makes, which has to run and to build without a warning as well. The
-buttons of all pages come from one template; that the whole book builds, `make book` has
-shown before.
+and the laboratory page that `make chapter` makes, which have to run and to build
+without a warning as well. The buttons of all pages come from one template; that the
+whole book builds, `make book` has shown before.
 """
 
 import os
@@ -16,20 +16,26 @@ import nbformat
 import pytest
 import yaml
 
+import hidden_checks
+import lab_checks
+import notebook_checks
 from build_book import COMMAND, pages
 from new_chapter import new_chapter
+from reader_notebooks import write
 from run_notebooks import run, store
 
 SITE = "https://github.com/an-owner/a-name"
-COLAB = "https://colab.research.google.com/github/an-owner/a-name/blob/main/"
-BINDER = "https://mybinder.org/v2/gh/an-owner/a-name/main?urlpath=lab/tree/"
+COLAB = "https://colab.research.google.com/github/an-owner/a-name/blob/notebooks/"
+BINDER = "https://mybinder.org/v2/gh/an-owner/a-name/notebooks?urlpath=lab/tree/"
 NEW = "ch99_from_template"
+LAB = "lab99_from_template"
 CONTENTS = {
     "format": "jb-book",
     "root": "book/intro",
     "parts": [
         {"numbered": 2, "chapters": [{"file": "book/ch06_masks"}]},
         {"numbered": 2, "chapters": [{"file": f"book/{NEW}"}]},
+        {"chapters": [{"file": f"book/{LAB}"}]},
         {"chapters": [{"file": "book/notation"}]},
     ],
 }
@@ -41,10 +47,12 @@ def tree(tmp_path_factory, copy_tree) -> Path:
     """A copy of the working tree with a new chapter; some pages of it, built."""
     tree = tmp_path_factory.mktemp("published")
     copy_tree(tree, "_config.yml", "_toc.yml", "REPOSITORY", "book", "code")
-    notebook, _ = new_chapter(tree, NEW)
+    chapter, _ = new_chapter(tree, NEW)
+    (lab,) = new_chapter(tree, LAB)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(tree / "code"))
-        store(run(notebook), notebook)
+        for notebook in (chapter, lab):
+            store(run(notebook), notebook)
     (tree / "_toc.yml").write_text(yaml.safe_dump(CONTENTS))
     built = subprocess.run(
         [word for word in COMMAND if word != "-W"],
@@ -54,7 +62,8 @@ def tree(tmp_path_factory, copy_tree) -> Path:
         text=True,
     )
     assert built.returncode == 0, built.stdout + built.stderr
-    assert f"{NEW}.ipynb" not in built.stderr
+    assert "from_template.ipynb" not in built.stderr
+    write(tree)
     return tree
 
 
@@ -70,16 +79,21 @@ def links(tree) -> dict[str, list[str]]:
 
 def test_every_chapter_can_be_opened_elsewhere(tree, links):
     chapters = [page for page in links if (tree / f"{page}.ipynb").exists()]
-    assert chapters == ["book/intro", "book/ch06_masks", f"book/{NEW}"]
+    assert chapters == ["book/intro", "book/ch06_masks", f"book/{NEW}", f"book/{LAB}"]
     for page in chapters:
         assert f"{COLAB}{page}.ipynb" in links[page]
         assert f"{BINDER}{page}.ipynb" in links[page]
         assert f"../_sources/{page}.ipynb" in links[page]
-        assert (tree / "_build" / "html" / "_sources" / f"{page}.ipynb").is_file()
+        offered = tree / "_build" / "html" / "_sources" / f"{page}.ipynb"
+        reader = tree / "_build" / "notebooks" / offered.name
+        assert offered.read_bytes() == reader.read_bytes()
+        assert offered.read_bytes() != (tree / f"{page}.ipynb").read_bytes()
 
 
 def test_every_address_leads_to_a_file(tree, links):
-    files = r"(?:/(?:blob|raw|edit|tree)/main/|urlpath=lab/tree/)([^?#&]+)"
+    files = (
+        r"(?:/(?:blob|raw|edit|tree)/(?:main|notebooks)/|urlpath=lab/tree/)([^?#&]+)"
+    )
     found = 0
     for page, addresses in links.items():
         for address in addresses:
@@ -113,13 +127,25 @@ def test_the_template_is_complete(tree):
     assert "@N@" not in "".join(cell.source for cell in notebook.cells)
 
 
+@pytest.mark.parametrize("name", [NEW, LAB])
+def test_what_comes_from_a_template_has_no_findings(tree, name):
+    notebook = nbformat.read(tree / "book" / f"{name}.ipynb", as_version=4)
+    assert notebook_checks.findings(notebook) == []
+    assert hidden_checks.findings(notebook) == []
+    if name == LAB:
+        assert [*lab_checks.check_form(name, notebook)] == []
+
+
 @pytest.mark.parametrize("name", ["", "2", "ch2_x", "chapter_02", "ch02", "ch02_Upper"])
 def test_a_chapter_has_a_name_of_one_form(tree, name):
-    with pytest.raises(ValueError, match="must be chNN_words") as refusal:
+    with pytest.raises(
+        ValueError, match="must be chNN_words or labNN_words"
+    ) as refusal:
         new_chapter(tree, name)
     assert repr(name) in str(refusal.value)
 
 
 def test_a_chapter_is_not_overwritten(tree):
-    with pytest.raises(FileExistsError, match="is there already"):
-        new_chapter(tree, "ch99_other_name")
+    for name in ("ch99_other_name", "lab99_other_name"):
+        with pytest.raises(FileExistsError, match="is there already"):
+            new_chapter(tree, name)

@@ -73,6 +73,10 @@ def test_runs_in_an_empty_folder(name, installed, tmp_path):
         skip_cells_with_tag="nbval-skip",
         resources={"metadata": {"path": str(tmp_path)}},
     )
-    client.execute(env={**os.environ, "PYTHONPATH": str(installed)})
+    reader = {"PYTHONPATH": str(installed), "ATTNBOOK_STILL": "0"}
+    client.execute(env=os.environ | reader)
     assert Path(where.outputs[0].text.strip()).parent == installed / "attnbook"
+    for cell in notebook.cells:
+        if cell.id.startswith("explore-") and cell.cell_type == "code":
+            assert "application/vnd.jupyter.widget-view+json" in cell.outputs[0].data
     assert not list(tmp_path.iterdir()), "the notebook left files behind"

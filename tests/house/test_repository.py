@@ -26,6 +26,8 @@ def test_writes_the_address_everywhere(tree):
     assert (tree / "REPOSITORY").read_text() == "an-owner/a.name_2\n"
     readme = (tree / "README.md").read_text()
     assert "https://an-owner.github.io/a.name_2/" in readme
+    assert "an-owner/a.name_2/blob/notebooks/book/intro.ipynb" in readme
+    assert "an-owner/a.name_2/notebooks?urlpath=lab/tree/book/intro.ipynb" in readme
     citation = yaml.safe_load((tree / "CITATION.cff").read_text())
     assert citation["repository-code"] == "https://github.com/an-owner/a.name_2"
     assert citation["url"] == "https://an-owner.github.io/a.name_2/"

@@ -1,7 +1,9 @@
 """Running chapters, and comparing what they print with what is stored."""
 
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -9,6 +11,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 import run_notebooks
 
+ROOT = Path(run_notebooks.__file__).parents[1]
 DRAW = """\
 import matplotlib.pyplot as plt
 _ = plt.plot([0, 1])
@@ -70,6 +73,7 @@ def test_stores_the_same_bytes_twice(chapter, command):
         ("x = 1\n1 / 0", "ch99_tiny.ipynb, cell 2 ('x = 1'): ZeroDivisionError"),
         ("import sys; print('oh', file=sys.stderr)", "wrote to stderr: oh"),
         ("import os; os._exit(1)", "ch99_tiny.ipynb: the kernel died"),
+        ("import ipywidgets; ipywidgets.IntSlider()", "a widget is stored"),
     ],
 )
 def test_refuses_and_leaves_the_file_as_it_was(chapter, command, source, message):
@@ -91,6 +95,15 @@ def test_an_error_that_is_meant_is_stored(chapter, command):
     assert cells[1].outputs[0].text == "goes on\n"
 
 
+def test_the_package_s_parts_are_stored_whatever_the_reader_saved(chapter, command):
+    path = chapter("from attnbook.pages import my_part\n_ = my_part('attention')")
+    (path.parent / "my_transformer.py").write_text("this is no Python")
+    command()
+    cells = nbformat.read(path, as_version=4).cells
+    assert cells[0].outputs[0].text.startswith("attention: the package's. Yours is")
+    assert nbval(path).returncode == 0
+
+
 def test_says_which_cell_differs(chapter, command, capsys):
     clock = "import time; print(time.time())"
     path = chapter("print(1)", tagged(clock, "timing"), "print(2)")
@@ -110,6 +123,17 @@ def test_a_name_must_be_that_of_a_notebook(chapter, command):
     chapter("print(1)")
     with pytest.raises(run_notebooks.ChapterError, match=r"'ch1'.*are: ch99_tiny"):
         command("ch1")
+
+
+def test_an_explorer_is_stored_as_its_still_and_compared(chapter, command):
+    explorer = "from attnbook.pages.explorers import masks\nmasks.explore_masks()"
+    path = chapter(explorer)
+    command()
+    [output] = nbformat.read(path, as_version=4).cells[0].outputs
+    assert set(output.data) == {"text/html", "text/plain"}
+    assert "14 of 36 pairs are allowed" in output.data["text/html"]
+    shutil.copy(ROOT / "book" / "conftest.py", path.parent)
+    assert nbval(path).returncode == 0
 
 
 def nbval(path):

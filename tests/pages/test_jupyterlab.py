@@ -1,124 +1,98 @@
-"""A chapter in JupyterLab: its markup is typeset, its steppers move.
+"""A reader's notebook in JupyterLab: all of it shows, trusted or not."""
 
-The server is one of its own, with its own settings and no access from outside.
-"""
-
-import json
-import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-from pathlib import Path
 
+import nbformat
 import pytest
+from lab_server import running_lab
+from playwright.sync_api import expect
 
-ROOT = Path(__file__).resolve().parents[2]
-CHAPTER = ROOT / "book" / "ch01_rnn_seq2seq.ipynb"
-SCREENSHOT = ROOT / "_build" / "screenshots" / "jupyterlab.png"
-SETTINGS = {
-    # All cells are drawn, not only those to be seen.
-    "notebook-extension/tracker": {"windowingMode": "none"},
-    # No question to the reader, no request to the outside.
-    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
-}
+from build_book import ROOT
+from reader_notebooks import made
+from run_notebooks import store
 
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+CHAPTER = "ch02_bahdanau.ipynb"
+UNTRUSTED = "untrusted.ipynb"
+SCREENSHOTS = ROOT / "_build" / "screenshots"
+RAW = re.compile(r"```|:::|\$\$|\{[\w:]+\}`|^\([\w-]+\)=", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory):
-    """A running JupyterLab with a copy of the chapter, which it trusts."""
+def notebooks(html):
+    return dict(made(ROOT, site=False))
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory, notebooks):
+    """JupyterLab with all readers' notebooks, of which it trusts one chapter."""
     folder = tmp_path_factory.mktemp("lab")
     (folder / "work").mkdir()
-    shutil.copy(CHAPTER, folder / "work")
-    for name, settings in SETTINGS.items():
-        path = folder / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(settings))
-    environment = os.environ | {
-        f"JUPYTER_{kind}_DIR": str(folder / kind.lower())
-        for kind in ("CONFIG", "DATA", "RUNTIME")
-    }
-    jupyter = [sys.executable, "-m", "jupyter"]
-    trust = [*jupyter, "trust", folder / "work" / CHAPTER.name]
-    subprocess.run(trust, env=environment, check=True, capture_output=True)
-    port = free_port()
-    options = [
-        "--no-browser",
-        "--allow-root",
-        f"--ServerApp.port={port}",
-        f"--ServerApp.root_dir={folder / 'work'}",
-        "--IdentityProvider.token=",
-        f"--LabApp.user_settings_dir={folder / 'settings'}",
-        f"--LabApp.workspaces_dir={folder / 'workspaces'}",
-    ]
-    with (folder / "log").open("w") as log:
-        server = subprocess.Popen(
-            [*jupyter, "lab", *options], env=environment, stdout=log, stderr=log
-        )
-    try:
-        wait_for(f"http://127.0.0.1:{port}/api", server, folder / "log")
-        yield f"http://127.0.0.1:{port}/lab/tree/{CHAPTER.name}"
-    finally:
-        server.terminate()
-        try:
-            server.wait(20)
-        except subprocess.TimeoutExpired:
-            server.kill()
+    for name, notebook in notebooks.items():
+        store(notebook, folder / "work" / name)
+    # Trust goes with the content: this one has another.
+    other = nbformat.from_dict(notebooks[CHAPTER] | {"metadata": {"title": "other"}})
+    store(other, folder / "work" / UNTRUSTED)
+    with running_lab(folder, trusted=[CHAPTER]) as site:
+        yield site
 
 
-def wait_for(address: str, server: subprocess.Popen, log: Path) -> None:
-    """Wait until the server answers; ten minutes are for a machine that is busy."""
-    for _ in range(3000):
-        try:
-            urllib.request.urlopen(address).close()
-            return
-        except urllib.error.URLError:
-            assert server.poll() is None, log.read_text()
-            time.sleep(0.2)
-    pytest.fail(f"JupyterLab did not start:\n{log.read_text()}")
-
-
-@pytest.fixture(scope="module")
-def page(browser, lab):
+@pytest.fixture(scope="module", params=[CHAPTER, UNTRUSTED])
+def page(browser, lab, notebooks, request):
     """The chapter, open in JupyterLab, all its cells drawn."""
     page = browser.new_page(viewport={"width": 1366, "height": 900})
-    page.goto(lab)
-    cells = json.loads(CHAPTER.read_text(encoding="utf-8"))["cells"]
-    texts = sum(cell["cell_type"] == "markdown" for cell in cells)
-    page.wait_for_function(
-        "n => document.querySelectorAll('.jp-MarkdownCell .myst').length == n",
-        arg=texts,
-    )
+    page.goto(f"{lab}/{request.param}")
+    texts = [c for c in notebooks[CHAPTER].cells if c.cell_type == "markdown"]
+    rendered = page.locator(".jp-MarkdownCell.jp-mod-rendered")
+    expect(rendered).to_have_count(len(texts))
+    page.locator(".katex, mjx-container").first.wait_for()
     yield page
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"jupyterlab_{request.param}.png")
     page.close()
 
 
+@pytest.fixture
+def trusted(page):
+    return CHAPTER in page.url
+
+
 def test_markup_is_typeset(page):
-    page.locator(".myst .katex").first.wait_for()
-    texts = page.locator(".jp-MarkdownCell .myst").all_inner_texts()
-    raw = [text for text in texts if re.search(r"```|:::|\$\$|^\(\w+-", text)]
-    assert raw == []
-    assert page.locator(".katex-error").count() == 0
-    assert page.locator(".myst-exercise").count() > 0
-    assert page.locator(".myst-admonition").count() > 0
+    texts = page.locator(".jp-MarkdownCell").all_inner_texts()
+    assert [text for text in texts if RAW.search(text)] == []
+    assert page.locator(".katex-error, mjx-merror").count() == 0
 
 
-def test_steppers_move(page):
+def test_every_picture_is_there(page, notebooks):
+    """Also in a notebook that JupyterLab does not trust."""
+    outputs = [o for c in notebooks[CHAPTER].cells for o in c.get("outputs", [])]
+    drawn = [o for o in outputs if "image/png" in o.get("data", {})]
+    written = [o for o in outputs if "<img" in o.get("data", {}).get("text/html", "")]
+    pictures = page.locator(".jp-OutputArea-output :is(img, svg)")
+    assert len(drawn) > 3
+    assert len(written) > 2
+    assert pictures.count() >= len(drawn) + len(written)
+    broken = pictures.evaluate_all(
+        "all => all.filter(e => e.checkVisibility() && e.naturalWidth === 0).length"
+    )
+    assert broken == 0
+
+
+def test_a_term_leads_to_the_glossary(page):
+    page.locator(".jp-MarkdownCell a", has_text="alignment score").first.click()
+    tab = page.locator(".lm-TabBar-tab", has_text="glossary.ipynb")
+    expect(tab).to_be_visible()
+    tab.locator(".lm-TabBar-tabCloseIcon").click()
+    expect(tab).not_to_be_visible()
+
+
+def test_steppers_move(page, trusted):
     stepper = page.locator(".book-stepper").first
     slider = stepper.locator("input[type=range]")
+    if not trusted:  # its script is taken away, and its controls stay hidden
+        assert not slider.is_visible()
+        expect(stepper.locator("img:visible")).to_have_count(1)
+        return
     slider.scroll_into_view_if_needed()
-    SCREENSHOT.parent.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOT)
 
     def shown() -> str:
         return stepper.locator("img:visible").get_attribute("src")

@@ -582,6 +582,75 @@ def test_scores_are_offered_for_a_single_head_only(transformer):
     assert choice.is_visible()
 
 
+def assert_empty(figure):
+    """Nothing is left of the sentence before."""
+    assert figure.locator(".live-said").inner_text() == ""
+    assert figure.locator("table").count() == 0
+    assert not figure.locator(".live-caption").is_visible()
+    assert not figure.locator(".live-sum").is_visible()
+
+
+@pytest.mark.parametrize("sentence", ["the king eats", ""])
+def test_an_error_clears_the_result_before(figure, sentence):
+    say(figure, "king sees a dog")  # unlike the training: a message of its own
+    figure.locator("input").fill(sentence)
+    figure.locator("input").press("Enter")
+    expect(figure.locator("[role=alert]")).to_be_visible()
+    assert_empty(figure)
+    assert figure.locator(".live-unlike").count() == 0
+    say(figure, "the king sees a dog")
+    assert figure.locator(".live-caption").is_visible()
+
+
+def test_the_views_are_there_from_the_start(transformer):
+    names = ["kind", "layer", "head"]
+    assert all(transformer.locator(f"[name={name}]").is_visible() for name in names)
+    assert not transformer.locator("[name=numbers]").is_visible()
+    assert "Choose a number" in transformer.locator(".live-sum").inner_text()
+    choose(transformer, layer="1")
+    expect(transformer.locator("table[role=grid]")).to_be_visible()
+    choose(transformer, head="2")
+    assert "one layer and one head" not in transformer.locator(".live-sum").inner_text()
+
+
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, PHONE])
+def test_what_a_click_explains_is_in_view(figure, size):
+    """With its row's word and its column's heading, wherever in a large map."""
+    page = figure.page
+    page.set_viewport_size(size)
+    say(figure, " and ".join(["the old king sees a young dog"] * 4))
+    if names_of(figure) == ["transformer"]:
+        choose(figure, layer="1", head="3")
+    grid = figure.locator("table[role=grid]")
+    rows = grid.locator("tbody tr").count()
+    columns = grid.locator("thead th").count()
+    for i, j in [(0, 0), (rows // 2, columns // 2), (rows - 1, columns - 1)]:
+        row = grid.locator("tbody tr").nth(i)
+        cell = row.locator("td").nth(j)
+        cell.focus()
+        cell.press("ArrowUp")
+        cell.click()
+        parts = {
+            "cell": cell,
+            "its row": row.locator("th"),
+            "its column": grid.locator("thead th").nth(j),
+            "its explanation": figure.locator(".live-sum p").first,
+        }
+        for name, part in parts.items():
+            assert is_on_top(part), f"{name} of {i}, {j}"
+
+
+def is_on_top(locator):
+    """Whether the middle of something is in the window, and nothing lies over it."""
+    return locator.evaluate(
+        """element => {
+            const {x, y, width, height} = element.getBoundingClientRect();
+            const top = document.elementFromPoint(x + width / 2, y + height / 2);
+            return top !== null && element.contains(top);
+        }"""
+    )
+
+
 @pytest.mark.parametrize(
     ("sentence", "told"),
     [
@@ -596,7 +665,7 @@ def test_what_cannot_be_translated_is_named(transformer, sentence, told):
     field.press("Enter")
     expect(alert).to_contain_text(told)
     assert field.get_attribute("aria-invalid") == "true"
-    assert transformer.locator(".live-said em").is_visible()  # the stored example
+    assert_empty(transformer)
     say(transformer, "The king sees a dog.")
     assert field.get_attribute("aria-invalid") is None
     assert not alert.is_visible()

@@ -33,6 +33,21 @@ STEPPER = """
 <div class="cell_output"><label>Step <input type="range" min="0" max="3" value="0"
   oninput="{action}"></label><img id="picture" src="{pixel}" alt="Step"></div>
 """
+PREDICT = """
+<div class="predict" id="predict-one"><p>Which?</p>
+<button class="predict-answer">a <span class="predict-mark"></span></button>
+<button class="predict-answer">b <span class="predict-mark"></span></button>
+<p role="status"></p><details><summary>Answer</summary><p>Since.</p></details></div>
+<div class="cell tag_reveal"><div class="cell_output" hidden>8 9</div></div>
+<script>document.querySelector(".predict-answer").onclick = () => {
+  const [chosen, right] = document.querySelectorAll(".predict-mark");
+  chosen.textContent = "your prediction";
+  right.textContent = "correct";
+  document.querySelector("[role=status]").textContent = "Not quite.";
+  document.querySelector("details").open = true;
+  document.querySelector(".tag_reveal .cell_output").hidden = false;
+};</script>
+"""
 MOVES = "document.getElementById('picture').src = '{}#' + this.value"
 
 
@@ -60,13 +75,27 @@ def findings(browser, tiny):
     return lambda body: findings_over_http(browser, tiny(body), "index.html")
 
 
+PREDICT_FAULTS = [
+    ("<button", "<p", "there are no answers to choose from"),
+    ("hidden>", ">", "the result is shown before an answer is chosen"),
+    ("<details>", "<details open>", "the result is shown before an answer is chosen"),
+    (' role="status"', "", "nothing tells a screen reader how it went"),
+    ("Not quite.", "", "it does not say whether the choice was right"),
+    ('"your prediction"', '"✗"', "no words mark the chosen and the right answer"),
+    ('"correct"', '"✓"', "no words mark the chosen and the right answer"),
+    ("open = true", "open = false", "the explanation stays closed"),
+    ("hidden = false", "hidden = true", "the result stays covered"),
+    (".onclick", ".onmousedown", "the explanation stays closed"),
+]
+
+
 def stepper(action: str) -> str:
     return STEPPER.format(action=action.format(PIXEL), pixel=PIXEL)
 
 
 def test_a_good_page_has_no_findings(findings):
     body = f'<p>Well.</p><img src="{PIXEL}" alt="A black dot">' + stepper(MOVES)
-    assert findings(body) == []
+    assert findings(body + PREDICT) == []
 
 
 FAULTS = [
@@ -95,6 +124,10 @@ FAULTS = [
         "slider 1: the mouse does not change the picture",
     ),
     (f"<div hidden>{stepper(MOVES)}</div>", "slider 1 is not to be seen"),
+    *(
+        (PREDICT.replace(good, bad), f"predict box 1: {problem}")
+        for good, bad, problem in PREDICT_FAULTS
+    ),
 ]
 
 

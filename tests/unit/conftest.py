@@ -6,13 +6,22 @@ from types import SimpleNamespace
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
-from small_runs import small_config, write_texts
+from small_runs import LOG_EVERY, small_config, write_texts
 
 from attnbook.core import results
 from attnbook.data import multi30k
 from attnbook.pages.style import SETTINGS
+from attnbook.translation import trainer as trainer_module
 from attnbook.translation.report import finish
 from attnbook.translation.trainer import Trainer
+
+
+@pytest.fixture(scope="session", autouse=True)
+def frequent_log():
+    """Runs in the tests are short, and so are the parts between lines of their logs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trainer_module, "LOG_EVERY", LOG_EVERY)
+        yield
 
 
 @pytest.fixture

@@ -9,11 +9,15 @@ from attnbook.toy.language import sample_pair
 from attnbook.translation.configs import CONFIGS, changed
 from attnbook.translation.trainer import read_metrics
 
+LOG_EVERY = 4
+"""Updates between two lines of the log; runs in the tests are short."""
+
 KILLED = """
 import os, runpy, sys
+from attnbook.translation import trainer
 from attnbook.translation.trainer import Trainer
 
-lines, log = int(sys.argv.pop(1)), Trainer._log
+trainer.LOG_EVERY, lines, log = 4, int(sys.argv.pop(1)), Trainer._log
 
 def last_words(trainer, **entries):
     log(trainer, **entries)
@@ -42,18 +46,17 @@ def write_texts(folder, numbers=PAIRS, seed=0):
 
 
 def small_config(data, **changes):
-    """A run of some seconds: two epochs of about ten updates."""
+    """A run of some seconds: two epochs of about ten updates.
+
+    A state is due at each line of the log, so that no test depends on the clock.
+    """
     return changed(
         CONFIGS["toy"],
         **{
             **{"data": str(data), "source": "en", "target": "de", "vocab_size": 120},
             **{"d_model": 32, "n_layers": 1, "d_ff": 32, "batch_tokens": 384},
-            **{
-                "warmup": 8,
-                "peak_learning_rate": 1e-2,
-                "max_epochs": 2,
-                "save_every": 4,
-            },
+            **{"warmup": 8, "peak_learning_rate": 1e-2, "max_epochs": 2},
+            "save_minutes": 0,
         }
         | changes,
     )

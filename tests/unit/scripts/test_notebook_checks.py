@@ -31,10 +31,25 @@ def picture(kind="image/png"):
     return new_output("display_data", data={kind: "…", "text/plain": "<Figure>"})
 
 
+def table_of(name="tab-costs", caption="It costs less."):
+    html = '<div class="book-table scroll-box"><table></table></div>'
+    output = new_output("execute_result", data={"text/html": html, "text/plain": "…"})
+    figure = {"name": name, "caption": caption}
+    return cell(outputs=[output], mystnb={"figure": figure})
+
+
 def figure(**changes):
     return {**FIGURE, "image": {**FIGURE["image"], **changes}}
 
 
+WIDGET = new_output(
+    "display_data",
+    data={"application/vnd.jupyter.widget-view+json": {"model_id": "1"}},
+)
+INSIDE = new_output(
+    "execute_result",
+    data={"text/html": '<figure>…<div class="book-table scroll-box">…</figure>'},
+)
 ERROR = new_output("error", ename="ValueError", evalue="no", traceback=["no"])
 
 GOOD = [
@@ -43,9 +58,11 @@ GOOD = [
     [cell(count=None, tags=["nbval-skip"]), cell()],
     [cell(outputs=[ERROR], tags=["raises-exception"])],
     [cell("x\n" * 30)],
+    [cell(outputs=[INSIDE])],
     [cell("x" * 88)],
     [cell("a = 1; b = 2")],
     [cell(outputs=[picture()], mystnb=FIGURE)],
+    [table_of()],
     [cell("fit(model)", outputs=[printed("")], tags=["nbval-ignore-output"])],
     [cell("fit(model)")],
     [new_markdown_cell("See https://example.org/home/page and `code/tmp/x`.")],
@@ -64,6 +81,13 @@ BAD = [
     ([cell(outputs=[picture()], mystnb=figure(alt="A plot"))], "'A plot' does not say"),
     ([cell(outputs=[picture()], mystnb=ALT)], "the picture has no name"),
     ([cell(outputs=[picture()], mystnb=ALT)], "the picture has no caption"),
+    ([table_of(name="")], "the table has no name tab-…"),
+    ([table_of(name="fig-costs")], "the table has no name tab-…"),
+    ([table_of(caption="")], "the table has no caption"),
+    (
+        [cell(mystnb={"figure": {"name": "tab-a", "caption": "A."}})],
+        "is named tab-a, and is no table",
+    ),
     ([cell("fit(model)", outputs=[printed("")])], "tag it nbval-ignore-output"),
     ([cell("recall(4, steps=9)", outputs=[printed("")])], "tag it nbval-ignore-output"),
     ([cell(outputs=[printed("")], tags=["timing"])], "tag it nbval-ignore-output"),
@@ -72,6 +96,7 @@ BAD = [
     ([cell(r"open('C:\data')")], "the source names a path"),
     ([cell(outputs=[printed(f"saved in {LOCAL}")])], "the output names a path"),
     ([cell(outputs=[printed("<Model at 0x7f00ab12>")])], "an address in memory"),
+    ([cell(outputs=[WIDGET])], "cell 1 ('print(1)'): a widget is stored"),
 ]
 
 
@@ -84,6 +109,11 @@ def test_finds_nothing_in(cells):
 def test_finds(cells, expected):
     found = findings(new_notebook(cells=cells))
     assert any(expected in line for line in found), found
+
+
+def test_the_state_of_widgets_is_found_too():
+    notebook = new_notebook(cells=[cell()], metadata={"widgets": {}})
+    assert any("state of widgets" in line for line in findings(notebook))
 
 
 def test_bad_notebooks_are_otherwise_valid():

@@ -1,0 +1,372 @@
+"""Predict boxes and the reader's progress, in a tiny book and in chapter 4."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Page, expect
+from tiny_book import build_tiny_book, code
+
+from page_checks import PHONE, check_accessible, check_predict, check_width, opened
+
+EXTENSIONS = ["predict", "course_parts"]
+BOX = r"""
+:::{predict} Which is larger, $2^3$ or $3^2$?
+:label: predict-powers
+- $2^3$
+- [x] $3^2$
+- they are equal
+---
+Since $2^3 = 8$ and $3^2 = 9$.
+:::
+"""
+EXERCISE = """
+```{exercise-start}
+:label: ex1-powers
+```
+**Powers** · easy · 5 minutes. Compute the next one.
+"""
+CHAPTERS = {
+    "ch01_one": [
+        f"# One\n\n## Powers\n{BOX}",
+        code("print(2**3, 3**2)", "8 9\n", "reveal"),
+        f"Three threes are more.\n\n## Afterwards\n{BOX.replace('powers', 'again')}",
+        code("print('twice')", "twice\n", "reveal"),
+        EXERCISE,
+        code("...", "your turn\n"),
+        "```{exercise-end}\n```",
+    ],
+    "ch02_two": ["# Two\n\nNothing is asked here."],
+}
+ONE, TWO = "book/ch01_one.html", "book/ch02_two.html"
+STORED = "localStorage.getItem('attention-step-by-step')"
+BLOCKED = """Object.defineProperty(window, "localStorage", {
+    get() { throw new DOMException("blocked", "SecurityError"); } });"""
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """The folder of the tiny book's site."""
+    folder = tmp_path_factory.mktemp("tiny")
+    return build_tiny_book(folder, EXTENSIONS, **CHAPTERS)
+
+
+@pytest.fixture(scope="module")
+def site(tiny):
+    """The address of the tiny book, as a download."""
+    return tiny.as_uri()
+
+
+@pytest.fixture
+def page(browser, site):
+    """The first chapter, as a new reader opens it; in the end nothing has failed."""
+    with opened(browser, site, ONE) as (page, found):
+        yield page
+        assert found == []
+
+
+@contextmanager
+def changed(browser, tiny, script: str = "", **options) -> Iterator[Page]:
+    """Open the first chapter in a browser with other options, after a script."""
+    context = browser.new_context(**options)
+    if script:
+        context.add_init_script(script)
+    page = context.new_page()
+    page.goto(f"{tiny.as_uri()}/{ONE}")
+    try:
+        yield page
+    finally:
+        context.close()
+
+
+def answer(page: Page, number: int, box: int = 0):
+    """The answer of a box, both counted from 0."""
+    return page.locator(".predict").nth(box).locator(".predict-answer").nth(number)
+
+
+def result(page: Page, box: int = 0):
+    """What the cell behind a box has printed."""
+    return page.locator(".tag_reveal .cell_output").nth(box)
+
+
+def in_contents(page: Page, title: str):
+    """How far the reader is, next to a title in the table of contents."""
+    return page.locator(".bd-links a", has_text=title).locator(".how-far")
+
+
+# --- A box ---
+
+
+def test_until_an_answer_is_chosen_the_result_is_covered(page):
+    expect(result(page)).to_be_hidden()
+    expect(result(page, 1)).to_be_hidden()
+    expect(page.get_by_text("Three threes are more.")).to_be_hidden()
+    expect(page.get_by_text("Since")).to_have_count(2)
+    expect(page.get_by_text("Since").first).to_be_hidden()
+    expect(page.get_by_role("button", name="Choose again")).to_have_count(0)
+
+
+def test_a_wrong_answer(page):
+    answer(page, 0).click()
+    box = page.locator(".predict").first
+    expect(box.get_by_role("status")).to_have_text(
+        "Not quite: the answer is (b). The result is shown below."
+    )
+    marks = box.locator(".predict-mark")
+    expect(marks).to_have_text(["your prediction", "correct", ""])
+    expect(box.get_by_text("Since")).to_be_visible()
+    expect(result(page)).to_be_visible()
+    expect(page.get_by_text("Three threes are more.")).to_be_visible()
+    expect(result(page, 1)).to_be_hidden()  # it belongs to the other box
+
+
+def test_the_right_answer(page):
+    answer(page, 1).click()
+    box = page.locator(".predict").first
+    expect(box.get_by_role("status")).to_contain_text("Correct.")
+    expect(box.locator(".predict-mark")).to_have_text(
+        ["", "your prediction, correct", ""]
+    )
+    expect(result(page)).to_be_visible()
+
+
+def test_the_first_choice_counts(page):
+    answer(page, 0).click()
+    answer(page, 1).click(force=True)
+    expect(answer(page, 0)).to_contain_text("your prediction")
+
+
+def test_a_box_by_keyboard_alone(page):
+    box = page.locator(".predict").first
+    page.locator(".predict a, .predict button, .headerlink").first.focus()
+    page.keyboard.press("Tab")
+    while not answer(page, 2).evaluate("e => e === document.activeElement"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    expect(box.get_by_role("status")).to_contain_text("Not quite")
+    expect(answer(page, 2)).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(box.get_by_role("button", name="Choose again")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(result(page)).to_be_hidden()
+    expect(answer(page, 0)).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(box.get_by_role("status")).to_contain_text("Correct.")
+
+
+def test_show_anyway_by_keyboard(page):
+    page.get_by_role("button", name="Show anyway").first.focus()
+    page.keyboard.press("Enter")
+    expect(result(page)).to_be_visible()
+    expect(result(page)).to_be_focused()
+    expect(answer(page, 0)).to_have_attribute("aria-disabled", "false")
+    assert page.evaluate(STORED) is None
+
+
+def test_opening_the_fold_shows_the_result_too(page):
+    page.locator(".predict summary").first.click()
+    expect(page.locator(".predict-solution").first).to_have_text("(b) 32")
+    expect(result(page)).to_be_visible()
+
+
+def test_a_box_is_a_named_group_with_a_live_region(page):
+    group = page.get_by_role("group", name="Which is larger")
+    expect(group).to_have_count(2)
+    expect(group.first.get_by_role("status")).to_have_count(1)
+    expect(group.first.get_by_role("button")).to_have_count(3)
+
+
+def test_a_link_into_a_covered_result_uncovers_it(browser, tiny):
+    with changed(browser, tiny) as page:
+        result(page).evaluate("e => { e.firstElementChild.id = 'figure'; }")
+        page.evaluate("() => { location.hash = 'figure'; }")
+        expect(result(page)).to_be_visible()
+        expect(result(page, 1)).to_be_hidden()
+
+
+def test_without_javascript_all_can_be_read(browser, tiny):
+    with changed(browser, tiny, java_script_enabled=False) as page:
+        expect(page.locator(".predict-answers > li")).to_have_count(6)
+        expect(page.get_by_text("they are equal").first).to_be_visible()
+        expect(result(page)).to_be_visible()
+        page.locator(".predict summary").first.click()
+        expect(page.get_by_text("Since").first).to_be_visible()
+        expect(page.locator(".tick")).to_have_count(0)
+
+
+def test_a_print_shows_answers_explanation_and_result(browser, tiny):
+    with changed(browser, tiny) as page:
+        page.emulate_media(media="print")
+        expect(page.get_by_text("they are equal").first).to_be_visible()
+        expect(result(page)).to_be_visible()
+        explanation = page.get_by_text("Since").first
+        assert explanation.evaluate("e => e.checkVisibility()")
+        expect(explanation).to_be_visible()
+        expect(page.locator(".predict-cover").first).to_be_hidden()
+        expect(page.locator(".read-mark")).to_be_hidden()
+
+
+def test_by_touch_on_a_phone(browser, tiny):
+    touch = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+    with changed(browser, tiny, **touch) as page:
+        size = answer(page, 0).bounding_box()
+        assert size["height"] >= 32
+        answer(page, 1).tap()
+        expect(result(page)).to_be_visible()
+        assert check_width(page) == []
+
+
+def test_the_check_of_all_pages_finds_nothing(page):
+    assert check_predict(page) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_accessible_before_and_after(browser, tiny, theme):
+    with changed(browser, tiny) as page:
+        found = check_accessible(page, theme)
+        answer(page, 0).click()
+        answer(page, 1, box=1).click()
+        page.get_by_role("checkbox", name="I have read").check()
+        found += check_accessible(page, theme)
+        found += check_accessible(page, theme, ".progress-note")
+        found += check_accessible(page, theme, ".bd-docs-nav")
+        assert found == []
+
+
+def test_a_result_without_a_question_stops_the_build(tmp_path):
+    cells = ["# One", code("print(4)", "4\n", "reveal"), BOX]
+    with pytest.raises(AssertionError, match="tagged 'reveal', but no predict box"):
+        build_tiny_book(tmp_path, EXTENSIONS, ch01_one=cells, ch02_two=["# Two"])
+
+
+# --- Progress ---
+
+
+def test_answers_are_kept_and_counted_in_the_contents(page, site):
+    expect(in_contents(page, "One")).to_have_text("")
+    answer(page, 0).click()
+    expect(in_contents(page, "One")).to_contain_text("1/3")
+    page.reload()
+    expect(answer(page, 0)).to_contain_text("your prediction")
+    expect(result(page)).to_be_visible()
+    page.goto(f"{site}/{TWO}")
+    expect(in_contents(page, "One")).to_contain_text("1/3")
+    expect(in_contents(page, "One")).to_contain_text(
+        "1 of 3 predictions and exercises done"
+    )
+    expect(in_contents(page, "Two")).to_have_text("")
+
+
+def test_on_a_server_too(browser, tiny, serve):
+    site = serve(tiny)
+    with opened(browser, site, ONE) as (page, found):
+        answer(page, 0).click()
+        expect(result(page)).to_be_visible()
+        page.goto(f"{site}/{TWO}")
+        expect(in_contents(page, "One")).to_contain_text("1/3")
+        assert found == []
+
+
+def test_exercises_and_pages_are_ticked(page, site):
+    page.get_by_role("checkbox", name="Exercise 1 done").check()
+    expect(in_contents(page, "One")).to_contain_text("1/3")
+    page.get_by_role("checkbox", name="I have read this page").check()
+    expect(in_contents(page, "One")).to_contain_text("✓")
+    expect(in_contents(page, "One")).to_contain_text("read; 1 of 3")
+    page.goto(f"{site}/{TWO}")
+    page.get_by_role("checkbox", name="I have read this page").check()
+    expect(in_contents(page, "Two")).to_contain_text("(read)")
+    page.goto(f"{site}/{ONE}")
+    expect(page.get_by_role("checkbox", name="Exercise 1 done")).to_be_checked()
+    page.get_by_role("checkbox", name="I have read this page").uncheck()
+    expect(in_contents(page, "One")).not_to_contain_text("✓")
+
+
+def test_ticks_by_keyboard(page):
+    page.get_by_role("checkbox", name="Exercise 1 done").focus()
+    page.keyboard.press("Space")
+    expect(in_contents(page, "One")).to_contain_text("1/3")
+
+
+def test_progress_is_cleared_when_it_is_confirmed(page):
+    expect(page.get_by_text("Nothing is sent anywhere.")).to_have_count(2)
+    button = page.get_by_role("button", name="Clear my progress")
+    expect(button).to_be_hidden()
+    answer(page, 0).click()
+    page.get_by_role("checkbox", name="Exercise 1 done").check()
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    button.click()
+    expect(in_contents(page, "One")).to_contain_text("2/3")
+    page.once("dialog", lambda dialog: dialog.accept())
+    button.press("Enter")
+    expect(page.locator(".progress-note [role=status]")).to_have_text("Cleared.")
+    expect(page.locator(".progress-note")).to_be_focused()
+    expect(button).to_be_hidden()
+    expect(in_contents(page, "One")).to_have_text("")
+    expect(page.get_by_role("checkbox", name="Exercise 1 done")).not_to_be_checked()
+    expect(result(page)).to_be_hidden()
+    assert page.evaluate(STORED) is None
+
+
+def test_another_window_follows(page, site):
+    other = page.context.new_page()
+    other.goto(f"{site}/{TWO}")
+    answer(page, 0).click()
+    expect(in_contents(other, "One")).to_contain_text("1/3")
+    other.get_by_role("checkbox", name="I have read this page").check()
+    expect(in_contents(page, "Two")).to_contain_text("✓")
+    answer(page, 0, box=1).click()  # and nothing of the other window is lost
+    other.reload()
+    expect(in_contents(other, "One")).to_contain_text("2/3")
+    expect(in_contents(other, "Two")).to_contain_text("✓")
+
+
+def test_what_another_window_has_just_written_is_kept(page):
+    written = '{"answers": {"predict-again": 1}}'
+    page.evaluate(f"localStorage.setItem('attention-step-by-step', '{written}')")
+    answer(page, 0).click()
+    expect(in_contents(page, "One")).to_contain_text("2/3")
+
+
+def test_where_the_browser_keeps_nothing_the_page_still_works(browser, tiny):
+    with changed(browser, tiny, BLOCKED) as page:
+        errors = []
+        page.on("pageerror", lambda error: errors.append(error))
+        expect(page.get_by_text("This browser keeps nothing")).to_have_count(2)
+        answer(page, 0).click()
+        page.get_by_role("checkbox", name="Exercise 1 done").check()
+        expect(result(page)).to_be_visible()
+        expect(in_contents(page, "One")).to_contain_text("2/3")
+        page.once("dialog", lambda dialog: dialog.accept())
+        page.get_by_role("button", name="Clear my progress").click()
+        expect(result(page)).to_be_hidden()
+        assert errors == []
+
+
+@pytest.mark.parametrize(
+    "stored",
+    ["no JSON", "null", "7", "[]", '{"answers": null}', '{"answers": [9]}']
+    + [f'{{"answers": {{"predict-powers": {value}}}}}' for value in ("99", '"length"')],
+)
+def test_what_others_have_stored_does_no_harm(browser, tiny, stored):
+    script = f"localStorage.setItem('attention-step-by-step', {stored!r})"
+    with changed(browser, tiny) as page:
+        page.evaluate(script)
+        page.reload()
+        expect(result(page)).to_be_hidden()
+        answer(page, 1).click()
+        expect(answer(page, 1)).to_contain_text("your prediction, correct")
+        expect(in_contents(page, "One")).to_contain_text("/3")
+
+
+# --- The book ---
+
+
+def test_chapter_4_asks_twice(browser, html):
+    path = "book/ch04_scaled_dot_product.html"
+    with opened(browser, html.as_uri(), path) as (page, found):
+        expect(page.locator(".predict")).to_have_count(2)
+        expect(page.locator(".predict-cover")).to_have_count(2)
+        assert found + check_predict(page) == []
+        expect(page.locator(".tag_reveal .cell_output").last).to_be_visible()

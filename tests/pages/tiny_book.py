@@ -1,0 +1,73 @@
+"""A book of a few chapters, built with the extensions and static files of this one."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+BOOK = Path(__file__).resolve().parents[2] / "book"
+
+CONFIGURATION = """
+import sys
+sys.path.insert(0, {extensions!r})
+project = "Tiny"
+extensions = ["myst_nb", "sphinx_exercise", {own}]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+nb_execution_mode = "off"
+numfig = True
+html_theme = "sphinx_book_theme"
+html_context = {{"default_mode": "auto"}}
+html_static_path = [{static!r}]
+html_css_files = ["book.css", "kit.css"]
+html_js_files = ["book.js"]
+html_favicon = {favicon!r}
+mathjax_path = "vendor/mathjax/tex-chtml-full.js"
+mathjax3_config = {{"options": {{"enableMenu": False}}}}
+"""
+PYTHON = {"name": "python", "pygments_lexer": "ipython3"}
+INDEX = "# Tiny\n\n```{{toctree}}\n{pages}\n```\n"
+
+
+def code(
+    source: str, printed: str = "", *tags: str, **metadata
+) -> nbformat.NotebookNode:
+    """A cell that was run and has printed something."""
+    outputs = [new_output("stream", name="stdout", text=printed)] if printed else []
+    metadata = {"tags": list(tags), **metadata}
+    return new_code_cell(source, outputs=outputs, metadata=metadata)
+
+
+def build_tiny_book(folder: Path, extensions: list[str], **chapters: list) -> Path:
+    """Build the chapters, of Markdown and cells, and return the folder of the site.
+
+    Args:
+        folder: Where to work.
+        extensions: Those of ``book/_ext`` that are under test.
+        chapters: Name of each, such as ``ch01_one``, with its parts: strings of
+            Markdown, and cells.
+    """
+    (folder / "book").mkdir(parents=True)
+    static = BOOK / "_static"
+    configuration = CONFIGURATION.format(
+        extensions=str(BOOK / "_ext"),
+        own=", ".join(map(repr, extensions)),
+        static=str(static),
+        favicon=str(static / "logo.svg"),
+    )
+    (folder / "conf.py").write_text(configuration, encoding="utf-8")
+    index = INDEX.format(pages="\n".join(f"book/{name}" for name in chapters))
+    (folder / "index.md").write_text(index, encoding="utf-8")
+    for name, parts in chapters.items():
+        cells = [
+            new_markdown_cell(part) if isinstance(part, str) else part for part in parts
+        ]
+        notebook = new_notebook(cells=cells, metadata={"language_info": PYTHON})
+        nbformat.write(notebook, folder / "book" / f"{name}.ipynb")
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html"]
+    shown = subprocess.run(
+        [*command, folder, folder / "html"], capture_output=True, text=True
+    )
+    assert not shown.returncode, shown.stderr
+    return folder / "html"

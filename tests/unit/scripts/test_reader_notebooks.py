@@ -1,0 +1,218 @@
+"""What a reader's notebook is made of: pictures, captions, folds."""
+
+import json
+
+import nbformat
+import pytest
+from nbformat.v4 import (
+    new_code_cell,
+    new_markdown_cell,
+    new_notebook,
+    new_output,
+)
+
+from plain_markdown import Page
+from reader_notebooks import made, reader_notebook
+
+KNOWN = {
+    "sections": [{"number": "2", "title": "Attention", "ids": ["attention"]}],
+    "roles": {":eq:`eq-sum`": "[(2.1)](page:book/ch02_one#equation-eq-sum)"},
+    "numbers": {
+        "fig-line": "2.3",
+        "ex2-sum": "2.4",
+        "ex2-next": "2.5",
+        "tab-times": "2.1",
+    },
+    "bibliography": [],
+    "terms": {},
+}
+FIGURE = {
+    "figure": {"name": "fig-line", "caption": "**A claim.** See {eq}`eq-sum`."},
+    "image": {"alt": "A line that rises from <0> to 1."},
+}
+SOLUTION = """```{exercise-end}
+```
+
+```{solution-start} ex2-sum
+:class: dropdown
+```
+
+By hand."""
+NEXT = """```{solution-end}
+```
+
+```{exercise-start}
+:label: ex2-next
+```
+**Next.** easy"""
+
+
+def readers(*cells):
+    notebook = new_notebook(cells=cells)
+    page = Page("book/ch02_one", {"book/ch02_one": KNOWN}, {"book/ch02_one"})
+    return reader_notebook(notebook, page, "ch02_one.ipynb").cells
+
+
+def drawn(**data):
+    return [new_output("display_data", data=data)]
+
+
+def printed(text):
+    return [new_output("stream", text=text)]
+
+
+def test_a_caption_stands_below_its_figure():
+    cell = new_code_cell("draw()", id="c7", metadata={"mystnb": FIGURE})
+    figure, caption = readers(cell)
+    assert figure.source == "draw()"
+    assert "mystnb" not in figure.metadata
+    assert caption.source == (
+        '<a id="fig-line"></a>**Fig. 2.3.** **A claim.** See [(2.1)](#eq-sum).'
+    )
+    assert caption.id == "c7-caption"
+
+
+def test_a_table_has_a_number_of_its_own_kind():
+    figure = {"name": "tab-times", "caption": "**Both take as long.**"}
+    cell = new_code_cell("table()", metadata={"mystnb": {"figure": figure}})
+    caption = readers(cell)[1].source
+    assert caption == '<a id="tab-times"></a>**Table 2.1.** **Both take as long.**'
+
+
+def test_a_drawing_is_a_picture_that_untrusted_notebooks_show():
+    outputs = drawn(**{"image/svg+xml": "<svg></svg>", "text/plain": "<Diagram>"})
+    cell = new_code_cell("draw()", metadata={"mystnb": FIGURE}, outputs=outputs)
+    data = readers(cell)[0].outputs[0].data
+    assert set(data) == {"text/html", "text/plain"}
+    assert data["text/html"] == (
+        '<img src="data:image/svg+xml;base64,PHN2Zz48L3N2Zz4=" '
+        'alt="A line that rises from &lt;0&gt; to 1.">'
+    )
+
+
+def test_other_outputs_stay():
+    outputs = [*printed("1\n"), *drawn(**{"image/png": "iVBO", "text/plain": "<F>"})]
+    cell = new_code_cell("draw()", outputs=outputs, execution_count=3)
+    (shown,) = readers(cell)
+    assert shown.outputs == outputs
+    assert shown.execution_count == 3
+
+
+def test_links_of_a_picture_lead_to_notebooks():
+    html = '<a href="ch02_one.html#x">2</a> <a href="https://b.org/c.html">b</a>'
+    cell = new_code_cell("map()", outputs=drawn(**{"text/html": html}))
+    page = Page(
+        "book/intro", {"book/intro": KNOWN, "book/ch02_one": KNOWN}, {"book/ch02_one"}
+    )
+    (shown,) = reader_notebook(new_notebook(cells=[cell]), page, "intro").cells
+    assert shown.outputs[0].data["text/html"] == html.replace(
+        "ch02_one.html", "ch02_one.ipynb"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tag", "hidden"),
+    [
+        ("hide-input", {"source_hidden": True}),
+        ("remove-input", {"source_hidden": True}),
+        ("hide-cell", {"source_hidden": True}),
+        ("remove-cell", {"source_hidden": True}),
+        ("hide-output", {"outputs_hidden": True}),
+        ("reveal", {"outputs_hidden": True}),
+        ("timing", None),
+    ],
+)
+def test_what_the_page_folds_is_folded(tag, hidden):
+    (cell,) = readers(new_code_cell("x = 1", metadata={"tags": [tag]}))
+    assert cell.metadata.get("jupyter") == hidden
+
+
+def test_the_code_of_an_explorer_is_in_view_since_it_is_there_to_be_run():
+    tags = ["explorer", "remove-input"]
+    (cell,) = readers(new_code_cell("explore()", metadata={"tags": tags}))
+    assert "jupyter" not in cell.metadata
+
+
+def test_a_solution_is_one_fold_that_leaks_nothing():
+    title, stub, fold, following = readers(
+        new_markdown_cell("# Attention\n\n```{exercise-start}\n:label: ex2-sum\n```"),
+        new_code_cell("ex2_sum = ..."),
+        new_markdown_cell(SOLUTION),
+        new_code_cell(
+            "ex2_sum = 4.0",
+            metadata={"jupyter": {"source_hidden": True}},
+            outputs=printed("ex2_sum: right.\n"),
+        ),
+        new_markdown_cell(NEXT),
+    )
+    assert title.source == "# 2. Attention\n\n### Exercise 2.4"
+    assert stub.source == "ex2_sum = ..."
+    assert fold.cell_type == "markdown"
+    assert fold.source == (
+        "<details>\n<summary><b>Solution to exercise 2.4</b></summary>\n\nBy hand.\n\n"
+        "```python\nex2_sum = 4.0\n```\n\n</details>"
+    )
+    assert following.source == "### Exercise 2.5\n\n**Next.** easy"
+
+
+def test_a_solution_shows_what_it_printed():
+    *_, fold = readers(
+        new_markdown_cell(SOLUTION),
+        new_code_cell("print(4)", outputs=printed("ex2_sum: right.\nrest: 4\n")),
+        new_markdown_cell("```{solution-end}\n```"),
+    )
+    assert "```text\nex2_sum: right.\nrest: 4\n```\n\n</details>" in fold.source
+
+
+def test_a_solution_without_an_end_is_an_error():
+    with pytest.raises(ValueError, match=r"ch02_one\.ipynb: the solution .* 2\.4 has"):
+        readers(new_markdown_cell(SOLUTION))
+
+
+def test_a_solution_with_a_picture_is_an_error():
+    cells = [
+        new_markdown_cell(SOLUTION),
+        new_code_cell("draw()", outputs=drawn(**{"image/png": "iVBO"})),
+        new_markdown_cell(NEXT),
+    ]
+    with pytest.raises(ValueError, match="its fold cannot hold"):
+        readers(*cells)
+
+
+def test_an_error_names_the_cell():
+    cells = [new_markdown_cell("Text."), new_markdown_cell("A {kbd}`Ctrl`.")]
+    with pytest.raises(ValueError, match=r"ch02_one\.ipynb, cell 2 \('A \{kbd\}"):
+        readers(*cells)
+
+
+def test_ids_of_cells_differ():
+    cells = [new_markdown_cell(SOLUTION, id="a"), new_markdown_cell(NEXT, id="b")]
+    ids = [cell.id for cell in readers(*cells)]
+    assert len(ids) == len(set(ids)) == 2
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A built project with a chapter and a page of text."""
+    (tmp_path / "book").mkdir()
+    (tmp_path / "_build").mkdir()
+    cells = [new_markdown_cell("See {eq}`eq-sum`.")]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "book" / "ch02_one.ipynb")
+    (tmp_path / "book" / "notation.md").write_text("# Attention\n")
+    known = {"site": "https://a.org/", "pages": {"book/ch02_one": KNOWN}}
+    known["pages"]["book/notation"] = KNOWN
+    known["pages"]["book/api/core"] = KNOWN
+    (tmp_path / "_build" / "references.json").write_text(json.dumps(known))
+    return tmp_path
+
+
+def test_chapters_and_pages_of_text_become_notebooks(project):
+    notebooks = dict(made(project, site=False))
+    assert set(notebooks) == {"ch02_one.ipynb", "notation.ipynb"}
+    assert notebooks["ch02_one.ipynb"].cells[0].source == "See [(2.1)](#eq-sum)."
+    assert notebooks["notation.ipynb"].cells[0].source == "# 2. Attention"
+
+
+def test_without_a_built_book_it_says_what_to_do(tmp_path):
+    with pytest.raises(ValueError, match="run `make book`"):
+        dict(made(tmp_path, site=False))
