@@ -12,9 +12,12 @@ import torch
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx_codeautolink.extension.block import CodeBlockAnalyser
 
 ROOT = Path(__file__).resolve().parents[2]
+BINDER = "https://mybinder.org"
+COLAB = "https://colab.research.google.com"
 
 
 def repository() -> str:
@@ -44,10 +47,26 @@ def add_repository(app: Sphinx, config: Config) -> None:
         "use_issues_button": True,
         "launch_buttons": {
             "notebook_interface": "jupyterlab",
-            "binderhub_url": "https://mybinder.org",
-            "colab_url": "https://colab.research.google.com",
+            "binderhub_url": BINDER,
+            "colab_url": COLAB,
         },
     }
+
+
+def launch_readers_notebooks(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Let Colab and Binder open the readers' notebooks, which have their own branch.
+
+    ``scripts/publish_notebooks.py`` puts them there. The other buttons lead to the
+    source of the page.
+    """
+    for group in context.get("header_buttons", []):
+        for button in group.get("buttons", []):
+            address = button.get("url", "")
+            if address.startswith((BINDER, COLAB)):
+                address = address.replace("/blob/main/", "/blob/notebooks/")
+                button["url"] = address.replace("/main?", "/notebooks?")
 
 
 def use_public_names() -> None:
@@ -98,10 +117,23 @@ def as_lines(signature: re.Match) -> str:
     return parameters.replace("</dd>", "</span>")
 
 
+def forget_modules_without_source(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Leave them out of the list of source pages, which would link to no file.
+
+    Commands made by click are such: as objects, they belong to the module builtins.
+    """
+    modules = getattr(env, "_viewcode_modules", {})
+    for name in [name for name, source in modules.items() if not source]:
+        del modules[name]
+    return []
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register all of the above with Sphinx."""
     use_public_names()
     mend_codeautolink()
     app.connect("config-inited", add_repository)
+    app.connect("env-updated", forget_modules_without_source)
+    app.connect("html-page-context", launch_readers_notebooks, priority=900)
     app.connect("html-page-context", mend_markup, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

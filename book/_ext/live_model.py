@@ -88,9 +88,10 @@ def stored_example(names: Sequence[str], pair: Pair) -> str:
         for name, words in said.items()
     )
     titles = json.dumps({name: TITLES[name] for name in names})
-    of_heads = isinstance(models[names[0]], Transformer)
+    drawn = models[names[0]]
+    of_heads = isinstance(drawn, Transformer)
     return f"""<figure class="live-model" data-models="{escape(titles)}"
-data-sentence="{escape(sentence)}" data-version="{version()}">
+data-sentence="{escape(sentence)}" data-version="{version()}"{_maps(drawn)}>
 <div class="live-said" role="status"><p>An example: <em>{escape(sentence)}</em></p>
 <dl>{rows}<dt>Right</dt>
 <dd><span lang="art-x-toy">{" ".join(pair.target)}</span></dd></dl></div>
@@ -98,11 +99,19 @@ data-sentence="{escape(sentence)}" data-version="{version()}">
 reading word, a column for each word read. The query of a row comes from the word before
 it.</p>
 <div class="live-map" tabindex="0" role="region" aria-label="Attention map">
-{attention_table(models[names[0]], Pair(pair.source, said[names[0]], ()))}
+{attention_table(drawn, Pair(pair.source, said[names[0]], ()))}
 </div>
 <noscript><p>With JavaScript switched on, you translate sentences of your own
 here.</p></noscript>
 """
+
+
+def _maps(model: torch.nn.Module) -> str:
+    """Say how many layers and heads there are to choose from."""
+    if not isinstance(model, Transformer):
+        return ""
+    heads = model.decoder[0].cross_attention.n_heads
+    return f' data-layers="{len(model.decoder)}" data-heads="{heads}"'
 
 
 def attention_table(model: torch.nn.Module, pair: Pair) -> str:

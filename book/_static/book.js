@@ -44,6 +44,15 @@ window.addEventListener("load", async () => {
   fit();
 });
 
+// What is folded on the screen is printed; without scripts book.css opens it.
+const shut = "details.book-fold:not([open])";
+let opened = [];
+window.addEventListener("beforeprint", () => {
+  opened = [...document.querySelectorAll(shut)];
+  opened.forEach((fold) => (fold.open = true));
+});
+window.addEventListener("afterprint", () => opened.forEach((fold) => (fold.open = false)));
+
 // The search shows a piece of each page it finds, which a page opened from a file is not
 // allowed to read.
 if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;

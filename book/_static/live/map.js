@@ -34,45 +34,66 @@
   };
 
   live.Map = class {
-    // `id` begins the ids of the controls; `figure` has a caption and a place for the map.
-    constructor(figure, id) {
-      this.id = id;
+    // `id` begins the ids of the controls; `figure` has a caption and a place for the map,
+    // and says how many layers and heads there are; `ask` makes what is to be shown.
+    constructor(figure, id, ask) {
+      Object.assign(this, { id, ask, maps: null });
       this.box = figure.querySelector(".live-map");
       this.caption = figure.querySelector(".live-caption");
       this.views = element("div", { class: "live-row live-views", role: "group" });
       this.views.setAttribute("aria-label", "What the map shows");
+      this.addViews(Number(figure.dataset.layers), Number(figure.dataset.heads));
       this.sum = element("div", { class: "live-sum" });
+      this.sum.append(paragraph("Choose a number of the map to see where it comes from."));
       this.spoken = element("p", { class: "visually-hidden", role: "status" });
       this.caption.before(this.views);
       this.box.after(this.sum, this.spoken);
       live.fadeAtEdge(this.box);
+      this.box.addEventListener("click", ({ target }) => this.onExample(target));
+    }
+
+    // A cell of the stored example: compute, and explain that cell.
+    async onExample(target) {
+      const [row, cell] = [target.closest("tbody tr"), target.closest("td")];
+      if (this.maps || !row || !cell) return;
+      await this.ask();
+      if (this.maps) this.reach(row.sectionRowIndex, cell.cellIndex - 1);
     }
 
     // Draw what a model did: its maps, the words it read, the words it said.
     show(maps, source, target) {
       Object.assign(this, { maps, source, target });
-      if (!this.views.childElementCount) this.addViews();
       this.draw();
+    }
+
+    // Show nothing: what stood here belongs to another sentence.
+    clear() {
+      this.maps = null;
+      this.caption.hidden = true;
+      this.box.replaceChildren();
+      this.sum.replaceChildren();
     }
 
     // --- Which map? ---
 
-    addViews() {
-      const numbered = (list) => [[ALL, "mean of all"], ...list.map((_, i) => [i, `${i}`])];
-      if (this.maps.encoder) {
+    addViews(layers, heads) {
+      const upTo = (count) => Array.from({ length: count }, (_, i) => [i, `${i}`]);
+      if (heads) {
         this.addView("kind", "Reads", KINDS);
-        this.addView("layer", "Layer", numbered(this.maps.cross));
-        this.addView("head", "Head", numbered(this.maps.cross[0]));
+        this.addView("layer", "Layer", [[ALL, "mean of all"], ...upTo(layers)]);
+        this.addView("head", "Head", [[ALL, "mean of all"], ...upTo(heads)]);
       }
-      this.addView("numbers", "Numbers", NUMBERS);
+      this.addView("numbers", "Numbers", NUMBERS).hidden = Boolean(heads);
     }
 
     addView(name, text, options) {
       const select = element("select", { id: `${this.id}-${name}`, name });
       select.append(...options.map(([value, label]) => element("option", { value }, label)));
-      select.addEventListener("change", () => this.draw());
+      select.addEventListener("change", () => (this.maps ? this.draw() : this.ask()));
       const label = element("label", { for: select.id }, text);
-      this.views.append(element("span", { class: "live-field" }, label, select));
+      const field = element("span", { class: "live-field" }, label, select);
+      this.views.append(field);
+      return field;
     }
 
     chosen(name, otherwise) {
@@ -119,6 +140,7 @@
       for (const name of ["tabindex", "role", "aria-label"]) this.box.removeAttribute(name);
       this.box.replaceChildren(this.table);
       this.caption.textContent = this.captionText();
+      this.caption.hidden = false;
       markEdge(this.box);
       this.walk();
     }
@@ -154,7 +176,7 @@
       this.table.addEventListener("keydown", (event) => this.onKey(event));
       this.table.addEventListener("click", ({ target }) => {
         const i = this.cells.findIndex((row) => row.includes(target));
-        if (i >= 0) this.go(i, this.cells[i].indexOf(target)).focus();
+        if (i >= 0) this.reach(i, this.cells[i].indexOf(target));
       });
       this.place = [0, 0];
       this.go(0, this.weights[0].indexOf(Math.max(...this.weights[0])));
@@ -171,10 +193,17 @@
         Home: [event.ctrlKey ? 0 : i, 0],
         End: [event.ctrlKey ? lastRow : i, lastColumn],
       }[event.key];
-      if (next) this.go(...next).focus();
+      if (next) this.reach(...next);
       else if (event.key === "Enter") this.spoken.textContent = this.sum.firstChild.textContent;
       else return;
       event.preventDefault();
+    }
+
+    // Go to a cell, and keep its headings and its explanation in view.
+    reach(i, j) {
+      this.go(i, j).focus();
+      this.box.style.scrollMarginBottom = `${this.sum.offsetHeight}px`; // it lies over the box
+      this.box.scrollIntoView({ block: "nearest", inline: "nearest" });
     }
 
     // Make a cell the one that the tab key reaches, and explain it.

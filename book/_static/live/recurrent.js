@@ -41,7 +41,7 @@
     };
   }
 
-  // Equation 1.6, eq-readout, without the softmax: one hidden layer.
+  // Equation 1.7, eq-readout, without the softmax: one hidden layer.
   const readout = ({ hidden, out }, parts) => linear(tanh(linear(parts, hidden)), out);
 
   // The source vector is fed to every step: 1.9, eq-static-context.

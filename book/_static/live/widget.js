@@ -54,7 +54,7 @@
       this.version = figure.dataset.version;
       this.said = find(".live-said");
       this.said.insertAdjacentHTML("beforebegin", CONTROLS.replaceAll("ID", `live-${index}`));
-      this.map = new live.Map(figure, `live-${index}`);
+      this.map = new live.Map(figure, `live-${index}`, () => this.run());
       this.input = find("input");
       this.input.value = figure.dataset.sentence;
       this.clauses = find("form select");
@@ -90,12 +90,24 @@
       this.input.removeAttribute("aria-invalid");
       try {
         await this.ready();
+      } catch (problem) {
+        this.alert.textContent = problem.message; // the stored example stays
+        return;
+      }
+      try {
         if (clauses) this.input.value = live.draw(clauses);
         this.translate(live.words(this.input.value));
       } catch (problem) {
-        this.alert.textContent = problem.message;
-        this.input.setAttribute("aria-invalid", "true");
+        this.refuse(problem.message);
       }
+    }
+
+    // Say what is wrong, and take away what belongs to another sentence.
+    refuse(message) {
+      this.alert.textContent = message;
+      this.input.setAttribute("aria-invalid", "true");
+      this.said.replaceChildren();
+      this.map.clear();
     }
 
     translate(words) {

@@ -1,0 +1,152 @@
+"""The directive ``predict``: a question that the reader answers in the page.
+
+`predict_box` says how it is written. Here it becomes a list of answers and a fold with
+the explanation, readable without JavaScript; ``book/_static/predict.js`` makes buttons
+of the answers. The output of a cell tagged ``reveal`` is covered until the box before
+it is answered.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from predict_box import LETTERS, Box, read_box
+
+logger = logging.getLogger(__name__)
+
+
+class Fold(nodes.General, nodes.Element):
+    """The answer and its explanation, folded on a page and open on paper."""
+
+
+def open_fold(self: Any, node: Fold) -> None:
+    """Write the beginning of a fold as HTML."""
+    self.body.append(f"{self.starttag(node, 'details')}<summary>Answer</summary>")
+
+
+def close_fold(self: Any, node: Fold) -> None:
+    """Write the end of a fold as HTML."""
+    self.body.append("</details>\n")
+
+
+def nothing(self: Any, node: Fold) -> None:
+    """Write nothing: elsewhere the content stands for itself."""
+
+
+class Predict(SphinxDirective):
+    """Puts the box into the page."""
+
+    optional_arguments = 1
+    final_argument_whitespace = True
+    has_content = True
+    option_spec = {"label": directives.unchanged}  # noqa: RUF012
+
+    def run(self) -> list[nodes.Node]:
+        """Check what was written, and make the box of it."""
+        question = "".join(self.arguments)
+        try:
+            box = read_box(question, self.options.get("label", ""), list(self.content))
+            self.keep_label(box.label)
+        except ValueError as problem:
+            raise self.error(str(problem)) from problem
+        found = nodes.container(classes=["predict"], ids=[box.label])
+        found += self.paragraph("Predict", classes=["predict-title"])
+        asked = {"classes": ["predict-question"], "ids": [f"{box.label}-question"]}
+        found += self.paragraph(box.question, **asked)
+        found += self.answers(box)
+        found += self.fold(box)
+        return [found]
+
+    def keep_label(self, label: str) -> None:
+        """Note the label, under which the reader's browser will keep the answer."""
+        labels = predict_labels(self.env)
+        if label in labels:
+            raise ValueError(
+                f"the label {label!r} is that of a box in {labels[label]}: "
+                "give each box its own, or one answer would count for both"
+            )
+        labels[label] = self.env.docname
+
+    def paragraph(self, text: str, **attributes: list[str]) -> nodes.paragraph:
+        """Return one paragraph of Markdown."""
+        inline, messages = self.parse_inline(text, lineno=self.lineno)
+        return nodes.paragraph("", "", *inline, *messages, **attributes)
+
+    def answers(self, box: Box) -> nodes.enumerated_list:
+        """Return the list of answers; a class marks the right one."""
+        found = nodes.enumerated_list(
+            classes=["predict-answers"], enumtype="loweralpha"
+        )
+        for number, answer in enumerate(box.answers):
+            right = ["predict-right"] * (number == box.right)
+            found += nodes.list_item("", self.paragraph(answer), classes=right)
+        return found
+
+    def fold(self, box: Box) -> Fold:
+        """Return the right answer and the explanation."""
+        answer = self.paragraph(box.answers[box.right], classes=["predict-solution"])
+        answer.insert(0, nodes.Text(f"({LETTERS[box.right]}) "))
+        offset = self.content_offset + box.explained_at
+        explanation = self.parse_text_to_nodes(box.explanation, offset=offset)
+        return Fold("", answer, *explanation, classes=["predict-fold"])
+
+
+def predict_labels(env: BuildEnvironment) -> dict[str, str]:
+    """Return the labels of all boxes read so far, with their pages."""
+    if not hasattr(env, "predict_labels"):
+        env.predict_labels = {}
+    return env.predict_labels
+
+
+def forget_page(app: Sphinx, env: BuildEnvironment, page: str) -> None:
+    """Forget the labels of a page that is read again or is gone."""
+    labels = predict_labels(env)
+    for label in [label for label, where in labels.items() if where == page]:
+        del labels[label]
+
+
+def merge_labels(
+    app: Sphinx, env: BuildEnvironment, pages: list[str], other: BuildEnvironment
+) -> None:
+    """Take over what another process has read."""
+    predict_labels(env).update(predict_labels(other))
+
+
+def check_reveals(app: Sphinx, doctree: nodes.document) -> None:
+    """Warn of a cell that waits for a box, where there is none before it."""
+    asked = False
+    for node in doctree.findall(nodes.container):
+        asked = asked or "predict" in node["classes"]
+        if "tag_reveal" in node["classes"] and not asked:
+            logger.warning(
+                "a cell is tagged 'reveal', but no predict box comes before it: write "
+                "the box, or take the tag away",
+                location=node,
+            )
+
+
+def add_script(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Let a page with a predict box load its script; no other page."""
+    if 'class="predict ' in context.get("body", ""):
+        app.add_js_file("predict.js", loading_method="defer")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directive with Sphinx."""
+    plain = (nothing, nothing)
+    app.add_node(Fold, html=(open_fold, close_fold), latex=plain, text=plain)
+    app.add_directive("predict", Predict)
+    app.connect("env-purge-doc", forget_page)
+    app.connect("env-merge-info", merge_labels)
+    app.connect("doctree-read", check_reveals)
+    app.connect("html-page-context", add_script)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

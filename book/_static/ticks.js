@@ -1,0 +1,105 @@
+// Ticks: "I have read this page", a box at each exercise, how far the reader is in the
+// table of contents, and the button that clears it all.  What each page has to offer is
+// written into the page by book/_ext/course_parts.py.
+"use strict";
+
+{
+  const PARTS = JSON.parse(document.getElementById("course-parts").textContent);
+  const PAGE = DOCUMENTATION_OPTIONS.pagename;
+  const KEPT =
+    "Your answers and ticks are kept in this browser only. Nothing is sent anywhere.";
+  const NOT_KEPT =
+    "This browser keeps nothing: your answers and ticks last until you leave the page.";
+
+  function make(tag, properties, ...content) {
+    const element = Object.assign(document.createElement(tag), properties);
+    element.append(...content);
+    return element;
+  }
+
+  // --- Pages and exercises ---
+
+  function tickBox(kind, name, words, described) {
+    const box = make("input", { type: "checkbox" });
+    if (described) box.setAttribute("aria-label", described);
+    box.addEventListener("change", () => progress.set(kind, name, box.checked || undefined));
+    progress.follow(() => {
+      box.checked = progress.get(kind, name) === true;
+    });
+    return make("label", { className: "tick" }, box, ` ${words}`);
+  }
+
+  function whereKept(className) {
+    const note = make("span", { className });
+    progress.follow(() => {
+      note.textContent = progress.lasting ? KEPT : NOT_KEPT;
+    });
+    return note;
+  }
+
+  function addTicks() {
+    for (const exercise of document.querySelectorAll("div.exercise")) {
+      const title = exercise.querySelector(".admonition-title");
+      title.append(tickBox("exercises", exercise.id, "done", `${title.textContent.trim()} done`));
+    }
+    const read = tickBox("pages", PAGE, "I have read this page");
+    document
+      .querySelector("article.bd-article")
+      .append(make("p", { className: "read-mark" }, read, " ", whereKept("tick-note")));
+  }
+
+  // --- The table of contents ---
+
+  function isDone(label) {
+    return progress.get("exercises", label) || progress.get("answers", label) !== undefined;
+  }
+
+  // What stands next to a page, and the same in words.
+  function howFar(page) {
+    const done = PARTS[page].filter(isDone).length;
+    const all = PARTS[page].length;
+    const words = `${done} of ${all} predictions and exercises done`;
+    if (progress.get("pages", page)) return ["✓", all ? `read; ${words}` : "read"];
+    return done ? [`${done}/${all}`, words] : ["", ""];
+  }
+
+  function markContents() {
+    const root = new URL(document.documentElement.dataset.content_root, location.href).href;
+    for (const link of document.querySelectorAll(".bd-links a.reference.internal")) {
+      const page = link.href.replace(/[?#].*/, "").slice(root.length).replace(/\.html$/, "");
+      if (!(page in PARTS)) continue;
+      const sign = make("span", { ariaHidden: "true" });
+      const words = make("span", { className: "visually-hidden" });
+      const mark = make("span", { className: "how-far" }, sign, words);
+      link.append(mark);
+      progress.follow(() => {
+        const [short, long] = howFar(page);
+        sign.textContent = short;
+        words.textContent = long && ` (${long})`;
+        mark.title = long;
+      });
+    }
+  }
+
+  function addClearing() {
+    const status = make("span", { role: "status" });
+    const button = make("button", { type: "button" }, "Clear my progress");
+    const note = make("div", { className: "sidebar-primary-item progress-note", tabIndex: -1 });
+    note.append(whereKept(""), " ", status, button);
+    button.addEventListener("click", () => {
+      if (!confirm("Forget all your answers and ticks in this book?")) return;
+      progress.clear();
+      status.textContent = "Cleared.";
+      note.focus(); // the button is gone
+    });
+    progress.follow(() => {
+      button.hidden = progress.isEmpty();
+      if (!button.hidden) status.textContent = "";
+    });
+    document.querySelector(".bd-docs-nav").parentElement.after(note);
+  }
+
+  if (PAGE in PARTS) addTicks();
+  markContents();
+  addClearing();
+}
