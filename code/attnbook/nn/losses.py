@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -64,13 +67,23 @@ def label_smoothing_loss(
     return loss.masked_fill(~padding_mask(targets), 0.0)
 
 
+ROWS = 64
+"""Number of tokens whose logits a CPU takes at a time. With V = 8,000 these are 2 MB,
+which a core keeps in its cache; a whole batch would come from memory, pass by pass."""
+
+
+def _groups(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
+    """Split tensors along their first axis on a CPU; a GPU takes all rows at once."""
+    rows = ROWS if tensors[0].device.type == "cpu" else max(len(tensors[0]), 1)
+    return zip(*(tensor.split(rows) for tensor in tensors), strict=True)
+
+
 def fused_smoothing_loss(
     logits: Tensor, targets: Tensor, smoothing: float = 0.1
 ) -> Tensor:
     """Compute :func:`label_smoothing_loss` by PyTorch's function, for training.
 
-    With V = 8,000 it takes 0.6 of the time on a CPU, where the loss is a sixth of a
-    training step of a small model.
+    On a CPU it goes through the tokens in groups (:data:`ROWS`).
 
     Args:
         logits: (B, T, V).
@@ -80,20 +93,22 @@ def fused_smoothing_loss(
     Returns:
         (B, T), in nats; 0 at padding.
     """
-    return F.cross_entropy(
-        logits.flatten(0, -2),  # (B T, V)
-        targets.flatten(),
-        ignore_index=PAD,
-        label_smoothing=smoothing,
-        reduction="none",
-    ).view_as(targets)
+    losses = [
+        F.cross_entropy(
+            rows, ids, ignore_index=PAD, label_smoothing=smoothing, reduction="none"
+        )
+        for rows, ids in _groups(logits.flatten(0, -2), targets.flatten())
+    ]
+    return torch.cat(losses).view_as(targets)
 
 
 def symmetric_kl(logits: Tensor, targets: Tensor) -> Tensor:
     r"""Symmetric KL divergence of two predictions of each token, for R-Drop.
 
     :math:`\frac12 (KL(p_1 \Vert p_2) + KL(p_2 \Vert p_1))`: Liang et al. 2021,
-    equation 2.
+    equation 2. It equals :math:`\frac12 \sum_v (p_{1v} - p_{2v})(z_{1v} - z_{2v})` with
+    the logits :math:`z`: the constants between logits and log-probabilities cancel,
+    since both distributions sum to 1.
 
     Args:
         logits: (2 B, T, V): the same batch twice, with two draws of dropout.
@@ -102,7 +117,11 @@ def symmetric_kl(logits: Tensor, targets: Tensor) -> Tensor:
     Returns:
         (B, T), in nats; 0 at padding.
     """
-    log_p, log_q = logits.log_softmax(-1).chunk(2)
-    both = F.kl_div(log_q, log_p, reduction="none", log_target=True)
-    both = both + F.kl_div(log_p, log_q, reduction="none", log_target=True)
-    return (both.sum(-1) / 2).masked_fill(~padding_mask(targets), 0.0)
+    first, second = logits.chunk(2)
+    divergences = []
+    for z_1, z_2 in _groups(first.flatten(0, -2), second.flatten(0, -2)):
+        p_1, p_2 = z_1.softmax(-1), z_2.softmax(-1)  # fp32 under autocast
+        difference = z_1.to(p_1.dtype) - z_2.to(p_2.dtype)
+        divergences.append(((p_1 - p_2) * difference).sum(-1) / 2)
+    divergence = torch.cat(divergences).view_as(targets)
+    return divergence.masked_fill(~padding_mask(targets), 0.0)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch.distributions import Categorical, kl_divergence
 
 from attnbook.core.vocabulary import PAD
-from attnbook.nn.losses import symmetric_kl
+from attnbook.nn.losses import ROWS, symmetric_kl
 
 
 def by_loop(logits, targets):
@@ -41,3 +41,14 @@ def test_it_equals_a_loop_and_pytorchs(b, t, v, seed):
 def test_two_equal_passes_agree():
     (logits,) = numbers(0, (2, 3, 5))
     assert symmetric_kl(logits.repeat(2, 1, 1), torch.ones(2, 3)).abs().max() < 1e-12
+
+
+def test_groups_of_rows_change_nothing():
+    (logits,) = numbers(0, (6, ROWS // 2, 3))
+    targets = torch.ones(3, ROWS // 2, dtype=torch.long)
+    sentences = logits.chunk(2)
+    one_by_one = [
+        symmetric_kl(torch.stack(pair), targets[:1])
+        for pair in zip(*sentences, strict=True)
+    ]
+    same(symmetric_kl(logits, targets), torch.cat(one_by_one), [logits])
