@@ -442,6 +442,50 @@ def test_weights_are_fetched_only_when_the_reader_comes_near(browser, serve, htm
         assert len([url for url in asked if "/live/data/" in url]) == 2
 
 
+@pytest.mark.parametrize("by", ["mouse", "keyboard"])
+def test_a_number_of_the_stored_example_is_explained_when_it_is_chosen(figure, by):
+    """And its cell has the focus, so that the arrow keys go on from there."""
+    box = figure.locator(".live-map")
+    row = box.locator("tbody tr").nth(2 if by == "mouse" else 0)
+    if by == "mouse":
+        place = 1
+        row.locator("td").nth(place).click()
+    else:
+        weights = numbers(row.locator("td").all_inner_texts())
+        place = int(weights.argmax())
+        box.focus()
+        box.press("Enter")
+    chosen = row.locator("td").nth(place)
+    expect(chosen).to_be_focused()
+    reader = row.locator("th").inner_text()
+    read = box.locator("thead th").nth(place).inner_text()
+    expect(chosen).to_have_accessible_name(re.compile(f"{reader} reads {read}:"))
+    told = figure.locator(".live-sum p").first
+    expect(told).to_contain_text(f"“{reader}” reads “{read}”")
+
+
+def test_nothing_moves_when_the_weights_are_fetched(figure):
+    """A click that begins while they are fetched must end where it began."""
+    box = figure.locator(".live-map")
+    box.locator("td").nth(20).scroll_into_view_if_needed()
+    figure.evaluate(
+        """figure => {
+            const map = figure.querySelector(".live-map");
+            const top = () => map.getBoundingClientRect().top;
+            const before = top();
+            const loading = figure.querySelector(".live-loading");
+            figure.moved = [];
+            new MutationObserver(() => figure.moved.push(top() - before))
+                .observe(loading, {childList: true});
+        }"""
+    )
+    box.focus()
+    figure.page.wait_for_function(
+        "document.querySelector('figure.live-model').moved.length >= 2"
+    )
+    assert figure.evaluate("figure => figure.moved") == [0, 0]
+
+
 def test_by_keyboard_alone(figure):
     page = figure.page
     figure.locator("input").focus()

@@ -44,20 +44,27 @@
       this.views.setAttribute("aria-label", "What the map shows");
       this.addViews(Number(figure.dataset.layers), Number(figure.dataset.heads));
       this.sum = element("div", { class: "live-sum" });
-      this.sum.append(paragraph("Choose a number of the map to see where it comes from."));
+      const hint = "Choose a number of the map, or press Enter on the map, to see where it comes from.";
+      this.sum.append(paragraph(hint));
       this.spoken = element("p", { class: "visually-hidden", role: "status" });
       this.caption.before(this.views);
       this.box.after(this.sum, this.spoken);
       live.fadeAtEdge(this.box);
-      this.box.addEventListener("click", ({ target }) => this.onExample(target));
+      this.box.addEventListener("click", ({ target }) => {
+        const [row, cell] = [target.closest("tbody tr"), target.closest("td")];
+        if (row && cell) this.onExample(row.sectionRowIndex, cell.cellIndex - 1);
+      });
+      this.box.addEventListener("keydown", ({ key, target }) => {
+        if (key === "Enter" && target === this.box) this.onExample();
+      });
     }
 
-    // A cell of the stored example: compute, and explain that cell.
-    async onExample(target) {
-      const [row, cell] = [target.closest("tbody tr"), target.closest("td")];
-      if (this.maps || !row || !cell) return;
+    // The stored example: compute, and explain the cell chosen, or else the one of the
+    // largest weight in the first row.
+    async onExample(...chosen) {
+      if (this.maps) return;
       await this.ask();
-      if (this.maps) this.reach(row.sectionRowIndex, cell.cellIndex - 1);
+      if (this.maps) this.reach(...(chosen.length ? chosen : this.place));
     }
 
     // Draw what a model did: its maps, the words it read, the words it said.

@@ -25,8 +25,8 @@
         <button type="button">Draw</button>
       </p>
     </form>
-    <details class="live-words"><summary>The words it knows</summary></details>
     <p class="live-loading" role="status"></p>
+    <details class="live-words"><summary>The words it knows</summary></details>
     <p class="live-alert" id="ID-alert" role="alert"></p>`;
   const { element } = live;
   const toyWords = (...words) => element("span", { lang: "art-x-toy" }, ...words);
