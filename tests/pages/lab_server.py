@@ -37,7 +37,7 @@ def running_lab(folder: Path, trusted: Sequence[str] = ()) -> Iterator[str]:
         trusted: Names of the notebooks that JupyterLab trusts.
 
     Yields:
-        The address to which the name of a notebook is added.
+        The server's address, for :func:`address_of`.
     """
     for name, settings in SETTINGS.items():
         path = folder / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
@@ -68,13 +68,21 @@ def running_lab(folder: Path, trusted: Sequence[str] = ()) -> Iterator[str]:
         )
     try:
         wait_for(f"http://127.0.0.1:{port}/api", server, folder / "log")
-        yield f"http://127.0.0.1:{port}/lab/tree"
+        yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
         try:
             server.wait(20)
         except subprocess.TimeoutExpired:
             server.kill()
+
+
+def address_of(lab: str, notebook: str) -> str:
+    """Return the address of a notebook, in a workspace of its own.
+
+    In a shared workspace JupyterLab would open the notebooks of earlier tests again.
+    """
+    return f"{lab}/lab/workspaces/{Path(notebook).stem}/tree/{notebook}"
 
 
 def wait_for(address: str, server: subprocess.Popen, log: Path) -> None:

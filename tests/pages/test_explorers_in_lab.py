@@ -5,7 +5,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from lab_server import running_lab
+from lab_server import address_of, running_lab
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Page, expect
 
@@ -31,7 +31,8 @@ def lab(tmp_path_factory):
     notebook = new_notebook(
         cells=[explorer, new_code_cell(TOY_HEADS)], metadata=chapter.metadata
     )
-    for name in TRUST:
+    for name in TRUST:  # trust goes with the content, so each has a title of its own
+        notebook.metadata["title"] = name
         nbformat.write(notebook, folder / "work" / name)
     trusted = [name for name, trust in TRUST.items() if trust]
     with running_lab(folder, trusted=trusted) as site:
@@ -42,7 +43,7 @@ def lab(tmp_path_factory):
 def page(browser, lab, request):
     """One of the notebooks, open and not yet run."""
     page = browser.new_page(viewport={"width": 1366, "height": 1500})
-    page.goto(f"{lab}/{request.param}")
+    page.goto(address_of(lab, request.param))
     page.locator(".jp-CodeCell").nth(1).wait_for()
     page.get_by_text("| Idle").wait_for()  # a cell that is run earlier may get lost
     yield page

@@ -1,10 +1,10 @@
 """A reader's notebook in JupyterLab: all of it shows, trusted or not."""
 
+import copy
 import re
 
-import nbformat
 import pytest
-from lab_server import running_lab
+from lab_server import address_of, running_lab
 from playwright.sync_api import expect
 
 from build_book import ROOT
@@ -30,7 +30,8 @@ def lab(tmp_path_factory, notebooks):
     for name, notebook in notebooks.items():
         store(notebook, folder / "work" / name)
     # Trust goes with the content: this one has another.
-    other = nbformat.from_dict(notebooks[CHAPTER] | {"metadata": {"title": "other"}})
+    other = copy.deepcopy(notebooks[CHAPTER])
+    other.metadata["title"] = "other"
     store(other, folder / "work" / UNTRUSTED)
     with running_lab(folder, trusted=[CHAPTER]) as site:
         yield site
@@ -40,7 +41,7 @@ def lab(tmp_path_factory, notebooks):
 def page(browser, lab, notebooks, request):
     """The chapter, open in JupyterLab, all its cells drawn."""
     page = browser.new_page(viewport={"width": 1366, "height": 900})
-    page.goto(f"{lab}/{request.param}")
+    page.goto(address_of(lab, request.param))
     texts = [c for c in notebooks[CHAPTER].cells if c.cell_type == "markdown"]
     rendered = page.locator(".jp-MarkdownCell.jp-mod-rendered")
     expect(rendered).to_have_count(len(texts))

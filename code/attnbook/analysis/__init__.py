@@ -45,6 +45,7 @@ from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.analysis.occlusion import (
     agreement,
     bahdanau_hiding_effects,
+    context_changes,
     encoder_effects,
     encoder_weights,
     occlusion_effects,
@@ -77,6 +78,7 @@ __all__ = [
     "attention_maps",
     "attention_work",
     "bahdanau_hiding_effects",
+    "context_changes",
     "convolution_work",
     "count",
     "cross_weights",

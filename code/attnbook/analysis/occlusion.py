@@ -18,7 +18,7 @@ from attnbook.core.devices import model_device
 from attnbook.models.bahdanau import Bahdanau, BahdanauState, EncodedSource
 from attnbook.models.transformer import Transformer
 from attnbook.toy.data import make_batch
-from attnbook.toy.language import ADJECTIVES, DETERMINERS, NOUNS, VERBS, Pair
+from attnbook.toy.language import KINDS, Pair, kind_of
 
 
 @torch.no_grad()
@@ -80,6 +80,34 @@ def replacing_effects(model: Bahdanau, pair: Pair) -> Tensor:
     return drops
 
 
+@torch.no_grad()
+def context_changes(encoder: nn.Module, pair: Pair, parts: int = 1) -> Tensor:
+    r"""How much the context changes, (S, parts), if another word of its kind is at j.
+
+    Mean of :math:`\lVert c' - c \rVert / \lVert c \rVert` over all other words of the
+    kind, for each of several equal parts of the context c; NaN if there is no other
+    word, at *and* and EOS.
+
+    Args:
+        encoder: Turns ids, (B, S), into its states and a context, (B, C).
+        pair: The sentence pair.
+        parts: Number of parts; 2 for the two directions of a bidirectional encoder.
+    """
+
+    def context(sources: Sequence[tuple[str, ...]]) -> Tensor:  # (N, parts, C / parts)
+        pairs = [Pair(words, pair.target, pair.alignment) for words in sources]
+        _, c = encoder(make_batch(pairs, model_device(encoder)).src)
+        return c.unflatten(-1, (parts, -1))
+
+    [before] = context([pair.source])  # (parts, C / parts)
+    changes = before.new_full((len(pair.source) + 1, parts), math.nan)
+    for j in range(len(pair.source)):
+        if swaps := word_swaps(pair, j):
+            distance = (context(swaps) - before).norm(dim=-1).mean(0)  # (parts,)
+            changes[j] = distance / before.norm(dim=-1)
+    return changes
+
+
 def _log_p(logits: Tensor, targets: Tensor) -> Tensor:
     """Log-probability of each target word: (B, T, V), (B, T) → (B, T)."""
     return logits.log_softmax(-1).gather(-1, targets[..., None])[..., 0]
@@ -94,11 +122,9 @@ def _log_p_of_pairs(model: nn.Module, pairs: Sequence[Pair]) -> Tensor:
 def word_swaps(pair: Pair, j: int) -> list[tuple[str, ...]]:
     """The source with each other word of the same kind at position j."""
     word = "a" if pair.source[j] == "an" else pair.source[j]
-    kinds = (DETERMINERS, ADJECTIVES, NOUNS, VERBS)
-    kind = next((kind for kind in kinds if word in kind), ())
     return [
         _with_articles([*pair.source[:j], other, *pair.source[j + 1 :]])
-        for other in kind
+        for other in KINDS.get(kind_of(word), ())
         if other != word
     ]
 

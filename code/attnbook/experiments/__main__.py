@@ -13,6 +13,7 @@ from attnbook.core.signals import last_words
 from attnbook.core.threads import set_threads
 from attnbook.experiments.beams import beams
 from attnbook.experiments.broken_builds import broken_builds
+from attnbook.experiments.context_contents import context_contents
 from attnbook.experiments.decode_cost import decode_cost
 from attnbook.experiments.first_token import (
     first_token,
@@ -93,6 +94,7 @@ EXPERIMENTS = {
         train_and_measure, one_way, seeds=THREE_SEEDS, transform=reverse_source
     ),
     "recall": recall_grid,
+    "context_contents": context_contents,
     # chapter 2: a context vector for each token
     "bahdanau": partial(train_and_measure, Bahdanau),
     "late_attention": late_attention,

@@ -65,6 +65,14 @@ MAX_CLAUSES = 8
 PHRASE = (tuple(DETERMINERS), (None, *ADJECTIVES), tuple(NOUNS))  # None: no adjective
 STEMS = ADJECTIVES | DETERMINERS | {"an": DETERMINERS["a"]}
 
+KINDS = {
+    "determiner": DETERMINERS,
+    "adjective": ADJECTIVES,
+    "noun": NOUNS,
+    "verb": VERBS,
+}
+"""The kinds of source words, with their translations."""
+
 SOURCE_WORDS = (*DETERMINERS, "an", *ADJECTIVES, *NOUNS, *VERBS, AND)
 TARGET_WORDS = (
     *(stem + ending for stem in DETERMINERS.values() for ending in "ns"),
@@ -116,6 +124,12 @@ def sample_pair(clauses: int, rng: random.Random) -> Pair:
         source += [AND] if number else []
         source += [*_sample_phrase(rng), rng.choice([*VERBS]), *_sample_phrase(rng)]
     return translate_by_rule(source)
+
+
+def kind_of(word: str) -> str | None:
+    """Return the kind of a source word, a key of :data:`KINDS`; None for *and*."""
+    word = "a" if word == "an" else word
+    return next((kind for kind, words in KINDS.items() if word in words), None)
 
 
 def translate_by_rule(sentence: str | Sequence[str]) -> Pair:

@@ -8,6 +8,7 @@ from compare import close
 
 from attnbook.analysis.occlusion import (
     agreement,
+    context_changes,
     encoder_effects,
     encoder_weights,
     rank_correlation,
@@ -16,6 +17,7 @@ from attnbook.analysis.occlusion import (
 )
 from attnbook.experiments import weights_tell
 from attnbook.models.bahdanau import Bahdanau
+from attnbook.models.seq2seq import InitialState
 from attnbook.toy.data import SOURCE, TARGET, make_batch
 from attnbook.toy.language import Pair, translate_by_rule
 from attnbook.toy.models import toy_transformer
@@ -46,6 +48,39 @@ def test_a_position_is_hidden_at_one_step_alone(model):
         after = log_p(model.decode(tgt_in, memory, mask), tgt_out)
         close(effects[i, j], before[0, i] - after[0, i], atol=1e-5)
         close(after[0, :i], before[0, :i], atol=1e-5)  # earlier steps saw it
+
+
+@torch.no_grad()
+def test_context_changes_are_relative_distances_of_each_half():
+    pair = translate_by_rule("a young farmer sees the dog and the cat hears a bird")
+    torch.manual_seed(0)
+    encoder = InitialState(len(SOURCE), len(TARGET)).encoder
+    found = context_changes(encoder, pair, parts=2)  # (S, 2)
+    assert found.shape == (len(pair.source) + 1, 2)
+    for j, word in enumerate([*pair.source, "<eos>"]):
+        if word in ("and", "<eos>"):
+            assert found[j].isnan().all()
+            continue
+        distances = []
+        for words in word_swaps(pair, j):
+            old, new = (
+                encoder(torch.tensor([[*SOURCE.encode(w), 2]]))[1][0].tolist()
+                for w in (pair.source, words)
+            )
+            distances.append(
+                [
+                    math.dist(old[:64], new[:64]) / math.hypot(*old[:64]),
+                    math.dist(old[64:], new[64:]) / math.hypot(*old[64:]),
+                ]
+            )
+        for half, mean in enumerate(found[j].tolist()):
+            wanted = sum(d[half] for d in distances) / len(distances)
+            assert mean == pytest.approx(wanted, rel=1e-3, abs=1e-6)
+    whole = context_changes(encoder, pair)
+    assert whole.shape == (len(pair.source) + 1, 1)
+    low, high = found.min(1).values, found.max(1).values
+    between = (whole[:, 0] >= low - 1e-6) & (whole[:, 0] <= high + 1e-6)
+    assert (between | whole[:, 0].isnan()).all()
 
 
 @torch.no_grad()

@@ -8,8 +8,15 @@ import pytest
 import torch
 from drawn import cells
 
+from attnbook.analysis.occlusion import context_changes
 from attnbook.decoding import greedy, length_penalty
-from attnbook.pages.explorers import caption_heads, search_and_sampling, toy_heads
+from attnbook.models.seq2seq import InitialState
+from attnbook.pages.explorers import (
+    caption_heads,
+    context_contents,
+    search_and_sampling,
+    toy_heads,
+)
 from attnbook.pages.explorers.controls import Menu, Slider
 from attnbook.pages.explorers.masks import (
     CONTROLS,
@@ -26,6 +33,7 @@ from attnbook.pages.explorers.token_maps import (
     peaks,
     token_map,
 )
+from attnbook.toy.data import SOURCE, TARGET
 from attnbook.toy.example import STATES
 from attnbook.toy.language import translate_by_rule
 from attnbook.translation.translator import Translator
@@ -143,6 +151,33 @@ def test_menus_offer_the_layers_and_heads_that_there_are(explorer):
         KINDS[name].module.format(n) for name in kind.choices for n in layer.choices[1:]
     }
     assert {len(w) for w in maps.values()} == {len(head.choices) - 1}
+
+
+# The contexts of chapter 1
+
+
+def test_the_bars_are_the_changes_of_the_context():
+    torch.manual_seed(0)
+    models = {name: InitialState(len(SOURCE), len(TARGET)) for name in ("one", "two")}
+    view = context_contents.context_view(models, "The old farmer sees a bird.")
+    panels = view.figure.axes
+    assert [ax.get_title(loc="left") for ax in panels] == [*models]
+    pair = translate_by_rule("the old farmer sees a bird")
+    for ax, model in zip(panels, models.values(), strict=True):
+        drawn = [bar.get_height() for bars in ax.containers for bar in bars]
+        changes = context_changes(model.encoder, pair, parts=2)[:-1].T  # (2, S)
+        assert drawn == pytest.approx(changes.flatten().tolist(), abs=6e-3)
+        assert max(drawn) < ax.get_ylim()[1]
+    words = [t.get_text() for t in panels[-1].get_xticklabels()]
+    assert words == [*pair.source]
+    assert view.said.startswith("Largest change: one: ")
+    assert "nan" not in view.alt
+    assert f"farmer {changes[0, 2]:.1f} and {changes[1, 2]:.1f}" in view.alt
+
+
+def test_the_sentence_of_chapter_1_must_be_of_the_toy_language():
+    with pytest.raises(ValueError, match="'runs' is not a word of the toy language"):
+        context_contents.context_view({}, "a dog runs")
 
 
 # The toy Transformer

@@ -18,7 +18,7 @@ from attnbook.pages.html_tables import Column, Table, spread, table
 from attnbook.pages.names import name_of
 from attnbook.pages.tables import stored_runs
 from attnbook.toy.baselines import accuracy_without_source, loss_knowing
-from attnbook.toy.language import ADJECTIVES, NOUNS, VERBS, Pair
+from attnbook.toy.language import Pair, kind_of
 from attnbook.toy.metrics import correct_tokens
 
 CLAUSES = (1, 2, 3, 4)
@@ -47,14 +47,9 @@ def kind_table(model: nn.Module, pairs: Sequence[Pair]) -> Table:
     found: dict[str, list[bool]] = {}
     for row, pair in zip(correct.tolist(), pairs, strict=True):
         for hit, j in zip(row, pair.alignment, strict=False):  # EOS has no alignment
-            found.setdefault(_kind(pair.source[j]), []).append(hit)
+            found.setdefault(kind_of(pair.source[j]), []).append(hit)
     rows = [(kind, 100 * sum(hits) / len(hits)) for kind, hits in sorted(found.items())]
     return table(["kind of word", Column("token accuracy", "%")], rows)
-
-
-def _kind(word: str) -> str:
-    kinds = {"noun": NOUNS, "adjective": ADJECTIVES, "verb": VERBS}
-    return next((k for k, words in kinds.items() if word in words), "determiner")
 
 
 def clause_table(*names: str) -> Table:
