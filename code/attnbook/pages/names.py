@@ -1,6 +1,7 @@
 """Names of stored results, as tables and figures give them to a reader."""
 
 NAMES = {
+    "untrained": "untrained",
     "initial_state": "initial state only",
     "initial_state_longer": "initial state only, 2,100 steps",
     "initial_state_wider": "initial state only, width 192",

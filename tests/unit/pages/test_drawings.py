@@ -34,17 +34,11 @@ from attnbook.pages.drawings import (
 from attnbook.pages.drawings import (
     ch10 as ch10_drawings,
 )
-from attnbook.pages.drawings.ch01 import (
-    bidirectional_encoder,
-    encoder_decoder,
-)
 from attnbook.pages.drawings.diagram import Diagram
 from attnbook.pages.drawings.labels import tspans
 from attnbook.pages.drawings.linked import LinkedDiagram
 from attnbook.pages.drawings.shapes import Box
 
-SOURCE = ["the", "old", "farmer", "sees", "a", "bird"]
-TARGET = ["maron", "velin", "ken", "lipas", "dos", "mirat"]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -176,38 +170,6 @@ def test_a_wide_arrow_has_a_head_wider_than_itself():
     assert (margin.get("stroke-width"), line.get("stroke-width")) == ("13.2", "8")
     heights = [float(y) for y in re.findall(r",([\d.]+)", tip.get("d"))]
     assert max(heights) - min(heights) > 1.5 * 8
-
-
-def test_words_are_in_their_places():
-    shown = texts(encoder_decoder(SOURCE, TARGET)._repr_svg_())
-    assert [t for t in shown if t in SOURCE] == ["the", "old", "bird"]
-    assert [t for t in shown if t in (*TARGET, "BOS", "EOS")] == [
-        *("BOS", "maron", "mirat"),
-        *("maron", "velin", "EOS"),
-    ]
-    assert {"h6", "s7", "c"} <= set(shown)
-    assert {"f6", "b6"} <= set(texts(bidirectional_encoder(SOURCE)._repr_svg_()))
-
-
-@pytest.mark.parametrize(
-    "diagram",
-    [
-        encoder_decoder(SOURCE, TARGET),
-        bidirectional_encoder(SOURCE),
-    ],
-)
-def test_diagrams_can_be_read_on_a_phone(diagram):
-    assert diagram.width <= 510
-    for box in ElementTree.fromstring(diagram._repr_svg_()).iter(f"{SVG}text"):
-        assert 0 < float(box.get("x")) < diagram.width
-        assert 10 < float(box.get("y")) < diagram.height
-
-
-def test_a_short_sentence_is_an_error():
-    with pytest.raises(ValueError, match="source has 2 words, 'a bird'"):
-        bidirectional_encoder(["a", "bird"])
-    with pytest.raises(ValueError, match="target has 1 words"):
-        encoder_decoder(SOURCE, ["dos"])
 
 
 @pytest.mark.parametrize(

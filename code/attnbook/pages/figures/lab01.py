@@ -18,7 +18,7 @@ from attnbook.pages.html_tables import Column, Table, spread, table
 from attnbook.pages.names import name_of
 from attnbook.pages.tables import stored_runs
 from attnbook.toy.baselines import accuracy_without_source, loss_knowing
-from attnbook.toy.language import Pair, kind_of
+from attnbook.toy.language import KINDS, Pair, kind_of
 from attnbook.toy.metrics import correct_tokens
 
 CLAUSES = (1, 2, 3, 4)
@@ -166,3 +166,19 @@ def parameters_table(*names: str) -> Table:
         for found in [results.load(name)]
     ]
     return table(["model", "parameters", "training steps", "seeds"], rows)
+
+
+# What does the context hold?
+
+
+def contents_table() -> Table:
+    """How far the context moves by kind of word and clause: mean and range of seeds."""
+    found = results.load("context_contents")
+    rows = []
+    for name in dict.fromkeys(run["model"] for run in found["runs"]):
+        runs = [run["changes"] for run in found["runs"] if run["model"] == name]
+        for clause in range(found["clauses"]):
+            cells = (spread(of[kind][clause] for of in runs) for kind in KINDS)
+            rows.append((name_of(name), clause + 1, *cells))
+    heads = [Column(kind, "", "relative change of c", digits=2) for kind in KINDS]
+    return table(["model", Column("clause"), *heads], rows)
