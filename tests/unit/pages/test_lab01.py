@@ -13,7 +13,7 @@ from attnbook.pages.figures.exact_match import exact_match_table
 from attnbook.pages.names import name_of
 from attnbook.toy.baselines import accuracy_without_source, loss_knowing
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
-from attnbook.toy.language import NOUNS, translate_by_rule
+from attnbook.toy.language import KINDS, NOUNS, translate_by_rule
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
@@ -105,3 +105,18 @@ def test_the_kinds_of_words_are_told_apart():
     made = rows(lab01.kind_table(KnowsNouns(), held_out_pairs(1, 50)))
     wanted = {"adjective": 0, "determiner": 0, "noun": 100, "verb": 0}
     assert {kind: share for kind, (share,) in made.items()} == wanted
+
+
+def test_contents_table_holds_mean_and_range_of_the_stored_changes():
+    found = results.load("context_contents")
+    made = [*lab01.contents_table().rows()]
+    assert len(made) == 4 * found["clauses"]
+    for name, clause, *cells in made:
+        runs = [
+            run["changes"] for run in found["runs"] if name_of(run["model"]) == name
+        ]
+        assert len(runs) == 5
+        for kind, cell in zip(KINDS, cells, strict=True):
+            values = [of[kind][clause - 1] for of in runs]
+            wanted = fmean(values), min(values), max(values)
+            assert tuple(cell) == pytest.approx(wanted)
