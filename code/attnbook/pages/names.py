@@ -1,4 +1,4 @@
-"""Names of stored results, as tables and figures give them to a reader."""
+"""Names of models and stored results, as tables and figures give them to a reader."""
 
 NAMES = {
     "untrained": "untrained",

@@ -48,9 +48,14 @@ def test_the_table_has_names_for_readers_and_the_stored_shares():
     assert made.rows()[0][1:] == tuple(map(spread, columns))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_name_is_that_of_a_stored_result_and_says_something(name):
+# One name is that of a model without training, for which nothing is stored.
+@pytest.mark.parametrize("name", sorted(NAMES.keys() - {"untrained"}))
+def test_every_name_is_that_of_a_stored_result(name):
     assert exact_match_shares(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_is_written_for_a_reader(name):
     assert "_" not in name_of(name)
 
 
