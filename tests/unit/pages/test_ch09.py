@@ -21,15 +21,15 @@ pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 def _stored(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     thread = [
-        {"loss": [2.0, 0.5], "align": {"1": 0.9, "4": 0.5}},
-        {"loss": [3.0, 0.7], "align": {"1": 0.8, "4": 0.7}},
+        {"loss": [2.0, 0.5], "align": {"1": 0.9, "4": 0.5}, "exact": {"5": 0.0}},
+        {"loss": [3.0, 0.7], "align": {"1": 0.8, "4": 0.7}, "exact": {"5": 0.1}},
     ]
     builds = [
         {"build": name, "seed": seed, "loss": loss, "right": right}
         for name, loss in (("one", 2.0), ("two", 1.0))
         for seed, right in enumerate((0.25, 0.75))
     ]
-    for name, runs in (("thread", thread), ("broken_builds", builds)):
+    for name, runs in (("bahdanau", thread), ("broken_builds", builds)):
         text = json.dumps({"runs": runs})
         (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
 
@@ -39,7 +39,7 @@ def _stored(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("_stored")
 def test_loss_figure_averages_and_names():
-    ax = ch09.loss_figure([4.0, 2.0, 1.0, 0.0], {"thread": "stored"}, width=2).axes[0]
+    ax = ch09.loss_figure([4.0, 2.0, 1.0, 0.0], {"bahdanau": "stored"}, width=2).axes[0]
     stored, mine = ax.get_lines()
     assert list(stored.get_ydata()) == [2.0, 0.5]
     assert list(stored.get_xdata()) == [10, 30]
@@ -50,9 +50,9 @@ def test_loss_figure_averages_and_names():
 
 @pytest.mark.usefixtures("_stored")
 def test_loss_figure_has_greys_for_two_stored_runs(tmp_path):
-    names = dict.fromkeys(("thread", "second", "third"), "stored")
+    names = dict.fromkeys(("bahdanau", "second", "third"), "stored")
     for name in [*names][1:]:
-        copyfile(tmp_path / "thread.json", tmp_path / f"{name}.json")
+        copyfile(tmp_path / "bahdanau.json", tmp_path / f"{name}.json")
     with pytest.raises(ValueError, match="zip"):
         ch09.loss_figure([1.0], names)
 
@@ -72,26 +72,26 @@ def test_heads_figure_draws_every_head_and_frames_the_right_places():
 
 
 @pytest.mark.usefixtures("_stored")
-def test_tables_print_means_and_ranges(capsys):
-    ch09.print_alignment("thread")
-    _, row = capsys.readouterr().out.splitlines()
-    assert row.split() == ["thread", "85.0", "(80.0–90.0)", "60.0", "(50.0–70.0)"]
-    ch09.print_builds()
-    _, *rows = capsys.readouterr().out.splitlines()
-    assert [row.split() for row in rows] == [
-        ["one", "2.000", "50.0", "(25.0–75.0)"],
-        ["two", "1.000", "50.0", "(25.0–75.0)"],
+def test_tables_have_means_and_ranges():
+    (row,) = ch09.alignment_table("bahdanau").rows()
+    assert row == ("Bahdanau attention", (85, 80, 90), (60, 50, 70))
+    (row,) = ch09.five_clauses_table("bahdanau").rows()
+    assert row == ("Bahdanau attention", (5, 0, 10))
+    assert ch09.builds_table().rows() == [
+        ("one", 2.0, (50, 25, 75)),
+        ("two", 1.0, (50, 25, 75)),
     ]
 
 
-def test_heads_are_scored_one_by_one(capsys):
+def test_heads_are_scored_one_by_one():
     pair = translate_by_rule("the old farmer sees a bird")
     right = torch.zeros(1, 2, 7, 7)
     for i, j in enumerate(pair.alignment):
         right[0, 0, i, j] = 1
     right[0, 1, :, 6] = 1
-    ch09.print_heads({"one": right}, [pair])
-    assert capsys.readouterr().out == "layer 0, by head: 100%   0%\n"
+    found = ch09.heads_table({"one": right}, [pair])
+    assert [head.name for head in found.columns] == ["", "head 0", "head 1"]
+    assert found.rows() == [("layer 0", 100, 0)]
 
 
 # Exercises

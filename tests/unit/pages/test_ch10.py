@@ -81,29 +81,28 @@ def test_chance_figure_draws_the_bars():
 
 
 @pytest.mark.usefixtures("_stored")
-def test_beams_are_printed_by_clauses(capsys):
-    ch10.print_beams()
-    head, _, greedy_row, four = capsys.readouterr().out.splitlines()  # 1 is greedy
-    assert head.startswith("350 steps")
-    assert greedy_row.split() == ["greedy", "30.0", "40.0"]
-    assert four.startswith("W = 4")
-    assert four.split("α = 0.6")[1].split() == ["34.1", "44.1", "15.0", "20.0"]
+def test_beams_stand_by_clauses():
+    greedy_row, four = ch10.beams_table().rows()  # a beam of 1 is greedy
+    assert greedy_row[1:3] == pytest.approx((30, 40))
+    assert greedy_row[3:] == (None, None)
+    assert four[0] == "W = 4, α = 0.6"
+    assert four[1:] == pytest.approx((34.1, 44.1, 15, 20), abs=0.05)
 
 
 @pytest.mark.usefixtures("_stored")
-def test_costs_are_printed_and_drawn(capsys):
-    ch10.print_cost()
-    *lines, last = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [last[1], last[3], last[-4]] == ["256,", "15.0", "20.0"]
-    assert [line[-2:] for line in lines[1:]] == [
-        ["1", "256"],
-        ["4.0", "90.0"],
-        ["4.0", "120.0"],
-        ["5.0", "6.0"],
-        ["0.1", "2.0"],
-        ["7.0", "8.0"],
-        ["0.3", "4.0"],
+def test_costs_are_shown_and_drawn():
+    found = ch10.cost_table()
+    assert [head.name for head in found.columns[1:]] == ["1", "256"]
+    assert [row[1:] for row in found.rows()] == [
+        (4, 90),
+        (4, 120),
+        (5, 6),
+        (7, 8),
+        (0.1, 2),
+        (0.3, 4),
     ]
+    names = [row[0] for row in found.rows()]
+    assert names[-2:] == ["1 sentence", "8 sentences"]
     again, kept = ch10.cost_figure().axes[0].get_lines()
     assert list(again.get_ydata()) == [4, 90]
     assert list(kept.get_ydata()) == [5, 6]

@@ -80,16 +80,16 @@ def _costs(stored):
 
 
 @pytest.mark.usefixtures("_costs")
-def test_costs_are_printed_with_their_slope(capsys):
-    ch11.print_costs("seconds", unit=256)
-    head, *rows = capsys.readouterr().out.splitlines()
-    assert head.split() == ["n", "=", "4", "8", "slope"]
-    for factor, (kind, row) in enumerate(zip(ch11.KINDS, rows, strict=True), 1):
-        assert row.split() == [kind, f"{16 * factor}.0", f"{64 * factor}.0", "2.0"]
-    ch11.print_costs("seconds", unit=1, by="d")
-    head, row, *_ = capsys.readouterr().out.splitlines()
-    assert head.split() == ["d", "=", "64", "256", "slope"]
-    assert row.split() == ["self-attention", "4096.0", "16384.0", "1.0"]
+def test_costs_are_shown_with_their_slope():
+    found = ch11.costs_table("seconds", "ms")
+    heads = [head.name for head in found.columns]
+    assert heads == ["layer", "n = 4", "n = 8", "slope"]
+    rows = zip(ch11.KINDS, found.rows(), strict=True)
+    for factor, (kind, row) in enumerate(rows, 1):
+        times = [factor * n**2 * 256_000 for n in (4, 8)]
+        assert row[0] == kind
+        assert row[1:] == pytest.approx((*times, 2))
+    assert ch11.costs_table("bytes", "MB").rows()[0][1:3] == (4e-6, 8e-6)
 
 
 @pytest.mark.usefixtures("_costs")
@@ -131,16 +131,17 @@ def test_stored_costs_say_what_the_chapter_says():
             assert least["seconds"] < (1.5 if as_many else 1.0) * run["seconds"]
 
 
-def test_one_sequence_of_a_batch_is_printed(stored, capsys):
+def test_the_time_for_one_sequence_of_a_batch(stored):
     runs = [
         {"kind": kind, "batch": b, "seconds": b * f / 1000}
         for kind, f in (("self-attention", 2), ("GRU", 3))
         for b in (1, 4)
     ]
     stored("layer_batches", runs=runs)
-    ch11.print_batches()
-    _, *rows = capsys.readouterr().out.splitlines()
-    assert [row.split()[1:] for row in rows] == [["2.0", "2.0"], ["3.0", "3.0"]]
+    assert ch11.batches_table().rows() == [
+        ("self-attention", 2, 2),
+        ("GRU", 3, 3),
+    ]
 
 
 def test_a_cost_is_measured():
@@ -197,26 +198,24 @@ def _recall(stored):
 
 
 @pytest.mark.usefixtures("_recall")
-def test_recall_is_printed_seed_by_seed(capsys):
-    ch11.print_recall()
-    first, head, *rows = capsys.readouterr().out.splitlines()
-    assert first.startswith("7 updates, just enough")
-    assert head.split() == ["n", "=", "8", "16"]
-    for kind, row in zip(LAYER_STACKS, rows[:4], strict=True):
-        assert row.split() == [kind, "20", "30", "20", "30"]
-    assert rows[4].startswith("9 updates, just enough")
-    assert [row.split()[0] for row in rows[6:8]] == ["contiguous", "GRU"]
-    assert rows[7].split()[1:] == ["60", "70", "60", "70"]
-    assert rows[8].startswith("7 updates, half as many layers again")
-    assert rows[10].split() == ["contiguous", "40", "50", "40", "50"]
+def test_recall_is_shown_seed_by_seed():
+    found = ch11.recall_table()
+    assert [head.name for head in found.columns] == ["layer", "n = 8", "n = 16"]
+    assert dict(found.groups) == {
+        "7 updates, just enough layers": [
+            (kind, "20 · 30", "20 · 30") for kind in LAYER_STACKS
+        ],
+        "9 updates, just enough layers": [
+            (kind, "60 · 70", "60 · 70") for kind in ("contiguous", "GRU")
+        ],
+        "7 updates, half as many layers again": [("contiguous", "40 · 50", "40 · 50")],
+    }
 
 
 @pytest.mark.usefixtures("_recall")
-def test_the_way_is_as_long_as_the_state_or_the_stack(capsys):
-    ch11.print_hops()
-    _, *rows = capsys.readouterr().out.splitlines()
-    for kind, row in zip(LAYER_STACKS, rows, strict=True):
-        assert row.split()[1:] == [str(way) for way in WAYS[kind]]
+def test_the_way_is_as_long_as_the_state_or_the_stack():
+    rows = ch11.hops_table().rows()
+    assert rows == [(kind, *WAYS[kind]) for kind in LAYER_STACKS]
     for n in (8, 16, 28, 32, 64):  # all ways to pick 0, 1 or 2 dilations a layer
         ways = product(*((0, d, 2 * d) for d in exponential_dilations(n)))
         least = min(sum(map(bool, way)) for way in ways if sum(way) == n - 1)
@@ -267,7 +266,7 @@ def test_a_reader_is_trained_and_measured():
 # What weights tell
 
 
-def test_what_weights_tell_is_printed_with_ranges(stored, capsys):
+def test_what_weights_tell_is_shown_with_ranges(stored):
     names = ["hidden", "replaced", "hidden_others", "replaced_others"]
     tests = {"transformer": [*names, "encoder_others"], "bahdanau": names}
     runs = [
@@ -283,13 +282,13 @@ def test_what_weights_tell_is_printed_with_ranges(stored, capsys):
         for seed in (0, 1, 2)
     ]
     stored("weights_tell", runs=runs)
-    ch11.print_weights_tell()
-    *head, _, _, _, _, encoder = lines = capsys.readouterr().out.splitlines()
-    assert len(head) == 2
-    for row in lines[2:]:
-        assert row.endswith(f"{'60 (50 to 70)':18}0.20 (0.10 to 0.30)")
-        assert ("40 (30 to 50)" in row) == (row != encoder)
-    assert max(map(len, lines)) <= 79
+    *both, encoder = ch11.weights_tell_table().rows()
+    assert len(both) == 4
+    assert encoder[1] is None
+    for row in (*both, encoder):
+        assert row[2] == pytest.approx((60, 50, 70))
+        assert row[3] == pytest.approx((0.2, 0.1, 0.3))
+        assert row is encoder or row[1] == pytest.approx((40, 30, 50))
 
 
 def test_stored_weights_say_what_the_chapter_says():

@@ -13,7 +13,9 @@ from attnbook.core import results
 from attnbook.pages.colours import COLOURS, GREY, PALE_GREY
 from attnbook.pages.curves import averaged, label_lines
 from attnbook.pages.figures.alignment_maps import alignment_map
-from attnbook.pages.tables import mean_and_range, row, stored_runs
+from attnbook.pages.html_tables import Column, Table, spread, table
+from attnbook.pages.names import name_of
+from attnbook.pages.tables import stored_runs
 from attnbook.toy.language import Pair
 from attnbook.toy.metrics import alignment_score
 
@@ -43,15 +45,27 @@ def loss_figure(
     return fig
 
 
-def print_alignment(*names: str) -> None:
-    """Print alignment scores of stored results: mean (lowest–highest) over seeds."""
-    print(f"{'largest weight right, %':24}{'1 clause':22}4 clauses")
-    for name in names:
-        cells = [
-            mean_and_range([100 * run["align"][n] for run in stored_runs(name)], ".1f")
-            for n in ("1", "4")
-        ]
-        print(row(name, cells, (24, 22)))
+def alignment_table(*names: str) -> Table:
+    """Show alignment scores of stored results: mean and range over seeds."""
+    group = "largest weight on the right word"
+    heads = [Column(head, "%", group, 1) for head in ("1 clause", "4 clauses")]
+    rows = [
+        (
+            name_of(name),
+            *(spread(100 * r["align"][n] for r in stored_runs(name)) for n in "14"),
+        )
+        for name in names
+    ]
+    return table(["model", *heads], rows)
+
+
+def five_clauses_table(*names: str) -> Table:
+    """Show the exact match of stored results at five clauses: mean and range."""
+    rows = [
+        (name_of(name), spread(100 * run["exact"]["5"] for run in stored_runs(name)))
+        for name in names
+    ]
+    return table(["model", Column("exact match", "%", digits=1)], rows)
 
 
 # Where it looks
@@ -75,25 +89,34 @@ def heads_figure(maps: dict[str, Tensor], pair: Pair) -> Figure:
     return fig
 
 
-def print_heads(maps: dict[str, Tensor], pairs: Sequence[Pair]) -> None:
-    """Print the alignment score of every head.
+def heads_table(maps: dict[str, Tensor], pairs: Sequence[Pair]) -> Table:
+    """Show the alignment score of every head.
 
     Args:
         maps: For each layer's name the weights of all pairs, (B, H, T, S).
         pairs: The B pairs.
     """
-    for layer, weights in enumerate(maps.values()):
-        shares = [alignment_score(w, pairs) for w in weights.unbind(dim=1)]
-        print(f"layer {layer}, by head:", *(f"{share:4.0%}" for share in shares))
+    rows = [
+        (
+            f"layer {layer}",
+            *(100 * alignment_score(w, pairs) for w in weights.unbind(dim=1)),
+        )
+        for layer, weights in enumerate(maps.values())
+    ]
+    group = "largest weight on the right word"
+    heads = [Column(f"head {head}", "%", group) for head in range(len(rows[0]) - 1)]
+    return table(["", *heads], rows)
 
 
 # What wrong builds learn
 
 
-def print_builds() -> None:
-    """Print what each of the ``broken_builds`` learned: mean and range of seeds."""
-    print(f"{'build':26}loss   right words, %")
+def builds_table() -> Table:
+    """Show what each of the ``broken_builds`` learned: mean and range of seeds."""
+    rows = []
     for name in dict.fromkeys(run["build"] for run in stored_runs("broken_builds")):
         runs = stored_runs("broken_builds", build=name)
-        right = mean_and_range([100 * run["right"] for run in runs], ".1f")
-        print(f"{name:26}{fmean(run['loss'] for run in runs):.3f}  {right}")
+        right = spread(100 * run["right"] for run in runs)
+        rows.append((name, fmean(run["loss"] for run in runs), right))
+    loss = Column("loss", "nats per token", digits=3)
+    return table(["build", loss, Column("token accuracy", "%", digits=1)], rows)

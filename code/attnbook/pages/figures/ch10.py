@@ -17,6 +17,7 @@ from attnbook.decoding.greedy_search import greedy
 from attnbook.models.transformer import Transformer
 from attnbook.pages.colours import COLOURS, GREY, INK, TEXT_COLOURS
 from attnbook.pages.curves import label_lines
+from attnbook.pages.html_tables import Column, Table, table
 from attnbook.pages.tables import shares, stored_runs
 from attnbook.toy.data import TARGET, make_batch
 from attnbook.toy.language import Pair
@@ -40,29 +41,28 @@ def cost_figure() -> Figure:
     return fig
 
 
-def print_cost() -> None:
-    """Print what the cache saves, and what it costs at larger batches."""
+def cost_table() -> Table:
+    """Show what the cache saves, and what it holds at larger batches."""
     stored = results.load("decode_cost")
-    print(f"{stored['machine']}; milliseconds, and megabytes kept")
     again, all_logits = (
         stored[name]["1"] for name in ("recomputed", "recomputed_all_logits")
     )
-    print(f"{'words so far':26}{''.join(n.rjust(9) for n in again)}")
-    print(f"{'1 sentence, recomputed':26}{_numbers(again)}")
-    print(f"{'    logits of all words':26}{_numbers(all_logits)}")
-    for b, times in stored["cached"].items():
-        plural = "" if b == "1" else "s"
-        print(f"{f'{b} sentence{plural}, with cache':26}{_numbers(times)}")
-        print(f"{'    MB':26}{_numbers(stored['cache_mb'][b])}")
-    kept, n = stored["cached"]["1"], [*again][-1]
-    print(
-        f"word {n}, recomputed: {again[n] / kept[n]:.1f} times as long as with cache, "
-        f"{all_logits[n] / kept[n]:.1f} with all logits"
-    )
-
-
-def _numbers(entries: dict[str, float]) -> str:
-    return "".join(f"{x:9.1f}" for x in entries.values())
+    batches = {b: f"{b} sentence{'s' * (b != '1')}" for b in stored["cached"]}
+    groups = {
+        "time for the last token, ms": [
+            ("1 sentence, recomputed", *again.values()),
+            ("1 sentence, recomputed, all logits", *all_logits.values()),
+            *(
+                (f"{batch}, with cache", *stored["cached"][b].values())
+                for b, batch in batches.items()
+            ),
+        ],
+        "size of the cache, MB": [
+            (batch, *stored["cache_mb"][b].values()) for b, batch in batches.items()
+        ],
+    }
+    heads = [Column(n, group="tokens so far", digits=1) for n in again]
+    return table(["", *heads], groups)
 
 
 # Where it looks
@@ -126,29 +126,33 @@ def _decoding_frame(sides: Sequence[tuple[list, list, str]], rows: int) -> Figur
 
 # Beams
 
+CLAUSES = (3, 4)
 
-def print_beams() -> None:
-    """Print what beams find where greedy does not: ``beams``, means over seeds."""
-    steps = f"{results.load('beams')['steps']} steps"
-    print(f"{steps:20}{'faultless, %':22}more probable than greedy, %")
-    clauses = "".join(f"{n} clauses".rjust(11) for n in (3, 4))
-    print(f"{'':16}{clauses}{clauses}")
-    print(f"{'greedy':16}{_means(stored_runs('beams'), 'greedy_exact')}")
+
+def beams_table() -> Table:
+    """Show what beams find where greedy does not: ``beams``, means over seeds."""
+    nothing = (None, None)  # greedy is what the others are compared with
+    rows = [("greedy", *_means(stored_runs("beams"), "greedy_exact"), *nothing)]
     widths = dict.fromkeys((run["width"], run["alpha"]) for run in stored_runs("beams"))
     for width, alpha in widths:
         if width > 1:  # 1 is greedy again
             runs = stored_runs("beams", width=width, alpha=alpha)
-            cells = _means(runs, "exact") + _means(runs, "better")
-            print(f"{f'W = {width}, α = {alpha:g}':16}{cells}")
+            cells = *_means(runs, "exact"), *_means(runs, "better")
+            rows.append((f"W = {width}, α = {alpha:g}", *cells))
+    heads = [
+        Column(f"{n} clauses", "%", group, 1)
+        for group in ("exact match", "more probable than greedy")
+        for n in CLAUSES
+    ]
+    return table(["decoding", *heads], rows)
 
 
-def _means(runs: Sequence[dict], entry: str) -> str:
+def _means(runs: Sequence[dict], entry: str) -> list[float]:
     """Means over seeds in per cent, at three and four clauses."""
-    means = (
+    return [
         fmean(100 * run[entry] for run in runs if run["clauses"] == clauses)
-        for clauses in (3, 4)
-    )
-    return "".join(f"{mean:11.1f}" for mean in means)
+        for clauses in CLAUSES
+    ]
 
 
 # Chance

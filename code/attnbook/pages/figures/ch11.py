@@ -19,7 +19,8 @@ from attnbook.core import results
 from attnbook.pages.colours import DARK_GREY, INK, PALE_GREY, SHADE
 from attnbook.pages.curves import label_lines, logarithmic
 from attnbook.pages.heat_maps import WHITE_LINES, heat_map
-from attnbook.pages.tables import mean_and_range, stored_runs
+from attnbook.pages.html_tables import Column, Table, spread, table
+from attnbook.pages.tables import stored_runs
 from attnbook.toy.last_position import (
     LAYER_STACKS,
     contiguous_dilations,
@@ -98,6 +99,8 @@ def paths_figure() -> Figure:
 
 # Work and time
 
+UNITS = {"ms": 1e-3, "MB": 1e6}
+
 ROWS: dict[str, Callable[[int, int], int]] = {
     "self-attention": attention_work,
     "restricted": lambda n, d: windowed_work(n, d, 64),
@@ -120,34 +123,35 @@ def slope(runs: Sequence[dict], by: str, of: str) -> float:
     return math.log(y2 / y) / math.log(x2 / x)
 
 
-def print_costs(of: str, unit: float, by: str = "n") -> None:
-    """Print a stored cost of all kinds, by length or by width, with its last slope.
+def costs_table(of: str, unit: str) -> Table:
+    """Show a stored cost of all kinds of layer by length, with its last slope.
 
     Args:
         of: "seconds" or "bytes".
-        unit: How many of these make one that is printed.
-        by: "n" or "d".
+        unit: "ms" or "MB".
     """
-    stored = results.load("layer_cost")
-    fixed = {"d": stored["width"]} if by == "n" else {"n": stored["length"]}
-    sizes = [run[by] for run in runs_of("GRU", **fixed)]
-    print(f"{f'{by} =':14}", *(f"{size:7}" for size in sizes), "  slope")
+    d = results.load("layer_cost")["width"]
+    heads = [Column(f"n = {r['n']:,}", unit, digits=1) for r in runs_of("GRU", d=d)]
+    rows = []
     for kind in KINDS:
-        runs = runs_of(kind, **fixed)
-        cells = (f"{run[of] / unit:7.1f}" for run in runs)
-        print(f"{kind:14}", *cells, f"{slope(runs, by, of):7.1f}")
+        runs = runs_of(kind, d=d)
+        cells = (run[of] / UNITS[unit] for run in runs)
+        rows.append((kind, *cells, slope(runs, "n", of)))
+    return table(["layer", *heads, Column("slope", digits=1)], rows)
 
 
-def print_batches() -> None:
-    """Print the stored time of one sequence, by how many are computed together."""
+def batches_table() -> Table:
+    """Show the stored time of one sequence, by how many are computed together."""
     sizes = sorted({run["batch"] for run in stored_runs("layer_batches")})
-    print(f"{'sequences':14}", *(f"{size:6}" for size in sizes))
+    group = "sequences computed together"
+    heads = [Column(f"{size}", "ms for each", group, 1) for size in sizes]
+    rows = []
     for kind in ("self-attention", "GRU"):
         runs = {
             r["batch"]: r["seconds"] for r in stored_runs("layer_batches", kind=kind)
         }
-        each = (1000 * runs[size] / size for size in sizes)
-        print(f"{kind:14}", *(f"{ms:6.1f}" for ms in each))
+        rows.append((kind, *(1000 * runs[size] / size for size in sizes)))
+    return table(["layer", *heads], rows)
 
 
 def work_figure(d: int = 256) -> Figure:
@@ -214,33 +218,38 @@ def recall_runs(kind: str, name: str = "first_token") -> dict[int, list[dict]]:
     return {n: stored_runs(name, kind=kind, n=n) for n in lengths}
 
 
-def print_recall() -> None:
-    """Print right answers of all kinds by length, each seed, after each training."""
+def recall_table() -> Table:
+    """Show right answers of all kinds by length, each seed, after each training."""
+    groups = {}
+    lengths = [*recall_runs("GRU")]
     for name, stacks in (
         ("first_token", "just enough layers"),
         ("first_token_longer", "just enough layers"),
         ("first_token_room", "half as many layers again"),
     ):
-        stored = results.load(name)
-        print(f"{stored['steps']} updates, {stacks}; % right, each seed")
-        lengths = recall_runs("contiguous", name)
-        print(f"{'n =':16}", *(f"{n:13}" for n in lengths))
+        rows = []
         for kind in LAYER_STACKS:
-            cells = (
-                " ".join(f"{100 * run['right']:.0f}" for run in runs)
-                for runs in recall_runs(kind, name).values()
-            )
-            line = f"{kind:16} {' '.join(f'{cell:>13}' for cell in cells)}"
-            if line.strip() != kind:
-                print(line)
+            found = recall_runs(kind, name)
+            if found:
+                runs = (found.get(n, []) for n in lengths)
+                rows.append((kind, *map(_seed_by_seed, runs)))
+        groups[f"{results.load(name)['steps']:,} updates, {stacks}"] = rows
+    heads = [Column(f"n = {n}", "%", "correct, for each seed") for n in lengths]
+    return table(["layer", *heads], groups)
 
 
-def print_hops() -> None:
-    """Print the steps on the way from the first place to the last."""
-    print(f"{'n =':16}", *(f"{n:13}" for n in recall_runs("GRU")))
-    for kind in LAYER_STACKS:
-        firsts = [runs[0] for runs in recall_runs(kind).values()]
-        print(f"{kind:16}", *(f"{hops(run):13}" for run in firsts))
+def _seed_by_seed(runs: Sequence[dict]) -> str:
+    return " · ".join(f"{100 * run['right']:.0f}" for run in runs)
+
+
+def hops_table() -> Table:
+    """Show the steps of the shortest path from the first position to the last."""
+    heads = [Column(f"n = {n}", "steps") for n in recall_runs("GRU")]
+    rows = [
+        (kind, *(hops(runs[0]) for runs in recall_runs(kind).values()))
+        for kind in LAYER_STACKS
+    ]
+    return table(["layer", *heads], rows)
 
 
 def hops(run: dict) -> int:
@@ -288,22 +297,27 @@ def recall_figure() -> Figure:
 # What weights tell
 
 
-def print_weights_tell() -> None:
-    """Print how far weights tell effects: means of three seeds, and their range."""
+def weights_tell_table() -> Table:
+    """Show how far weights tell effects: means of three seeds, and their range."""
     names = {
         ("bahdanau", "hidden"): "Bahdanau, hidden",
         ("bahdanau", "replaced"): "Bahdanau, replaced",
         ("transformer", "hidden"): "Transformer, hidden",
         ("transformer", "replaced"): "Transformer, replaced",
-        ("transformer", "encoder"): "its encoder, replaced",
+        ("transformer", "encoder"): "Transformer, encoder, replaced",
     }
-    print(f"{'':22}{'all places:':18}{'the others:':18}their rank")
-    print(f"{'':22}{'same first, %':18}{'same first, %':18}correlation")
+    rows = []
     for (model, test), label in names.items():
         runs = stored_runs("weights_tell", model=model)
         every = [100 * run[test]["first"] for run in runs if test in run]
         others = [run[f"{test}_others"] for run in runs]
-        first = mean_and_range([100 * x["first"] for x in others], ".0f", " to ")
-        rank = mean_and_range([x["correlation"] for x in others], ".2f", " to ")
-        all_ = mean_and_range(every, ".0f", " to ") if every else ""
-        print(f"{label:22}{all_:18}{first:18}{rank}")
+        first = spread(100 * x["first"] for x in others)
+        rank = spread(x["correlation"] for x in others)
+        rows.append((label, spread(every) if every else None, first, rank))
+    others = "all but the rendered word"
+    heads = [
+        Column("same first", "%", "all positions"),
+        Column("same first", "%", others),
+        Column("rank correlation", "", others, 2),
+    ]
+    return table(["model", *heads], rows)
