@@ -86,7 +86,7 @@ from attnbook.toy.tasks import (
     task_accuracy,
     task_batches,
 )
-from attnbook.toy.training import fit, train_toy_model
+from attnbook.toy.training import fit, train_step, train_toy_model
 
 __all__ = [
     "ADJECTIVES",
@@ -161,6 +161,7 @@ __all__ = [
     "toy_pairs",
     "toy_transformer",
     "train_recall",
+    "train_step",
     "train_toy_model",
     "translate_by_rule",
 ]

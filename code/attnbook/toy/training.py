@@ -51,20 +51,43 @@ def fit(
     )
     model.train()
     losses = []
-    for *inputs, targets in islice(batches, steps):
-        loss = token_loss(model(*inputs), targets)
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), clip)
-        optimizer.step()
+    for batch in islice(batches, steps):
+        losses.append(train_step(model, optimizer, batch, token_loss, clip))
         schedule.step()
-        losses.append(loss.detach())  # no .item(): it would wait for a GPU
     if len(losses) < steps:
         raise ValueError(
             f"the batches ran out after {len(losses)} of {steps} steps; give more"
         )
     model.eval()
     return torch.stack(losses).tolist()
+
+
+def train_step(
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batch: tuple[Tensor, ...],
+    loss: Callable[[Tensor, Tensor], Tensor],
+    clip: float = 1.0,
+) -> Tensor:
+    """Update a model once, by the clipped gradient of a batch.
+
+    Args:
+        model: Returns logits, (B, T, V).
+        optimizer: Has the model's parameters.
+        batch: The model's inputs, such as ``src, tgt_in``, and last the targets.
+        loss: Makes a scalar from logits and targets.
+        clip: Maximum norm of the gradient of all parameters together.
+
+    Returns:
+        The loss before the update, a scalar without a graph, on the model's device.
+    """
+    *inputs, targets = batch
+    value = loss(model(*inputs), targets)
+    optimizer.zero_grad()
+    value.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), clip)
+    optimizer.step()
+    return value.detach()  # no .item(): it would wait for a GPU
 
 
 def train_toy_model(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attnbook.nn.layers import EncoderLayer, TransformerConfig
 from attnbook.pages.exercises.checking import wrong
-from attnbook.pages.exercises.parts import multi_head
+from attnbook.pages.exercises.parts import feed_forward, multi_head
 from attnbook.pages.exercises.parts.attention import some_allowed
 from attnbook.pages.exercises.parts.stages import (
     Part,
@@ -26,11 +28,21 @@ POST = "Norm(x + Sublayer(x)), twice"
 PRE = "x + Sublayer(Norm(x)), twice"
 
 
-def made(layer: type, norm_first: bool) -> nn.Module:
-    """The reader's layer with random parameters."""
-    sizes = {"d_model": D, "n_heads": multi_head.H, "d_ff": D_FF, "dropout": 0.2}
-    found = filled(layer(TransformerConfig(**sizes, norm_first=norm_first)))
-    for name in NAMES:
+def made(
+    layer: type, norm_first: bool, names: Sequence[str] = NAMES, **sizes: int
+) -> nn.Module:
+    """The reader's layer, or model, with random parameters.
+
+    Args:
+        layer: Takes a config.
+        norm_first: As in the config.
+        names: Modules that it must have.
+        sizes: More entries of the config.
+    """
+    sizes |= {"d_model": D, "n_heads": multi_head.H, "d_ff": D_FF}
+    config = TransformerConfig(**sizes, dropout=0.2, norm_first=norm_first)
+    found = filled(layer(config))
+    for name in names:
         if not isinstance(getattr(found, name, None), nn.Module):
             raise Wrong(f"there is no module `self.{name}`.", name)
     return found
@@ -45,8 +57,7 @@ def reference(
         return multi_head.reference(layer.attention, y, y, y, mask)
 
     def feed(y):
-        network = layer.feed_forward
-        return network.W_2(F.relu(network.W_1(y)))
+        return feed_forward.reference(layer.feed_forward, y)
 
     for sublayer, norm in ((attend, layer.norm_1), (feed, layer.norm_2)):
         x = (

@@ -14,8 +14,12 @@ MODULES = {
     "MultiHeadAttention": "multi_head",
     "masks": "masks",
     "positions": "positions",
+    "FeedForward": "feed_forward",
     "EncoderLayer": "encoder_layer",
+    "DecoderLayer": "decoder_layer",
+    "Transformer": "transformer",
     "greedy": "greedy_search",
+    "training": "training",
 }
 """Parts and their modules, in the order in which the course writes them."""
 

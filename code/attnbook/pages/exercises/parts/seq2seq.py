@@ -135,6 +135,12 @@ class _Swapped(Encoder):
         return states, last.roll(self.width // 2, -1)
 
 
+class _Reshaped(Encoder):
+    def forward(self, src):
+        states, last = super().forward(src)
+        return states, torch.stack(last.chunk(2, -1)).reshape(last.shape)
+
+
 class _LastPosition(Encoder):
     def forward(self, src):
         states, _ = super().forward(src)
@@ -220,6 +226,10 @@ VALUES = Stage(
     wrong(
         (_Swapped, InitialState),
         "The two directions are exchanged: left to right comes first.",
+        (_Reshaped, InitialState),
+        "`reshape` mixes the sentences: in (2, B, d_hidden) the states of all of them "
+        "in one direction lie one behind the other. Join the two directions along the "
+        "last axis instead.",
         (_LastPosition, InitialState),
         "At the last token the right-to-left GRU has read one token only. Its final "
         "state is the one at the first token.",
