@@ -35,11 +35,18 @@ CONTENTS = {
     "parts": [
         {"numbered": 2, "chapters": [{"file": "book/ch06_masks"}]},
         {"numbered": 2, "chapters": [{"file": f"book/{NEW}"}]},
-        {"chapters": [{"file": f"book/{LAB}"}]},
+        {"chapters": [{"file": "book/lab01_rnn_seq2seq"}, {"file": f"book/{LAB}"}]},
         {"chapters": [{"file": "book/notation"}]},
     ],
 }
 """Links to the pages that are left out lead nowhere, which is not looked at."""
+PARTS = [
+    *("chapter-box", "> **The question", "## The problem", "(eq-ch99", "show_source"),
+    *("## Check against PyTorch", "## See it work", ":::{predict}", "silent bugs"),
+    *("## The answer", "} Limits", "**Summary.**", "## Exercises", "Write it yourself"),
+    *("## Further reading", "## References"),
+]
+"""What a chapter consists of, in its order."""
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +86,8 @@ def links(tree) -> dict[str, list[str]]:
 
 def test_every_chapter_can_be_opened_elsewhere(tree, links):
     chapters = [page for page in links if (tree / f"{page}.ipynb").exists()]
-    assert chapters == ["book/intro", "book/ch06_masks", f"book/{NEW}", f"book/{LAB}"]
+    labs = ["book/lab01_rnn_seq2seq", f"book/{LAB}"]
+    assert chapters == ["book/intro", "book/ch06_masks", f"book/{NEW}", *labs]
     for page in chapters:
         assert f"{COLAB}{page}.ipynb" in links[page]
         assert f"{BINDER}{page}.ipynb" in links[page]
@@ -124,7 +132,10 @@ def test_the_template_is_complete(tree):
     ]
     assert "ex99_softmax: your turn.\n" in printed
     assert "ex99_softmax: right.\n" in printed
-    assert "@N@" not in "".join(cell.source for cell in notebook.cells)
+    text = "\n".join(cell.source for cell in notebook.cells)
+    assert "@N@" not in text
+    places = [text.index(part) for part in PARTS]
+    assert places == sorted(places)
 
 
 @pytest.mark.parametrize("name", [NEW, LAB])
