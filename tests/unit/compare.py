@@ -10,6 +10,7 @@ from attnbook.models.seq2seq import InitialState, StaticContext
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.multi_head import split_heads
+from attnbook.toy.data import SOURCE, TARGET
 
 DEVICES = ["meta", *(["cuda"] if torch.cuda.is_available() else [])]
 """Where all must work besides the processor; a machine without a GPU skips nothing."""
@@ -24,6 +25,15 @@ def make_layer(kind, d_model, n_heads, d_ff, dropout=0.0, **kwargs):
     """An encoder or decoder layer from its sizes; without dropout unless asked for."""
     sizes = {"d_model": d_model, "n_heads": n_heads, "d_ff": d_ff, "dropout": dropout}
     return kind(TransformerConfig(**sizes, **kwargs))
+
+
+def make_bahdanau(seed=0):
+    """A small model of the toy language; its weights differ, as after some training."""
+    torch.manual_seed(seed)
+    model = Bahdanau(len(SOURCE), len(TARGET), d_embed=8, d_hidden=12, d_attention=10)
+    with torch.no_grad():
+        model.score.v.weight.mul_(20)
+    return model
 
 
 def project(mha, query, key, value):

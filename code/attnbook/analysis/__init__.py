@@ -1,6 +1,8 @@
 """Looking into models: attention maps, influence, occlusion, probes, and costs.
 
 - ``maps``: the weights of every attention in a model
+- ``word_maps``: attention between words, from attention between subwords
+- ``learning_to_attend``: snapshots of a model while it learns where to attend
 - ``leaks``: which outputs depend on which inputs
 - ``occlusion``: how much a prediction depends on a source word
 - ``probes``: linear probes of the encoder's layers
@@ -41,6 +43,11 @@ from attnbook.analysis.cost import (
 )
 from attnbook.analysis.ibm_model1 import NULL_WORD, align_words, train_ibm_model1
 from attnbook.analysis.leaks import affected_outputs, influence
+from attnbook.analysis.learning_to_attend import (
+    AttentionSnapshot,
+    take_snapshot,
+    watched,
+)
 from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.analysis.occlusion import (
     agreement,
@@ -60,9 +67,11 @@ from attnbook.analysis.probes import (
     layer_states,
     probe_accuracy,
 )
+from attnbook.analysis.word_maps import word_groups, word_weights
 
 __all__ = [
     "NULL_WORD",
+    "AttentionSnapshot",
     "CausalInTraining",
     "DroppedStream",
     "LinearProbe",
@@ -101,9 +110,13 @@ __all__ = [
     "separable_work",
     "split_wrongly",
     "synchronize",
+    "take_snapshot",
     "train_ibm_model1",
     "training_flops",
     "transformer_hiding_effects",
+    "watched",
     "windowed_work",
+    "word_groups",
     "word_swaps",
+    "word_weights",
 ]

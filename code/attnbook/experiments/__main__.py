@@ -41,6 +41,7 @@ from attnbook.experiments.multi30k_facts import multi30k_facts
 from attnbook.experiments.multi30k_probes import multi30k_probes
 from attnbook.experiments.multi30k_runs import multi30k_runs
 from attnbook.experiments.narrow_context import NarrowContext
+from attnbook.experiments.plateau import plateau
 from attnbook.experiments.recall import recall_grid
 from attnbook.experiments.smoothing_known import smoothing_known
 from attnbook.experiments.task_runs import (
@@ -98,6 +99,7 @@ EXPERIMENTS = {
     # chapter 2: a context vector for each token
     "bahdanau": partial(train_and_measure, Bahdanau),
     "late_attention": late_attention,
+    "plateau": plateau,
     # chapter 3: scores, with and without input feeding
     "luong_general": partial(train_and_measure, Luong),
     **{

@@ -9,9 +9,11 @@ import torch
 from drawn import cells
 
 from attnbook.analysis.occlusion import context_changes
+from attnbook.analysis.word_maps import word_weights
 from attnbook.decoding import greedy, length_penalty
 from attnbook.models.seq2seq import InitialState
 from attnbook.pages.explorers import (
+    caption_alignment,
     caption_heads,
     context_contents,
     search_and_sampling,
@@ -24,7 +26,11 @@ from attnbook.pages.explorers.masks import (
     mask_and_weights,
     mask_view,
 )
-from attnbook.pages.explorers.shipped import LONGEST, checked_caption
+from attnbook.pages.explorers.shipped import (
+    LONGEST,
+    checked_caption,
+    shipped_bahdanau,
+)
 from attnbook.pages.explorers.token_maps import (
     KINDS,
     MEAN,
@@ -238,6 +244,50 @@ def test_a_caption_is_translated_as_the_translator_does():
 def test_a_caption_that_cannot_be_shown_is_an_error(text, words):
     with pytest.raises(ValueError, match=words):
         checked_caption(text)
+
+
+# The translator with Bahdanau's attention
+
+CLIMB = "A man is trying to climb a tree."
+
+
+def test_weights_are_those_of_the_steps_that_make_the_translation():
+    translator = shipped_bahdanau()
+    found = caption_alignment.aligned(CLIMB)
+    [text] = translator([CLIMB])
+    assert found.text == text
+    ids = translator.subwords.encode(text)
+    with torch.no_grad():
+        src = torch.tensor([[*translator.subwords.encode(CLIMB), 2]])
+        state, rows = translator.model.start(src), []
+        for token in [1, *ids]:
+            _, state = translator.model.step(torch.tensor([token]), state)
+            rows.append(state.weights[0])
+    assert torch.allclose(found.weights, torch.stack(rows), atol=1e-6)
+    assert [len(found.target), len(found.source)] == [len(rows), src.shape[1]]
+
+
+@pytest.mark.parametrize("unit", ["words", "subwords"])
+def test_an_alignment_is_drawn_by_word_or_by_subword(unit):
+    view = caption_alignment.alignment_view("A boy is eating an apple.", unit)
+    found = caption_alignment.aligned("A boy is eating an apple.")
+    weights, target, source = found[1:]
+    if unit == "words":
+        weights, target, source = word_weights(weights, target, source)
+    ax = view.figure.axes[0]
+    assert torch.allclose(cells(ax), 100 * weights)
+    assert [t.get_text() for t in ax.get_yticklabels()] == target
+    assert [t.get_text() for t in ax.get_xticklabels()] == source
+    assert view.said == f"Translation: {found.text}"
+    largest = max(weights[0].tolist())
+    assert view.alt.startswith(f"Largest weights: {target[0]}: ")
+    assert f", {largest:.0%};" in view.alt
+    assert cells(ax).sum(-1).tolist() == pytest.approx([100] * len(target), abs=1e-3)
+
+
+def test_a_caption_without_words_is_an_error():
+    with pytest.raises(ValueError, match="the caption is empty; type"):
+        caption_alignment.alignment_view(" ", "words")
 
 
 # Search and sampling

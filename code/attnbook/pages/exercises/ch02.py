@@ -7,26 +7,6 @@ from torch import Tensor
 
 from attnbook.nn.masks import masked_softmax
 from attnbook.pages.exercises.checking import register, wrong
-from attnbook.pages.exercises.inputs import drawn
-
-_WEIGHTS_AND_STATES = ((2, 3), (2, 3, 4)), ((3, 5), (3, 5, 2))
-
-register(
-    "ex2_context",
-    reference=lambda weights, states: (weights[..., None] * states).sum(1),
-    inputs=lambda: [(w.softmax(-1), h) for w, h in drawn(*_WEIGHTS_AND_STATES)],
-    hint="Multiply each state by its weight, and sum over the places, axis 1.",
-    mistakes=wrong(
-        lambda weights, states: states.mean(1),
-        "Every place counts alike in yours: the weights are not used.",
-        lambda weights, states: (weights[..., None] * states).mean(1),
-        "Do not divide by S: the weights sum to 1 already.",
-        lambda weights, states: weights[..., None] * states,
-        "Each state has its weight; the sum over the places is missing.",
-        lambda weights, states: weights @ states,
-        "(B, S) @ (B, S, W) mixes the sentences: make the weights (B, 1, S).",
-    ),
-)
 
 
 def _scores_and_masks() -> list[tuple[Tensor, Tensor]]:
@@ -44,56 +24,32 @@ register(
     "ex2_masked_softmax",
     reference=masked_softmax,
     inputs=_scores_and_masks,
-    hint="Before the softmax, give the forbidden places a score so low that exp is 0.",
+    hint="Before the softmax, give padding a score so low that its exponential is 0.",
     mistakes=wrong(
         lambda scores, mask: scores.softmax(-1),
-        "The pads still get weight: the mask is not used.",
+        "Padding still gets weight: the mask isn't used.",
         lambda scores, mask: scores.softmax(-1) * mask,
-        "The pads are 0, but the rest of a row sums to less than 1.",
+        "Padding gets 0, but the rest of each row sums to less than 1.",
         lambda scores, mask: (scores * mask).softmax(-1),
         "A score of 0 is a score like any other: exp(0) is 1.",
         lambda scores, mask: scores.masked_fill(mask, -torch.inf).softmax(-1),
-        "The wrong way round: True means may be used, so fill where it is False.",
+        "The mask is inverted: True means real token, so fill where it is False.",
         _exp_then_mask,
         "exp(600) overflows: let softmax do it, which subtracts the largest first.",
-    ),
-)
-
-
-def _additive(s: Tensor, states: Tensor, w: Tensor, u: Tensor, v: Tensor) -> Tensor:
-    return torch.tanh((s @ w.T)[:, None] + states @ u.T) @ v
-
-
-register(
-    "ex2_additive_score",
-    reference=_additive,
-    inputs=lambda: drawn(((2, 3), (2, 4, 5), (6, 3), (6, 5), (6,))),
-    hint="W s is (B, A), U h is (B, S, A): insert an axis, add, tanh, product with v.",
-    mistakes=wrong(
-        lambda s, states, w, u, v: ((s @ w.T)[:, None] + states @ u.T) @ v,
-        "The tanh is missing. Without it the query adds the same to every place.",
-        lambda s, states, w, u, v: torch.tanh(states @ u.T) @ v,
-        "The query is missing: every step would get the same scores.",
-        lambda s, states, w, u, v: (
-            (torch.tanh(s @ w.T)[:, None] + torch.tanh(states @ u.T)) @ v
-        ),
-        "Add first, then take the tanh of the sum.",
-        lambda s, states, w, u, v: _additive(s, states, w, u, v).softmax(-1),
-        "Those are weights already; wanted are the scores before the softmax.",
     ),
 )
 
 register(
     "ex2_key_projection",
     reference=(20 * 128 * 64, 20 * 20 * 128 * 64),
-    hint="U h_j takes K · A multiplications for one place; count places, then steps.",
+    hint="U h_j takes 128 · 64 multiplications for one position; then count.",
     mistakes=wrong(
         (20 * 20 * 128 * 64, 20 * 128 * 64),
-        "The two have changed places: once comes first.",
+        "The two numbers are swapped: once comes first.",
         (128 * 64, 20 * 128 * 64),
-        "That is one place; the source has 20.",
+        "That is one position; the source has 20.",
         (20 * 128, 20 * 20 * 128),
-        "U has A rows: each place takes K multiplications for every one of them.",
+        "U has 64 rows, and each takes 128 multiplications per position.",
     ),
 )
 
@@ -105,13 +61,13 @@ def _weights_and_alignments() -> list[tuple[list[Tensor], list[list[int | None]]
 
 
 def _share(weights, alignments, axis=-1, count_none=False, per_sentence=False) -> float:
-    """The alignment score, rightly or, by its last three arguments, with a mistake."""
+    """The alignment score; the last three arguments make it wrong."""
     shares, hits = [], []
     for rows, alignment in zip(weights, alignments, strict=True):
-        looked_at = rows.argmax(axis).tolist()
+        peaks = rows.argmax(axis).tolist()
         mine = [
-            place == wanted
-            for place, wanted in zip(looked_at, alignment, strict=False)
+            peak == wanted
+            for peak, wanted in zip(peaks, alignment, strict=False)
             if wanted is not None or count_none
         ]
         hits += mine
@@ -123,13 +79,13 @@ register(
     "ex2_alignment_score",
     reference=_share,
     inputs=_weights_and_alignments,
-    hint="Compare the argmax of each row with the wanted place, where there is one.",
+    hint="Compare each row's argmax with the aligned position, where there is one.",
     mistakes=wrong(
         lambda weights, alignments: _share(weights, alignments, count_none=True),
-        "Words whose alignment is None have no right place: leave them out.",
+        "Tokens whose alignment is None have no aligned position: leave them out.",
         lambda weights, alignments: _share(weights, alignments, axis=0),
         "Take the largest weight of each row, along the source: argmax(-1).",
         lambda weights, alignments: _share(weights, alignments, per_sentence=True),
-        "Divide once, by all counted words; your mean gives short sentences more.",
+        "Divide once, by the number of all counted tokens, not sentence by sentence.",
     ),
 )

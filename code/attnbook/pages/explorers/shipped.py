@@ -1,10 +1,12 @@
-"""The translator that comes with the package, and the captions that explorers take."""
+"""The translators that come with the package, and the captions that explorers take."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from importlib.resources import files
 
 from attnbook.data.multi30k import clean
+from attnbook.data.subwords import Subwords
 from attnbook.translation.translator import Translator
 
 LONGEST = 40
@@ -17,17 +19,26 @@ def shipped_translator() -> Translator:
     return Translator()
 
 
-def checked_caption(text: str) -> str:
-    """A caption as the translator was trained on it, without spaces at its ends.
+@lru_cache(maxsize=1)
+def shipped_bahdanau() -> Translator:
+    """The translator with Bahdanau's attention, read once."""
+    return Translator(files("attnbook") / "stored" / "models" / "multi30k_bahdanau")
+
+
+def checked_caption(text: str, subwords: Subwords | None = None) -> str:
+    """A caption as the translators were trained on it, without spaces at its ends.
 
     Args:
         text: What the reader typed.
+        subwords: Those of the translator; by default those of
+            :func:`shipped_translator`.
 
     Raises:
         ValueError: If it is empty, or has more than :data:`LONGEST` subwords.
     """
     caption = clean(text)
-    count = len(shipped_translator().subwords.pieces(caption))
+    subwords = subwords or shipped_translator().subwords
+    count = len(subwords.pieces(caption))
     if not caption:
         raise ValueError("the caption is empty; type an English sentence")
     if count > LONGEST:

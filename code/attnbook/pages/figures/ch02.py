@@ -1,57 +1,65 @@
-"""Figures of chapter 2."""
+"""Figures and tables of chapter 2."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 
 import matplotlib.pyplot as plt
-import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from attnbook.core.vocabulary import BOS, EOS
-from attnbook.models.bahdanau import Bahdanau
-from attnbook.pages.colours import COLOURS, TEXT_COLOURS
+from attnbook.analysis.learning_to_attend import AttentionSnapshot
+from attnbook.pages.colours import GREY, INK, PALE_GREY, SKY
+from attnbook.pages.curves import averaged, label_lines
 from attnbook.pages.figures.alignment_maps import alignment_map
-from attnbook.pages.heat_maps import colour_bar, heat_map
-from attnbook.pages.tables import shares
-from attnbook.toy.data import SOURCE, TARGET
-from attnbook.toy.language import Pair, translate_by_rule
+from attnbook.pages.heat_maps import PALE_LINES, colour_bar, heat_map, numbers_from
+from attnbook.pages.html_tables import Column, Spread, Table, spread, table
+from attnbook.pages.tables import stored_runs
+from attnbook.toy.language import Pair
 
-# What an annotation has read
+# Learning where to attend
 
 
-def annotations_figure(moved: dict[str, Tensor], words: Sequence[str]) -> Figure:
-    """Draw how far each annotation moves when a source word is changed.
+def learning_figure(
+    losses: Sequence[float], log: Sequence[AttentionSnapshot], until: int = 300
+) -> Figure:
+    """Draw the losses, and below them how much weight is on the aligned word.
 
     Args:
-        moved: For each title a matrix (S, S) of distances: at [j, k] that of annotation
-            j when word k is changed.
-        words: The S words.
-
-    Returns:
-        The figure, one panel a title, side by side; cells of exactly 0 are white and
-        say so.
+        losses: The loss of each training step, drawn pale, averaged over ten steps.
+        log: Snapshots of the same training.
+        until: Last step to be drawn.
     """
-    fig, axes = plt.subplots(1, len(moved), figsize=(5.5, 3.6), sharey=True)
-    for ax, (title, distances) in zip(axes, moved.items(), strict=True):
-        # The root lets small distances be told from none.
-        shades = (distances / distances.max()).sqrt()
-        zeros = [["" if x else "0" for x in row] for row in distances.tolist()]
-        look = {"linewidths": 2, "linecolor": "white", "vmax": 1.1, "square": True}
-        rows = [f"$h_{j + 1}$" for j in range(len(words))]
-        heat_map(ax, shades, rows=rows, columns=words, notes=zeros, **look)
-        ax.set_title(title, pad=8)
-        ax.set_xlabel("word changed")
-    axes[0].set_ylabel("annotation")
+    log = [snapshot for snapshot in log if snapshot.step <= until]
+    steps = [snapshot.step for snapshot in log]
+    fig, (top, bottom) = plt.subplots(2, 1, figsize=(5.5, 5.4), sharex=True)
+    top.plot(*averaged(losses[:until], 10), color=PALE_GREY)
+    looks = {
+        "uniform": ("uniform\nweights", {"color": GREY, "linestyle": "--"}),
+        "loss": ("its own", {"color": INK}),
+        "oracle": ("oracle", {"color": SKY}),
+    }
+    for field, (label, look) in looks.items():
+        values = [getattr(snapshot, field) for snapshot in log]
+        top.plot(steps, values, label=label, **look)
+    top.set(ylabel="loss, nats per token", ylim=(0, None))
+    shares = {"alignment": ("largest", INK), "weight": ("mean", SKY)}
+    for field, (label, colour) in shares.items():
+        values = [100 * getattr(snapshot, field) for snapshot in log]
+        bottom.plot(steps, values, label=label, color=colour)
+    label = "weight on the aligned word, %"
+    bottom.set(xlabel="training step", ylabel=label, ylim=(0, 103))
+    for ax in (top, bottom):
+        label_lines(ax)
     return fig
 
 
-# Where it looks
+# Alignment maps
 
 
 def alignment_figure(weights: Tensor, pair: Pair) -> Figure:
-    """Draw the weights of one sentence; a frame marks where each word should look.
+    """Draw the weights of one toy sentence; frames mark the aligned words.
 
     Args:
         weights: (T, S), EOS included; what exceeds the pair's length is left out.
@@ -67,77 +75,78 @@ def alignment_figure(weights: Tensor, pair: Pair) -> Figure:
     return fig
 
 
-@torch.no_grad()
-def attention_frames(
-    model: Bahdanau, sentence: str
-) -> tuple[list[Figure], list[str], list[str]]:
-    """Draw, step by step, where the decoder looks and what it then expects.
+def word_map_figure(
+    weights: Tensor, target: Sequence[str], source: Sequence[str]
+) -> Figure:
+    """Draw the weights of a sentence whose alignment nobody knows.
 
     Args:
-        model: Trained.
-        sentence: A sentence of the toy language.
-
-    Returns:
-        For each step of greedy decoding a figure, a caption and an alternative text.
+        weights: (T, S).
+        target: What the rows are, EOS included.
+        source: What the columns are.
     """
-    words = [*sentence.split(), "<eos>"]
-    longest = len(translate_by_rule(sentence).target) + 1
-    state = model.start(torch.tensor([[*SOURCE.encode(words[:-1]), EOS]]))
-    token, said = torch.tensor([BOS]), []
-    figures, captions, alts = [], [], []
-    while token != EOS and len(said) < longest:
-        logits, state = model.step(token, state)
-        p, ids = logits.softmax(-1)[0].topk(5)
-        names = [TARGET.words[j] for j in ids.tolist()]
-        guesses = dict(zip(names, p.tolist(), strict=True))
-        weights = state.weights[0].tolist()
-        figures.append(_attention_frame(words, weights, guesses))
-        looks = sorted(zip(weights, words, strict=True), reverse=True)[:2]
-        captions.append(_caption(said, looks, guesses))
-        alts.append(_alt(looks, guesses))
-        token = ids[:1]
-        said.append(next(iter(guesses)))
-    return figures, captions, alts
-
-
-def _caption(said: list[str], looks: list[tuple], guesses: dict[str, float]) -> str:
-    (weight, source), (target, share) = looks[0], next(iter(guesses.items()))
-    return (
-        f"Said so far: {' '.join(said) or 'nothing'}. It looks at {source} "
-        f"({weight:.2f}) and says {target} ({share:.2f})."
+    cells = 100 * weights
+    size = max(5.5, 1.8 + 0.36 * len(source)), 2.4 + 0.27 * len(target)
+    fig, ax = plt.subplots(figsize=size)
+    heat_map(
+        ax,
+        cells,
+        rows=target,
+        columns=source,
+        roles=("target", "source"),
+        titles=("target word", "source word"),
+        turn=60,
+        notes=numbers_from(cells, 10),
+        vmax=100,
+        **PALE_LINES,
     )
-
-
-def _alt(looks: list[tuple], guesses: dict[str, float]) -> str:
-    weights, words = zip(*looks, strict=True)
-    most, next_ = shares(words, weights), shares(guesses, guesses.values())
-    return f"Above, bars of the weights, largest: {most}. Below, next words: {next_}."
-
-
-def _attention_frame(
-    words: list[str], weights: list[float], guesses: dict[str, float]
-) -> Figure:
-    fig, (top, bottom) = plt.subplots(2, 1, figsize=(5.5, 4.8), height_ratios=(1, 1.1))
-    places = range(len(words))
-    top.bar(places, weights, color=COLOURS["source"])
-    upright = 90 if len(words) > 8 else 0  # or they would run into each other
-    top.set_xticks(places, words, color=TEXT_COLOURS["source"], rotation=upright)
-    top.set(ylim=(0, 1), ylabel="weight", yticks=(0, 0.5, 1))
-    bottom.barh([*guesses][::-1], [*guesses.values()][::-1], color=COLOURS["target"])
-    bottom.tick_params(axis="y", labelcolor=TEXT_COLOURS["target"])
-    bottom.set(xlim=(0, 1), xlabel="probability of the next word")
-    for ax in (top, bottom):
-        ax.tick_params(length=0)
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.tick_params("x", length=0)
+    plt.setp(ax.get_xticklabels(), ha="left", rotation_mode="anchor")
+    colour_bar(ax, "weight, %")
     return fig
 
 
-# Is a weight an explanation?
+# Do weights explain?
+
+
+def late_attention_runs(held: int) -> dict[str, list[float]]:
+    """The stored runs in which weights were held uniform for ``held`` steps.
+
+    Returns:
+        For each seed: exact match and alignment score in per cent, means over one to
+        four clauses; and the median drop of log-probability, in nats, when the aligned
+        word is hidden.
+    """
+    runs = stored_runs("late_attention", held=held)
+    found: dict[str, list[float]] = {"hidden": [run["hidden"][1] for run in runs]}
+    for entry in ("exact", "align"):
+        found[entry] = [100 * fmean(run[entry][n] for n in "1234") for run in runs]
+    return found
+
+
+def late_attention_table() -> Table:
+    """Usual training against weights that are held uniform at first."""
+    columns = [
+        "weights",
+        Column("exact match", "%", digits=1),
+        Column("alignment score", "%"),
+        Column("drop if hidden", "nats, median", digits=2),
+    ]
+    names = {0: "learned from the start", 150: "uniform for 150 steps"}
+    rows: list[tuple[str | Spread, ...]] = []
+    for held, name in names.items():
+        found = late_attention_runs(held)
+        entries = ("exact", "align", "hidden")
+        rows.append((name, *(spread(found[entry]) for entry in entries)))
+    return table(columns, rows)
 
 
 def weight_and_effect_figure(
     weights: Tensor, effects: dict[str, Tensor], pair: Pair
 ) -> Figure:
-    """Draw the weights, and below them the effects of removing each place.
+    """Draw the weights, and below them the effects of removing each position.
 
     Args:
         weights: (T, S).

@@ -1,0 +1,84 @@
+"""Chapter 2: the alignment of a translator with attention, on a caption typed in."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from attnbook.analysis.word_maps import word_weights
+from attnbook.data.batching import IdPair, id_batch
+from attnbook.pages.explorers.controls import Menu, TextBox
+from attnbook.pages.explorers.explorer import explore
+from attnbook.pages.explorers.shipped import checked_caption, shipped_bahdanau
+from attnbook.pages.explorers.views import View
+from attnbook.pages.figures.ch02 import word_map_figure
+
+CONTROLS = {
+    "caption": TextBox("English caption", "A man is trying to climb a tree."),
+    "unit": Menu("rows and columns", ("words", "subwords"), "words"),
+}
+CAPTION = (
+    "**The verb at the end of the German clause attends to the English verb in the "
+    "middle.** Bahdanau's model, trained on real captions, translates the text; each "
+    "row sums to 100 %, and darker is more. Many words aren't in its training data, "
+    "and these it translates badly."
+)
+
+
+class Aligned(NamedTuple):
+    """A translated caption with the weights of each step."""
+
+    text: str
+    weights: Tensor  # (T, S)
+    target: list[str]  # T subwords, EOS included
+    source: list[str]  # S subwords, EOS included
+
+
+def explore_caption_alignment() -> object:
+    """Let the reader type a caption; see :func:`~.explorer.explore`.
+
+    The model is the trained one that comes with the package.
+    """
+    return explore(alignment_view, CONTROLS, caption=CAPTION)
+
+
+def alignment_view(caption: str, unit: str) -> View:
+    """The translation of a caption, and its attention weights.
+
+    Args:
+        caption: English, plain text.
+        unit: "words" or "subwords", for the rows and columns of the map.
+
+    Raises:
+        ValueError: If the caption is empty or too long to be drawn.
+    """
+    found = aligned(caption)
+    weights, target, source = found[1:]
+    if unit == "words":
+        weights, target, source = word_weights(weights, target, source)
+    best = zip(target, *(x.tolist() for x in weights.max(-1)), strict=True)
+    peaks = "; ".join(f"{row}: {source[j]}, {w:.0%}" for row, w, j in best)
+    figure = word_map_figure(weights, target, source)
+    return View(f"Translation: {found.text}", figure, f"Largest weights: {peaks}.")
+
+
+@lru_cache(maxsize=16)
+def aligned(caption: str) -> Aligned:
+    """Translate a caption by beam search, and compute the weights of each step.
+
+    Raises:
+        ValueError: If the caption is empty or too long to be drawn.
+    """
+    translator = shipped_bahdanau()
+    subwords = translator.subwords
+    caption = checked_caption(caption, subwords)
+    [text] = translator([caption])
+    ids = IdPair(subwords.encode(caption), subwords.encode(text))
+    batch = id_batch([ids])
+    with torch.no_grad():
+        _, weights = translator.model(batch.src, batch.tgt_in, need_weights=True)
+    target, source = ([*subwords.pieces(t), "<eos>"] for t in (text, caption))
+    return Aligned(text, weights[0], target, source)

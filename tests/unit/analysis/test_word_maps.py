@@ -1,0 +1,61 @@
+"""Subwords merged into words: which belong together, and what their weights are."""
+
+import pytest
+import torch
+from compare import close
+
+from attnbook.analysis.word_maps import word_groups, word_weights
+from attnbook.translation.translator import Translator
+
+PIECES = ["▁A", "▁red", "dish", "▁dog", "'", "s", "▁ball", ".", "<eos>"]
+
+
+def test_a_word_goes_on_until_a_space_or_a_mark():
+    groups = word_groups(PIECES)
+    assert groups == [[0], [1, 2], [3], [4], [5], [6], [7], [8]]
+    assert word_groups([]) == []
+
+
+def test_a_space_belongs_to_what_follows_it():
+    assert word_groups(["▁", "(", "so", "▁", "<unk>", "<eos>"]) == [
+        *([0, 1], [2], [3, 4], [5]),
+    ]
+
+
+def test_columns_are_summed_and_rows_averaged():
+    g = torch.Generator().manual_seed(0)
+    weights = torch.rand(3, 4, generator=g, dtype=torch.float64).softmax(-1)
+    target, source = ["▁Ha", "llo", "<eos>"], ["▁He", "llo", "▁you", "<eos>"]
+    merged, rows, columns = word_weights(weights, target, source)
+    assert (rows, columns) == (["Hallo", "<eos>"], ["Hello", "you", "<eos>"])
+    by_hand = [
+        [(weights[t, 0] + weights[t, 1]), weights[t, 2], weights[t, 3]]
+        for t in range(3)
+    ]
+    first = [(a + b) / 2 for a, b in zip(*by_hand[:2], strict=True)]
+    close(merged, torch.tensor([first, by_hand[2]]))
+    close(merged.sum(-1), torch.ones(2, dtype=torch.float64))
+
+
+def test_words_of_a_real_text_are_its_words():
+    text = "Eine Apfelschorle steht (noch) auf dem Tisch."
+    pieces = Translator().subwords.pieces(text)
+    assert len(pieces) > 10
+    _, words, _ = word_weights(torch.ones(len(pieces), 1), pieces, ["<eos>"])
+    assert words == [
+        "Eine",
+        "Apfelschorle",
+        "steht",
+        "(",
+        "noch",
+        ")",
+        "auf",
+        "dem",
+        "Tisch",
+        ".",
+    ]
+
+
+def test_weights_without_a_row_for_each_subword_are_an_error():
+    with pytest.raises(ValueError, match="2 target and 1 source subwords"):
+        word_weights(torch.ones(1, 1), ["a", "b"], ["c"])
