@@ -4,12 +4,13 @@
 - ``controls``: what can be moved: sliders, menus, text boxes, switches
 - ``views``: what one setting of the controls shows, as HTML
 - ``live``: controls and result as ipywidgets; the only module that imports them
-- ``shipped``: the translator of the package, and the captions that explorers take
+- ``shipped``: the translators of the package, and the captions that explorers take
 - ``token_maps``: weights between two lists of tokens, of one head or a mean of several
 
 The explorers, one for each idea:
 
 - ``context_contents``: which source words the context holds; chapter 1
+- ``caption_alignment``: the alignment map of a typed caption; chapter 2
 - ``masks``: padding, causal and window masks, and their weights; chapter 6
 - ``toy_heads``: the heads of the toy Transformer on a typed sentence; chapter 9
 - ``search_and_sampling``: beam width and temperature; chapter 10
