@@ -16,15 +16,16 @@ from attnbook.pages.explorers.shipped import checked_caption, shipped_bahdanau
 from attnbook.pages.explorers.views import View
 from attnbook.pages.figures.ch02 import word_map_figure
 
+SENTENCE = "Two children are being watched by their mother."
 CONTROLS = {
-    "caption": TextBox("English caption", "A man is trying to climb a tree."),
+    "caption": TextBox("English caption", SENTENCE),
     "unit": Menu("rows and columns", ("words", "subwords"), "words"),
 }
 CAPTION = (
-    "**The verb at the end of the German clause attends to the English verb in the "
-    "middle.** Bahdanau's model, trained on real captions, translates the text; each "
-    "row sums to 100 %, and darker is more. Many words aren't in its training data, "
-    "and these it translates badly."
+    "**The alignment of a real sentence crosses where the word order differs.** "
+    "Bahdanau's model, trained on captions of photographs, translates the text; each "
+    "row sums to 100 %, and darker is more. Words that are rare in its training data "
+    "are translated badly."
 )
 
 

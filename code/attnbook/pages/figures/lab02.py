@@ -116,7 +116,9 @@ def descent_table(seed: int = 0, until: int = 200, every: int = 20) -> Table:
         Column("largest weight", "% of words", "on the aligned word"),
         Column("mean weight", "%", "on the aligned word"),
         Column("steepest descent", "% of words", "on the aligned score"),
-        Column("mean negative gradient", "nats", "on the aligned score", 3),
+        Column(
+            "negative gradient", "nats per unit of score", "on the aligned score", 3
+        ),
     ]
     rows = [
         (s.step, 100 * s.alignment, 100 * s.weight, 100 * s.steepest, s.descent)
