@@ -111,14 +111,13 @@ def plateau_table() -> Table:
 
 def descent_table(seed: int = 0, until: int = 200, every: int = 20) -> Table:
     """One run: the weight on the aligned word, and the gradient of its score."""
+    weight, descent = "weight on the aligned word", "negative gradient of its score"
     columns = [
-        Column("training step"),
-        Column("largest weight", "% of words", "on the aligned word"),
-        Column("mean weight", "%", "on the aligned word"),
-        Column("steepest descent", "% of words", "on the aligned score"),
-        Column(
-            "negative gradient", "nats per unit of score", "on the aligned score", 3
-        ),
+        Column("step"),
+        Column("largest", "% of words", weight),
+        Column("mean", "%", weight),
+        Column("largest", "% of words", descent),
+        Column("mean", "nats", descent, 3),
     ]
     rows = [
         (s.step, 100 * s.alignment, 100 * s.weight, 100 * s.steepest, s.descent)
