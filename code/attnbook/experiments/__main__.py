@@ -11,6 +11,7 @@ from attnbook.analysis.maps import cross_weights
 from attnbook.core import results
 from attnbook.core.signals import last_words
 from attnbook.core.threads import set_threads
+from attnbook.experiments.alignment_two_ways import alignment_two_ways
 from attnbook.experiments.beams import beams
 from attnbook.experiments.broken_builds import broken_builds
 from attnbook.experiments.context_contents import context_contents
@@ -44,6 +45,7 @@ from attnbook.experiments.narrow_context import NarrowContext
 from attnbook.experiments.plateau import plateau
 from attnbook.experiments.recall import recall_grid
 from attnbook.experiments.smoothing_known import smoothing_known
+from attnbook.experiments.step_cost import step_cost
 from attnbook.experiments.task_runs import (
     heads,
     positions,
@@ -140,6 +142,8 @@ EXPERIMENTS = {
     "luong_local_p_reversed": partial(
         train_and_measure, local_p, seeds=THREE_SEEDS, transform=reverse_source
     ),
+    "alignment_two_ways": alignment_two_ways,
+    "step_cost": step_cost,
     "local_cost": local_cost,
     "mask_card": mask_card,
     # chapter 9: the Transformer, pre-norm and post-norm

@@ -1,6 +1,5 @@
 """Hard attention: the exact gradient, and what its estimates get right and wrong."""
 
-import matplotlib.pyplot as plt
 import pytest
 import torch
 from hypothesis import given
@@ -13,7 +12,6 @@ from attnbook.nn.hard_attention import (
     gumbel_softmax_gradient,
     reinforce,
 )
-from attnbook.pages.figures import ch03_hard
 
 SCORES = torch.tensor([1.0, 2.0, 0.0, 0.5, -1.0], dtype=torch.float64)
 REWARDS = torch.tensor([-1.6, -0.4, -2.3, -1.2, -2.3], dtype=torch.float64)
@@ -161,41 +159,3 @@ def test_estimates_keep_the_type_of_the_scores():
 def test_what_cannot_be_is_said(call, words):
     with pytest.raises(ValueError, match=words):
         call()
-
-
-ESTIMATES = {
-    "plain": reinforce(SCORES, REWARDS, 1000, generator=seeded()),
-    "warm": gumbel_softmax_gradient(SCORES, REWARDS, 1.0, 1000, seeded()),
-}
-
-
-def test_what_is_printed_is_what_was_measured(capsys):
-    exact = exact_gradient(SCORES, REWARDS)
-    ch03_hard.print_gradients(exact, ESTIMATES)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == [w for k in "12345" for w in ("key", k)]
-    assert lines[2] == "mean of 1,000 estimates"
-    rows = {1: exact}
-    for i, samples in enumerate(ESTIMATES.values()):
-        rows |= {3 + i: samples.mean(0), 6 + i: samples.std(0)}
-    for number, wanted in rows.items():
-        output = [float(word) for word in lines[number].split()[-5:]]
-        assert output == pytest.approx(wanted.tolist(), abs=0.00051)
-    assert [lines[i].split()[0] for i in (3, 4, 6, 7)] == [*ESTIMATES, *ESTIMATES]
-
-
-def test_the_spread_is_drawn_around_the_means():
-    figure = ch03_hard.gradient_spread_figure(
-        exact_gradient(SCORES, REWARDS), ESTIMATES, key=1
-    )
-    for ax, (name, rows) in zip(figure.axes, ESTIMATES.items(), strict=True):
-        assert ax.get_title(loc="left") == name
-        output = [float(word) for word in ax.get_title(loc="right").split(" ± ")]
-        mean, spread = rows[:, 1].mean().item(), rows[:, 1].std().item()
-        assert output == pytest.approx([mean, spread], abs=0.0051)
-        mark, line = ax.get_lines()
-        assert mark.get_xdata()[0] == pytest.approx(mean)
-        assert line.get_xdata()[0] == pytest.approx(0.308, abs=0.001)
-        heights = [bar.get_height() for bar in ax.patches]
-        assert max(heights) == pytest.approx(1)
-    plt.close(figure)

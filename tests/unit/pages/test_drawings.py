@@ -175,7 +175,7 @@ def test_a_wide_arrow_has_a_head_wider_than_itself():
 @pytest.mark.parametrize(
     "draw",
     [
-        ch03_drawings.step_orders,
+        ch03_drawings.two_orders,
         ch03_drawings.attentional_state,
         ch04_drawings.data_flow,
         ch04_drawings.three_attentions,

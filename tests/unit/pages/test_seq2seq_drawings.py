@@ -369,7 +369,7 @@ def test_what_follows_the_attention_also_reads_the_state_before_it():
 
 def test_the_attentional_state_is_read_from_below():
     diagram = ch03.attentional_state()
-    assert column(diagram, 90, 300)[2:] == ["[ct; st]", "tanh Wc", "h̃t", "Ws"]
+    assert column(diagram, 90, 300)[2:] == ["[ct; st]", "tanh Wc", "h̃t", "Wo"]
     shapes = [t for t in labels(diagram) if "(B" in t.name]
     upwards = sorted(shapes, key=lambda t: -t.top)
     assert [t.name for t in upwards] == [

@@ -2,80 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 
 from attnbook.pages.drawings.diagram import SOURCE, TARGET, Box, Diagram
-
-COLUMNS = (40, 122, 204, 286, 368, 470)
-
-
-def step_orders() -> Diagram:
-    """One step of Bahdanau's decoder, and below it one of Luong's."""
-    alt = (
-        "Two rows of boxes. Bahdanau: the old state s_{i-1} leads to the weights "
-        "alpha_i, these to the context c_i, and this, with s_{i-1} and the word "
-        "y_{i-1}, to the new state s_i, which predicts y_i. Luong: the old state "
-        "h_{t-1} and the word y_{t-1} lead to the new state h_t, this to the weights "
-        "a_t, these to the context c_t, and this, with h_t, to h-tilde_t, which "
-        "predicts y_t. The next state h_{t+1} follows from h_t; a dashed arrow, input "
-        "feeding, leads to it from h-tilde_t."
-    )
-    d = Diagram(510, 362, alt=alt)
-    _bahdanau(d, 96)
-    _luong(d, 276)
-    return d
-
-
-def _bahdanau(d: Diagram, y: float) -> None:
-    d.text("Bahdanau: look, then move", 112, y - 76)
-    labels = ("$s_{i-1}$", "$α_i$", "$c_i$", "$s_i$")
-    looks = (TARGET, {}, SOURCE, TARGET)
-    old, _, _, new = row = _row(d, labels, looks, y)
-    _chain(d, row, looks)
-    d.arrow(new, d.dots(COLUMNS[4], y), **TARGET)
-    _rail(d, old, new, y + 42)
-    d.arrow(d.text("$y_{i-1}$", new.x, y + 68, **TARGET), new, **TARGET)
-    d.arrow(new, d.text("$y_i$", new.x, y - 60, **TARGET), **TARGET)
-
-
-def _luong(d: Diagram, y: float) -> None:
-    d.text("Luong: move, then look", 97, y - 76)
-    labels = ("$h_{t-1}$", "$h_t$", "$a_t$", "$c_t$", "$h̃_t$", "$h_{t+1}$")
-    looks = (TARGET, TARGET, {}, SOURCE, TARGET, TARGET)
-    _, state, _, _, combined, next_ = row = _row(d, labels, looks, y)
-    _chain(d, row[:-1], looks)
-    _rail(d, state, combined, y - 42)
-    _rail(d, state, next_, y + 42)
-    d.arrow(d.text("$y_{t-1}$", state.x, y + 68, **TARGET), state, **TARGET)
-    d.arrow(combined, d.text("$y_t$", combined.x, y - 60, **TARGET), **TARGET)
-    d.arrow(combined, next_, dashed=True, **TARGET)
-    d.text("input feeding", 451, y - 36, **TARGET)
-
-
-def _row(
-    d: Diagram, labels: Sequence[str], looks: Sequence[dict], y: float
-) -> list[Box]:
-    return [
-        d.box(label, x, y, width=46, **look)
-        for label, x, look in zip(labels, COLUMNS, looks, strict=False)
-    ]
-
-
-def _chain(d: Diagram, boxes: Sequence[Box], looks: Sequence[dict]) -> None:
-    for (one, other), look in zip(pairwise(boxes), looks, strict=False):
-        d.arrow(one, other, **look)
-
-
-def _rail(d: Diagram, start: Box, end: Box, y: float) -> None:
-    """An arrow round the boxes between two, above or below them."""
-    side = math.copysign(start.height / 2, y - start.y)
-    left, right = start.x + 10, end.x - 10  # beside the arrows of words
-    d.arrow(
-        (left, start.y + side), (left, y), (right, y), (right, end.y + side), **TARGET
-    )
-
 
 TWO_ORDERS = (
     "Two columns, read from below. Bahdanau, attend, then update: the old state "
@@ -132,7 +62,7 @@ def _order(
 ATTENTIONAL_STATE = (
     "From the bottom up: the decoder's state s_t and the context c_t, (B, H) each, are "
     "concatenated, (B, 2H), and go through W_c and tanh: this is h-tilde_t, (B, H). "
-    "W_s turns it into logits, (B, V), from which y_t is predicted. The next state "
+    "W_o turns it into logits, (B, V), from which y_t is predicted. The next state "
     "s_{t+1} follows from s_t and y_t; a dashed arrow, input feeding, leads to it from "
     "h-tilde_t."
 )
@@ -148,7 +78,7 @@ def attentional_state() -> Diagram:
         d.box("$[c_t; s_t]$", middle, 312, width=190),
         d.box("tanh $W_c$", middle, 242, width=100),
         d.box("$h̃_t$", middle, 172, filled=True, **TARGET),
-        d.box("$W_s$", middle, 102, width=46),
+        d.box("$W_o$", middle, 102, width=46),
         d.text("$y_t$", middle, 30, **TARGET),
     ]
     shapes = ("(B, 2H)", "(B, H)", "(B, H)", "logits (B, V)")

@@ -69,7 +69,7 @@ def compare(reader: nn.Module, token: Tensor, state: LuongState, where: str) -> 
     }
     for field, (what, rule) in rules.items():
         expect_close(getattr(new, field), getattr(right, field), what, rule)
-    expect_close(logits, right_logits, f"{where}the logits", "W_s h̃_t")
+    expect_close(logits, right_logits, f"{where}the logits", "W_o h̃_t")
 
 
 def shapes(model: type) -> None:

@@ -1,4 +1,4 @@
-"""Hard attention in chapter 3: how far single estimates of a gradient stray."""
+"""Hard attention on laboratory page 3: how far single gradient estimates stray."""
 
 from __future__ import annotations
 
@@ -8,67 +8,64 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from attnbook.pages.colours import COLOURS, INK
+from attnbook.pages.colours import INK, SKY
+from attnbook.pages.html_tables import Column, Table, table
 
 BINS = 90
-WIDTH = 4.7  # inches: the figure stands in a fold, which is narrower on a phone
 
 
-def print_gradients(exact: Tensor, estimates: dict[str, Tensor]) -> None:
-    """Print the exact gradient, then mean and spread of each kind of estimate.
+def gradients_table(exact: Tensor, estimates: dict[str, Tensor]) -> Table:
+    """Show the exact gradient, then mean and standard deviation of each estimate.
 
     Args:
-        exact: The gradient, one number a key, (S,).
+        exact: The gradient, one number a position, (S,).
         estimates: For each name one estimate a row, (N, S).
     """
-    width = max(map(len, [*estimates, "exact gradient"]))
-    print(f"{'':{width}}", *(f"  key {k}" for k in range(1, len(exact) + 1)))
-    print(_row("exact gradient", exact, width))
-    samples = {len(rows) for rows in estimates.values()}
-    print("mean of", " or ".join(f"{n:,}" for n in samples), "estimates")
+    heads = [Column(str(k), "", "score of position", 3) for k in range(len(exact))]
+    groups = {
+        "mean of all estimates": [("exact gradient", *exact.tolist())],
+        "standard deviation of one estimate": [],
+    }
     for name, rows in estimates.items():
-        print(_row(name, rows.mean(0), width))
-    print("standard deviation of one")
-    for name, rows in estimates.items():
-        print(_row(name, rows.std(0), width))
-
-
-def _row(name: str, values: Tensor, width: int) -> str:
-    return f"{name:{width}} " + " ".join(f"{value:7.3f}" for value in values.tolist())
+        for group, found in zip(
+            groups.values(), (rows.mean(0), rows.std(0)), strict=True
+        ):
+            group.append((name, *found.tolist()))
+    return table(["estimate", *heads], groups)
 
 
 def gradient_spread_figure(
-    exact: Tensor, estimates: dict[str, Tensor], key: int
+    exact: Tensor, estimates: dict[str, Tensor], position: int
 ) -> Figure:
-    """Draw where single estimates for one key fall, below each other, and their mean.
+    """Draw where single estimates for one score fall, below each other, and their mean.
 
     Args:
         exact: The gradient, (S,).
         estimates: For each name one estimate a row, (N, S).
-        key: The key, counted from 0.
+        position: The position, counted from 0.
 
     Returns:
         The figure: a panel for each name, with mean ± standard deviation; a dashed line
         at the exact value.
     """
-    columns = {name: rows[:, key] for name, rows in estimates.items()}
+    columns = {name: rows[:, position] for name, rows in estimates.items()}
     fig, axes = plt.subplots(
-        len(columns), figsize=(WIDTH, 0.6 + 1.05 * len(columns)), sharex=True
+        len(columns), figsize=(5.5, 0.6 + 1.05 * len(columns)), sharex=True
     )
     low, high = _limits([*columns.values()])
     for ax, (name, column) in zip(axes, columns.items(), strict=True):
         _draw_spread(ax, column, low, high)
-        ax.axvline(exact[key].item(), color=INK, linestyle="--", linewidth=1.5)
+        ax.axvline(exact[position].item(), color=INK, linestyle="--", linewidth=1.5)
         ax.set_title(name, loc="left")
         ax.set_title(f"{column.mean():.2f} ± {column.std():.2f}", loc="right")
     axes[0].annotate(
-        f"exact: {exact[key]:.2f}",
-        (exact[key].item(), 1),
+        f"exact: {exact[position]:.2f}",
+        (exact[position].item(), 1),
         xytext=(5, 0),
         textcoords="offset points",
         va="top",
     )
-    axes[-1].set(xlabel=f"one estimate of the gradient, key {key + 1}")
+    axes[-1].set(xlabel=f"one estimate of the gradient, position {position}")
     return fig
 
 
@@ -87,7 +84,7 @@ def _draw_spread(ax: Axes, column: Tensor, low: float, high: float) -> None:
     width = (high - low) / BINS
     left = [low + i * width for i in range(BINS)]
     heights = (counts / counts.max()).tolist()
-    ax.bar(left, heights, width, align="edge", color=COLOURS["key"])
+    ax.bar(left, heights, width, align="edge", color=SKY)
     ax.plot(column.mean().item(), -0.16, marker="^", markersize=9, color=INK)
     ax.set(xlim=(low, high), ylim=(-0.34, 1.05), yticks=[])
     ax.spines["left"].set_visible(False)
