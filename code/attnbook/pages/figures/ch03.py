@@ -13,7 +13,6 @@ from attnbook.pages.heat_maps import (
     colour_bar,
     frame_cells,
     heat_map,
-    numbers_from,
 )
 from attnbook.pages.tables import stored_runs
 from attnbook.toy.language import VERBS, Pair
@@ -81,7 +80,6 @@ def verb_rows_figure(maps: dict[str, Tensor], pair: Pair) -> Figure:
             rows=[pair.target[i] for i in steps],
             columns=columns,
             roles=("target", "source"),
-            notes=numbers_from(100 * cells, 10),
             **PALE_LINES,
         )
         inputs = [(row, pair.alignment[i - 1]) for row, i in enumerate(steps)]
@@ -92,7 +90,7 @@ def verb_rows_figure(maps: dict[str, Tensor], pair: Pair) -> Figure:
         ax.label_outer()
     axes[-1, 0].set_xlabel("source token", color=text_colour(COLOURS["source"]))
     fig.supylabel("target token", color=text_colour(COLOURS["target"]), size="medium")
-    colour_bar(axes[:, 0], "weight (numbers: %)")
+    colour_bar(axes[:, 0], "attention weight")
     return fig
 
 
