@@ -79,7 +79,7 @@ def test_every_picture_is_there(page, notebooks):
 
 
 def test_a_term_leads_to_the_glossary(page):
-    page.locator(".jp-MarkdownCell a", has_text="alignment score").first.click()
+    page.locator(".jp-MarkdownCell a", has_text="alignment accuracy").first.click()
     tab = page.locator(".lm-TabBar-tab", has_text="glossary.ipynb")
     expect(tab).to_be_visible()
     tab.locator(".lm-TabBar-tabCloseIcon").click()

@@ -19,7 +19,7 @@ from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import padding_mask
 from attnbook.toy.data import make_batch
 from attnbook.toy.language import Pair
-from attnbook.toy.metrics import alignment_score, attention_weights
+from attnbook.toy.metrics import alignment_accuracy, attention_weights
 
 
 class AttentionSnapshot(NamedTuple):
@@ -78,9 +78,9 @@ def take_snapshot(
         loss_with(model, pairs, lambda source, t: source),
         loss_with(model, pairs, uniform_weights),
         loss_with(model, pairs, oracle_weights(pairs)),
-        alignment_score(weights, pairs),
+        alignment_accuracy(weights, pairs),
         mean_at_aligned(weights, pairs),
-        alignment_score(descent, pairs),
+        alignment_accuracy(descent, pairs),
         mean_at_aligned(descent, pairs),
     )
 

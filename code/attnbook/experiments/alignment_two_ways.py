@@ -17,7 +17,7 @@ from attnbook.models.luong import Luong
 from attnbook.nn.scores import SCORES
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.language import ADJECTIVES, NOUNS, VERBS, Pair
-from attnbook.toy.metrics import alignment_score, attention_weights, exact_match
+from attnbook.toy.metrics import alignment_accuracy, attention_weights, exact_match
 from attnbook.toy.training import STEPS, train_toy_model
 
 SEEDS = (0, 1, 2)
@@ -39,7 +39,7 @@ def alignment_two_ways() -> dict:
     """Train each model with three seeds, and compare its weights with both words.
 
     Returns:
-        "runs": for each model and seed the exact match, the alignment score with
+        "runs": for each model and seed the exact match, the alignment accuracy with
         respect to the output and to the input, and "kinds", the shares of
         :func:`most_attended`; all in sentences of four clauses.
     """
@@ -50,8 +50,8 @@ def alignment_two_ways() -> dict:
             weights = attention_weights(model, pairs)  # (B, T, S)
             found = {
                 "exact": exact_match(model, pairs),
-                "output": alignment_score(weights, pairs),
-                "input": alignment_score(weights[:, 1:], pairs),
+                "output": alignment_accuracy(weights, pairs),
+                "input": alignment_accuracy(weights[:, 1:], pairs),
             }
             run = {"model": name, "seed": seed}
             run |= {key: round(share, 4) for key, share in found.items()}

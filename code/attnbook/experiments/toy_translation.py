@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from attnbook.toy.data import CLAUSES, held_out_pairs
 from attnbook.toy.language import AND_TARGET, Pair
 from attnbook.toy.metrics import (
-    alignment_score,
+    alignment_accuracy,
     attention_weights,
     correct_tokens,
     exact_match,
@@ -61,7 +61,7 @@ def measure_attention(
     """Evaluate a model's attention weights under teacher forcing.
 
     Returns:
-        "align": the alignment score, by number of clauses; "map": the weights of the
+        "align": the alignment accuracy, by number of clauses; "map": the weights of the
         first pair of two clauses, (T, S).
     """
     found = {n: weights_of(model, p) for n, p in pairs.items()}
@@ -69,7 +69,7 @@ def measure_attention(
     rows, columns = len(first.target) + 1, len(first.source) + 1  # with EOS
     return {
         "align": {
-            str(n): round(alignment_score(w, pairs[n]), 4) for n, w in found.items()
+            str(n): round(alignment_accuracy(w, pairs[n]), 4) for n, w in found.items()
         },
         "map": [
             [round(w, 3) for w in row] for row in found[2][0, :rows, :columns].tolist()

@@ -19,7 +19,7 @@ from attnbook.nn.scores import make_score
 class LuongState(NamedTuple):
     """The decoder state of :class:`Luong`."""
 
-    h: Tensor  # (B, H)
+    s: Tensor  # (B, H)
     h_tilde: Tensor  # (B, H)  zeros before the first step
     t: int  # index of the next step, from 0
     source: EncodedSource
@@ -27,7 +27,7 @@ class LuongState(NamedTuple):
 
 
 class Luong(nn.Module):
-    """The recurrent step comes first, attention second: h_t → a_t → c_t → h̃_t.
+    """The recurrent step comes first, attention second: s_t → α_t → c_t → h̃_t.
 
     Luong et al. 2015, equations 5 to 10, with one layer of GRUs instead of four of
     LSTMs, and a bidirectional encoder. Its two directions together are as wide as the
@@ -86,28 +86,28 @@ class Luong(nn.Module):
         """Encode the source, (B, S), and return the initial state."""
         states, last = self.encoder(src)  # (B, S, H), (B, H)
         source = EncodedSource(states, self.score.prepare(states), padding_mask(src))
-        h = torch.tanh(self.bridge(last))
+        s = torch.tanh(self.bridge(last))
         return LuongState(
-            h, torch.zeros_like(h), 0, source, torch.zeros_like(states[..., 0])
+            s, torch.zeros_like(s), 0, source, torch.zeros_like(states[..., 0])
         )
 
     def attend(
-        self, h: Tensor, first_step: int, source: EncodedSource
+        self, s: Tensor, first_step: int, source: EncodedSource
     ) -> tuple[Tensor, Tensor]:
         """Compute T attentional states from T decoder states: equations 5 and 7.
 
         Args:
-            h: Decoder states, (B, T, H).
+            s: Decoder states, (B, T, H).
             first_step: Index of the first of the T steps.
             source: The encoded source.
 
         Returns:
             h̃, (B, T, H), and the attention weights, (B, T, S).
         """
-        scores = self.score(h, source.keys)  # (B, T, S)
-        weights = self.align(scores, h, first_step, source.mask)  # (B, T, S)
+        scores = self.score(s, source.keys)  # (B, T, S)
+        weights = self.align(scores, s, first_step, source.mask)  # (B, T, S)
         c = weights @ source.states  # (B, T, H)
-        return torch.tanh(self.combine(torch.cat([c, h], -1))), weights
+        return torch.tanh(self.combine(torch.cat([c, s], -1))), weights
 
     def step(self, token: Tensor, state: LuongState) -> tuple[Tensor, LuongState]:
         """Take one decoding step.
@@ -122,9 +122,9 @@ class Luong(nn.Module):
         x = self.dropout(self.embedding(token))  # (B, E)
         if self.input_feeding:
             x = torch.cat([x, state.h_tilde], -1)  # (B, E + H)
-        _, h = self.gru(x[:, None], state.h[None])  # (1, B, H)
-        h_tilde, weights = self.attend(h.transpose(0, 1), state.t, state.source)
-        new = LuongState(h[0], h_tilde[:, 0], state.t + 1, state.source, weights[:, 0])
+        _, s = self.gru(x[:, None], state.s[None])  # (1, B, H)
+        h_tilde, weights = self.attend(s.transpose(0, 1), state.t, state.source)
+        new = LuongState(s[0], h_tilde[:, 0], state.t + 1, state.source, weights[:, 0])
         return self.out(self.dropout(h_tilde[:, 0])), new
 
     def forward(
@@ -153,8 +153,8 @@ class Luong(nn.Module):
             logits, weights = self._step_by_step(tgt_in, state)
         else:
             y = self.dropout(self.embedding(tgt_in))  # (B, T, E)
-            h, _ = self.gru(y, state.h[None])  # (B, T, H)
-            h_tilde, weights = self.attend(h, 0, state.source)
+            s, _ = self.gru(y, state.s[None])  # (B, T, H)
+            h_tilde, weights = self.attend(s, 0, state.source)
             logits = self.out(self.dropout(h_tilde))  # (B, T, V)
         return (logits, weights) if need_weights else logits
 

@@ -4,7 +4,7 @@
 - ``data``: its sentence pairs and batches
 - ``example``: the sentence that every chapter works through by hand
 - ``training``: the training loop of all small models
-- ``metrics``: exact match, token accuracy, alignment score
+- ``metrics``: exact match, token accuracy, alignment accuracy
 - ``baselines``: what a decoder reaches without the source
 - ``models``: small models, trained, that come with the package
 - ``tasks``: tasks on random symbols
@@ -56,7 +56,7 @@ from attnbook.toy.last_position import (
     last_position_accuracy,
 )
 from attnbook.toy.metrics import (
-    alignment_score,
+    alignment_accuracy,
     attention_weights,
     correct_tokens,
     exact_match,
@@ -124,7 +124,7 @@ __all__ = [
     "V",
     "W",
     "accuracy_without_source",
-    "alignment_score",
+    "alignment_accuracy",
     "attention_weights",
     "contiguous_dilations",
     "convolutions",

@@ -68,7 +68,7 @@ def attention_weights(model: nn.Module, pairs: Sequence[Pair]) -> Tensor:
     return weights
 
 
-def alignment_score(weights: Tensor, pairs: Sequence[Pair]) -> float:
+def alignment_accuracy(weights: Tensor, pairs: Sequence[Pair]) -> float:
     """Fraction of target words whose largest weight is on the source word they render.
 
     EOS, and the connective, which renders no word of a clause, are not counted.

@@ -17,7 +17,7 @@ from attnbook.models.bahdanau import Bahdanau
 from attnbook.nn.losses import token_loss
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch, toy_batches
 from attnbook.toy.language import translate_by_rule
-from attnbook.toy.metrics import alignment_score, attention_weights
+from attnbook.toy.metrics import alignment_accuracy, attention_weights
 from attnbook.toy.training import fit
 
 
@@ -145,9 +145,9 @@ def test_shares_are_those_of_the_weights_and_of_the_descent():
     seen, descent = take_snapshot(model, pairs, 7), score_descent(model, pairs)
     weights = attention_weights(model, pairs)
     assert seen.step == 7
-    assert seen.alignment == alignment_score(weights, pairs)
+    assert seen.alignment == alignment_accuracy(weights, pairs)
     assert seen.weight == mean_at_aligned(weights, pairs)
-    assert seen.steepest == alignment_score(descent, pairs)
+    assert seen.steepest == alignment_accuracy(descent, pairs)
     assert seen.descent == mean_at_aligned(descent, pairs)
 
 

@@ -164,7 +164,7 @@ def test_a_number_is_of_all_rows_and_names_are_kept():
     state = decoder_of("luong").start(SRC)
     taken = select_rows(state, torch.tensor([2, 0]))
     assert taken.t == state.t == 0
-    assert taken.h.shape == (2, 4)
+    assert taken.s.shape == (2, 4)
     assert taken.source.mask.shape == (2, 6)
     taken = select_rows((torch.arange(3), (5, torch.ones(3, 2))), torch.tensor([2]))
     assert taken[0].tolist() == [2]

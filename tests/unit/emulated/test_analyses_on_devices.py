@@ -25,7 +25,7 @@ from attnbook.nn.hard_attention import (
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.deep_stacks import Stack, gradient_norms, position_specific_share
 from attnbook.toy.metrics import (
-    alignment_score,
+    alignment_accuracy,
     attention_weights,
     correct_tokens,
     exact_match,
@@ -99,7 +99,7 @@ def test_analyses_of_bahdanau(device):
         model = load_toy_model("bahdanau").to(device)
         effects = occlusion_effects(model, PAIR)
         weights = attention_weights(model, PAIRS)
-        assert alignment_score(weights, PAIRS) > 0.9
+        assert alignment_accuracy(weights, PAIRS) > 0.9
         results = [weights, effects["hidden"], effects["replaced"]]
         assert {x.device.type for x in results} == {device}
         assert agreement(weights[0], effects["replaced"]) is not None

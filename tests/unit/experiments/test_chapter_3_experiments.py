@@ -6,7 +6,7 @@ from attnbook.experiments import alignment_two_ways as two_ways
 from attnbook.experiments import step_cost as cost
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.language import VERBS
-from attnbook.toy.metrics import alignment_score
+from attnbook.toy.metrics import alignment_accuracy
 
 
 def weights_at(positions, length):
@@ -36,8 +36,8 @@ def test_a_shift_by_one_compares_each_word_with_the_next_step():
         for p in pairs
     ]
     weights = torch.cat([weights_at(row, length) for row in rows])
-    assert alignment_score(weights[:, 1:], pairs) == 1
-    assert alignment_score(weights, pairs) < 0.5
+    assert alignment_accuracy(weights[:, 1:], pairs) == 1
+    assert alignment_accuracy(weights, pairs) < 0.5
 
 
 def test_every_kind_of_word_is_known():

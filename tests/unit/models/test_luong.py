@@ -189,7 +189,7 @@ def test_only_input_feeding_lets_attention_reach_the_next_state(fed):
         state, found = model.start(src), []
         for token in (4, 5, 6):
             _, state = model.step(torch.tensor([token]), state)
-            found.append(state.h)
+            found.append(state.s)
         return torch.cat(found)
 
     before = states()
@@ -234,14 +234,14 @@ def test_a_step_of_decoding_equals_the_formula(fed):
     model = model_of("dot", "local-m", fed)
     start = model.start(sentences(0, [5], WORDS))
     h, fed_back = numbers(0, (1, H), (1, H))
-    state = start._replace(h=h, h_tilde=fed_back, t=3)
+    state = start._replace(s=h, h_tilde=fed_back, t=3)
     logits, new = model.step(torch.tensor([7]), state)
     y = model.embedding(torch.tensor(7))
     read = torch.cat([y, fed_back[0]]) if fed else y
     h = gru_step(read[None], h, model.gru, "_l0")[0]
     states = start.source.states[0]
     h_tilde, a = attend_by_loop(h, 3, states, model, "dot", "local-m")
-    close(new.h[0], h)
+    close(new.s[0], h)
     close(new.h_tilde[0], h_tilde)
     close(new.weights[0], a)
     close(logits[0], model.out.weight @ h_tilde)

@@ -109,7 +109,7 @@ def masked_softmax(scores, mask):
     return scores.masked_fill(~mask, float("-inf")).softmax(-1)
 
 
-def alignment_score(weights, alignments):
+def alignment_accuracy(weights, alignments):
     right = total = 0
     for rows, alignment in zip(weights, alignments, strict=True):
         for row, wanted in zip(rows, alignment, strict=False):
@@ -124,7 +124,7 @@ def alignment_score(weights, alignments):
     [
         ("ex2_masked_softmax", masked_softmax),
         ("ex2_key_projection", (20 * 128 * 64, 20 * 20 * 128 * 64)),
-        ("ex2_alignment_score", alignment_score),
+        ("ex2_alignment_accuracy", alignment_accuracy),
     ],
 )
 def test_the_solutions_are_right_and_the_stubs_wait(name, answer):

@@ -46,7 +46,7 @@ def test_the_plateau_is_drawn_from_the_means_of_the_seeds():
     assert list(bottom.get_lines()[0].get_ydata()) == pytest.approx(alignment)
 
 
-def test_the_plateau_ends_where_the_alignment_score_rises():
+def test_the_plateau_ends_where_the_alignment_accuracy_rises():
     log = lab02.plateau_logs()[0]
     for share in (0.2, 0.5, 0.9):
         step = lab02.first_step(log, share)

@@ -108,7 +108,7 @@ def test_every_row_is_an_experiment():
 
 
 def runs(*shares):
-    """Made-up runs: for each seed exact match and alignment score, of 5 lengths."""
+    """Made-up runs: for each seed exact match and alignment accuracy, of 5 lengths."""
     return [
         {
             "seed": seed,

@@ -33,7 +33,7 @@ def by_loop(score, s, h):
     return dot / 2 if score.startswith("dot /") else dot
 
 
-@pytest.mark.parametrize(("centre", "half_width"), [(0, 1), (3, 2), (4, 5), (5, 1)])
+@pytest.mark.parametrize(("centre", "half_width"), [(1, 1), (4, 2), (5, 5), (6, 1)])
 def test_weights_are_those_of_equations_7_and_10(centre, half_width):
     for query, score, window in product(QUERIES, SCORES, WINDOWS):
         compare(query, score, window, centre, half_width)
@@ -43,12 +43,14 @@ def compare(query, score, window, centre, half_width):
     s = QUERIES[query].tolist()
     e = [by_loop(score, s, h) for h in STATES.tolist()]
     near = [
-        j for j in range(6) if window == WINDOWS[0] or abs(j - centre) <= half_width
+        j
+        for j in range(6)
+        if window == WINDOWS[0] or abs(j + 1 - centre) <= half_width
     ]
     total = sum(math.exp(e[j]) for j in near)
     sigma = half_width / 2 if window == "local-p" else math.inf
     wanted = [
-        math.exp(e[j]) / total * math.exp(-((j - centre) ** 2) / (2 * sigma**2))
+        math.exp(e[j]) / total * math.exp(-((j + 1 - centre) ** 2) / (2 * sigma**2))
         if j in near
         else 0
         for j in range(6)
@@ -64,18 +66,20 @@ def test_the_query_of_the_book_is_the_first():
 
 
 def test_the_words_say_what_the_figure_shows():
-    view = score_view("the subject's noun", "dot", "local-m", 2.5, 1)
+    view = score_view("the subject's noun", "dot", "local-m", 3.5, 1)
     assert view.said == (
         "Largest weight: farmer, 0.81. The weights sum to 1.00. "
         "Outside the window: the, a, bird."
     )
     assert "farmer: score 2.70" in view.alt
-    assert "Outside" not in score_view("the verb", "dot", WINDOWS[0], 0, 1).said
+    assert "Outside" not in score_view("the verb", "dot", WINDOWS[0], 1, 1).said
     top, bottom = view.figure.axes
     heights = [bar.get_height() for bar in bottom.patches[:6]]
-    found = weigh("the subject's noun", "dot", "local-m", 2, 1)
+    found = weigh("the subject's noun", "dot", "local-m", 3, 1)
     assert heights == pytest.approx(found.weights.tolist())
-    assert [t.get_text() for t in bottom.get_xticklabels()] == [*SENTENCE]
+    assert [t.get_text() for t in bottom.get_xticklabels()] == [
+        f"{word}\n{j}" for j, word in enumerate(SENTENCE, start=1)
+    ]
     assert (top.get_ylabel(), bottom.get_ylabel()) == ("score", "weight")
 
 

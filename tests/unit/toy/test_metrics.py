@@ -10,7 +10,7 @@ from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.luong import Luong
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.language import translate_by_rule
-from attnbook.toy.metrics import alignment_score, attention_weights
+from attnbook.toy.metrics import alignment_accuracy, attention_weights
 
 clauses = st.lists(st.integers(1, 3), min_size=1, max_size=4)
 
@@ -50,25 +50,25 @@ def score_by_loop(weights, pairs):
 
 @given(clauses, st.integers(0, 999))
 @settings(max_examples=20)
-def test_alignment_score_equals_the_loop(numbers, seed):
+def test_alignment_accuracy_equals_the_loop(numbers, seed):
     pairs = pairs_of(numbers)
     weights = random_weights(pairs, seed)
-    assert alignment_score(weights, pairs) == score_by_loop(weights, pairs)
+    assert alignment_accuracy(weights, pairs) == score_by_loop(weights, pairs)
 
 
 @given(clauses)
 @settings(max_examples=10)
 def test_gold_weights_are_right(numbers):
     pairs = pairs_of(numbers)
-    assert alignment_score(gold_weights(pairs), pairs) == 1.0
+    assert alignment_accuracy(gold_weights(pairs), pairs) == 1.0
     aside = gold_weights(pairs).roll(1, dims=-1)
-    assert alignment_score(aside, pairs) == 0.0
+    assert alignment_accuracy(aside, pairs) == 0.0
 
 
 def test_looking_straight_ahead_finds_the_adjectives_position():
     """the old farmer sees a bird: words 2 and 5 keep their places, four move."""
     pair = translate_by_rule("the old farmer sees a bird")
-    assert alignment_score(torch.eye(7)[None], [pair]) == pytest.approx(2 / 6)
+    assert alignment_accuracy(torch.eye(7)[None], [pair]) == pytest.approx(2 / 6)
 
 
 def test_every_word_counts_alike_whatever_its_sentence():
@@ -78,7 +78,7 @@ def test_every_word_counts_alike_whatever_its_sentence():
     weights[1] = weights[1].roll(1, dims=-1)
     right = len(pairs[0].target)
     wrong = len(pairs[1].target) - 1  # without the connective
-    assert alignment_score(weights, pairs) == right / (right + wrong)
+    assert alignment_accuracy(weights, pairs) == right / (right + wrong)
 
 
 def test_the_connective_the_end_and_padding_are_not_counted():
@@ -89,7 +89,7 @@ def test_the_connective_the_end_and_padding_are_not_counted():
         weights[i, free] = 0.0
         weights[i, free, 3] = 1.0
         weights[i, len(pair.target) :] = weights.new_full((weights.shape[-1],), 0.1)
-    assert alignment_score(weights, pairs) == 1.0
+    assert alignment_accuracy(weights, pairs) == 1.0
 
 
 @pytest.mark.parametrize("make", [Bahdanau, Luong])
@@ -113,11 +113,11 @@ def test_a_model_that_looks_right_scores_1():
             return None, gold_weights(pairs)
 
     pairs = pairs_of([2, 1])
-    assert alignment_score(attention_weights(Knowing(), pairs), pairs) == 1.0
+    assert alignment_accuracy(attention_weights(Knowing(), pairs), pairs) == 1.0
 
 
 @pytest.mark.parametrize("number", [1, 3])
 def test_weights_of_other_sentences_are_refused(number):
     pairs = pairs_of([1, 1])
     with pytest.raises(ValueError, match=f"of {number} sentences for 2 pairs; give"):
-        alignment_score(torch.zeros(number, 7, 7), pairs)
+        alignment_accuracy(torch.zeros(number, 7, 7), pairs)

@@ -61,7 +61,7 @@ def _weights_and_alignments() -> list[tuple[list[Tensor], list[list[int | None]]
 
 
 def _share(weights, alignments, axis=-1, count_none=False, per_sentence=False) -> float:
-    """The alignment score; the last three arguments make it wrong."""
+    """The alignment accuracy; the last three arguments make it wrong."""
     shares, hits = [], []
     for rows, alignment in zip(weights, alignments, strict=True):
         peaks = rows.argmax(axis).tolist()
@@ -76,7 +76,7 @@ def _share(weights, alignments, axis=-1, count_none=False, per_sentence=False) -
 
 
 register(
-    "ex2_alignment_score",
+    "ex2_alignment_accuracy",
     reference=_share,
     inputs=_weights_and_alignments,
     hint="Compare each row's argmax with the aligned position, where there is one.",

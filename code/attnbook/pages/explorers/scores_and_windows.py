@@ -38,7 +38,7 @@ CONTROLS = {
     "query": Menu("the state looks for", tuple(QUERIES), "the subject's noun"),
     "score": Menu("score", tuple(SCORES), "dot"),
     "window": Menu("window", WINDOWS, "local-p"),
-    "centre": Slider("centre of the window", 0, S - 1, 3, step=0.5),
+    "centre": Slider("centre of the window", 1, S, 4, step=0.5),
     "half_width": Slider("half-width D", 1, S - 1, 2),
 }
 CAPTION = (
@@ -73,7 +73,8 @@ def score_view(
         query: One of :data:`QUERIES`.
         score: One of :data:`SCORES`.
         window: One of :data:`WINDOWS`.
-        centre: p_t; local-m takes the step, a whole number: a half is rounded down.
+        centre: p_t, from 1 to S as in the formulas; local-m takes the step, a whole
+            number: a half is rounded down.
         half_width: D.
     """
     if window == "local-m":
@@ -102,7 +103,7 @@ def weigh(
     scores = SCORES[score](QUERIES[query])  # (S,)
     everywhere = torch.ones(1, S, dtype=torch.bool)
     inside, factor = everywhere[0], torch.ones(S)
-    p = torch.tensor([[float(centre)]])  # (B, T) = (1, 1)
+    p = torch.tensor([[centre - 1.0]])  # (B, T) = (1, 1); code counts from 0
     if window != WINDOWS[0]:
         inside = source_window(p, everywhere, half_width)[0, 0]  # (S,)
     if window == "local-p":
@@ -126,14 +127,15 @@ def _figure(found: Weighed, window: tuple[float, int] | None, curve: bool) -> Fi
             ax.axvspan(*ends, color=SHADE, lw=0, zorder=0)
     if curve and window:
         x = torch.linspace(-0.5, S - 0.5, 121)
-        y = torch.exp(-((x - window[0]) ** 2) / (2 * (window[1] / 2) ** 2))
+        y = torch.exp(-((x + 1 - window[0]) ** 2) / (2 * (window[1] / 2) ** 2))
         bottom.plot(x, y, color=INK, linewidth=1.5)
     values = found.scores.tolist()
     low, high = min(0.0, *values), max(0.5, *values)
     room = 0.25 * (high - low)
     top.set(ylabel="score", ylim=(low - (low < 0) * room, high + room))
     bottom.set(ylabel="weight", ylim=(0, 1.2), yticks=(0, 0.5, 1))
-    bottom.set_xticks(range(S), SENTENCE, color=TEXT_COLOURS["source"])
+    names = [f"{word}\n{j}" for j, word in enumerate(SENTENCE, start=1)]
+    bottom.set_xticks(range(S), names, color=TEXT_COLOURS["source"])
     bottom.set_xlabel("source position", color=TEXT_COLOURS["source"])
     return fig
 

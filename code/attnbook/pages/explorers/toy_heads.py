@@ -22,7 +22,7 @@ from attnbook.pages.explorers.views import View
 from attnbook.pages.heat_maps import frame_cells
 from attnbook.toy.data import make_batch
 from attnbook.toy.language import Pair, translate_by_rule
-from attnbook.toy.metrics import alignment_score, greedy_translations
+from attnbook.toy.metrics import alignment_accuracy, greedy_translations
 from attnbook.toy.models import SIZES, load_toy_model
 
 SENTENCE = "the old farmer sees a bird and this queen helps the small cat"
@@ -68,7 +68,7 @@ def head_view(sentence: str, kind: str, layer: str, head: str) -> View:
     figure = token_map(weights, tokens, kind)
     if right and kind == "cross-attention":
         frame_cells(figure.axes[0], enumerate(pair.alignment), COLOURS["target"])
-        found = alignment_score(weights[None], [pair])
+        found = alignment_accuracy(weights[None], [pair])
         said += f" The largest weight is on the framed word in {found:.0%} of the "
         said += "rows with a frame."
     return View(said, figure, f"{kind}. {peaks(weights, tokens, kind)}.")

@@ -115,7 +115,7 @@ def late_attention_runs(held: int) -> dict[str, list[float]]:
     """The stored runs in which weights were held uniform for ``held`` steps.
 
     Returns:
-        For each seed: exact match and alignment score in per cent, means over one to
+        For each seed: exact match and alignment accuracy in per cent, means over one to
         four clauses; and the median drop of log-probability, in nats, when the aligned
         word is hidden.
     """
@@ -131,7 +131,7 @@ def late_attention_table() -> Table:
     columns = [
         "weights",
         Column("exact match", "%", digits=1),
-        Column("alignment score", "%"),
+        Column("alignment accuracy", "%"),
         Column("drop if hidden", "nats, median", digits=2),
     ]
     names = {0: "learned from the start", 150: "uniform for 150 steps"}

@@ -17,7 +17,7 @@ from attnbook.pages.html_tables import Column, Table, spread, table
 from attnbook.pages.names import name_of
 from attnbook.pages.tables import stored_runs
 from attnbook.toy.language import Pair
-from attnbook.toy.metrics import alignment_score
+from attnbook.toy.metrics import alignment_accuracy
 
 # Training
 
@@ -46,7 +46,7 @@ def loss_figure(
 
 
 def alignment_table(*names: str) -> Table:
-    """Show alignment scores of stored results: mean and range over seeds."""
+    """Show alignment accuracys of stored results: mean and range over seeds."""
     group = "largest weight on the right word"
     heads = [Column(head, "%", group, 1) for head in ("1 clause", "4 clauses")]
     rows = [
@@ -90,7 +90,7 @@ def heads_figure(maps: dict[str, Tensor], pair: Pair) -> Figure:
 
 
 def heads_table(maps: dict[str, Tensor], pairs: Sequence[Pair]) -> Table:
-    """Show the alignment score of every head.
+    """Show the alignment accuracy of every head.
 
     Args:
         maps: For each layer's name the weights of all pairs, (B, H, T, S).
@@ -99,7 +99,7 @@ def heads_table(maps: dict[str, Tensor], pairs: Sequence[Pair]) -> Table:
     rows = [
         (
             f"layer {layer}",
-            *(100 * alignment_score(w, pairs) for w in weights.unbind(dim=1)),
+            *(100 * alignment_accuracy(w, pairs) for w in weights.unbind(dim=1)),
         )
         for layer, weights in enumerate(maps.values())
     ]

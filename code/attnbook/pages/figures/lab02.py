@@ -87,7 +87,7 @@ def plateau_figure() -> Figure:
 
 
 def first_step(log: Iterable[AttentionSnapshot], share: float) -> int:
-    """The first step at which the alignment score reaches a share."""
+    """The first step at which the alignment accuracy reaches a share."""
     return next(snapshot.step for snapshot in log if snapshot.alignment >= share)
 
 
@@ -95,7 +95,7 @@ def plateau_table() -> Table:
     """How long the plateau is, and what the model knows at its end, seed by seed."""
     columns = [
         Column("seed"),
-        *(Column(f"{n} %", "step", "alignment score reaches") for n in (20, 50, 90)),
+        *(Column(f"{n} %", "step", "alignment accuracy reaches") for n in (20, 50, 90)),
         *(
             Column(name, "nats", "loss at 20 %", 1)
             for name in ("own", "uniform", "oracle")
@@ -131,12 +131,12 @@ def descent_table(seed: int = 0, until: int = 200, every: int = 20) -> Table:
 
 
 def alignment_table() -> Table:
-    """Exact match and alignment score by number of clauses, over five seeds."""
+    """Exact match and alignment accuracy by number of clauses, over five seeds."""
     runs = stored_runs("bahdanau")
     columns = [
         Column("clauses"),
         Column("exact match", "%", digits=1),
-        Column("alignment score", "%", digits=1),
+        Column("alignment accuracy", "%", digits=1),
     ]
     rows = [
         (n, *(spread(100 * run[entry][str(n)] for run in runs) for entry in entries))
@@ -210,7 +210,7 @@ def late_seeds_table() -> Table:
     columns = [
         "seed",
         Column("exact match", "%", digits=1),
-        Column("alignment score", "%"),
+        Column("alignment accuracy", "%"),
         Column("median", "nats", "drop if hidden", 2),
         Column("5 to 95 % of the words", "nats", "drop if hidden", 2),
     ]

@@ -126,12 +126,12 @@ def score_spread_figure(widths: Sequence[int] = (4, 16, 64, 256)) -> Figure:
 
 
 def alignment_shares(name: str) -> list[list[float]]:
-    """Alignment score in per cent, stored: one row a seed, 1 to 4 clauses."""
+    """Alignment accuracy in per cent, stored: one row a seed, 1 to 4 clauses."""
     return [[100 * run["align"][str(n)] for n in CLAUSES] for run in stored_runs(name)]
 
 
 def luong_table(groups: dict[str, Sequence[str]]) -> Table:
-    """Show exact match by clauses, and the alignment score: mean and range over seeds.
+    """Show exact match by clauses and alignment accuracy: mean and range over seeds.
 
     Args:
         groups: Stored results, by the heading above their rows.
@@ -139,7 +139,7 @@ def luong_table(groups: dict[str, Sequence[str]]) -> Table:
     heads = [
         Column(f"{n} clause{'s' * (n > 1)}", "%", "exact match", 1) for n in (1, 2, 4)
     ]
-    heads.append(Column("alignment score", "%", digits=1))
+    heads.append(Column("alignment accuracy", "%", digits=1))
     rows: dict[str, list] = {}
     for heading, names in groups.items():
         for name in names:
@@ -151,7 +151,7 @@ def luong_table(groups: dict[str, Sequence[str]]) -> Table:
 
 
 def seeds_table(name: str) -> Table:
-    """Show exact match and alignment score at two clauses, one row a seed."""
+    """Show exact match and alignment accuracy at two clauses, one row a seed."""
     rows = [
         (f"seed {run['seed']}", 100 * run["exact"]["2"], 100 * run["align"]["2"])
         for run in stored_runs(name)
@@ -172,10 +172,10 @@ def five_clauses_table(*names: str) -> Table:
 
 
 def exact_and_alignment_figure(names: Sequence[str]) -> Figure:
-    """Draw exact match and alignment score, seed by seed.
+    """Draw exact match and alignment accuracy, seed by seed.
 
-    One row a model, and in it two dots a seed, joined: exact match and alignment score,
-    both means over 1 to 4 clauses.
+    One row a model, and in it two dots a seed, joined: exact match and alignment
+    accuracy, both means over 1 to 4 clauses.
     """
     fig, ax = plt.subplots(figsize=(5.5, 1.2 + 0.5 * len(names)))
     for line, name in enumerate(names):
@@ -202,7 +202,7 @@ def two_ways_table() -> Table:
     """Exact match and the alignment with output and input: ``alignment_two_ways``."""
     heads = [
         Column("exact match", "%", digits=1),
-        *(Column(w, "%", "alignment score, by the", 1) for w in ("output", "input")),
+        *(Column(w, "%", "alignment accuracy, by the", 1) for w in ("output", "input")),
     ]
     rows = [
         (name, *(spread(100 * r[key] for r in runs) for key in ENTRIES))

@@ -40,7 +40,7 @@ def step(model: nn.Module, token: Tensor, state: LuongState) -> tuple:
         raise Wrong("`step` should return two things: logits and the new state.")
     if not isinstance(found[1], LuongState):
         raise Wrong(
-            "the new state should be a LuongState(h, h_tilde, t, source, weights)."
+            "the new state should be a LuongState(s, h_tilde, t, source, weights)."
         )
     return tuple(found)
 
@@ -48,13 +48,13 @@ def step(model: nn.Module, token: Tensor, state: LuongState) -> tuple:
 def formula(model: nn.Module, token: Tensor, state: LuongState) -> tuple:
     """Equations 5 to 8 with the general score; logits and the new state."""
     x = torch.cat([model.embedding(token), state.h_tilde], -1)  # (B, E + H)
-    h = model.gru(x[:, None], state.h[None])[1][0]  # (B, H)
+    s = model.gru(x[:, None], state.s[None])[1][0]  # (B, H)
     states, mask = state.source.states, state.source.mask
-    scores = torch.einsum("bq,bsq->bs", h, model.score.W(states))  # (B, S)
+    scores = torch.einsum("bq,bsq->bs", s, model.score.W(states))  # (B, S)
     weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
     c = torch.einsum("bs,bsk->bk", weights, states)
-    h_tilde = torch.tanh(model.combine(torch.cat([c, h], -1)))
-    new = LuongState(h, h_tilde, state.t + 1, state.source, weights)
+    h_tilde = torch.tanh(model.combine(torch.cat([c, s], -1)))
+    new = LuongState(s, h_tilde, state.t + 1, state.source, weights)
     return model.out(h_tilde), new
 
 
@@ -63,9 +63,9 @@ def compare(reader: nn.Module, token: Tensor, state: LuongState, where: str) -> 
     logits, new = step(reader, token, state)
     right_logits, right = formula(reader, token, state)
     rules = {
-        "h": (f"{where}h_t", "the GRU's state after [y; h̃_{t-1}]"),
-        "weights": (f"{where}the weights", "the softmax of the scores of h_t"),
-        "h_tilde": (f"{where}h̃_t", "tanh(W_c [c_t; h_t])"),
+        "s": (f"{where}s_t", "the GRU's state after [y; h̃_{t-1}]"),
+        "weights": (f"{where}the weights", "the softmax of the scores of s_t"),
+        "h_tilde": (f"{where}h̃_t", "tanh(W_c [c_t; s_t])"),
     }
     for field, (what, rule) in rules.items():
         expect_close(getattr(new, field), getattr(right, field), what, rule)
@@ -76,7 +76,7 @@ def shapes(model: type) -> None:
     """Logits and the new state's tensors."""
     logits, new = step(*_arguments(model))
     expect_shape(logits, (2, TARGETS), "the logits", "(B, V)")
-    expect_shape(new.h, (2, H), "the new state's `h`", "(B, H)")
+    expect_shape(new.s, (2, H), "the new state's `s`", "(B, H)")
     expect_shape(new.h_tilde, (2, H), "the new state's `h_tilde`", "(B, H)")
     expect_shape(new.weights, (2, 6), "the new state's `weights`", "(B, S)")
 
@@ -138,28 +138,28 @@ class _Other(Luong):
     def fed(self, state):
         return state.h_tilde
 
-    def asks(self, h, state):
-        return h
+    def asks(self, s, state):
+        return s
 
     def weigh(self, scores, mask):
         return scores.masked_fill(~mask, -torch.inf).softmax(-1)
 
-    def combined(self, c, h):
-        return torch.tanh(self.combine(torch.cat([c, h], -1)))
+    def combined(self, c, s):
+        return torch.tanh(self.combine(torch.cat([c, s], -1)))
 
-    def logits(self, h_tilde, h):
+    def logits(self, h_tilde, s):
         return self.out(h_tilde)
 
     def step(self, token, state):
         x = torch.cat([self.embedding(token), self.fed(state)], -1)
-        h = self.gru(x[:, None], state.h[None])[1][0]
-        query = self.asks(h, state)[:, None]
+        s = self.gru(x[:, None], state.s[None])[1][0]
+        query = self.asks(s, state)[:, None]
         scores = (query @ state.source.keys.mT)[:, 0]
         weights = self.weigh(scores, state.source.mask)
         c = (weights[:, None] @ state.source.states)[:, 0]
-        h_tilde = self.combined(c, h)
-        new = LuongState(h, h_tilde, state.t + 1, state.source, weights)
-        return self.logits(h_tilde, h), new
+        h_tilde = self.combined(c, s)
+        new = LuongState(s, h_tilde, state.t + 1, state.source, weights)
+        return self.logits(h_tilde, s), new
 
 
 def _with(**methods) -> tuple[type]:
@@ -188,13 +188,13 @@ class _Looped(_Other):
 
 SHAPES = Stage(
     "shapes",
-    "logits (B, V); the new state's h and h̃ (B, H), its weights (B, S)",
+    "logits (B, V); the new state's s and h̃ (B, H), its weights (B, S)",
     shapes,
     (
         "nn.GRU with `batch_first=True` reads (B, 1, E + H) and a state (1, B, H). "
         "What does it return?",
-        "`_, h = self.gru(x[:, None], state.h[None])` gives h with an axis in front: "
-        "`h[0]` is (B, H).",
+        "`_, s = self.gru(x[:, None], state.s[None])` gives s with an axis in front: "
+        "`s[0]` is (B, H).",
     ),
     wrong(
         (_Unsqueezed,),
@@ -203,29 +203,29 @@ SHAPES = Stage(
 )
 VALUES = Stage(
     "values",
-    "h_t, the weights, h̃_t and the logits of the first step",
+    "s_t, the weights, h̃_t and the logits of the first step",
     values,
     (
         "Which comes first in Luong's step, the recurrence or the attention? And what "
         "is the query?",
-        "In order: the GRU reads [y; h̃_{t-1}]; the scores are `h · source.keys`; c is "
-        "the mean of `source.states`; h̃ = tanh(W_c [c; h]); the logits are "
+        "In order: the GRU reads [y; h̃_{t-1}]; the scores are `s · source.keys`; c is "
+        "the mean of `source.states`; h̃ = tanh(W_c [c; s]); the logits are "
         "`self.out(h̃)`.",
     ),
     wrong(
-        _with(fed=lambda self, state: state.h),
-        "You feed h_{t-1}. Input feeding hands on the attentional state h̃.",
-        _with(asks=lambda self, h, state: state.h),
-        "You attend with the old state, as Bahdanau does. Here the query is h_t, which "
+        _with(fed=lambda self, state: state.s),
+        "You feed s_{t-1}. Input feeding hands on the attentional state h̃.",
+        _with(asks=lambda self, s, state: state.s),
+        "You attend with the old state, as Bahdanau does. Here the query is s_t, which "
         "has read the token.",
-        _with(combined=lambda self, c, h: self.combine(torch.cat([c, h], -1))),
+        _with(combined=lambda self, c, s: self.combine(torch.cat([c, s], -1))),
         "The tanh is missing.",
         _with(
-            combined=lambda self, c, h: torch.tanh(self.combine(torch.cat([h, c], -1)))
+            combined=lambda self, c, s: torch.tanh(self.combine(torch.cat([s, c], -1)))
         ),
-        "W_c takes the context first: [c; h].",
-        _with(logits=lambda self, h_tilde, h: self.out(h)),
-        "The logits come from h̃, which has seen the context, not from h.",
+        "W_c takes the context first: [c; s].",
+        _with(logits=lambda self, h_tilde, s: self.out(s)),
+        "The logits come from h̃, which has seen the context, not from s.",
     ),
 )
 FEEDING = Stage(
@@ -235,7 +235,7 @@ FEEDING = Stage(
     (
         "The first step is right, since its h̃ is zero. What does the second one need "
         "of the first?",
-        "Concatenate `state.h_tilde` to the embedding, and return the new h, h̃ and "
+        "Concatenate `state.h_tilde` to the embedding, and return the new s, h̃ and "
         "t + 1 in the LuongState.",
     ),
     wrong(
@@ -288,7 +288,7 @@ OPERATION_COUNT = Stage(
     (
         "A Python loop over positions runs one small product after another. Can all "
         "positions be scored at once?",
-        "`h[:, None] @ source.keys.mT` is (B, 1, S): all scores in one product.",
+        "`s[:, None] @ source.keys.mT` is (B, 1, S): all scores in one product.",
     ),
     wrong(
         (_Looped,),
