@@ -62,7 +62,7 @@ def test_hints_come_one_by_one_and_end_with_the_solution(judged):
     assert said[0] == (
         "attention: 1 of 7 stages passed.\n"
         "✓ shapes: the output is (…, T, d_v), with any number of leading axes\n"
-        "✗ values: the output is not equal to softmax(QKᵀ/√d_k)V.\n"
+        "✗ values: the output should equal softmax(QKᵀ/√d_k)V, and doesn't.\n"
         "  Hint: Your softmax runs over the queries. The weights of one query, over\n"
         "  all keys, should sum to 1.\n"
         "  Run the cell again for another hint.\n"
@@ -82,6 +82,19 @@ def test_another_stage_has_hints_of_its_own(judged):
     judged(RIGHT.replace("softmax(-1)", "softmax(-2)"))
     said = judged(RIGHT.replace("~mask", "mask"))
     assert "Hint: You hide the keys where the mask is True." in said
+
+
+def test_another_mistake_in_a_stage_gets_the_hints_of_the_stage_anew(judged):
+    for _ in range(4):
+        said = judged(RIGHT.replace("softmax(-1)", "softmax(-2)"))
+    assert "no more hints" in said
+    said = judged(RIGHT.replace("softmax(-1)", "softmax(-1)[0]"))
+    assert "Hint: " in said
+
+
+def test_a_call_with_too_few_arguments_gets_a_hint_of_its_own(judged):
+    said = judged(RIGHT.replace(".softmax(-1)", ".transpose(-1)"))
+    assert "Hint: That call has an argument too few or too many." in said
 
 
 def test_an_unknown_mistake_gets_the_hints_of_the_stage(judged):

@@ -123,7 +123,7 @@ one = torch.ones(2, requires_grad=True)
         (lambda: expect_close(1e6 * one, 1e6 * one + 1, "it", "ones"), ""),
         (
             lambda: expect_close(one, one + 1e-4, "it", "ones"),
-            "it is not equal to ones.",
+            "it should equal ones, and doesn't.",
         ),
         (
             lambda: expect_close(one[:1], one, "it", "ones"),
@@ -146,7 +146,7 @@ one = torch.ones(2, requires_grad=True)
         ),
         (
             lambda: expect_gradients(one * 3, one * 2, {"x": one}, "the sum's"),
-            "the gradient with respect to x is not equal to the sum's.",
+            "the gradient with respect to x should equal the sum's, and doesn't.",
         ),
         (lambda: stages.expect_no_loop(4, 4, "queries"), ""),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable
 
@@ -87,8 +88,12 @@ def _report(
     finding = (
         str(error) if isinstance(error, Wrong) else error_line(error, files_of(answers))
     )
+    # Hints belong to a mistake: another one, in the same stage, gets them anew.
+    mistake = re.sub(r"\d+(\.\d+)?", "#", finding)
     hint = next_hint(
-        f"{part.name}: {stage.name}", hints_for(stage, error), NO_MORE_HINTS
+        f"{part.name}: {stage.name}: {mistake}",
+        hints_for(stage, error),
+        NO_MORE_HINTS,
     )
     lines = [
         f"{part.name}: {number} of {len(part.stages)} stages passed.",

@@ -112,7 +112,7 @@ def steps(encoder: Callable, seq2seq: Callable) -> None:
             raise Wrong("`step` should return two tensors: logits and the new state.")
         logits, s = found
         expect_shape(s, (2, H), "the new state", "(B, d_hidden)")
-        what = f"after {t} steps the next logits"
+        what = f"the logits of step {t + 1}"
         expect_close(logits, forward[:, t], what, "those of `forward`")
 
 
@@ -175,6 +175,11 @@ class _ReadsAhead(InitialState):
         y = self.embedding(tgt_in)
         states, _ = self.gru(y, self.start(src)[None])
         return self.readout(states, y.roll(-1, 1))
+
+
+class _Probabilities(InitialState):
+    def forward(self, src, tgt_in):
+        return super().forward(src, tgt_in).softmax(-1)
 
 
 class _OldState(InitialState):
@@ -240,6 +245,8 @@ VALUES = Stage(
         (Encoder, _ReadsAhead),
         "The readout at step t should get the embedding that the GRU has just read, "
         "not the next one, which is the answer.",
+        (Encoder, _Probabilities),
+        "You return probabilities. The loss takes the softmax itself: return logits.",
     ),
 )
 PADDING = Stage(
@@ -267,6 +274,8 @@ STEPS = Stage(
     steps,
     (
         "What does a step need of the step before it, and what does it hand on?",
+        "nn.GRU wants three axes: (B, 1, E) for one embedding, and (1, B, H), an axis "
+        "of layers in front, for the state it starts from.",
         "One step is `forward` with T = 1: the GRU reads one embedding, "
         "`y[:, None]`, from the state `s[None]`, and its new state goes into the "
         "readout and is returned.",

@@ -111,6 +111,11 @@ def hints_for(stage: Stage, error: Exception) -> list[str]:
     known = []
     if isinstance(error, Wrong):
         known = [hint for part, hint in stage.mistakes if _same(stage, part, error)]
+    elif isinstance(error, TypeError) and "argument" in str(error):
+        known = [
+            "That call has an argument too few or too many. The skeleton's docstring "
+            "lists what goes in and what comes out."
+        ]
     return [*known[:1], *stage.hints]
 
 
@@ -167,7 +172,7 @@ def expect_close(got: Any, wanted: Tensor, what: str, rule: str) -> None:
         raise Wrong(f"{what} has entries that are NaN.", values)
     largest = max(1.0, wanted.abs().max().item()) if wanted.numel() else 1.0
     if not torch.allclose(values, wanted.double(), rtol=0, atol=TOLERANCE * largest):
-        raise Wrong(f"{what} is not equal to {rule}.", values)
+        raise Wrong(f"{what} should equal {rule}, and doesn't.", values)
 
 
 def expect_gradients(

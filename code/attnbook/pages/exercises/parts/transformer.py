@@ -130,7 +130,7 @@ def steps(transformer: type) -> None:
         found = [model.step(token, state) for _ in range(2)]
         if not all(isinstance(x, tuple | list) and len(x) == 2 for x in found):
             raise Wrong("`step` should return two things: logits and the new state.")
-        what = f"after {t} steps the next logits"
+        what = f"the logits of step {t + 1}"
         expect_close(found[0][0], right[:, t], what, "those of `forward`")
         what = "a second step from the same state"
         expect_close(found[1][0], right[:, t], what, "the first one")
