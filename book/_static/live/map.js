@@ -168,9 +168,9 @@
     captionText() {
       const what = this.scores ? "Scores, before the softmax" : "Attention weights in hundredths";
       const whose = this.head ? "" : ", mean of several heads";
-      const rule = " The query of a row comes from the word before it.";
+      const rule = " The query of a row comes from the token before it.";
       return (
-        `${what}${whose}. A row for each reading word, a column for each word read.` +
+        `${what}${whose}. One row per query, one column per token attended to.` +
         (this.kind === "encoder" ? "" : rule)
       );
     }

@@ -41,7 +41,7 @@ def show(n, x, how, word, up):
 
 
 def make(**changes):
-    return explore(show, CONTROLS | changes, caption="**It moves.** A & b.", width=400)
+    return explore(show, CONTROLS | changes, caption="**It moves.** A & *b*.", width=400)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_the_still_is_html_with_text_and_caption(still):
     assert image["src"].startswith("data:image/png;base64,")
     assert "onload" not in image
     assert "<p>2 1 sum b &amp; c</p>" in still.data
-    assert "<strong>It moves.</strong> A &amp; b." in still.data
+    assert "<strong>It moves.</strong> A &amp; <em>b</em>." in still.data
     assert "max-width: 400px" in still.data
     assert "<td>1</td>" in still.data
     assert not [tag for tag, _ in elements.found if tag in ("script", "input", "link")]
@@ -166,7 +166,7 @@ def test_the_script_waits_for_all_controls_and_the_caption_stands_below(live):
     _, _, picture, caption = live
     assert "onload=" in picture.value
     assert "{&quot;controls&quot;: 5}" in picture.value
-    assert "<strong>It moves.</strong> A &amp; b." in caption.value
+    assert "<strong>It moves.</strong> A &amp; <em>b</em>." in caption.value
 
 
 # ipywidgets 7

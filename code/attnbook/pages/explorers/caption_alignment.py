@@ -22,7 +22,7 @@ CONTROLS = {
     "unit": Menu("rows and columns", ("words", "subwords"), "words"),
 }
 CAPTION = (
-    "**The alignment of a real sentence crosses where the word order differs.** "
+    "**Where the word order differs, the alignment leaves the diagonal.** "
     "Bahdanau's model, trained on captions of photographs, translates the text; each "
     "row sums to 100 %, and darker is more. Words that are rare in its training data "
     "are translated badly."

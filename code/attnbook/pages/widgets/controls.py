@@ -53,8 +53,9 @@ def figure(inside: str, caption: str, *, width: int) -> HTML:
 
 
 def claim(caption: str) -> str:
-    """A caption as HTML; what stands between double asterisks is bold."""
-    return re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", escape(caption))
+    """A caption as HTML: between double asterisks bold, between single ones italic."""
+    text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", escape(caption))
+    return re.sub(r"\*(.+?)\*", r"<em>\1</em>", text)
 
 
 def hidden_controls(inside: str) -> str:

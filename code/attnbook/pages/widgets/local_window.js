@@ -29,14 +29,14 @@ export const start = (image, { scores, place, margin, unit, width }) => {
 
   const write = (p, d, near, weights) => {
     const total = sum(weights).toFixed(2);
-    const places = scores.map((_, s) => s).filter((s) => near[s]);
-    const said = `${places.length} places, ${places[0]} to ${places.at(-1)}, lie `
+    const positions = scores.map((_, s) => s).filter((s) => near[s]);
+    const said = `${positions.length} positions, ${positions[0]} to ${positions.at(-1)}, lie `
       + `within ${d} of ${p.toFixed(1)}. Their weights sum to ${total}.`;
     all("title")[1].textContent = bell.checked
       ? `× Gaussian, σ = D/2 = ${(d / 2).toFixed(1)}` : "× 1 (no Gaussian)";
     all("total")[2].textContent = `sum ${total}`;
     all("result")[0].textContent = said;
-    const shares = places.map((s) => weights[s].toFixed(2)).join(", ");
+    const shares = positions.map((s) => weights[s].toFixed(2)).join(", ");
     put(figure.querySelector("svg"), { "aria-label": `${said} They are ${shares}.` });
   };
 

@@ -27,14 +27,14 @@ from attnbook.pages.widgets.pictures import live_picture, svg
 from attnbook.pages.widgets.scripts import on_load
 
 SCORES = (0.2, 1.1, -0.5, 0.8, 2.0, 0.3, -1.0, 1.6, 0.4, -0.3, 1.2, 0.0)
-"""How well each of twelve source places fits; chosen by hand."""
+"""How well each of twelve source positions fits; chosen by hand."""
 WIDEST = 5  # the largest half-width
 CAPTION = (
     "**The Gaussian only takes away, so the weights sum to less than 1.** Twelve "
-    "source places, counted from 0, with fixed scores; place 4 fits best. The softmax "
-    "divides 1 among the places in the window (shaded). The Gaussian then takes from "
-    "each place, the more the farther it lies from the centre, and what it takes is "
-    "lost."
+    "source positions, counted from 0, with fixed scores; position 4 fits best. The "
+    "softmax divides 1 among the positions in the window (shaded). The Gaussian then "
+    "takes from each position, the more the farther it lies from the centre, and what "
+    "it takes is lost."
 )
 
 # Pixels. A row has a title, room for numbers, and UNIT pixels for a weight of 1.
@@ -65,7 +65,7 @@ def local_window(caption: str = CAPTION) -> HTML:
     """Let the reader move the window of local attention and see the weights follow.
 
     Luong et al. 2015, section 3.2: with the Gaussian it is local-p; without it, and the
-    centre at a whole place, local-m.
+    centre at a whole position, local-m.
 
     Args:
         caption: What is to be learned, as a claim; what stands between double asterisks
@@ -102,10 +102,10 @@ def weigh(state: WindowState) -> tuple[Tensor, Tensor, Tensor]:
 def result(state: WindowState) -> tuple[str, str]:
     """What the window holds and what the weights sum to; and the weights."""
     *_, weights = weigh(state)
-    places = _places(state)
-    shares = ", ".join(f"{weights[s]:.2f}" for s in places)
+    positions = _positions(state)
+    shares = ", ".join(f"{weights[s]:.2f}" for s in positions)
     return (
-        f"{len(places)} places, {places[0]} to {places[-1]}, lie within "
+        f"{len(positions)} positions, {positions[0]} to {positions[-1]}, lie within "
         f"{state.half_width} of {state.p:.1f}. "
         f"Their weights sum to {weights.sum():.2f}.",
         f"They are {shares}.",
@@ -139,8 +139,8 @@ def _down(weight: float) -> float:
     return UNIT * (1 - weight)
 
 
-def _places(state: WindowState) -> list[int]:
-    """The places in the window: those that the softmax gives anything."""
+def _positions(state: WindowState) -> list[int]:
+    """The positions in the window: those that the softmax gives anything."""
     return weigh(state)[0].nonzero().flatten().tolist()
 
 
@@ -162,8 +162,8 @@ def _window(state: WindowState) -> list[str]:
 def _row(
     number: int, values: Tensor, state: WindowState, fill: str, line: str
 ) -> list[str]:
-    """Bars with their numbers at the places in the window, and what they stand on."""
-    inside = _places(state)
+    """Bars with their numbers at the positions in the window, and the axis below."""
+    inside = _positions(state)
     heights = [w if s in inside else 0.0 for s, w in enumerate(values.tolist())]
     numbers = [f"{w:.2f}" if s in inside else "" for s, w in enumerate(heights)]
     halo = f'stroke="{tint(COLOURS["target"])}" stroke-width="3" paint-order="stroke"'
@@ -192,7 +192,7 @@ def _titles(number: int, title: str, total: str) -> list[str]:
 
 
 def _curve(state: WindowState) -> list[str]:
-    """The Gaussian at every tenth of a place, by counting in tenths throughout."""
+    """The Gaussian at every tenth of a position, by counting in tenths throughout."""
     centre = torch.tensor([[10 * state.p]], dtype=torch.float64)
     values = gaussian(centre, 10 * len(SCORES) - 9, 10 * state.sigma)[0, 0].tolist()
     points = (f"{_x(i / 10):.1f},{_down(w):.1f}" for i, w in enumerate(values))
@@ -211,7 +211,7 @@ def _axis() -> list[str]:
     return [
         *numbers,
         f'<text x="{WIDTH / 2}" y="{BOTTOM + 39}" text-anchor="middle">'
-        "source place</text>",
+        "source position</text>",
     ]
 
 
