@@ -41,7 +41,8 @@ def show(n, x, how, word, up):
 
 
 def make(**changes):
-    return explore(show, CONTROLS | changes, caption="**It moves.** A & *b*.", width=400)
+    caption = "**It moves.** A & *b*."
+    return explore(show, CONTROLS | changes, caption=caption, width=400)
 
 
 @pytest.fixture
