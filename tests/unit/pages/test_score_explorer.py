@@ -43,9 +43,7 @@ def compare(query, score, window, centre, half_width):
     s = QUERIES[query].tolist()
     e = [by_loop(score, s, h) for h in STATES.tolist()]
     near = [
-        j
-        for j in range(6)
-        if window == WINDOWS[0] or abs(j + 1 - centre) <= half_width
+        j for j in range(6) if window == WINDOWS[0] or abs(j + 1 - centre) <= half_width
     ]
     total = sum(math.exp(e[j]) for j in near)
     sigma = half_width / 2 if window == "local-p" else math.inf
