@@ -95,8 +95,9 @@ data-sentence="{escape(sentence)}" data-version="{version()}"{_maps(drawn)}>
 <div class="live-said" role="status"><p>An example: <em>{escape(sentence)}</em></p>
 <dl>{rows}<dt>Right</dt>
 <dd><span lang="art-x-toy">{" ".join(pair.target)}</span></dd></dl></div>
-<p class="live-caption">Attention weights in hundredths{MEAN * of_heads}. One row per query,
-one column per token attended to. The query of a row comes from the token before it.</p>
+<p class="live-caption">Attention weights in hundredths{MEAN * of_heads}. One row per
+query, one column per token attended to. The query of a row comes from the token before
+it.</p>
 <div class="live-map" tabindex="0" role="region" aria-label="Attention map">
 {attention_table(drawn, Pair(pair.source, said[names[0]], ()))}
 </div>
