@@ -261,7 +261,7 @@
     ];
   }
 
-  // v · tanh(W s + U h), the largest terms: equation 2.4, eq-additive.
+  // v · tanh(W s + U h), the largest terms: equation 2.3, eq-additive.
   function additiveSum({ queries, keys, scores, v }, i, j) {
     const [Ws, Uh, score] = [queries[i], keys[j], scores[i][j]];
     const terms = v.map((x, m) => x * Math.tanh(Ws[m] + Uh[m]));

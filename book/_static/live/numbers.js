@@ -75,7 +75,7 @@ const live = { models: {} };
   live.linear = (x, { weight, bias }) =>
     weight.map((row, i) => live.dot(row, x) + (bias ? bias[i] : 0));
 
-  // Equation 2.3, eq-weights.  The largest score is taken away first, which changes
+  // Equation 2.2, eq-weights.  The largest score is taken away first, which changes
   // nothing but keeps the exponentials from overflowing.
   live.softmax = (scores) => {
     const largest = Math.max(...scores);

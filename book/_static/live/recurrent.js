@@ -69,10 +69,10 @@
     const step = (word) => {
       const y = weights.embedding.weight[word];
       const query = linear(s, W); // of s_{i-1}: the newest state there is
-      const scores = head.keys.map((key) => dot(v, tanh(add(query, key)))); // 2.4, eq-additive
-      const alpha = softmax(scores); // 2.3, eq-weights
+      const scores = head.keys.map((key) => dot(v, tanh(add(query, key)))); // 2.3, eq-additive
+      const alpha = softmax(scores); // 2.2, eq-weights
       const c = weightedMean(alpha, states); // 2.1, eq-context
-      s = gru([...y, ...c], s, weights.cell); // 2.7, eq-bahdanau-step
+      s = gru([...y, ...c], s, weights.cell); // 2.4, eq-bahdanau-step
       head.queries.push(query);
       head.scores.push(scores);
       head.weights.push(alpha);

@@ -63,10 +63,16 @@ def table(
         rows: The cells of each row, or rows by the heading that stands above them.
 
     Raises:
-        ValueError: If a row has too many or too few cells, or if a text is a name of
-            the code, such as ``static_mean``, that says nothing to a reader.
+        ValueError: If a column has no heading, if a row has too many or too few cells,
+            or if a text is a name of the code, such as ``static_mean``, that says
+            nothing to a reader.
     """
     heads = [Column(head) if isinstance(head, str) else head for head in columns]
+    if any(not head.name.strip() for head in heads):
+        raise ValueError(
+            "a column has no heading: name it, the first one too, for readers who hear "
+            "the table instead of seeing it"
+        )
     groups = rows if isinstance(rows, Mapping) else {"": rows}
     made = Table(
         heads, {name: [tuple(row) for row in group] for name, group in groups.items()}

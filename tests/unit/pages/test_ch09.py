@@ -90,8 +90,8 @@ def test_heads_are_scored_one_by_one():
         right[0, 0, i, j] = 1
     right[0, 1, :, 6] = 1
     found = ch09.heads_table({"one": right}, [pair])
-    assert [head.name for head in found.columns] == ["", "head 0", "head 1"]
-    assert found.rows() == [("layer 0", 100, 0)]
+    assert [head.name for head in found.columns] == ["layer", "head 0", "head 1"]
+    assert found.rows() == [("0", 100, 0)]
 
 
 # Exercises

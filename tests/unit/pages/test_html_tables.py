@@ -53,13 +53,15 @@ def test_ranges_are_set_off_and_equally_wide_so_that_numbers_align():
 
 
 def test_a_cell_without_a_range_in_a_column_of_ranges_keeps_its_room():
-    root = parsed(table(["", "right"], [("a", Spread(1, 0, 2)), ("b", 3), ("c", None)]))
+    root = parsed(
+        table(["row", "right"], [("a", Spread(1, 0, 2)), ("b", 3), ("c", None)])
+    )
     assert texts(root, "table/tbody/tr/td") == ["1 (0–2)", "3 ", " "]
     assert len(root.findall("table/tbody/tr/td/span")) == 3
 
 
 def test_negative_numbers_have_a_minus_sign_and_no_dash_between():
-    (cell,) = texts(parsed(table(["", "x"], [("a", Spread(-1, -3, 2))])), "*//td")
+    (cell,) = texts(parsed(table(["row", "x"], [("a", Spread(-1, -3, 2))])), "*//td")
     assert cell == "−1 (−3 to 2)"
 
 
@@ -73,7 +75,7 @@ def test_columns_may_share_a_heading():
 
 
 def test_rows_may_stand_below_a_heading():
-    root = parsed(table(["", "x"], {"early": [("a", 1)], "late": [("a", 2)]}))
+    root = parsed(table(["row", "x"], {"early": [("a", 1)], "late": [("a", 2)]}))
     bodies = root.findall("table/tbody")
     assert [body[0][0].text for body in bodies] == ["early", "late"]
     assert {body[0][0].get("scope") for body in bodies} == {"rowgroup"}
@@ -109,10 +111,10 @@ def test_in_a_terminal_columns_align():
 
 
 def test_in_a_terminal_headings_stand_above_rows_and_columns():
-    heads = ["", Column("ours", group="memory"), Column("fused", group="memory")]
+    heads = ["n", Column("ours", group="memory"), Column("fused", group="memory")]
     assert repr(table(heads, {"early": [("a", 1, 2)]})).splitlines() == [
         "     memory",
-        "   ours  fused",
+        "n  ours  fused",
         "─  ────  ─────",
         "early",
         "a     1      2",
@@ -122,7 +124,7 @@ def test_in_a_terminal_headings_stand_above_rows_and_columns():
 @pytest.mark.parametrize("row", [("a",), ("a", 1, 2)])
 def test_a_row_of_another_length_is_refused(row):
     with pytest.raises(ValueError, match=f"has {len(row)} cells; give one for each"):
-        table(["", "x"], [("b", 1), row])
+        table(["row", "x"], [("b", 1), row])
 
 
 @pytest.mark.parametrize(
@@ -141,3 +143,9 @@ def test_names_of_the_code_do_not_reach_the_reader(columns, rows):
 
 def test_names_in_backticks_and_symbols_do():
     assert table(["`attn_mask`", "d_k"], [("W_Q", "`initial_state`")])
+
+
+def test_a_column_without_a_heading_is_refused():
+    for columns in (["", "x"], ["row", Column(" ")]):
+        with pytest.raises(ValueError, match="a column has no heading: name it"):
+            table(columns, [("a", 1)])

@@ -98,14 +98,14 @@ def heads_table(maps: dict[str, Tensor], pairs: Sequence[Pair]) -> Table:
     """
     rows = [
         (
-            f"layer {layer}",
+            str(layer),
             *(100 * alignment_accuracy(w, pairs) for w in weights.unbind(dim=1)),
         )
         for layer, weights in enumerate(maps.values())
     ]
     group = "largest weight on the right word"
     heads = [Column(f"head {head}", "%", group) for head in range(len(rows[0]) - 1)]
-    return table(["", *heads], rows)
+    return table(["layer", *heads], rows)
 
 
 # What wrong builds learn

@@ -62,7 +62,7 @@ def cost_table() -> Table:
         ],
     }
     heads = [Column(n, group="tokens so far", digits=1) for n in again]
-    return table(["", *heads], groups)
+    return table(["batch", *heads], groups)
 
 
 # Where it looks
