@@ -1,4 +1,4 @@
-"""The calculator of chapter 4: page and package agree, whatever is entered."""
+"""The calculator of lab 4: page and package agree, whatever is entered."""
 
 import base64
 import re

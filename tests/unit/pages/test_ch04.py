@@ -23,6 +23,27 @@ def written(ax, colour=None):
     return numbers
 
 
+# Dot products
+
+
+def test_each_key_of_the_figure_has_its_score_and_its_part_along_the_query():
+    ax = ch04.dot_product_figure().axes[0]
+    labels = [text.get_text() for text in ax.texts if text.get_text()]
+    scores = [2 * x for x, _ in ch04.PLANE_KEYS]
+    assert ch04.PLANE_QUERY == (2, 0)
+    assert labels[-1] == "$q$"
+    for j, (label, score) in enumerate(zip(labels[:-1], scores, strict=True), start=1):
+        assert label.replace("−", "-") == f"$k_{j}$: score {score:g}"
+    feet = [
+        line.get_xydata().tolist()
+        for line in ax.get_lines()
+        if line.get_marker() == "o"
+    ]
+    assert feet == [[[x, 0]] for x, _ in ch04.PLANE_KEYS]
+    tips = [a.xy for a in ax.texts if hasattr(a, "arrow_patch") and a.arrow_patch]
+    assert tips == [*ch04.PLANE_KEYS, ch04.PLANE_QUERY]
+
+
 # Matrices
 
 
@@ -35,7 +56,11 @@ def test_products_figure_writes_all_six_matrices():
     assert written(ax) == pytest.approx(wanted.tolist(), abs=0.0051)
     assert len(ax.patches) == len(wanted)
     assert written(ax, TEXT_COLOURS["query"]) == q.flatten().tolist()
-    assert "output  (3, 3)" in [text.get_text() for text in ax.texts]
+    texts = [text.get_text() for text in ax.texts]
+    assert "output  (3, 3)" in texts
+    assert texts.count("$q_1$") == texts.count("$q_3$") == 2
+    assert all(texts.count(word) == 2 for word in SENTENCE)
+    assert any(text.startswith("divide by √4") for text in texts)
 
 
 def test_a_product_stands_where_row_and_column_cross():
@@ -62,6 +87,8 @@ def test_map_figure_writes_weights_beside_the_words():
     ):
         assert [label.get_text() for label in labels] == [*SENTENCE]
         assert {label.get_color() for label in labels} == {TEXT_COLOURS[role]}
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("query", "key")
+    assert ax.figure.axes[1].get_xlabel() == "attention weight"
 
 
 def test_a_cell_of_weight_is_darker_the_more_it_holds_and_stays_legible():

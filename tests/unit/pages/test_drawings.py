@@ -178,7 +178,7 @@ def test_a_wide_arrow_has_a_head_wider_than_itself():
         ch03_drawings.two_orders,
         ch03_drawings.attentional_state,
         ch04_drawings.data_flow,
-        ch04_drawings.three_attentions,
+        ch04_drawings.projections,
         ch05_drawings.multi_head,
         ch06_drawings.broadcasting,
         ch06_drawings.shifted_words,

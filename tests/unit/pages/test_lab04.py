@@ -87,6 +87,35 @@ def test_additive_table_shows_deviations_and_then_largest_weights():
     assert scaled["dot/√d"][3] == pytest.approx(largest)
 
 
+# Shapes, and single numbers
+
+
+def test_shapes_table_has_shapes_where_they_fit_and_reasons_where_not():
+    rows = lab04.shapes_table().rows()
+    assert [row[3] for row in rows[:2]] == ["(3, 9)", "(5, 3, 2)"]
+    assert rows[2][3] == "error: queries are 4 wide, keys 5"
+    assert rows[3][3] == "error: there are 6 keys, but 5 values"
+
+
+def test_one_change_table_shows_equation_1():
+    rows = {row[0]: row[1:] for row in lab04.one_change_table().rows()}
+
+    def sees(q=(2, 0), farmer=(1, 0.7), value=(1, 0), masked=()):
+        keys = torch.tensor([(0, 0.8), farmer, (0.1, 0), (0.9, -1)])
+        values = torch.tensor([(0.0, 1.0), value, (0, -1), (-1, 0)])
+        e = torch.tensor([sum(a * b for a, b in zip(q, k, strict=True)) for k in keys])
+        exps = (e / 2**0.5).exp()
+        exps[list(masked)] = 0
+        weights = exps / exps.sum()
+        return [*weights.tolist(), *(weights @ values).tolist()]
+
+    assert rows["at the start"] == pytest.approx(sees())
+    assert rows["query doubled"] == pytest.approx(sees(q=(4, 0)))
+    assert rows["key of farmer doubled"] == pytest.approx(sees(farmer=(2, 1.4)))
+    assert rows["value of farmer doubled"] == pytest.approx(sees(value=(2, 0)))
+    assert rows["bird masked"] == pytest.approx(sees(masked=[3]))
+
+
 # Stored results
 
 

@@ -1,16 +1,8 @@
-"""The drawings of chapter 4: the way of the data, and where q, k and v come from."""
+"""The drawings of chapter 4: the operations of attention, and the projections."""
 
 from __future__ import annotations
 
-from attnbook.pages.drawings.diagram import (
-    KEY,
-    QUERY,
-    SOURCE,
-    TARGET,
-    VALUE,
-    Box,
-    Diagram,
-)
+from attnbook.pages.drawings.diagram import KEY, QUERY, VALUE, Diagram
 
 
 def data_flow() -> Diagram:
@@ -41,45 +33,39 @@ def data_flow() -> Diagram:
     return d
 
 
-def three_attentions() -> Diagram:
-    """Where q, k and v come from in the Transformer's three attentions."""
-    alt = (
-        "Three rows. Encoder self-attention: q, k and v all come from the source, from "
-        "the layer below. Decoder self-attention: all three from the target, from the "
-        "layer below; no later place may be seen. Cross-attention: q from the target, "
-        "from the layer below; k and v from the source, the encoder's output."
-    )
-    d = Diagram(480, 500, alt=alt)
-    encoder = d.box("", 100, 94, width=176, height=100, **SOURCE)
-    _write(d, encoder, "source,", "layer below", **SOURCE)
-    _attention(d, 94, "Encoder self-attention", (encoder,) * 3, "sees all")
-    decoder = d.box("", 100, 258, width=176, height=100, **TARGET)
-    _write(d, decoder, "target,", "layer below", **TARGET)
-    _attention(d, 258, "Decoder self-attention", (decoder,) * 3, "no later place")
-    asks = d.box("", 100, 401, width=176, height=46, **TARGET)
-    _write(d, asks, "target,", "layer below", **TARGET)
-    memory = d.box("", 100, 461, width=176, height=62, **SOURCE)
-    _write(d, memory, "source,", "encoder's output", **SOURCE)
-    _attention(d, 435, "Cross-attention", (asks, memory, memory), "sees all")
+PROJECTIONS = (
+    "From left to right: X, (T, D), goes into three matrix products. With W^Q, (D, "
+    "d_k), it gives Q, (T, d_k); with W^K, (D, d_k), it gives K, (T, d_k); with W^V, "
+    "(D, d_v), it gives V, (T, d_v). Q, K and V go into attention, which gives the "
+    "output, (T, d_v)."
+)
+CELL = 16  # pixels, of a component in the blocks of projections()
+
+
+def projections() -> Diagram:
+    """One input, three matrices, and what they make of it; blocks to scale."""
+    t, d_model, d_k, d_v = 6, 4, 3, 3
+    d = Diagram(510, 430, alt=PROJECTIONS)
+    rows = (76, 206, 336)
+    x = d.box("$X$", 46, rows[1], width=CELL * d_model, height=CELL * t)
+    d.text("(T, D)", x.x, x.y + 64)
+    end = d.box("attention", 374, rows[1], width=92, height=46)
+    for letter, look, y, width in (
+        ("Q", QUERY, rows[0], d_k),
+        ("K", KEY, rows[1], d_k),
+        ("V", VALUE, rows[2], d_v),
+    ):
+        letters = "$d_v$" if letter == "V" else "$d_k$"
+        size = {"width": CELL * width + 4}
+        matrix = d.box(f"$W^{letter}$", 160, y, height=CELL * d_model, **size, **look)
+        made = d.box(f"${letter}$", 258, y, height=CELL * t, **size, **look)
+        d.text(f"(D, {letters})", matrix.x, y + 48, **look)
+        d.text(f"(T, {letters})", made.x, y + 64, **look)
+        d.arrow(x, (104, x.y), (104, y), matrix) if y != x.y else d.arrow(x, matrix)
+        d.arrow(matrix, made, **look)
+        corner = () if y == end.y else ((end.x, y),)
+        d.arrow(made, *corner, end, **look)
+    out = d.box("output", 474, rows[1], width=64, height=CELL * t, **VALUE)
+    d.text("(T, $d_v$)", out.x, out.y + 64, **VALUE)
+    d.arrow(end, out, **VALUE)
     return d
-
-
-def _write(
-    d: Diagram, box: Box, first: str, second: str, role: str | None = None
-) -> None:
-    """Two lines of text in a box."""
-    d.text(first, box.x, box.y - 10, role=role)
-    d.text(second, box.x, box.y + 11, role=role)
-
-
-def _attention(
-    d: Diagram, y: float, title: str, origins: tuple[Box, Box, Box], sees: str
-) -> None:
-    """One attention at height y: where its q, k and v come from, what may be seen."""
-    d.text(title, 100, y - 72)
-    box = d.box("", 390, y, width=150, height=114)
-    _write(d, box, "attention", sees)
-    rows = (("$q$", QUERY, -32), ("$k$", KEY, 8), ("$v$", VALUE, 40))
-    for (letter, look, down), origin in zip(rows, origins, strict=True):
-        left, right = origin.x + origin.width / 2, box.x - box.width / 2
-        d.arrow((left, y + down), (right, y + down), label=letter, **look)

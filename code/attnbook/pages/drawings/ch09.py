@@ -17,7 +17,7 @@ CHAPTERS = {
     "attention": ("ch05_multi_head.html", "chapter 5, multi-head attention"),
     "mask": ("ch06_masks.html", "chapter 6, masks"),
     "memory": (
-        "ch04_scaled_dot_product.html#fig-three-attentions",
+        "ch04_scaled_dot_product.html#fig-projections",
         "memory: chapter 4, where queries, keys and values come from",
     ),
     "positions": ("ch07_positions.html", "chapter 7, positions"),

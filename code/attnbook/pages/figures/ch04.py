@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import matplotlib.pyplot as plt
@@ -16,13 +17,58 @@ from attnbook.pages.colours import (
     COLOURS,
     DARK_GREY,
     INK,
+    PALE_GREY,
     TEXT_COLOURS,
     WEIGHTS,
     contrast,
     tint,
 )
 from attnbook.pages.curves import label_lines, logarithmic_x
-from attnbook.pages.heat_maps import PALE_LINES, heat_map, numbers_from
+from attnbook.pages.heat_maps import PALE_LINES, colour_bar, heat_map, numbers_from
+
+# Dot products in the plane
+
+PLANE_QUERY = (2.0, 0.0)
+PLANE_KEYS = ((1.0, -0.4), (1.5, 1.6), (0.0, -1.2), (-1.0, 0.8))
+
+
+def draw_arrow(
+    ax: Axes, tip: Sequence[float], role: str, label: str = "", gap: float = 0
+) -> None:
+    """Draw a vector as an arrow from the origin, and its label past the tip.
+
+    Args:
+        ax: Where to; one unit is as long in x as in y.
+        tip: x and y.
+        role: The idea whose colour it has.
+        label: What is written, if anything.
+        gap: From the tip to the middle of the label, in units of the axes.
+    """
+    look = {"color": COLOURS[role], "lw": 2.5, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "-|>", **look})
+    if label:
+        at = [x * (1 + gap / math.hypot(*tip)) for x in tip]
+        ax.text(*at, label, ha="center", va="center", color=TEXT_COLOURS[role])
+
+
+def dot_product_figure() -> Figure:
+    """Draw a query, four keys, and the part of each key in the query's direction."""
+    fig, ax = plt.subplots(figsize=(5.5, 3.9))
+    ax.set(xlim=(-1.75, 2.75), ylim=(-1.4, 1.9), aspect="equal")
+    ax.axis("off")
+    ax.axhline(0, color=PALE_GREY, linewidth=1, zorder=0)
+    for j, (x, y) in enumerate(PLANE_KEYS, start=1):
+        score = PLANE_QUERY[0] * x + PLANE_QUERY[1] * y
+        ax.plot([x, x], [y, 0], "--", color=DARK_GREY, linewidth=1.2, zorder=0)
+        ax.plot(x, 0, "o", color=DARK_GREY, markersize=5)
+        draw_arrow(ax, (x, y), "key")
+        text = f"$k_{j}$: score {score:g}".replace("-", "−")
+        at = (x, y + math.copysign(0.15, y)) if x else (0.1, y)
+        look = {"ha": "center" if x else "left", "color": TEXT_COLOURS["key"]}
+        ax.text(*at, text, va="center", **look)
+    draw_arrow(ax, PLANE_QUERY, "query", "$q$", 0.15)
+    return fig
+
 
 # Matrices with their numbers
 
@@ -75,7 +121,7 @@ def products_figure(q: Tensor, k: Tensor, v: Tensor, words: Sequence[str]) -> Fi
     """Draw both products of attention with all numbers, each as a corner.
 
     A row of the left matrix and a column of the upper one meet in the cell that is
-    their dot product.
+    their dot product. The names of the queries stand left of their rows.
 
     Args:
         q: Queries, (T, d_k).
@@ -85,65 +131,68 @@ def products_figure(q: Tensor, k: Tensor, v: Tensor, words: Sequence[str]) -> Fi
     """
     (t, d_k), (s, d_v) = q.shape, v.shape
     out, weights = attention(q, k, v, need_weights=True)  # (T, d_v), (T, S)
-    gap, indent = 0.35, 2.1
+    gap, left, indent = 0.35, 0.75, 2.1
     below = indent + d_k + gap  # where the row of queries begins
-    second = below + t + 2.2  # and the second product
+    second = below + t + 2.3  # and the second product
     bottom = second + s + gap
-    right = d_k + gap
-    fig, ax = _canvas(d_k + s + 2 * gap, bottom + t + 1.15)
-    draw_matrix(ax, k.T, right, indent, "key")
-    draw_matrix(ax, q, 0, below, "query")
-    draw_matrix(ax, q @ k.T, right, below)
-    draw_matrix(ax, weights, 0, bottom, "weights", ".2f")
-    draw_matrix(ax, v, s + gap, second, "value")
-    draw_matrix(ax, out, s + gap, bottom, "value", ".2f")
-    at_keys = right + 0.5, indent - 0.2
-    at_values = s + gap + d_v + 0.2, second + 0.5
-    _name_places(ax, words, at_keys, at_values)
-    scores = f"$QK^\\top$  ({t}, {s})"
-    ax.text(right + s, below + t + 0.9, scores, ha="right")
-    place, look = (s + gap + d_v, bottom + t + 0.9), {"color": TEXT_COLOURS["value"]}
-    ax.text(*place, f"output  ({t}, {d_v})", ha="right", **look)
-    for x, y, label, role in (
-        (0, below - 0.3, f"$Q$  ({t}, {d_k})", "query"),
-        (0, indent + 0.7, f"$K^\\top$  ({d_k}, {s})", "key"),
-        (0, bottom - 0.3, f"weights  ({t}, {s})", None),
-        (s + gap, second - 0.3, f"$V$  ({s}, {d_v})", "value"),
+    keys, values = left + d_k + gap, left + s + gap  # where their columns begin
+    fig, ax = _canvas(max(keys + s, values + d_v), bottom + t + 1.15)
+    draw_matrix(ax, k.T, keys, indent, "key")
+    draw_matrix(ax, q, left, below, "query")
+    draw_matrix(ax, q @ k.T, keys, below)
+    draw_matrix(ax, weights, left, bottom, "weights", ".2f")
+    draw_matrix(ax, v, values, second, "value")
+    draw_matrix(ax, out, values, bottom, "value", ".2f")
+    for j, word in enumerate(words):
+        name = {"color": TEXT_COLOURS["key"], "rotation": 90, "ha": "center"}
+        ax.text(keys + j + 0.5, indent - 0.2, word, **name)
+        name = {"color": TEXT_COLOURS["value"], "va": "center", "ha": "right"}
+        ax.text(values - 0.15, second + j + 0.5, word, **name)
+    for i in range(t):
+        for top in (below, bottom):
+            name = {"color": TEXT_COLOURS["query"], "va": "center", "ha": "right"}
+            ax.text(left - 0.15, top + i + 0.5, f"$q_{i + 1}$", **name)
+    for x, y, label, role, align in (
+        (left, below - 0.3, f"$Q$  ({t}, {d_k})", "query", "left"),
+        (keys - 0.15, indent + 0.7, f"$K^\\top$  ({d_k}, {s})", "key", "right"),
+        (keys + s, below + t + 0.85, f"scores $QK^\\top$  ({t}, {s})", "", "right"),
+        (left, bottom - 0.3, f"weights  ({t}, {s})", "", "left"),
+        (values + d_v, second - 0.3, f"$V$  ({s}, {d_v})", "value", "right"),
+        (values + d_v, bottom + t + 0.85, f"output  ({t}, {d_v})", "value", "right"),
     ):
-        ax.text(x, y, label, color=TEXT_COLOURS[role] if role else INK)
+        ax.text(x, y, label, ha=align, color=TEXT_COLOURS[role] if role else INK)
+    _arrow_down(ax, keys + 0.3, below + t + 0.15, bottom - 0.1, d_k)
     return fig
 
 
-def _name_places(
-    ax: Axes,
-    words: Sequence[str],
-    at_keys: tuple[float, float],
-    at_values: tuple[float, float],
-) -> None:
-    """Write the words above the keys' columns and beside the values' rows."""
-    for j, word in enumerate(words):
-        look = {"color": TEXT_COLOURS["key"], "rotation": 90}
-        ax.text(at_keys[0] + j, at_keys[1], word, ha="center", **look)
-        look = {"color": TEXT_COLOURS["value"], "va": "center"}
-        ax.text(at_values[0], at_values[1] + j, word, **look)
+def _arrow_down(ax: Axes, x: float, start: float, end: float, d_k: int) -> None:
+    """Lead from the scores to the weights, and tell what is done on the way."""
+    look = {"arrowstyle": "-|>", "color": INK}
+    ax.annotate("", (x, end), (x, start), arrowprops=look)
+    text = f"divide by √{d_k},\nsoftmax of\neach row"
+    ax.text(x - 0.3, (start + end) / 2, text, ha="right", va="center")
 
 
 def map_figure(weights: Tensor, words: Sequence[str]) -> Figure:
     """Draw the weights of a self-attention, (T, T), with all numbers.
 
     Args:
-        weights: Row i: where word i looks.
-        words: The words, which ask (left) and are asked (above).
+        weights: Row i: the weights of query i.
+        words: The words, whose queries are the rows and whose keys are the columns.
     """
-    fig, ax = plt.subplots(figsize=(5.5, 1.1 + 0.42 * len(words)))
+    fig, ax = plt.subplots(figsize=(5.5, 2.2 + 0.42 * len(words)))
     look = {"rows": words, "columns": words, "roles": ("query", "key"), "turn": 0}
-    heat_map(ax, weights, notes=numbers_from(weights, 0, ".2f"), **look, **PALE_LINES)
+    notes = numbers_from(weights, 0, ".2f")
+    titles = ("query", "key")
+    heat_map(ax, weights, notes=notes, titles=titles, **look, **PALE_LINES)
     ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
     ax.tick_params("x", length=0)
+    colour_bar(ax, "attention weight")
     return fig
 
 
-# How open is a softmax at the start?
+# The largest weight at initialisation
 
 SCALES = {
     "no scale": lambda d: 1.0,

@@ -25,6 +25,7 @@ from attnbook.pages.figures.ch04 import (
 )
 from attnbook.pages.html_tables import Column, Table, spread, table
 from attnbook.pages.tables import stored_runs
+from attnbook.pages.widgets.calculator import ASKING, OFFERING, START, attend
 
 # Does a position attend to itself?
 
@@ -84,11 +85,11 @@ def query_gradients(
         draws: Queries.
 
     Returns:
-        The root of the sum of squares of each query's ∂a/∂q, (draws,).
+        The root of the sum of squares of each query's ∂α/∂q, (draws,).
     """
     q, k = random_pairs(d_k, n_keys, draws)
     weights = (scale * q @ k.mT).softmax(-1)  # (draws, 1, S)
-    # Σ_j a_i (δ_ij - a_j) k_j is a_i times what k_i has more than the mean of the keys.
+    # Σ_j α_i (δ_ij - α_j) k_j is α_i times what k_i has more than the mean of the keys.
     jacobian = scale * weights.mT * (k - weights @ k)  # (draws, S, d_k)
     return jacobian.square().sum((-2, -1)).sqrt()
 
@@ -99,8 +100,8 @@ def start_table(widths: Sequence[int] = (4, 64, 256, 1024)) -> Table:
         "d_k",
         Column("largest weight", "mean", digits=2),
         Column("largest weight > 0.99", "% of queries"),
-        Column("mean", group="size of ∂a/∂q", digits=3),
-        Column("median", group="size of ∂a/∂q", digits=3),
+        Column("mean", group="size of ∂α/∂q", digits=3),
+        Column("median", group="size of ∂α/∂q", digits=3),
     ]
     return table(
         columns,
@@ -122,7 +123,7 @@ def _start(d_k: int, scale: float) -> tuple[float, ...]:
 def gradient_figure(widths: Sequence[int] = WIDTHS) -> Figure:
     """Draw the derivative of the weights with respect to the query, by width."""
     fig, ax = plt.subplots(figsize=(5.5, 3))
-    ax.set(ylabel="size of ∂a/∂q, median", yscale="log", ylim=(0.003, 3))
+    ax.set(ylabel="size of ∂α/∂q, median", yscale="log", ylim=(0.003, 3))
     ax.yaxis.set_major_formatter("{x:g}")
     draw_by_width(ax, widths, lambda *at: query_gradients(*at).median().item())
     return fig
@@ -271,3 +272,58 @@ def fused_figure() -> Figure:
         label_lines(ax)
     axes[-1].set_xlabel("positions n")
     return fig
+
+
+# Which shapes must agree?
+
+SHAPES = (
+    ((3, 4), (6, 4), (6, 9)),
+    ((5, 3, 4), (5, 6, 4), (5, 6, 2)),
+    ((3, 4), (6, 5), (6, 9)),
+    ((3, 4), (6, 4), (5, 9)),
+)
+
+
+def shapes_table() -> Table:
+    """Show what attention makes of queries, keys and values of several shapes."""
+    rows = []
+    for shapes in SHAPES:
+        try:
+            found = str(tuple(attention(*map(torch.ones, shapes)).shape))
+        except ValueError as error:
+            found = f"error: {str(error).partition(';')[0]}"
+        rows.append((*map(str, shapes), found))
+    return table(["queries", "keys", "values", "output"], rows)
+
+
+# What does one number change?
+
+
+def _with(pairs: tuple, row: int, new: tuple) -> tuple:
+    """Rows with one of them replaced."""
+    return *pairs[:row], new, *pairs[row + 1 :]
+
+
+def one_change_table(word: str = "sees") -> Table:
+    """Show the weights and the output of one query of the calculator, four times.
+
+    Args:
+        word: The query, one of the calculator's.
+    """
+    i, farmer, bird = ASKING.index(word), 1, 3
+    x, y = START.q[i]
+    allowed = tuple(j != bird for j in range(len(OFFERING)))
+    settings = {
+        "at the start": START,
+        "query doubled": START._replace(q=_with(START.q, i, (2 * x, 2 * y))),
+        "key of farmer doubled": START._replace(k=_with(START.k, farmer, (2.0, 1.4))),
+        "value of farmer doubled": START._replace(v=_with(START.v, farmer, (2.0, 0.0))),
+        "bird masked": START._replace(mask=_with(START.mask, i, allowed)),
+    }
+    rows = []
+    for name, state in settings.items():
+        _, weights, output = attend(state)
+        rows.append((name, *weights[i].tolist(), *output[i].tolist()))
+    columns = [Column(name, digits=2, group="weight") for name in OFFERING]
+    columns += [Column(f"component {n}", digits=2, group="output") for n in (1, 2)]
+    return table(["setting", *columns], rows)

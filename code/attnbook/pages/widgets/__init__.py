@@ -1,7 +1,7 @@
 """Figures that the reader moves: plain HTML, no kernel, no library.
 
 - ``steppers``: a slider over pictures drawn beforehand
-- ``calculator``: attention with numbers to change, chapter 4
+- ``calculator``: attention with numbers to change, laboratory page 4
 - ``local_window``: the window of local attention, chapter 3
 - ``mask_explorer``: masks and weights by length and kind, chapter 6
 
