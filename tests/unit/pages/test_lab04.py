@@ -42,13 +42,16 @@ def test_query_gradients_are_those_of_autograd(d_k, scale):
 def test_start_table_has_a_group_of_rows_for_each_scale():
     made = lab04.start_table((4, 64))
     assert [*made.groups] == [*ch04.SCALES]
-    width, largest, saturated, mean, median = made.groups["no scale"][1]
+    width, largest, saturated, mean, median, larger = made.groups["no scale"][1]
     weights = ch04.random_scores(64).softmax(-1).amax(-1)
     sizes = lab04.query_gradients(64, 1.0)
     assert width == 64
     assert largest == pytest.approx(weights.mean().item())
     assert saturated == pytest.approx(100 * (weights > 0.99).float().mean().item())
     assert (mean, median) == pytest.approx((sizes.mean().item(), sizes.median().item()))
+    more = sizes > lab04.query_gradients(64, 1 / 8)
+    assert larger == pytest.approx(100 * more.float().mean().item())
+    assert {row[-1] for row in made.groups["1/√d"]} == {None}
 
 
 def test_gradient_figure_draws_the_medians_within_its_limits():

@@ -102,6 +102,7 @@ def start_table(widths: Sequence[int] = (4, 64, 256, 1024)) -> Table:
         Column("largest weight > 0.99", "% of queries"),
         Column("mean", group="size of ∂α/∂q", digits=3),
         Column("median", group="size of ∂α/∂q", digits=3),
+        Column("larger than with 1/√d_k", "% of queries", "size of ∂α/∂q"),
     ]
     return table(
         columns,
@@ -112,12 +113,15 @@ def start_table(widths: Sequence[int] = (4, 64, 256, 1024)) -> Table:
     )
 
 
-def _start(d_k: int, scale: float) -> tuple[float, ...]:
+def _start(d_k: int, scale: float) -> tuple[float | None, ...]:
     largest = (random_scores(d_k) * scale).softmax(-1).amax(-1)  # (draws,)
     size = query_gradients(d_k, scale)  # (draws,)
     saturated = 100 * (largest > 0.99).float().mean().item()
     measured = (largest.mean(), saturated, size.mean(), size.median())
-    return d_k, *map(float, measured)
+    larger = None
+    if scale != (usual := d_k**-0.5):
+        larger = 100 * (size > query_gradients(d_k, usual)).float().mean().item()
+    return d_k, *map(float, measured), larger
 
 
 def gradient_figure(widths: Sequence[int] = WIDTHS) -> Figure:
