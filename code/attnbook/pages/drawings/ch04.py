@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from attnbook.pages.drawings.arrows import Point
 from attnbook.pages.drawings.diagram import KEY, QUERY, VALUE, Diagram
 
 
@@ -44,28 +45,32 @@ CELL = 16  # pixels, of a component in the blocks of projections()
 
 def projections() -> Diagram:
     """One input, three matrices, and what they make of it; blocks to scale."""
-    t, d_model, d_k, d_v = 6, 4, 3, 3
+    t, d_model, d_k = 6, 4, 3  # positions and components that are drawn; d_v = d_k
     d = Diagram(510, 430, alt=PROJECTIONS)
-    rows = (76, 206, 336)
-    x = d.box("$X$", 46, rows[1], width=CELL * d_model, height=CELL * t)
+    top, middle, bottom = 76, 206, 336
+    x = d.box("$X$", 46, middle, width=CELL * d_model, height=CELL * t)
     d.text("(T, D)", x.x, x.y + 64)
-    end = d.box("attention", 374, rows[1], width=92, height=46)
-    for letter, look, y, width in (
-        ("Q", QUERY, rows[0], d_k),
-        ("K", KEY, rows[1], d_k),
-        ("V", VALUE, rows[2], d_v),
-    ):
-        letters = "$d_v$" if letter == "V" else "$d_k$"
-        size = {"width": CELL * width + 4}
-        matrix = d.box(f"$W^{letter}$", 160, y, height=CELL * d_model, **size, **look)
-        made = d.box(f"${letter}$", 258, y, height=CELL * t, **size, **look)
-        d.text(f"(D, {letters})", matrix.x, y + 48, **look)
-        d.text(f"(T, {letters})", made.x, y + 64, **look)
-        d.arrow(x, (104, x.y), (104, y), matrix) if y != x.y else d.arrow(x, matrix)
+    rows = (("Q", "k", top, QUERY), ("K", "k", middle, KEY), ("V", "v", bottom, VALUE))
+    width = CELL * d_k + 4
+    size = {"width": width, "height": CELL * d_model}
+    matrices = [
+        d.box(f"$W^{name}$", 160, y, **size, **look) for name, _, y, look in rows
+    ]
+    for matrix in matrices:
+        d.arrow(x, *_corner(104, x.y, matrix.y), matrix)
+    end = d.box("attention", 374, middle, width=92, height=46)
+    for (name, letter, y, look), matrix in zip(rows, matrices, strict=True):
+        made = d.box(f"${name}$", 258, y, width=width, height=CELL * t, **look)
+        d.text(f"(D, $d_{letter}$)", matrix.x, y + 48, **look)
+        d.text(f"(T, $d_{letter}$)", made.x, y + 64, **look)
         d.arrow(matrix, made, **look)
-        corner = () if y == end.y else ((end.x, y),)
-        d.arrow(made, *corner, end, **look)
-    out = d.box("output", 474, rows[1], width=64, height=CELL * t, **VALUE)
+        d.arrow(made, *_corner(end.x, y, end.y)[:1], end, **look)
+    out = d.box("output", 474, middle, width=64, height=CELL * t, **VALUE)
     d.text("(T, $d_v$)", out.x, out.y + 64, **VALUE)
     d.arrow(end, out, **VALUE)
     return d
+
+
+def _corner(x: float, start: float, end: float) -> tuple[Point, ...]:
+    """The corners of a way that changes its height at x; none if it does not."""
+    return () if start == end else ((x, start), (x, end))
