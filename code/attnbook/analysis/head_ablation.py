@@ -1,0 +1,60 @@
+"""Attention with some of its heads removed, and where each head attends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from attnbook.nn.multi_head import MultiHeadAttention
+
+
+@contextmanager
+def without_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> Iterator[None]:
+    """Remove heads from a layer until the ``with`` block ends.
+
+    The output is a sum of one contribution per head: its d_k features times its d_k
+    rows of W^O. They are set to 0 here, and the bias of W^O stays.
+
+    Args:
+        attention: The layer.
+        heads: Numbers of the heads, from 0.
+
+    Raises:
+        ValueError: If there is no such head.
+    """
+    heads = sorted(set(heads))
+    if wrong := [head for head in heads if head not in range(attention.n_heads)]:
+        raise ValueError(
+            f"there is no head {wrong[0]}; this layer has the heads 0 to "
+            f"{attention.n_heads - 1}"
+        )
+    weight = attention.W_O.weight  # (D, D), transposed: columns are the rows of W^O
+    before = weight.detach().clone()
+    try:
+        with torch.no_grad():
+            columns = weight.chunk(attention.n_heads, dim=1)  # H of (D, d_k)
+            for head in heads:
+                columns[head].zero_()
+        yield
+    finally:
+        with torch.no_grad():
+            weight.copy_(before)
+
+
+def weight_by_offset(weights: Tensor, offsets: Iterable[int]) -> Tensor:
+    """How much weight the queries of one sentence put on keys at given distances.
+
+    Args:
+        weights: Of self-attention, (H, T, T).
+        offsets: Distances; -1 is the key before the query, 0 its own position.
+
+    Returns:
+        (H, number of offsets): means over the T queries. A query that has no key at
+        a distance counts as 0.
+    """
+    length = weights.shape[-1]
+    sums = [weights.diagonal(offset, -2, -1).sum(-1) for offset in offsets]  # (H,) each
+    return torch.stack(sums, dim=-1) / length
