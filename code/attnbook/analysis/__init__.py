@@ -1,6 +1,7 @@
 """Looking into models: attention maps, influence, occlusion, probes, and costs.
 
 - ``maps``: the weights of every attention in a model
+- ``head_ablation``: attention with some of its heads removed
 - ``word_maps``: attention between words, from attention between subwords
 - ``learning_to_attend``: snapshots of a model while it learns where to attend
 - ``leaks``: which outputs depend on which inputs
@@ -41,6 +42,7 @@ from attnbook.analysis.cost import (
     peak_bytes,
     synchronize,
 )
+from attnbook.analysis.head_ablation import weight_by_offset, without_heads
 from attnbook.analysis.ibm_model1 import NULL_WORD, align_words, train_ibm_model1
 from attnbook.analysis.leaks import affected_outputs, influence
 from attnbook.analysis.learning_to_attend import (
@@ -115,7 +117,9 @@ __all__ = [
     "training_flops",
     "transformer_hiding_effects",
     "watched",
+    "weight_by_offset",
     "windowed_work",
+    "without_heads",
     "word_groups",
     "word_swaps",
     "word_weights",

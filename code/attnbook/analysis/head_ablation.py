@@ -12,7 +12,9 @@ from attnbook.nn.multi_head import MultiHeadAttention
 
 
 @contextmanager
-def without_heads(attention: MultiHeadAttention, heads: Iterable[int]) -> Iterator[None]:
+def without_heads(
+    attention: MultiHeadAttention, heads: Iterable[int]
+) -> Iterator[None]:
     """Remove heads from a layer until the ``with`` block ends.
 
     The output is a sum of one contribution per head: its d_k features times its d_k

@@ -22,6 +22,7 @@ from attnbook.experiments.first_token import (
     first_token_room,
 )
 from attnbook.experiments.fused_cost import fused_cost
+from attnbook.experiments.head_ablation import head_ablation
 from attnbook.experiments.late_attention import late_attention
 from attnbook.experiments.layer_cost import layer_batches, layer_cost
 from attnbook.experiments.layer_runs import (
@@ -193,6 +194,7 @@ EXPERIMENTS = {
     "multi30k_beams": multi30k_beams,
     "multi30k_scores": multi30k_scores,
     "multi30k_probes": multi30k_probes,
+    "head_ablation": head_ablation,
     "multi30k_average": multi30k_average,  # and the run's folder
     "multi30k_runs": multi30k_runs,  # the folder of experiments.gpu
 }

@@ -38,9 +38,10 @@ def head_ablation() -> dict:
     Returns:
         "loss": nats per subword with all heads; "heads": for each head "rise", the
         increase of the loss without it; "layers": the same without all heads of one
-        attention; "together": without the k heads whose own "rise" is least, by k;
-        "offsets": for each head of the encoder its mean weight at the distances
-        "distances", and "eos", that on the end of the sentence.
+        attention; "kinds": without one kind of attention in all layers; "together":
+        without the k heads whose own "rise" is least, by k; "offsets": for each head
+        of the encoder its mean weight at the distances "distances", and "eos", that
+        on the end of the sentence.
     """
     translator = Translator()
     model = translator.model
@@ -48,37 +49,29 @@ def head_ablation() -> dict:
     pairs = encode_pairs(translator.subwords, texts)[:N_SENTENCES]
     batches = length_batches(pairs)
     loss = mean_loss(model, batches)
-    sizes = len(model.encoder), model.encoder[0].attention.n_heads
-    rises = {head: rise(model, batches, loss, [head]) for head in all_heads(*sizes)}
+    layers, heads = range(len(model.encoder)), range(model.encoder[0].attention.n_heads)
+
+    def rise(*removed: Head) -> float:
+        return round(loss_without(model, batches, removed) - loss, 4)
+
+    rises = {head: rise(head) for head in product(KINDS, layers, heads)}
     least = sorted(rises, key=rises.get)
-    steps = range(6, len(least), 6)
     return {
         "sentences": N_SENTENCES,
         "loss": round(loss, 4),
         "heads": [
-            {"kind": kind, "layer": layer, "head": head, "rise": round(found, 4)}
+            {"kind": kind, "layer": layer, "head": head, "rise": found}
             for (kind, layer, head), found in rises.items()
         ],
         "layers": [
-            {
-                "kind": kind,
-                "layer": layer,
-                "rise": round(rise(model, batches, loss, heads), 4),
-            }
-            for kind, layer in product(KINDS, range(sizes[0]))
-            for heads in [[(kind, layer, head) for head in range(sizes[1])]]
+            {"kind": kind, "layer": n, "rise": rise(*product([kind], [n], heads))}
+            for kind, n in product(KINDS, layers)
         ],
-        "together": {
-            str(k): round(rise(model, batches, loss, least[:k]), 4) for k in steps
-        },
+        "kinds": {kind: rise(*product([kind], layers, heads)) for kind in KINDS},
+        "together": {str(k): rise(*least[:k]) for k in range(6, len(least), 6)},
         "distances": OFFSETS,
         "offsets": encoder_offsets(model, pairs),
     }
-
-
-def all_heads(n_layers: int, n_heads: int) -> list[Head]:
-    """All heads of a Transformer."""
-    return [*product(KINDS, range(n_layers), range(n_heads))]
 
 
 def length_batches(pairs: Sequence[IdPair]) -> list[Batch]:
@@ -99,18 +92,17 @@ def mean_loss(model: Transformer, batches: Iterable[Batch]) -> float:
     return total / count
 
 
-def rise(
-    model: Transformer, batches: Sequence[Batch], loss: float, heads: Iterable[Head]
+def loss_without(
+    model: Transformer, batches: Sequence[Batch], heads: Iterable[Head]
 ) -> float:
-    """By how much the loss rises if some heads are removed together."""
+    """The loss without some heads, removed together."""
     by_module: dict[str, list[int]] = {}
     for kind, layer, head in heads:
         by_module.setdefault(KINDS[kind].format(layer), []).append(head)
     with ExitStack() as stack:
         for name, numbers in by_module.items():
-            module = model.get_submodule(name)
-            stack.enter_context(without_heads(module, numbers))
-        return mean_loss(model, batches) - loss
+            stack.enter_context(without_heads(model.get_submodule(name), numbers))
+        return mean_loss(model, batches)
 
 
 def encoder_offsets(model: Transformer, pairs: Sequence[IdPair]) -> list[dict]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 from math import isnan
+from statistics import fmean
 
 import torch
 
@@ -54,7 +55,7 @@ def heads() -> dict:
 
     Returns:
         "runs": for each number of heads and seed the accuracy of the two answers, over
-        all positions where they count.
+        the positions from the third on, where both count.
     """
     steps, runs = 400, []
     for n_heads, seed in product((1, 2, 4, 8), SEEDS):
@@ -62,8 +63,7 @@ def heads() -> dict:
         model = one_layer("learned", LENGTH, n_heads=n_heads)
         train_task_model(model, previous_symbols, LENGTH, steps, seed)
         accuracy = accuracy_by_position(model, previous_symbols, LENGTH)
-        last = sum(row[0] for row in accuracy[1:]) / (LENGTH - 1)
-        before = sum(row[1] for row in accuracy[2:]) / (LENGTH - 2)
+        last, before = map(fmean, zip(*accuracy[2:], strict=True))
         found = {"last": round(last, 4), "before": round(before, 4)}
         runs.append({"heads": n_heads, "seed": seed, **found})
         print(f"  {runs[-1]}", flush=True)

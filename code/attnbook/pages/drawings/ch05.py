@@ -2,45 +2,55 @@
 
 from __future__ import annotations
 
-from attnbook.pages.drawings.diagram import Box, Diagram
+from attnbook.pages.drawings.diagram import KEY, QUERY, VALUE, Diagram
 
-ROLES = ("query", "key", "value")
+MULTI_HEAD = (
+    "From the bottom up: query, (B, T, D), key and value, (B, S, D), go through W^Q, "
+    "W^K and W^V, and each result is split into H heads: q is (B, H, T, d_k), k and v "
+    "are (B, H, S, d_k). On H sheets that lie on each other: q and k give the scores "
+    "q · k / √d_k, (B, H, T, S); a softmax gives the weights, (B, H, T, S); weights "
+    "times v give the heads, (B, H, T, d_k). Above the sheets they are concatenated to "
+    "(B, T, D), and W^O gives the output, (B, T, D)."
+)
 
 
 def multi_head() -> Diagram:
-    """Multi-head self-attention from the vectors of the words to its output."""
-    alt = (
-        "From the bottom up: X, (B, T, D), goes through three matrices, W^Q, W^K and "
-        "W^V, into queries, keys and values, each (B, T, D). A wide box splits each "
-        "into H parts, (B, T, D/H). Head 1, head 2 and so on to head H get a part of "
-        "all three and attend, each for itself. A wide box lays the H results side by "
-        "side, (B, T, D); W^O makes of them the output, (B, T, D)."
-    )
-    d = Diagram(510, 512, alt=alt)
-    x = d.box("$X$", 255, 486, width=60)
-    d.text("(B, T, D)", 330, 486)
-    split = d.box("split into H parts", 255, 316, width=450, height=34)
-    concat = d.box("concatenate", 255, 140, width=450, height=34)
-    out = d.box("$W^O$", 255, 72, width=60)
-    for role, letter, column in zip(ROLES, "QKV", (105, 255, 405), strict=True):
-        w = d.box(f"$W^{letter}$", column, 398, width=60, role=role)
-        d.arrow(x, w, role=role)
-        d.arrow(w, (column, split.y + split.height / 2), role=role)
-        d.text("(B, T, D)", column + 46, 357, role=role)
-    for label, column in (("head 1", 90), ("head 2", 220), ("head H", 420)):
-        _head(d, label, column, split, concat)
-    d.dots(320, 228)
-    d.text("(B, T, D/H) each", 320, 278)
-    d.arrow((255, 123), out)
-    d.text("(B, T, D)", 302, 107)
-    d.arrow(out, d.text("output (B, T, D)", 255, 18))
+    """Multi-head attention from its three inputs to its output."""
+    d = Diagram(510, 640, alt=MULTI_HEAD)
+    column = 165
+    d.stack(24, 172, 472, 410)
+    scores = d.box("$q · k / √d_k$", column, 374, width=170)
+    softmax = d.box("softmax", column, 292, width=170)
+    mix = d.box("weights · $v$", column, 210, width=170)
+    concat = d.box("concatenate", column, 118, width=170)
+    out = d.box("$W^O$", column, 58, width=60)
+    looks = (("query", "Q", "T", QUERY), ("key", "K", "S", KEY))
+    for x, (name, letter, length, look) in zip((100, 230), looks, strict=True):
+        split = _projected(d, x, name, letter, length, **look)
+        label = f"(B, H, {length}, $d_k$)"
+        d.arrow((x, split), (x, scores.y + 19), **look)
+        d.text(label, x + 58, 434, **look)
+    split = _projected(d, 390, "value", "V", "S", **VALUE)
+    d.arrow((390, split), (390, mix.y), mix, **VALUE)
+    d.text("(B, H, S, $d_k$)", 448, 434, **VALUE)
+    d.arrow(scores, softmax, label="(B, H, T, S)")
+    d.arrow(softmax, mix, label="(B, H, T, S)")
+    d.arrow(mix, concat, label="(B, H, T, $d_k$)")
+    d.arrow(concat, out)
+    d.text("(B, T, D)", column + 44, 88)
+    d.arrow(out, d.text("output (B, T, D)", column, 14))
+    d.text("H heads", 430, 190)
     return d
 
 
-def _head(d: Diagram, label: str, x: float, split: Box, concat: Box) -> None:
-    """One attention, with a part of queries, keys and values from below."""
-    box = d.box(label, x, 228, width=92, height=40)
-    for role, shift in zip(ROLES, (-24, 0, 24), strict=True):
-        start = (x + shift, split.y - split.height / 2)
-        d.arrow(start, (x + shift, box.y + box.height / 2), role=role)
-    d.arrow(box, (x, concat.y + concat.height / 2))
+def _projected(
+    d: Diagram, x: float, name: str, letter: str, length: str, role: str
+) -> float:
+    """An input, its projection and its split; returns the upper edge of the split."""
+    entry = d.text(f"{name} (B, {length}, D)", x, 622, role=role)
+    w = d.box(f"$W^{letter}$", x, 560, width=60, role=role)
+    split = d.box("split", x, 482, width=60, role=role)
+    d.arrow(entry, w, role=role)
+    d.arrow(w, split, role=role)
+    d.text(f"(B, {length}, D)", x + 42, 521, role=role)
+    return split.y - split.height / 2

@@ -129,6 +129,26 @@ class Diagram:
             f'stroke="{DARK_GREY}" stroke-dasharray="3 3" stroke-linejoin="round"/>'
         )
 
+    def stack(
+        self, left: float, top: float, right: float, bottom: float, sheets: int = 3
+    ) -> None:
+        """Draw sheets behind everything: what is on the first is there several times.
+
+        Args:
+            left: Left edge of the first sheet; the others stick out above it and to the
+                right.
+            top: Upper edge of the first sheet.
+            right: Right edge of the first sheet.
+            bottom: Lower edge of the first sheet.
+            sheets: Number of sheets.
+        """
+        for n in reversed(range(sheets)):
+            edges = (left + 7 * n, top - 7 * n, right + 7 * n, bottom - 7 * n)
+            self._back.append(
+                f'<path d="{outline(*edges)}" fill="{tint(DARK_GREY)}" '
+                f'stroke="{DARK_GREY}" stroke-linejoin="round"/>'
+            )
+
     def veil(self, left: float, top: float, right: float, bottom: float) -> None:
         """Make what has been drawn in a rectangle pale: it is not the subject."""
         self._veils.append(

@@ -18,65 +18,22 @@ register(
     "ex5_parameters",
     reference=_parameters,
     inputs=lambda: [(768, 12, True), (768, 24, True), (64, 2, False), (12, 3, True)],
-    hint="Four maps from D numbers to D: W^Q, W^K, W^V of all heads, and one W^O.",
+    hint="Four maps from D features to D: W^Q, W^K, W^V of all heads, and one W^O.",
     mistakes=wrong(
         lambda d, h, bias: 3 * d * (d + bias),
         "W^O is missing.",
         lambda d, h, bias: (3 * h + 1) * d * (d + bias),
         "A head's matrices are D × d_k, not D × D: H of them together make D × D.",
         lambda d, h, bias: 4 * d * d,
-        "With bias each map adds a vector of D numbers.",
+        "With bias, each map adds a vector of D components.",
         lambda d, h, bias: 3 * (d // h) * (d // h + bias) + d * (d + bias),
-        "Each head reads all D numbers of a place, not only d_k of them.",
-    ),
-)
-
-
-register(
-    "ex5_merge",
-    reference=merge_heads,
-    inputs=lambda: drawn(((2, 2, 3, 4),), ((1, 3, 5, 2),), ((3, 2, 4, 1),)),
-    hint="Bring the head's axis behind T, before d_k; then make one axis of the two.",
-    mistakes=wrong(
-        lambda heads: heads.reshape(len(heads), heads.shape[2], -1),
-        (
-            "The shape is right, the numbers are not: reshape lays places side by "
-            "side. The heads must first go behind the places."
-        ),
-        lambda heads: heads.permute(0, 2, 3, 1).flatten(2),
-        "Your numbers of all heads alternate; each head's belong together.",
-        lambda heads: heads.transpose(1, 2),
-        "The axes are in order; now make one of the last two.",
-        lambda heads: heads.sum(1),
-        "You add the heads up. They are laid side by side.",
-    ),
-)
-
-
-def _reach(i: int, length: int, n_heads: int) -> list[int]:
-    block = length // n_heads
-    first = i // block * block
-    return [*range(first, first + block)]
-
-
-register(
-    "ex5_wrong_reach",
-    reference=_reach,
-    inputs=lambda: [(0, 12, 4), (9, 24, 3), (5, 12, 2), (3, 8, 8), (9, 10, 1)],
-    hint="The wrong view gives head h the places h L/H … (h + 1) L/H - 1, whole.",
-    mistakes=wrong(
-        lambda i, length, h: [*range(length)],
-        "That is the right split: every place. The wrong one cuts the places up.",
-        lambda i, length, h: [*range(i % h, length, h)],
-        "A head gets neighbouring places, not every H-th.",
-        lambda i, length, h: [*range(i // h * h, min(i // h * h + h, length))],
-        "There are H blocks of L/H places, not blocks of H places.",
+        "Each head reads all D features of a position, not only d_k of them.",
     ),
 )
 
 
 def _heads_attend(q: Tensor, k: Tensor, v: Tensor, n_heads: int) -> Tensor:
-    """The function of the page: attention among the heads of one place."""
+    """The function of the page: attention among the heads of one position."""
     b, t, d = q.shape
     q, k, v = (x.view(b, t, n_heads, d // n_heads) for x in (q, k, v))
     return attention(q, k, v).reshape(b, t, d)
@@ -97,14 +54,14 @@ register(
         _heads_attend,
         (
             "That is the function as it was. Its scores are (B, T, H, H): the heads of "
-            "one place attend to each other, and no place to another."
+            "one position attend to each other, and no position to another."
         ),
         lambda q, k, v, h: attention(*(split_heads(x, h) for x in (q, k, v))).reshape(
             q.shape
         ),
         (
-            "The split is right; but the heads must go back behind the places before "
-            "their parts are laid side by side."
+            "The split is right; but the heads must go back behind the positions before "
+            "they are concatenated."
         ),
         lambda q, k, v, h: attention(q, k, v),
         "That is one head of full width.",
@@ -112,21 +69,48 @@ register(
 )
 
 
-def _shares(heads: Tensor, w_o: Tensor) -> Tensor:
-    return heads @ w_o.view(heads.shape[1], heads.shape[-1], -1)  # (B, H, T, D)
+def _grouped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    share = q.shape[1] // k.shape[1]
+    k, v = (x.repeat_interleave(share, dim=1) for x in (k, v))
+    return attention(q, k, v)
+
+
+def _by_repeat(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Heads G apart share a set, not neighbours."""
+    share = q.shape[1] // k.shape[1]
+    k, v = (x.repeat(1, share, 1, 1) for x in (k, v))
+    return attention(q, k, v)
+
+
+def _one_set(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Multi-query attention: the first set for all heads."""
+    return attention(q, k[:, :1], v[:, :1])
+
+
+def _averaged(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """One output per set: queries averaged over the group."""
+    return attention(q.unflatten(1, (k.shape[1], -1)).mean(2), k, v)
 
 
 register(
-    "ex5_head_shares",
-    reference=_shares,
-    inputs=lambda: drawn(((2, 2, 5, 4), (8, 8)), ((1, 3, 4, 2), (6, 6))),
-    hint="Rows h d_k … (h + 1) d_k - 1 of W^O belong to head h: multiply it by them.",
+    "ex5_grouped",
+    reference=_grouped,
+    inputs=lambda: drawn(
+        ((2, 4, 3, 5), (2, 2, 6, 5), (2, 2, 6, 5)),
+        ((1, 6, 2, 4), (1, 3, 5, 4), (1, 3, 5, 4)),
+        ((1, 3, 2, 4), (1, 3, 4, 4), (1, 3, 4, 4)),
+        ((2, 4, 3, 2), (2, 1, 3, 2), (2, 1, 3, 2)),
+    ),
+    hint="Give each head its set first: k and v must become (B, H, S, d_k).",
     mistakes=wrong(
-        lambda heads, w: merge_heads(heads) @ w,
-        "That is the sum over the heads; wanted are its H terms.",
-        lambda heads, w: heads @ w.view(len(w), heads.shape[1], -1).permute(1, 2, 0),
-        "You take columns of W^O; a head's part, a row, meets rows of W^O.",
-        lambda heads, w: heads @ w.view(-1, heads.shape[1], len(w)).transpose(0, 1),
-        "Your head h takes every H-th row of W^O; its d_k rows are neighbours.",
+        _by_repeat,
+        (
+            "The shapes fit, but `repeat` gives neighbouring heads different sets. "
+            "Which function repeats each entry in a row?"
+        ),
+        _one_set,
+        "All your heads read the first set. Each group has its own.",
+        _averaged,
+        "There are H outputs, not G: the heads of a group keep their own queries.",
     ),
 )

@@ -13,6 +13,7 @@ The explorers, one for each idea:
 - ``caption_alignment``: the alignment map of a typed caption; chapter 2
 - ``scores_and_windows``: scores and windows in the worked sentence; chapter 3
 - ``queries_and_keys``: a query and four keys in the plane; chapter 4
+- ``heads_off``: a translator without some of its heads; chapter 5
 - ``masks``: padding, causal and window masks, and their weights; chapter 6
 - ``toy_heads``: the heads of the toy Transformer on a typed sentence; chapter 9
 - ``search_and_sampling``: beam width and temperature; chapter 10
