@@ -60,8 +60,8 @@ register(
             q.shape
         ),
         (
-            "The split is right; but the heads must go back behind the positions before "
-            "they are concatenated."
+            "The split is right; but before you concatenate the heads, they must go "
+            "back behind the positions."
         ),
         lambda q, k, v, h: attention(q, k, v),
         "That is one head of full width.",
