@@ -114,6 +114,16 @@ def test_what_cannot_be_drawn_is_an_error(draw, words):
         draw(Diagram(100, 100, alt="Nothing."))
 
 
+def test_a_stack_lies_behind_everything_its_first_sheet_on_top():
+    d = Diagram(100, 100, alt="Two sheets.")
+    d.box("h", 50, 50)
+    d.stack(10, 30, 60, 90, sheets=2)
+    paths = re.findall(r'<path d="M([\d.]+),([\d.]+)', d._repr_svg_())
+    assert len(paths) == 3
+    first, second = (tuple(map(float, path)) for path in paths[1::-1])
+    assert (second[0] - first[0], second[1] - first[1]) == (7, -7)
+
+
 @pytest.mark.parametrize(
     ("width", "alt", "words"), [(0, "x", "0 x 100"), (10, "", "alt is empty")]
 )

@@ -163,7 +163,7 @@ def ablation_figure() -> Figure:
     kinds = [*dict.fromkeys(run["kind"] for run in stored["heads"])]
     maps = {kind: rises(stored["heads"], kind) for kind in kinds}  # (layers, heads)
     top = max(rise.max().item() for rise in maps.values())
-    fig, axes = plt.subplots(1, 3, figsize=(5.5, 3.5), sharey=True)
+    fig, axes = plt.subplots(1, len(maps), figsize=(5.5, 3.5), sharey=True)
     for ax, (kind, cells) in zip(axes, maps.items(), strict=True):
         notes = [[f"{x:.0f}".replace("-", "−") for x in row] for row in cells.tolist()]
         names = {

@@ -1,0 +1,76 @@
+"""Removing heads, and the weight by distance."""
+
+import pytest
+import torch
+
+from attnbook.analysis.head_ablation import weight_by_offset, without_heads
+from attnbook.nn.multi_head import MultiHeadAttention, split_heads
+from attnbook.nn.scaled_dot_product import attention
+
+
+@pytest.fixture
+def layer():
+    torch.manual_seed(0)
+    layer = MultiHeadAttention(12, 3).double()
+    torch.nn.init.normal_(layer.W_O.bias)
+    return layer
+
+
+def contributions(layer, x):
+    """What each head adds to the output, by the formula: H of (B, T, D)."""
+    q, k, v = (split_heads(W(x), 3) for W in (layer.W_Q, layer.W_K, layer.W_V))
+    rows = layer.W_O.weight.T.chunk(3)  # W^O, (D, D), head by head
+    return [attention(q[:, h], k[:, h], v[:, h]) @ rows[h] for h in range(3)]
+
+
+@pytest.mark.parametrize("heads", [(), (0,), (2,), (0, 2), (1, 1), (0, 1, 2)])
+def test_the_output_is_the_sum_of_the_other_heads(layer, heads):
+    x = torch.randn(2, 5, 12, dtype=torch.float64)
+    kept = [part for h, part in enumerate(contributions(layer, x)) if h not in heads]
+    wanted = sum(kept, layer.W_O.bias)
+    with without_heads(layer, heads):
+        torch.testing.assert_close(layer(x, x, x), wanted.expand(2, 5, 12))
+
+
+def test_the_layer_comes_back_even_after_an_error(layer):
+    before = layer.W_O.weight.detach().clone()
+
+    def stop():
+        assert not torch.equal(layer.W_O.weight, before)
+        raise KeyError
+
+    with pytest.raises(KeyError), without_heads(layer, [1]):
+        stop()
+    assert torch.equal(layer.W_O.weight, before)
+    assert layer.W_O.weight.requires_grad
+
+
+def test_heads_of_two_layers_can_be_removed_inside_each_other(layer):
+    x = torch.randn(1, 4, 12, dtype=torch.float64)
+    before = layer(x, x, x)
+    with without_heads(layer, [0]), without_heads(layer, [1, 2]):
+        bias = layer.W_O.bias.expand(1, 4, 12)
+        torch.testing.assert_close(layer(x, x, x), bias)
+    torch.testing.assert_close(layer(x, x, x), before)
+
+
+@pytest.mark.parametrize("head", [-1, 3])
+def test_a_head_that_there_is_not_is_an_error(layer, head):
+    with (
+        pytest.raises(ValueError, match=f"no head {head}; this layer has the heads 0"),
+        without_heads(layer, [head]),
+    ):
+        pass
+
+
+def test_weight_by_offset_is_a_mean_over_queries():
+    weights = torch.rand(2, 4, 4).softmax(-1)
+    found = weight_by_offset(weights, (-2, 0, 1))
+    for head in range(2):
+        for n, offset in enumerate((-2, 0, 1)):
+            inside = [
+                weights[head, i, i + offset].item()
+                for i in range(4)
+                if 0 <= i + offset < 4
+            ]
+            assert found[head, n].item() == pytest.approx(sum(inside) / 4)
