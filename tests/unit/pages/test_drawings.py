@@ -118,10 +118,10 @@ def test_a_stack_lies_behind_everything_its_first_sheet_on_top():
     d = Diagram(100, 100, alt="Two sheets.")
     d.box("h", 50, 50)
     d.stack(10, 30, 60, 90, sheets=2)
-    paths = re.findall(r'<path d="M([\d.]+),([\d.]+)', d._repr_svg_())
-    assert len(paths) == 3
-    first, second = (tuple(map(float, path)) for path in paths[1::-1])
-    assert (second[0] - first[0], second[1] - first[1]) == (7, -7)
+    svg = d._repr_svg_()
+    second, first = re.finditer(r'<path d="M([\d.]+),([\d.]+)', svg)
+    assert [float(second[n]) - float(first[n]) for n in (1, 2)] == [7, -7]
+    assert first.end() < svg.index("<rect", svg.index("<rect") + 1)  # the box
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_with_all_heads_nothing_is_lost():
 def test_bars_are_the_falls_of_the_log_probabilities():
     view = heads_off.heads_off_view(TEXT, "cross-attention", "all", **OFF)
     original = heads_off.translated(TEXT)
-    drops = torch.tensor(bars(view))
+    drops = torch.tensor(bars(view), dtype=torch.float32)
     assert len(drops) == len(original.tokens) == len(original.log_p)
     for layer in shipped_translator().model.decoder:
         torch.nn.init.zeros_(weight := layer.cross_attention.W_O.weight)
