@@ -44,7 +44,7 @@ def task_maps_figure(one: Tensor, two: Tensor, ids: Tensor) -> Figure:
         two: Of the model with two heads, (2, L, L).
         ids: The sequence, (L,).
     """
-    titles = ("one head", "two heads: 1", "two heads: 2")
+    titles = ("one head", "head 1 of two", "head 2 of two")
     fig, axes = plt.subplots(1, 3, figsize=(5.5, 2.8))
     for ax, weights, title in zip(axes, (*one, *two), titles, strict=True):
         task_map(ax, weights, ids)
