@@ -84,7 +84,8 @@ def _by_repeat(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 def _one_set(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Multi-query attention: the first set for all heads."""
-    return attention(q, k[:, :1], v[:, :1])
+    k, v = (x[:, :1].expand(-1, q.shape[1], -1, -1) for x in (k, v))
+    return attention(q, k, v)
 
 
 def _averaged(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
