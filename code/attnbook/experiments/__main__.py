@@ -33,6 +33,7 @@ from attnbook.experiments.layer_runs import (
 )
 from attnbook.experiments.local_cost import local_cost
 from attnbook.experiments.look_up import look_up
+from attnbook.experiments.mask_at_inference import mask_at_inference
 from attnbook.experiments.mask_card import mask_card
 from attnbook.experiments.multi30k_decoding import (
     multi30k_average,
@@ -146,7 +147,9 @@ EXPERIMENTS = {
     "alignment_two_ways": alignment_two_ways,
     "step_cost": step_cost,
     "local_cost": local_cost,
+    # chapter 6: masks in several libraries, and of a decoder without a cache
     "mask_card": mask_card,
+    "mask_at_inference": mask_at_inference,  # needs the data
     # chapter 9: the Transformer, pre-norm and post-norm
     "transformer": partial(
         train_and_measure, toy_transformer, weights_of=cross_weights

@@ -7,6 +7,7 @@
 - ``metrics``: exact match, token accuracy, alignment accuracy
 - ``baselines``: what a decoder reaches without the source
 - ``models``: small models, trained, that come with the package
+- ``next_words``: predicting the next word of English sentences
 - ``tasks``: tasks on random symbols
 - ``recall_task``: recalling the first and the last symbol
 - ``residual``: a residual connection around any sub-layer
@@ -63,6 +64,11 @@ from attnbook.toy.metrics import (
     greedy_translations,
 )
 from attnbook.toy.models import load_toy_model, toy_transformer
+from attnbook.toy.next_words import (
+    best_next_word_accuracy,
+    next_word_batches,
+    shifted_words,
+)
 from attnbook.toy.recall_task import RECALL_SYMBOLS, RecallModel, train_recall
 from attnbook.toy.residual import Residual
 from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
@@ -126,6 +132,7 @@ __all__ = [
     "accuracy_without_source",
     "alignment_accuracy",
     "attention_weights",
+    "best_next_word_accuracy",
     "contiguous_dilations",
     "convolutions",
     "correct_tokens",
@@ -144,6 +151,7 @@ __all__ = [
     "load_toy_model",
     "loss_knowing",
     "make_batch",
+    "next_word_batches",
     "one_layer",
     "position_numbers",
     "position_specific_share",
@@ -152,6 +160,7 @@ __all__ = [
     "reverse_source",
     "reversed_symbols",
     "sample_pair",
+    "shifted_words",
     "sorted_symbols",
     "sum_with_previous",
     "tagger",

@@ -191,6 +191,7 @@ def test_a_wide_arrow_has_a_head_wider_than_itself():
         ch04_drawings.projections,
         ch05_drawings.multi_head,
         ch06_drawings.broadcasting,
+        ch06_drawings.prefix_in_two_layers,
         ch06_drawings.shifted_words,
         ch07_drawings.ways_in,
         ch08_drawings.residual,

@@ -67,11 +67,11 @@ def test_a_pair_is_allowed_if_all_three_masks_allow_it(length, causal, window):
 def test_fully_masked_rows_are_named():
     view = mask_view(3, True, 2)
     assert view.said == (
-        "6 of 36 pairs are allowed. Rows 4, 5 are fully masked: their weights are 0."
+        "6 of 36 pairs are allowed. Rows 5, 6 are fully masked: their weights are 0."
     )
-    assert "Query 5, <pad>: fully masked." in view.alt
+    assert "Query 6, <pad>: fully masked." in view.alt
     assert "fully masked" not in mask_view(6, True, 6).said
-    assert "Row 5 is fully masked: its weights are 0." in mask_view(4, True, 2).said
+    assert "Row 6 is fully masked: its weights are 0." in mask_view(4, True, 2).said
 
 
 def test_the_figure_shows_the_mask_and_the_weights_in_hundredths():

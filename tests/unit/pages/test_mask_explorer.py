@@ -9,7 +9,7 @@ from widgets import alone_on_a_page, check_first_state, check_self_contained, pa
 
 from attnbook.pages.widgets.mask_explorer import (
     KINDS,
-    PLACES,
+    POSITIONS,
     SCORES,
     START,
     MaskState,
@@ -24,7 +24,7 @@ from attnbook.pages.widgets.mask_explorer import (
 from page_checks import check_accessible, check_sliders
 
 HTML = mask_explorer().data
-LENGTHS = range(1, PLACES + 1)
+LENGTHS = range(1, POSITIONS + 1)
 BOTH = (True, False)
 STATES = [MaskState(*choice) for choice in product(KINDS, LENGTHS, LENGTHS, BOTH, BOTH)]
 NUMBER = re.compile(r"\d+\.\d+")
@@ -81,7 +81,7 @@ def may_attend(state, i, j):
 def test_the_weights_share_1_among_what_may_be_attended_to():
     for state in STATES:
         allowed, weights = grid(state)
-        for i, j in product(range(PLACES), repeat=2):
+        for i, j in product(range(POSITIONS), repeat=2):
             assert allowed[i, j] == (not state.masked or may_attend(state, i, j))
         for i, scores in enumerate(SCORES):
             total = sum(math.exp(e) for j, e in enumerate(scores) if allowed[i, j])
@@ -92,7 +92,7 @@ def test_the_weights_share_1_among_what_may_be_attended_to():
             assert weights[i].tolist() == pytest.approx(wanted, abs=1e-12), state
 
 
-def test_pads_fill_a_side_up_to_six_places():
+def test_padding_fills_a_side_up_to_six_positions():
     state = MaskState("cross", 2, 3, True, False)
     assert sequence("source", state) == ("the", "old", "pad", "pad", "pad", "pad")
     assert sequence("target", state) == ("bos", "maron", "velin", "pad", "pad", "pad")
@@ -104,7 +104,7 @@ def test_what_the_caption_says_of_pads_holds():
     for state in STATES:
         asks, offers = KINDS[state.kind]
         allowed, _ = grid(state._replace(masked=True))
-        for i, j in product(range(PLACES), repeat=2):
+        for i, j in product(range(POSITIONS), repeat=2):
             if sequence(offers, state)[j] == "pad":
                 assert not allowed[i, j]
         if not state.left:  # then a pad that asks has words before it
@@ -115,15 +115,16 @@ def test_what_the_caption_says_of_pads_holds():
 def test_the_result_in_words():
     cross = MaskState("cross", 4, 4, True, False)
     assert result(cross) == (
-        "key_mask of shape (1, 1, 1, 6): 24 of 36 cells are allowed. No row is empty. "
-        "Rows 4 and 5 are pads and may look all the same."
+        "key_mask of shape (1, 1, 1, 6): 24 of 36 cells are allowed. "
+        "No row is fully masked. Rows 5 and 6 are padding, and may attend all the same."
     )
     assert result(MaskState("decoder self", 1, 4, True, True)) == (
         "target_mask of shape (1, 1, 6, 6): 10 of 36 cells are allowed. "
-        "Rows 0 and 1 are empty: zeros."
+        "Rows 1 and 2 are fully masked: zeros."
     )
     assert result(MaskState("encoder self", 6, 1, True, False)) == (
-        "key_mask of shape (1, 1, 1, 6): 36 of 36 cells are allowed. No row is empty."
+        "key_mask of shape (1, 1, 1, 6): 36 of 36 cells are allowed. "
+        "No row is fully masked."
     )
     assert result(MaskState("encoder self", 6, 1, False, False)) == (
         "No mask: all 36 cells are allowed. The mask would hide nothing."
@@ -143,7 +144,7 @@ def test_without_a_mask_the_row_that_leaks_most_is_named():
             for i, row in enumerate(SCORES)
         ]
         assert float(found[2]) == pytest.approx(max(hidden), abs=0.0051)
-        assert hidden[int(found[1])] == pytest.approx(max(hidden))
+        assert hidden[int(found[1]) - 1] == pytest.approx(max(hidden))
 
 
 def test_the_page_says_what_the_package_computes(page):
@@ -175,7 +176,7 @@ def test_controls_move_it_with_keys_buttons_and_a_click(fresh):
     fresh.get_by_role("checkbox", name="mask").press("Space")
     assert shown(fresh) == result(MaskState("cross", 6, 4, False, False))
     fresh.get_by_role("checkbox", name="mask").press("Space")
-    fresh.get_by_text("pads on the left").click()
+    fresh.get_by_text("padding on the left").click()
     assert shown(fresh) == result(MaskState("cross", 6, 4, True, True))
     fresh.get_by_role("radio", name="cross").press("ArrowUp")
     assert shown(fresh) == result(MaskState("decoder self", 6, 4, True, True))

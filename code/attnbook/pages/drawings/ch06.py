@@ -1,73 +1,124 @@
-"""The drawings of chapter 6: how masks are broadcast, and what a shift hides."""
+"""The drawings of chapter 6: shift and mask, broadcasting, a prefix in two layers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attnbook.pages.drawings.diagram import Diagram
-
-AXES = {"B": 215, "H": 285, "T": 355, "S": 425}
-
-
-def broadcasting() -> Diagram:
-    """The axes of both masks, of the two joined, and of the scores."""
-    alt = (
-        "Four rows under the axes B, H, T and S, for a batch of 2 and 8 heads. The key "
-        "mask has 2, 1, 1, 5; the causal mask has no B and H, and 5, 5; joined they "
-        "have 2, 1, 5, 5; the scores have 2, 8, 5, 5. Where a mask has 1 or nothing, "
-        "there is no box: it is repeated."
-    )
-    d = Diagram(490, 262, alt=alt)
-    for (axis, x), role in zip(AXES.items(), (None, None, "query", "key"), strict=True):
-        d.text(f"${axis}$", x, 24, role=role)
-    _axes(d, "key_mask", (2, 1, 1, 5), 66)
-    _axes(d, "causal_mask", (None, None, 5, 5), 114)
-    _axes(d, "joined by &", (2, 1, 5, 5), 172)
-    _axes(d, "scores", (2, 8, 5, 5), 230)
-    return d
-
-
-def _axes(d: Diagram, name: str, sizes: Sequence[int | None], y: float) -> None:
-    """One tensor: its name, and a box for each axis, a sign where it is repeated."""
-    d.text(name, 85, y)
-    for size, x in zip(sizes, AXES.values(), strict=True):
-        if size is None:
-            d.text("–", x, y)
-        elif size == 1:
-            d.text("1", x, y)
-        else:
-            role = {AXES["T"]: "query", AXES["S"]: "key"}.get(x)
-            d.box(str(size), x, y, role=role, width=44, height=34)
+from attnbook.pages.drawings.diagram import TARGET, Diagram
 
 
 def shifted_words(words: Sequence[str] = ("the", "old", "farmer", "sees")) -> Diagram:
-    """What each place reads, says, and may see under a causal mask.
+    """The input and the target of each position, and which inputs it may attend to.
 
     Args:
-        words: The words to be said; the last is not read.
+        words: The targets; the last is no input.
     """
-    read = ("<bos>", *words[:-1])
+    inputs = ("<bos>", *words[:-1])
     alt = (
-        f"Below, what is read: {', '.join(read)}. Above, what is to be said at each "
-        f"place: {', '.join(words)}. Arrows lead to each place above from its own "
-        "place below and from all places left of it, never from the right."
+        f"Below, the inputs: {', '.join(inputs)}. Above, the targets: "
+        f"{', '.join(words)}. Arrows lead to each target from the input below it and "
+        "from all inputs to the left of that, never from the right."
     )
-    step = 118
-    d = Diagram(20 + step * len(words), 236, alt=alt)
-    xs = [10 + step / 2 + step * i for i in range(len(words))]
+    step, margin = 106, 74
+    d = Diagram(margin + step * len(words), 190, alt=alt)
+    xs = [margin + step * (i + 0.5) for i in range(len(words))]
     above = [
-        d.box(word, x, 52, role="target", width=86)
+        d.box(word, x, 34, width=84, **TARGET)
         for word, x in zip(words, xs, strict=True)
     ]
     below = [
-        d.box(word, x, 196, role="target", width=86)
-        for word, x in zip(read, xs, strict=True)
+        d.box(word, x, 156, width=84, **TARGET)
+        for word, x in zip(inputs, xs, strict=True)
     ]
-    d.text("is to be said", xs[0], 16)
-    d.text("is read", xs[0] - 20, 228)
+    d.text("targets", 38, 34)
+    d.text("inputs", 38, 156)
     for i, to in enumerate(above):
         for j in range(i + 1):
             end = to.x + 12 * (j - i), to.y + to.height / 2
             start = below[j].x + 12 * (i - j), below[j].y - below[j].height / 2
             d.arrow(start, end)
+    return d
+
+
+SIZE, SENTENCES = 5, ((True,) * 5, (True, True, True, False, False))
+TILE, GAP = 16, 34
+"""Pixels: the side of a tile, and what is between the two sentences."""
+BROADCASTING = (
+    "Four columns of tiles, in two rows for two sentences of five positions, the "
+    "second with two padding tokens. The key mask, (B, 1, 1, S), stores one row of "
+    "tiles for each sentence, which is repeated downwards. The causal mask, (T, S), is "
+    "stored once, a triangle, and repeated for the second sentence. Joined, (B, 1, T, "
+    "S), they are the triangle for the first sentence; in the second its last two "
+    "columns are masked. The scores, (B, H, T, S), have such a square for each head, "
+    "drawn as a stack."
+)
+
+
+def broadcasting() -> Diagram:
+    """Both masks, the two joined, and the scores; what broadcasting repeats is pale."""
+    d = Diagram(510, 298, alt=BROADCASTING)
+    causal = [[j <= i for j in range(SIZE)] for i in range(SIZE)]
+    wide = SIZE * TILE
+    lefts = [22 + i * (wide + 46) for i in range(4)]
+    tops = [44, 44 + wide + GAP]
+    for b, (top, real) in enumerate(zip(tops, SENTENCES, strict=True)):
+        keys = [real] * SIZE
+        both = [[a and c for a, c in zip(real, row, strict=True)] for row in causal]
+        for left, matrix in zip(lefts, (keys, causal, both), strict=False):
+            d.tiles(matrix, left, top, size=TILE)
+        d.veil(lefts[0], top + TILE, lefts[0] + wide, top + wide)
+        if b:
+            d.veil(lefts[1], top, lefts[1] + wide, top + wide)
+        for shift in (12, 6, 0):  # a sheet for each head, the first in front
+            left = lefts[3] + shift
+            d.tiles(both, left - 6, top + 6 - shift, size=TILE)
+        for sign, left in zip(("&", "=", "→"), lefts[1:], strict=True):
+            d.text(sign, left - 23, top + wide / 2)
+        d.text(f"{b + 1}", 10, top + wide / 2)
+    names = ("key_mask", "causal_mask", "target_mask", "scores")
+    shapes = ("(B, 1, 1, S)", "(T, S)", "(B, 1, T, S)", "(B, H, T, S)")
+    for left, name, shape in zip(lefts, names, shapes, strict=True):
+        d.text(name, left + wide / 2, 18)
+        d.text(shape, left + wide / 2, tops[1] + wide + 26)
+    return d
+
+
+PREFIX = (
+    "Two panels with the prefix bos, maron, velin and two layers above it. With the "
+    "causal mask, each position of layer 1 has arrows from its own input and from "
+    "those to the left. Without it, dashed arrows lead from later inputs to earlier "
+    "positions as well. In both panels the last position of layer 2 has arrows from "
+    "all three positions of layer 1."
+)
+
+
+def prefix_in_two_layers(words: Sequence[str] = ("<bos>", "maron", "velin")) -> Diagram:
+    """Which inputs the newest position of layer 2 depends on, and by which paths.
+
+    Args:
+        words: The prefix, three tokens.
+    """
+    d = Diagram(510, 270, alt=PREFIX)
+    for left, title, causal in ((84, "with mask", True), (318, "without", False)):
+        xs = [left + 78 * i for i in range(len(words))]
+        d.text(title, xs[1], 16)
+        for word, x in zip(words, xs, strict=True):
+            d.text(word, x, 250, **TARGET)
+        first = [
+            d.box("", x, 150, filled=not causal and x != xs[-1], **TARGET) for x in xs
+        ]
+        newest = d.box("", xs[-1], 62, **TARGET)
+        for j, x in enumerate(xs):
+            for i, box in enumerate(first):
+                if causal and j > i:
+                    continue
+                start = x + 9 * (i - j), 234
+                end = box.x + 9 * (j - i), box.y + box.height / 2
+                d.arrow(start, end, dashed=j > i)
+        for j, box in enumerate(first):
+            start = box.x, box.y - box.height / 2
+            end = newest.x - 9 * (len(first) - 1 - j), newest.y + newest.height / 2
+            d.arrow(start, end)
+    for label, y in (("layer 2", 62), ("layer 1", 150), ("inputs", 250)):
+        d.text(label, 28, y)
     return d

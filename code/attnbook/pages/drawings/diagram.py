@@ -14,7 +14,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from attnbook.pages.colours import COLOURS, DARK_GREY, INK, TEXT_COLOURS, tint
+from attnbook.pages.colours import (
+    COLOURS,
+    DARK_GREY,
+    INK,
+    SHADE,
+    TEXT_COLOURS,
+    tint,
+)
 from attnbook.pages.drawings.arrows import CORNER, WIDTH, Point, label_place, number
 from attnbook.pages.drawings.labels import over_arrow, plain, tspans
 from attnbook.pages.drawings.shapes import (
@@ -121,6 +128,35 @@ class Diagram:
         """
         edges = (left, y - height / 2, left + length, y + height / 2)
         self._front.append(f'<path d="{outline(*edges)}" fill="{DARK_GREY}"/>')
+
+    def tiles(
+        self,
+        matrix: Sequence[Sequence[bool]],
+        left: float,
+        top: float,
+        *,
+        role: str | None = None,
+        size: float = 16,
+    ) -> None:
+        """Draw a matrix as tiles, coloured where it is true and pale elsewhere.
+
+        Args:
+            matrix: Its rows, the first on top.
+            left: Left edge.
+            top: Upper edge.
+            role: One of the five ideas that have a colour; without it, grey.
+            size: Side of a tile.
+        """
+        for value, fill in ((False, SHADE), (True, role_colour(role, COLOURS))):
+            places = [
+                (left + size * j, top + size * i)
+                for i, row in enumerate(matrix)
+                for j, cell in enumerate(row)
+                if bool(cell) is value
+            ]
+            if places:
+                way = " ".join(outline(x, y, x + size, y + size) for x, y in places)
+                self._front.append(f'<path d="{way}" fill="{fill}" stroke="#FFF"/>')
 
     def frame(self, left: float, top: float, right: float, bottom: float) -> None:
         """Draw a dashed frame behind everything, round what belongs together."""

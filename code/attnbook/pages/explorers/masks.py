@@ -1,4 +1,4 @@
-"""Chapter 6: padding, causal and window masks together, and the weights they leave."""
+"""Lab 6: padding, causal and window masks together, and the weights they leave."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def mask_view(length: int, causal: bool, window: int) -> View:
     """
     mask, weights = mask_and_weights(length, causal, window)
     tokens = padded(length)
-    empty = [i for i in range(T) if not mask[i].any()]
+    empty = [i + 1 for i in range(T) if not mask[i].any()]
     said = f"{int(mask.sum())} of {mask.numel()} pairs are allowed. " + _about(empty)
     alt = " ".join(
-        f"Query {i}, {tokens[i]}: {_row(mask[i], weights[i], tokens)}."
+        f"Query {i + 1}, {tokens[i]}: {_row(mask[i], weights[i], tokens)}."
         for i in range(T)
     )
     return View(said, _figure(mask, weights, tokens), alt)

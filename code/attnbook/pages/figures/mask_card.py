@@ -1,4 +1,4 @@
-"""The mask card of chapter 6: what marks mean in each library, asked and not typed."""
+"""The mask card: what mask values mean in each library, tested and not typed."""
 
 from __future__ import annotations
 

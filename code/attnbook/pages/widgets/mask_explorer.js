@@ -11,7 +11,7 @@ export const start = (image, { scores, words, kinds, colours, grey, depth }) => 
   const form = figure.querySelector("form");
   form.addEventListener("submit", (event) => event.preventDefault());
 
-  // The places of a side: its words, filled up with pads.
+  // The positions of a side: its tokens and padding.
   const sequence = (side) => {
     const real = words[side].slice(0, sliders[side].value);
     const pads = Array.from({ length: n - real.length }, () => "pad");
@@ -31,7 +31,9 @@ export const start = (image, { scores, words, kinds, colours, grey, depth }) => 
     put(e, { fill: texts[i] === "pad" ? grey : colours[side] });
   });
 
-  const named = (rows) => `Row${rows.length > 1 ? "s" : ""} ${list(rows)}`;
+  const named = (rows) => (rows.length > 1 ? "Rows " : "Row ")
+    + list(rows.map((i) => i + 1));
+  const verb = (rows) => rows.length > 1 ? "are" : "is";
   const withMask = (causal, open, rows) => {
     const shape = causal ? `target_mask of shape (1, 1, ${n}, ${n})`
       : `key_mask of shape (1, 1, 1, ${n})`;
@@ -39,23 +41,24 @@ export const start = (image, { scores, words, kinds, colours, grey, depth }) => 
     const pads = range.filter((i) => rows[i] === "pad" && open[i].some(Boolean));
     const said = [
       `${shape}: ${open.flat().filter(Boolean).length} of ${n * n} cells are allowed.`,
-      empty.length ? `${named(empty)} ${empty.length > 1 ? "are" : "is"} empty: zeros.`
-        : "No row is empty.",
+      empty.length ? `${named(empty)} ${verb(empty)} fully masked: zeros.`
+        : "No row is fully masked.",
     ];
-    const what = pads.length > 1 ? "are pads" : "is a pad";
-    if (pads.length) said.push(`${named(pads)} ${what} and may look all the same.`);
+    if (pads.length) {
+      said.push(`${named(pads)} ${verb(pads)} padding, and may attend all the same.`);
+    }
     return said.join(" ");
   };
   const withoutMask = (wanted, weights) => {
     const hidden = weights.map((row, i) => sum(row.filter((_, j) => !wanted[i][j])));
     const most = hidden.indexOf(Math.max(...hidden));
     return `No mask: all ${n * n} cells are allowed. ` + (hidden[most]
-      ? `Row ${most} gives ${hidden[most].toFixed(2)} of its weight to places `
+      ? `Row ${most + 1} gives ${hidden[most].toFixed(2)} of its weight to positions `
         + "that the mask would hide." : "The mask would hide nothing.");
   };
   const say = (said, rows, open, weights) => {
     const cells = (i) => weights[i].map((w, j) => open[i][j] ? w.toFixed(2) : "hidden");
-    const all = range.map((i) => ` ${i}, ${rows[i]}: ${cells(i).join(", ")}.`);
+    const all = range.map((i) => ` ${i + 1}, ${rows[i]}: ${cells(i).join(", ")}.`);
     parts(figure, "result")[0].textContent = said;
     put(figure.querySelector("svg"), { "aria-label": said + all.join("") });
   };

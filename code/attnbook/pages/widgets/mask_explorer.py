@@ -1,4 +1,4 @@
-"""Masks to play with: the reader chooses who asks whom, and how many words are real.
+"""Masks to play with: the reader chooses the attention, and how many tokens are real.
 
 The first state is drawn here, with the package's own functions. Every other one is
 computed in the page by ``mask_explorer.js``, which a test holds against the package.
@@ -27,11 +27,11 @@ from attnbook.pages.widgets.scripts import on_load
 from attnbook.toy.example import SENTENCE
 from attnbook.toy.language import translate_by_rule
 
-PLACES = len(SENTENCE)  # of each side, words and pads together
+POSITIONS = len(SENTENCE)  # of each side, tokens and padding together
 # What goes into the decoder is shifted by one: it begins with BOS.
 WORDS = {
     "source": SENTENCE,
-    "target": ("bos", *translate_by_rule(SENTENCE).target[: PLACES - 1]),
+    "target": ("bos", *translate_by_rule(SENTENCE).target[: POSITIONS - 1]),
 }
 CAUSAL = "decoder self"
 KINDS = {
@@ -50,15 +50,15 @@ SCORES = (
 )
 """How well each key fits each query, (T, S); chosen by hand."""
 CAPTION = (
-    "**A mask decides who may look at whom; the softmax shares 1 among what is left.** "
-    "A batch of one sentence, six places on each side, words and pads; the scores are "
-    "fixed. A row is a query, a column a key, both counted from 0; hatched cells are "
-    "hidden. Pads are hidden as keys and not as queries."
+    "**A mask decides which keys a query may attend to; the softmax shares 1 among "
+    "them.** One sentence of six positions on each side, tokens and padding, with "
+    "fixed scores. Rows are queries, columns keys, and numbers attention weights; hatched "
+    "cells are masked. Padding is masked as a key and not as a query."
 )
 
 # Pixels.
 CELL, LEFT, TOP, RIGHT = 43, 80, 68, 10
-WIDTH, HEIGHT = LEFT + CELL * PLACES + RIGHT, TOP + CELL * PLACES + 4
+WIDTH, HEIGHT = LEFT + CELL * POSITIONS + RIGHT, TOP + CELL * POSITIONS + 4
 HATCH = f"M0,{CELL / 2} L{CELL / 2},0 M0,{CELL} L{CELL},0 M{CELL / 2},{CELL} "
 HATCH += f"L{CELL},{CELL / 2}"
 DEPTH = 0.7  # of the blue at a weight of 1: dark text can still be read on it
@@ -69,10 +69,10 @@ class MaskState(NamedTuple):
     """What the reader chooses."""
 
     kind: str  # one of KINDS
-    source: int  # how many words are real
+    source: int  # number of real tokens
     target: int
     masked: bool
-    left: bool  # pads on the left
+    left: bool  # padding on the left
 
 
 START = MaskState("cross", 4, 5, True, False)
@@ -109,9 +109,9 @@ def mask_explorer(caption: str = CAPTION) -> HTML:
 
 
 def sequence(side: str, state: MaskState) -> tuple[str, ...]:
-    """The six places of a side: its words, filled up with pads."""
+    """The six positions of a side: its tokens and padding."""
     real = WORDS[side][: getattr(state, side)]
-    pads = ("pad",) * (PLACES - len(real))
+    pads = ("pad",) * (POSITIONS - len(real))
     return pads + real if state.left else real + pads
 
 
@@ -140,25 +140,25 @@ def result(state: MaskState) -> str:
         hidden = weights.masked_fill(mask[0, 0], 0).sum(-1)  # (T,)
         row = hidden.argmax().item()
         return f"No mask: all {allowed.numel()} cells are allowed. " + (
-            f"Row {row} gives {hidden[row]:.2f} of its weight to places that the mask "
-            "would hide."
+            f"Row {row + 1} gives {hidden[row]:.2f} of its weight to positions that "
+            "the mask would hide."
             if hidden[row]
             else "The mask would hide nothing."
         )
     name = "target_mask" if state.kind == CAUSAL else "key_mask"
     rows = sequence(KINDS[state.kind][0], state)
-    empty = [i for i in range(PLACES) if not allowed[i].any()]
-    asking = [i for i in range(PLACES) if rows[i] == "pad" and i not in empty]
+    empty = [i for i in range(POSITIONS) if not allowed[i].any()]
+    padding = [i for i in range(POSITIONS) if rows[i] == "pad" and i not in empty]
     said = [
         f"{name} of shape {tuple(mask.shape)}: {allowed.sum()} of {allowed.numel()} "
         "cells are allowed.",
-        f"{_list(empty)} {'are' if len(empty) > 1 else 'is'} empty: zeros."
+        f"{_list(empty)} {'are' if len(empty) > 1 else 'is'} fully masked: zeros."
         if empty
-        else "No row is empty.",
+        else "No row is fully masked.",
     ]
-    if asking:
-        pads = "are pads" if len(asking) > 1 else "is a pad"
-        said.append(f"{_list(asking)} {pads} and may look all the same.")
+    if padding:
+        verb = "are" if len(padding) > 1 else "is"
+        said.append(f"{_list(padding)} {verb} padding, and may attend all the same.")
     return " ".join(said)
 
 
@@ -172,13 +172,13 @@ def describe(state: MaskState) -> str:
             f"{w:.2f}" if shown else "hidden"
             for w, shown in zip(weights[i], allowed[i], strict=True)
         )
-        said.append(f"{i}, {word}: {cells}.")
+        said.append(f"{i + 1}, {word}: {cells}.")
     return " ".join(said)
 
 
 def _list(rows: list[int]) -> str:
-    """Row 3; Rows 3 and 4; Rows 3, 4 and 5."""
-    *first, last = map(str, rows)
+    """Row 3; Rows 3 and 4; Rows 3, 4 and 5: counted from 1, given from 0."""
+    *first, last = (str(row + 1) for row in rows)
     return f"Rows {', '.join(first)} and {last}" if first else f"Row {last}"
 
 
@@ -198,8 +198,8 @@ def _cells(state: MaskState) -> list[str]:
         f'<path d="{HATCH}" stroke="#939CA6" opacity="{0 if allowed[i, j] else 1}"/>'
         f'<text x="{CELL / 2}" y="{CELL / 2 + 6}" text-anchor="middle">'
         f"{f'{weights[i, j]:.2f}' if allowed[i, j] else ''}</text></g>"
-        for i in range(PLACES)
-        for j in range(PLACES)
+        for i in range(POSITIONS)
+        for j in range(POSITIONS)
     ]
 
 
@@ -212,7 +212,7 @@ def _labels(state: MaskState) -> list[str]:
         f'fill="{TEXT_COLOURS[role]}">{role} {arrow}</text>'
         for role, arrow, y in (("key", "→", TOP - 34), ("query", "↓", TOP - 10))
     ]
-    for n in range(PLACES):
+    for n in range(POSITIONS):
         middle = CELL * (n + 0.5)
         marks.append(
             f'<text class="book-row" x="{LEFT - 8}" y="{TOP + middle + 6}" '
@@ -231,14 +231,14 @@ def _colour(side: str, word: str) -> str:
 
 
 def _controls(state: MaskState) -> str:
-    """The attention, the lengths, whether there is a mask, where the pads are."""
+    """The attention, the lengths, whether there is a mask, the side of the padding."""
     kinds = "".join(
         choice("radio", kind, chosen=kind == state.kind, group="attention")
         for kind in KINDS
     )
     sliders = "".join(_length_slider(side, getattr(state, side)) for side in WORDS)
     boxes = choice("checkbox", "mask", chosen=state.masked)
-    boxes += choice("checkbox", "pads on the left", chosen=state.left)
+    boxes += choice("checkbox", "padding on the left", chosen=state.left)
     # The form keeps the radio buttons of two such figures apart; it sends nothing.
     return hidden_controls(
         '<form><fieldset style="border: 0; padding: 0; margin: 0 0 0.6em; '
@@ -251,5 +251,5 @@ def _controls(state: MaskState) -> str:
 
 def _length_slider(side: str, length: int) -> str:
     name = f"{side.title()} length"
-    ends = {"low": 1, "value": length, "high": PLACES}
+    ends = {"low": 1, "value": length, "high": POSITIONS}
     return slider_row(name, name, text=f"{length}", **ends)

@@ -1,0 +1,133 @@
+"""Tables and figures of laboratory page 6 and of the mask card."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from attnbook.nn.masks import causal_mask, key_mask, target_mask
+from attnbook.pages.colours import TEXT_COLOURS
+from attnbook.pages.explorers.masks import mask_and_weights
+from attnbook.pages.figures.ch06 import draw_mask
+from attnbook.pages.html_tables import Column, Table, table
+
+# How low must a masked score be?
+
+VALUES = {"−1e20": -1e20, "−1e9": -1e9, "−1e4": -1e4, "lowest": None, "−∞": -torch.inf}
+TYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+SCORES = (1.0, 2.0, 0.5)
+
+
+def masked_row(
+    hidden: Tensor, value: float | None, dtype: torch.dtype, add: bool
+) -> Tensor:
+    """The weights of one row of scores, some of which a number hides.
+
+    Args:
+        hidden: (3,), bool, True at the scores to hide.
+        value: The number; None is the lowest of the type.
+        dtype: Type of the scores.
+        add: Whether to add the number to the score rather than to replace the score.
+    """
+    scores = torch.tensor(SCORES, dtype=dtype)
+    low = torch.finfo(dtype).min if value is None else value
+    if add:
+        return (scores + torch.zeros_like(scores).masked_fill(hidden, low)).softmax(0)
+    return scores.masked_fill(hidden, low).softmax(0)
+
+
+def fully_masked_outcome(value: float | None, dtype: torch.dtype, add: bool) -> str:
+    """What a fully masked row becomes, in a word.
+
+    Returns:
+        "error": PyTorch refuses the number; "NaN"; "equal": every weight is 1/3;
+        "unmasked": the weights are those without any mask.
+
+    Raises:
+        AssertionError: If the number does not hide one score among others.
+    """
+    try:
+        usual = masked_row(torch.tensor([False, False, True]), value, dtype, add)
+        row = masked_row(torch.tensor([True, True, True]), value, dtype, add)
+    except RuntimeError:
+        return "error"
+    assert usual[2] == 0, (value, dtype, add)
+    if row.isnan().all():
+        return "NaN"
+    return "equal" if row[0] == row[1] else "unmasked"
+
+
+def lowest_table() -> Table:
+    """Show what a fully masked row becomes, for each number and type."""
+    heads = [Column(how, group=name) for name in TYPES for how in ("replace", "add to")]
+    rows = [
+        (
+            name,
+            *(
+                fully_masked_outcome(value, dtype, add)
+                for dtype in TYPES.values()
+                for add in (False, True)
+            ),
+        )
+        for name, value in VALUES.items()
+    ]
+    return table(["masked score", *heads], rows)
+
+
+# Combining masks
+
+
+def fully_masked_table(length: int = 6) -> Table:
+    """Show how many rows are fully masked, by number of real tokens and window."""
+    windows = range(1, 5)
+    rows = []
+    for real in range(1, length + 1):
+        counts = []
+        for window in windows:
+            mask, _ = mask_and_weights(real, causal=True, window=window)
+            counts.append(int((~mask.any(-1)).sum()))
+        rows.append((str(real), *counts))
+    heads = [Column(str(w), group="width of the window") for w in windows]
+    return table(["real tokens of 6", *heads], rows)
+
+
+# The masks of a batch, for the card
+
+
+def masks_figure(src: Tensor, tgt: Tensor) -> Figure:
+    """Draw the masks of a batch: one row for each sentence, one column for each kind.
+
+    Args:
+        src: Source ids, (B, S).
+        tgt: Target ids, (B, T).
+    """
+    (b, s), t = src.shape, tgt.shape[1]
+    kinds = {
+        "key_mask": (key_mask(src).expand(b, 1, s, s), (src, src)),
+        "causal_mask": (causal_mask(t).expand(b, 1, t, t), (tgt, tgt)),
+        "target_mask": (target_mask(tgt), (tgt, tgt)),
+        "cross-attention": (key_mask(src).expand(b, 1, t, s), (tgt, src)),
+    }
+    fig, axes = plt.subplots(
+        b,
+        len(kinds),
+        squeeze=False,
+        figsize=(7.2, 0.8 + 1.6 * b),
+        width_ratios=[masks.shape[-1] for masks, _ in kinds.values()],
+    )
+    for column, (kind, (masks, sides)) in zip(axes.T, kinds.items(), strict=True):
+        for n, (ax, mask) in enumerate(zip(column, masks[:, 0], strict=True)):
+            draw_mask(ax, mask, tuple(_names(side[n]) for side in sides))
+            ax.set_anchor("N")  # all titles at one height
+        column[0].set_title(kind)
+        column[-1].set_xlabel("key", color=TEXT_COLOURS["key"])
+    for ax in axes[:, 0]:
+        ax.set_ylabel("query", color=TEXT_COLOURS["query"])
+    return fig
+
+
+def _names(ids: Tensor) -> list[str]:
+    """1, 2, 3 for real tokens, a dash for padding."""
+    return [str(i + 1) if token else "–" for i, token in enumerate(ids.tolist())]
