@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from page_checks import check_accessible
 
 ROOT = Path(__file__).resolve().parents[2]
-CHAPTER = ROOT / "book" / "ch06_masks.ipynb"
+CHAPTER = ROOT / "book" / "lab06_masks.ipynb"
 SCREENSHOTS = ROOT / "_build" / "screenshots"
 TOY_HEADS = """\
 from attnbook.pages.explorers.toy_heads import explore_toy_heads

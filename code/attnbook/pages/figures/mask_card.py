@@ -16,23 +16,23 @@ NAMES = {
     "jax": "JAX",
     "flax": "Flax",
 }
-HEADS = ("argument", "may attend", "hidden", "fully masked row gives")
+HEADS = ("argument", "attends", "masks", "fully masked row gives")
 # What is code in the name of an argument: all of it up to a comma, or what looks so.
 CODE = re.compile(r"^\w+|\w+_\w+(?:=\w+)?(?:\(\))?|\w+\(\)")
 
 
 def mask_card_table() -> Table:
-    """Show which marks let a query attend, and what it gets if all is hidden.
+    """Show which values let a query attend, and what it gets if all is masked.
 
-    Ours and PyTorch's rows are found out now; the others are those that
+    Ours and PyTorch's rows are tested anew; the others are those that
     ``python -m attnbook.experiments mask_card`` stored.
     """
     live = [find_convention(probe) for probe in torch_arguments()]
-    asked = {row["library"] for row in live}
+    tested = {row["library"] for row in live}
     stored = results.load("mask_card")["rows"]
-    others = [row for row in stored if row["library"] not in asked]
+    others = [row for row in stored if row["library"] not in tested]
     groups = {}
-    for when, rows in (("asked now", live), ("stored", others)):
+    for when, rows in (("tested here", live), ("stored", others)):
         for row in rows:
             version = row["version"].partition("+")[0]  # 2.13.0+cpu
             library = " ".join(filter(None, [NAMES[row["library"]], version]))

@@ -52,8 +52,8 @@ SCORES = (
 CAPTION = (
     "**A mask decides which keys a query may attend to; the softmax shares 1 among "
     "them.** One sentence of six positions on each side, tokens and padding, with "
-    "fixed scores. Rows are queries, columns keys, and numbers attention weights; hatched "
-    "cells are masked. Padding is masked as a key and not as a query."
+    "fixed scores. Rows are queries, columns keys, and numbers attention weights; "
+    "hatched cells are masked. Padding is masked as a key and not as a query."
 )
 
 # Pixels.
