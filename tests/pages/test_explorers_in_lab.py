@@ -23,7 +23,7 @@ TRUST = {"trusted.ipynb": True, "untrusted.ipynb": False}
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """JupyterLab with the explorer of chapter 6 as it is stored, and another."""
+    """JupyterLab with the explorer of laboratory page 6 as stored, and another."""
     folder = tmp_path_factory.mktemp("explorers")
     (folder / "work").mkdir()
     chapter = nbformat.read(CHAPTER, as_version=4)
