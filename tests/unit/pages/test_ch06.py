@@ -29,7 +29,7 @@ def test_detector_marks_leaks_and_losses(as_in_the_pages):
     assert marks == {(2.5, 0.5): "×", (1.5, 1.5): "○"}  # at (key, query)
     assert not second.texts
     names = [label.get_text() for label in first.get_xticklabels()]
-    assert names == ["1", "2", "pad"]
+    assert names == ["1", "2", "–"]
 
 
 def test_each_broken_mask_is_broken_in_its_own_way():

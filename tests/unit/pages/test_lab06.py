@@ -54,7 +54,7 @@ def test_fully_masked_rows_by_counting():
 def test_maps_are_the_masks(as_in_the_pages):
     axes = lab06.masks_figure(SRC, TGT).axes
     titles = [ax.get_title("left") for ax in axes[:4]]
-    assert titles == ["key_mask", "causal_mask", "target_mask", "cross-attention"]
+    assert titles == ["padding", "causal", "both", "cross"]
     for b in range(2):
         maps = (cells(ax) > 0 for ax in axes[4 * b : 4 * b + 4])
         keys, causal, both, cross = maps

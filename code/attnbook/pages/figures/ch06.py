@@ -31,6 +31,7 @@ def draw_mask(ax: Axes, mask: Tensor, tokens: tuple[list[str], list[str]]) -> No
         mask,
         rows=rows,
         columns=columns,
+        turn=0,
         cmap=[SHADE, "#57606A"],
         square=True,
         **WHITE_LINES,
@@ -71,10 +72,10 @@ def detector_figure(panels: dict[str, tuple[Tensor, Tensor]], real: int) -> Figu
     Args:
         panels: For each title what was found and the correct mask, both bool, (T, S).
             Three stand side by side: give three, six, …
-        real: Number of real tokens; the others are padding.
+        real: Number of real tokens; the others are padding, marked by a dash.
     """
     size = len(next(iter(panels.values()))[0])
-    names = [str(i + 1) if i < real else "pad" for i in range(size)]
+    names = [str(i + 1) if i < real else "–" for i in range(size)]
     rows = -(-len(panels) // 3)
     fig, axes = plt.subplots(rows, 3, squeeze=False, figsize=(5.5, 0.5 + 2.1 * rows))
     for ax, (title, (moved, wanted)) in zip(axes.flat, panels.items(), strict=True):

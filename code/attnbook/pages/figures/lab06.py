@@ -105,16 +105,16 @@ def masks_figure(src: Tensor, tgt: Tensor) -> Figure:
     """
     (b, s), t = src.shape, tgt.shape[1]
     kinds = {
-        "key_mask": (key_mask(src).expand(b, 1, s, s), (src, src)),
-        "causal_mask": (causal_mask(t).expand(b, 1, t, t), (tgt, tgt)),
-        "target_mask": (target_mask(tgt), (tgt, tgt)),
-        "cross-attention": (key_mask(src).expand(b, 1, t, s), (tgt, src)),
+        "padding": (key_mask(src).expand(b, 1, s, s), (src, src)),
+        "causal": (causal_mask(t).expand(b, 1, t, t), (tgt, tgt)),
+        "both": (target_mask(tgt), (tgt, tgt)),
+        "cross": (key_mask(src).expand(b, 1, t, s), (tgt, src)),
     }
     fig, axes = plt.subplots(
         b,
         len(kinds),
         squeeze=False,
-        figsize=(7.2, 0.8 + 1.6 * b),
+        figsize=(5.5, 0.9 + 1.3 * b),
         width_ratios=[masks.shape[-1] for masks, _ in kinds.values()],
     )
     for column, (kind, (masks, sides)) in zip(axes.T, kinds.items(), strict=True):
