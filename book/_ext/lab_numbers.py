@@ -1,4 +1,4 @@
-"""The numbers of laboratory pages: Fig. L4.1 on the page that belongs to chapter 4.
+"""The numbers of laboratory pages, such as Fig. L4.1, and of the mask card: Fig. 1.
 
 The sections of such a page have their numbers in their headings. Sphinx counts only
 figures, tables and equations there, and would count on from page to page.
@@ -11,16 +11,17 @@ import re
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-LAB = re.compile(r"(?:^|/)lab(\d\d)_")
+PAGE = re.compile(r"(?:^|/)(?:lab(\d\d)_|mask_card$)")
 
 
 def number_labs(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Count what has a number on each laboratory page from 1, with the page's own."""
+    """Count what has a number on each such page from 1, after the number of the lab."""
     for page, kinds in env.toc_fignumbers.items():
-        if found := LAB.search(page):
+        if found := PAGE.search(page):
+            lab = (f"L{int(found[1])}",) if found[1] else ()
             for numbers in kinds.values():
                 for place, name in enumerate(sorted(numbers, key=numbers.get), 1):
-                    numbers[name] = (f"L{int(found[1])}", place)
+                    numbers[name] = (*lab, place)
     return []
 
 

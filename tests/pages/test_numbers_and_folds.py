@@ -43,6 +43,7 @@ CHAPTERS = {
         result("fig-lab4-a"),
     ],
     "lab05_two": ["# Lab 5", result("tab-lab5-a", COSTS)],
+    "mask_card": ["# Mask card", result("tab-card", COSTS), result("fig-card")],
 }
 
 
@@ -84,6 +85,10 @@ def test_a_laboratory_page_counts_from_one_with_its_own_number(pages):
     assert numbers(pages["lab04_two"]) == ["Table L4.1", "Table L4.2", "Fig. L4.1"]
     assert references(pages["lab04_two"]) == ["Table L4.2", "Fig. L4.1"]
     assert numbers(pages["lab05_two"]) == ["Table L5.1"]
+
+
+def test_the_mask_card_counts_from_one(pages):
+    assert numbers(pages["mask_card"]) == ["Table 1", "Fig. 1"]
 
 
 def test_a_fold_holds_its_text_its_code_and_its_figures(pages):

@@ -65,13 +65,13 @@ def broadcasting() -> Diagram:
         keys = [real] * SIZE
         both = [[a and c for a, c in zip(real, row, strict=True)] for row in causal]
         for left, matrix in zip(lefts, (keys, causal, both), strict=False):
-            d.tiles(matrix, left, top, size=TILE)
+            d.tiles(matrix, left, top, size=TILE, **TARGET)
         d.veil(lefts[0], top + TILE, lefts[0] + wide, top + wide)
         if b:
             d.veil(lefts[1], top, lefts[1] + wide, top + wide)
         for shift in (12, 6, 0):  # a sheet for each head, the first in front
             left = lefts[3] + shift
-            d.tiles(both, left - 6, top + 6 - shift, size=TILE)
+            d.tiles(both, left - 6, top + 6 - shift, size=TILE, **TARGET)
         for sign, left in zip(("&", "=", "→"), lefts[1:], strict=True):
             d.text(sign, left - 23, top + wide / 2)
         d.text(f"{b + 1}", 10, top + wide / 2)
