@@ -25,9 +25,10 @@ BAHDANAU_STEP = (
 def soft_memory() -> Diagram:
     """Two ways to read a memory: one entry, or an average with weights."""
     alt = (
-        "A memory of five encoder states, h_1 to h_5. Left, a hard read takes h_3 "
-        "alone, which has no gradient. Right, a soft read takes the weighted average "
-        f"c_t, with weights {', '.join(map(str, MEMORY))} as bars, which have one."
+        "A memory of five encoder states, h_1 to h_5. Left, hard attention takes h_3 "
+        "alone, which has no gradient. Right, soft attention takes the weighted "
+        f"average c_t, with weights {', '.join(map(str, MEMORY))} as bars; these "
+        "have one."
     )
     d = Diagram(510, 336, alt=alt)
     rows = [68 + 44 * j for j in range(len(MEMORY))]
@@ -45,8 +46,12 @@ def soft_memory() -> Diagram:
         d.text(f"{weight:.2f}", 372, state.y)
         d.arrow((394, state.y), average, width=max(WIDEST * weight, 1), **SOURCE)
     notes = {
-        ("hard read", "picks one state:", "no gradient"): 64,
-        ("soft read", "takes a weighted average:", "the weights have a gradient"): 356,
+        ("hard attention", "picks one state:", "no gradient"): 64,
+        (
+            "soft attention",
+            "takes a weighted average:",
+            "the weights have a gradient",
+        ): 356,
     }
     for (title, *lines), x in notes.items():
         d.text(title, x, 22)

@@ -84,7 +84,7 @@ def broadcasting() -> Diagram:
 
 
 PREFIX = (
-    "Two panels with the prefix bos, maron, velin and two layers above it. With the "
+    "Two panels with the prefix bos, the, old and two layers above it. With the "
     "causal mask, each position of layer 1 has arrows from its own input and from "
     "those to the left. Without it, dashed arrows lead from later inputs to earlier "
     "positions as well. In both panels the last position of layer 2 has arrows from "
@@ -92,7 +92,7 @@ PREFIX = (
 )
 
 
-def prefix_in_two_layers(words: Sequence[str] = ("<bos>", "maron", "velin")) -> Diagram:
+def prefix_in_two_layers(words: Sequence[str] = ("<bos>", "the", "old")) -> Diagram:
     """Which inputs the newest position of layer 2 depends on, and by which paths.
 
     Args:

@@ -31,10 +31,10 @@ CONTROLS = {
     **{f"head_{n}": Switch(f"head {n} on", n != 3) for n in range(1, HEADS + 1)},
 }
 CAPTION = (
-    "**Most heads can be switched off without any change of the translation.** The "
-    "translator that comes with the package. Bars: by how much the log-probability of "
-    "each token of the original translation falls without the heads; a bar to the left "
-    "means that the token becomes more likely."
+    "**Most heads can be switched off one at a time without changing the "
+    "translation.** The translator that comes with the package. Bars: by how much the "
+    "log-probability of each token of the original translation falls without the "
+    "heads; a bar to the left means that the token becomes more likely."
 )
 
 

@@ -25,8 +25,8 @@ CONTROLS = {
     "scaled": Switch("divide the scores by √2", False),
 }
 CAPTION = (
-    "**The direction of the query decides which key gets the largest weight, its "
-    "length how much.** Left: the query and the four keys of the figure above. Right: "
+    "**The direction of the query decides which weight is largest; a longer query "
+    "makes it larger.** Left: the query and the four keys of the figure above. Right: "
     "their scores and weights."
 )
 

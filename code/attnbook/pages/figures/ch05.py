@@ -82,7 +82,7 @@ def translator_heads_figure(weights: Tensor, tokens: Sequence[str]) -> Figure:
         tokens: The S subwords, EOS included.
     """
     words = [token.replace(SPACE, "") for token in tokens]
-    fig, axes = plt.subplots(2, 2, figsize=(5.5, 6.6), sharex=True, sharey=True)
+    fig, axes = plt.subplots(2, 2, figsize=(5.5, 6.6), layout="compressed")
     for number, (ax, cells) in enumerate(zip(axes.flat, weights, strict=True), 1):
         names = {"rows": words, "columns": words, **QUERY_AND_KEY}
         heat_map(ax, 100 * cells, square=True, vmax=100, **names, **PALE_LINES)

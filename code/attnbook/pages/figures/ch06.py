@@ -116,9 +116,9 @@ def at_inference_table() -> Table:
         changed = 100 * by_mask[False]["changed"]
         rows.append((name, *scores, *losses, changed))
     heads = [
-        Column("with", group="score of the translations", digits=1),
+        Column("with mask", group="score of the translations", digits=1),
         Column("without", group="score of the translations", digits=1),
-        Column("with", "nats per token", "loss", 3),
+        Column("with mask", "nats per token", "loss", 3),
         Column("without", "nats per token", "loss", 3),
         Column("changed", "% of translations"),
     ]

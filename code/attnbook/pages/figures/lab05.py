@@ -77,7 +77,7 @@ def four_heads_figure(weights: Tensor, ids: Tensor) -> Figure:
         weights: (4, L, L).
         ids: The sequence, (L,).
     """
-    fig, axes = plt.subplots(2, 2, figsize=(5.5, 6.2), sharex=True, sharey=True)
+    fig, axes = plt.subplots(2, 2, figsize=(5.5, 6.2), layout="compressed")
     for head, (ax, cells) in enumerate(zip(axes.flat, weights, strict=True), 1):
         task_map(ax, cells, ids)
         ax.set_title(f"head {head}")

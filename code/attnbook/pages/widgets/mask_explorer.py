@@ -51,8 +51,8 @@ SCORES = (
 """How well each key fits each query, (T, S); chosen by hand."""
 CAPTION = (
     "**A mask decides which keys a query may attend to; the softmax shares 1 among "
-    "them.** One sentence of six positions on each side, tokens and padding, with "
-    "fixed scores. Rows are queries, columns keys, and numbers attention weights; "
+    "them.** Source and target have six positions each, padding included; the scores "
+    "are fixed. Rows are queries, columns keys, and numbers attention weights; "
     "hatched cells are masked. Padding is masked as a key and not as a query."
 )
 
