@@ -33,7 +33,7 @@ def agreement_table(rows: Rows) -> Table:
     group = "largest relative difference"
     heads = [
         "compared",
-        *(Column(name, group=group) for name in ("outputs", "gradients")),
+        *(Column(name, group=group) for name in ("results", "gradients")),
     ]
     return table(heads, [(name, "≤ 10⁻¹²", "≤ 10⁻¹²") for name in rows])
 

@@ -84,8 +84,8 @@ def heads_off_view(caption: str, kind: str, layer: str, **heads: bool) -> View:
             f"Without head{'s' * (len(off) > 1)} {', '.join(str(n + 1) for n in off)}"
         )
         found = "the same translation." if text == original.text else text
-        said += f" {which}: {found} The loss rises by {drops.mean():z.2f} nats per "
-        said += "token."
+        said += f" {which}: {found} The loss of this caption rises by "
+        said += f"{drops.mean():z.2f} nats per token."
 
     named = zip(original.tokens, drops.tolist(), strict=True)
     alt = "Nats lost: " + "; ".join(f"{token} {x:.2f}" for token, x in named) + "."

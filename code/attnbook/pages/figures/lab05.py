@@ -165,7 +165,7 @@ def ablation_figure() -> Figure:
     top = max(rise.max().item() for rise in maps.values())
     fig, axes = plt.subplots(1, len(maps), figsize=(5.5, 3.5), sharey=True)
     for ax, (kind, cells) in zip(axes, maps.items(), strict=True):
-        notes = [[f"{x:.0f}".replace("-", "−") for x in row] for row in cells.tolist()]
+        notes = [[f"{x:z.0f}".replace("-", "−") for x in row] for row in cells.tolist()]
         names = {
             "rows": [str(n + 1) for n in range(cells.shape[0])],
             "columns": [str(n + 1) for n in range(cells.shape[1])],
