@@ -63,7 +63,7 @@ def test_unrun_it_is_a_picture_with_text(page):
     image = cell.locator("figure img")
     expect(image).to_have_count(1)
     assert image.evaluate("e => e.complete && e.naturalWidth > 0")
-    assert "Query 1, old:" in image.get_attribute("alt")
+    assert "Query 2, old:" in image.get_attribute("alt")
     expect(cell).to_contain_text("Settings: real tokens: 5; causal: yes; window: 3.")
     assert "model not found" not in page.content()
     expect(cell.locator(".jupyter-widgets")).to_have_count(0)

@@ -38,7 +38,7 @@ def test_bars_are_the_falls_of_the_log_probabilities():
     shipped_translator.cache_clear()  # it has lost its weights
     torch.testing.assert_close(drops, original.log_p - without, atol=1e-5, rtol=0)
     assert (
-        f"The loss of this caption rises by {drops.mean():.2f} nats per token."
+        f"The loss on this caption rises by {drops.mean():.2f} nats per token."
         in view.said
     )
     assert "Without heads 1, 2, 3, 4: " in view.said

@@ -116,7 +116,7 @@ def test_the_result_in_words():
     cross = MaskState("cross", 4, 4, True, False)
     assert result(cross) == (
         "key_mask of shape (1, 1, 1, 6): 24 of 36 cells are allowed. "
-        "No row is fully masked. Rows 5 and 6 are padding, and may attend all the same."
+        "No row is fully masked. Rows 5 and 6 are padding, but may still attend."
     )
     assert result(MaskState("decoder self", 1, 4, True, True)) == (
         "target_mask of shape (1, 1, 6, 6): 10 of 36 cells are allowed. "

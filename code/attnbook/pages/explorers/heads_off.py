@@ -32,9 +32,8 @@ CONTROLS = {
 }
 CAPTION = (
     "**Most heads can be switched off one at a time without changing the "
-    "translation.** The translator that comes with the package. Bars: by how much the "
-    "log-probability of each token of the original translation falls without the "
-    "heads; a bar to the left means that the token becomes more likely."
+    "translation.** Bars: the drop in the log-probability of each token of the "
+    "translation made with all heads; to the left, the token becomes more likely."
 )
 
 
@@ -84,7 +83,7 @@ def heads_off_view(caption: str, kind: str, layer: str, **heads: bool) -> View:
             f"Without head{'s' * (len(off) > 1)} {', '.join(str(n + 1) for n in off)}"
         )
         found = "the same translation." if text == original.text else text
-        said += f" {which}: {found} The loss of this caption rises by "
+        said += f" {which}: {found} The loss on this caption rises by "
         said += f"{drops.mean():z.2f} nats per token."
 
     named = zip(original.tokens, drops.tolist(), strict=True)

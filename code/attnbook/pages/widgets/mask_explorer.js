@@ -45,7 +45,7 @@ export const start = (image, { scores, words, kinds, colours, grey, depth }) => 
         : "No row is fully masked.",
     ];
     if (pads.length) {
-      said.push(`${named(pads)} ${verb(pads)} padding, and may attend all the same.`);
+      said.push(`${named(pads)} ${verb(pads)} padding, but may still attend.`);
     }
     return said.join(" ");
   };

@@ -50,8 +50,8 @@ SCORES = (
 )
 """How well each key fits each query, (T, S); chosen by hand."""
 CAPTION = (
-    "**A mask decides which keys a query may attend to; the softmax shares 1 among "
-    "them.** Source and target have six positions each, padding included; the scores "
+    "**A mask decides which keys a query may attend to; their weights sum to "
+    "1.** Source and target have six positions each, padding included; the scores "
     "are fixed. Rows are queries, columns keys, and numbers attention weights; "
     "hatched cells are masked. Padding is masked as a key and not as a query."
 )
@@ -158,7 +158,7 @@ def result(state: MaskState) -> str:
     ]
     if padding:
         verb = "are" if len(padding) > 1 else "is"
-        said.append(f"{_list(padding)} {verb} padding, and may attend all the same.")
+        said.append(f"{_list(padding)} {verb} padding, but may still attend.")
     return " ".join(said)
 
 
