@@ -33,7 +33,7 @@ CONTROLS = {
 CAPTION = (
     "**Most heads can be switched off one at a time without changing the "
     "translation.** Bars: the drop in the log-probability of each token of the "
-    "translation made with all heads; to the left, the token becomes more likely."
+    "translation made with all heads; a bar to the left is a rise."
 )
 
 
