@@ -33,6 +33,7 @@ from plain_markdown import END, START, Page, anchor, folded  # noqa: E402
 
 HIDES_INPUT = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 HIDES_OUTPUT = {"hide-output", "remove-output", "reveal"}  # of a predict box
+COVER = "Result:"
 CHECKED = re.compile(r"\w+: right\.\n")
 PAGE_LINK = re.compile(r'href="([\w./-]+)\.html(?:#([\w-]+))?"')
 
@@ -144,7 +145,21 @@ def code_cell(cell: NotebookNode, page: Page, alt: str) -> NotebookNode:
             data["text/html"] = PAGE_LINK.sub(
                 lambda link: html_link(link, page), data["text/html"]
             )
+    if hidden.get("outputs_hidden"):
+        _cover(cell)
     return cell
+
+
+def _cover(cell: NotebookNode) -> None:
+    """Begin a folded output with a line that tells nothing of it.
+
+    JupyterLab shows the first line of what it folds: a number that the reader should
+    predict first, or the markup of a table.
+    """
+    for output in cell.outputs[:1]:
+        shown = output if output.output_type == "stream" else output.get("data", {})
+        for kind in shown.keys() & {"text", "text/html"}:
+            shown[kind] = f"{COVER}\n{shown[kind]}"
 
 
 def drawing(svg: str, alt: str) -> str:

@@ -127,6 +127,21 @@ def test_what_the_page_folds_is_folded(tag, hidden):
     assert cell.metadata.get("jupyter") == hidden
 
 
+@pytest.mark.parametrize(
+    ("output", "kind"),
+    [
+        (printed("81 %\n")[0], "text"),
+        (drawn(**{"text/html": "<p>81 %</p>", "text/plain": "81 %"})[0], "text/html"),
+    ],
+)
+def test_a_folded_output_begins_with_a_line_that_tells_nothing(output, kind):
+    cell = new_code_cell("share()", metadata={"tags": ["reveal"]}, outputs=[output])
+    shown = readers(cell)[0].outputs[0]
+    lines = (shown if kind == "text" else shown.data)[kind].splitlines()
+    assert lines[0] == "Result:"
+    assert "81 %" in lines[1]
+
+
 def test_the_code_of_an_explorer_is_in_view_since_it_is_there_to_be_run():
     tags = ["explorer", "remove-input"]
     (cell,) = readers(new_code_cell("explore()", metadata={"tags": tags}))
