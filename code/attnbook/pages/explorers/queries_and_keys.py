@@ -20,8 +20,8 @@ KEYS = torch.tensor(PLANE_KEYS)  # (4, 2)
 NAMES = ("k₁", "k₂", "k₃", "k₄")
 LONGEST = 3.0  # of a query
 CONTROLS = {
-    "angle": Slider("direction of the query, degrees", -180, 180, 0, step=5),
-    "length": Slider("length of the query", 0, LONGEST, 2, step=0.5),
+    "angle": Slider("direction, degrees", -180, 180, 0, step=5),
+    "length": Slider("length", 0, LONGEST, 2, step=0.5),
     "scaled": Switch("divide the scores by √2", False),
 }
 CAPTION = (
