@@ -1,6 +1,10 @@
 """Renew requirements.txt: every version that requirements.in leads to, for all systems.
 
 The resolver is uv, fetched into a folder that is thrown away afterwards.
+
+The file has no checksums. With a single one, pip asks for a checksum of everything it
+installs, and torch comes in several builds under the same version: from PyPI with the
+CUDA libraries that are left out here, or from PyTorch's own index for the processor.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 Elliott et al. 2016 (English, German) and 2017 (French). The text may be used for
 non-commercial research and teaching. It is not part of this package but is downloaded
-from one commit of its authors' repository, and verified.
+from one commit of its authors' repository or from a mirror of it, and verified.
 """
 
 from __future__ import annotations
@@ -17,7 +17,12 @@ import pooch
 
 DATA_VARIABLE = "ATTNBOOK_DATA"
 COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
-URL = f"https://raw.githubusercontent.com/multi30k/dataset/{COMMIT}/data/task1/raw/"
+URLS = (
+    f"https://raw.githubusercontent.com/multi30k/dataset/{COMMIT}/data/task1/raw/",
+    f"https://cdn.jsdelivr.net/gh/multi30k/dataset@{COMMIT}/data/task1/raw/",
+)
+"""Where the files are: the authors' repository, and a mirror of it, tried in turn."""
+
 SPLITS = ("train", "val", "test_2016_flickr", "test_2017_flickr")
 """The names of the splits."""
 
@@ -105,7 +110,7 @@ def _folder() -> Path:
 
 
 def _fetch(name: str) -> Path:
-    """Find a file, or download it atomically."""
+    """Find a file, or download it atomically from the first address that has it."""
     path = _folder() / f"{name}.gz"
     local = bool(os.environ.get(DATA_VARIABLE))
     if local and not path.is_file():
@@ -115,13 +120,16 @@ def _fetch(name: str) -> Path:
         )
     if path.is_file() and pooch.file_hash(str(path)) != SHA256[name] and local:
         raise ValueError(f"{path} is not the expected file (its sha256 differs)")
-    try:
-        pooch.retrieve(
-            URL + path.name, f"sha256:{SHA256[name]}", path.name, path.parent
-        )
-    except (OSError, ValueError) as error:  # requests' errors are OSErrors
-        raise ValueError(
-            f"{path.name} could not be downloaded: {error}. If you have a copy, set "
-            f"{DATA_VARIABLE} to its folder; `--config toy` needs no data."
-        ) from error
-    return path
+    failures: list[Exception] = []
+    for url in URLS:
+        try:
+            pooch.retrieve(
+                url + path.name, f"sha256:{SHA256[name]}", path.name, path.parent
+            )
+            return path
+        except (OSError, ValueError) as error:  # requests' errors are OSErrors
+            failures.append(error)
+    raise ValueError(
+        f"{path.name} could not be downloaded: {'; '.join(map(str, failures))}. If you "
+        f"have a copy, set {DATA_VARIABLE} to its folder; `--config toy` needs no data."
+    ) from failures[0]

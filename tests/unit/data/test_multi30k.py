@@ -67,7 +67,7 @@ def server(monkeypatch):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
         threading.Thread(target=running.serve_forever, args=(0.01,)).start()
         address = f"http://127.0.0.1:{running.server_port}/raw/"
-        monkeypatch.setattr(multi30k, "URL", address)
+        monkeypatch.setattr(multi30k, "URLS", (address,))
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         yield answer, asked
         running.shutdown()
@@ -94,10 +94,46 @@ def test_a_download_is_kept_and_not_repeated(cache, server):
     assert asked == ["/raw/val.de.gz"]
 
 
-def test_the_address_is_that_of_one_commit():
-    assert multi30k.COMMIT in multi30k.URL
+def test_the_addresses_are_those_of_one_commit():
     assert len(multi30k.COMMIT) == 40
-    assert multi30k.URL.startswith("https://raw.githubusercontent.com/multi30k/dataset")
+    first, mirror = multi30k.URLS
+    assert first.startswith("https://raw.githubusercontent.com/multi30k/dataset/")
+    assert mirror.startswith("https://cdn.jsdelivr.net/gh/multi30k/dataset@")
+    assert all(multi30k.COMMIT in url for url in multi30k.URLS)
+
+
+@pytest.mark.parametrize("first", ["wrong", "gone"])
+def test_the_mirror_is_asked_if_the_first_address_fails(
+    cache, server, monkeypatch, first
+):
+    """The first address gives another file, or nothing answers there."""
+    _, asked = server
+    (url,) = multi30k.URLS
+    retrieve = pooch.retrieve
+
+    def first_fails(address, *rest):
+        if address.startswith("first:"):
+            asked.append(address)
+            if first == "gone":
+                raise requests.ConnectionError("no such host")
+            raise ValueError("the checksum differs")
+        return retrieve(address, *rest)
+
+    monkeypatch.setattr(pooch, "retrieve", first_fails)
+    monkeypatch.setattr(multi30k, "URLS", ("first:", url))
+    assert sentences("val", "de") == CLEAN
+    assert asked == ["first:val.de.gz", "/raw/val.de.gz"]
+
+
+def test_the_error_tells_what_each_address_answered(cache, monkeypatch):
+    def fail(address, *_):
+        raise requests.ConnectionError(f"no answer from {address}")
+
+    monkeypatch.setattr(pooch, "retrieve", fail)
+    with pytest.raises(ValueError, match="could not be downloaded") as output:
+        sentences("val", "de")
+    for url in multi30k.URLS:
+        assert f"no answer from {url}val.de.gz" in str(output.value)
 
 
 @pytest.mark.parametrize("old", [b"", FILE[:9], FILE[:-1] + b"x"])
