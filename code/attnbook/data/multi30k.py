@@ -21,7 +21,7 @@ URLS = (
     f"https://raw.githubusercontent.com/multi30k/dataset/{COMMIT}/data/task1/raw/",
     f"https://cdn.jsdelivr.net/gh/multi30k/dataset@{COMMIT}/data/task1/raw/",
 )
-"""Where the files are: the authors' repository, and a mirror of it, tried in turn."""
+"""The folder of the files in the authors' repository, then in a mirror of it."""
 
 SPLITS = ("train", "val", "test_2016_flickr", "test_2017_flickr")
 """The names of the splits."""
