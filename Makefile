@@ -41,7 +41,7 @@ serve: book  ## serve the built book on this machine (PORT=8000)
 train: env  ## train a translator, as the machine allows (CONFIG=toy takes half a minute)
 	@$(PY) -m attnbook train $(if $(CONFIG),--config $(CONFIG))
 
-chapter: env  ## start a new chapter or laboratory page (NAME=ch02_bahdanau or lab02_bahdanau)
+chapter: env  ## start a new page (NAME=ch02_bahdanau, lab02_bahdanau or a1_one_block)
 	@$(PY) scripts/new_chapter.py "$(NAME)"
 
 repository: env  ## write the published address where it must stand (NAME=owner/name)

@@ -1,6 +1,7 @@
-"""Start a new chapter or laboratory page from its template.
+"""Start a new chapter, appendix page or laboratory page from its template.
 
 python scripts/new_chapter.py ch02_bahdanau     a notebook and its exercises
+python scripts/new_chapter.py a1_one_block      a notebook and its exercises
 python scripts/new_chapter.py lab02_bahdanau    a notebook
 """
 
@@ -15,7 +16,7 @@ from run_notebooks import METADATA, store
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path(__file__).parent / "chapter_template"
-TEMPLATES = {"ch": "chapter.md", "lab": "lab.md"}
+TEMPLATES = {"ch": "chapter.md", "a": "chapter.md", "lab": "lab.md"}
 
 
 def new_chapter(root: Path, name: str) -> list[Path]:
@@ -23,35 +24,45 @@ def new_chapter(root: Path, name: str) -> list[Path]:
 
     Args:
         root: the root of the working tree.
-        name: chNN_words or labNN_words, for example ch02_bahdanau.
+        name: chNN_words, aN_words or labNN_words, for example ch02_bahdanau.
 
     Raises:
         ValueError: If `name` has another form.
         FileExistsError: If it, or another of that kind and number, is there already.
     """
-    form = re.fullmatch(r"(ch|lab)(\d\d)(_[a-z0-9]+)+", name)
+    form = re.fullmatch(r"((?P<kind>ch|lab)\d\d|a\d)(_[a-z0-9]+)+", name)
     if not form:
         raise ValueError(
-            f"NAME is {name!r}; it must be chNN_words or labNN_words in small letters, "
-            "for example make chapter NAME=ch02_bahdanau"
+            f"NAME is {name!r}; it must be chNN_words, aN_words or labNN_words in "
+            "small letters, for example make chapter NAME=ch02_bahdanau"
         )
-    kind, number = form[1], form[2]
+    kind, page = form["kind"] or "a", form[1]
     notebook = root / "book" / f"{name}.ipynb"
-    exercises = root / "code/attnbook/pages/exercises" / f"ch{number}.py"
-    written = [notebook, exercises] if kind == "ch" else [notebook]
-    for taken in (*notebook.parent.glob(f"{kind}{number}_*.ipynb"), *written):
+    exercises = root / "code/attnbook/pages/exercises" / f"{page}.py"
+    written = [notebook] if kind == "lab" else [notebook, exercises]
+    for taken in (*notebook.parent.glob(f"{page}_*.ipynb"), *written):
         if taken.exists():
             raise FileExistsError(f"{taken.relative_to(root)} is there already.")
-    write_notebook(root, notebook, filled(TEMPLATES[kind], number))
-    if kind == "ch":
-        exercises.write_text(filled("exercises.py", number), encoding="utf-8")
+    write_notebook(root, notebook, filled(TEMPLATES[kind], page))
+    if exercises in written:
+        exercises.write_text(filled("exercises.py", page), encoding="utf-8")
     return written
 
 
-def filled(template: str, number: str) -> str:
-    """Return a template with the number of the chapter in it."""
+def filled(template: str, page: str) -> str:
+    """Return a template with the name and the number of the page in it.
+
+    Args:
+        template: Name of its file.
+        page: Such as ch02, a1 or lab02.
+    """
+    kind, digits = re.fullmatch(r"([a-z]+)(\d+)", page).groups()
+    number = page if kind == "a" else str(int(digits))
     text = (FOLDER / template).read_text(encoding="utf-8")
-    return text.replace("@N@", str(int(number)))
+    if kind == "a":
+        text = text.replace("chapter @N@", f"appendix A{digits}")
+        text = text.replace("ch@N@", "@N@")
+    return text.replace("@N@", number)
 
 
 def write_notebook(root: Path, path: Path, text: str) -> None:

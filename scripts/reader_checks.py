@@ -29,7 +29,7 @@ MARKUP = {
 }
 LINK = re.compile(r"\]\(([^)\s]+)")
 FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
-CAPTION = re.compile(r'<a id="[\w-]+"></a>\*\*(?:Fig\.|Table) L?[\d.]+\.\*\* \S')
+CAPTION = re.compile(r'<a id="[\w-]+"></a>\*\*(?:Fig\.|Table) [LA]?[\d.]+\.\*\* \S')
 SOLVED = re.compile(r"^\w+: (?:right|all \d+ stages passed)\.$", re.MULTILINE)
 
 

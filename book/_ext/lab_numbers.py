@@ -1,7 +1,8 @@
-"""The numbers of laboratory pages, such as Fig. L4.1, and of the mask card: Fig. 1.
+"""Numbers of what has no chapter: Fig. L4.1 in Lab 4, Fig. A1.1 in appendix A1.
 
-The sections of such a page have their numbers in their headings. Sphinx counts only
-figures, tables and equations there, and would count on from page to page.
+The sections of a laboratory page have their numbers in their headings; those of the
+appendix and of the mask card, where a figure is Fig. 1, have none. Sphinx would count
+the figures, tables and equations on from page to page.
 """
 
 from __future__ import annotations
@@ -11,18 +12,25 @@ import re
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-PAGE = re.compile(r"(?:^|/)(?:lab(\d\d)_|mask_card$)")
+PAGE = re.compile(r"(?:^|/)(?:lab(?P<lab>\d\d)_|(?P<appendix>a\d)_|mask_card$)")
 
 
 def number_labs(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Count what has a number on each such page from 1, after the number of the lab."""
+    """Count what has a number on each such page from 1, after the name of the page."""
     for page, kinds in env.toc_fignumbers.items():
         if found := PAGE.search(page):
-            lab = (f"L{int(found[1])}",) if found[1] else ()
+            name = page_name(found)
             for numbers in kinds.values():
-                for place, name in enumerate(sorted(numbers, key=numbers.get), 1):
-                    numbers[name] = (*lab, place)
+                for place, node in enumerate(sorted(numbers, key=numbers.get), 1):
+                    numbers[node] = (*name, place)
     return []
+
+
+def page_name(found: re.Match[str]) -> tuple[str, ...]:
+    """What comes before the point: L4, A1, or nothing on the mask card."""
+    if found["lab"]:
+        return (f"L{int(found['lab'])}",)
+    return (found["appendix"].upper(),) if found["appendix"] else ()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -1,8 +1,8 @@
 """The buttons for Colab, Binder and download: each address leads to a file.
 
-One build of some pages, as if they were published: one of each kind, and the chapter
-and the laboratory page that `make chapter` makes, which have to run and to build
-without a warning as well. The buttons of all pages come from one template; that the
+One build of some pages, as if they were published: one of each kind, and the chapter,
+the appendix page and the laboratory page that `make chapter` makes, which have to run
+and to build without a warning as well. The buttons of all pages come from one template; that the
 whole book builds, `make book` has shown before.
 """
 
@@ -29,19 +29,21 @@ COLAB = "https://colab.research.google.com/github/an-owner/a-name/blob/notebooks
 BINDER = "https://mybinder.org/v2/gh/an-owner/a-name/notebooks?urlpath=lab/tree/"
 NEW = "ch99_from_template"
 LAB = "lab99_from_template"
+APPENDIX = "a9_from_template"
 CONTENTS = {
     "format": "jb-book",
     "root": "book/intro",
     "parts": [
         {"numbered": 2, "chapters": [{"file": "book/ch06_masks"}]},
         {"numbered": 2, "chapters": [{"file": f"book/{NEW}"}]},
+        {"chapters": [{"file": f"book/{APPENDIX}"}]},
         {"chapters": [{"file": "book/lab01_rnn_seq2seq"}, {"file": f"book/{LAB}"}]},
         {"chapters": [{"file": "book/notation"}]},
     ],
 }
 """Links to the pages that are left out lead nowhere, which is not looked at."""
 PARTS = [
-    *("chapter-box", "> **The question", "## The problem", "(eq-ch99", "show_source"),
+    *("chapter-box", "> **The question", "## The problem", "(eq-PAGE", "show_source"),
     *("## Check against PyTorch", "## See it work", ":::{predict}", "silent bugs"),
     *("## The answer", "} Limits", "**Summary.**", "## Exercises", "Write it yourself"),
     *("## Further reading", "## References"),
@@ -55,10 +57,11 @@ def tree(tmp_path_factory, copy_tree) -> Path:
     tree = tmp_path_factory.mktemp("published")
     copy_tree(tree, "_config.yml", "_toc.yml", "REPOSITORY", "book", "code")
     chapter, _ = new_chapter(tree, NEW)
+    appendix, _ = new_chapter(tree, APPENDIX)
     (lab,) = new_chapter(tree, LAB)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(tree / "code"))
-        for notebook in (chapter, lab):
+        for notebook in (chapter, appendix, lab):
             store(run(notebook), notebook)
     (tree / "_toc.yml").write_text(yaml.safe_dump(CONTENTS))
     built = subprocess.run(
@@ -86,8 +89,9 @@ def links(tree) -> dict[str, list[str]]:
 
 def test_every_chapter_can_be_opened_elsewhere(tree, links):
     chapters = [page for page in links if (tree / f"{page}.ipynb").exists()]
+    new = [f"book/{NEW}", f"book/{APPENDIX}"]
     labs = ["book/lab01_rnn_seq2seq", f"book/{LAB}"]
-    assert chapters == ["book/intro", "book/ch06_masks", f"book/{NEW}", *labs]
+    assert chapters == ["book/intro", "book/ch06_masks", *new, *labs]
     for page in chapters:
         assert f"{COLAB}{page}.ipynb" in links[page]
         assert f"{BINDER}{page}.ipynb" in links[page]
@@ -122,23 +126,25 @@ def test_every_address_is_the_one_given(links):
         assert not others, page
 
 
-def test_the_template_is_complete(tree):
-    notebook = nbformat.read(tree / "book" / f"{NEW}.ipynb", as_version=4)
+@pytest.mark.parametrize(("name", "number"), [(NEW, "99"), (APPENDIX, "a9")])
+def test_the_template_is_complete(tree, name, number):
+    notebook = nbformat.read(tree / "book" / f"{name}.ipynb", as_version=4)
     printed = [
         output.text
         for cell in notebook.cells
         for output in cell.get("outputs", [])
         if output.output_type == "stream"
     ]
-    assert "ex99_softmax: your turn.\n" in printed
-    assert "ex99_softmax: right.\n" in printed
+    assert f"ex{number}_softmax: your turn.\n" in printed
+    assert f"ex{number}_softmax: right.\n" in printed
     text = "\n".join(cell.source for cell in notebook.cells)
     assert "@N@" not in text
-    places = [text.index(part) for part in PARTS]
+    page = name.partition("_")[0]
+    places = [text.index(part.replace("PAGE", page)) for part in PARTS]
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize("name", [NEW, LAB])
+@pytest.mark.parametrize("name", [NEW, APPENDIX, LAB])
 def test_what_comes_from_a_template_has_no_findings(tree, name):
     notebook = nbformat.read(tree / "book" / f"{name}.ipynb", as_version=4)
     assert notebook_checks.findings(notebook) == []
@@ -147,16 +153,18 @@ def test_what_comes_from_a_template_has_no_findings(tree, name):
         assert [*lab_checks.check_form(name, notebook)] == []
 
 
-@pytest.mark.parametrize("name", ["", "2", "ch2_x", "chapter_02", "ch02", "ch02_Upper"])
+@pytest.mark.parametrize(
+    "name", ["", "2", "ch2_x", "chapter_02", "ch02", "ch02_Upper", "a01_x", "a1"]
+)
 def test_a_chapter_has_a_name_of_one_form(tree, name):
     with pytest.raises(
-        ValueError, match="must be chNN_words or labNN_words"
+        ValueError, match="must be chNN_words, aN_words or labNN_words"
     ) as refusal:
         new_chapter(tree, name)
     assert repr(name) in str(refusal.value)
 
 
 def test_a_chapter_is_not_overwritten(tree):
-    for name in ("ch99_other_name", "lab99_other_name"):
+    for name in ("ch99_other_name", "a9_other_name", "lab99_other_name"):
         with pytest.raises(FileExistsError, match="is there already"):
             new_chapter(tree, name)

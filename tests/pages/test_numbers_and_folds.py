@@ -43,6 +43,11 @@ CHAPTERS = {
         result("fig-lab4-a"),
     ],
     "lab05_two": ["# Lab 5", result("tab-lab5-a", COSTS)],
+    "a1_three": [
+        "# A1: Three\n\n{numref}`fig-a1`, {eq}`eq-a1`\n\n$$ x = 1 $$ (eq-a1)",
+        result("tab-a1", COSTS),
+        result("fig-a1"),
+    ],
     "mask_card": ["# Mask card", result("tab-card", COSTS), result("fig-card")],
 }
 
@@ -85,6 +90,12 @@ def test_a_laboratory_page_counts_from_one_with_its_own_number(pages):
     assert numbers(pages["lab04_two"]) == ["Table L4.1", "Table L4.2", "Fig. L4.1"]
     assert references(pages["lab04_two"]) == ["Table L4.2", "Fig. L4.1"]
     assert numbers(pages["lab05_two"]) == ["Table L5.1"]
+
+
+def test_a_page_of_the_appendix_counts_from_one_with_its_own_number(pages):
+    assert numbers(pages["a1_three"]) == ["Table A1.1", "Fig. A1.1"]
+    assert references(pages["a1_three"]) == ["Fig. A1.1"]
+    assert pages["a1_three"].count("(A1.1)") == 2  # at the formula, and in the text
 
 
 def test_the_mask_card_counts_from_one(pages):

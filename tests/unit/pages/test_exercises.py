@@ -201,11 +201,13 @@ def test_a_chapter_is_loaded_when_its_exercise_is_asked_for():
 
 def all_exercises():
     """Those of all chapters, by name."""
-    chapters = [f.stem for f in Path(exercises.__file__).parent.glob("ch[0-9][0-9].py")]
-    for chapter in chapters:  # loading one registers its exercises
-        importlib.import_module(f"attnbook.pages.exercises.{chapter}")
-    numbered = {re.match(r"ex(\d+)_", name)[1] for name in EXERCISES}
-    assert {str(int(chapter[2:])) for chapter in chapters} <= numbered
+    folder = Path(exercises.__file__).parent
+    pages = [f.stem for f in folder.glob("*.py") if re.match(r"ch\d\d$|a\d$", f.stem)]
+    for page in pages:  # loading one registers its exercises
+        importlib.import_module(f"attnbook.pages.exercises.{page}")
+    named = {re.match(r"ex(\d+|a\d)_", name)[1] for name in EXERCISES}
+    wanted = {page if page[0] == "a" else str(int(page[2:])) for page in pages}
+    assert wanted <= named
     return EXERCISES
 
 

@@ -102,6 +102,12 @@ def test_a_figure_without_its_caption_is_found():
     assert line.endswith("its caption is not below it")
 
 
+@pytest.mark.parametrize("number", ["L4.1", "A1.2", "3"])
+def test_a_page_without_a_chapter_has_numbers_of_its_own(number):
+    text = CAPTION.source.replace("1.1", number)
+    assert not found(TITLE, DRAWN, new_markdown_cell(text), STUB, FOLD)
+
+
 def test_a_drawing_that_only_trusted_notebooks_show_is_found():
     outputs = [new_output("display_data", data={"image/svg+xml": "<svg></svg>"})]
     stub = new_code_cell("ex1 = ...", outputs=outputs)

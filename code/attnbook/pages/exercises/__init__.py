@@ -1,6 +1,6 @@
 """Exercises that answer.
 
-- ``chNN``: the short exercises of chapter NN
+- ``chNN``, ``aN``: the short exercises of chapter NN, of appendix AN
 - ``checking``: says whether a short answer is right; ``differences``: where it differs
 - ``parts``: what the reader writes in full, a module for each, with its stages
 - ``judging``: judges such a part stage by stage

@@ -1,7 +1,8 @@
 """Exercises that answer: "your turn", where an answer first differs, or "right".
 
 A chapter registers its exercises in its own module next to this one, ``chNN``, and
-names them ``exN_...`` after its number, so that ``check`` finds them::
+names them ``exN_...`` after its number, so that ``check`` finds them; those of the
+appendix are in ``aN`` and named ``exaN_...``::
 
     def seeded():
         g = torch.Generator().manual_seed(0)
@@ -67,7 +68,7 @@ def register(
     """Add an exercise; the arguments are those of :class:`Exercise`.
 
     Args:
-        name: The name that ``check`` is given, beginning with ``exN_``, chapter N.
+        name: The name that ``check`` is given, beginning with ``exN_``, chapter N, or ``exaN_``.
         reference: The right answer, a function or a value.
         hint: What to think of when the answer is wrong in an unknown way.
         inputs: Makes a list of argument tuples, the same at each call.
@@ -122,9 +123,9 @@ def find(name: str) -> Exercise:
     Raises:
         ValueError: If there is none of that name.
     """
-    chapter = re.match(r"ex(\d+)_", name)
-    if chapter:
-        module = f"attnbook.pages.exercises.ch{int(chapter[1]):02d}"
+    page = re.match(r"ex(?:(\d+)|(a\d))_", name)
+    if page:
+        module = f"attnbook.pages.exercises.{page[2] or f'ch{int(page[1]):02d}'}"
         if importlib.util.find_spec(module):
             importlib.import_module(module)
     if name not in EXERCISES:
