@@ -2,8 +2,8 @@
 
 One build of some pages, as if they were published: one of each kind, and the chapter,
 the appendix page and the laboratory page that `make chapter` makes, which have to run
-and to build without a warning as well. The buttons of all pages come from one template; that the
-whole book builds, `make book` has shown before.
+and to build without a warning as well. The buttons of all pages come from one template;
+that the whole book builds, `make book` has shown before.
 """
 
 import os

@@ -68,7 +68,7 @@ def register(
     """Add an exercise; the arguments are those of :class:`Exercise`.
 
     Args:
-        name: The name that ``check`` is given, beginning with ``exN_``, chapter N, or ``exaN_``.
+        name: The name that ``check`` is given, beginning with ``exN_`` for chapter N, ``exaN_`` for AN.
         reference: The right answer, a function or a value.
         hint: What to think of when the answer is wrong in an unknown way.
         inputs: Makes a list of argument tuples, the same at each call.

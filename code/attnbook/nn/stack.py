@@ -1,0 +1,83 @@
+"""A stack of encoder layers: the block from which GPT, BERT and ViT are built."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from attnbook.nn.layers import EncoderLayer, TransformerConfig
+from attnbook.nn.masks import PreparedMask, prepare_mask
+from attnbook.nn.multi_head import KeysValues
+
+
+class EncoderStack(nn.Module):
+    """Encoder layers one after the other, and a last norm if they are pre-norm.
+
+    With a causal mask it is a decoder without cross-attention.
+
+    Args:
+        config: The sizes; those of vocabularies are not used.
+    """
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            EncoderLayer(config) for _ in range(config.n_layers)
+        )
+        norm = nn.LayerNorm if config.norm_first else nn.Identity
+        self.norm = norm(config.d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | PreparedMask | None = None) -> Tensor:
+        """Rewrite each position: (B, T, D), under a mask that fits (B, H, T, T)."""
+        mask = None if mask is None else prepare_mask(mask)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.norm(x)
+
+    def start(self, x: Tensor) -> tuple[KeysValues, ...]:
+        """Make an empty cache for B sequences; of ``x``, (B, …, D), only B counts."""
+        attention = self.layers[0].attention
+        width = attention.d_model // attention.n_heads
+        nothing = x.new_zeros(len(x), attention.n_heads, 0, width)  # (B, H, 0, d_k)
+        return tuple(KeysValues(nothing, nothing) for _ in self.layers)
+
+    def step(
+        self, x: Tensor, cache: tuple[KeysValues, ...]
+    ) -> tuple[Tensor, tuple[KeysValues, ...]]:
+        """Rewrite one more position, as ``forward`` does with a causal mask.
+
+        Args:
+            x: (B, 1, D).
+            cache: Each layer's keys and values of the positions before; not changed.
+
+        Returns:
+            (B, 1, D), and the cache with this position.
+        """
+        longer = []
+        for layer, kept in zip(self.layers, cache, strict=True):
+            x, kept = next_position(layer, x, kept)
+            longer.append(kept)
+        return self.norm(x), tuple(longer)
+
+
+def next_position(
+    layer: EncoderLayer, x: Tensor, kept: KeysValues
+) -> tuple[Tensor, KeysValues]:
+    """Put one more position, (B, 1, D), through a layer; all keys are of earlier ones.
+
+    Args:
+        layer: Post-norm or pre-norm.
+        x: The position's vectors.
+        kept: The layer's keys and values of the positions before; not changed.
+
+    Returns:
+        (B, 1, D), and the keys and values with those of this position.
+    """
+    attend, dropout = layer.attention, layer.dropout
+    if layer.norm_first:
+        y = layer.norm_1(x)
+        kept = kept.extend(attend.keys_values(y, y))
+        x = x + dropout(attend(y, kept=kept))
+        return x + dropout(layer.feed_forward(layer.norm_2(x))), kept
+    kept = kept.extend(attend.keys_values(x, x))
+    x = layer.norm_1(x + dropout(attend(x, kept=kept)))
+    return layer.norm_2(x + dropout(layer.feed_forward(x))), kept
