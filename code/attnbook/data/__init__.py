@@ -5,6 +5,8 @@
 - ``subwords``: subword tokenisation by byte-pair encoding, at full speed
 - ``bpe_from_scratch``: byte-pair encoding in a few lines
 - ``multi30k``: the Multi30k captions, downloaded and verified
+- ``hidden_tokens``: texts with gaps
+- ``digits``: small images of handwritten digits
 """
 
 from attnbook.data.batching import (
@@ -24,16 +26,19 @@ from attnbook.data.bpe_from_scratch import (
     learn_merges,
     merge_pair,
 )
+from attnbook.data.digits import N_TRAIN, load_digits
 from attnbook.data.fixed_shapes import (
     fixed_batch,
     fixed_batches,
     fixed_length,
     fixed_shape,
 )
+from attnbook.data.hidden_tokens import hide_tokens
 from attnbook.data.multi30k import available, clean, sentences
 from attnbook.data.subwords import Subwords
 
 __all__ = [
+    "N_TRAIN",
     "Batch",
     "IdPair",
     "SentencePair",
@@ -47,8 +52,10 @@ __all__ = [
     "fixed_batches",
     "fixed_length",
     "fixed_shape",
+    "hide_tokens",
     "id_batch",
     "learn_merges",
+    "load_digits",
     "merge_pair",
     "pad",
     "padding_share",

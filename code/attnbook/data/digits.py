@@ -12,7 +12,7 @@ N_TRAIN = 1297
 """The images before this one are for training, the 500 from it on for testing."""
 
 
-def digits() -> tuple[Tensor, Tensor]:
+def load_digits() -> tuple[Tensor, Tensor]:
     """Read all images, in the order of scikit-learn's ``load_digits``.
 
     Alpaydin and Kaynak 1998, https://doi.org/10.24432/C50P49, licence CC BY 4.0.

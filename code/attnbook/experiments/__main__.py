@@ -23,6 +23,7 @@ from attnbook.experiments.first_token import (
 )
 from attnbook.experiments.fused_cost import fused_cost
 from attnbook.experiments.head_ablation import head_ablation
+from attnbook.experiments.language_models import language_models
 from attnbook.experiments.late_attention import late_attention
 from attnbook.experiments.layer_cost import layer_batches, layer_cost
 from attnbook.experiments.layer_runs import (
@@ -44,6 +45,7 @@ from attnbook.experiments.multi30k_facts import multi30k_facts
 from attnbook.experiments.multi30k_probes import multi30k_probes
 from attnbook.experiments.multi30k_runs import multi30k_runs
 from attnbook.experiments.narrow_context import NarrowContext
+from attnbook.experiments.one_encoder import one_encoder
 from attnbook.experiments.plateau import plateau
 from attnbook.experiments.recall import recall_grid
 from attnbook.experiments.smoothing_known import smoothing_known
@@ -200,6 +202,9 @@ EXPERIMENTS = {
     "head_ablation": head_ablation,
     "multi30k_average": multi30k_average,  # and the run's folder
     "multi30k_runs": multi30k_runs,  # the folder of experiments.gpu
+    # appendix A1: decoder-only and encoder-only
+    "language_models": language_models,  # needs the data
+    "one_encoder": one_encoder,
 }
 
 

@@ -4,6 +4,10 @@
 - ``bahdanau``: attention before the recurrent step
 - ``luong``: attention after the recurrent step
 - ``transformer``: the Transformer
+- ``language_model``: decoder-only, GPT
+- ``encoder_only``: guessing hidden words, tagging
+- ``patch_classifier``: images as sequences of patches, ViT
+- ``trigram``: counts of word triples, to compare with
 - ``from_torch``: copies of PyTorch's layers, to compare with
 - ``ablations``: a Transformer without one of its parts
 - ``checkpoints``: weights as safetensors and JSON
@@ -26,6 +30,11 @@ from attnbook.models.checkpoints import (
     save_weights,
     tensors,
 )
+from attnbook.models.encoder_only import (
+    MaskedLanguageModel,
+    SequenceTagger,
+    TextEncoder,
+)
 from attnbook.models.from_torch import (
     Layer,
     attention_from_torch,
@@ -33,7 +42,9 @@ from attnbook.models.from_torch import (
     encoder_layer_from_torch,
     transformer_from_torch,
 )
+from attnbook.models.language_model import LanguageModel, LanguageState
 from attnbook.models.luong import Luong, LuongState
+from attnbook.models.patch_classifier import PatchClassifier, cut_patches
 from attnbook.models.registry import make_model
 from attnbook.models.seq2seq import (
     Encoder,
@@ -43,6 +54,7 @@ from attnbook.models.seq2seq import (
     StaticState,
 )
 from attnbook.models.transformer import Transformer, TransformerState
+from attnbook.models.trigram import Trigram
 from attnbook.models.word_tables import count_parameters, tie_tables
 from attnbook.nn.layers import TransformerConfig
 
@@ -52,18 +64,26 @@ __all__ = [
     "EncodedSource",
     "Encoder",
     "InitialState",
+    "LanguageModel",
+    "LanguageState",
     "Layer",
     "Luong",
     "LuongState",
+    "MaskedLanguageModel",
+    "PatchClassifier",
     "Readout",
+    "SequenceTagger",
     "StaticContext",
     "StaticState",
+    "TextEncoder",
     "Transformer",
     "TransformerConfig",
     "TransformerState",
+    "Trigram",
     "ablate",
     "attention_from_torch",
     "count_parameters",
+    "cut_patches",
     "decoder_layer_from_torch",
     "dequantize",
     "encoder_layer_from_torch",

@@ -9,6 +9,7 @@
 - ``rotary``: rotary position embedding (RoPE)
 - ``norms``: layer normalisation
 - ``layers``: config, embedding, feed-forward, encoder and decoder layer
+- ``stack``: encoder layers one after the other, with a cache for a causal mask
 - ``scores``: attention scores of Bahdanau and Luong
 - ``local_attention``: global and local attention of Luong
 - ``hard_attention``: hard attention, and estimators of its gradient
@@ -96,6 +97,7 @@ from attnbook.nn.sequence_layers import (
     WindowedSelfAttention,
     block_window_mask,
 )
+from attnbook.nn.stack import EncoderStack
 
 __all__ = [
     "ALIGNMENTS",
@@ -105,6 +107,7 @@ __all__ = [
     "DecoderLayer",
     "DotScore",
     "EncoderLayer",
+    "EncoderStack",
     "FeedForward",
     "GeneralScore",
     "GlobalAlignment",

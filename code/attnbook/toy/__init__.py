@@ -8,6 +8,7 @@
 - ``baselines``: what a decoder reaches without the source
 - ``models``: small models, trained, that come with the package
 - ``next_words``: predicting the next word of English sentences
+- ``roles``: the role of each word in its clause
 - ``tasks``: tasks on random symbols
 - ``recall_task``: recalling the first and the last symbol
 - ``residual``: a residual connection around any sub-layer
@@ -71,6 +72,7 @@ from attnbook.toy.next_words import (
 )
 from attnbook.toy.recall_task import RECALL_SYMBOLS, RecallModel, train_recall
 from attnbook.toy.residual import Residual
+from attnbook.toy.roles import ROLES, role_batch, roles
 from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.taggers import (
     AttentionLayer,
@@ -108,6 +110,7 @@ __all__ = [
     "POSITION_KINDS",
     "QUERY",
     "RECALL_SYMBOLS",
+    "ROLES",
     "SENTENCE",
     "SOURCE",
     "SOURCE_WORDS",
@@ -159,6 +162,7 @@ __all__ = [
     "random_symbols",
     "reverse_source",
     "reversed_symbols",
+    "role_batch",
     "sample_pair",
     "shifted_words",
     "sorted_symbols",
