@@ -83,11 +83,8 @@ def epochs_of(texts: Texts, seed: int) -> list[list[IdPair]]:
     """All batches of a training run, in order."""
     rng = random.Random(seed)
     pairs = [IdPair(ids, ids) for ids in texts]
-    return [
-        batch
-        for _ in range(EPOCHS)
-        for batch in token_batches(pairs, BATCH_TOKENS, rng)
-    ]
+    epochs = (token_batches(pairs, BATCH_TOKENS, rng) for _ in range(EPOCHS))
+    return [batch for batches in epochs for batch in batches]
 
 
 def train_decoder(texts: Texts, size: int, seed: int) -> tuple[LanguageModel, int]:

@@ -1,7 +1,7 @@
 r"""Counts of word triples as a language model, with Kneser–Ney smoothing.
 
-Kneser and Ney 1995, in the interpolated form of Chen and Goodman 1999, section 2.7. It
-is what a neural language model has to beat.
+Kneser and Ney 1995, in the interpolated form of Chen and Goodman 1998. It is what a
+neural language model has to beat.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ from attnbook.toy.next_words import (
 )
 from attnbook.toy.recall_task import RECALL_SYMBOLS, RecallModel, train_recall
 from attnbook.toy.residual import Residual
-from attnbook.toy.roles import ROLES, role_batch, roles
+from attnbook.toy.roles import ROLES, role_batch, roles_of
 from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.taggers import (
     AttentionLayer,
@@ -163,6 +163,7 @@ __all__ = [
     "reverse_source",
     "reversed_symbols",
     "role_batch",
+    "roles_of",
     "sample_pair",
     "shifted_words",
     "sorted_symbols",

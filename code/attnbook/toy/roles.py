@@ -14,7 +14,7 @@ ROLES = ("<pad>", "subject", "verb", "object", "connective")
 """The tags by their ids; 0 is that of padding."""
 
 
-def roles(words: Sequence[str]) -> list[str]:
+def roles_of(words: Sequence[str]) -> list[str]:
     """The role of each word: what stands before the verb belongs to the subject.
 
     Args:
@@ -40,5 +40,5 @@ def role_batch(pairs: Sequence[Pair]) -> tuple[Tensor, Tensor]:
         Ids of words, (B, T), and of roles, (B, T).
     """
     ids = pad([SOURCE.encode(pair.source) for pair in pairs])
-    tags = pad([[*map(ROLES.index, roles(pair.source))] for pair in pairs])
+    tags = pad([[*map(ROLES.index, roles_of(pair.source))] for pair in pairs])
     return ids, tags

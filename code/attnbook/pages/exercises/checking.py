@@ -68,7 +68,8 @@ def register(
     """Add an exercise; the arguments are those of :class:`Exercise`.
 
     Args:
-        name: The name that ``check`` is given, beginning with ``exN_`` for chapter N, ``exaN_`` for AN.
+        name: The name that ``check`` is given, beginning with ``exN_`` for chapter N,
+            ``exaN_`` for appendix AN.
         reference: The right answer, a function or a value.
         hint: What to think of when the answer is wrong in an unknown way.
         inputs: Makes a list of argument tuples, the same at each call.
