@@ -23,7 +23,7 @@ from attnbook.nn.layers import TransformerConfig
 from attnbook.toy.training import fit
 
 SEEDS = (0, 1, 2)
-EPOCHS = 4
+EPOCHS = 12
 VOCAB_SIZE = 3000  # subwords, learned from the training captions
 BATCH_TOKENS = 1024
 LEARNING_RATE = 2e-3
@@ -107,8 +107,26 @@ def train_encoder(
     model = MaskedLanguageModel(TextEncoder(config, MAX_LEN))
     g = torch.Generator().manual_seed(seed)
     pairs = (hide_tokens(id_batch(b).src, SHARE, size, g) for b in batches)
-    fit(model, pairs, len(batches), LEARNING_RATE)
+    gaps = ((given, targets != PAD, targets[targets != PAD]) for given, targets in pairs)
+    fit(AtGaps(model), gaps, len(batches), LEARNING_RATE)
     return model, len(batches)
+
+
+class AtGaps(nn.Module):
+    """Logits where they have a target: at the others they would cost and not count.
+
+    Args:
+        model: Guesses hidden tokens.
+    """
+
+    def __init__(self, model: MaskedLanguageModel):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: Tensor, gaps: Tensor) -> Tensor:
+        """Logits of N tokens, (N, V), for ids and their gaps, (B, T) each."""
+        encoder = self.model.encoder
+        return encoder(ids)[gaps] @ encoder.W_e.T
 
 
 def split_losses(model: Trigram, texts: Texts) -> dict[str, float]:

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
+from attnbook.data.batching import pad
 from attnbook.data.digits import N_TRAIN, load_digits
+from attnbook.data.hidden_tokens import hide_tokens
 from attnbook.data.subwords import Subwords
 from attnbook.experiments import language_models, one_encoder
 from attnbook.experiments.language_models import (
@@ -16,8 +18,11 @@ from attnbook.experiments.language_models import (
     one_hidden,
     split_losses,
 )
+from attnbook.models.encoder_only import MaskedLanguageModel, TextEncoder
 from attnbook.models.patch_classifier import cut_patches
 from attnbook.models.trigram import Trigram
+from attnbook.nn.layers import TransformerConfig
+from attnbook.nn.losses import token_loss
 from attnbook.toy.roles import ROLES
 
 TEXTS = [[5, 6, 7], [5, 8], [6, 6, 5, 7]]
@@ -87,6 +92,17 @@ def test_a_gap_is_filled_with_the_most_probable_subwords():
         round(value, 3) for value in top.values.tolist()
     ]
     assert found["words"][0][0] == subwords.decode([top.indices[0].item()]).strip()
+
+
+def test_only_logits_with_a_target_are_computed():
+    torch.manual_seed(0)
+    config = TransformerConfig(WORDS + 1, d_model=8, n_heads=2, n_layers=1, d_ff=8)
+    model = MaskedLanguageModel(TextEncoder(config, 9)).eval()
+    ids = pad(TEXTS)
+    given, targets = hide_tokens(ids, 0.5, WORDS, torch.Generator().manual_seed(0))
+    gaps = targets != PAD
+    few = token_loss(language_models.AtGaps(model)(given, gaps), targets[gaps])
+    assert few.item() == pytest.approx(token_loss(model(given), targets).item())
 
 
 def test_both_models_train_on_the_same_batches(monkeypatch):

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
 from attnbook.pages.drawings import (
+    a1 as a1_drawings,
+)
+from attnbook.pages.drawings import (
     ch03 as ch03_drawings,
 )
 from attnbook.pages.drawings import (
@@ -201,6 +204,7 @@ def test_a_wide_arrow_has_a_head_wider_than_itself():
         ch09_drawings.where_qkv_come_from,
         ch10_drawings.cache_growth,
         ch10_drawings.beam_tree,
+        a1_drawings.three_models,
     ],
 )
 def test_a_chapters_diagram_fits_the_page_and_stays_the_same(draw):

@@ -7,29 +7,29 @@ from collections.abc import Sequence
 from attnbook.pages.drawings.diagram import SOURCE, TARGET, Diagram
 
 THREE = (
-    "Three columns, read from the bottom up. Decoder-only: bos, the, old, farmer go "
-    "into the stack, whose mask is a triangle; the, old, farmer, sees come out. "
-    "Encoder-only: the, [mask], farmer, sees go into the stack, whose mask is full; "
-    "old comes out above the gap. ViT: a class token and three patches go into the "
-    "stack, whose mask is full; the digit 7 comes out above the class token."
+    "Three columns, read from the bottom up. Decoder-only: bos, a, cat, sees go into "
+    "the stack, whose mask is a triangle; a, cat, sees, a come out. Encoder-only: a, "
+    "[M], sees, a go into the stack, whose mask is full; cat comes out above [M]. ViT: "
+    "[C] and three patches go into the stack, whose mask is full; the digit 7 comes out "
+    "above [C]."
 )
 COLUMNS = (
     (
         "decoder-only",
-        ("bos", "the", "old", "far."),
-        ("the", "old", "far.", "sees"),
+        ("bos", "a", "cat", "sees"),
+        ("a", "cat", "sees", "a"),
         True,
     ),
-    ("encoder-only", ("the", "[M]", "far.", "sees"), ("", "old", "", ""), False),
+    ("encoder-only", ("a", "[M]", "sees", "a"), ("", "cat", "", ""), False),
     ("ViT", ("[C]", "▦", "▦", "▦"), ("7", "", "", ""), False),
 )
-WIDTH, GAP, STEP = 164, 10, 40
+WIDTH, GAP, STEP = 162, 10, 40
 """Pixels: a column, what is between two, from one token to the next."""
 
 
 def three_models() -> Diagram:
     """Decoder-only, encoder-only and ViT next to each other."""
-    d = Diagram(3 * WIDTH + 2 * GAP, 292, alt=THREE)
+    d = Diagram(3 * WIDTH + 2 * GAP, 256, alt=THREE)
     for number, (name, inputs, outputs, causal) in enumerate(COLUMNS):
         _column(d, number * (WIDTH + GAP), name, inputs, outputs, causal)
     return d
@@ -53,8 +53,8 @@ def _column(
     d.tiles(mask, left + 92, 120, size=15)
     for i, (word, output) in enumerate(zip(inputs, outputs, strict=True)):
         x = middle + STEP * (i - (size - 1) / 2)
-        box = d.box(word, x, 250, width=STEP - 2, height=30, **SOURCE)
-        d.arrow(box, (x, stack.y + 48))
+        d.text(word, x, 240, **SOURCE)
+        d.arrow((x, 226), (x, stack.y + 48))
         if output:
             d.arrow(
                 (x, stack.y - 48),

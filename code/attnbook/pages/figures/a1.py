@@ -108,6 +108,7 @@ def patches_figure(image: Tensor, patches: Tensor) -> Figure:
         left.axhline(border - 0.5, color=DARK_GREY, lw=0.8)
         left.axvline(border - 0.5, color=DARK_GREY, lw=0.8)
     left.set(xticks=[], yticks=[], title="image")
+    left.spines[:].set(visible=True, color=DARK_GREY, lw=0.8)
     for number, patch in enumerate(patches):
         across, down = number % 8, number // 8
         x, y = 1.35 * across, -1.9 * down
