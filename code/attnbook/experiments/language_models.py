@@ -23,10 +23,10 @@ from attnbook.nn.layers import TransformerConfig
 from attnbook.toy.training import fit
 
 SEEDS = (0, 1, 2)
-EPOCHS = 12
+EPOCHS = 10
 VOCAB_SIZE = 3000  # subwords, learned from the training captions
 BATCH_TOKENS = 1024
-LEARNING_RATE = 2e-3
+LEARNING_RATE = 4e-3
 SHARE = 0.3  # of the words hidden in training
 MAX_LEN = 64
 CONFIG = TransformerConfig(
