@@ -107,7 +107,9 @@ def train_encoder(
     model = MaskedLanguageModel(TextEncoder(config, MAX_LEN))
     g = torch.Generator().manual_seed(seed)
     pairs = (hide_tokens(id_batch(b).src, SHARE, size, g) for b in batches)
-    gaps = ((given, targets != PAD, targets[targets != PAD]) for given, targets in pairs)
+    gaps = (
+        (given, targets != PAD, targets[targets != PAD]) for given, targets in pairs
+    )
     fit(AtGaps(model), gaps, len(batches), LEARNING_RATE)
     return model, len(batches)
 

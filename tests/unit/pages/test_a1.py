@@ -51,7 +51,9 @@ def test_samples_and_gaps_are_shown_as_stored(captions):
 
 def test_roles_have_a_column_for_each_number_of_sentences():
     runs = results.load("one_encoder")["roles"]
-    for row, key in zip(a1.roles_table().rows(), ("scratch", "pre_trained"), strict=True):
+    for row, key in zip(
+        a1.roles_table().rows(), ("scratch", "pre_trained"), strict=True
+    ):
         for shown, number in zip(row[1:], (4, 16, 64), strict=True):
             mine = [100 * run[key] for run in runs if run["sentences"] == number]
             assert len(mine) >= 3
@@ -62,7 +64,9 @@ def test_digits_are_shown_by_patch_and_order():
     found = results.load("one_encoder")
     *rows, nearest = a1.digits_table().rows()
     assert nearest[1] == 100 * found["nearest"]
-    for (name, shown), kind in zip(rows, ((4, False), (2, False), (2, True)), strict=True):
+    for (name, shown), kind in zip(
+        rows, ((4, False), (2, False), (2, True)), strict=True
+    ):
         mine = [
             100 * run["right"]
             for run in found["digits"]

@@ -102,7 +102,7 @@ def patches_figure(image: Tensor, patches: Tensor) -> Figure:
         1, 2, figsize=(5.5, 1.9), width_ratios=[1, 3.2], layout="constrained"
     )
     grey = {"cmap": "gray_r", "vmin": 0, "vmax": 1}
-    left.imshow(image, **grey)
+    left.imshow(image.numpy(), **grey)
     side = len(image) // 4
     for border in range(side, len(image), side):
         left.axhline(border - 0.5, color=DARK_GREY, lw=0.8)
@@ -112,7 +112,7 @@ def patches_figure(image: Tensor, patches: Tensor) -> Figure:
     for number, patch in enumerate(patches):
         across, down = number % 8, number // 8
         x, y = 1.35 * across, -1.9 * down
-        right.imshow(patch.view(2, 2), extent=(x, x + 1, y, y + 1), **grey)
+        right.imshow(patch.view(2, 2).numpy(), extent=(x, x + 1, y, y + 1), **grey)
         right.add_patch(
             plt.Rectangle((x, y), 1, 1, fill=False, color=DARK_GREY, lw=0.8)
         )
