@@ -10,8 +10,8 @@ THREE = (
     "Three columns, read from the bottom up. Decoder-only: bos, a, cat, sees go into "
     "the stack, whose mask is a triangle; a, cat, sees, a come out. Encoder-only: a, "
     "[M], sees, a go into the stack, whose mask is full; cat comes out above [M]. ViT: "
-    "[C] and three patches go into the stack, whose mask is full; the digit 7 comes out "
-    "above [C]."
+    "[C] and three patches go into the stack, whose mask is full; the digit 7 comes "
+    "out above [C]."
 )
 COLUMNS = (
     (
