@@ -13,6 +13,7 @@ from attnbook.core.signals import last_words
 from attnbook.core.threads import set_threads
 from attnbook.experiments.alignment_two_ways import alignment_two_ways
 from attnbook.experiments.beams import beams
+from attnbook.experiments.block_variants import block_variant
 from attnbook.experiments.broken_builds import broken_builds
 from attnbook.experiments.context_contents import context_contents
 from attnbook.experiments.decode_cost import decode_cost
@@ -63,6 +64,7 @@ from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.luong import Luong
 from attnbook.models.seq2seq import InitialState, StaticContext
 from attnbook.nn.scores import SCORES
+from attnbook.toy.character_models import VARIANTS
 from attnbook.toy.data import reverse_source
 from attnbook.toy.models import toy_transformer
 
@@ -205,6 +207,8 @@ EXPERIMENTS = {
     # appendix A1: decoder-only and encoder-only
     "language_models": language_models,  # needs the data
     "one_encoder": one_encoder,
+    # appendix A2: the block of 2017 with one part exchanged at a time
+    **{f"block_{name}": partial(block_variant, name) for name in VARIANTS},
 }
 
 

@@ -7,9 +7,13 @@
 - ``positions``: absolute positional encodings, sinusoidal and learned
 - ``relative``: relative position bias
 - ``rotary``: rotary position embedding (RoPE)
-- ``norms``: layer normalisation
+- ``norms``: layer normalisation, RMSNorm
 - ``layers``: config, embedding, feed-forward, encoder and decoder layer
 - ``stack``: encoder layers one after the other, with a cache for a causal mask
+- ``gated_feed_forward``: SwiGLU
+- ``grouped_query``: grouped-query attention
+- ``mixture_of_experts``: several feed-forward networks and a router
+- ``block``: a pre-norm block that is given its parts
 - ``scores``: attention scores of Bahdanau and Luong
 - ``local_attention``: global and local attention of Luong
 - ``hard_attention``: hard attention, and estimators of its gradient
@@ -18,6 +22,9 @@
 - ``losses``: cross-entropy, label smoothing, R-Drop
 """
 
+from attnbook.nn.block import Block
+from attnbook.nn.gated_feed_forward import SwiGLU
+from attnbook.nn.grouped_query import GroupedQueryAttention
 from attnbook.nn.gru import gru_step, rnn_step
 from attnbook.nn.hard_attention import (
     exact_gradient,
@@ -59,13 +66,14 @@ from attnbook.nn.masks import (
     prepare_mask,
     target_mask,
 )
+from attnbook.nn.mixture_of_experts import MixtureOfExperts
 from attnbook.nn.multi_head import (
     KeysValues,
     MultiHeadAttention,
     merge_heads,
     split_heads,
 )
-from attnbook.nn.norms import layer_norm
+from attnbook.nn.norms import RMSNorm, layer_norm, rms_norm
 from attnbook.nn.positions import (
     LearnedPositions,
     SinusoidalPositions,
@@ -80,7 +88,7 @@ from attnbook.nn.relative import (
     first_query,
     relative_distances,
 )
-from attnbook.nn.rotary import RotaryAttention, rotate
+from attnbook.nn.rotary import Rotary, RotaryAttention, rotate
 from attnbook.nn.scaled_dot_product import attention
 from attnbook.nn.scores import (
     SCORES,
@@ -103,6 +111,7 @@ __all__ = [
     "ALIGNMENTS",
     "SCORES",
     "AdditiveScore",
+    "Block",
     "ConvolutionLayer",
     "DecoderLayer",
     "DotScore",
@@ -111,21 +120,26 @@ __all__ = [
     "FeedForward",
     "GeneralScore",
     "GlobalAlignment",
+    "GroupedQueryAttention",
     "KeysValues",
     "LayerCache",
     "LearnedPositions",
     "LocationScore",
+    "MixtureOfExperts",
     "MonotonicAlignment",
     "MultiHeadAttention",
     "PredictiveAlignment",
     "PreparedMask",
+    "RMSNorm",
     "RecurrentLayer",
     "RelativeAttention",
     "RelativeBias",
+    "Rotary",
     "RotaryAttention",
     "ScaledEmbedding",
     "SelfAttentionLayer",
     "SinusoidalPositions",
+    "SwiGLU",
     "TransformerConfig",
     "WindowedSelfAttention",
     "attention",
@@ -153,6 +167,7 @@ __all__ = [
     "prepare_mask",
     "reinforce",
     "relative_distances",
+    "rms_norm",
     "rnn_step",
     "rotate",
     "shift_matrix",

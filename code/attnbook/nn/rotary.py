@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnbook.nn.attention_checks import check_axes, check_multi_head
 from attnbook.nn.multi_head import MultiHeadAttention, merge_heads, split_heads
@@ -37,6 +37,14 @@ def rotate(x: Tensor, offset: int = 0) -> Tensor:
     a, b = x.unflatten(-1, (-1, 2)).to(angles.dtype).unbind(-1)  # (..., T, d_k/2)
     rotated = torch.stack([a * cos - b * sin, a * sin + b * cos], -1)
     return rotated.flatten(-2).to(x.dtype)  # (..., T, d_k)
+
+
+class Rotary(nn.Module):
+    """:func:`rotate` as a module, for queries and keys that begin at position 0."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Rotate queries or keys, (..., T, d_k)."""
+        return rotate(x)
 
 
 class RotaryAttention(MultiHeadAttention):

@@ -9,6 +9,8 @@
 - ``models``: small models, trained, that come with the package
 - ``next_words``: predicting the next word of English sentences
 - ``roles``: the role of each word in its clause
+- ``characters``: predicting the next character, and the least loss of it
+- ``character_models``: causal models with parts of 2017 and of today
 - ``tasks``: tasks on random symbols
 - ``recall_task``: recalling the first and the last symbol
 - ``residual``: a residual connection around any sub-layer
@@ -19,6 +21,15 @@
 """
 
 from attnbook.toy.baselines import accuracy_without_source, loss_knowing
+from attnbook.toy.character_models import VARIANTS, CharacterModel, attention_of_today
+from attnbook.toy.characters import (
+    CHARACTERS,
+    character_batches,
+    character_texts,
+    decode_characters,
+    encode_characters,
+    least_loss,
+)
 from attnbook.toy.data import (
     CLAUSES,
     SOURCE,
@@ -100,6 +111,7 @@ __all__ = [
     "ADJECTIVES",
     "AND",
     "AND_TARGET",
+    "CHARACTERS",
     "CLAUSES",
     "DETERMINERS",
     "FEATURES",
@@ -118,8 +130,10 @@ __all__ = [
     "TARGET",
     "TARGET_WORDS",
     "TASK_VOCAB_SIZE",
+    "VARIANTS",
     "VERBS",
     "AttentionLayer",
+    "CharacterModel",
     "InductionModel",
     "LastPosition",
     "OneLayer",
@@ -134,12 +148,17 @@ __all__ = [
     "W",
     "accuracy_without_source",
     "alignment_accuracy",
+    "attention_of_today",
     "attention_weights",
     "best_next_word_accuracy",
+    "character_batches",
+    "character_texts",
     "contiguous_dilations",
     "convolutions",
     "correct_tokens",
+    "decode_characters",
     "deep_tagger",
+    "encode_characters",
     "exact_match",
     "exponential_dilations",
     "first_symbol_batches",
@@ -150,6 +169,7 @@ __all__ = [
     "induction_batches",
     "is_sentence",
     "last_position_accuracy",
+    "least_loss",
     "linear_layer",
     "load_toy_model",
     "loss_knowing",

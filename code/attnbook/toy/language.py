@@ -190,7 +190,11 @@ def is_sentence(sentence: str | Sequence[str]) -> bool:
 
 def _sample_phrase(rng: random.Random) -> list[str]:
     """Sample a phrase, uniformly: 3 determiners, 6 adjectives or none, 12 nouns."""
-    determiner, adjective, noun = map(rng.choice, PHRASE)
+    return phrase_words(*map(rng.choice, PHRASE))
+
+
+def phrase_words(determiner: str, adjective: str | None, noun: str) -> list[str]:
+    """The words of a phrase, *an* for *a* before a vowel."""
     rest = [adjective, noun] if adjective else [noun]
     return [_article(determiner, rest[0]), *rest]
 

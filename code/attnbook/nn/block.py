@@ -1,0 +1,42 @@
+"""A pre-norm block whose four parts are given: attention, feed-forward, two norms."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from attnbook.nn.masks import PreparedMask
+
+
+class Block(nn.Module):
+    r"""Self-attention and a feed-forward network, each behind a norm, each added.
+
+    :math:`x + \mathrm{attention}(\mathrm{norm}_1(x))`, then
+    :math:`x + \mathrm{feedforward}(\mathrm{norm}_2(x))`. With the parts of 2017 it is
+    a pre-norm :class:`~attnbook.nn.layers.EncoderLayer`.
+
+    Args:
+        norm_1: Before the attention; maps (B, T, D) to (B, T, D), as all four do.
+        attention: Called with query, key, value and mask.
+        norm_2: Before the feed-forward network.
+        feed_forward: Called with one tensor.
+        dropout: Of what is added.
+    """
+
+    def __init__(
+        self,
+        norm_1: nn.Module,
+        attention: nn.Module,
+        norm_2: nn.Module,
+        feed_forward: nn.Module,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        self.norm_1, self.attention = norm_1, attention
+        self.norm_2, self.feed_forward = norm_2, feed_forward
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, mask: Tensor | PreparedMask | None = None) -> Tensor:
+        """Rewrite each position: (B, T, D), under a mask that fits (B, H, T, T)."""
+        y = self.norm_1(x)  # (B, T, D)
+        x = x + self.dropout(self.attention(y, y, y, mask))
+        return x + self.dropout(self.feed_forward(self.norm_2(x)))

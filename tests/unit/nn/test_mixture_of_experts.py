@@ -1,0 +1,73 @@
+"""A mixture of experts: equal to a loop over positions, and what its router does."""
+
+import pytest
+import torch
+from compare import agree, close, double, numbers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attnbook.nn.gated_feed_forward import SwiGLU
+from attnbook.nn.mixture_of_experts import MixtureOfExperts
+
+
+def mixture(n_experts=4, top_k=2, d=6, seed=0):
+    def make():
+        experts = [SwiGLU(d, 5) for _ in range(n_experts)]
+        return MixtureOfExperts(d, experts, top_k)
+
+    return double(make, seed=seed)
+
+
+def by_formula(x, layer):
+    """Position after position: x is (T, D)."""
+    rows = []
+    for row in x:
+        logits = layer.router.weight @ row
+        best = sorted(range(len(logits)), key=lambda e: -logits[e].item())
+        best = best[: layer.top_k]
+        exps = [torch.exp(logits[e]) for e in best]
+        found = zip(exps, best, strict=True)
+        rows.append(sum(s / sum(exps) * layer.experts[e](row) for s, e in found))
+    return torch.stack(rows)
+
+
+@given(st.integers(1, 5), st.integers(1, 4), st.integers(1, 4), st.integers(0, 99))
+@settings(max_examples=20)
+def test_it_equals_a_loop_over_positions(t, n_experts, top_k, seed):
+    layer = mixture(n_experts, min(top_k, n_experts), seed=seed)
+    x = numbers(seed, (t, 6))[0]
+    agree(layer(x), by_formula(x, layer), [x, *layer.parameters()])
+
+
+def test_axes_before_the_last_are_positions():
+    layer, x = mixture(), numbers(0, (2, 3, 6))[0]
+    close(layer(x)[1], layer(x[1]))
+    shares, chosen = layer.route(x)
+    assert shares.shape == chosen.shape == (2, 3, 2)
+    close(shares.sum(-1), torch.ones(2, 3).double())
+    assert (chosen[..., 0] != chosen[..., 1]).all()
+
+
+def test_equal_experts_are_one_network():
+    """Shares sum to 1, so it does not matter how the router divides them."""
+    layer, x = mixture(), numbers(1, (5, 6))[0]
+    for expert in layer.experts:
+        expert.load_state_dict(layer.experts[0].state_dict())
+    close(layer(x), layer.experts[0](x))
+
+
+def test_an_unused_expert_gets_no_gradient():
+    layer = mixture()
+    x = numbers(2, (3, 6))[0].detach().abs()
+    with torch.no_grad():
+        layer.router.weight[:] = torch.tensor([4.0, 3.0, 2.0, 1.0])[:, None]
+    layer(x).sum().backward()
+    used = [expert.W_up.weight.grad.abs().sum() > 0 for expert in layer.experts[:2]]
+    assert all(used)
+    for expert in layer.experts[2:]:
+        assert expert.W_up.weight.grad is None or not expert.W_up.weight.grad.any()
+
+
+def test_more_chosen_than_there_are_is_refused():
+    with pytest.raises(ValueError, match="top_k is 3, but there are 2 experts"):
+        mixture(2, 3)

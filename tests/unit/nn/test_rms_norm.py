@@ -1,0 +1,84 @@
+"""RMSNorm: equal to its formula and to PyTorch's, values and gradients."""
+
+import pytest
+import torch
+from compare import DEVICES, agree, close, numbers, stacked
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from attnbook.nn.norms import RMSNorm, layer_norm, rms_norm
+
+small = st.integers(1, 5)
+
+
+def by_formula(x, gain, eps):
+    """Zhang and Sennrich 2019, number by number: x is (T, D)."""
+    rows = []
+    for row in x:
+        root = torch.sqrt(sum(number * number for number in row) / len(row) + eps)
+        pairs = zip(row, gain, strict=True)
+        rows.append([number / root * g for number, g in pairs])
+    return stacked(rows)
+
+
+@given(small, small, st.integers(0, 999))
+@settings(max_examples=15)
+def test_it_equals_the_formula_and_pytorchs(t, d, seed):
+    x, gain = numbers(seed, (t, d), (d,))
+    ours = rms_norm(x, gain, 1e-4)
+    agree(ours, by_formula(x, gain, 1e-4), [x, gain])
+    agree(ours, F.rms_norm(x, (d,), gain, 1e-4), [x, gain])
+
+
+def test_the_module_starts_with_a_gain_of_one():
+    x = numbers(0, (2, 3, 8))[0]
+    norm = RMSNorm(8).double()
+    close(norm(x), F.rms_norm(x, (8,), eps=1e-6))
+    assert [name for name, _ in norm.named_parameters()] == ["gain"]
+    with torch.no_grad():
+        norm.gain.copy_(torch.arange(8))
+    close(norm(x), F.rms_norm(x, (8,), torch.arange(8).double(), 1e-6))
+
+
+def test_the_mean_square_is_one_and_the_mean_stays():
+    x = numbers(1, (5, 64))[0] + 3
+    out = rms_norm(x, torch.ones(64))
+    close(out.square().mean(-1), torch.ones(5).double(), 1e-6)
+    assert (out.mean(-1) > 0.5).all()
+
+
+def test_on_vectors_of_mean_zero_it_is_layer_norm():
+    x = numbers(2, (5, 16))[0]
+    x = x - x.mean(-1, keepdim=True)
+    ones, zeros = torch.ones(16), torch.zeros(16)
+    close(rms_norm(x, ones, 1e-5), layer_norm(x, ones, zeros, 1e-5))
+
+
+def test_the_size_of_a_vector_does_not_matter():
+    x = numbers(3, (5, 16))[0]
+    close(rms_norm(1000 * x, torch.ones(16)), rms_norm(x, torch.ones(16)), 1e-5)
+
+
+def test_zeros_stay_zeros():
+    x = torch.zeros(2, 4, requires_grad=True)
+    rms_norm(x, torch.ones(4)).sum().backward()
+    assert x.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_squares_do_not_overflow(dtype):
+    x = torch.tensor([[300.0, -300.0]], dtype=dtype)
+    out = rms_norm(x, torch.ones(2, dtype=dtype))
+    assert out.dtype == dtype
+    close(out, torch.tensor([[1.0, -1.0]], dtype=dtype), 1e-2)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_it_works_on_any_device(device):
+    assert RMSNorm(4).to(device)(torch.ones(2, 4, device=device)).shape == (2, 4)
+
+
+def test_a_width_of_zero_is_refused():
+    with pytest.raises(ValueError, match="d_model is 0"):
+        RMSNorm(0)

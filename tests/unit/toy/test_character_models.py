@@ -1,0 +1,80 @@
+"""The variants of the block: causal, and each with what it is called after."""
+
+import pytest
+import torch
+from torch import nn
+
+from attnbook.nn.block import Block
+from attnbook.nn.layers import EncoderLayer, FeedForward
+from attnbook.nn.mixture_of_experts import MixtureOfExperts
+from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.norms import RMSNorm
+from attnbook.nn.rotary import Rotary, RotaryAttention
+from attnbook.toy.character_models import VARIANTS
+from attnbook.toy.characters import CHARACTERS
+
+
+def made(name):
+    torch.manual_seed(0)
+    return VARIANTS[name]()
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_no_output_depends_on_a_later_character(name):
+    model = made(name).eval()
+    ids = torch.randint(4, len(CHARACTERS), (2, 9))
+    changed = ids.clone()
+    changed[:, 5] = 4 + (changed[:, 5] - 3) % 20
+    with torch.no_grad():
+        one, other = model(ids), model(changed)
+    assert one.shape == (2, 9, len(CHARACTERS))
+    assert torch.allclose(one[:, :5], other[:, :5], atol=1e-6)
+    assert (one[:, 5:] - other[:, 5:]).abs().amax((0, 2)).min() > 1e-5
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_order_of_the_characters_matters(name):
+    model = made(name).eval()
+    ids = torch.tensor([[5, 6, 7, 8]])
+    with torch.no_grad():
+        moved = model(ids[:, [1, 0, 2, 3]])
+        assert (model(ids)[0, -1] - moved[0, -1]).abs().max() > 1e-4
+
+
+def kinds(name):
+    return {type(module) for module in made(name).modules()}
+
+
+def test_each_variant_exchanges_what_it_is_called_after():
+    assert EncoderLayer in kinds("post_norm")
+    assert Block not in kinds("post_norm")
+    old = {nn.LayerNorm, MultiHeadAttention, FeedForward}
+    assert old <= kinds("pre_norm")
+    assert nn.LayerNorm not in kinds("rms_norm")
+    assert RMSNorm in kinds("rms_norm")
+    assert RotaryAttention in kinds("rotary")
+    assert FeedForward not in kinds("swiglu")
+    assert not old & kinds("today")
+    assert Rotary in kinds("today")
+    assert MixtureOfExperts in kinds("experts")
+    names = [name for name, _ in made("no_biases").named_parameters()]
+    assert not [name for name in names if "bias" in name]
+    assert not [name for name, _ in made("today").named_parameters() if "bias" in name]
+
+
+def test_no_two_blocks_share_a_part():
+    model = made("today")
+    parts = [id(part) for block in model.blocks for part in block.modules()]
+    assert len(parts) == len({*parts})
+
+
+def size(name):
+    return sum(p.numel() for p in made(name).parameters())
+
+
+def test_only_shared_keys_and_biases_and_experts_change_the_number_of_parameters():
+    assert size("post_norm") == size("pre_norm") - 2 * 64  # the last norm
+    assert size("swiglu") == pytest.approx(size("pre_norm"), rel=0.01)
+    assert size("qk_norm") == size("pre_norm") - 4 * (4 * 64 - 2 * 16)
+    assert size("grouped") == size("pre_norm") - 4 * (4 * 64 + 2 * 64 * 32)
+    assert size("experts") > 2.5 * size("today")
