@@ -14,6 +14,9 @@ from attnbook.pages.drawings import (
     a1 as a1_drawings,
 )
 from attnbook.pages.drawings import (
+    a2 as a2_drawings,
+)
+from attnbook.pages.drawings import (
     ch03 as ch03_drawings,
 )
 from attnbook.pages.drawings import (
@@ -205,6 +208,7 @@ def test_a_wide_arrow_has_a_head_wider_than_itself():
         ch10_drawings.cache_growth,
         ch10_drawings.beam_tree,
         a1_drawings.three_models,
+        a2_drawings.two_blocks,
     ],
 )
 def test_a_chapters_diagram_fits_the_page_and_stays_the_same(draw):

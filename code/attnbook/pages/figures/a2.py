@@ -1,0 +1,111 @@
+"""Figures and tables of appendix A2: what each part of today's block changes."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from attnbook.core import results
+from attnbook.pages.colours import COLOURS, DARK_GREY, SKY
+from attnbook.pages.curves import band, label_lines
+from attnbook.pages.html_tables import Column, Table, spread, table
+
+PARTS = {
+    "rms_norm": "RMSNorm",
+    "rotary": "RoPE instead of sinusoids",
+    "swiglu": "SwiGLU",
+    "no_biases": "no biases",
+    "grouped": "two groups of keys and values, no biases there",
+    "qk_norm": "QK-norm, no biases there",
+}
+"""Variants that exchange one part of the pre-norm block, and what a reader calls it."""
+
+SWEPT = {
+    "post_norm": ("2017, post-norm", DARK_GREY),
+    "pre_norm": ("pre-norm", COLOURS["source"]),
+    "qk_norm": ("pre-norm, QK-norm", SKY),
+    "today": ("today", COLOURS["target"]),
+}
+"""The lines of the figure: their label and colour."""
+
+
+def runs_by_rate(name: str) -> dict[float, list[dict]]:
+    """The stored runs of a variant, by learning rate."""
+    groups: dict[float, list[dict]] = {}
+    for run in results.load(f"block_{name}")["runs"]:
+        groups.setdefault(run["learning_rate"], []).append(run)
+    return groups
+
+
+def best_rate(groups: dict[float, list[dict]]) -> float:
+    """The learning rate with the least mean excess within the trained length."""
+    return min(groups, key=lambda rate: fmean(r["excess"][0] for r in groups[rate]))
+
+
+def variants_table() -> Table:
+    """Excess loss of each variant at its best learning rate, within and beyond."""
+    rows = {
+        "2017, with the norm after each sum": [_row("post_norm", "post-norm")],
+        "2017, with the norm before each part": [_row("pre_norm", "pre-norm")],
+        "pre-norm, with one part exchanged": [_row(*part) for part in PARTS.items()],
+        "all parts exchanged": [_row("today", "today")],
+    }
+    heads = [
+        Column("parameters", "thousands"),
+        Column("best learning rate", digits=3),
+        Column("characters 1–64", "10⁻³ nats", "excess loss per character", 1),
+        Column("characters 65–128", "10⁻³ nats", "excess loss per character"),
+    ]
+    return table(["block", *heads], rows)
+
+
+def _row(name: str, label: str) -> tuple:
+    groups = runs_by_rate(name)
+    rate = best_rate(groups)
+    within, beyond = zip(*(run["excess"] for run in groups[rate]), strict=True)
+    size = results.load(f"block_{name}")["parameters"] / 1000
+    spreads = [spread(1000 * x for x in half) for half in (within, beyond)]
+    return (label, size, rate, *spreads)
+
+
+def learning_rate_figure() -> Figure:
+    """Excess loss against the learning rate: which blocks tolerate a large one."""
+    fig, ax = plt.subplots(figsize=(5.5, 3.4))
+    for name, (label, color) in SWEPT.items():
+        groups = runs_by_rate(name)
+        seeds = zip(*groups.values(), strict=True)
+        runs = [[run["excess"][0] for run in of_seed] for of_seed in seeds]
+        band(ax, [*groups], runs, color, marker="o", label=label)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set(xticks=[*groups], xticklabels=[f"{rate:g}" for rate in groups])
+    ax.minorticks_off()
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.set(xlabel="learning rate", ylabel="excess loss\n(nats per character)")
+    label_lines(ax)
+    return fig
+
+
+def experts_table() -> Table:
+    """One feed-forward network against eight experts of which two are used."""
+    rows = []
+    for name, label in (("today", "SwiGLU"), ("experts", "8 experts, 2 in use")):
+        label, size, rate, within, _ = _row(name, label)
+        rows.append((label, size, rate, within, _busiest(name)))
+    heads = [
+        Column("parameters", "thousands"),
+        Column("best learning rate", digits=3),
+        Column("excess loss", "10⁻³ nats per character", digits=1),
+        Column("positions at the busiest expert", "%"),
+    ]
+    return table(["feed-forward part", *heads], rows)
+
+
+def _busiest(name: str):
+    """Share of the positions that use the busiest expert, over blocks and seeds."""
+    groups = runs_by_rate(name)
+    runs = groups[best_rate(groups)]
+    shares = [100 * share for run in runs for share in run.get("busiest", [])]
+    return spread(shares) if shares else None
