@@ -33,6 +33,11 @@ from attnbook.experiments.layer_runs import (
     feed_forward_needed,
     warm_up,
 )
+from attnbook.experiments.linear_state import linear_state
+from attnbook.experiments.lite_encoders import (
+    toy_lite_transformer,
+    toy_local_transformer,
+)
 from attnbook.experiments.local_cost import local_cost
 from attnbook.experiments.look_up import look_up
 from attnbook.experiments.mask_at_inference import mask_at_inference
@@ -49,6 +54,7 @@ from attnbook.experiments.narrow_context import NarrowContext
 from attnbook.experiments.one_encoder import one_encoder
 from attnbook.experiments.plateau import plateau
 from attnbook.experiments.recall import recall_grid
+from attnbook.experiments.sinks import sinks
 from attnbook.experiments.smoothing_known import smoothing_known
 from attnbook.experiments.step_cost import step_cost
 from attnbook.experiments.task_runs import (
@@ -59,6 +65,7 @@ from attnbook.experiments.task_runs import (
 )
 from attnbook.experiments.toy_ablation import toy_ablation
 from attnbook.experiments.toy_translation import train_and_measure
+from attnbook.experiments.two_orders import two_orders
 from attnbook.experiments.weights_tell import weights_tell
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.luong import Luong
@@ -197,6 +204,16 @@ EXPERIMENTS = {
     "smoothing_known": smoothing_known,
     # chapter 12: ablation on the toy language
     "toy_ablation": toy_ablation,
+    # appendix A3: windows, linear attention, lighter encoders, all tokens at once
+    "sinks": sinks,  # needs the data
+    "linear_state": linear_state,
+    "lite_transformer": partial(
+        train_and_measure, toy_lite_transformer, weights_of=cross_weights
+    ),
+    "local_encoder": partial(
+        train_and_measure, toy_local_transformer, weights_of=cross_weights
+    ),
+    "two_orders": two_orders,
     # the shipped model; these need the data
     "multi30k_beams": multi30k_beams,
     "multi30k_scores": multi30k_scores,

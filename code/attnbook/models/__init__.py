@@ -8,6 +8,8 @@
 - ``encoder_only``: guessing hidden words, tagging
 - ``patch_classifier``: images as sequences of patches, ViT
 - ``trigram``: counts of word triples, to compare with
+- ``lite_transformer``: a Transformer with long–short attention in the encoder
+- ``non_autoregressive``: a Transformer that predicts all tokens at once
 - ``from_torch``: copies of PyTorch's layers, to compare with
 - ``ablations``: a Transformer without one of its parts
 - ``checkpoints``: weights as safetensors and JSON
@@ -43,7 +45,9 @@ from attnbook.models.from_torch import (
     transformer_from_torch,
 )
 from attnbook.models.language_model import LanguageModel, LanguageState
+from attnbook.models.lite_transformer import lite_transformer
 from attnbook.models.luong import Luong, LuongState
+from attnbook.models.non_autoregressive import NonAutoregressive
 from attnbook.models.patch_classifier import PatchClassifier, cut_patches
 from attnbook.models.registry import make_model
 from attnbook.models.seq2seq import (
@@ -70,6 +74,7 @@ __all__ = [
     "Luong",
     "LuongState",
     "MaskedLanguageModel",
+    "NonAutoregressive",
     "PatchClassifier",
     "Readout",
     "SequenceTagger",
@@ -87,6 +92,7 @@ __all__ = [
     "decoder_layer_from_torch",
     "dequantize",
     "encoder_layer_from_torch",
+    "lite_transformer",
     "load_weights",
     "make_model",
     "quantize",

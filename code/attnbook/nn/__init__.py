@@ -19,6 +19,9 @@
 - ``hard_attention``: hard attention, and estimators of its gradient
 - ``gru``: one step of a GRU and of a plain RNN
 - ``sequence_layers``: self-attention, recurrence and convolution with one interface
+- ``windows``: masks of sliding windows, with attention sinks
+- ``linear_attention``: linear attention, all positions at once or one by one
+- ``long_short``: long–short attention, half of it convolution
 - ``losses``: cross-entropy, label smoothing, R-Drop
 """
 
@@ -41,6 +44,13 @@ from attnbook.nn.layers import (
     ScaledEmbedding,
     TransformerConfig,
 )
+from attnbook.nn.linear_attention import (
+    LinearAttention,
+    LinearState,
+    empty_state,
+    feature_map,
+    linear_attention,
+)
 from attnbook.nn.local_attention import (
     ALIGNMENTS,
     GlobalAlignment,
@@ -51,6 +61,7 @@ from attnbook.nn.local_attention import (
     make_alignment,
     source_window,
 )
+from attnbook.nn.long_short import LocalBranch, LongShortAttention
 from attnbook.nn.losses import (
     fused_smoothing_loss,
     label_smoothing_loss,
@@ -106,6 +117,7 @@ from attnbook.nn.sequence_layers import (
     block_window_mask,
 )
 from attnbook.nn.stack import EncoderStack
+from attnbook.nn.windows import window_mask
 
 __all__ = [
     "ALIGNMENTS",
@@ -124,8 +136,12 @@ __all__ = [
     "KeysValues",
     "LayerCache",
     "LearnedPositions",
+    "LinearAttention",
+    "LinearState",
+    "LocalBranch",
     "LocationScore",
     "MixtureOfExperts",
+    "LongShortAttention",
     "MonotonicAlignment",
     "MultiHeadAttention",
     "PredictiveAlignment",
@@ -146,8 +162,10 @@ __all__ = [
     "block_window_mask",
     "causal_mask",
     "distance_from_centre",
+    "empty_state",
     "exact_gradient",
     "expected_reward",
+    "feature_map",
     "first_query",
     "frequencies",
     "fused_smoothing_loss",
@@ -158,6 +176,7 @@ __all__ = [
     "key_mask",
     "label_smoothing_loss",
     "layer_norm",
+    "linear_attention",
     "make_alignment",
     "make_score",
     "masked_softmax",
@@ -177,4 +196,5 @@ __all__ = [
     "symmetric_kl",
     "target_mask",
     "token_loss",
+    "window_mask",
 ]

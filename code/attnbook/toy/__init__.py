@@ -11,6 +11,7 @@
 - ``roles``: the role of each word in its clause
 - ``characters``: predicting the next character, and the least loss of it
 - ``character_models``: causal models with parts of 2017 and of today
+- ``two_orders``: sentences with two valid translations
 - ``tasks``: tasks on random symbols
 - ``recall_task``: recalling the first and the last symbol
 - ``residual``: a residual connection around any sub-layer
@@ -106,6 +107,11 @@ from attnbook.toy.tasks import (
     task_batches,
 )
 from attnbook.toy.training import fit, train_step, train_toy_model
+from attnbook.toy.two_orders import (
+    object_first,
+    two_order_pairs,
+    valid_translations,
+)
 
 __all__ = [
     "ADJECTIVES",
@@ -175,6 +181,7 @@ __all__ = [
     "loss_knowing",
     "make_batch",
     "next_word_batches",
+    "object_first",
     "one_layer",
     "position_numbers",
     "position_specific_share",
@@ -198,4 +205,6 @@ __all__ = [
     "train_step",
     "train_toy_model",
     "translate_by_rule",
+    "two_order_pairs",
+    "valid_translations",
 ]
