@@ -1,0 +1,171 @@
+"""Figures and tables of appendix A3."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from attnbook.analysis.complexity import count
+from attnbook.core import results
+from attnbook.experiments.lite_encoders import (
+    toy_lite_transformer,
+    toy_local_transformer,
+)
+from attnbook.models.word_tables import count_parameters
+from attnbook.nn.masks import key_mask
+from attnbook.pages.colours import DARK_GREY, GREY, INK, PALE_GREY, SKY
+from attnbook.pages.curves import band, label_lines, logarithmic_x
+from attnbook.pages.html_tables import Column, Table, spread, table
+from attnbook.toy.data import SOURCE, TARGET
+from attnbook.toy.models import toy_transformer
+
+# Windows and sinks
+
+
+def sinks_table() -> Table:
+    """Show the loss of the translator's decoder by what its cache keeps."""
+    stored = results.load("sinks")
+    rows = [("all positions", stored["full"], None, None)]
+    rows += [
+        (f"{run['kept']} positions", run["window"], run["sink"], run["word"])
+        for run in stored["runs"]
+    ]
+    names = "the last ones", "`<bos>` and the last ones", "first word and the last ones"
+    heads = [Column(name, "nats", digits=2) for name in names]
+    return table(["kept in the cache", *heads], rows)
+
+
+# The state of linear attention
+
+LOOKS = {"softmax": INK, "linear": SKY}
+CHANCE = 1 / 15
+
+
+def state_figure() -> Figure:
+    """Draw the accuracy of recall against the width of a head, for two lengths."""
+    stored = results.load("linear_state")
+    lengths = sorted({run["n"] for run in stored["runs"]})
+    fig, axes = plt.subplots(1, len(lengths), sharey=True, figsize=(5.5, 2.9))
+    for ax, n in zip(axes, lengths, strict=True):
+        for kind, colour in LOOKS.items():
+            runs = [r for r in stored["runs"] if (r["n"], r["kind"]) == (n, kind)]
+            runs.sort(key=lambda run: run["d_k"])
+            by_seed = zip(*(run["accuracy"] for run in runs), strict=True)
+            shares = [[100 * share for share in seed] for seed in by_seed]
+            widths = [run["d_k"] for run in runs]
+            band(ax, widths, shares, colour, marker="o", label=kind)
+        logarithmic_x(ax, widths)
+        ax.axhline(100 / (n - 2), color=GREY, linestyle=":")
+        ax.set(xlabel="features per head", ylim=(0, 104), title=f"{n - 2} pairs")
+    axes[0].set_ylabel("correct answers, %")
+    label_lines(axes[-1])
+    return fig
+
+
+# Long–short attention on the toy task
+
+ENCODERS = {
+    "self-attention": ("transformer", toy_transformer),
+    "long–short attention": ("lite_transformer", toy_lite_transformer),
+    "convolution only": ("local_encoder", toy_local_transformer),
+}
+POSITIONS = 24  # of a sentence of four clauses, about
+
+
+def mixer_cost(make: object) -> tuple[int, int]:
+    """Parameters and multiply-adds of the layer that mixes positions.
+
+    Args:
+        make: Makes a Transformer from the sizes of two vocabularies.
+    """
+    model = make(len(SOURCE), len(TARGET))
+    layer = model.encoder[0].attention
+    x = torch.zeros(1, POSITIONS, model.config.d_model)
+    mask = key_mask(torch.ones(1, POSITIONS, dtype=torch.long))
+    return count_parameters(layer), count(lambda: layer(x, x, x, mask))
+
+
+def encoders_table() -> Table:
+    """Compare encoders: size, work, and exact match by number of clauses."""
+    rows = []
+    for name, (experiment, make) in ENCODERS.items():
+        parameters, work = mixer_cost(make)
+        runs = results.load(experiment)["runs"]
+        exact = [spread(100 * r["exact"][str(n)] for r in runs) for n in (1, 4)]
+        rows.append((name, parameters / 1e3, work / 1e3, *exact))
+    group = "exact match"
+    heads = [
+        Column("parameters", "thousand", "one layer", 1),
+        Column("multiply-adds", "thousand", "one layer"),
+        Column("1 clause", "%", group, 1),
+        Column("4 clauses", "%", group, 1),
+    ]
+    return table(["in the encoder", *heads], rows)
+
+
+# Lite Transformer's own numbers
+
+SIZES = {  # of its figure on compression: MB and BLEU, English–French
+    "Transformer": (176, 39.9),
+    "lighter layers": (69.2, 39.6),
+    "8-bit weights": (17.3, 39.6),
+    "pruning": (9.7, 39.5),
+}
+BLEU = {  # by millions of multiply-adds
+    "Lite Transformer": {90: 35.3, 360: 39.1, 527: 39.6},
+    "Transformer": {90: 33.6, 527: 38.4, 1330: 39.9},
+}
+
+
+def lite_figure() -> Figure:
+    """Draw the size of the model in four steps, and BLEU against multiply-adds."""
+    fig, (left, right) = plt.subplots(
+        2, 1, figsize=(5.5, 5.4), gridspec_kw={"height_ratios": (1, 1.15)}
+    )
+    _sizes(left)
+    for (name, points), colour in zip(BLEU.items(), (SKY, INK), strict=True):
+        right.plot(points.keys(), points.values(), marker="o", label=name, color=colour)
+    right.set(xlabel="multiply-adds, million", ylabel="BLEU", xlim=(0, 1400))
+    label_lines(right)
+    return fig
+
+
+def _sizes(ax: Axes) -> None:
+    """Bars of the model's size, from the plain Transformer to the pruned one."""
+    names = [name if i == 0 else f"+ {name}" for i, name in enumerate(SIZES)]
+    megabytes = [size for size, _ in SIZES.values()]
+    bars = ax.barh(names, megabytes, color=[DARK_GREY, SKY, PALE_GREY, PALE_GREY])
+    labels = [f" {size:g} MB, BLEU {bleu}" for size, bleu in SIZES.values()]
+    ax.bar_label(bars, labels)
+    ax.invert_yaxis()
+    ax.set(xlabel="size, MB", xlim=(0, 290))
+
+
+# Two word orders
+
+MODELS = {
+    "one after another, two orders": ("one after another", "two orders"),
+    "at once, one order": ("all at once", "one order"),
+    "at once, two orders": ("all at once", "two orders"),
+    "at once, distilled": ("all at once", "the teacher's translations"),
+}
+
+
+def orders_table() -> Table:
+    """Compare models on sentences with two valid translations."""
+    runs, rows = results.load("two_orders")["runs"], []
+    for key, names in MODELS.items():
+        found = [run for run in runs if run["model"] == key]
+        shares = ("valid", "right_words")
+        rows.append((*names, *(spread(100 * r[s] for r in found) for s in shares)))
+    heads = [Column(name, "%") for name in ("valid translations", "right words")]
+    return table(["words are predicted", "trained on", *heads], rows)
+
+
+def orders_examples() -> Table:
+    """Show what the model that predicts all words at once makes of two orders."""
+    runs = results.load("two_orders")["runs"]
+    run = next(run for run in runs if run["model"] == "at once, two orders")
+    return table(["source", "all words at once, two orders"], run["examples"])
