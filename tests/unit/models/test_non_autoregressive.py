@@ -1,0 +1,66 @@
+"""All target tokens at once: what they may depend on, and the length."""
+
+import pytest
+import torch
+from compare import close, randomise, sentences
+
+from attnbook.core.vocabulary import BOS, PAD
+from attnbook.models.non_autoregressive import NonAutoregressive
+from attnbook.nn.layers import TransformerConfig
+from attnbook.nn.masks import key_mask
+
+CONFIG = TransformerConfig(12, 9, d_model=8, n_heads=2, n_layers=2, d_ff=12, dropout=0)
+SRC, TGT = sentences(0, (5, 3), 12), sentences(1, (4, 2), 9)
+
+
+@pytest.fixture(scope="module")
+def model():
+    torch.manual_seed(0)
+    return randomise(NonAutoregressive(CONFIG)).double().eval()
+
+
+def test_it_is_a_transformer_that_reads_blanks(model):
+    """The plain sum over layers, each blank seeing all blanks of its sentence."""
+    inner = model.transformer
+    memory = inner.encode(SRC)
+    blanks = torch.tensor([[BOS] * 4, [BOS] * 2 + [PAD] * 2])
+    y = inner.positions(inner.target_embedding(blanks))
+    for layer in inner.decoder:
+        y = layer(y, memory, key_mask(blanks), key_mask(SRC))
+    close(model(SRC, TGT), inner.out(inner.decoder_norm(y)))
+
+
+def test_target_tokens_change_nothing(model):
+    other = sentences(7, (4, 2), 9)
+    assert not torch.equal(other, TGT)
+    assert torch.equal(model(SRC, other), model(SRC, TGT))
+
+
+def test_every_position_sees_the_source_and_the_length(model):
+    changed = SRC.clone()
+    changed[:, 0] = torch.where(changed[:, 0] == 5, 6, 5)
+    moved = (model(changed, TGT) - model(SRC, TGT)).abs().amax(-1)
+    assert (moved[TGT != PAD] > 0).all()
+    longer = torch.cat([TGT[:1], TGT[:1, :1]], 1)
+    assert not torch.allclose(model(SRC[:1], longer)[:, :4], model(SRC[:1], TGT[:1]))
+
+
+def test_padding_changes_no_prediction(model):
+    close(model(SRC, TGT)[1:, :2], model(SRC[1:, :3], TGT[1:, :2]))
+
+
+def test_it_translates_in_one_pass(model):
+    calls = []
+    handle = model.transformer.decoder[0].register_forward_hook(
+        lambda *_: calls.append(1)
+    )
+    out = model.translate(SRC, torch.tensor([4, 2]))
+    handle.remove()
+    assert len(calls) == 1
+    wanted = model(SRC, TGT).argmax(-1)
+    assert torch.equal(out, wanted.masked_fill(TGT == PAD, PAD))
+
+
+def test_batches_must_agree(model):
+    with pytest.raises(ValueError, match="2"):
+        model(SRC, TGT[:1])

@@ -1,0 +1,136 @@
+"""Linear attention: the formula, position by position, against all its forms."""
+
+import pytest
+import torch
+from compare import close, double, numbers, randomise, same
+from torch import nn
+
+from attnbook.analysis.complexity import count
+from attnbook.analysis.leaks import influence
+from attnbook.nn.linear_attention import (
+    LinearAttention,
+    LinearState,
+    empty_state,
+    feature_map,
+    linear_attention,
+)
+from attnbook.nn.multi_head import merge_heads, split_heads
+
+
+def positive(x):
+    """Equation 7, number by number."""
+    return torch.where(x > 0, x + 1, x.exp())
+
+
+def by_formula(q, k, v):
+    """Equation 9 for each position of each sequence: (..., n, d_k) and (..., n, d_v)."""
+    if q.dim() > 2:
+        return torch.stack([by_formula(*x) for x in zip(q, k, v, strict=True)])
+    rows = []
+    for i in range(len(q)):
+        weights = [(positive(q[i]) * positive(k[j])).sum() for j in range(i + 1)]
+        mixed = sum(w * v[j] for j, w in enumerate(weights))
+        rows.append(mixed / sum(weights))
+    return torch.stack(rows)
+
+
+def test_features_are_positive():
+    (x,) = numbers(0, (40,))
+    same(feature_map(x), positive(x), [x])
+    assert (feature_map(x) > 0).all()
+
+
+@pytest.mark.parametrize("block", [1, 3, 4, 8, 64])
+@pytest.mark.parametrize("lead", [(), (2, 3)])
+def test_all_blocks_follow_the_formula(block, lead):
+    q, k, v = numbers(0, (*lead, 8, 3), (*lead, 8, 3), (*lead, 8, 5))
+    same(linear_attention(q, k, v, block)[0], by_formula(q, k, v), [q, k, v])
+
+
+def test_the_state_is_a_sum_over_positions():
+    q, k, v = numbers(0, (2, 7, 3), (2, 7, 3), (2, 7, 4))
+    _, state = linear_attention(q, k, v, block=3)
+    phi = positive(k)
+    close(state.s, torch.einsum("bnk,bnv->bkv", phi, v))
+    close(state.z, phi.sum(1))
+
+
+def test_a_text_can_be_cut_anywhere():
+    q, k, v = numbers(0, (9, 3), (9, 3), (9, 4))
+    whole, end = linear_attention(q, k, v)
+    first, state = linear_attention(q[:4], k[:4], v[:4])
+    rest, later = linear_attention(q[4:], k[4:], v[4:], state=state)
+    close(torch.cat([first, rest]), whole)
+    close(later.s, end.s)
+    close(later.z, end.z)
+
+
+def test_the_state_does_not_grow_and_the_old_one_stays():
+    q, k, v = numbers(0, (6, 3), (6, 3), (6, 4))
+    old = LinearState(*(x.clone() for x in empty_state(k, v)))
+    _, new = linear_attention(q, k, v, state=old)
+    assert [x.shape for x in new] == [x.shape for x in old]
+    assert not old.s.any()
+    assert not old.z.any()
+
+
+def test_weights_are_shares():
+    """With values of one the mean is one, at every position."""
+    q, k = numbers(0, (3, 20, 4), (3, 20, 4))
+    out, _ = linear_attention(q, k, torch.ones(3, 20, 2, dtype=torch.float64), block=6)
+    close(out, torch.ones_like(out))
+
+
+def test_work_grows_in_proportion_to_the_length():
+    def work(n, block):
+        x = torch.zeros(n, 16)
+        return count(lambda: linear_attention(x, x, x, block))
+
+    assert work(256, 16) == 2 * work(128, 16)
+    assert work(256, 256) > 3 * work(128, 128)
+
+
+def test_other_numbers_of_keys_are_refused():
+    q, k = numbers(0, (5, 3), (6, 3))
+    with pytest.raises(ValueError, match="5 queries and 6 keys"):
+        linear_attention(q, k, k)
+    with pytest.raises(ValueError, match="block"):
+        linear_attention(q, q, q, block=0)
+
+
+# The layer
+
+
+def test_a_layer_projects_splits_and_merges():
+    layer = randomise(double(LinearAttention, 8, 2))
+    (x,) = numbers(0, (3, 6, 8))
+    q, k, v = (split_heads(W(x), 2) for W in (layer.W_Q, layer.W_K, layer.W_V))
+    wanted = layer.W_O(merge_heads(by_formula(q, k, v)))
+    same(layer(x), wanted, [x, *layer.parameters()])
+
+
+def test_one_by_one_it_gives_the_same():
+    layer = randomise(double(LinearAttention, 8, 2))
+    (x,) = numbers(0, (2, 7, 8))
+    steps, state = [], None
+    for position in x.split(1, dim=1):
+        y, state = layer.step(position, state)
+        steps.append(y)
+    same(torch.cat(steps, 1), layer(x), [x, *layer.parameters()])
+    assert state.s.shape == (2, 2, 4, 4)
+    assert state.z.shape == (2, 2, 4)
+
+
+def test_no_position_depends_on_a_later_one():
+    torch.manual_seed(0)
+    layer = LinearAttention(8, 2).double()
+    moved = influence(layer, torch.randn(1, 9, 8, dtype=torch.float64)) > 0
+    assert torch.equal(moved, torch.ones(9, 9).tril() > 0)
+
+
+def test_it_has_the_parameters_of_plain_attention():
+    layer = LinearAttention(8, 2)
+    assert sum(p.numel() for p in layer.parameters()) == 4 * (8 * 8 + 8)
+    assert all(isinstance(part, nn.Linear) for part in layer.children())
+    with pytest.raises(ValueError, match="head"):
+        LinearAttention(8, 3)
