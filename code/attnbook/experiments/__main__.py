@@ -208,10 +208,16 @@ EXPERIMENTS = {
     "sinks": sinks,  # needs the data
     "linear_state": linear_state,
     "lite_transformer": partial(
-        train_and_measure, toy_lite_transformer, weights_of=cross_weights
+        train_and_measure,
+        toy_lite_transformer,
+        seeds=THREE_SEEDS,
+        weights_of=cross_weights,
     ),
     "local_encoder": partial(
-        train_and_measure, toy_local_transformer, weights_of=cross_weights
+        train_and_measure,
+        toy_local_transformer,
+        seeds=THREE_SEEDS,
+        weights_of=cross_weights,
     ),
     "two_orders": two_orders,
     # the shipped model; these need the data

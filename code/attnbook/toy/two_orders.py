@@ -20,7 +20,7 @@ def object_first(pair: Pair) -> Pair:
     """Exchange the two phrases of a translation, and its alignment with them.
 
     Args:
-        pair: Of one clause.
+        pair: Of one clause, subject first.
 
     Raises:
         ValueError: If it has more than one clause.

@@ -23,7 +23,7 @@ def positive(x):
 
 
 def by_formula(q, k, v):
-    """Equation 9 for each position of each sequence: (..., n, d_k) and (..., n, d_v)."""
+    """Equation 9, position by position: (..., n, d_k) and (..., n, d_v)."""
     if q.dim() > 2:
         return torch.stack([by_formula(*x) for x in zip(q, k, v, strict=True)])
     rows = []

@@ -37,7 +37,7 @@ def test_both_kinds_are_drawn_for_each_length(stored, as_in_the_pages):
     ]
     stored(linear_state={"runs": runs})
     left, right = a3.state_figure().axes
-    assert [left.get_title(), right.get_title()] == ["7 pairs", "15 pairs"]
+    assert [ax.get_title(loc="left") for ax in (left, right)] == ["7 pairs", "15 pairs"]
     means = [line for line in left.get_lines() if len(line.get_xdata()) == 2]
     assert [*means[0].get_xdata()] == [4, 64]
     assert [*means[0].get_ydata()] == [75, 75]
