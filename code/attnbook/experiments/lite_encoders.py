@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from attnbook.models.lite_transformer import lite_transformer
+from attnbook.models.lite_transformer import make_lite_transformer
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.long_short import LocalBranch, real_positions
@@ -19,7 +19,7 @@ def toy_lite_transformer(source_vocab_size: int, target_vocab_size: int) -> Tran
     config = TransformerConfig(
         source_vocab_size, target_vocab_size, **SIZES, norm_first=True
     )
-    return lite_transformer(config, WIDTH)
+    return make_lite_transformer(config, WIDTH)
 
 
 class LocalOnly(LocalBranch):

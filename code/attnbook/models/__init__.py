@@ -45,7 +45,7 @@ from attnbook.models.from_torch import (
     transformer_from_torch,
 )
 from attnbook.models.language_model import LanguageModel, LanguageState
-from attnbook.models.lite_transformer import lite_transformer
+from attnbook.models.lite_transformer import make_lite_transformer
 from attnbook.models.luong import Luong, LuongState
 from attnbook.models.non_autoregressive import NonAutoregressive
 from attnbook.models.patch_classifier import PatchClassifier, cut_patches
@@ -92,8 +92,8 @@ __all__ = [
     "decoder_layer_from_torch",
     "dequantize",
     "encoder_layer_from_torch",
-    "lite_transformer",
     "load_weights",
+    "make_lite_transformer",
     "make_model",
     "quantize",
     "read_facts",

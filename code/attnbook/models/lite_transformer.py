@@ -7,7 +7,7 @@ from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.long_short import LongShortAttention
 
 
-def lite_transformer(config: TransformerConfig, width: int) -> Transformer:
+def make_lite_transformer(config: TransformerConfig, width: int) -> Transformer:
     """Make a Transformer with long–short attention in the encoder.
 
     The paper has it in the decoder as well. Attention keeps half of the heads, which

@@ -47,9 +47,9 @@ from attnbook.nn.layers import (
 from attnbook.nn.linear_attention import (
     LinearAttention,
     LinearState,
+    causal_linear_attention,
     empty_state,
     feature_map,
-    linear_attention,
 )
 from attnbook.nn.local_attention import (
     ALIGNMENTS,
@@ -160,6 +160,7 @@ __all__ = [
     "WindowedSelfAttention",
     "attention",
     "block_window_mask",
+    "causal_linear_attention",
     "causal_mask",
     "distance_from_centre",
     "empty_state",
@@ -176,7 +177,6 @@ __all__ = [
     "key_mask",
     "label_smoothing_loss",
     "layer_norm",
-    "linear_attention",
     "make_alignment",
     "make_score",
     "masked_softmax",

@@ -43,7 +43,7 @@ def empty_state(k: Tensor, v: Tensor) -> LinearState:
     )
 
 
-def linear_attention(
+def causal_linear_attention(
     q: Tensor, k: Tensor, v: Tensor, block: int = 64, state: LinearState | None = None
 ) -> tuple[Tensor, LinearState]:
     """Causal linear attention: each query averages the values up to its own position.
@@ -126,5 +126,5 @@ class LinearAttention(nn.Module):
         q, k, v = (
             split_heads(W(x), self.n_heads) for W in (self.W_Q, self.W_K, self.W_V)
         )  # (B, H, n, d_k)
-        heads, state = linear_attention(q, k, v, state=state)
+        heads, state = causal_linear_attention(q, k, v, state=state)
         return self.W_O(merge_heads(heads)), state

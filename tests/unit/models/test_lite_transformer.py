@@ -4,7 +4,7 @@ import pytest
 import torch
 from compare import close, randomise, sentences
 
-from attnbook.models.lite_transformer import lite_transformer
+from attnbook.models.lite_transformer import make_lite_transformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.long_short import LongShortAttention
 
@@ -12,7 +12,7 @@ CONFIG = TransformerConfig(12, 9, d_model=8, n_heads=2, n_layers=2, d_ff=12, dro
 
 
 def test_the_encoder_alone_is_lighter():
-    model = lite_transformer(CONFIG, width=3)
+    model = make_lite_transformer(CONFIG, width=3)
     assert all(isinstance(x.attention, LongShortAttention) for x in model.encoder)
     assert all(x.attention.attention.n_heads == 1 for x in model.encoder)
     assert not any(
@@ -21,7 +21,7 @@ def test_the_encoder_alone_is_lighter():
 
 
 def test_padding_changes_no_prediction():
-    model = randomise(lite_transformer(CONFIG, width=3)).double().eval()
+    model = randomise(make_lite_transformer(CONFIG, width=3)).double().eval()
     src, tgt = sentences(0, (5, 3), 12), sentences(1, (4, 4), 9)
     close(model(src, tgt)[1:], model(src[1:, :3], tgt[1:]))
 
@@ -29,11 +29,11 @@ def test_padding_changes_no_prediction():
 def test_heads_must_be_even():
     config = TransformerConfig(12, 9, d_model=9, n_heads=3, d_ff=12)
     with pytest.raises(ValueError, match="3 heads"):
-        lite_transformer(config, width=3)
+        make_lite_transformer(config, width=3)
 
 
 def test_all_its_weights_learn():
     torch.manual_seed(0)
-    model = lite_transformer(CONFIG, width=3)
+    model = make_lite_transformer(CONFIG, width=3)
     model(sentences(0, (5, 3), 12), sentences(1, (4, 4), 9)).square().sum().backward()
     assert all(p.grad.any() for p in model.encoder.parameters())

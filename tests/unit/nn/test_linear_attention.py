@@ -10,9 +10,9 @@ from attnbook.analysis.leaks import influence
 from attnbook.nn.linear_attention import (
     LinearAttention,
     LinearState,
+    causal_linear_attention,
     empty_state,
     feature_map,
-    linear_attention,
 )
 from attnbook.nn.multi_head import merge_heads, split_heads
 
@@ -44,12 +44,12 @@ def test_features_are_positive():
 @pytest.mark.parametrize("lead", [(), (2, 3)])
 def test_all_blocks_follow_the_formula(block, lead):
     q, k, v = numbers(0, (*lead, 8, 3), (*lead, 8, 3), (*lead, 8, 5))
-    same(linear_attention(q, k, v, block)[0], by_formula(q, k, v), [q, k, v])
+    same(causal_linear_attention(q, k, v, block)[0], by_formula(q, k, v), [q, k, v])
 
 
 def test_the_state_is_a_sum_over_positions():
     q, k, v = numbers(0, (2, 7, 3), (2, 7, 3), (2, 7, 4))
-    _, state = linear_attention(q, k, v, block=3)
+    _, state = causal_linear_attention(q, k, v, block=3)
     phi = positive(k)
     close(state.s, torch.einsum("bnk,bnv->bkv", phi, v))
     close(state.z, phi.sum(1))
@@ -57,9 +57,9 @@ def test_the_state_is_a_sum_over_positions():
 
 def test_a_text_can_be_cut_anywhere():
     q, k, v = numbers(0, (9, 3), (9, 3), (9, 4))
-    whole, end = linear_attention(q, k, v)
-    first, state = linear_attention(q[:4], k[:4], v[:4])
-    rest, later = linear_attention(q[4:], k[4:], v[4:], state=state)
+    whole, end = causal_linear_attention(q, k, v)
+    first, state = causal_linear_attention(q[:4], k[:4], v[:4])
+    rest, later = causal_linear_attention(q[4:], k[4:], v[4:], state=state)
     close(torch.cat([first, rest]), whole)
     close(later.s, end.s)
     close(later.z, end.z)
@@ -68,7 +68,7 @@ def test_a_text_can_be_cut_anywhere():
 def test_the_state_does_not_grow_and_the_old_one_stays():
     q, k, v = numbers(0, (6, 3), (6, 3), (6, 4))
     old = LinearState(*(x.clone() for x in empty_state(k, v)))
-    _, new = linear_attention(q, k, v, state=old)
+    _, new = causal_linear_attention(q, k, v, state=old)
     assert [x.shape for x in new] == [x.shape for x in old]
     assert not old.s.any()
     assert not old.z.any()
@@ -77,14 +77,16 @@ def test_the_state_does_not_grow_and_the_old_one_stays():
 def test_weights_are_shares():
     """With values of one the mean is one, at every position."""
     q, k = numbers(0, (3, 20, 4), (3, 20, 4))
-    out, _ = linear_attention(q, k, torch.ones(3, 20, 2, dtype=torch.float64), block=6)
+    out, _ = causal_linear_attention(
+        q, k, torch.ones(3, 20, 2, dtype=torch.float64), block=6
+    )
     close(out, torch.ones_like(out))
 
 
 def test_work_grows_in_proportion_to_the_length():
     def work(n, block):
         x = torch.zeros(n, 16)
-        return count(lambda: linear_attention(x, x, x, block))
+        return count(lambda: causal_linear_attention(x, x, x, block))
 
     assert work(256, 16) == 2 * work(128, 16)
     assert work(256, 256) > 3 * work(128, 128)
@@ -93,9 +95,9 @@ def test_work_grows_in_proportion_to_the_length():
 def test_other_numbers_of_keys_are_refused():
     q, k = numbers(0, (5, 3), (6, 3))
     with pytest.raises(ValueError, match="5 queries and 6 keys"):
-        linear_attention(q, k, k)
+        causal_linear_attention(q, k, k)
     with pytest.raises(ValueError, match="block"):
-        linear_attention(q, q, q, block=0)
+        causal_linear_attention(q, q, q, block=0)
 
 
 # The layer
