@@ -2,6 +2,7 @@
 
 What the decoder reads is not the tokens before each position, but as many blanks as
 the target has positions. So no output depends on another, and one pass is enough.
+(Gu et al. copy source tokens there.)
 """
 
 from __future__ import annotations
