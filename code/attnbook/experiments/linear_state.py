@@ -18,7 +18,7 @@ from attnbook.toy.training import fit
 
 D_MODEL = 64
 HEADS = (1, 2, 4, 8, 16, 32)  # heads of 64, 32, 16, 8, 4 and 2 features
-LENGTHS = (9, 17)  # positions: 8 and 16 different symbols, and one of them again
+N = 17  # positions: 16 different symbols, and one of them again
 STEPS = 800
 LEARNING_RATE = 4e-3
 
@@ -28,15 +28,15 @@ LAYERS: dict[str, Callable[[int, int], nn.Module]] = {
 }
 
 
-def recall_accuracy(kind: str, heads: int, n: int, seed: int, steps: int) -> float:
+def recall_accuracy(kind: str, heads: int, seed: int, steps: int, n: int = N) -> float:
     """Train one layer on the induction task, and test it.
 
     Args:
         kind: "softmax" or "linear".
         heads: Number H of heads, each 64/H wide.
-        n: Number of positions.
         seed: Of the weights and of the sequences.
         steps: Number of updates.
+        n: Number of positions.
     """
     torch.manual_seed(seed)
     model = InductionModel(LAYERS[kind](D_MODEL, heads), D_MODEL)
@@ -50,23 +50,21 @@ def linear_state(seeds: Sequence[int] = (0, 1, 2)) -> dict:
     """Train both kinds of attention with heads of several widths.
 
     Returns:
-        "runs": for each kind, length and number of heads the width of a head, "d_k",
-        and the accuracy of each seed.
+        "runs": for each kind and number of heads the width of a head, "d_k", and the
+        accuracy of each seed.
     """
     runs = []
-    for n in LENGTHS:
-        for kind in LAYERS:
-            for heads in HEADS:
-                found = [recall_accuracy(kind, heads, n, seed, STEPS) for seed in seeds]
-                runs.append(
-                    {
-                        "kind": kind,
-                        "n": n,
-                        "heads": heads,
-                        "d_k": D_MODEL // heads,
-                        "accuracy": [round(x, 4) for x in found],
-                    }
-                )
-                print(f"  {runs[-1]}", flush=True)
-    about = {"steps": STEPS, "rate": LEARNING_RATE, "d_model": D_MODEL}
+    for kind in LAYERS:
+        for heads in HEADS:
+            found = [recall_accuracy(kind, heads, seed, STEPS) for seed in seeds]
+            runs.append(
+                {
+                    "kind": kind,
+                    "heads": heads,
+                    "d_k": D_MODEL // heads,
+                    "accuracy": [round(x, 4) for x in found],
+                }
+            )
+            print(f"  {runs[-1]}", flush=True)
+    about = {"n": N, "steps": STEPS, "rate": LEARNING_RATE, "d_model": D_MODEL}
     return {**about, "seeds": list(seeds), "runs": runs}

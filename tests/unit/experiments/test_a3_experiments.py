@@ -64,7 +64,6 @@ def test_sinks_at_small_size(monkeypatch):
 def test_both_kinds_are_trained_with_all_heads(monkeypatch):
     monkeypatch.setattr(linear_state, "STEPS", 2)
     monkeypatch.setattr(linear_state, "HEADS", (1, 4))
-    monkeypatch.setattr(linear_state, "LENGTHS", (5,))
     runs = linear_state.linear_state(seeds=(0, 1))["runs"]
     assert [(r["kind"], r["d_k"]) for r in runs] == [
         ("softmax", 64), ("softmax", 16), ("linear", 64), ("linear", 16)
@@ -74,7 +73,7 @@ def test_both_kinds_are_trained_with_all_heads(monkeypatch):
 
 
 def test_a_wide_state_learns_to_recall():
-    assert linear_state.recall_accuracy("linear", 1, 5, seed=0, steps=200) > 0.8
+    assert linear_state.recall_accuracy("linear", 1, 0, steps=200, n=5) > 0.8
 
 
 # Lighter encoders
@@ -127,7 +126,7 @@ def test_distilled_pairs_have_the_teachers_translations(trained):
 
 def test_two_orders_at_small_size(monkeypatch):
     monkeypatch.setattr(two_orders, "held_out_pairs", lambda n: held_out_pairs(n, 4))
-    found = two_orders.two_orders(seeds=(0,), steps=2)
+    found = two_orders.two_orders(seeds=(0,), teacher_steps=3, steps=2)
     assert len(found["runs"]) == 4
     assert all(len(run["examples"]) == 3 for run in found["runs"])
     assert {run["seed"] for run in found["runs"]} == {0}

@@ -28,19 +28,19 @@ def test_the_sinks_table_begins_with_all_positions(stored):
     ]
 
 
-def test_both_kinds_are_drawn_for_each_length(stored, as_in_the_pages):
+def test_both_kinds_are_drawn_by_width(stored, as_in_the_pages):
     runs = [
-        {"kind": kind, "n": n, "d_k": d_k, "accuracy": [0.5, 1.0]}
-        for kind in ("softmax", "linear")
-        for n in (9, 17)
+        {"kind": kind, "d_k": d_k, "accuracy": [least, 1.0]}
+        for kind, least in {"softmax": 0.5, "linear": 0.25}.items()
         for d_k in (64, 4)
     ]
-    stored(linear_state={"runs": runs})
-    left, right = a3.state_figure().axes
-    assert [ax.get_title(loc="left") for ax in (left, right)] == ["7 pairs", "15 pairs"]
-    means = [line for line in left.get_lines() if len(line.get_xdata()) == 2]
-    assert [*means[0].get_xdata()] == [4, 64]
-    assert [*means[0].get_ydata()] == [75, 75]
+    stored(linear_state={"n": 12, "runs": runs})
+    (ax,) = a3.state_figure().axes
+    softmax, linear, chance = ax.get_lines()
+    assert [*softmax.get_xdata()] == [*linear.get_xdata()] == [4, 64]
+    assert [*softmax.get_ydata()] == [75, 75]
+    assert [*linear.get_ydata()] == [62.5, 62.5]
+    assert chance.get_ydata()[0] == 10
 
 
 def test_encoders_are_compared_by_cost_and_match(stored):

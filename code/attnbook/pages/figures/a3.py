@@ -39,27 +39,23 @@ def sinks_table() -> Table:
 # The state of linear attention
 
 LOOKS = {"softmax": INK, "linear": SKY}
-CHANCE = 1 / 15
 
 
 def state_figure() -> Figure:
-    """Draw the accuracy of recall against the width of a head, for two lengths."""
+    """Draw the accuracy of recall against the width of a head."""
     stored = results.load("linear_state")
-    lengths = sorted({run["n"] for run in stored["runs"]})
-    fig, axes = plt.subplots(1, len(lengths), sharey=True, figsize=(5.5, 2.9))
-    for ax, n in zip(axes, lengths, strict=True):
-        for kind, colour in LOOKS.items():
-            runs = [r for r in stored["runs"] if (r["n"], r["kind"]) == (n, kind)]
-            runs.sort(key=lambda run: run["d_k"])
-            by_seed = zip(*(run["accuracy"] for run in runs), strict=True)
-            shares = [[100 * share for share in seed] for seed in by_seed]
-            widths = [run["d_k"] for run in runs]
-            band(ax, widths, shares, colour, marker="o", label=kind)
-        logarithmic_x(ax, widths)
-        ax.axhline(100 / (n - 2), color=GREY, linestyle=":")
-        ax.set(xlabel="features per head", ylim=(0, 104), title=f"{n - 2} pairs")
-    axes[0].set_ylabel("correct answers, %")
-    label_lines(axes[-1])
+    fig, ax = plt.subplots(figsize=(5.5, 2.9))
+    for kind, colour in LOOKS.items():
+        runs = [run for run in stored["runs"] if run["kind"] == kind]
+        runs.sort(key=lambda run: run["d_k"])
+        by_seed = zip(*(run["accuracy"] for run in runs), strict=True)
+        shares = [[100 * share for share in seed] for seed in by_seed]
+        widths = [run["d_k"] for run in runs]
+        band(ax, widths, shares, colour, marker="o", label=kind)
+    logarithmic_x(ax, widths)
+    ax.axhline(100 / (stored["n"] - 2), color=GREY, linestyle=":")
+    ax.set(xlabel="features per head", ylabel="correct answers, %", ylim=(0, 104))
+    label_lines(ax)
     return fig
 
 
