@@ -29,7 +29,7 @@ class LocalOnly(LocalBranch):
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | PreparedMask
     ) -> Tensor:
         """Rewrite each position, (B, S, D), under a padding mask."""
-        return super().forward(query, None)
+        return super().forward(query, real_positions(prepare_mask(mask), query))
 
 
 def toy_local_transformer(

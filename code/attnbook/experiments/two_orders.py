@@ -36,12 +36,24 @@ def grouped(pairs: Iterable[Pair], seed: int) -> Iterator[list[Pair]]:
 
 
 def distilled(pairs: Iterable[Pair], teacher: nn.Module) -> Iterator[Pair]:
-    """The same sources, with the teacher's greedy translations for targets."""
+    """The same sources, with the teacher's greedy translations for targets.
+
+    Raises:
+        ValueError: If no translation of a group has the reference's length.
+    """
     for group in grouped(pairs, 0):
         outputs = greedy_translations(teacher, group)
-        for pair, output in zip(group, outputs, strict=True):
-            if len(output) == len(pair.target):  # else the alignment would not fit
-                yield Pair(pair.source, output, pair.alignment)
+        kept = [
+            Pair(pair.source, output, pair.alignment)
+            for pair, output in zip(group, outputs, strict=True)
+            if len(output) == len(pair.target)  # else the alignment would not fit
+        ]
+        if not kept:
+            raise ValueError(
+                "no translation of the teacher has the reference's length; train it "
+                "with more steps"
+            )
+        yield from kept
 
 
 def outputs_of(model: nn.Module, pairs: Sequence[Pair]) -> list[tuple[str, ...]]:

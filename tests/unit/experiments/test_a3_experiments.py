@@ -9,7 +9,7 @@ from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import causal_mask, key_mask, prepare_mask
 from attnbook.nn.windows import window_mask
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
-from attnbook.toy.models import load_toy_model
+from attnbook.toy.models import load_toy_model, toy_transformer
 from attnbook.toy.two_orders import object_first
 from attnbook.translation.corpora import Texts
 
@@ -124,7 +124,15 @@ def test_distilled_pairs_have_the_teachers_translations(trained):
     assert taught == rule  # it has learned the rule's order
 
 
+def test_a_teacher_that_has_learned_nothing_is_refused():
+    torch.manual_seed(0)
+    untrained = toy_transformer(len(SOURCE), len(TARGET)).eval()
+    with pytest.raises(ValueError, match="more steps"):
+        next(two_orders.distilled(held_out_pairs(1, 6), untrained))
+
+
 def test_two_orders_at_small_size(monkeypatch):
+    monkeypatch.setattr(two_orders, "distilled", lambda pairs, teacher: pairs)
     monkeypatch.setattr(two_orders, "held_out_pairs", lambda n: held_out_pairs(n, 4))
     found = two_orders.two_orders(seeds=(0,), teacher_steps=3, steps=2)
     assert len(found["runs"]) == 4
