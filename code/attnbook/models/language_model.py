@@ -21,7 +21,7 @@ from attnbook.nn.multi_head import KeysValues
 from attnbook.nn.stack import EncoderStack
 
 INITIAL_STD = 0.02
-"""Standard deviation of both tables at initialisation: Radford et al. 2018, § 4.1."""
+"""Standard deviation of both tables at initialisation (Radford et al. 2018, § 4.1)."""
 
 
 class LanguageState(NamedTuple):

@@ -65,10 +65,10 @@ class CharacterModel(nn.Module):
 class Parts(NamedTuple):
     """What makes the parts of a block, and what is added to the embeddings."""
 
-    norm: Callable[[], nn.Module]
-    attention: Callable[[], nn.Module]
-    feed_forward: Callable[[], nn.Module]
-    positions: Callable[[], nn.Module]
+    norm: Callable[[], torch.nn.Module]
+    attention: Callable[[], torch.nn.Module]
+    feed_forward: Callable[[], torch.nn.Module]
+    positions: Callable[[], torch.nn.Module]
 
 
 def normed_heads(n_groups: int) -> GroupedQueryAttention:
