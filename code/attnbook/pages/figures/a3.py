@@ -104,7 +104,7 @@ def encoders_table() -> Table:
 
 SIZES = {  # of its figure on compression: MB and BLEU, English–French
     "Transformer": (176, 39.9),
-    "lighter layers": (69.2, 39.6),
+    "lite layers": (69.2, 39.6),
     "8-bit weights": (17.3, 39.6),
     "pruning": (9.7, 39.5),
 }
