@@ -93,11 +93,11 @@ def encoders_table() -> Table:
         exact = spread(100 * run["exact"]["4"] for run in runs)
         rows.append((name, parameters / 1e3, work / 1e3, exact))
     heads = [
-        Column("parameters", "thousand", "one layer", 1),
-        Column("multiply-adds", "thousand", "one layer"),
+        Column("size", "10³", "one layer", 1),
+        Column("work", "10³", "one layer"),
         Column("exact match", "%", digits=1),
     ]
-    return table(["in the encoder", *heads], rows)
+    return table(["encoder", *heads], rows)
 
 
 # Lite Transformer's own numbers
