@@ -147,7 +147,7 @@ MODELS = {
     "one after another, two orders": ("one after another", "two orders"),
     "at once, one order": ("all at once", "one order"),
     "at once, two orders": ("all at once", "two orders"),
-    "at once, distilled": ("all at once", "the teacher's translations"),
+    "at once, distilled": ("all at once", "the teacher's outputs"),
 }
 
 
@@ -158,8 +158,8 @@ def orders_table() -> Table:
         found = [run for run in runs if run["model"] == key]
         shares = ("valid", "right_words")
         rows.append((*names, *(spread(100 * r[s] for r in found) for s in shares)))
-    heads = [Column(name, "%") for name in ("valid translations", "right words")]
-    return table(["words are predicted", "trained on", *heads], rows)
+    heads = [Column(name, "%") for name in ("valid", "right words")]
+    return table(["predicted", "trained on", *heads], rows)
 
 
 def orders_examples() -> Table:
