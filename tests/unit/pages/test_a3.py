@@ -77,7 +77,7 @@ def test_models_of_two_orders_and_their_outputs(stored):
     ]
     stored(two_orders={"runs": runs})
     rows = a3.orders_table().rows()
-    assert [row[2].mean for row in rows] == [0, 25, 50, 75]
+    assert [row[1].mean for row in rows] == [0, 25, 50, 75]
     assert a3.orders_examples().rows() == [("a b", "c 2")]
 
 

@@ -144,22 +144,22 @@ def _sizes(ax: Axes) -> None:
 # Two word orders
 
 MODELS = {
-    "one after another, two orders": ("one after another", "two orders"),
-    "at once, one order": ("all at once", "one order"),
-    "at once, two orders": ("all at once", "two orders"),
-    "at once, distilled": ("all at once", "the teacher's outputs"),
+    "one after another, two orders": "one after another, two orders",
+    "at once, one order": "all at once, one order",
+    "at once, two orders": "all at once, two orders",
+    "at once, distilled": "all at once, the teacher's outputs",
 }
 
 
 def orders_table() -> Table:
     """Compare models on sentences with two valid translations."""
     runs, rows = results.load("two_orders")["runs"], []
-    for key, names in MODELS.items():
+    for key, name in MODELS.items():
         found = [run for run in runs if run["model"] == key]
         shares = ("valid", "right_words")
-        rows.append((*names, *(spread(100 * r[s] for r in found) for s in shares)))
+        rows.append((name, *(spread(100 * r[s] for r in found) for s in shares)))
     heads = [Column(name, "%") for name in ("valid", "right words")]
-    return table(["predicted", "trained on", *heads], rows)
+    return table(["predicted, trained on", *heads], rows)
 
 
 def orders_examples() -> Table:
