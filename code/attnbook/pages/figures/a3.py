@@ -116,7 +116,7 @@ LABELS = {"Lite Transformer": (470, 40.6), "Transformer": (760, 38.1)}
 
 
 def lite_figure() -> Figure:
-    """Draw the size of the model in four steps, and BLEU against multiply-adds."""
+    """Draw the size of the model over three steps, and BLEU against multiply-adds."""
     fig, (above, below) = plt.subplots(
         2, 1, figsize=(5.5, 5.4), gridspec_kw={"height_ratios": (1, 1.15)}
     )
