@@ -13,8 +13,8 @@ from attnbook.core.checks import check_sizes
 class MixtureOfExperts(nn.Module):
     r"""Several networks, of which each position uses the k that the router rates best.
 
-    :math:`\sum_e s_e\, E_e(x)` over the k experts with the largest components of
-    :math:`x W_r`, whose softmax are the shares :math:`s_e`: Shazeer et al. 2017, but
+    :math:`\sum_e w_e\, E_e(x)` over the k experts with the largest components of
+    :math:`x W_r`, whose softmax gives the weights :math:`w_e`: Shazeer et al. 2017, but
     without their noise, as in Jiang et al. 2024. No loss balances the experts.
 
     Args:
@@ -43,7 +43,7 @@ class MixtureOfExperts(nn.Module):
         """Choose k experts for each position, (..., D).
 
         Returns:
-            Their shares, (..., k), which sum to 1, and their numbers, (..., k).
+            Their weights, (..., k), which sum to 1, and their numbers, (..., k).
         """
         best, chosen = self.router(x).topk(self.top_k, -1)  # (..., k) each
         return best.softmax(-1), chosen
@@ -51,10 +51,10 @@ class MixtureOfExperts(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., D) to (..., D)."""
         rows = x.reshape(-1, x.shape[-1])  # (N, D)
-        shares, chosen = self.route(rows)  # (N, k) each
+        weights, chosen = self.route(rows)  # (N, k) each
         out = torch.zeros_like(rows)
         for number, expert in enumerate(self.experts):
             row, rank = (chosen == number).nonzero(as_tuple=True)
-            found = shares[row, rank, None] * expert(rows[row])  # (its positions, D)
+            found = weights[row, rank, None] * expert(rows[row])  # (its positions, D)
             out = out.index_add(0, row, found)
         return out.view_as(x)

@@ -43,7 +43,7 @@ def rms_norm(x: Tensor, gain: Tensor, eps: float = 1e-6) -> Tensor:
 
     Returns:
         (..., D), of the type of x; computed in at least float32, because squares of
-        float16 numbers above 256 overflow.
+        float16 numbers overflow from 256 on.
     """
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     normed = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)
