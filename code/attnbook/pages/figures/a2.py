@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from attnbook.core import results
-from attnbook.pages.colours import COLOURS, DARK_GREY, SKY
+from attnbook.pages.colours import DARK_GREY, INK, PALE_GREY, SKY
 from attnbook.pages.curves import band, label_lines
 from attnbook.pages.html_tables import Column, Table, spread, table
 
@@ -23,10 +23,10 @@ PARTS = {
 """Variants that exchange one part of the pre-norm block, and what a reader calls it."""
 
 SWEPT = {
-    "post_norm": ("2017, post-norm", DARK_GREY),
-    "pre_norm": ("pre-norm", COLOURS["source"]),
+    "post_norm": ("2017, post-norm", PALE_GREY),
+    "pre_norm": ("pre-norm", DARK_GREY),
     "qk_norm": ("pre-norm, QK-norm", SKY),
-    "today": ("today", COLOURS["target"]),
+    "today": ("today", INK),
 }
 """The lines of the figure: their label and colour."""
 
