@@ -17,8 +17,8 @@ PARTS = {
     "rotary": "RoPE instead of sinusoids",
     "swiglu": "SwiGLU",
     "no_biases": "no biases",
-    "grouped": "two groups of keys and values, no biases there",
-    "qk_norm": "QK-norm, no biases there",
+    "grouped": "two groups of keys and values",
+    "qk_norm": "QK-norm",
 }
 """Variants that exchange one part of the pre-norm block, and what a reader calls it."""
 
@@ -54,7 +54,7 @@ def variants_table() -> Table:
     }
     heads = [
         Column("parameters", "thousands"),
-        Column("best learning rate", digits=3),
+        Column("learning rate", digits=3),
         Column("characters 1–64", "10⁻³ nats", "excess loss per character", 1),
         Column("characters 65–128", "10⁻³ nats", "excess loss per character"),
     ]
@@ -91,14 +91,14 @@ def learning_rate_figure() -> Figure:
 def experts_table() -> Table:
     """One feed-forward network against eight experts of which two are used."""
     rows = []
-    for name, label in (("today", "SwiGLU"), ("experts", "8 experts, 2 in use")):
+    for name, label in (("today", "SwiGLU"), ("experts", "8 experts, 2 used")):
         label, size, rate, within, _ = _row(name, label)
         rows.append((label, size, rate, within, _busiest(name)))
     heads = [
         Column("parameters", "thousands"),
-        Column("best learning rate", digits=3),
+        Column("learning rate", digits=3),
         Column("excess loss", "10⁻³ nats per character", digits=1),
-        Column("positions at the busiest expert", "%"),
+        Column("positions at the most used expert", "%"),
     ]
     return table(["feed-forward part", *heads], rows)
 
