@@ -33,13 +33,14 @@ def stored(monkeypatch):
 
 
 @pytest.mark.usefixtures("stored")
-def test_the_table_has_each_variant_at_its_best_learning_rate():
+def test_the_table_has_each_variant_at_its_best_and_at_the_largest_learning_rate():
     rows = a2.variants_table().rows()
     assert len(rows) == 2 + len(a2.PARTS) + 1
-    for _, size, rate, within, beyond in rows:
-        assert (size, rate) == (12.5, 0.01)
+    for _, size, within, beyond, largest in rows:
+        assert size == 12.5
         assert within == pytest.approx((1.5, 1, 2))
         assert beyond == pytest.approx((1000, 500, 1500))
+        assert largest == pytest.approx((91.5, 91, 92))
 
 
 def test_every_variant_is_shown_somewhere():

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from attnbook.core import results
 from attnbook.pages.colours import DARK_GREY, INK, PALE_GREY, SKY
 from attnbook.pages.curves import band, label_lines
-from attnbook.pages.html_tables import Column, Table, spread, table
+from attnbook.pages.html_tables import Column, Spread, Table, spread, table
 
 PARTS = {
     "rms_norm": "RMSNorm",
@@ -45,29 +45,33 @@ def best_rate(groups: dict[float, list[dict]]) -> float:
 
 
 def variants_table() -> Table:
-    """Excess loss of each variant at its best learning rate, within and beyond."""
+    """Excess loss of each variant at its best learning rate and at the largest."""
     rows = {
         "2017, with the norm after each sum": [_row("post_norm", "post-norm")],
         "2017, with the norm before each part": [_row("pre_norm", "pre-norm")],
         "pre-norm, with one part exchanged": [_row(*part) for part in PARTS.items()],
         "all parts exchanged": [_row("today", "today")],
     }
+    unit = "10⁻³ nats"
     heads = [
         Column("parameters", "thousands"),
-        Column("learning rate", digits=3),
-        Column("characters 1–64", "10⁻³ nats", "excess loss per character", 1),
-        Column("characters 65–128", "10⁻³ nats", "excess loss per character"),
+        Column("characters 1–64", unit, "best learning rate", 1),
+        Column("characters 65–128", unit, "best learning rate"),
+        Column("characters 1–64", unit, "learning rate 0.03"),
     ]
     return table(["block", *heads], rows)
 
 
 def _row(name: str, label: str) -> tuple:
     groups = runs_by_rate(name)
-    rate = best_rate(groups)
-    within, beyond = zip(*(run["excess"] for run in groups[rate]), strict=True)
+    best, largest = groups[best_rate(groups)], groups[max(groups)]
     size = results.load(f"block_{name}")["parameters"] / 1000
-    spreads = [spread(1000 * x for x in half) for half in (within, beyond)]
-    return (label, size, rate, *spreads)
+    return (label, size, _excess(best, 0), _excess(best, 1), _excess(largest, 0))
+
+
+def _excess(runs: list[dict], half: int) -> Spread:
+    """Thousandths of a nat within the trained length, half 0, or after it."""
+    return spread(1000 * run["excess"][half] for run in runs)
 
 
 def learning_rate_figure() -> Figure:
@@ -92,11 +96,9 @@ def experts_table() -> Table:
     """One feed-forward network against eight experts of which two are used."""
     rows = []
     for name, label in (("today", "SwiGLU"), ("experts", "8 experts, 2 used")):
-        label, size, rate, within, _ = _row(name, label)
-        rows.append((label, size, rate, within, _busiest(name)))
+        rows.append((*_row(name, label)[:3], _busiest(name)))
     heads = [
         Column("parameters", "thousands"),
-        Column("learning rate", digits=3),
         Column("excess loss", "10⁻³ nats per character", digits=1),
         Column("positions at the most used expert", "%"),
     ]
