@@ -8,10 +8,10 @@ STREAM = 3.4  # width of the line that leads from a block's input to its output
 WIDE = 140  # a box with the name of a part
 TWO_BLOCKS = (
     "Two columns, from the bottom up; in each a thick line goes from x, (B, T, D), to "
-    "the block's output, and two parts branch off to the right and are added back. "
+    "the block's output, and two sublayers branch off to the right and are added back. "
     "2017: multi-head attention and ReLU feed-forward, and after each sum the thick "
     "line goes through a box LayerNorm; sinusoids are added to x below. Today: before "
-    "each part stands a box RMSNorm on the branch; the parts are grouped-query "
+    "each sublayer stands a box RMSNorm on the branch; the sublayers are grouped-query "
     "attention, with QK-norm and RoPE on queries and keys alone, and SwiGLU; the thick "
     "line meets nothing but the two sums."
 )

@@ -20,12 +20,12 @@ PARTS = {
     "grouped": "two groups of keys and values",
     "qk_norm": "QK-norm",
 }
-"""Variants that exchange one part of the pre-norm block, and what a reader calls it."""
+"""Variants that exchange one part of the baseline, and what a reader calls it."""
 
 SWEPT = {
     "post_norm": ("2017, post-norm", PALE_GREY),
-    "pre_norm": ("pre-norm", DARK_GREY),
-    "qk_norm": ("pre-norm, QK-norm", SKY),
+    "pre_norm": ("baseline: pre-norm", DARK_GREY),
+    "qk_norm": ("baseline, QK-norm", SKY),
     "today": ("today", INK),
 }
 """The lines of the figure: their label and colour."""
@@ -48,8 +48,8 @@ def variants_table() -> Table:
     """Excess loss of each variant at its best learning rate and at the largest."""
     rows = {
         "2017, with the norm after each sum": [_row("post_norm", "post-norm")],
-        "2017, with the norm before each part": [_row("pre_norm", "pre-norm")],
-        "pre-norm, with one part exchanged": [_row(*part) for part in PARTS.items()],
+        "2017, with the norm before each sublayer": [_row("pre_norm", "baseline")],
+        "baseline, with one part exchanged": [_row(*part) for part in PARTS.items()],
         "all parts exchanged": [_row("today", "today")],
     }
     unit = "10⁻³ nats"
