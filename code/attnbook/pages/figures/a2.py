@@ -25,8 +25,8 @@ PARTS = {
 SWEPT = {
     "post_norm": ("2017, post-norm", PALE_GREY),
     "pre_norm": ("baseline: pre-norm", DARK_GREY),
-    "qk_norm": ("baseline, QK-norm", SKY),
-    "today": ("today", INK),
+    "qk_norm": ("with QK-norm", SKY),
+    "today": ("today's block", INK),
 }
 """The lines of the figure: their label and colour."""
 
@@ -99,8 +99,8 @@ def experts_table() -> Table:
         rows.append((*_row(name, label)[:3], _busiest(name)))
     heads = [
         Column("parameters", "thousands"),
-        Column("excess loss", "10⁻³ nats per character", digits=1),
-        Column("positions at the most used expert", "%"),
+        Column("excess loss", "10⁻³ nats", digits=1),
+        Column("most used expert", "% of positions"),
     ]
     return table(["feed-forward part", *heads], rows)
 
