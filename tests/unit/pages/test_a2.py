@@ -38,9 +38,9 @@ def test_the_table_has_each_variant_at_its_best_and_at_the_largest_learning_rate
     assert len(rows) == 2 + len(a2.PARTS) + 1
     for _, size, within, beyond, largest in rows:
         assert size == 12.5
-        assert within == pytest.approx((1.5, 1, 2))
-        assert beyond == pytest.approx((1000, 500, 1500))
-        assert largest == pytest.approx((91.5, 91, 92))
+        assert within == pytest.approx((0.0015, 0.001, 0.002))
+        assert beyond == pytest.approx((1, 0.5, 1.5))
+        assert largest == pytest.approx((0.0915, 0.091, 0.092))
 
 
 def test_every_variant_is_shown_somewhere():

@@ -17,10 +17,13 @@ PARTS = {
     "rotary": "RoPE instead of sinusoids",
     "swiglu": "SwiGLU",
     "no_biases": "no biases",
-    "grouped": "two groups of keys and values",
-    "qk_norm": "QK-norm",
+    "grouped": "two groups of keys and values†",
+    "qk_norm": "QK-norm†",
 }
-"""Variants that exchange one part of the baseline, and what a reader calls it."""
+"""Variants that replace one part of the baseline, and what a reader calls it.
+
+Those with a dagger also lack the biases of the attention.
+"""
 
 SWEPT = {
     "post_norm": ("2017, post-norm", PALE_GREY),
@@ -47,17 +50,18 @@ def best_rate(groups: dict[float, list[dict]]) -> float:
 def variants_table() -> Table:
     """Excess loss of each variant at its best learning rate and at the largest."""
     rows = {
-        "2017, with the norm after each sum": [_row("post_norm", "post-norm")],
-        "2017, with the norm before each sublayer": [_row("pre_norm", "baseline")],
-        "baseline, with one part exchanged": [_row(*part) for part in PARTS.items()],
-        "all parts exchanged": [_row("today", "today")],
+        "parts of 2017": [
+            _row("post_norm", "post-norm"),
+            _row("pre_norm", "baseline: pre-norm"),
+        ],
+        "baseline, with one part replaced": [_row(*part) for part in PARTS.items()],
+        "all parts replaced": [_row("today", "today")],
     }
-    unit = "10⁻³ nats"
     heads = [
         Column("parameters", "thousands"),
-        Column("characters 1–64", unit, "best learning rate", 1),
-        Column("characters 65–128", unit, "best learning rate"),
-        Column("characters 1–64", unit, "learning rate 0.03"),
+        Column("characters 1–64", "nats", "best learning rate", 3),
+        Column("characters 65–128", "nats", "best learning rate", 3),
+        Column("characters 1–64", "nats", "learning rate 0.03", 3),
     ]
     return table(["block", *heads], rows)
 
@@ -70,8 +74,8 @@ def _row(name: str, label: str) -> tuple:
 
 
 def _excess(runs: list[dict], half: int) -> Spread:
-    """Thousandths of a nat within the trained length, half 0, or after it."""
-    return spread(1000 * run["excess"][half] for run in runs)
+    """Nats per character within the trained length, half 0, or after it."""
+    return spread(run["excess"][half] for run in runs)
 
 
 def learning_rate_figure() -> Figure:
@@ -99,8 +103,8 @@ def experts_table() -> Table:
         rows.append((*_row(name, label)[:3], _busiest(name)))
     heads = [
         Column("parameters", "thousands"),
-        Column("excess loss", "10⁻³ nats", digits=1),
-        Column("most used expert", "% of positions"),
+        Column("excess loss", "nats", digits=4),
+        Column("routed to most-used expert", "% of positions"),
     ]
     return table(["feed-forward part", *heads], rows)
 
