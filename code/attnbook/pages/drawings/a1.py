@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from attnbook.pages.drawings.diagram import SOURCE, TARGET, Diagram
 
 THREE = (
-    "Three columns, read from the bottom up. Decoder-only: bos, a, cat, sees go into "
-    "the stack, whose mask is a triangle; a, cat, sees, a come out. Encoder-only: a, "
-    "[M], sees, a go into the stack, whose mask is full; cat comes out above [M]. ViT: "
-    "[C] and three patches go into the stack, whose mask is full; the digit 7 comes "
-    "out above [C]."
+    "Three columns, read from the bottom up. Decoder-only: bos, a, dog, ran go into "
+    "the stack, whose mask is a triangle; a, dog, ran, off come out. Encoder-only: a, "
+    "[M], ran, off go into the stack, whose mask is full; dog comes out above [M]. "
+    "ViT: [C] and three patches go into the stack, whose mask is full; the digit 7 "
+    "comes out above [C]."
 )
 COLUMNS = (
     (
         "decoder-only",
-        ("bos", "a", "cat", "sees"),
-        ("a", "cat", "sees", "a"),
+        ("bos", "a", "dog", "ran"),
+        ("a", "dog", "ran", "off"),
         True,
     ),
-    ("encoder-only", ("a", "[M]", "sees", "a"), ("", "cat", "", ""), False),
+    ("encoder-only", ("a", "[M]", "ran", "off"), ("", "dog", "", ""), False),
     ("ViT", ("[C]", "▦", "▦", "▦"), ("7", "", "", ""), False),
 )
 WIDTH, GAP, STEP = 162, 10, 40

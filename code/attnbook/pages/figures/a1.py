@@ -107,7 +107,7 @@ def patches_figure(image: Tensor, patches: Tensor) -> Figure:
     for border in range(side, len(image), side):
         left.axhline(border - 0.5, color=DARK_GREY, lw=0.8)
         left.axvline(border - 0.5, color=DARK_GREY, lw=0.8)
-    left.set(xticks=[], yticks=[], title="image")
+    left.set(xticks=[], yticks=[], title="image", anchor="N")
     left.spines[:].set(visible=True, color=DARK_GREY, lw=0.8)
     for number, patch in enumerate(patches):
         across, down = number % 8, number // 8
@@ -118,6 +118,7 @@ def patches_figure(image: Tensor, patches: Tensor) -> Figure:
         )
         right.text(x + 0.5, y - 0.1, f"{number + 1}", ha="center", va="top")
     right.set(xlim=(-0.2, 10.7), ylim=(-2.8, 1.2), title="sequence of patches")
+    right.set_anchor("N")
     right.set_axis_off()
     return fig
 
