@@ -26,7 +26,9 @@ SEEDS = (0, 1, 2)
 EPOCHS = 10
 VOCAB_SIZE = 3000  # subwords, learned from the training captions
 BATCH_TOKENS = 1024
-LEARNING_RATE = 4e-3
+LEARNING_RATES = (1e-3, 2e-3, 4e-3)  # of which each model gets its own best
+TRIAL_EPOCHS = 3  # in which the learning rates are compared, with one seed
+TRIAL_TEXTS = 200  # validation captions that they are compared on
 SHARE = 0.3  # of the words hidden in training
 MAX_LEN = 64
 CONFIG = TransformerConfig(
@@ -46,13 +48,15 @@ def language_models() -> dict:
     """Train both models for equally many steps on the same captions, and compare.
 
     Returns:
-        "runs": for each model and seed the loss on the validation captions, in nats per
-        subword, over all subwords and the end ("with_end"; None for the encoder) and
-        over all but the end ("words"). The decoder sees the subwords before each; the
-        encoder all others, one being hidden at a time. "trigram" has the same two
-        losses, "steps" and "subwords" are numbers, "samples" are captions drawn from
-        the decoder of seed 0 with ``top_p``, "known" says how many of a hundred are
-        training captions, and "gaps" what the encoder of seed 0 puts into ``___``.
+        "trials": for each model and learning rate the loss after a few epochs on some
+        of the validation captions; the full runs take the best rate. "runs": for each
+        model and seed the loss on the validation captions, in nats per subword, over
+        all subwords and the end ("with_end"; None for the encoder) and over all but the
+        end ("words"). The decoder sees the subwords before each; the encoder all
+        others, one being hidden at a time. "trigram" has the same two losses, "steps"
+        and "subwords" are numbers, "samples" are captions drawn from the decoder of
+        seed 0 with ``top_p``, "known" says how many of a hundred are training captions,
+        and "gaps" what the encoder of seed 0 puts into ``___``.
     """
     texts = {split: multi30k.sentences(split, "en") for split in ("train", "val")}
     subwords = Subwords.train(texts["train"], VOCAB_SIZE)
@@ -60,48 +64,60 @@ def language_models() -> dict:
     size = len(subwords)
     found: dict = {"subwords": size, "epochs": EPOCHS, "share": SHARE, "top_p": TOP_P}
     found["trigram"] = split_losses(Trigram(train, size), val)
-    found["runs"] = []
-    for seed in SEEDS:
-        decoder, steps = train_decoder(train, size, seed)
-        losses = decoder_losses(decoder, val)
-        found["runs"].append({"model": "decoder-only", "seed": seed, **losses})
-        print(f"  {found['runs'][-1]}", flush=True)
-        encoder, _ = train_encoder(train, size, seed)
-        losses = {"with_end": None, "words": encoder_loss(encoder, val, mask_id=size)}
-        found["runs"].append({"model": "encoder-only", "seed": seed, **losses})
-        print(f"  {found['runs'][-1]}", flush=True)
-        if seed == SEEDS[0]:
-            found["steps"] = steps
-            drawn = captions(decoder, subwords, number=100)
-            found["samples"] = drawn[:N_SAMPLES]
-            found["known"] = len([t for t in drawn if t in set(texts["train"])])
-            found["gaps"] = [fill(encoder, subwords, text) for text in WITH_GAPS]
+    found |= {"trials": [], "runs": []}
+    models = {}
+    for name, (fit_model, losses_of) in KINDS.items():
+        for rate in LEARNING_RATES:
+            model, _ = fit_model(train, size, SEEDS[0], rate, TRIAL_EPOCHS)
+            losses = losses_of(model, val[:TRIAL_TEXTS], size)
+            found["trials"].append({"model": name, "learning_rate": rate, **losses})
+            print(f"  {found['trials'][-1]}", flush=True)
+        rate = best_rate(found["trials"], name)
+        for seed in SEEDS:
+            model, found["steps"] = fit_model(train, size, seed, rate, EPOCHS)
+            losses = losses_of(model, val, size)
+            run = {"model": name, "seed": seed, "learning_rate": rate, **losses}
+            found["runs"].append(run)
+            print(f"  {run}", flush=True)
+            models.setdefault(name, model)
+    drawn = captions(models["decoder-only"], subwords, number=100)
+    found["samples"] = drawn[:N_SAMPLES]
+    found["known"] = len([text for text in drawn if text in set(texts["train"])])
+    found["gaps"] = [fill(models["encoder-only"], subwords, t) for t in WITH_GAPS]
     return found
 
 
-def epochs_of(texts: Texts, seed: int) -> list[list[IdPair]]:
+def best_rate(trials: Sequence[dict], name: str) -> float:
+    """The learning rate of a model's lowest loss."""
+    mine = [trial for trial in trials if trial["model"] == name]
+    return min(mine, key=lambda trial: trial["words"])["learning_rate"]
+
+
+def all_batches(texts: Texts, seed: int, epochs: int) -> list[list[IdPair]]:
     """All batches of a training run, in order."""
     rng = random.Random(seed)
     pairs = [IdPair(ids, ids) for ids in texts]
-    epochs = (token_batches(pairs, BATCH_TOKENS, rng) for _ in range(EPOCHS))
-    return [batch for batches in epochs for batch in batches]
+    passes = (token_batches(pairs, BATCH_TOKENS, rng) for _ in range(epochs))
+    return [batch for batches in passes for batch in batches]
 
 
-def train_decoder(texts: Texts, size: int, seed: int) -> tuple[LanguageModel, int]:
+def train_decoder(
+    texts: Texts, size: int, seed: int, learning_rate: float, epochs: int
+) -> tuple[LanguageModel, int]:
     """Train a decoder-only model; also return the number of steps."""
-    batches = epochs_of(texts, seed)
+    batches = all_batches(texts, seed, epochs)
     torch.manual_seed(seed)
     model = LanguageModel(replace(CONFIG, source_vocab_size=size), MAX_LEN)
     pairs = ((b.tgt_in, b.tgt_out) for b in map(id_batch, batches))
-    fit(model, pairs, len(batches), LEARNING_RATE)
+    fit(model, pairs, len(batches), learning_rate)
     return model, len(batches)
 
 
 def train_encoder(
-    texts: Texts, size: int, seed: int
+    texts: Texts, size: int, seed: int, learning_rate: float, epochs: int
 ) -> tuple[MaskedLanguageModel, int]:
     """Train an encoder-only model; id ``size`` stands for a hidden subword."""
-    batches = epochs_of(texts, seed)
+    batches = all_batches(texts, seed, epochs)
     torch.manual_seed(seed)
     config = replace(CONFIG, source_vocab_size=size + 1)
     model = MaskedLanguageModel(TextEncoder(config, MAX_LEN))
@@ -110,7 +126,7 @@ def train_encoder(
     gaps = (
         (given, targets != PAD, targets[targets != PAD]) for given, targets in pairs
     )
-    fit(AtGaps(model), gaps, len(batches), LEARNING_RATE)
+    fit(AtGaps(model), gaps, len(batches), learning_rate)
     return model, len(batches)
 
 
@@ -142,7 +158,7 @@ def split_losses(model: Trigram, texts: Texts) -> dict[str, float]:
 
 
 @torch.no_grad()
-def decoder_losses(model: LanguageModel, texts: Texts) -> dict[str, float]:
+def decoder_losses(model: LanguageModel, texts: Texts) -> dict:
     """Loss of a decoder-only model per subword, with the ends and without them."""
     sums, numbers = torch.zeros(2), torch.zeros(2)
     for rows in in_batches(texts):
@@ -156,7 +172,7 @@ def decoder_losses(model: LanguageModel, texts: Texts) -> dict[str, float]:
 
 
 @torch.no_grad()
-def encoder_loss(model: MaskedLanguageModel, texts: Texts, mask_id: int) -> float:
+def encoder_losses(model: MaskedLanguageModel, texts: Texts, mask_id: int) -> dict:
     """Loss per subword if each one is hidden in turn, and all others are seen."""
     total = number = 0
     for rows in in_batches(one_hidden(texts, mask_id)):
@@ -166,7 +182,7 @@ def encoder_loss(model: MaskedLanguageModel, texts: Texts, mask_id: int) -> floa
         logits = model(ids)[torch.arange(len(rows)), places]  # (B, V)
         total += nats(logits, targets).sum().item()
         number += len(rows)
-    return round(total / number, 4)
+    return {"with_end": None, "words": round(total / number, 4)}
 
 
 def one_hidden(texts: Texts, mask_id: int) -> list[tuple[list[int], int, int]]:
@@ -210,3 +226,13 @@ def fill(model: nn.Module, subwords: Subwords, text: str, best: int = 4) -> dict
     words = [subwords.decode([i]).strip() for i in top.indices.tolist()]
     found = zip(words, top.values.tolist(), strict=True)
     return {"text": text, "words": [[word, round(p, 3)] for word, p in found]}
+
+
+KINDS = {
+    "decoder-only": (
+        train_decoder,
+        lambda model, texts, _: decoder_losses(model, texts),
+    ),
+    "encoder-only": (train_encoder, encoder_losses),
+}
+"""How each model is trained and scored."""

@@ -12,8 +12,9 @@ from attnbook.data.hidden_tokens import hide_tokens
 from attnbook.data.subwords import Subwords
 from attnbook.experiments import language_models, one_encoder
 from attnbook.experiments.language_models import (
+    best_rate,
     decoder_losses,
-    encoder_loss,
+    encoder_losses,
     fill,
     one_hidden,
     split_losses,
@@ -66,8 +67,8 @@ def test_a_decoder_is_scored_with_the_ends_and_without():
 def test_an_encoder_is_scored_at_each_hidden_token():
     model = Fixed(WORDS)
     losses = [model.nats(WORDS, token) for ids in TEXTS for token in ids]
-    found = encoder_loss(model, TEXTS, mask_id=WORDS)
-    assert found == pytest.approx(mean(losses), abs=1e-4)
+    found = encoder_losses(model, TEXTS, mask_id=WORDS)
+    assert found == {"with_end": None, "words": pytest.approx(mean(losses), abs=1e-4)}
     assert one_hidden([[5, 6]], 9) == [([9, 6], 0, 5), ([5, 9], 1, 6)]
 
 
@@ -105,12 +106,19 @@ def test_only_logits_with_a_target_are_computed():
     assert few.item() == pytest.approx(token_loss(model(given), targets).item())
 
 
-def test_both_models_train_on_the_same_batches(monkeypatch):
-    monkeypatch.setattr(language_models, "EPOCHS", 2)
-    batches = language_models.epochs_of(TEXTS, seed=0)
+def test_the_rate_of_the_lowest_loss_is_taken():
+    trials = [
+        {"model": model, "learning_rate": rate, "words": loss}
+        for model, rate, loss in (("a", 1, 5.0), ("a", 2, 4.0), ("b", 3, 3.0))
+    ]
+    assert [best_rate(trials, name) for name in "ab"] == [2, 3]
+
+
+def test_both_models_train_on_the_same_batches():
+    batches = language_models.all_batches(TEXTS, seed=0, epochs=2)
     texts = [pair.target for batch in batches for pair in batch]
     assert sorted(texts) == sorted(TEXTS * 2)
-    again = language_models.epochs_of(TEXTS, seed=0)
+    again = language_models.all_batches(TEXTS, seed=0, epochs=2)
     assert batches == again
 
 
@@ -118,10 +126,12 @@ def test_language_models_at_small_size(monkeypatch):
     monkeypatch.setattr(
         language_models.multi30k, "sentences", lambda split, language: CAPTIONS
     )
-    for name, value in {"SEEDS": (0,), "EPOCHS": 1, "VOCAB_SIZE": 40}.items():
+    small = {"SEEDS": (0,), "EPOCHS": 1, "TRIAL_EPOCHS": 1, "VOCAB_SIZE": 40}
+    for name, value in small.items():
         monkeypatch.setattr(language_models, name, value)
     found = language_models.language_models()
     decoder, encoder = found["runs"]
+    assert len(found["trials"]) == 2 * len(language_models.LEARNING_RATES)
     assert (decoder["model"], encoder["model"]) == ("decoder-only", "encoder-only")
     for losses in (found["trigram"], decoder):
         assert 0 < losses["with_end"] < 2 * math.log(40)
