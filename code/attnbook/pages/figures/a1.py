@@ -16,15 +16,17 @@ from attnbook.pages.html_tables import Column, Table, spread, table
 
 
 def perplexity_table() -> Table:
-    """Perplexity of a trigram and of the decoder-only model: stored."""
+    """Perplexity of each subword, given those before it or all others: stored."""
     found = results.load("language_models")
-    runs = [run for run in found["runs"] if run["model"] == "decoder-only"]
+    rows = [("trigram", "two before", exp(found["trigram"]["words"]))]
+    for model, given in (
+        ("decoder-only", "all before"),
+        ("encoder-only", "all others"),
+    ):
+        runs = [run for run in found["runs"] if run["model"] == model]
+        rows.append((model, given, spread(exp(run["words"]) for run in runs)))
     return table(
-        ["model", Column("perplexity", "per subword", digits=1)],
-        [
-            ("trigram, Kneser–Ney", exp(found["trigram"]["with_end"])),
-            ("decoder-only", spread(exp(run["with_end"]) for run in runs)),
-        ],
+        ["model", "given", Column("perplexity", "per subword", digits=1)], rows
     )
 
 
@@ -34,19 +36,6 @@ def samples_table() -> Table:
         ["written by the decoder-only model"],
         [(text,) for text in results.load("language_models")["samples"]],
     )
-
-
-def both_sides_table() -> Table:
-    """Perplexity of each subword, given those before it or all others: stored."""
-    found = results.load("language_models")
-    rows = [("trigram", "the two before", exp(found["trigram"]["words"]))]
-    for model, seen in (
-        ("decoder-only", "all before"),
-        ("encoder-only", "all others"),
-    ):
-        runs = [run for run in found["runs"] if run["model"] == model]
-        rows.append((model, seen, spread(exp(run["words"]) for run in runs)))
-    return table(["model", "sees", Column("perplexity", "per subword", digits=1)], rows)
 
 
 def gaps_table() -> Table:
