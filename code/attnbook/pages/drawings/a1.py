@@ -58,5 +58,5 @@ def _column(
         if output:
             d.arrow(
                 (x, stack.y - 48),
-                d.box(output, x, 56, width=STEP - 2, height=30, **TARGET),
+                d.box(output, x, 56, width=STEP - 5, height=30, **TARGET),
             )
