@@ -24,8 +24,7 @@ from attnbook.toy.models import SIZES, toy_transformer
 from attnbook.toy.training import LEARNING_RATE, fit
 from attnbook.toy.two_orders import two_order_pairs, valid_translations
 
-TEACHER_STEPS = 1200  # it learns the two orders late, after some 600 updates
-STEPS = 600
+STEPS = 1200  # one token after another learns the two orders late, after some 600
 BATCH_SIZE = 192
 EXAMPLES = 3  # translations that are stored
 
@@ -82,22 +81,19 @@ def measured(outputs: Sequence[tuple[str, ...]], pairs: Sequence[Pair]) -> dict:
     }
 
 
-def one_seed(
-    seed: int, teacher_steps: int, steps: int
-) -> Iterator[tuple[str, nn.Module, list[float]]]:
+def one_seed(seed: int, steps: int) -> Iterator[tuple[str, nn.Module, list[float]]]:
     """Train the four models of a seed.
 
     Args:
         seed: Of the weights and of the sentences.
-        teacher_steps: Updates of the model that predicts one token after another.
-        steps: Updates of each of the others.
+        steps: Updates of each model.
 
     Yields:
         The name of each, the model, and its losses.
     """
     config = TransformerConfig(len(SOURCE), len(TARGET), **SIZES, norm_first=True)
 
-    def fitted(model: nn.Module, pairs: Iterable[Pair], steps: int) -> list[float]:
+    def fitted(model: nn.Module, pairs: Iterable[Pair]) -> list[float]:
         batches = map(make_batch, grouped(pairs, seed))
         return fit(model, batches, steps, LEARNING_RATE)
 
@@ -106,7 +102,7 @@ def one_seed(
     yield (
         "one after another, two orders",
         teacher,
-        fitted(teacher, two_order_pairs(seed), teacher_steps),
+        fitted(teacher, two_order_pairs(seed)),
     )
     data = {
         "at once, one order": toy_pairs(seed, (1,)),
@@ -116,14 +112,10 @@ def one_seed(
     for name, pairs in data.items():
         torch.manual_seed(seed)
         model = NonAutoregressive(config)
-        yield name, model, fitted(model, pairs, steps)
+        yield name, model, fitted(model, pairs)
 
 
-def two_orders(
-    seeds: Sequence[int] = (0, 1, 2),
-    teacher_steps: int = TEACHER_STEPS,
-    steps: int = STEPS,
-) -> dict:
+def two_orders(seeds: Sequence[int] = (0, 1, 2), steps: int = STEPS) -> dict:
     """Train both kinds of model on one order, on two, and on distilled translations.
 
     Returns:
@@ -133,7 +125,7 @@ def two_orders(
     """
     pairs, runs = held_out_pairs(1), []
     for seed in seeds:
-        for name, model, losses in one_seed(seed, teacher_steps, steps):
+        for name, model, losses in one_seed(seed, steps):
             outputs = outputs_of(model, pairs)
             runs.append(
                 {
@@ -148,5 +140,5 @@ def two_orders(
                 }
             )
             print(f"  {runs[-1]}", flush=True)
-    about = {"teacher_steps": teacher_steps, "steps": steps, "batch": BATCH_SIZE}
-    return {**about, "rate": LEARNING_RATE, "runs": runs}
+    about = {"steps": steps, "batch": BATCH_SIZE, "rate": LEARNING_RATE}
+    return {**about, "runs": runs}

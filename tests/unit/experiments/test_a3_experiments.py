@@ -134,7 +134,7 @@ def test_a_teacher_that_has_learned_nothing_is_refused():
 def test_two_orders_at_small_size(monkeypatch):
     monkeypatch.setattr(two_orders, "distilled", lambda pairs, teacher: pairs)
     monkeypatch.setattr(two_orders, "held_out_pairs", lambda n: held_out_pairs(n, 4))
-    found = two_orders.two_orders(seeds=(0,), teacher_steps=3, steps=2)
+    found = two_orders.two_orders(seeds=(0,), steps=2)
     assert len(found["runs"]) == 4
     assert all(len(run["examples"]) == 3 for run in found["runs"])
     assert {run["seed"] for run in found["runs"]} == {0}
