@@ -12,7 +12,8 @@ from attnbook.pages.exercises.checking import register, wrong
 def _vectors() -> list[tuple[Tensor, Tensor]]:
     g = torch.Generator().manual_seed(0)
     x = torch.randn(2, 3, 8, generator=g) + 1
-    return [(x, torch.ones(8)), (100 * x, torch.rand(8, generator=g))]
+    sizes = (1, 100, 1e-4)  # the last shows where ε stands
+    return [(size * x, torch.rand(8, generator=g)) for size in sizes]
 
 
 def _root_of_sum(x: Tensor, gain: Tensor) -> Tensor:
@@ -21,6 +22,10 @@ def _root_of_sum(x: Tensor, gain: Tensor) -> Tensor:
 
 def _over_everything(x: Tensor, gain: Tensor) -> Tensor:
     return x / (x.square().mean() + 1e-6).sqrt() * gain
+
+
+def _outside(x: Tensor, gain: Tensor) -> Tensor:
+    return x / (x.square().mean(-1, keepdim=True).sqrt() + 1e-6) * gain
 
 
 def _centred(x: Tensor, gain: Tensor) -> Tensor:
@@ -39,6 +44,8 @@ register(
         "You divide by the length. The root is of the mean of the squares.",
         _over_everything,
         "Each position has its own mean square: take the mean over the last axis.",
+        _outside,
+        "ε belongs under the root, next to the mean square.",
         lambda x, gain: rms_norm(x, torch.ones(8)),
         "The gain is missing.",
     ),
@@ -83,6 +90,8 @@ register(
         "You count two matrices. SwiGLU has three.",
         (8 * EXPERT, 2 * EXPERT),
         "That is one block. The model has 32.",
+        (32 * 8 * EXPERT, 2 * EXPERT),
+        "The second number is that of one block. A position passes through all 32.",
         (32 * 2 * EXPERT, 32 * 8 * EXPERT),
         "The total comes first, then what one position uses.",
         (32 * 8 * EXPERT, 32 * EXPERT),
