@@ -71,14 +71,18 @@ def test_models_of_two_orders_and_their_outputs(stored):
             "model": name,
             "valid": i / 4,
             "right_words": 1.0,
-            "examples": [["a b", f"c {i}"]],
+            "examples": [["a cat sees the dog", f"output {i}"]] * 3,
         }
         for i, name in enumerate(a3.MODELS)
     ]
     stored(two_orders={"runs": runs})
     rows = a3.orders_table().rows()
     assert [row[1].mean for row in rows] == [0, 25, 50, 75]
-    assert a3.orders_examples().rows() == [("a b", "c 2")]
+    table = a3.orders_examples(number=1)
+    subject_first, object_first, output = (row[1] for row in table.rows())
+    assert sorted(subject_first.split()) == sorted(object_first.split())
+    assert subject_first != object_first
+    assert output == "output 2"
 
 
 def test_the_drawing_shows_both_branches():

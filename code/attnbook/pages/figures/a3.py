@@ -18,7 +18,9 @@ from attnbook.pages.colours import DARK_GREY, GREY, INK, PALE_GREY, SKY, text_co
 from attnbook.pages.curves import band, label_lines, logarithmic_x
 from attnbook.pages.html_tables import Column, Table, spread, table
 from attnbook.toy.data import SOURCE, TARGET
+from attnbook.toy.language import translate_by_rule
 from attnbook.toy.models import toy_transformer
+from attnbook.toy.two_orders import valid_translations
 
 # Windows and sinks
 
@@ -32,7 +34,7 @@ def sinks_table() -> Table:
         for run in stored["runs"]
     ]
     names = "the last ones", "`<bos>` and the last ones", "first word and the last ones"
-    heads = [Column(name, "nats", digits=2) for name in names]
+    heads = [Column(name, "nats", digits=3) for name in names]
     return table(["kept in the cache", *heads], rows)
 
 
@@ -144,10 +146,10 @@ def _sizes(ax: Axes) -> None:
 # Two word orders
 
 MODELS = {
-    "one after another, two orders": "one after another, two orders",
-    "at once, one order": "all at once, one order",
-    "at once, two orders": "all at once, two orders",
-    "at once, distilled": "all at once, the teacher's outputs",
+    "one after another, two orders": "autoregressive, two orders",
+    "at once, one order": "non-autoregressive, one order",
+    "at once, two orders": "non-autoregressive, two orders",
+    "at once, distilled": "non-autoregressive, distilled (below)",
 }
 
 
@@ -159,11 +161,20 @@ def orders_table() -> Table:
         shares = ("valid", "right_words")
         rows.append((name, *(spread(100 * r[s] for r in found) for s in shares)))
     heads = [Column(name, "%") for name in ("valid", "right words")]
-    return table(["predicted, trained on", *heads], rows)
+    return table(["model, training data", *heads], rows)
 
 
-def orders_examples() -> Table:
+def orders_examples(number: int = 2) -> Table:
     """Show what the model that predicts all words at once makes of two orders."""
     runs = results.load("two_orders")["runs"]
     run = next(run for run in runs if run["model"] == "at once, two orders")
-    return table(["source", "all words at once, two orders"], run["examples"])
+    columns = [(source, example_column(source, out)) for source, out in run["examples"]]
+    sources, outputs = zip(*columns[:number], strict=True)
+    names = "subject first", "object first", "non-autoregressive model"
+    return table(["translation", *sources], zip(names, *outputs, strict=True))
+
+
+def example_column(source: str, output: str) -> list[str]:
+    """Both valid translations of a sentence, and a model's output."""
+    valid = valid_translations(translate_by_rule(source))
+    return [*map(" ".join, valid), output]
