@@ -1,7 +1,7 @@
 """Small causal models of characters, made of the block of 2017, of today, and between.
 
-Each variant exchanges one part of a pre-norm block of 2017; ``today`` exchanges them
-all. A part is a class with its sizes, so a variant is a list of parts and no switch.
+Each variant replaces one part of a pre-norm block of 2017; ``today`` replaces all of
+them. A part is a class with its sizes, so a variant is a list of parts and no switch.
 """
 
 from __future__ import annotations
@@ -158,4 +158,4 @@ VARIANTS: dict[str, Callable[[], nn.Module]] = {
     "today": partial(make_blocks, OF_TODAY),
     "experts": partial(make_blocks, OF_TODAY._replace(feed_forward=experts)),
 }
-"""The models that page A2 compares, each with the part that it exchanges."""
+"""The models that page A2 compares, each with the part that it replaces."""
