@@ -95,8 +95,8 @@ def encoders_table() -> Table:
         exact = spread(100 * run["exact"]["4"] for run in runs)
         rows.append((name, parameters / 1e3, work / 1e3, exact))
     heads = [
-        Column("size", "10³", "one layer", 1),
-        Column("work", "10³", "one layer"),
+        Column("size", "10³", digits=1),
+        Column("work", "10³"),
         Column("exact match", "%", digits=1),
     ]
     return table(["encoder", *heads], rows)
