@@ -8,7 +8,7 @@ from tiny_book import build_tiny_book, code
 
 from attnbook.pages.html_tables import table
 
-EXTENSIONS = ["folds", "lab_numbers", "numbered_tables"]
+EXTENSIONS = ["folds", "lab_numbers", "numbered_tables", "percent_signs"]
 
 
 def result(name, made=None):
@@ -33,7 +33,7 @@ CHAPTERS = {
         code("print(1)", "1\n"),
         result("fig-inside"),
         "The end of the fold.",
-        "## After\n\nIn the open.",
+        "## After\n\nIn the open. 39 %, but not in code: `7 % 3`.",
     ],
     "ch02_two": ["# Two\n\nThe tag is called fold.", result("tab-two", COSTS)],
     "lab04_two": [
@@ -115,3 +115,8 @@ def test_a_fold_holds_its_text_its_code_and_its_figures(pages):
     assert "fig-before" not in inside
     assert "In the open." in after
     assert "<details" not in pages["ch02_two"]
+
+
+def test_a_percent_sign_stays_with_its_number(pages):
+    assert "39\u00a0%" in pages["ch01_one"]
+    assert "7 % 3" in re.sub("<[^>]+>", "", pages["ch01_one"])
