@@ -37,6 +37,11 @@ CHAPTERS = {
         "```{exercise-end}\n```",
     ],
     "ch02_two": ["# Two\n\nNothing is asked here."],
+    "ch03_three": [
+        f"# Three\n{BOX.replace('powers', 'cubes')}",
+        code("print(8)", "8\n", "reveal"),
+        code("print(9)", "9\n", "reveal"),
+    ],
 }
 ONE, TWO = "book/ch01_one.html", "book/ch02_two.html"
 STORED = "localStorage.getItem('attention-step-by-step')"
@@ -162,6 +167,15 @@ def test_show_anyway_by_keyboard(page):
     expect(result(page)).to_be_focused()
     expect(answer(page, 0)).to_have_attribute("aria-disabled", "false")
     assert page.evaluate(STORED) is None
+
+
+def test_one_cover_speaks_for_results_side_by_side(page, site):
+    page.goto(f"{site}/book/ch03_three.html")
+    button, outputs = page.get_by_role("button", name="Show anyway"), page.locator("pre")
+    expect(button).to_have_count(1)
+    button.click()
+    expect(outputs.filter(has_text="8").last).to_be_visible()
+    expect(outputs.filter(has_text="9").last).to_be_visible()
 
 
 def test_opening_the_fold_shows_the_result_too(page):
