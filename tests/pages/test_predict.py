@@ -171,7 +171,8 @@ def test_show_anyway_by_keyboard(page):
 
 def test_one_cover_speaks_for_results_side_by_side(page, site):
     page.goto(f"{site}/book/ch03_three.html")
-    button, outputs = page.get_by_role("button", name="Show anyway"), page.locator("pre")
+    button = page.get_by_role("button", name="Show anyway")
+    outputs = page.locator("pre")
     expect(button).to_have_count(1)
     button.click()
     expect(outputs.filter(has_text="8").last).to_be_visible()
