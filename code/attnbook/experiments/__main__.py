@@ -45,6 +45,7 @@ from attnbook.experiments.mask_card import mask_card
 from attnbook.experiments.multi30k_decoding import (
     multi30k_average,
     multi30k_beams,
+    multi30k_headline,
     multi30k_scores,
 )
 from attnbook.experiments.multi30k_facts import multi30k_facts
@@ -222,6 +223,7 @@ EXPERIMENTS = {
     "two_orders": two_orders,
     # the shipped model; these need the data
     "multi30k_beams": multi30k_beams,
+    "multi30k_headline": multi30k_headline,
     "multi30k_scores": multi30k_scores,
     "multi30k_probes": multi30k_probes,
     "head_ablation": head_ablation,

@@ -15,8 +15,12 @@ from attnbook.core import results
 from attnbook.data.batching import id_batch, token_batches
 from attnbook.data.subwords import Subwords
 from attnbook.nn.losses import label_smoothing_loss
-from attnbook.translation.bleu_score import corpus_bleu, paired_bootstrap
-from attnbook.translation.configs import from_json
+from attnbook.translation.bleu_score import (
+    corpus_bleu,
+    corpus_scores,
+    paired_bootstrap,
+)
+from attnbook.translation.configs import from_json, from_stored
 from attnbook.translation.corpora import Texts, load_texts
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
@@ -93,6 +97,32 @@ def multi30k_scores() -> dict:
         "worst": worst(outputs, references),
         "loss_sentences": LOSS_SENTENCES,
         "losses": losses(translator),
+    }
+
+
+def multi30k_headline() -> dict:
+    """Score the stored translations of both test sets, by sacreBLEU alone.
+
+    Returns:
+        "scores": by test set, and by decoding and case, BLEU, chrF, their signatures,
+        and tokens of the translations for each token of the references.
+    """
+    stored = results.load("multi30k_en_de_hypotheses")
+    config = from_stored(results.load("multi30k_en_de")["config"])
+    return {
+        "scores": {
+            split: scores_by_case(outputs, load_texts(config, split).target)
+            for split, outputs in stored.items()
+        }
+    }
+
+
+def scores_by_case(outputs: dict[str, list[str]], references: list[str]) -> dict:
+    """BLEU and chrF of outputs by their decoding, cased and lowercased."""
+    return {
+        f"{how}, {case}": corpus_scores(hypotheses, references, lowercase)._asdict()
+        for how, hypotheses in outputs.items()
+        for case, lowercase in (("cased", False), ("lowercased", True))
     }
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from sacrebleu.metrics import CHRF
 
 from attnbook.analysis.ibm_model1 import align_words, train_ibm_model1
 from attnbook.core import results
@@ -70,6 +71,35 @@ def test_losses_are_of_both_splits_in_all_four_ways(monkeypatch):
     )
     assert rows[1]["val"] != rows[3]["val"]
     assert rows[1]["train"] != rows[1]["val"]
+
+
+def test_headline_scores_are_those_of_sacrebleu_and_of_the_run():
+    stored = results.load("multi30k_headline")["scores"]
+    run = results.load("multi30k_en_de")["scores"]
+    assert stored.keys() == run.keys()
+    for split, scores in stored.items():
+        for name, score in scores.items():
+            assert score["bleu"] == pytest.approx(run[split][name]["bleu"])
+            assert score["signature"] == run[split][name]["signature"]
+
+
+def test_scores_by_decoding_and_case():
+    outputs = {"greedy": ["Ein Hund läuft im Schnee."], "beam": ["Ein Hund läuft."]}
+    right = ["ein Hund läuft im Schnee."]
+    found = multi30k_decoding.scores_by_case(outputs, right)
+    assert list(found) == [
+        "greedy, cased",
+        "greedy, lowercased",
+        "beam, cased",
+        "beam, lowercased",
+    ]
+    assert found["greedy, lowercased"]["bleu"] == pytest.approx(100)
+    assert found["greedy, lowercased"]["chrf"] == pytest.approx(100)
+    assert (
+        found["greedy, cased"]["chrf"]
+        == CHRF().corpus_score(outputs["greedy"], [right]).score
+    )
+    assert found["beam, cased"]["chrf"] < found["greedy, cased"]["chrf"]
 
 
 def test_one_output_is_scored_by_several_rules():

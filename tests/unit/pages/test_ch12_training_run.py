@@ -174,17 +174,27 @@ def test_a_log_is_printed_line_by_line(tmp_path, capsys):
 # Scores
 
 
-def test_scores_are_printed_by_test_and_case(capsys):
-    ch12_scores.print_scores(a_run())
-    _, *rows, cased, lowercased = capsys.readouterr().out.splitlines()
-    assert [row.split()[-2:] for row in rows] == [
-        ["36.0", "38.0"],
-        ["37.0", "40.0"],
-        ["30.0", "32.0"],
-        ["31.0", "34.0"],
+def test_scores_are_printed_by_test_and_case(stored, capsys):
+    scores = a_run()["scores"]
+    for by_name in scores.values():
+        for score in by_name.values():
+            score["chrf"] = score["bleu"] + 20
+            score["chrf_signature"] = f"chrF of {score['bleu']}"
+    stored("multi30k_headline", scores=scores)
+    ch12_scores.print_scores()
+    _, _, *rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[-4:] for row in rows[:4]] == [
+        ["36.0", "56.0", "38.0", "58.0"],
+        ["37.0", "57.0", "40.0", "60.0"],
+        ["30.0", "50.0", "32.0", "52.0"],
+        ["31.0", "51.0", "34.0", "54.0"],
     ]
-    assert cased == "cased: signature of 32.0"
-    assert lowercased == "lowercased: signature of 34.0"
+    assert rows[4:] == [
+        "BLEU, cased: signature of 32.0",
+        "chrF, cased: chrF of 32.0",
+        "BLEU, lowercased: signature of 34.0",
+        "chrF, lowercased: chrF of 34.0",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,25 @@ from attnbook.pages.colours import COLOURS, INK
 from attnbook.pages.figures.ch12_training_run import NAME
 
 
-def print_scores(found: dict) -> None:
-    """Print BLEU by test set and decoding, cased and lowercased, and the signature."""
-    print(f"{'':26}greedy    beam of 5")
-    for split, scores in found["scores"].items():
+def print_scores() -> None:
+    """Print BLEU and chrF of the shipped model's stored translations, and signatures.
+
+    By test set and decoding, cased and lowercased: ``multi30k_headline``.
+    """
+    print(f"{'':26}greedy           beam of 5")
+    print(f"{'':26}BLEU    chrF     BLEU    chrF")
+    for split, scores in results.load("multi30k_headline")["scores"].items():
         for case in ("cased", "lowercased"):
-            greedy, beam = (
-                scores[f"{how}, {case}"]["bleu"] for how in ("greedy", "beam")
-            )
-            print(f"{f'{_test(split)}, {case}':26}{greedy:<10.1f}{beam:.1f}")
+            numbers = [
+                f"{scores[f'{how}, {case}'][metric]:.1f}"
+                for how in ("greedy", "beam")
+                for metric in ("bleu", "chrf")
+            ]
+            places = "{:8}{:9}{:8}{}".format(*numbers)
+            print(f"{f'{_test(split)}, {case}':26}{places}")
     for case in ("cased", "lowercased"):
-        print(f"{case}: {scores[f'beam, {case}']['signature']}")
+        for metric, signature in (("BLEU", "signature"), ("chrF", "chrf_signature")):
+            print(f"{metric}, {case}: {scores[f'beam, {case}'][signature]}")
 
 
 BEST_FOUND = {"test_2016_flickr": 41.02}
