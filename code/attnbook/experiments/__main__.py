@@ -43,6 +43,7 @@ from attnbook.experiments.look_up import look_up
 from attnbook.experiments.mask_at_inference import mask_at_inference
 from attnbook.experiments.mask_card import mask_card
 from attnbook.experiments.multi30k_decoding import (
+    multi30k_against_shipped,
     multi30k_average,
     multi30k_beams,
     multi30k_headline,
@@ -227,6 +228,7 @@ EXPERIMENTS = {
     "multi30k_scores": multi30k_scores,
     "multi30k_probes": multi30k_probes,
     "head_ablation": head_ablation,
+    "multi30k_against_shipped": multi30k_against_shipped,  # and runs' folders
     "multi30k_average": multi30k_average,  # and the run's folder
     "multi30k_runs": multi30k_runs,  # the folder of experiments.gpu
     # appendix A1: decoder-only and encoder-only

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import time
@@ -228,6 +229,38 @@ def worst(hypotheses: list[str], references: list[str], number: int = 20) -> lis
         if len(reference.split()) >= 8
     }
     return sorted(scores, key=scores.get)[:number]
+
+
+def multi30k_against_shipped() -> dict:
+    """Compare finished runs with the shipped model, by their validation translations.
+
+    Reads the runs' folders from the environment variable ``ATTNBOOK_RUN``, separated
+    like those of ``PATH``. Each model decodes with a beam of five and its own α.
+
+    Returns:
+        "runs": for each its "config" where it differs from the shipped model's, its
+        precision, processor seconds of training, and by
+        :func:`~attnbook.translation.bleu_score.paired_bootstrap` BLEU ("bleu"), that of
+        the shipped model ("other") and the "p_value".
+
+    Raises:
+        ValueError: If no folder is given, or one holds no finished run.
+    """
+    folders = [Path(p) for p in os.environ.get(RUN_VARIABLE, "").split(os.pathsep) if p]
+    if not folders:
+        raise ValueError(f"no run to compare: set {RUN_VARIABLE} to folders of runs")
+    shipped, recorded = Translator(), results.load("multi30k_en_de")
+    val, runs = load_texts(shipped.config, "val"), []
+    others = shipped(val.source)
+    for folder in folders:
+        outputs = Translator(folder / "model")(val.source)
+        facts = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        config = facts["config"].items() - recorded["config"].items()
+        comparison = paired_bootstrap(outputs, others, val.target)
+        about = {key: facts[key] for key in ("precision", "seconds", "epochs")}
+        runs.append({"config": dict(config), **about, **comparison._asdict()})
+        print(f"  {runs[-1]}", flush=True)
+    return {"precision": recorded["precision"], "runs": runs}
 
 
 def multi30k_average() -> dict:

@@ -1,5 +1,7 @@
 """Experiments of chapter 12's second half, at small size and on the toy language."""
 
+import json
+
 import pytest
 import torch
 from sacrebleu.metrics import CHRF
@@ -14,9 +16,10 @@ from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
 from attnbook.toy.models import load_toy_model
 from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.configs import CONFIGS, config, to_json
+from attnbook.translation.corpora import Texts
 from attnbook.translation.models import model_from_config
 from attnbook.translation.training_state import save_state
-from attnbook.translation.translator import Translator
+from attnbook.translation.translator import SHIPPED, Translator
 
 # Decoding and scoring
 
@@ -121,6 +124,31 @@ def test_the_worst_come_first_and_short_ones_not_at_all():
 
 def test_words_are_counted_between_spaces():
     assert multi30k_decoding.count_words(["a b.", "c"]) == 3
+
+
+def test_a_run_is_compared_with_the_shipped_model(tmp_path, monkeypatch):
+    text = Texts(["A dog runs.", "Two men sit."], ["Ein Hund rennt.", "Zwei Männer."])
+    monkeypatch.setattr(multi30k_decoding, "load_texts", lambda config, split: text)
+    monkeypatch.setenv(multi30k_decoding.RUN_VARIABLE, str(tmp_path))
+    with pytest.raises(ValueError, match="model"):
+        multi30k_decoding.multi30k_against_shipped()
+    (tmp_path / "model").symlink_to(SHIPPED)
+    facts = dict(results.load("multi30k_en_de"), precision="bfloat16")
+    facts["config"] = {**facts["config"], "r_drop": 5.0}
+    (tmp_path / "results.json").write_text(json.dumps(facts))
+    found = multi30k_decoding.multi30k_against_shipped()
+    (run,) = found["runs"]
+    assert found["precision"] == "float32"
+    assert run["precision"] == "bfloat16"
+    assert run["config"] == {"r_drop": 5.0}
+    assert run["bleu"] == run["other"]
+    assert run["p_value"] == 1
+
+
+def test_without_a_run_there_is_nothing_to_compare(monkeypatch):
+    monkeypatch.delenv(multi30k_decoding.RUN_VARIABLE, raising=False)
+    with pytest.raises(ValueError, match="set ATTNBOOK_RUN"):
+        multi30k_decoding.multi30k_against_shipped()
 
 
 @pytest.fixture
