@@ -94,10 +94,17 @@ ON_CPU = (
         for method in EAGER
         if method not in (bf16, graphs)
     ),
-    fixed._replace(name="fixed shapes, bf16"),
+    *(
+        method._replace(name=f"{name}, bf16")
+        for name, method in (
+            ("fixed shapes", fixed),
+            ("nn.Transformer", TORCH),
+            ("Marian", MARIAN),
+        )
+    ),
 )
-"""The methods for a CPU. It launches no kernels and is often slow in bf16, so they use
-fp32."""
+"""The methods for a CPU, in fp32. The last ones are in bf16, which is faster only on a
+processor with instructions for it."""
 
 COMPILED = (
     graphs._replace(name="CUDA graphs, not compiled"),
