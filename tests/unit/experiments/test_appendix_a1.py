@@ -115,11 +115,12 @@ def test_the_rate_of_the_lowest_loss_is_taken():
 
 
 def test_both_models_train_on_the_same_batches():
-    batches = language_models.all_batches(TEXTS, seed=0, epochs=2)
-    texts = [pair.target for batch in batches for pair in batch]
-    assert sorted(texts) == sorted(TEXTS * 2)
-    again = language_models.all_batches(TEXTS, seed=0, epochs=2)
-    assert batches == again
+    texts = [[5] * length for length in range(1, 200)]  # ten batches or so
+    batches = language_models.all_batches(texts, seed=0, epochs=2)
+    read = [pair.target for batch in batches for pair in batch]
+    assert sorted(read) == sorted(texts * 2)
+    assert language_models.all_batches(texts, seed=0, epochs=2) == batches
+    assert language_models.all_batches(texts, seed=1, epochs=2) != batches
 
 
 def test_language_models_at_small_size(monkeypatch):
