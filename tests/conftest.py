@@ -1,6 +1,7 @@
 """What holds for all tests, and for the cells of the notebooks."""
 
 import os
+import signal
 
 import hypothesis
 import pytest
@@ -16,6 +17,10 @@ os.environ["ATTNBOOK_PARTS"] = "package"
 # All tests run on the CPU, on a machine with a GPU, too: they compare with batches and
 # outputs of a CPU. A test of another device names it.
 os.environ["ATTNBOOK_DEVICE"] = "cpu"
+
+# A shell starts a program in the background with Ctrl-C ignored, and the programs that
+# tests start would ignore it, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Examples are the same in every run, and may take their time on a busy machine.
 hypothesis.settings.register_profile(
