@@ -51,7 +51,10 @@ from attnbook.experiments.multi30k_decoding import (
 )
 from attnbook.experiments.multi30k_facts import multi30k_facts
 from attnbook.experiments.multi30k_probes import multi30k_probes
-from attnbook.experiments.multi30k_runs import multi30k_runs
+from attnbook.experiments.multi30k_runs import (
+    multi30k_learning_rates,
+    multi30k_runs,
+)
 from attnbook.experiments.narrow_context import NarrowContext
 from attnbook.experiments.one_encoder import one_encoder
 from attnbook.experiments.plateau import plateau
@@ -230,6 +233,7 @@ EXPERIMENTS = {
     "head_ablation": head_ablation,
     "multi30k_against_shipped": multi30k_against_shipped,  # and runs' folders
     "multi30k_average": multi30k_average,  # and the run's folder
+    "multi30k_learning_rates": multi30k_learning_rates,  # folder of learning_rates
     "multi30k_runs": multi30k_runs,  # the folder of experiments.gpu
     # appendix A1: decoder-only and encoder-only
     "language_models": language_models,  # needs the data

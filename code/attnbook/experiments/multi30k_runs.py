@@ -53,6 +53,37 @@ def multi30k_runs() -> dict:
     return {"parts": parts}
 
 
+def multi30k_learning_rates() -> dict:
+    """Collect the validation losses of :mod:`attnbook.experiments.learning_rates`.
+
+    Reads its folder, named by the environment variable ``ATTNBOOK_RUN``; by default
+    ``runs/learning_rates``.
+
+    Returns:
+        "losses": by model and peak learning rate, in nats per token after each epoch.
+
+    Raises:
+        ValueError: If the folder has no results.
+    """
+    folder = Path(os.environ.get(RUN_VARIABLE, "runs/learning_rates"))
+    path = folder / "learning_rates.json"
+    if not path.exists():
+        raise ValueError(
+            f"there is no {path}; make it with python -m "
+            f"attnbook.experiments.learning_rates, and name its folder in "
+            f"{RUN_VARIABLE}"
+        )
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        "losses": {
+            model: {
+                rate: [round(x, 4) for x in losses] for rate, losses in runs.items()
+            }
+            for model, runs in found.items()
+        }
+    }
+
+
 def shortened(part: dict) -> dict:
     """Keep the entries that the page shows or that are needed to repeat the runs."""
     runs = {}
