@@ -1,43 +1,42 @@
-"""The drawing of chapter 7: at which places of attention order can enter."""
+"""The drawing of chapter 7: where positions can enter attention."""
 
 from __future__ import annotations
 
 from attnbook.pages.drawings.diagram import KEY, QUERY, VALUE, Diagram
 
 WAYS_IN = (
-    "From top to bottom: word vectors X, then queries, keys and values, then "
-    "scores of queries and keys, then weights, with which the values are read. "
-    "Three dashed arrows come in from the left: sinusoidal and learned codes at "
-    "the word vectors, before queries, keys and values part; rotary at queries "
-    "and keys; relative at the scores."
+    "From top to bottom: embeddings X, (T, D); then Q, K and V, (T, d_k) each; then "
+    "scores and softmax, (T, T), and, together with V, the output. Three dashed arrows "
+    "come in from the left: sinusoidal and learned encodings are added to X, rotary "
+    "encodings rotate Q and K, a relative bias is added to the scores."
 )
 
 
 def ways_in() -> Diagram:
-    """Attention from the word vectors to the weights, with the ways for positions."""
-    d = Diagram(500, 410, alt=WAYS_IN)
-    words = d.box("word vectors $X$", 340, 40, width=150)
-    q = d.box("$Q$", 260, 130, **QUERY)
-    k = d.box("$K$", 340, 130, **KEY)
-    v = d.box("$V$", 440, 130, **VALUE)
-    scores = d.box("scores", 300, 245, width=84)
-    weights = d.box("softmax", 300, 320, width=84)
-    out = d.box("output", 440, 380, width=84)
+    """Attention from the embeddings to the output, with the ways in for positions."""
+    d = Diagram(510, 420, alt=WAYS_IN)
+    words = d.box("$X$  (T, D)", 350, 40, width=150)
+    q = d.box("$Q$", 270, 135, **QUERY)
+    k = d.box("$K$", 350, 135, **KEY)
+    v = d.box("$V$", 450, 135, **VALUE)
+    scores = d.box("scores  (T, T)", 310, 250, width=130)
+    weights = d.box("softmax", 310, 325, width=130)
+    out = d.box("output", 450, 388, width=84)
     d.arrow(words, q, **QUERY)
     d.arrow(words, k, **KEY)
     d.arrow(words, v, **VALUE)
     d.arrow(q, scores, **QUERY)
     d.arrow(k, scores, **KEY)
     d.arrow(scores, weights)
-    d.arrow(weights, (300, 380), out)
+    d.arrow(weights, (310, 388), out)
     d.arrow(v, out, **VALUE)
-    d.bracket("", [q, k], 178)
-    for name, what, y, tip in (
-        ("sinusoidal, learned", "+ a vector", 40, words),
-        ("rotary", "turns both", 178, (238, 178)),
-        ("relative", "+ a number", 245, scores),
+    d.bracket("", [q, k], 183)
+    for names, y, tip in (
+        (("sinusoidal, learned", "$x_p$ + $PE(p)$"), 40, words),
+        (("rotary", "rotate by $p ω_i$"), 183, (246, 183)),
+        (("relative bias", "$e_{ij}$ + $b_{j−i}$"), 250, scores),
     ):
-        d.text(name, 85, y - 11)
-        d.text(what, 85, y + 11)
-        d.arrow((172, y), tip, dashed=True)
+        for line, name in enumerate(names):
+            d.text(name, 85, y - 11 + 22 * line)
+        d.arrow((178, y), tip, dashed=True)
     return d

@@ -11,16 +11,36 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
+from torch.nn import functional as F
 
 from attnbook.core import results
+from attnbook.core.vocabulary import PAD
 from attnbook.nn.positions import frequencies, sinusoids
-from attnbook.pages.colours import GREY, INK, PALE_GREY, SHADE, SKY
-from attnbook.pages.curves import label_lines
-from attnbook.pages.tables import mean_and_range, row, stored_runs
-from attnbook.toy.single_attention import POSITION_KINDS
-from attnbook.toy.tasks import N_SYMBOLS
+from attnbook.nn.rotary import rotate
+from attnbook.pages.colours import (
+    COLOURS,
+    DARK_GREY,
+    GREY,
+    INK,
+    PALE_GREY,
+    SHADE,
+    SKY,
+    TEXT_COLOURS,
+    contrast,
+)
+from attnbook.pages.curves import band, label_lines
+from attnbook.pages.figures.ch04 import draw_arrow
+from attnbook.pages.html_tables import Column, Spread, Table, spread, table
+from attnbook.pages.tables import stored_runs
+from attnbook.toy.tasks import (
+    N_SYMBOLS,
+    TASK_VOCAB_SIZE,
+    previous_symbols,
+    random_symbols,
+)
 
-RISING = mpl.colormaps["cividis"]  # from -1 to 1; reads in grey as well
+SIGNED = mpl.colormaps["RdBu_r"]
+"""From -1, blue, to 1, red; 0 is white."""
 
 # Clock hands
 
@@ -30,7 +50,7 @@ CLOCKS, CLOCK_WIDTH = 4, 16
 def clock_frames(
     positions: Sequence[int] = tuple(range(16)),
 ) -> tuple[list, list, list]:
-    """Draw, position by position, the first four hands and the numbers they give.
+    """Draw, position by position, the first four hands and the features they give.
 
     Args:
         positions: One frame each.
@@ -39,16 +59,16 @@ def clock_frames(
         For each position a figure, a caption and an alternative text.
     """
     figures, captions, alts = [], [], []
-    table = sinusoids(max(positions) + 1, CLOCK_WIDTH, dtype=torch.float64)
+    encodings = sinusoids(max(positions) + 1, CLOCK_WIDTH, dtype=torch.float64)
     for p in positions:
-        figures.append(_clocks(p, table[p]))
+        figures.append(_clocks(p, encodings[p]))
         turns = [p * omega / (2 * math.pi) for omega in _hand_speeds()]
         captions.append(
-            f"Position {p}: the first hand has made {turns[0]:.2f} turns, the fourth "
+            f"Position {p}: hand 0 has made {turns[0]:.2f} turns, hand 3 has made "
             f"{turns[3]:.2f}."
         )
-        numbers = ", ".join(f"{x:.2f}" for x in table[p, : 2 * CLOCKS])
-        alts.append(f"Position {p}: four clock hands; their numbers are {numbers}.")
+        features = ", ".join(f"{x:.2f}" for x in encodings[p, : 2 * CLOCKS])
+        alts.append(f"Position {p}: four clock hands; their features are {features}.")
     return figures, captions, alts
 
 
@@ -56,17 +76,17 @@ def _hand_speeds() -> list[float]:
     return frequencies(CLOCK_WIDTH, torch.float64)[:CLOCKS].tolist()
 
 
-def _clocks(p: int, code: Tensor) -> Figure:
+def _clocks(p: int, encoding: Tensor) -> Figure:
     fig, axes = plt.subplots(
         2, CLOCKS, figsize=(5.5, 2.4), gridspec_kw={"height_ratios": (5, 2)}
     )
     for i, (dial, cells) in enumerate(zip(*axes, strict=True)):
         _dial(dial)
-        for earlier in range(max(p - 3, 0), p):  # where it came from
+        for earlier in range(max(p - 3, 0), p):
             _hand(dial, earlier * _hand_speeds()[i], PALE_GREY, 1.5)
         _hand(dial, p * _hand_speeds()[i], INK, 3)
-        dial.set_title(f"pair {i}", loc="center")
-        _cells(cells, code[2 * i : 2 * i + 2])
+        dial.set_title(f"hand {i}", loc="center")
+        _cells(cells, encoding[2 * i : 2 * i + 2])
     return fig
 
 
@@ -84,108 +104,157 @@ def _hand(ax: Axes, angle: float, colour: str, width: float) -> None:
 
 
 def _cells(ax: Axes, pair: Tensor) -> None:
-    """Two numbers, the paler the larger, each below its name."""
-    ax.imshow(pair[None].numpy(), vmin=-1, vmax=1, cmap=RISING, aspect="auto")
+    """Two features, each below its name."""
+    ax.imshow(pair[None].numpy(), vmin=-1, vmax=1, cmap=SIGNED, aspect="auto")
     for column, (name, value) in enumerate(zip(("sin", "cos"), pair, strict=True)):
-        colour = "white" if value < 0.1 else "black"
+        dark = contrast(SIGNED((value.item() + 1) / 2)) > 4.5
+        colour = "white" if dark else "black"
         text = f"{value:.2f}".replace("-", "−")
         ax.text(column, 0, text, color=colour, ha="center", va="center")
         ax.text(column, -0.6, name, ha="center", va="bottom")
     ax.set_axis_off()
 
 
+# The encodings as a map
+
+
+def map_figure(n: int = 500, d: int = 32) -> Figure:
+    """Draw the encodings of n positions as a heat map, a row for each dimension."""
+    encodings = sinusoids(n, d, dtype=torch.float64)
+    fig, ax = plt.subplots(figsize=(5.5, 4.2))
+    image = ax.imshow(
+        encodings.T.numpy(),
+        vmin=-1,
+        vmax=1,
+        cmap=SIGNED,
+        aspect="auto",
+        interpolation="nearest",
+    )
+    ax.set(xlabel="position", ylabel="dimension", yticks=[*range(0, d, 8), d - 1])
+    bar = fig.colorbar(image, location="right", ticks=(-1, 0, 1), aspect=30)
+    bar.set_label("value")
+    bar.outline.set_visible(False)
+    return fig
+
+
+# A shift is a rotation
+
+
 def rotation_figure(
-    k: int = 3, starts: Sequence[int] = (0, 5, 11), pairs: Sequence[int] = (0, 1, 2)
+    k: int = 3, starts: Sequence[int] = (0, 5, 11), hands: Sequence[int] = (0, 1, 2)
 ) -> Figure:
-    """Draw how k positions turn the hands of some pairs, from several positions on.
+    """Draw how k positions turn some hands, from several positions on.
 
     Args:
         k: How many positions further.
         starts: The positions from which on.
-        pairs: One row of clocks each.
+        hands: One row of clocks each.
     """
-    fig, axes = plt.subplots(len(pairs), len(starts), figsize=(5.2, 5.2), squeeze=False)
-    for clocks, i in zip(axes, pairs, strict=True):
+    fig, axes = plt.subplots(len(hands), len(starts), figsize=(5.2, 5.6), squeeze=False)
+    for clocks, i in zip(axes, hands, strict=True):
         omega = _hand_speeds()[i]
         for ax, p in zip(clocks, starts, strict=True):
             _dial(ax)
-            _arc(ax, p * omega, (p + k) * omega)
+            _sector(ax, p * omega, (p + k) * omega)
             _hand(ax, p * omega, GREY, 2)
             _hand(ax, (p + k) * omega, INK, 3)
-        clocks[0].text(-1.3, 0, f"pair {i}", rotation=90, ha="right", va="center")
+        clocks[0].text(-1.3, 0, f"hand {i}", rotation=90, ha="right", va="center")
+        clocks[-1].text(1.3, 0.25, "turn by", ha="left", va="center")
         turned = math.degrees(k * omega)
-        clocks[-1].text(1.3, 0, f"{turned:.0f}°", ha="left", va="center")
+        clocks[-1].text(1.3, -0.2, f"{turned:.0f}°", ha="left", va="center")
     for ax, p in zip(axes[0], starts, strict=True):
         ax.set_title(f"{p} → {p + k}", loc="center")
+    lines = axes[0, 0].get_lines()[-2:]
+    fig.legend(
+        lines,
+        ["position p", f"position p + {k}"],
+        loc="outside lower center",
+        ncols=2,
+    )
     return fig
 
 
-def _arc(ax: Axes, start: float, end: float) -> None:
+def _sector(ax: Axes, start: float, end: float) -> None:
+    """The angle from one hand to the other, with an arrow head at its end."""
     angles = torch.linspace(start, end, 60, dtype=torch.float64)
     ax.fill(
         [0, *(0.6 * angles.sin())], [0, *(0.6 * angles.cos())], color=SHADE, zorder=0
     )
+    rim = [(0.6 * math.sin(a), 0.6 * math.cos(a)) for a in angles.tolist()]
+    ax.plot(*zip(*rim[:-4], strict=True), color=DARK_GREY, linewidth=1.2)
+    look = {"arrowstyle": "-|>", "color": DARK_GREY, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", rim[-1], rim[-8], arrowprops=look)
 
 
-# The table of sinusoids
-
-
-def table_figure(n: int = 64, d: int = 64, pairs: Sequence[int] = (4, 8, 16)) -> Figure:
-    """Draw the codes of n positions as a heat map, and below it some of their sines."""
-    codes = sinusoids(n, d, dtype=torch.float64)
-    fig, (top, bottom) = plt.subplots(
-        2, sharex=True, figsize=(5.5, 5.4), gridspec_kw={"height_ratios": (3, 2)}
-    )
-    top.imshow(codes.T.numpy(), vmin=-1, vmax=1, cmap=RISING, aspect="auto")
-    top.set(ylabel="number", yticks=[0, *(2 * i for i in pairs), d - 1])
-    for line, i in enumerate(pairs):
-        colour = RISING(0.3 * line)  # dark, then paler
-        bottom.plot(codes[:, 2 * i], label=f"{2 * i}", color=colour)
-    bottom.set(xlabel="position p", ylabel="value")
-    bottom.set(ylim=(-1.1, 1.1), yticks=(-1, 0, 1))
-    label_lines(bottom)
-    return fig
-
-
-def offset_figure(
+def distance_figure(
     d: int = 64, starts: Sequence[int] = (100, 500, 1500), farthest: int = 60
 ) -> Figure:
-    """Draw the dot product of the codes of p and p + k against k, for several p."""
-    offsets = range(-farthest, farthest + 1)
-    codes = sinusoids(max(starts) + farthest + 1, d, dtype=torch.float64)
-    fig, ax = plt.subplots(figsize=(5.5, 3.2))
+    """Draw the dot product of the encodings of p and p + k against k, for several p."""
+    distances = range(-farthest, farthest + 1)
+    encodings = sinusoids(max(starts) + farthest + 1, d, dtype=torch.float64)
+    fig, ax = plt.subplots(figsize=(5.5, 3.0))
     looks = zip((6, 3, 1.2), (PALE_GREY, SKY, INK), strict=True)
     for p, (width, colour) in zip(starts, looks, strict=True):
-        around = codes[p - farthest : p + farthest + 1]
-        products = (around @ codes[p]).round(decimals=9)  # labels in this order
-        ax.plot(offsets, products, linewidth=width, color=colour, label=f"p = {p}")
+        around = encodings[p - farthest : p + farthest + 1]
+        products = (around @ encodings[p]).round(decimals=9)  # labels in this order
+        ax.plot(distances, products, linewidth=width, color=colour, label=f"p = {p}")
     ax.set(xlabel="distance k", ylabel="PE(p) · PE(p + k)", ylim=(0, None))
     label_lines(ax)
     return fig
 
 
-# Inside and beyond the trained length
+# Rotary encodings
 
-WIDTHS = 12, 16  # of the columns of tables
-
-
-def runs_of(steps: int) -> dict[str, list[dict]]:
-    """The stored runs of so many steps, for each kind of positions."""
-    return {
-        kind: stored_runs("positions", steps=steps, positions=kind)
-        for kind in POSITION_KINDS
-    }
+TURNED = ((0, 0), (3, 1), (6, 4))
+"""Positions of query and key in the three panels."""
 
 
-def shares(run: dict, length: int = 24) -> Tensor:
-    """Right answers of a stored run at each place, in per cent.
+def rotary_figure(
+    q: Sequence[float] = (2.0, 1.0), k: Sequence[float] = (1.0, 3.0)
+) -> Figure:
+    """Draw one query and one key, rotated for three pairs of positions.
+
+    Args:
+        q: The query, two components.
+        k: The key.
+    """
+    fig, axes = plt.subplots(1, len(TURNED), figsize=(5.5, 2.5))
+    for ax, (m, n) in zip(axes, TURNED, strict=True):
+        turned = [
+            rotate(torch.tensor([x], dtype=torch.float64), offset=p)[0]
+            for x, p in ((q, m), (k, n))
+        ]
+        for x, role in zip(turned, ("query", "key"), strict=True):
+            draw_arrow(ax, x.tolist(), role)
+        ax.plot(0, 0, "o", color=INK, markersize=3)
+        ax.set(xlim=(-3.4, 3.4), ylim=(-3.4, 3.4), aspect="equal", xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+        ax.set_title(f"query at {m},\nkey at {n}", loc="center")
+        ax.text(0, -4, f"score {turned[0] @ turned[1]:.2f}", ha="center", va="top")
+    for role, (x, y) in {"query": (1.5, -0.4), "key": (-0.4, 2.6)}.items():
+        axes[0].text(x, y, role, ha="center", color=TEXT_COLOURS[role])
+    return fig
+
+
+# Stored results: within and beyond the trained length
+
+SCHEMES = {
+    "sinusoidal": "sinusoidal",
+    "learned": "learned",
+    "rotary": "rotary (RoPE)",
+    "relative": "relative bias",
+}
+
+
+def accuracy(run: dict, length: int = 24) -> Tensor:
+    """Accuracy of a stored run at each position, in per cent.
 
     Args:
         run: The run.
         length: Of the sequences: 12, as in training, or 24.
 
     Returns:
-        (length,), mean of the answers that count; NaN at place 0, where none does.
+        (length,), mean over the answers that count; NaN at position 0, where none does.
     """
     rows = [
         [math.nan if x is None else x for x in answers]
@@ -194,44 +263,56 @@ def shares(run: dict, length: int = 24) -> Tensor:
     return 100 * torch.tensor(rows).nanmean(-1)
 
 
-def print_positions(steps: int) -> None:
-    """Print how many answers are right inside and beyond: means over seeds, ranges."""
-    columns = ("12 long, all", "24 long, 0–11", "24 long, 12–23")
-    print(row(f"{steps} steps", columns, WIDTHS))
-    for kind, runs in runs_of(steps).items():
-        short = [shares(run, 12) for run in runs]
-        long = [shares(run, 24) for run in runs]
-        parts = short, [run[:12] for run in long], [run[12:] for run in long]
-        print(row(kind, map(_over_places, parts), WIDTHS))
+def accuracy_over(
+    kind: str, steps: int, length: int, part: slice = slice(None)
+) -> Spread:
+    """Accuracy over some positions: mean of the stored runs and range, in per cent.
+
+    Args:
+        kind: Of the positions.
+        steps: Number of training steps.
+        length: Of the sequences.
+        part: The positions; all of them by default.
+    """
+    runs = stored_runs("positions", steps=steps, positions=kind)
+    return spread(accuracy(run, length)[part].nanmean().item() for run in runs)
 
 
-def print_farther() -> None:
-    """Print how far the relative kinds go: means over seeds and ranges."""
-    lengths = results.load("positions_farther")["lengths"]
-    print(row("places", map(str, lengths), WIDTHS))
-    for kind in ("relative", "rotary"):
-        runs = stored_runs("positions_farther", positions=kind)
-        columns = zip(*(run["right"] for run in runs), strict=True)  # one a length
-        cells = (mean_and_range([100 * x for x in c], ".0f") for c in columns)
-        print(row(kind, cells, WIDTHS))
+def most_frequent_accuracy(length: int) -> float:
+    """Accuracy of always predicting the most frequent other symbol, in per cent."""
+    ids = random_symbols(2000, length, torch.Generator().manual_seed(99))
+    one_hot = F.one_hot(ids, TASK_VOCAB_SIZE)  # (B, T, V)
+    others = one_hot.sum(1, keepdim=True) - one_hot  # counts, without its own symbol
+    targets = previous_symbols(ids).targets  # (B, T, K)
+    correct = targets == others.argmax(-1)[..., None]
+    return 100 * correct[targets != PAD].float().mean().item()
 
 
-def _over_places(runs: Sequence[Tensor]) -> str:
-    """Mean over places of each run, then mean and range over runs."""
-    return mean_and_range([run.nanmean().item() for run in runs], ".0f")
+def order_table() -> Table:
+    """Show what the task of chapter 5 needs positions for: stored runs."""
+    rows = [
+        ("without positions", accuracy_over("none", 1500, 12)),
+        ("with learned positions", accuracy_over("learned", 1500, 12)),
+        ("always the most frequent other symbol", most_frequent_accuracy(12)),
+        ("blind guess", 100 / N_SYMBOLS),
+    ]
+    return table(["model", Column("accuracy", "%")], rows)
 
 
-def positions_figure(steps: int) -> Figure:
-    """Draw right answers by place, one panel for each kind of positions."""
+def schemes_figure(steps: int = 1500) -> Figure:
+    """Draw accuracy by position, one panel for each of four schemes."""
     trained = results.load("positions")["length"]
-    kinds = runs_of(steps)
-    fig, axes = plt.subplots(len(kinds), sharex=True, sharey=True, figsize=(5.5, 7))
-    for ax, (kind, runs) in zip(axes, kinds.items(), strict=True):
+    fig, axes = plt.subplots(2, 2, sharex=True, sharey=True, figsize=(5.5, 4.4))
+    for ax, (kind, name) in zip(axes.flat, SCHEMES.items(), strict=True):
+        runs = stored_runs("positions", steps=steps, positions=kind)
         ax.axvspan(-0.5, trained - 0.5, color=SHADE, lw=0)
+        ax.text(trained / 2 - 0.5, 50, "trained", ha="center", color=DARK_GREY)
         ax.axhline(100 / N_SYMBOLS, color=GREY, linewidth=1.2, linestyle=":")
-        for run in runs:
-            ax.plot(shares(run), color=INK, linewidth=1.2, marker=".", markersize=4)
-        ax.set(title=kind, ylim=(0, 105), yticks=(0, 50, 100))
-    axes[-1].set(xlabel="place", xlim=(-0.5, 23.5), xticks=range(0, 24, 4))
-    fig.supylabel("right answers, %", size="medium")
+        curves = [accuracy(run)[1:].tolist() for run in runs]
+        band(ax, range(1, 24), curves, COLOURS["source"])
+        ax.set(title=name, ylim=(0, 105), yticks=(0, 50, 100), xlabel="", ylabel="")
+        ax.set(xlim=(-0.5, 23.5), xticks=range(0, 24, 6))
+    axes[0, 1].text(23.5, 18, "blind guess", ha="right", color=DARK_GREY)
+    fig.supxlabel("position", size="medium")
+    fig.supylabel("accuracy, %", size="medium")
     return fig
