@@ -34,7 +34,7 @@ def ways_in() -> Diagram:
     for names, y, tip in (
         (("sinusoidal, learned", "$x_p$ + $PE(p)$"), 40, words),
         (("rotary", "rotate by $p ω_i$"), 183, (246, 183)),
-        (("relative bias", "$e_{ij}$ + $b_{j−i}$"), 250, scores),
+        (("relative bias", "$e_{mn}$ + $b_{n−m}$"), 250, scores),
     ):
         for line, name in enumerate(names):
             d.text(name, 85, y - 11 + 22 * line)
