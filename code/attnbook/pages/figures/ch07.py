@@ -24,11 +24,10 @@ from attnbook.pages.colours import (
     INK,
     PALE_GREY,
     SHADE,
-    SKY,
     TEXT_COLOURS,
     contrast,
 )
-from attnbook.pages.curves import band, label_lines
+from attnbook.pages.curves import band
 from attnbook.pages.figures.ch04 import draw_arrow
 from attnbook.pages.html_tables import Column, Spread, Table, spread, table
 from attnbook.pages.tables import stored_runs
@@ -184,23 +183,6 @@ def _sector(ax: Axes, start: float, end: float) -> None:
     ax.plot(*zip(*rim[:-4], strict=True), color=DARK_GREY, linewidth=1.2)
     look = {"arrowstyle": "-|>", "color": DARK_GREY, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", rim[-1], rim[-8], arrowprops=look)
-
-
-def distance_figure(
-    d: int = 64, starts: Sequence[int] = (100, 500, 1500), farthest: int = 60
-) -> Figure:
-    """Draw the dot product of the encodings of p and p + k against k, for several p."""
-    distances = range(-farthest, farthest + 1)
-    encodings = sinusoids(max(starts) + farthest + 1, d, dtype=torch.float64)
-    fig, ax = plt.subplots(figsize=(5.5, 3.0))
-    looks = zip((6, 3, 1.2), (PALE_GREY, SKY, INK), strict=True)
-    for p, (width, colour) in zip(starts, looks, strict=True):
-        around = encodings[p - farthest : p + farthest + 1]
-        products = (around @ encodings[p]).round(decimals=9)  # labels in this order
-        ax.plot(distances, products, linewidth=width, color=colour, label=f"p = {p}")
-    ax.set(xlabel="distance k", ylabel="PE(p) · PE(p + k)", ylim=(0, None))
-    label_lines(ax)
-    return fig
 
 
 # Rotary encodings

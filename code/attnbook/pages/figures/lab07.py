@@ -1,8 +1,17 @@
-"""Tables of laboratory page 7."""
+"""Figure and tables of laboratory page 7."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+
 from attnbook.core import results
+from attnbook.nn.positions import sinusoids
+from attnbook.pages.colours import INK, PALE_GREY, SKY
+from attnbook.pages.curves import label_lines
 from attnbook.pages.figures.ch07 import (
     SCHEMES,
     accuracy_over,
@@ -10,6 +19,24 @@ from attnbook.pages.figures.ch07 import (
 )
 from attnbook.pages.html_tables import Column, Table, spread, table
 from attnbook.pages.tables import stored_runs
+
+
+def distance_figure(
+    d: int = 64, starts: Sequence[int] = (100, 500, 1500), farthest: int = 60
+) -> Figure:
+    """Draw the dot product of the encodings of p and p + k against k, for several p."""
+    distances = range(-farthest, farthest + 1)
+    encodings = sinusoids(max(starts) + farthest + 1, d, dtype=torch.float64)
+    fig, ax = plt.subplots(figsize=(5.5, 3.0))
+    looks = zip((6, 3, 1.2), (PALE_GREY, SKY, INK), strict=True)
+    for p, (width, colour) in zip(starts, looks, strict=True):
+        around = encodings[p - farthest : p + farthest + 1]
+        products = (around @ encodings[p]).round(decimals=9)  # labels in this order
+        ax.plot(distances, products, linewidth=width, color=colour, label=f"p = {p}")
+    ax.set(xlabel="distance k", ylabel="PE(p) · PE(p + k)", ylim=(0, None))
+    label_lines(ax)
+    return fig
+
 
 KINDS = {"none": "none"} | SCHEMES
 
