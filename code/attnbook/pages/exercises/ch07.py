@@ -75,7 +75,7 @@ register(
         rotate,
         "These pairs are neighbours, 2i and 2i + 1; pair i with i + d_k/2.",
         _interleaved_at_the_end,
-        "The pairs are right, but the results are interleaved; put them back as halves",
+        "The pairs are right, but the results are interleaved; they belong in halves.",
         lambda x: _half_split(x, sign=-1),
         "The rotation goes clockwise: one of the two sines has the wrong sign.",
         lambda x: _half_split(x, offset=1),
