@@ -200,22 +200,33 @@ def rotary_figure(
         q: The query, two components.
         k: The key.
     """
-    fig, axes = plt.subplots(1, len(TURNED), figsize=(5.5, 2.5))
+    fig, axes = plt.subplots(1, len(TURNED), figsize=(5.5, 2.6))
     for ax, (m, n) in zip(axes, TURNED, strict=True):
         turned = [
             rotate(torch.tensor([x], dtype=torch.float64), offset=p)[0]
             for x, p in ((q, m), (k, n))
         ]
+        ends = [math.atan2(*x.flip(0).tolist()) for x in turned]
+        _between(ax, *ends)
         for x, role in zip(turned, ("query", "key"), strict=True):
             draw_arrow(ax, x.tolist(), role)
         ax.plot(0, 0, "o", color=INK, markersize=3)
         ax.set(xlim=(-3.4, 3.4), ylim=(-3.4, 3.4), aspect="equal", xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
         ax.set_title(f"query at {m},\nkey at {n}", loc="center")
-        ax.text(0, -4, f"score {turned[0] @ turned[1]:.2f}", ha="center", va="top")
-    for role, (x, y) in {"query": (1.5, -0.4), "key": (-0.4, 2.6)}.items():
+        ax.text(0, -3.6, f"score {turned[0] @ turned[1]:.2f}", ha="center", va="top")
+    for role, (x, y) in {"query": (1.7, -0.5), "key": (-0.4, 2.6)}.items():
         axes[0].text(x, y, role, ha="center", color=TEXT_COLOURS[role])
     return fig
+
+
+def _between(ax: Axes, start: float, end: float) -> None:
+    """The angle between two arrows, the shorter way round."""
+    turn = (end - start + math.pi) % (2 * math.pi) - math.pi
+    angles = torch.linspace(start, start + turn, 40, dtype=torch.float64)
+    ax.fill(
+        [0, *(1.1 * angles.cos())], [0, *(1.1 * angles.sin())], color=SHADE, zorder=0
+    )
 
 
 # Stored results: within and beyond the trained length
