@@ -305,7 +305,7 @@ def schemes_figure(steps: int = 1500) -> Figure:
         band(ax, range(1, 24), curves, COLOURS["source"])
         ax.set(title=name, ylim=(0, 105), yticks=(0, 50, 100), xlabel="", ylabel="")
         ax.set(xlim=(-0.5, 23.5), xticks=range(0, 24, 6))
-    axes[0, 1].text(23.5, 18, "blind guess", ha="right", color=DARK_GREY)
+    axes[0, 1].text(23.5, 22, "blind guess", ha="right", color=DARK_GREY)
     fig.supxlabel("position", size="medium")
     fig.supylabel("accuracy, %", size="medium")
     return fig
