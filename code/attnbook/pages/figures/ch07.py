@@ -286,8 +286,8 @@ def order_table() -> Table:
     rows = [
         ("without positions", accuracy_over("none", 1500, 12)),
         ("with learned positions", accuracy_over("learned", 1500, 12)),
-        ("always the most frequent other symbol", most_frequent_accuracy(12)),
-        ("blind guess", 100 / N_SYMBOLS),
+        ("most frequent symbol at the other positions", most_frequent_accuracy(12)),
+        ("chance", 100 / N_SYMBOLS),
     ]
     return table(["model", Column("accuracy", "%")], rows)
 
@@ -305,7 +305,7 @@ def schemes_figure(steps: int = 1500) -> Figure:
         band(ax, range(1, 24), curves, COLOURS["source"])
         ax.set(title=name, ylim=(0, 105), yticks=(0, 50, 100), xlabel="", ylabel="")
         ax.set(xlim=(-0.5, 23.5), xticks=range(0, 24, 6))
-    axes[0, 1].text(23.5, 22, "blind guess", ha="right", color=DARK_GREY)
+    axes[0, 1].text(23.5, 22, "chance", ha="right", color=DARK_GREY)
     fig.supxlabel("position", size="medium")
     fig.supylabel("accuracy, %", size="medium")
     return fig

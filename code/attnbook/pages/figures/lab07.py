@@ -57,7 +57,7 @@ def schemes_table() -> Table:
     }
     rows["for comparison"] = [
         (
-            "most frequent other symbol",
+            "most frequent at other positions",
             most_frequent_accuracy(12),
             most_frequent_accuracy(24),
             most_frequent_accuracy(24),

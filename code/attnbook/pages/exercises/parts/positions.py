@@ -154,6 +154,8 @@ SHAPES = Stage(
         _table(join=lambda sin, cos: torch.cat([sin, cos], 0)),
         "You put cosines below the sines; they belong next to each other, in the same "
         "row.",
+        _table(join=lambda sin, cos: torch.stack([sin, cos], -1)),
+        "The pairs still have an axis of their own: merge the last two axes.",
     ),
 )
 VALUES = Stage(
