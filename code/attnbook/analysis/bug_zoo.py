@@ -22,9 +22,9 @@ from attnbook.toy.residual import Residual
 
 
 class WrongSplit(MultiHeadAttention):
-    """Deals out places to the heads, not numbers: a ``view`` without its transpose.
+    """Deals out positions to the heads, not features: a ``view`` and no transpose.
 
-    Each head gets all the numbers of a few places, and never sees the others.
+    Each head gets all the features of a few positions, and never reads the others.
     """
 
     def forward(
@@ -36,7 +36,7 @@ class WrongSplit(MultiHeadAttention):
         *,
         need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Attend, but with heads that hold whole places."""
+        """Attend, but with heads that hold whole positions."""
         b, t, d = query.shape
         wrong = (b, self.n_heads, -1, d // self.n_heads)  # (B, H, T, d_k), wrongly
         linears = (self.W_Q, self.W_K, self.W_V)

@@ -32,6 +32,7 @@ from attnbook.experiments.layer_runs import (
     embedding_scale,
     feed_forward_needed,
     warm_up,
+    xor_of_two_bits,
 )
 from attnbook.experiments.linear_state import linear_state
 from attnbook.experiments.lite_encoders import (
@@ -197,6 +198,7 @@ EXPERIMENTS = {
     "embedding_scale": embedding_scale,
     "embedding_proportion": embedding_proportion,
     "warm_up": warm_up,
+    "xor_of_two_bits": xor_of_two_bits,
     # chapter 11: costs of layers, long paths, attention weights as explanation
     "layer_cost": layer_cost,
     "layer_batches": layer_batches,

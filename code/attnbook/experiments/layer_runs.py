@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from attnbook.nn.layers import EncoderLayer, ScaledEmbedding, TransformerConfig
 from attnbook.nn.losses import token_loss
 from attnbook.nn.positions import sinusoids
+from attnbook.toy.bit_pairs import NETWORKS, PairReader, train_on_pairs
 from attnbook.toy.taggers import LAYERS, Tagger, deep_tagger, tagger
 from attnbook.toy.tasks import (
     TASK_VOCAB_SIZE,
@@ -65,6 +66,25 @@ def mean_accuracy(model: Tagger, task: str) -> float:
     ids = random_symbols(1000, LENGTH, torch.Generator().manual_seed(99))
     accuracy = task_accuracy(model, TASKS[task](ids))  # (L, 1)
     return round(accuracy.nanmean().item(), 4)
+
+
+def xor_of_two_bits() -> dict:
+    """One attention layer and the XOR of two bits, with and without a network.
+
+    Returns:
+        "runs": for equal weights ("heads" is 0) or learned weights and a number of
+        heads, network and seed the loss after the last step, in nats, and how many of
+        the four answers are right.
+    """
+    steps, runs = 300, []
+    for n_heads, network, seed in product((0, 1, 2, 4), NETWORKS, range(5)):
+        torch.manual_seed(seed)
+        model = PairReader(NETWORKS[network](), n_heads or 1, equal_weights=not n_heads)
+        loss, right = train_on_pairs(model, steps, 1e-2)
+        about = {"heads": n_heads, "network": network, "seed": seed}
+        runs.append({**about, "loss": round(loss, 3), "right": right})
+        print(f"  {runs[-1]}", flush=True)
+    return {"steps": steps, "rate": 1e-2, "runs": runs}
 
 
 def embedding_scale() -> dict:

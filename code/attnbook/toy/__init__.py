@@ -18,10 +18,12 @@
 - ``single_attention``: a model with one attention layer
 - ``taggers``: small stacks that predict a symbol at each position
 - ``last_position``: models and tasks with an answer at the last position only
+- ``bit_pairs``: the XOR of two bits through a single attention layer
 - ``deep_stacks``: rank collapse and gradients in deep stacks
 """
 
 from attnbook.toy.baselines import accuracy_without_source, loss_knowing
+from attnbook.toy.bit_pairs import PairReader, train_on_pairs
 from attnbook.toy.character_models import VARIANTS, CharacterModel, attention_of_today
 from attnbook.toy.characters import (
     CHARACTERS,
@@ -41,7 +43,7 @@ from attnbook.toy.data import (
     toy_batches,
     toy_pairs,
 )
-from attnbook.toy.deep_stacks import Stack, gradient_norms, position_specific_share
+from attnbook.toy.deep_stacks import Stack, gradient_norms, token_diversity
 from attnbook.toy.example import FEATURES, QUERY, SENTENCE, STATES, U, V, W
 from attnbook.toy.language import (
     ADJECTIVES,
@@ -144,6 +146,7 @@ __all__ = [
     "LastPosition",
     "OneLayer",
     "Pair",
+    "PairReader",
     "RecallModel",
     "Residual",
     "Stack",
@@ -184,7 +187,6 @@ __all__ = [
     "object_first",
     "one_layer",
     "position_numbers",
-    "position_specific_share",
     "previous_symbols",
     "random_symbols",
     "reverse_source",
@@ -198,9 +200,11 @@ __all__ = [
     "tagger",
     "task_accuracy",
     "task_batches",
+    "token_diversity",
     "toy_batches",
     "toy_pairs",
     "toy_transformer",
+    "train_on_pairs",
     "train_recall",
     "train_step",
     "train_toy_model",

@@ -91,11 +91,11 @@ def gradient_norms(stack: Stack, x: Tensor, direction: Tensor) -> list[float]:
     return [(g.norm() / direction.norm()).item() for g in found]
 
 
-def position_specific_share(x: Tensor) -> float:
-    """Fraction of the mean square that differs between the positions of a sentence.
+def token_diversity(x: Tensor) -> float:
+    """Share of the vectors' squared norm that is not their mean over the positions.
 
     It measures rank collapse (Dong et al. 2021): the squared distance of the vectors
-    from their mean over positions, relative to their squared norm.
+    of a sentence from their common mean, relative to their squared norm.
 
     Args:
         x: (B, T, D).

@@ -23,7 +23,7 @@ from attnbook.nn.hard_attention import (
     reinforce,
 )
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
-from attnbook.toy.deep_stacks import Stack, gradient_norms, position_specific_share
+from attnbook.toy.deep_stacks import Stack, gradient_norms, token_diversity
 from attnbook.toy.metrics import (
     alignment_accuracy,
     attention_weights,
@@ -174,5 +174,5 @@ def test_gradients_and_ranks_of_a_stack(device):
     stack = Stack("pre-norm", 2, 8, 2).to(device)
     x = torch.randn(2, 3, 8).to(device)
     assert len(gradient_norms(stack, x, torch.ones_like(x))) == 3
-    assert 0 < position_specific_share(x) < 1
+    assert 0 < token_diversity(x) < 1
     assert influence(lambda y: stack(y)[-1], x).device.type == device

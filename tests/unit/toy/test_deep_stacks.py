@@ -9,7 +9,7 @@ from attnbook.toy.deep_stacks import (
     CONNECTIONS,
     Stack,
     gradient_norms,
-    position_specific_share,
+    token_diversity,
 )
 
 
@@ -81,15 +81,15 @@ def test_gradients_are_those_of_finite_differences(connection):
         )
 
 
-def test_position_specific_share_by_hand():
+def test_token_diversity_by_hand():
     alike = torch.tensor([[[3.0, 1.0], [3.0, 1.0]]])
     opposite = torch.tensor([[[1.0, -2.0], [-1.0, 2.0]]])
-    assert position_specific_share(alike) == 0
-    assert position_specific_share(opposite) == 1
+    assert token_diversity(alike) == 0
+    assert token_diversity(opposite) == 1
     # Places 2 and 0: the mean 1 takes 2 of the 4, and 2 are left.
-    assert position_specific_share(torch.tensor([[[2.0], [0.0]]])) == 0.5
+    assert token_diversity(torch.tensor([[[2.0], [0.0]]])) == 0.5
     # Each sentence has a mean of its own.
-    assert position_specific_share(torch.cat([alike, -alike])) == 0
+    assert token_diversity(torch.cat([alike, -alike])) == 0
 
 
 def test_an_unknown_connection_is_named():

@@ -15,6 +15,7 @@ The explorers, one for each idea:
 - ``queries_and_keys``: a query and four keys in the plane; chapter 4
 - ``heads_off``: a translator without some of its heads; chapter 5
 - ``masks``: padding, causal and window masks, and their weights; chapter 6
+- ``deep_stacks``: deep stacks, by connection and initial weights; chapter 8
 - ``toy_heads``: the heads of the toy Transformer on a typed sentence; chapter 9
 - ``search_and_sampling``: beam width and temperature; chapter 10
 - ``caption_heads``: the heads of the translator on a typed caption; chapter 12
