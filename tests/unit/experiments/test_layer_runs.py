@@ -109,6 +109,7 @@ def test_every_stored_run_is_there():
     stored = results.load("embedding_proportion")
     assert len(stored["runs"]) == 2 * seeds
     assert {len(run["loss"]) for run in stored["runs"]} == {stored["steps"] // 20}
+    assert len(results.load("xor_of_two_bits")["runs"]) == 4 * 3 * 5
     stored = results.load("warm_up")
     assert len(stored["runs"]) == 4 * seeds
     assert {len(run["loss"]) for run in stored["runs"]} == {stored["steps"]}

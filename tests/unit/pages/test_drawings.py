@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
+from attnbook.pages.colours import COLOURS
 from attnbook.pages.drawings import (
     a1 as a1_drawings,
 )
@@ -282,22 +283,35 @@ def test_the_other_half_of_the_architecture_is_pale():
         ch09_drawings.architecture("memory")
 
 
-def test_only_post_norm_has_norms_on_the_stream():
+def test_a_pre_norm_stream_meets_only_the_last_norm():
     root = ElementTree.fromstring(ch08_drawings.post_and_pre()._repr_svg_())
-    norms = [
-        float(text.get("x"))
+    heights = {
+        float(text.get("y")): float(text.get("x"))
         for text in root.iter(f"{SVG}text")
         if "".join(text.itertext()) == "LayerNorm"
-    ]
+    }
+    norms = [*heights.values()]
     stream = [
         float(re.match(r"M([\d.]+),", path.get("d"))[1])
         for path in root.iter(f"{SVG}path")
         if path.get("stroke-width") == "3.4"
     ]
     post, pre = sorted(set(stream))
-    assert sorted(norms)[:2] == [post, post]
-    assert len(norms) == 4
-    assert pre not in norms
+    assert len(norms) == 5
+    assert norms.count(post) == 2
+    assert norms.count(pre) == 1
+    assert heights[min(heights)] == pre  # above both layers
+
+
+def test_one_arrow_from_the_memory_forks_inside_the_cross_attention():
+    root = ElementTree.fromstring(ch08_drawings.decoder_layer()._repr_svg_())
+    blue = [
+        path.get("d")
+        for path in root.iter(f"{SVG}path")
+        if path.get("stroke") == COLOURS["source"] and path.get("fill") == "none"
+    ]
+    starts = {way.split()[0] for way in blue}
+    assert len(starts) == 1
 
 
 def test_a_step_of_decoding_makes_one_key_and_one_value():

@@ -16,6 +16,7 @@ from attnbook.pages.explorers import (
     caption_alignment,
     caption_heads,
     context_contents,
+    deep_stacks,
     search_and_sampling,
     toy_heads,
 )
@@ -40,6 +41,7 @@ from attnbook.pages.explorers.token_maps import (
     token_map,
 )
 from attnbook.toy.data import SOURCE, TARGET
+from attnbook.toy.deep_stacks import Stack, gradient_norms, token_diversity
 from attnbook.toy.example import STATES
 from attnbook.toy.language import translate_by_rule
 from attnbook.translation.translator import Translator
@@ -357,3 +359,42 @@ def test_a_slider_s_rounding_does_not_reach_the_reader():
     assert "Temperature 0.6:" in view.said
     assert isinstance(search_and_sampling.CONTROLS["temperature"], Slider)
     plt.close("all")
+
+
+# Deep stacks
+
+
+@pytest.mark.parametrize("connection", deep_stacks.CONNECTIONS)
+def test_a_deep_stack_is_measured_as_the_package_does(connection):
+    diversity, norms = deep_stacks.measure(connection, 3, 4)
+    torch.manual_seed(0)
+    stack = Stack(deep_stacks.CONNECTIONS[connection], 4).double()  # variance 1/D
+    g = torch.Generator().manual_seed(0)
+    x, direction = torch.randn(2, 8, 12, 64, generator=g, dtype=torch.float64)
+    with torch.no_grad():
+        wanted = [token_diversity(state) for state in stack(x)]
+    assert diversity == pytest.approx(wanted)
+    assert norms == pytest.approx(gradient_norms(stack, x, direction))
+
+
+def test_the_view_of_a_deep_stack_draws_and_says_what_was_measured():
+    diversity, norms = deep_stacks.measure("pre-norm", 1, 5)
+    view = deep_stacks.deep_stack_view("pre-norm", 1, 5)
+    above, below = view.figure.axes
+    assert above.get_lines()[0].get_ydata().tolist() == diversity
+    drawn = below.get_lines()[0].get_ydata().tolist()
+    assert drawn == pytest.approx(norms, rel=0.06)
+    assert f"token diversity is {diversity[-1]:.2f}" in view.said
+    assert f"has norm {norms[0]:.2f}" in view.said
+
+
+def test_extreme_gradients_stay_on_the_figure():
+    for connection, variance, said in (
+        ("plain", 1, "below 0.0001"),
+        ("residual", 6, "above a million"),
+    ):
+        view = deep_stacks.deep_stack_view(connection, variance, 24)
+        assert said in view.said
+        lowest, highest = view.figure.axes[1].get_ylim()
+        drawn = view.figure.axes[1].get_lines()[0].get_ydata()
+        assert lowest < drawn.min() <= drawn.max() < highest
