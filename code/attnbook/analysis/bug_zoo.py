@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from attnbook.core.devices import model_device
 from attnbook.models.transformer import Transformer, TransformerState
-from attnbook.nn.layers import DecoderLayer, TransformerConfig
 from attnbook.nn.masks import key_mask, target_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import SinusoidalPositions
@@ -76,20 +75,11 @@ class UnbiasedNorm(nn.Module):
 
 
 class DroppedStream(Residual):
-    """Post-norm that drops what it returns, not what the sub-layer returned."""
+    """Post-norm that drops what it returns, not what the sublayer returned."""
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Add, norm, and then drop: too late."""
         return self.dropout(self.norm(x + sublayer(x)))
-
-
-class SharedAttention(DecoderLayer):
-    """A decoder layer whose two attentions are one module, and so are their norms."""
-
-    def __init__(self, config: TransformerConfig):
-        super().__init__(config)
-        self.cross_attention = self.self_attention
-        self.norm_2 = self.norm_1
 
 
 # Chapter 9: mistakes of a whole model

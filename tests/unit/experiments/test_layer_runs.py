@@ -2,14 +2,13 @@
 
 import pytest
 import torch
-from compare import close, double, make_layer, numbers, randomise
+from compare import close, numbers, randomise
 from torch import nn
 from torch.nn import functional as F
 
-from attnbook.analysis.bug_zoo import DroppedStream, SharedAttention, UnbiasedNorm
+from attnbook.analysis.bug_zoo import DroppedStream, UnbiasedNorm
 from attnbook.core import results
 from attnbook.experiments import layer_runs
-from attnbook.nn.layers import DecoderLayer
 from attnbook.nn.losses import token_loss
 from attnbook.nn.positions import sinusoids
 from attnbook.toy.residual import Residual
@@ -163,23 +162,3 @@ def test_the_dropped_stream_drops_what_it_has_normed():
     right = Residual(64)(x, torch.sin)
     close(out[kept] * 0.7, right[kept], atol=1e-5)
     close(wrong.eval()(x, torch.sin), right, atol=1e-6)
-
-
-def test_a_shared_attention_lacks_one_attention_and_one_norm():
-    shared, whole = (
-        make_layer(SharedAttention, 8, 2, 16),
-        make_layer(DecoderLayer, 8, 2, 16),
-    )
-    missing = sum(p.numel() for p in whole.parameters()) - sum(
-        p.numel() for p in shared.parameters()
-    )
-    assert missing == 4 * (8 * 8 + 8) + 2 * 8
-    assert shared.cross_attention is shared.self_attention
-    x, memory = numbers(0, (1, 3, 8), (1, 4, 8))
-    shared = double(make_layer, SharedAttention, 8, 2, 16)
-    with torch.no_grad():
-        for parameter in shared.cross_attention.parameters():
-            parameter.zero_()
-    norm = shared.norm_1  # neither attention says anything
-    twice = norm(norm(x))
-    close(shared(x, memory), shared.norm_3(twice + shared.feed_forward(twice)))
