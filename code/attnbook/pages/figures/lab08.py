@@ -78,8 +78,8 @@ def initialisation_table() -> Table:
     heads = [
         Column("token diversity", "at the end", digits=2),
         Column("of the input", "", "norm of the gradient"),
-        Column("of W_Q, block 1", "", "norm of the gradient"),
-        Column("of W_Q, block 24", "", "norm of the gradient"),
+        Column("of `W_Q`, block 1", "", "norm of the gradient"),
+        Column("of `W_Q`, block 24", "", "norm of the gradient"),
     ]
     return table(["stack", *heads], groups)
 
