@@ -21,8 +21,8 @@ CONNECTIONS = {
 """What the reader chooses, and its name in :class:`~attnbook.toy.Stack`."""
 
 CONTROLS = {
-    "connection": Menu("stack", tuple(CONNECTIONS), "residual"),
-    "variance": Slider("variance of the weights, times 3D", 1, 6, 1),
+    "connection": Menu("stack", tuple(CONNECTIONS), "pre-norm"),
+    "variance": Slider("variance of the weights, times 3D", 1, 6, 3),
     "n_blocks": Slider("blocks", 2, 48, 24),
 }
 LOW, HIGH = 1e-12, 1e12
@@ -97,5 +97,6 @@ def _figure(diversity: list[float], norms: list[float]) -> Figure:
     below.set(xlabel="after block", ylabel="gradient", yscale="log")
     below.set(ylim=(LOW / 4, HIGH * 4), yticks=[1e-12, 1e-6, 1, 1e6, 1e12])
     below.set(xlim=(0, len(norms) - 1))
+    below.xaxis.get_major_locator().set_params(integer=True)
     below.minorticks_off()
     return fig

@@ -87,9 +87,9 @@ def initialisation_table() -> Table:
 def power(number: float) -> str:
     """A number, or only that it is very small or very large."""
     if number < 1e-4:
-        return "< 10⁻⁴"
+        return "<\N{NO-BREAK SPACE}10⁻⁴"
     if number > 1e6:
-        return "> 10⁶"
+        return ">\N{NO-BREAK SPACE}10⁶"
     return f"{number:.2f}" if number < 10 else f"{number:,.0f}"
 
 
@@ -158,7 +158,7 @@ def first_below(losses: Sequence[float], bound: float, steps: int) -> str:
     """
     width = steps // len(losses)
     below = [i for i, loss in enumerate(losses) if loss < bound]
-    return f"{(below[0] + 1) * width}" if below else f"> {steps}"
+    return f"{(below[0] + 1) * width}" if below else f">\N{NO-BREAK SPACE}{steps}"
 
 
 def feed_forward_table(bound: float = 0.1) -> Table:
