@@ -14,7 +14,7 @@ from attnbook.nn.multi_head import MultiHeadAttention
 
 QUESTION = 2  # the ids 0 and 1 are the bits
 PAIRS = torch.tensor([[QUESTION, a, b] for a in (0, 1) for b in (0, 1)])
-"""The four sequences: the question token, then two bits; (4, 3)."""
+"""The four sequences, a question token and two bits each (4, 3)."""
 XOR = torch.tensor([0, 1, 1, 0])
 """Whether the two bits of each sequence differ, (4,)."""
 
@@ -24,7 +24,7 @@ NETWORKS: dict[str, Callable[[], nn.Module]] = {
     "linear": lambda: nn.Sequential(nn.Linear(D, 4 * D), nn.Linear(4 * D, D)),
     "ReLU": lambda: FeedForward(D, 4 * D),
 }
-"""What may follow the attention: nothing, two linear maps, or the whole network."""
+"""What may follow the attention – nothing, two linear maps, or the whole network."""
 
 
 class PairReader(nn.Module):
