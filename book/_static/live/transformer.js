@@ -29,7 +29,7 @@
     return x.map((number, i) => ((number - mu) / deviation) * weight[i] + bias[i]);
   }
 
-  // Equation 8.3, eq-ffn: max(0, x W_1 + b_1) W_2 + b_2.
+  // Equation 8.5, eq-ffn: max(0, x W_1 + b_1) W_2 + b_2.
   function feedForward(x, { W_1, W_2 }) {
     return linear(linear(x, W_1).map((number) => Math.max(0, number)), W_2);
   }
@@ -62,7 +62,7 @@
     split(linear(x, layer.W_V), heads.length).forEach((v, h) => heads[h].values.push(v));
   }
 
-  // Equation 8.1, eq-residual, in the form of pre-norm: what a sub-layer finds in the normed x
+  // Equation 8.1, eq-residual, in the form of pre-norm: what a sublayer finds in the normed x
   // is added to x.
   const residual = (x, norm, sublayer) => add(x, sublayer(layerNorm(x, norm)));
 

@@ -26,6 +26,7 @@ from attnbook.toy.training import fit
 LENGTH = 12
 SEEDS = (0, 1, 2)
 LEARNING_RATE = 4e-3
+WARM_UP_RATES = (1e-3, 3e-3, 1e-2)
 TASKS = {"add_previous": sum_with_previous, "backwards": reversed_symbols}
 INITIALISATIONS = {"N(0, 1)": 1.0, "N(0, 1/D)": 64**-0.5}  # std at D = 64
 
@@ -176,18 +177,20 @@ def warm_up() -> dict:
     """Eight layers learn to sort: post-norm and pre-norm, with and without warm-up.
 
     Returns:
-        "runs": for post-norm and pre-norm, number of warm-up steps and seed, the loss
-        of each step.
+        "runs": for each learning rate ("rate"), post-norm and pre-norm, number of
+        warm-up steps and seed, the loss of each step.
     """
-    steps, runs = 60, []
-    for norm_first, n_warmup, seed in product((False, True), (0, 30), SEEDS):
+    steps, runs = 100, []
+    settings = product(WARM_UP_RATES, (False, True), (0, 30), SEEDS)
+    for learning_rate, norm_first, n_warmup, seed in settings:
         torch.manual_seed(seed)
         model = deep_tagger(8, norm_first)
-        losses = train_with_warmup(model, seed, steps, 1e-2, n_warmup)
+        losses = train_with_warmup(model, seed, steps, learning_rate, n_warmup)
         about = {"norm_first": norm_first, "warm_up": n_warmup, "seed": seed}
+        about = {"rate": learning_rate, **about}
         runs.append({**about, "loss": [round(x, 4) for x in losses]})
         print(f"  {about}: {sum(losses[-10:]) / 10:.3f}", flush=True)
-    return {"steps": steps, "length": LENGTH, "rate": 1e-2, "runs": runs}
+    return {"steps": steps, "length": LENGTH, "runs": runs}
 
 
 def train_with_warmup(

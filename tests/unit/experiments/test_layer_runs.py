@@ -110,7 +110,8 @@ def test_every_stored_run_is_there():
     assert {len(run["loss"]) for run in stored["runs"]} == {stored["steps"] // 20}
     assert len(results.load("xor_of_two_bits")["runs"]) == 4 * 3 * 5
     stored = results.load("warm_up")
-    assert len(stored["runs"]) == 4 * seeds
+    rates = len(layer_runs.WARM_UP_RATES)
+    assert len(stored["runs"]) == rates * 4 * seeds
     assert {len(run["loss"]) for run in stored["runs"]} == {stored["steps"]}
 
 

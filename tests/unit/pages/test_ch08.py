@@ -1,5 +1,6 @@
 """Figures and exercises of chapter 8."""
 
+from itertools import product
 from statistics import fmean
 
 import pytest
@@ -67,7 +68,7 @@ def test_figure_of_warm_ups_shows_the_means_of_all_seeds(stored):
             means[f"{name}, {warm}"] = [
                 fmean(step) for step in zip(*losses, strict=True)
             ]
-            about = {"norm_first": norm_first, "warm_up": n_warm}
+            about = {"rate": 0.003, "norm_first": norm_first, "warm_up": n_warm}
             runs += [{**about, "loss": loss} for loss in losses]
     stored("warm_up", runs=runs)
     (ax,) = ch08.warm_up_figure().axes
@@ -85,9 +86,19 @@ def test_stored_warm_ups_are_as_the_chapter_says():
         for norm_first in (False, True)
         for n_warm in (0, 30)
     }
-    assert min(ends[False, 0]) > 2.7 > max(ends[False, 30])
-    assert min(ends[False, 30]) > 2.6 > 2 > max(ends[True, 0])
-    assert min(ends[True, 0]) > 1.3 > 1 > max(ends[True, 30])
+    assert min(ends[False, 0]) > 2.6 > 1.3 > max(ends[False, 30])
+    assert min(ends[False, 30]) > 1 > 0.5 > max(ends[True, 0] + ends[True, 30])
+
+
+def test_stored_warm_ups_at_other_learning_rates_are_as_the_chapter_says():
+    def ends(learning_rate, norm_first, n_warm):
+        runs = ch08.warm_up_runs(norm_first, n_warm, learning_rate)
+        return [fmean(loss[-10:]) for loss in runs]
+
+    assert max(ends(0.001, False, 0)) < 1.2  # post-norm needs no warm-up
+    assert min(ends(0.01, False, 30)) > 2.5  # post-norm fails in spite of it
+    for rate, n_warm in product((0.001, 0.01), (0, 30)):
+        assert max(ends(rate, True, n_warm)) < 1.3
 
 
 # Exercises

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from attnbook.core import results
+from attnbook.experiments.layer_runs import WARM_UP_RATES
 from attnbook.pages.figures import ch08, lab08
 from attnbook.pages.html_tables import Spread
 from attnbook.toy.deep_stacks import CONNECTIONS, Stack, gradient_norms, token_diversity
@@ -145,17 +146,20 @@ def test_table_of_embeddings_shows_when_the_loss_is_small(stored):
 
 def test_table_of_warm_ups_shows_means_of_the_last_steps(stored):
     runs = [
-        {"norm_first": first, "warm_up": n_warm, "seed": seed}
-        | {"loss": [9.0] * 50 + [1 + first + n_warm / 100 + seed / 2] * 10}
+        {"rate": rate, "norm_first": first, "warm_up": n_warm, "seed": seed}
+        | {"loss": [9.0] * 50 + [rate + 1 + first + n_warm / 100 + seed / 2] * 10}
+        for rate in WARM_UP_RATES
         for first in (False, True)
         for n_warm in (0, 30)
         for seed in (0, 1)
     ]
     stored("warm_up", runs=runs)
-    post, pre = lab08.warm_up_table().rows()
-    assert post[0] == "post-norm"
-    assert [*post[1], *post[2]] == pytest.approx([1.25, 1, 1.5, 1.55, 1.3, 1.8])
-    assert [*pre[1], *pre[2]] == pytest.approx([2.25, 2, 2.5, 2.55, 2.3, 2.8])
+    rows = iter(lab08.warm_up_table().rows())
+    for rate, (post, pre) in zip(WARM_UP_RATES, zip(rows, rows), strict=True):
+        assert post[0] == "post-norm"
+        found = [end - rate for row in (post, pre) for ends in row[1:] for end in ends]
+        assert found[:6] == pytest.approx([1.25, 1, 1.5, 1.55, 1.3, 1.8])
+        assert found[6:] == pytest.approx([2.25, 2, 2.5, 2.55, 2.3, 2.8])
 
 
 def test_stored_runs_say_what_the_page_says():
@@ -217,4 +221,4 @@ def test_sublayers_of_zeros_leave_the_stream_alone():
 
 def test_the_chapters_runs_are_those_of_the_page():
     ends = [fmean(loss[-10:]) for loss in ch08.warm_up_runs(True, 0)]
-    assert lab08.warm_up_table().rows()[1][1].mean == pytest.approx(fmean(ends))
+    assert lab08.warm_up_table().rows()[3][1].mean == pytest.approx(fmean(ends))

@@ -202,7 +202,7 @@ def equations():
     for path in sorted((ROOT / "book").glob("ch*.ipynb")):
         cells = nbformat.read(path, as_version=4).cells
         text = "\n".join(c.source for c in cells if c.cell_type == "markdown")
-        labels = re.findall(r"\$\$ \((eq-[a-z-]+)\)", text)
+        labels = re.findall(r"\$\$ \((eq-[a-z0-9-]+)\)", text)
         chapter = int(path.stem[2:4])
         numbers |= {label: f"{chapter}.{i}" for i, label in enumerate(labels, 1)}
     return numbers
@@ -212,7 +212,7 @@ def test_the_engine_names_equations_by_their_numbers():
     known, seen = equations(), set()
     for path in LIVE.glob("*.js"):
         text = path.read_text(encoding="utf-8")
-        for number, label in re.findall(r"(\d+\.\d+), (eq-[a-z-]+)", text):
+        for number, label in re.findall(r"(\d+\.\d+), (eq-[a-z0-9-]+)", text):
             assert number == known[label], f"{path.name}: {label} is {known[label]}"
             seen.add(label)
     assert {"eq-gru", "eq-additive", "eq-attention", "eq-multi-head", "eq-ffn"} <= seen

@@ -105,10 +105,12 @@ def _sentence_cells(
 # Warm-up: stored runs
 
 
-def warm_up_runs(norm_first: bool, n_warm: int) -> list[list[float]]:
+def warm_up_runs(
+    norm_first: bool, n_warm: int, learning_rate: float = 0.003
+) -> list[list[float]]:
     """The stored losses, one list a seed."""
-    runs = stored_runs("warm_up", norm_first=norm_first, warm_up=n_warm)
-    return [run["loss"] for run in runs]
+    about = {"rate": learning_rate, "norm_first": norm_first, "warm_up": n_warm}
+    return [run["loss"] for run in stored_runs("warm_up", **about)]
 
 
 def warm_up_figure() -> Figure:
@@ -122,6 +124,6 @@ def warm_up_figure() -> Figure:
             label = f"{name}, {'30 steps' if n_warm else 'no warm-up'}"
             ax.plot(range(1, len(mean) + 1), mean, style, color=color, label=label)
     ax.set(xlabel="step", ylabel="loss (nats per symbol)")
-    ax.set(xlim=(1, 60), ylim=(0, 3.4), xticks=(1, 15, 30, 45, 60))
+    ax.set(xlim=(1, 100), ylim=(0, 3.4), xticks=(1, 25, 50, 75, 100))
     label_lines(ax)
     return fig

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from statistics import fmean
 
 import matplotlib.pyplot as plt
@@ -13,7 +14,7 @@ from torch.nn import functional as F
 
 from attnbook.analysis.bug_zoo import UnbiasedNorm
 from attnbook.core import results
-from attnbook.experiments.layer_runs import INITIALISATIONS
+from attnbook.experiments.layer_runs import INITIALISATIONS, WARM_UP_RATES
 from attnbook.nn.losses import token_loss
 from attnbook.nn.multi_head import merge_heads
 from attnbook.nn.norms import RMSNorm
@@ -249,19 +250,20 @@ def equal_features_table() -> Table:
 
 
 def warm_up_table() -> Table:
-    """The loss of the last ten steps, by norm and warm-up."""
-    rows = []
-    for norm_first, name in ((False, "post-norm"), (True, "pre-norm")):
+    """The loss of the last ten steps, by learning rate, norm and warm-up."""
+    groups: dict[str, list[tuple]] = {}
+    for rate, norm_first in product(WARM_UP_RATES, (False, True)):
         ends = [
-            spread(fmean(losses[-10:]) for losses in warm_up_runs(norm_first, n_warm))
-            for n_warm in (0, 30)
+            spread(fmean(losses[-10:]) for losses in warm_up_runs(*about, rate))
+            for about in ((norm_first, 0), (norm_first, 30))
         ]
-        rows.append((name, *ends))
+        name = "pre-norm" if norm_first else "post-norm"
+        groups.setdefault(f"learning rate {rate:g}", []).append((name, *ends))
     heads = [
         Column(name, "nats per symbol", digits=2)
         for name in ("no warm-up", "30 steps of warm-up")
     ]
-    return table(["layers", *heads], rows)
+    return table(["layers", *heads], groups)
 
 
 def first_step(norm_first: bool) -> tuple[list[float], list[float]]:
@@ -318,7 +320,7 @@ def embedding_table(bound: float = 0.1) -> Table:
         rows.append((f"{draw}, {factor}", size, codes * 0.5**0.5, ", ".join(soon)))
     heads = [
         Column("words", "RMS", digits=2),
-        Column("positions", "RMS", digits=2),
+        Column("encodings", "RMS", digits=2),
         Column("until loss < 0.1", "steps, by seed"),
     ]
     return table(["embedding", *heads], rows)
