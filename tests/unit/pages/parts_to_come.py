@@ -4,41 +4,6 @@ Chapters 9 and 12 take them over, as their exercises "Write it yourself"; what a
 chapter has is deleted here.
 """
 
-FEED_FORWARD = (
-    '''\
-from torch import nn
-
-from attnbook.pages import judge, save_part
-
-
-class FeedForward(nn.Module):
-    def __init__(self, d_model, d_ff):
-        super().__init__()
-        ...
-
-    def forward(self, x):
-        """(B, T, D) → (B, T, D)."""
-        ...
-
-
-judge("FeedForward", FeedForward)
-# When all stages pass: save_part("FeedForward", FeedForward)
-''',
-    """\
-class FeedForward(nn.Module):
-    def __init__(self, d_model, d_ff):
-        super().__init__()
-        self.W_1 = nn.Linear(d_model, d_ff)
-        self.W_2 = nn.Linear(d_ff, d_model)
-
-    def forward(self, x):
-        return self.W_2(self.W_1(x).relu())
-
-
-judge("FeedForward", FeedForward)
-""",
-)
-
 TRANSFORMER = (
     '''\
 import torch
@@ -185,7 +150,6 @@ judge("training", label_smoothing_loss, train_step)
 )
 
 TO_COME = {
-    "FeedForward": FEED_FORWARD,
     "Transformer": TRANSFORMER,
     "training": TRAINING,
 }

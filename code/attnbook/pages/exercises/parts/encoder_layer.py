@@ -165,6 +165,12 @@ class _NoNorm(EncoderLayer):
         del self.norm_2
 
 
+def _only_queries(self, x, sublayer, norm):
+    if norm is self.norm_1:
+        return x + self.drop(self.attention(norm(x), x, x))
+    return x + self.drop(sublayer(norm(x)))
+
+
 def _one_norm(self, mask):
     first, second = _Other.sublayers(self, mask)
     return first, (second[0], self.norm_1)
@@ -223,8 +229,8 @@ PRE_NORM = Stage(
     pre_norm,
     (
         "In this form nothing stands on the skip connection. Where does the norm go?",
-        "x = x + dropout(attention(y, y, y)) with y = norm_1(x): add the sublayer's "
-        "output to x itself, not to y.",
+        "x = x + dropout(attention(y, y, y)) with y = norm_1(x): the sublayer gets "
+        "only y, and its output is added to x itself.",
     ),
     wrong(
         _with(pre=_Other.post),
@@ -235,6 +241,8 @@ PRE_NORM = Stage(
         "You add to the normalised x: the skip connection should carry x itself.",
         _with(pre=lambda self, x, sublayer, norm: self.drop(sublayer(norm(x)))),
         "The skip connection is missing.",
+        _with(pre=_only_queries),
+        "Only the queries come from norm_1(x); keys and values should, too.",
     ),
 )
 MASKS = Stage(
