@@ -27,12 +27,11 @@ CONTROLS = {
 }
 LOW, HIGH = 1e-12, 1e12
 CAPTION = (
-    "**At PyTorch's initialisation a skip connection is enough; with larger weights, "
-    "a norm is needed, too.** Random vectors of "
-    "width 64 at twelve positions pass through untrained self-attentions. Above: token "
-    "diversity after each block. Below: norm of the gradient of each block's input, if "
-    "a gradient of norm 1 is sent back from the end; values outside 10⁻¹² to 10¹² lie "
-    "on the edge."
+    "**At PyTorch's initialisation, skip connections alone keep the gradient stable; "
+    "larger weights need norms, too.** Random vectors of width 64 at twelve positions "
+    "pass through untrained blocks of self-attention. Above: token diversity after "
+    "each block. Below: norm of the gradient of each block's input, if a gradient of "
+    "norm 1 is sent back from the end; values outside 10⁻¹² to 10¹² lie on the edge."
 )
 
 
