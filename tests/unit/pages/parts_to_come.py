@@ -1,102 +1,98 @@
 """Skeletons and solutions of the parts that no chapter asks for yet.
 
-Chapters 9 and 12 take them over, as their exercises "Write it yourself"; what a
+Chapters 8 and 12 take them over, as their exercises "Write it yourself"; what a
 chapter has is deleted here.
 """
 
-TRANSFORMER = (
+FEED_FORWARD = (
     '''\
-import torch
+from torch import nn
+
+from attnbook.pages import judge, save_part
+
+
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        ...
+
+    def forward(self, x):
+        """(B, T, D) → (B, T, D)."""
+        ...
+
+
+judge("FeedForward", FeedForward)
+# When all stages pass: save_part("FeedForward", FeedForward)
+''',
+    """\
+class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.W_1 = nn.Linear(d_model, d_ff)
+        self.W_2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.W_2(self.W_1(x).relu())
+
+
+judge("FeedForward", FeedForward)
+""",
+)
+
+DECODER_LAYER = (
+    '''\
 from torch import nn
 
 from attnbook.pages import judge, my_part, save_part
 
-sinusoids, PositionalEncoding = my_part("positions")
-key_mask, causal_mask, target_mask = my_part("masks")
-EncoderLayer, DecoderLayer = my_part("EncoderLayer"), my_part("DecoderLayer")
+MultiHeadAttention = my_part("MultiHeadAttention")
+FeedForward = my_part("FeedForward")
 
 
-class Transformer(nn.Module):
+class DecoderLayer(nn.Module):
     def __init__(self, config):
         super().__init__()
-        # source_embedding, target_embedding, positions, dropout,
-        # encoder, decoder, encoder_norm, decoder_norm
+        # self_attention, cross_attention, feed_forward, norm_1, norm_2, norm_3, dropout
         ...
 
-    def encode(self, src, mask):
-        """(B, S), (B, 1, 1, S) → (B, S, D)."""
-        ...
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        """(B, T, D), (B, S, D) → (B, T, D).
 
-    def decode(self, tgt_in, memory, memory_mask):
-        """(B, T), (B, S, D), (B, 1, 1, S) → logits, (B, T, V)."""
-        ...
-
-    def forward(self, src, tgt_in):
-        """(B, S), (B, T) → logits, (B, T, V)."""
-        ...
-
-    def start(self, src):
-        """(B, S) → the state before the first token, of any form."""
-        ...
-
-    def step(self, token, state):
-        """(B,), state → logits of the next token, (B, V), and the new state."""
+        `mask` broadcasts to (B, H, T, T), `memory_mask` to (B, H, T, S).
+        """
         ...
 
 
-judge("Transformer", Transformer)
-# When all stages pass: save_part("Transformer", Transformer)
+judge("DecoderLayer", DecoderLayer)
+# When all stages pass: save_part("DecoderLayer", DecoderLayer)
 ''',
     """\
-class Transformer(nn.Module):
+class DecoderLayer(nn.Module):
     def __init__(self, config):
         super().__init__()
-        d_model, n_layers = config.d_model, config.n_layers
-        self.source_embedding = nn.Embedding(config.source_vocab_size, d_model)
-        self.target_embedding = self.source_embedding
-        if config.target_vocab_size is not None:
-            self.target_embedding = nn.Embedding(config.target_vocab_size, d_model)
-        for embedding in (self.source_embedding, self.target_embedding):
-            nn.init.normal_(embedding.weight, std=d_model**-0.5)
-        self.positions = PositionalEncoding(d_model)
+        self.self_attention = MultiHeadAttention(config.d_model, config.n_heads)
+        self.cross_attention = MultiHeadAttention(config.d_model, config.n_heads)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff)
+        self.norm_1 = nn.LayerNorm(config.d_model)
+        self.norm_2 = nn.LayerNorm(config.d_model)
+        self.norm_3 = nn.LayerNorm(config.d_model)
         self.dropout = nn.Dropout(config.dropout)
-        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(n_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(n_layers))
-        norm = nn.LayerNorm if config.norm_first else nn.Identity
-        self.encoder_norm, self.decoder_norm = norm(d_model), norm(d_model)
+        self.norm_first = config.norm_first
 
-    def embed(self, embedding, ids):
-        x = embedding(ids) * embedding.embedding_dim**0.5  # (B, T, D)
-        return self.dropout(self.positions(x))
-
-    def encode(self, src, mask):
-        x = self.embed(self.source_embedding, src)  # (B, S, D)
-        for layer in self.encoder:
-            x = layer(x, mask)
-        return self.encoder_norm(x)
-
-    def decode(self, tgt_in, memory, memory_mask):
-        y = self.embed(self.target_embedding, tgt_in)  # (B, T, D)
-        mask = target_mask(tgt_in)  # (B, 1, T, T)
-        for layer in self.decoder:
-            y = layer(y, memory, mask, memory_mask)
-        return self.decoder_norm(y) @ self.target_embedding.weight.T  # (B, T, V)
-
-    def forward(self, src, tgt_in):
-        mask = key_mask(src)  # (B, 1, 1, S)
-        return self.decode(tgt_in, self.encode(src, mask), mask)
-
-    def start(self, src):
-        mask = key_mask(src)
-        return self.encode(src, mask), mask, src[:, :0]  # no token yet
-
-    def step(self, token, state):
-        memory, mask, before = state
-        ids = torch.cat([before, token[:, None]], 1)  # (B, T)
-        return self.decode(ids, memory, mask)[:, -1], (memory, mask, ids)
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        own, cross = self.self_attention, self.cross_attention
+        if self.norm_first:
+            y = self.norm_1(x)
+            x = x + self.dropout(own(y, y, y, mask))
+            y = self.norm_2(x)
+            x = x + self.dropout(cross(y, memory, memory, memory_mask))
+            return x + self.dropout(self.feed_forward(self.norm_3(x)))
+        x = self.norm_1(x + self.dropout(own(x, x, x, mask)))
+        x = self.norm_2(x + self.dropout(cross(x, memory, memory, memory_mask)))
+        return self.norm_3(x + self.dropout(self.feed_forward(x)))
 
 
-judge("Transformer", Transformer)
+judge("DecoderLayer", DecoderLayer)
 """,
 )
 
@@ -150,7 +146,8 @@ judge("training", label_smoothing_loss, train_step)
 )
 
 TO_COME = {
-    "Transformer": TRANSFORMER,
+    "FeedForward": FEED_FORWARD,
+    "DecoderLayer": DECODER_LAYER,
     "training": TRAINING,
 }
 """For each part that has no exercise yet: the skeleton and the solution, as cells."""

@@ -8,7 +8,9 @@ import torch
 from compare import make_transformer
 from drawn import cells
 
+from attnbook.analysis.maps import attention_maps
 from attnbook.core import results
+from attnbook.experiments import broken_builds
 from attnbook.nn.masks import key_mask
 from attnbook.pages.exercises.checking import find
 from attnbook.pages.figures import ch09
@@ -20,16 +22,13 @@ pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 @pytest.fixture
 def _stored(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "FOLDER", tmp_path)
-    thread = [
-        {"loss": [2.0, 0.5], "align": {"1": 0.9, "4": 0.5}, "exact": {"5": 0.0}},
-        {"loss": [3.0, 0.7], "align": {"1": 0.8, "4": 0.7}, "exact": {"5": 0.1}},
-    ]
+    losses = [{"loss": [2.0, 0.5]}, {"loss": [3.0, 0.7]}]
     builds = [
-        {"build": name, "seed": seed, "loss": loss, "right": right}
-        for name, loss in (("one", 2.0), ("two", 1.0))
+        {"build": build, "seed": seed, "loss": float(i), "right": right}
+        for i, build in enumerate(ch09.BUGS.values())
         for seed, right in enumerate((0.25, 0.75))
     ]
-    for name, runs in (("bahdanau", thread), ("broken_builds", builds)):
+    for name, runs in (("bahdanau", losses), ("broken_builds", builds)):
         text = json.dumps({"runs": runs})
         (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
 
@@ -57,41 +56,27 @@ def test_loss_figure_has_greys_for_two_stored_runs(tmp_path):
         ch09.loss_figure([1.0], names)
 
 
-def test_heads_figure_draws_every_head_and_frames_the_right_places():
+def test_heads_figure_draws_every_head_and_frames_the_aligned_words():
     pair = translate_by_rule("the old farmer sees a bird")
-    g = torch.Generator().manual_seed(0)
-    maps = {name: torch.rand(3, 7, 7, generator=g) for name in ("one", "two")}
-    axes = ch09.heads_figure(maps, pair).axes
-    assert torch.equal(torch.stack([*map(cells, axes)]), torch.cat([*maps.values()]))
-    for ax in axes:
+    weights = torch.rand(4, 7, 7, generator=torch.Generator().manual_seed(0))
+    *axes, bar = ch09.heads_figure(weights, pair).axes
+    assert torch.equal(torch.stack([*map(cells, axes)]), weights)
+    for head, ax in enumerate(axes):
         framed = [(f.get_y(), f.get_x()) for f in ax.patches]
         assert framed == [*enumerate(pair.alignment)]
-
-
-# Tables
+        assert ax.get_title() == f"head {head}"
+    assert bar.get_xlabel() == "attention weight"
 
 
 @pytest.mark.usefixtures("_stored")
-def test_tables_have_means_and_ranges():
-    (row,) = ch09.alignment_table("bahdanau").rows()
-    assert row == ("Bahdanau attention", (85, 80, 90), (60, 50, 70))
-    (row,) = ch09.five_clauses_table("bahdanau").rows()
-    assert row == ("Bahdanau attention", (5, 0, 10))
+def test_builds_have_the_names_of_their_bugs():
     assert ch09.builds_table().rows() == [
-        ("one", 2.0, (50, 25, 75)),
-        ("two", 1.0, (50, 25, 75)),
+        (name, float(i), (50, 25, 75)) for i, name in enumerate(ch09.BUGS)
     ]
-
-
-def test_heads_are_scored_one_by_one():
-    pair = translate_by_rule("the old farmer sees a bird")
-    right = torch.zeros(1, 2, 7, 7)
-    for i, j in enumerate(pair.alignment):
-        right[0, 0, i, j] = 1
-    right[0, 1, :, 6] = 1
-    found = ch09.heads_table({"one": right}, [pair])
-    assert [head.name for head in found.columns] == ["layer", "head 0", "head 1"]
-    assert found.rows() == [("0", 100, 0)]
+    bugs = {name: set(broken_builds.BUILDS[build]) for name, build in ch09.BUGS.items()}
+    assert bugs.pop("none") == set()
+    assert bugs.pop("all three") == {"softmax", "heads", "scale"}
+    assert all(set(name.split(" and ")) == found for name, found in bugs.items())
 
 
 # Exercises
@@ -131,3 +116,11 @@ def test_parameters_are_those_of_the_model():
         sizes = {"d_model": d, "n_heads": 2, "n_layers": n, "d_ff": d_ff}
         model = make_transformer(s, t, **sizes, norm_first=True)
         assert count(s, t, d, n, d_ff) == sum(p.numel() for p in model.parameters())
+
+
+def test_scores_are_those_that_the_model_computes():
+    count = find("ex9_scores").reference
+    model = make_transformer(10, 10, d_model=8, n_heads=2, n_layers=3, d_ff=8).eval()
+    src, tgt = torch.full((1, 5), 4), torch.full((1, 4), 4)
+    maps = attention_maps(model, src, tgt)  # (B, H, T, S) each
+    assert count(3, 2, 5, 4) == sum(w.numel() for w in maps.values())

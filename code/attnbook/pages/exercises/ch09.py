@@ -7,22 +7,22 @@ from attnbook.pages.exercises.checking import register, wrong
 register(
     "ex9_what_moves",
     reference="be",
-    hint="Which places can be told apart, and by what? Which may look at which?",
+    hint="Which vectors contain their position? Which positions may attend to which?",
     mistakes=wrong(
         "abe",
-        "A sum over keys does not care in which order they stand.",
+        "Cross-attention sums over the memory's rows, in any order.",
         "bce",
-        "No weight falls on a pad.",
+        "Padding is masked, so it gets no weight.",
         "bde",
-        "The first place may not look at the last.",
+        "The causal mask hides the last target token from the first position.",
         "bef",
-        "What the heads found is summed, each with its own rows of W^O.",
+        "The heads' outputs are added up, each through its own rows of W^O.",
         "ae",
-        "Words get their positions before the encoder, the memory gets none.",
+        "Source tokens get their positions before the encoder; the memory gets none.",
         "b",
-        "The last place reads the last target word.",
+        "The last position reads the last target token.",
         "e",
-        "The source words stand at positions, and the order counts.",
+        "Each source token gets the encoding of its position, so the order matters.",
     ),
 )
 
@@ -56,5 +56,30 @@ register(
             _parameters(s, t, d, n, d_ff) - n * (4 * d * (d + 1) + 2 * d)
         ),
         "A decoder layer has two attentions and three norms.",
+    ),
+)
+
+
+def _scores(n: int, h: int, s: int, t: int) -> int:
+    return n * h * (s * s + t * t + t * s)
+
+
+register(
+    "ex9_scores",
+    reference=_scores,
+    inputs=lambda: [(1, 1, 3, 2), (2, 4, 5, 7), (6, 8, 20, 10)],
+    hint="A matrix of scores has a row for each query and a column for each key. Which "
+    "three attentions are there, and what are their queries and keys?",
+    mistakes=wrong(
+        lambda n, h, s, t: n * h * (s * s + t * t),
+        "Cross-attention is missing: T queries and S keys.",
+        lambda n, h, s, t: n * h * (s * s + t * (t + 1) // 2 + t * s),
+        "Masked scores are computed, too: count all T × T of them.",
+        lambda n, h, s, t: n * (s * s + t * t + t * s),
+        "Each head has scores of its own.",
+        lambda n, h, s, t: h * (s * s + t * t + t * s),
+        "Each layer has scores of its own.",
+        lambda n, h, s, t: n * h * (s * s + t * t + s * s),
+        "In cross-attention the queries come from the target: T × S.",
     ),
 )

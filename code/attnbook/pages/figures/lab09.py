@@ -1,0 +1,55 @@
+"""Tables of laboratory page 9."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from attnbook.pages.html_tables import Column, Table, spread, table
+from attnbook.pages.names import name_of
+from attnbook.pages.tables import stored_runs
+from attnbook.toy.language import Pair
+from attnbook.toy.metrics import alignment_accuracy
+
+GROUP = "largest weight on the aligned word"
+
+
+def five_clauses_table(*names: str) -> Table:
+    """Show the exact match of stored results at five clauses: mean and range."""
+    rows = [
+        (name_of(name), spread(100 * run["exact"]["5"] for run in stored_runs(name)))
+        for name in names
+    ]
+    return table(["model", Column("exact match", "%", digits=1)], rows)
+
+
+def alignment_table(*names: str) -> Table:
+    """Show alignment accuracies of stored results: mean and range over seeds."""
+    heads = [Column(head, "%", GROUP, 1) for head in ("1 clause", "4 clauses")]
+    rows = [
+        (
+            name_of(name),
+            *(spread(100 * r["align"][n] for r in stored_runs(name)) for n in "14"),
+        )
+        for name in names
+    ]
+    return table(["model", *heads], rows)
+
+
+def heads_table(maps: dict[str, Tensor], pairs: Sequence[Pair]) -> Table:
+    """Show the alignment accuracy of every head.
+
+    Args:
+        maps: For each layer's name the weights of all pairs, (B, H, T, S).
+        pairs: The B pairs.
+    """
+    rows = [
+        (
+            str(layer),
+            *(100 * alignment_accuracy(w, pairs) for w in weights.unbind(dim=1)),
+        )
+        for layer, weights in enumerate(maps.values())
+    ]
+    heads = [Column(f"head {head}", "%", GROUP) for head in range(len(rows[0]) - 1)]
+    return table(["layer", *heads], rows)

@@ -1,0 +1,42 @@
+"""Tables of laboratory page 9."""
+
+import json
+
+import pytest
+import torch
+
+from attnbook.core import results
+from attnbook.pages.figures import lab09
+from attnbook.toy.language import translate_by_rule
+
+pytestmark = pytest.mark.usefixtures("as_in_the_pages")
+
+
+@pytest.fixture
+def _stored(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    runs = [
+        {"align": {"1": 0.9, "4": 0.5}, "exact": {"5": 0.0}},
+        {"align": {"1": 0.8, "4": 0.7}, "exact": {"5": 0.1}},
+    ]
+    text = json.dumps({"runs": runs})
+    (tmp_path / "bahdanau.json").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.usefixtures("_stored")
+def test_tables_have_means_and_ranges():
+    (row,) = lab09.alignment_table("bahdanau").rows()
+    assert row == ("Bahdanau attention", (85, 80, 90), (60, 50, 70))
+    (row,) = lab09.five_clauses_table("bahdanau").rows()
+    assert row == ("Bahdanau attention", (5, 0, 10))
+
+
+def test_heads_are_scored_one_by_one():
+    pair = translate_by_rule("the old farmer sees a bird")
+    aligned = torch.zeros(1, 2, 7, 7)
+    for i, j in enumerate(pair.alignment):
+        aligned[0, 0, i, j] = 1
+    aligned[0, 1, :, 6] = 1
+    found = lab09.heads_table({"one": aligned}, [pair])
+    assert [head.name for head in found.columns] == ["layer", "head 0", "head 1"]
+    assert found.rows() == [("0", 100, 0)]
