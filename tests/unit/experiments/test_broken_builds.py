@@ -56,6 +56,17 @@ def test_a_wrong_split_reaches_every_attention():
     assert all(type(m) is WrongSplit and m.n_heads == 4 for m in attentions)
 
 
+def test_padding_finds_a_wrong_split_but_no_wrong_scale():
+    """As chapter 9 says: which positions a head gets depends on the length."""
+    longer = F.pad(SRC, (0, 2), value=PAD)
+    for break_it, found in ((split_wrongly, True), (scale_wrongly, False)):
+        model = small()
+        break_it(model)
+        tgt_in = SRC[:, :4]
+        change = (model(longer, tgt_in) - model(SRC, tgt_in)).abs().max()
+        assert change > 1e-2 if found else change < 1e-5
+
+
 def test_a_wrong_scale_is_that_of_a_narrower_head():
     layer = MultiHeadAttention(16, 4)  # heads 4 wide; wrongly taken for 1
     x = torch.randn(2, 5, 16)

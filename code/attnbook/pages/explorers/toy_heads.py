@@ -31,10 +31,10 @@ CONTROLS = {
     **head_menus(SIZES["n_layers"], SIZES["n_heads"]),
 }
 CAPTION = (
-    "**The mean of all heads finds the word that is translated; a single head may look "
-    "elsewhere.** The trained Transformer translates the sentence; darker is more, and "
-    "each row sums to 1. In cross-attention a frame marks the source word that the "
-    "target word translates. Layers and heads are counted from 0."
+    "**The mean of all heads finds the aligned word; a single head may look "
+    "elsewhere.** The trained Transformer translates the sentence; darker cells are "
+    "larger weights, and each row sums to 1. In cross-attention a frame marks the "
+    "source word that the target word translates. Layers and heads are counted from 0."
 )
 
 
