@@ -96,6 +96,21 @@ def shapes(transformer: type) -> None:
         raise Wrong("with target_vocab_size=None there are two tables of embeddings.")
 
 
+def initialisation(transformer: type) -> None:
+    """The entries of a new table have a variance of 1/D (chapter 9)."""
+    sizes = {"d_model": 4 * D, "n_heads": multi_head.H, "n_layers": 1, "d_ff": 8}
+    model = transformer(TransformerConfig(400, 300, **sizes))
+    wanted = (4 * D) ** -0.5
+    for name in ("source_embedding", "target_embedding"):
+        found = getattr(model, name).weight.std().item()
+        if not 0.8 * wanted < found < 1.25 * wanted:
+            raise Wrong(
+                f"the entries of a new `{name}` have a standard deviation of "
+                f"{found:.2f}, not {wanted:.2f}.",
+                round(found, 1),
+            )
+
+
 def values(transformer: type) -> None:
     """One target token and no padding: there is nothing to mask yet."""
     src, tgt_in = SOURCE[:1], TARGET[:1, :1]
@@ -229,6 +244,13 @@ class _TwoTables(_Other):
         self.source_embedding = type(self.source_embedding)(WORDS, config.d_model)
 
 
+class _Default(_Other):
+    def __init__(self, config):
+        super().__init__(config)
+        for embedding in (self.source_embedding, self.target_embedding):
+            nn.init.normal_(embedding.weight)
+
+
 class _OwnOutput(_Other):
     def __init__(self, config):
         super().__init__(config)
@@ -304,6 +326,22 @@ SHAPES = Stage(
         "You return the logits of the last position; training needs all of them.",
         (_TwoTables,),
         "If both languages share a vocabulary, they share its embeddings.",
+    ),
+)
+INITIALISATION = Stage(
+    "initialisation",
+    "the entries of new tables of embeddings have a variance of 1/D",
+    initialisation,
+    (
+        "A table is used twice: times √D as embeddings, and as it is for the logits. "
+        "Which variance suits both?",
+        "`nn.init.normal_(embedding.weight, std=config.d_model**-0.5)`, for both "
+        "tables.",
+    ),
+    wrong(
+        (_Default,),
+        "This is the initialisation of nn.Embedding, with variance 1: the embeddings, "
+        "times √D, would drown the positions.",
     ),
 )
 VALUES = Stage(
@@ -439,5 +477,5 @@ PART = Part(
     chapter=9,
     names=("Transformer",),
     ours=(Transformer,),
-    stages=(SHAPES, VALUES, MASKS, STEPS, DROPOUT, GRADIENTS),
+    stages=(SHAPES, INITIALISATION, VALUES, MASKS, STEPS, DROPOUT, GRADIENTS),
 )
