@@ -172,7 +172,7 @@ class LearnedPositions(nn.Module):
         end = offset + x.shape[1]
         if offset < 0 or end > max_len:
             raise ValueError(
-                f"positions {offset} … {end - 1} are needed, but the table has learned "
+                f"positions {offset} … {end - 1} are needed, but the table has rows "
                 f"0 … {max_len - 1}; make it with a larger `max_len`, shorten the "
                 "sentence, or use sinusoids, which allow any length"
             )

@@ -423,7 +423,7 @@ x = torch.zeros(2, 3, 8)
     [
         (
             lambda: LearnedPositions(64, 8)(torch.zeros(1, 65, 8)),
-            "0 … 64 .* learned 0 … 63",
+            "0 … 64 .* rows 0 … 63",
         ),
         (
             lambda: LearnedPositions(4, 8)(x, offset=2),
