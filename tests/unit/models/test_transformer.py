@@ -483,7 +483,7 @@ def test_learned_positions_fit_in(src, tgt_in):
     model = model_of(positions=LearnedPositions(6, 8))
     close(step_by_step(model, src, tgt_in)[0], model(src, tgt_in)[0], 1e-10)
     assert model.positions.table.requires_grad
-    with pytest.raises(ValueError, match=r"positions 0 … 6 .* learned 0 … 5"):
+    with pytest.raises(ValueError, match=r"positions 0 … 6 .* rows 0 … 5"):
         model(torch.full((1, 7), 4), tgt_in[:1])
     with pytest.raises(ValueError, match=r"positions 6 … 6 .* larger `max_len`"):
         step_by_step(model, src, torch.full((4, 7), 4))

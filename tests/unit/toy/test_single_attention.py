@@ -283,7 +283,7 @@ ids = torch.ones(2, 4, dtype=torch.int64)
             lambda: one_layer("absolute", 4),
             "'absolute'; choose one of none, sinusoidal, learned, relative, rotary",
         ),
-        (lambda: one_layer("learned", 3)(ids), "0 … 3 .* learned 0 … 2; .*`max_len`"),
+        (lambda: one_layer("learned", 3)(ids), "0 … 3 .* rows 0 … 2; .*`max_len`"),
         (lambda: one_layer("learned", 0), "max_len is 0"),
         (lambda: one_layer("relative", 1), "max_distance is 0"),
         (lambda: one_layer("rotary", 4, 6, 2), "width of 3 cannot .* for each head"),
