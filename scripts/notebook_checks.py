@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from nbformat import NotebookNode
 
 LONGEST_CELL = 30  # lines
-LONGEST_ANSWER = 50  # lines of a class that the reader writes
 LONGEST_LINE = 88  # columns
 # An alternative text shorter than this cannot say what is to be seen.
 SHORTEST_ALT = 5  # words
@@ -92,9 +91,8 @@ def check_length(notebook: NotebookNode) -> Iterator[str]:
     """A cell is taken in at one look, and is no wider than the page."""
     for where, cell in code_cells(notebook):
         lines = cell.source.splitlines()
-        longest = LONGEST_ANSWER if "judge(" in cell.source else LONGEST_CELL
-        if len(lines) > longest:
-            yield f"{where}: has {len(lines)} lines, {longest} are allowed"
+        if len(lines) > LONGEST_CELL:
+            yield f"{where}: has {len(lines)} lines, {LONGEST_CELL} are allowed"
         widest = max(map(len, lines), default=0)
         if widest > LONGEST_LINE:
             yield f"{where}: is {widest} columns wide, {LONGEST_LINE} are allowed"
