@@ -59,6 +59,7 @@ from attnbook.experiments.multi30k_runs import (
 from attnbook.experiments.narrow_context import NarrowContext
 from attnbook.experiments.one_encoder import one_encoder
 from attnbook.experiments.plateau import plateau
+from attnbook.experiments.processor_speeds import processor_speeds
 from attnbook.experiments.recall import recall_grid
 from attnbook.experiments.sinks import sinks
 from attnbook.experiments.smoothing_known import smoothing_known
@@ -79,7 +80,7 @@ from attnbook.models.seq2seq import InitialState, StaticContext
 from attnbook.nn.scores import SCORES
 from attnbook.toy.character_models import VARIANTS
 from attnbook.toy.data import reverse_source
-from attnbook.toy.models import toy_transformer
+from attnbook.toy.models import toy_rotary, toy_transformer
 
 THREE_SEEDS = (0, 1, 2)  # where five would take too long
 static_mean = partial(StaticContext, summary="mean")
@@ -181,6 +182,9 @@ EXPERIMENTS = {
         learning_rate=1e-3,
         weights_of=cross_weights,
     ),
+    "transformer_rotary": partial(
+        train_and_measure, toy_rotary, weights_of=cross_weights
+    ),
     "broken_builds": broken_builds,
     # chapter 10: what a beam finds, what the cache saves
     "beams": beams,
@@ -237,6 +241,7 @@ EXPERIMENTS = {
     "multi30k_average": multi30k_average,  # and the run's folder
     "multi30k_learning_rates": multi30k_learning_rates,  # folder of learning_rates
     "multi30k_runs": multi30k_runs,  # the folder of experiments.gpu
+    "processor_speeds": processor_speeds,  # with nothing else running
     # appendix A1: decoder-only and encoder-only
     "language_models": language_models,  # needs the data
     "one_encoder": one_encoder,

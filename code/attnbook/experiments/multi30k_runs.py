@@ -10,6 +10,7 @@ import json
 import os
 from pathlib import Path
 
+from attnbook.core import results
 from attnbook.experiments.multi30k_decoding import RUN_VARIABLE
 
 PARTS = ("en_de", "de_en", "ladder", "ablation")
@@ -22,19 +23,22 @@ KEPT = (
     *("weights_sha256", "scores"),
 )
 """Entries of a run that are stored unchanged."""
+LATER = ("parameters_without_tables", "validation_scores")
+"""The same, where there are; the first runs that were stored lack them."""
 
 
 def multi30k_runs() -> dict:
     """Collect the training runs of all parts that exist.
 
     Reads the folder named by the environment variable ``ATTNBOOK_RUN``; by default
-    ``runs/gpu``, where the script writes them.
+    ``runs/gpu``, where the script writes them. A part that the folder lacks stays as
+    it is stored.
 
     Returns:
         "parts": by part, "bleu" (mean, standard deviation and number of runs that
         differ in their seed only), "missing" (names of missing runs), "jobs_at_once"
         (how many shared a GPU or a CPU) and "runs": by name the entries of
-        :data:`KEPT`, and "log", a line for each epoch.
+        :data:`KEPT` and :data:`LATER`, and "log", a line for each epoch.
 
     Raises:
         ValueError: If the folder has none of the parts.
@@ -50,7 +54,9 @@ def multi30k_runs() -> dict:
             f"{folder} holds none of {', '.join(PARTS)}; make them with python -m "
             f"attnbook.experiments.gpu, and name its folder in {RUN_VARIABLE}"
         )
-    return {"parts": parts}
+    first = not (results.FOLDER / "multi30k_runs.json").is_file()
+    both = parts if first else results.load("multi30k_runs")["parts"] | parts
+    return {"parts": {part: both[part] for part in PARTS if part in both}}
 
 
 def multi30k_learning_rates() -> dict:
@@ -89,7 +95,8 @@ def shortened(part: dict) -> dict:
     runs = {}
     for name, run in part["runs"].items():
         epochs = [line for line in run["log"] if "validation_loss" in line]
-        runs[name] = {entry: run[entry] for entry in KEPT} | {"log": epochs}
+        later = {entry: run[entry] for entry in LATER if entry in run}
+        runs[name] = {entry: run[entry] for entry in KEPT} | later | {"log": epochs}
     return {
         "bleu": part["bleu"],
         "missing": sorted(part["missing"]),

@@ -4,6 +4,7 @@
 - ``bahdanau``: attention before the recurrent step
 - ``luong``: attention after the recurrent step
 - ``transformer``: the Transformer
+- ``rotary_transformer``: the Transformer with rotary encodings
 - ``language_model``: decoder-only, GPT
 - ``encoder_only``: guessing hidden words, tagging
 - ``patch_classifier``: images as sequences of patches, ViT
@@ -50,6 +51,7 @@ from attnbook.models.luong import Luong, LuongState
 from attnbook.models.non_autoregressive import NonAutoregressive
 from attnbook.models.patch_classifier import PatchClassifier, cut_patches
 from attnbook.models.registry import make_model
+from attnbook.models.rotary_transformer import RotaryTransformer
 from attnbook.models.seq2seq import (
     Encoder,
     InitialState,
@@ -77,6 +79,7 @@ __all__ = [
     "NonAutoregressive",
     "PatchClassifier",
     "Readout",
+    "RotaryTransformer",
     "SequenceTagger",
     "StaticContext",
     "StaticState",

@@ -18,6 +18,7 @@ NAMES = {
     "luong_concat": "Luong attention, concat",
     "luong_location": "Luong attention, location",
     "transformer": "Transformer",
+    "transformer_rotary": "Transformer, rotary encodings",
     "transformer_post_norm": "Transformer, post-norm",
     "transformer_post_norm_slower": "Transformer, post-norm, ¼ learning rate",
 }

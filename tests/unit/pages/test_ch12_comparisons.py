@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from attnbook.core import results
 from attnbook.experiments import gpu, multi30k_runs
 from attnbook.experiments.gpu import bleu_statistics
 from attnbook.pages.figures import ch12_comparisons
@@ -26,11 +27,15 @@ def a_run(bleu, seed=0):
         {"step": 18, "epoch": 2, "validation_loss": 2.0, "validation_bleu": bleu},
     ]
     kept = dict.fromkeys(multi30k_runs.KEPT, 1)
+    validation = {"bleu": bleu, "chrf": bleu + 20, "length_ratio": 0.98}
     return {
         **kept,
         "config": {"seed": seed},
         "parameters": 2_345_678,
+        "parameters_without_tables": 1_230_000,
+        "seconds": 120,
         "validation_loss": 1.5,
+        "validation_scores": {"beam, cased": validation},
         "scores": scores,
         "log": log,
         "left out": 7,
@@ -54,7 +59,7 @@ def folder(tmp_path, monkeypatch):
     made = {
         "en_de": a_part(39.0, 40.0, 41.0),
         "de_en": a_part(42.0, missing=["seed_1"]),
-        "ladder": a_part(10.0, 20.0, 30.0, 35.0, names=ch12_comparisons.LADDER),
+        "ladder": a_part(10, 20, 30, 31, 35, names=ch12_comparisons.LADDER),
         "ablation": a_part(35.0, 34.0, names=["as_it_is", "heads_1"], missing=["rest"]),
     }
     runs = tmp_path / "runs"
@@ -66,14 +71,22 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_runs_are_collected_without_what_no_page_shows(folder):
-    (folder / "ablation.json").unlink()  # a part may be missing
     parts = multi30k_runs.multi30k_runs()["parts"]
-    assert list(parts) == ["en_de", "de_en", "ladder"]
+    assert list(parts) == ["en_de", "de_en", "ladder", "ablation"]
     assert parts["de_en"]["missing"] == ["seed_1"]
     assert parts["de_en"]["jobs_at_once"] == 3
     run = parts["de_en"]["runs"]["seed_0"]
-    assert set(run) == {*multi30k_runs.KEPT, "log"}
+    assert set(run) == {*multi30k_runs.KEPT, *multi30k_runs.LATER, "log"}
     assert [line["epoch"] for line in run["log"]] == [1, 2]
+
+
+def test_a_part_that_the_folder_lacks_stays_as_it_is_stored(folder):
+    (folder / "ablation.json").unlink()
+    parts = multi30k_runs.multi30k_runs()["parts"]
+    stored = results.load("multi30k_runs")["parts"]
+    assert list(parts) == ["en_de", "de_en", "ladder", "ablation"]
+    assert parts["ablation"] == stored["ablation"] != {}
+    assert parts["en_de"] != stored["en_de"]
 
 
 def test_a_folder_without_runs_is_refused(tmp_path, monkeypatch):
@@ -94,13 +107,11 @@ def test_seeds_are_printed_with_a_deviation_from_three_on(folder, stored, capsys
     ]
 
 
-def test_the_ladder_is_printed_and_drawn(folder, stored, capsys):
+def test_the_models_are_shown_and_drawn(folder, stored):
     stored(ch12_comparisons.NAME, **multi30k_runs.multi30k_runs())
-    ch12_comparisons.print_ladder()
-    rows = capsys.readouterr().out.splitlines()[1:]
-    assert [row.split()[-4:] for row in rows] == [
-        [f"{bleu:.1f}", f"{bleu - 7:.1f}", "1.50", "2,345,678"]
-        for bleu in (10, 20, 30, 35)
+    assert [row[1:] for row in ch12_comparisons.models_table().rows()] == [
+        (2.345678, 1.23, 2.0, 1.5, bleu, bleu + 20, 0.98)
+        for bleu in (10, 20, 30, 31, 35)
     ]
     (ax,) = ch12_comparisons.ladder_figure().axes
     ends = {line.get_label(): line.get_xydata()[-1].tolist() for line in ax.lines}

@@ -9,8 +9,10 @@ from matplotlib.figure import Figure
 
 from attnbook.core import results
 from attnbook.experiments.toy_ablation import CHANGES
+from attnbook.pages.colours import SKY
 from attnbook.pages.curves import label_lines
 from attnbook.pages.figures.exact_match import CURVES
+from attnbook.pages.html_tables import Column, Table, table
 from attnbook.pages.names import name_of
 from attnbook.pages.tables import mean_and_range, stored_runs
 from attnbook.translation.report import TEST_SPLITS
@@ -20,13 +22,11 @@ BEAM, GREEDY = "beam, lowercased", "greedy, lowercased"
 COLUMNS = [(how, split) for how in (BEAM, GREEDY) for split in TEST_SPLITS["multi30k"]]
 WAYS = {"en_de": "en → de", "de_en": "de → en"}
 LADDER = {
-    name: (name_of(toy), CURVES[toy][0])
-    for name, toy in {
-        "initial_state": "initial_state",
-        "static_context": "static_last",
-        "bahdanau": "bahdanau",
-        "transformer": "transformer",
-    }.items()
+    "initial_state": (name_of("initial_state"), CURVES["initial_state"][0]),
+    "static_context": (name_of("static_last"), CURVES["static_last"][0]),
+    "bahdanau": (name_of("bahdanau"), CURVES["bahdanau"][0]),
+    "luong": (name_of("luong_general"), SKY),
+    "transformer": (name_of("transformer"), CURVES["transformer"][0]),
 }
 """Label and colour of each model, as in the figure that grows."""
 
@@ -60,10 +60,30 @@ def _print_scores(label: str, scores: Sequence[float]) -> None:
     print(f"{label:17}" + "".join(f"{x:5.1f}  " for x in scores).rstrip())
 
 
-def print_ladder() -> None:
-    """Print lowercased BLEU, validation loss and size of each model of the ladder."""
-    runs = part("ladder")["runs"]
-    _print_runs({label: runs[name] for name, (label, _) in LADDER.items()})
+def models_table() -> Table:
+    """Show size, time and validation scores (beam, cased) of each model."""
+    rows = []
+    for name, (label, _) in LADDER.items():
+        run = part("ladder")["runs"][name]
+        score = run["validation_scores"]["beam, cased"]
+        sizes = run["parameters"] / 1e6, run["parameters_without_tables"] / 1e6
+        rows.append((label, *sizes, run["seconds"] / 60, *validation_row(run, score)))
+    sizes = [Column(x, "million", "parameters", 1) for x in ("all", "without tables")]
+    heads = [*sizes, Column("training", "minutes"), *VALIDATION]
+    return table(["model", *heads], rows)
+
+
+VALIDATION = [
+    Column("loss", "nats", "validation", 2),
+    Column("BLEU", "", "validation", 1),
+    Column("chrF", "", "validation", 1),
+    Column("length", "ratio", "validation", 2),
+]
+
+
+def validation_row(run: dict, score: dict) -> tuple[float, ...]:
+    """The cells of the columns ``VALIDATION``."""
+    return run["validation_loss"], score["bleu"], score["chrf"], score["length_ratio"]
 
 
 def print_ablation() -> None:
@@ -85,7 +105,7 @@ def _print_runs(runs: dict[str, dict]) -> None:
 
 
 def ladder_figure() -> Figure:
-    """Draw the validation BLEU of each model of the ladder by epoch."""
+    """Draw the validation BLEU of each model by epoch."""
     runs = part("ladder")["runs"]
     fig, ax = plt.subplots(figsize=(5.5, 4))
     for name, (label, colour) in LADDER.items():

@@ -1,0 +1,67 @@
+"""A Transformer with rotary encodings: what distances alone decide."""
+
+import pytest
+import torch
+from compare import close
+from torch import nn
+from torch.nn import functional as F
+
+from attnbook.core.vocabulary import BOS, PAD
+from attnbook.models.rotary_transformer import RotaryTransformer
+from attnbook.models.transformer import Transformer
+from attnbook.nn.layers import TransformerConfig
+
+SIZES = {"d_model": 16, "n_heads": 2, "n_layers": 2, "d_ff": 24, "dropout": 0.0}
+SRC = torch.tensor([[5, 7, 4, 6, 8, 2], [8, 9, 2, PAD, PAD, PAD]])
+TGT = torch.tensor([[BOS, 4, 6, 3, 7], [BOS, 8, 5, PAD, PAD]])
+
+
+def model(norm_first=True, **sizes):
+    torch.manual_seed(0)
+    config = TransformerConfig(12, 11, **SIZES | sizes, norm_first=norm_first)
+    return RotaryTransformer(config).double().eval()
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_at_position_0_it_is_the_transformer_without_positions(norm_first):
+    rotary = model(norm_first)
+    plain = Transformer(rotary.config, positions=nn.Identity()).double().eval()
+    plain.load_state_dict(rotary.state_dict())
+    src, tgt = SRC[:, :1], TGT[:, :1]
+    close(rotary(src, tgt), plain(src, tgt))
+    assert not torch.allclose(rotary(SRC, TGT), plain(SRC, TGT), atol=1e-3)
+
+
+def test_the_order_of_the_source_matters():
+    rotary = model()
+    order = torch.tensor([2, 0, 1, 4, 3, 5])
+    change = rotary(SRC[:1, order], TGT[:1]) - rotary(SRC[:1], TGT[:1])
+    assert change.abs().max() > 1e-3
+
+
+def test_only_distances_count():
+    """Padding on the left moves all positions of the source, and changes nothing."""
+    rotary = model()
+    close(rotary(F.pad(SRC, (3, 0), value=PAD), TGT), rotary(SRC, TGT))
+
+
+def test_steps_equal_all_at_once_and_leave_the_state_alone():
+    rotary = model()
+    logits, state = rotary(SRC, TGT), rotary.start(SRC)
+    for t, token in enumerate(TGT.T):
+        found, after = rotary.step(token, state)
+        close(rotary.step(token, state)[0], found)
+        real = TGT[:, t] != PAD
+        close(found[real], logits[:, t][real])
+        state = after
+
+
+def test_the_gradient_reaches_every_parameter():
+    rotary = model()
+    rotary(SRC[:1], TGT[:1]).square().sum().backward()
+    assert all(p.grad is not None and p.grad.any() for p in rotary.parameters())
+
+
+def test_an_odd_head_is_refused():
+    with pytest.raises(ValueError, match="even"):
+        model(d_model=6, n_heads=2)
