@@ -61,15 +61,19 @@ def _print_scores(label: str, scores: Sequence[float]) -> None:
 
 
 def models_table() -> Table:
-    """Show size, time and validation scores (beam, cased) of each model."""
-    rows = []
+    """Show size, speed and validation scores (beam, cased) of each model.
+
+    The speed is that of training alone on one thread: ``processor_speeds``.
+    """
+    speeds, rows = results.load("processor_speeds")["models"], []
     for name, (label, _) in LADDER.items():
         run = part("ladder")["runs"][name]
         score = run["validation_scores"]["beam, cased"]
         sizes = run["parameters"] / 1e6, run["parameters_without_tables"] / 1e6
-        rows.append((label, *sizes, run["seconds"] / 60, *validation_row(run, score)))
+        speed = speeds[name]["tokens_per_second"]
+        rows.append((label, *sizes, speed, *validation_row(run, score)))
     sizes = [Column(x, "million", "parameters", 1) for x in ("all", "without tables")]
-    heads = [*sizes, Column("training", "minutes"), *VALIDATION]
+    heads = [*sizes, Column("training", "tokens/s"), *VALIDATION]
     return table(["model", *heads], rows)
 
 
