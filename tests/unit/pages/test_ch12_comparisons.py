@@ -109,9 +109,14 @@ def test_seeds_are_printed_with_a_deviation_from_three_on(folder, stored, capsys
 
 def test_the_models_are_shown_and_drawn(folder, stored):
     stored(ch12_comparisons.NAME, **multi30k_runs.multi30k_runs())
+    speeds = {
+        name: {"tokens_per_second": 1000 + i}
+        for i, name in enumerate(ch12_comparisons.LADDER)
+    }
+    stored("processor_speeds", models=speeds)
     assert [row[1:] for row in ch12_comparisons.models_table().rows()] == [
-        (2.345678, 1.23, 2.0, 1.5, bleu, bleu + 20, 0.98)
-        for bleu in (10, 20, 30, 31, 35)
+        (2.345678, 1.23, 1000 + i, 1.5, bleu, bleu + 20, 0.98)
+        for i, bleu in enumerate((10, 20, 30, 31, 35))
     ]
     (ax,) = ch12_comparisons.ladder_figure().axes
     ends = {line.get_label(): line.get_xydata()[-1].tolist() for line in ax.lines}

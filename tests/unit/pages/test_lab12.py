@@ -76,3 +76,19 @@ def test_the_page_says_what_is_stored():
     assert [round(x, 1) for x in third[1:3]] == [12.9, 40.4]
     assert [round(x, 1) for x in fourth[1:3]] == [26.0, 48.3]
     assert (round(third[4], 1), round(fourth[4], 1)) == (4.2, 0.1)
+
+
+def test_speeds_are_compared_with_the_first_method_and_with_marian():
+    stored = results.load("processor_speeds")
+    rows = lab12.training_speeds_table().rows()
+    assert [row[0] for row in rows][0] == "eager, fp32"
+    assert {"nn.Transformer", "Marian"} <= {row[0] for row in rows}
+    assert all(row[2] == row[1] / rows[0][1] for row in rows)
+    for row, found in zip(
+        lab12.decoding_speeds_table().rows(), stored["decoding"], strict=True
+    ):
+        assert row[1:] == (
+            found["ours"],
+            found["marian"],
+            found["ours"] / found["marian"],
+        )
