@@ -81,7 +81,7 @@ def test_the_page_says_what_is_stored():
 def test_speeds_are_compared_with_the_first_method_and_with_marian():
     stored = results.load("processor_speeds")
     rows = lab12.training_speeds_table().rows()
-    assert [row[0] for row in rows][0] == "eager, fp32"
+    assert rows[0][0] == "eager, fp32"
     assert {"nn.Transformer", "Marian"} <= {row[0] for row in rows}
     assert all(row[2] == row[1] / rows[0][1] for row in rows)
     for row, found in zip(
