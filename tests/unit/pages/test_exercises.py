@@ -304,3 +304,16 @@ def test_two_numbers_that_differ_look_different(wanted, part):
     got = wanted + part * max(1, abs(wanted))
     if first_difference(got, wanted):
         assert describe(got) != describe(wanted)
+
+
+@pytest.mark.parametrize("answer", ["db", "B, D", "(b) (d)"])
+def test_right_letters_in_another_form_are_called_so(answer):
+    said = verdict(find("ex8_who_mixes"), "ex8_who_mixes", answer)
+    assert "right letters" in said
+    assert "alphabetical order" in said
+
+
+@pytest.mark.parametrize("answer", ["b", "abd", "", 2, ["b", "d"]])
+def test_other_letters_get_a_hint(answer):
+    said = verdict(find("ex8_who_mixes"), "ex8_who_mixes", answer)
+    assert said.startswith("ex8_who_mixes: not yet right.")

@@ -164,12 +164,24 @@ def _verdict_on_value(exercise: Exercise, name: str, answer: Any, reveal: bool) 
         return f"{name}: right."
     if reveal:
         return f"{name}: the answer is {describe(right)}."
+    if _letters(answer) == right:
+        return (
+            f"{name}: these are the right letters; write them in alphabetical order, "
+            "with nothing between them."
+        )
     lines = [f"{name}: not yet right."]
     if kind_of(answer) != kind_of(right):
         lines.append(f"Expected {kind_of(right)}, got {describe(answer)}.")
     shows = f'There are no more hints: check("{name}", {name}, reveal=True) shows the '
     hints = [_known_hint(exercise, [answer]), exercise.hint]
     return "\n".join([*lines, next_hint(name, hints, f"{shows}answer.")])
+
+
+def _letters(answer: Any) -> str | None:
+    """The letters of a string in alphabetical order; None if it is no string."""
+    if not isinstance(answer, str):
+        return None
+    return "".join(sorted(x for x in answer.lower() if x.isalpha()))
 
 
 def _verdict_on_function(exercise: Exercise, name: str, answer: Callable) -> str:
