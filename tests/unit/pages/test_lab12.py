@@ -78,17 +78,17 @@ def test_the_page_says_what_is_stored():
     assert (round(third[4], 1), round(fourth[4], 1)) == (4.2, 0.1)
 
 
-def test_speeds_are_compared_with_the_first_method_and_with_marian():
-    stored = results.load("processor_speeds")
+def test_speeds_are_compared_with_the_first_method():
     rows = lab12.training_speeds_table().rows()
     assert rows[0][0] == "eager, fp32"
-    assert {"nn.Transformer", "Marian"} <= {row[0] for row in rows}
+    assert "nn.Transformer" in {row[0] for row in rows}
     assert all(row[2] == row[1] / rows[0][1] for row in rows)
-    for row, found in zip(
-        lab12.decoding_speeds_table().rows(), stored["decoding"], strict=True
-    ):
-        assert row[1:] == (
-            found["ours"],
-            found["marian"],
-            found["ours"] / found["marian"],
-        )
+
+
+def test_decoding_stands_beside_marian_where_it_was_measured(stored):
+    both = {"width": 1, "ours": 300, "marian": 100, "ours_faster": 3.0}
+    stored("processor_speeds", decoding=[both, {"width": 5, "ours": 70}])
+    assert lab12.decoding_speeds_table().rows() == [
+        ("greedy", 300, 100, 3.0),
+        ("beam of 5", 70, None, None),
+    ]
