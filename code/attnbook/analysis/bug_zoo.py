@@ -126,7 +126,7 @@ class SoftmaxInside(nn.Module):
 
 
 class Uncounted(SinusoidalPositions):
-    """Takes what it is given for the beginning: word by word, all have position 0."""
+    """Ignores the offset: token by token, every position is 0."""
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         """Add to (B, T, D) the codes of positions 0 … T - 1, whatever the offset."""
@@ -134,13 +134,13 @@ class Uncounted(SinusoidalPositions):
 
 
 class CausalInTraining(Transformer):
-    """Hides later words while it trains, and no longer when it is used.
+    """Applies the causal mask only in training mode.
 
-    But for its mask, ``decode`` is a copy of the Transformer's.
+    Except for the mask, ``decode`` is a copy of the Transformer's.
     """
 
     def decode(self, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        """Predict, in eval mode with a view of the words to be predicted."""
+        """Predict; in eval mode, positions also attend to later ones."""
         mask = target_mask(tgt_in) if self.training else key_mask(tgt_in)
         y = self.dropout(self.positions(self.target_embedding(tgt_in)))  # (B, T, D)
         for layer in self.decoder:
@@ -149,16 +149,16 @@ class CausalInTraining(Transformer):
 
 
 class OneCache(Transformer):
-    """Keeps the words read so far in the model, and not in the state."""
+    """Stores the cache in the model instead of the state."""
 
     def start(self, src: Tensor) -> TransformerState:
-        """Read the source, and forget the last sentence."""
+        """Read the source, and drop the last sentence's cache."""
         self.kept = super().start(src)
         return self.kept
 
     def step(
         self, token: Tensor, state: TransformerState
     ) -> tuple[Tensor, TransformerState]:
-        """Read one word more, after all that were ever read since ``start``."""
+        """Read one more token, after all those read since ``start``."""
         logits, self.kept = super().step(token, self.kept)
         return logits, self.kept

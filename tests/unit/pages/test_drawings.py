@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
-from attnbook.pages.colours import COLOURS
+from attnbook.pages.colours import COLOURS, TEXT_COLOURS
 from attnbook.pages.drawings import (
     a1 as a1_drawings,
 )
@@ -317,21 +317,24 @@ def test_one_arrow_from_the_memory_forks_inside_the_cross_attention():
     assert len(starts) == 1
 
 
-def test_a_step_of_decoding_makes_one_key_and_one_value():
-    root = ElementTree.fromstring(ch10_drawings.cache_growth()._repr_svg_())
-    _, *boxes = root.iter(f"{SVG}rect")
+def test_a_step_of_decoding_makes_one_query_one_key_and_one_value():
+    svg = ch10_drawings.cache_growth()._repr_svg_()
+    _, *boxes = ElementTree.fromstring(svg).iter(f"{SVG}rect")
     filled = [box for box in boxes if box.get("fill") == box.get("stroke")]
-    assert (len(boxes), len(filled)) == (12, 6)
-    assert len({box.get("y") for box in filled}) == 6
-    for new in filled:
-        row = [float(box.get("x")) for box in boxes if box.get("y") == new.get("y")]
-        assert float(new.get("x")) == max(row)
-    shown = texts(ch10_drawings.cache_growth()._repr_svg_())
-    assert [t for t in shown if t[0] in "012"] == [
-        *("0", "0"),
-        *("1", "0, not 1"),
-        *("2", "0, not 2"),
-    ]
+    assert (len(boxes), len(filled)) == (12, 6)  # 2 queries, 5 keys, 5 values
+    for role in ("query", "key", "value"):
+        drawn = [b for b in boxes if b.get("stroke") in _colours(role)]
+        assert len(drawn) == (2 if role == "query" else 5)
+        assert sum(box in filled for box in drawn) == 2
+    shapes = [t for t in texts(svg) if "(B, H" in t]
+    assert len(shapes) == 4
+    assert sum("(B, H, 1" in t for t in shapes) == 2
+    assert sum("(B, H, 2" in t or "(B, H, 3" in t for t in shapes) == 2
+
+
+def _colours(role):
+    """The colours of a role's boxes: paler ones, and those that are filled."""
+    return COLOURS[role], TEXT_COLOURS[role]
 
 
 LETTERS = {2: ".", 4: "A", 5: "B", 6: "C"}
@@ -347,8 +350,8 @@ class Tree(torch.nn.Module):
         state = torch.cat([state, token[:, None]], 1)
         logits = torch.full((len(token), 7), -1e9)
         for i, row in enumerate(state.tolist()):
-            said = "".join(LETTERS[token] for token in row[1:] if token != 0)
-            table = ch10_drawings.TREE.get(said, {".": 1.0})
+            prefix = "".join(LETTERS[token] for token in row[1:] if token != 0)
+            table = ch10_drawings.TREE.get(prefix, {".": 1.0})
             for word, letter in LETTERS.items():
                 logits[i, word] = math.log(table.get(letter, 1e-9))
         return logits, state
@@ -360,8 +363,8 @@ def test_the_tree_is_what_greedy_decoding_and_a_beam_find():
     found = beam_search(Tree(), src, 3, width=2, alpha=0.0)
     two = ["".join(LETTERS[i] for i in ids) for ids in found.ids[0].tolist()]
     assert "".join(LETTERS[i] for i in one) == "AA."
-    assert ch10_drawings.beginnings(3, 1) == ["AA."]
-    assert ch10_drawings.beginnings(3, 2) == two == ["BC.", "AA."]
+    assert ch10_drawings.hypotheses(3, 1) == ["AA."]
+    assert ch10_drawings.hypotheses(3, 2) == two == ["BC.", "AA."]
     totals = [ch10_drawings.log_p(words) for words in two]
     assert found.scores[0].tolist() == pytest.approx(totals, abs=1e-4)
 
@@ -373,5 +376,7 @@ def test_the_tree_shows_its_numbers():
     shown = texts(diagram._repr_svg_())
     for words in list(ch10_drawings.ROWS)[1:]:
         assert ch10_drawings.minus(ch10_drawings.log_p(words)) in shown
+    assert "on arrows: p" in shown
+    assert "in boxes: Σ log p" in shown
     assert "−2.12" in diagram.alt
     assert "−1.24" in diagram.alt

@@ -1,51 +1,56 @@
-"""The drawings of chapter 10: a cache that grows word by word, and a beam."""
+"""The drawings of chapter 10: a cache that grows token by token, and a beam."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-from attnbook.pages.drawings.diagram import Box, Diagram
+from attnbook.pages.drawings.diagram import KEY, QUERY, TARGET, VALUE, Box, Diagram
 
-KEY, VALUE, TARGET = {"role": "key"}, {"role": "value"}, {"role": "target"}
-
-READ = ("<bos>", "maron", "velin")
+READ = ("<bos>", "Leute", "warten")
 
 
-def cache_growth(words: Sequence[str] = READ) -> Diagram:
-    """Three steps of decoding: what is kept, what is new, and its position.
+def cache_growth() -> Diagram:
+    """Two steps of self-attention with a cache: what is kept, and what is new.
 
-    Args:
-        words: What is read at each step.
+    Returns:
+        The diagram; positions are counted from 0.
     """
     alt = (
-        f"A row for each of the steps that read {', '.join(words)}. Each has one key "
-        "and one value more than the row above: the last is new (filled), those before "
-        "it are kept. Beside it the position of the new word: its step, from 0, in the "
-        "column right, and always 0 in the column wrong."
+        "Two rows, one for each step. At position 1 the decoder reads Leute: one new "
+        "query, one new key and one new value; a key and a value come from the cache. "
+        "At position 2 it reads warten: again one new query, key and value; two keys "
+        "and two values come from the cache. Queries have the shape (B, H, 1, d_k), "
+        "keys and values together (B, H, 2, d_k), then (B, H, 3, d_k)."
     )
-    d = Diagram(510, 102 + 96 * len(words), alt=alt)
-    d.text("reads", 56, 42, **TARGET)
-    d.text("keys and values", 210, 42)
-    d.text("position of the new", 422, 18)
-    d.text("right", 384, 42)
-    d.text("wrong", 464, 42)
-    for step, word in enumerate(words):
-        y = 104 + 96 * step
-        d.text(word, 56, y, **TARGET)
-        boxes = [_pair(d, place, place == step, y) for place in range(step + 1)]
-        d.text(str(step), 384, y)
-        d.text(f"0, not {step}" if step else "0", 464, y)
-    d.bracket("kept", boxes[:-1], y + 46)
-    d.bracket("new", boxes[-1:], y + 46)
+    d = Diagram(510, 348, alt=alt)
+    d.text("reads", 44, 20)
+    d.text("query", 120, 20, **QUERY)
+    d.text("keys, values", 250, 20)
+    d.text("shapes", 428, 20)
+    for position in (1, 2):
+        _cached_step(d, position, 90 + 160 * (position - 1))
     return d
 
 
-def _pair(d: Diagram, place: int, new: bool, y: float) -> Box:
-    """The key and the value of a place, filled if they are new."""
-    x = 150 + 60 * place
-    d.box(f"$v_{place}$", x, y + 18, width=46, height=32, filled=new, **VALUE)
-    return d.box(f"$k_{place}$", x, y - 18, width=46, height=32, filled=new, **KEY)
+def _cached_step(d: Diagram, position: int, y: float) -> None:
+    """One row: the query of a position, and all keys and values up to it."""
+    d.text(READ[position], 44, y - 12, **TARGET)
+    d.text(f"position {position}", 44, y + 12)
+    d.box(
+        f"$q_{position}$", 120, y, width=46, height=32, filled=True, role=QUERY["role"]
+    )
+    boxes = [_pair(d, p, p == position, y) for p in range(position + 1)]
+    d.bracket("cache", boxes[:-1], y + 46)
+    d.bracket("new", boxes[-1:], y + 46)
+    d.text("$q$: (B, H, 1, $d_k)$", 428, y - 18, **QUERY)
+    d.text(f"$k$, $v$: (B, H, {position + 1}, $d_k)$", 428, y + 18)
+
+
+def _pair(d: Diagram, position: int, new: bool, y: float) -> Box:
+    """The key and the value of a position, filled if they are new."""
+    x = 190 + 60 * position
+    d.box(f"$v_{position}$", x, y + 18, width=46, height=32, filled=new, **VALUE)
+    return d.box(f"$k_{position}$", x, y - 18, width=46, height=32, filled=new, **KEY)
 
 
 # p(next word | the words so far) in a language of three words; a full stop is its EOS.
@@ -60,27 +65,27 @@ COLUMNS = (40, 158, 296, 446)  # of BOS and of words one to three
 ROWS = {
     **{"": 164, "A": 90, "B": 240, "C": 312},
     **{"AA": 52, "AB": 128, "BC": 202, "BA": 278, "AA.": 52, "BC.": 202},
-}  # what is drawn: of further beginnings the page would be full
+}  # only what is drawn
 
 
 def log_p(words: str) -> float:
-    """Log-probability of a beginning, or of a sentence, under :data:`TREE`."""
+    """Log-probability of a hypothesis, finished or not, under :data:`TREE`."""
     return sum(math.log(TREE[words[:i]][word]) for i, word in enumerate(words))
 
 
-def beginnings(length: int, width: int) -> list[str]:
+def hypotheses(length: int, width: int) -> list[str]:
     """What a beam keeps after some words, the best first; width 1 is greedy decoding.
 
     Args:
         length: Number of words; the third is the last, with which every sentence ends.
-        width: Number W of beginnings.
+        width: Number W of hypotheses.
     """
     if length == 0:
         return [""]
     longer = [
-        begun + word
-        for begun in beginnings(length - 1, width)
-        for word in TREE[begun]
+        prefix + word
+        for prefix in hypotheses(length - 1, width)
+        for word in TREE[prefix]
         if length < 3 or word == "."
     ]
     return sorted(longer, key=log_p, reverse=True)[:width]
@@ -92,8 +97,8 @@ def beam_tree() -> Diagram:
     Returns:
         The diagram; all its numbers are those of :data:`TREE`.
     """
-    kept = {words for length in (1, 2, 3) for words in beginnings(length, 2)}
-    greedy, best = beginnings(3, 1)[0], beginnings(3, 2)[0]
+    kept = {words for length in (1, 2, 3) for words in hypotheses(length, 2)}
+    greedy, best = hypotheses(3, 1)[0], hypotheses(3, 2)[0]
     alt = (
         "A tree from left to right. BOS goes on with A (0.5), B (0.4) or C (0.1); A "
         "and B are kept. A goes on with A (0.4) or B (0.3), B with C (0.8) or A (0.1); "
@@ -113,6 +118,8 @@ def beam_tree() -> Diagram:
         _branch(d, boxes[words[:-1]], boxes[words], TREE[words[:-1]][words[-1]], look)
     d.text("greedy", COLUMNS[3], ROWS[greedy] - 36, **TARGET)
     d.text("beam", COLUMNS[3], ROWS[best] - 36, **TARGET)
+    d.text("on arrows: $p$", COLUMNS[3] - 20, 286)
+    d.text("in boxes: $Σ$ log $p$", COLUMNS[3] - 20, 312)
     return d
 
 
