@@ -24,6 +24,7 @@ from attnbook.experiments.first_token import (
 )
 from attnbook.experiments.fused_cost import fused_cost
 from attnbook.experiments.head_ablation import head_ablation
+from attnbook.experiments.induction import induction, induction_longer
 from attnbook.experiments.language_models import language_models
 from attnbook.experiments.late_attention import late_attention
 from attnbook.experiments.layer_cost import layer_batches, layer_cost
@@ -209,6 +210,8 @@ EXPERIMENTS = {
     "first_token": first_token,
     "first_token_longer": first_token_longer,
     "first_token_room": first_token_room,
+    "induction": induction,
+    "induction_longer": induction_longer,
     "weights_tell": weights_tell,
     # chapter 12: statistics of the data; label smoothing with a known distribution
     "multi30k_facts": multi30k_facts,
