@@ -7,16 +7,24 @@ import matplotlib.pyplot as plt
 import pytest
 import torch
 from drawn import cells
+from torch import nn
 
+from attnbook.analysis.complexity import count
 from attnbook.analysis.occlusion import context_changes
 from attnbook.analysis.word_maps import word_weights
 from attnbook.decoding import greedy, length_penalty
 from attnbook.models.seq2seq import InitialState
+from attnbook.nn.sequence_layers import (
+    ConvolutionLayer,
+    RecurrentLayer,
+    SelfAttentionLayer,
+)
 from attnbook.pages.explorers import (
     caption_alignment,
     caption_heads,
     context_contents,
     deep_stacks,
+    layer_costs,
     search_and_sampling,
     toy_heads,
 )
@@ -44,6 +52,7 @@ from attnbook.toy.data import SOURCE, TARGET
 from attnbook.toy.deep_stacks import Stack, gradient_norms, token_diversity
 from attnbook.toy.example import STATES
 from attnbook.toy.language import translate_by_rule
+from attnbook.toy.last_position import exponential_dilations
 from attnbook.translation.translator import Translator
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
@@ -398,3 +407,41 @@ def test_extreme_gradients_stay_on_the_figure():
         lowest, highest = view.figure.axes[1].get_ylim()
         drawn = view.figure.axes[1].get_lines()[0].get_ydata()
         assert lowest < drawn.min() <= drawn.max() < highest
+
+
+# What layers cost
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(64, 64, 3), (256, 64, 5)])
+def test_costs_of_layers_are_those_that_are_counted(n, d, k):
+    costs = layer_costs.layer_costs(n, d, k)
+    dilations = exponential_dilations(n, k)
+    layers = {
+        "self-attention": SelfAttentionLayer(d, 4),
+        "GRU": RecurrentLayer(d),
+        "dilated stack": nn.Sequential(
+            *(ConvolutionLayer(d, k, step) for step in dilations)
+        ),
+        "one convolution": ConvolutionLayer(d, k),
+    }
+    assert [*costs] == [*layers]
+    for kind, layer in layers.items():
+        cost = costs[kind]
+        counted = count(lambda m=layer: m(torch.zeros(1, n, d)))
+        assert cost.linear + cost.square == counted, kind
+        twice = layer_costs.layer_costs(2 * n, d, k)[kind]
+        if kind != "dilated stack":  # of more layers at twice the length
+            assert (twice.linear, twice.square) == (2 * cost.linear, 4 * cost.square)
+
+
+def test_the_view_of_costs_says_and_draws_them():
+    view = layer_costs.layer_costs_view(256, "256", 3)
+    assert view.said == (
+        "Self-attention takes 1.00 times the work of the GRU and 0.33 times that of "
+        "the dilated stack; 33 % of it grows with n²."
+    )
+    assert "self-attention: 101 million multiply-adds." in view.alt
+    ends = [bar.get_x() + bar.get_width() for bar in view.figure.axes[0].patches]
+    assert ends[4:] == pytest.approx([3 * 2**25 / 1e6, *ends[1:4]])
+    assert view.table.count("256") == 2  # the GRU's sequential steps and its path
+    assert layer_costs.layer_costs(256, 256, 3)["one convolution"].path is None

@@ -18,5 +18,6 @@ The explorers, one for each idea:
 - ``deep_stacks``: deep stacks, by connection and initial weights; chapter 8
 - ``toy_heads``: the heads of the toy Transformer on a typed sentence; chapter 9
 - ``search_and_sampling``: beam width and temperature; chapter 10
+- ``layer_costs``: work, steps and paths of kinds of layer; chapter 11
 - ``caption_heads``: the heads of the translator on a typed caption; chapter 12
 """
