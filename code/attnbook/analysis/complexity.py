@@ -1,8 +1,8 @@
-"""How much work is a layer, and how much of it must wait? By formula and counted.
+"""How much work is a layer, and how much is sequential? By formula and counted.
 
-Formulas count multiply-adds (a product that is added to a sum) over n places of width
-d, without the batch: Vaswani et al. 2017, table 1, with the factors written out. What
-grows with n · d alone (biases, softmax, activations) is left out.
+Formulas count multiply-adds (a product that is added to a sum) over n positions of
+width d, without the batch: Vaswani et al. 2017, table 1, with the factors written out.
+What grows with n · d alone (biases, softmax, activations) is left out.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from attnbook.nn.layers import TransformerConfig
 
 
 def attention_work(n: int, d: int, *, projections: bool = True) -> int:
-    """Multiply-adds of self-attention: scores and mixing; W^Q, W^K, W^V and W^O."""
+    """Multiply-adds of self-attention: scores and means; W^Q, W^K, W^V and W^O."""
     return 2 * n * n * d + (4 * n * d * d if projections else 0)
 
 
 def windowed_work(n: int, d: int, r: int, *, projections: bool = True) -> int:
-    """Of restricted self-attention, where each place sees r, the first few as well."""
+    """Of restricted self-attention, where each position attends to r positions."""
     return 2 * r * n * d + (4 * n * d * d if projections else 0)
 
 
@@ -37,7 +37,7 @@ def convolution_work(n: int, d: int, k: int) -> int:
 
 
 def separable_work(n: int, d: int, k: int) -> int:
-    """Of a separable one: k numbers for each channel, then one matrix."""
+    """Of a separable one: k numbers for each feature, then one matrix."""
     return k * n * d + n * d * d
 
 
@@ -54,12 +54,12 @@ def count(call: Callable[[], object]) -> int:
 
 
 def longest_chain(out: Tensor) -> int:
-    """Count the steps that must wait for one another: the deepest way to ``out``.
+    """Count the operations that must wait for each other: the longest path to ``out``.
 
     Walks back through the graph that PyTorch keeps for the gradients. Operations on no
-    common way could run at the same time, on a machine with room for them.
+    common path could run at the same time, on hardware with room for them.
 
-    Weights and changes of shape count as steps too. A fused kernel is one step,
+    Weights and changes of shape count, too. A fused kernel is one operation,
     whatever it does inside, such as that of ``nn.LSTM`` on the processor: its chain
     says nothing.
 
