@@ -95,18 +95,6 @@ def test_a_folder_without_runs_is_refused(tmp_path, monkeypatch):
         multi30k_runs.multi30k_runs()
 
 
-def test_seeds_are_printed_with_a_deviation_from_three_on(folder, stored, capsys):
-    stored(ch12_comparisons.NAME, **multi30k_runs.multi30k_runs())
-    ch12_comparisons.print_seeds()
-    said = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["en", "→", "de,", "seed", "1", "40.0", "33.0", "39.0", "32.0"] in said
-    assert ["de", "→", "en,", "seed", "0", "42.0", "35.0", "41.0", "34.0"] in said
-    assert ["mean", "40.0", "33.0", "39.0", "32.0"] in said
-    assert [line for line in said if "deviation" in line] == [
-        ["st.", "deviation", "1.0", "1.0", "1.0", "1.0"]
-    ]
-
-
 def test_the_models_are_shown_and_drawn(folder, stored):
     stored(ch12_comparisons.NAME, **multi30k_runs.multi30k_runs())
     speeds = {
@@ -125,10 +113,14 @@ def test_the_models_are_shown_and_drawn(folder, stored):
     assert {*ch12_comparisons.LADDER} <= {*gpu.LADDER}
 
 
-def test_of_the_ablation_the_runs_that_are_there_are_printed(folder, stored, capsys):
-    stored(ch12_comparisons.NAME, **multi30k_runs.multi30k_runs())
-    ch12_comparisons.print_ablation()
-    assert [row.split() for row in capsys.readouterr().out.splitlines()[1:]] == [
-        ["as", "it", "is", "35.0", "28.0", "1.50", "2,345,678"],
-        ["1", "head", "34.0", "27.0", "1.50", "2,345,678"],
-    ]
+def test_the_ablation_is_shown_with_the_bleu_of_the_chosen_penalty(stored):
+    run = {
+        "alpha": 1.0,
+        "validation_bleu_by_alpha": {"0.6": 30.0, "1.0": 31.5},
+        "validation_loss": 1.5,
+    }
+    runs = dict.fromkeys(ch12_comparisons.ABLATION, run)
+    stored(ch12_comparisons.NAME, parts={"ablation": {"runs": runs}})
+    rows = ch12_comparisons.ablation_table().rows()
+    assert rows[0] == ("unchanged", 1.5, 31.5)
+    assert len(rows) == 4

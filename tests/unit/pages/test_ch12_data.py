@@ -2,7 +2,6 @@
 
 import gzip
 import random
-import re
 from collections import Counter
 from itertools import pairwise, product
 
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
 def test_the_way_of_a_batch_is_drawn():
     svg = batch_diagram()._repr_svg_()
-    for word in ("clean text", "subwords", "Transformer", "(B, T, V)", "weights"):
+    for word in ("subwords", "batches", "Transformer", "(B, T, V)", "weights"):
         assert f">{word}<" in svg
 
 
@@ -52,7 +51,7 @@ def _facts(stored):
         sentences={"train": 1500, "val": 10},
         rows={"en": row(5000, 100, 50, 2, 1), "de": row(4000, 200, 150, 7, 4)},
         pairs_per_batch=3,
-        padding={"random": 0.5, "pooled": 0.25, "tokens": 0.125},
+        padding={"random": 0.5, "pooled": 0.25, "sorted": 0.2, "tokens": 0.125},
         shown={
             "random": [[3, 2], [6, 8], [4, 5]],
             "pooled": [[5, 4], [5, 3], [4, 4]],
@@ -62,47 +61,35 @@ def _facts(stored):
 
 
 @pytest.mark.usefixtures("_facts")
-def test_facts_are_printed_by_language(capsys):
-    ch12_data.print_facts()
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "pairs: train 1,500, val 10"
-    assert [line.split()[-2:] for line in lines[2:]] == [
-        ["5,000", "4,000"],
-        ["100", "200"],
-        ["50%", "75%"],
-        ["2.0%", "7.0%"],
-        ["10%", "40%"],
+def test_facts_are_shown_by_language():
+    lengths = (2.0, 3.04, 9.0)
+    assert ch12_data.data_table().rows() == [
+        ("English", 5000, 100, 50.0, 10.0, *lengths),
+        ("German", 4000, 200, 75.0, 40.0, *lengths),
     ]
 
 
 @pytest.mark.usefixtures("_facts")
-def test_places_are_printed_by_unit(capsys):
-    ch12_data.print_places()
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[-1] for line in lines[1:]] == ["2.0", "3.0", "9.0", "30", "0"]
-
-
-@pytest.mark.usefixtures("_facts")
-def test_pads_are_printed_and_drawn(capsys):
-    ch12_data.print_padding()
-    shares = re.findall(r"[\d.]+%", capsys.readouterr().out)
-    assert shares == ["50.0%", "25.0%", "12.5%"]
+def test_padding_is_shown_and_drawn():
+    shares = [share for _, share in ch12_data.padding_table().rows()]
+    assert shares == [50.0, 25.0, 20.0, 12.5]
     figure = ch12_data.batches_figure()
     shown = results.load("multi30k_facts")["shown"]
     assert [ax.get_xlabel() for ax in figure.axes[-2:]] == [
-        "places of the source",
-        "places of the target",
+        "source positions",
+        "target positions",
     ]
     for row, pairs in enumerate(shown.values()):
-        pads = places = 0
+        padding = positions = 0
         for side, ax in enumerate(figure.axes[2 * row : 2 * row + 2]):
             lengths = [pair[side] for pair in pairs]
             widths = [bar.get_width() for bar in ax.patches]
             assert widths == [max(lengths)] * len(lengths) + lengths
-            places += max(lengths) * len(lengths)
-            pads += sum(max(lengths) - length for length in lengths)
+            positions += max(lengths) * len(lengths)
+            padding += sum(max(lengths) - length for length in lengths)
         title = figure.axes[2 * row].get_title("left")
-        assert f"{len(pairs)} pairs, {pads / places:.0%} pads" in title
+        share = f"{padding / positions:.0%} padding"
+        assert title.endswith(f"{len(pairs)} pairs, {share}")
 
 
 TRAIN = ["a dog runs", "a dog", "a cat sleeps", "a dog runs in snow"] * 20
@@ -151,8 +138,8 @@ def test_every_pair_is_in_one_batch_of_each_kind():
 
 
 def test_the_batch_shown_is_a_usual_one():
-    level = [IdPair([4] * n, [5] * n) for n in (3, 3)]  # no pads
-    uneven = [IdPair([4], [5] * 3), IdPair([4], [5])]  # 2 of 12 places
+    level = [IdPair([4] * n, [5] * n) for n in (3, 3)]  # no padding
+    uneven = [IdPair([4], [5] * 3), IdPair([4], [5])]  # 2 of 12 positions
     worst = [IdPair([4] * 9, [5] * 9), IdPair([], [])]
     batches = [worst, uneven, level]
     for share, batch in ((0.0, level), (0.2, uneven), (0.9, worst)):
@@ -206,10 +193,10 @@ def test_the_traps_are_where_the_page_says():
 
 
 def test_one_pair_is_the_most_frequent():
-    for pieces, counts in find("ex12_next_merge").inputs():
+    for segmented, counts in find("ex12_next_merge").inputs():
         found = Counter()
-        for word, parts in pieces.items():
-            for pair in pairwise(parts):
+        for word, symbols in segmented.items():
+            for pair in pairwise(symbols):
                 found[pair] += counts[word]
         (_, first), (_, second) = found.most_common(2)
         assert first > second

@@ -7,7 +7,6 @@ import nbformat
 import pytest
 import torch
 from notebook_cells import run_cell
-from parts_to_come import TO_COME
 
 from attnbook.pages import save_part
 from attnbook.pages.exercises.parts.registry import MODULES, find_part
@@ -41,16 +40,12 @@ def run(cells, names):
 def solved(name):
     """The names of a notebook in which a part's skeleton and solution were run."""
     names = {}
-    if name in TO_COME:
-        for cell in TO_COME[name]:
-            run_cell(cell, names)
-    else:
-        for _, cells in exercises_on(name):
-            run(cells, names)
+    for _, cells in exercises_on(name):
+        run(cells, names)
     return names
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if name not in TO_COME])
+@pytest.mark.parametrize("name", MODULES)
 def test_the_skeleton_waits_and_the_solution_passes_and_explains(name, capsys):
     part, names = find_part(name), {}
     (chapter, skeleton), (same_chapter, solution) = exercises_on(name)
@@ -64,18 +59,6 @@ def test_the_skeleton_waits_and_the_solution_passes_and_explains(name, capsys):
     assert capsys.readouterr().out.splitlines()[0] == passed
     explanation = solution[0].source.partition("{solution-start}")[2]
     assert len(explanation.split()) > 40, "the solution should explain"
-
-
-@pytest.mark.parametrize("name", TO_COME)
-def test_a_part_that_no_chapter_has_yet_waits_and_passes(name, capsys):
-    assert not [*exercises_on(name)], "a chapter has it: delete it in parts_to_come.py"
-    skeleton, solution = TO_COME[name]
-    names = run_cell(skeleton, {})
-    assert capsys.readouterr().out.endswith(f"{name}: your turn.\n")
-    assert f'save_part("{name}", ' in skeleton
-    run_cell(solution, names)
-    passed = f"{name}: all {len(find_part(name).stages)} stages passed."
-    assert capsys.readouterr().out.splitlines()[0] == passed
 
 
 @pytest.fixture(scope="module")

@@ -1,36 +1,53 @@
-"""The drawing of chapter 12: the way of a batch in training."""
+"""The drawing of chapter 12: what happens to one batch in training."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 from attnbook.pages.drawings.diagram import Diagram
 
 
 def batch_diagram() -> Diagram:
-    """Draw the way of a batch in training, from sentences to an update."""
+    """Draw one training step, from sentence pairs to an update, with an example."""
     alt = (
-        "A column of boxes joined by arrows: sentence pairs as text, subwords, "
-        "batch by tokens, Transformer, smoothed loss, one update. From the batch "
-        "ids (B, S) and (B, T) go to the Transformer, logits (B, T, V) go to the "
-        "loss. A rate from the schedule goes into the update, and an arrow leads "
-        "from the update back to the Transformer, the one dark box."
+        "A column of five boxes joined by arrows, with an example next to each arrow. "
+        "The pair A dog runs, Ein Hund rennt goes into subwords; their ids, 124 327 … "
+        "and 127 326 …, into batching; two tensors, (B, S) and (B, T), into the "
+        "Transformer, the one dark box; logits, (B, T, V), into the smoothed loss; a "
+        "scalar into Adam, which also gets the learning rate. An arrow labelled new "
+        "weights leads from Adam back to the Transformer."
     )
-    d = Diagram(370, 474, alt=alt)
-    x, size = 170, {"width": 150, "height": 42}
-    way = [d.text("sentence pairs", x, 22)]
-    names = ("clean text", "subwords", "batch by tokens", "Transformer")
-    for row, name in enumerate((*names, "smoothed loss", "update by Adam"), start=1):
-        way.append(d.box(name, x, 18 + 71 * row, filled=name == names[-1], **size))
-    labels = ("", "", "ids", "(B, S), (B, T)", "(B, T, V)", "a number")
-    for above, below, label in zip(way, way[1:], labels, strict=False):
-        d.arrow(above, below, label=label)
-    update, transformer = way[-1], way[4]
-    edge = x + 75
+    d = Diagram(420, 490, alt=alt)
+    x, step = 190, 96
+    names = ("subwords", "batches", "Transformer", "smoothed loss", "Adam")
+    boxes = [
+        d.box(name, x, 80 + step * row, width=140, height=42, filled=row == 2)
+        for row, name in enumerate(names)
+    ]
+    d.arrow((x, 18), boxes[0])
+    for above, below in pairwise(boxes):
+        d.arrow(above, below)
+    examples = (
+        ("A dog runs …", "Ein Hund rennt …"),
+        ("124 327 1370 …", "127 326 1021 …"),
+        ("source (B, S)", "target (B, T)"),
+        ("logits", "(B, T, V)"),
+        ("loss", "a scalar"),
+    )
+    roles = ({"role": "source"}, {"role": "target"})
+    for row, lines in enumerate(examples):
+        for line, (text, role) in enumerate(zip(lines, roles, strict=True)):
+            y = 22 + step * row + 21 * line
+            d.text(text, x + 90, y, **(role if row < 3 else {}))
+    adam, transformer = boxes[4], boxes[2]
+    left = x - 70
     d.arrow(
-        (edge, update.y),
-        (edge + 95, update.y),
-        (edge + 95, transformer.y),
-        (edge, transformer.y),
+        (left, adam.y),
+        (left - 46, adam.y),
+        (left - 46, transformer.y),
+        (left, transformer.y),
     )
-    d.text("weights", edge + 57, update.y - 52)
-    d.arrow(d.text("rate", 34, update.y), update)
+    d.text("new", left - 82, adam.y - 107)
+    d.text("weights", left - 82, adam.y - 86)
+    d.arrow(d.text("learning rate", x + 172, adam.y), adam)
     return d

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from attnbook.core import results
-from attnbook.experiments.toy_ablation import CHANGES
 from attnbook.pages.colours import SKY
 from attnbook.pages.curves import label_lines
 from attnbook.pages.figures.exact_match import CURVES
 from attnbook.pages.html_tables import Column, Table, table
 from attnbook.pages.names import name_of
-from attnbook.pages.tables import mean_and_range, stored_runs
-from attnbook.translation.report import TEST_SPLITS
 
 NAME = "multi30k_runs"
 BEAM, GREEDY = "beam, lowercased", "greedy, lowercased"
-COLUMNS = [(how, split) for how in (BEAM, GREEDY) for split in TEST_SPLITS["multi30k"]]
-WAYS = {"en_de": "en → de", "de_en": "de → en"}
 LADDER = {
     "initial_state": (name_of("initial_state"), CURVES["initial_state"][0]),
     "static_context": (name_of("static_last"), CURVES["static_last"][0]),
@@ -34,30 +28,6 @@ LADDER = {
 def part(name: str) -> dict:
     """Give what is stored of a part of the runs."""
     return results.load(NAME)["parts"][name]
-
-
-def lowercased(run: dict) -> list[float]:
-    """BLEU of a run's beam on both tests, lowercased."""
-    return [run["scores"][split][BEAM]["bleu"] for split in TEST_SPLITS["multi30k"]]
-
-
-def print_seeds() -> None:
-    """Print the lowercased BLEU of each seed, both ways, and mean and deviation."""
-    print(f"{'lowercased':17} beam          greedy")
-    print(f"{'':17} 2016   2017   2016   2017")
-    for name, way in WAYS.items():
-        found = part(name)
-        for run in found["runs"].values():
-            scores = [run["scores"][split][how]["bleu"] for how, split in COLUMNS]
-            _print_scores(f"{way}, seed {run['config']['seed']}", scores)
-        if len(found["runs"]) > 2:  # of two a deviation says nothing
-            over_seeds = [found["bleu"][split][how] for how, split in COLUMNS]
-            _print_scores("  mean", [x["mean"] for x in over_seeds])
-            _print_scores("  st. deviation", [x["sd"] for x in over_seeds])
-
-
-def _print_scores(label: str, scores: Sequence[float]) -> None:
-    print(f"{label:17}" + "".join(f"{x:5.1f}  " for x in scores).rstrip())
 
 
 def models_table() -> Table:
@@ -90,22 +60,25 @@ def validation_row(run: dict, score: dict) -> tuple[float, ...]:
     return run["validation_loss"], score["bleu"], score["chrf"], score["length_ratio"]
 
 
-def print_ablation() -> None:
-    """Print the same of the Transformer as it is and with one thing changed each."""
+ABLATION = {
+    "as_it_is": "unchanged",
+    "heads_1": "one head instead of four",
+    "no_positions": "no positional encoding",
+    "no_scale": "no division by the root of d_k",
+}
+"""The runs with one part of the Transformer changed, as a reader calls them."""
+
+
+def ablation_table() -> Table:
+    """Show the validation loss and BLEU (beam, cased) with one part changed each."""
     runs = part("ablation")["runs"]
-    heads = {"heads_1": "1 head", "heads_8": "8 heads"}
-    _print_runs({heads.get(x, x.replace("_", " ")): run for x, run in runs.items()})
-
-
-def _print_runs(runs: dict[str, dict]) -> None:
-    """Print a row for each run, by its label."""
-    print(f"{'':20}  2016  2017  loss  parameters")
-    for label, run in runs.items():
-        first, second = lowercased(run)
-        print(
-            f"{label:20}{first:6.1f}{second:6.1f}"
-            f"{run['validation_loss']:6.2f}{run['parameters']:12,}"
-        )
+    rows = []
+    for name, label in ABLATION.items():
+        run = runs[name]
+        bleu = run["validation_bleu_by_alpha"][str(run["alpha"])]
+        rows.append((label, run["validation_loss"], bleu))
+    loss, score = VALIDATION[:2]
+    return table(["Transformer", loss, score], rows)
 
 
 def ladder_figure() -> Figure:
@@ -121,16 +94,7 @@ def ladder_figure() -> Figure:
             marker="o",
             label=label,
         )
-    ax.set(xlabel="epochs", ylabel="validation BLEU", xlim=(0, None), ylim=(0, None))
+    ax.set(xlabel="epoch", ylabel="validation BLEU", xlim=(0, None), ylim=(0, None))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     label_lines(ax)
     return fig
-
-
-def print_toy_ablation() -> None:
-    """Print mean and range of the seeds of ``toy_ablation``."""
-    print(f"{'':18}{'exact match, %':27}validation loss")
-    for name in CHANGES:
-        runs = stored_runs("toy_ablation", change=name)
-        shares = mean_and_range([100 * run["exact"]["2"] for run in runs], ".0f")
-        losses = mean_and_range([run["validation_loss"] for run in runs], ".3f")
-        print(f"{name:18}{shares:27}{losses}")
