@@ -14,17 +14,11 @@ from attnbook.nn.rotary import RotaryAttention
 
 
 class RotaryState(NamedTuple):
-    """What the next step reads.
+    """What the next step reads."""
 
-    Attributes:
-        memory: What the encoder returned, (B, S, D).
-        source_mask: Its mask, (B, 1, 1, S).
-        ids: The target tokens so far, (B, T).
-    """
-
-    memory: Tensor
-    source_mask: Tensor
-    ids: Tensor
+    memory: Tensor  # (B, S, D)
+    source_mask: Tensor  # (B, 1, 1, S)
+    ids: Tensor  # (B, T), the target tokens so far
 
 
 class RotaryTransformer(Transformer):
