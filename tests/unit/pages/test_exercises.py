@@ -265,7 +265,7 @@ def test_the_exercises_of_the_chapters_are_sound():
             torch.tensor([[1.0, float("nan")]]),
             "at [0, 1] got 2, expected nan.",
         ),
-        ({}, 1, "got an object of type dict, expected 1."),
+        ({"a": [1]}, 1, "got {'a': [1]}, expected 1."),
     ],
 )
 def test_the_first_difference_in_words(got, wanted, said):

@@ -92,6 +92,12 @@ def _sentences_together(log_p: Tensor, steps: Tensor) -> tuple[Tensor, Tensor]:
     return index // v % w, index % v
 
 
+def _wrong_index(log_p: Tensor, steps: Tensor) -> tuple[Tensor, Tensor]:
+    parents, tokens = _beam_step(log_p, steps)
+    index = steps.shape[-1] * parents + tokens
+    return index % log_p.shape[1], index // log_p.shape[1]
+
+
 def _hypotheses() -> list[tuple[Tensor, Tensor]]:
     g = torch.Generator().manual_seed(1)
     rows = torch.tensor([[0.05, 0.05, 0.6, 0.3], [0.5, 0.4, 0.05, 0.05]])
@@ -120,5 +126,7 @@ register(
         "First the hypotheses, then the tokens.",
         lambda log_p, steps: _beam_step(log_p, steps * log_p[..., None].neg()),
         "Logarithms of probabilities are added, not multiplied.",
+        _wrong_index,
+        "Entry i of the flattened table belongs to hypothesis i // V and token i % V.",
     ),
 )

@@ -89,6 +89,9 @@ def describe(value: Any) -> str:
     if isinstance(value, list | tuple):
         open_, close = "[]" if isinstance(value, list) else "()"
         return f"{open_}{', '.join(map(describe, value))}{close}"
+    if isinstance(value, dict):
+        entries = (f"{describe(key)}: {describe(x)}" for key, x in value.items())
+        return f"{{{', '.join(entries)}}}"
     if isinstance(value, float):
         return f"{value:.5g}"
     if isinstance(value, str | int | None):

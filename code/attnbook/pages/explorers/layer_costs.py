@@ -27,7 +27,7 @@ CONTROLS = {
 CAPTION = (
     "**Short sequences favour self-attention; on long ones, its quadratic part costs "
     "more than anything else.** Multiply-adds by formula. *GRU*: one direction. "
-    "*Dilated stack*: as many convolutions, with dilations 1, k, k² …, as connect all "
+    "*Dilated stack*: enough convolutions, with dilations 1, k, k² …, to connect all "
     "n positions; a single convolution sees only k of them."
 )
 

@@ -67,7 +67,7 @@ def run_table(found: dict) -> Table:
         ("speed", f"{speed:,} target tokens per second"),
         ("memory", f"at most {found['peak_memory_mb']:,} MB"),
     ]
-    return table(["of the run", "value"], rows)
+    return table(["property", "value"], rows)
 
 
 def smoothed_floor(smoothing: float, n_tokens: int) -> float:

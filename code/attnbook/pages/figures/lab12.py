@@ -155,7 +155,7 @@ def epochs_table(name: str, epochs: Sequence[int]) -> Table:
         Column("BLEU", "", "", 1),
         Column("chrF", "", "", 1),
         Column("length", "ratio", "", 2),
-        Column("twice too long", "%", "", 1),
+        Column("over 2× length", "%", "", 1),
     ]
     return table(["epoch", *heads], rows)
 

@@ -125,7 +125,7 @@ def _decoder(
     feeds: bool = True,
     keeps: bool = True,
     pads: bool = True,
-    stops: bool = True,
+    stops: Callable | None = Tensor.all,
     forbid: tuple[int, ...] = (PAD, BOS),
     gradients: bool = False,
 ) -> tuple[Callable]:
@@ -136,7 +136,7 @@ def _decoder(
             first = state = model.start(src)
             token = torch.full((len(src),), start)
             finished, out = torch.zeros(len(src), dtype=torch.bool), []
-            while len(out) < max_len and not (stops and finished.all()):
+            while len(out) < max_len and not (stops and stops(finished)):
                 last = token if feeds else torch.full_like(token, start)
                 logits, state = model.step(last, state if keeps else first)
                 logits[:, forbid] = -torch.inf
@@ -172,7 +172,8 @@ SHAPES = Stage(
         (lambda model, src, max_len: greedy(model, src, max_len).T,),
         "Yours is (steps, B): rows should be sentences.",
         (lambda model, src, max_len: greedy(model, src, max_len + 1),),
-        "You take one step too many: EOS counts as a token of max_len.",
+        "One column too many: BOS is no part of the output, and EOS counts as one of "
+        "the max_len tokens.",
     ),
 )
 TOKENS = Stage(
@@ -206,8 +207,10 @@ ENDS = Stage(
         "PAD)`, then `finished = finished | (token == EOS)`; stop when all are.",
     ),
     wrong(
-        _decoder(stops=False),
+        _decoder(stops=None),
         "You always take max_len steps: stop when every sentence has generated EOS.",
+        _decoder(stops=Tensor.any),
+        "You stop when the first sentence has generated EOS: wait for all of them.",
         (_without_eos,),
         "EOS belongs to the output.",
         _decoder(pads=False),

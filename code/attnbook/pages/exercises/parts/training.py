@@ -25,6 +25,7 @@ from attnbook.pages.exercises.parts.stages import (
 from attnbook.toy.training import train_step
 
 WORDS, SMOOTHING, RATE = 7, 0.1, 0.5
+SOURCES = torch.tensor([[5, 3, 2], [4, 6, 2]])
 INPUTS = torch.tensor([[1, 4, 6], [1, 5, 3]])
 TARGETS = torch.tensor([[4, 6, 2], [5, 2, PAD]])
 REAL = TARGETS != PAD
@@ -43,15 +44,24 @@ def smoothed(logits: Tensor, smoothing: float) -> Tensor:
 
 
 class Tiny(nn.Module):
-    """A model whose logits depend on the last token alone, (B, T) → (B, T, V)."""
+    """A model with two parameters: logits from the source's tokens and the last token.
+
+    With a single parameter, its norm would be that of the whole gradient.
+    """
 
     def __init__(self):
         super().__init__()
-        self.table = nn.Embedding(WORDS, WORDS)
+        self.source = nn.Embedding(WORDS, WORDS)
+        self.target = nn.Embedding(WORDS, WORDS)
 
-    def forward(self, tgt_in: Tensor) -> Tensor:
-        """Look the logits up."""
-        return self.table(tgt_in)
+    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """Map (B, S) and (B, T) to logits, (B, T, V)."""
+        return tiny_logits(self.source.weight, self.target.weight, src, tgt_in)
+
+
+def tiny_logits(source: Tensor, target: Tensor, src: Tensor, tgt_in: Tensor) -> Tensor:
+    """Look the logits up in two tables, (V, V) each."""
+    return source[src].mean(1, keepdim=True) + target[tgt_in]
 
 
 def mean_loss(logits: Tensor, targets: Tensor) -> Tensor:
@@ -60,34 +70,33 @@ def mean_loss(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def after(steps: int, clip: float) -> tuple[Tensor, list[Tensor]]:
-    """The table after some steps of gradient descent, and the losses before each."""
-    table, losses = filled(Tiny()).table.weight.detach(), []
+    """Both tables after some steps of gradient descent, and the losses before each."""
+    tables = torch.stack([*filled(Tiny()).parameters()]).detach()  # (2, V, V)
+    losses = []
     for _ in range(steps):
-        table = table.requires_grad_()
-        loss = mean_loss(table[INPUTS], TARGETS)
-        (gradient,) = torch.autograd.grad(loss, table)
+        tables = tables.requires_grad_()
+        loss = mean_loss(tiny_logits(*tables, SOURCES, INPUTS), TARGETS)
+        (gradient,) = torch.autograd.grad(loss, tables)
         factor = min(1.0, clip / gradient.norm().item())
-        table = (table - RATE * factor * gradient).detach()
+        tables = (tables - RATE * factor * gradient).detach()
         losses.append(loss.detach())
-    return table, losses
+    return tables, losses
 
 
 def trained(step: Callable, steps: int, clip: float) -> tuple[Tensor, list[Tensor]]:
     """The same by the reader's step."""
     model = filled(Tiny()).train()
     optimizer = torch.optim.SGD(model.parameters(), RATE)
-    batch = INPUTS, TARGETS
+    batch = SOURCES, INPUTS, TARGETS
     losses = [step(model, optimizer, batch, mean_loss, clip) for _ in range(steps)]
-    return model.table.weight.detach(), losses
+    return torch.stack([*model.parameters()]).detach(), losses
 
 
 def shapes(loss: Callable, step: Callable) -> None:
-    """One number for each token; a step returns one number."""
+    """One number for each token."""
     (logits,) = drawn(0, (2, 3, WORDS))
     got = loss(logits, TARGETS, SMOOTHING)
     expect_shape(got, (2, 3), "the smoothed loss", "(B, T)")
-    _, (found,) = trained(step, 1, 10.0)
-    expect_shape(found, (), "what `train_step` returns", "(), a scalar")
 
 
 def values(loss: Callable, step: Callable) -> None:
@@ -119,8 +128,9 @@ def gradients(loss: Callable, step: Callable) -> None:
 def update(loss: Callable, step: Callable) -> None:
     """One step moves the parameters against the gradient, and returns the loss."""
     right, (before,) = after(1, 10.0)
-    table, (found,) = trained(step, 1, 10.0)
-    expect_close(table, right, "a parameter after a step", "that of gradient descent")
+    tables, (found,) = trained(step, 1, 10.0)
+    expect_shape(found, (), "what `train_step` returns", "(), a scalar")
+    expect_close(tables, right, "a parameter after a step", "that of gradient descent")
     rule = "that of the batch before the update"
     expect_close(found, before, "the loss that is returned", rule)
     if found.requires_grad:
@@ -130,17 +140,17 @@ def update(loss: Callable, step: Callable) -> None:
 def clipping(loss: Callable, step: Callable) -> None:
     """A large gradient is made shorter before it is used."""
     right, _ = after(1, 0.1)
-    table, _ = trained(step, 1, 0.1)
+    tables, _ = trained(step, 1, 0.1)
     what = "a parameter after a step with clip=0.1"
-    expect_close(table, right, what, "that of the clipped gradient")
+    expect_close(tables, right, what, "that of the clipped gradient")
 
 
 def repeated(loss: Callable, step: Callable) -> None:
     """Each step starts from a gradient of its own."""
     right, losses = after(3, 10.0)
-    table, found = trained(step, 3, 10.0)
+    tables, found = trained(step, 3, 10.0)
     what = "a parameter after three steps"
-    expect_close(table, right, what, "that of gradient descent")
+    expect_close(tables, right, what, "that of gradient descent")
     rule = "those of gradient descent"
     expect_close(torch.stack(found), torch.stack(losses), "the losses", rule)
 
@@ -191,8 +201,11 @@ def _step(
         value.backward()
         if clips == "before":
             nn.utils.clip_grad_norm_(model.parameters(), clip)
-        elif clips == "each":
+        elif clips == "each entry":
             nn.utils.clip_grad_value_(model.parameters(), clip)
+        elif clips == "each parameter":
+            for parameter in model.parameters():
+                nn.utils.clip_grad_norm_(parameter, clip)
         if moves:
             optimizer.step()
         return value if keeps else value.detach()
@@ -208,7 +221,7 @@ def _returns_later(model, optimizer, batch, loss, clip=1.0):
 
 SHAPES = Stage(
     "shapes",
-    "a loss for each token, (B, T); a step returns a scalar",
+    "a loss for each token, (B, T)",
     shapes,
     (
         "Which axis of (B, T, V) disappears when the loss of each token is taken?",
@@ -275,7 +288,8 @@ UPDATE = Stage(
     "a step moves every parameter against its gradient, and returns the loss",
     update,
     (
-        "Four things happen in a step, in a fixed order. Which of yours is missing?",
+        "`batch` is a tuple: `*inputs, targets = batch`, then `model(*inputs)`. Four "
+        "things happen in a step, in a fixed order. Which of yours is missing?",
         "Compute the loss; `optimizer.zero_grad()`; `loss.backward()`; "
         "`optimizer.step()`. Return `loss.detach()`.",
     ),
@@ -301,9 +315,12 @@ CLIPPING = Stage(
     wrong(
         (label_smoothing_loss, _step(clips="")),
         "`clip` has no effect: the gradient must be made shorter before the update.",
-        (label_smoothing_loss, _step(clips="each")),
+        (label_smoothing_loss, _step(clips="each entry")),
         "You clip each entry by itself, which changes the direction: clip the norm of "
         "all of them together.",
+        (label_smoothing_loss, _step(clips="each parameter")),
+        "You clip each parameter by itself: what counts is the norm of the gradients "
+        "of all parameters together.",
     ),
 )
 REPEATED = Stage(
