@@ -18,7 +18,7 @@ MOST_FOLDS = 2
 FOLD_HEADING = re.compile(r"#{3,6} Going further: \S")
 UNSEEN = {"remove-input", "remove-cell"}
 # What is shown for its own sake; their results alone would say too little.
-SHOWN = {"begin", "check", "equivalence_table", "show_source"}
+SHOWN = {"begin", "check", "show_source"}
 
 
 def statements(cell: NotebookNode) -> list[ast.stmt]:

@@ -13,23 +13,18 @@ What these share:
 - ``colours``, ``style``: five colours with a meaning, greys; one look for all figures
 - ``curves``, ``heat_maps``: bands over seeds and labels at lines; weights and masks
   as cells
-- ``html_tables``, ``tables``: results as tables; the same as text, which the chapters
-  of the first draft print
+- ``html_tables``, ``tables``: results as tables; stored runs for them
 - ``names``: what stored results are called for a reader
 - ``equivalence``: the table that compares ours with a reference
 - ``sources``: source code shown in the page
 """
 
 from attnbook.core.threads import set_threads
-from attnbook.pages.equivalence import agreement_table, equivalence_table
+from attnbook.pages.equivalence import agreement_table
 from attnbook.pages.exercises.checking import check
 from attnbook.pages.exercises.judging import judge
 from attnbook.pages.exercises.my_transformer import my_part, save_part
-from attnbook.pages.figures.exact_match import (
-    exact_match_figure,
-    exact_match_table,
-    print_exact_match,
-)
+from attnbook.pages.figures.exact_match import exact_match_figure, exact_match_table
 from attnbook.pages.html_tables import Column, spread, table
 from attnbook.pages.sources import show_source
 from attnbook.pages.style import use_style
@@ -40,12 +35,10 @@ __all__ = [
     "agreement_table",
     "begin",
     "check",
-    "equivalence_table",
     "exact_match_figure",
     "exact_match_table",
     "judge",
     "my_part",
-    "print_exact_match",
     "save_part",
     "show_source",
     "spread",

@@ -38,15 +38,6 @@ def agreement_table(rows: Rows) -> Table:
     return table(heads, [(name, "≤ 10⁻¹²", "≤ 10⁻¹²") for name in rows])
 
 
-def equivalence_table(rows: Rows) -> None:
-    """Print :func:`agreement_table` as text, as the chapters of the first draft do."""
-    _check(rows)
-    width = max(map(len, rows))
-    print(f"{'':{width}}  values   gradients")
-    for name in rows:
-        print(f"{name:{width}}  ≤ {BOUND:.0e}  ≤ {BOUND:.0e}")
-
-
 def _check(rows: Rows) -> None:
     """Stop at the first row whose two results do not agree."""
     for name, (ours, reference, leaves) in rows.items():

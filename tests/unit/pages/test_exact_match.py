@@ -1,7 +1,5 @@
 """The figure that grows, and its table."""
 
-import re
-
 import matplotlib.pyplot as plt
 import pytest
 
@@ -10,7 +8,6 @@ from attnbook.pages.figures.exact_match import (
     exact_match_figure,
     exact_match_shares,
     exact_match_table,
-    print_exact_match,
 )
 from attnbook.pages.html_tables import spread
 from attnbook.pages.names import NAMES, name_of
@@ -30,14 +27,6 @@ def test_growing_figure_draws_the_stored_means():
     means = [sum(column) / len(column) for column in columns]
     assert list(line.get_ydata()) == pytest.approx(means)
     plt.close(figure)
-
-
-def test_printed_shares_are_the_stored_ones(capsys):
-    print_exact_match("static_last")
-    row = capsys.readouterr().out.splitlines()[1]
-    means = [float(cell) for cell in re.findall(r"([\d.]+) \(", row)]
-    columns = zip(*exact_match_shares("static_last"), strict=True)
-    assert means == pytest.approx([sum(c) / len(c) for c in columns], abs=0.051)
 
 
 def test_the_table_has_names_for_readers_and_the_stored_shares():

@@ -23,9 +23,9 @@ CONTROLS = {
 }
 CAPTION = (
     "**Where the word order differs, the alignment leaves the diagonal.** "
-    "Bahdanau's model, trained on captions of photographs, translates the text; each "
-    "row sums to 100 %, and darker is more. Words that are rare in its training data "
-    "are translated badly."
+    "Bahdanau's model, trained on captions of photographs, translates the text. Darker "
+    "cells have more weight, and each row sums to 100 %. Words that are rare in its "
+    "training data are translated badly."
 )
 
 

@@ -28,9 +28,9 @@ CONTROLS = {
 }
 CAPTION = (
     "**The mean of all heads aligns the words of both languages; single heads are more "
-    "peaked, and differ.** The translator that comes with the package, on one caption; "
-    "darker is more, and each row sums to 1. Layers and heads are counted from 0; ▁ is "
-    "the space before a word."
+    "peaked, and differ.** The translator that comes with the package, on one caption. "
+    "Darker cells have more weight, and each row sums to 1. Layers and heads are counted "
+    "from 0; ▁ is the space before a word."
 )
 
 

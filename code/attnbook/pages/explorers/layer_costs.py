@@ -26,7 +26,7 @@ CONTROLS = {
 }
 CAPTION = (
     "**Short sequences favour self-attention; on long ones, its quadratic part costs "
-    "more than anything else.** Multiply-adds by formula. *GRU*: one direction. "
+    "more than anything else.** Multiply-adds by formula. *GRU*: unidirectional. "
     "*Dilated stack*: enough convolutions, with dilations 1, k, k² …, to connect all "
     "n positions; a single convolution sees only k of them."
 )

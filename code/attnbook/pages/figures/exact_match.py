@@ -9,7 +9,7 @@ from attnbook.pages.colours import COLOURS, DARK_GREY, SKY, text_colour
 from attnbook.pages.curves import band
 from attnbook.pages.html_tables import Column, Table, spread, table
 from attnbook.pages.names import name_of
-from attnbook.pages.tables import mean_and_range, row, stored_runs
+from attnbook.pages.tables import stored_runs
 
 CLAUSES = (1, 2, 3, 4)
 CURVES = {  # stored result: colour, where the label begins
@@ -60,13 +60,3 @@ def exact_match_table(*names: str) -> Table:
         shares = zip(*exact_match_shares(name), strict=True)
         rows.append((name_of(name), *map(spread, shares)))
     return table(["model", *columns], rows)
-
-
-def print_exact_match(*names: str) -> None:
-    """Print :func:`exact_match_table` as text, as chapters of the first draft do."""
-    widths = 22, 18
-    heads = ["1 clause", *(f"{n} clauses" for n in CLAUSES[1:])]
-    print(row("faultless, %", heads, widths))
-    for name in names:
-        columns = zip(*exact_match_shares(name), strict=True)
-        print(row(name, map(mean_and_range, columns), widths))

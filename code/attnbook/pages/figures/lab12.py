@@ -13,7 +13,7 @@ from attnbook.translation.report import TEST_SPLITS
 CHANGED = {
     "as_it_is": "Transformer",
     "heads_1": "one head",
-    "no_scale": r"without $1/\sqrt{d_k}$",
+    "no_scale": "without the scale",
     "no_positions": "without positions",
 }
 """The runs of the ablation, as a reader calls them."""
