@@ -42,7 +42,9 @@ def models_table() -> Table:
         sizes = run["parameters"] / 1e6, run["parameters_without_tables"] / 1e6
         speed = speeds[name]["tokens_per_second"]
         rows.append((label, *sizes, speed, *validation_row(run, score)))
-    sizes = [Column(x, "million", "parameters", 1) for x in ("all", "without embeddings")]
+    sizes = [
+        Column(x, "million", "parameters", 1) for x in ("all", "without embeddings")
+    ]
     heads = [*sizes, Column("training", "tokens/s"), *VALIDATION]
     return table(["model", *heads], rows)
 
