@@ -41,7 +41,7 @@ serve: book  ## serve the built book on this machine (PORT=8000)
 train: env  ## train a translator, as the machine allows (CONFIG=toy takes half a minute)
 	@$(PY) -m attnbook train $(if $(CONFIG),--config $(CONFIG))
 
-chapter: env  ## start a new page (NAME=ch02_bahdanau, lab02_bahdanau or a1_one_block)
+chapter: env  ## start a new page (NAME=ch13_my_topic, lab13_my_topic or a4_my_topic)
 	@$(PY) scripts/new_chapter.py "$(NAME)"
 
 repository: env  ## write the published address where it must stand (NAME=owner/name)

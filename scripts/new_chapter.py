@@ -1,8 +1,8 @@
 """Start a new chapter, appendix page or laboratory page from its template.
 
-python scripts/new_chapter.py ch02_bahdanau     a notebook and its exercises
+python scripts/new_chapter.py ch13_my_topic     a notebook and its exercises
 python scripts/new_chapter.py a1_one_block      a notebook and its exercises
-python scripts/new_chapter.py lab02_bahdanau    a notebook
+python scripts/new_chapter.py lab13_my_topic    a notebook
 """
 
 import re
@@ -24,7 +24,7 @@ def new_chapter(root: Path, name: str) -> list[Path]:
 
     Args:
         root: the root of the working tree.
-        name: chNN_words, aN_words or labNN_words, for example ch02_bahdanau.
+        name: chNN_words, aN_words or labNN_words, for example ch13_my_topic.
 
     Raises:
         ValueError: If `name` has another form.
@@ -34,7 +34,7 @@ def new_chapter(root: Path, name: str) -> list[Path]:
     if not form:
         raise ValueError(
             f"NAME is {name!r}; it must be chNN_words, aN_words or labNN_words in "
-            "small letters, for example make chapter NAME=ch02_bahdanau"
+            "small letters, for example make chapter NAME=ch13_my_topic"
         )
     kind, page = form["kind"] or "a", form[1]
     notebook = root / "book" / f"{name}.ipynb"

@@ -35,8 +35,9 @@ Written by `scripts/ship_model.py` from the run's results.
   {subwords:,} subwords for both languages. It is a course's example: made to be
   understood.
 - **What it can do.** Translate English sentences like captions of photographs into
-  German. Other text it translates badly, and without saying so. It repeats what its
-  data hold, their mistakes and their prejudices about people in pictures included.
+  German. It translates other text badly; the command line warns where it can tell. It
+  repeats what its data hold, their mistakes and their prejudices about people in
+  pictures included.
 - **Data.** The 29,000 training pairs of Multi30k (Elliott et al. 2016), cased. Its
   authors give the data for research and teaching that is not commercial and name no
   licence for the text: use the weights in the same spirit.

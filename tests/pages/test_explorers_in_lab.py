@@ -108,6 +108,6 @@ def test_an_unknown_word_is_told_and_the_old_map_disappears(page):
     sentence.press("Enter")
     expect(status).to_contain_text("An exact match.")
     expect(box.locator("img")).to_have_count(1)
-    box.get_by_role("combobox", name="head").select_option("3")
+    box.get_by_role("combobox", name="head").select_option("4")
     alt = re.compile(r"cross-attention\. bodus: dog, 0\.9")
     expect(box.locator("img")).to_have_attribute("alt", alt)

@@ -538,7 +538,7 @@ def score_of(figure):
 
 def test_a_cell_shows_its_dot_product(transformer):
     say(transformer, EXAMPLE)
-    choose(transformer, layer="1", head="2")
+    choose(transformer, layer="2", head="3")
     for place in (0, 3):
         cell = transformer.locator(".live-map tbody tr").nth(2).locator("td").nth(place)
         cell.click()
@@ -565,7 +565,7 @@ def test_scores_are_those_of_pytorch(transformer):
     head = slice(2 * 16, 3 * 16)
     scores = kept["W_Q"][:, head] @ kept["W_K"][:, head].T / 4  # (T, S)
     say(transformer, EXAMPLE)
-    choose(transformer, layer="1", head="2", numbers="scores")
+    choose(transformer, layer="2", head="3", numbers="scores")
     shown = torch.stack([numbers(row) for row in cells(transformer)])
     torch.testing.assert_close(shown, scores, atol=0.0501, rtol=0)
 
@@ -585,7 +585,7 @@ def test_a_cell_shows_its_additive_score(bahdanau):
 def test_the_query_comes_from_the_word_before(figure):
     say(figure, "the king sees a dog")
     if names_of(figure) == ["transformer"]:
-        choose(figure, layer="0", head="0")
+        choose(figure, layer="1", head="1")
     target = ["<bos>", *language.translate_by_rule("the king sees a dog").target]
     rows = figure.locator(".live-map tbody tr").all()
     for before, row in zip(target, rows, strict=True):
@@ -599,8 +599,8 @@ def test_layers_heads_and_kinds_of_map(transformer):
     target = [*language.translate_by_rule("the king sees a dog").target, "<eos>"]
     mean = cells(transformer)
     heads = []
-    for layer in "01":
-        for head in "0123":
+    for layer in "12":
+        for head in "1234":
             choose(transformer, layer=layer, head=head)
             heads.append(torch.stack([numbers(row) for row in cells(transformer)]))
     shown = torch.stack([numbers(row) for row in mean])
@@ -614,7 +614,7 @@ def test_layers_heads_and_kinds_of_map(transformer):
     assert headers == ["<bos>", *target[:-1]]
     assert transformer.locator(".live-masked").count() == 6 * 5 / 2
     transformer.locator(".live-masked").first.click()
-    assert "has not been said yet" in transformer.locator(".live-sum").inner_text()
+    assert "does not exist yet" in transformer.locator(".live-sum").inner_text()
 
 
 def test_scores_are_offered_for_a_single_head_only(transformer):
@@ -622,7 +622,7 @@ def test_scores_are_offered_for_a_single_head_only(transformer):
     choice = transformer.locator("[name=numbers]")
     assert not choice.is_visible()
     assert "Choose one layer and one head" in transformer.inner_text()
-    choose(transformer, layer="0", head="1")
+    choose(transformer, layer="1", head="2")
     assert choice.is_visible()
 
 

@@ -84,7 +84,7 @@
     // --- Which map? ---
 
     addViews(layers, heads) {
-      const upTo = (count) => Array.from({ length: count }, (_, i) => [i, `${i}`]);
+      const upTo = (count) => Array.from({ length: count }, (_, i) => [i + 1, `${i + 1}`]);
       if (heads) {
         this.addView("kind", "Reads", KINDS);
         this.addView("layer", "Layer", [[ALL, "mean of all"], ...upTo(layers)]);
@@ -110,9 +110,9 @@
     // Take the chosen heads, and of several the mean.
     choose() {
       const kind = this.chosen("kind", "cross");
-      const take = (list, choice) => (choice === ALL ? list : [list[choice]]);
-      const layers = take(this.maps[kind], this.chosen("layer", 0));
-      const heads = layers.flatMap((layer) => take(layer, this.chosen("head", 0)));
+      const take = (list, choice) => (choice === ALL ? list : [list[choice - 1]]);
+      const layers = take(this.maps[kind], this.chosen("layer", 1));
+      const heads = layers.flatMap((layer) => take(layer, this.chosen("head", 1)));
       const meanOf = (i, j) => mean(heads.map((head) => head.weights[i][j]));
       this.kind = kind;
       this.head = heads.length === 1 ? heads[0] : null;
@@ -233,7 +233,7 @@
       const [reader, read] = [`“${this.rows[i]}”`, `“${this.columns[j]}”`];
       const weight = this.weights[i][j];
       if (weight === undefined) {
-        return [paragraph(`When ${reader} is chosen, ${read} has not been said yet.`)];
+        return [paragraph(`When ${reader} is generated, ${read} does not exist yet.`)];
       }
       if (!this.head) {
         const what = `${reader} reads ${read} with a mean weight of ${number(weight, 3)}.`;

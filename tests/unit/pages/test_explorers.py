@@ -128,9 +128,9 @@ MAPS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_menus_choose_a_layer_and_a_head_or_their_mean(kind):
     one, two = (MAPS[KINDS[kind].module.format(layer)] for layer in (0, 1))
-    assert torch.equal(chosen_weights(MAPS, kind, "1", "2"), two[2])
-    assert torch.allclose(chosen_weights(MAPS, kind, "0", MEAN), one.mean(0))
-    assert torch.allclose(chosen_weights(MAPS, kind, MEAN, "1"), (one[1] + two[1]) / 2)
+    assert torch.equal(chosen_weights(MAPS, kind, "2", "3"), two[2])
+    assert torch.allclose(chosen_weights(MAPS, kind, "1", MEAN), one.mean(0))
+    assert torch.allclose(chosen_weights(MAPS, kind, MEAN, "2"), (one[1] + two[1]) / 2)
     every = torch.cat([one, two]).mean(0)
     assert torch.allclose(chosen_weights(MAPS, kind, MEAN, MEAN), every)
 

@@ -39,7 +39,7 @@ def test_heads_are_scored_one_by_one():
         aligned[0, 0, i, j] = 1
     aligned[0, 1, :, 6] = 1
     found = lab09.heads_table({"one": aligned}, [pair])
-    assert [head.name for head in found.columns] == ["layer", "head 0", "head 1"]
+    assert [head.name for head in found.columns] == ["layer", "head 1", "head 2"]
     assert found.rows() == [("0", 100, 0)]
 
 

@@ -30,7 +30,7 @@ CAPTION = (
     "**The mean of all heads aligns the words of both languages; single heads are more "
     "peaked, and differ.** The translator that comes with the package, on one caption. "
     "Darker cells have more weight, and each row sums to 1. Layers and heads are "
-    "counted from 0; ▁ is the space before a word."
+    "counted from 1; ▁ is the space before a word."
 )
 
 

@@ -65,10 +65,10 @@ class Tokens(NamedTuple):
 
 
 def head_menus(n_layers: int, n_heads: int) -> dict[str, Menu]:
-    """Menus for attention, layer and head; layers and heads are counted from 0."""
+    """Menus for attention, layer and head; layers and heads are counted from 1."""
     numbers = {"layer": n_layers, "head": n_heads}
     return {"kind": Menu("attention", tuple(KINDS), "cross-attention")} | {
-        name: Menu(name, (MEAN, *map(str, range(n))), MEAN)
+        name: Menu(name, (MEAN, *map(str, range(1, n + 1))), MEAN)
         for name, n in numbers.items()
     }
 
@@ -81,18 +81,18 @@ def chosen_weights(
     Args:
         maps: Weights of one sentence by the names of the modules, (H, T, S) each.
         kind: One of :data:`KINDS`.
-        layer: A number in words, or :data:`MEAN`.
+        layer: Its number, from 1, as a string, or :data:`MEAN`.
         head: The same.
 
     Returns:
         (T, S); each row sums to 1.
     """
     n_layers = sum(name.startswith("encoder.") for name in maps)  # one in each layer
-    layers = range(n_layers) if layer == MEAN else [int(layer)]
+    layers = range(n_layers) if layer == MEAN else [int(layer) - 1]
     weights = torch.stack([maps[KINDS[kind].module.format(n)] for n in layers])
     if head == MEAN:
         return weights.mean(dim=(0, 1))
-    return weights[:, int(head)].mean(0)
+    return weights[:, int(head) - 1].mean(0)
 
 
 def token_map(weights: Tensor, tokens: Tokens, kind: str) -> Figure:

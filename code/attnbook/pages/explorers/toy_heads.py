@@ -34,7 +34,7 @@ CAPTION = (
     "**The mean of all heads finds the aligned word; a single head may look "
     "elsewhere.** The trained Transformer translates the sentence; darker cells are "
     "larger weights, and each row sums to 1. In cross-attention a frame marks the "
-    "source word that the target word translates. Layers and heads are counted from 0."
+    "source word that the target word translates. Layers and heads are counted from 1."
 )
 
 

@@ -55,7 +55,7 @@ def heads_figure(weights: Tensor, pair: Pair) -> Figure:
         pair: The sentence.
     """
     fig, axes = plt.subplots(len(weights) // 2, 2, figsize=(7.2, 8.4))
-    for head, (ax, w) in enumerate(zip(axes.flat, weights, strict=True)):
+    for head, (ax, w) in enumerate(zip(axes.flat, weights, strict=True), start=1):
         alignment_map(ax, w, pair)
         ax.set_title(f"head {head}", loc="center")
     for ax in axes[:, 1]:

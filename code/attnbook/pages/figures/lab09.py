@@ -53,7 +53,7 @@ def heads_table(maps: dict[str, Tensor], pairs: Sequence[Pair]) -> Table:
             str(layer),
             *(100 * alignment_accuracy(w, pairs) for w in weights.unbind(dim=1)),
         )
-        for layer, weights in enumerate(maps.values())
+        for layer, weights in enumerate(maps.values(), start=1)
     ]
-    heads = [Column(f"head {head}", "%", GROUP) for head in range(len(rows[0]) - 1)]
+    heads = [Column(f"head {head}", "%", GROUP) for head in range(1, len(rows[0]))]
     return table(["layer", *heads], rows)

@@ -69,12 +69,12 @@ def heads_table() -> Table:
     n_heads = len(stored["heads"][0])
     single = [
         (f"layer {n}", *(100 * share for share in shares), None)
-        for n, shares in enumerate(stored["heads"])
+        for n, shares in enumerate(stored["heads"], start=1)
     ]
     whole = [
         (name, *[None] * n_heads, 100 * stored[entry])
         for name, entry in (("mean of all heads", "mean"), ("diagonal", "diagonal"))
     ]
-    heads = [Column(f"head {n}", "%") for n in range(n_heads)]
+    heads = [Column(f"head {n}", "%") for n in range(1, n_heads + 1)]
     groups = {"single heads": single, "for comparison": whole}
     return table(["weights of", *heads, Column("all", "%")], groups)
