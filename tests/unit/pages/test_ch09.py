@@ -61,7 +61,7 @@ def test_heads_figure_draws_every_head_and_frames_the_aligned_words():
     weights = torch.rand(4, 7, 7, generator=torch.Generator().manual_seed(0))
     *axes, bar = ch09.heads_figure(weights, pair).axes
     assert torch.equal(torch.stack([*map(cells, axes)]), weights)
-    for head, ax in enumerate(axes):
+    for head, ax in enumerate(axes, start=1):
         framed = [(f.get_y(), f.get_x()) for f in ax.patches]
         assert framed == [*enumerate(pair.alignment)]
         assert ax.get_title() == f"head {head}"

@@ -165,7 +165,9 @@ def test_menus_offer_the_layers_and_heads_that_there_are(explorer):
     else:
         maps = caption_heads.translated("A dog runs.").maps
     assert set(maps) == {
-        KINDS[name].module.format(n) for name in kind.choices for n in layer.choices[1:]
+        KINDS[name].module.format(int(n) - 1)
+        for name in kind.choices
+        for n in layer.choices[1:]
     }
     assert {len(w) for w in maps.values()} == {len(head.choices) - 1}
 
@@ -209,12 +211,12 @@ def test_each_row_of_each_map_sums_to_one_and_fits_its_tokens():
 
 def test_an_exact_translation_has_frames_and_a_score():
     view = toy_heads.head_view(
-        "The old farmer sees a bird.", "cross-attention", "0", MEAN
+        "The old farmer sees a bird.", "cross-attention", "1", MEAN
     )
     assert view.said.startswith("Output: maron velin ken lipas dos mirat. An exact mat")
     assert re.search(r"on the framed word in \d+% of the rows", view.said)
     assert len(view.figure.axes[0].patches) == 6
-    view = toy_heads.head_view("a dog sees a cat", "encoder self-attention", "0", "0")
+    view = toy_heads.head_view("a dog sees a cat", "encoder self-attention", "1", "1")
     assert not view.figure.axes[0].patches
 
 

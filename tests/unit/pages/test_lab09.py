@@ -40,7 +40,7 @@ def test_heads_are_scored_one_by_one():
     aligned[0, 1, :, 6] = 1
     found = lab09.heads_table({"one": aligned}, [pair])
     assert [head.name for head in found.columns] == ["layer", "head 1", "head 2"]
-    assert found.rows() == [("0", 100, 0)]
+    assert found.rows() == [("1", 100, 0)]
 
 
 def test_stored_runs_at_five_clauses_are_as_the_page_says():

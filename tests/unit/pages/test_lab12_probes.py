@@ -48,7 +48,7 @@ def test_probes_are_means_over_splits():
 def test_heads_are_shown_by_layer():
     assert lab12_probes.heads_table().rows() == [
         ("layer 1", 25, 50, None),
-        ("layer 1", 75, 100, None),
+        ("layer 2", 75, 100, None),
         ("mean of all heads", None, None, 87.5),
         ("diagonal", None, None, 40),
     ]
