@@ -179,7 +179,6 @@ def torch_arguments() -> list[MaskArgument]:
     """Those of this package and of PyTorch; the page tests them live."""
     sdpa = "F.scaled_dot_product_attention"
     bools, floats = (True, False), (0.0, -torch.inf)
-    triangle = nn.Transformer.generate_square_subsequent_mask(2)[0].tolist()
     return [
         MaskArgument("attnbook", "attention", "mask", bools, _ours),
         MaskArgument("torch", sdpa, "attn_mask, bool", bools, _sdpa),
@@ -187,13 +186,6 @@ def torch_arguments() -> list[MaskArgument]:
         MaskArgument("torch", sdpa, "attn_mask, 1.0 and 0.0", (1.0, 0.0), _sdpa),
         *_multi_head_arguments(bools, floats),
         *_encoder_arguments(bools),
-        MaskArgument(
-            "torch",
-            "nn.Transformer",
-            "generate_square_subsequent_mask",
-            tuple(triangle),
-            _multi_head("attn_mask"),
-        ),
     ]
 
 
@@ -201,11 +193,13 @@ def _multi_head_arguments(bools: tuple, floats: tuple) -> list[MaskArgument]:
     call, padding = "nn.MultiheadAttention", "key_padding_mask"
     lean = _multi_head(padding, need_weights=False)
     fast = _multi_head(padding, need_weights=False, train=False)
+    attend = _multi_head("attn_mask")
+    triangle = "generate_square_subsequent_mask"  # of nn.Transformer, passed here
+    row = tuple(nn.Transformer.generate_square_subsequent_mask(2)[0].tolist())
     return [
-        MaskArgument("torch", call, "attn_mask, bool", bools, _multi_head("attn_mask")),
-        MaskArgument(
-            "torch", call, "attn_mask, float", floats, _multi_head("attn_mask")
-        ),
+        MaskArgument("torch", call, "attn_mask, bool", bools, attend),
+        MaskArgument("torch", call, "attn_mask, float", floats, attend),
+        MaskArgument("torch", call, triangle, row, attend),
         MaskArgument("torch", call, padding, bools, _multi_head(padding)),
         MaskArgument("torch", call, "… need_weights=False", bools, lean),
         MaskArgument("torch", call, FAST, bools, fast),

@@ -59,7 +59,7 @@ def test_the_meanings_that_pytorch_documents(live):
     assert found[layer, "src_mask"] == ("False", "True")
     assert found[layer, "src_key_padding_mask"] == ("False", "True")
     triangle = "generate_square_subsequent_mask"
-    assert found["nn.Transformer", triangle] == ("0.0", "−inf")
+    assert found[multi, triangle] == ("0.0", "−inf")
 
 
 def test_a_row_that_begins_with_dots_tries_the_argument_above(monkeypatch):
