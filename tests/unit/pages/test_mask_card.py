@@ -174,7 +174,7 @@ def test_the_table_holds_every_row_below_its_function():
     for row in results.load("mask_card")["rows"]:
         assert (row["argument"], *meaning(row)) in cells
     sources = [heading.rpartition(" (")[2] for heading in made.groups]
-    assert sources.count("tested here)") == 5
+    assert sources.count("tested here)") == 4
     assert sources.count("stored)") == 4
     assert "`nn.MultiheadAttention`, PyTorch" in " ".join(made.groups)
 
