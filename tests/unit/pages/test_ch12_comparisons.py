@@ -7,7 +7,7 @@ import pytest
 from attnbook.core import results
 from attnbook.experiments import gpu, multi30k_runs
 from attnbook.experiments.gpu import bleu_statistics
-from attnbook.pages.figures import ch12_comparisons
+from attnbook.pages.figures import ch12_comparisons, lab12
 from attnbook.translation.report import TEST_SPLITS
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
@@ -113,14 +113,32 @@ def test_the_models_are_shown_and_drawn(folder, stored):
     assert {*ch12_comparisons.LADDER} <= {*gpu.LADDER}
 
 
-def test_the_ablation_is_shown_with_the_bleu_of_the_chosen_penalty(stored):
-    run = {
-        "alpha": 1.0,
-        "validation_bleu_by_alpha": {"0.6": 30.0, "1.0": 31.5},
-        "validation_loss": 1.5,
-    }
-    runs = dict.fromkeys(ch12_comparisons.ABLATION, run)
+@pytest.fixture
+def ablation(stored):
+    """Every row of the ablation, each with scores of its own."""
+    names = [name for kind in ch12_comparisons.ABLATION.values() for name in kind]
+    runs = {name: a_run(30 + i) for i, name in enumerate(names)}
+    for i, run in enumerate(runs.values()):
+        run["validation_scores"]["beam, lowercased"] = {"bleu": 31.5 + i}
     stored(ch12_comparisons.NAME, parts={"ablation": {"runs": runs}})
+    return runs
+
+
+@pytest.mark.usefixtures("ablation")
+def test_the_chapter_shows_the_changes_of_the_model():
     rows = ch12_comparisons.ablation_table().rows()
-    assert rows[0] == ("unchanged", 1.5, 31.5)
-    assert len(rows) == 4
+    assert rows[0] == ("unchanged", 1.5, 30, 50)
+    assert [row[2] for row in rows] == [*range(30, 38)]
+
+
+def test_the_laboratory_shows_all_changes_and_scores_in_lower_case(ablation):
+    rows = lab12.ablation_table().rows()
+    assert rows[0] == ("unchanged", 1.5, 30, 31.5, 50, 0.98)
+    assert len(rows) == len(ablation) == 14
+
+
+def test_the_shown_rows_are_all_that_the_script_trains(tmp_path):
+    """Pre-norm is the configuration's own; so only post-norm is a change."""
+    shown = [name for kind in ch12_comparisons.ABLATION.values() for name in kind]
+    jobs = gpu.Plan(tmp_path, config="multi30k-cpu").jobs("ablation")
+    assert sorted(shown) == sorted(job.name for job in jobs)

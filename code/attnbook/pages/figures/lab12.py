@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attnbook.core import results
-from attnbook.pages.figures.ch12_comparisons import LADDER, part
+from attnbook.pages.figures.ch12_comparisons import (
+    LADDER,
+    VALIDATION,
+    ablation_runs,
+    part,
+    validation_row,
+)
 from attnbook.pages.html_tables import Column, Table, table
 from attnbook.translation.configs import config
 from attnbook.translation.report import TEST_SPLITS
 
-CHANGED = {
-    "as_it_is": "Transformer",
-    "heads_1": "one head",
-    "no_scale": "without the scale",
-    "no_positions": "without positions",
-}
-"""The runs of the ablation, as a reader calls them."""
 PRECISIONS = {"float32": "fp32", "bfloat16": "bf16"}
 
 
@@ -39,7 +38,9 @@ def all_runs() -> dict[str, dict[str, dict]]:
             label: part("ladder")["runs"][name] for name, (label, _) in LADDER.items()
         },
         "One thing changed, ten epochs": {
-            label: part("ablation")["runs"][name] for name, label in CHANGED.items()
+            label: run
+            for runs in ablation_runs().values()
+            for label, run in runs.items()
         },
     }
 
@@ -118,6 +119,29 @@ def headline_table() -> Table:
 
 
 _MEASURES = [(how, m) for how in ("greedy", "beam") for m in ("bleu", "chrf")]
+
+
+def ablation_table() -> Table:
+    """Show loss and scores (beam) of all runs with one thing changed.
+
+    Their BLEU is shown in lower case, too: the only fair one for lowercased text.
+    """
+    groups = {
+        f"changes of {kind}": [
+            (label, *_changed_cells(run)) for label, run in runs.items()
+        ]
+        for kind, runs in ablation_runs().items()
+    }
+    loss, bleu, chrf, length = VALIDATION
+    lowercased = bleu._replace(name="lowercased BLEU")
+    return table(["Transformer", loss, bleu, lowercased, chrf, length], groups)
+
+
+def _changed_cells(run: dict) -> tuple[float, ...]:
+    """The cells of ``ablation_table``."""
+    scores = run["validation_scores"]
+    loss, bleu, chrf, length = validation_row(run, scores["beam, cased"])
+    return loss, bleu, scores["beam, lowercased"]["bleu"], chrf, length
 
 
 def learning_rates_table() -> Table:
