@@ -1,5 +1,7 @@
 """Each page of the built book, served: whole, offline, accessible, fit for a phone."""
 
+import gzip
+
 import pytest
 
 from link_checks import dead_links
@@ -28,3 +30,20 @@ def test_no_dead_controls(browser, site, html):
 def test_search(browser, site):
     with opened(browser, site, "search.html?q=decoder") as (page, found):
         assert found + check_search(page) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "megabytes"), [("book/intro.html", 0.6), ("book/ch12_training.html", 1.2)]
+)
+def test_a_page_is_light(browser, site, path, megabytes):
+    """All that is sent for it, compressed; of the icons, only those that it shows."""
+    answers = []
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.on("response", lambda answer: answers.append(answer))
+        page.goto(f"{site}/{path}", wait_until="networkidle")
+        sent = [gzip.compress(answer.body()) for answer in answers if answer.ok]
+    assert sum(map(len, sent)) <= megabytes * 1e6
+    icons = {answer.url.rpartition("/_static/")[2] for answer in answers}
+    assert "fa-solid-900.ttf" in icons
+    assert not [name for name in icons if "fontawesome" in name]

@@ -37,6 +37,11 @@ def quick_build():
     return extension("quick_build")
 
 
+@pytest.fixture(scope="module")
+def light_pages():
+    return extension("light_pages")
+
+
 @pytest.fixture
 def address(book_setup, monkeypatch, tmp_path):
     """A function that sets the three places an address can come from."""
@@ -186,3 +191,34 @@ def test_only_what_is_kept_is_unpacked(tmp_path):
         SystemExit, match="not in the package any more: package/LICENSE"
     ):
         vendor_assets.unpack(tarball(other="x"), keep, tmp_path)
+
+
+# Lighter pages
+
+
+def test_scripts_are_left_out_wherever_they_lie(light_pages):
+    kept = '<script src="a.js"></script>'
+    for source in ("b.js", "../_static/b.js?v=1"):
+        markup = f'{kept}<script defer="" src="{source}"></script>'
+        assert light_pages.without_scripts(markup, "b.js") == kept
+
+
+def test_a_script_that_the_theme_does_not_load_is_reported(light_pages):
+    with pytest.raises(ValueError, match=r"no b\.js any more.*_templates/layout"):
+        light_pages.without_scripts('<script src="bb.js"></script>', "b.js")
+
+
+def test_an_icon_has_all_its_code_points(light_pages):
+    font = SimpleNamespace(getBestCmap=lambda: {0xF0C9: "bars", 9776: "bars", 65: "a"})
+    assert light_pages.code_points(font, ["bars"]) == [9776, 0xF0C9]
+    with pytest.raises(ValueError, match=r"no b, c: correct FONTS"):
+        light_pages.code_points(font, ["c", "bars", "b"])
+
+
+@pytest.mark.parametrize("maths", [True, False])
+def test_mathjax_is_loaded_only_for_mathematics(light_pages, maths):
+    files = ["book.js", "vendor/mathjax/tex-chtml-full.js"]
+    body = '<span class="math notranslate nohighlight">' if maths else "<p>$5</p>"
+    context = {"script_files": files, "body": body}
+    light_pages.leave_mathjax_out(None, "", "", context, None)
+    assert context["script_files"] == (files if maths else files[:1])
