@@ -31,7 +31,6 @@ from attnbook.analysis.complexity import (
     forward_flops,
     longest_chain,
     recurrent_work,
-    separable_work,
     training_flops,
     windowed_work,
 )
@@ -107,7 +106,6 @@ __all__ = [
     "recurrent_work",
     "replacing_effects",
     "scale_wrongly",
-    "separable_work",
     "split_wrongly",
     "synchronize",
     "take_snapshot",

@@ -1,6 +1,6 @@
 """Mistakes of widely copied code, kept alive so that the checks can be seen at work.
 
-None of them stops a program, and nothing in the package uses them.
+None of them stops a forward pass. Only experiments and figures use them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from attnbook.toy.residual import Residual
 class WrongSplit(MultiHeadAttention):
     """Deals out positions to the heads, not features: a ``view`` and no transpose.
 
-    Each head gets all the features of a few positions, and never reads the others.
+    Each head gets all the features of a few positions, and never reads the others. It
+    has no cache, so a model with it can't decode token by token.
     """
 
     def forward(
@@ -43,8 +44,12 @@ class WrongSplit(MultiHeadAttention):
             linear(x).view(wrong)
             for linear, x in zip(linears, (query, key, value), strict=True)
         )
-        dropout = self.dropout if self.training else 0.0
-        out = attention(q, k, v, mask, dropout=dropout, need_weights=need_weights)
+        out = attention(
+            *(q, k, v, mask),
+            scale=self.scale,
+            dropout=self.dropout if self.training else 0.0,
+            need_weights=need_weights,
+        )
         if not need_weights:
             return self.W_O(out.reshape(b, t, d))
         heads, weights = out
@@ -90,7 +95,11 @@ def split_wrongly(model: nn.Module) -> None:
     for parent in [*model.modules()]:
         for name, child in [*parent.named_children()]:
             if isinstance(child, MultiHeadAttention):
-                wrong = WrongSplit(child.d_model, child.n_heads)
+                wrong = WrongSplit(
+                    *(child.d_model, child.n_heads),
+                    bias=child.W_Q.bias is not None,
+                    dropout=child.dropout,
+                )
                 setattr(parent, name, wrong.to(model_device(child)))
 
 

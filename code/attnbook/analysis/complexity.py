@@ -36,11 +36,6 @@ def convolution_work(n: int, d: int, k: int) -> int:
     return k * n * d * d
 
 
-def separable_work(n: int, d: int, k: int) -> int:
-    """Of a separable one: k numbers for each feature, then one matrix."""
-    return k * n * d + n * d * d
-
-
 def count(call: Callable[[], object]) -> int:
     """Count the multiply-adds of matrix products and convolutions in a call.
 

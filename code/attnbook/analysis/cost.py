@@ -16,7 +16,11 @@ TIMINGS = 7
 
 
 def median_seconds(call: Callable[[], object]) -> float:
-    """Median processor time of a call."""
+    """Median processor time of a call, to three significant digits.
+
+    It doesn't include a GPU's work. Windows counts processor time in steps of 16 ms, so
+    there a call must take much longer than that.
+    """
     times = []
     for _ in range(TIMINGS):
         start = time.process_time()

@@ -52,8 +52,11 @@ def align_words(pair: IdPair, table: TranslationTable) -> list[int | None]:
     """Align each target word with the position of its most probable source word.
 
     Returns:
-        Positions from 0; None where :data:`NULL_WORD` is at least as probable.
+        Positions from 0; None where :data:`NULL_WORD` is at least as probable, or there
+        is no source word.
     """
+    if not pair.source:
+        return [None] * len(pair.target)
     alignment: list[int | None] = []
     for target in pair.target:
         scores = [table.get((s, target), 0.0) for s in pair.source]

@@ -49,7 +49,8 @@ def watched(
 ) -> Iterator[Batch]:
     """Pass batches on unchanged, and take snapshots of the model in between.
 
-    Training is not affected: the model is only read, and nothing is drawn at random.
+    Training is not affected: the model is only read, in eval mode, so that dropout
+    draws no random numbers.
 
     Args:
         batches: The batches that the model is trained on.
@@ -64,7 +65,9 @@ def watched(
     """
     for step, batch in enumerate(batches):
         if step % every == 0 and (until is None or step <= until):
-            log.append(take_snapshot(model, pairs, step))
+            training = model.training
+            log.append(take_snapshot(model.eval(), pairs, step))
+            model.train(training)
         yield batch
 
 
@@ -94,9 +97,11 @@ def score_descent(model: Bahdanau, pairs: Sequence[Pair]) -> Tensor:
     """
     scores: list[Tensor] = []  # one per step, (B, 1, S)
     hook = model.score.register_forward_hook(lambda *call: scores.append(call[-1]))
-    src, tgt_in, tgt_out = make_batch(pairs, model_device(model))
-    loss = token_loss(model(src, tgt_in), tgt_out) * padding_mask(tgt_out).sum()
-    hook.remove()
+    try:
+        src, tgt_in, tgt_out = make_batch(pairs, model_device(model))
+        loss = token_loss(model(src, tgt_in), tgt_out) * padding_mask(tgt_out).sum()
+    finally:
+        hook.remove()
     return -torch.cat(torch.autograd.grad(loss, scores), dim=1)
 
 

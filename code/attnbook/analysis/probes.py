@@ -49,6 +49,7 @@ class LinearProbe(NamedTuple):
 
     def predict(self, x: Tensor) -> Tensor:
         """The label of each of (n, D) vectors, (n,)."""
+        x = x.to(self.weight.dtype)
         return self.classes[(x @ self.weight + self.bias).argmax(-1)]
 
 
@@ -64,7 +65,8 @@ def fit_probe(x: Tensor, labels: Tensor, shrinkage: float = 0.01) -> LinearProbe
         shrinkage: Fraction of the mean variance that is added to each variance.
 
     Raises:
-        ValueError: If there are not as many labels as vectors.
+        ValueError: If there are not as many labels as vectors, or each label occurs
+            only once, so that the classes have no covariance.
     """
     if len(x) != len(labels):
         raise ValueError(
@@ -72,6 +74,11 @@ def fit_probe(x: Tensor, labels: Tensor, shrinkage: float = 0.01) -> LinearProbe
         )
     x = x.double()
     classes, which, sizes = labels.unique(return_inverse=True, return_counts=True)
+    if sizes.max() == 1:
+        raise ValueError(
+            f"each of the {len(labels)} labels occurs once; give several vectors of a "
+            "class"
+        )
     means = x.new_zeros(len(classes), x.shape[1])
     means = means.index_add(0, which, x) / sizes[:, None]  # (C, D)
     deviations = x - means[which]  # (n, D)
@@ -84,4 +91,4 @@ def fit_probe(x: Tensor, labels: Tensor, shrinkage: float = 0.01) -> LinearProbe
 
 def probe_accuracy(probe: LinearProbe, x: Tensor, labels: Tensor) -> float:
     """Fraction of vectors, (n, D), whose label, (n,), the probe predicts."""
-    return (probe.predict(x.double()) == labels).double().mean().item()
+    return (probe.predict(x) == labels).double().mean().item()

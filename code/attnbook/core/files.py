@@ -27,10 +27,10 @@ def write_whole(path: Path, content: str | bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())  # on disk before it is renamed
-    except OSError:
+        unfinished.replace(path)
+    except BaseException:  # an interruption, too
         unfinished.unlink(missing_ok=True)  # frees space on a full disk
         raise
-    unfinished.replace(path)
 
 
 def read_object(path: Traversable, remedy: str, /, **kinds: type) -> dict:

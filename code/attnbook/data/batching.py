@@ -78,8 +78,8 @@ def pooled(
     """Group pairs of similar length into batches, to reduce padding.
 
     ``pool`` batches' worth of pairs are collected, sorted by source length and cut into
-    batches, which are then yielded in random order. Every pair occurs exactly once; the
-    last batch may be smaller.
+    batches, which are then yielded in random order. Every pair occurs exactly once; one
+    batch of the last pool may be smaller.
 
     Args:
         pairs: The pairs; may be endless.
@@ -137,7 +137,13 @@ def token_batches(
 
 
 def padding_share(batches: Sequence[Sequence[IdPair]]) -> float:
-    """Fraction of all positions, source and target, that are padding."""
+    """Fraction of all positions, source and target, that are padding.
+
+    Raises:
+        ValueError: If there is no batch.
+    """
+    if not batches:
+        raise ValueError("there are no batches; give at least one")
     padding = positions = 0
     for pairs in batches:
         batch = id_batch(pairs)

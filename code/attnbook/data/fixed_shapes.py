@@ -25,8 +25,8 @@ MIN_LENGTH = 8
 def fixed_length(n: int) -> int:
     """Round a length up to one of a few: four between each power of 2 and the next.
 
-    8, 10, 12, 14, 16, 20, 24, 28, 32, 40, … At most a fifth of a row is padding that
-    rounding adds.
+    8, 10, 12, 14, 16, 20, 24, 28, 32, 40, … From 8 tokens on, at most a fifth of a
+    row is padding that rounding adds.
 
     Args:
         n: Number of tokens of a sentence, from 1 on.
@@ -49,7 +49,7 @@ def fixed_batches(
     """Cut pairs into batches for :func:`fixed_batch`.
 
     Every pair is in exactly one batch. Pairs left over at one length go into the first
-    batch of the next length, so that only the very last batch lacks rows.
+    batches of the next length, so nearly all batches have all their rows.
 
     Args:
         pairs: The pairs.

@@ -93,7 +93,7 @@ def clean(line: str) -> str:
 
 
 def available(languages: Sequence[str] = ("en", "de")) -> bool:
-    """Whether all splits are on this machine, so that nothing needs to be downloaded.
+    """Whether files of all splits are on this machine; :func:`sentences` checks them.
 
     Args:
         languages: The languages needed.
@@ -119,7 +119,10 @@ def _fetch(name: str) -> Path:
             "to a folder that has the file, or unset it to download the file"
         )
     if path.is_file() and pooch.file_hash(str(path)) != SHA256[name] and local:
-        raise ValueError(f"{path} is not the expected file (its sha256 differs)")
+        raise ValueError(
+            f"{path} is not the expected file (its sha256 differs); copy it again, or "
+            f"unset {DATA_VARIABLE} to download it"
+        )
     failures: list[Exception] = []
     for url in URLS:
         try:

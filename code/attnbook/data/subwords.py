@@ -44,15 +44,17 @@ class Subwords:
             ValueError: If ``vocab_size`` leaves no room for a merge.
         """
         text = list(text)
-        characters = len(set("".join(text)))
+        steps = [normalizers.NFC(), *[normalizers.Lowercase()] * lowercase]
+        normalizer = normalizers.Sequence(steps)
+        normal = "".join(map(normalizer.normalize_str, text))
+        characters = len({"▁", *normal.replace(" ", "▁")})
         if vocab_size <= characters + len(SPECIAL_TOKENS):
             raise ValueError(
                 f"vocab_size is {vocab_size}, but the text already has {characters} "
                 "different characters; take several times as many"
             )
         tokenizer = Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[3]))
-        steps = [normalizers.NFC(), *[normalizers.Lowercase()] * lowercase]
-        tokenizer.normalizer = normalizers.Sequence(steps)
+        tokenizer.normalizer = normalizer
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
             [pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()]
         )

@@ -11,6 +11,9 @@ from attnbook.core.checks import check_sizes
 from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.decoding.steps import token_log_probs
 
+COLDEST = 2.0**-149
+"""The least temperature: the least number above 0 in float32."""
+
 
 @torch.no_grad()
 def sample(
@@ -98,7 +101,7 @@ def token_probabilities(
 
 def check_sampling_options(temperature: float, top_k: int | None, top_p: float) -> None:
     """Raise a ValueError that names the first option out of range."""
-    if not 0 < temperature < math.inf:
+    if not COLDEST <= temperature < math.inf:
         raise ValueError(
             f"temperature is {temperature}; it must be a number above 0: for the most "
             "probable token alone use greedy decoding"

@@ -19,9 +19,8 @@ def token_log_probs(logits: Tensor) -> Tensor:
     Returns:
         (..., V); -inf at ``PAD`` and ``BOS``.
     """
-    log_p = logits.log_softmax(-1)
-    log_p[..., :EOS] = -torch.inf  # PAD = 0 and BOS = 1 come before EOS = 2
-    return log_p
+    hidden = torch.arange(logits.shape[-1], device=logits.device) < EOS  # PAD and BOS
+    return logits.log_softmax(-1).masked_fill(hidden, -torch.inf)
 
 
 def select_rows(state: Any, rows: Tensor) -> Any:

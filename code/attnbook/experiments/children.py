@@ -37,6 +37,8 @@ def start(command: Sequence[str], log: Path) -> subprocess.Popen:
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,
+            # Ctrl-C reaches the parent alone, which then asks each child once.
+            start_new_session=True,
         )
 
 

@@ -128,6 +128,10 @@ class Plan(NamedTuple):
     small: bool = False
     config: str = "multi30k-tiny"
 
+    def facts(self) -> dict[str, object]:
+        """What must be the same for all parts and calls in one folder."""
+        return {"small": self.small, "config": self.config}
+
     def training(self, part: str, name: str, **changes: object) -> Job:
         """A training run in its own folder."""
         folder = self.out / part / name
@@ -267,6 +271,7 @@ def run_part(part: str, plan: Plan, at_once: int, clock: Clock) -> bool:
         Whether the part is complete.
     """
     path = plan.out / f"{part}.json"
+    check_plan(path, plan)
     if path.exists() and not read_object(path, REMEDY, missing=dict)["missing"]:
         print(f"{part}: there already")
         return True
@@ -275,6 +280,7 @@ def run_part(part: str, plan: Plan, at_once: int, clock: Clock) -> bool:
     missing = run_jobs(jobs, 1 if part in ALONE else at_once, clock)
     values = {
         "part": part,
+        "plan": plan.facts(),
         "machine": hardware(choose_device()),
         "commit": commit(),
         "jobs_at_once": 1 if part in ALONE else at_once,
@@ -287,6 +293,18 @@ def run_part(part: str, plan: Plan, at_once: int, clock: Clock) -> bool:
     for name, why in missing.items():
         print(f"  {name} is missing: {why.strip().rpartition(chr(10))[2]}")
     return not missing
+
+
+def check_plan(path: Path, plan: Plan) -> None:
+    """Raise a ValueError if a part's file was made by another plan."""
+    if not path.exists():
+        return
+    found = read_object(path, REMEDY).get("plan", plan.facts())
+    if found != plan.facts():
+        raise ValueError(
+            f"{path} was made with {found}, not {plan.facts()}; name another folder "
+            "with --out"
+        )
 
 
 def read_result(job: Job) -> dict:
@@ -349,6 +367,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--at-once", type=int, default=3, help="runs on the one GPU")
     parser.add_argument("--small", action="store_true", help="a trial on a CPU")
     chosen = parser.parse_args(arguments)
+    if chosen.at_once < 1:
+        parser.error(f"--at-once is {chosen.at_once}; it must be 1 or more")
     set_threads()
     clock = Clock(chosen.minutes)
     plan = Plan(chosen.out, chosen.small, chosen.config)

@@ -34,6 +34,7 @@ def train_variant(change: dict, seed: int, epochs: int = EPOCHS) -> Trainer:
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(run, Path(folder))
         trainer.train()
+        trainer.close()  # its lock, before the folder is deleted
     return trainer
 
 

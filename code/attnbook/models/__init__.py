@@ -14,7 +14,7 @@
 - ``from_torch``: copies of PyTorch's layers, to compare with
 - ``ablations``: a Transformer without one of its parts
 - ``checkpoints``: weights as safetensors and JSON
-- ``registry``: every model by name
+- ``registry``: the models for translation by name
 - ``word_tables``: one matrix for embeddings and output layer, counts without them
 """
 

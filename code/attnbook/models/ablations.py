@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import DecoderLayer, EncoderLayer
 from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.positions import SinusoidalPositions
 
 
 def without_positions(model: Transformer) -> None:
@@ -20,7 +21,16 @@ def without_positions(model: Transformer) -> None:
 
     The decoder still can a little: by its causal mask each position attends to one
     more.
+
+    Raises:
+        ValueError: If the model adds no sinusoids, such as a RotaryTransformer.
     """
+    if not isinstance(model.positions, SinusoidalPositions):
+        raise ValueError(
+            f"the model is a {type(model).__name__} whose positions are not sinusoids "
+            "added to the embeddings; variant no_positions takes those away: choose "
+            "another variant, or model transformer"
+        )
     model.positions = _NoPositions()
 
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from attnbook.core.files import write_whole
 
 
-def save_weights(model: nn.Module, folder: Path, **facts: object) -> None:
+def save_weights(model: nn.Module, folder: Path, /, **facts: object) -> None:
     """Write a model's weights, and beside them what they were made by.
 
     Each of the two files appears whole or not at all.
@@ -128,8 +128,8 @@ def tensors(model: nn.Module) -> dict[str, Tensor]:
 
 def check_weights(model: nn.Module, weights: dict[str, Tensor]) -> None:
     """Raise a ValueError that names the first weight that does not fit the model."""
-    wanted = {name: tuple(w.shape) for name, w in tensors(model).items()}
-    found = {name: tuple(w.shape) for name, w in weights.items()}
+    wanted = {name: _kind(w) for name, w in tensors(model).items()}
+    found = {name: _kind(w) for name, w in weights.items()}
     for name in sorted(wanted | found):
         if wanted.get(name) != found.get(name):
             shapes = [w.get(name, "missing") for w in (wanted, found)]
@@ -138,3 +138,8 @@ def check_weights(model: nn.Module, weights: dict[str, Tensor]) -> None:
                 "the weights of another model: make one of the sizes that the facts "
                 "beside it name"
             )
+
+
+def _kind(tensor: Tensor) -> str:
+    """Shape and kind of number; whether it has 16 bits or 32 doesn't matter."""
+    return f"{tuple(tensor.shape)}{'' if tensor.is_floating_point() else ' integers'}"

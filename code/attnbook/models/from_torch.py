@@ -104,7 +104,8 @@ def transformer_from_torch(
         target_vocab_size: Number of target tokens, or None for one vocabulary.
 
     Returns:
-        A model without dropout; with those final norms that ``theirs`` has.
+        A model without dropout; with those final norms that ``theirs`` has. If its
+        stacks differ in depth, the ``n_layers`` of its config is the encoder's.
     """
     first = theirs.encoder.layers[0]
     config = dataclasses.replace(

@@ -26,5 +26,8 @@ def make_lite_transformer(config: TransformerConfig, width: int) -> Transformer:
         )
     model = Transformer(config)
     for layer in model.encoder:
-        layer.attention = LongShortAttention(config.d_model, config.n_heads // 2, width)
+        layer.attention = LongShortAttention(
+            *(config.d_model, config.n_heads // 2, width),
+            dropout=config.attention_dropout,
+        )
     return model

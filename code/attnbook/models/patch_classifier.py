@@ -22,9 +22,14 @@ def cut_patches(images: Tensor, size: int) -> Tensor:
         (B, T, P²), T the number of patches.
 
     Raises:
-        ValueError: If the patches do not fit.
+        ValueError: If the patches do not fit, or there are not three axes.
     """
     check_sizes(size=size)
+    if images.dim() != 3:
+        raise ValueError(
+            f"images have shape {tuple(images.shape)}; they must be (B, height, width):"
+            " of (B, 1, height, width), give images[:, 0]"
+        )
     height, width = images.shape[1:]
     if height % size or width % size:
         raise ValueError(
@@ -61,8 +66,18 @@ class PatchClassifier(nn.Module):
         self.out = nn.Linear(config.d_model, n_classes)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Logits of the classes, (B, n_classes), for images, (B, height, width)."""
+        """Logits of the classes, (B, n_classes), for images, (B, height, width).
+
+        Raises:
+            ValueError: If the images are not of the model's size.
+        """
         x = self.W_patch(cut_patches(images, self.patch))  # (B, T, D)
+        if 1 + x.shape[1] != len(self.W_p):
+            raise ValueError(
+                f"images of shape {tuple(images.shape[1:])} make {x.shape[1]} patches; "
+                f"the model has positions for {len(self.W_p) - 1}: give images of the "
+                "size it was made for"
+            )
         first = self.class_token.expand(len(x), 1, -1)  # (B, 1, D)
         h = self.dropout(torch.cat([first, x], 1) + self.W_p)  # (B, 1 + T, D)
         return self.out(self.stack(h)[:, 0])  # the class token's vector alone

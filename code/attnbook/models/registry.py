@@ -1,4 +1,4 @@
-"""Every model of the course by name, for whoever reads the name from a file."""
+"""The models for translation by name, for whoever reads the name from a file."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from attnbook.core.checks import check_source
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
@@ -37,13 +38,20 @@ class RotaryTransformer(Transformer):
 
     def __init__(self, config: TransformerConfig):
         super().__init__(config, positions=nn.Identity())
+        sizes = config.d_model, config.n_heads
+        dropout = config.attention_dropout
         for layer in self.encoder:
-            layer.attention = RotaryAttention(config.d_model, config.n_heads)
+            layer.attention = RotaryAttention(*sizes, dropout=dropout)
         for layer in self.decoder:
-            layer.self_attention = RotaryAttention(config.d_model, config.n_heads)
+            layer.self_attention = RotaryAttention(*sizes, dropout=dropout)
 
     def start(self, src: Tensor) -> RotaryState:
-        """Read the source, (B, S), before decoding token by token."""
+        """Read the source, (B, S), before decoding token by token.
+
+        Raises:
+            ValueError: As :meth:`~attnbook.models.transformer.Transformer.start`.
+        """
+        check_source(src, self.source_embedding.num_embeddings)
         mask = key_mask(src)
         return RotaryState(self.encode(src, mask), mask, src[:, :0])
 

@@ -89,7 +89,7 @@ class Readout(nn.Module):
         d_in: Total width of decoder state, embedding of the previous token and context.
         d_hidden: Width of the hidden layer.
         vocab_size: Number of target tokens.
-        dropout: Dropout rate of the hidden layer.
+        dropout: Dropout rate of the hidden layer, before its tanh.
     """
 
     def __init__(self, d_in: int, d_hidden: int, vocab_size: int, dropout: float = 0.0):

@@ -41,7 +41,9 @@ def count_parameters(model: nn.Module) -> dict[str, int]:
     """Count parameters; a matrix with several uses counts once.
 
     Returns:
-        "all", and "without_tables": without embeddings and output layer.
+        "all", and "without_tables": without the matrices of embeddings and output
+        layer; its biases count. The tables must be modules, as those of all models
+        for translation are.
     """
     tables = {
         module.weight

@@ -17,7 +17,7 @@
 - ``scores``: attention scores of Bahdanau and Luong
 - ``local_attention``: global and local attention of Luong
 - ``hard_attention``: hard attention, and estimators of its gradient
-- ``gru``: one step of a GRU and of a plain RNN
+- ``gru``: one step of a GRU
 - ``sequence_layers``: self-attention, recurrence and convolution with one interface
 - ``windows``: masks of sliding windows, with attention sinks
 - ``linear_attention``: linear attention, all positions at once or one by one
@@ -28,7 +28,7 @@
 from attnbook.nn.block import Block
 from attnbook.nn.gated_feed_forward import SwiGLU
 from attnbook.nn.grouped_query import GroupedQueryAttention
-from attnbook.nn.gru import gru_step, rnn_step
+from attnbook.nn.gru import gru_step
 from attnbook.nn.hard_attention import (
     exact_gradient,
     expected_reward,
@@ -187,7 +187,6 @@ __all__ = [
     "reinforce",
     "relative_distances",
     "rms_norm",
-    "rnn_step",
     "rotate",
     "shift_matrix",
     "sinusoids",

@@ -123,6 +123,7 @@ def check_axes(**masks: Tensor | tuple | None) -> None:
     With B = H both readings would fit, and the wrong one would go unnoticed.
     """
     for name, x in masks.items():
+        x = getattr(x, "mask", x)  # of a PreparedMask
         if isinstance(x, Tensor) and x.dim() == 3:
             raise ValueError(
                 f"{name} has shape {tuple(x.shape)}: is its first axis B or H? "

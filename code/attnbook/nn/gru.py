@@ -1,4 +1,4 @@
-"""One step of a gated recurrent unit, and of a plain RNN, written from the formulas."""
+"""One step of a gated recurrent unit, written from the formulas."""
 
 from __future__ import annotations
 
@@ -41,19 +41,3 @@ def gru_step(
     z = torch.sigmoid(x_z + h_z)
     candidate = torch.tanh(x_h + r * h_h)
     return (1 - z) * candidate + z * h
-
-
-def rnn_step(x: Tensor, h: Tensor, w: Tensor, u: Tensor, b: Tensor) -> Tensor:
-    """Update the hidden state of a plain RNN: ``tanh(W x + U h + b)``.
-
-    Args:
-        x: Input, (B, E).
-        h: Hidden state, (B, H).
-        w: (H, E).
-        u: (H, H).
-        b: (H,).
-
-    Returns:
-        The new hidden state, (B, H).
-    """
-    return torch.tanh(x @ w.T + h @ u.T + b)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from attnbook.core.checks import check_sizes
 from attnbook.nn.attention_checks import check_heads, check_inputs
@@ -26,8 +25,12 @@ class LinearState(NamedTuple):
 
 
 def feature_map(x: Tensor) -> Tensor:
-    """φ: make every feature positive, elu(x) + 1, as in the paper's equation 7."""
-    return F.elu(x) + 1
+    """φ: make every feature positive, elu(x) + 1, as in the paper's equation 7.
+
+    Below 0 this is exp(x). Written as a sum, it would round to 0 from about -17 on, and
+    a query with such features has no weights.
+    """
+    return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
 
 
 def empty_state(k: Tensor, v: Tensor) -> LinearState:
@@ -107,22 +110,16 @@ class LinearAttention(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map all positions at once: (B, n, D) to (B, n, D)."""
-        return self.continued(x, None)[0]
+        return self.step(x)[0]
 
     def step(
         self, x: Tensor, state: LinearState | None = None
     ) -> tuple[Tensor, LinearState]:
-        """Map one position more, (B, 1, D), given the state of those before it.
+        """Map n positions more, (B, n, D), given the state of those before them.
 
         Returns:
-            (B, 1, D), and the new state; the old one is not changed.
+            (B, n, D), and the new state; the old one is not changed.
         """
-        return self.continued(x, state)
-
-    def continued(
-        self, x: Tensor, state: LinearState | None
-    ) -> tuple[Tensor, LinearState]:
-        """Map some positions more, (B, n, D), given the state of those before them."""
         q, k, v = (
             split_heads(W(x), self.n_heads) for W in (self.W_Q, self.W_K, self.W_V)
         )  # (B, H, n, d_k)

@@ -63,17 +63,18 @@ class LongShortAttention(nn.Module):
         d_model: Width D of what comes in and goes out: even.
         n_heads: Heads of the attention, which is D/2 wide.
         width: Of the convolution, as in :class:`LocalBranch`.
+        dropout: Dropout rate of the attention weights.
 
     Raises:
         ValueError: If D is odd, or a size does not fit.
     """
 
-    def __init__(self, d_model: int, n_heads: int, width: int):
+    def __init__(self, d_model: int, n_heads: int, width: int, *, dropout: float = 0.0):
         super().__init__()
         check_sizes(d_model=d_model)
         if d_model % 2:
             raise ValueError(f"d_model is {d_model}; it must be even, to be halved")
-        self.attention = MultiHeadAttention(d_model // 2, n_heads)
+        self.attention = MultiHeadAttention(d_model // 2, n_heads, dropout=dropout)
         self.local = LocalBranch(d_model // 2, width)
 
     def forward(

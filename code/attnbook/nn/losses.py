@@ -12,6 +12,16 @@ from attnbook.core.vocabulary import PAD
 from attnbook.nn.masks import padding_mask
 
 
+def check_targets(logits: Tensor, targets: Tensor) -> None:
+    """Raise a ValueError unless there is one target for each distribution."""
+    if logits.shape[:-1] != targets.shape:
+        raise ValueError(
+            f"logits have shape {tuple(logits.shape)}, targets {tuple(targets.shape)}; "
+            "they must agree in all axes but the last of the logits, as (B, T, V) "
+            "and (B, T) do"
+        )
+
+
 def token_loss(logits: Tensor, targets: Tensor) -> Tensor:
     """Cross-entropy: mean of -log p(target token), padding excluded.
 
@@ -27,12 +37,7 @@ def token_loss(logits: Tensor, targets: Tensor) -> Tensor:
     Raises:
         ValueError: If the shapes do not agree.
     """
-    if logits.shape[:-1] != targets.shape:
-        raise ValueError(
-            f"logits have shape {tuple(logits.shape)}, targets {tuple(targets.shape)}; "
-            "they must agree in all axes but the last of the logits, as (B, T, V) "
-            "and (B, T) do"
-        )
+    check_targets(logits, targets)
     log_p = logits.log_softmax(-1)  # (B, T, V)
     of_targets = log_p.gather(-1, targets[..., None]).squeeze(-1)  # (B, T)
     return -of_targets[padding_mask(targets)].mean()
@@ -57,8 +62,10 @@ def label_smoothing_loss(
         (B, T), in nats; 0 at padding.
 
     Raises:
-        ValueError: If ``smoothing`` is not from 0 to below 1.
+        ValueError: If ``smoothing`` is not from 0 to below 1, or the shapes do not
+            agree.
     """
+    check_targets(logits, targets)
     if not 0 <= smoothing < 1:
         raise ValueError(f"smoothing is {smoothing}; it must be from 0 to below 1")
     log_p = logits.log_softmax(-1)  # (B, T, V)
@@ -92,7 +99,11 @@ def fused_smoothing_loss(
 
     Returns:
         (B, T), in nats; 0 at padding.
+
+    Raises:
+        ValueError: If the shapes do not agree.
     """
+    check_targets(logits, targets)
     losses = [
         F.cross_entropy(
             rows, ids, ignore_index=PAD, label_smoothing=smoothing, reduction="none"
@@ -116,11 +127,15 @@ def symmetric_kl(logits: Tensor, targets: Tensor) -> Tensor:
 
     Returns:
         (B, T), in nats; 0 at padding.
+
+    Raises:
+        ValueError: If the shapes do not agree.
     """
+    check_targets(logits, targets.repeat(2, 1))
     first, second = logits.chunk(2)
     divergences = []
     for z_1, z_2 in _groups(first.flatten(0, -2), second.flatten(0, -2)):
-        p_1, p_2 = z_1.softmax(-1), z_2.softmax(-1)  # fp32 under autocast
+        p_1, p_2 = z_1.softmax(-1), z_2.softmax(-1)  # fp32 under a GPU's autocast
         difference = z_1.to(p_1.dtype) - z_2.to(p_2.dtype)
         divergences.append(((p_1 - p_2) * difference).sum(-1) / 2)
     divergence = torch.cat(divergences).view_as(targets)

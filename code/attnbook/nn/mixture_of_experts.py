@@ -56,5 +56,5 @@ class MixtureOfExperts(nn.Module):
         for number, expert in enumerate(self.experts):
             row, rank = (chosen == number).nonzero(as_tuple=True)
             found = weights[row, rank, None] * expert(rows[row])  # (its positions, D)
-            out = out.index_add(0, row, found)
+            out = out.index_add(0, row, found.to(out.dtype))  # autocast narrows it
         return out.view_as(x)

@@ -47,7 +47,7 @@ def rms_norm(x: Tensor, gain: Tensor, eps: float = 1e-6) -> Tensor:
     """
     wide = x.to(torch.promote_types(x.dtype, torch.float32))
     normed = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)
-    return normed.to(x.dtype) * gain
+    return (normed.to(x.dtype) * gain).to(x.dtype)  # a gain may be wider than x
 
 
 class RMSNorm(nn.Module):

@@ -82,6 +82,7 @@ class RotaryAttention(MultiHeadAttention):
         k, v = self.keys_values(key, value)  # (B, H, S, d_k), twice
         out = attention(
             *(q, rotate(k), v, mask),
+            scale=self.scale,
             score_bias=score_bias,
             dropout=self.dropout if self.training else 0.0,
             need_weights=need_weights,

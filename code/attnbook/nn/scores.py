@@ -138,8 +138,8 @@ class LocationScore(nn.Module):
         if states.shape[1] > self.W.out_features:
             raise ValueError(
                 f"the source has {states.shape[1]} positions, but the location score "
-                f"has {self.W.out_features}; make it with a larger `max_len`, or "
-                "shorten the source"
+                f"has {self.W.out_features}; shorten the source, choose another score, "
+                "or make a LocationScore with a larger `max_len`"
             )
         return states
 

@@ -35,10 +35,10 @@ class EncoderStack(nn.Module):
 
     def start(self, x: Tensor) -> tuple[KeysValues, ...]:
         """Make an empty cache for B sequences; of ``x``, (B, …, D), only B counts."""
-        attention = self.layers[0].attention
-        width = attention.d_model // attention.n_heads
-        nothing = x.new_zeros(len(x), attention.n_heads, 0, width)  # (B, H, 0, d_k)
-        return tuple(KeysValues(nothing, nothing) for _ in self.layers)
+        nothing = x.new_zeros(len(x), 0, self.layers[0].attention.d_model)  # (B, 0, D)
+        return tuple(
+            layer.attention.keys_values(nothing, nothing) for layer in self.layers
+        )
 
     def step(
         self, x: Tensor, cache: tuple[KeysValues, ...]

@@ -30,7 +30,7 @@ def window_mask(
         ValueError: If there is no position or no window, or the number of sinks is
             negative.
     """
-    check_sizes(window=window)
+    check_sizes(t=t, window=window)
     if not isinstance(sinks, int) or sinks < 0:
         raise ValueError(f"sinks is {sinks!r}; it must be a whole number from 0 on")
     positions = torch.arange(t, device=device)

@@ -29,7 +29,6 @@ from attnbook.toy.characters import (
     CHARACTERS,
     character_batches,
     character_texts,
-    decode_characters,
     encode_characters,
     least_loss,
 )
@@ -165,7 +164,6 @@ __all__ = [
     "contiguous_dilations",
     "convolutions",
     "correct_tokens",
-    "decode_characters",
     "deep_tagger",
     "encode_characters",
     "exact_match",

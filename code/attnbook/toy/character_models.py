@@ -106,7 +106,7 @@ OF_TODAY = Parts(
 )
 
 
-def make_blocks(parts: Parts) -> CharacterModel:
+def pre_norm_model(parts: Parts) -> CharacterModel:
     """A model of pre-norm blocks, each with parts of its own."""
     blocks = [
         Block(parts.norm(), parts.attention(), parts.norm(), parts.feed_forward())
@@ -134,28 +134,28 @@ def without_biases(model: nn.Module) -> nn.Module:
 
 VARIANTS: dict[str, Callable[[], nn.Module]] = {
     "post_norm": post_norm,
-    "pre_norm": partial(make_blocks, OF_2017),
-    "rms_norm": partial(make_blocks, OF_2017._replace(norm=OF_TODAY.norm)),
+    "pre_norm": partial(pre_norm_model, OF_2017),
+    "rms_norm": partial(pre_norm_model, OF_2017._replace(norm=OF_TODAY.norm)),
     "rotary": partial(
-        make_blocks,
+        pre_norm_model,
         OF_2017._replace(
             attention=partial(RotaryAttention, WIDTH, HEADS), positions=nn.Identity
         ),
     ),
     "swiglu": partial(
-        make_blocks, OF_2017._replace(feed_forward=OF_TODAY.feed_forward)
+        pre_norm_model, OF_2017._replace(feed_forward=OF_TODAY.feed_forward)
     ),
-    "no_biases": lambda: without_biases(make_blocks(OF_2017)),
+    "no_biases": lambda: without_biases(pre_norm_model(OF_2017)),
     "grouped": partial(
-        make_blocks,
+        pre_norm_model,
         OF_2017._replace(
             attention=partial(GroupedQueryAttention, WIDTH, HEADS, GROUPS)
         ),
     ),
     "qk_norm": partial(
-        make_blocks, OF_2017._replace(attention=partial(normed_heads, HEADS))
+        pre_norm_model, OF_2017._replace(attention=partial(normed_heads, HEADS))
     ),
-    "today": partial(make_blocks, OF_TODAY),
-    "experts": partial(make_blocks, OF_TODAY._replace(feed_forward=experts)),
+    "today": partial(pre_norm_model, OF_TODAY),
+    "experts": partial(pre_norm_model, OF_TODAY._replace(feed_forward=experts)),
 }
 """The models that page A2 compares, each with the part that it replaces."""

@@ -61,11 +61,6 @@ def encode_characters(texts: Sequence[str]) -> Tensor:
     return torch.tensor([CHARACTERS.encode([*text]) for text in texts])
 
 
-def decode_characters(ids: Sequence[int]) -> str:
-    """Turn ids into a text."""
-    return "".join(CHARACTERS.decode(ids))
-
-
 def character_batches(
     seed: int, length: int, batch_size: int = 32
 ) -> Iterator[tuple[Tensor, Tensor]]:
@@ -97,6 +92,10 @@ def least_loss(text: str) -> list[float]:
     Raises:
         ValueError: If the text is none of the toy language.
     """
+    if not text.startswith(LINE_END):
+        raise ValueError(
+            f"the text begins with {text[:1]!r}; let it begin with the end of a line"
+        )
     losses, number, begun, before = [], 0, "", 1.0
     for place, character in enumerate(text[1:], 1):
         begun += character

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attnbook.nn.positions import SinusoidalPositions
+from attnbook.nn.positions import SinusoidalPositions, check_even
 from attnbook.nn.sequence_layers import (
     ConvolutionLayer,
     RecurrentLayer,
@@ -56,17 +56,36 @@ def convolutions(d_model: int, dilations: list[int], width: int = 3) -> list[nn.
 
 
 def contiguous_dilations(n: int, width: int = 3) -> list[int]:
-    """Dilations (all 1) of as many convolutions as give a receptive field of n."""
+    """Dilations (all 1) of as many convolutions as give a receptive field of n.
+
+    Raises:
+        ValueError: If the width is below 2.
+    """
+    check_width(width)
     return [1] * -(-(n - 1) // (width - 1))
 
 
 def exponential_dilations(n: int, width: int = 3) -> list[int]:
-    """The same with dilations 1, width, width², …: fewer layers suffice."""
+    """The same with dilations 1, width, width², …: fewer layers suffice.
+
+    Raises:
+        ValueError: If the width is below 2.
+    """
+    check_width(width)
     dilations, receptive_field = [], 1
     while receptive_field < n:
         dilations.append(receptive_field)
         receptive_field *= width
     return dilations
+
+
+def check_width(width: int) -> None:
+    """Raise a ValueError unless a convolution sees another position."""
+    if width < 2:
+        raise ValueError(
+            f"width is {width}; a convolution of width 1 sees no other position: take "
+            "2 or more"
+        )
 
 
 MakeLayers = Callable[[int, int], list[nn.Module]]  # of n and D
@@ -100,10 +119,14 @@ class InductionModel(nn.Module):
     Args:
         layer: Keeps the shape (B, n, D).
         d_model: Width D; each of the two symbols gets half of it.
+
+    Raises:
+        ValueError: If the width is odd.
     """
 
     def __init__(self, layer: nn.Module, d_model: int):
         super().__init__()
+        check_even(d_model)
         self.own = nn.Embedding(TASK_VOCAB_SIZE, d_model // 2)
         self.previous = nn.Embedding(TASK_VOCAB_SIZE, d_model // 2)
         self.layer = layer

@@ -58,7 +58,14 @@ def best_next_word_accuracy(pairs: Sequence[Pair]) -> float:
     Returns:
         The mean probability of the most probable word, over all positions, ``EOS``
         included.
+
+    Raises:
+        ValueError: If a sentence has more than two clauses.
     """
+    if longer := [pair for pair in pairs if pair.clauses > 2]:
+        raise ValueError(
+            f"a sentence has {longer[0].clauses} clauses; give sentences of one or two"
+        )
     odds = [p for pair in pairs for p in _best_odds(pair.source)]
     return sum(odds) / len(odds)
 

@@ -45,7 +45,12 @@ def two_order_pairs(seed: int, share: float = 0.5) -> Iterator[Pair]:
     Args:
         seed: The same seed gives the same pairs.
         share: Of translations with the object first.
+
+    Raises:
+        ValueError: If the share is not from 0 to 1.
     """
+    if not 0 <= share <= 1:
+        raise ValueError(f"share is {share}; it must be from 0 to 1")
     rng = random.Random(seed)
     while True:
         pair = sample_pair(1, rng)

@@ -35,7 +35,7 @@ def modified_precision(
 
 
 def brevity_penalty(hypotheses: Sequence[Words], references: Sequence[Words]) -> float:
-    """1 if the hypotheses are longer in total than the references, else less."""
+    """1 unless the hypotheses are shorter in total than the references, else less."""
     c, r = (sum(map(len, sentences)) for sentences in (hypotheses, references))
     return 1.0 if c > r else math.exp(1 - r / c)
 

@@ -198,7 +198,7 @@ processor core. "multi30k-small" is twice as wide. "base" is the base model of V
 et al. 2017 with its batch size."""
 
 
-def config(name: str, **changes: object) -> Config:
+def config(name: str, /, **changes: object) -> Config:
     """Return a config by its name, with some entries changed.
 
     Raises:
@@ -211,7 +211,7 @@ def config(name: str, **changes: object) -> Config:
     return changed(CONFIGS[name], **changes)
 
 
-def changed(old: Config, **changes: object) -> Config:
+def changed(old: Config, /, **changes: object) -> Config:
     """Return a config with some entries changed; text is parsed as the entry's type.
 
     Raises:

@@ -57,7 +57,7 @@ def _reader(folder: str):
     def read(split: str, language: str) -> list[str]:
         path = Path(folder) / f"{split}.{language}"
         try:
-            text = path.read_bytes().decode()
+            text = path.read_bytes().decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise ValueError(f"{path} cannot be read as UTF-8 text: {error}") from error
         return [multi30k.clean(line) for line in text.removesuffix("\n").split("\n")]

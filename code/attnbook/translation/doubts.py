@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from attnbook.core.vocabulary import SPECIAL_TOKENS, UNK
+from attnbook.data.multi30k import clean
 from attnbook.data.subwords import Subwords
 
 MANY_SUBWORDS = 1.6
@@ -25,13 +27,14 @@ def doubts_about_text(
     """Why a model will hardly translate a text well.
 
     Args:
-        text: A sentence, as it will be translated.
+        text: A sentence.
         subwords: Those of the model.
         many: More subwords per word than these are many.
 
     Returns:
         Reasons, each a clause that can stand in a warning.
     """
+    text = unicodedata.normalize("NFC", clean(text))  # as it is translated
     found = []
     if unknown := unknown_characters(text, subwords):
         found.append(f"this model has no {' '.join(unknown)} and cannot read it")

@@ -61,7 +61,8 @@ def finish(trainer: Trainer) -> dict:
     trainer.model.eval()
     val = trainer.val_texts
     by_alpha = bleu_by_alpha(
-        trainer.model, trainer.subwords, val.source, val.target, BEAM_WIDTH
+        *(trainer.model, trainer.subwords, val.source, val.target, BEAM_WIDTH),
+        lowercase=config.lowercase,
     )
     alpha = max(by_alpha, key=by_alpha.get)
     splits = ("val", *(test_splits(config) if config.score_tests else ()))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import signal
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -135,6 +137,8 @@ def train(run: Config, folder: Path) -> dict | None:
             "(If another program took the memory, the same command resumes the run in "
             f"{folder}.) {error}"
         ) from error
+    except BrokenPipeError:  # of the output, which nobody reads any more
+        raise
     except OSError as error:
         raise ValueError(
             f"{folder} cannot be written ({error}). Once it can, the same command "
@@ -189,8 +193,13 @@ def check_splits(run: Config) -> None:
     Raises:
         ValueError: If a split cannot be read.
     """
-    for split in ("train", "val", *test_splits(run)):
+    for split in ("train", "val", *tested(run)):
         load_texts(run, split)
+
+
+def tested(run: Config) -> tuple[str, ...]:
+    """The test splits that a run is scored on; none without ``score_tests``."""
+    return test_splits(run) if run.score_tests else ()
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -241,6 +250,8 @@ def summary(results: dict) -> str:
 
 
 def example_command(run: Config, folder: Path) -> str:
-    """A command that translates the first test sentence by a run's model."""
-    sentence = load_texts(run, test_splits(run)[0]).source[0]
-    return shlex.join(["attnbook", "translate", "--model", str(folder), sentence])
+    """A command that translates the first unseen sentence by a run's model."""
+    sentence = load_texts(run, (*tested(run), "val")[0]).source[0]
+    command = ["attnbook", "translate", "--model", str(folder), sentence]
+    windows = os.name == "nt"  # whose shell takes single quotes for letters
+    return subprocess.list2cmdline(command) if windows else shlex.join(command)

@@ -75,16 +75,25 @@ class Trainer:
     def __init__(
         self,
         config: Config,
-        folder: Path,
+        folder: Path | str,
         clock: Callable[[], float] = time.perf_counter,
     ):
-        self.config, self.folder, self.clock = config, folder, clock
+        self.config, self.folder, self.clock = config, Path(folder), clock
         self.stop_requested = self.stopped = False
         self.processes = Processes(config.device)
         self._check_processes()
         self.device = self.processes.device
         set_backends()
         self._lock_folder()
+        try:
+            self._set_up()
+        except BaseException:
+            self.close()
+            raise
+
+    def _set_up(self) -> None:
+        """Load the data, make the model, and read the last state if there is one."""
+        config = self.config
         self._open_folder()
         self.subwords = self._subwords()
         self.train_pairs = encode_pairs(self.subwords, load_texts(config, "train"))
@@ -95,7 +104,7 @@ class Trainer:
         )
         self._make_model()
         if self.processes.first:  # only now that the config has proved usable
-            write_whole(folder / "config.json", to_json(config))
+            write_whole(self.folder / "config.json", to_json(config))
         self.step = self.epoch = self.updates_done = self.epochs_without_gain = 0
         self.lowest = float("inf")
         self.seconds, self.peak_memory = 0.0, 0
@@ -153,10 +162,15 @@ class Trainer:
                         f"{self.folder} holds a run with {key} {old[key]!r}, not "
                         f"{new[key]!r}; name another folder, or that config"
                     )
+        elif self.last.exists():
+            raise ValueError(
+                f"{self.folder} holds the state of a run, but not its config.json; put "
+                "that file back, or name another folder"
+            )
         self.processes.wait()  # until all have read the old config
         if self.processes.first:
             (self.folder / "epochs").mkdir(parents=True, exist_ok=True)
-            if not path.exists():  # a file left here is of no run, or of a failed one
+            if not path.exists():  # subwords left here are of no run or a failed one
                 (self.folder / "subwords.json").unlink(missing_ok=True)
 
     def _subwords(self) -> Subwords:
@@ -379,13 +393,14 @@ class Trainer:
         self.updates_done = 0
         outputs = self._validation_outputs()
         if self.processes.first:
-            scores = corpus_scores(outputs, self.val_texts.target)
+            right = self.val_texts.target
+            scores = corpus_scores(outputs, right, self.config.lowercase)
             self._log(
                 validation_loss=loss,
                 validation_bleu=scores.bleu,
                 validation_chrf=scores.chrf,
                 validation_length_ratio=scores.length_ratio,
-                validation_runaway=runaway_share(outputs, self.val_texts.target),
+                validation_runaway=runaway_share(outputs, right),
             )
             kept = self.folder / "epochs"
             save_state(kept / f"{self.epoch:04}.safetensors", self.model)

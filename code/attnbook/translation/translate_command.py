@@ -87,6 +87,8 @@ def translate_command(
     set_threads()
     translator = Translator(find_model(model) if model else SHIPPED, device)
     stream = file or sys.stdin.buffer
+    if not sys.stdout.isatty():  # as what is read: Windows would take another encoding
+        sys.stdout.reconfigure(encoding="utf-8")
     typed = not text and stream.isatty()
     if text:
         lines = iter([" ".join(text)])
@@ -148,7 +150,8 @@ def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:
     """
     for number, line in enumerate(lines, start=1):
         try:
-            yield line.decode().rstrip("\r\n")
+            # Windows' editors put a mark before the first line.
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"line {number} is not UTF-8 ({error.reason}); convert the text, for "

@@ -48,7 +48,8 @@ class Translator:
             together, or there is no such device.
     """
 
-    def __init__(self, folder: Traversable = SHIPPED, device: str = "cpu"):
+    def __init__(self, folder: Traversable | str = SHIPPED, device: str = "cpu"):
+        folder = Path(folder) if isinstance(folder, str) else folder
         self.facts = read_facts(folder)
         remedy = "it is no translator; give the folder `model` of a finished run"
         path = folder / "facts.json"
@@ -85,8 +86,14 @@ class Translator:
             Plain text, in the same order.
 
         Raises:
-            ValueError: If a sentence is longer than :data:`MAX_SUBWORDS` subwords.
+            ValueError: If a sentence is longer than :data:`MAX_SUBWORDS` subwords, or
+                there is one text instead of several.
         """
+        if isinstance(sentences, str):
+            raise ValueError(
+                f"sentences is the text {sentences[:40]!r}; give a list of sentences, "
+                "such as [text]"
+            )
         sentences = [clean(sentence) for sentence in sentences]  # as for training
         names = names or [f"sentence {i + 1}" for i in range(len(sentences))]
         for name, sentence in zip(names, sentences, strict=True):

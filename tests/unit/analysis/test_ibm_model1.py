@@ -54,3 +54,7 @@ def test_an_unknown_word_renders_nothing():
 def test_rounds_must_be_some():
     with pytest.raises(ValueError, match="from 1 on"):
         train_ibm_model1([], iterations=0)
+
+
+def test_without_a_source_nothing_is_aligned():
+    assert align_words(IdPair([], [5, 6]), {}) == [None, None]

@@ -21,10 +21,14 @@ from attnbook.toy.metrics import alignment_accuracy, attention_weights
 from attnbook.toy.training import fit
 
 
-def test_watching_changes_nothing():
+@pytest.mark.parametrize("dropout", [0.0, 0.3])
+def test_watching_changes_nothing(dropout):
     runs = []
     for watch in (False, True):
-        model, batches, log = make_bahdanau(), toy_batches(0, (1,), 4), []
+        torch.manual_seed(0)
+        sizes = {"d_embed": 8, "d_hidden": 8, "dropout": dropout}
+        model = Bahdanau(len(SOURCE), len(TARGET), **sizes)
+        batches, log = toy_batches(0, (1,), 4), []
         if watch:
             batches = watched(batches, model, held_out_pairs(1, 4), log, every=2)
         losses = fit(model, batches, steps=5, learning_rate=1e-2)
@@ -161,3 +165,10 @@ def test_the_experiment_stores_its_snapshots_in_order(monkeypatch):
     assert len(found["fields"]) == len(run["log"][0])
     first, last = (dict(zip(found["fields"], s, strict=True)) for s in run["log"])
     assert last["loss"] < first["loss"] < 4
+
+
+def test_an_error_leaves_no_hook_behind():
+    model = make_bahdanau()
+    with pytest.raises(ValueError, match=r"."):
+        score_descent(model, [])
+    assert not model.score._forward_hooks

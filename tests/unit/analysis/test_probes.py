@@ -74,3 +74,14 @@ def test_accuracy_is_of_correct_answers():
 def test_vectors_and_labels_must_be_as_many():
     with pytest.raises(ValueError, match="3 vectors"):
         fit_probe(torch.zeros(3, 2), torch.zeros(2, dtype=torch.long))
+
+
+def test_a_probe_takes_the_vectors_that_it_was_fitted_on():
+    x = torch.randn(8, 3, generator=torch.Generator().manual_seed(0))
+    labels = torch.arange(8) % 2
+    assert fit_probe(x, labels).predict(x).shape == (8,)
+
+
+def test_a_class_needs_several_vectors():
+    with pytest.raises(ValueError, match="each of the 3 labels occurs once"):
+        fit_probe(torch.randn(3, 2), torch.arange(3))

@@ -29,3 +29,17 @@ def test_what_cannot_be_written_leaves_the_old_file_alone(tmp_path, monkeypatch)
         write_whole(path, "new")
     assert path.read_text(encoding="utf-8") == "old"
     assert [*tmp_path.iterdir()] == [path]
+
+
+@pytest.mark.parametrize("when", ["written", "renamed"])
+def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch, when):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    if when == "written":
+        monkeypatch.setattr(os, "fsync", interrupt)
+    else:
+        monkeypatch.setattr("pathlib.Path.replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "some.txt", "new")
+    assert [*tmp_path.iterdir()] == []

@@ -103,3 +103,8 @@ def test_padding_is_counted_on_both_sides():
 def test_a_batch_of_nothing_is_refused():
     with pytest.raises(ValueError, match=r"batch_tokens is 0; .* from 1 on"):
         token_batches([], 0, random.Random(0))
+
+
+def test_without_batches_there_is_no_share_of_padding():
+    with pytest.raises(ValueError, match="there are no batches"):
+        padding_share([])

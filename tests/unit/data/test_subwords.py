@@ -125,9 +125,17 @@ def test_size_is_an_upper_bound():
 
 def test_no_room_for_a_merge_is_refused():
     with pytest.raises(
-        ValueError, match="size is 8, but the text already has 4 different"
+        ValueError, match="size is 8, but the text already has 5 different"
     ):
-        Subwords.train(["abcd"], 8)
+        Subwords.train(["abcd"], 8)  # and the sign of the space
+
+
+def test_room_is_needed_for_what_is_learned_from_alone():
+    """Capitals are none of it if all text is lowercased first."""
+    both = ["ABCDEFGH abcdefgh"] * 2
+    assert len(Subwords.train(both, 20, lowercase=True)) == 20
+    with pytest.raises(ValueError, match="already has 17 different"):
+        Subwords.train(both, 20)
 
 
 def test_saved_and_read_they_are_the_same(tmp_path):

@@ -220,3 +220,9 @@ def test_every_model_looks_at_its_source_where_it_comes_in(name):
     ):
         with pytest.raises(ValueError, match=message):
             greedy(model, src, 3)
+
+
+def test_log_probabilities_have_a_gradient():
+    logits = torch.zeros(2, 5, requires_grad=True)
+    token_log_probs(logits)[:, EOS].sum().backward()
+    assert logits.grad[:, EOS].gt(0).all()

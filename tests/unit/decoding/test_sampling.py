@@ -254,6 +254,7 @@ one = torch.zeros(5)
         (lambda g: sample(small, SRC, 0, g), "max_len is 0; .* from 1 on"),
         (lambda g: sample(small, SRC, 5, g, 0.0), "temperature is 0.0; .* above 0"),
         (lambda g: sample(small, SRC, 5, g, -1), "temperature is -1; .* greedy"),
+        (lambda g: sample(small, SRC, 5, g, 1e-50), "temperature is 1e-50"),
         (lambda g: sample(small, SRC, 5, g, math.nan), "temperature is nan"),
         (lambda g: sample(small, SRC, 5, g, math.inf), "temperature is inf"),
         (lambda g: sample(small, SRC, 5, g, top_k=0), "top_k is 0; it must be"),

@@ -1,6 +1,7 @@
 """Chapters 9 and 10: wrong builds; what a word costs, what beams find."""
 
 import copy
+from itertools import combinations
 
 import pytest
 import torch
@@ -147,6 +148,19 @@ def test_builds_are_wrong_where_they_say_so(wrong):
     inputs = next(broken_builds.reversals(seed=0))[:2]
     sums = built(*inputs).sum(-1)
     assert torch.allclose(sums, torch.ones(64, 8)) == ("softmax" in wrong)
+
+
+@torch.no_grad()
+def test_each_bug_counts_beside_every_other():
+    src, read, _ = next(broken_builds.reversals(seed=0))
+    outputs = {}
+    for size in range(4):
+        for wrong in combinations(("softmax", "heads", "scale"), size):
+            torch.manual_seed(0)
+            model = broken_builds.broken_transformer(wrong).eval()
+            outputs[wrong] = model(src, read)
+    for one, other in combinations(outputs.values(), 2):
+        assert not torch.allclose(one, other)
 
 
 def test_stored_builds_are_complete_and_as_the_page_tells():

@@ -415,3 +415,17 @@ def test_an_endless_model_changes_nothing_else():
     others = torch.arange(20) != EOS
     close(found[:, others], plain[:, others])
     assert (found[:, EOS] < plain.min()).all()
+
+
+def test_a_folder_of_another_plan_is_refused(tmp_path):
+    part = {"plan": gpu.Plan(tmp_path, small=True).facts(), "missing": {}}
+    (tmp_path / "en_de.json").write_text(json.dumps(part))
+    with pytest.raises(ValueError, match=r"made with .*'small': True.*--out"):
+        gpu.run_part("en_de", gpu.Plan(tmp_path), 1, gpu.Clock())
+    assert gpu.run_part("en_de", gpu.Plan(tmp_path, small=True), 1, gpu.Clock())
+
+
+def test_no_run_at_once_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        gpu.main(["--at-once", "0"])
+    assert "it must be 1 or more" in capsys.readouterr().err

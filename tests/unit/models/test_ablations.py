@@ -12,7 +12,8 @@ from attnbook.models.ablations import (
     without_positions,
     without_scale,
 )
-from attnbook.nn.layers import FeedForward
+from attnbook.models.rotary_transformer import RotaryTransformer
+from attnbook.nn.layers import FeedForward, TransformerConfig
 from attnbook.nn.multi_head import MultiHeadAttention
 
 
@@ -117,3 +118,15 @@ def test_an_unknown_variant_or_model_is_refused():
         ablate(model(), "no_heads")
     with pytest.raises(ValueError, match=r"from a Transformer, and the model is a GRU"):
         ablate(nn.GRU(3, 3), "no_scale")
+
+
+def test_a_rotary_model_loses_its_scale_but_has_no_positions_to_lose():
+    torch.manual_seed(0)
+    rotary = randomise(RotaryTransformer(TransformerConfig(20, 20, 8, 2, 2, 12))).eval()
+    src = sentences(0, (5, 3), 20)
+    before = rotary.encode(src)
+    with pytest.raises(ValueError, match=r"RotaryTransformer whose positions are not"):
+        ablate(rotary, "no_positions")
+    close(rotary.encode(src), before)
+    ablate(rotary, "no_scale")
+    assert not torch.allclose(rotary.encode(src), before)

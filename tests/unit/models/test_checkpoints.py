@@ -233,3 +233,21 @@ def test_weights_of_eight_bits_are_loaded_as_others(tmp_path):
     assert other.out.weight.dtype == torch.float32
     assert torch.allclose(other(SRC, SRC), one(SRC, SRC), atol=0.1)
     assert not torch.equal(other(SRC, SRC), one(SRC, SRC))
+
+
+def test_eight_bits_without_their_scales_are_refused(tmp_path):
+    one = model_of(0)
+    save_weights(one, tmp_path)
+    small = quantize(tensors(one))
+    bare = {name: w for name, w in small.items() if not name.endswith(".scale")}
+    save_file(bare, tmp_path / "weights.safetensors")
+    with pytest.raises(ValueError, match=r"integers in the file"):
+        load_weights(model_of(1), tmp_path)
+
+
+def test_a_fact_may_have_any_name(tmp_path):
+    save_weights(model_of(0), tmp_path, model="transformer", folder="here")
+    assert load_weights(model_of(0), tmp_path) == {
+        "model": "transformer",
+        "folder": "here",
+    }

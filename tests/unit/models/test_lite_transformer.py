@@ -1,5 +1,7 @@
 """The Transformer with a lighter encoder."""
 
+import dataclasses
+
 import pytest
 import torch
 from compare import close, randomise, sentences
@@ -37,3 +39,9 @@ def test_all_its_weights_learn():
     model = make_lite_transformer(CONFIG, width=3)
     model(sentences(0, (5, 3), 12), sentences(1, (4, 4), 9)).square().sum().backward()
     assert all(p.grad.any() for p in model.encoder.parameters())
+
+
+def test_attention_dropout_reaches_its_attention():
+    config = dataclasses.replace(CONFIG, attention_dropout=0.3)
+    model = make_lite_transformer(config, width=3)
+    assert {layer.attention.attention.dropout for layer in model.encoder} == {0.3}

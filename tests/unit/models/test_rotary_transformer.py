@@ -10,6 +10,7 @@ from attnbook.core.vocabulary import BOS, PAD
 from attnbook.models.rotary_transformer import RotaryTransformer
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
+from attnbook.nn.multi_head import MultiHeadAttention
 
 SIZES = {"d_model": 16, "n_heads": 2, "n_layers": 2, "d_ff": 24, "dropout": 0.0}
 SRC = torch.tensor([[5, 7, 4, 6, 8, 2], [8, 9, 2, PAD, PAD, PAD]])
@@ -65,3 +66,18 @@ def test_the_gradient_reaches_every_parameter():
 def test_an_odd_head_is_refused():
     with pytest.raises(ValueError, match="even"):
         model(d_model=6, n_heads=2)
+
+
+def test_attention_dropout_reaches_every_attention():
+    attentions = [
+        module
+        for module in model(attention_dropout=0.3).modules()
+        if isinstance(module, MultiHeadAttention)
+    ]
+    assert {attention.dropout for attention in attentions} == {0.3}
+
+
+@pytest.mark.parametrize(("src", "message"), [([[99]], "id 99"), ([[PAD]], "no word")])
+def test_a_bad_source_is_refused_as_by_the_transformer(src, message):
+    with pytest.raises(ValueError, match=message):
+        model().start(torch.tensor(src))

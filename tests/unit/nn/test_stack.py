@@ -67,3 +67,22 @@ def test_dropout_is_only_for_training(norm_first):
     assert not torch.equal(stack(x), stack(x))
     out, _ = stack.step(x[:, :1], stack.start(x))
     assert not torch.equal(out, stack.step(x[:, :1], stack.start(x))[0])
+
+
+def test_a_mask_for_each_sentence_is_not_taken_for_one_of_each_head():
+    """With B = H both readings would fit."""
+    (x,) = numbers(0, (2, 3, 8))
+    mask = torch.ones(2, 3, 3, dtype=torch.bool)
+    with pytest.raises(ValueError, match="is its first axis B or H"):
+        stack_of(True)(x, mask)
+
+
+@FORMS
+def test_the_cache_has_the_type_of_its_layers_under_autocast(norm_first):
+    (x,) = numbers(0, (2, 3, 8))
+    stack = stack_of(norm_first).float()
+    with torch.autocast("cpu", torch.bfloat16):
+        cache = stack.start(x.float())
+        for position in x.float().split(1, dim=1):
+            _, cache = stack.step(position, cache)
+    assert {kept.k.dtype for kept in cache} == {torch.bfloat16}

@@ -45,7 +45,13 @@ def test_without_sinks_it_is_the_window_of_chapter_11():
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [((5, 0), "window"), ((0, 2), "quer"), ((5, 2, -1), "sinks"), ((5, 2, 0.5), "sin")],
+    [
+        ((5, 0), "window"),
+        ((0, 2), "t is 0"),
+        ((-1, 2), "t is -1"),
+        ((5, 2, -1), "sinks"),
+        ((5, 2, 0.5), "sin"),
+    ],
 )
 def test_sizes_are_checked(arguments, message):
     with pytest.raises(ValueError, match=message):

@@ -10,7 +10,6 @@ from attnbook.toy.characters import (
     CHARACTERS,
     character_batches,
     character_texts,
-    decode_characters,
     encode_characters,
     least_loss,
 )
@@ -31,7 +30,8 @@ def test_batches_predict_the_next_character():
     assert ids.shape == targets.shape == (5, 40)
     assert torch.equal(ids[:, 1:], targets[:, :-1])
     texts = [*islice(character_texts(3, 40), 5)]
-    assert [decode_characters(row) for row in ids.tolist()] == [t[:-1] for t in texts]
+    decoded = ["".join(CHARACTERS.decode(row)) for row in ids.tolist()]
+    assert decoded == [t[:-1] for t in texts]
     assert torch.equal(encode_characters(texts)[:, 1:], targets)
     assert ids.min() >= 4
 
@@ -75,3 +75,8 @@ def test_what_the_grammar_does_not_allow_is_refused(text):
 def test_a_length_of_zero_is_refused():
     with pytest.raises(ValueError, match="length is 0"):
         next(character_texts(0, 0))
+
+
+def test_a_text_begins_with_the_end_of_a_line():
+    with pytest.raises(ValueError, match="begins with 'X'"):
+        least_loss("Xthe cat")

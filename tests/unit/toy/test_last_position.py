@@ -97,3 +97,14 @@ def test_share_right_is_of_the_batch():
     ids = torch.tensor([[1, 2], [3, 4], [5, 5], [2, 1]])
     model = lambda ids: nn.functional.one_hot(ids[:, -1:], 17).float()  # noqa: E731
     assert last_position_accuracy(model, (ids, ids[:, :1])) == 0.25
+
+
+@pytest.mark.parametrize("dilations", [contiguous_dilations, exponential_dilations])
+def test_a_convolution_that_sees_one_position_is_refused(dilations):
+    with pytest.raises(ValueError, match=r"width is 1; .* take 2 or more"):
+        dilations(5, width=1)
+
+
+def test_an_odd_width_cannot_be_halved():
+    with pytest.raises(ValueError, match="even"):
+        InductionModel(nn.Identity(), 65)

@@ -66,3 +66,8 @@ def test_the_best_accuracy_of_one_sentence():
     found = best_next_word_accuracy([translate_by_rule("the cat sees a dog")])
     assert found == pytest.approx(sum(odds) / 6)
     assert best_next_word_accuracy(held_out_pairs(1, 8)) != found
+
+
+def test_its_grammar_ends_after_two_clauses():
+    with pytest.raises(ValueError, match="has 3 clauses; give sentences of one or two"):
+        best_next_word_accuracy(held_out_pairs(3, 2))

@@ -44,3 +44,9 @@ def test_the_same_seed_gives_the_same_pairs():
 def test_more_clauses_are_refused():
     with pytest.raises(ValueError, match="2 clauses"):
         object_first(held_out_pairs(2, 1)[0])
+
+
+@pytest.mark.parametrize("share", [-0.1, 5.0])
+def test_a_share_is_from_0_to_1(share):
+    with pytest.raises(ValueError, match=f"share is {share}"):
+        next(two_order_pairs(0, share))

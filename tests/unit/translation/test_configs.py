@@ -151,3 +151,9 @@ def test_only_the_transformer_can_be_compiled():
     assert config("toy", compile=True).compile
     with pytest.raises(ValueError, match="compile is True and model is 'bahdanau'"):
         config("toy", compile=True, model="bahdanau")
+
+
+@pytest.mark.parametrize("entry", ["name", "old"])
+def test_an_unknown_entry_may_have_any_name(entry):
+    with pytest.raises(ValueError, match=f"no entry '{entry}'"):
+        config("toy", **{entry: 1})

@@ -1,6 +1,7 @@
 """A translation is doubted for a reason, and not without one."""
 
 import re
+import unicodedata
 
 import pytest
 
@@ -105,3 +106,11 @@ def test_few_outputs_of_the_shipped_model_loop():
     outputs = results.load("multi30k_en_de_hypotheses")["test_2016_flickr"]["beam"]
     loops = [text for text in outputs if repeated_part(text)]
     assert 0 < len(loops) <= 0.02 * len(outputs)
+
+
+@pytest.mark.parametrize(
+    "text", ["A dog\trun.", "A dog\xa0runs.", "Zwei Ma\u0308nner."]
+)
+def test_white_space_and_accents_in_two_characters_are_no_doubt(subwords, text):
+    usual = unicodedata.normalize("NFC", " ".join(text.split()))
+    assert doubts_about_text(text, subwords) == doubts_about_text(usual, subwords)

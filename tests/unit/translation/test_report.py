@@ -29,7 +29,9 @@ def scored(finished_run, tmp_path, monkeypatch):
         return score
 
     losses, nothing = trainer.validation_loss, lambda *given: [""] * len(given[2])
-    monkeypatch.setattr(report, "bleu_by_alpha", noted("alphas", lambda *_: {0.5: 1.0}))
+    monkeypatch.setattr(
+        report, "bleu_by_alpha", noted("alphas", lambda *_, **__: {0.5: 1.0})
+    )
     monkeypatch.setattr(report, "beam_translate", noted("translations", nothing))
     monkeypatch.setattr(trainer, "validation_loss", noted("loss", losses))
     report.finish(trainer)
@@ -59,7 +61,7 @@ def test_a_comparison_leaves_the_test_sets_alone(
         "load_texts",
         lambda run, split: opened.append(split) or load(run, split),
     )
-    monkeypatch.setattr(report, "bleu_by_alpha", lambda *_: {0.5: 1.0})
+    monkeypatch.setattr(report, "bleu_by_alpha", lambda *_, **__: {0.5: 1.0})
     found = report.finish(trainer)
     splits = {"val", "test"} if tests else {"val"}
     hypotheses = json.loads((folder / "hypotheses.json").read_text())

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from filelock import FileLock
 from safetensors.torch import load_file
 from small_runs import LOG_EVERY, lines_of, small_config, train_until, write_texts
 from torch import nn
@@ -603,3 +604,36 @@ def test_recurrent_models_are_trained_the_same_way(data, tmp_path, model):
     trainer.train()
     losses = [x["loss"] for x in lines_of(trainer.folder) if "loss" in x]
     assert losses[-1] < losses[0]
+
+
+def test_a_state_without_its_config_is_not_resumed(data, tmp_path):
+    fresh(data, tmp_path, max_epochs=1).train()
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(ValueError, match=r"the state of a run, but not its config"):
+        fresh(data, tmp_path, seed=7)
+    assert not (tmp_path / "config.json").exists()
+
+
+def test_a_trainer_that_fails_leaves_the_folder_free(data, tmp_path):
+    """Even while somebody, such as a notebook, holds its traceback."""
+    with pytest.raises(ValueError, match="3 heads") as held:
+        fresh(data, tmp_path, n_heads=3)
+    fresh(data, tmp_path).close()
+    lock = FileLock(tmp_path / "lock")
+    lock.acquire(timeout=0)
+    lock.release()
+    assert held.traceback
+
+
+def test_the_folder_may_be_text(data, tmp_path):
+    assert fresh(data, str(tmp_path / "run")).folder == tmp_path / "run"
+
+
+def test_lowercased_text_is_scored_in_lower_case(data, tmp_path, monkeypatch):
+    trainer = fresh(data, tmp_path, lowercase=True)
+    perfect = trainer.val_texts.target
+    capitals = [text.upper() for text in perfect]
+    trainer.val_texts = trainer.val_texts._replace(target=capitals)
+    monkeypatch.setattr(trainer, "_validation_outputs", lambda: perfect)
+    trainer._end_epoch()
+    assert lines_of(tmp_path)[-1]["validation_bleu"] == pytest.approx(100)

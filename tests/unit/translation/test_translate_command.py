@@ -83,6 +83,20 @@ def test_a_hyphen_is_the_standard_input(echo, monkeypatch, capsys):
     assert capsys.readouterr().out.count("[A dog runs.]\n") == 100
 
 
+def test_the_mark_before_a_text_of_windows_is_no_character(echo, monkeypatch, capsys):
+    read(monkeypatch, io.BytesIO(b"\xef\xbb\xbfA dog runs.\n\xef\xbb\xbf\n"))
+    translate()
+    assert capsys.readouterr().out == "[A dog runs.]\n[\ufeff]\n"
+
+
+def test_what_is_not_shown_but_stored_is_utf_8(echo, monkeypatch):
+    stored = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(stored, encoding="cp1252"))
+    translate("A dog runs down the Straße.")
+    sys.stdout.flush()
+    assert stored.getvalue().decode().rstrip() == "[A dog runs down the Straße.]"
+
+
 @pytest.mark.parametrize("arguments", [[], ["--file", "-"]])
 def test_at_a_terminal_it_prompts_and_answers_each_line(
     echo, monkeypatch, capsys, arguments

@@ -359,3 +359,12 @@ def test_a_fresh_decoding_agrees_with_the_stored_one(requires_data, shipped):
     wanted = stored(f"{STORED}_hypotheses")[split]["beam"][:100]
     same = sum(a == b for a, b in zip(shipped(source), wanted, strict=True))
     assert same >= 97
+
+
+def test_one_text_instead_of_several_is_refused(translator):
+    with pytest.raises(ValueError, match=r"the text 'A dog'; give a list"):
+        translator("A dog")
+
+
+def test_a_folder_may_be_text(model_folder):
+    assert Translator(str(model_folder))([""]) == [""]
