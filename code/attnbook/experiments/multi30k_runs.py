@@ -32,7 +32,7 @@ def multi30k_runs() -> dict:
 
     Reads the folder named by the environment variable ``ATTNBOOK_RUN``; by default
     ``runs/gpu``, where the script writes them. A part that the folder lacks stays as
-    it is stored.
+    it is stored, and so do earlier runs under another name, such as "ablation_fp32".
 
     Returns:
         "parts": by part, "bleu" (mean, standard deviation and number of runs that
@@ -55,8 +55,7 @@ def multi30k_runs() -> dict:
             f"attnbook.experiments.gpu, and name its folder in {RUN_VARIABLE}"
         )
     first = not (results.FOLDER / "multi30k_runs.json").is_file()
-    both = parts if first else results.load("multi30k_runs")["parts"] | parts
-    return {"parts": {part: both[part] for part in PARTS if part in both}}
+    return {"parts": parts if first else results.load("multi30k_runs")["parts"] | parts}
 
 
 def multi30k_learning_rates() -> dict:

@@ -79,17 +79,20 @@ ABLATION = {
         "smoothing_0": "no label smoothing",
         "r_drop_5": "with R-Drop",
         "lowercase": "all text in lower case",
-        "fp32": "fp32 instead of bfloat16",
     },
 }
 """The runs with one thing changed, as a reader calls them, by what is changed."""
 
 
-def ablation_runs() -> dict[str, dict[str, dict]]:
-    """Give the runs with one thing changed, by kind and by name for a reader."""
-    runs = part("ablation")["runs"]
+def ablation_runs(stored: str = "ablation") -> dict[str, dict[str, dict]]:
+    """Give the runs with one thing changed, by kind and by name for a reader.
+
+    Args:
+        stored: Name of the part; "ablation_fp32" has only a few of them.
+    """
+    runs = part(stored)["runs"]
     return {
-        kind: {label: runs[name] for name, label in labels.items()}
+        kind: {label: runs[name] for name, label in labels.items() if name in runs}
         for kind, labels in ABLATION.items()
     }
 

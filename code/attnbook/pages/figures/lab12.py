@@ -37,12 +37,14 @@ def all_runs() -> dict[str, dict[str, dict]]:
         "Comparison of models, ten epochs": {
             label: part("ladder")["runs"][name] for name, (label, _) in LADDER.items()
         },
-        "One thing changed, ten epochs": {
-            label: run
-            for runs in ablation_runs().values()
-            for label, run in runs.items()
-        },
+        "One thing changed, ten epochs": _together(ablation_runs()),
+        "The same in fp32": _together(ablation_runs("ablation_fp32")),
     }
+
+
+def _together(runs: dict[str, dict[str, dict]]) -> dict[str, dict]:
+    """Runs by their names alone."""
+    return {label: run for kind in runs.values() for label, run in kind.items()}
 
 
 def runs_table() -> Table:
@@ -65,9 +67,8 @@ def runs_table() -> Table:
 def _cells(run: dict) -> tuple[str | float | None, ...]:
     """The cells of ``runs_table``; the first runs did not record chrF."""
     score = run.get("validation_scores", {}).get("beam, cased", {})
-    bleu = run["validation_bleu_by_alpha"][str(run["alpha"])]
     speed = run["seconds"] / 60, run["tokens_per_second"]
-    quality = run["validation_loss"], bleu, score.get("chrf")
+    quality = run["validation_loss"], best_bleu(run), score.get("chrf")
     return PRECISIONS[run["precision"]], *speed, *quality
 
 
@@ -122,26 +123,30 @@ _MEASURES = [(how, m) for how in ("greedy", "beam") for m in ("bleu", "chrf")]
 
 
 def ablation_table() -> Table:
-    """Show loss and scores (beam) of all runs with one thing changed.
-
-    Their BLEU is shown in lower case, too: the only fair one for lowercased text.
-    """
+    """Show loss and scores (beam) of all runs with one thing changed."""
     groups = {
-        f"changes of {kind}": [
-            (label, *_changed_cells(run)) for label, run in runs.items()
-        ]
+        f"changes of {kind}": [_changed(label, run) for label, run in runs.items()]
         for kind, runs in ablation_runs().items()
     }
-    loss, bleu, chrf, length = VALIDATION
-    lowercased = bleu._replace(name="lowercased BLEU")
-    return table(["Transformer", loss, bleu, lowercased, chrf, length], groups)
+    ways = [
+        Column(way, "", "BLEU", 1) for way in ("cased", "lowercased", "fp32, cased")
+    ]
+    loss, _, *others = (head._replace(group="") for head in VALIDATION)
+    return table(["Transformer", loss, *ways, *others], groups)
 
 
-def _changed_cells(run: dict) -> tuple[float, ...]:
-    """The cells of ``ablation_table``."""
+def _changed(label: str, run: dict) -> tuple[str | float | None, ...]:
+    """A row of ``ablation_table``; BLEU in lower case is fair to lowercased text."""
     scores = run["validation_scores"]
-    loss, bleu, chrf, length = validation_row(run, scores["beam, cased"])
-    return loss, bleu, scores["beam, lowercased"]["bleu"], chrf, length
+    loss, bleu, *others = validation_row(run, scores["beam, cased"])
+    other = _together(ablation_runs("ablation_fp32")).get(label)
+    in_fp32 = other and best_bleu(other)
+    return label, loss, bleu, scores["beam, lowercased"]["bleu"], in_fp32, *others
+
+
+def best_bleu(run: dict) -> float:
+    """Validation BLEU (beam, cased) with the length penalty that was chosen."""
+    return run["validation_bleu_by_alpha"][str(run["alpha"])]
 
 
 def learning_rates_table() -> Table:
