@@ -80,6 +80,7 @@ ABLATION: dict[str, dict] = {
     "no_feed_forward": {"variant": "no_feed_forward"},
     "pre_norm": {"norm_first": True},
     "post_norm": {"norm_first": False},
+    "post_norm_slow": {"norm_first": False, "peak_learning_rate": 1e-3},
     "smoothing_0": {"smoothing": 0.0},
     "dropout_0": {"dropout": 0.0},
     "dropout_0.1": {"dropout": 0.1},
@@ -89,7 +90,7 @@ ABLATION: dict[str, dict] = {
     "seed_2": {"seed": 2},
 }
 """Changes of the config; one that is its default is left out. "seed_2" tells how much
-chance alone may change."""
+chance alone may change, and "post_norm_slow" whether the learning rate is to blame."""
 
 SMALL = {
     "source": "toy",

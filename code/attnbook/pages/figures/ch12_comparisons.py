@@ -72,6 +72,7 @@ ABLATION = {
         "no_positions": "no positional encoding",
         "no_feed_forward": "no feed-forward networks",
         "post_norm": "post-norm instead of pre-norm",
+        "post_norm_slow": "post-norm, learning rate 0.001",
     },
     "the training": {
         "dropout_0": "no dropout",
