@@ -225,7 +225,7 @@ def test_every_run_has_a_config_that_can_be_built(tmp_path, name):
             assert (run.source == "de") == (part == "de_en")
             short = part in ("ladder", "ablation")
             assert (run.max_epochs == gpu.EQUAL[name]["max_epochs"]) == short
-    assert len(set(seen)) == len(seen) == 25
+    assert len(set(seen)) == len(seen) == 26
 
 
 def test_the_ablation_takes_the_order_of_the_norm_that_the_config_has_not(tmp_path):
