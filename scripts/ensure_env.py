@@ -125,6 +125,8 @@ def usable() -> bool:
 def create() -> None:
     """Make an empty .venv, in the place of an old one."""
     print(f"Making .venv with Python {sys.version.split()[0]}")
+    if VENV.is_symlink():  # what it leads to is somebody else's
+        VENV.unlink()
     try:
         venv.create(VENV, clear=True, with_pip=True, symlinks=True)
     except subprocess.CalledProcessError as error:

@@ -55,9 +55,9 @@ def publish(root: Path, remote: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("Say where to: python scripts/publish_notebooks.py REMOTE")
     try:
-        publish(ROOT, *sys.argv[1:])
+        publish(ROOT, sys.argv[1])
     except ValueError as error:
         sys.exit(str(error))
-    except TypeError:
-        sys.exit("Say where to: python scripts/publish_notebooks.py REMOTE")

@@ -38,7 +38,7 @@ const progress = {};
 
   // Without a value the name is forgotten.
   progress.set = (kind, name, value) => {
-    load(); // another window may have written
+    if (progress.lasting) load(); // another window may have written
     if (value === undefined) delete state[kind][name];
     else state[kind][name] = value;
     save();

@@ -129,6 +129,8 @@ def test_what_a_definition_needs_comes_with_it(before, cell, head):
 def test_a_class_without_functions_is_found_among_the_cells():
     names = run_cell("from typing import NamedTuple\n", {})
     run_cell("class State(NamedTuple):\n    s: int\n", names)
+    with pytest.raises(SyntaxError):  # a cell that failed is no hindrance
+        run_cell("def f(x:", names)
     run_cell("def f(x):\n    return State(x)\n", names)
     assert "class State(NamedTuple):\n    s: int\n\n\ndef f(x)" in own_source(
         (names["f"],)

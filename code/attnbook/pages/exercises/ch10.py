@@ -45,12 +45,13 @@ def _recompute(
 
 
 def _models_and_sources() -> list[tuple[nn.Module, Tensor, int]]:
-    torch.manual_seed(0)
-    model = Transformer(
-        TransformerConfig(12, d_model=16, n_heads=2, n_layers=1, d_ff=32)
-    ).eval()
-    # Untrained and tied, it would repeat its input for ever.
-    model.out.weight = nn.Parameter(torch.randn(12, 16))
+    with torch.random.fork_rng(devices=[]):  # the reader's stays as it is
+        torch.manual_seed(0)
+        model = Transformer(
+            TransformerConfig(12, d_model=16, n_heads=2, n_layers=1, d_ff=32)
+        ).eval()
+        # Untrained and tied, it would repeat its input for ever.
+        model.out.weight = nn.Parameter(torch.randn(12, 16))
     g = torch.Generator().manual_seed(0)
     sizes = ((2, 3, 4), (1, 5, 6))  # B, S, tokens to generate
     return [

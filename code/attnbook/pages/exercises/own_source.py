@@ -95,7 +95,11 @@ def _definition(name: str, value: Any) -> str:
     """The text of the cell that defines a function or class at its left margin."""
     for file in (*_files(functions_of(value)), *_cells()):
         text = "".join(linecache.getlines(file))
-        for node in reversed(ast.parse(text).body):
+        try:
+            body = ast.parse(text).body
+        except SyntaxError:  # a cell that failed is kept, too
+            continue
+        for node in reversed(body):
             defines = isinstance(node, ast.FunctionDef | ast.ClassDef)
             if defines and node.name == name:
                 first = min([node.lineno, *(d.lineno for d in node.decorator_list)])

@@ -68,9 +68,10 @@ def measure(
     """Token diversity and gradient norms of a stack, n_blocks + 1 numbers each."""
     g = torch.Generator().manual_seed(0)
     x, direction = torch.randn(2, 8, 12, 64, generator=g, dtype=torch.float64)
-    torch.manual_seed(0)
     scale = (variance / 3) ** 0.5
-    stack = Stack(CONNECTIONS[connection], n_blocks, weight_scale=scale).double()
+    with torch.random.fork_rng(devices=[]):  # the reader's stays as it is
+        torch.manual_seed(0)
+        stack = Stack(CONNECTIONS[connection], n_blocks, weight_scale=scale).double()
     with torch.no_grad():
         diversity = [token_diversity(state) for state in stack(x)]
     return diversity, gradient_norms(stack, x, direction)
