@@ -12,7 +12,7 @@ from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.decoding.steps import token_log_probs
 
 COLDEST = 2.0**-149
-"""The least temperature: the least number above 0 in float32."""
+"""The least temperature, which is the least number above 0 in float32."""
 
 
 @torch.no_grad()

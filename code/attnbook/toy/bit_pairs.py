@@ -24,8 +24,8 @@ NETWORKS: dict[str, Callable[[], nn.Module]] = {
     "linear": lambda: nn.Sequential(nn.Linear(D, 4 * D), nn.Linear(4 * D, D)),
     "ReLU": lambda: FeedForward(D, 4 * D),
 }
-"""What may follow the attention: nothing but the identity, which doubles what it gets,
-two linear maps, or the whole network."""
+"""What may follow the attention – the identity, which with the residual doubles what it
+gets, two linear maps, or the whole network."""
 
 
 class PairReader(nn.Module):
