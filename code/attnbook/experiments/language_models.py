@@ -218,9 +218,12 @@ def captions(model: LanguageModel, subwords: Subwords, number: int) -> list[str]
 @torch.no_grad()
 def fill(model: nn.Module, subwords: Subwords, text: str, best: int = 4) -> dict:
     """The most probable subwords for the gap ``___`` of a text, with probabilities."""
-    left, right = (part.strip() for part in text.split("___"))
+    left, right = text.split("___")
     mask_id = len(subwords)
-    ids = [*subwords.encode(left), mask_id, *subwords.encode(right), EOS]
+    after = subwords.encode(right.strip())
+    if not right.startswith(" "):  # as before a full stop: no ▁ there in training
+        after = after[1:]
+    ids = [*subwords.encode(left.strip()), mask_id, *after, EOS]
     p = model(torch.tensor([ids]))[0, ids.index(mask_id), :mask_id].softmax(-1)
     top = p.topk(best)
     words = [subwords.decode([i]).strip() for i in top.indices.tolist()]

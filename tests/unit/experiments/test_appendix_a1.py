@@ -95,6 +95,22 @@ def test_a_gap_is_filled_with_the_most_probable_subwords():
     assert found["words"][0][0] == subwords.decode([top.indices[0].item()]).strip()
 
 
+@pytest.mark.parametrize("word", ["bench", "dog", "snow"])
+@pytest.mark.parametrize("text", ["Two men sit on a {}.", "A {} sits."])
+def test_a_gap_leaves_the_subwords_around_it_as_they_are(text, word):
+    subwords = Subwords.train(CAPTIONS * 3, 300)
+    whole = subwords.encode(text.format(word))
+    at = whole.index(subwords.encode(word)[0])
+    size, given = len(subwords), []
+
+    def model(ids):
+        given.append(ids[0].tolist())
+        return torch.zeros(1, ids.shape[1], size)
+
+    fill(model, subwords, text.format("___"))
+    assert given == [[*whole[:at], size, *whole[at + 1 :], EOS]]
+
+
 def test_only_logits_with_a_target_are_computed():
     torch.manual_seed(0)
     config = TransformerConfig(WORDS + 1, d_model=8, n_heads=2, n_layers=1, d_ff=8)
