@@ -8,6 +8,16 @@
   const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
   const LETTERS = "abcde";
 
+  // What the address points at; after a lone "%" it cannot be decoded.
+  function targetId() {
+    const id = location.hash.slice(1);
+    try {
+      return decodeURIComponent(id);
+    } catch {
+      return id;
+    }
+  }
+
   class PredictBox {
     constructor(box, cells) {
       this.label = box.id;
@@ -109,7 +119,7 @@
 
     // A link to a figure must not lead to what is not shown.
     uncoverTarget() {
-      const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+      const target = document.getElementById(targetId());
       if (!target || !this.results.some((result) => result.contains(target))) return;
       this.uncover();
       target.scrollIntoView();
