@@ -31,7 +31,9 @@ COMMAND = [
 SOURCE_FOLDERS = ("book", "code")
 SOURCE_FILES = (
     *("_config.yml", "_toc.yml", "requirements.txt", "REPOSITORY"),
+    # What the readers' notebooks are made by.
     *("scripts/plain_markdown.py", "scripts/reader_notebooks.py"),
+    *("scripts/run_notebooks.py", "scripts/notebook_checks.py"),
 )
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}
 # What the addresses of the launch buttons are made from.
@@ -107,7 +109,8 @@ def main() -> None:
     """Build the book if anything it is made from has changed."""
     os.chdir(ROOT)
     wanted = built_from()
-    if STAMP.exists() and STAMP.read_text() == wanted and not missing_pages():
+    complete = (BUILD / "notebooks").is_dir() and not missing_pages()
+    if complete and STAMP.exists() and STAMP.read_text() == wanted:
         print("The book is up to date.")
     else:
         build()

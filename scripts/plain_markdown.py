@@ -277,7 +277,7 @@ def admonition(page: Page, box: Directive) -> str:
     title, text = page.plain(box.argument), page.plain(box.body)
     if "dropdown" in box.options.get("class", ""):
         return folded(f"<b>{title}</b>", text)
-    return quoted(title or box.name.capitalize(), text)
+    return quoted(title, text)
 
 
 def exercise(page: Page, box: Directive) -> str:
@@ -315,34 +315,15 @@ def glossary(page: Page, box: Directive) -> str:
     )
 
 
-def formula(page: Page, box: Directive) -> str:
-    """Return a formula that is written as a directive."""
-    if label := box.options.get("label"):
-        return page.equation(f"\n{box.body}\n", label)
-    return f"$$\n{box.body}\n$$"
-
-
 FORMS: dict[str, Callable[[Page, Directive], str]] = {
     "admonition": admonition,
-    "attention": admonition,
     "bibliography": bibliography,
-    "caution": admonition,
-    "dropdown": lambda page, box: folded(
-        f"<b>{page.plain(box.argument)}</b>", page.plain(box.body)
-    ),
     "exercise-end": lambda page, box: "",
     "exercise-start": exercise,
     "glossary": glossary,
-    "hint": admonition,
-    "important": admonition,
     "live-model": live_model,
     "margin": admonition,
-    "math": formula,
-    "note": admonition,
     "predict": lambda page, box: page.plain(predict_text(box.source)),
-    "seealso": admonition,
     "solution-end": lambda page, box: END,
     "solution-start": solution,
-    "tip": admonition,
-    "warning": admonition,
 }

@@ -3,11 +3,11 @@
     python scripts/quick_tests.py        or: make quick
 
 Changed is what differs from ``origin/main`` or, where there is no such branch, from the
-commit before the last one. A module stands for the tests that import it and, in the
-library, for all tests of its room; a helper of tests or a program in ``scripts/`` for
-the tests that import it; a notebook for the checks of its stored form. The style and
-the order of the rooms are checked each time. No notebook is run and no page of the book
-is opened: that is left to ``make test``.
+commit before the last one. A module stands for the tests that import it or that name
+it in quotes to load it and, in the library, for all tests of its room; a helper of
+tests or a program in ``scripts/`` for the tests that import it; a notebook for the
+checks of its stored form. The style and the order of the rooms are checked each time.
+No notebook is run and no page of the book is opened: that is left to ``make test``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ def changed_files() -> list[str]:
 
 
 def imports(path: Path) -> set[str]:
-    """Names of all that a test imports: modules, and what it takes from them."""
+    """Names of all that a test imports: modules, and what it takes from them.
+
+    A module may be loaded by its name, so words in quotes are names, too.
+    """
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -57,6 +60,8 @@ def imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             inner = {f"{node.module}.{alias.name}" for alias in node.names}
             names |= {node.module, *inner}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names.add(node.value.removesuffix(".py"))
     return names
 
 

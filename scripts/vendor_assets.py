@@ -105,15 +105,17 @@ def unpack(tarball: bytes, keep: dict[str, str], target: Path) -> None:
 
 def main() -> None:
     """Replace the vendored files by freshly fetched ones."""
-    tarballs = {}
-    for package, (integrity, _) in PACKAGES.items():
-        print(package, flush=True)
-        with tempfile.TemporaryDirectory() as folder:
-            tarballs[package] = fetch(package, Path(folder))
-        check_integrity(package, tarballs[package], integrity)
-    shutil.rmtree(VENDOR, ignore_errors=True)
-    for package, (_, keep) in PACKAGES.items():
-        unpack(tarballs[package], keep, VENDOR)
+    # Beside the old files, so that these stay until the new ones are complete.
+    with tempfile.TemporaryDirectory(dir=VENDOR.parent) as folder:
+        new = Path(folder) / VENDOR.name
+        for package, (integrity, keep) in PACKAGES.items():
+            print(package, flush=True)
+            with tempfile.TemporaryDirectory() as download:
+                tarball = fetch(package, Path(download))
+            check_integrity(package, tarball, integrity)
+            unpack(tarball, keep, new)
+        shutil.rmtree(VENDOR, ignore_errors=True)
+        new.rename(VENDOR)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,8 @@ def book(tmp_path, monkeypatch):
         "code/module.py": "",
         "scripts/plain_markdown.py": "",
         "scripts/reader_notebooks.py": "",
+        "scripts/run_notebooks.py": "",
+        "scripts/notebook_checks.py": "",
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -116,7 +118,7 @@ def test_does_nothing_twice(pretend, capsys):
     "change",
     [
         *("book/one.md", "code/module.py", "_config.yml", "REPOSITORY", "new", "env"),
-        "scripts/plain_markdown.py",
+        *("scripts/plain_markdown.py", "scripts/run_notebooks.py"),
     ],
 )
 def test_builds_again_after_a_change(pretend, book, change, capsys, monkeypatch):
@@ -132,10 +134,12 @@ def test_builds_again_after_a_change(pretend, book, change, capsys, monkeypatch)
     assert "up to date" not in capsys.readouterr().out
 
 
-def test_builds_again_what_was_lost(pretend, book, capsys):
+@pytest.mark.parametrize("lost", ["html/book/one.html", "notebooks"])
+def test_builds_again_what_was_lost(pretend, book, lost, capsys):
     pretend(*ALL)
     build_book.main()
-    (build_book.HTML / "book" / "one.html").unlink()
+    path = build_book.BUILD / lost
+    path.rename(book / "elsewhere")
     build_book.main()
     assert "up to date" not in capsys.readouterr().out
 

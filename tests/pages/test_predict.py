@@ -200,6 +200,17 @@ def test_a_link_into_a_covered_result_uncovers_it(browser, tiny):
         expect(result(page, 1)).to_be_hidden()
 
 
+def test_an_address_that_cannot_be_decoded_stops_nothing(browser, tiny):
+    with changed(browser, tiny) as page:
+        errors = []
+        page.on("pageerror", lambda error: errors.append(error))
+        page.evaluate("() => { location.hash = '100%'; }")
+        page.wait_for_function("() => location.hash === '#100%'")
+        page.reload()
+        expect(result(page)).to_be_hidden()
+        assert not errors
+
+
 def test_without_javascript_all_can_be_read(browser, tiny):
     with changed(browser, tiny, java_script_enabled=False) as page:
         expect(page.locator(".predict-answers > li")).to_have_count(6)

@@ -115,6 +115,11 @@ def test_the_latest_definition_is_copied():
         ),
         ("", "def f(x):\n    def g(y):\n        return x + y\n    return g(1)\n", ""),
         ("", "def f(x):\n    return undefined(x)\n", ""),
+        (
+            "LOWEST = -float('inf')\nHALF = 0.5\n",
+            "def f(x):\n    return max(x, LOWEST, HALF)\n",
+            'HALF = 0.5\nLOWEST = float("-inf")\n',
+        ),
     ],
 )
 def test_what_a_definition_needs_comes_with_it(before, cell, head):

@@ -20,6 +20,7 @@ TREE = {
     "tests/unit/pages/test_ch02.py": "from attnbook.nn.masks import key_mask\n",
     "tests/house/test_build.py": "import build_book\n",
     "tests/house/test_links.py": "import build_book\n",
+    "tests/unit/pages/test_sphinx_setup.py": 'load("folds")\nrun("lab.py")\n',
     "tests/pages/test_pages.py": "from build_book import HTML\n",
     "book/ch01.ipynb": "{}",
 }
@@ -50,6 +51,8 @@ def tree(tmp_path):
         (["tests/unit/pages/test_ch01.py"], ["unit/pages/test_ch01"]),
         (["tests/unit/pages/test_gone.py"], []),
         (["scripts/build_book.py"], ["house/test_links"]),  # the other one builds
+        (["book/_ext/folds.py"], ["unit/pages/test_sphinx_setup"]),
+        (["scripts/lab.py"], ["unit/pages/test_sphinx_setup"]),
         (["tests/house/test_build.py"], ["house/test_build"]),
         (["tests/pages/test_pages.py"], []),
         (["book/gone.ipynb"], []),

@@ -84,6 +84,8 @@ class _Collected:
         elif _is_literal(value):
             self.done.add(name)
             self.constants.append(f"{name} = {value!r}")
+        elif isinstance(value, float):  # inf and nan: no literals
+            self.constants.append(f'{name} = float("{value}")')
         else:
             raise SourceError(
                 f"your code uses `{name}`, an object of type {type(value).__name__} "
