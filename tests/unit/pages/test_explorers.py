@@ -365,6 +365,14 @@ def test_the_table_names_each_translation_of_each_way_once():
     assert len(found["samples, τ = 0.6"]) == len(set(found["samples, τ = 0.6"])) == 3
 
 
+def test_of_two_ways_to_write_a_text_the_table_has_the_more_probable(monkeypatch):
+    twice = search_and_sampling.Outputs(["Leute", "Leute"], [-1.5, -7.5])
+    monkeypatch.setattr(search_and_sampling, "samples", lambda *_: twice)
+    view = search_and_sampling.decoding_view(STATION, 1, 0.6)
+    assert "−1.5" in view.table
+    assert "−7.5" not in view.table
+
+
 def test_a_slider_s_rounding_does_not_reach_the_reader():
     view = search_and_sampling.decoding_view(STATION, 1, 0.6000000000000001)
     assert "Temperature 0.6:" in view.said

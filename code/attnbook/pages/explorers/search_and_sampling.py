@@ -168,7 +168,15 @@ def _table(groups: dict[str, Outputs]) -> str:
     return table(
         columns,
         {
-            name: list(dict(zip(found.texts, found.log_p, strict=True)).items())[:3]
+            name: list(_most_probable(found).items())[:3]
             for name, found in groups.items()
         },
     )._repr_html_()
+
+
+def _most_probable(found: Outputs) -> dict[str, float]:
+    """Each text once: it can be split into subwords in more than one way."""
+    best: dict[str, float] = {}
+    for text, log_p in zip(found.texts, found.log_p, strict=True):
+        best.setdefault(text, log_p)  # the first is the most probable
+    return best
