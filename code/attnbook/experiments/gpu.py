@@ -10,7 +10,8 @@ The parts, in this order, each with its own file ``NAME.json`` in the folder:
 - ``ladder``: recurrent models and the Transformer on the same data, one seed;
 - ``ablation``: the Transformer with one thing changed, one seed;
 - ``decoding``: averaged epochs and beam widths, on the first run;
-- ``base``: speed at the paper's size.
+- ``base``: speed at the paper's size;
+- ``ablation_seed_2``: the ablation with another seed.
 
 All of it may take an hour on a fast GPU (an estimate). With half an hour, start with
 ``--part en_de speed decoding base``.
@@ -91,6 +92,20 @@ ABLATION: dict[str, dict] = {
 }
 """Changes of the config; one that is its default is left out. "seed_2" tells how much
 chance alone may change, and "post_norm_slow" whether the learning rate is to blame."""
+
+ABLATION_SEED_2 = {
+    name: {**change, "seed": 2}
+    for name, change in ABLATION.items()
+    if name not in ("as_it_is", "seed_2")
+}
+"""The same with another seed, but for "seed_2", which is the unchanged model's."""
+
+COMPARISONS = {
+    "ladder": LADDER,
+    "ablation": ABLATION,
+    "ablation_seed_2": ABLATION_SEED_2,
+}
+"""By part the changes of the config, by the name of a run."""
 
 SMALL = {
     "source": "toy",
@@ -186,17 +201,23 @@ class Plan(NamedTuple):
             return [self.speed(part, "base", kind) for kind in ("eager", "compiled")]
         if part == "decoding":
             return [self.decoding(part)]
-        defaults = asdict(config(self.config))
+        equal = {**EQUAL[self.config], "score_tests": False}
         return [
-            self.training(
-                part, name, **{**EQUAL[self.config], "score_tests": False, **change}
-            )
-            for name, change in {"ladder": LADDER, "ablation": ABLATION}[part].items()
-            if not change or not change.items() <= defaults.items()
+            self.training(part, name, **{**equal, **change})
+            for name, change in COMPARISONS[part].items()
+            if self.differs(change)
         ]
 
+    def differs(self, change: dict) -> bool:
+        """Whether a change, but for the seed, isn't what the config has anyway."""
+        others = {key: value for key, value in change.items() if key != "seed"}
+        return not others or not others.items() <= asdict(config(self.config)).items()
 
-PARTS = ("en_de", "de_en", "speed", "ladder", "ablation", "decoding", "base")
+
+PARTS = (
+    *("en_de", "de_en", "speed", "ladder", "ablation", "decoding", "base"),
+    "ablation_seed_2",
+)
 ALONE = ("speed", "decoding", "base")
 """Parts whose timings would be disturbed by other jobs."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from attnbook.core import results
 from attnbook.experiments.multi30k_decoding import RUN_VARIABLE
 
-PARTS = ("en_de", "de_en", "ladder", "ablation")
+PARTS = ("en_de", "de_en", "ladder", "ablation", "ablation_seed_2")
 """The parts of that script that train models."""
 
 KEPT = (

@@ -215,7 +215,7 @@ def test_a_signal_ends_the_programs_and_says_how_to_go_on(
 @pytest.mark.parametrize("name", gpu.EQUAL)
 def test_every_run_has_a_config_that_can_be_built(tmp_path, name):
     plan, seen = gpu.Plan(tmp_path, config=name), []
-    for part in ("en_de", "de_en", "ladder", "ablation"):
+    for part in ("en_de", "de_en", *gpu.COMPARISONS):
         for job in plan.jobs(part):
             entries = job.command[job.command.index("--set") + 1 : -2]
             assert job.command[job.command.index("--config") + 1] == name
@@ -223,9 +223,22 @@ def test_every_run_has_a_config_that_can_be_built(tmp_path, name):
             model_from_config(run, 100)
             seen.append((part, *asdict(run).values()))
             assert (run.source == "de") == (part == "de_en")
-            short = part in ("ladder", "ablation")
+            short = part in gpu.COMPARISONS
             assert (run.max_epochs == gpu.EQUAL[name]["max_epochs"]) == short
-    assert len(set(seen)) == len(seen) == 26
+    assert len(set(seen)) == len(seen) == 39
+
+
+def test_the_second_seed_repeats_every_change_but_the_seed_s_own(tmp_path):
+    plan = gpu.Plan(tmp_path, config="multi30k-cpu")
+    first, second = (
+        {job.name: job.command for job in plan.jobs(part)}
+        for part in ("ablation", "ablation_seed_2")
+    )
+    assert set(first) - set(second) == {"as_it_is", "seed_2"}
+    assert not set(second) - set(first)
+    assert "seed=1" in first["heads_1"]
+    assert "seed=2" in second["heads_1"]
+    assert "n_heads=1" in second["heads_1"]
 
 
 def test_the_ablation_takes_the_order_of_the_norm_that_the_config_has_not(tmp_path):
