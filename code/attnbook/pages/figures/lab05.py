@@ -141,7 +141,7 @@ def offsets_by_head_table() -> Table:
             for d in stored["distances"]
         ),
         Column("on `<eos>`", "%"),
-        Column("rise of the loss", "nats", digits=3),
+        Column("increase in loss", "nats", digits=3),
     ]
     rises = {
         (run["layer"], run["head"]): run["rise"]
@@ -174,7 +174,7 @@ def ablation_figure() -> Figure:
         ax.set_title(kind.replace(" ", "\n").replace("cross-", "cross-\n"))
         ax.set_xlabel("head")
     axes[0].set_ylabel("layer")
-    colour_bar(axes, "rise of the loss, nats / 1,000")
+    colour_bar(axes, "increase in loss, nats / 1,000")
     return fig
 
 
@@ -202,7 +202,7 @@ def layers_table() -> Table:
     """How the loss rises if all heads of one attention are removed."""
     stored = results.load("head_ablation")["layers"]
     kinds = [*dict.fromkeys(run["kind"] for run in stored)]
-    group = "rise of the loss"
+    group = "increase in loss"
     columns = ["layer", *(Column(kind, "nats", group, 3) for kind in kinds)]
     by_layer: dict[int, list[float]] = {}
     for run in stored:
