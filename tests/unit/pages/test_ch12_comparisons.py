@@ -84,7 +84,7 @@ def test_a_part_that_the_folder_lacks_stays_as_it_is_stored(folder):
     (folder / "ablation.json").unlink()
     parts = multi30k_runs.multi30k_runs()["parts"]
     stored = results.load("multi30k_runs")["parts"]
-    assert {*parts} == {"en_de", "de_en", "ladder", "ablation", "ablation_fp32"}
+    assert {*parts} == {*multi30k_runs.PARTS, "ablation_fp32"}
     assert parts["ablation"] == stored["ablation"] != {}
     assert parts["en_de"] != stored["en_de"]
 
@@ -115,33 +115,39 @@ def test_the_models_are_shown_and_drawn(folder, stored):
 
 @pytest.fixture
 def ablation(stored):
-    """Every row of the ablation, with scores of its own; the first in fp32, too."""
+    """Every row of the ablation, two of them twice; the first in fp32, too."""
     names = [name for kind in ch12_comparisons.ABLATION.values() for name in kind]
-    runs = {name: a_run(30 + i) for i, name in enumerate(names)}
-    for i, run in enumerate(runs.values()):
-        run["validation_scores"]["beam, lowercased"] = {"bleu": 31.5 + i}
+    runs = {name: a_run(30 + i) for i, name in enumerate([*names, "seed_2"])}
+    again = {"heads_1": a_run(41)}
+    for run in [*runs.values(), *again.values()]:
+        scores = run["validation_scores"]
+        low = scores["beam, cased"] | {"bleu": scores["beam, cased"]["bleu"] + 1.5}
+        scores["beam, lowercased"] = low
     old = {"alpha": 1.0, "validation_bleu_by_alpha": {"0.6": 30.0, "1.0": 29.5}}
-    parts = {"ablation": runs, "ablation_fp32": {"as_it_is": old}}
+    parts = {"ablation": runs, "ablation_seed_2": again}
+    parts["ablation_fp32"] = {"as_it_is": old}
     stored(ch12_comparisons.NAME, parts={k: {"runs": v} for k, v in parts.items()})
     return runs
 
 
 @pytest.mark.usefixtures("ablation")
 def test_the_chapter_shows_the_changes_of_the_model():
-    rows = ch12_comparisons.ablation_table().rows()
-    assert rows[0] == ("unchanged", 1.5, 30, 50)
-    assert [row[2] for row in rows] == [*range(30, 39)]
+    first, second, *rows = ch12_comparisons.ablation_table().rows()
+    assert first == ("unchanged", (1.5,) * 3, (36.5, 30, 43), (56.5, 50, 63))
+    assert second[2] == (36, 31, 41)
+    assert [row[2] for row in rows] == [*range(32, 38)]  # one seed
 
 
 def test_the_laboratory_shows_all_changes_in_lower_case_and_in_fp32(ablation):
     rows = lab12.ablation_table().rows()
-    assert rows[0] == ("unchanged", 1.5, 30, 31.5, 29.5, 50, 0.98)
-    assert rows[1][3:5] == (32.5, None)
-    assert len(rows) == len(ablation)
+    assert rows[0][1:5] == ((1.5,) * 3, (36.5, 30, 43), (38, 31.5, 44.5), 29.5)
+    assert rows[1][3:5] == ((37.5, 32.5, 42.5), None)
+    assert rows[2][1:] == (1.5, 32, 33.5, None, 52, 0.98)
+    assert len(rows) == len(ablation) - 1  # another seed is no row of its own
 
 
 def test_the_shown_rows_are_all_that_the_script_trains(tmp_path):
     """Pre-norm is the configuration's own; runs in fp32 are a part of their own."""
     shown = [name for kind in ch12_comparisons.ABLATION.values() for name in kind]
     jobs = gpu.Plan(tmp_path, config="multi30k-cpu").jobs("ablation")
-    assert {*shown, "fp32"} == {job.name for job in jobs}
+    assert {*shown, "fp32", "seed_2"} == {job.name for job in jobs}

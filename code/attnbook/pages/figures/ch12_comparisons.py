@@ -10,7 +10,7 @@ from attnbook.core import results
 from attnbook.pages.colours import SKY
 from attnbook.pages.curves import label_lines
 from attnbook.pages.figures.exact_match import CURVES
-from attnbook.pages.html_tables import Column, Table, table
+from attnbook.pages.html_tables import Column, Spread, Table, spread, table
 from attnbook.pages.names import name_of
 
 NAME = "multi30k_runs"
@@ -65,7 +65,6 @@ def validation_row(run: dict, score: dict) -> tuple[float, ...]:
 ABLATION = {
     "the model": {
         "as_it_is": "unchanged",
-        "seed_2": "unchanged, another seed",
         "heads_1": "one head instead of four",
         "heads_8": "eight heads instead of four",
         "no_scale": "no division by the root of d_k",
@@ -89,22 +88,44 @@ def ablation_runs(stored: str = "ablation") -> dict[str, dict[str, dict]]:
     """Give the runs with one thing changed, by kind and by name for a reader.
 
     Args:
-        stored: Name of the part; "ablation_fp32" has only a few of them.
+        stored: Name of the part: "ablation", or "ablation_seed_2" and "ablation_fp32",
+            which have some of its rows.
     """
     runs = part(stored)["runs"]
+    if stored == "ablation_seed_2":  # whose unchanged model is a row of the first
+        runs = runs | {"as_it_is": part("ablation")["runs"]["seed_2"]}
     return {
         kind: {label: runs[name] for name, label in labels.items() if name in runs}
         for kind, labels in ABLATION.items()
     }
 
 
+def ablation_seeds() -> dict[str, dict[str, list[dict]]]:
+    """Give the runs of each row of the ablation, one or two seeds, by their names."""
+    second = ablation_runs("ablation_seed_2")
+    return {
+        kind: {
+            label: [both[label] for both in (runs, second[kind]) if label in both]
+            for label in runs
+        }
+        for kind, runs in ablation_runs().items()
+    }
+
+
 def ablation_table() -> Table:
     """Show the validation loss and scores (beam, cased) with the model changed."""
     rows = [
-        (label, *validation_row(run, run["validation_scores"]["beam, cased"])[:3])
-        for label, run in ablation_runs()["the model"].items()
+        (label, *validation_spreads(runs, "beam, cased")[:3])
+        for label, runs in ablation_seeds()["the model"].items()
     ]
     return table(["Transformer", *VALIDATION[:3]], rows)
+
+
+def validation_spreads(runs: list[dict], how: str) -> list[float | Spread]:
+    """The cells of the columns ``VALIDATION``, over seeds if there are several."""
+    rows = [validation_row(run, run["validation_scores"][how]) for run in runs]
+    columns = zip(*rows, strict=True)
+    return [spread(x) if len(runs) > 1 else x[0] for x in columns]
 
 
 def ladder_figure() -> Figure:

@@ -9,10 +9,11 @@ from attnbook.pages.figures.ch12_comparisons import (
     LADDER,
     VALIDATION,
     ablation_runs,
+    ablation_seeds,
     part,
-    validation_row,
+    validation_spreads,
 )
-from attnbook.pages.html_tables import Column, Table, table
+from attnbook.pages.html_tables import Cell, Column, Table, table
 from attnbook.translation.configs import config
 from attnbook.translation.report import TEST_SPLITS
 
@@ -38,6 +39,7 @@ def all_runs() -> dict[str, dict[str, dict]]:
             label: part("ladder")["runs"][name] for name, (label, _) in LADDER.items()
         },
         "One thing changed, ten epochs": _together(ablation_runs()),
+        "The same with another seed": _together(ablation_runs("ablation_seed_2")),
         "The same in fp32": _together(ablation_runs("ablation_fp32")),
     }
 
@@ -125,8 +127,8 @@ _MEASURES = [(how, m) for how in ("greedy", "beam") for m in ("bleu", "chrf")]
 def ablation_table() -> Table:
     """Show loss and scores (beam) of all runs with one thing changed."""
     groups = {
-        f"changes of {kind}": [_changed(label, run) for label, run in runs.items()]
-        for kind, runs in ablation_runs().items()
+        f"changes of {kind}": [_changed(label, found) for label, found in runs.items()]
+        for kind, runs in ablation_seeds().items()
     }
     ways = [
         Column(way, "", "BLEU", 1) for way in ("cased", "lowercased", "fp32, cased")
@@ -135,13 +137,13 @@ def ablation_table() -> Table:
     return table(["Transformer", loss, *ways, *others], groups)
 
 
-def _changed(label: str, run: dict) -> tuple[str | float | None, ...]:
+def _changed(label: str, runs: list[dict]) -> tuple[Cell, ...]:
     """A row of ``ablation_table``; BLEU in lower case is fair to lowercased text."""
-    scores = run["validation_scores"]
-    loss, bleu, *others = validation_row(run, scores["beam, cased"])
+    loss, bleu, *others = validation_spreads(runs, "beam, cased")
+    _, lowercased, *_ = validation_spreads(runs, "beam, lowercased")
     other = _together(ablation_runs("ablation_fp32")).get(label)
-    in_fp32 = other and best_bleu(other)
-    return label, loss, bleu, scores["beam, lowercased"]["bleu"], in_fp32, *others
+    in_fp32 = best_bleu(other) if other else None
+    return label, loss, bleu, lowercased, in_fp32, *others
 
 
 def best_bleu(run: dict) -> float:

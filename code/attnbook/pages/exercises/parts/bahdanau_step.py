@@ -252,7 +252,7 @@ SHAPES = Stage(
 )
 WEIGHTS = Stage(
     "weights",
-    "they are the softmax of vᵀ tanh(W s + U h_j), and the context their mean",
+    "softmax of vᵀ tanh(W s + U h_j); the context is the weighted mean of the states",
     weights,
     (
         "Do the weights of one sentence sum to 1? Is the score of each position the "

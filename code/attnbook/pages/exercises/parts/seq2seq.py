@@ -88,7 +88,7 @@ def values(encoder: Callable, seq2seq: Callable) -> None:
 
 
 def padding(encoder: Callable, seq2seq: Callable) -> None:
-    """A sentence gives the same in a padded batch as unbatched."""
+    """A sentence gives the same result in a padded batch as unbatched."""
     reader, model = models(encoder, seq2seq)
     states, last = encoded(reader, SOURCE)
     right, right_last = read(reader, SOURCE)
@@ -102,7 +102,7 @@ def padding(encoder: Callable, seq2seq: Callable) -> None:
 
 
 def steps(encoder: Callable, seq2seq: Callable) -> None:
-    """``step`` gives token by token what ``forward`` gives at once."""
+    """``step``, token by token, gives the same logits as ``forward``."""
     _, model = models(encoder, seq2seq)
     s = model.start(SOURCE)
     forward = predicted(model, SOURCE, TARGET)
@@ -251,7 +251,7 @@ VALUES = Stage(
 )
 PADDING = Stage(
     "padding",
-    "a sentence gives the same in a padded batch as by itself",
+    "a sentence gives the same result in a padded batch as unbatched",
     padding,
     (
         "A right-to-left GRU meets the padding first. How can it be told where each "
@@ -270,7 +270,7 @@ PADDING = Stage(
 )
 STEPS = Stage(
     "steps",
-    "`step` gives token by token what `forward` gives at once",
+    "`step`, token by token, gives the same logits as `forward`",
     steps,
     (
         "What does a step need of the step before it, and what does it hand on?",

@@ -137,7 +137,7 @@ def masks(transformer: type) -> None:
 
 
 def steps(transformer: type) -> None:
-    """``step`` gives token by token what ``forward`` gives at once."""
+    """``step``, token by token, gives the same logits as ``forward``."""
     model = model_of(transformer)
     src, tgt_in = SOURCE, TARGET[[0, 0]]
     right, state = predicted(model, src, tgt_in), model.start(SOURCE)
@@ -406,7 +406,7 @@ MASKS = Stage(
 )
 STEPS = Stage(
     "steps",
-    "`start` and `step` give token by token what `forward` gives at once",
+    "`start` and `step`, token by token, give the same logits as `forward`",
     steps,
     (
         "What does the next token depend on, and where does `step` get it from?",
