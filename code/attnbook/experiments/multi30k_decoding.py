@@ -239,7 +239,7 @@ def multi30k_against_shipped() -> dict:
 
     Returns:
         "runs": for each its "config" where it differs from the shipped model's, its
-        precision, processor seconds of training, and by
+        precision, seconds of training, and by
         :func:`~attnbook.translation.bleu_score.paired_bootstrap` BLEU ("bleu"), that of
         the shipped model ("other") and the "p_value".
 

@@ -103,6 +103,14 @@ def test_hints_of_a_stage_follow_that_of_the_mistake_with_the_same_result():
 one = torch.ones(2, requires_grad=True)
 
 
+def test_who_changes_an_input_is_told_how_to_make_a_new_tensor():
+    judged = stage(lambda answer: answer(one))
+    error = failure(judged, (lambda x: x.add_(1),))
+    first, *others = hints_for(judged, error)
+    assert "`x = x + y` instead of `x += y`" in first
+    assert others == ["First.", "Second."]
+
+
 @pytest.mark.parametrize(
     ("call", "finding"),
     [

@@ -116,6 +116,12 @@ def hints_for(stage: Stage, error: Exception) -> list[str]:
             "That call has an argument too few or too many. The skeleton's docstring "
             "lists what goes in and what comes out."
         ]
+    elif "in-place operation" in str(error):  # of autograd
+        known = [
+            "That line changes a tensor that you were given; the caller may still need "
+            "it. Make a new one: `x = x + y` instead of `x += y` or `x.add_(y)`, and "
+            "`masked_fill` instead of `masked_fill_` or `x[…] = y`."
+        ]
     return [*known[:1], *stage.hints]
 
 
