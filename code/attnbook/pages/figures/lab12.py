@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 
 from attnbook.core import results
 from attnbook.pages.figures.ch12_comparisons import (
@@ -139,10 +140,15 @@ def ablation_table() -> Table:
 
 def _changed(label: str, runs: list[dict]) -> tuple[Cell, ...]:
     """A row of ``ablation_table``; BLEU in lower case is fair to lowercased text."""
-    loss, bleu, *others = validation_spreads(runs, "beam, cased")
-    _, lowercased, *_ = validation_spreads(runs, "beam, lowercased")
+    loss, bleu, *_ = validation_spreads(runs, "beam, cased")
+    scores = [run["validation_scores"] for run in runs]
+    lowercased = fmean(score["beam, lowercased"]["bleu"] for score in scores)
     other = _together(ablation_runs("ablation_fp32")).get(label)
     in_fp32 = best_bleu(other) if other else None
+    others = (
+        fmean(score["beam, cased"][entry] for score in scores)
+        for entry in ("chrf", "length_ratio")
+    )
     return label, loss, bleu, lowercased, in_fp32, *others
 
 
