@@ -16,6 +16,17 @@ NUMBERS = [
 ]
 
 
+@pytest.fixture
+def heard(number):
+    """A signal that isn't ignored, even if the tests run under nohup."""
+    before = signal.getsignal(number)
+    if before is signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    signal.signal(number, before)
+
+
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_function_is_called_instead_and_then_all_is_as_before(number):
     before, got = signal.getsignal(number), []
@@ -52,6 +63,7 @@ def test_in_another_thread_nothing_changes():
     assert seen == [signal.getsignal(signal.SIGTERM)]
 
 
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("number", NUMBERS)
 def test_last_words_come_after_tidying_up(capsys, number):
     order = []

@@ -69,7 +69,8 @@ def runs_table() -> Table:
 
 def _cells(run: dict) -> tuple[str | float | None, ...]:
     """The cells of ``runs_table``; the first runs did not record chrF."""
-    score = run.get("validation_scores", {}).get("beam, cased", {})
+    how = "beam, lowercased" if run["config"].get("lowercase") else "beam, cased"
+    score = run.get("validation_scores", {}).get(how, {})
     speed = run["seconds"] / 60, run["tokens_per_second"]
     quality = run["validation_loss"], best_bleu(run), score.get("chrf")
     return PRECISIONS[run["precision"]], *speed, *quality
