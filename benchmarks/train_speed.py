@@ -10,7 +10,7 @@ optimizer, a padded vocabulary, batches of few shapes, CUDA graphs, ``torch.comp
 have the same sizes, sentences, loss, optimizer and dropout.
 """
 
-from attnbook.experiments.speed.report import main
+from speed.report import main
 
 if __name__ == "__main__":
     main()

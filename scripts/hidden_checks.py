@@ -119,7 +119,7 @@ def check_shows(notebook: NotebookNode) -> Iterator[str]:
     for where, cell in code_cells(notebook):
         body = statements(cell)
         names = imported(body)
-        page_names |= {n for n, m in names.items() if m.startswith("attnbook.pages")}
+        page_names |= {n for n, m in names.items() if m.startswith("attnbook.course")}
         needed = set(names) & seen_elsewhere(notebook, but=cell)
         unseen = (UNSEEN | {"hide-cell"}) & {*tags(cell)}
         if only_shows(body, page_names - SHOWN) and not needed and not unseen:

@@ -38,7 +38,7 @@ def new_chapter(root: Path, name: str) -> list[Path]:
         )
     kind, page = form["kind"] or "a", form[1]
     notebook = root / "book" / f"{name}.ipynb"
-    exercises = root / "code/attnbook/pages/exercises" / f"{page}.py"
+    exercises = root / f"code/attnbook/course/{page}/exercises.py"
     written = [notebook] if kind == "lab" else [notebook, exercises]
     for taken in (*notebook.parent.glob(f"{page}_*.ipynb"), *written):
         if taken.exists():

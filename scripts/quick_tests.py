@@ -20,8 +20,8 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[1]
 ALWAYS = [f"tests/house/test_{name}.py" for name in ("files", "imports", "style")]
-# A module of pages or experiments is about one chapter or one result.
-ONE_BY_ONE = ("pages", "experiments")
+# A module of the course is about one chapter or one result.
+ONE_BY_ONE = ("course",)
 SLOW = ("build", "launch", "lone_notebook", "run_notebooks")
 
 
@@ -88,7 +88,10 @@ def chosen(changed: Collection[str], root: Path = ROOT) -> list[str]:
         if path.match("code/attnbook/*/*") and path.parts[2] not in ONE_BY_ONE
     }
     found = set(ALWAYS)
-    for test in [*root.glob("tests/unit/*/test_*.py"), *root.glob("tests/house/t*.py")]:
+    for test in [
+        *root.glob("tests/unit/**/test_*.py"),
+        *root.glob("tests/house/t*.py"),
+    ]:
         name = test.relative_to(root).as_posix()
         quick = test.stem.removeprefix("test_") not in SLOW
         about = test.parent.name in rooms or imports(test) & modules

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attnbook.pages.exercises.checking import register, wrong
+from attnbook.course.kit.exercises.checking import register, wrong
 
 
 def _scores() -> list[tuple[Tensor]]:

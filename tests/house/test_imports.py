@@ -13,7 +13,7 @@ import attnbook
 ROOT = Path(attnbook.__file__).parent
 ROOMS = (
     *("core", "nn", "models", "decoding", "data", "toy", "analysis", "translation"),
-    *("experiments", "pages"),
+    "course",
 )
 """From the ground up: a room imports from those before it."""
 

@@ -96,7 +96,7 @@ def test_an_error_that_is_meant_is_stored(chapter, command):
 
 
 def test_the_package_s_parts_are_stored_whatever_the_reader_saved(chapter, command):
-    path = chapter("from attnbook.pages import my_part\n_ = my_part('attention')")
+    path = chapter("from attnbook.course import my_part\n_ = my_part('attention')")
     (path.parent / "my_transformer.py").write_text("this is no Python")
     command()
     cells = nbformat.read(path, as_version=4).cells
@@ -126,7 +126,7 @@ def test_a_name_must_be_that_of_a_notebook(chapter, command):
 
 
 def test_an_explorer_is_stored_as_its_still_and_compared(chapter, command):
-    explorer = "from attnbook.pages.explorers import masks\nmasks.explore_masks()"
+    explorer = "from attnbook.course.kit.explorers import masks\nmasks.explore_masks()"
     path = chapter(explorer)
     command()
     [output] = nbformat.read(path, as_version=4).cells[0].outputs

@@ -20,7 +20,7 @@ def test_ruff(command):
 def test_oxlint():
     """The scripts of the pages; not those of others, nor data."""
     own = (
-        "code/attnbook/pages/widgets/*.js",
+        "code/attnbook/course/**/*.js",
         "book/_static/*.js",
         "book/_static/live/*.js",
     )

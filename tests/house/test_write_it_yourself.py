@@ -7,7 +7,7 @@ import pytest
 from nbclient import NotebookClient
 
 WRITES = [
-    "import math\nfrom torch import nn\nfrom attnbook.pages import judge, save_part",
+    "import math\nfrom torch import nn\nfrom attnbook.course import judge, save_part",
     "def weigh(scores, mask):\n"
     "    if mask is None:\n        return scores.softmax(-1)\n"
     "    scores = scores.masked_fill(~mask, -1e30)\n"
@@ -22,7 +22,7 @@ WRITES = [
     'save_part("attention", attention)',
 ]
 USES = [
-    'from attnbook.pages import my_part\nattention = my_part("attention")',
+    'from attnbook.course import my_part\nattention = my_part("attention")',
     'print(attention.__module__)\nMultiHeadAttention = my_part("MultiHeadAttention")',
 ]
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHAPTER = ROOT / "book" / "lab06_masks.ipynb"
 SCREENSHOTS = ROOT / "_build" / "screenshots"
 TOY_HEADS = """\
-from attnbook.pages.explorers.toy_heads import explore_toy_heads
+from attnbook.course.ch09.explorer_toy_heads import explore_toy_heads
 
 explore_toy_heads()"""
 TRUST = {"trusted.ipynb": True, "untrusted.ipynb": False}

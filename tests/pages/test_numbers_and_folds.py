@@ -6,7 +6,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from tiny_book import build_tiny_book, code
 
-from attnbook.pages.html_tables import table
+from attnbook.course.kit.html_tables import table
 
 EXTENSIONS = ["folds", "lab_numbers", "numbered_tables", "percent_signs"]
 

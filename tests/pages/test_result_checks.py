@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attnbook.pages.html_tables import Column, Spread, table
+from attnbook.course.kit.html_tables import Column, Spread, table
 from page_checks import PHONE, check_width
 from result_checks import check_folds, check_tables
 

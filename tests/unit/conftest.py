@@ -9,8 +9,8 @@ import pytest
 from small_runs import LOG_EVERY, small_config, write_texts
 
 from attnbook.core import results
+from attnbook.course.kit.style import SETTINGS
 from attnbook.data import multi30k
-from attnbook.pages.style import SETTINGS
 from attnbook.translation import trainer as trainer_module
 from attnbook.translation.report import finish
 from attnbook.translation.trainer import Trainer

@@ -1,6 +1,6 @@
 """Stored results of experiments that run too long for a page.
 
-Each is a JSON file in the package, written by ``python -m attnbook.experiments NAME``,
+Each is a JSON file in the package, written by ``python -m attnbook.course NAME``,
 and records what is needed to repeat it.
 """
 
@@ -37,10 +37,12 @@ def load(name: str) -> dict:
     if not file.is_file():
         known = sorted(f.name.removesuffix(".json") for f in FOLDER.iterdir())
         raise ValueError(f"no stored result {name!r}; there are {', '.join(known)}")
-    return read_object(file, f"run python -m attnbook.experiments {name} again")
+    return read_object(file, f"run python -m attnbook.course {name} again")
 
 
-def save(name: str, values: dict, seconds: float, folder: Path) -> Path:
+def save(
+    name: str, values: dict, seconds: float, folder: Path, command: str | None = None
+) -> Path:
     """Write a result together with the command, machine and versions that made it.
 
     Args:
@@ -48,12 +50,13 @@ def save(name: str, values: dict, seconds: float, folder: Path) -> Path:
         values: Its results; anything that JSON can hold.
         seconds: The processor time that it took.
         folder: The folder to write to.
+        command: What repeats it, unless it is an experiment of the course.
 
     Returns:
         The path of the file.
     """
     record = {
-        "command": f"python -m attnbook.experiments {name}",
+        "command": command or f"python -m attnbook.course {name}",
         "machine": machine(),
         "python": platform.python_version(),
         "torch": torch.__version__,

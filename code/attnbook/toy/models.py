@@ -1,6 +1,6 @@
 """Small models of the toy language, trained, that come with the package.
 
-``python -m attnbook.experiments.train_toys`` trains them anew, as the experiments of
+``python -m attnbook.course.kit.train_toys`` trains them anew, as the experiments of
 the toy translation task do with seed 0.
 """
 

@@ -18,7 +18,7 @@ from attnbook.analysis.occlusion import (
     word_swaps,
 )
 from attnbook.core.vocabulary import EOS
-from attnbook.experiments import weights_tell
+from attnbook.course.ch11 import experiment_weights_tell as weights_tell
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.seq2seq import InitialState
 from attnbook.toy.data import SOURCE, TARGET, make_batch

@@ -7,13 +7,13 @@ import torch
 from emulated_cuda import emulated_cuda
 from small_runs import lines_of, small_config, write_texts
 
-from attnbook.experiments.run_decodings import decodings
 from attnbook.translation import evaluation
 from attnbook.translation.distributed import Processes
 from attnbook.translation.report import finish
 from attnbook.translation.trainer import Trainer
 from attnbook.translation.training_state import read_state
 from attnbook.translation.translator import Translator
+from run_decodings import decodings
 
 KINDS = {
     "fp32": {},

@@ -9,7 +9,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from attnbook.experiments import toy_translation
+from attnbook.course.kit import toy_translation
 from attnbook.models.checkpoints import (
     dequantize,
     load_weights,

@@ -5,10 +5,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from hidden_checks import findings
 
-IMPORTS = "from attnbook.pages.figures import ch04\nfrom attnbook.nn import attention"
-BEGIN = "from attnbook.pages import begin\n\nbegin()"
+IMPORTS = "from attnbook.course.figures import ch04\nfrom attnbook.nn import attention"
+BEGIN = "from attnbook.course import begin\n\nbegin()"
 DRAWS = "_ = ch04.scale_figure()"
-CHECKS = "from attnbook.pages import check\n\ncheck('ex1', 3)"
+CHECKS = "from attnbook.course import check\n\ncheck('ex1', 3)"
 FOLD = "### Going further: the additive score\n\nIt adds."
 
 
@@ -52,7 +52,7 @@ BAD = [
     ([cell(f"{IMPORTS}\n{DRAWS}")], "only shows a result"),
     (
         [
-            cell("from attnbook.pages.widgets.calculator import calculator"),
+            cell("from attnbook.course.ch04.widget_calculator import calculator"),
             cell("calculator()"),
         ],
         "cell 2 ('calculator()'): only shows a result",

@@ -10,21 +10,21 @@ from quick_tests import ALWAYS, changed_files, chosen, imports
 TREE = {
     "code/attnbook/nn/masks.py": "",
     "code/attnbook/toy/tasks.py": "",
-    "code/attnbook/pages/figures/ch01.py": "",
+    "code/attnbook/course/ch01/figures.py": "",
     "tests/unit/compare.py": "",
     "tests/unit/nn/test_masks.py": "from attnbook.nn.masks import causal_mask\n",
     "tests/unit/nn/test_scores.py": "from compare import close\n",
     "tests/unit/toy/test_tasks.py": "from attnbook.toy import tasks\n",
     "tests/unit/toy/test_data.py": "def test():\n    import attnbook.nn.masks\n",
-    "tests/unit/pages/test_ch01.py": "from attnbook.pages.figures import ch01\n",
-    "tests/unit/pages/test_ch02.py": "from attnbook.nn.masks import key_mask\n",
+    "tests/unit/course/test_ch01.py": "from attnbook.course.ch01 import figures\n",
+    "tests/unit/course/test_ch02.py": "from attnbook.nn.masks import key_mask\n",
     "tests/house/test_build.py": "import build_book\n",
     "tests/house/test_links.py": "import build_book\n",
-    "tests/unit/pages/test_sphinx_setup.py": 'load("folds")\nrun("lab.py")\n',
+    "tests/unit/course/test_sphinx_setup.py": 'load("folds")\nrun("lab.py")\n',
     "tests/pages/test_pages.py": "from build_book import HTML\n",
     "book/ch01.ipynb": "{}",
 }
-MASKS = ["unit/nn/test_masks", "unit/toy/test_data", "unit/pages/test_ch02"]
+MASKS = ["unit/nn/test_masks", "unit/toy/test_data", "unit/course/test_ch02"]
 
 
 @pytest.fixture
@@ -46,13 +46,13 @@ def tree(tmp_path):
             ["unit/nn/test_masks", "unit/nn/test_scores"],
         ),
         (["code/attnbook/toy/tasks.py"], ["unit/toy/test_tasks", "unit/toy/test_data"]),
-        (["code/attnbook/pages/figures/ch01.py"], ["unit/pages/test_ch01"]),
+        (["code/attnbook/course/ch01/figures.py"], ["unit/course/test_ch01"]),
         (["tests/unit/compare.py"], ["unit/nn/test_scores"]),
-        (["tests/unit/pages/test_ch01.py"], ["unit/pages/test_ch01"]),
-        (["tests/unit/pages/test_gone.py"], []),
+        (["tests/unit/course/test_ch01.py"], ["unit/course/test_ch01"]),
+        (["tests/unit/course/test_gone.py"], []),
         (["scripts/build_book.py"], ["house/test_links"]),  # the other one builds
-        (["book/_ext/folds.py"], ["unit/pages/test_sphinx_setup"]),
-        (["scripts/lab.py"], ["unit/pages/test_sphinx_setup"]),
+        (["book/_ext/folds.py"], ["unit/course/test_sphinx_setup"]),
+        (["scripts/lab.py"], ["unit/course/test_sphinx_setup"]),
         (["tests/house/test_build.py"], ["house/test_build"]),
         (["tests/pages/test_pages.py"], []),
         (["book/gone.ipynb"], []),

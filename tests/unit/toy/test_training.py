@@ -15,8 +15,8 @@ from torch.nn import functional as F
 
 from attnbook.core import results
 from attnbook.core.vocabulary import EOS, PAD
-from attnbook.experiments import __main__ as experiments
-from attnbook.experiments.toy_translation import accuracy_by_clause, train_and_measure
+from attnbook.course.kit import experiments
+from attnbook.course.kit.toy_translation import accuracy_by_clause, train_and_measure
 from attnbook.models.seq2seq import InitialState
 from attnbook.nn.losses import token_loss
 from attnbook.toy.data import (
@@ -245,7 +245,7 @@ def test_results_are_stored_whole_and_found_again(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     found = results.load("trial")
     assert found == json.loads(path.read_text())
-    assert found["command"] == "python -m attnbook.experiments trial"
+    assert found["command"] == "python -m attnbook.course trial"
     assert found["runs"] == [1, 2]
     assert found["seconds"] == 12
     with pytest.raises(ValueError, match="no stored result 'other'; there are trial"):
@@ -257,7 +257,7 @@ def test_results_are_stored_whole_and_found_again(tmp_path, monkeypatch):
     [([], 0, "  initial_state\n"), (["nonsense"], 2, "no experiment 'nonsense'")],
 )
 def test_the_command_lists_and_refuses(monkeypatch, capsys, names, code, told):
-    monkeypatch.setattr(sys, "argv", ["attnbook.experiments", *names])
+    monkeypatch.setattr(sys, "argv", ["attnbook.course", *names])
     with pytest.raises(SystemExit) as end:
         experiments.main()
     assert end.value.code == code

@@ -1,0 +1,1 @@
+"""Appendix A1, one block and three models: its page."""

@@ -1,0 +1,125 @@
+"""Figures and tables of appendix A1."""
+
+from __future__ import annotations
+
+from math import exp
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from attnbook.core import results
+from attnbook.course.kit.colours import DARK_GREY
+from attnbook.course.kit.html_tables import Column, Table, spread, table
+
+# Captions
+
+
+def perplexity_table() -> Table:
+    """Perplexity of each subword, given those before it or all others: stored."""
+    found = results.load("language_models")
+    rows = [("trigram", "two before", exp(found["trigram"]["words"]))]
+    for model, given in (
+        ("decoder-only", "all before"),
+        ("encoder-only", "all others"),
+    ):
+        runs = [run for run in found["runs"] if run["model"] == model]
+        rows.append((model, given, spread(exp(run["words"]) for run in runs)))
+    return table(
+        ["model", "given", Column("perplexity", "per subword", digits=1)], rows
+    )
+
+
+def samples_table() -> Table:
+    """Captions drawn from the decoder-only model: stored."""
+    return table(
+        ["written by the decoder-only model"],
+        [(text,) for text in results.load("language_models")["samples"]],
+    )
+
+
+def gaps_table() -> Table:
+    """What the encoder-only model puts into a gap: stored."""
+    rows = []
+    for gap in results.load("language_models")["gaps"]:
+        guesses = ", ".join(f"{word} {100 * p:.0f} %" for word, p in gap["words"])
+        rows.append((gap["text"], guesses))
+    return table(["caption", "most probable subwords"], rows)
+
+
+# Roles of words
+
+
+def roles_table() -> Table:
+    """Correct roles after training on few sentences: stored."""
+    found = results.load("one_encoder")
+    numbers = sorted({run["sentences"] for run in found["roles"]})
+    names = {"scratch": "random weights", "pre_trained": "pre-trained weights"}
+    rows = [
+        (name, *(spread(roles_right(key, number)) for number in numbers))
+        for key, name in names.items()
+    ]
+    heads = [
+        Column(f"{n} sentences", "%", group="labelled for training", digits=1)
+        for n in numbers
+    ]
+    return table(["the encoder begins with", *heads], rows)
+
+
+def roles_right(start: str, sentences: int) -> list[float]:
+    """Shares of correct roles in per cent, one a seed."""
+    runs = results.load("one_encoder")["roles"]
+    return [100 * run[start] for run in runs if run["sentences"] == sentences]
+
+
+# Digits
+
+
+def patches_figure(image: Tensor, patches: Tensor) -> Figure:
+    """Draw an image with the borders of its patches, and the patches in a row."""
+    fig, (left, right) = plt.subplots(
+        1, 2, figsize=(5.5, 1.9), width_ratios=[1, 3.2], layout="constrained"
+    )
+    grey = {"cmap": "gray_r", "vmin": 0, "vmax": 1}
+    left.imshow(image.numpy(), **grey)
+    side = len(image) // 4
+    for border in range(side, len(image), side):
+        left.axhline(border - 0.5, color=DARK_GREY, lw=0.8)
+        left.axvline(border - 0.5, color=DARK_GREY, lw=0.8)
+    left.set(xticks=[], yticks=[], title="image", anchor="N")
+    left.spines[:].set(visible=True, color=DARK_GREY, lw=0.8)
+    for number, patch in enumerate(patches):
+        across, down = number % 8, number // 8
+        x, y = 1.35 * across, -1.9 * down
+        right.imshow(patch.view(2, 2).numpy(), extent=(x, x + 1, y, y + 1), **grey)
+        right.add_patch(
+            plt.Rectangle((x, y), 1, 1, fill=False, color=DARK_GREY, lw=0.8)
+        )
+        right.text(x + 0.5, y - 0.1, f"{number + 1}", ha="center", va="top")
+    right.set(xlim=(-0.2, 10.7), ylim=(-2.8, 1.2), title="sequence of patches")
+    right.set_anchor("N")
+    right.set_axis_off()
+    return fig
+
+
+def digits_table() -> Table:
+    """Digits classified correctly, by patch and order: stored."""
+    found = results.load("one_encoder")
+    kinds = {
+        "ViT, patches of 2 × 2 pixels": (2, False),
+        "ViT, the same in a random order": (2, True),
+        "ViT, patches of 4 × 4 pixels": (4, False),
+    }
+    rows = [
+        (
+            name,
+            spread(
+                100 * run["right"]
+                for run in found["digits"]
+                if (run["patch"], run["shuffled"]) == kind
+            ),
+        )
+        for name, kind in kinds.items()
+    ]
+    rows.append(("nearest training image", 100 * found["nearest"]))
+    return table(["method", Column("correct", "%", digits=1)], rows)

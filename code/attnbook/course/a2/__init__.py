@@ -1,0 +1,1 @@
+"""Appendix A2, today's block: its page."""

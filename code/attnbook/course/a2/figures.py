@@ -1,0 +1,117 @@
+"""Figures and tables of appendix A2: what each part of today's block changes."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from attnbook.core import results
+from attnbook.course.kit.colours import DARK_GREY, INK, PALE_GREY, SKY
+from attnbook.course.kit.curves import band, label_lines
+from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
+
+PARTS = {
+    "rms_norm": "RMSNorm",
+    "rotary": "RoPE instead of sinusoids",
+    "swiglu": "SwiGLU",
+    "no_biases": "no biases",
+    "grouped": "two groups of keys and values†",
+    "qk_norm": "QK-norm†",
+}
+"""Variants that replace one part of the baseline, and what a reader calls it.
+
+Those with a dagger also lack the biases of the attention.
+"""
+
+SWEPT = {
+    "post_norm": ("2017, post-norm", PALE_GREY),
+    "pre_norm": ("baseline: pre-norm", DARK_GREY),
+    "qk_norm": ("with QK-norm", SKY),
+    "today": ("today's block", INK),
+}
+"""The lines of the figure: their label and colour."""
+
+
+def runs_by_rate(name: str) -> dict[float, list[dict]]:
+    """The stored runs of a variant, by learning rate."""
+    groups: dict[float, list[dict]] = {}
+    for run in results.load(f"block_{name}")["runs"]:
+        groups.setdefault(run["learning_rate"], []).append(run)
+    return groups
+
+
+def best_rate(groups: dict[float, list[dict]]) -> float:
+    """The learning rate with the least mean excess within the trained length."""
+    return min(groups, key=lambda rate: fmean(r["excess"][0] for r in groups[rate]))
+
+
+def variants_table() -> Table:
+    """Excess loss of each variant at its best learning rate and at the largest."""
+    rows = {
+        "parts of 2017": [
+            _row("post_norm", "post-norm"),
+            _row("pre_norm", "baseline: pre-norm"),
+        ],
+        "baseline, with one part replaced": [_row(*part) for part in PARTS.items()],
+        "all parts replaced": [_row("today", "today")],
+    }
+    heads = [
+        Column("parameters", "thousands"),
+        Column("characters 1–64", "nats", "best learning rate", 3),
+        Column("characters 65–128", "nats", "best learning rate", 3),
+        Column("characters 1–64", "nats", "learning rate 0.03", 3),
+    ]
+    return table(["block", *heads], rows)
+
+
+def _row(name: str, label: str) -> tuple:
+    groups = runs_by_rate(name)
+    best, largest = groups[best_rate(groups)], groups[max(groups)]
+    size = results.load(f"block_{name}")["parameters"] / 1000
+    return (label, size, _excess(best, 0), _excess(best, 1), _excess(largest, 0))
+
+
+def _excess(runs: list[dict], half: int) -> Spread:
+    """Nats per character within the trained length, half 0, or after it."""
+    return spread(run["excess"][half] for run in runs)
+
+
+def learning_rate_figure() -> Figure:
+    """Excess loss against the learning rate: which blocks tolerate a large one."""
+    fig, ax = plt.subplots(figsize=(5.5, 3.4))
+    for name, (label, color) in SWEPT.items():
+        groups = runs_by_rate(name)
+        seeds = zip(*groups.values(), strict=True)
+        runs = [[run["excess"][0] for run in of_seed] for of_seed in seeds]
+        band(ax, [*groups], runs, color, marker="o", label=label)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set(xticks=[*groups], xticklabels=[f"{rate:g}" for rate in groups])
+    ax.minorticks_off()
+    ax.yaxis.set_major_formatter("{x:g}")
+    ax.set(xlabel="learning rate", ylabel="excess loss\n(nats per character)")
+    label_lines(ax)
+    return fig
+
+
+def experts_table() -> Table:
+    """One feed-forward network against eight experts of which two are used."""
+    rows = []
+    for name, label in (("today", "SwiGLU"), ("experts", "8 experts, 2 used")):
+        rows.append((*_row(name, label)[:3], _busiest(name)))
+    heads = [
+        Column("parameters", "thousands"),
+        Column("excess loss", "nats", digits=4),
+        Column("routed to most-used expert", "% of positions"),
+    ]
+    return table(["feed-forward part", *heads], rows)
+
+
+def _busiest(name: str):
+    """Share of the positions that use the busiest expert, over blocks and seeds."""
+    groups = runs_by_rate(name)
+    runs = groups[best_rate(groups)]
+    shares = [100 * share for run in runs for share in run.get("busiest", [])]
+    return spread(shares) if shares else None

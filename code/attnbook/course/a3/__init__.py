@@ -1,0 +1,1 @@
+"""Appendix A3, long and cheap: its page."""

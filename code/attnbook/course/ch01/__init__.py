@@ -1,0 +1,1 @@
+"""Chapter 1, RNN seq2seq: its page and its laboratory."""

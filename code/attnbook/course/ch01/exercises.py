@@ -1,0 +1,65 @@
+"""Exercises of chapter 1."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from attnbook.course.kit.exercises.checking import register, wrong
+from attnbook.course.kit.exercises.inputs import drawn
+
+register(
+    "ex1_all_but_the_verb",
+    reference=(1 / 8, 1 / 64),
+    hint="Every clause has one verb, out of eight; the guesses are independent.",
+    mistakes=wrong(
+        (1 / 8, 1 / 8),
+        "Two clauses have two verbs, and both must be right.",
+        (1 / 8, 2 / 8),
+        "Two guesses must both be right: multiply.",
+        (7 / 8, 49 / 64),
+        "Those are the shares of wrong guesses.",
+    ),
+)
+
+
+def _states_and_lengths() -> list[tuple[Tensor, Tensor]]:
+    short, long = torch.tensor([3, 1]), torch.tensor([2, 5, 4])
+    return drawn(((2, 3, 4), short), ((3, 5, 2), long))
+
+
+def _real(states: Tensor, lengths: Tensor) -> Tensor:
+    return (torch.arange(states.shape[1]) < lengths[:, None])[..., None]
+
+
+register(
+    "ex1_last_state",
+    reference=lambda states, lengths: states[torch.arange(len(states)), lengths - 1],
+    inputs=_states_and_lengths,
+    hint="Row i ends at position lengths[i] - 1; index with two tensors at once.",
+    mistakes=wrong(
+        lambda states, lengths: states[:, -1],
+        "You take the last column, which is padding in a short sentence.",
+        lambda states, lengths: states[
+            torch.arange(len(states)), lengths.clamp(max=states.shape[1] - 1)
+        ],
+        "One position too far: counting begins at 0.",
+    ),
+)
+
+register(
+    "ex1_mean_state",
+    reference=lambda states, lengths: (
+        (states * _real(states, lengths)).sum(1) / lengths[:, None]
+    ),
+    inputs=_states_and_lengths,
+    hint="Sum over the real tokens only, and divide by each sentence's own length.",
+    mistakes=wrong(
+        lambda states, lengths: states.mean(1),
+        "You divide by S and sum over padding: other sentences change the result.",
+        lambda states, lengths: (states * _real(states, lengths)).mean(1),
+        "The sum is right, but you divide it by S instead of the real length.",
+        lambda states, lengths: states.sum(1) / lengths[:, None],
+        "The padding is still in the sum.",
+    ),
+)

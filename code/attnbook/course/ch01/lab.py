@@ -1,0 +1,180 @@
+"""Figures and tables of laboratory page 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor, nn
+
+from attnbook.core import results
+from attnbook.course.ch01.experiment_recall import LENGTHS
+from attnbook.course.kit.colours import COLOURS, INK, PALE_GREY, SKY
+from attnbook.course.kit.curves import averaged, band, label_lines, logarithmic_x
+from attnbook.course.kit.exact_match import CURVES
+from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.names import name_of
+from attnbook.course.kit.tables import stored_runs
+from attnbook.toy.baselines import accuracy_without_source, loss_knowing
+from attnbook.toy.language import KINDS, Pair, kind_of
+from attnbook.toy.metrics import correct_tokens
+
+CLAUSES = (1, 2, 3, 4)
+
+# Which tokens are lost?
+
+
+def loss_figure(losses: Sequence[float], width: int = 20) -> Figure:
+    """Draw the loss, averaged over every ``width`` steps, and two baselines."""
+    fig, ax = plt.subplots(figsize=(5.5, 3.0))
+    steps, means = averaged(losses, width)
+    ax.plot(steps, means)
+    lines = {0: ("no source known", 0.08), 1: ("first clause known", -0.32)}
+    for clauses, (label, above) in lines.items():
+        level = loss_knowing(clauses)
+        ax.axhline(level, color=PALE_GREY, linestyle="--", linewidth=1.5)
+        ax.text(steps[-1], level + above, label, ha="right", color=INK)
+    ax.set(xlabel="training step", ylabel="loss, nats per token", ylim=(0, None))
+    return fig
+
+
+@torch.no_grad()
+def kind_table(model: nn.Module, pairs: Sequence[Pair]) -> Table:
+    """Token accuracy by the kind of word, under teacher forcing, in one clause."""
+    correct, _ = correct_tokens(model, pairs)
+    found: dict[str, list[bool]] = {}
+    for row, pair in zip(correct.tolist(), pairs, strict=True):
+        for hit, j in zip(row, pair.alignment, strict=False):  # EOS has no alignment
+            found.setdefault(kind_of(pair.source[j]), []).append(hit)
+    rows = [(kind, 100 * sum(hits) / len(hits)) for kind, hits in sorted(found.items())]
+    return table(["kind of word", Column("token accuracy", "%")], rows)
+
+
+def clause_table(*names: str) -> Table:
+    """Token accuracy in each clause of four: one row a model, mean and range."""
+    rows = []
+    for name in names:
+        columns = zip(*(run["by_clause"] for run in stored_runs(name)), strict=True)
+        rows.append((name_of(name), *(spread(100 * x for x in c) for c in columns)))
+    blind = [100 * accuracy_without_source()] * 4
+    heads = [Column(f"clause {n}", "%", "token accuracy") for n in CLAUSES]
+    return table(["model", *heads], [*rows, ("without any source", *blind)])
+
+
+def clause_figure(*names: str) -> Figure:
+    """Draw, for sentences of four clauses, the token accuracy in each clause."""
+    fig, ax = plt.subplots(figsize=(5.5, 3.2))
+    for name in names:
+        colour, _ = CURVES[name]
+        runs = [[100 * x for x in run["by_clause"]] for run in stored_runs(name)]
+        band(ax, CLAUSES, runs, marker="o", color=colour, label=name_of(name))
+    blind = [100 * accuracy_without_source()] * 4
+    ax.plot(CLAUSES, blind, color=PALE_GREY, linestyle="--", label="without a source")
+    ax.set(
+        xlabel="clause of the translation",
+        ylabel="token accuracy, %",
+        xticks=CLAUSES,
+        ylim=(0, 100),
+    )
+    label_lines(ax)
+    return fig
+
+
+# Memory and gradients by distance
+
+
+def recall_shares(kind: str, steps: int, mixed: bool, which: str) -> list[list[float]]:
+    """Per cent recalled, from the stored result: one row a seed, one entry a length."""
+    runs = stored_runs("recall", kind=kind, steps=steps)
+    columns = [
+        [
+            100 * run[which]
+            for run in runs
+            if run["length"] == length and (run["trained_on"] == "mixed") == mixed
+        ]
+        for length in LENGTHS
+    ]
+    return [*zip(*columns, strict=True)]
+
+
+def recall_table() -> Table:
+    """How often the first symbol is recalled, by network, training and length."""
+    groups = {}
+    for mixed, steps in ((False, 300), (False, 1500), (True, 1500)):
+        lengths = "mixed lengths" if mixed else "one length"
+        groups[f"{steps:,} steps, {lengths}"] = [
+            (name, *map(spread, _by_length(recall_shares(kind, steps, mixed, "first"))))
+            for kind, name in (("rnn", "plain RNN"), ("gru", "GRU"))
+        ]
+    heads = [Column(f"{n} symbols", "%", "first symbol recalled") for n in LENGTHS]
+    return table(["network", *heads], groups)
+
+
+def _by_length(rows: list[list[float]]) -> list[tuple[float, ...]]:
+    return [*zip(*rows, strict=True)]
+
+
+def recall_figure() -> Figure:
+    """Draw how often the first symbol is recalled: a panel for each training."""
+    fig, axes = plt.subplots(1, 2, figsize=(5.5, 2.9), sharey=True)
+    looks = {"rnn": ("plain RNN", COLOURS["key"]), "gru": ("GRU", COLOURS["source"])}
+    for ax, mixed in zip(axes, (False, True), strict=True):
+        for kind, (label, colour) in looks.items():
+            runs = recall_shares(kind, 1500, mixed, "first")
+            band(ax, LENGTHS, runs, marker="o", color=colour)
+            x, y = (8.6, 92) if kind == "gru" else (4.2, 12)
+            if not mixed:
+                ax.text(x, y, label, color=colour, size=11)
+        logarithmic_x(ax, LENGTHS)
+        title = "mixed lengths" if mixed else "trained on one length"
+        ax.set_title(title, size=12)
+        ax.set(xlabel="symbols in the sequence", ylim=(-3, 103))
+    axes[0].set_ylabel("first symbol recalled, %")
+    return fig
+
+
+def gradient_figure(norms: dict[str, Tensor]) -> Figure:
+    """Draw gradient norms by distance from the end, on a logarithmic scale."""
+    colours = [COLOURS["key"], SKY, COLOURS["source"]]
+    fig, ax = plt.subplots(figsize=(5.5, 3.4))
+    for (label, values), colour in zip(norms.items(), colours, strict=True):
+        relative = values.flip(0) / values[-1]
+        ax.plot(range(len(values)), relative, color=colour, label=label)
+    ax.set_yscale("log")
+    ax.set(
+        xlabel="positions before the last one   (← the GRU reads)",
+        ylabel="gradient, last position = 1",
+    )
+    label_lines(ax)
+    return fig
+
+
+# More training, a wider state
+
+
+def parameters_table(*names: str) -> Table:
+    """Parameters and training steps of stored models."""
+    rows = [
+        (name_of(name), found["parameters"], found["steps"], len(found["runs"]))
+        for name in names
+        for found in [results.load(name)]
+    ]
+    return table(["model", "parameters", "training steps", "seeds"], rows)
+
+
+# What does the context hold?
+
+
+def contents_table() -> Table:
+    """How far the context moves by kind of word and clause: mean and range of seeds."""
+    found = results.load("context_contents")
+    rows = []
+    for name in dict.fromkeys(run["model"] for run in found["runs"]):
+        runs = [run["changes"] for run in found["runs"] if run["model"] == name]
+        for clause in range(found["clauses"]):
+            cells = (spread(of[kind][clause] for of in runs) for kind in KINDS)
+            rows.append((name_of(name), clause + 1, *cells))
+    heads = [Column(kind, "", "relative change of c", digits=2) for kind in KINDS]
+    return table(["model", Column("clause"), *heads], rows)

@@ -1,0 +1,1 @@
+"""Chapter 2, Bahdanau attention: its page and its laboratory."""

@@ -1,0 +1,137 @@
+"""Figures and tables of chapter 2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from attnbook.analysis.learning_to_attend import AttentionSnapshot
+from attnbook.course.kit.alignment_maps import alignment_map
+from attnbook.course.kit.colours import GREY, INK, PALE_GREY, SKY
+from attnbook.course.kit.curves import averaged, label_lines
+from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, heat_map, numbers_from
+from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
+from attnbook.course.kit.tables import stored_runs
+from attnbook.toy.language import Pair
+
+# Learning where to attend
+
+
+def learning_figure(
+    losses: Sequence[float], log: Sequence[AttentionSnapshot], until: int = 300
+) -> Figure:
+    """Draw the losses, and below them how much weight is on the aligned word."""
+    log = [snapshot for snapshot in log if snapshot.step <= until]
+    steps = [snapshot.step for snapshot in log]
+    fig, (top, bottom) = plt.subplots(2, 1, figsize=(5.5, 5.4), sharex=True)
+    top.plot(*averaged(losses[:until], 10), color=PALE_GREY)
+    looks = {
+        "uniform": ("uniform\nweights", {"color": GREY, "linestyle": "--"}),
+        "loss": ("its own", {"color": INK}),
+        "oracle": ("oracle", {"color": SKY}),
+    }
+    for field, (label, look) in looks.items():
+        values = [getattr(snapshot, field) for snapshot in log]
+        top.plot(steps, values, label=label, **look)
+    top.set(ylabel="loss, nats per token", ylim=(0, None))
+    shares = {"alignment": ("largest", INK), "weight": ("mean", SKY)}
+    for field, (label, colour) in shares.items():
+        values = [100 * getattr(snapshot, field) for snapshot in log]
+        bottom.plot(steps, values, label=label, color=colour)
+    label = "weight on the aligned word, %"
+    bottom.set(xlabel="training step", ylabel=label, ylim=(0, 103))
+    for ax in (top, bottom):
+        label_lines(ax)
+    return fig
+
+
+# Alignment maps
+
+
+def alignment_figure(weights: Tensor, pair: Pair) -> Figure:
+    """Draw the weights of one toy sentence; frames mark the aligned words."""
+    rows, columns = len(pair.target) + 1, len(pair.source) + 1  # with EOS
+    fig, ax = plt.subplots(figsize=(5.5, 2.2 + 0.27 * rows))
+    alignment_map(ax, 100 * weights[:rows, :columns], pair, least=5, vmax=100)
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.tick_params("x", length=0)
+    colour_bar(ax, "weight, %")
+    return fig
+
+
+def word_map_figure(
+    weights: Tensor, target: Sequence[str], source: Sequence[str]
+) -> Figure:
+    """Draw the weights of a sentence whose alignment nobody knows."""
+    cells = 100 * weights
+    size = max(5.5, 1.8 + 0.36 * len(source)), 2.4 + 0.27 * len(target)
+    fig, ax = plt.subplots(figsize=size)
+    heat_map(
+        ax,
+        cells,
+        rows=target,
+        columns=source,
+        roles=("target", "source"),
+        titles=("target word", "source word"),
+        turn=60,
+        notes=numbers_from(cells, 10),
+        vmax=100,
+        **PALE_LINES,
+    )
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.tick_params("x", length=0)
+    plt.setp(ax.get_xticklabels(), ha="left", rotation_mode="anchor")
+    colour_bar(ax, "weight, %")
+    return fig
+
+
+# Do weights explain?
+
+
+def late_attention_runs(held: int) -> dict[str, list[float]]:
+    """The stored runs in which weights were held uniform for ``held`` steps."""
+    runs = stored_runs("late_attention", held=held)
+    found: dict[str, list[float]] = {"hidden": [run["hidden"][1] for run in runs]}
+    for entry in ("exact", "align"):
+        found[entry] = [100 * fmean(run[entry][n] for n in "1234") for run in runs]
+    return found
+
+
+def late_attention_table() -> Table:
+    """Usual training against weights that are held uniform at first."""
+    columns = [
+        "weights",
+        Column("exact match", "%", digits=1),
+        Column("alignment accuracy", "%"),
+        Column("drop if hidden", "nats, median", digits=2),
+    ]
+    names = {0: "learned from the start", 150: "uniform for 150 steps"}
+    rows: list[tuple[str | Spread, ...]] = []
+    for held, name in names.items():
+        found = late_attention_runs(held)
+        entries = ("exact", "align", "hidden")
+        rows.append((name, *(spread(found[entry]) for entry in entries)))
+    return table(columns, rows)
+
+
+def weight_and_effect_figure(
+    weights: Tensor, effects: dict[str, Tensor], pair: Pair
+) -> Figure:
+    """Draw the weights, and below them the effects of removing each position."""
+    panels = {
+        "weight, %": (100 * weights, 5, 100, ".0f"),
+        "nats lost if hidden at this step": (effects["hidden"], 0.1, 10, ".1f"),
+        "nats lost if replaced in the source": (effects["replaced"], 0.1, 10, ".1f"),
+    }
+    fig, axes = plt.subplots(3, 1, figsize=(5.5, 8.6), sharex=True)
+    for ax, (title, panel) in zip(axes, panels.items(), strict=True):
+        alignment_map(ax, panel[0], pair, *panel[1:])
+        ax.set_title(title)
+        ax.label_outer()
+    return fig

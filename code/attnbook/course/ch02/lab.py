@@ -1,0 +1,234 @@
+"""Figures and tables of laboratory page 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+from torch import Tensor, nn
+
+from attnbook.analysis.learning_to_attend import AttentionSnapshot
+from attnbook.analysis.occlusion import bahdanau_hiding_effects
+from attnbook.course.ch02.figures import late_attention_runs
+from attnbook.course.kit.colours import DARK_GREY, GREY, INK, SKY
+from attnbook.course.kit.curves import band, label_lines
+from attnbook.course.kit.heat_maps import heat_map
+from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
+from attnbook.course.kit.tables import stored_runs
+from attnbook.models.bahdanau import Bahdanau
+from attnbook.toy.language import AND_TARGET, Pair
+from attnbook.toy.metrics import attention_weights, greedy_translations
+
+SEEN = (1, 2, 3, 4)  # clauses in training
+
+# What does an encoder state contain?
+
+
+def states_figure(moved: dict[str, Tensor], words: Sequence[str]) -> Figure:
+    """Draw how far each encoder state moves when a source word is changed."""
+    fig, axes = plt.subplots(1, len(moved), figsize=(5.5, 3.6), sharey=True)
+    for ax, (title, distances) in zip(axes, moved.items(), strict=True):
+        # The root lets small distances be told from none.
+        shades = (distances / distances.max()).sqrt()
+        zeros = [["" if x else "0" for x in row] for row in distances.tolist()]
+        look = {"linewidths": 2, "linecolor": "white", "vmax": 1.1, "square": True}
+        rows = [f"$h_{j + 1}$" for j in range(len(words))]
+        heat_map(ax, shades, rows=rows, columns=words, notes=zeros, **look)
+        ax.set_title(title, pad=8)
+        ax.set_xlabel("word changed")
+    axes[0].set_ylabel("encoder state")
+    return fig
+
+
+# The plateau
+
+
+def plateau_logs() -> list[list[AttentionSnapshot]]:
+    """The stored snapshots: one list per seed."""
+    return [
+        [AttentionSnapshot(*numbers) for numbers in run["log"]]
+        for run in stored_runs("plateau")
+    ]
+
+
+def plateau_figure() -> Figure:
+    """Draw the three losses, and the two measures of alignment, over five seeds."""
+    logs = plateau_logs()
+    steps = [snapshot.step for snapshot in logs[0]]
+    fig, (top, bottom) = plt.subplots(2, 1, figsize=(5.5, 5.4), sharex=True)
+    losses = {
+        "uniform": ("uniform\nweights", GREY),
+        "loss": ("its own", INK),
+        "oracle": ("oracle", SKY),
+    }
+    shares = {"alignment": ("largest", INK), "weight": ("mean", SKY)}
+    for ax, lines, scale in ((top, losses, 1), (bottom, shares, 100)):
+        for field, (label, colour) in lines.items():
+            runs = [[scale * getattr(s, field) for s in log] for log in logs]
+            band(ax, steps, runs, color=colour, label=label)
+    top.set(ylabel="loss, nats per token", ylim=(0, None))
+    label = "weight on the aligned word, %"
+    bottom.set(xlabel="training step", ylabel=label, ylim=(0, 103))
+    for ax in (top, bottom):
+        label_lines(ax)
+    return fig
+
+
+def first_step(log: Iterable[AttentionSnapshot], share: float) -> int:
+    """The first step at which the alignment accuracy reaches a share."""
+    return next(snapshot.step for snapshot in log if snapshot.alignment >= share)
+
+
+def plateau_table() -> Table:
+    """How long the plateau is, and what the model knows at its end, seed by seed."""
+    columns = [
+        Column("seed"),
+        *(Column(f"{n} %", "step", "alignment accuracy reaches") for n in (20, 50, 90)),
+        *(
+            Column(name, "nats", "loss at 20 %", 1)
+            for name in ("own", "uniform", "oracle")
+        ),
+    ]
+    rows = []
+    for seed, log in enumerate(plateau_logs()):
+        ends = [first_step(log, share) for share in (0.2, 0.5, 0.9)]
+        end = next(snapshot for snapshot in log if snapshot.step == ends[0])
+        rows.append((str(seed), *ends, end.loss, end.uniform, end.oracle))
+    return table(columns, rows)
+
+
+def descent_table(seed: int = 0, until: int = 200, every: int = 20) -> Table:
+    """One run: the weight on the aligned word, and the gradient of its score."""
+    weight, descent = "weight on the aligned word", "negative gradient of its score"
+    columns = [
+        Column("step"),
+        Column("largest", "% of words", weight),
+        Column("mean", "%", weight),
+        Column("largest", "% of words", descent),
+        Column("mean", "nats", descent, 3),
+    ]
+    rows = [
+        (s.step, 100 * s.alignment, 100 * s.weight, 100 * s.steepest, s.descent)
+        for s in plateau_logs()[seed]
+        if s.step <= until and s.step % every == 0
+    ]
+    return table(columns, rows)
+
+
+# Exact match, alignment and five clauses
+
+
+def alignment_table() -> Table:
+    """Exact match and alignment accuracy by number of clauses, over five seeds."""
+    runs = stored_runs("bahdanau")
+    columns = [
+        Column("clauses"),
+        Column("exact match", "%", digits=1),
+        Column("alignment accuracy", "%", digits=1),
+    ]
+    rows = [
+        (n, *(spread(100 * run[entry][str(n)] for run in runs) for entry in entries))
+        for entries in [("exact", "align")]
+        for n in (*SEEN, 5)
+    ]
+    return table(columns, rows)
+
+
+def clause_shares(model: nn.Module, pairs: Sequence[Pair]) -> dict[str, float]:
+    """Which clauses of its sources a model translates exactly, wherever they stand."""
+    outputs = [_clauses(words) for words in greedy_translations(model, pairs)]
+    references = [_clauses(pair.target) for pair in pairs]
+    found = {"clauses": fmean(map(len, outputs))}
+    for n in range(len(references[0])):
+        both = zip(outputs, references, strict=True)
+        found[str(n + 1)] = fmean(wanted[n] in output for output, wanted in both)
+    return found
+
+
+def _clauses(words: Sequence[str]) -> list[str]:
+    return " ".join(words).split(f" {AND_TARGET} ")
+
+
+def five_clauses_table(model: nn.Module, pairs: Sequence[Pair]) -> Table:
+    """Which clauses of five a model translates exactly."""
+    found = clause_shares(model, pairs)
+    heads = [Column(n, "%", "clause translated exactly") for n in "12345"]
+    columns = ["model", Column("clauses", "in the output", digits=1), *heads]
+    shares = [100 * found[n] for n in "12345"]
+    return table(columns, [("Bahdanau attention", found["clauses"], *shares)])
+
+
+# Weights and effects
+
+
+def weights_and_drops(
+    model: Bahdanau, pairs: Sequence[Pair]
+) -> tuple[list[float], list[float]]:
+    """Weight on each aligned word, and the drop of log p in nats when it is hidden."""
+    weights, drops = [], []
+    for pair in pairs:
+        rows = attention_weights(model, [pair])[0]  # (T, S)
+        effects = bahdanau_hiding_effects(model, pair)  # (T, S)
+        for t, j in enumerate(pair.alignment):
+            if j is not None:
+                weights.append(rows[t, j].item())
+                drops.append(effects[t, j].item())
+    return weights, drops
+
+
+def drop_figure(weights: Sequence[float], drops: Sequence[float]) -> Figure:
+    """Draw the drop of log-probability against the weight, one dot per word."""
+    fig, ax = plt.subplots(figsize=(5.5, 3.4))
+    ax.scatter([100 * w for w in weights], drops, s=14, color=DARK_GREY, alpha=0.6)
+    ax.set(
+        xlabel="weight on the aligned word, %",
+        ylabel="drop if it is hidden, nats",
+        xlim=(0, 102),
+    )
+    return fig
+
+
+def late_seeds_table() -> Table:
+    """The runs with and without uniform weights at first, seed by seed."""
+    columns = [
+        "seed",
+        Column("exact match", "%", digits=1),
+        Column("alignment accuracy", "%"),
+        Column("median", "nats", "drop if hidden", 2),
+        Column("5 to 95 % of the words", "nats", "drop if hidden", 2),
+    ]
+    names = {0: "learned from the start", 150: "uniform for 150 steps"}
+    groups: dict[str, list[tuple[str | float | Spread, ...]]] = {}
+    for held, name in names.items():
+        found = late_attention_runs(held)
+        ranges = [run["hidden"] for run in stored_runs("late_attention", held=held)]
+        groups[name] = [
+            (
+                str(seed),
+                *(found[entry][seed] for entry in ("exact", "align", "hidden")),
+                f"{low:.2f}–{high:.2f}",
+            )
+            for seed, (low, _, high) in enumerate(ranges)
+        ]
+    return table(columns, groups)
+
+
+# A real translator
+
+
+def peak_table(weights: dict[str, Sequence[Tensor]]) -> Table:
+    """How peaked the weights of some models are."""
+    columns = [
+        "model",
+        "sentences",
+        Column("mean", "%", "largest weight of a step"),
+        Column("above 50 %", "% of steps", "largest weight of a step"),
+    ]
+    rows = []
+    for name, maps in weights.items():
+        largest = [w for rows_ in maps for w in rows_.max(-1).values.tolist()]
+        sure = fmean(w > 0.5 for w in largest)
+        rows.append((name, len(maps), 100 * fmean(largest), 100 * sure))
+    return table(columns, rows)

@@ -1,0 +1,1 @@
+"""Chapter 3, Luong attention: its page and its laboratory."""

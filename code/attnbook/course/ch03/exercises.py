@@ -1,0 +1,81 @@
+"""Exercises of chapter 3."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from attnbook.course.kit.exercises.checking import register, wrong
+from attnbook.course.kit.exercises.inputs import drawn
+from attnbook.nn.masks import masked_softmax
+
+
+def _allowed(p: float, d: int, s: int) -> list[int]:
+    return [j for j in range(s) if abs(j - p) <= d]
+
+
+register(
+    "ex3_window",
+    reference=_allowed,
+    inputs=lambda: [(4.0, 2, 10), (4.5, 2, 10), (0.7, 3, 9), (8.6, 3, 10), (2.3, 0, 5)],
+    hint="A position j is in the window if it exists, 0 ≤ j < S, and |j - p| ≤ D.",
+    mistakes=wrong(
+        lambda p, d, s: list(range(math.ceil(p - d), math.floor(p + d) + 1)),
+        "Positions before the first word or after the last do not exist.",
+        lambda p, d, s: [i for i in range(s) if abs(i - round(p)) <= d],
+        "Don't round p: between two positions the window holds 2D of them.",
+        lambda p, d, s: [i for i in range(s) if abs(i - p) < d],
+        "A position exactly D away is still in the window.",
+        lambda p, d, s: [i for i in range(1, s + 1) if abs(i - p) <= d],
+        "Positions are counted from 0: the last one is S - 1.",
+    ),
+)
+
+
+register(
+    "ex3_general_is_dot",
+    reference=lambda states, w: states @ w.T,
+    inputs=lambda: drawn(((2, 3, 4), (4, 4)), ((1, 5, 2), (2, 2))),
+    hint="Row j must be W h_j. The rows of `states` are the h_j.",
+    mistakes=wrong(
+        lambda states, w: states @ w,
+        "Row j is now W transposed times h_j. A row times W.T is W times a column.",
+        lambda states, w: states,
+        "Those are the keys of the plain dot product; W is not in them.",
+        lambda states, w: states.transpose(1, 2),
+        "Only the axes are swapped; W is not in the keys.",
+    ),
+)
+
+
+def _local_p(
+    scores: Tensor, p: float, d: int, sigma=0.5, power=2, renormalise=False, cut=True
+) -> Tensor:
+    """Weights of equation 10, or with a mistake by the last four arguments."""
+    away = (torch.arange(len(scores)) - p).abs()  # (S,)
+    inside = away <= d
+    weights = (
+        masked_softmax(scores, inside) if cut else scores.softmax(-1) * inside
+    ) * torch.exp(-(away**power) / (2 * (sigma * d) ** 2))
+    return weights / weights.sum() if renormalise else weights
+
+
+register(
+    "ex3_local_p",
+    reference=_local_p,
+    inputs=lambda: drawn(((9,), 4.3, 2), ((7,), 0.4, 3), ((12,), 10.0, 4)),
+    hint="Softmax over the positions within D of p, zeros elsewhere; then multiply.",
+    mistakes=wrong(
+        partial(_local_p, renormalise=True),
+        "You divide by the sum. Equation 10 does not: the weights sum to under 1.",
+        partial(_local_p, sigma=1),
+        "Your sigma is D; the paper's is D / 2.",
+        partial(_local_p, cut=False),
+        "Your softmax also counts the positions outside the window.",
+        partial(_local_p, power=1),
+        "The distance must be squared in the exponent.",
+    ),
+)

@@ -1,0 +1,1 @@
+"""Chapter 4, scaled dot-product attention: its page and its laboratory."""

@@ -1,0 +1,300 @@
+"""Figures and tables of laboratory page 4."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from attnbook.core import results
+from attnbook.course.ch04.experiment_look_up import SCALES as FACTORS
+from attnbook.course.ch04.experiment_look_up import AdditiveRead
+from attnbook.course.ch04.figures import (
+    SCALES,
+    WIDTHS,
+    draw_by_width,
+    random_pairs,
+    random_scores,
+)
+from attnbook.course.ch04.widget_calculator import ASKING, OFFERING, START, attend
+from attnbook.course.kit.colours import COLOURS, DARK_GREY, SKY
+from attnbook.course.kit.curves import band, label_lines, logarithmic
+from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.tables import stored_runs
+from attnbook.nn.scaled_dot_product import attention
+
+# Does a position attend to itself?
+
+
+def own_position(d: int, draws: int = 1000) -> dict[str, tuple[float, float]]:
+    """Measure how much of its weight a random position gives to itself."""
+    g = torch.Generator().manual_seed(0)
+    X = torch.randn(draws, 6, d, generator=g)  # noqa: N806
+    A, B = torch.randn(2, draws, d, d, generator=g) / d**0.5  # noqa: N806
+    ways = {
+        "Q = K = X": (X, X),
+        "one matrix": (X @ A, X @ A),
+        "two matrices": (X @ A, X @ B),
+    }
+    found = {}
+    for name, (q, k) in ways.items():
+        _, weights = attention(q, k, X, need_weights=True)  # (draws, 6, 6)
+        own = weights.diagonal(dim1=1, dim2=2)  # (draws, 6)
+        wins = weights.argmax(-1) == torch.arange(6)  # (draws, 6)
+        found[name] = wins.float().mean().item(), own.mean().item()
+    return found
+
+
+def own_position_table(widths: Sequence[int] = (4, 16, 64)) -> Table:
+    """Show how often a position's own key wins, and the weight that it gets."""
+    measured = {d: own_position(d) for d in widths}
+    wins = [Column(f"d = {d}", "% of rows", "own key wins", 1) for d in widths]
+    means = [Column(f"d = {d}", "", "mean weight of own key", 2) for d in widths]
+    rows = []
+    for name in measured[widths[0]]:
+        shares, weights = zip(*(measured[d][name] for d in widths), strict=True)
+        rows.append((name, *(100 * share for share in shares), *weights))
+    return table(["queries and keys", *wins, *means], rows)
+
+
+# What does the scale change at the start?
+
+
+def query_gradients(
+    d_k: int, scale: float, n_keys: int = 32, draws: int = 500
+) -> Tensor:
+    """How large the derivative of all weights with respect to their random query is."""
+    q, k = random_pairs(d_k, n_keys, draws)
+    weights = (scale * q @ k.mT).softmax(-1)  # (draws, 1, S)
+    # Σ_j α_i (δ_ij - α_j) k_j is α_i times what k_i has more than the mean of the keys.
+    jacobian = scale * weights.mT * (k - weights @ k)  # (draws, S, d_k)
+    return jacobian.square().sum((-2, -1)).sqrt()
+
+
+def start_table(widths: Sequence[int] = (4, 64, 256, 1024)) -> Table:
+    """Show what three scales make of random scores, width by width."""
+    columns = [
+        "d_k",
+        Column("largest weight", "mean", digits=2),
+        Column("largest weight > 0.99", "% of queries"),
+        Column("mean", group="size of ∂α/∂q", digits=3),
+        Column("median", group="size of ∂α/∂q", digits=3),
+        Column("larger than with 1/√d_k", "% of queries", "size of ∂α/∂q"),
+    ]
+    return table(
+        columns,
+        {
+            name: [_start(width, scale(width)) for width in widths]
+            for name, scale in SCALES.items()
+        },
+    )
+
+
+def _start(d_k: int, scale: float) -> tuple[float | None, ...]:
+    largest = (random_scores(d_k) * scale).softmax(-1).amax(-1)  # (draws,)
+    size = query_gradients(d_k, scale)  # (draws,)
+    saturated = 100 * (largest > 0.99).float().mean().item()
+    measured = (largest.mean(), saturated, size.mean(), size.median())
+    larger = None
+    if scale != (usual := d_k**-0.5):
+        larger = 100 * (size > query_gradients(d_k, usual)).float().mean().item()
+    return d_k, *map(float, measured), larger
+
+
+def gradient_figure(widths: Sequence[int] = WIDTHS) -> Figure:
+    """Draw the derivative of the weights with respect to the query, by width."""
+    fig, ax = plt.subplots(figsize=(5.5, 3))
+    ax.set(ylabel="size of ∂α/∂q, median", yscale="log", ylim=(0.003, 3))
+    ax.yaxis.set_major_formatter("{x:g}")
+    draw_by_width(ax, widths, lambda *at: query_gradients(*at).median().item())
+    return fig
+
+
+# Which factor learns best?
+
+LOOK_UP_COLOURS = {
+    "1": COLOURS["target"],
+    "8/√d": COLOURS["key"],
+    "2/√d": SKY,
+    "1/√d": COLOURS["source"],
+    "0.5/√d": COLOURS["value"],
+    "1/d": DARK_GREY,
+    "additive": COLOURS["query"],
+    "additive, large v": COLOURS["query"],
+}
+
+
+def look_up_shares(d_k: int, score: str) -> list[list[float]]:
+    """Correct answers in per cent, stored: one row per seed, one column per time."""
+    runs = stored_runs("look_up", d_k=d_k, score=score)
+    return [[100 * share for share in run["right"]] for run in runs]
+
+
+def score_name(score: str) -> str:
+    """Return the name of a score as tables have it."""
+    return "1 (no scale)" if score == "1" else re.sub(r"\bd\b", "d_k", score)
+
+
+def look_up_table(
+    scores: Sequence[str] = tuple(FACTORS), after: Sequence[int] = (100, 400)
+) -> Table:
+    """Show correct answers after some steps: mean and range over seeds."""
+    stored = results.load("look_up")
+    widths = sorted({run["d_k"] for run in stored["runs"]})
+
+    def row(score: str, steps: int) -> tuple:
+        column = stored["steps"].index(steps)
+        shares = (look_up_shares(width, score) for width in widths)
+        return score_name(score), *(
+            spread(seed[column] for seed in width) for width in shares
+        )
+
+    heads = [Column(f"d_k = {width}", "% correct") for width in widths]
+    return table(
+        ["score", *heads],
+        {f"after {n} steps": [row(score, n) for score in scores] for n in after},
+    )
+
+
+def look_up_figure(scores: Sequence[str], widths: Sequence[int]) -> Figure:
+    """Draw correct answers by steps: mean and range over seeds, a panel a width."""
+    steps = results.load("look_up")["steps"]
+    size = (5.5, 0.6 + 2.5 * len(widths))
+    fig, axes = plt.subplots(len(widths), sharex=True, squeeze=False, figsize=size)
+    for ax, width in zip(axes[:, 0], widths, strict=True):
+        for score in scores:
+            shares = look_up_shares(width, score)
+            band(ax, steps, shares, color=LOOK_UP_COLOURS[score], label=score)
+        ax.set(title=f"$d_k$ = {width}", ylabel="correct, %", ylim=(0, 103))
+        label_lines(ax)
+    axes[-1, 0].set_xlabel("training steps")
+    return fig
+
+
+# Does the additive score need a scale?
+
+
+@torch.no_grad()
+def additive_start(
+    d: int, v_std: float | None = None, n_keys: int = 64, draws: int = 20
+) -> Tensor:
+    """Scores of the untrained additive score for random queries and keys."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        scores = []
+        for _ in range(draws):
+            score = AdditiveRead(d, v_std).score
+            query, keys = torch.randn(1, 50, d), torch.randn(1, n_keys, d)
+            scores.append(score(query, score.prepare(keys))[0])
+    return torch.cat(scores)
+
+
+def additive_table(widths: Sequence[int] = (4, 64, 256, 1024)) -> Table:
+    """Show the untrained scores of 64 keys: their spread, and the largest weight."""
+    scores = {
+        "dot": lambda d: random_scores(d, n_keys=64),
+        "dot/√d": lambda d: random_scores(d, n_keys=64) / d**0.5,
+        "additive": additive_start,
+        "additive, large v": lambda d: additive_start(d, 1.0),
+    }
+    deviation, largest = "standard deviation of scores by d", "mean largest weight by d"
+    rows = []
+    for name, sample in scores.items():
+        drawn = [sample(d) for d in widths]  # (500 or 1000, 64) each
+        shares = (e.softmax(-1).amax(-1).mean().item() for e in drawn)
+        rows.append((name, *(e.std().item() for e in drawn), *shares))
+    heads = [Column(f"{d:,}", "", deviation, 1) for d in widths]
+    heads += [Column(f"{d:,}", "", largest, 2) for d in widths]
+    return table(["score", *heads], rows)
+
+
+# What does the fused kernel save?
+
+FORMS = {"readable": COLOURS["target"], "fused": COLOURS["source"]}
+
+
+def fused_costs(form: str) -> tuple[list[int], list[float], list[float]]:
+    """Stored: lengths n, MB held at most, and milliseconds."""
+    runs = stored_runs("fused_cost", form=form)
+    lengths = [run["n"] for run in runs]
+    megabytes = [run["bytes"] / 1e6 for run in runs]
+    return lengths, megabytes, [1000 * run["seconds"] for run in runs]
+
+
+def fused_table() -> Table:
+    """Show memory and time of both forms by length."""
+    memory = [Column(form, "MB", "peak memory", 1) for form in FORMS]
+    time = [Column(form, "ms", "processor time", 1) for form in FORMS]
+    (lengths, *slow), (_, *fast) = map(fused_costs, FORMS)
+    rows = zip(lengths, slow[0], fast[0], slow[1], fast[1], strict=True)
+    return table(["n", *memory, *time], rows)
+
+
+def fused_figure() -> Figure:
+    """Draw memory and time of both forms against the length, axes logarithmic."""
+    fig, axes = plt.subplots(2, sharex=True, figsize=(5.5, 5.2))
+    for form, colour in FORMS.items():
+        lengths, *costs = fused_costs(form)
+        for ax, cost in zip(axes, costs, strict=True):
+            ax.plot(lengths, cost, marker="o", color=colour, label=form)
+    for ax, label in zip(axes, ("peak memory, MB", "processor time, ms"), strict=True):
+        logarithmic(ax, lengths)
+        ax.set_ylabel(label)
+        label_lines(ax)
+    axes[-1].set_xlabel("positions n")
+    return fig
+
+
+# Which shapes must agree?
+
+SHAPES = (
+    ((3, 4), (6, 4), (6, 9)),
+    ((5, 3, 4), (5, 6, 4), (5, 6, 2)),
+    ((3, 4), (6, 5), (6, 9)),
+    ((3, 4), (6, 4), (5, 9)),
+)
+
+
+def shapes_table() -> Table:
+    """Show what attention makes of queries, keys and values of several shapes."""
+    rows = []
+    for shapes in SHAPES:
+        try:
+            found = str(tuple(attention(*map(torch.ones, shapes)).shape))
+        except ValueError as error:
+            found = f"error: {str(error).partition(';')[0]}"
+        rows.append((*map(str, shapes), found))
+    return table(["queries", "keys", "values", "output"], rows)
+
+
+# What does one number change?
+
+
+def _with(pairs: tuple, row: int, new: tuple) -> tuple:
+    """Rows with one of them replaced."""
+    return *pairs[:row], new, *pairs[row + 1 :]
+
+
+def one_change_table(word: str = "sees") -> Table:
+    """Show the weights and the output of one query of the calculator, four times."""
+    i, farmer, bird = ASKING.index(word), 1, 3
+    x, y = START.q[i]
+    allowed = tuple(j != bird for j in range(len(OFFERING)))
+    settings = {
+        "at the start": START,
+        "query doubled": START._replace(q=_with(START.q, i, (2 * x, 2 * y))),
+        "key of farmer doubled": START._replace(k=_with(START.k, farmer, (2.0, 1.4))),
+        "value of farmer doubled": START._replace(v=_with(START.v, farmer, (2.0, 0.0))),
+        "bird masked": START._replace(mask=_with(START.mask, i, allowed)),
+    }
+    rows = []
+    for name, state in settings.items():
+        _, weights, output = attend(state)
+        rows.append((name, *weights[i].tolist(), *output[i].tolist()))
+    columns = [Column(name, digits=2, group="weight") for name in OFFERING]
+    columns += [Column(f"component {n}", digits=2, group="output") for n in (1, 2)]
+    return table(["setting", *columns], rows)

@@ -1,0 +1,1 @@
+"""Chapter 5, multi-head attention: its page and its laboratory."""

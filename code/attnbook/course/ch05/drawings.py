@@ -1,0 +1,56 @@
+"""The drawing of chapter 5: several attentions side by side."""
+
+from __future__ import annotations
+
+from attnbook.course.kit.drawings.diagram import KEY, QUERY, VALUE, Diagram
+
+MULTI_HEAD = (
+    "From the bottom up: query, (B, T, D), key and value, (B, S, D), go through W^Q, "
+    "W^K and W^V, and each result is split into H heads: q is (B, H, T, d_k), k and v "
+    "are (B, H, S, d_k). On H sheets that lie on each other: q and k give the scores "
+    "q · k / √d_k, (B, H, T, S); a softmax gives the weights, (B, H, T, S); weights "
+    "times v give the heads, (B, H, T, d_k). Above the sheets they are concatenated to "
+    "(B, T, D), and W^O gives the output, (B, T, D)."
+)
+
+
+def multi_head() -> Diagram:
+    """Multi-head attention from its three inputs to its output."""
+    d = Diagram(510, 640, alt=MULTI_HEAD)
+    column = 165
+    d.stack(24, 172, 472, 410)
+    scores = d.box("$q · k / √d_k$", column, 374, width=170)
+    softmax = d.box("softmax", column, 292, width=170)
+    mix = d.box("weights · $v$", column, 210, width=170)
+    concat = d.box("concatenate", column, 118, width=170)
+    out = d.box("$W^O$", column, 58, width=60)
+    looks = (("query", "Q", "T", QUERY), ("key", "K", "S", KEY))
+    for x, (name, letter, length, look) in zip((100, 230), looks, strict=True):
+        split = _projected(d, x, name, letter, length, **look)
+        label = f"(B, H, {length}, $d_k$)"
+        d.arrow((x, split), (x, scores.y + 19), **look)
+        d.text(label, x + 58, 434, **look)
+    split = _projected(d, 390, "value", "V", "S", **VALUE)
+    d.arrow((390, split), (390, mix.y), mix, **VALUE)
+    d.text("(B, H, S, $d_k$)", 448, 434, **VALUE)
+    d.arrow(scores, softmax, label="(B, H, T, S)")
+    d.arrow(softmax, mix, label="(B, H, T, S)")
+    d.arrow(mix, concat, label="(B, H, T, $d_k$)")
+    d.arrow(concat, out)
+    d.text("(B, T, D)", column + 44, 88)
+    d.arrow(out, d.text("output (B, T, D)", column, 14))
+    d.text("H heads", 430, 190)
+    return d
+
+
+def _projected(
+    d: Diagram, x: float, name: str, letter: str, length: str, role: str
+) -> float:
+    """An input, its projection and its split; returns the upper edge of the split."""
+    entry = d.text(f"{name} (B, {length}, D)", x, 622, role=role)
+    w = d.box(f"$W^{letter}$", x, 560, width=60, role=role)
+    split = d.box("split", x, 482, width=60, role=role)
+    d.arrow(entry, w, role=role)
+    d.arrow(w, split, role=role)
+    d.text(f"(B, {length}, D)", x + 42, 521, role=role)
+    return split.y - split.height / 2

@@ -1,0 +1,188 @@
+"""Figures and tables of laboratory page 5."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from attnbook.core import results
+from attnbook.course.ch05.figures import task_map
+from attnbook.course.kit.heat_maps import WHITE_LINES, colour_bar, heat_map
+from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.tables import stored_runs
+
+QUESTIONS = ("previous symbol", "the one before it")
+
+
+# Heads and seeds
+
+
+def seeds_table() -> Table:
+    """What each stored run of ``heads`` has learned, seed by seed."""
+    rows = {}
+    for n_heads in sorted({run["heads"] for run in stored_runs("heads")}):
+        runs = stored_runs("heads", heads=n_heads)
+        rows[f"{n_heads} head{'s' * (n_heads > 1)}"] = [
+            (str(run["seed"]), 100 * run["last"], 100 * run["before"]) for run in runs
+        ]
+    return table(["seed", *(Column(name, "%", digits=1) for name in QUESTIONS)], rows)
+
+
+# Roles of heads
+
+
+def mean_at(weights: Tensor, back: int) -> list[float]:
+    """The mean weight of each head on the position some steps back, in per cent."""
+    rows = weights.mean(0)[:, 2:]  # (H, T - 2, T): row 0 is the third position
+    return (100 * rows.diagonal(2 - back, 1, 2).mean(-1)).tolist()
+
+
+def offsets_table(weights: dict[str, Tensor]) -> Table:
+    """Where the heads of some models attend in the task with two questions."""
+    columns = [Column(name, "% of the weight") for name in ("one back", "two back")]
+    rows = {
+        name: [
+            (f"head {head}", *pair)
+            for head, pair in enumerate(
+                zip(mean_at(maps, 1), mean_at(maps, 2), strict=True), 1
+            )
+        ]
+        for name, maps in weights.items()
+    }
+    return table(["head", *columns], rows)
+
+
+def four_heads_figure(weights: Tensor, ids: Tensor) -> Figure:
+    """Draw the weights of four heads on one sequence."""
+    fig, axes = plt.subplots(2, 2, figsize=(5.5, 6.2), layout="compressed")
+    for head, (ax, cells) in enumerate(zip(axes.flat, weights, strict=True), 1):
+        task_map(ax, cells, ids)
+        ax.set_title(f"head {head}")
+        ax.label_outer()
+    colour_bar([*axes.flat], "weight, %")
+    return fig
+
+
+# The wrong split
+
+
+def influence_figure(panels: dict[str, Tensor]) -> Figure:
+    """Draw influence matrices next to each other, each against its largest entry."""
+    fig, axes = plt.subplots(1, len(panels), figsize=(5.5, 2.5))
+    for ax, (title, matrix) in zip(axes, panels.items(), strict=True):
+        ends = ["1", *[""] * (len(matrix) - 2), f"{len(matrix)}"]
+        look = {"rows": ends, "columns": ends, "turn": 0, "square": True}
+        heat_map(ax, matrix / matrix.max(), **look)
+        ax.spines[["left", "bottom"]].set_visible(True)
+        ax.set(title=title, xlabel="changed position")
+    axes[0].set(ylabel="output position")
+    return fig
+
+
+def split_table() -> Table:
+    """What models with correctly and wrongly split heads learn, over the seeds."""
+    lengths = sorted({run["length"] for run in stored_runs("wrong_split")})
+    columns = [Column(f"{n} symbols", "%", "correct symbols", 1) for n in lengths]
+    names = {"right": "`view`, then `transpose`", "wrong": "`view` alone"}
+    rows = [
+        (
+            name,
+            *(
+                spread(
+                    100 * fmean(run["right"])
+                    for run in stored_runs("wrong_split", split=split, length=n)
+                )
+                for n in lengths
+            ),
+        )
+        for split, name in names.items()
+    ]
+    return table(["split", *columns], rows)
+
+
+# The translator
+
+
+def offsets_by_head_table() -> Table:
+    """Where each head of the shipped translator's encoder attends."""
+    stored = results.load("head_ablation")
+    group = "% of the weight on the key at distance"
+    columns = [
+        Column("head"),
+        *(
+            Column(f"{d:+}".replace("-", "−") if d else "0", group=group)
+            for d in stored["distances"]
+        ),
+        Column("on `<eos>`", "%"),
+        Column("increase in loss", "nats", digits=3),
+    ]
+    rises = {
+        (run["layer"], run["head"]): run["rise"]
+        for run in stored["heads"]
+        if run["kind"] == "encoder self-attention"
+    }
+    rows: dict[str, list[tuple[str | float, ...]]] = {}
+    for found in stored["offsets"]:
+        row = [100 * share for share in (*found["offsets"], found["eos"])]
+        rise = rises[found["layer"], found["head"]]
+        group = rows.setdefault(f"layer {found['layer'] + 1}", [])
+        group.append((str(found["head"] + 1), *row, rise))
+    return table(columns, rows)
+
+
+def ablation_figure() -> Figure:
+    """Draw by how much the translator's loss rises without each of its heads."""
+    stored = results.load("head_ablation")
+    kinds = [*dict.fromkeys(run["kind"] for run in stored["heads"])]
+    maps = {kind: rises(stored["heads"], kind) for kind in kinds}  # (layers, heads)
+    top = max(rise.max().item() for rise in maps.values())
+    fig, axes = plt.subplots(1, len(maps), figsize=(5.5, 3.5), sharey=True)
+    for ax, (kind, cells) in zip(axes, maps.items(), strict=True):
+        notes = [[f"{x:z.0f}".replace("-", "−") for x in row] for row in cells.tolist()]
+        names = {
+            "rows": [str(n + 1) for n in range(cells.shape[0])],
+            "columns": [str(n + 1) for n in range(cells.shape[1])],
+        }
+        heat_map(ax, cells, notes=notes, turn=0, vmax=top, **names, **WHITE_LINES)
+        ax.set_title(kind.replace(" ", "\n").replace("cross-", "cross-\n"))
+        ax.set_xlabel("head")
+    axes[0].set_ylabel("layer")
+    colour_bar(axes, "increase in loss, nats / 1,000")
+    return fig
+
+
+def rises(runs: list[dict], kind: str) -> Tensor:
+    """The rises of one kind of attention, in thousandths: (layers, heads)."""
+    of_kind = {
+        (run["layer"], run["head"]): run["rise"] for run in runs if run["kind"] == kind
+    }
+    n_layers, n_heads = (max(numbers) + 1 for numbers in zip(*of_kind, strict=True))
+    found = torch.zeros(n_layers, n_heads)
+    for place, rise in of_kind.items():
+        found[place] = 1000 * rise
+    return found
+
+
+def together_table() -> Table:
+    """How the loss rises if the least important heads are removed together."""
+    stored = results.load("head_ablation")
+    rows = [(int(k), rise) for k, rise in stored["together"].items()]
+    columns = [Column("heads removed", "of 48"), Column("rise", "nats", digits=3)]
+    return table(columns, rows)
+
+
+def layers_table() -> Table:
+    """How the loss rises if all heads of one attention are removed."""
+    stored = results.load("head_ablation")["layers"]
+    kinds = [*dict.fromkeys(run["kind"] for run in stored)]
+    group = "increase in loss"
+    columns = ["layer", *(Column(kind, "nats", group, 3) for kind in kinds)]
+    by_layer: dict[int, list[float]] = {}
+    for run in stored:
+        by_layer.setdefault(run["layer"], []).append(run["rise"])
+    rows = [(str(layer + 1), *found) for layer, found in by_layer.items()]
+    return table(columns, rows)

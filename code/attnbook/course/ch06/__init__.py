@@ -1,0 +1,1 @@
+"""Chapter 6, masks: its page and its laboratory."""

@@ -1,0 +1,116 @@
+"""The drawings of chapter 6: shift and mask, broadcasting, a prefix in two layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attnbook.course.kit.drawings.diagram import TARGET, Diagram
+
+
+def shifted_words(words: Sequence[str] = ("the", "old", "farmer", "sees")) -> Diagram:
+    """The input and the target of each position, and which inputs it may attend to."""
+    inputs = ("<bos>", *words[:-1])
+    alt = (
+        f"Below, the inputs: {', '.join(inputs)}. Above, the targets: "
+        f"{', '.join(words)}. Arrows lead to each target from the input below it and "
+        "from all inputs to the left of that, never from the right."
+    )
+    step, margin = 106, 74
+    d = Diagram(margin + step * len(words), 190, alt=alt)
+    xs = [margin + step * (i + 0.5) for i in range(len(words))]
+    above = [
+        d.box(word, x, 34, width=84, **TARGET)
+        for word, x in zip(words, xs, strict=True)
+    ]
+    below = [
+        d.box(word, x, 156, width=84, **TARGET)
+        for word, x in zip(inputs, xs, strict=True)
+    ]
+    d.text("targets", 38, 34)
+    d.text("inputs", 38, 156)
+    for i, to in enumerate(above):
+        for j in range(i + 1):
+            end = to.x + 12 * (j - i), to.y + to.height / 2
+            start = below[j].x + 12 * (i - j), below[j].y - below[j].height / 2
+            d.arrow(start, end)
+    return d
+
+
+SIZE, SENTENCES = 5, ((True,) * 5, (True, True, True, False, False))
+TILE, GAP = 16, 34
+"""Pixels: the side of a tile, and what is between the two sentences."""
+BROADCASTING = (
+    "Four columns of tiles, in two rows for two sentences of five positions, the "
+    "second with two padding tokens. The key mask, (B, 1, 1, S), stores one row of "
+    "tiles for each sentence, which is repeated downwards. The causal mask, (T, S), is "
+    "stored once, a triangle, and repeated for the second sentence. Joined, (B, 1, T, "
+    "S), they are the triangle for the first sentence; in the second its last two "
+    "columns are masked. The scores, (B, H, T, S), have such a square for each head, "
+    "drawn as a stack."
+)
+
+
+def broadcasting() -> Diagram:
+    """Both masks, the two joined, and the scores; what broadcasting repeats is pale."""
+    d = Diagram(510, 298, alt=BROADCASTING)
+    causal = [[j <= i for j in range(SIZE)] for i in range(SIZE)]
+    wide = SIZE * TILE
+    lefts = [22 + i * (wide + 46) for i in range(4)]
+    tops = [44, 44 + wide + GAP]
+    for b, (top, real) in enumerate(zip(tops, SENTENCES, strict=True)):
+        keys = [real] * SIZE
+        both = [[a and c for a, c in zip(real, row, strict=True)] for row in causal]
+        for left, matrix in zip(lefts, (keys, causal, both), strict=False):
+            d.tiles(matrix, left, top, size=TILE, **TARGET)
+        d.veil(lefts[0], top + TILE, lefts[0] + wide, top + wide)
+        if b:
+            d.veil(lefts[1], top, lefts[1] + wide, top + wide)
+        for shift in (12, 6, 0):  # a sheet for each head, the first in front
+            left = lefts[3] + shift
+            d.tiles(both, left - 6, top + 6 - shift, size=TILE, **TARGET)
+        for sign, left in zip(("&", "=", "→"), lefts[1:], strict=True):
+            d.text(sign, left - 23, top + wide / 2)
+        d.text(f"{b + 1}", 10, top + wide / 2)
+    names = ("key_mask", "causal_mask", "target_mask", "scores")
+    shapes = ("(B, 1, 1, S)", "(T, S)", "(B, 1, T, S)", "(B, H, T, S)")
+    for left, name, shape in zip(lefts, names, shapes, strict=True):
+        d.text(name, left + wide / 2, 18)
+        d.text(shape, left + wide / 2, tops[1] + wide + 26)
+    return d
+
+
+PREFIX = (
+    "Two panels with the prefix bos, the, old and two layers above it. With the "
+    "causal mask, each position of layer 1 has arrows from its own input and from "
+    "those to the left. Without it, dashed arrows lead from later inputs to earlier "
+    "positions as well. In both panels the last position of layer 2 has arrows from "
+    "all three positions of layer 1."
+)
+
+
+def prefix_in_two_layers(words: Sequence[str] = ("<bos>", "the", "old")) -> Diagram:
+    """Which inputs the newest position of layer 2 depends on, and by which paths."""
+    d = Diagram(510, 270, alt=PREFIX)
+    for left, title, causal in ((84, "with mask", True), (318, "without", False)):
+        xs = [left + 78 * i for i in range(len(words))]
+        d.text(title, xs[1], 16)
+        for word, x in zip(words, xs, strict=True):
+            d.text(word, x, 250, **TARGET)
+        first = [
+            d.box("", x, 150, filled=not causal and x != xs[-1], **TARGET) for x in xs
+        ]
+        newest = d.box("", xs[-1], 62, **TARGET)
+        for j, x in enumerate(xs):
+            for i, box in enumerate(first):
+                if causal and j > i:
+                    continue
+                start = x + 9 * (i - j), 234
+                end = box.x + 9 * (j - i), box.y + box.height / 2
+                d.arrow(start, end, dashed=j > i)
+        for j, box in enumerate(first):
+            start = box.x, box.y - box.height / 2
+            end = newest.x - 9 * (len(first) - 1 - j), newest.y + newest.height / 2
+            d.arrow(start, end)
+    for label, y in (("layer 2", 62), ("layer 1", 150), ("inputs", 250)):
+        d.text(label, 28, y)
+    return d

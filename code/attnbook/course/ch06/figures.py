@@ -1,0 +1,107 @@
+"""Figures and tables of chapter 6."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from attnbook.core import results
+from attnbook.course.kit.colours import INK, SHADE, TEXT_COLOURS
+from attnbook.course.kit.heat_maps import WHITE_LINES, heat_map
+from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.nn.masks import padding_mask, target_mask
+
+# Masks as maps
+
+
+def draw_mask(ax: Axes, mask: Tensor, tokens: tuple[list[str], list[str]]) -> None:
+    """Draw a Boolean matrix as cells, dark where it is True."""
+    rows, columns = tokens
+    heat_map(
+        ax,
+        mask,
+        rows=rows,
+        columns=columns,
+        turn=0,
+        cmap=[SHADE, "#57606A"],
+        square=True,
+        **WHITE_LINES,
+    )
+
+
+# The leak test
+
+
+def broken_masks(ids: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+    """Six wrong masks of one padded sentence, and the correct ones."""
+    t, real = ids.shape[1], padding_mask(ids)[0]
+    every = torch.ones(t, t, dtype=torch.bool)
+    encoder, decoder = real & every, target_mask(ids)[0, 0]
+    return {
+        "no causal mask": (encoder, decoder),
+        "transposed": (decoder.T & real, decoder),
+        "one too many": (every.tril(1) & real, decoder),
+        "one too few": (every.tril(-1) & real, decoder),
+        "no padding mask": (every, encoder),
+        "padding as rows": (real[:, None] & every, encoder),
+    }
+
+
+def detector_figure(panels: dict[str, tuple[Tensor, Tensor]], real: int) -> Figure:
+    """Draw which outputs depend on which keys, next to what a mask should allow.
+
+    A cross marks a leak: the output changes with a key that it must not depend on. A
+    ring marks what is lost: it should change, and does not.
+    """
+    size = len(next(iter(panels.values()))[0])
+    names = [str(i + 1) if i < real else "–" for i in range(size)]
+    rows = -(-len(panels) // 3)
+    fig, axes = plt.subplots(rows, 3, squeeze=False, figsize=(5.5, 0.5 + 2.1 * rows))
+    for ax, (title, (moved, wanted)) in zip(axes.flat, panels.items(), strict=True):
+        left = ax in axes[:, 0]
+        draw_mask(ax, moved, (names if left else [], names))
+        ax.set_title(title)
+        for i, j in (moved != wanted).nonzero().tolist():
+            mark, colour = ("×", "white") if moved[i, j] else ("○", INK)
+            ax.text(
+                j + 0.5, i + 0.5, mark, color=colour, ha="center", va="center_baseline"
+            )
+    for ax in axes[-1]:
+        ax.set_xlabel("key changed", color=TEXT_COLOURS["key"])
+    for ax in axes[:, 0]:
+        ax.set_ylabel("output", color=TEXT_COLOURS["query"])
+    return fig
+
+
+# The mask at inference
+
+MODELS = {
+    "toy": "toy language, exact match in %",
+    "captions": "English–German captions, BLEU",
+}
+
+
+def at_inference_table() -> Table:
+    """Show what two trained Transformers lose without the causal mask: stored."""
+    rows = []
+    runs = results.load("mask_at_inference")["runs"]
+    for model, name in MODELS.items():
+        by_mask = {run["causal"]: run for run in runs if run["model"] == model}
+        scores = [
+            100 * run["exact"] if "exact" in run else run["bleu"]
+            for run in (by_mask[True], by_mask[False])
+        ]
+        losses = [by_mask[causal]["loss"] for causal in (True, False)]
+        changed = 100 * by_mask[False]["changed"]
+        rows.append((name, *scores, *losses, changed))
+    heads = [
+        Column("with mask", group="score of the translations", digits=1),
+        Column("without", group="score of the translations", digits=1),
+        Column("with mask", "nats per token", "loss", 3),
+        Column("without", "nats per token", "loss", 3),
+        Column("changed", "% of translations"),
+    ]
+    return table(["model and score", *heads], rows)

@@ -1,0 +1,1 @@
+"""Chapter 7, positions: its page and its laboratory."""

@@ -1,0 +1,278 @@
+"""Figures and tables of chapter 7."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+from torch.nn import functional as F
+
+from attnbook.core import results
+from attnbook.core.vocabulary import PAD
+from attnbook.course.ch04.figures import draw_arrow
+from attnbook.course.kit.colours import (
+    COLOURS,
+    DARK_GREY,
+    GREY,
+    INK,
+    PALE_GREY,
+    SHADE,
+    TEXT_COLOURS,
+    contrast,
+)
+from attnbook.course.kit.curves import band
+from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
+from attnbook.course.kit.tables import stored_runs
+from attnbook.nn.positions import frequencies, sinusoids
+from attnbook.nn.rotary import rotate
+from attnbook.toy.tasks import (
+    N_SYMBOLS,
+    TASK_VOCAB_SIZE,
+    previous_symbols,
+    random_symbols,
+)
+
+SIGNED = mpl.colormaps["RdBu_r"]
+"""From -1, blue, to 1, red; 0 is white."""
+
+# Clock hands
+
+CLOCKS, CLOCK_WIDTH = 4, 16
+
+
+def clock_frames(
+    positions: Sequence[int] = tuple(range(16)),
+) -> tuple[list, list, list]:
+    """Draw, position by position, the first four hands and the features they give."""
+    figures, captions, alts = [], [], []
+    encodings = sinusoids(max(positions) + 1, CLOCK_WIDTH, dtype=torch.float64)
+    for p in positions:
+        figures.append(_clocks(p, encodings[p]))
+        turns = [p * omega / (2 * math.pi) for omega in _hand_speeds()]
+        captions.append(
+            f"Position {p}: hand 0 has made {turns[0]:.2f} turns, hand 3 has made "
+            f"{turns[3]:.2f}."
+        )
+        features = ", ".join(f"{x:.2f}" for x in encodings[p, : 2 * CLOCKS])
+        alts.append(f"Position {p}: four clock hands; their features are {features}.")
+    return figures, captions, alts
+
+
+def _hand_speeds() -> list[float]:
+    return frequencies(CLOCK_WIDTH, torch.float64)[:CLOCKS].tolist()
+
+
+def _clocks(p: int, encoding: Tensor) -> Figure:
+    fig, axes = plt.subplots(
+        2, CLOCKS, figsize=(5.5, 2.4), gridspec_kw={"height_ratios": (5, 2)}
+    )
+    for i, (dial, cells) in enumerate(zip(*axes, strict=True)):
+        _dial(dial)
+        for earlier in range(max(p - 3, 0), p):
+            _hand(dial, earlier * _hand_speeds()[i], PALE_GREY, 1.5)
+        _hand(dial, p * _hand_speeds()[i], INK, 3)
+        dial.set_title(f"hand {i}", loc="center")
+        _cells(cells, encoding[2 * i : 2 * i + 2])
+    return fig
+
+
+def _dial(ax: Axes) -> None:
+    ax.add_patch(plt.Circle((0, 0), 1, fill=False, color=GREY, linewidth=1.5))
+    ax.plot([0, 0], [0.88, 1], color=GREY, linewidth=1.5)  # twelve o'clock
+    ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
+    ax.set_axis_off()
+
+
+def _hand(ax: Axes, angle: float, colour: str, width: float) -> None:
+    """A hand at an angle from twelve o'clock: its tip is (sine, cosine)."""
+    tip = math.sin(angle), math.cos(angle)
+    ax.plot(*zip((0, 0), tip, strict=True), color=colour, linewidth=width)
+
+
+def _cells(ax: Axes, pair: Tensor) -> None:
+    """Two features, each below its name."""
+    ax.imshow(pair[None].numpy(), vmin=-1, vmax=1, cmap=SIGNED, aspect="auto")
+    for column, (name, value) in enumerate(zip(("sin", "cos"), pair, strict=True)):
+        dark = contrast(SIGNED((value.item() + 1) / 2)) > 4.5
+        colour = "white" if dark else "black"
+        text = f"{value:.2f}".replace("-", "−")
+        ax.text(column, 0, text, color=colour, ha="center", va="center")
+        ax.text(column, -0.6, name, ha="center", va="bottom")
+    ax.set_axis_off()
+
+
+# The encodings as a map
+
+
+def map_figure(n: int = 500, d: int = 32) -> Figure:
+    """Draw the encodings of n positions as a heat map, a row for each dimension."""
+    encodings = sinusoids(n, d, dtype=torch.float64)
+    fig, ax = plt.subplots(figsize=(5.5, 4.2))
+    image = ax.imshow(
+        encodings.T.numpy(),
+        vmin=-1,
+        vmax=1,
+        cmap=SIGNED,
+        aspect="auto",
+        interpolation="nearest",
+    )
+    ax.set(xlabel="position", ylabel="dimension", yticks=[*range(0, d, 8), d - 1])
+    bar = fig.colorbar(image, location="right", ticks=(-1, 0, 1), aspect=30)
+    bar.set_label("value")
+    bar.outline.set_visible(False)
+    return fig
+
+
+# A shift is a rotation
+
+
+def rotation_figure(
+    k: int = 3, starts: Sequence[int] = (0, 5, 11), hands: Sequence[int] = (0, 1, 2)
+) -> Figure:
+    """Draw how k positions turn some hands, from several positions on."""
+    fig, axes = plt.subplots(len(hands), len(starts), figsize=(5.2, 5.6), squeeze=False)
+    for clocks, i in zip(axes, hands, strict=True):
+        omega = _hand_speeds()[i]
+        for ax, p in zip(clocks, starts, strict=True):
+            _dial(ax)
+            _sector(ax, p * omega, (p + k) * omega)
+            _hand(ax, p * omega, GREY, 2)
+            _hand(ax, (p + k) * omega, INK, 3)
+        clocks[0].text(-1.3, 0, f"hand {i}", rotation=90, ha="right", va="center")
+        clocks[-1].text(1.3, 0.25, "turn by", ha="left", va="center")
+        turned = math.degrees(k * omega)
+        clocks[-1].text(1.3, -0.2, f"{turned:.0f}°", ha="left", va="center")
+    for ax, p in zip(axes[0], starts, strict=True):
+        ax.set_title(f"{p} → {p + k}", loc="center")
+    lines = axes[0, 0].get_lines()[-2:]
+    fig.legend(
+        lines,
+        ["position p", f"position p + {k}"],
+        loc="outside lower center",
+        ncols=2,
+    )
+    return fig
+
+
+def _sector(ax: Axes, start: float, end: float) -> None:
+    """The angle from one hand to the other, with an arrow head at its end."""
+    angles = torch.linspace(start, end, 60, dtype=torch.float64)
+    ax.fill(
+        [0, *(0.6 * angles.sin())], [0, *(0.6 * angles.cos())], color=SHADE, zorder=0
+    )
+    rim = [(0.6 * math.sin(a), 0.6 * math.cos(a)) for a in angles.tolist()]
+    ax.plot(*zip(*rim[:-4], strict=True), color=DARK_GREY, linewidth=1.2)
+    look = {"arrowstyle": "-|>", "color": DARK_GREY, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", rim[-1], rim[-8], arrowprops=look)
+
+
+# Rotary encodings
+
+TURNED = ((0, 0), (3, 1), (6, 4))
+"""Positions of query and key in the three panels."""
+
+
+def rotary_figure(
+    q: Sequence[float] = (2.0, 1.0), k: Sequence[float] = (1.0, 3.0)
+) -> Figure:
+    """Draw one query and one key, rotated for three pairs of positions."""
+    fig, axes = plt.subplots(1, len(TURNED), figsize=(5.5, 2.6))
+    for ax, (m, n) in zip(axes, TURNED, strict=True):
+        turned = [
+            rotate(torch.tensor([x], dtype=torch.float64), offset=p)[0]
+            for x, p in ((q, m), (k, n))
+        ]
+        ends = [math.atan2(*x.flip(0).tolist()) for x in turned]
+        _between(ax, *ends)
+        for x, role in zip(turned, ("query", "key"), strict=True):
+            draw_arrow(ax, x.tolist(), role)
+        ax.plot(0, 0, "o", color=INK, markersize=3)
+        ax.set(xlim=(-3.4, 3.4), ylim=(-3.4, 3.4), aspect="equal", xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+        ax.set_title(f"query at {m},\nkey at {n}", loc="center")
+        ax.text(0, -3.6, f"score {turned[0] @ turned[1]:.2f}", ha="center", va="top")
+    for role, (x, y) in {"query": (1.7, -0.5), "key": (-0.4, 2.6)}.items():
+        axes[0].text(x, y, role, ha="center", color=TEXT_COLOURS[role])
+    return fig
+
+
+def _between(ax: Axes, start: float, end: float) -> None:
+    """The angle between two arrows, the shorter way round."""
+    turn = (end - start + math.pi) % (2 * math.pi) - math.pi
+    angles = torch.linspace(start, start + turn, 40, dtype=torch.float64)
+    ax.fill(
+        [0, *(1.1 * angles.cos())], [0, *(1.1 * angles.sin())], color=SHADE, zorder=0
+    )
+
+
+# Stored results: within and beyond the trained length
+
+SCHEMES = {
+    "sinusoidal": "sinusoidal",
+    "learned": "learned",
+    "rotary": "rotary (RoPE)",
+    "relative": "relative bias",
+}
+
+
+def accuracy(run: dict, length: int = 24) -> Tensor:
+    """Accuracy of a stored run at each position, in per cent."""
+    rows = [
+        [math.nan if x is None else x for x in answers]
+        for answers in run[f"right_at_{length}"]
+    ]
+    return 100 * torch.tensor(rows).nanmean(-1)
+
+
+def accuracy_over(
+    kind: str, steps: int, length: int, part: slice = slice(None)
+) -> Spread:
+    """Accuracy over some positions: mean of the stored runs and range, in per cent."""
+    runs = stored_runs("positions", steps=steps, positions=kind)
+    return spread(accuracy(run, length)[part].nanmean().item() for run in runs)
+
+
+def most_frequent_accuracy(length: int) -> float:
+    """Accuracy of always predicting the most frequent other symbol, in per cent."""
+    ids = random_symbols(2000, length, torch.Generator().manual_seed(99))
+    one_hot = F.one_hot(ids, TASK_VOCAB_SIZE)  # (B, T, V)
+    others = one_hot.sum(1, keepdim=True) - one_hot  # counts, without its own symbol
+    targets = previous_symbols(ids).targets  # (B, T, K)
+    correct = targets == others.argmax(-1)[..., None]
+    return 100 * correct[targets != PAD].float().mean().item()
+
+
+def order_table() -> Table:
+    """Show what the task of chapter 5 needs positions for: stored runs."""
+    rows = [
+        ("without positions", accuracy_over("none", 1500, 12)),
+        ("with learned positions", accuracy_over("learned", 1500, 12)),
+        ("most frequent symbol at the other positions", most_frequent_accuracy(12)),
+        ("chance", 100 / N_SYMBOLS),
+    ]
+    return table(["model", Column("accuracy", "%")], rows)
+
+
+def schemes_figure(steps: int = 1500) -> Figure:
+    """Draw accuracy by position, one panel for each of four schemes."""
+    trained = results.load("positions")["length"]
+    fig, axes = plt.subplots(2, 2, sharex=True, sharey=True, figsize=(5.5, 4.4))
+    for ax, (kind, name) in zip(axes.flat, SCHEMES.items(), strict=True):
+        runs = stored_runs("positions", steps=steps, positions=kind)
+        ax.axvspan(-0.5, trained - 0.5, color=SHADE, lw=0)
+        ax.text(trained / 2 - 0.5, 50, "trained", ha="center", color=DARK_GREY)
+        ax.axhline(100 / N_SYMBOLS, color=GREY, linewidth=1.2, linestyle=":")
+        curves = [accuracy(run)[1:].tolist() for run in runs]
+        band(ax, range(1, 24), curves, COLOURS["source"])
+        ax.set(title=name, ylim=(0, 105), yticks=(0, 50, 100), xlabel="", ylabel="")
+        ax.set(xlim=(-0.5, 23.5), xticks=range(0, 24, 6))
+    axes[0, 1].text(23.5, 22, "chance", ha="right", color=DARK_GREY)
+    fig.supxlabel("position", size="medium")
+    fig.supylabel("accuracy, %", size="medium")
+    return fig

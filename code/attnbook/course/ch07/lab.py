@@ -1,0 +1,81 @@
+"""Figure and tables of laboratory page 7."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+
+from attnbook.core import results
+from attnbook.course.ch07.figures import SCHEMES, accuracy_over, most_frequent_accuracy
+from attnbook.course.kit.colours import INK, PALE_GREY, SKY
+from attnbook.course.kit.curves import label_lines
+from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.tables import stored_runs
+from attnbook.nn.positions import sinusoids
+
+
+def distance_figure(
+    d: int = 64, starts: Sequence[int] = (100, 500, 1500), farthest: int = 60
+) -> Figure:
+    """Draw the dot product of the encodings of p and p + k against k, for several p."""
+    distances = range(-farthest, farthest + 1)
+    encodings = sinusoids(max(starts) + farthest + 1, d, dtype=torch.float64)
+    fig, ax = plt.subplots(figsize=(5.5, 3.0))
+    looks = zip((6, 3, 1.2), (PALE_GREY, SKY, INK), strict=True)
+    for p, (width, colour) in zip(starts, looks, strict=True):
+        around = encodings[p - farthest : p + farthest + 1]
+        products = (around @ encodings[p]).round(decimals=9)  # labels in this order
+        ax.plot(distances, products, linewidth=width, color=colour, label=f"p = {p}")
+    ax.set(xlabel="distance k", ylabel="PE(p) · PE(p + k)", ylim=(0, None))
+    label_lines(ax)
+    return fig
+
+
+KINDS = {"none": "none"} | SCHEMES
+
+
+def schemes_table() -> Table:
+    """Show accuracy within and beyond the trained length, for two training times."""
+    rows = {
+        f"{steps:,} training steps": [
+            (
+                name,
+                accuracy_over(kind, steps, 12),
+                accuracy_over(kind, steps, 24, slice(12)),
+                accuracy_over(kind, steps, 24, slice(12, None)),
+            )
+            for kind, name in KINDS.items()
+        ]
+        for steps in (400, 1500)
+    }
+    rows["for comparison"] = [
+        (
+            "most frequent at other positions",
+            most_frequent_accuracy(12),
+            most_frequent_accuracy(24),
+            most_frequent_accuracy(24),
+        )
+    ]
+    heads = [
+        Column("12 symbols", "%"),
+        Column("positions 0–11", "%", "24 symbols"),
+        Column("positions 12–23", "%", "24 symbols"),
+    ]
+    return table(["positions", *heads], rows)
+
+
+def farther_table() -> Table:
+    """Show the accuracy of the relative kinds at up to 16 times the trained length."""
+    lengths = results.load("positions_farther")["lengths"]
+    rows = []
+    for kind in ("rotary", "relative"):
+        runs = stored_runs("positions_farther", positions=kind)
+        by_length = zip(*(run["right"] for run in runs), strict=True)
+        rows.append(
+            (SCHEMES[kind], *(spread(100 * x for x in found) for found in by_length))
+        )
+    heads = [Column(f"{n} symbols", "%") for n in lengths]
+    return table(["positions", *heads], rows)

@@ -1,0 +1,306 @@
+"""Tables and figures of laboratory page 8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from statistics import fmean
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from attnbook.analysis.bug_zoo import UnbiasedNorm
+from attnbook.core import results
+from attnbook.course.ch08.experiment_layer_runs import INITIALISATIONS, WARM_UP_RATES
+from attnbook.course.ch08.figures import warm_up_runs
+from attnbook.course.kit.colours import DARK_GREY, INK, SKY
+from attnbook.course.kit.curves import label_lines
+from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.tables import stored_runs
+from attnbook.nn.losses import token_loss
+from attnbook.nn.multi_head import merge_heads
+from attnbook.nn.norms import RMSNorm
+from attnbook.toy.bit_pairs import NETWORKS
+from attnbook.toy.deep_stacks import (
+    CONNECTIONS,
+    Stack,
+    gradient_norms,
+    token_diversity,
+)
+from attnbook.toy.taggers import deep_tagger
+from attnbook.toy.tasks import sorted_symbols, task_batches
+
+SIZES = {"1/(3D)": 3**-0.5, "1/D": 1.0, "4/D": 2.0}
+"""Variances of the initial weights, and the factor on those of variance 1/D."""
+NAMES = {"none": "plain", "residual": "residual"}
+
+
+# Deep stacks
+
+
+def inputs() -> tuple[Tensor, Tensor]:
+    """Random vectors and a random gradient of norm 1, (8, 12, 64), float64."""
+    g = torch.Generator().manual_seed(0)
+    x, direction = torch.randn(2, 8, 12, 64, generator=g, dtype=torch.float64)
+    return x, direction / direction.norm()
+
+
+def stack(connection: str, size: float) -> Stack:
+    """24 attentions; those of all connections have the same weights. float64."""
+    torch.manual_seed(0)
+    return Stack(connection, n_blocks=24, weight_scale=size).double()
+
+
+def initialisation_table() -> Table:
+    """What is left of positions and gradients after 24 blocks, by weights and kind."""
+    x, direction = inputs()
+    groups = {}
+    for variance, size in SIZES.items():
+        rows = []
+        for connection in CONNECTIONS:
+            made = stack(connection, size)
+            states = made(x)
+            queries = [block.W_Q.weight for block in made.blocks]
+            found = torch.autograd.grad(states[-1], queries, direction)
+            norms = [gradient.norm().item() for gradient in found]
+            rows.append(
+                (
+                    NAMES.get(connection, connection),
+                    token_diversity(states[-1].detach()),
+                    power(gradient_norms(made, x, direction)[0]),
+                    power(norms[0]),
+                    power(norms[-1]),
+                )
+            )
+        groups[f"weights of variance {variance}"] = rows
+    heads = [
+        Column("token diversity", "at the end", digits=2),
+        Column("of the input", "", "norm of the gradient"),
+        Column("of `W_Q`, block 1", "", "norm of the gradient"),
+        Column("of `W_Q`, block 24", "", "norm of the gradient"),
+    ]
+    return table(["stack", *heads], groups)
+
+
+def power(number: float) -> str:
+    """A number, or only that it is very small or very large."""
+    if number < 1e-4:
+        return "<\N{NO-BREAK SPACE}10⁻⁴"
+    if number > 1e6:
+        return ">\N{NO-BREAK SPACE}10⁶"
+    return f"{number:.2f}" if number < 10 else f"{number:,.0f}"
+
+
+def stream_figure() -> Figure:
+    """Draw the standard deviation of the stream's features after each block."""
+    x, _ = inputs()
+    fig, ax = plt.subplots(figsize=(5.5, 3.2))
+    colors = (SKY, DARK_GREY, INK)
+    for connection, color in zip(CONNECTIONS[1:], colors, strict=True):
+        with torch.no_grad():
+            deviations = [state.std().item() for state in stack(connection, 1.0)(x)]
+        ax.plot(deviations, color=color, label=connection)
+    ax.set(xlabel="after block", ylabel="standard deviation", yscale="log")
+    ax.set(xticks=range(0, 25, 6), xlim=(0, 24), ylim=(0.5, 3000))
+    ax.minorticks_off()
+    ax.yaxis.set_major_formatter("{x:g}")
+    label_lines(ax)
+    return fig
+
+
+def gradient_through_values(connections: Stack, x: Tensor, direction: Tensor) -> float:
+    """Norm of the input's gradient when the attention weights are held fixed."""
+    start = z = x.clone().requires_grad_()
+    for block in connections.blocks:
+        with torch.no_grad():
+            _, weights = block(z, z, z, need_weights=True)  # (B, H, T, T)
+        _, values = block.keys_values(z, z)  # (B, H, T, d_k)
+        z = z + block.W_O(merge_heads(weights @ values))  # (B, T, D)
+    (found,) = torch.autograd.grad(z, start, direction)
+    return found.norm().item()
+
+
+def values_table() -> Table:
+    """How much of the exploding gradient comes back through the values alone."""
+    x, direction = inputs()
+    made = stack("residual", 1.0)
+    rows = [
+        (
+            "skip connection, values and scores",
+            power(gradient_norms(made, x, direction)[0]),
+        ),
+        (
+            "skip connection and values",
+            power(gradient_through_values(made, x, direction)),
+        ),
+    ]
+    return table(["paths of the gradient", "norm at the input"], rows)
+
+
+# Feed-forward network
+
+
+def first_below(losses: Sequence[float], bound: float, steps: int) -> str:
+    """The steps after which a mean of the loss first is below a bound."""
+    width = steps // len(losses)
+    below = [i for i, loss in enumerate(losses) if loss < bound]
+    return f"{(below[0] + 1) * width}" if below else f">\N{NO-BREAK SPACE}{steps}"
+
+
+def feed_forward_table(bound: float = 0.1) -> Table:
+    """How soon two tasks are learned with and without a network, by seed."""
+    names = {
+        "with": "encoder layers",
+        "without ReLU": "without the ReLU",
+        "without": "without the network",
+    }
+    stored, rows = results.load("feed_forward_needed"), []
+    for kind, n_layers in dict.fromkeys(
+        (r["layers"], r["n_layers"]) for r in stored["runs"]
+    ):
+        cells = []
+        for task in ("add_previous", "backwards"):
+            where = {"task": task, "layers": kind, "n_layers": n_layers}
+            runs = stored_runs("feed_forward_needed", **where)
+            cells.append(
+                ", ".join(first_below(r["loss"], bound, stored["steps"]) for r in runs)
+            )
+            cells.append(spread(100 * run["right"] for run in runs))
+        rows.append((f"{n_layers} {names[kind]}", *cells))
+    heads = [
+        column
+        for task in ("sum of two", "reversal")
+        for column in (
+            Column("until loss < 0.1", "steps, by seed", task),
+            Column("accuracy", "%", task, 1),
+        )
+    ]
+    return table(["layers", *heads], rows)
+
+
+def xor_table() -> Table:
+    """How many of the four answers are right, by weights and network."""
+    weights = {0: "equal weights", 1: "learned, 1 head"}
+    weights |= {n: f"learned, {n} heads" for n in (2, 4)}
+    networks = {"none": "no network", "linear": "two linear maps", "ReLU": "with ReLU"}
+    rows = []
+    for n_heads, name in weights.items():
+        cells = []
+        for network in NETWORKS:
+            runs = stored_runs("xor_of_two_bits", heads=n_heads, network=network)
+            solved = sum(run["right"] == 4 for run in runs)
+            cells += [f"{solved} of {len(runs)}", spread(run["loss"] for run in runs)]
+        rows.append((name, *cells))
+    heads = [
+        column
+        for name in networks.values()
+        for column in (Column("solved", "runs", name), Column("loss", "nats", name, 2))
+    ]
+    return table(["attention", *heads], rows)
+
+
+# Norms
+
+
+def own_norm_table() -> Table:
+    """How a norm with D - 1 differs from LayerNorm, by width."""
+    rows = []
+    for d in (4, 64, 512):
+        x = torch.randn(2000, d, generator=torch.Generator().manual_seed(0))
+        right, wrong = F.layer_norm(x, (d,)), UnbiasedNorm(d)(x)
+        variance = wrong.square().mean().item()
+        rows.append((f"{d}", variance, (wrong - right).abs().max().item()))
+    heads = [Column("variance of the output", digits=3), Column("difference", digits=3)]
+    return table(["D", *heads], rows)
+
+
+def equal_features_table() -> Table:
+    """What becomes of a position whose features are all but equal, by norm."""
+    norms = {
+        "`nn.LayerNorm`: ε inside the root": nn.LayerNorm(4),
+        "`std()` + ε: ε outside": UnbiasedNorm(4),
+        "RMSNorm: ε inside": RMSNorm(4, eps=1e-5),
+    }
+    equal = torch.full((1, 4), 0.7)
+    nearly = equal + torch.tensor([1e-4, 0.0, 0.0, 0.0])
+    rows = [
+        (name, *(norm(x).abs().max().item() for x in (equal, nearly)))
+        for name, norm in norms.items()
+    ]
+    heads = [Column(name, digits=2) for name in ("all equal", "one larger by 0.0001")]
+    return table(["norm", *heads], rows)
+
+
+# Warm-up
+
+
+def warm_up_table() -> Table:
+    """The loss of the last ten steps, by learning rate, norm and warm-up."""
+    groups: dict[str, list[tuple]] = {}
+    for rate, norm_first in product(WARM_UP_RATES, (False, True)):
+        ends = [
+            spread(fmean(losses[-10:]) for losses in warm_up_runs(*about, rate))
+            for about in ((norm_first, 0), (norm_first, 30))
+        ]
+        name = "pre-norm" if norm_first else "post-norm"
+        groups.setdefault(f"learning rate {rate:g}", []).append((name, *ends))
+    heads = [
+        Column(name, "nats per symbol", digits=2)
+        for name in ("no warm-up", "30 steps of warm-up")
+    ]
+    return table(["layers", *heads], groups)
+
+
+def first_step(norm_first: bool) -> tuple[list[float], list[float]]:
+    """Gradients of each layer's W_2 at the first batch, and Adam's first step."""
+    ids, targets = next(task_batches(sorted_symbols, length=12, seed=0))
+    torch.manual_seed(0)
+    model = deep_tagger(8, norm_first=norm_first)
+    matrices = [layer.feed_forward.W_2.weight for layer in model.layers]
+    old = [matrix.detach().clone() for matrix in matrices]
+    adam = torch.optim.Adam(model.parameters(), lr=0.01)
+    token_loss(model(ids), targets).backward()
+    adam.step()
+    moved = [
+        (m - o).square().mean().sqrt().item()
+        for m, o in zip(matrices, old, strict=True)
+    ]
+    return [matrix.grad.norm().item() for matrix in matrices], moved
+
+
+def first_step_table() -> Table:
+    """Gradients of W_2, layer by layer, and the size of Adam's first step."""
+    rows = []
+    for name, norm_first in (("post-norm", False), ("pre-norm", True)):
+        gradients, moved = first_step(norm_first)
+        rows.append((name, *gradients, f"{min(moved):.3f}–{max(moved):.3f}"))
+    heads = [Column(f"{n}", "", "gradient of W_2, layer", 2) for n in range(1, 9)]
+    return table(["layers", *heads, "first step"], rows)
+
+
+# Embeddings
+
+
+def embedding_table(bound: float = 0.1) -> Table:
+    """How soon the loss falls below a bound, by size of words and positions."""
+    cells: dict[tuple[str, bool, float], list[str]] = {}
+    for name in ("embedding_scale", "embedding_proportion"):
+        stored = results.load(name)
+        for run in stored["runs"]:
+            key = run["draw"], run["scaled"], run.get("codes", 1.0)
+            soon = first_below(run["loss"], bound, stored["steps"])
+            cells.setdefault(key, []).append(soon)
+    rows = []
+    for (draw, scaled, codes), soon in cells.items():
+        size = INITIALISATIONS[draw] * (8 if scaled else 1)  # √64
+        factor = "times √D" if scaled else "not scaled"
+        rows.append((f"{draw}, {factor}", size, codes * 0.5**0.5, ", ".join(soon)))
+    heads = [
+        Column("words", "RMS", digits=2),
+        Column("encodings", "RMS", digits=2),
+        Column("until loss < 0.1", "steps, by seed"),
+    ]
+    return table(["embedding", *heads], rows)

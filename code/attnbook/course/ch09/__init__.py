@@ -1,0 +1,1 @@
+"""Chapter 9, the Transformer: its page and its laboratory."""

@@ -1,0 +1,237 @@
+"""The drawings of chapter 9: what waits for what, the model, and its memory."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from attnbook.course.kit.drawings.diagram import (
+    KEY,
+    QUERY,
+    SOURCE,
+    TARGET,
+    VALUE,
+    Box,
+    Diagram,
+)
+from attnbook.course.kit.drawings.linked import LinkedDiagram
+
+CHAPTERS = {
+    "attention": ("ch05_multi_head.html", "chapter 5, multi-head attention"),
+    "mask": ("ch06_masks.html", "chapter 6, masks"),
+    "memory": (
+        "ch04_scaled_dot_product.html#fig-projections",
+        "memory: chapter 4, where queries, keys and values come from",
+    ),
+    "positions": ("ch07_positions.html", "chapter 7, positions"),
+    "layers": ("ch08_layers.html", "chapter 8, layers"),
+    "model": (
+        "ch09_transformer.html#embeddings-and-tied-weights",
+        "chapter 9, embeddings and tied weights",
+    ),
+}
+HALVES = ("encoder", "decoder")
+
+
+ARCHITECTURE = (
+    "Two columns, from the bottom up. Left, the encoder: source ids, (B, S), "
+    "through an embedding times the root of D and added positions, (B, S, D), into "
+    "N layers of self-attention, with a mask (B, 1, 1, S), and feed-forward; what "
+    "comes out, (B, S, D), is the memory. Right, the decoder: target ids, (B, T), "
+    "through embedding and positions, (B, T, D), into N layers of self-attention, "
+    "with a mask (B, 1, T, T), cross-attention, with a mask (B, 1, 1, S), and "
+    "feed-forward; then a linear output gives logits, (B, T, V). An arrow leads from "
+    "the memory into the decoder's layers, where it forks into the keys and the "
+    "values of the cross-attention. Around each sub-layer a residual connection leads "
+    "to a sum, and a norm follows. A dashed line ties the output to the target "
+    "embedding."
+)
+
+
+def architecture(highlight: str | None = None) -> LinkedDiagram:
+    """The whole Transformer of the paper, with shapes; its boxes lead to chapters."""
+    if highlight not in (None, *HALVES):
+        raise ValueError(
+            f"highlight is {highlight!r}: choose one of {HALVES}, or None."
+        )
+    d = LinkedDiagram(510, 796, alt=ARCHITECTURE)
+    memory = _encoder(d, 118)
+    cross = _decoder(d, 384)
+    edge, fork = cross.x - cross.width / 2, cross.x - 94
+    rail = fork - 30
+    for look, letter, side in ((KEY, "$K$", -1), (VALUE, "$V$", 1)):
+        end = cross.y + 13 * side
+        d.arrow((fork, cross.y), (fork, end), (edge, end), **look)
+        d.text(letter, fork + 8, cross.y + 26 * side, **look)
+    d.line((memory.x + 45, memory.y), (rail, memory.y), (rail, cross.y), **SOURCE)
+    d.line((rail, cross.y), (fork + 0.9, cross.y), **SOURCE)
+    d.text("$Q$", cross.x - 14, cross.y + 38, **QUERY)
+    if highlight == "encoder":
+        d.veil(222, 0, 510, 796)
+    elif highlight == "decoder":
+        d.veil(0, 248, 222, 796)
+    return d
+
+
+def _encoder(d: LinkedDiagram, x: float) -> Box:
+    """The encoder around a vertical line; returns the box of what it gives."""
+    below = _words(d, x, "source ids", "S", SOURCE)
+    d.frame(x - 96, 288, x + 96, 622)
+    d.text("N ×", x + 70, 606)
+    attention = _attention(d, x, 546, "self-attention", "mask (B, 1, 1, S)")
+    _queries_keys_values(d, below, attention)
+    norm = _add_and_norm(d, attention, 608, -84)
+    feed = _box(d, "feed-forward", x, norm.y - 66, "layers")
+    d.arrow(norm, feed)
+    norm = _add_and_norm(d, feed, feed.y + 36, -84)
+    memory = d.box("memory", x, 226, width=90, **SOURCE)
+    d.link(memory, *CHAPTERS["memory"])
+    d.arrow(norm, memory, label="(B, S, D)", **SOURCE)
+    return memory
+
+
+def _decoder(d: LinkedDiagram, x: float) -> Box:
+    """The decoder around a vertical line; returns the box of its cross-attention."""
+    below = _words(d, x, "target ids", "T", TARGET)
+    d.frame(x - 108, 126, x + 96, 622)
+    d.text("N ×", x - 70, 606)
+    attention = _attention(d, x, 546, "self-attention", "mask (B, 1, T, T)")
+    _queries_keys_values(d, below, attention)
+    norm = _add_and_norm(d, attention, 608, 84)
+    cross = _attention(d, x, norm.y - 74, "cross-attention", "mask (B, 1, 1, S)")
+    stem = cross.y + 40
+    d.line((x, norm.y - 13), (x, stem))
+    d.arrow((x, stem), cross, **QUERY)
+    norm = _add_and_norm(d, cross, stem + 8, 84)
+    feed = _box(d, "feed-forward", x, norm.y - 62, "layers")
+    d.arrow(norm, feed)
+    norm = _add_and_norm(d, feed, feed.y + 34, 84)
+    out = _box(d, "linear output", x, 78, "model", **TARGET)
+    d.arrow(norm, out, label="(B, T, D)", **TARGET)
+    d.arrow(out, d.text("logits", x, 12, **TARGET), label="(B, T, V)", **TARGET)
+    edge = x + 75
+    d.arrow((edge, 704), (edge + 42, 704), (edge + 42, 78), (edge, 78), dashed=True)
+    d.text("tied", edge + 30, 56)
+    return cross
+
+
+def _words(d: LinkedDiagram, x: float, ids: str, length: str, look: dict) -> Box:
+    """From ids to vectors that know their position."""
+    embedding = _box(d, "embedding $· √D$", x, 704, "model", **look)
+    positions = _box(d, "+ positions", x, 644, "positions", **look)
+    d.arrow(d.text(ids, x, 780, **look), embedding, label=f"(B, {length})", **look)
+    d.arrow(embedding, positions, **look)
+    return positions
+
+
+def _box(d: LinkedDiagram, label: str, x: float, y: float, chapter: str, **look) -> Box:
+    """A box that leads to its chapter."""
+    box = d.box(label, x, y, width=150, height=36, **look)
+    address, name = CHAPTERS[chapter]
+    d.link(box, address, f"{label.replace('$', '')}: {name}")
+    return box
+
+
+def _attention(d: LinkedDiagram, x: float, y: float, name: str, mask: str) -> Box:
+    """A box of two lines, the attention and its mask, each with its chapter."""
+    box = d.box(f"{name}\n{mask}", x, y, width=140, height=52)
+    for line, what, shift in ((name, "attention", -13), (mask, "mask", 13)):
+        address, chapter = CHAPTERS[what]
+        d.link(Box(x, y + shift, 140, 26), address, f"{line}: {chapter}")
+    return box
+
+
+def _queries_keys_values(d: Diagram, below: Box, box: Box) -> None:
+    """From the vectors below three arrows into self-attention."""
+    bottom, stem = box.y + box.height / 2, box.y + box.height / 2 + 24
+    for look, shift in ((QUERY, -24), (KEY, 0), (VALUE, 24)):
+        d.arrow((box.x + shift, stem), (box.x + shift, bottom), **look)
+    d.line((below.x, below.y - below.height / 2), (below.x, stem))
+    d.line((below.x - 24.9, stem), (below.x + 24.9, stem))
+
+
+def _add_and_norm(d: LinkedDiagram, box: Box, fork: float, side: float) -> Box:
+    """The residual connection around a sub-layer, its sum, and the norm above."""
+    top = box.y - box.height / 2
+    plus = d.plus(box.x, top - 26)
+    norm = d.box("norm", box.x, plus.y - 38, width=70, height=26)
+    address, name = CHAPTERS["layers"]
+    d.link(norm, address, f"norm: {name}")
+    d.arrow(box, plus)
+    d.arrow(plus, norm)
+    x = box.x + side
+    d.arrow((box.x, fork), (x, fork), (x, plus.y), plus)
+    return norm
+
+
+def one_memory() -> Diagram:
+    """Each decoder layer makes keys and values of its own from the one memory."""
+    alt = (
+        "Left, from the bottom up: source vectors, an encoder of N layers, memory, "
+        "(B, S, D). Right: target vectors go into decoder layer 1, its self-attention "
+        "and then its cross-attention, and on into decoder layer 2, built in the same "
+        "way. One arrow from the memory goes into each decoder layer and forks there "
+        "to the matrices W^K and W^V, from which keys and values lead to the "
+        "cross-attention. Its queries come from the self-attention below it."
+    )
+    d = Diagram(510, 512, alt=alt)
+    left, right = 74, 414
+    memory = d.box("memory", left, 250, width=90, **SOURCE)
+    encoder = d.box("encoder\nN layers", left, 390, width=110, height=52)
+    d.arrow(d.text("source vectors", left, 496, **SOURCE), encoder, **SOURCE)
+    d.arrow(encoder, memory, label="(B, S, D)", **SOURCE)
+    below = d.text("target vectors", right, 496, **TARGET)
+    for layer, y in ((1, 352), (2, 144)):
+        below = _decoder_layer(d, right, y, below, layer)
+        d.line((memory.x + 45, memory.y), (152, memory.y), (152, y), **SOURCE)
+        ways = []
+        for look, letter, side in ((KEY, "K", -1), (VALUE, "V", 1)):
+            matrix = d.box(f"$W^{letter}$", 232, y + 23 * side, width=44, **look)
+            d.arrow((152, y), (184, y), (184, matrix.y), matrix, **SOURCE)
+            ways.append((matrix, letter, look))
+        for matrix, letter, look in ways:
+            end = Box(right, matrix.y, 140, 24)
+            d.arrow(matrix, end, label=f"${letter}$", **look)
+    d.arrow(below, d.text("further layers", right, 20, **TARGET), **TARGET)
+    return d
+
+
+def _decoder_layer(d: Diagram, x: float, y: float, below: Box, layer: int) -> Box:
+    """A decoder layer's two attentions; returns the box of the upper one."""
+    d.frame(166, y - 50, x + 90, y + 128)
+    d.text(f"decoder layer {layer}", 236, y + 110)
+    own = d.box("self-attention", x, y + 92, width=140, height=36)
+    d.arrow(below, own, **TARGET)
+    cross = d.box("cross-attention", x, y, width=140, height=78)
+    d.arrow(own, cross, label="$Q$", **QUERY)
+    return cross
+
+
+def dependencies() -> Diagram:
+    """What has to be computed before what, under teacher forcing."""
+    alt = (
+        "Four target tokens in two models. Left, a recurrent decoder: each of the four "
+        "states has an arrow from its token below and one from the state before it, "
+        "so that the states form a chain. Right, two layers of a Transformer's "
+        "decoder: in each layer every position has arrows from its own and from all "
+        "earlier positions of the row below, but none from its own row."
+    )
+    d = Diagram(510, 250, alt=alt)
+    tokens = [d.text(f"$y_{t}$", 40 + 58 * t, 196, **TARGET) for t in range(4)]
+    states = [
+        d.box(f"$s_{t + 1}$", 40 + 58 * t, 110, role="target", filled=True)
+        for t in range(4)
+    ]
+    for token, state in zip(tokens, states, strict=True):
+        d.arrow(token, state)
+    for one, two in pairwise(states):
+        d.arrow(one, two, **TARGET, width=2.4)
+    d.text("recurrent: 4 steps in a row", 127, 236)
+    rows = [[d.text(f"$y_{t}$", 302 + 58 * t, 196, **TARGET) for t in range(4)]]
+    for y in (124, 44):
+        rows.append([d.box("", 302 + 58 * t, y, **TARGET) for t in range(4)])
+    for below, above in pairwise(rows):
+        for i, box in enumerate(above):
+            for other in below[: i + 1]:
+                d.arrow((other.x, other.y - 19), (box.x, box.y + 21))
+    d.text("Transformer: 2 layers in a row", 389, 236)
+    return d

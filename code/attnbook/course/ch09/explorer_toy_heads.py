@@ -1,0 +1,82 @@
+"""Chapter 9: the heads of the trained toy Transformer, on a sentence that is typed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from torch import Tensor, nn
+
+from attnbook.analysis.maps import attention_maps
+from attnbook.course.kit.colours import COLOURS
+from attnbook.course.kit.explorers.controls import TextBox
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.token_maps import (
+    Tokens,
+    chosen_weights,
+    head_menus,
+    peaks,
+    token_map,
+)
+from attnbook.course.kit.explorers.views import View
+from attnbook.course.kit.heat_maps import frame_cells
+from attnbook.toy.data import make_batch
+from attnbook.toy.language import Pair, translate_by_rule
+from attnbook.toy.metrics import alignment_accuracy, greedy_translations
+from attnbook.toy.models import SIZES, load_toy_model
+
+SENTENCE = "the old farmer sees a bird and this queen helps the small cat"
+CONTROLS = {
+    "sentence": TextBox("sentence", SENTENCE),
+    **head_menus(SIZES["n_layers"], SIZES["n_heads"]),
+}
+CAPTION = (
+    "**The mean of all heads finds the aligned word; a single head may look "
+    "elsewhere.** The trained Transformer translates the sentence; darker cells are "
+    "larger weights, and each row sums to 1. In cross-attention a frame marks the "
+    "source word that the target word translates. Layers and heads are counted from 1."
+)
+
+
+def explore_toy_heads() -> object:
+    """Let the reader type a sentence and choose a head; see :func:`~.explorer.explore`.
+
+    The model is the trained one that comes with the package.
+    """
+    return explore(head_view, CONTROLS, caption=CAPTION)
+
+
+def head_view(sentence: str, kind: str, layer: str, head: str) -> View:
+    """The output for a sentence, and the weights of the head that is chosen."""
+    pair = translate_by_rule(sentence.lower().rstrip(" ."))
+    output, maps = translated(pair)
+    weights = chosen_weights(maps, kind, layer, head)  # (T, S)
+    tokens = Tokens((*pair.source, "<eos>"), ("<bos>", *output), (*output, "<eos>"))
+    right = output == pair.target
+    said = f"Output: {' '.join(output)}. "
+    said += "An exact match." if right else f"Correct: {' '.join(pair.target)}."
+    figure = token_map(weights, tokens, kind)
+    if right and kind == "cross-attention":
+        frame_cells(figure.axes[0], enumerate(pair.alignment), COLOURS["target"])
+        found = alignment_accuracy(weights[None], [pair])
+        said += f" The largest weight is on the framed word in {found:.0%} of the "
+        said += "rows with a frame."
+    return View(said, figure, f"{kind}. {peaks(weights, tokens, kind)}.")
+
+
+@lru_cache(maxsize=16)
+def translated(pair: Pair) -> tuple[tuple[str, ...], dict[str, Tensor]]:
+    """The greedy output and all weights, (H, T, S); a menu does not compute them anew.
+
+    The decoder reads its own output.
+    """
+    model = _model()
+    [output] = greedy_translations(model, [pair])
+    batch = make_batch([replace(pair, target=output)])
+    maps = attention_maps(model, batch.src, batch.tgt_in)
+    return output, {name: w[0] for name, w in maps.items()}
+
+
+@lru_cache(maxsize=1)
+def _model() -> nn.Module:
+    return load_toy_model("transformer")

@@ -1,0 +1,163 @@
+"""Chapter 10: beam width and temperature, on a caption that is typed."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from attnbook.core.vocabulary import EOS
+from attnbook.course.kit.colours import COLOURS, DARK_GREY, TEXT_COLOURS
+from attnbook.course.kit.explorers.controls import Slider, TextBox
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.shipped import checked_caption, shipped_translator
+from attnbook.course.kit.explorers.views import View
+from attnbook.course.kit.html_tables import Column, table
+from attnbook.decoding.beam import beam_search
+from attnbook.decoding.sampling import sample
+from attnbook.decoding.scoring import log_probability
+
+SAMPLES = 20
+LEAST = -25  # nats, where the axis ends
+EXTRA = 10  # tokens by which an output may be longer than the source
+CONTROLS = {
+    "caption": TextBox("English caption", "People are waiting at the station."),
+    "width": Slider("beam width", 1, 8, 4),
+    "temperature": Slider("temperature", 0.1, 1.5, 0.6, step=0.1),
+}
+CAPTION = (
+    "**A wider beam looks for more probable translations; a higher temperature draws "
+    "less probable ones.** The translator of chapter 12, which comes with the package. "
+    "Each dot is a translation, placed by the logarithm of its probability: those that "
+    f"beam search has finished, without a length penalty, and {SAMPLES} samples. The "
+    "line is greedy decoding."
+)
+
+
+class Outputs(NamedTuple):
+    """Translations of one caption, the most probable first."""
+
+    texts: list[str]
+    log_p: list[float]  # in nats, EOS included
+
+
+def explore_search_and_sampling() -> object:
+    """Let the reader move beam width and temperature; see :func:`~.explorer.explore`.
+
+    The model is the trained translator that comes with the package.
+    """
+    return explore(decoding_view, CONTROLS, caption=CAPTION)
+
+
+def decoding_view(caption: str, width: int, temperature: float) -> View:
+    """What beam search finds, what sampling draws, and how probable both are."""
+    text = checked_caption(caption)
+    temperature = round(temperature, 1)  # a slider's 0.6 may be 0.6000000000000001
+    greedy, beam = beams(text, 1), beams(text, width)
+    drawn = samples(text, temperature)
+    said = (
+        f"Beam width {width}: {_compared(beam, greedy)}. {_spread(drawn, temperature)}"
+    )
+    groups = {
+        "greedy": greedy,
+        f"beam, W = {width}": beam,
+        f"samples, τ = {temperature}": drawn,
+    }
+    alt = " ".join(f"{name}: {_listed(found)}." for name, found in groups.items())
+    return View(said, _figure(groups), alt, _table(groups))
+
+
+@lru_cache(maxsize=32)
+def beams(text: str, width: int) -> Outputs:
+    """What beam search finds for a caption, without a length penalty."""
+    src = _source(text)
+    found = beam_search(
+        shipped_translator().model, src, src.shape[1] + EXTRA, width, alpha=0.0
+    )
+    kept = found.scores[0] > -torch.inf  # fewer than W may have been finished
+    return _outputs(found.ids[0, kept], found.scores[0, kept])
+
+
+@lru_cache(maxsize=32)
+def samples(text: str, temperature: float) -> Outputs:
+    """Twenty samples of the translation of a caption, always from the same seed."""
+    model = shipped_translator().model
+    src = _source(text).expand(SAMPLES, -1)  # (20, S)
+    generator = torch.Generator().manual_seed(0)
+    ids = sample(model, src, src.shape[1] + EXTRA, generator, temperature)
+    return _outputs(ids, log_probability(model, src, ids))
+
+
+def _source(text: str) -> Tensor:
+    """Ids of a caption, (1, S)."""
+    return torch.tensor([[*shipped_translator().subwords.encode(text), EOS]])
+
+
+def _outputs(ids: Tensor, log_p: Tensor) -> Outputs:
+    order = log_p.argsort(descending=True, stable=True)
+    subwords = shipped_translator().subwords
+    texts = [subwords.decode(row) for row in ids[order].tolist()]
+    return Outputs(texts, log_p[order].tolist())
+
+
+def _compared(beam: Outputs, greedy: Outputs) -> str:
+    """The best translation of a beam next to that of greedy decoding."""
+    if beam.texts[0] == greedy.texts[0]:
+        return "the best translation is the greedy one"
+    gain = beam.log_p[0] - greedy.log_p[0]
+    more = "more" if gain > 0 else "less"
+    return f"the best is {abs(gain):.1f} nats {more} probable than the greedy one"
+
+
+def _spread(drawn: Outputs, temperature: float) -> str:
+    """How many samples differ, and how many are too improbable for the axis."""
+    below = sum(x < LEAST for x in drawn.log_p)
+    outside = f" {below} lie left of the axis." if below else ""
+    return (
+        f"Temperature {temperature}: {len(set(drawn.texts))} different translations "
+        f"among {SAMPLES} samples.{outside}"
+    )
+
+
+def _listed(found: Outputs) -> str:
+    return ", ".join(f"{x:.1f}" for x in found.log_p)
+
+
+def _figure(groups: dict[str, Outputs]) -> Figure:
+    """A line for beam search and one for sampling; what lies below is at the edge."""
+    (greedy, *others), names = groups.values(), list(groups)[1:]
+    fig, ax = plt.subplots(figsize=(5.5, 1.9))
+    for y, (found, role) in enumerate(zip(others, ("source", "target"), strict=True)):
+        x = [max(value, LEAST) for value in found.log_p]
+        ax.scatter(x, [y] * len(x), s=60, alpha=0.5, color=COLOURS[role], clip_on=False)
+    ax.axvline(greedy.log_p[0], color=DARK_GREY, lw=1.5, zorder=0)
+    ax.set(xlim=(LEAST, 0), ylim=(1.6, -0.6), xlabel="log-probability, nats")
+    ax.set_yticks(range(len(names)), names)
+    for label, role in zip(ax.get_yticklabels(), ("source", "target"), strict=True):
+        label.set_color(TEXT_COLOURS[role])
+    ax.tick_params("y", length=0)
+    return fig
+
+
+def _table(groups: dict[str, Outputs]) -> str:
+    """The three most probable translations of each way, each once."""
+    columns = ("translation", Column("log-probability", "nats", digits=1))
+    return table(
+        columns,
+        {
+            name: list(_most_probable(found).items())[:3]
+            for name, found in groups.items()
+        },
+    )._repr_html_()
+
+
+def _most_probable(found: Outputs) -> dict[str, float]:
+    """Each text once: it can be split into subwords in more than one way."""
+    best: dict[str, float] = {}
+    for text, log_p in zip(found.texts, found.log_p, strict=True):
+        best.setdefault(text, log_p)  # the first is the most probable
+    return best

@@ -1,0 +1,1 @@
+"""Chapter 11, why self-attention: its page and its laboratory."""

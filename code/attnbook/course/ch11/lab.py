@@ -1,0 +1,173 @@
+"""Figures and tables of laboratory page 11."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from attnbook.core import results
+from attnbook.course.ch11.figures import path_length, recall_runs, runs_of
+from attnbook.course.kit.heat_maps import WHITE_LINES, heat_map
+from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.tables import stored_runs
+from attnbook.toy.last_position import LAYER_STACKS
+
+KINDS = ("self-attention", "restricted", "GRU", "convolution", "dilated")
+UNITS = {"ms": 1e-3, "MB": 1e6}
+
+# Costs of layers
+
+
+def costs_table(of: str, unit: str, by: str = "n") -> Table:
+    """Show a stored cost of all kinds of layer by length or width, with its slope.
+
+    The slope is that of the last two sizes in a log-log plot: 2 is with the square.
+    """
+    stored = results.load("layer_cost")
+    fixed = {"d": stored["width"]} if by == "n" else {"n": stored["length"]}
+    heads = [
+        Column(f"{by} = {run[by]:,}", unit, digits=1) for run in runs_of("GRU", **fixed)
+    ]
+    rows = []
+    for kind in KINDS:
+        runs = runs_of(kind, **fixed)
+        cells = (run[of] / UNITS[unit] for run in runs)
+        rows.append((kind, *cells, slope(runs, by, of)))
+    return table(["layer", *heads, Column("slope", digits=1)], rows)
+
+
+def slope(runs: Sequence[dict], by: str, of: str) -> float:
+    """How steep a cost rises at the end of a log-log plot: 2 is with the square."""
+    (x, y), (x2, y2) = ((run[by], run[of]) for run in runs[-2:])
+    return math.log(y2 / y) / math.log(x2 / x)
+
+
+def batches_table() -> Table:
+    """Show the stored time per sequence, by batch size."""
+    sizes = sorted({run["batch"] for run in stored_runs("layer_batches")})
+    heads = [Column(f"{size}", "ms per sequence", "batch size", 1) for size in sizes]
+    rows = []
+    for kind in ("self-attention", "GRU"):
+        runs = {
+            r["batch"]: r["seconds"] for r in stored_runs("layer_batches", kind=kind)
+        }
+        rows.append((kind, *(1000 * runs[size] / size for size in sizes)))
+    return table(["layer", *heads], rows)
+
+
+# Receptive fields
+
+
+def receptive_field_figure(seen: dict[str, Tensor]) -> Figure:
+    """Draw which inputs the last output depends on, layer by layer."""
+    fig, axes = plt.subplots(
+        len(seen),
+        sharex=True,
+        figsize=(5.5, 1.4 + 0.28 * sum(2 + len(rows) for rows in seen.values())),
+        gridspec_kw={"height_ratios": [len(rows) for rows in seen.values()]},
+    )
+    for ax, (kind, rows) in zip(axes, seen.items(), strict=True):
+        layers, n = rows.shape
+        names = [
+            f"{position}" if position % 8 == 1 else "" for position in range(1, n + 1)
+        ]
+        heat_map(
+            ax,
+            rows.flip(0),
+            columns=names,
+            turn=0,
+            cmap="Greys",
+            vmax=1.3,
+            **WHITE_LINES,
+        )
+        ax.set_yticks([i + 0.5 for i in range(layers)], range(layers, 0, -1))
+        ax.set(title=kind, ylabel="layer")
+        ax.spines[["left", "bottom"]].set_visible(True)
+    axes[-1].set_xlabel("position of the input")
+    return fig
+
+
+# Recall of the first symbol
+
+
+def recall_table() -> Table:
+    """Show the accuracy of all kinds by length, for each seed, after each training."""
+    groups = {}
+    lengths = [*recall_runs("GRU")]
+    for name, stacks in (
+        ("first_token", "just enough layers"),
+        ("first_token_longer", "just enough layers"),
+        ("first_token_room", "half as many layers again"),
+    ):
+        rows = []
+        for kind in LAYER_STACKS:
+            found = recall_runs(kind, name)
+            if found:
+                runs = ([run["right"] for run in found.get(n, [])] for n in lengths)
+                rows.append((kind, *map(seed_by_seed, runs)))
+        groups[f"{results.load(name)['steps']:,} updates, {stacks}"] = rows
+    heads = [Column(f"n = {n}", "%", "accuracy, for each seed") for n in lengths]
+    return table(["layer", *heads], groups)
+
+
+def seed_by_seed(shares: Iterable[float]) -> str:
+    """Write the percentages of all seeds."""
+    return " · ".join(f"{100 * share:.0f}" for share in shares)
+
+
+def path_lengths_table() -> Table:
+    """Show the steps of the shortest path from the first position to the last."""
+    lengths = [*recall_runs("GRU")]
+    rows = [(kind, *(path_length(kind, n) for n in lengths)) for kind in LAYER_STACKS]
+    return table(["layer", *(Column(f"n = {n}", "steps") for n in lengths)], rows)
+
+
+# Induction
+
+
+def induction_table() -> Table:
+    """Show the accuracy of all kinds on induction, for each seed and training."""
+    groups = {}
+    for name in ("induction", "induction_longer"):
+        kinds = dict.fromkeys(run["kind"] for run in stored_runs(name))
+        groups[f"{results.load(name)['steps']:,} updates"] = [
+            (
+                kind,
+                spread(100 * run["accuracy"] for run in stored_runs(name, kind=kind)),
+            )
+            for kind in kinds
+        ]
+    return table(["layer", Column("accuracy", "%", digits=1)], groups)
+
+
+# What weights tell
+
+
+def weights_tell_table() -> Table:
+    """Show how far weights tell effects: means of three seeds, and their range."""
+    names = {
+        ("bahdanau", "hidden"): "Bahdanau, hidden",
+        ("bahdanau", "replaced"): "Bahdanau, replaced",
+        ("transformer", "hidden"): "Transformer, hidden",
+        ("transformer", "replaced"): "Transformer, replaced",
+        ("transformer", "encoder"): "Transformer, encoder, replaced",
+    }
+    rows = []
+    for (model, test), label in names.items():
+        runs = stored_runs("weights_tell", model=model)
+        every = [100 * run[test]["first"] for run in runs if test in run]
+        others = [run[f"{test}_others"] for run in runs]
+        first = spread(100 * x["first"] for x in others)
+        rank = spread(x["correlation"] for x in others)
+        rows.append((label, spread(every) if every else None, first, rank))
+    others = "all but the aligned word"
+    heads = [
+        Column("same first", "%", "all positions"),
+        Column("same first", "%", others),
+        Column("rank correlation", "", others, 2),
+    ]
+    return table(["model", *heads], rows)

@@ -1,0 +1,1 @@
+"""Chapter 12, training on captions: its page and its laboratory."""

@@ -1,0 +1,131 @@
+"""Laboratory page 12: what decoding, averaging and length change in BLEU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from attnbook.core import results
+from attnbook.course.ch12.figures_comparisons import BEAM, GREEDY, part
+from attnbook.course.ch12.figures_training_run import NAME
+from attnbook.course.kit.colours import COLOURS, INK
+from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.data import multi30k
+from attnbook.translation.report import TEST_SPLITS
+
+DIRECTIONS = {"en_de": "English to German", "de_en": "German to English"}
+VALIDATION_BLEU = Column("BLEU", "", "validation", 1)
+
+
+def averaging_table() -> Table:
+    """Show greedy validation BLEU by the number of epochs averaged."""
+    rows = [
+        (str(run["epochs"]), run["validation_bleu"])
+        for run in results.load("multi30k_average")["runs"]
+    ]
+    return table(["last epochs averaged", VALIDATION_BLEU], rows)
+
+
+def length_penalties_table() -> Table:
+    """Show the validation BLEU of three seeds by the exponent of the length penalty."""
+    runs = part("en_de")["runs"].values()
+    alphas = results.load(NAME)["validation_bleu_by_alpha"]
+    rows = [
+        (
+            f"{float(alpha):.1f}",
+            alphas[alpha],
+            spread(run["validation_bleu_by_alpha"][alpha] for run in runs),
+        )
+        for alpha in alphas
+    ]
+    heads = (Column(name, "", "validation BLEU", 1) for name in ("shipped", "seeds"))
+    return table(["α", *heads], rows)
+
+
+def beams_figure() -> Figure:
+    """Draw BLEU and time by the width of the beam: ``multi30k_beams``."""
+    runs = results.load("multi30k_beams")["runs"]
+    widths = [run["width"] for run in runs]
+    fig, axes = plt.subplots(2, sharex=True, figsize=(5.5, 4.6))
+    for ax, entry, label in zip(
+        axes, ("bleu", "seconds"), ("BLEU", "processor time, s"), strict=True
+    ):
+        values = [run[entry] for run in runs]
+        ax.plot(widths, values, marker="o", color=COLOURS["target"])
+        ax.set_ylabel(label)
+    scores = [run["bleu"] for run in runs]
+    axes[0].set_ylim(min(scores) - 1, max(scores) + 1)
+    axes[1].set(ylim=(0, None), xlabel="beam width", xticks=widths)
+    return fig
+
+
+def greedy_table() -> Table:
+    """Show the beam and greedy decoding on the test of 2016, with their difference."""
+    stored = results.load("multi30k_scores")
+    found = stored["comparison"]
+    rows = [
+        ("beam of 5", found["bleu"], stored["margin"], None),
+        ("greedy", found["other"], None, None),
+        ("difference", found["bleu"] - found["other"], None, found["p_value"]),
+    ]
+    heads = [Column("BLEU", digits=1), Column("±", "BLEU, 95 %", digits=1)]
+    return table(["decoding", *heads, Column("p", digits=3)], rows)
+
+
+def directions_table() -> Table:
+    """Show the lowercased BLEU of both directions: mean and range of their seeds."""
+    splits = TEST_SPLITS["multi30k"]
+    rows = []
+    for name, direction in DIRECTIONS.items():
+        runs = part(name)["runs"].values()
+        scores = [
+            [run["scores"][split][how]["bleu"] for run in runs]
+            for how in (BEAM, GREEDY)
+            for split in splits
+        ]
+        several = len(runs) > 1
+        label = f"{direction}, {len(runs)} run{'s' * several}"
+        rows.append((label, *(spread(x) if several else x[0] for x in scores)))
+    heads = [
+        Column(split[5:9], "", how, 1)
+        for how in ("beam of 5", "greedy")
+        for split in splits
+    ]
+    return table(["direction", *heads], rows)
+
+
+def lengths_figure() -> Figure:
+    """Draw BLEU by the length of the source: ``multi30k_scores``."""
+    groups = results.load("multi30k_scores")["by_length"]
+    words = [f"{g['first']}–{g['last']}" for g in groups]
+    words[0], words[-1] = f"≤ {groups[0]['last']}", f"≥ {groups[-1]['first']}"
+    names = [f"{w}\n({g['sentences']})" for w, g in zip(words, groups, strict=True)]
+    fig, ax = plt.subplots(figsize=(5.5, 3.4))
+    bars = ax.bar(
+        names,
+        [g["bleu"] for g in groups],
+        yerr=[g["margin"] for g in groups],
+        error_kw={"ecolor": INK, "capsize": 4},
+        color=COLOURS["target"],
+    )
+    ax.bar_label(bars, [f"{g['bleu']:.0f}" for g in groups], padding=2)
+    ax.margins(y=0.15)
+    ax.set(ylabel="BLEU", xlabel="words in the source (sentences)")
+    return fig
+
+
+def worst_table(numbers: Sequence[int]) -> Table:
+    """Show some stored translations; with source and reference, if they are at hand."""
+    split = "test_2016_flickr"
+    outputs = results.load(f"{NAME}_hypotheses")[split]["beam"]
+    sides = {"output": outputs}
+    if multi30k.available():
+        english, german = (multi30k.sentences(split, x) for x in ("en", "de"))
+        sides = {"source": english, "output": outputs, "reference": german}
+    groups = {
+        f"sentence {number}": [(side, text[number]) for side, text in sides.items()]
+        for number in numbers
+    }
+    return table(["side", "text"], groups)

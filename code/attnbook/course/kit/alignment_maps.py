@@ -1,0 +1,53 @@
+"""Weights between a sentence and its translation, the right places framed."""
+
+from __future__ import annotations
+
+import math
+
+from matplotlib.axes import Axes
+from torch import Tensor
+
+from attnbook.course.kit.colours import COLOURS
+from attnbook.course.kit.heat_maps import (
+    PALE_LINES,
+    frame_cells,
+    heat_map,
+    numbers_from,
+)
+from attnbook.toy.language import Pair
+
+
+def alignment_map(
+    ax: Axes,
+    cells: Tensor,
+    pair: Pair,
+    least: float = math.inf,
+    vmax: float = 1,
+    form: str = ".0f",
+    *,
+    named: bool = True,
+) -> None:
+    """Draw weights of one sentence; frames mark the word that each word renders.
+
+    Args:
+        ax: Where to.
+        cells: (T, S), EOS included.
+        pair: The sentence.
+        least: Numbers from here on are written into their cells.
+        vmax: What is darkest.
+        form: How numbers are written.
+        named: Whether to write the words at the rows and columns, and what they are.
+    """
+    rows, columns = [*pair.target, "<eos>"], [*pair.source, "<eos>"]
+    heat_map(
+        ax,
+        cells,
+        rows=rows if named else (),
+        columns=columns if named else (),
+        roles=("target", "source"),
+        titles=("target token", "source token") if named else ("", ""),
+        notes=numbers_from(cells, least, form),
+        vmax=vmax,
+        **PALE_LINES,
+    )
+    frame_cells(ax, enumerate(pair.alignment), COLOURS["target"])

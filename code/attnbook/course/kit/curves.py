@@ -1,0 +1,127 @@
+"""Curves: bands over seeds, labels at the ends of lines, logarithmic axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+
+import matplotlib as mpl
+import seaborn as sns
+from matplotlib.axes import Axes
+
+from attnbook.course.kit.colours import text_colour
+
+
+def band(
+    ax: Axes,
+    xs: Sequence[float],
+    runs: Sequence[Sequence[float]],
+    color: str,
+    **look: object,
+) -> None:
+    """Draw the mean of some runs, and around it the range from least to greatest.
+
+    Args:
+        ax: Where to.
+        xs: What all runs were measured at.
+        runs: For each run, a seed mostly, one number at each x.
+        color: Of the line; the range is a paler area.
+        look: More of the line: ``label``, ``marker`` …
+    """
+    sns.lineplot(
+        x=[x for _ in runs for x in xs],
+        y=[y for run in runs for y in run],
+        errorbar=("pi", 100),  # all of them: the range
+        err_kws={"linewidth": 0},
+        markeredgecolor=color,
+        legend=False,
+        color=color,
+        ax=ax,
+        **look,
+    )
+
+
+def averaged(values: Sequence[float], width: int) -> tuple[list[float], list[float]]:
+    """Means of every ``width`` values, which are losses by step mostly.
+
+    Args:
+        values: One each step.
+        width: How many make one mean; at the end there may be fewer.
+
+    Returns:
+        The middle of each group, in steps, and the means.
+    """
+    groups = [values[i : i + width] for i in range(0, len(values), width)]
+    middles = [width * i + len(group) / 2 for i, group in enumerate(groups)]
+    return middles, [fmean(group) for group in groups]
+
+
+def logarithmic_x(ax: Axes, ticks: Sequence[int]) -> None:
+    """Make the x axis logarithmic, with these ticks and no others."""
+    ax.set_xscale("log", base=2)
+    ax.set(xticks=ticks, xticklabels=ticks)
+    ax.minorticks_off()
+
+
+def logarithmic(ax: Axes, ticks: Sequence[int]) -> None:
+    """Make both axes logarithmic, with plain numbers; ticks are those of x."""
+    ax.set_yscale("log")
+    logarithmic_x(ax, ticks)
+    ax.yaxis.set_major_formatter("{x:g}")
+
+
+def label_lines(ax: Axes, gap: float = 6) -> None:
+    """Write each line's label at its right end, in its colour, instead of a legend.
+
+    Labels that would cover each other are moved apart. Call it last, when the limits
+    of the axes are final.
+
+    Args:
+        ax: Axes with labelled lines.
+        gap: Points between the end of a line and its label.
+
+    Raises:
+        ValueError: If no line has a label.
+    """
+    lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
+    if not lines:
+        raise ValueError("no line has a label: draw with ax.plot(..., label=...)")
+    ax.figure.draw_without_rendering()  # the layout decides where a line ends
+    points_per_pixel = 72 / ax.figure.dpi
+    ends = [line.get_xydata()[-1] for line in lines]
+    heights = [ax.transData.transform(end)[1] * points_per_pixel for end in ends]
+    size = mpl.rcParams["font.size"]
+    floor = ax.bbox.y0 * points_per_pixel + size / 2  # above the axis and its numbers
+    apart = spread(heights, 1.15 * size, floor)
+    for line, end, old, new in zip(lines, ends, heights, apart, strict=True):
+        ax.annotate(
+            line.get_label(),
+            end,
+            xytext=(gap, new - old),
+            textcoords="offset points",
+            va="center",
+            color=text_colour(line.get_color()),
+            annotation_clip=False,
+        )
+
+
+def spread(heights: list[float], distance: float, floor: float) -> list[float]:
+    """Move heights apart, as little as possible, until neighbours keep a distance.
+
+    Args:
+        heights: Wished heights, in any order.
+        distance: What must lie between two neighbours.
+        floor: The least height allowed.
+    """
+    order = sorted(range(len(heights)), key=lambda i: heights[i])
+    # Less its share of the distance each height must only not be below the one before:
+    # pool those that are, and give all of a pool their mean.
+    pools: list[list[float]] = []
+    for rank, i in enumerate(order):
+        pools.append([heights[i] - rank * distance])
+        while len(pools) > 1 and fmean(pools[-2]) > fmean(pools[-1]):
+            last = pools.pop()
+            pools[-1] += last
+    levels = [max(floor, fmean(pool)) for pool in pools for _ in pool]
+    new = {i: levels[rank] + rank * distance for rank, i in enumerate(order)}
+    return [new[i] for i in range(len(heights))]

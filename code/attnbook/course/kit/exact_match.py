@@ -1,0 +1,62 @@
+"""The figure that grows: exact match by number of clauses, one model a curve."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from attnbook.course.kit.colours import COLOURS, DARK_GREY, SKY, text_colour
+from attnbook.course.kit.curves import band
+from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.names import name_of
+from attnbook.course.kit.tables import stored_runs
+
+CLAUSES = (1, 2, 3, 4)
+CURVES = {  # stored result: colour, where the label begins
+    "initial_state": (DARK_GREY, (1.03, 12)),
+    "static_mean": (SKY, (1.62, 51)),
+    "static_last": (COLOURS["source"], (1.5, 65)),
+    "bahdanau": (COLOURS["target"], (2.9, 91)),
+    "transformer": ("#000000", (2.9, 82)),
+}
+
+
+def exact_match_figure(*names: str, height: float = 3.4) -> Figure:
+    """Draw exact match by clauses: mean over seeds, and the range of the seeds.
+
+    Args:
+        names: Stored results of the toy task, in the order of drawing.
+        height: Inches.
+    """
+    fig, ax = plt.subplots(figsize=(5.5, height))
+    for name in names:
+        colour, place = CURVES[name]
+        band(ax, CLAUSES, exact_match_shares(name), marker="o", color=colour)
+        ax.text(*place, name_of(name), color=text_colour(colour), size=11)
+    ax.set(
+        xlabel="clauses in the sentence",
+        ylabel="exact match, %",
+        xticks=CLAUSES,
+        ylim=(-3, 103),
+    )
+    return fig
+
+
+def exact_match_shares(name: str) -> list[list[float]]:
+    """Exact match in per cent: one row a seed, an entry for each of 1 to 4 clauses."""
+    return [[100 * run["exact"][str(n)] for n in CLAUSES] for run in stored_runs(name)]
+
+
+def exact_match_table(*names: str) -> Table:
+    """Show exact match by number of clauses: mean and range over seeds.
+
+    Args:
+        names: Stored results; a reader gets the names of ``attnbook.course.kit.names``.
+    """
+    heads = ["1 clause", *(f"{n} clauses" for n in CLAUSES[1:])]
+    columns = [Column(head, "%", "exact match", 1) for head in heads]
+    rows = []
+    for name in names:
+        shares = zip(*exact_match_shares(name), strict=True)
+        rows.append((name_of(name), *map(spread, shares)))
+    return table(["model", *columns], rows)

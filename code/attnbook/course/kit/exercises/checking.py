@@ -1,0 +1,228 @@
+"""Exercises that answer: "your turn", where an answer first differs, or "right".
+
+A chapter registers its exercises in its own module next to this one, ``chNN``, and
+names them ``exN_...`` after its number, so that ``check`` finds them; those of the
+appendix are in ``aN`` and named ``exaN_...``::
+
+    def seeded():
+        g = torch.Generator().manual_seed(0)
+        return [(torch.randn(2, 3, 4, generator=g), torch.tensor([3, 1]))]
+
+    register(
+        "ex1_mean_state",
+        reference=mean_state,
+        inputs=seeded,
+        hint="Each sentence has its own length: divide by that.",
+        mistakes=wrong(
+            mean_with_pads,
+            "You divide by S, which counts the pads as well.",
+        ),
+    )
+
+The page gives a stub, ``def ex1_mean_state(states, lengths): ...``, and then calls
+``check("ex1_mean_state", ex1_mean_state)``. Where the answer is a value, a number or a
+sentence, say, ``reference`` and the mistakes are values too, and there are no inputs.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from attnbook.course.kit.exercises.differences import (
+    describe,
+    first_difference,
+    kind_of,
+)
+from attnbook.course.kit.exercises.hints import NO_MORE_HINTS, next_hint
+from attnbook.course.kit.exercises.readers_code import error_line, files_of
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What a right answer does, and what to say to a wrong one.
+
+    Attributes:
+        reference: The right answer, a function or a value.
+        inputs: Makes the arguments to try it on, the same at each call.
+        hint: What to think of when the answer is wrong in an unknown way.
+        mistakes: Wrong answers that are often given, each with its own hint.
+    """
+
+    reference: Any
+    inputs: Callable[[], Iterable[tuple]]
+    hint: str
+    mistakes: tuple[tuple[Any, str], ...]
+
+
+EXERCISES: dict[str, Exercise] = {}
+
+
+def register(
+    name: str,
+    *,
+    reference: Any,
+    hint: str,
+    inputs: Callable[[], Iterable[tuple]] = lambda: [()],
+    mistakes: Iterable[tuple[Any, str]] = (),
+) -> None:
+    """Add an exercise; the arguments are those of :class:`Exercise`.
+
+    Args:
+        name: The name that ``check`` is given, beginning with ``exN_`` for chapter N,
+            ``exaN_`` for appendix AN.
+        reference: The right answer, a function or a value.
+        hint: What to think of when the answer is wrong in an unknown way.
+        inputs: Makes a list of argument tuples, the same at each call.
+        mistakes: Wrong answers that are often given, each with its own hint.
+    """
+    EXERCISES[name] = Exercise(reference, inputs, hint, tuple(mistakes))
+
+
+def wrong(*answers_and_hints: Any) -> list[tuple[Any, str]]:
+    """Pair wrong answers with their hints, for :func:`register`.
+
+    Args:
+        answers_and_hints: An answer, its hint, the next answer, its hint …
+
+    Raises:
+        ValueError: If a hint is missing, or is no sentence.
+    """
+    answers, hints = answers_and_hints[::2], answers_and_hints[1::2]
+    for hint in hints:
+        if not (isinstance(hint, str) and hint.endswith((".", "?"))):
+            raise ValueError(f"{hint!r} is no hint: after each answer give a sentence.")
+    if len(answers) != len(hints):
+        raise ValueError(f"the last answer, {answers[-1]!r}, has no hint: add one.")
+    return [*zip(answers, hints, strict=True)]
+
+
+def check(name: str, answer: Any, reveal: bool = False) -> None:
+    """Say whether an answer is right and, if not, give a hint; the next call another.
+
+    Of a function it is also said where its result first differs.
+
+    Args:
+        name: The exercise, as the page calls it.
+        answer: The reader's function or value.
+        reveal: Whether to show the right value; a function is shown by the solution.
+
+    Raises:
+        ValueError: If there is no exercise of that name.
+    """
+    print(verdict(find(name), name, answer, reveal))
+
+
+def find(name: str) -> Exercise:
+    """Look an exercise up, loading its chapter if need be.
+
+    Args:
+        name: The exercise's name, such as ``ex1_mean_state``.
+
+    Returns:
+        The exercise.
+
+    Raises:
+        ValueError: If there is none of that name.
+    """
+    page = re.match(r"ex(?:(\d+)|(a\d))_", name)
+    if page:
+        module = f"attnbook.course.{page[2] or f'ch{int(page[1]):02d}'}.exercises"
+        if importlib.util.find_spec(module):
+            importlib.import_module(module)
+    if name not in EXERCISES:
+        known = ", ".join(sorted(EXERCISES)) or "none"
+        raise ValueError(f"there is no exercise {name!r}; the known ones are {known}.")
+    return EXERCISES[name]
+
+
+def verdict(exercise: Exercise, name: str, answer: Any, reveal: bool = False) -> str:
+    """What ``check`` prints.
+
+    Args:
+        exercise: The exercise.
+        name: Its name.
+        answer: The reader's function or value.
+        reveal: Whether to show the right value.
+
+    Returns:
+        One line; if something is wrong, what it is and a hint on further lines.
+    """
+    if answer is ... or answer is None:
+        return f"{name}: your turn."
+    if callable(answer) != callable(exercise.reference):
+        kind = "a function" if callable(exercise.reference) else "a value"
+        return f"{name}: expected {kind}, got {describe(answer)}."
+    if callable(answer):
+        return _verdict_on_function(exercise, name, answer)
+    return _verdict_on_value(exercise, name, answer, reveal)
+
+
+def _verdict_on_value(exercise: Exercise, name: str, answer: Any, reveal: bool) -> str:
+    """Right, or a hint; the right value only on request."""
+    right = exercise.reference
+    if not first_difference(answer, right):
+        return f"{name}: right."
+    if reveal:
+        return f"{name}: the answer is {describe(right)}."
+    if _letters(answer) == right:
+        return (
+            f"{name}: these are the right letters; write them in alphabetical order, "
+            "with nothing between them."
+        )
+    lines = [f"{name}: not yet right."]
+    if kind_of(answer) != kind_of(right):
+        lines.append(f"Expected {kind_of(right)}, got {describe(answer)}.")
+    shows = f'There are no more hints: check("{name}", {name}, reveal=True) shows the '
+    hints = [_known_hint(exercise, [answer]), exercise.hint]
+    return "\n".join([*lines, next_hint(name, hints, f"{shows}answer.")])
+
+
+def _letters(answer: Any) -> str | None:
+    """The letters of a string in alphabetical order; None if it is no string."""
+    if not isinstance(answer, str):
+        return None
+    return "".join(sorted(x for x in answer.lower() if x.isalpha()))
+
+
+def _verdict_on_function(exercise: Exercise, name: str, answer: Callable) -> str:
+    """Right, or where its result first differs, and a hint."""
+    try:
+        got = _results(answer, exercise)
+    except NotImplementedError:
+        return f"{name}: your turn."
+    except Exception as error:  # whatever may go wrong in the reader's function
+        told = error_line(error, files_of([answer]))
+        hint = next_hint(name, [exercise.hint], NO_MORE_HINTS)
+        return f"{name}: your function raises an error.\n{told}\n{hint}"
+    if got[0] is ... or got[0] is None:
+        return f"{name}: your turn."
+    wanted = _results(exercise.reference, exercise)
+    for arguments, mine, right in zip(exercise.inputs(), got, wanted, strict=True):
+        difference = first_difference(mine, right)
+        if difference:
+            given = ", ".join(map(describe, arguments))
+            told = f"For {given}: {difference}" if given else difference
+            hints = [_known_hint(exercise, got), exercise.hint]
+            hint = next_hint(name, hints, NO_MORE_HINTS)
+            return f"{name}: not yet right.\n{told}\n{hint}"
+    return f"{name}: right."
+
+
+def _results(answer: Any, exercise: Exercise) -> list:
+    """What an answer gives for each input, made anew: it may have changed them."""
+    if not callable(answer):
+        return [answer]
+    return [answer(*arguments) for arguments in exercise.inputs()]
+
+
+def _known_hint(exercise: Exercise, got: list) -> str:
+    """The hint of the known mistake that gives the same results, else the general."""
+    for mistake, hint in exercise.mistakes:
+        same = zip(got, _results(mistake, exercise), strict=True)
+        if not any(first_difference(mine, wrong) for mine, wrong in same):
+            return hint
+    return exercise.hint

@@ -1,0 +1,120 @@
+"""Judge what the reader wrote: stage by stage, as the package's own part is tested."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable
+
+from attnbook.course.kit.exercises.hints import NO_MORE_HINTS, next_hint
+from attnbook.course.kit.exercises.parts import find_part
+from attnbook.course.kit.exercises.readers_code import (
+    error_line,
+    files_of,
+    is_unwritten,
+)
+from attnbook.course.kit.exercises.stages import (
+    Part,
+    Stage,
+    Wrong,
+    first_failure,
+    hints_for,
+)
+
+WIDTH = 76  # columns of the page
+
+
+def judge(name: str, *answers: Callable) -> None:
+    """Say which stages the reader's part passes and, at the first failure, give a hint.
+
+    A second call gives the next hint. An unwritten part fails nothing.
+
+    Args:
+        name: The part, such as "attention".
+        answers: The reader's function or class; all of them, if the part has several.
+
+    Raises:
+        ValueError: If there is no such part, or it has another number of functions.
+    """
+    print(verdict(find_part(name), answers))
+
+
+def verdict(part: Part, answers: tuple[Callable, ...]) -> str:
+    """What :func:`judge` prints.
+
+    Args:
+        part: The part.
+        answers: The reader's functions or classes, in the order of the part's names.
+
+    Returns:
+        One line for each stage passed, and for the first that fails a line and a hint.
+
+    Raises:
+        ValueError: If the part has another number of functions.
+    """
+    check_number(part, answers)
+    if all(is_unwritten(answer) for answer in answers):
+        return f"{part.name}: your turn."
+    for label, answer in zip(part.names, answers, strict=True):
+        if is_unwritten(answer):
+            return f"{part.name}: {label} is not written yet."
+    failed = first_failure(part, answers)
+    if failed is None:
+        stages = [_passed(stage) for stage in part.stages]
+        keep = f"Keep it for later chapters: {saving_call(part)}"
+        passed = f"{part.name}: all {len(stages)} stages passed."
+        return "\n".join([passed, *stages, keep])
+    if isinstance(failed[1], NotImplementedError):
+        return f"{part.name}: your turn."
+    return _report(part, answers, *failed)
+
+
+def check_number(part: Part, answers: tuple) -> None:
+    """Raise a ValueError unless there is one answer for each name of the part."""
+    if len(answers) != len(part.names):
+        raise ValueError(
+            f"{part.name} consists of {len(part.names)}, {', '.join(part.names)}, but "
+            f'{len(answers)} are given: call judge("{part.name}", '
+            f"{', '.join(part.names)})"
+        )
+
+
+def saving_call(part: Part) -> str:
+    """The call that keeps a part in the reader's file."""
+    return f'save_part("{part.name}", {", ".join(part.names)})'
+
+
+def _report(
+    part: Part, answers: tuple[Callable, ...], stage: Stage, error: Exception
+) -> str:
+    """The stages before the failure, the failure with a hint, the stages after it."""
+    number = part.stages.index(stage)
+    finding = (
+        str(error) if isinstance(error, Wrong) else error_line(error, files_of(answers))
+    )
+    # Hints belong to a mistake: another one, in the same stage, gets them anew.
+    mistake = re.sub(r"\d+(\.\d+)?", "#", finding)
+    hint = next_hint(
+        f"{part.name}: {stage.name}: {mistake}",
+        hints_for(stage, error),
+        NO_MORE_HINTS,
+    )
+    lines = [
+        f"{part.name}: {number} of {len(part.stages)} stages passed.",
+        *map(_passed, part.stages[:number]),
+        _wrapped(f"✗ {stage.name}: {finding}"),
+        *(_wrapped(f"  {line}") for line in hint.splitlines()),
+    ]
+    later = ", ".join(other.name for other in part.stages[number + 1 :])
+    if later:
+        lines.append(_wrapped(f"· not judged yet: {later}"))
+    return "\n".join(lines)
+
+
+def _passed(stage: Stage) -> str:
+    return _wrapped(f"✓ {stage.name}: {stage.checked}")
+
+
+def _wrapped(line: str) -> str:
+    """Break a line where the page would cut it off."""
+    return textwrap.fill(line, WIDTH, subsequent_indent="  ", break_long_words=False)

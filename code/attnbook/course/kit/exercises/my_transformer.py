@@ -1,0 +1,206 @@
+"""The reader's file of solved parts, ``my_transformer.py`` next to the notebook."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from attnbook.core.files import write_whole
+from attnbook.course.kit.exercises.judging import check_number, verdict
+from attnbook.course.kit.exercises.own_source import own_source
+from attnbook.course.kit.exercises.parts import MODULES, find_part
+from attnbook.course.kit.exercises.readers_code import error_line, is_unwritten
+from attnbook.course.kit.exercises.stages import Part, first_failure
+
+FILE = "my_transformer.py"
+HEADER = '''\
+"""My Transformer: what I wrote in the exercises of "Attention, Step by Step".
+
+`save_part` keeps each part between the two lines that name it, and leaves the rest of
+this file alone.
+"""
+'''
+SECTION = re.compile(
+    r"^# %% (?P<name>\w+) \(chapter \d+\)\n(?P<source>.*?)^# %% end of (?P=name)\n",
+    re.MULTILINE | re.DOTALL,
+)
+MARK = re.compile(r"^# %% (?:(\w+) \(chapter \d+\)|end of (\w+))$", re.MULTILINE)
+
+
+def save_part(name: str, *answers: Callable) -> None:
+    """Keep a part that passes all its stages in ``my_transformer.py``.
+
+    The source of the reader's functions and classes is copied with the imports and
+    helpers that it needs. An earlier version of the part is replaced; the file as it
+    was is kept under another name.
+
+    Args:
+        name: The part, such as "attention".
+        answers: The reader's functions or classes, as for ``judge``.
+
+    Raises:
+        ValueError: If there is no such part, if it has another number of functions, if
+            the source cannot be copied, or if the file is damaged.
+    """
+    part = find_part(name)
+    check_number(part, answers)
+    if any(map(is_unwritten, answers)) or first_failure(part, answers):
+        print(f"Not saved.\n{verdict(part, answers)}")
+        return
+    path = Path(FILE)
+    text = _read(path)
+    new = _with_section(text, part, own_source(answers, _given(text)))
+    if new == text:
+        print(f"{name} is in {FILE} already.")
+        return
+    _check_together(text, new, part)
+    kept = _keep(path) if name in _sections(text) else ""
+    write_whole(path, new)
+    print(f"Saved {name} in {FILE}.{kept}")
+
+
+def my_part(name: str) -> Any:
+    """The reader's own part if it is saved and passes all its stages; else ours.
+
+    One line says which of the two it is. With the environment variable
+    ``ATTNBOOK_PARTS=package`` it is always the package's, as in the outputs that are
+    stored with the chapters.
+
+    Args:
+        name: The part, such as "attention".
+
+    Returns:
+        The function or class; a tuple of them, if the part has several.
+
+    Raises:
+        ValueError: If there is no such part.
+    """
+    part = find_part(name)
+    try:
+        text = _read(Path(FILE))
+    except ValueError as error:
+        return _ours(part, f" {error}.")
+    if os.environ.get("ATTNBOOK_PARTS") == "package" or name not in _sections(text):
+        return _ours(part, " Yours is used once you have saved it.")
+    trouble = _trouble(text, name)
+    if trouble:
+        return _ours(part, f" Yours, in {FILE}, {trouble}.")
+    print(f"{name}: yours, from {FILE}.")
+    return _single(_run(text, part))
+
+
+def _ours(part: Part, reason: str) -> Any:
+    print(f"{part.name}: the package's.{reason}")
+    return _single(part.ours)
+
+
+def _single(functions: tuple) -> Any:
+    return functions[0] if len(functions) == 1 else functions
+
+
+def _run(text: str, part: Part) -> tuple:
+    """Run a file up to the end of a part's section; return the part's functions.
+
+    Later sections may import the package's version of a part that was saved after them.
+    """
+    linecache.checkcache(FILE)
+    module = ModuleType(Path(FILE).stem)
+    source = text[: _sections(text)[part.name].end()]
+    exec(compile(source, FILE, "exec"), vars(module))
+    return tuple(getattr(module, name) for name in part.names)
+
+
+def _check_together(old: str, new: str, part: Part) -> None:
+    """Raise a ValueError unless a part works in the new file, and the others do too."""
+    for name in _sections(new):
+        if name != part.name and (name not in MODULES or _trouble(old, name)):
+            continue  # it did not work before
+        trouble = _trouble(new, name)
+        if trouble:
+            raise ValueError(
+                f"with {part.name} in {FILE}, {name} {trouble}. Nothing was saved: "
+                f"put all that {part.name} needs into its own cell, and give helpers "
+                "names that no other part uses"
+            )
+
+
+def _trouble(text: str, name: str) -> str:
+    """What a part in a file does wrong; empty if it passes all its stages."""
+    part = find_part(name)
+    try:
+        failed = first_failure(part, _run(text, part))
+    except Exception as error:  # the file is the reader's: anything may be in it
+        return f"does not run: {error_line(error, {FILE})}"
+    return f"fails in the stage {failed[0].name!r}" if failed else ""
+
+
+def _given(text: str) -> set[str]:
+    """Names of the parts that the file defines."""
+    return {
+        label
+        for name in _sections(text)
+        if name in MODULES
+        for label in find_part(name).names
+    }
+
+
+def _sections(text: str) -> dict[str, re.Match]:
+    """The sections of a file by the names of their parts."""
+    return {match["name"]: match for match in SECTION.finditer(text)}
+
+
+def _read(path: Path) -> str:
+    """The reader's file, or a new one; refused if its marks do not belong together."""
+    if not path.exists():
+        return HEADER
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{FILE} is not text in UTF-8 ({error}): give it another name; nothing was "
+            "changed"
+        ) from error
+    marks = [begin or end for begin, end in MARK.findall(text)]
+    found = [match["name"] for match in SECTION.finditer(text)]
+    if sorted(marks) != sorted(2 * found) or len({*found}) < len(found):
+        raise ValueError(
+            f"{FILE} is damaged: each part must stand once, between a line "
+            "`# %% name (chapter N)` and a line `# %% end of name`. Mend these lines, "
+            "or give the file another name; nothing was changed"
+        )
+    return text
+
+
+def _with_section(text: str, part: Part, source: str) -> str:
+    """A file with a part's section replaced, or put before those of later parts."""
+    section = (
+        f"# %% {part.name} (chapter {part.chapter})\n{source}# %% end of {part.name}\n"
+    )
+    sections = _sections(text)
+    if part.name in sections:
+        start, end = sections[part.name].span()
+        return text[:start] + section + text[end:]
+    order = [*MODULES]
+    later = [
+        match.start()
+        for name, match in sections.items()
+        if name in order and order.index(name) > order.index(part.name)
+    ]
+    place = min(later, default=len(text))
+    before = text[:place] if text[:place].endswith("\n") else f"{text[:place]}\n"
+    after = text[place:]
+    return f"{before}\n{section}" + (f"\n{after}" if after else "")
+
+
+def _keep(path: Path) -> str:
+    """Copy the file as it is to a name that is free; return a sentence that says so."""
+    names = (path.with_name(f"{path.stem}_before_{n}.py") for n in count(1))
+    copy = next(name for name in names if not name.exists())
+    write_whole(copy, path.read_bytes())
+    return f" The file as it was is kept as {copy.name}."

@@ -1,0 +1,92 @@
+"""The mechanism: a live explorer where a kernel runs, a still where it is stored.
+
+A cell that ends with an explorer shows sliders, menus and text boxes, and PyTorch
+computes the result anew whenever one is moved. But what a notebook *stores* must be
+readable without a kernel, on the published page and in a notebook that nobody has run.
+So the program that stores outputs, and the one that compares them, set
+``ATTNBOOK_STILL=1``, and an explorer is then a picture with its text: no widget, and no
+state of one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from html import escape
+
+from IPython.display import HTML
+
+from attnbook.course.kit.explorers.controls import Control, describe
+from attnbook.course.kit.explorers.views import View, shown
+from attnbook.course.kit.widgets.controls import figure
+
+STILL_VARIABLE = "ATTNBOOK_STILL"
+"""The environment variable that asks for the still; any value but nothing and 0."""
+
+RUN = (
+    "To change them, open this chapter in JupyterLab, on Binder or on Colab, and run "
+    "the cell."
+)
+INSTALL = (
+    "To change them, install ipywidgets (pip install ipywidgets), restart the kernel "
+    "and run the cell again."
+)
+
+
+def explore(
+    show: Callable[..., View],
+    controls: Mapping[str, Control],
+    *,
+    caption: str,
+    width: int = 550,
+) -> object:
+    """Let the reader move controls, and show what follows.
+
+    Args:
+        show: Computes a view from the values of the controls. It raises a ValueError
+            for a value that it cannot use, such as an unknown word: the reader is told
+            its message, and the previous result disappears.
+        controls: The controls, by the names of the arguments of ``show``.
+        caption: What is to be learned, as a claim; what stands between double asterisks
+            is bold.
+        width: The most pixels that the still takes.
+
+    Returns:
+        What a notebook shows: an ipywidgets box; or the still, if ``ATTNBOOK_STILL`` is
+        set or ipywidgets is not installed.
+    """
+    if os.environ.get(STILL_VARIABLE, "0") not in ("", "0"):
+        return still(show, controls, caption, width, RUN)
+    try:
+        from attnbook.course.kit.explorers.live import live_explorer
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "ipywidgets":
+            raise
+        return still(show, controls, caption, width, INSTALL)
+    return live_explorer(show, controls, caption)
+
+
+def still(
+    show: Callable[..., View],
+    controls: Mapping[str, Control],
+    caption: str,
+    width: int,
+    hint: str,
+) -> HTML:
+    """The first view as a picture with its text.
+
+    Args:
+        show: As in :func:`explore`, and the next three too.
+        controls: The controls.
+        caption: What is to be learned.
+        width: The most pixels.
+        hint: How to change the settings, which are listed before it.
+    """
+    start = {name: control.start for name, control in controls.items()}
+    said, picture = shown(show, start)
+    settings = escape("; ".join(map(describe, controls.values())))
+    inside = (
+        f'<div class="book-frame">\n{picture}\n{said}\n'
+        f"<p>Settings: {settings}. {hint}</p>\n</div>"
+    )
+    return figure(inside, caption, width=width)

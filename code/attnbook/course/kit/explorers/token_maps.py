@@ -1,0 +1,125 @@
+"""Weights between two lists of tokens: of one head, or the mean of several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import torch
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from attnbook.course.kit.colours import TEXT_COLOURS
+from attnbook.course.kit.explorers.controls import Menu
+from attnbook.course.kit.heat_maps import PALE_LINES, heat_map
+
+MEAN = "mean of all"
+
+
+class Kind(NamedTuple):
+    """One of the three attentions of a Transformer."""
+
+    module: str  # how the names of its modules end, without the number of the layer
+    query: str  # what a row is
+    key: str  # what a column is
+    roles: tuple[str, str]  # the colours of both
+
+
+KINDS = {
+    "cross-attention": Kind(
+        "decoder.{}.cross_attention",
+        "query: the token predicted",
+        "key: source token",
+        ("target", "source"),
+    ),
+    "encoder self-attention": Kind(
+        "encoder.{}.attention",
+        "query: source token",
+        "key: source token",
+        ("source", "source"),
+    ),
+    "decoder self-attention": Kind(
+        "decoder.{}.self_attention",
+        "query: the token read",
+        "key: the token read",
+        ("target", "target"),
+    ),
+}
+"""The three, by the names that the reader sees."""
+
+
+class Tokens(NamedTuple):
+    """The tokens of a translation, as each attention has them."""
+
+    source: tuple[str, ...]  # S, EOS included
+    read: tuple[str, ...]  # T, what the decoder reads: from BOS on
+    predicted: tuple[str, ...]  # T, what it predicts: EOS included
+
+    def of(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Rows and columns of the map of one of :data:`KINDS`."""
+        if kind == "cross-attention":
+            return self.predicted, self.source
+        own = self.source if kind == "encoder self-attention" else self.read
+        return own, own
+
+
+def head_menus(n_layers: int, n_heads: int) -> dict[str, Menu]:
+    """Menus for attention, layer and head; layers and heads are counted from 1."""
+    numbers = {"layer": n_layers, "head": n_heads}
+    return {"kind": Menu("attention", tuple(KINDS), "cross-attention")} | {
+        name: Menu(name, (MEAN, *map(str, range(1, n + 1))), MEAN)
+        for name, n in numbers.items()
+    }
+
+
+def chosen_weights(
+    maps: Mapping[str, Tensor], kind: str, layer: str, head: str
+) -> Tensor:
+    """The weights that the menus ask for.
+
+    Args:
+        maps: Weights of one sentence by the names of the modules, (H, T, S) each.
+        kind: One of :data:`KINDS`.
+        layer: Its number, from 1, as a string, or :data:`MEAN`.
+        head: The same.
+
+    Returns:
+        (T, S); each row sums to 1.
+    """
+    n_layers = sum(name.startswith("encoder.") for name in maps)  # one in each layer
+    layers = range(n_layers) if layer == MEAN else [int(layer) - 1]
+    weights = torch.stack([maps[KINDS[kind].module.format(n)] for n in layers])
+    if head == MEAN:
+        return weights.mean(dim=(0, 1))
+    return weights[:, int(head) - 1].mean(0)
+
+
+def token_map(weights: Tensor, tokens: Tokens, kind: str) -> Figure:
+    """Draw weights; a longer sentence makes a larger figure.
+
+    Args:
+        weights: (T, S).
+        tokens: The tokens of the sentence and its translation.
+        kind: One of :data:`KINDS`.
+    """
+    rows, columns = tokens.of(kind)
+    size = max(5.5, 2 + 0.27 * len(columns)), 1.7 + 0.27 * len(rows)
+    fig, ax = plt.subplots(figsize=size)
+    about = KINDS[kind]
+    names = {"rows": rows, "columns": columns, "turn": 60}
+    heat_map(ax, weights, roles=about.roles, **names, **PALE_LINES)
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.tick_params("x", length=0)
+    plt.setp(ax.get_xticklabels(), ha="left", rotation_mode="anchor")
+    ax.set_ylabel(about.query, color=TEXT_COLOURS[about.roles[0]])
+    ax.set_xlabel(about.key, color=TEXT_COLOURS[about.roles[1]])
+    return fig
+
+
+def peaks(weights: Tensor, tokens: Tokens, kind: str) -> str:
+    """The largest weight of each row in words, for those who cannot see the map."""
+    rows, columns = tokens.of(kind)
+    best = zip(rows, *(x.tolist() for x in weights.max(-1)), strict=True)
+    return "; ".join(f"{row}: {columns[j]}, {w:.2f}" for row, w, j in best)

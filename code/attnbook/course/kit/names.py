@@ -1,0 +1,41 @@
+"""Names of models and stored results, as tables and figures give them to a reader."""
+
+NAMES = {
+    "untrained": "untrained",
+    "initial_state": "initial state only",
+    "initial_state_longer": "initial state only, 2,100 steps",
+    "initial_state_wider": "initial state only, width 192",
+    "static_narrow": "static context, last, width 64",
+    "static_mean": "static context, mean",
+    "static_last": "static context, last",
+    "static_last_longer": "static context, last, 2,100 steps",
+    "static_last_wider": "static context, last, width 192",
+    "one_way": "unidirectional encoder",
+    "one_way_reversed": "unidirectional encoder, reversed source",
+    "bahdanau": "Bahdanau attention",
+    "luong_dot": "Luong attention, dot",
+    "luong_general": "Luong attention, general",
+    "luong_concat": "Luong attention, concat",
+    "luong_location": "Luong attention, location",
+    "transformer": "Transformer",
+    "transformer_rotary": "Transformer, rotary encodings",
+    "transformer_post_norm": "Transformer, post-norm",
+    "transformer_post_norm_slower": "Transformer, post-norm, ¼ learning rate",
+}
+
+
+def name_of(result: str) -> str:
+    """Return what a stored result is called in the course.
+
+    Args:
+        result: Its name in the code, for example ``static_mean``.
+
+    Raises:
+        ValueError: If it has no name yet.
+    """
+    if result not in NAMES:
+        raise ValueError(
+            f"the result {result!r} has no name for a reader: add one to NAMES in "
+            "attnbook/course/kit/names.py"
+        )
+    return NAMES[result]

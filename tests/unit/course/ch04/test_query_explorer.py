@@ -1,0 +1,83 @@
+"""The explorer of chapter 4 computes what the formulas say."""
+
+import math
+from itertools import product
+
+import pytest
+
+from attnbook.course.ch04.explorer_queries_and_keys import (
+    CONTROLS,
+    LONGEST,
+    explore_queries,
+    query_view,
+    weigh,
+)
+from attnbook.course.ch04.figures import PLANE_KEYS, PLANE_QUERY
+
+pytestmark = pytest.mark.usefixtures("as_in_the_pages")
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_scores_are_lengths_times_the_cosine_and_weights_their_softmax(scaled):
+    for angle, length in product((-180, -50, 0, 35, 90), (0, 0.5, 3)):
+        query, scores, weights = weigh(angle, length, scaled)
+        e = []
+        for x, y in PLANE_KEYS:
+            between = math.radians(angle) - math.atan2(y, x)
+            score = length * math.hypot(x, y) * math.cos(between)
+            e.append(score / 2**0.5 if scaled else score)
+        total = sum(map(math.exp, e))
+        assert math.hypot(*query.tolist()) == pytest.approx(length, abs=1e-6)
+        assert scores.tolist() == pytest.approx(e, abs=1e-5)
+        wanted = [math.exp(x) / total for x in e]
+        assert weights.tolist() == pytest.approx(wanted, abs=1e-5)
+
+
+def test_it_starts_with_the_query_of_the_figure():
+    start = [control.start for control in CONTROLS.values()]
+    assert weigh(*start)[0].tolist() == pytest.approx(PLANE_QUERY)
+    assert not start[-1]  # unscaled, as in the figure
+    assert CONTROLS["length"].high == LONGEST
+
+
+def test_the_shortest_key_wins_in_the_directions_that_the_chapter_asks_for():
+    wins = [a for a in range(-180, 185, 5) if weigh(a, 2, False)[2].argmax() == 0]
+    assert (wins[0], wins[-1]) == (-50, -15)
+    assert len(wins) == 8
+
+
+def test_the_words_say_what_the_figure_shows():
+    view = query_view(0, 2, False)
+    assert view.said == "Largest weight: k₂, 0.70."
+    assert view.alt.startswith("k₁: score 2.00, weight 0.26; k₂: score 3.00")
+    assert "k₃: score 0.00" in view.alt
+    assert "k₄: score −2.00" in view.alt
+    bars = view.figure.axes[1]
+    widths = [bar.get_width() for bar in bars.patches]
+    assert widths == pytest.approx(weigh(0, 2, False)[2].tolist())
+    names = [t.get_text() for t in bars.get_yticklabels()]
+    assert names[1:] == ["$k_2$:  3.0", "$k_3$:  0.0", "$k_4$:  −2.0"]
+    assert "all keys the same weight" in query_view(30, 0, True).said
+
+
+def test_arrows_and_labels_stay_inside():
+    for angle in range(-180, 180, 30):
+        plane = query_view(angle, LONGEST, False).figure.axes[0]
+        (low, high), (bottom, top) = plane.get_xlim(), plane.get_ylim()
+        drawn = [text for text in plane.texts if text.get_text()]
+        assert len(drawn) == len(PLANE_KEYS) + 1
+        for x, y in (text.get_position() for text in drawn):
+            assert low < x < high
+            assert bottom < y < top
+
+
+def test_every_control_changes_the_picture(monkeypatch):
+    monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
+    *controls, _, picture, _ = explore_queries().children
+    start = picture.value
+    for control, value in zip(controls, (45, 0.5, True), strict=True):
+        before = control.value
+        control.value = value
+        assert picture.value != start
+        control.value = before
+        assert picture.value == start

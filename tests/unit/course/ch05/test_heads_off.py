@@ -1,0 +1,82 @@
+"""The explorer of chapter 5: a translator without some of its heads."""
+
+import pytest
+import torch
+
+from attnbook.course.ch05 import explorer_heads_off as heads_off
+from attnbook.course.kit.explorers.shipped import shipped_translator
+from attnbook.course.kit.explorers.token_maps import KINDS
+
+pytestmark = pytest.mark.usefixtures("as_in_the_pages")
+
+ON = {f"head_{n}": True for n in range(1, 5)}
+OFF = dict.fromkeys(ON, False)
+TEXT = "Two dogs run."
+
+
+def bars(view):
+    """Lengths of the bars, from the first token on."""
+    return [bar.get_width() for bar in view.figure.axes[0].patches]
+
+
+def test_with_all_heads_nothing_is_lost():
+    view = heads_off.heads_off_view(TEXT, "cross-attention", "1", **ON)
+    [wanted] = shipped_translator()([TEXT])
+    assert view.said == f"With all heads: {wanted}"
+    assert bars(view) == pytest.approx([0] * len(bars(view)), abs=1e-6)
+
+
+def test_bars_are_the_falls_of_the_log_probabilities():
+    view = heads_off.heads_off_view(TEXT, "cross-attention", "all", **OFF)
+    original = heads_off.translated(TEXT)
+    drops = torch.tensor(bars(view), dtype=torch.float32)
+    assert len(drops) == len(original.tokens) == len(original.log_p)
+    for layer in shipped_translator().model.decoder:
+        torch.nn.init.zeros_(weight := layer.cross_attention.W_O.weight)
+        assert not weight.any()
+    without = heads_off.token_log_p(original.source, original.text)
+    shipped_translator.cache_clear()  # it has lost its weights
+    torch.testing.assert_close(drops, original.log_p - without, atol=1e-5, rtol=0)
+    assert (
+        f"The loss on this caption rises by {drops.mean():.2f} nats per token."
+        in view.said
+    )
+    assert "Without heads 1, 2, 3, 4: " in view.said
+
+
+def test_a_head_of_one_layer_is_removed_and_comes_back():
+    model = shipped_translator().model
+    before = [p.detach().clone() for p in model.parameters()]
+    one = heads_off.heads_off_view(
+        TEXT, "decoder self-attention", "2", **{**ON, "head_3": False}
+    )
+    other = heads_off.heads_off_view(
+        TEXT, "decoder self-attention", "3", **{**ON, "head_3": False}
+    )
+    assert "Without head 3: " in one.said
+    assert bars(one) != bars(other)
+    assert all(map(torch.equal, before, model.parameters()))
+
+
+def test_the_controls_offer_all_layers_heads_and_kinds():
+    model = shipped_translator().model
+    *layers, every = heads_off.CONTROLS["layer"].choices
+    assert (len(layers), every) == (len(model.encoder), heads_off.ALL)
+    assert heads_off.CONTROLS["kind"].choices == tuple(KINDS)
+    switches = [name for name in heads_off.CONTROLS if name.startswith("head_")]
+    assert len(switches) == model.encoder[0].attention.n_heads
+
+
+def test_tokens_stand_in_order_from_the_top():
+    drops = torch.tensor([0.5, -0.25, 0.0])
+    ax = heads_off.drop_figure(["▁a", "b", "<eos>"], drops).axes[0]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["▁a", "b", "<eos>"]
+    bottom, top = ax.get_ylim()
+    assert bottom > top
+    low, high = ax.get_xlim()
+    assert low < -0.25 < 0.5 < high
+
+
+def test_an_empty_caption_is_an_error():
+    with pytest.raises(ValueError, match="the caption is empty; type"):
+        heads_off.heads_off_view(" ", "cross-attention", "1", **ON)

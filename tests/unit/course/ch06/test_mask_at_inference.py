@@ -1,0 +1,88 @@
+"""Decoding without a cache, with and without the causal mask."""
+
+import pytest
+import torch
+
+from attnbook.core.vocabulary import BOS, EOS
+from attnbook.course.ch06 import experiment_mask_at_inference as experiment
+from attnbook.course.ch06.experiment_mask_at_inference import Recomputing, stepwise_loss
+from attnbook.data.batching import IdPair
+from attnbook.nn.losses import token_loss
+from attnbook.nn.masks import key_mask
+from attnbook.toy.data import held_out_pairs, make_batch
+from attnbook.toy.metrics import greedy_translations
+from attnbook.toy.models import load_toy_model
+from attnbook.translation.corpora import Texts
+
+BATCH = make_batch(held_out_pairs(2, 3))
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return load_toy_model("transformer")
+
+
+def test_with_the_mask_it_decodes_as_with_a_cache(trained):
+    pairs = held_out_pairs(1, 4)
+    recomputing = Recomputing(trained, causal=True)
+    assert greedy_translations(recomputing, pairs) == greedy_translations(
+        trained, pairs
+    )
+
+
+def test_with_the_mask_the_loss_is_that_of_all_positions_at_once(trained):
+    recomputing = Recomputing(trained, causal=True)
+    with torch.no_grad():
+        at_once = token_loss(trained(BATCH.src, BATCH.tgt_in), BATCH.tgt_out)
+    found = stepwise_loss(recomputing, [BATCH])
+    assert found == pytest.approx(at_once.item(), rel=1e-4)
+
+
+def test_without_it_earlier_positions_attend_to_later_ones(trained):
+    """The last row of the plain sum over layers, in which only padding is hidden."""
+    state = Recomputing(trained, causal=False).start(BATCH.src)
+    state = state._replace(ids=BATCH.tgt_in[:, :3])
+    with torch.no_grad():
+        logits, after = Recomputing(trained, causal=False).step(
+            BATCH.tgt_in[:, 3], state
+        )
+        y = trained.positions(trained.target_embedding(BATCH.tgt_in[:, :4]))
+        mask = torch.ones(1, 1, 4, 4, dtype=torch.bool)
+        for layer in trained.decoder:
+            y = layer(y, state.memory, mask, key_mask(BATCH.src))
+        wanted = trained.out(trained.decoder_norm(y))[:, -1]
+    assert torch.equal(after.ids, BATCH.tgt_in[:, :4])
+    assert torch.allclose(logits, wanted, atol=1e-5)
+
+
+def test_the_model_itself_keeps_its_mask(trained):
+    Recomputing(trained, causal=False)
+    assert type(trained).__name__ == "Transformer"
+
+
+def test_batches_hold_all_pairs():
+    pairs = [IdPair([5] * n, [6] * n) for n in (3, 1, 2)]
+    made = experiment.batches(pairs, size=2)
+    assert [b.tgt_in.tolist() for b in made] == [
+        [[BOS, 6, 0], [BOS, 6, 6]],
+        [[BOS, 6, 6, 6]],
+    ]
+    assert made[1].src[0].tolist() == [5, 5, 5, EOS]
+
+
+def test_all_of_it_at_small_size(monkeypatch):
+    texts = Texts(["A dog runs.", "Two men sit."], ["Ein Hund rennt.", "Zwei Männer."])
+    monkeypatch.setattr(experiment, "load_texts", lambda run, split: texts)
+    monkeypatch.setattr(experiment, "held_out_pairs", lambda n: held_out_pairs(1, 2))
+    runs = experiment.mask_at_inference()["runs"]
+    assert [(run["model"], run["causal"]) for run in runs] == [
+        ("toy", True),
+        ("toy", False),
+        ("captions", True),
+        ("captions", False),
+    ]
+    assert all(run["sentences"] == 2 for run in runs)
+    assert runs[0]["changed"] == runs[2]["changed"] == 0
+    assert runs[2]["loss"] != runs[3]["loss"]
+    assert runs[0]["exact"] == 1
+    assert 0 <= runs[2]["bleu"] <= 100

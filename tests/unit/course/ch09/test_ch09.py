@@ -1,0 +1,126 @@
+"""Figures, tables and exercises of chapter 9."""
+
+import json
+from shutil import copyfile
+
+import pytest
+import torch
+from compare import make_transformer
+from drawn import cells
+
+from attnbook.analysis.maps import attention_maps
+from attnbook.core import results
+from attnbook.course.ch09 import experiment_broken_builds as broken_builds
+from attnbook.course.ch09 import figures as ch09
+from attnbook.course.kit.exercises.checking import find
+from attnbook.nn.masks import key_mask
+from attnbook.toy.language import translate_by_rule
+
+pytestmark = pytest.mark.usefixtures("as_in_the_pages")
+
+
+@pytest.fixture
+def _stored(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    losses = [{"loss": [2.0, 0.5]}, {"loss": [3.0, 0.7]}]
+    builds = [
+        {"build": build, "seed": seed, "loss": float(i), "right": right}
+        for i, build in enumerate(ch09.BUGS.values())
+        for seed, right in enumerate((0.25, 0.75))
+    ]
+    for name, runs in (("bahdanau", losses), ("broken_builds", builds)):
+        text = json.dumps({"runs": runs})
+        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+# Figures
+
+
+@pytest.mark.usefixtures("_stored")
+def test_loss_figure_averages_and_names():
+    ax = ch09.loss_figure([4.0, 2.0, 1.0, 0.0], {"bahdanau": "stored"}, width=2).axes[0]
+    stored, mine = ax.get_lines()
+    assert list(stored.get_ydata()) == [2.0, 0.5]
+    assert list(stored.get_xdata()) == [10, 30]
+    assert list(mine.get_ydata()) == [3.0, 0.5]
+    assert list(mine.get_xdata()) == [1, 3]
+    assert [text.get_text() for text in ax.texts] == ["stored", "this run"]
+
+
+@pytest.mark.usefixtures("_stored")
+def test_loss_figure_has_greys_for_two_stored_runs(tmp_path):
+    names = dict.fromkeys(("bahdanau", "second", "third"), "stored")
+    for name in [*names][1:]:
+        copyfile(tmp_path / "bahdanau.json", tmp_path / f"{name}.json")
+    with pytest.raises(ValueError, match="zip"):
+        ch09.loss_figure([1.0], names)
+
+
+def test_heads_figure_draws_every_head_and_frames_the_aligned_words():
+    pair = translate_by_rule("the old farmer sees a bird")
+    weights = torch.rand(4, 7, 7, generator=torch.Generator().manual_seed(0))
+    *axes, bar = ch09.heads_figure(weights, pair).axes
+    assert torch.equal(torch.stack([*map(cells, axes)]), weights)
+    for head, ax in enumerate(axes, start=1):
+        framed = [(f.get_y(), f.get_x()) for f in ax.patches]
+        assert framed == [*enumerate(pair.alignment)]
+        assert ax.get_title() == f"head {head}"
+    assert bar.get_xlabel() == "attention weight"
+
+
+@pytest.mark.usefixtures("_stored")
+def test_builds_have_the_names_of_their_bugs():
+    assert ch09.builds_table().rows() == [
+        (name, float(i), (50, 25, 75)) for i, name in enumerate(ch09.BUGS)
+    ]
+    bugs = {name: set(broken_builds.BUILDS[build]) for name, build in ch09.BUGS.items()}
+    assert bugs.pop("none") == set()
+    assert bugs.pop("all three") == {"softmax", "heads", "scale"}
+    assert all(set(name.split(" and ")) == found for name, found in bugs.items())
+
+
+# Exercises
+
+
+@torch.no_grad()
+def test_what_moves_is_what_comes_out():
+    torch.manual_seed(0)
+    model = make_transformer(10, d_model=16, n_heads=2, n_layers=2, d_ff=32).eval()
+    src, tgt = torch.randint(3, 10, (1, 5)), torch.randint(3, 10, (1, 4))
+    order = torch.tensor([3, 0, 4, 1, 2])
+    right, memory, mask = model(src, tgt), model.encode(src), key_mask(src)
+    other = tgt.clone()
+    other[0, -1] = 3 + (other[0, -1] - 2) % 7
+    changed = model(src, other) - right
+    pads = torch.nn.functional.pad(src, (0, 3))
+    moved = {
+        "a": model.decode(tgt, memory[:, order], mask[..., order]) - right,
+        "b": model(src[:, order], tgt) - right,
+        "c": model(pads, tgt) - right,
+        "d": changed[:, 0],
+        "e": changed[:, -1],
+    }
+    attention = model.decoder[0].self_attention
+    for linear in (attention.W_Q, attention.W_K, attention.W_V):
+        linear.weight.copy_(linear.weight.roll(8, dims=0))
+        linear.bias.copy_(linear.bias.roll(8))
+    attention.W_O.weight.copy_(attention.W_O.weight.roll(8, dims=1))
+    moved["f"] = model(src, tgt) - right
+    found = [name for name, change in moved.items() if change.abs().max() > 1e-4]
+    assert "".join(found) == find("ex9_what_moves").reference
+
+
+def test_parameters_are_those_of_the_model():
+    count = find("ex9_parameters").reference
+    for s, t, d, n, d_ff in ((10, 11, 4, 1, 8), (12, 9, 8, 3, 20)):
+        sizes = {"d_model": d, "n_heads": 2, "n_layers": n, "d_ff": d_ff}
+        model = make_transformer(s, t, **sizes, norm_first=True)
+        assert count(s, t, d, n, d_ff) == sum(p.numel() for p in model.parameters())
+
+
+def test_scores_are_those_that_the_model_computes():
+    count = find("ex9_scores").reference
+    model = make_transformer(10, 10, d_model=8, n_heads=2, n_layers=3, d_ff=8).eval()
+    src, tgt = torch.full((1, 5), 4), torch.full((1, 4), 4)
+    maps = attention_maps(model, src, tgt)  # (B, H, T, S) each
+    assert count(3, 2, 5, 4) == sum(w.numel() for w in maps.values())

@@ -1,0 +1,192 @@
+"""Figures of chapter 11, and its exercises."""
+
+from itertools import pairwise, product
+
+import pytest
+import torch
+from drawn import cells
+from torch import nn
+
+from attnbook.analysis.complexity import count
+from attnbook.analysis.leaks import affected_outputs
+from attnbook.course.ch11 import figures as ch11
+from attnbook.course.kit.exercises.checking import find
+from attnbook.nn.sequence_layers import (
+    ConvolutionLayer,
+    RecurrentLayer,
+    SelfAttentionLayer,
+)
+from attnbook.toy.last_position import (
+    LAYER_STACKS,
+    contiguous_dilations,
+    exponential_dilations,
+)
+
+pytestmark = pytest.mark.usefixtures("as_in_the_pages")
+
+# Paths
+
+
+def test_every_step_of_a_path_is_a_connection():
+    for name, (edges, path) in ch11.PATHS.items():
+        assert path[0] == (0, 0), name
+        assert path[-1][0] == ch11.POSITIONS - 1, name
+        assert set(pairwise(path)) <= set(edges), name
+
+
+def test_no_path_is_shorter():
+    for name, (edges, path) in ch11.PATHS.items():
+        reached, steps = {(0, 0)}, 0
+        while path[-1] not in reached:
+            reached |= {end for start, end in edges if start in reached}
+            steps += 1
+        assert steps == len(path) - 1, name
+
+
+def test_paths_are_drawn_with_their_lengths():
+    figure = ch11.paths_figure()
+    titles = [ax.get_title("left") for ax in figure.axes]
+    assert titles == [
+        "recurrent: 9 steps",
+        "convolutions, k = 3: 4 steps",
+        "dilated convolutions, k = 3: 2 steps",
+        "self-attention: 1 step",
+    ]
+    for ax, (edges, path) in zip(figure.axes, ch11.PATHS.values(), strict=True):
+        (dark,) = (line for line in ax.get_lines() if line.get_linewidth() == 2.5)
+        assert list(zip(*dark.get_data(), strict=True)) == path
+        pale = [line for line in ax.get_lines() if line.get_linewidth() == 1.2]
+        assert len(pale) == len(edges)
+
+
+# Costs
+
+
+def made_up(kind, n, d):
+    factor = {"GRU": 64}.get(kind, 1 + list(ch11.KINDS).index(kind))
+    power = 2 if kind == "self-attention" else 1
+    return {"kind": kind, "n": n, "d": d, "seconds": factor * n**power, "bytes": n}
+
+
+@pytest.fixture
+def _costs(stored):
+    sizes = [(32, 256), (64, 256), (128, 256), (64, 64)]
+    runs = [made_up(kind, *size) for kind in ch11.KINDS for size in sizes]
+    stored("layer_cost", runs=runs, width=256, length=64)
+
+
+@pytest.mark.usefixtures("_costs")
+def test_work_and_times_are_drawn_with_their_crossings():
+    work, clock = ch11.work_figure().axes
+    lines = {line.get_label(): line for line in work.get_lines()}
+    d, lengths = 256, (32, 64, 128)
+    layers = {
+        "self-attention": SelfAttentionLayer(d, 4),
+        "GRU": RecurrentLayer(d),
+        "convolution": ConvolutionLayer(d, 3),
+    }
+    for kind, layer in layers.items():
+        inputs = (torch.zeros(1, n, d) for n in lengths)
+        counted = [count(lambda x=x, m=layer: m(x)) / 1e6 for x in inputs]
+        assert list(lines[kind].get_ydata()) == pytest.approx(counted)
+    assert list(lines["no projections"].get_ydata()) == pytest.approx(
+        [2 * n * n * d / 1e6 for n in lengths]
+    )
+    for line in clock.get_lines():
+        if line.get_label() in ch11.KINDS:
+            times = [1000 * made_up(line.get_label(), n, d)["seconds"] for n in lengths]
+            assert list(line.get_ydata()) == pytest.approx(times)
+    for ax, text, x in ((work, "256", 256), (clock, "about 64", 64)):
+        (mark,) = (note for note in ax.texts if note.get_text() == text)
+        assert mark.xy[0] == x
+    assert clock.texts[0].xy[1] == 1000 * 64**2  # both take n², 64 n
+
+
+def test_the_times_cross_where_the_chapter_says():
+    attention, gru = (ch11.runs_of(k, d=256) for k in ("self-attention", "GRU"))
+    for fast, slow in zip(attention, gru, strict=True):
+        if fast["n"] != 2048:  # where they are about equal
+            assert (fast["seconds"] < slow["seconds"]) == (fast["n"] < 2048)
+    assert ch11.most_equal(256)[0] == 2048
+    for kind in ch11.KINDS:
+        for run, least in zip(
+            ch11.runs_of(kind, d=256), ch11.runs_of("convolution", d=256), strict=True
+        ):
+            assert least["seconds"] <= run["seconds"]
+
+
+# The first symbol
+
+PATH_LENGTHS = {  # at 8 and 16 positions
+    "self-attention": [1, 1],
+    "dilated": [2, 2],
+    "contiguous": [4, 8],
+    "GRU": [8, 16],
+}
+
+
+def test_a_path_is_as_long_as_the_state_or_the_stack():
+    for kind, lengths in PATH_LENGTHS.items():
+        assert [ch11.path_length(kind, n) for n in (8, 16)] == lengths
+    for n in (8, 16, 28, 32, 64):  # all ways to pick 0, 1 or 2 dilations a layer
+        ways = product(*((0, d, 2 * d) for d in exponential_dilations(n)))
+        least = min(sum(map(bool, way)) for way in ways if sum(way) == n - 1)
+        assert ch11.path_length("dilated", n) == least
+
+
+def test_recall_is_drawn_with_accuracy_and_path(stored):
+    runs = [
+        {"kind": kind, "n": n, "seed": seed, "right": n / 20 + seed / 10}
+        for kind in LAYER_STACKS
+        for n in (8, 16)
+        for seed in (0, 1)
+    ]
+    stored("first_token", runs=runs, steps=7)
+    ax, _ = ch11.recall_figure().axes
+    assert torch.allclose(cells(ax), torch.tensor([[45.0, 85.0]] * 4))
+    kinds = [label.get_text() for label in ax.get_yticklabels()]
+    assert sorted(kinds) == sorted(LAYER_STACKS)
+    notes = [note.get_text() for note in ax.texts]
+    assert notes[:2] == ["45 %\n1 step", "85 %\n1 step"]
+    for i, kind in enumerate(kinds):
+        steps = [int(note.split()[-2]) for note in notes[2 * i : 2 * i + 2]]
+        assert steps == PATH_LENGTHS[kind]
+
+
+# Exercises
+
+
+def test_the_cheaper_layers_are_those_that_count_less():
+    n, d = 64, 512
+    x = torch.zeros(1, n, d)
+    layers = {
+        "a": RecurrentLayer(d, nn.RNN),
+        "b": RecurrentLayer(d),
+        "d": ConvolutionLayer(d, 3),
+        "e": ConvolutionLayer(d, 7),
+        "f": ConvolutionLayer(d, 3, separable=True),
+    }
+    attention = SelfAttentionLayer(d, 8)
+    limit = count(lambda: attention(x))
+    cheaper = [
+        k for k, layer in layers.items() if count(lambda la=layer: la(x)) < limit
+    ]
+    assert "".join(cheaper) == find("ex11_cheaper").reference  # an LSTM (c): 8 n d²
+
+
+def test_layers_are_as_many_as_the_stacks_have():
+    layers = find("ex11_layers").reference
+    for n in (1, 2, 3, 8, 9, 10, 27, 28, 1000):
+        for k in (2, 3, 5):
+            assert layers(n, k, False) == len(contiguous_dilations(n, k))
+            assert layers(n, k, True) == len(exponential_dilations(n, k))
+
+
+def test_the_bug_looks_ahead_and_the_reference_does_not():
+    exercise = find("ex11_future")
+    (bug, _), *_ = exercise.mistakes
+    for x, weight, dilation in exercise.inputs():
+        for form, leaks in ((exercise.reference, False), (bug, True)):
+            moved = affected_outputs(lambda x, f=form: f(x, weight, dilation), x, 5)  # noqa: B023
+            assert form(x, weight, dilation).shape == x.shape
+            assert moved[:5].any() == leaks

@@ -1,0 +1,38 @@
+"""The table that compares ours with a reference."""
+
+import pytest
+import torch
+
+from attnbook.course.kit.equivalence import agreement_table
+
+
+@pytest.fixture
+def x():
+    return torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+
+
+def test_what_agrees_is_in_the_table(x):
+    rows = {"square": (x * x, x**2, [x]), "same": (x, x, [x])}
+    cells = [("square", "≤ 10⁻¹²", "≤ 10⁻¹²"), ("same", "≤ 10⁻¹²", "≤ 10⁻¹²")]
+    assert agreement_table(rows).rows() == cells
+
+
+def test_it_stops_at_what_does_not_agree(x):
+    with pytest.raises(AssertionError, match="off, values: differ by"):
+        agreement_table({"off": (x, x + 1e-9, [x])})
+    flat = (x - x.detach()) * 2 + x.detach()  # the same values, twice the gradient
+    with pytest.raises(AssertionError, match="bent, gradients: differ by"):
+        agreement_table({"bent": (x * 1.0, flat, [x])})
+    with pytest.raises(ValueError, match="float64 tensors of one shape"):
+        agreement_table({"half": (x.float(), x, [x])})
+
+
+def test_zeros_agree_with_zeros():
+    x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    agreement_table({"zeros": (0 * x, 0 * x, [x])})
+
+
+def test_both_sides_are_in_double_precision():
+    x = torch.ones(3, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(ValueError, match=r"torch.float64 \(3,\) with torch.float32"):
+        agreement_table({"square": (x * x, (x * x).float(), [x])})

@@ -1,0 +1,249 @@
+"""The mechanism of the explorers: live with a kernel, a still where it is stored."""
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import matplotlib.pyplot as plt
+import pytest
+from IPython.display import HTML
+from widgets import Elements
+
+from attnbook.course.kit.explorers.controls import (
+    Menu,
+    Slider,
+    Switch,
+    TextBox,
+    describe,
+)
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.views import View
+
+LIVE = "attnbook.course.kit.explorers.live"
+CONTROLS = {
+    "n": Slider("numbers", 1, 5, 2),
+    "x": Slider("factor", 0.5, 2, 1.0, step=0.5),
+    "how": Menu("way", ("sum", "mean"), "sum"),
+    "word": TextBox("word", "b & c"),
+    "up": Switch("upper case", False),
+}
+
+
+def show(n, x, how, word, up):
+    """As many bars as asked for; the word must not be empty, nor be "bug"."""
+    if not word:
+        raise ValueError("the word is empty; type <one>")
+    if word == "bug":
+        raise KeyError("a bug of ours")
+    fig, ax = plt.subplots(figsize=(4, 2))
+    ax.bar(range(n), [x] * n)
+    said = f"{n} {x:g} {how} {word.upper() if up else word}"
+    return View(said, fig, f"{n} bars <high>", "<table><tr><td>1</td></tr></table>")
+
+
+def make(**changes):
+    caption = "**It moves.** A & *b*."
+    return explore(show, CONTROLS | changes, caption=caption, width=400)
+
+
+@pytest.fixture
+def still(monkeypatch):
+    monkeypatch.setenv("ATTNBOOK_STILL", "1")
+    return make()
+
+
+@pytest.fixture
+def live(monkeypatch):
+    """The controls by name, the result's sentence and picture, the caption."""
+    monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
+    *controls, said, picture, caption = make().children
+    return dict(zip(CONTROLS, controls, strict=True)), said, picture, caption
+
+
+# The still
+
+
+def test_the_still_is_html_with_text_and_caption(still):
+    assert isinstance(still, HTML)
+    elements = Elements(still.data)
+    [image] = [a for tag, a in elements.found if tag == "img"]
+    assert image["alt"] == "2 bars <high>"
+    assert image["src"].startswith("data:image/png;base64,")
+    assert "onload" not in image
+    assert "<p>2 1 sum b &amp; c</p>" in still.data
+    assert "<strong>It moves.</strong> A &amp; <em>b</em>." in still.data
+    assert "max-width: 400px" in still.data
+    assert "<td>1</td>" in still.data
+    assert not [tag for tag, _ in elements.found if tag in ("script", "input", "link")]
+
+
+def test_the_still_names_its_settings_and_how_to_change_them(still):
+    assert (
+        "Settings: numbers: 2; factor: 1.0; way: sum; word: “b &amp; c”; "
+        "upper case: no. To change them, open this chapter in JupyterLab, on Binder or"
+    ) in still.data
+
+
+def test_the_still_is_the_same_each_time_and_leaves_no_figure(still):
+    before = plt.get_fignums()
+    assert make().data == still.data
+    assert plt.get_fignums() == before
+
+
+@pytest.mark.parametrize("value", ["", "0"])
+def test_the_variable_may_be_off(monkeypatch, value):
+    monkeypatch.setenv("ATTNBOOK_STILL", value)
+    assert not isinstance(make(), HTML)
+
+
+def test_without_ipywidgets_there_is_a_still_that_says_what_to_install(monkeypatch):
+    monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
+    monkeypatch.delitem(sys.modules, LIVE, raising=False)
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)  # import fails
+    found = make().data
+    assert "<p>2 1 sum b &amp; c</p>" in found
+    assert "pip install ipywidgets" in found
+    assert "run the cell again" in found
+
+
+def test_another_missing_module_is_not_taken_for_ipywidgets(monkeypatch):
+    monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
+    monkeypatch.setitem(sys.modules, LIVE, None)
+    with pytest.raises(ModuleNotFoundError, match=r"explorers\.live"):
+        make()
+
+
+# The live explorer
+
+
+def test_a_control_that_moves_changes_the_result(live):
+    controls, said, picture, _ = live
+    before = plt.get_fignums()
+    assert "<p>2 1 sum b &amp; c</p>" in said.value
+    first = picture.value
+    controls["n"].value = 4
+    assert "<p>4 1 sum b &amp; c</p>" in said.value
+    assert 'alt="4 bars &lt;high&gt;"' in picture.value
+    assert picture.value != first
+    controls["x"].value, controls["how"].value = 1.5, "mean"
+    controls["word"].value, controls["up"].value = "d", True
+    assert "<p>4 1.5 mean D</p>" in said.value
+    assert plt.get_fignums() == before
+
+
+def test_an_error_is_told_and_the_old_result_disappears(live):
+    controls, said, picture, _ = live
+    controls["word"].value = ""
+    assert "the word is empty; type &lt;one&gt;" in said.value
+    assert "<p><strong>Not possible:</strong>" in said.value
+    assert picture.value == ""
+    controls["word"].value = "again"
+    assert "<p>2 1 sum again</p>" in said.value
+    assert picture.value
+
+
+def test_a_bug_is_raised_and_leaves_no_old_result_either(live):
+    controls, said, picture, _ = live
+    with pytest.raises(KeyError):
+        controls["word"].value = "bug"
+    assert "a bug of ours" in said.value
+    assert picture.value == ""
+
+
+def test_controls_have_their_labels_and_ends(live):
+    controls, *_ = live
+    assert [w.description for w in controls.values()] == [
+        control.label for control in CONTROLS.values()
+    ]
+    assert [type(w).__name__ for w in controls.values()] == [
+        *("IntSlider", "FloatSlider", "Dropdown", "Text", "Checkbox"),
+    ]
+    assert (controls["n"].min, controls["n"].max, controls["n"].step) == (1, 5, 1)
+    assert (controls["x"].min, controls["x"].max, controls["x"].step) == (0.5, 2, 0.5)
+    for name in ("n", "x", "word"):  # no result for each place on the way
+        assert not controls[name].continuous_update
+
+
+def test_the_script_waits_for_all_controls_and_the_caption_stands_below(live):
+    _, _, picture, caption = live
+    assert "onload=" in picture.value
+    assert "{&quot;controls&quot;: 5}" in picture.value
+    assert "<strong>It moves.</strong> A &amp; <em>b</em>." in caption.value
+
+
+# ipywidgets 7
+
+TRAITS = {
+    "IntSlider": "value min max step continuous_update readout_format",
+    "FloatSlider": "value min max step continuous_update readout_format",
+    "Dropdown": "value options",
+    "Text": "value continuous_update placeholder",
+    "Checkbox": "value indent",
+    "HTML": "value placeholder",
+    "VBox": "children box_style",
+}
+"""What the classes of ipywidgets 7.7 take; all of them the three below, too."""
+COMMON = "description style layout"
+LAYOUT = "width max_width min_width height margin padding display overflow"
+
+
+@pytest.fixture
+def ipywidgets_7(monkeypatch):
+    """A module with the classes and arguments of ipywidgets 7.7, and nothing else."""
+    module = ModuleType("ipywidgets")
+
+    def taking(name, traits):
+        def start(self, *args, **given):
+            given |= dict(zip(traits.split(), args, strict=False))
+            assert not set(given) - set(f"{traits} {COMMON}".split()), (name, given)
+            self.__dict__.update({"value": ""} | given)
+
+        methods = {"observe": lambda *_, names: None, "add_class": lambda *_: None}
+        return type(name, (), {"__init__": start, **methods})
+
+    for name, traits in TRAITS.items():
+        setattr(module, name, taking(name, traits))
+    module.Layout = taking("Layout", LAYOUT)
+    module.DOMWidget = object
+    monkeypatch.setitem(sys.modules, "ipywidgets", module)
+    monkeypatch.delitem(sys.modules, LIVE, raising=False)
+    monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
+    yield module
+    sys.modules.pop(LIVE, None)
+
+
+def test_colab_s_ipywidgets_7_has_all_that_is_asked_for(ipywidgets_7):
+    box = make()
+    assert type(box) is ipywidgets_7.VBox
+    assert "<p>2 1 sum b &amp; c</p>" in box.children[-3].value
+
+
+# Controls
+
+
+@pytest.mark.parametrize(
+    ("control", "words"),
+    [
+        (lambda: Slider("length", 1, 6, 7), "'length' starts at 7, outside 1 to 6"),
+        (lambda: Slider("length", 1, 6, 0), "'length' starts at 0"),
+        (lambda: Menu("way", ("a", "b"), "c"), "'way' starts with 'c'.*: a, b"),
+    ],
+)
+def test_a_control_that_starts_nowhere_is_an_error(control, words):
+    with pytest.raises(ValueError, match=words):
+        control()
+
+
+def test_a_switch_is_described_in_words():
+    assert describe(Switch("causal", True)) == "causal: yes"
+    assert describe(Switch("causal", False)) == "causal: no"
+
+
+def test_only_one_module_imports_ipywidgets():
+    folder = Path(sys.modules[explore.__module__].__file__).parents[2]
+    found = [
+        path.name
+        for path in folder.rglob("*.py")
+        if "import ipywidgets" in path.read_text(encoding="utf-8")
+    ]
+    assert found == ["live.py"]

@@ -1,0 +1,455 @@
+"""The explorers compute what the package computes."""
+
+import math
+import re
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+from drawn import cells
+from torch import nn
+
+from attnbook.analysis.complexity import count
+from attnbook.analysis.occlusion import context_changes
+from attnbook.analysis.word_maps import word_weights
+from attnbook.course.ch01 import explorer_context_contents as context_contents
+from attnbook.course.ch02 import explorer_caption_alignment as caption_alignment
+from attnbook.course.ch06.explorer_masks import (
+    CONTROLS,
+    explore_masks,
+    mask_and_weights,
+    mask_view,
+)
+from attnbook.course.ch08 import explorer_deep_stacks as deep_stacks
+from attnbook.course.ch09 import explorer_toy_heads as toy_heads
+from attnbook.course.ch10 import explorer_search_and_sampling as search_and_sampling
+from attnbook.course.ch11 import explorer_layer_costs as layer_costs
+from attnbook.course.ch12 import explorer_caption_heads as caption_heads
+from attnbook.course.kit.explorers.controls import Menu, Slider
+from attnbook.course.kit.explorers.shipped import (
+    LONGEST,
+    checked_caption,
+    shipped_bahdanau,
+)
+from attnbook.course.kit.explorers.token_maps import (
+    KINDS,
+    MEAN,
+    Tokens,
+    chosen_weights,
+    peaks,
+    token_map,
+)
+from attnbook.decoding import greedy, length_penalty
+from attnbook.models.seq2seq import InitialState
+from attnbook.nn.sequence_layers import (
+    ConvolutionLayer,
+    RecurrentLayer,
+    SelfAttentionLayer,
+)
+from attnbook.toy.data import SOURCE, TARGET
+from attnbook.toy.deep_stacks import Stack, gradient_norms, token_diversity
+from attnbook.toy.example import STATES
+from attnbook.toy.language import translate_by_rule
+from attnbook.toy.last_position import exponential_dilations
+from attnbook.translation.translator import Translator
+
+pytestmark = pytest.mark.usefixtures("as_in_the_pages")
+
+# Masks
+
+
+@pytest.mark.parametrize("length", [1, 4, 6])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("window", [1, 3, 6])
+def test_a_pair_is_allowed_if_all_three_masks_allow_it(length, causal, window):
+    mask, weights = mask_and_weights(length, causal, window)
+    vectors = [STATES[i] if i < length else torch.zeros(4) for i in range(6)]
+    for i in range(6):
+        near = range(i - window + 1, (i if causal else i + window - 1) + 1)
+        may = [j for j in near if 0 <= j < length]
+        assert [j for j in range(6) if mask[i, j]] == may
+        e = {j: math.exp(float(vectors[i] @ vectors[j]) / 2) for j in may}
+        wanted = [e.get(j, 0) / max(sum(e.values()), 1e-9) for j in range(6)]
+        assert weights[i].tolist() == pytest.approx(wanted, abs=1e-6)
+
+
+def test_fully_masked_rows_are_named():
+    view = mask_view(3, True, 2)
+    assert view.said == (
+        "6 of 36 pairs are allowed. Rows 5, 6 are fully masked: their weights are 0."
+    )
+    assert "Query 6, <pad>: fully masked." in view.alt
+    assert "fully masked" not in mask_view(6, True, 6).said
+    assert "Row 6 is fully masked: its weights are 0." in mask_view(4, True, 2).said
+
+
+def test_the_figure_shows_the_mask_and_the_weights_in_hundredths():
+    mask, weights = mask_and_weights(5, True, 3)
+    left, right = mask_view(5, True, 3).figure.axes
+    assert torch.equal(~cells(left).isnan(), mask)
+    assert torch.allclose(cells(right)[mask], weights[mask], atol=1e-3)
+    assert cells(right)[~mask].isnan().all()
+    assert {t.get_text() for t in right.texts} - {""} == {
+        f"{100 * w:.0f}" for w in weights[mask].tolist()
+    }
+    assert [t.get_text() for t in left.get_yticklabels()][4:] == ["a", "<pad>"]
+    assert left.get_xlabel() == right.get_xlabel() == "key"
+
+
+def test_the_sliders_reach_every_length_and_window(monkeypatch):
+    monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
+    length, causal, window, _, picture, _ = explore_masks().children
+    seen = {picture.value}
+    for slider in (length, window):
+        for value in range(slider.min, slider.max + 1):
+            slider.value = value
+            seen.add(picture.value)
+    causal.value = False
+    assert picture.value not in seen
+    assert (
+        len(seen) == 11
+    )  # six lengths and six windows, which have one state in common
+    assert CONTROLS["length"].high == CONTROLS["window"].high == 6
+
+
+# Maps of tokens
+
+MAPS = {
+    kind.module.format(layer): torch.rand(
+        3, 2, 2, generator=torch.Generator().manual_seed(7 * number + layer)
+    )
+    for number, kind in enumerate(KINDS.values())
+    for layer in (0, 1)
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_menus_choose_a_layer_and_a_head_or_their_mean(kind):
+    one, two = (MAPS[KINDS[kind].module.format(layer)] for layer in (0, 1))
+    assert torch.equal(chosen_weights(MAPS, kind, "2", "3"), two[2])
+    assert torch.allclose(chosen_weights(MAPS, kind, "1", MEAN), one.mean(0))
+    assert torch.allclose(chosen_weights(MAPS, kind, MEAN, "2"), (one[1] + two[1]) / 2)
+    every = torch.cat([one, two]).mean(0)
+    assert torch.allclose(chosen_weights(MAPS, kind, MEAN, MEAN), every)
+
+
+@pytest.mark.parametrize(
+    ("kind", "rows", "columns"),
+    [
+        ("cross-attention", ("x", "<eos>"), ("a", "b", "<eos>")),
+        ("encoder self-attention", ("a", "b", "<eos>"), ("a", "b", "<eos>")),
+        ("decoder self-attention", ("<bos>", "x"), ("<bos>", "x")),
+    ],
+)
+def test_rows_and_columns_are_the_tokens_of_each_attention(kind, rows, columns):
+    tokens = Tokens(("a", "b", "<eos>"), ("<bos>", "x"), ("x", "<eos>"))
+    weights = torch.eye(len(rows), len(columns))
+    [ax] = token_map(weights, tokens, kind).axes
+    assert tuple(t.get_text() for t in ax.get_yticklabels()) == rows
+    assert tuple(t.get_text() for t in ax.get_xticklabels()) == columns
+    assert torch.equal(cells(ax), weights)
+    assert ax.get_ylabel().startswith("query: ")
+    assert ax.get_xlabel().startswith("key: ")
+    said = [f"{row}: {columns[i]}, 1.00" for i, row in enumerate(rows)]
+    assert peaks(weights, tokens, kind) == "; ".join(said)
+
+
+@pytest.mark.parametrize("explorer", [toy_heads, caption_heads])
+def test_menus_offer_the_layers_and_heads_that_there_are(explorer):
+    kind, layer, head = list(explorer.CONTROLS.values())[1:]
+    assert all(isinstance(menu, Menu) for menu in (kind, layer, head))
+    if explorer is toy_heads:
+        _, maps = toy_heads.translated(translate_by_rule("a dog sees a cat"))
+    else:
+        maps = caption_heads.translated("A dog runs.").maps
+    assert set(maps) == {
+        KINDS[name].module.format(int(n) - 1)
+        for name in kind.choices
+        for n in layer.choices[1:]
+    }
+    assert {len(w) for w in maps.values()} == {len(head.choices) - 1}
+
+
+# The contexts of chapter 1
+
+
+def test_the_bars_are_the_changes_of_the_context():
+    torch.manual_seed(0)
+    models = {name: InitialState(len(SOURCE), len(TARGET)) for name in ("one", "two")}
+    view = context_contents.context_view(models, "The old farmer sees a bird.")
+    panels = view.figure.axes
+    assert [ax.get_title(loc="left") for ax in panels] == [*models]
+    pair = translate_by_rule("the old farmer sees a bird")
+    for ax, model in zip(panels, models.values(), strict=True):
+        drawn = [bar.get_height() for bars in ax.containers for bar in bars]
+        changes = context_changes(model.encoder, pair, parts=2)[:-1].T  # (2, S)
+        assert drawn == pytest.approx(changes.flatten().tolist(), abs=6e-3)
+        assert max(drawn) < ax.get_ylim()[1]
+    words = [t.get_text() for t in panels[-1].get_xticklabels()]
+    assert words == [*pair.source]
+    assert view.said.startswith("Largest change: one: ")
+    assert "nan" not in view.alt
+    assert f"farmer {changes[0, 2]:.1f} and {changes[1, 2]:.1f}" in view.alt
+
+
+def test_the_sentence_of_chapter_1_must_be_of_the_toy_language():
+    with pytest.raises(ValueError, match="'runs' is not a word of the toy language"):
+        context_contents.context_view({}, "a dog runs")
+
+
+# The toy Transformer
+
+
+def test_each_row_of_each_map_sums_to_one_and_fits_its_tokens():
+    for kind in KINDS:
+        view = toy_heads.head_view("the old farmer sees a bird", kind, "1", "3")
+        drawn = cells(view.figure.axes[0])
+        assert drawn.sum(-1).tolist() == pytest.approx([1] * len(drawn), abs=1e-5)
+
+
+def test_an_exact_translation_has_frames_and_a_score():
+    view = toy_heads.head_view(
+        "The old farmer sees a bird.", "cross-attention", "1", MEAN
+    )
+    assert view.said.startswith("Output: maron velin ken lipas dos mirat. An exact mat")
+    assert re.search(r"on the framed word in \d+% of the rows", view.said)
+    assert len(view.figure.axes[0].patches) == 6
+    view = toy_heads.head_view("a dog sees a cat", "encoder self-attention", "1", "1")
+    assert not view.figure.axes[0].patches
+
+
+def test_a_wrong_translation_is_told_with_the_correct_one():
+    five = " and ".join(["this kind queen paints the robot"] * 5)
+    view = toy_heads.head_view(five, "cross-attention", MEAN, MEAN)
+    reference = " ".join(translate_by_rule(five).target)
+    assert f"Correct: {reference}." in view.said
+    assert not view.figure.axes[0].patches
+
+
+def test_a_word_that_the_toy_language_lacks_is_an_error():
+    with pytest.raises(ValueError, match="'runs' is not a word of the toy language"):
+        toy_heads.head_view("a dog runs", "cross-attention", MEAN, MEAN)
+
+
+# The translator
+
+
+def test_a_caption_is_translated_as_the_translator_does():
+    text = "Two dogs run."
+    view = caption_heads.caption_view(text, "cross-attention", MEAN, MEAN)
+    [wanted] = Translator()([text])
+    assert view.said == f"Translation: {wanted}"
+    drawn = cells(view.figure.axes[0])
+    assert drawn.sum(-1).tolist() == pytest.approx([1] * len(drawn), abs=1e-5)
+    labels = [t.get_text() for t in view.figure.axes[0].get_xticklabels()]
+    assert labels == ["▁Two", "▁dogs", "▁run", ".", "<eos>"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("  ", "the caption is empty; type"),
+        ("dog " * (LONGEST + 1), f"has {LONGEST + 1} subwords.*at most {LONGEST}"),
+    ],
+)
+def test_a_caption_that_cannot_be_shown_is_an_error(text, words):
+    with pytest.raises(ValueError, match=words):
+        checked_caption(text)
+
+
+# The translator with Bahdanau's attention
+
+CLIMB = "A man is trying to climb a tree."
+
+
+def test_weights_are_those_of_the_steps_that_make_the_translation():
+    translator = shipped_bahdanau()
+    found = caption_alignment.aligned(CLIMB)
+    [text] = translator([CLIMB])
+    assert found.text == text
+    ids = translator.subwords.encode(text)
+    with torch.no_grad():
+        src = torch.tensor([[*translator.subwords.encode(CLIMB), 2]])
+        state, rows = translator.model.start(src), []
+        for token in [1, *ids]:
+            _, state = translator.model.step(torch.tensor([token]), state)
+            rows.append(state.weights[0])
+    assert torch.allclose(found.weights, torch.stack(rows), atol=1e-6)
+    assert [len(found.target), len(found.source)] == [len(rows), src.shape[1]]
+
+
+@pytest.mark.parametrize("unit", ["words", "subwords"])
+def test_an_alignment_is_drawn_by_word_or_by_subword(unit):
+    view = caption_alignment.alignment_view("A boy is eating an apple.", unit)
+    found = caption_alignment.aligned("A boy is eating an apple.")
+    weights, target, source = found[1:]
+    if unit == "words":
+        weights, target, source = word_weights(weights, target, source)
+    ax = view.figure.axes[0]
+    assert torch.allclose(cells(ax), 100 * weights)
+    assert [t.get_text() for t in ax.get_yticklabels()] == target
+    assert [t.get_text() for t in ax.get_xticklabels()] == source
+    assert view.said == f"Translation: {found.text}"
+    largest = max(weights[0].tolist())
+    assert view.alt.startswith(f"Largest weights: {target[0]}: ")
+    assert f", {largest:.0%};" in view.alt
+    assert cells(ax).sum(-1).tolist() == pytest.approx([100] * len(target), abs=1e-3)
+
+
+def test_a_caption_without_words_is_an_error():
+    with pytest.raises(ValueError, match="the caption is empty; type"):
+        caption_alignment.alignment_view(" ", "words")
+
+
+# Search and sampling
+
+STATION = "People are waiting at the station."
+
+
+def test_a_beam_of_one_is_greedy_decoding():
+    translator = Translator()
+    src = torch.tensor([[*translator.subwords.encode(STATION), 2]])
+    [ids] = greedy(translator.model, src, 60).tolist()
+    found = search_and_sampling.beams(STATION, 1)
+    assert found.texts == [translator.subwords.decode(ids)]
+    assert length_penalty(7, 0.0) == 1  # so that scores are log-probabilities
+    view = search_and_sampling.decoding_view(STATION, 1, 0.5)
+    assert "the best translation is the greedy one" in view.said
+
+
+def test_log_probabilities_of_beam_and_samples_agree():
+    beam = search_and_sampling.beams(STATION, 4)
+    drawn = search_and_sampling.samples(STATION, 0.6)
+    assert beam.log_p == sorted(beam.log_p, reverse=True)
+    both = set(beam.texts) & set(drawn.texts)
+    assert both
+    for text in both:
+        one, two = (f.log_p[f.texts.index(text)] for f in (beam, drawn))
+        assert one == pytest.approx(two, abs=1e-3)
+
+
+def test_a_low_temperature_samples_the_greedy_translation_a_high_one_others():
+    caption = "A boy jumps off the swing."
+    cold = search_and_sampling.samples(caption, 0.1)
+    [greedy_text] = search_and_sampling.beams(caption, 1).texts
+    assert cold.texts.count(greedy_text) > 10
+    hot = search_and_sampling.samples(caption, 1.5)
+    assert len(set(hot.texts)) > 10
+    assert sum(hot.log_p) < sum(cold.log_p) - 100
+
+
+def test_what_lies_left_of_the_axis_is_counted_and_drawn_at_its_edge():
+    view = search_and_sampling.decoding_view(STATION, 4, 1.5)
+    drawn = search_and_sampling.samples(STATION, 1.5)
+    below = sum(x < search_and_sampling.LEAST for x in drawn.log_p)
+    assert below > 0
+    assert f"{below} lie left of the axis" in view.said
+    beam, sampled = view.figure.axes[0].collections
+    assert len(sampled.get_offsets()) == 20
+    assert sampled.get_offsets()[:, 0].min() == search_and_sampling.LEAST
+    assert len(beam.get_offsets()) == len(search_and_sampling.beams(STATION, 4).texts)
+
+
+def test_the_table_names_each_translation_of_each_way_once():
+    view = search_and_sampling.decoding_view(STATION, 2, 0.6)
+    found = {
+        name: re.findall(r'scope="row"[^>]*>(.*?)</th>', group)
+        for name, group in re.findall(
+            r'scope="rowgroup"[^>]*>(.*?)<(.*?)</tbody>', view.table, re.DOTALL
+        )
+    }
+    assert list(found) == ["greedy", "beam, W = 2", "samples, τ = 0.6"]
+    assert found["greedy"] == search_and_sampling.beams(STATION, 1).texts
+    assert len(found["samples, τ = 0.6"]) == len(set(found["samples, τ = 0.6"])) == 3
+
+
+def test_of_two_ways_to_write_a_text_the_table_has_the_more_probable(monkeypatch):
+    twice = search_and_sampling.Outputs(["Leute", "Leute"], [-1.5, -7.5])
+    monkeypatch.setattr(search_and_sampling, "samples", lambda *_: twice)
+    view = search_and_sampling.decoding_view(STATION, 1, 0.6)
+    assert "−1.5" in view.table
+    assert "−7.5" not in view.table
+
+
+def test_a_slider_s_rounding_does_not_reach_the_reader():
+    view = search_and_sampling.decoding_view(STATION, 1, 0.6000000000000001)
+    assert "Temperature 0.6:" in view.said
+    assert isinstance(search_and_sampling.CONTROLS["temperature"], Slider)
+    plt.close("all")
+
+
+# Deep stacks
+
+
+@pytest.mark.parametrize("connection", deep_stacks.CONNECTIONS)
+def test_a_deep_stack_is_measured_as_the_package_does(connection):
+    diversity, norms = deep_stacks.measure(connection, 3, 4)
+    torch.manual_seed(0)
+    stack = Stack(deep_stacks.CONNECTIONS[connection], 4).double()  # variance 1/D
+    g = torch.Generator().manual_seed(0)
+    x, direction = torch.randn(2, 8, 12, 64, generator=g, dtype=torch.float64)
+    with torch.no_grad():
+        wanted = [token_diversity(state) for state in stack(x)]
+    assert diversity == pytest.approx(wanted)
+    assert norms == pytest.approx(gradient_norms(stack, x, direction))
+
+
+def test_the_view_of_a_deep_stack_draws_and_says_what_was_measured():
+    diversity, norms = deep_stacks.measure("pre-norm", 1, 5)
+    view = deep_stacks.deep_stack_view("pre-norm", 1, 5)
+    above, below = view.figure.axes
+    assert above.get_lines()[0].get_ydata().tolist() == diversity
+    drawn = below.get_lines()[0].get_ydata().tolist()
+    assert drawn == pytest.approx(norms, rel=0.06)
+    assert f"token diversity is {diversity[-1]:.2f}" in view.said
+    assert f"has norm {norms[0]:.2f}" in view.said
+
+
+def test_extreme_gradients_stay_on_the_figure():
+    for connection, variance, said in (
+        ("plain", 1, "below 0.0001"),
+        ("residual", 6, "above a million"),
+    ):
+        view = deep_stacks.deep_stack_view(connection, variance, 24)
+        assert said in view.said
+        lowest, highest = view.figure.axes[1].get_ylim()
+        drawn = view.figure.axes[1].get_lines()[0].get_ydata()
+        assert lowest < drawn.min() <= drawn.max() < highest
+
+
+# What layers cost
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(64, 64, 3), (256, 64, 5)])
+def test_costs_of_layers_are_those_that_are_counted(n, d, k):
+    costs = layer_costs.layer_costs(n, d, k)
+    dilations = exponential_dilations(n, k)
+    layers = {
+        "self-attention": SelfAttentionLayer(d, 4),
+        "GRU": RecurrentLayer(d),
+        "dilated stack": nn.Sequential(
+            *(ConvolutionLayer(d, k, step) for step in dilations)
+        ),
+        "one convolution": ConvolutionLayer(d, k),
+    }
+    assert [*costs] == [*layers]
+    for kind, layer in layers.items():
+        cost = costs[kind]
+        counted = count(lambda m=layer: m(torch.zeros(1, n, d)))
+        assert cost.linear + cost.square == counted, kind
+        twice = layer_costs.layer_costs(2 * n, d, k)[kind]
+        if kind != "dilated stack":  # of more layers at twice the length
+            assert (twice.linear, twice.square) == (2 * cost.linear, 4 * cost.square)
+
+
+def test_the_view_of_costs_says_and_draws_them():
+    view = layer_costs.layer_costs_view(256, "256", 3)
+    assert view.said == (
+        "Self-attention takes 1.00 times the work of the GRU and 0.33 times that of "
+        "the dilated stack; 33 % of it grows with n²."
+    )
+    assert "self-attention: 101 million multiply-adds." in view.alt
+    ends = [bar.get_x() + bar.get_width() for bar in view.figure.axes[0].patches]
+    assert ends[4:] == pytest.approx([3 * 2**25 / 1e6, *ends[1:4]])
+    assert view.table.count("256") == 2  # the GRU's sequential steps and its path
+    assert layer_costs.layer_costs(256, 256, 3)["one convolution"].path is None

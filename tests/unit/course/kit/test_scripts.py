@@ -1,0 +1,44 @@
+"""Modules of JavaScript become one attribute."""
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from attnbook.course.kit import widgets
+from attnbook.course.kit.widgets.scripts import bundle, on_load
+
+FOLDER = Path(widgets.__file__).parent
+FIGURES = ("calculator", "explorer", "local_window", "mask_explorer", "stepper")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_gets_what_it_imports_once_and_before_it(name):
+    code = bundle(name)
+    defined = re.findall(r"^const (\w+) =", code, re.MULTILINE)
+    assert defined[-1] == "start"
+    assert len(defined) == len(set(defined))
+    imported = re.findall(
+        r"import \{ ([\w, ]+) \}", (FOLDER / f"{name}.js").read_text()
+    )
+    assert {word for names in imported for word in names.split(", ")} <= set(defined)
+    assert not re.search(r"\b(import|export)\b|//", code)
+
+
+def test_every_module_is_part_of_a_figure():
+    bundles = "".join(map(bundle, FIGURES))
+    for path in FOLDER.glob("*.js"):
+        (first, *_) = re.findall(r"^export const (\w+)", path.read_text(), re.MULTILINE)
+        assert f"const {first} =" in bundles, path.name
+
+
+def test_the_attribute_is_one_line_and_hands_over_values():
+    attribute = on_load("stepper", words=["“a”", "<b>"], n=1.5)
+    name, _, value = attribute.partition("=")
+    assert name == " onload"
+    assert "\n" not in value
+    assert not re.search("[<>]", value)
+    handed = re.search(r"start\(this, (.*)\);$", html.unescape(value.strip('"')))
+    assert json.loads(handed[1]) == {"words": ["“a”", "<b>"], "n": 1.5}

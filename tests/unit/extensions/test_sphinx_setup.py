@@ -1,0 +1,224 @@
+"""What the book adds to Sphinx, its looks and its vendored files."""
+
+import base64
+import hashlib
+import importlib.util
+import io
+import tarfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from docutils import nodes
+from sphinx import addnodes
+from sphinx_codeautolink.parse import parse_names
+
+import vendor_assets
+from attnbook.course.kit.colours import TEXT_COLOURS
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def extension(name):
+    path = ROOT / "book" / "_ext" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def book_setup():
+    return extension("book_setup")
+
+
+@pytest.fixture(scope="module")
+def quick_build():
+    return extension("quick_build")
+
+
+@pytest.fixture(scope="module")
+def light_pages():
+    return extension("light_pages")
+
+
+@pytest.fixture
+def address(book_setup, monkeypatch, tmp_path):
+    """A function that sets the three places an address can come from."""
+    monkeypatch.setattr(book_setup, "ROOT", tmp_path)
+
+    def at(book="", github="", file=""):
+        monkeypatch.setenv("BOOK_REPOSITORY", book)
+        monkeypatch.setenv("GITHUB_REPOSITORY", github)
+        (tmp_path / "REPOSITORY").write_text(f"{file}\n")
+        return book_setup.repository()
+
+    return at
+
+
+def test_launch_buttons_open_the_readers_notebooks(book_setup):
+    binder = "https://mybinder.org/v2/gh/a/b/{}?urlpath=lab/tree/book/c.ipynb"
+    colab = "https://colab.research.google.com/github/a/b/blob/{}/book/c.ipynb"
+    source = "https://github.com/a/b/blob/{}/book/c.ipynb"
+    buttons = [{"url": url.format("main")} for url in (binder, colab, source)]
+    context = {"header_buttons": [{"buttons": buttons}, {"url": source}]}
+    book_setup.launch_readers_notebooks(None, "", "", context, None)
+    assert buttons == [
+        {"url": binder.format("notebooks")},
+        {"url": colab.format("notebooks")},
+        {"url": source.format("main")},  # the page's source is the book's
+    ]
+
+
+def test_the_address_is_the_first_one_given(address):
+    assert address("a/b", "c/d", "e/f") == "a/b"
+    assert address("", "c/d", "e/f") == "c/d"
+    assert address("", "", "e/f") == "e/f"
+    assert address() == ""
+
+
+@pytest.mark.parametrize("wrong", ["name", "https://github.com/owner/name"])
+def test_an_address_is_owner_and_name(address, wrong):
+    with pytest.raises(ValueError, match=f"'{wrong}': write it as 'owner/name'"):
+        address(wrong)
+
+
+def test_without_an_address_there_are_no_buttons(book_setup, address):
+    config = SimpleNamespace(html_theme_options={})
+    address()
+    book_setup.add_repository(None, config)
+    assert config.html_theme_options == {}
+    address("owner/name")
+    book_setup.add_repository(None, config)
+    assert config.html_theme_options["repository_url"].endswith("/owner/name")
+    assert config.html_baseurl == "https://owner.github.io/name/"
+
+
+def test_signatures_and_citations_are_mended(book_setup):
+    signature = 'f<span>(</span>\n\n<dl>\n<dd><em class="sig-param">x</em>,</dd>\n</dl>'
+    context = {"body": f'{signature}<div role="list" class="citation-list"></div>'}
+    book_setup.mend_markup(None, "", "", context, None)
+    assert context["body"] == (
+        'f<span>(</span>\n<span class="sig-line"><em class="sig-param">x</em>,</span>\n'
+        '<div class="citation-list"></div>'
+    )
+
+
+def test_names_are_those_pytorch_documents(book_setup, monkeypatch):
+    class Layer:
+        __module__ = "torch.nn.modules.layers"
+
+    class Stranger:
+        __module__ = "typing"
+
+    torch = SimpleNamespace(
+        nn=SimpleNamespace(__name__="torch.nn", Layer=Layer, Stranger=Stranger),
+        optim=SimpleNamespace(__name__="torch.optim"),
+    )
+    monkeypatch.setattr(book_setup, "torch", torch)
+    book_setup.use_public_names()
+    assert (Layer.__module__, Stranger.__module__) == ("torch.nn", "typing")
+
+
+CELLS = (
+    "import torch\nfrom math import sqrt as root",
+    "x = torch.zeros(2)\n\n\ndef f(y):\n    return root(y)",
+    "root = torch.sqrt\nroot(x.sum())",
+)
+
+
+def test_cells_read_once_have_the_same_names(quick_build):
+    reader = quick_build.CellReader()
+    for last in range(len(CELLS)):
+        source = "\n".join(CELLS[: last + 1])
+        before = "\n".join([*CELLS[:last], ""]).count("\n")
+        expected = [name for name in parse_names(source, None) if name.lineno > before]
+        assert reader.parse_names(source, None) == expected != []
+
+
+def test_the_next_page_knows_no_names_of_the_last(quick_build):
+    reader = quick_build.CellReader()
+    assert reader.parse_names("import torch\ntorch.zeros(2)", None)
+    assert reader.parse_names("torch.zeros(2)", None) == []
+
+
+def test_the_side_bar_has_titles_and_subpages(quick_build):
+    def outline(title, *below):
+        item = nodes.list_item("", nodes.paragraph(title, title), *below)
+        return nodes.bullet_list("", item)
+
+    page = outline("1", outline("1.1"))
+    assert str(quick_build.titles_of(page)) == str(outline("1"))
+    assert "1.1" in str(page)  # the page itself keeps its sections
+    subpages = addnodes.toctree()
+    parent = outline("2", outline("2.1", subpages))
+    assert str(quick_build.titles_of(parent)) == str(
+        outline("2", nodes.bullet_list("", subpages))
+    )
+
+
+@pytest.mark.parametrize("role", TEXT_COLOURS)
+def test_formulas_keep_their_colours_in_the_dark(role):
+    """MathJax writes a colour as rgb(…); the style sheet gives each a lighter one."""
+    rgb = tuple(bytes.fromhex(TEXT_COLOURS[role][1:]))
+    style = (ROOT / "book" / "_static" / "book.css").read_text(encoding="utf-8")
+    assert f'[style*="rgb{rgb}"]' in style
+
+
+def tarball(**files):
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w:gz") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(f"package/{name}")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return raw.getvalue()
+
+
+def test_vendored_files_are_those_of_the_checksum():
+    content = tarball(LICENSE="free")
+    digest = base64.b64encode(hashlib.sha512(content).digest()).decode()
+    vendor_assets.check_integrity("tiny@1", content, f"sha512-{digest}")
+    with pytest.raises(SystemExit, match="tiny@1: got sha512-"):
+        vendor_assets.check_integrity("tiny@1", content + b" ", f"sha512-{digest}")
+
+
+def test_only_what_is_kept_is_unpacked(tmp_path):
+    keep = {"package/LICENSE": "tiny/LICENSE"}
+    vendor_assets.unpack(tarball(LICENSE="free", other="x"), keep, tmp_path)
+    assert [path.name for path in tmp_path.rglob("*")] == ["tiny", "LICENSE"]
+    with pytest.raises(
+        SystemExit, match="not in the package any more: package/LICENSE"
+    ):
+        vendor_assets.unpack(tarball(other="x"), keep, tmp_path)
+
+
+# Lighter pages
+
+
+def test_scripts_are_left_out_wherever_they_lie(light_pages):
+    kept = '<script src="a.js"></script>'
+    for source in ("b.js", "../_static/b.js?v=1"):
+        markup = f'{kept}<script defer="" src="{source}"></script>'
+        assert light_pages.without_scripts(markup, "b.js") == kept
+
+
+def test_a_script_that_the_theme_does_not_load_is_reported(light_pages):
+    with pytest.raises(ValueError, match=r"no b\.js any more.*_templates/layout"):
+        light_pages.without_scripts('<script src="bb.js"></script>', "b.js")
+
+
+def test_an_icon_has_all_its_code_points(light_pages):
+    font = SimpleNamespace(getBestCmap=lambda: {0xF0C9: "bars", 9776: "bars", 65: "a"})
+    assert light_pages.code_points(font, ["bars"]) == [9776, 0xF0C9]
+    with pytest.raises(ValueError, match=r"no b, c: correct FONTS"):
+        light_pages.code_points(font, ["c", "bars", "b"])
+
+
+@pytest.mark.parametrize("maths", [True, False])
+def test_mathjax_is_loaded_only_for_mathematics(light_pages, maths):
+    files = ["book.js", "vendor/mathjax/tex-chtml-full.js"]
+    body = '<span class="math notranslate nohighlight">' if maths else "<p>$5</p>"
+    context = {"script_files": files, "body": body}
+    light_pages.leave_mathjax_out(None, "", "", context, None)
+    assert context["script_files"] == (files if maths else files[:1])
