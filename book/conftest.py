@@ -1,4 +1,4 @@
-"""Where nbval compares the notebooks: stills of the explorers, the CPU, and pictures."""
+"""Where nbval compares the notebooks: stills of the explorers, CPU, and pictures."""
 
 import base64
 import io
@@ -12,7 +12,7 @@ os.environ["ATTNBOOK_STILL"] = "1"
 os.environ["ATTNBOOK_DEVICE"] = "cpu"
 
 FAR = 48
-"""How much of 255 a pixel may differ: another machine's rounding moves edges a little."""
+"""How much of 255 a pixel may differ: rounding elsewhere moves edges a little."""
 SHARE = 2e-4
 """Share of the pixels that may differ more than that; a moved curve changes more."""
 
