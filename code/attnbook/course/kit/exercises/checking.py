@@ -1,7 +1,7 @@
 """Exercises that answer: "your turn", where an answer first differs, or "right".
 
-A chapter registers its exercises in its own module next to this one, ``chNN``, and
-names them ``exN_...`` after its number, so that ``check`` finds them; those of the
+A chapter registers its exercises in the module ``exercises`` of its folder and names
+them ``exN_...`` after its number, so that ``check`` finds them; those of the
 appendix are in ``aN`` and named ``exaN_...``::
 
     def seeded():
@@ -26,10 +26,11 @@ sentence, say, ``reference`` and the mistakes are values too, and there are no i
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.resources import files
 from typing import Any
 
 from attnbook.course.kit.exercises.differences import (
@@ -130,9 +131,9 @@ def find(name: str) -> Exercise:
     """
     page = re.match(r"ex(?:(\d+)|(a\d))_", name)
     if page:
-        module = f"attnbook.course.{page[2] or f'ch{int(page[1]):02d}'}.exercises"
-        if importlib.util.find_spec(module):
-            importlib.import_module(module)
+        chapter = page[2] or f"ch{int(page[1]):02d}"
+        if (files("attnbook.course") / chapter / "exercises.py").is_file():
+            import_module(f"attnbook.course.{chapter}.exercises")
     if name not in EXERCISES:
         known = ", ".join(sorted(EXERCISES)) or "none"
         raise ValueError(f"there is no exercise {name!r}; the known ones are {known}.")
