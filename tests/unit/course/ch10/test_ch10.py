@@ -1,45 +1,13 @@
 """Figures, tables and exercises of chapter 10."""
 
-import json
-
 import pytest
 import torch
 from compare import make_transformer
 
-from attnbook.core import results
-from attnbook.course.ch10 import figures as ch10
 from attnbook.course.kit.exercises.checking import find
 from attnbook.decoding.greedy_search import greedy
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
-
-
-@pytest.fixture
-def _stored(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "FOLDER", tmp_path)
-    cost = {
-        "recomputed": {"1": {"1": 4, "256": 90}},
-        "cached": {"1": {"1": 5, "256": 6}, "8": {"1": 7, "256": 8}},
-    }
-    runs = [
-        {"width": 1, "bleu": 30.25, "seconds": 1.5},
-        {"width": 4, "bleu": 31.5, "seconds": 6.0},
-    ]
-    for name, stored in (("decode_cost", cost), ("multi30k_beams", {"runs": runs})):
-        (tmp_path / f"{name}.json").write_text(json.dumps(stored), encoding="utf-8")
-
-
-@pytest.mark.usefixtures("_stored")
-def test_costs_of_one_sentence_are_drawn():
-    again, kept = ch10.cost_figure().axes[0].get_lines()
-    assert list(again.get_ydata()) == [4, 90]
-    assert list(kept.get_ydata()) == [5, 6]
-    assert list(kept.get_xdata()) == [1, 256]
-
-
-@pytest.mark.usefixtures("_stored")
-def test_a_width_of_one_is_called_greedy():
-    assert ch10.widths_table().rows() == [("greedy", 30.25, 1.5), ("W = 4", 31.5, 6.0)]
 
 
 # Exercises

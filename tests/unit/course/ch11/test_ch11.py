@@ -4,7 +4,6 @@ from itertools import pairwise, product
 
 import pytest
 import torch
-from drawn import cells
 from torch import nn
 
 from attnbook.analysis.complexity import count
@@ -17,7 +16,6 @@ from attnbook.nn.sequence_layers import (
     SelfAttentionLayer,
 )
 from attnbook.toy.last_position import (
-    LAYER_STACKS,
     contiguous_dilations,
     exponential_dilations,
 )
@@ -43,63 +41,7 @@ def test_no_path_is_shorter():
         assert steps == len(path) - 1, name
 
 
-def test_paths_are_drawn_with_their_lengths():
-    figure = ch11.paths_figure()
-    titles = [ax.get_title("left") for ax in figure.axes]
-    assert titles == [
-        "recurrent: 9 steps",
-        "convolutions, k = 3: 4 steps",
-        "dilated convolutions, k = 3: 2 steps",
-        "self-attention: 1 step",
-    ]
-    for ax, (edges, path) in zip(figure.axes, ch11.PATHS.values(), strict=True):
-        (dark,) = (line for line in ax.get_lines() if line.get_linewidth() == 2.5)
-        assert list(zip(*dark.get_data(), strict=True)) == path
-        pale = [line for line in ax.get_lines() if line.get_linewidth() == 1.2]
-        assert len(pale) == len(edges)
-
-
 # Costs
-
-
-def made_up(kind, n, d):
-    factor = {"GRU": 64}.get(kind, 1 + list(ch11.KINDS).index(kind))
-    power = 2 if kind == "self-attention" else 1
-    return {"kind": kind, "n": n, "d": d, "seconds": factor * n**power, "bytes": n}
-
-
-@pytest.fixture
-def _costs(stored):
-    sizes = [(32, 256), (64, 256), (128, 256), (64, 64)]
-    runs = [made_up(kind, *size) for kind in ch11.KINDS for size in sizes]
-    stored("layer_cost", runs=runs, width=256, length=64)
-
-
-@pytest.mark.usefixtures("_costs")
-def test_work_and_times_are_drawn_with_their_crossings():
-    work, clock = ch11.work_figure().axes
-    lines = {line.get_label(): line for line in work.get_lines()}
-    d, lengths = 256, (32, 64, 128)
-    layers = {
-        "self-attention": SelfAttentionLayer(d, 4),
-        "GRU": RecurrentLayer(d),
-        "convolution": ConvolutionLayer(d, 3),
-    }
-    for kind, layer in layers.items():
-        inputs = (torch.zeros(1, n, d) for n in lengths)
-        counted = [count(lambda x=x, m=layer: m(x)) / 1e6 for x in inputs]
-        assert list(lines[kind].get_ydata()) == pytest.approx(counted)
-    assert list(lines["no projections"].get_ydata()) == pytest.approx(
-        [2 * n * n * d / 1e6 for n in lengths]
-    )
-    for line in clock.get_lines():
-        if line.get_label() in ch11.KINDS:
-            times = [1000 * made_up(line.get_label(), n, d)["seconds"] for n in lengths]
-            assert list(line.get_ydata()) == pytest.approx(times)
-    for ax, text, x in ((work, "256", 256), (clock, "about 64", 64)):
-        (mark,) = (note for note in ax.texts if note.get_text() == text)
-        assert mark.xy[0] == x
-    assert clock.texts[0].xy[1] == 1000 * 64**2  # both take n², 64 n
 
 
 def test_the_times_cross_where_the_chapter_says():
@@ -132,25 +74,6 @@ def test_a_path_is_as_long_as_the_state_or_the_stack():
         ways = product(*((0, d, 2 * d) for d in exponential_dilations(n)))
         least = min(sum(map(bool, way)) for way in ways if sum(way) == n - 1)
         assert ch11.path_length("dilated", n) == least
-
-
-def test_recall_is_drawn_with_accuracy_and_path(stored):
-    runs = [
-        {"kind": kind, "n": n, "seed": seed, "right": n / 20 + seed / 10}
-        for kind in LAYER_STACKS
-        for n in (8, 16)
-        for seed in (0, 1)
-    ]
-    stored("first_token", runs=runs, steps=7)
-    ax, _ = ch11.recall_figure().axes
-    assert torch.allclose(cells(ax), torch.tensor([[45.0, 85.0]] * 4))
-    kinds = [label.get_text() for label in ax.get_yticklabels()]
-    assert sorted(kinds) == sorted(LAYER_STACKS)
-    notes = [note.get_text() for note in ax.texts]
-    assert notes[:2] == ["45 %\n1 step", "85 %\n1 step"]
-    for i, kind in enumerate(kinds):
-        steps = [int(note.split()[-2]) for note in notes[2 * i : 2 * i + 2]]
-        assert steps == PATH_LENGTHS[kind]
 
 
 # Exercises

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from drawn import cells
 
 from attnbook.core import results
 from attnbook.course.ch11 import (
@@ -32,41 +31,6 @@ pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 # Costs
 
 
-def made_up(kind, n, d):
-    factor = 1 + lab11.KINDS.index(kind)
-    return {"kind": kind, "n": n, "d": d, "seconds": factor * n**2 * d, "bytes": n}
-
-
-@pytest.fixture
-def _costs(stored):
-    sizes = [(4, 256), (8, 256), (8, 64)]
-    runs = [made_up(kind, *size) for kind in lab11.KINDS for size in sizes]
-    stored("layer_cost", runs=runs, width=256, length=8)
-
-
-@pytest.mark.usefixtures("_costs")
-def test_costs_are_shown_with_their_slope():
-    found = lab11.costs_table("seconds", "ms")
-    heads = [head.name for head in found.columns]
-    assert heads == ["layer", "n = 4", "n = 8", "slope"]
-    for factor, (kind, row) in enumerate(
-        zip(lab11.KINDS, found.rows(), strict=True), 1
-    ):
-        times = [factor * n**2 * 256_000 for n in (4, 8)]
-        assert row[0] == kind
-        assert row[1:] == pytest.approx((*times, 2))
-    assert lab11.costs_table("bytes", "MB").rows()[0][1:3] == (4e-6, 8e-6)
-
-
-@pytest.mark.usefixtures("_costs")
-def test_costs_are_shown_by_width_as_well():
-    found = lab11.costs_table("seconds", "ms", by="d")
-    heads = [head.name for head in found.columns]
-    assert heads == ["layer", "d = 64", "d = 256", "slope"]
-    times = [8**2 * d * 1000 for d in (64, 256)]
-    assert found.rows()[0][1:] == pytest.approx((*times, 1))
-
-
 def test_stored_costs_say_what_the_page_says():
     runs = {kind: ch11.runs_of(kind, d=256) for kind in lab11.KINDS}
     assert [run["n"] for run in runs["GRU"]] == list(layer_cost.LENGTHS)
@@ -74,19 +38,6 @@ def test_stored_costs_say_what_the_page_says():
     assert 0.8 < lab11.slope(runs["GRU"], "n", "seconds") < 1.2
     for of_kind in runs.values():
         assert lab11.slope(of_kind, "n", "bytes") < 1.1
-
-
-def test_the_time_for_one_sequence_of_a_batch(stored):
-    runs = [
-        {"kind": kind, "batch": b, "seconds": b * f / 1000}
-        for kind, f in (("self-attention", 2), ("GRU", 3))
-        for b in (1, 4)
-    ]
-    stored("layer_batches", runs=runs)
-    assert lab11.batches_table().rows() == [
-        ("self-attention", 2, 2),
-        ("GRU", 3, 3),
-    ]
 
 
 def test_a_cost_is_measured():
@@ -98,58 +49,7 @@ def test_a_cost_is_measured():
 # Receptive fields
 
 
-def test_receptive_fields_are_drawn_layer_by_layer():
-    seen = {
-        "one": torch.tensor([[False, True], [True, True]]),
-        "other": torch.tensor([[True, False]]),
-    }
-    axes = lab11.receptive_field_figure(seen).axes
-    for ax, (kind, rows) in zip(axes, seen.items(), strict=True):
-        assert ax.get_title("left") == kind
-        assert torch.equal(cells(ax).flip(0) > 0, rows)  # the first layer lowest
-        labels = [label.get_text() for label in ax.get_yticklabels()]
-        assert labels == [str(i) for i in range(len(rows), 0, -1)]
-
-
 # The first symbol
-
-
-@pytest.fixture
-def _recall(stored):
-    def runs(kinds, share):
-        return [
-            {"kind": kind, "n": n, "seed": seed, "right": share + seed / 10}
-            for kind in kinds
-            for n in (8, 16)
-            for seed in (0, 1)
-        ]
-
-    stored("first_token", runs=runs(LAYER_STACKS, 0.2), steps=7)
-    stored("first_token_longer", runs=runs(["contiguous", "GRU"], 0.6), steps=9)
-    stored("first_token_room", runs=runs(["contiguous"], 0.4), steps=7)
-
-
-@pytest.mark.usefixtures("_recall")
-def test_recall_is_shown_seed_by_seed():
-    found = lab11.recall_table()
-    assert [head.name for head in found.columns] == ["layer", "n = 8", "n = 16"]
-    assert dict(found.groups) == {
-        "7 updates, just enough layers": [
-            (kind, "20 · 30", "20 · 30") for kind in LAYER_STACKS
-        ],
-        "9 updates, just enough layers": [
-            (kind, "60 · 70", "60 · 70") for kind in ("contiguous", "GRU")
-        ],
-        "7 updates, half as many layers again": [("contiguous", "40 · 50", "40 · 50")],
-    }
-
-
-@pytest.mark.usefixtures("_recall")
-def test_path_lengths_are_shown():
-    rows = lab11.path_lengths_table().rows()
-    assert dict((row[0], row[1:]) for row in rows) == {
-        kind: tuple(ch11.path_length(kind, n) for n in (8, 16)) for kind in LAYER_STACKS
-    }
 
 
 def test_stored_runs_are_complete():
@@ -184,24 +84,6 @@ def test_a_reader_is_trained_and_measured():
 # Induction
 
 
-def test_induction_is_shown_for_both_trainings(stored):
-    def runs(kinds):
-        return [
-            {"kind": kind, "seed": seed, "accuracy": 0.1 + seed / 10}
-            for kind in kinds
-            for seed in (0, 1)
-        ]
-
-    stored("induction", runs=runs(["self-attention", "GRU"]), steps=400)
-    stored("induction_longer", runs=runs(["GRU"]), steps=2000)
-    found = lab11.induction_table()
-    spread = pytest.approx((15, 10, 20))
-    assert dict(found.groups) == {
-        "400 updates": [("self-attention", spread), ("GRU", spread)],
-        "2,000 updates": [("GRU", spread)],
-    }
-
-
 def test_only_self_attention_learned_induction():
     for name in ("induction", "induction_longer"):
         for run in results.load(name)["runs"]:
@@ -223,31 +105,6 @@ def test_induction_is_trained_and_measured():
 
 
 # What weights tell
-
-
-def test_what_weights_tell_is_shown_with_ranges(stored):
-    names = ["hidden", "replaced", "hidden_others", "replaced_others"]
-    tests = {"transformer": [*names, "encoder_others"], "bahdanau": names}
-    runs = [
-        {"model": model, "seed": seed}
-        | {
-            test: {
-                "correlation": 0.1 + seed / 10,
-                "first": 0.3 + 0.2 * ("_others" in test) + seed / 10,
-            }
-            for test in of_model
-        }
-        for model, of_model in tests.items()
-        for seed in (0, 1, 2)
-    ]
-    stored("weights_tell", runs=runs)
-    *both, encoder = lab11.weights_tell_table().rows()
-    assert len(both) == 4
-    assert encoder[1] is None
-    for row in (*both, encoder):
-        assert row[2] == pytest.approx((60, 50, 70))
-        assert row[3] == pytest.approx((0.2, 0.1, 0.3))
-        assert row is encoder or row[1] == pytest.approx((40, 30, 50))
 
 
 def test_stored_weights_say_what_the_page_says():
