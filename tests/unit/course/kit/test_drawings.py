@@ -18,7 +18,6 @@ from attnbook.course.ch07 import drawings as ch07_drawings
 from attnbook.course.ch08 import drawings as ch08_drawings
 from attnbook.course.ch09 import drawings as ch09_drawings
 from attnbook.course.ch10 import drawings as ch10_drawings
-from attnbook.course.kit.colours import COLOURS, TEXT_COLOURS
 from attnbook.course.kit.drawings.diagram import Diagram
 from attnbook.course.kit.drawings.labels import tspans
 from attnbook.course.kit.drawings.linked import LinkedDiagram
@@ -101,16 +100,6 @@ def test_what_cannot_be_drawn_is_an_error(draw, words):
         draw(Diagram(100, 100, alt="Nothing."))
 
 
-def test_a_stack_lies_behind_everything_its_first_sheet_on_top():
-    d = Diagram(100, 100, alt="Two sheets.")
-    d.box("h", 50, 50)
-    d.stack(10, 30, 60, 90, sheets=2)
-    svg = d._repr_svg_()
-    second, first = re.finditer(r'<path d="M([\d.]+),([\d.]+)', svg)
-    assert [float(second[n]) - float(first[n]) for n in (1, 2)] == [7, -7]
-    assert first.end() < svg.index("<rect", svg.index("<rect") + 1)  # the box
-
-
 @pytest.mark.parametrize(
     ("width", "alt", "words"), [(0, "x", "0 x 100"), (10, "", "alt is empty")]
 )
@@ -126,29 +115,6 @@ def test_an_arrow_bridges_those_of_another_colour_drawn_before():
     paths = ElementTree.fromstring(d._repr_svg_()).iter(f"{SVG}path")
     strokes = [path.get("stroke") for path in paths if path.get("stroke")]
     assert strokes == ["#FFF", "#6E7781", "#FFF", "#0072B2"]
-
-
-def test_a_stem_has_no_head_and_cuts_no_branch():
-    d = Diagram(100, 100, alt="Two arrows leave a line.")
-    d.arrow((50, 50), (50, 10), role="key")
-    d.line((10, 50), (50, 50))
-    paths = ElementTree.fromstring(d._repr_svg_()).iter(f"{SVG}path")
-    drawn = [(path.get("stroke"), path.get("fill")) for path in paths]
-    assert drawn == [
-        ("#FFF", "none"),
-        ("#E69F00", "none"),
-        (None, "#E69F00"),
-        ("#6E7781", "none"),
-    ]
-
-
-def test_lines_of_a_label_stand_below_each_other():
-    d = Diagram(100, 100, alt="A box.")
-    d.box("one\ntwo", 50, 50)
-    one, two = ElementTree.fromstring(d._repr_svg_()).iter(f"{SVG}text")
-    assert ("".join(one.itertext()), "".join(two.itertext())) == ("one", "two")
-    assert float(two.get("y")) - float(one.get("y")) > 16
-    assert (float(one.get("y")) + float(two.get("y"))) / 2 == pytest.approx(55.6)
 
 
 def test_a_frame_is_behind_and_a_veil_before_everything():
@@ -255,68 +221,6 @@ def test_every_box_of_the_architecture_leads_to_a_chapter():
         assert f"chapter {int(page[2:4])}, " in name
 
 
-def test_the_other_half_of_the_architecture_is_pale():
-    full = ch09_drawings.architecture()._repr_svg_().splitlines()
-    for half, x in (("encoder", "M222,0 H510"), ("decoder", "M0,248 H222")):
-        one = ch09_drawings.architecture(half)._repr_svg_().splitlines()
-        (veil,) = [line for line in one if line not in full]
-        assert x in veil
-        assert "fill-opacity" in veil
-    with pytest.raises(ValueError, match="highlight is 'memory'"):
-        ch09_drawings.architecture("memory")
-
-
-def test_a_pre_norm_stream_meets_only_the_last_norm():
-    root = ElementTree.fromstring(ch08_drawings.post_and_pre()._repr_svg_())
-    heights = {
-        float(text.get("y")): float(text.get("x"))
-        for text in root.iter(f"{SVG}text")
-        if "".join(text.itertext()) == "LayerNorm"
-    }
-    norms = [*heights.values()]
-    stream = [
-        float(re.match(r"M([\d.]+),", path.get("d"))[1])
-        for path in root.iter(f"{SVG}path")
-        if path.get("stroke-width") == "3.4"
-    ]
-    post, pre = sorted(set(stream))
-    assert len(norms) == 5
-    assert norms.count(post) == 2
-    assert norms.count(pre) == 1
-    assert heights[min(heights)] == pre  # above both layers
-
-
-def test_one_arrow_from_the_memory_forks_inside_the_cross_attention():
-    root = ElementTree.fromstring(ch08_drawings.decoder_layer()._repr_svg_())
-    blue = [
-        path.get("d")
-        for path in root.iter(f"{SVG}path")
-        if path.get("stroke") == COLOURS["source"] and path.get("fill") == "none"
-    ]
-    starts = {way.split()[0] for way in blue}
-    assert len(starts) == 1
-
-
-def test_a_step_of_decoding_makes_one_query_one_key_and_one_value():
-    svg = ch10_drawings.cache_growth()._repr_svg_()
-    _, *boxes = ElementTree.fromstring(svg).iter(f"{SVG}rect")
-    filled = [box for box in boxes if box.get("fill") == box.get("stroke")]
-    assert (len(boxes), len(filled)) == (12, 6)  # 2 queries, 5 keys, 5 values
-    for role in ("query", "key", "value"):
-        drawn = [b for b in boxes if b.get("stroke") in _colours(role)]
-        assert len(drawn) == (2 if role == "query" else 5)
-        assert sum(box in filled for box in drawn) == 2
-    shapes = [t for t in texts(svg) if "(B, H" in t]
-    assert len(shapes) == 4
-    assert sum("(B, H, 1" in t for t in shapes) == 2
-    assert sum("(B, H, 2" in t or "(B, H, 3" in t for t in shapes) == 2
-
-
-def _colours(role):
-    """The colours of a role's boxes: paler ones, and those that are filled."""
-    return COLOURS[role], TEXT_COLOURS[role]
-
-
 LETTERS = {2: ".", 4: "A", 5: "B", 6: "C"}
 
 
@@ -347,16 +251,3 @@ def test_the_tree_is_what_greedy_decoding_and_a_beam_find():
     assert ch10_drawings.hypotheses(3, 2) == two == ["BC.", "AA."]
     totals = [ch10_drawings.log_p(words) for words in two]
     assert found.scores[0].tolist() == pytest.approx(totals, abs=1e-4)
-
-
-def test_the_tree_shows_its_numbers():
-    for table in ch10_drawings.TREE.values():
-        assert sum(table.values()) == pytest.approx(1)
-    diagram = ch10_drawings.beam_tree()
-    shown = texts(diagram._repr_svg_())
-    for words in list(ch10_drawings.ROWS)[1:]:
-        assert ch10_drawings.minus(ch10_drawings.log_p(words)) in shown
-    assert "on arrows: p" in shown
-    assert "in boxes: Σ log p" in shown
-    assert "−2.12" in diagram.alt
-    assert "−1.24" in diagram.alt
