@@ -7,6 +7,7 @@
 - ``leaks``: which outputs depend on which inputs
 - ``occlusion``: how much a prediction depends on a source word
 - ``probes``: linear probes of the encoder's layers
+- ``scores``: how large scores are before training
 - ``ibm_model1``: word alignment learned from sentence pairs
 - ``complexity``: number of operations, by formula and counted
 - ``cost``: time, memory and throughput, measured
@@ -59,6 +60,7 @@ from attnbook.analysis.occlusion import (
     rank_correlation,
     replacing_effects,
     transformer_hiding_effects,
+    weights_and_drops,
     word_swaps,
 )
 from attnbook.analysis.probes import (
@@ -67,6 +69,7 @@ from attnbook.analysis.probes import (
     layer_states,
     probe_accuracy,
 )
+from attnbook.analysis.scores import score_spreads
 from attnbook.analysis.word_maps import word_groups, word_weights
 
 __all__ = [
@@ -106,6 +109,7 @@ __all__ = [
     "recurrent_work",
     "replacing_effects",
     "scale_wrongly",
+    "score_spreads",
     "split_wrongly",
     "synchronize",
     "take_snapshot",
@@ -114,6 +118,7 @@ __all__ = [
     "transformer_hiding_effects",
     "watched",
     "weight_by_offset",
+    "weights_and_drops",
     "windowed_work",
     "without_heads",
     "word_groups",

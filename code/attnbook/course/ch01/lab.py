@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from attnbook.core import results
-from attnbook.course.ch01.experiment_recall import LENGTHS
+from attnbook.course.ch01.experiments import LENGTHS
 from attnbook.course.kit.colours import COLOURS, INK, PALE_GREY, SKY
 from attnbook.course.kit.curves import averaged, band, label_lines, logarithmic_x
 from attnbook.course.kit.exact_match import CURVES
@@ -85,12 +85,12 @@ def clause_figure(*names: str) -> Figure:
 # Memory and gradients by distance
 
 
-def recall_shares(kind: str, steps: int, mixed: bool, which: str) -> list[list[float]]:
-    """Per cent recalled, from the stored result: one row a seed, one entry a length."""
+def recall_shares(kind: str, steps: int, mixed: bool) -> list[list[float]]:
+    """First symbol recalled, per cent, stored: one row a seed, one entry a length."""
     runs = stored_runs("recall", kind=kind, steps=steps)
     columns = [
         [
-            100 * run[which]
+            100 * run["first"]
             for run in runs
             if run["length"] == length and (run["trained_on"] == "mixed") == mixed
         ]
@@ -105,15 +105,11 @@ def recall_table() -> Table:
     for mixed, steps in ((False, 300), (False, 1500), (True, 1500)):
         lengths = "mixed lengths" if mixed else "one length"
         groups[f"{steps:,} steps, {lengths}"] = [
-            (name, *map(spread, _by_length(recall_shares(kind, steps, mixed, "first"))))
+            (name, *map(spread, zip(*recall_shares(kind, steps, mixed), strict=True)))
             for kind, name in (("rnn", "plain RNN"), ("gru", "GRU"))
         ]
     heads = [Column(f"{n} symbols", "%", "first symbol recalled") for n in LENGTHS]
     return table(["network", *heads], groups)
-
-
-def _by_length(rows: list[list[float]]) -> list[tuple[float, ...]]:
-    return [*zip(*rows, strict=True)]
 
 
 def recall_figure() -> Figure:
@@ -122,7 +118,7 @@ def recall_figure() -> Figure:
     looks = {"rnn": ("plain RNN", COLOURS["key"]), "gru": ("GRU", COLOURS["source"])}
     for ax, mixed in zip(axes, (False, True), strict=True):
         for kind, (label, colour) in looks.items():
-            runs = recall_shares(kind, 1500, mixed, "first")
+            runs = recall_shares(kind, 1500, mixed)
             band(ax, LENGTHS, runs, marker="o", color=colour)
             x, y = (8.6, 92) if kind == "gru" else (4.2, 12)
             if not mixed:

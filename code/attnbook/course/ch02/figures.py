@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean
 
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -21,31 +22,44 @@ from attnbook.toy.language import Pair
 # Learning where to attend
 
 
+LOSSES = {
+    "uniform": ("uniform\nweights", GREY),
+    "loss": ("its own", INK),
+    "oracle": ("oracle", SKY),
+}
+SHARES = {"alignment": ("largest", INK), "weight": ("mean", SKY)}
+
+
+def draw_learning(axes: Sequence[Axes], draw: Callable[..., object]) -> None:
+    """Draw the losses, and below them how much weight is on the aligned word.
+
+    ``draw`` takes where to, a field of the snapshots, by what to multiply it, a look.
+    """
+    for ax, lines, scale in zip(axes, (LOSSES, SHARES), (1, 100), strict=True):
+        for field, (label, colour) in lines.items():
+            draw(ax, field, scale, label=label, color=colour)
+    top, bottom = axes
+    top.set(ylabel="loss, nats per token", ylim=(0, None))
+    label = "weight on the aligned word, %"
+    bottom.set(xlabel="training step", ylabel=label, ylim=(0, 103))
+    for ax in axes:
+        label_lines(ax)
+
+
 def learning_figure(
     losses: Sequence[float], log: Sequence[AttentionSnapshot], until: int = 300
 ) -> Figure:
-    """Draw the losses, and below them how much weight is on the aligned word."""
+    """Draw a run: the losses, and how much weight is on the aligned word."""
     log = [snapshot for snapshot in log if snapshot.step <= until]
     steps = [snapshot.step for snapshot in log]
-    fig, (top, bottom) = plt.subplots(2, 1, figsize=(5.5, 5.4), sharex=True)
-    top.plot(*averaged(losses[:until], 10), color=PALE_GREY)
-    looks = {
-        "uniform": ("uniform\nweights", {"color": GREY, "linestyle": "--"}),
-        "loss": ("its own", {"color": INK}),
-        "oracle": ("oracle", {"color": SKY}),
-    }
-    for field, (label, look) in looks.items():
-        values = [getattr(snapshot, field) for snapshot in log]
-        top.plot(steps, values, label=label, **look)
-    top.set(ylabel="loss, nats per token", ylim=(0, None))
-    shares = {"alignment": ("largest", INK), "weight": ("mean", SKY)}
-    for field, (label, colour) in shares.items():
-        values = [100 * getattr(snapshot, field) for snapshot in log]
-        bottom.plot(steps, values, label=label, color=colour)
-    label = "weight on the aligned word, %"
-    bottom.set(xlabel="training step", ylabel=label, ylim=(0, 103))
-    for ax in (top, bottom):
-        label_lines(ax)
+    fig, axes = plt.subplots(2, 1, figsize=(5.5, 5.4), sharex=True)
+    axes[0].plot(*averaged(losses[:until], 10), color=PALE_GREY)
+
+    def draw(ax: Axes, field: str, scale: int, **look: object) -> None:
+        values = [scale * getattr(snapshot, field) for snapshot in log]
+        ax.plot(steps, values, linestyle="--" if field == "uniform" else "-", **look)
+
+    draw_learning(axes, draw)
     return fig
 
 
@@ -57,11 +71,15 @@ def alignment_figure(weights: Tensor, pair: Pair) -> Figure:
     rows, columns = len(pair.target) + 1, len(pair.source) + 1  # with EOS
     fig, ax = plt.subplots(figsize=(5.5, 2.2 + 0.27 * rows))
     alignment_map(ax, 100 * weights[:rows, :columns], pair, least=5, vmax=100)
+    _source_on_top(ax)
+    colour_bar(ax, "weight, %")
+    return fig
+
+
+def _source_on_top(ax: Axes) -> None:
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.tick_params("x", length=0)
-    colour_bar(ax, "weight, %")
-    return fig
 
 
 def word_map_figure(
@@ -83,9 +101,7 @@ def word_map_figure(
         vmax=100,
         **PALE_LINES,
     )
-    ax.xaxis.tick_top()
-    ax.xaxis.set_label_position("top")
-    ax.tick_params("x", length=0)
+    _source_on_top(ax)
     plt.setp(ax.get_xticklabels(), ha="left", rotation_mode="anchor")
     colour_bar(ax, "weight, %")
     return fig

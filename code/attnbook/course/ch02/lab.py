@@ -6,20 +6,19 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from attnbook.analysis.learning_to_attend import AttentionSnapshot
-from attnbook.analysis.occlusion import bahdanau_hiding_effects
-from attnbook.course.ch02.figures import late_attention_runs
-from attnbook.course.kit.colours import DARK_GREY, GREY, INK, SKY
-from attnbook.course.kit.curves import band, label_lines
+from attnbook.course.ch02.figures import draw_learning, late_attention_runs
+from attnbook.course.kit.colours import DARK_GREY
+from attnbook.course.kit.curves import band
 from attnbook.course.kit.heat_maps import heat_map
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
-from attnbook.models.bahdanau import Bahdanau
 from attnbook.toy.language import AND_TARGET, Pair
-from attnbook.toy.metrics import attention_weights, greedy_translations
+from attnbook.toy.metrics import greedy_translations
 
 SEEN = (1, 2, 3, 4)  # clauses in training
 
@@ -57,22 +56,13 @@ def plateau_figure() -> Figure:
     """Draw the three losses, and the two measures of alignment, over five seeds."""
     logs = plateau_logs()
     steps = [snapshot.step for snapshot in logs[0]]
-    fig, (top, bottom) = plt.subplots(2, 1, figsize=(5.5, 5.4), sharex=True)
-    losses = {
-        "uniform": ("uniform\nweights", GREY),
-        "loss": ("its own", INK),
-        "oracle": ("oracle", SKY),
-    }
-    shares = {"alignment": ("largest", INK), "weight": ("mean", SKY)}
-    for ax, lines, scale in ((top, losses, 1), (bottom, shares, 100)):
-        for field, (label, colour) in lines.items():
-            runs = [[scale * getattr(s, field) for s in log] for log in logs]
-            band(ax, steps, runs, color=colour, label=label)
-    top.set(ylabel="loss, nats per token", ylim=(0, None))
-    label = "weight on the aligned word, %"
-    bottom.set(xlabel="training step", ylabel=label, ylim=(0, 103))
-    for ax in (top, bottom):
-        label_lines(ax)
+    fig, axes = plt.subplots(2, 1, figsize=(5.5, 5.4), sharex=True)
+
+    def draw(ax: Axes, field: str, scale: int, **look: str) -> None:
+        runs = [[scale * getattr(s, field) for s in log] for log in logs]
+        band(ax, steps, runs, **look)
+
+    draw_learning(axes, draw)
     return fig
 
 
@@ -161,21 +151,6 @@ def five_clauses_table(model: nn.Module, pairs: Sequence[Pair]) -> Table:
 
 
 # Weights and effects
-
-
-def weights_and_drops(
-    model: Bahdanau, pairs: Sequence[Pair]
-) -> tuple[list[float], list[float]]:
-    """Weight on each aligned word, and the drop of log p in nats when it is hidden."""
-    weights, drops = [], []
-    for pair in pairs:
-        rows = attention_weights(model, [pair])[0]  # (T, S)
-        effects = bahdanau_hiding_effects(model, pair)  # (T, S)
-        for t, j in enumerate(pair.alignment):
-            if j is not None:
-                weights.append(rows[t, j].item())
-                drops.append(effects[t, j].item())
-    return weights, drops
 
 
 def drop_figure(weights: Sequence[float], drops: Sequence[float]) -> Figure:

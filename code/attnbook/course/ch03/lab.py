@@ -7,9 +7,11 @@ from statistics import fmean
 
 import matplotlib.pyplot as plt
 import torch
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from torch import Tensor
 
-from attnbook.core import results
+from attnbook.analysis.scores import score_spreads
 from attnbook.course.kit.colours import (
     COLOURS,
     DARK_GREY,
@@ -22,92 +24,41 @@ from attnbook.course.kit.curves import label_lines, logarithmic
 from attnbook.course.kit.exact_match import CLAUSES, exact_match_shares
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
-from attnbook.nn.scores import make_score
 from attnbook.toy.language import Pair
 
-LABELS = {  # stored result: what a row of a table is called
-    "bahdanau": "Bahdanau",
-    **{
-        f"luong_{kind}{end}": label
-        for end in ("", "_no_feeding")
-        for kind, label in {
-            "dot": "dot",
-            "general": "general",
-            "concat": "concat",
-            "location": "location",
-            "local_m": "local-m, D = 3",
-            "local_p": "local-p, D = 3",
-        }.items()
-    },
-    **{f"luong_local_m_{d}": f"local-m, D = {d}" for d in (0, 1, 2)},
-    "luong_general_reversed": "global",
-    "luong_local_m_reversed": "local-m, D = 3",
-    "luong_local_p_reversed": "local-p, D = 3",
-}
 KINDS = ("dot", "general", "concat", "location", "local_m", "local_p")
 
 
-# The time of a step
-
-
-def step_cost_table() -> Table:
-    """Quartiles of the time of one training step, by model: ``step_cost``."""
-    groups: dict[str, list] = {}
-    for run in stored_runs("step_cost"):
-        name, _, feeding = run["model"].partition(", ")
-        group = "Luong, with input feeding" if feeding else "Luong, all steps at once"
-        if name == "bahdanau":
-            name, group = "additive", "Bahdanau"
-        times = (1000 * run[key] for key in ("low", "median", "high"))
-        groups.setdefault(group, []).append((name, run["parameters"], *times))
-    heads = [Column(q, "ms", "processor time") for q in ("¼", "median", "¾")]
-    return table(["score", Column("parameters"), *heads], groups)
+def label_of(result: str) -> str:
+    """What a row of a table calls a stored result."""
+    kind = result.removeprefix("luong_")
+    for end in ("_no_feeding", "_reversed"):
+        kind = kind.removesuffix(end)
+    if kind.startswith("local_"):
+        _, which, *width = kind.split("_")
+        return f"local-{which}, D = {width[0] if width else 3}"
+    return "Bahdanau" if kind == "bahdanau" else kind
 
 
 # How large are the scores at the start?
 
+WIDTHS = (4, 16, 64, 256)
 SCORE_COLOURS = {"dot": SKY, "general": INK, "concat": DARK_GREY}
 
 
-@torch.no_grad()
-def score_spreads(
-    widths: Sequence[int] = (4, 16, 64, 256), draws: int = 20, seed: int = 0
-) -> dict[str, list[float]]:
-    """Standard deviation of untrained scores of random queries and keys, by width.
-
-    Queries and keys are independent, of mean 0 and variance 1; weights are those that
-    :func:`attnbook.nn.scores.make_score` starts with.
-    """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return {
-            name: [_spread(name, width, draws) for width in widths]
-            for name in SCORE_COLOURS
-        }
-
-
-def _spread(name: str, width: int, draws: int) -> float:
-    scores = []
-    for _ in range(draws):
-        score = make_score(name, width, width)
-        query, states = torch.randn(2, 1, 100, width)  # (1, 100, width) each
-        scores.append(score(query, score.prepare(states)))  # (1, 100, 100)
-    return torch.cat(scores).std().item()
-
-
-def score_spread_table(widths: Sequence[int] = (4, 16, 64, 256)) -> Table:
+def score_spread_table() -> Table:
     """Show :func:`score_spreads`."""
-    heads = [Column(f"width {n}", "", "standard deviation", 1) for n in widths]
-    rows = [(name, *spreads) for name, spreads in score_spreads(widths).items()]
-    return table(["score", *heads], rows)
+    heads = [Column(f"width {n}", "", "standard deviation", 1) for n in WIDTHS]
+    found = score_spreads(SCORE_COLOURS, WIDTHS)
+    return table(["score", *heads], [(name, *row) for name, row in found.items()])
 
 
-def score_spread_figure(widths: Sequence[int] = (4, 16, 64, 256)) -> Figure:
+def score_spread_figure() -> Figure:
     """Draw :func:`score_spreads` against the width, both axes logarithmic."""
     fig, ax = plt.subplots(figsize=(5.5, 3.2))
-    for name, spreads in score_spreads(widths).items():
-        ax.plot(widths, spreads, marker="o", color=SCORE_COLOURS[name], label=name)
-    logarithmic(ax, widths)
+    for name, spreads in score_spreads(SCORE_COLOURS, WIDTHS).items():
+        ax.plot(WIDTHS, spreads, marker="o", color=SCORE_COLOURS[name], label=name)
+    logarithmic(ax, WIDTHS)
     ax.set(xlabel="width of query and key", ylabel="standard deviation")
     ax.set_yticks((0.3, 1, 3, 10))
     label_lines(ax)
@@ -134,28 +85,7 @@ def luong_table(groups: dict[str, Sequence[str]]) -> Table:
             one, two, _, four = zip(*exact_match_shares(name), strict=True)
             aligned = [fmean(shares) for shares in alignment_shares(name)]
             cells = map(spread, (one, two, four, aligned))
-            rows.setdefault(heading, []).append((LABELS[name], *cells))
-    return table(["model", *heads], rows)
-
-
-def seeds_table(name: str) -> Table:
-    """Show exact match and alignment accuracy at two clauses, one row a seed."""
-    rows = [
-        (f"seed {run['seed']}", 100 * run["exact"]["2"], 100 * run["align"]["2"])
-        for run in stored_runs(name)
-    ]
-    heads = [Column(text, "%", "two clauses", 1) for text in ("exact match", "aligned")]
-    return table(["run", *heads], rows)
-
-
-def five_clauses_table(*names: str) -> Table:
-    """Show exact match at four and at five clauses: mean and range over seeds."""
-    rows = []
-    for name in names:
-        runs = stored_runs(name)
-        cells = (spread(100 * run["exact"][n] for run in runs) for n in "45")
-        rows.append((LABELS[name], *cells))
-    heads = [Column(f"{n} clauses", "%", "exact match", 1) for n in (4, 5)]
+            rows.setdefault(heading, []).append((label_of(name), *cells))
     return table(["model", *heads], rows)
 
 
@@ -177,7 +107,7 @@ def exact_and_alignment_figure(names: Sequence[str]) -> Figure:
             ax.plot(pair[1], y, "D", color=SKY, markersize=4)
     ax.set(xlim=(-3, 103), ylim=(len(names) - 0.4, -0.6))
     ax.set(xlabel="%, mean over 1 to 4 clauses")
-    ax.set_yticks(range(len(names)), [LABELS[name] for name in names])
+    ax.set_yticks(range(len(names)), [label_of(name) for name in names])
     for x, colour, label in ((0, INK, "○ exact match"), (0.45, SKY, "◆ alignment")):
         ax.text(x, 1.02, label, color=text_colour(colour), transform=ax.transAxes)
     return fig
@@ -188,18 +118,16 @@ def exact_and_alignment_figure(names: Sequence[str]) -> Figure:
 
 def two_ways_table() -> Table:
     """Exact match and the alignment with output and input: ``alignment_two_ways``."""
+    entries = ("exact", "output", "input")
     heads = [
         Column("exact match", "%", digits=1),
         *(Column(w, "%", "alignment accuracy, by the", 1) for w in ("output", "input")),
     ]
     rows = [
-        (name, *(spread(100 * r[key] for r in runs) for key in ENTRIES))
+        (name, *(spread(100 * r[key] for r in runs) for key in entries))
         for name, runs in _by_model().items()
     ]
     return table(["model", *heads], rows)
-
-
-ENTRIES = ("exact", "output", "input")
 
 
 def _by_model() -> dict[str, list[dict]]:
@@ -267,50 +195,67 @@ def reach_figure(panels: dict[str, Sequence[Pair]], half_width: int = 3) -> Figu
     return fig
 
 
-# What a window costs
+# Hard attention
 
-FORMS = {
-    "global": INK,
-    "local, masked": DARK_GREY,
-    "local, windowed": SKY,
-}
+BINS = 90
 
 
-def cost_table(batch: int = 1) -> Table:
-    """Scores for each step, and the time of all steps, by length: ``local_cost``."""
-    stored = results.load("local_cost")
-    heads = [
-        Column("S = T"),
-        *(Column(name, "", "scores per step", 1) for name in ("global", "local")),
-        *(Column(name, "ms", "median time", 2) for name in FORMS),
-    ]
-    columns = [cost_times(stored, form, batch) for form in FORMS]
-    rows = []
-    for count, *times in zip(stored["counts"], *columns, strict=True):
-        s = count["S"]
-        scores = [count[f"{form}_scores"] / s for form in ("global", "local")]
-        rows.append((f"{s:,}", *scores, *(1000 * t for t in times)))
-    return table(heads, rows)
+def gradients_table(exact: Tensor, estimates: dict[str, Tensor]) -> Table:
+    """Show the exact gradient, then mean and standard deviation of each estimate."""
+    heads = [Column(str(k), "", "score of position", 3) for k in range(len(exact))]
+    groups = {
+        "mean of all estimates": [("exact gradient", *exact.tolist())],
+        "standard deviation of one estimate": [],
+    }
+    for name, rows in estimates.items():
+        for group, found in zip(
+            groups.values(), (rows.mean(0), rows.std(0)), strict=True
+        ):
+            group.append((name, *found.tolist()))
+    return table(["estimate", *heads], groups)
 
 
-def cost_figure(batch: int = 1) -> Figure:
-    """Draw the time of all steps by length: ``local_cost``."""
-    stored = results.load("local_cost")
-    lengths = [count["S"] for count in stored["counts"]]
-    fig, ax = plt.subplots(figsize=(5.5, 3.4))
-    for form, colour in FORMS.items():
-        times = [1000 * t for t in cost_times(stored, form, batch)]
-        ax.plot(lengths, times, marker="o", color=colour, label=form)
-    logarithmic(ax, lengths)
-    ax.set(ylabel="ms for all steps", xlabel="source length S = target length T")
-    label_lines(ax)
+def gradient_spread_figure(
+    exact: Tensor, estimates: dict[str, Tensor], position: int
+) -> Figure:
+    """Draw where single estimates for one score fall, and their mean."""
+    columns = {name: rows[:, position] for name, rows in estimates.items()}
+    fig, axes = plt.subplots(
+        len(columns), figsize=(5.5, 0.6 + 1.05 * len(columns)), sharex=True
+    )
+    low, high = _limits([*columns.values()])
+    for ax, (name, column) in zip(axes, columns.items(), strict=True):
+        _draw_spread(ax, column, low, high)
+        ax.axvline(exact[position].item(), color=INK, linestyle="--", linewidth=1.5)
+        ax.set_title(name, loc="left")
+        ax.set_title(f"{column.mean():.2f} ± {column.std():.2f}", loc="right")
+    axes[0].annotate(
+        f"exact: {exact[position]:.2f}",
+        (exact[position].item(), 1),
+        xytext=(5, 0),
+        textcoords="offset points",
+        va="top",
+    )
+    axes[-1].set(xlabel=f"one estimate of the gradient, position {position}")
     return fig
 
 
-def cost_times(stored: dict, form: str, batch: int) -> list[float]:
-    """Seconds of one form at one batch size, by length."""
-    return [
-        run["seconds"]
-        for run in stored["runs"]
-        if (run["form"], run["batch"]) == (form, batch)
-    ]
+def _limits(columns: list[Tensor]) -> tuple[float, float]:
+    """Limits that leave out one estimate in a hundred at either end, of the widest."""
+    ends = torch.stack([c.quantile(c.new_tensor([0.01, 0.99])) for c in columns])
+    low, high = ends[:, 0].min().item(), ends[:, 1].max().item()
+    margin = 0.04 * (high - low)
+    return low - margin, high + margin
+
+
+def _draw_spread(ax: Axes, column: Tensor, low: float, high: float) -> None:
+    """Bars of how many fall where, the highest 1; below them a mark at the mean."""
+    # Their square root: one estimate in a hundred is a tenth as high, and to be seen.
+    counts = torch.histc(column, BINS, low, high).sqrt()
+    width = (high - low) / BINS
+    left = [low + i * width for i in range(BINS)]
+    heights = (counts / counts.max()).tolist()
+    ax.bar(left, heights, width, align="edge", color=SKY)
+    ax.plot(column.mean().item(), -0.16, marker="^", markersize=9, color=INK)
+    ax.set(xlim=(low, high), ylim=(-0.34, 1.05), yticks=[])
+    ax.spines["left"].set_visible(False)

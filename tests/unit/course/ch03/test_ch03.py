@@ -1,51 +1,84 @@
-"""Figures of chapter 3."""
+"""Chapter 3 and its laboratory: measurements, experiments at small size."""
 
 import pytest
 import torch
 
-from attnbook.course.ch03 import figures as ch03
-from attnbook.toy.language import translate_by_rule
+from attnbook.course.ch03 import experiments_translation as experiments
+from attnbook.course.ch03 import lab
+from attnbook.course.kit.tables import stored_runs
+from attnbook.toy.data import held_out_pairs, reverse_source
+from attnbook.toy.language import VERBS, translate_by_rule
+from attnbook.toy.metrics import alignment_accuracy
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
 
-def test_stored_map_is_that_of_the_seed(stored):
-    stored("luong_dot", runs=[{"seed": s, "map": [[0.5 + s / 10]]} for s in (0, 1)])
-    assert ch03.stored_map("luong_dot", 1).tolist() == [[pytest.approx(0.6)]]
+def test_distances_of_one_sentence():
+    # farmer old the  bird a sees
+    pair = translate_by_rule("the old farmer sees a bird")
+    assert lab.distances([pair]) == [2, 0, -2, 2, 0, -2]
+    two = translate_by_rule("a cat sees a dog and a dog sees a cat")
+    assert len(lab.distances([two])) == 10
+    assert all(abs(d) <= 3 for d in lab.distances(held_out_pairs(2)))
+    far = lab.distances([*map(reverse_source, held_out_pairs(2))])
+    assert sum(abs(d) <= 3 for d in far) < 0.1 * len(far)
 
 
-def test_each_seed_has_its_three_shares(stored):
-    shares = {("dot", 0): (1, 0.99, 0), ("dot", 1): (0.9, 0.5, 0.25)}
-    shares[("local-p", 0)] = (1, 0.85, 0.1)
-    stored(
-        "alignment_two_ways",
-        runs=[
-            {"model": m, "seed": s, "exact": e, "output": o, "input": i}
-            for (m, s), (e, o, i) in shares.items()
-        ],
-    )
-    ax = ch03.two_ways_figure().axes[0]
-    joined = [line for line in ax.get_lines() if len(line.get_xdata()) == 3]
-    drawn = [tuple(line.get_xdata()) for line in joined]
-    assert drawn == [tuple(100 * x for x in found) for found in shares.values()]
-    assert [round(line.get_ydata()[0]) for line in joined] == [0, 0, 1]
-    assert [t.get_text() for t in ax.get_yticklabels()] == ["dot", "local-p"]
-    marks = [line.get_marker() for line in ax.get_lines() if len(line.get_xdata()) == 1]
-    assert marks == ["o", "D", "^"] * 3
+def test_what_the_laboratory_says_of_five_clauses():
+    """The one sentence there without a table beside it."""
+
+    def shares(kind):
+        return [run["exact"]["5"] for run in stored_runs(f"luong_{kind}")]
+
+    for kind in ("dot", "general", "concat", "location"):
+        assert max(shares(kind)) < 0.13
+    for kind in ("local_m", *(f"local_m_{d}" for d in (0, 1, 2))):
+        assert min(shares(kind)) == 1
+    assert [round(100 * f(shares("local_p"))) for f in (min, max)] == [5, 57]
 
 
-def test_rows_of_verbs_show_their_weights_and_both_words():
-    pair = translate_by_rule("the old farmer sees a bird and a dog hears this cat")
-    weights = torch.rand(13, 13, generator=torch.Generator().manual_seed(0))
-    one, two, bar = ch03.verb_rows_figure({"one": weights, "two": weights}, pair).axes
-    verbs = [i for i, word in enumerate(pair.target) if word in ("mirat", "ozit")]
-    drawn = torch.tensor(one.collections[0].get_array().data)
-    torch.testing.assert_close(drawn, weights[verbs])
-    frames = [(frame.get_x(), frame.get_y()) for frame in two.patches]
-    # Grey: a and this, the sources of the inputs; orange: sees and hears.
-    assert frames == [(4, 0), (10, 1), (3, 0), (9, 1)]
-    assert [t.get_text() for t in one.get_yticklabels()] == ["mirat", "ozit"]
-    words = [t.get_text() for t in two.get_xticklabels()]
-    assert words == [*pair.source, "<eos>"]
-    assert [ax.get_title("left") for ax in (one, two)] == ["one", "two"]
-    assert bar.get_xlabel() == "attention weight"
+# Which word do the weights belong to?
+
+
+def weights_at(positions, length):
+    """Weights of one sentence with all weight on one position at each step."""
+    return torch.eye(length)[torch.tensor(positions)][None]  # (1, T, S)
+
+
+def test_each_largest_weight_is_on_the_output_the_input_or_elsewhere():
+    pair = held_out_pairs(1)[0]
+    n = len(pair.source) + 1  # with EOS
+    by_output = weights_at([*pair.alignment, n - 1], n)
+    kinds = experiments.most_attended(by_output, [pair])
+    assert {tuple(found.values()) for found in kinds.values()} == {(1, 0, 0)}
+    by_input = weights_at([n - 1, *pair.alignment], n)
+    kinds = experiments.most_attended(by_input, [pair])
+    assert pair.source[pair.alignment[-1]] in VERBS
+    assert kinds["verb"] == {"output": 0, "input": 1, "another": 0}
+    assert kinds["noun"] == {"output": 0, "input": 0.5, "another": 0.5}  # y_0 is BOS
+
+
+def test_a_shift_by_one_compares_each_word_with_the_next_step():
+    pairs = held_out_pairs(2, 5)
+    length = max(len(pair.source) for pair in pairs) + 1
+    rows = [
+        [0, *(j or 0 for j in p.alignment), *[0] * (length - 1 - len(p.alignment))]
+        for p in pairs
+    ]
+    weights = torch.cat([weights_at(row, length) for row in rows])
+    assert alignment_accuracy(weights[:, 1:], pairs) == 1
+    assert alignment_accuracy(weights, pairs) < 0.5
+
+
+def test_one_short_run_has_all_entries(monkeypatch):
+    monkeypatch.setattr(experiments, "THREE_SEEDS", (0,))
+    monkeypatch.setattr(experiments, "MODELS", {"dot": experiments.MODELS["dot"]})
+    train = experiments.train_toy_model
+    monkeypatch.setattr(experiments, "train_toy_model", lambda *a: train(*a, steps=2))
+    monkeypatch.setattr(experiments, "held_out_pairs", lambda n: held_out_pairs(n, 8))
+    [run] = experiments.alignment_two_ways()["runs"]
+    assert (run["model"], run["seed"], run["exact"]) == ("dot", 0, 0)
+    for shares in run["kinds"].values():
+        assert sum(shares.values()) == pytest.approx(1, abs=2e-4)
+    stored = stored_runs("alignment_two_ways", model="general")
+    assert run.keys() == stored[0].keys()

@@ -1,18 +1,83 @@
-"""The cost of global and local attention: scores, memory and time."""
+"""What attention costs: a training step by score and order, and local attention."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from statistics import median
+from collections.abc import Callable, Mapping
+from functools import partial
+from statistics import median, quantiles
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attnbook.course.kit.experiments import experiment
+from attnbook.data.batching import Batch
+from attnbook.models.bahdanau import Bahdanau
+from attnbook.models.luong import Luong
 from attnbook.nn.local_attention import GlobalAlignment, MonotonicAlignment
+from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import masked_softmax
+from attnbook.nn.scores import SCORES
+from attnbook.toy.data import SOURCE, TARGET, toy_batches
+
+
+def time_in_turn(
+    calls: Mapping[str, Callable[[], object]],
+    repeats: int,
+    clock: Callable[[], float],
+) -> dict[str, list[float]]:
+    """Seconds of each call; in turn, so that other load affects all of them alike."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for repeat in range(1 + repeats):
+        for name, call in calls.items():
+            start = clock()
+            call()
+            if repeat:  # the first warms up
+                times[name].append(clock() - start)
+    return times
+
+
+# A training step with attention before or after the recurrent step
+
+STEP_REPEATS = 101
+
+MODELS: dict[str, Callable[[int, int], nn.Module]] = {
+    "bahdanau": Bahdanau,
+    **{
+        f"{score}{', input feeding' if feeding else ''}": partial(
+            Luong, score=score, input_feeding=feeding
+        )
+        for feeding in (False, True)
+        for score in SCORES
+    },
+}
+
+
+@experiment
+def step_cost(repeats: int = STEP_REPEATS) -> dict:
+    """Quartiles of the processor time of one step on 64 sentences of four clauses."""
+    torch.manual_seed(0)
+    models = {name: make(len(SOURCE), len(TARGET)) for name, make in MODELS.items()}
+    batch = next(toy_batches(seed=0, clauses=(4,)))
+    calls = {name: partial(one_step, model, batch) for name, model in models.items()}
+    runs = []
+    for name, times in time_in_turn(calls, repeats, time.process_time).items():
+        quartiles = zip(("low", "median", "high"), quantiles(times, n=4), strict=True)
+        run = {"model": name}
+        run["parameters"] = sum(p.numel() for p in models[name].parameters())
+        runs.append(run | {key: float(f"{seconds:.3g}") for key, seconds in quartiles})
+    shape = {"B": len(batch.src), "S": batch.src.shape[1], "T": batch.tgt_in.shape[1]}
+    return {"repeats": repeats, **shape, "runs": runs}
+
+
+def one_step(model: nn.Module, batch: Batch) -> None:
+    """One forward and backward pass."""
+    model.zero_grad()
+    token_loss(model(batch.src, batch.tgt_in), batch.tgt_out).backward()
+
+
+# Global and local attention: scores, memory and time
 
 LENGTHS = (50, 100, 200, 500, 1000, 2000)
 BATCHES = (1, 8)
@@ -30,10 +95,7 @@ def global_attention(h: Tensor, states: Tensor, mask: Tensor) -> tuple[Tensor, T
 def local_masked(
     h: Tensor, states: Tensor, mask: Tensor, half_width: int = HALF_WIDTH
 ) -> tuple[Tensor, Tensor]:
-    """Local attention (local-m) by a mask: all scores are computed, most are discarded.
-
-    Arguments and results are those of :func:`global_attention`.
-    """
+    """Local attention (local-m) by a mask: all scores are computed, most discarded."""
     scores = h @ states.transpose(1, 2)  # (B, T, S)
     weights = MonotonicAlignment(half_width)(scores, h, 0, mask)  # (B, T, S)
     return weights @ states, weights
@@ -78,13 +140,7 @@ FORMS: dict[str, Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]] = {
 
 @experiment
 def local_cost() -> dict:
-    """Count and time the attention of T = S steps, computed all at once.
-
-    Returns:
-        "counts": for each length the number of scores over all steps, and their size in
-        bytes if all windows are stored equally wide. "runs": for each batch size,
-        length and form the median time in seconds.
-    """
+    """Count and time the attention of T = S steps, computed all at once."""
     runs = []
     with torch.inference_mode():
         for batch in BATCHES:
@@ -114,15 +170,9 @@ def count_scores(length: int, half_width: int = HALF_WIDTH) -> dict:
 
 
 def _time_forms(batch: int, length: int) -> dict[str, float]:
-    """Time the forms in turn, so that other load affects all of them alike."""
     g = torch.Generator().manual_seed(0)
     h, states = torch.randn(2, batch, length, WIDTH, generator=g)
     mask = torch.ones(batch, length, dtype=torch.bool)
-    times: dict[str, list[float]] = {form: [] for form in FORMS}
-    for repeat in range(1 + REPEATS):
-        for form, attend in FORMS.items():
-            start = time.perf_counter()
-            attend(h, states, mask)
-            if repeat:  # the first warms up
-                times[form].append(time.perf_counter() - start)
+    calls = {form: partial(attend, h, states, mask) for form, attend in FORMS.items()}
+    times = time_in_turn(calls, REPEATS, time.perf_counter)
     return {form: float(f"{median(found):.3g}") for form, found in times.items()}
