@@ -9,12 +9,10 @@ import pytest
 import torch
 from drawn import cells
 
-from attnbook.analysis.bug_zoo import WrongSplit
-from attnbook.analysis.leaks import influence
 from attnbook.core import results
 from attnbook.course.ch05 import exercises, figures, lab
 from attnbook.course.kit.exercises.checking import find, verdict
-from attnbook.nn.multi_head import MultiHeadAttention, split_heads
+from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.scaled_dot_product import attention
 from attnbook.toy.tasks import TASK_VOCAB_SIZE, random_symbols
 
@@ -32,28 +30,24 @@ def test_maps_show_the_weights_and_frame_what_is_asked():
     ids = random_symbols(1, 6, G)[0]
     *axes, bar = figures.task_maps_figure(one, two, ids).axes
     *more, _ = lab.four_heads_figure(four, ids).axes
-    for ax, shown in zip((*axes, *more), (*one, *two, *four), strict=True):
-        torch.testing.assert_close(cells(ax), 100 * shown)
+    tokens = ["▁A", "▁dog", "<eos>", "▁a", "▁b", "▁c"]
+    *others, _ = figures.translator_heads_figure(four, tokens).axes
+    shown = zip((*axes, *more, *others), (*one, *two, *four, *four), strict=True)
+    for ax, weights in shown:
+        torch.testing.assert_close(cells(ax), 100 * weights)
+    for ax in (*axes, *more):
         *frames, veil = ax.patches
         asked = {(i - back, i) for back in (1, 2) for i in range(2, 6)}
         assert {frame.get_xy() for frame in frames} == asked
         assert (veil.get_y(), veil.get_height()) == (0, 2)  # two rows
     letters = [label.get_text() for label in axes[0].get_xticklabels()]
     assert letters == figures.spell(ids)
-    assert (axes[0].get_xlabel(), axes[0].get_ylabel()) == ("key", "query")
-    assert bar.get_xlabel() == "weight, %"
-    titles = [ax.get_title("left") for ax in (*axes, *more)]
-    assert titles[1:4] == ["head 1 of two", "head 2 of two", "head 1"]
-
-
-def test_maps_of_the_translator_have_its_tokens():
-    weights = torch.rand(4, 3, 3, generator=G)
-    drawn = figures.translator_heads_figure(weights, ["▁A", "▁dog", "<eos>"])
-    *axes, _ = drawn.axes
-    for n, (ax, shown) in enumerate(zip(axes, weights, strict=True), 1):
-        torch.testing.assert_close(cells(ax), 100 * shown)
-        assert ax.get_title("left") == f"head {n}"
-    assert [t.get_text() for t in axes[0].get_yticklabels()] == ["A", "dog", "<eos>"]
+    assert [t.get_text() for t in others[0].get_yticklabels()][:2] == ["A", "dog"]
+    labels = axes[0].get_xlabel(), axes[0].get_ylabel(), bar.get_xlabel()
+    assert labels == ("key", "query", "weight, %")
+    titles = [ax.get_title("left") for ax in (*axes, *more, *others)]
+    heads = [f"head {n}" for n in (1, 2, 3, 4)]
+    assert titles == ["one head", "head 1 of two", "head 2 of two", *heads, *heads]
 
 
 def test_weights_by_distance_are_means_from_the_third_position_on():
@@ -65,33 +59,6 @@ def test_weights_by_distance_are_means_from_the_third_position_on():
     weights[:, :, 1, 0] = 1.0  # doesn't count
     groups = lab.offsets_table({"a model": weights}).groups
     assert groups == {"a model": [("head 1", 75, 25), ("head 2", 0, 50)]}
-
-
-# Splitting
-
-
-def test_owners_are_those_of_the_correct_and_of_the_wrong_split():
-    x = torch.arange(24).view(1, 6, 4)
-    heads, found = split_heads(x, 2)[0], figures.owners(6, 4, 2, transposed=True)
-    for i in range(6):
-        for j in range(4):
-            head, position = found[i, j].tolist()
-            assert x[0, i, j] in heads[head, position]
-            assert (head, position) == (j // 2, i)
-    wrong = figures.owners(6, 4, 2, transposed=False)
-    assert wrong[..., 0].eq(torch.arange(6)[:, None] // 3).all()  # whole words
-    assert wrong[:3, :, 1].tolist() == [[0, 0, 1, 1], [2, 2, 3, 3], [4, 4, 5, 5]]
-
-
-@pytest.mark.parametrize(("length", "n_heads"), [(12, 4), (12, 2), (8, 8), (6, 1)])
-def test_the_wrong_split_confines_an_output_to_its_block(length, n_heads):
-    torch.manual_seed(0)
-    layer, x = WrongSplit(8 * n_heads, n_heads), torch.randn(1, length, 8 * n_heads)
-    matrix = influence(lambda x: layer(x, x, x), x)
-    block = length // n_heads
-    for i in range(length):
-        first = i // block * block
-        assert matrix[i].nonzero().flatten().tolist() == [*range(first, first + block)]
 
 
 def test_stored_runs_say_what_the_page_says():
