@@ -191,7 +191,8 @@ def check_sliders(page: Page) -> list[str]:
             continue
         slider.scroll_into_view_if_needed()
         start = _pictures_beside(slider)
-        slider.press("ArrowRight")
+        at_end = slider.evaluate("e => e.value === e.max")
+        slider.press("ArrowLeft" if at_end else "ArrowRight")
         stepped = _pictures_beside(slider)
         if stepped == start:
             found.append(f"slider {number}: an arrow key does not change the picture")
@@ -206,7 +207,7 @@ def _pictures_beside(slider: Locator) -> list[str]:
     """Return what the visible pictures of a slider's cell show."""
     return slider.evaluate(
         """slider => [...(slider.closest(".cell_output") ?? document)
-            .querySelectorAll("img, svg, canvas")]
+            .querySelectorAll("img, svg, canvas, table")]
             .filter(e => e.getClientRects().length)
             .map(e => e.src ?? e.outerHTML)"""
     )

@@ -126,12 +126,12 @@ def test_a_name_must_be_that_of_a_notebook(chapter, command):
 
 
 def test_an_explorer_is_stored_as_its_still_and_compared(chapter, command):
-    explorer = "from attnbook.course.kit.explorers import masks\nmasks.explore_masks()"
-    path = chapter(explorer)
+    module = "attnbook.course.ch04.explorer_queries_and_keys"
+    path = chapter(f"from {module} import explore_queries\nexplore_queries()")
     command()
     [output] = nbformat.read(path, as_version=4).cells[0].outputs
     assert set(output.data) == {"text/html", "text/plain"}
-    assert "14 of 36 pairs are allowed" in output.data["text/html"]
+    assert "Largest weight: k₂, 0.70." in output.data["text/html"]
     shutil.copy(ROOT / "book" / "conftest.py", path.parent)
     assert nbval(path).returncode == 0
 

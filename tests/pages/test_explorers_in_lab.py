@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from page_checks import check_accessible
 
 ROOT = Path(__file__).resolve().parents[2]
-CHAPTER = ROOT / "book" / "lab06_masks.ipynb"
+CHAPTER = ROOT / "book" / "ch04_scaled_dot_product.ipynb"
 SCREENSHOTS = ROOT / "_build" / "screenshots"
 TOY_HEADS = """\
 from attnbook.course.ch09.explorer_toy_heads import explore_toy_heads
@@ -23,11 +23,11 @@ TRUST = {"trusted.ipynb": True, "untrusted.ipynb": False}
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """JupyterLab with the explorer of laboratory page 6 as stored, and another."""
+    """JupyterLab with the explorer of chapter 4 as stored, and another."""
     folder = tmp_path_factory.mktemp("explorers")
     (folder / "work").mkdir()
     chapter = nbformat.read(CHAPTER, as_version=4)
-    [explorer] = [cell for cell in chapter.cells if cell.id == "explore-masks"]
+    [explorer] = [cell for cell in chapter.cells if cell.id == "explorer"]
     notebook = new_notebook(
         cells=[explorer, new_code_cell(TOY_HEADS)], metadata=chapter.metadata
     )
@@ -63,8 +63,8 @@ def test_unrun_it_is_a_picture_with_text(page):
     image = cell.locator("figure img")
     expect(image).to_have_count(1)
     assert image.evaluate("e => e.complete && e.naturalWidth > 0")
-    assert "Query 2, old:" in image.get_attribute("alt")
-    expect(cell).to_contain_text("Settings: real tokens: 5; causal: yes; window: 3.")
+    assert "k₁: score 2.00" in image.get_attribute("alt")
+    expect(cell).to_contain_text("Settings: direction, degrees: 0; length: 2; divide")
     assert "model not found" not in page.content()
     expect(cell.locator(".jupyter-widgets")).to_have_count(0)
 
@@ -73,20 +73,20 @@ def test_arrow_keys_move_a_slider_and_the_result_follows(page):
     run_cell(page, 0)
     box = page.locator(".book-explorer").first
     status, image = box.get_by_role("status"), box.locator("img")
-    expect(status).to_contain_text("14 of 36 pairs are allowed.")
+    expect(status).to_contain_text("Largest weight: k₂, 0.70.")
     before = image.get_attribute("src")
-    slider = box.get_by_role("slider", name="real tokens")
+    slider = box.get_by_role("slider", name="direction, degrees")
     slider.focus()
     slider.press("ArrowLeft")
     slider.press("ArrowLeft")
-    expect(status).to_contain_text("9 of 36 pairs are allowed.")
+    expect(status).to_contain_text("Largest weight: k₂, 0.53.")
     assert image.get_attribute("src") != before
-    expect(slider).to_have_attribute("aria-valuetext", "3")
+    expect(slider).to_have_attribute("aria-valuetext", "-10")
     expect(slider).to_be_focused()
     slider.press("ArrowDown")  # JupyterLab would go to the next cell
-    expect(status).to_contain_text("6 of 36 pairs are allowed.")
-    box.get_by_role("checkbox", name="causal").press("Space")
-    expect(status).to_contain_text("7 of 36 pairs are allowed.")
+    expect(status).to_contain_text("Largest weight: k₁, 0.46.")
+    box.get_by_role("checkbox", name="divide the scores by √2").press("Space")
+    expect(status).to_contain_text("Largest weight: k₁, 0.43.")
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / "explorer-in-lab.png")
 

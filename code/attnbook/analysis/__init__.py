@@ -4,6 +4,7 @@
 - ``head_ablation``: attention with some of its heads removed
 - ``word_maps``: attention between words, from attention between subwords
 - ``learning_to_attend``: snapshots of a model while it learns where to attend
+- ``random_attention``: scores, weights and gradients of random queries and keys
 - ``leaks``: which outputs depend on which inputs
 - ``occlusion``: how much a prediction depends on a source word
 - ``probes``: linear probes of the encoder's layers
@@ -69,6 +70,11 @@ from attnbook.analysis.probes import (
     layer_states,
     probe_accuracy,
 )
+from attnbook.analysis.random_attention import (
+    query_gradients,
+    random_pairs,
+    random_scores,
+)
 from attnbook.analysis.scores import score_spreads
 from attnbook.analysis.word_maps import word_groups, word_weights
 
@@ -105,6 +111,9 @@ __all__ = [
     "occlusion_effects",
     "peak_bytes",
     "probe_accuracy",
+    "query_gradients",
+    "random_pairs",
+    "random_scores",
     "rank_correlation",
     "recurrent_work",
     "replacing_effects",

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 
 import matplotlib.pyplot as plt
-import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
+from attnbook.analysis.random_attention import random_scores
 from attnbook.course.kit.colours import (
     COLOURS,
     DARK_GREY,
@@ -177,22 +177,6 @@ SCALE_COLOURS = {
     "1/d": DARK_GREY,
 }
 WIDTHS = (4, 16, 64, 256, 1024)
-
-
-def random_pairs(d_k: int, n_keys: int, draws: int) -> tuple[Tensor, Tensor]:
-    """Random queries, (draws, 1, d_k), each with its own keys, (draws, n_keys, d_k).
-
-    All numbers are independent, of mean 0 and variance 1.
-    """
-    g = torch.Generator().manual_seed(0)
-    q = torch.randn(draws, 1, d_k, generator=g)
-    return q, torch.randn(draws, n_keys, d_k, generator=g)
-
-
-def random_scores(d_k: int, n_keys: int = 32, draws: int = 500) -> Tensor:
-    """Dot products of random queries with their own random keys, (draws, n_keys)."""
-    q, k = random_pairs(d_k, n_keys, draws)
-    return (q @ k.mT).squeeze(1)
 
 
 def draw_by_width(

@@ -10,6 +10,7 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from attnbook.analysis.random_attention import query_gradients, random_scores
 from attnbook.core import results
 from attnbook.course.ch04.experiment_look_up import SCALES as FACTORS
 from attnbook.course.ch04.experiment_look_up import AdditiveRead
@@ -17,8 +18,6 @@ from attnbook.course.ch04.figures import (
     SCALES,
     WIDTHS,
     draw_by_width,
-    random_pairs,
-    random_scores,
 )
 from attnbook.course.ch04.widget_calculator import ASKING, OFFERING, START, attend
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, SKY
@@ -62,17 +61,6 @@ def own_position_table(widths: Sequence[int] = (4, 16, 64)) -> Table:
 
 
 # What does the scale change at the start?
-
-
-def query_gradients(
-    d_k: int, scale: float, n_keys: int = 32, draws: int = 500
-) -> Tensor:
-    """How large the derivative of all weights with respect to their random query is."""
-    q, k = random_pairs(d_k, n_keys, draws)
-    weights = (scale * q @ k.mT).softmax(-1)  # (draws, 1, S)
-    # Σ_j α_i (δ_ij - α_j) k_j is α_i times what k_i has more than the mean of the keys.
-    jacobian = scale * weights.mT * (k - weights @ k)  # (draws, S, d_k)
-    return jacobian.square().sum((-2, -1)).sqrt()
 
 
 def start_table(widths: Sequence[int] = (4, 64, 256, 1024)) -> Table:
@@ -247,28 +235,6 @@ def fused_figure() -> Figure:
         label_lines(ax)
     axes[-1].set_xlabel("positions n")
     return fig
-
-
-# Which shapes must agree?
-
-SHAPES = (
-    ((3, 4), (6, 4), (6, 9)),
-    ((5, 3, 4), (5, 6, 4), (5, 6, 2)),
-    ((3, 4), (6, 5), (6, 9)),
-    ((3, 4), (6, 4), (5, 9)),
-)
-
-
-def shapes_table() -> Table:
-    """Show what attention makes of queries, keys and values of several shapes."""
-    rows = []
-    for shapes in SHAPES:
-        try:
-            found = str(tuple(attention(*map(torch.ones, shapes)).shape))
-        except ValueError as error:
-            found = f"error: {str(error).partition(';')[0]}"
-        rows.append((*map(str, shapes), found))
-    return table(["queries", "keys", "values", "output"], rows)
 
 
 # What does one number change?

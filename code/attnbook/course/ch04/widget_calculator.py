@@ -9,7 +9,6 @@ once scripts run.
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -19,7 +18,6 @@ from IPython.display import HTML
 from torch import Tensor
 
 from attnbook.course.kit.colours import COLOURS, INK, TEXT_COLOURS, tint
-from attnbook.course.kit.drawings.diagram import FONT
 from attnbook.course.kit.widgets.controls import (
     BOX,
     BUTTON,
@@ -31,13 +29,19 @@ from attnbook.course.kit.widgets.controls import (
     hidden_controls,
 )
 from attnbook.course.kit.widgets.scripts import on_load
+from attnbook.course.kit.widgets.tables import (
+    CELL,
+    LACK,
+    TABLE,
+    blue,
+    cell,
+    head,
+    scale_of_blue,
+)
 from attnbook.nn.scaled_dot_product import attention
 
 ASKING, OFFERING = ("old", "sees", "a"), ("old", "farmer", "sees", "bird")
 MOST = 9.9  # the greatest number that may be entered: its scores fit their cells
-# What a weight of 1 takes from white, of red, green and blue: seven tenths of the way
-# to the colour of the source, on which dark text can still be read.
-LACK = [round(0.7 * (255 - int(COLOURS["source"][i : i + 2], 16))) for i in (1, 3, 5)]
 CAPTION = (
     "**A weight depends on the query and on all keys, never on a value.** Change a "
     "value, and only the outputs move. Double both numbers of a query: its weights "
@@ -71,15 +75,6 @@ START = CalculatorState(
     scaled=True,
 )
 
-TABLE = (
-    f"margin: 0; padding: 0; background: #FFF; color: {INK}; border: 0; "
-    "border-collapse: separate; border-spacing: 3px; width: auto; table-layout: auto; "
-    "font-size: 15px; line-height: 1.3; font-variant-numeric: tabular-nums"
-)
-CELL = (
-    f"padding: 2px 0; border: 0; background: #FFF; color: {INK}; text-align: center; "
-    "vertical-align: middle; min-width: 52px; font-weight: 400"
-)
 FIELD = (
     f"font: inherit; color: {INK}; background: #FFF; box-sizing: border-box; "
     "width: 50px; height: 28px; margin: 1px; padding: 0; text-align: center; "
@@ -172,22 +167,24 @@ def _scores_table() -> str:
             for name, score in zip(OFFERING, scores, strict=True)
         ]
         fields = "".join(_fields("query", word, query))
-        rows.append(_head("row", f"{word}<br>{fields}") + "".join(cells))
+        rows.append(head("row", f"{word}<br>{fields}") + "".join(cells))
     return _table("Scores. Ticked: may attend", 5, rows)
 
 
 def _weights_table() -> str:
     """Values at the top, weights below them, the outputs at the right."""
-    output = _head("col", _in_colour("value", "output"))
-    corner = _cell(_in_colour("value", "values →") + _scale_of_blue())
+    output = head("col", _in_colour("value", "output"))
+    given = {"asking": ASKING, "offering": OFFERING, "most": MOST, "lack": LACK}
+    scale = scale_of_blue(on_load("widget_calculator", **given))
+    corner = _cell(_in_colour("value", "values →") + scale)
     rows = [corner + _columns("value", START.v) + output]
     edge = f"border: 1px solid {tint(COLOURS['source'])}; background-color: "
     mixed = f"white-space: pre-line; background: {tint(COLOURS['value'])}"
     for word, weights, mean in zip(ASKING, *attend(START)[1:], strict=True):
-        cells = [_cell(_text(w), "book-weight", edge + _blue(w)) for w in weights]
+        cells = [_cell(_text(w), "book-weight", edge + blue(w)) for w in weights]
         text = "\n".join(map(_text, mean))
         cells.append(_cell(text, "book-output", mixed))
-        rows.append(_head("row", word) + "".join(cells))
+        rows.append(head("row", word) + "".join(cells))
     return _table("Weights, and what they mix", 6, rows)
 
 
@@ -198,18 +195,14 @@ def _table(title: str, width: int, rows: Sequence[str]) -> str:
 
 
 def _cell(inside: str, name: str = "", look: str = "") -> str:
-    return f'<td class="{name}" style="{CELL}; height: 56px; {look}">{inside}</td>'
-
-
-def _head(scope: str, inside: str) -> str:
-    return f'<th scope="{scope}" style="{CELL}">{inside}</th>'
+    return cell(inside, name, f"height: 56px; {look}")
 
 
 def _columns(role: str, pairs: Pairs) -> str:
     """The words that offer, each above its two numbers."""
     named = zip(OFFERING, pairs, strict=True)
     return "".join(
-        _head("col", "<br>".join([word, *_fields(role, word, pair)]))
+        head("col", "<br>".join([word, *_fields(role, word, pair)]))
         for word, pair in named
     )
 
@@ -227,31 +220,3 @@ def _fields(role: str, word: str, pair: Sequence[float]) -> list[str]:
 
 def _in_colour(role: str, text: str) -> str:
     return f'<span style="color: {TEXT_COLOURS[role]}">{text}</span>'
-
-
-def _blue(weight: float) -> str:
-    """White at a weight of 0; never transparent, as JupyterLab's tables may be dark."""
-    channels = ", ".join(f"{255 - weight * lack:.0f}" for lack in LACK)
-    return f"rgb({channels})"
-
-
-def _scale_of_blue() -> str:
-    """What the blue means, as an image: that it has loaded shows that scripts run."""
-    ends = "".join(f'<stop offset="{w}" stop-color="{_blue(w)}"/>' for w in (0, 1))
-    svg = (
-        '<svg xmlns="http://www.w3.org/2000/svg" width="56" height="20" '
-        f'font-family="{FONT}" font-size="14" fill="{INK}">'
-        f'<linearGradient id="blue">{ends}</linearGradient>'
-        '<rect width="56" height="20" fill="url(#blue)"/><text x="4" y="15">0</text>'
-        '<text x="44" y="15">1</text></svg>'
-    )
-    image = base64.b64encode(svg.encode()).decode()
-    script = on_load(
-        "widget_calculator", asking=ASKING, offering=OFFERING, most=MOST, lack=LACK
-    )
-    return (
-        f'<img src="data:image/svg+xml;base64,{image}" width="56" '
-        'alt="From white, a weight of 0, to blue, a weight of 1." '
-        'style="display: block; padding: 0; border-radius: 0"'
-        f"{script}>"
-    )

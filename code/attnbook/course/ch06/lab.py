@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from attnbook.course.ch06.explorer_masks import mask_and_weights
+from attnbook.core import results
+from attnbook.course.ch06.experiment_mask_card import find_convention, torch_arguments
 from attnbook.course.ch06.figures import draw_mask
 from attnbook.course.kit.colours import TEXT_COLOURS
 from attnbook.course.kit.html_tables import Column, Table, table
@@ -61,21 +64,41 @@ def lowest_table() -> Table:
     return table(["masked score", *heads], rows)
 
 
-# Combining masks
+# What does True mean in other libraries?
+
+NAMES = {
+    "attnbook": "this course",
+    "torch": "PyTorch",
+    "transformers": "Hugging Face transformers",
+    "keras": "Keras",
+    "jax": "JAX",
+    "flax": "Flax",
+}
+HEADS = ("argument", "attends", "masks", "fully masked row gives")
+# What is code in the name of an argument: all of it up to a comma, or what looks so.
+CODE = re.compile(r"^\w+|\w+_\w+(?:=\w+)?(?:\(\))?|\w+\(\)")
 
 
-def fully_masked_table(length: int = 6) -> Table:
-    """Show how many rows are fully masked, by number of real tokens and window."""
-    windows = range(1, 5)
-    rows = []
-    for real in range(1, length + 1):
-        counts = []
-        for window in windows:
-            mask, _ = mask_and_weights(real, causal=True, window=window)
-            counts.append(int((~mask.any(-1)).sum()))
-        rows.append((str(real), *counts))
-    heads = [Column(str(w), group="width of the window") for w in windows]
-    return table(["real tokens of 6", *heads], rows)
+def mask_card_table() -> Table:
+    """Show which values let a query attend, and what it gets if all is masked.
+
+    Ours and PyTorch's rows are tested anew; the others are those that
+    ``python -m attnbook.course mask_card`` stored.
+    """
+    live = [find_convention(probe) for probe in torch_arguments()]
+    tested = {row["library"] for row in live}
+    stored = results.load("mask_card")["rows"]
+    others = [row for row in stored if row["library"] not in tested]
+    groups = {}
+    for when, rows in (("tested here", live), ("stored", others)):
+        for row in rows:
+            version = row["version"].partition("+")[0]  # 2.13.0+cpu
+            library = " ".join(filter(None, [NAMES[row["library"]], version]))
+            heading = f"`{row['call']}`, {library} ({when})"
+            name = CODE.sub(r"`\g<0>`", row["argument"])
+            cells = name, row["attend"], row["hidden"], row["empty"]
+            groups.setdefault(heading, []).append(cells)
+    return table(HEADS, groups)
 
 
 # The masks of a batch, for the card

@@ -1,99 +1,100 @@
-"""Figures, drawing and exercises of chapter 5."""
+"""What chapter 5 and its laboratory measure, and maps of models that are trained there.
+
+What else they show nbval compares.
+"""
+
+from statistics import fmean
 
 import pytest
 import torch
 from drawn import cells
-from matplotlib.colors import to_hex
 
-from attnbook.course.ch05 import drawings as ch05_drawings
-from attnbook.course.ch05 import exercises as ch05_exercises
-from attnbook.course.ch05 import figures as ch05
+from attnbook.core import results
+from attnbook.course.ch05 import exercises, figures, lab
 from attnbook.course.kit.exercises.checking import find, verdict
-from attnbook.nn.multi_head import MultiHeadAttention, split_heads
+from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.scaled_dot_product import attention
-from attnbook.toy.example import SENTENCE
 from attnbook.toy.tasks import TASK_VOCAB_SIZE, random_symbols
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
-
-
-# Maps of heads
+G = torch.Generator().manual_seed(0)
 
 
 def test_every_symbol_has_a_letter_of_its_own():
-    assert len({*ch05.LETTERS}) == len(ch05.LETTERS) == TASK_VOCAB_SIZE
-    assert ch05.spell(torch.tensor([0, 1, 16])) == ["·", "a", "p"]
+    assert len({*figures.LETTERS}) == len(figures.LETTERS) == TASK_VOCAB_SIZE
+    assert figures.spell(torch.tensor([0, 1, 16])) == ["·", "a", "p"]
 
 
 def test_maps_show_the_weights_and_frame_what_is_asked():
-    g = torch.Generator().manual_seed(0)
-    one, two = torch.rand(1, 6, 6, generator=g), torch.rand(2, 6, 6, generator=g)
-    ids = random_symbols(1, 6, g)[0]
-    *axes, bar = ch05.task_maps_figure(one, two, ids).axes
-    for ax, shown in zip(axes, (*one, *two), strict=True):
-        torch.testing.assert_close(cells(ax), 100 * shown)
+    one, two, four = (torch.rand(n, 6, 6, generator=G) for n in (1, 2, 4))
+    ids = random_symbols(1, 6, G)[0]
+    *axes, bar = figures.task_maps_figure(one, two, ids).axes
+    *more, _ = lab.four_heads_figure(four, ids).axes
+    tokens = ["▁A", "▁dog", "<eos>", "▁a", "▁b", "▁c"]
+    *others, _ = figures.translator_heads_figure(four, tokens).axes
+    shown = zip((*axes, *more, *others), (*one, *two, *four, *four), strict=True)
+    for ax, weights in shown:
+        torch.testing.assert_close(cells(ax), 100 * weights)
+    for ax in (*axes, *more):
         *frames, veil = ax.patches
         asked = {(i - back, i) for back in (1, 2) for i in range(2, 6)}
         assert {frame.get_xy() for frame in frames} == asked
         assert (veil.get_y(), veil.get_height()) == (0, 2)  # two rows
-        letters = [label.get_text() for label in ax.get_xticklabels()]
-        assert letters == ch05.spell(ids)
-        assert ax.get_xlabel() == "key"
-    assert axes[0].get_ylabel() == "query"
-    assert bar.get_xlabel() == "weight, %"
+    letters = [label.get_text() for label in axes[0].get_xticklabels()]
+    assert letters == figures.spell(ids)
+    assert [t.get_text() for t in others[0].get_yticklabels()][:2] == ["A", "dog"]
+    labels = axes[0].get_xlabel(), axes[0].get_ylabel(), bar.get_xlabel()
+    assert labels == ("key", "query", "weight, %")
+    titles = [ax.get_title("left") for ax in (*axes, *more, *others)]
+    heads = [f"head {n}" for n in (1, 2, 3, 4)]
+    assert titles == ["one head", "head 1 of two", "head 2 of two", *heads, *heads]
 
 
-def test_maps_of_the_translator_have_its_tokens():
-    weights = torch.rand(4, 3, 3, generator=torch.Generator().manual_seed(0))
-    *axes, _ = ch05.translator_heads_figure(weights, ["▁A", "▁dog", "<eos>"]).axes
-    for n, (ax, shown) in enumerate(zip(axes, weights, strict=True), 1):
-        torch.testing.assert_close(cells(ax), 100 * shown)
-        assert ax.get_title("left") == f"head {n}"
-    assert [t.get_text() for t in axes[0].get_yticklabels()] == ["A", "dog", "<eos>"]
+def test_weights_by_distance_are_means_from_the_third_position_on():
+    weights = torch.zeros(2, 2, 5, 5)
+    for i in range(2, 5):
+        weights[:, 0, i, i - 1] = 0.75
+        weights[:, 0, i, i - 2] = 0.25
+        weights[0, 1, i, i - 2] = 1.0  # in one sequence of two
+    weights[:, :, 1, 0] = 1.0  # doesn't count
+    groups = lab.offsets_table({"a model": weights}).groups
+    assert groups == {"a model": [("head 1", 75, 25), ("head 2", 0, 50)]}
 
 
-# Splitting
+def test_stored_runs_say_what_the_page_says():
+    for run in results.load("heads")["runs"]:
+        worse, better = sorted((run["last"], run["before"]))
+        assert better > 0.99
+        assert (worse < 0.1) == (run["heads"] == 1)
+    for run in results.load("wrong_split")["runs"]:
+        right = fmean(run["right"])
+        assert (right > 0.99) if run["split"] == "right" else (right < 0.1)
 
 
-def test_owners_are_those_of_the_real_split():
-    t, d, h = 6, 4, 2
-    x = torch.arange(t * d).view(1, t, d)
-    heads = split_heads(x, h)[0]
-    found = ch05.owners(t, d, h, transposed=True)
-    for i in range(t):
-        for j in range(d):
-            head, position = found[i, j].tolist()
-            assert x[0, i, j] in heads[head, position]
-            assert (head, position) == (j // 2, i)
+# What the chapter's margins say
 
 
-def test_wrong_owners_hold_whole_words():
-    found = ch05.owners(6, 4, 2, transposed=False)
-    assert found[:3, :, 0].eq(0).all()
-    assert found[3:, :, 0].eq(1).all()
-    assert found[:3, :, 1].tolist() == [[0, 0, 1, 1], [2, 2, 3, 3], [4, 4, 5, 5]]
+def test_einsum_gives_the_same_attention():
+    q, k, v = (torch.randn(2, n, 4, 8, generator=G).double() for n in (5, 7, 7))
+    scores = torch.einsum("nqhd,nkhd->nhqk", q, k) / 8**0.5
+    out = torch.einsum("nhqk,nkhd->nqhd", scores.softmax(-1), v)
+    wanted = attention(*(x.transpose(1, 2) for x in (q, k, v))).transpose(1, 2)
+    torch.testing.assert_close(out, wanted)
 
 
-def test_split_figure_colours_each_feature_by_its_head():
-    axes = ch05.split_figure(SENTENCE).axes
-    for ax, transposed in zip(axes, (True, False), strict=True):
-        wanted = ch05.owners(6, 4, 2, transposed=transposed).flatten(0, 1).tolist()
-        colours = ax.collections[0].get_facecolors()
-        for colour, text, (head, position) in zip(
-            colours, ax.texts, wanted, strict=False
-        ):
-            assert to_hex(colour).upper() == to_hex(ch05.HEAD_COLOURS(head)).upper()
-            assert text.get_text() == str(position + 1)
-        assert [text.get_text() for text in ax.texts[-2:]] == ["head 1", "head 2"]
-        assert [t.get_text() for t in ax.get_xticklabels()] == ["1", "2", "3", "4"]
-    words = [label.get_text() for label in axes[0].get_yticklabels()]
-    assert words == [*SENTENCE]
-
-
-def test_drawing_names_the_shapes():
-    svg = ch05_drawings.multi_head()._repr_svg_()
-    for text in ("(B, T, D)", "(B, S, D)", "(B, H, T, S)", "softmax"):
-        assert text in svg
+def test_only_the_bias_of_the_queries_adds_something():
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(16, 4).double(), torch.randn(2, 7, 16).double()
+    with torch.no_grad():
+        before, changes = layer(x, x, x), {}
+        for letter in "QKV":
+            bias = getattr(layer, f"W_{letter}").bias
+            torch.nn.init.normal_(bias)
+            changes[letter] = layer(x, x, x) - before
+            torch.nn.init.zeros_(bias)
+    assert changes["K"].abs().max() < 1e-12
+    torch.testing.assert_close(changes["V"], changes["V"][:1, :1].expand(2, 7, 16))
+    assert changes["Q"].std(1).min() > 1e-3
 
 
 # Exercises
@@ -108,7 +109,7 @@ def test_parameters_in_the_exercise_are_those_of_the_layer():
 
 def test_the_bug_of_the_page_is_known():
     exercise = find("ex5_find_the_bug")
-    hint = verdict(exercise, "ex5_find_the_bug", ch05_exercises._heads_attend)
+    hint = verdict(exercise, "ex5_find_the_bug", exercises._heads_attend)
     assert "(B, T, H, H)" in hint
 
 

@@ -10,6 +10,7 @@ from attnbook.course.kit.explorers.token_maps import KINDS
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
 ON = {f"head_{n}": True for n in range(1, 5)}
+WITHOUT_3 = {**ON, "head_3": False}
 OFF = dict.fromkeys(ON, False)
 TEXT = "Two dogs run."
 
@@ -31,6 +32,10 @@ def test_bars_are_the_falls_of_the_log_probabilities():
     original = heads_off.translated(TEXT)
     drops = torch.tensor(bars(view), dtype=torch.float32)
     assert len(drops) == len(original.tokens) == len(original.log_p)
+    ax = view.figure.axes[0]
+    assert [t.get_text() for t in ax.get_yticklabels()] == [*original.tokens]
+    assert ax.yaxis_inverted()
+    assert ax.get_xlim()[0] < drops.min() <= drops.max() < ax.get_xlim()[1]
     for layer in shipped_translator().model.decoder:
         torch.nn.init.zeros_(weight := layer.cross_attention.W_O.weight)
         assert not weight.any()
@@ -47,11 +52,9 @@ def test_bars_are_the_falls_of_the_log_probabilities():
 def test_a_head_of_one_layer_is_removed_and_comes_back():
     model = shipped_translator().model
     before = [p.detach().clone() for p in model.parameters()]
-    one = heads_off.heads_off_view(
-        TEXT, "decoder self-attention", "2", **{**ON, "head_3": False}
-    )
-    other = heads_off.heads_off_view(
-        TEXT, "decoder self-attention", "3", **{**ON, "head_3": False}
+    one, other = (
+        heads_off.heads_off_view(TEXT, "decoder self-attention", layer, **WITHOUT_3)
+        for layer in "23"
     )
     assert "Without head 3: " in one.said
     assert bars(one) != bars(other)
@@ -65,16 +68,6 @@ def test_the_controls_offer_all_layers_heads_and_kinds():
     assert heads_off.CONTROLS["kind"].choices == tuple(KINDS)
     switches = [name for name in heads_off.CONTROLS if name.startswith("head_")]
     assert len(switches) == model.encoder[0].attention.n_heads
-
-
-def test_tokens_stand_in_order_from_the_top():
-    drops = torch.tensor([0.5, -0.25, 0.0])
-    ax = heads_off.drop_figure(["▁a", "b", "<eos>"], drops).axes[0]
-    assert [t.get_text() for t in ax.get_yticklabels()] == ["▁a", "b", "<eos>"]
-    bottom, top = ax.get_ylim()
-    assert bottom > top
-    low, high = ax.get_xlim()
-    assert low < -0.25 < 0.5 < high
 
 
 def test_an_empty_caption_is_an_error():

@@ -1,39 +1,25 @@
-"""Figures, drawings and exercises of chapter 6."""
+"""What chapter 6, its laboratory and its exercises compute.
 
+What they show nbval compares.
+"""
+
+import math
+
+import pytest
 import torch
-from drawn import cells
 from torch import nn
 
-from attnbook.core import results
-from attnbook.course.ch06 import drawings as ch06_drawings
-from attnbook.course.ch06 import figures as ch06
+from attnbook.course.ch06 import figures, lab
 from attnbook.course.kit.exercises.checking import find
 from attnbook.data.batching import pad
 from attnbook.models.from_torch import attention_from_torch
-from attnbook.nn.masks import causal_mask, target_mask
+from attnbook.nn.masks import causal_mask, key_mask, target_mask
 
 TARGET = pad([[9] * 5, [9] * 3])
 
 
-# The leak test
-
-
-def test_detector_marks_leaks_and_losses(as_in_the_pages):
-    wanted = causal_mask(3)
-    moved = torch.tensor([[1, 0, 1], [1, 0, 0], [1, 1, 1]]) > 0
-    panels = {"wrong": (moved, wanted), "right": (wanted, wanted)}
-    figure = ch06.detector_figure(panels | {"again": (wanted, wanted)}, real=2)
-    first, second, *_ = figure.axes
-    assert torch.equal(cells(first) > 0, moved)
-    marks = {text.get_position(): text.get_text() for text in first.texts}
-    assert marks == {(2.5, 0.5): "×", (1.5, 1.5): "○"}  # at (key, query)
-    assert not second.texts
-    names = [label.get_text() for label in first.get_xticklabels()]
-    assert names == ["1", "2", "–"]
-
-
 def test_each_broken_mask_is_broken_in_its_own_way():
-    masks = ch06.broken_masks(TARGET[1:])
+    masks = figures.broken_masks(TARGET[1:])
     wrong = {name: (mask != right) for name, (mask, right) in masks.items()}
     assert all(cells.any() for cells in wrong.values())
     kinds = {tuple(mask.flatten().tolist()) for mask, _ in masks.values()}
@@ -44,40 +30,53 @@ def test_each_broken_mask_is_broken_in_its_own_way():
     assert cells["no causal mask"] == [[0, 1], [0, 2], [1, 2]]
 
 
-# The mask at inference
+# Numbers that hide scores
 
 
-def test_the_table_holds_what_was_stored(monkeypatch):
-    runs = [
-        {"model": m, "causal": c, "loss": loss, "changed": 0.5 * (not c), **score}
-        for m, c, loss, score in (
-            ("toy", True, 0.01, {"exact": 0.98}),
-            ("toy", False, 0.02, {"exact": 0.5}),
-            ("captions", True, 1.5, {"bleu": 30.0}),
-            ("captions", False, 1.75, {"bleu": 20.0}),
-        )
-    ]
-    monkeypatch.setattr(results, "load", lambda name: {"runs": runs})
-    toy, captions = ch06.at_inference_table().rows()
-    assert toy[1:] == (98.0, 50.0, 0.01, 0.02, 50.0)
-    assert captions[1:] == (30.0, 20.0, 1.5, 1.75, 50.0)
+def test_a_masked_row_in_float64_by_the_formula():
+    hidden = torch.tensor([False, True, False])
+    for add in (False, True):
+        for value in (-1e9, -math.inf, None):
+            row = lab.masked_row(hidden, value, torch.float64, add)
+            first = math.exp(1.0) / (math.exp(1.0) + math.exp(0.5))
+            assert row.tolist() == pytest.approx([first, 0, 1 - first])
 
 
-# Drawings
+@pytest.mark.parametrize(
+    ("value", "dtype", "add", "wanted"),
+    [
+        (-math.inf, torch.float32, False, "NaN"),
+        (-1e9, torch.float32, False, "equal"),
+        (-1e9, torch.float32, True, "equal"),  # rounds scores away
+        (-1e4, torch.float32, True, "unmasked"),
+        (-1e9, torch.float16, False, "error"),
+    ],
+)
+def test_the_four_outcomes_of_a_fully_masked_row(value, dtype, add, wanted):
+    assert lab.fully_masked_outcome(value, dtype, add) == wanted
 
 
-def test_shifted_words_never_attend_to_later_inputs():
-    arrows = ch06_drawings.shifted_words()._arrows
-    assert len(arrows) == 4 + 3 + 2 + 1
-    assert all(start[0] <= end[0] for start, end in (a.points for a in arrows))
+def test_a_number_that_hides_nothing_is_refused():
+    with pytest.raises(AssertionError):
+        lab.fully_masked_outcome(-1.0, torch.float32, add=True)
 
 
-def test_only_without_a_mask_arrows_lead_to_earlier_positions():
-    arrows = ch06_drawings.prefix_in_two_layers()._arrows
-    back = [a for a in arrows if a.points[0][0] > a.points[1][0] + 20]
-    assert len(back) == 3
-    assert all(arrow.dashed for arrow in back)
-    assert len(arrows) == (6 + 3) + (9 + 3)
+# What chapter and card say of other forms of masks
+
+
+def test_lengths_are_masks():
+    lengths = torch.tensor([5, 3])
+    assert torch.equal(torch.arange(5) < lengths[:, None], key_mask(TARGET)[:, 0, 0])
+    each = torch.arange(1, 6)  # for each query
+    assert torch.equal(torch.arange(5) < each[:, None], causal_mask(5))
+
+
+def test_for_flattened_heads_masks_are_repeated_one_by_one():
+    mask = target_mask(TARGET)  # (2, 1, 5, 5)
+    wanted = mask.expand(2, 8, 5, 5).flatten(0, 1)  # of (B, H, T, S) scores
+    assert torch.equal(mask[:, 0].repeat_interleave(8, 0), wanted)
+    wrong = (mask[:, 0].repeat(8, 1, 1) != wanted).flatten(1).any(1)
+    assert wrong.sum() == 8  # of 16
 
 
 # Exercises

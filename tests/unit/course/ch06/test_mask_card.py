@@ -7,7 +7,7 @@ import torch
 
 from attnbook.core import results
 from attnbook.course.ch06 import experiment_mask_card as experiment
-from attnbook.course.ch06 import mask_card as card
+from attnbook.course.ch06 import lab
 from attnbook.course.ch06.experiment_mask_card import (
     D,
     MaskArgument,
@@ -15,8 +15,6 @@ from attnbook.course.ch06.experiment_mask_card import (
     torch_arguments,
 )
 from attnbook.nn.scaled_dot_product import attention
-
-MODULES = {"attnbook", "torch", "transformers", "keras", "jax", "flax"}
 
 
 def probe(look, marks=(True, False)):
@@ -41,27 +39,6 @@ def filled(x, marks, value):
     return (scores.softmax(-1) @ x)[0]
 
 
-@pytest.fixture(scope="module")
-def live():
-    return [find_convention(probe) for probe in torch_arguments()]
-
-
-def test_the_meanings_that_pytorch_documents(live):
-    found = {(row["call"], row["argument"]): meaning(row)[:2] for row in live}
-    sdpa, multi = "F.scaled_dot_product_attention", "nn.MultiheadAttention"
-    assert found["attention", "mask"] == ("True", "False")
-    assert found[sdpa, "attn_mask, bool"] == ("True", "False")
-    assert found[sdpa, "attn_mask, float"] == ("0.0", "−inf")
-    assert found[sdpa, "attn_mask, 1.0 and 0.0"] == ("both", "neither")
-    assert found[multi, "attn_mask, bool"] == ("False", "True")
-    assert found[multi, "key_padding_mask"] == ("False", "True")
-    layer = "nn.TransformerEncoderLayer"
-    assert found[layer, "src_mask"] == ("False", "True")
-    assert found[layer, "src_key_padding_mask"] == ("False", "True")
-    triangle = "generate_square_subsequent_mask"
-    assert found[multi, triangle] == ("0.0", "−inf")
-
-
 def test_a_row_that_begins_with_dots_tries_the_argument_above(monkeypatch):
     for make in ("_multi_head", "_encoder_layer"):
         monkeypatch.setattr(experiment, make, lambda argument, **how: (argument, how))
@@ -74,28 +51,13 @@ def test_a_row_that_begins_with_dots_tries_the_argument_above(monkeypatch):
     assert sum(p.argument.startswith("…") for p in probes) == 3
 
 
-def test_our_own_empty_row_is_zeros(live):
-    assert live[0]["library"] == "attnbook"
-    assert live[0]["empty"] == "zeros"
-    x = torch.ones(3, D)
-    assert not ours(x, [False] * 3).any()
-
-
 def test_the_opposite_meaning_is_found_whichever_mark_is_tried_first():
     def opposite(x, marks):
         return ours(x, [not mark for mark in marks])
 
     for marks in ((True, False), (False, True)):
-        assert meaning(find_convention(probe(ours, marks))) == (
-            "True",
-            "False",
-            "zeros",
-        )
-        assert meaning(find_convention(probe(opposite, marks))) == (
-            "False",
-            "True",
-            "zeros",
-        )
+        for look, wanted in ((ours, ("True", "False")), (opposite, ("False", "True"))):
+            assert meaning(find_convention(probe(look, marks))) == (*wanted, "zeros")
 
 
 @pytest.mark.parametrize(("value", "empty"), [(-torch.inf, "NaN"), (-1e9, "the mean")])
@@ -104,36 +66,34 @@ def test_what_an_empty_row_gives_is_told_apart(value, empty):
     assert meaning(row) == ("True", "False", empty)
 
 
-def test_a_mask_that_is_not_one_is_refused():
-    def leaks(x, marks):  # hides place 1, whatever the mask says
-        return filled(x, [True, False, True, True], -torch.inf)
-
-    with pytest.raises(ValueError, match=r"reads \[2, 3\]; that is no mask"):
-        find_convention(probe(leaks))
+def leaks(x, marks):  # hides position 1, whatever the mask says
+    return filled(x, [True, False, True, True], -torch.inf)
 
 
-def test_attention_that_cannot_tell_equal_weights_is_refused():
-    def equal(x, marks):
-        return (square(marks)[0, :, None] * x).sum(0)
-
-    with pytest.raises(ValueError, match="all weights are equal"):
-        find_convention(probe(equal))
+def equal_weights(x, marks):
+    return (square(marks)[0, :, None] * x).sum(0)
 
 
-def test_an_empty_row_that_reads_itself_is_no_row_of_zeros():
-    def itself(x, marks):
-        return ours(x, [True, *marks[1:]])
-
-    with pytest.raises(ValueError, match="reads itself"):
-        find_convention(probe(itself))
+def reads_itself(x, marks):
+    return ours(x, [True, *marks[1:]])
 
 
-def test_an_empty_row_that_is_opened_is_no_mean():
-    def opened(x, marks):
-        return ours(x, marks if any(marks) else [True] * len(marks))
+def opened(x, marks):
+    return ours(x, marks if any(marks) else [True] * len(marks))
 
-    with pytest.raises(ValueError, match=r"reads \[1, 2, 3\]$"):
-        find_convention(probe(opened))
+
+@pytest.mark.parametrize(
+    ("look", "message"),
+    [
+        (leaks, r"reads \[2, 3\]; that is no mask"),
+        (equal_weights, "all weights are equal"),
+        (reads_itself, "reads itself"),
+        (opened, r"reads \[1, 2, 3\]$"),
+    ],
+)
+def test_what_is_no_mask_is_refused(look, message):
+    with pytest.raises(ValueError, match=message):
+        find_convention(probe(look))
 
 
 def test_probing_draws_nothing_from_the_common_generator():
@@ -149,38 +109,12 @@ def test_a_missing_library_is_named(monkeypatch):
         experiment.keras_arguments()
 
 
-def test_the_stored_card_has_every_library_with_its_version():
+def test_the_stored_card_has_every_library_and_pytorchs_rows_of_now():
+    live = [find_convention(probe) for probe in torch_arguments()]
     rows = results.load("mask_card")["rows"]
-    assert {row["library"] for row in rows} == MODULES == set(card.NAMES)
+    assert {row["library"] for row in rows} == {*lab.NAMES}
     assert all(row["version"] for row in rows if row["library"] != "attnbook")
-    signs = {"True", "False", "0.0", "1.0", "−inf", "1", "0", "both", "neither"}
-    for row in rows:
-        assert {row["attend"], row["hidden"]} <= signs
-        assert row["attend"] != row["hidden"]
-        assert row["empty"] in {"NaN", "zeros", "the mean"} or row["attend"] == "both"
-
-
-def test_the_stored_rows_of_pytorch_are_those_of_now(live):
-    stored = results.load("mask_card")["rows"]
-    own = [row for row in stored if row["library"] in ("attnbook", "torch")]
-    assert [{**row, "version": ""} for row in own] == [
-        {**row, "version": ""} for row in live
-    ]
-
-
-def test_the_table_holds_every_row_below_its_function():
-    made = card.mask_card_table()
-    cells = [tuple(str(cell).replace("`", "") for cell in row) for row in made.rows()]
-    for row in results.load("mask_card")["rows"]:
-        assert (row["argument"], *meaning(row)) in cells
-    sources = [heading.rpartition(" (")[2] for heading in made.groups]
-    assert sources.count("tested here)") == 4
-    assert sources.count("stored)") == 4
-    assert "`nn.MultiheadAttention`, PyTorch" in " ".join(made.groups)
-
-
-def test_in_the_table_arguments_are_code():
-    names = [row[0] for row in card.mask_card_table().rows()]
-    for name in ("`mask`", "`attn_mask`, bool", "… `need_weights=False`"):
-        assert name in names
-    assert "… with `eval()` and `no_grad()`" in names
+    assert all(row["attend"] != row["hidden"] for row in rows)
+    own = [row for row in rows if row["library"] in ("attnbook", "torch")]
+    without = [[row | {"version": ""} for row in found] for found in (own, live)]
+    assert without[0] == without[1]

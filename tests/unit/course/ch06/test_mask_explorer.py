@@ -1,45 +1,40 @@
-"""The masks that the reader chooses: page and package agree."""
+"""The masks that the reader chooses: the page computes what the package does."""
 
-import math
 import re
 from itertools import product
 
 import pytest
-from widgets import alone_on_a_page, check_first_state, check_self_contained, parts
+import torch
+from widgets import Elements, alone_on_a_page, check_self_contained
 
+from attnbook.core.vocabulary import PAD
 from attnbook.course.ch06.widget_mask_explorer import (
+    KIND,
     KINDS,
-    POSITIONS,
+    LENGTHS,
+    SAID,
     SCORES,
-    START,
-    MaskState,
-    describe,
-    grid,
-    intended_mask,
+    WORDS,
     mask_explorer,
-    picture,
-    result,
-    sequence,
 )
+from attnbook.nn.masks import key_mask, masked_softmax, target_mask
 from page_checks import check_accessible, check_sliders
 
 HTML = mask_explorer().data
-LENGTHS = range(1, POSITIONS + 1)
-BOTH = (True, False)
-STATES = [MaskState(*choice) for choice in product(KINDS, LENGTHS, LENGTHS, BOTH, BOTH)]
-NUMBER = re.compile(r"\d+\.\d+")
-# Move the controls to each of some states; return what the page then shows.
+SIX, BOTH = range(1, 7), (True, False)
+START = KIND, *LENGTHS.values(), 6, True, False
+STATES = [*product(KINDS, SIX, SIX, (1, 3, 6), BOTH, BOTH)]
 SHOW = """
-states => states.map(([kind, source, target, masked, left]) => {
+states => states.map(([kind, source, target, near, masked, left]) => {
   const find = what => [...document.querySelectorAll(`input[type=${what}]`)];
   const kinds = ['encoder self', 'decoder self', 'cross'];
   find('radio')[kinds.indexOf(kind)].checked = true;
-  const sliders = find('range'), boxes = find('checkbox');
-  [source, target].forEach((value, i) => { sliders[i].value = value; });
-  [masked, left].forEach((value, i) => { boxes[i].checked = value; });
-  boxes[0].dispatchEvent(new Event('input', {bubbles: true}));
-  return [document.querySelector('.book-result').textContent,
-    document.querySelector('svg').outerHTML];
+  [source, target, near].forEach((value, i) => { find('range')[i].value = value; });
+  [masked, left].forEach((value, i) => { find('checkbox')[i].checked = value; });
+  find('radio')[0].dispatchEvent(new Event('input', {bubbles: true}));
+  const text = name => [...document.querySelectorAll(`.book-${name}`)].map(
+    e => e.textContent);
+  return ['result', 'row', 'column', 'cell'].map(text);
 })
 """
 
@@ -52,177 +47,118 @@ def page():
 
 
 @pytest.fixture
-def fresh(page):
-    """The page as it was at first."""
+def show(page):
+    """A function that shows a state: its sentence, rows, columns and cells."""
     page.evaluate(SHOW, [START])
-    return page
+    return lambda *state: page.evaluate(SHOW, [state])[0]
 
 
-def shown(page):
-    return page.locator(".book-result").inner_text()
+def sequence(side, source, target, *, left):
+    """The six positions of a side: its tokens and padding."""
+    real = WORDS[side][: {"source": source, "target": target}[side]]
+    pads = ("pad",) * (6 - len(real))
+    return [*pads, *real] if left else [*real, *pads]
 
 
-def alike(found, wanted):
-    """Whether two texts are the same but for rounding of the last digit."""
-    if NUMBER.sub("#", found) != NUMBER.sub("#", wanted):
-        return False
-    pairs = zip(NUMBER.findall(found), NUMBER.findall(wanted), strict=True)
-    return all(abs(float(one) - float(other)) < 0.0101 for one, other in pairs)
+def package(kind, source, target, near, masked, left):
+    """The words of both sides, the mask that belongs here, and the weights."""
+    asks, offers, causal = KINDS[kind]
+    rows, columns = (sequence(s, source, target, left=left) for s in (asks, offers))
+    ids = torch.tensor([[PAD if word == "pad" else PAD + 1 for word in columns]])
+    distance = torch.arange(6)[:, None] - torch.arange(6)
+    mask = (target_mask if causal else key_mask)(ids)[0, 0] & (distance.abs() < near)
+    scores = torch.tensor(SCORES, dtype=torch.float64)
+    return rows, columns, mask, masked_softmax(scores, mask if masked else mask | True)
 
 
-def may_attend(state, i, j):
-    """The rule in words: no pad as a key, and in the decoder no later key."""
-    _, offers = KINDS[state.kind]
-    return sequence(offers, state)[j] != "pad" and (
-        state.kind != "decoder self" or j <= i
-    )
+def test_every_state_is_the_packages(page):
+    for state, (said, *shown) in zip(STATES, page.evaluate(SHOW, STATES), strict=True):
+        *words, mask, weights = package(*state)
+        masked = state[4]
+        assert shown[:2] == words, state
+        found = torch.tensor([float(x or "nan") for x in shown[2]]).view(6, 6)
+        wanted = weights.masked_fill(~mask & masked, torch.nan).float()
+        torch.testing.assert_close(found, wanted, atol=0.0051, rtol=0, equal_nan=True)
+        if masked:
+            rows = re.search(r"Rows? ([\d, and]+) (?:is|are) fully masked", said[0])
+            empty = re.findall(r"\d", rows[1]) if rows else []
+            assert empty == [str(i + 1) for i in range(6) if not mask[i].any()]
+            assert f" {int(mask.sum())} of 36 cells are allowed" in said[0]
+        elif not mask.all():
+            row, most = re.search(r"Row (\d) gives (\d\.\d\d)", said[0]).groups()
+            hidden = weights.masked_fill(mask, 0).sum(-1)
+            assert float(most) == pytest.approx(hidden.max().item(), abs=0.0051)
+            assert hidden[int(row) - 1] == pytest.approx(hidden.max().item())
 
 
-def test_the_weights_share_1_among_what_may_be_attended_to():
-    for state in STATES:
-        allowed, weights = grid(state)
-        for i, j in product(range(POSITIONS), repeat=2):
-            assert allowed[i, j] == (not state.masked or may_attend(state, i, j))
-        for i, scores in enumerate(SCORES):
-            total = sum(math.exp(e) for j, e in enumerate(scores) if allowed[i, j])
-            wanted = [
-                math.exp(e) / total if allowed[i, j] else 0.0
-                for j, e in enumerate(scores)
-            ]
-            assert weights[i].tolist() == pytest.approx(wanted, abs=1e-12), state
+@pytest.mark.parametrize(
+    ("state", "wanted"),
+    [
+        (START, SAID),
+        (("encoder self", 6, 1, 6, True, False), "36 of 36 cells are allowed. No row "),
+        (("encoder self", 6, 1, 6, False, False), "The mask would hide nothing."),
+        (
+            ("decoder self", 1, 4, 6, True, True),
+            "target_mask of shape (1, 1, 6, 6): 10 of 36 cells are allowed. Rows 1 and "
+            "2 are fully masked: zeros.",
+        ),
+        (
+            ("decoder self", 1, 3, 2, True, False),
+            "target_mask and window of shape (1, 1, 6, 6): 6 of 36 cells are allowed. "
+            "Rows 5 and 6 are fully masked: zeros. Row 4 is padding, but may still "
+            "attend.",
+        ),
+    ],
+)
+def test_the_sentence(show, state, wanted):
+    assert wanted in show(*state)[0][0]
 
 
-def test_padding_fills_a_side_up_to_six_positions():
-    state = MaskState("cross", 2, 3, True, False)
-    assert sequence("source", state) == ("the", "old", "pad", "pad", "pad", "pad")
-    assert sequence("target", state) == ("bos", "maron", "velin", "pad", "pad", "pad")
-    left = state._replace(left=True)
-    assert sequence("source", left) == ("pad", "pad", "pad", "pad", "the", "old")
+def test_without_scripts_the_first_state_stands_there_as_the_script_draws_it(
+    page, show
+):
+    names = "result", "row", "column", "cell"
+    elements = Elements(HTML)
+    drawn = [[t.strip() for _, t in elements.of(f"book-{name}")] for name in names]
+    hidden = [a["class"] for _, a in elements.found if a.get("hidden") == "hidden"]
+    assert hidden == ["book-controls"]
+    add = "html => document.querySelector('main').insertAdjacentHTML('beforeend', html)"
+    assert drawn == show(*START)
+    page.evaluate(add, HTML)
+    page.get_by_role("radio", name="cross").first.dispatch_event("input")
+    looks = "e => [...e.querySelectorAll('td, th')].map(e => e.style.cssText)"
+    looks = [table.evaluate(looks) for table in page.locator("table").all()]
+    page.evaluate("document.querySelectorAll('figure')[1].remove()")
+    rounded = re.compile(r"\d+(?:\.\d+)?")
+    for pair in zip(*looks, strict=True):
+        one, two = ([float(x) for x in rounded.findall(look)] for look in pair)
+        assert len({rounded.sub("", look) for look in pair}) == 1
+        assert one == pytest.approx(two, abs=0.51)
 
 
-def test_what_the_caption_says_of_pads_holds():
-    for state in STATES:
-        asks, offers = KINDS[state.kind]
-        allowed, _ = grid(state._replace(masked=True))
-        for i, j in product(range(POSITIONS), repeat=2):
-            if sequence(offers, state)[j] == "pad":
-                assert not allowed[i, j]
-        if not state.left:  # then a pad that asks has words before it
-            pads = [i for i, w in enumerate(sequence(asks, state)) if w == "pad"]
-            assert all(allowed[i].any() for i in pads)
-
-
-def test_the_result_in_words():
-    cross = MaskState("cross", 4, 4, True, False)
-    assert result(cross) == (
-        "key_mask of shape (1, 1, 1, 6): 24 of 36 cells are allowed. "
-        "No row is fully masked. Rows 5 and 6 are padding, but may still attend."
-    )
-    assert result(MaskState("decoder self", 1, 4, True, True)) == (
-        "target_mask of shape (1, 1, 6, 6): 10 of 36 cells are allowed. "
-        "Rows 1 and 2 are fully masked: zeros."
-    )
-    assert result(MaskState("encoder self", 6, 1, True, False)) == (
-        "key_mask of shape (1, 1, 1, 6): 36 of 36 cells are allowed. "
-        "No row is fully masked."
-    )
-    assert result(MaskState("encoder self", 6, 1, False, False)) == (
-        "No mask: all 36 cells are allowed. The mask would hide nothing."
-    )
-
-
-def test_without_a_mask_the_row_that_leaks_most_is_named():
-    for state in STATES:
-        found = re.search(r"Row (\d) gives (\d\.\d\d) of its weight", result(state))
-        if state.masked or intended_mask(state).all():
-            assert found is None
-            continue
-        total = [sum(map(math.exp, row)) for row in SCORES]
-        hidden = [
-            sum(math.exp(e) for j, e in enumerate(row) if not may_attend(state, i, j))
-            / total[i]
-            for i, row in enumerate(SCORES)
-        ]
-        assert float(found[2]) == pytest.approx(max(hidden), abs=0.0051)
-        assert hidden[int(found[1]) - 1] == pytest.approx(max(hidden))
-
-
-def test_the_page_says_what_the_package_computes(page):
-    for state, (said, _) in zip(STATES, page.evaluate(SHOW, STATES), strict=True):
-        assert alike(said, result(state)), state
-
-
-def test_the_page_draws_as_the_package_does(page):
-    some = STATES[::11]  # with each choice of every control
-    for state, (_, svg) in zip(some, page.evaluate(SHOW, some), strict=True):
-        pairs = zip(parts(svg), parts(picture(state)), strict=True)
-        for (tag, found, text), (wanted_tag, wanted, wanted_text) in pairs:
-            assert tag == wanted_tag
-            assert found.keys() == wanted.keys()
-            assert alike(text, wanted_text), (state, tag, wanted_text)
-            for name, value in wanted.items():
-                assert alike(found[name], value), (state, tag, name)
-
-
-def test_controls_move_it_with_keys_buttons_and_a_click(fresh):
-    source = fresh.get_by_role("slider").first
+def test_keys_buttons_and_clicks_move_it(page, show):
+    source = page.get_by_label("Source length", exact=True)
     source.press("ArrowRight")
-    fresh.get_by_label("Source length: on").click()
-    fresh.get_by_label("Target length: back").click()
-    assert shown(fresh) == result(MaskState("cross", 6, 4, True, False))
+    page.get_by_label("Source length: on").click()
+    page.get_by_label("Window: back").click()
+    page.get_by_role("checkbox", name="mask").press("Space")
+    page.get_by_text("padding on the left").click()
+    page.get_by_role("radio", name="cross").press("ArrowUp")
+    said = page.locator(".book-result").inner_text()
     assert source.get_attribute("aria-valuetext") == "6"
-    on = fresh.get_by_label("Source length: on")
+    on = page.get_by_label("Source length: on")
     assert on.get_attribute("aria-disabled") == "true"
-    fresh.get_by_role("checkbox", name="mask").press("Space")
-    assert shown(fresh) == result(MaskState("cross", 6, 4, False, False))
-    fresh.get_by_role("checkbox", name="mask").press("Space")
-    fresh.get_by_text("padding on the left").click()
-    assert shown(fresh) == result(MaskState("cross", 6, 4, True, True))
-    fresh.get_by_role("radio", name="cross").press("ArrowUp")
-    assert shown(fresh) == result(MaskState("decoder self", 6, 4, True, True))
+    assert not source.is_visible()
+    assert [said] == show("decoder self", 6, 5, 5, False, True)[0]
+    send = "document.forms[0].dispatchEvent(new Event('submit', {cancelable: true}))"
+    assert not page.evaluate(send)  # the form is never sent
 
 
-def test_the_form_is_never_sent(fresh):
-    send = "new Event('submit', {cancelable: true})"
-    assert not fresh.evaluate(f"document.forms[0].dispatchEvent({send})")
-
-
-def test_only_the_lengths_that_count_can_be_chosen(fresh):
-    for kind, sides in KINDS.items():
-        fresh.get_by_role("radio", name=kind).check()
-        for side in ("source", "target"):
-            slider = fresh.get_by_label(f"{side.title()} length", exact=True)
-            assert slider.is_visible() == (side in sides)
-
-
-def test_it_is_accessible_and_its_sliders_change_the_picture(fresh):
-    assert check_accessible(fresh, "light") == []
-    assert check_sliders(fresh) == []
-
-
-def test_on_a_phone_it_fits_and_can_be_touched_and_read(fresh):
-    assert fresh.evaluate("document.documentElement.scrollWidth") <= 390
-    for control in fresh.locator("input, button").all():
+def test_it_fits_a_phone_and_is_accessible(page, show):
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for control in page.locator("input, button").all():
         box = control.bounding_box()
         assert min(box["width"], box["height"]) >= 24
-    drawn = float(fresh.locator("svg").get_attribute("width"))
-    assert drawn <= 350  # what the book's own page leaves: text keeps its 16 pixels
-
-
-def test_without_scripts_the_first_state_stands_there_as_an_image():
-    check_first_state(HTML, picture(START), describe(START), result(START))
-
-
-def test_the_image_gives_way_to_what_can_move(fresh):
-    assert fresh.locator("svg").is_visible()
-    assert fresh.locator("img").is_hidden()
-
-
-def test_it_asks_for_nothing_and_keeps_its_keys():
-    check_self_contained(HTML, controls=11)
-
-
-def test_the_same_bytes_every_time_and_a_caption_of_ones_own():
-    assert mask_explorer().data == HTML
-    changed = mask_explorer("**Less & less.** Look.").data
-    assert "<strong>Less &amp; less.</strong> Look.</figcaption>" in changed
+    assert check_sliders(page) == []
+    assert [*check_accessible(page, "light"), *check_accessible(page, "dark")] == []
+    check_self_contained(HTML, controls=14)

@@ -1,6 +1,5 @@
 """The explorers compute what the package computes."""
 
-import math
 import re
 
 import matplotlib.pyplot as plt
@@ -14,12 +13,6 @@ from attnbook.analysis.occlusion import context_changes
 from attnbook.analysis.word_maps import word_weights
 from attnbook.course.ch01 import explorer_context_contents as context_contents
 from attnbook.course.ch02 import explorer_caption_alignment as caption_alignment
-from attnbook.course.ch06.explorer_masks import (
-    CONTROLS,
-    explore_masks,
-    mask_and_weights,
-    mask_view,
-)
 from attnbook.course.ch08 import explorer_deep_stacks as deep_stacks
 from attnbook.course.ch09 import explorer_toy_heads as toy_heads
 from attnbook.course.ch10 import explorer_search_and_sampling as search_and_sampling
@@ -48,69 +41,11 @@ from attnbook.nn.sequence_layers import (
 )
 from attnbook.toy.data import SOURCE, TARGET
 from attnbook.toy.deep_stacks import Stack, gradient_norms, token_diversity
-from attnbook.toy.example import STATES
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.last_position import exponential_dilations
 from attnbook.translation.translator import Translator
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
-
-# Masks
-
-
-@pytest.mark.parametrize("length", [1, 4, 6])
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("window", [1, 3, 6])
-def test_a_pair_is_allowed_if_all_three_masks_allow_it(length, causal, window):
-    mask, weights = mask_and_weights(length, causal, window)
-    vectors = [STATES[i] if i < length else torch.zeros(4) for i in range(6)]
-    for i in range(6):
-        near = range(i - window + 1, (i if causal else i + window - 1) + 1)
-        may = [j for j in near if 0 <= j < length]
-        assert [j for j in range(6) if mask[i, j]] == may
-        e = {j: math.exp(float(vectors[i] @ vectors[j]) / 2) for j in may}
-        wanted = [e.get(j, 0) / max(sum(e.values()), 1e-9) for j in range(6)]
-        assert weights[i].tolist() == pytest.approx(wanted, abs=1e-6)
-
-
-def test_fully_masked_rows_are_named():
-    view = mask_view(3, True, 2)
-    assert view.said == (
-        "6 of 36 pairs are allowed. Rows 5, 6 are fully masked: their weights are 0."
-    )
-    assert "Query 6, <pad>: fully masked." in view.alt
-    assert "fully masked" not in mask_view(6, True, 6).said
-    assert "Row 6 is fully masked: its weights are 0." in mask_view(4, True, 2).said
-
-
-def test_the_figure_shows_the_mask_and_the_weights_in_hundredths():
-    mask, weights = mask_and_weights(5, True, 3)
-    left, right = mask_view(5, True, 3).figure.axes
-    assert torch.equal(~cells(left).isnan(), mask)
-    assert torch.allclose(cells(right)[mask], weights[mask], atol=1e-3)
-    assert cells(right)[~mask].isnan().all()
-    assert {t.get_text() for t in right.texts} - {""} == {
-        f"{100 * w:.0f}" for w in weights[mask].tolist()
-    }
-    assert [t.get_text() for t in left.get_yticklabels()][4:] == ["a", "<pad>"]
-    assert left.get_xlabel() == right.get_xlabel() == "key"
-
-
-def test_the_sliders_reach_every_length_and_window(monkeypatch):
-    monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
-    length, causal, window, _, picture, _ = explore_masks().children
-    seen = {picture.value}
-    for slider in (length, window):
-        for value in range(slider.min, slider.max + 1):
-            slider.value = value
-            seen.add(picture.value)
-    causal.value = False
-    assert picture.value not in seen
-    assert (
-        len(seen) == 11
-    )  # six lengths and six windows, which have one state in common
-    assert CONTROLS["length"].high == CONTROLS["window"].high == 6
-
 
 # Maps of tokens
 
