@@ -9,10 +9,8 @@ from statistics import fmean
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 
-from attnbook.analysis.bug_zoo import UnbiasedNorm
 from attnbook.core import results
 from attnbook.course.ch08.experiment_layer_runs import INITIALISATIONS, WARM_UP_RATES
 from attnbook.course.ch08.figures import warm_up_runs
@@ -22,7 +20,6 @@ from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.losses import token_loss
 from attnbook.nn.multi_head import merge_heads
-from attnbook.nn.norms import RMSNorm
 from attnbook.toy.bit_pairs import NETWORKS
 from attnbook.toy.deep_stacks import (
     CONNECTIONS,
@@ -200,38 +197,6 @@ def xor_table() -> Table:
         for column in (Column("solved", "runs", name), Column("loss", "nats", name, 2))
     ]
     return table(["attention", *heads], rows)
-
-
-# Norms
-
-
-def own_norm_table() -> Table:
-    """How a norm with D - 1 differs from LayerNorm, by width."""
-    rows = []
-    for d in (4, 64, 512):
-        x = torch.randn(2000, d, generator=torch.Generator().manual_seed(0))
-        right, wrong = F.layer_norm(x, (d,)), UnbiasedNorm(d)(x)
-        variance = wrong.square().mean().item()
-        rows.append((f"{d}", variance, (wrong - right).abs().max().item()))
-    heads = [Column("variance of the output", digits=3), Column("difference", digits=3)]
-    return table(["D", *heads], rows)
-
-
-def equal_features_table() -> Table:
-    """What becomes of a position whose features are all but equal, by norm."""
-    norms = {
-        "`nn.LayerNorm`: ε inside the root": nn.LayerNorm(4),
-        "`std()` + ε: ε outside": UnbiasedNorm(4),
-        "RMSNorm: ε inside": RMSNorm(4, eps=1e-5),
-    }
-    equal = torch.full((1, 4), 0.7)
-    nearly = equal + torch.tensor([1e-4, 0.0, 0.0, 0.0])
-    rows = [
-        (name, *(norm(x).abs().max().item() for x in (equal, nearly)))
-        for name, norm in norms.items()
-    ]
-    heads = [Column(name, digits=2) for name in ("all equal", "one larger by 0.0001")]
-    return table(["norm", *heads], rows)
 
 
 # Warm-up
