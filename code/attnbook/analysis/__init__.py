@@ -5,6 +5,7 @@
 - ``word_maps``: attention between words, from attention between subwords
 - ``learning_to_attend``: snapshots of a model while it learns where to attend
 - ``random_attention``: scores, weights and gradients of random queries and keys
+- ``gradients``: gradients by their path, and Adam's first step
 - ``leaks``: which outputs depend on which inputs
 - ``occlusion``: how much a prediction depends on a source word
 - ``probes``: linear probes of the encoder's layers
@@ -42,6 +43,7 @@ from attnbook.analysis.cost import (
     peak_bytes,
     synchronize,
 )
+from attnbook.analysis.gradients import first_adam_step, gradient_through_values
 from attnbook.analysis.head_ablation import weight_by_offset, without_heads
 from attnbook.analysis.ibm_model1 import NULL_WORD, align_words, train_ibm_model1
 from attnbook.analysis.leaks import affected_outputs, influence
@@ -101,8 +103,10 @@ __all__ = [
     "cross_weights",
     "encoder_effects",
     "encoder_weights",
+    "first_adam_step",
     "fit_probe",
     "forward_flops",
+    "gradient_through_values",
     "influence",
     "layer_states",
     "longest_chain",

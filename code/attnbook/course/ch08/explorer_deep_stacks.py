@@ -6,11 +6,12 @@ import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure
 
+from attnbook.course.ch08.lab import inputs, stack
 from attnbook.course.kit.colours import INK
 from attnbook.course.kit.explorers.controls import Menu, Slider
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.views import View
-from attnbook.toy.deep_stacks import Stack, gradient_norms, token_diversity
+from attnbook.toy.deep_stacks import gradient_norms, token_diversity
 
 CONNECTIONS = {
     "plain": "none",
@@ -60,15 +61,11 @@ def measure(
     connection: str, variance: int, n_blocks: int
 ) -> tuple[list[float], list[float]]:
     """Token diversity and gradient norms of a stack, n_blocks + 1 numbers each."""
-    g = torch.Generator().manual_seed(0)
-    x, direction = torch.randn(2, 8, 12, 64, generator=g, dtype=torch.float64)
-    scale = (variance / 3) ** 0.5
-    with torch.random.fork_rng(devices=[]):  # the reader's stays as it is
-        torch.manual_seed(0)
-        stack = Stack(CONNECTIONS[connection], n_blocks, weight_scale=scale).double()
+    x, direction = inputs()
+    made = stack(CONNECTIONS[connection], (variance / 3) ** 0.5, n_blocks)
     with torch.no_grad():
-        diversity = [token_diversity(state) for state in stack(x)]
-    return diversity, gradient_norms(stack, x, direction)
+        diversity = [token_diversity(state) for state in made(x)]
+    return diversity, gradient_norms(made, x, direction)
 
 
 def _rounded(norm: float) -> str:

@@ -9,10 +9,9 @@ from statistics import fmean
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 
-from attnbook.analysis.bug_zoo import UnbiasedNorm
+from attnbook.analysis.gradients import first_adam_step, gradient_through_values
 from attnbook.core import results
 from attnbook.course.ch08.experiment_layer_runs import INITIALISATIONS, WARM_UP_RATES
 from attnbook.course.ch08.figures import warm_up_runs
@@ -21,8 +20,6 @@ from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.losses import token_loss
-from attnbook.nn.multi_head import merge_heads
-from attnbook.nn.norms import RMSNorm
 from attnbook.toy.bit_pairs import NETWORKS
 from attnbook.toy.deep_stacks import (
     CONNECTIONS,
@@ -48,10 +45,11 @@ def inputs() -> tuple[Tensor, Tensor]:
     return x, direction / direction.norm()
 
 
-def stack(connection: str, size: float) -> Stack:
-    """24 attentions; those of all connections have the same weights. float64."""
-    torch.manual_seed(0)
-    return Stack(connection, n_blocks=24, weight_scale=size).double()
+def stack(connection: str, size: float, n_blocks: int = 24) -> Stack:
+    """Attentions; those of all connections have the same weights. float64."""
+    with torch.random.fork_rng(devices=[]):  # the reader's stays as it is
+        torch.manual_seed(0)
+        return Stack(connection, n_blocks, weight_scale=size).double()
 
 
 def initialisation_table() -> Table:
@@ -111,18 +109,6 @@ def stream_figure() -> Figure:
     return fig
 
 
-def gradient_through_values(connections: Stack, x: Tensor, direction: Tensor) -> float:
-    """Norm of the input's gradient when the attention weights are held fixed."""
-    start = z = x.clone().requires_grad_()
-    for block in connections.blocks:
-        with torch.no_grad():
-            _, weights = block(z, z, z, need_weights=True)  # (B, H, T, T)
-        _, values = block.keys_values(z, z)  # (B, H, T, d_k)
-        z = z + block.W_O(merge_heads(weights @ values))  # (B, T, D)
-    (found,) = torch.autograd.grad(z, start, direction)
-    return found.norm().item()
-
-
 def values_table() -> Table:
     """How much of the exploding gradient comes back through the values alone."""
     x, direction = inputs()
@@ -134,7 +120,7 @@ def values_table() -> Table:
         ),
         (
             "skip connection and values",
-            power(gradient_through_values(made, x, direction)),
+            power(gradient_through_values(made.blocks, x, direction)),
         ),
     ]
     return table(["paths of the gradient", "norm at the input"], rows)
@@ -202,38 +188,6 @@ def xor_table() -> Table:
     return table(["attention", *heads], rows)
 
 
-# Norms
-
-
-def own_norm_table() -> Table:
-    """How a norm with D - 1 differs from LayerNorm, by width."""
-    rows = []
-    for d in (4, 64, 512):
-        x = torch.randn(2000, d, generator=torch.Generator().manual_seed(0))
-        right, wrong = F.layer_norm(x, (d,)), UnbiasedNorm(d)(x)
-        variance = wrong.square().mean().item()
-        rows.append((f"{d}", variance, (wrong - right).abs().max().item()))
-    heads = [Column("variance of the output", digits=3), Column("difference", digits=3)]
-    return table(["D", *heads], rows)
-
-
-def equal_features_table() -> Table:
-    """What becomes of a position whose features are all but equal, by norm."""
-    norms = {
-        "`nn.LayerNorm`: ε inside the root": nn.LayerNorm(4),
-        "`std()` + ε: ε outside": UnbiasedNorm(4),
-        "RMSNorm: ε inside": RMSNorm(4, eps=1e-5),
-    }
-    equal = torch.full((1, 4), 0.7)
-    nearly = equal + torch.tensor([1e-4, 0.0, 0.0, 0.0])
-    rows = [
-        (name, *(norm(x).abs().max().item() for x in (equal, nearly)))
-        for name, norm in norms.items()
-    ]
-    heads = [Column(name, digits=2) for name in ("all equal", "one larger by 0.0001")]
-    return table(["norm", *heads], rows)
-
-
 # Warm-up
 
 
@@ -254,28 +208,16 @@ def warm_up_table() -> Table:
     return table(["layers", *heads], groups)
 
 
-def first_step(norm_first: bool) -> tuple[list[float], list[float]]:
-    """Gradients of each layer's W_2 at the first batch, and Adam's first step."""
-    ids, targets = next(task_batches(sorted_symbols, length=12, seed=0))
-    torch.manual_seed(0)
-    model = deep_tagger(8, norm_first=norm_first)
-    matrices = [layer.feed_forward.W_2.weight for layer in model.layers]
-    old = [matrix.detach().clone() for matrix in matrices]
-    adam = torch.optim.Adam(model.parameters(), lr=0.01)
-    token_loss(model(ids), targets).backward()
-    adam.step()
-    moved = [
-        (m - o).square().mean().sqrt().item()
-        for m, o in zip(matrices, old, strict=True)
-    ]
-    return [matrix.grad.norm().item() for matrix in matrices], moved
-
-
 def first_step_table() -> Table:
     """Gradients of W_2, layer by layer, and the size of Adam's first step."""
+    ids, targets = next(task_batches(sorted_symbols, length=12, seed=0))
     rows = []
     for name, norm_first in (("post-norm", False), ("pre-norm", True)):
-        gradients, moved = first_step(norm_first)
+        torch.manual_seed(0)
+        model = deep_tagger(8, norm_first=norm_first)
+        matrices = [layer.feed_forward.W_2.weight for layer in model.layers]
+        loss = token_loss(model(ids), targets)
+        gradients, moved = first_adam_step(loss, matrices, learning_rate=0.01)
         rows.append((name, *gradients, f"{min(moved):.3f}–{max(moved):.3f}"))
     heads = [Column(f"{n}", "", "gradient of W_2, layer", 2) for n in range(1, 9)]
     return table(["layers", *heads, "first step"], rows)

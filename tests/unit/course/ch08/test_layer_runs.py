@@ -1,21 +1,15 @@
-"""The experiments of chapter 8 at small size, and the mistakes it shows."""
+"""The experiments of chapter 8 at small size."""
 
 import pytest
 import torch
-from compare import close, numbers, randomise
-from torch import nn
+from compare import close, numbers
 from torch.nn import functional as F
 
-from attnbook.analysis.bug_zoo import DroppedStream, UnbiasedNorm
-from attnbook.core import results
 from attnbook.course.ch08 import experiment_layer_runs as layer_runs
 from attnbook.nn.losses import token_loss
 from attnbook.nn.positions import sinusoids
-from attnbook.toy.residual import Residual
-from attnbook.toy.taggers import LAYERS, deep_tagger
+from attnbook.toy.taggers import deep_tagger
 from attnbook.toy.tasks import sorted_symbols, task_batches
-
-# The experiments
 
 
 @pytest.mark.parametrize("scaled", [True, False])
@@ -96,70 +90,3 @@ def test_shares_count_the_task_that_is_asked_for():
 
     assert layer_runs.mean_accuracy(model, "add_previous") == 1
     assert layer_runs.mean_accuracy(model, "backwards") < 0.1
-
-
-def test_every_stored_run_is_there():
-    seeds = len(layer_runs.SEEDS)
-    models = len(LAYERS) + 1
-    assert len(results.load("feed_forward_needed")["runs"]) == 2 * models * seeds
-    stored = results.load("embedding_scale")
-    assert len(stored["runs"]) == 4 * seeds
-    assert {len(run["loss"]) for run in stored["runs"]} == {stored["steps"] // 20}
-    stored = results.load("embedding_proportion")
-    assert len(stored["runs"]) == 2 * seeds
-    assert {len(run["loss"]) for run in stored["runs"]} == {stored["steps"] // 20}
-    assert len(results.load("xor_of_two_bits")["runs"]) == 4 * 3 * 5
-    stored = results.load("warm_up")
-    rates = len(layer_runs.WARM_UP_RATES)
-    assert len(stored["runs"]) == rates * 4 * seeds
-    assert {len(run["loss"]) for run in stored["runs"]} == {stored["steps"]}
-
-
-# The mistakes
-
-
-def test_epsilon_of_the_unbiased_norm_is_that_of_pytorchs():
-    assert UnbiasedNorm(4).eps == nn.LayerNorm(4).eps
-
-
-@pytest.mark.parametrize("d", [4, 8, 64, 512])
-def test_an_unbiased_norm_is_too_small_by_a_share_that_d_decides(d):
-    (x,) = numbers(0, (3, 5, d))
-    found = UnbiasedNorm(d, eps=0.0).double()(x)
-    close(found, F.layer_norm(x, (d,), eps=0.0) * ((d - 1) / d) ** 0.5)
-    assert not torch.allclose(found, F.layer_norm(x, (d,)), atol=1e-4)
-
-
-def test_an_unbiased_norm_has_a_gain_and_a_bias():
-    norm = randomise(UnbiasedNorm(4).double())
-    (x,) = numbers(0, (2, 4))
-    plain = UnbiasedNorm(4).double()(x)
-    close(norm(x), plain * norm.gain + norm.bias)
-
-
-def test_epsilon_outside_the_root_lets_noise_through():
-    """Places of all but equal numbers: large outputs, and gradients larger still."""
-    row = torch.full((1, 512), 0.7, dtype=torch.float64)
-    row[0, 0] += 1e-4
-    row.requires_grad_()
-    sizes = []
-    for norm in (nn.LayerNorm(512), UnbiasedNorm(512)):
-        out = norm.double()(row)
-        (gradient,) = torch.autograd.grad(out[0, 0], row)
-        sizes.append((out.abs().max().item(), gradient.abs().max().item()))
-    (right, slope), (wrong, wrong_slope) = sizes
-    assert right < 0.1
-    assert wrong > 2
-    assert wrong_slope > 5 * slope
-
-
-def test_the_dropped_stream_drops_what_it_has_normed():
-    torch.manual_seed(0)
-    x = torch.randn(200, 10, 64)
-    wrong = DroppedStream(64, dropout=0.3)
-    out = wrong(x, torch.sin)
-    assert (out == 0).float().mean() == pytest.approx(0.3, abs=0.01)
-    kept = out != 0
-    right = Residual(64)(x, torch.sin)
-    close(out[kept] * 0.7, right[kept], atol=1e-5)
-    close(wrong.eval()(x, torch.sin), right, atol=1e-6)

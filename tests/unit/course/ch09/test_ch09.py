@@ -1,7 +1,4 @@
-"""Figures, tables and exercises of chapter 9."""
-
-import json
-from shutil import copyfile
+"""Chapter 9: figures of trained models, and exercises. nbval compares the rest."""
 
 import pytest
 import torch
@@ -9,9 +6,9 @@ from compare import make_transformer
 from drawn import cells
 
 from attnbook.analysis.maps import attention_maps
-from attnbook.core import results
 from attnbook.course.ch09 import experiment_broken_builds as broken_builds
 from attnbook.course.ch09 import figures as ch09
+from attnbook.course.ch09 import lab as lab09
 from attnbook.course.kit.exercises.checking import find
 from attnbook.nn.masks import key_mask
 from attnbook.toy.language import translate_by_rule
@@ -19,41 +16,12 @@ from attnbook.toy.language import translate_by_rule
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
 
-@pytest.fixture
-def _stored(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "FOLDER", tmp_path)
-    losses = [{"loss": [2.0, 0.5]}, {"loss": [3.0, 0.7]}]
-    builds = [
-        {"build": build, "seed": seed, "loss": float(i), "right": right}
-        for i, build in enumerate(ch09.BUGS.values())
-        for seed, right in enumerate((0.25, 0.75))
-    ]
-    for name, runs in (("bahdanau", losses), ("broken_builds", builds)):
-        text = json.dumps({"runs": runs})
-        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
-
-
-# Figures
-
-
-@pytest.mark.usefixtures("_stored")
-def test_loss_figure_averages_and_names():
+def test_loss_figure_averages_and_names(stored):
+    stored("bahdanau", runs=[{"loss": [2.0, 0.5]}, {"loss": [3.0, 0.7]}])
     ax = ch09.loss_figure([4.0, 2.0, 1.0, 0.0], {"bahdanau": "stored"}, width=2).axes[0]
-    stored, mine = ax.get_lines()
-    assert list(stored.get_ydata()) == [2.0, 0.5]
-    assert list(stored.get_xdata()) == [10, 30]
-    assert list(mine.get_ydata()) == [3.0, 0.5]
-    assert list(mine.get_xdata()) == [1, 3]
+    drawn = [[*map(list, line.get_data())] for line in ax.get_lines()]
+    assert drawn == [[[10, 30], [2.0, 0.5]], [[1, 3], [3.0, 0.5]]]
     assert [text.get_text() for text in ax.texts] == ["stored", "this run"]
-
-
-@pytest.mark.usefixtures("_stored")
-def test_loss_figure_has_greys_for_two_stored_runs(tmp_path):
-    names = dict.fromkeys(("bahdanau", "second", "third"), "stored")
-    for name in [*names][1:]:
-        copyfile(tmp_path / "bahdanau.json", tmp_path / f"{name}.json")
-    with pytest.raises(ValueError, match="zip"):
-        ch09.loss_figure([1.0], names)
 
 
 def test_heads_figure_draws_every_head_and_frames_the_aligned_words():
@@ -68,11 +36,18 @@ def test_heads_figure_draws_every_head_and_frames_the_aligned_words():
     assert bar.get_xlabel() == "attention weight"
 
 
-@pytest.mark.usefixtures("_stored")
+def test_heads_are_scored_one_by_one():
+    pair = translate_by_rule("the old farmer sees a bird")
+    aligned = torch.zeros(1, 2, 7, 7)
+    for i, j in enumerate(pair.alignment):
+        aligned[0, 0, i, j] = 1
+    aligned[0, 1, :, 6] = 1
+    found = lab09.heads_table({"one": aligned}, [pair])
+    assert [head.name for head in found.columns] == ["layer", "head 1", "head 2"]
+    assert found.rows() == [("1", 100, 0)]
+
+
 def test_builds_have_the_names_of_their_bugs():
-    assert ch09.builds_table().rows() == [
-        (name, float(i), (50, 25, 75)) for i, name in enumerate(ch09.BUGS)
-    ]
     bugs = {name: set(broken_builds.BUILDS[build]) for name, build in ch09.BUGS.items()}
     assert bugs.pop("none") == set()
     assert bugs.pop("all three") == {"softmax", "heads", "scale"}

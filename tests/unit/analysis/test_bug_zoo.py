@@ -1,0 +1,145 @@
+"""The zoo: each mistake is the one that its name says, and shows where a page says."""
+
+import pytest
+import torch
+from compare import close, make_transformer, numbers, project, randomise
+from torch import nn
+from torch.nn import functional as F
+
+from attnbook.analysis.bug_zoo import (
+    CausalInTraining,
+    DroppedStream,
+    OneCache,
+    SoftmaxInside,
+    UnbiasedNorm,
+    Uncounted,
+    WrongSplit,
+    scale_wrongly,
+    split_wrongly,
+)
+from attnbook.analysis.leaks import influence
+from attnbook.core.vocabulary import PAD
+from attnbook.models.transformer import Transformer
+from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.toy.residual import Residual
+
+SRC = torch.tensor([[3, 5, 6, 4, 3, 9], [7, 8, 2, 0, 0, 0]])
+READ = torch.tensor([[1, 7, 4, 3, 5], [1, 5, 6, 0, 0]])
+
+
+def small(kind=Transformer, **kwargs):
+    torch.manual_seed(0)
+    sizes = {"d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32}
+    return make_transformer(10, kind=kind, **sizes, **kwargs).eval()
+
+
+def step_by_step(model, src, read):
+    state, rows = model.start(src), []
+    for token in read.unbind(dim=1):
+        logits, state = model.step(token, state)
+        rows.append(logits)
+    return torch.stack(rows, dim=1)
+
+
+# Norms and dropout
+
+
+@pytest.mark.parametrize("d", [4, 64, 512])
+def test_an_unbiased_norm_is_too_small_by_a_share_that_d_decides(d):
+    """At D = 4 the variance is 3/4; the gain and the bias act as in any norm."""
+    (x,) = numbers(0, (3, 5, d))
+    norm = randomise(UnbiasedNorm(d, eps=0.0).double())
+    right = F.layer_norm(x, (d,), eps=0.0)
+    close(norm(x), right * ((d - 1) / d) ** 0.5 * norm.gain + norm.bias)
+
+
+def test_only_epsilon_outside_the_root_lets_noise_through():
+    """One of four equal features is larger by 0.0001."""
+    x = torch.tensor([[0.7001, 0.7, 0.7, 0.7]])
+    right, wrong = (norm(x).abs().max() for norm in (nn.LayerNorm(4), UnbiasedNorm(4)))
+    assert (right.item(), wrong.item()) == pytest.approx((0.014, 1.25), abs=0.01)
+
+
+def test_the_dropped_stream_drops_what_it_has_normed():
+    torch.manual_seed(0)
+    x = torch.randn(200, 10, 64)
+    wrong = DroppedStream(64, dropout=0.3)
+    out, right = wrong(x, torch.sin), Residual(64)(x, torch.sin)
+    kept = out != 0
+    assert kept.float().mean() == pytest.approx(0.7, abs=0.01)
+    close(out[kept] * 0.7, right[kept], atol=1e-5)
+    close(wrong.eval()(x, torch.sin), right, atol=1e-6)
+
+
+# Heads, scale and softmax
+
+
+def test_a_wrong_split_reaches_every_attention():
+    model = small()
+    split_wrongly(model)
+    attentions = [m for m in model.modules() if isinstance(m, MultiHeadAttention)]
+    assert len(attentions) == 6
+    assert all(type(m) is WrongSplit and m.n_heads == 4 for m in attentions)
+
+
+@pytest.mark.parametrize(
+    ("break_it", "found"), [(split_wrongly, True), (scale_wrongly, False)]
+)
+def test_padding_finds_a_wrong_split_but_no_wrong_scale(break_it, found):
+    """As chapter 9 says: which positions a head gets depends on the length."""
+    model, longer, tgt_in = small(), F.pad(SRC, (0, 2), value=PAD), SRC[:, :4]
+    break_it(model)
+    change = (model(longer, tgt_in) - model(SRC, tgt_in)).abs().max()
+    assert change > 1e-2 if found else change < 1e-5
+
+
+def test_a_wrong_scale_is_that_of_a_narrower_head():
+    layer = MultiHeadAttention(16, 4)  # heads 4 wide; wrongly taken for 1
+    x = torch.randn(2, 5, 16)
+    q, k, v = project(layer, x, x, x)
+    wanted = F.scaled_dot_product_attention(q, k, v, scale=1.0)
+    scale_wrongly(layer)
+    close(layer(x, x, x), layer.W_O(wanted.transpose(1, 2).flatten(2)), atol=1e-5)
+
+
+def test_a_softmax_inside_has_a_floor():
+    inside = SoftmaxInside(nn.Identity())
+    sure = torch.tensor([[100.0] + [0.0] * 18])
+    floor = F.cross_entropy(inside(sure), torch.tensor([0]))
+    assert floor.item() == pytest.approx(2.0304, abs=1e-3)  # log(1 + 18 / e)
+    close(inside(SRC.double()).sum(-1), torch.ones(2).double())
+
+
+# What only decoding shows
+
+
+@torch.no_grad()
+def test_uncounted_positions_show_only_word_by_word():
+    model, read = small(), READ.clamp(min=1)
+    right = model(SRC, read)
+    close(step_by_step(model, SRC, read), right, atol=1e-5)
+    model.positions = Uncounted(16)
+    close(model(SRC, read), right, atol=0)
+    wrong = (step_by_step(model, SRC, read) - right).abs().amax(dim=(0, 2))
+    assert wrong[0] < 1e-5 < 1e-2 < wrong[1:].min()
+
+
+def test_a_mask_of_training_leaks_in_eval_mode():
+    model = small(CausalInTraining, dropout=0.0)
+    other = torch.where(READ == 5, 6, 5)
+    for training in (True, False):
+        model.train(training)
+        moved = influence(lambda ids: model(SRC, ids), READ, other)
+        assert (moved.triu(1).max() > 0) != training
+    model.train()
+    close(model(SRC, READ), small(dropout=0.0)(SRC, READ))
+
+
+@torch.no_grad()
+def test_one_cache_gives_two_answers_to_one_state():
+    for make, same in ((Transformer, True), (OneCache, False)):
+        model = small(make)
+        close(step_by_step(model, SRC, READ[:, :1]), model(SRC, READ[:, :1]), atol=1e-5)
+        state = model.start(SRC)
+        answers = [model.step(torch.tensor([5, 5]), state)[0] for _ in range(2)]
+        assert torch.equal(*answers) == same
