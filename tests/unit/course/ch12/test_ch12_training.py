@@ -3,6 +3,7 @@
 import json
 import math
 import shlex
+from itertools import chain, product
 
 import pytest
 import torch
@@ -12,8 +13,8 @@ from attnbook.core import results
 from attnbook.course.ch12 import experiment_multi30k_runs as runs_experiment
 from attnbook.course.ch12 import experiment_smoothing_known as smoothing
 from attnbook.course.ch12 import experiment_toy_ablation as toy_ablation
+from attnbook.course.ch12 import figures_recipe, lab
 from attnbook.course.ch12 import figures_training_run as training_run
-from attnbook.course.ch12 import lab
 from attnbook.course.ch12.figures_comparisons import ABLATION, LADDER, part
 from attnbook.nn.losses import label_smoothing_loss
 from attnbook.toy.data import held_out_pairs
@@ -66,6 +67,17 @@ def test_short_stretches_of_the_log_are_joined():
     assert training_run.training_losses(log, least=1)[0] == [*losses]
 
 
+@pytest.mark.usefixtures("as_in_the_pages")
+def test_learning_rates_are_the_papers():
+    """A picture hides the last digits."""
+    drawn = [ax.get_lines() for ax in figures_recipe.learning_rates_figure().axes]
+    cases = [(128, 4000), (512, 4000), (1024, 4000), (512, 1000), (512, 4000)]
+    for line, (d, w) in zip(chain(*drawn), [*cases, (512, 16000)], strict=True):
+        for s, found in zip(*line.get_data(), strict=True):
+            wanted = min(s**-0.5, s * w**-1.5) / math.sqrt(d)
+            assert found == pytest.approx(1000 * wanted)
+
+
 # Other runs
 
 
@@ -102,7 +114,7 @@ def test_runs_are_collected_without_what_no_page_shows(tmp_path, monkeypatch):
     assert found["jobs_at_once"] == 3
     assert found["bleu"]["test"]["beam"]["mean"] == 39.5
     run = found["runs"]["seed_1"]
-    assert set(run) == {*runs_experiment.KEPT, *runs_experiment.LATER, "log"}
+    assert set(run) == set(part("ladder")["runs"]["luong"])
     assert run["log"] == [{"epoch": 1, "validation_loss": 3.0}]
     before = results.load("multi30k_runs")["parts"]
     assert {*parts} == {*runs_experiment.PARTS, "ablation_fp32"} == {*before}
@@ -185,6 +197,14 @@ def small_language():
     return p / p.sum(-1, keepdim=True)
 
 
+def test_the_language_is_the_stored_one():
+    p, stored = smoothing.sample_language(), results.load("smoothing_known")
+    torch.testing.assert_close(p.sum(-1), torch.ones(len(p), dtype=p.dtype))
+    assert smoothing.evaluate_distribution(p, p.log()) == pytest.approx(stored["best"])
+    seeds = {(run["smoothing"], run["seed"]) for run in stored["runs"]}
+    assert seeds == {*product(smoothing.AMOUNTS, smoothing.SEEDS)}
+
+
 def test_a_model_is_judged_by_what_is_true():
     p = torch.tensor([[0.5, 0.25, 0.25, 0.0], [0.0, 1.0, 0.0, 0.0]])
     q = torch.tensor([[0.25, 0.5, 0.25, 0.0], [0.5, 0.5, 0.0, 0.0]])
@@ -230,6 +250,9 @@ def test_few_samples_are_used_again(monkeypatch):
 
 
 def test_each_change_is_a_config():
+    stored = results.load("toy_ablation")["runs"]
+    runs = {(run["change"], run["seed"]) for run in stored}
+    assert runs == {*product(toy_ablation.CHANGES, toy_ablation.SEEDS)}
     for change in toy_ablation.CHANGES.values():
         run = config("toy", max_epochs=toy_ablation.EPOCHS, **change)
         assert (run == CONFIGS["toy"]) == (not change)
