@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import fmean
 
 from attnbook.core import results
@@ -163,30 +162,6 @@ def learning_rates_table() -> Table:
     ]
     heads = [Column(rate, "nats", "learning rate", 2) for rate in ("0.001", "0.003")]
     return table(["model", *heads], rows)
-
-
-def epochs_table(name: str, epochs: Sequence[int]) -> Table:
-    """Show what was recorded after the first epochs of a run of the comparison."""
-    rows = [
-        (
-            str(line["epoch"]),
-            line["validation_loss"],
-            line["validation_bleu"],
-            line["validation_chrf"],
-            line["validation_length_ratio"],
-            100 * line["validation_runaway"],
-        )
-        for line in part("ladder")["runs"][name]["log"]
-        if line["epoch"] in epochs
-    ]
-    heads = [
-        Column("loss", "nats", "", 2),
-        Column("BLEU", "", "", 1),
-        Column("chrF", "", "", 1),
-        Column("length", "ratio", "", 2),
-        Column("over 2× length", "%", "", 1),
-    ]
-    return table(["epoch", *heads], rows)
 
 
 def signatures() -> dict[str, str]:

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from statistics import fmean
 
-import matplotlib.pyplot as plt
-from matplotlib.figure import Figure
-
 from attnbook.core import results
-from attnbook.course.kit.colours import COLOURS, GREY, INK
-from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.html_tables import Column, Table, table
 
 LABELS = {
-    "itself": ("the subword itself", COLOURS["source"]),
-    "its translation": ("its translation", COLOURS["target"]),
-    "the one before": ("the subword before", GREY),
-    "the one after": ("the subword after", INK),
+    "itself": "the subword itself",
+    "its translation": "its translation",
+    "the one before": "the subword before",
+    "the one after": "the subword after",
 }
-"""What the probes predict, as a reader calls it, and its colour."""
+"""What the probes predict, as a reader calls it."""
 
 
 def accuracies(label: str) -> list[float]:
@@ -28,23 +23,11 @@ def accuracies(label: str) -> list[float]:
     return [100 * fmean(layer) for layer in zip(*splits, strict=True)]
 
 
-def probes_figure() -> Figure:
-    """Draw the accuracy of linear probes by layer: ``multi30k_probes``."""
-    fig, ax = plt.subplots(figsize=(5.5, 3.8))
-    for label, (name, colour) in LABELS.items():
-        means = accuracies(label)
-        ax.plot(range(len(means)), means, marker="o", color=colour, label=name)
-    ax.set(ylim=(0, 103), ylabel="accuracy, %", xlabel="encoder layers passed")
-    ax.set_xticks(range(len(means)))
-    label_lines(ax)
-    return fig
-
-
 def probes_table() -> Table:
-    """Show the same with what needs no layer: the subword alone, and a guess."""
+    """Show the accuracy of linear probes by layer, and of two guesses without one."""
     stored = results.load("multi30k_probes")["probes"]
     rows = []
-    for label, (name, _) in LABELS.items():
+    for label, name in LABELS.items():
         some = [probe for probe in stored if probe["label"] == label]
         rest = (
             100 * fmean(p[entry] for p in some) for entry in ("by_subword", "chance")

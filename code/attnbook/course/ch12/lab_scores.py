@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
@@ -12,7 +10,6 @@ from attnbook.course.ch12.figures_comparisons import BEAM, GREEDY, part
 from attnbook.course.ch12.figures_training_run import NAME
 from attnbook.course.kit.colours import COLOURS, INK
 from attnbook.course.kit.html_tables import Column, Table, spread, table
-from attnbook.data import multi30k
 from attnbook.translation.report import TEST_SPLITS
 
 DIRECTIONS = {"en_de": "English to German", "de_en": "German to English"}
@@ -114,18 +111,3 @@ def lengths_figure() -> Figure:
     ax.margins(y=0.15)
     ax.set(ylabel="BLEU", xlabel="words in the source (sentences)")
     return fig
-
-
-def worst_table(numbers: Sequence[int]) -> Table:
-    """Show some stored translations; with source and reference, if they are at hand."""
-    split = "test_2016_flickr"
-    outputs = results.load(f"{NAME}_hypotheses")[split]["beam"]
-    sides = {"output": outputs}
-    if multi30k.available():
-        english, german = (multi30k.sentences(split, x) for x in ("en", "de"))
-        sides = {"source": english, "output": outputs, "reference": german}
-    groups = {
-        f"sentence {number}": [(side, text[number]) for side, text in sides.items()]
-        for number in numbers
-    }
-    return table(["side", "text"], groups)
