@@ -8,23 +8,26 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from attnbook.course.kit.exercises.checking import wrong
-from attnbook.course.kit.exercises.stages import (
-    Part,
-    Stage,
-    Wrong,
-    drawn,
-    expect_close,
-    expect_gradients,
-    expect_no_loop,
-    expect_shape,
-    operations,
-)
-from attnbook.nn.scaled_dot_product import attention
+from attnbook.course.kit.exercises import expect
+from attnbook.course.kit.exercises.stages import Part, Wrong, drawn
+from attnbook.nn import scaled_dot_product
 
 RULE = "softmax(QKᵀ/√d_k)V"
 # Leading axes, T, S, d_k, d_v: all different, so that no axis is taken for another.
 CASES = (((), 3, 5, 4, 7), ((2,), 3, 5, 4, 6), ((2, 3), 4, 6, 9, 5))
+
+
+def attention(Q, K, V, mask=None, dropout=0.0):
+    scores = Q @ K.mT / Q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    weights = scores.softmax(-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return F.dropout(weights, dropout) @ V
+
+
+PART = Part("attention", 4, (scaled_dot_product.attention,), (attention,))
 
 
 def inputs(lead: tuple, t: int, s: int, d_k: int, d_v: int) -> list[Tensor]:
@@ -49,264 +52,169 @@ def some_allowed(shape: tuple[int, ...]) -> Tensor:
     return mask
 
 
-def _masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
-    if mask is None:
-        return scores.softmax(-1)
-    lowest = torch.finfo(scores.dtype).min
-    return scores.masked_fill(~mask, lowest).softmax(-1).masked_fill(~mask, 0.0)
-
-
-def _attention_with(
-    score: Callable = lambda q, k: q @ k.mT / q.shape[-1] ** 0.5,
-    weigh: Callable = _masked_softmax,
-    output: Callable = lambda weights, v, dropout: F.dropout(weights, dropout) @ v,
-) -> tuple[Callable]:
-    """An attention with one step of another kind."""
-
-    def attend(q, k, v, mask=None, dropout=0.0):
-        return output(weigh(score(q, k), mask), v, dropout)
-
-    return (attend,)
-
-
-def _with_mask(weigh: Callable) -> tuple[Callable]:
-    """An attention that goes wrong only if there is a mask."""
-    return _attention_with(
-        weigh=lambda scores, mask: (
-            scores.softmax(-1) if mask is None else weigh(scores, mask)
-        )
-    )
-
-
-def _hidden(scores: Tensor, mask: Tensor, number: float) -> Tensor:
-    return scores.masked_fill(~mask, number).softmax(-1)
-
-
-def _added(scores: Tensor, mask: Tensor) -> Tensor:
-    """What is not allowed gets -inf added, and NaN is replaced by zeros at the end."""
-    infinite = torch.zeros_like(scores).masked_fill(~mask, -torch.inf)
-    return (scores + infinite).softmax(-1).nan_to_num()
-
-
-def _early_dropout(q, k, v, mask=None, dropout=0.0):
-    scores = F.dropout(q @ k.mT / q.shape[-1] ** 0.5, dropout)
-    return _masked_softmax(scores, mask) @ v
-
-
-def _looped(q, k, v, mask=None, dropout=0.0):
-    mask = torch.ones(1).bool() if mask is None else mask
-    mask = mask.expand(*q.shape[:-1], k.shape[-2])
-    queries = range(q.shape[-2])
-    rows = [
-        attention(q[..., [i], :], k, v, mask[..., [i], :], dropout=dropout)
-        for i in queries
-    ]
-    return torch.cat(rows, -2)
-
-
+@PART.stage("the output is (…, T, d_v), with any number of leading axes")
 def shapes(attend: Callable) -> None:
-    """The output has the queries' positions and the values' width."""
+    """Q is (…, T, d_k). Which product of Q and K is (…, T, S)? And which product with V
+    is (…, T, d_v)?
+
+    `K.transpose(-2, -1)` swaps the last two axes, whatever stands before them, and `@`
+    multiplies the last two.
+
+    F.dropout(weights, dropout) @ V => weights
+        You return the weights; what is still missing is their product with V.
+    F.dropout(weights, dropout) @ V => weights[..., None] * V
+        You multiply each value by its weight, but do not sum over the keys. A product
+        of matrices does both.
+    F.dropout(weights, dropout) @ V => (weights @ V).sum(-2)
+        You sum over the queries: each query should keep its own output.
+    """
     for case in CASES:
         q, k, v = inputs(*case)
         given = ", ".join(str(tuple(x.shape)) for x in (q, k, v))
         shape = (*q.shape[:-1], v.shape[-1])
         what = f"for Q, K, V of shapes {given} the output"
-        expect_shape(attend(q, k, v), shape, what, "(…, T, d_v)")
+        expect.shape(attend(q, k, v), shape, what, "(…, T, d_v)")
 
 
-SHAPES = Stage(
-    "shapes",
-    "the output is (…, T, d_v), with any number of leading axes",
-    shapes,
-    (
-        "Q is (…, T, d_k). Which product of Q and K is (…, T, S)? And which "
-        "product with V is (…, T, d_v)?",
-        "`K.transpose(-2, -1)` swaps the last two axes, whatever stands before "
-        "them, and `@` multiplies the last two.",
-    ),
-    wrong(
-        _attention_with(output=lambda weights, v, dropout: weights),
-        "You return the weights; what is still missing is their product with V.",
-        _attention_with(output=lambda weights, v, dropout: weights[..., None] * v),
-        "You multiply each value by its weight, but do not sum over the "
-        "keys. A product of matrices does both.",
-        _attention_with(output=lambda weights, v, dropout: (weights @ v).sum(-2)),
-        "You sum over the queries: each query should keep its own output.",
-    ),
-)
-
-
+@PART.stage(f"the output equals {RULE}, for large scores too")
 def values(attend: Callable) -> None:
-    """The output equals equation 1, for large scores too."""
+    """Let Q and K be `torch.eye(2)` and compute one score by hand. Is yours the same?
+    Do the weights of each query sum to 1?
+
+    In order: QKᵀ, divided by √d_k; softmax over the keys, the last axis; times V.
+
+    / Q.shape[-1] ** 0.5 =>
+        The scores are not scaled: what does the formula divide them by?
+    / Q.shape[-1] ** 0.5 => / Q.shape[-1]
+        You divide by d_k. How large is the standard deviation of a dot product of width
+        d_k?
+    / Q.shape[-1] ** 0.5 => / K.shape[-2] ** 0.5
+        You divide by the root of the number of keys, S. The width of the keys is
+        another axis.
+    / Q.shape[-1] ** 0.5 => * Q.shape[-1] ** 0.5
+        You multiply by the factor that the formula divides by.
+    scores.softmax(-1) => scores.softmax(-2)
+        Your softmax runs over the queries. The weights of one query, over all keys,
+        should sum to 1.
+    scores.softmax(-1) => scores
+        There is no softmax: scores are not weights.
+    / Q.shape[-1] ** 0.5 =>
+    scores.softmax(-1) => scores.softmax(-1) / 2
+        The scale belongs inside the softmax, not after it.
+    scores.softmax(-1) => scores.exp() / scores.exp().sum(-1, keepdim=True)
+        exp(1000) overflows. Subtract the largest score of the row first, or let
+        `softmax` do it.
+    """
     for case in CASES:
         q, k, v = inputs(*case)
-        expect_close(attend(q, k, v), reference(q, k, v), "the output", RULE)
+        expect.close(attend(q, k, v), reference(q, k, v), "the output", RULE)
     q, k, v = inputs(*CASES[1])
     large = "the output for scores in the thousands"
-    expect_close(attend(1e4 * q, k, v), reference(1e4 * q, k, v), large, RULE)
+    expect.close(attend(1e4 * q, k, v), reference(1e4 * q, k, v), large, RULE)
 
 
-VALUES = Stage(
-    "values",
-    f"the output equals {RULE}, for large scores too",
-    values,
-    (
-        "Let Q and K be `torch.eye(2)` and compute one score by hand. Is "
-        "yours the same? Do the weights of each query sum to 1?",
-        "In order: QKᵀ, divided by √d_k; softmax over the keys, the last "
-        "axis; times V.",
-    ),
-    wrong(
-        _attention_with(lambda q, k: q @ k.mT),
-        "The scores are not scaled: what does the formula divide them by?",
-        _attention_with(lambda q, k: q @ k.mT / q.shape[-1]),
-        "You divide by d_k. How large is the standard deviation of a dot "
-        "product of width d_k?",
-        _attention_with(lambda q, k: q @ k.mT / k.shape[-2] ** 0.5),
-        "You divide by the root of the number of keys, S. The width of "
-        "the keys is another axis.",
-        _attention_with(lambda q, k: q @ k.mT * q.shape[-1] ** 0.5),
-        "You multiply by the factor that the formula divides by.",
-        _attention_with(weigh=lambda scores, mask: scores.softmax(-2)),
-        "Your softmax runs over the queries. The weights of one query, "
-        "over all keys, should sum to 1.",
-        _attention_with(weigh=lambda scores, mask: scores),
-        "There is no softmax: scores are not weights.",
-        _attention_with(
-            lambda q, k: q @ k.mT,
-            lambda scores, mask: scores.softmax(-1) / 2,
-        ),
-        "The scale belongs inside the softmax, not after it.",
-        _attention_with(
-            weigh=lambda scores, mask: scores.exp() / scores.exp().sum(-1, keepdim=True)
-        ),
-        "exp(1000) overflows. Subtract the largest score of the row first, "
-        "or let `softmax` do it.",
-    ),
-)
-
-
+@PART.stage("the gradients with respect to Q, K and V equal the formula's")
 def gradients(attend: Callable) -> None:
-    """The gradients with respect to Q, K and V equal those of equation 1."""
+    """Autograd follows tensor operations. Which of your steps leaves them?
+
+    Look for `.detach()`, `.data`, `.item()`, `.tolist()`, `torch.tensor(…)` or
+    `torch.no_grad()` between the inputs and the result.
+
+    scores.softmax(-1) => scores.softmax(-1).detach()
+        The weights are cut off from the scores, so that Q and K cannot learn.
+    F.dropout(weights, dropout) @ V => (weights @ V).detach()
+        The whole output is detached.
+    @ V => @ V.detach()
+        The values are detached.
+    K.mT => K.detach().mT
+        The keys are detached.
+    """
     for case in CASES:
         q, k, v = inputs(*case)
-        named = {"Q": q, "K": k, "V": v}
-        expect_gradients(attend(q, k, v), reference(q, k, v), named, f"that of {RULE}")
+        got, right = attend(q, k, v), reference(q, k, v)
+        expect.gradients(got, right, f"that of {RULE}", Q=q, K=k, V=v)
 
 
-GRADIENTS = Stage(
-    "gradients",
-    "the gradients with respect to Q, K and V equal the formula's",
-    gradients,
-    (
-        "Autograd follows tensor operations. Which of your steps leaves them?",
-        "Look for `.detach()`, `.data`, `.item()`, `.tolist()`, "
-        "`torch.tensor(…)` or `torch.no_grad()` between the inputs and the "
-        "result.",
-    ),
-    wrong(
-        _attention_with(
-            weigh=lambda *args: _masked_softmax(*args).detach(),
-        ),
-        "The weights are cut off from the scores, so that Q and K cannot learn.",
-        _attention_with(
-            output=lambda weights, v, dropout: (weights @ v).detach(),
-        ),
-        "The whole output is detached.",
-        _attention_with(
-            output=lambda weights, v, dropout: weights @ v.detach(),
-        ),
-        "The values are detached.",
-        _attention_with(lambda q, k: q @ k.detach().mT / q.shape[-1] ** 0.5),
-        "The keys are detached.",
-    ),
-)
-
-
+@PART.stage("True = may attend, for every mask that broadcasts to (…, T, S)")
 def masks(attend: Callable) -> None:
-    """True = may attend, in every shape that broadcasts to (…, T, S)."""
+    """The weights of the allowed keys should sum to 1, and the others be 0. At which
+    step can you take a key out of the softmax?
+
+    Before the softmax, give the scores where the mask is False a number so low that its
+    exponential is 0: `scores.masked_fill(~mask, …)`.
+
+    scores.masked_fill(~mask, torch.finfo(scores.dtype).min) => scores
+    weights.masked_fill(~mask, 0.0) => weights
+        The mask has no effect yet.
+    scores.masked_fill(~mask, => scores.masked_fill(mask,
+    weights.masked_fill(~mask, => weights.masked_fill(mask,
+        You hide the keys where the mask is True. In this course True means: may attend.
+    scores.masked_fill(~mask, torch.finfo(scores.dtype).min) => scores
+        You mask after the softmax, so that the weights left no longer sum to 1.
+    torch.finfo(scores.dtype).min => 0.0
+    weights.masked_fill(~mask, 0.0) => weights
+        A score of 0 is not a weight of 0: exp(0) = 1.
+    """
     q, k, v = inputs((2,), 4, 5, 3, 6)
     for shape in ((2, 4, 5), (4, 5), (2, 1, 5)):
         mask = some_allowed(shape)
-        expect_close(
-            attend(q, k, v, mask),
-            reference(q, k, v, mask),
-            f"the output under a mask of shape {shape}",
-            "the weighted mean over the allowed keys",
-        )
+        what = f"the output under a mask of shape {shape}"
+        rule = "the weighted mean over the allowed keys"
+        expect.close(attend(q, k, v, mask), reference(q, k, v, mask), what, rule)
 
 
-MASKS = Stage(
-    "masks",
-    "True = may attend, for every mask that broadcasts to (…, T, S)",
-    masks,
-    (
-        "The weights of the allowed keys should sum to 1, and the others be 0. "
-        "At which step can you take a key out of the softmax?",
-        "Before the softmax, give the scores where the mask is False a number "
-        "so low that its exponential is 0: `scores.masked_fill(~mask, …)`.",
-    ),
-    wrong(
-        _with_mask(lambda scores, mask: scores.softmax(-1)),
-        "The mask has no effect yet.",
-        _with_mask(lambda scores, mask: _masked_softmax(scores, ~mask)),
-        "You hide the keys where the mask is True. In this course True "
-        "means: may attend.",
-        _with_mask(lambda scores, mask: scores.softmax(-1) * mask),
-        "You mask after the softmax, so that the weights left no longer sum to 1.",
-        _with_mask(lambda scores, mask: _hidden(scores, mask, 0.0)),
-        "A score of 0 is not a weight of 0: exp(0) = 1.",
-        _with_mask(lambda scores, mask: (scores * mask).softmax(-1)),
-        "A score of 0 is not a weight of 0: exp(0) = 1.",
-    ),
-)
+@PART.stage("a query that may attend to nothing gets zeros, with finite gradients")
+def fully_masked_rows(attend: Callable) -> None:
+    """What does a softmax make of a row in which all scores are -inf, and what of one
+    in which all scores are equal?
 
+    Hide with the lowest finite number, `torch.finfo(scores.dtype).min`, instead of
+    -inf, and after the softmax set the weights of all masked keys to 0.
 
-def fully_masked(attend: Callable) -> None:
-    """A query that may attend to nothing gets zeros, with finite gradients."""
+    torch.finfo(scores.dtype).min => -torch.inf
+    weights.masked_fill(~mask, 0.0) => weights
+        A softmax of nothing but -inf divides 0 by 0.
+    weights.masked_fill(~mask, 0.0) => weights
+        If all scores of a row are equally low, a softmax gives them equal weights: your
+        query averages keys that it may not see.
+    .masked_fill(~mask, torch.finfo(scores.dtype).min) => + torch.where(mask, 0, -1e999)
+    weights.masked_fill(~mask, 0.0) => weights.nan_to_num()
+        The NaN is gone from the output, but not from the gradient, which still passes
+        through 0/0.
+    """
     q, k, v = inputs((2,), 4, 5, 3, 6)
     mask = some_allowed((2, 4, 5))
     mask[0, 1] = False
     got, wanted = attend(q, k, v, mask), reference(q, k, v, mask)
     what = "the output with one fully masked row"
-    expect_close(got, wanted, what, "zeros in that row and the usual in the others")
-    named = {"Q": q, "K": k, "V": v}
-    expect_gradients(got, wanted, named, "that with the row left out")
+    expect.close(got, wanted, what, "zeros in that row and the usual in the others")
+    expect.gradients(got, wanted, "that with the row left out", Q=q, K=k, V=v)
 
 
-FULLY_MASKED = Stage(
-    "fully masked rows",
-    "a query that may attend to nothing gets zeros, with finite gradients",
-    fully_masked,
-    (
-        "What does a softmax make of a row in which all scores are -inf, and "
-        "what of one in which all scores are equal?",
-        "Hide with the lowest finite number, `torch.finfo(scores.dtype).min`, "
-        "instead of -inf, and after the softmax set the weights of all masked "
-        "keys to 0.",
-    ),
-    wrong(
-        _with_mask(lambda scores, mask: _hidden(scores, mask, -torch.inf)),
-        "A softmax of nothing but -inf divides 0 by 0.",
-        _with_mask(lambda scores, mask: _hidden(scores, mask, -1e9)),
-        "If all scores of a row are equally low, a softmax gives them "
-        "equal weights: your query averages keys that it may not see.",
-        _with_mask(_added),
-        "The NaN is gone from the output, but not from the gradient, "
-        "which still passes through 0/0.",
-    ),
-)
-
-
+@PART.stage("weights are dropped after the softmax, and the kept ones enlarged")
 def dropout(attend: Callable) -> None:
-    """Weights are dropped after the softmax, and those kept grow to make up for it."""
+    """Dropout acts on the attention weights. At which step do you have them?
+
+    `F.dropout(weights, dropout)`, between the softmax and the product with V, zeroes a
+    share of the weights and divides the others by 1 - dropout.
+
+    F.dropout(weights, dropout) => weights
+        `dropout` has no effect yet.
+    F.dropout(weights, dropout) => weights
+    scores.softmax(-1) => F.dropout(scores, dropout).softmax(-1)
+        You drop scores. A score of 0 still has a weight: drop after the softmax.
+    F.dropout(weights, dropout) @ V => F.dropout(weights @ V, dropout)
+        Dropout comes before the product with V.
+    F.dropout(weights, dropout) => weights * (torch.rand_like(weights) >= dropout)
+        The mean of the output shrinks: divide the kept weights by 1 - dropout.
+    """
     share = 0.25
     q, k, _ = (x.detach() for x in inputs((50,), 6, 8, 4, 1))
     # Values: two unit matrices side by side, so that the output is the weights, twice.
     v = torch.eye(8, dtype=torch.float64).repeat(1, 2).expand(50, 8, 16)
     plain = reference(q, k, v)[..., :8]
     used = attend(q, k, v, dropout=share)
-    expect_shape(used, (50, 6, 16), "the output with dropout", "(…, T, d_v)")
+    expect.shape(used, (50, 6, 16), "the output with dropout", "(…, T, d_v)")
     used, again = used.chunk(2, -1)  # (50, 6, 8) each
     kept = used != 0
     if kept.all() and torch.allclose(used, plain):
@@ -317,7 +225,7 @@ def dropout(attend: Callable) -> None:
         raise Wrong("entries of the output were dropped; it should be weights.")
     if torch.allclose(used[kept], plain[kept]):
         raise Wrong("the weights that were kept are as large as without dropout.")
-    expect_close(
+    expect.close(
         torch.where(kept, used, 0),
         torch.where(kept, plain / (1 - share), 0),
         "each weight that was kept",
@@ -327,65 +235,17 @@ def dropout(attend: Callable) -> None:
         raise Wrong("the share of dropped weights is not the one asked for.")
 
 
-DROPOUT = Stage(
-    "dropout",
-    "weights are dropped after the softmax, and the kept ones enlarged",
-    dropout,
-    (
-        "Dropout acts on the attention weights. At which step do you have them?",
-        "`F.dropout(weights, dropout)`, between the softmax and the product "
-        "with V, zeroes a share of the weights and divides the others by "
-        "1 - dropout.",
-    ),
-    wrong(
-        _attention_with(output=lambda weights, v, dropout: weights @ v),
-        "`dropout` has no effect yet.",
-        (_early_dropout,),
-        "You drop scores. A score of 0 still has a weight: drop after the softmax.",
-        _attention_with(
-            output=lambda weights, v, dropout: F.dropout(weights @ v, dropout)
-        ),
-        "Dropout comes before the product with V.",
-        _attention_with(
-            output=lambda weights, v, dropout: (
-                weights * (torch.rand_like(weights) >= dropout) @ v
-            )
-        ),
-        "The mean of the output shrinks: divide the kept weights by 1 - dropout.",
-    ),
-)
-
-
+@PART.stage("more queries, keys or sentences need no more operations")
 def operation_count(attend: Callable) -> None:
-    """More queries, keys and sentences need no more operations."""
-    few, many = (
-        operations(lambda case=case: attend(*inputs(*case)))
-        for case in (((2,), 3, 5, 4, 6), ((8,), 30, 50, 4, 6))
-    )
-    expect_no_loop(few, many, "queries, keys and sentences")
+    """A Python loop runs one small product after another. Can one product of matrices
+    do the same?
 
+    `@` multiplies the last two axes and runs over all leading axes by itself, so that
+    neither queries nor sentences need a loop.
 
-OPERATION_COUNT = Stage(
-    "operation count",
-    "more queries, keys or sentences need no more operations",
-    operation_count,
-    (
-        "A Python loop runs one small product after another. Can one product "
-        "of matrices do the same?",
-        "`@` multiplies the last two axes and runs over all leading axes by "
-        "itself, so that neither queries nor sentences need a loop.",
-    ),
-    wrong(
-        (_looped,),
-        "You loop over the queries: make all scores with one product.",
-    ),
-)
-
-
-PART = Part(
-    name="attention",
-    chapter=4,
-    names=("attention",),
-    ours=(attention,),
-    stages=(SHAPES, VALUES, GRADIENTS, MASKS, FULLY_MASKED, DROPOUT, OPERATION_COUNT),
-)
+    Q @ K.mT => torch.cat([q @ K.mT for q in Q.split(1, -2)], -2)
+        You loop over the queries: make all scores with one product.
+    """
+    few, many = ((2,), 3, 5, 4, 6), ((8,), 30, 50, 4, 6)
+    over = "queries, keys and sentences"
+    expect.no_loop(lambda case: attend(*inputs(*case)), few, many, over)

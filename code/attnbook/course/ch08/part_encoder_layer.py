@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -10,23 +10,43 @@ from torch.nn import functional as F
 from attnbook.course.ch04.part_attention import some_allowed
 from attnbook.course.ch05 import part_multi_head as multi_head
 from attnbook.course.ch08 import part_feed_forward as feed_forward
-from attnbook.course.kit.exercises.checking import wrong
-from attnbook.course.kit.exercises.stages import (
-    Part,
-    Stage,
-    Wrong,
-    drawn,
-    expect_close,
-    expect_gradients,
-    expect_shape,
-    filled,
-)
-from attnbook.nn.layers import EncoderLayer, TransformerConfig
+from attnbook.course.kit.exercises import expect
+from attnbook.course.kit.exercises.stages import Part, Wrong, drawn, filled
+from attnbook.nn import layers
+from attnbook.nn.layers import FeedForward, TransformerConfig
+from attnbook.nn.multi_head import MultiHeadAttention
 
 B, S, D, D_FF = 2, 5, multi_head.D, 10
 NAMES = ("attention", "feed_forward", "norm_1", "norm_2", "dropout")
 POST = "Norm(x + Sublayer(x)), twice"
 PRE = "x + Sublayer(Norm(x)), twice"
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.attention = MultiHeadAttention(config.d_model, config.n_heads)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff)
+        self.norm_1 = nn.LayerNorm(config.d_model)
+        self.norm_2 = nn.LayerNorm(config.d_model)
+        self.dropout = nn.Dropout(config.dropout)
+        self.norm_first = config.norm_first
+
+    def forward(self, x, mask=None):
+        def attend(y):
+            return self.attention(y, y, y, mask)
+
+        sublayers = (attend, self.feed_forward)
+        norms = (self.norm_1, self.norm_2)
+        for sublayer, norm in zip(sublayers, norms, strict=True):
+            if self.norm_first:
+                x = x + self.dropout(sublayer(norm(x)))
+            else:
+                x = norm(x + self.dropout(sublayer(x)))
+        return x
+
+
+PART = Part("EncoderLayer", 8, (layers.EncoderLayer,), (EncoderLayer,))
 
 
 def made(
@@ -53,12 +73,15 @@ def reference(
     def feed(y):
         return feed_forward.reference(layer.feed_forward, y)
 
-    for sublayer, norm in ((attend, layer.norm_1), (feed, layer.norm_2)):
-        x = (
-            x + sublayer(normed(x, norm))
-            if norm_first
-            else normed(x + sublayer(x), norm)
-        )
+    return through(x, {attend: layer.norm_1, feed: layer.norm_2}, norm_first)
+
+
+def through(x: Tensor, norms: dict[Callable, nn.LayerNorm], norm_first: bool) -> Tensor:
+    """Sublayers with their norms and skip connections, one behind another."""
+    for sublayer, norm in norms.items():
+        y = normed(x, norm) if norm_first else x
+        x = x + sublayer(y)
+        x = x if norm_first else normed(x, norm)
     return x
 
 
@@ -67,239 +90,135 @@ def normed(x: Tensor, norm: nn.LayerNorm) -> Tensor:
     return F.layer_norm(x, (D,), norm.weight, norm.bias, norm.eps)
 
 
+@PART.stage("self.attention, feed_forward, norm_1, norm_2, dropout; output (B, S, D)")
 def shapes(layer: type) -> None:
-    """It maps (B, S, D) to (B, S, D)."""
+    """Which modules do two sublayers need, each with a norm of its own?
+
+    `MultiHeadAttention(config.d_model, config.n_heads)`, `FeedForward(config.d_model,
+    config.d_ff)`, two `nn.LayerNorm(config.d_model)` and one
+    `nn.Dropout(config.dropout)`.
+
+    self.norm_2 = nn.LayerNorm(config.d_model) =>
+        Each of the two sublayers has a norm of its own.
+    """
     (x,) = drawn(0, (B, S, D))
-    expect_shape(made(layer, False)(x), (B, S, D), "the output", "(B, S, D)")
+    expect.shape(made(layer, False)(x), (B, S, D), "the output", "(B, S, D)")
 
 
-def _compare(layer: type, norm_first: bool, rule: str) -> None:
+def compare(layer: type, norm_first: bool, rule: str) -> None:
+    """The layer's output against the formula's in one of the forms."""
     found = made(layer, norm_first)
     (x,) = drawn(0, (B, S, D))
     name = "pre-norm" if norm_first else "post-norm"
     right = reference(found, x, norm_first)
-    expect_close(found(x), right, f"the output of the {name} layer", rule)
+    expect.close(found(x), right, f"the output of the {name} layer", rule)
 
 
+@PART.stage(f"the output equals {POST}", name="post-norm")
 def post_norm(layer: type) -> None:
-    """The paper's form."""
-    _compare(layer, False, POST)
+    """In the paper's form, what does the norm get: the sublayer's input, its output, or
+    their sum?
+
+    x = norm_1(x + dropout(attention(x, x, x))), and the same with norm_2 and
+    feed_forward.
+
+    norm(x + self.dropout(sublayer(x))) => norm(self.dropout(sublayer(x)))
+        The skip connection is missing: add x to the sublayer's output.
+    norm(x + self.dropout(sublayer(x))) => x + self.dropout(sublayer(norm(x)))
+        That is pre-norm. Here, with norm_first=False, the norm comes after the sum.
+    norm(x + self.dropout(sublayer(x))) => x + norm(self.dropout(sublayer(x)))
+        The norm should get the sum, x included.
+    norm(x + self.dropout(sublayer(x))) => x + self.dropout(sublayer(x))
+        There is no norm.
+    (self.norm_1, self.norm_2) => (self.norm_1, self.norm_1)
+        Both sublayers use norm_1; the second has its own gain and bias.
+    (attend, self.feed_forward) => (self.feed_forward, attend)
+        Attention comes first, then the feed-forward network.
+    self.dropout(sublayer(x)) => F.dropout(sublayer(x), self.dropout.p)
+        You drop at inference too: `self.dropout` acts in training mode only.
+    """
+    compare(layer, False, POST)
 
 
+@PART.stage(f"with norm_first it equals {PRE}", name="pre-norm")
 def pre_norm(layer: type) -> None:
-    """The form with ``norm_first``."""
-    _compare(layer, True, PRE)
+    """In this form nothing stands on the skip connection. Where does the norm go?
+
+    x = x + dropout(attention(y, y, y)) with y = norm_1(x): the sublayer gets only y,
+    and its output is added to x itself.
+
+    if self.norm_first => if False
+        `config.norm_first` has no effect yet.
+    x + self.dropout(sublayer(norm(x))) => norm(x) + self.dropout(sublayer(norm(x)))
+        You add to the normalised x: the skip connection should carry x itself.
+    x + self.dropout(sublayer(norm(x))) => self.dropout(sublayer(norm(x)))
+        The skip connection is missing.
+    self.attention(y, y, y, mask) => self.attention(y, x, x, mask)
+        Only the queries come from norm_1(x); keys and values should, too.
+    """
+    compare(layer, True, PRE)
 
 
+@PART.stage("the mask reaches the attention")
 def masks(layer: type) -> None:
-    """The mask reaches the attention, in both forms."""
+    """Who needs the mask, and is it given to them?
+
+    `self.attention(x, x, x, mask)`, in both forms.
+
+    self.attention(y, y, y, mask) => self.attention(y, y, y)
+        The mask does not reach the attention.
+    """
     (x,) = drawn(0, (B, S, D))
     mask = some_allowed((B, 1, 1, S))
     for norm_first in (False, True):
         found = made(layer, norm_first)
         right = reference(found, x, norm_first, mask)
         what = f"with norm_first={norm_first} the masked output"
-        expect_close(found(x, mask), right, what, "that over the allowed keys")
+        expect.close(found(x, mask), right, what, "that over the allowed keys")
 
 
+@PART.stage("in training each sublayer's output is dropped before it is added")
 def dropout(layer: type) -> None:
-    """If everything is dropped, only the skip connection and the norms are left."""
-    (x,) = drawn(0, (B, S, D))
+    """If each sublayer's output were dropped entirely, what should be left?
+
+    `self.dropout(…)` goes around the sublayer's output, before the sum; never around x.
+
+    nn.Dropout(config.dropout) => nn.Identity()
+        Nothing is dropped yet.
+    x + self.dropout(sublayer(norm(x))) => self.dropout(x + sublayer(norm(x)))
+    x + self.dropout(sublayer(x)) => self.dropout(x + sublayer(x))
+        You drop the sum, and with it x: the skip connection should stay whole.
+    """
+    compare_dropped(layer, NAMES, *drawn(0, (B, S, D)))
+
+
+def compare_dropped(layer: type, names: Sequence[str], *given: Tensor) -> None:
+    """Only the skip connection and, in post-norm, the norms are left."""
     for norm_first in (True, False):
-        found = made(layer, norm_first).train()
+        found = made(layer, norm_first, names).train()
         found.dropout.p = 1.0
-        right = x if norm_first else normed(normed(x, found.norm_1), found.norm_2)
+        right, rule = given[0], "x" if norm_first else "x with its norms"
+        for name in names:
+            if name.startswith("norm") and not norm_first:
+                right = normed(right, getattr(found, name))
         what = f"with norm_first={norm_first}, when each sublayer's output is dropped,"
-        rule = "x" if norm_first else "x with its two norms"
-        expect_close(found(x), right, f"{what} the output", rule)
+        expect.close(found(*given), right, f"{what} the output", rule)
 
 
+@PART.stage("the gradients of x and of all parameters equal the formula's")
 def gradients(layer: type) -> None:
-    """With respect to the input and to every parameter, in both forms."""
+    """Through the skip connection the gradient reaches x unchanged. Does it, and does
+    it reach the sublayers too?
+
+    Look for `.detach()`, `.data` or `torch.no_grad()`.
+
+    norm(x + => norm(x.detach() +
+        The skip connection is detached.
+    self.dropout(sublayer(x)) => self.dropout(sublayer(x)).detach()
+        The sublayers cannot learn: what they return is detached.
+    """
     (x,) = drawn(0, (B, S, D))
     for norm_first in (False, True):
         found = made(layer, norm_first)
-        named = {"x": x} | {f"`{n}`": p for n, p in found.named_parameters()}
         right = reference(found, x, norm_first)
-        expect_gradients(found(x), right, named, "that of the formula")
-
-
-class _Other(EncoderLayer):
-    """The right layer, in pieces that a mistake can replace."""
-
-    def sublayers(self, mask):
-        return (
-            (lambda y: self.attention(y, y, y, mask), self.norm_1),
-            (self.feed_forward, self.norm_2),
-        )
-
-    def drop(self, y):
-        return self.dropout(y)
-
-    def post(self, x, sublayer, norm):
-        return norm(x + self.drop(sublayer(x)))
-
-    def pre(self, x, sublayer, norm):
-        return x + self.drop(sublayer(norm(x)))
-
-    def forward(self, x, mask=None):
-        for sublayer, norm in self.sublayers(mask):
-            x = (self.pre if self.norm_first else self.post)(x, sublayer, norm)
-        return x
-
-
-def _with(**methods) -> tuple[type]:
-    """The layer with some of its pieces replaced."""
-    return (type("Other", (_Other,), methods),)
-
-
-class _NoNorm(EncoderLayer):
-    def __init__(self, config):
-        super().__init__(config)
-        del self.norm_2
-
-
-def _only_queries(self, x, sublayer, norm):
-    if norm is self.norm_1:
-        return x + self.drop(self.attention(norm(x), x, x))
-    return x + self.drop(sublayer(norm(x)))
-
-
-def _one_norm(self, mask):
-    first, second = _Other.sublayers(self, mask)
-    return first, (second[0], self.norm_1)
-
-
-def _reversed(self, mask):
-    first, second = _Other.sublayers(self, mask)
-    return (second[0], first[1]), (first[0], second[1])
-
-
-SHAPES = Stage(
-    "shapes",
-    "self.attention, feed_forward, norm_1, norm_2, dropout; output (B, S, D)",
-    shapes,
-    (
-        "Which modules do two sublayers need, each with a norm of its own?",
-        "`MultiHeadAttention(config.d_model, config.n_heads)`, `FeedForward(config."
-        "d_model, config.d_ff)`, two `nn.LayerNorm(config.d_model)` and one "
-        "`nn.Dropout(config.dropout)`.",
-    ),
-    wrong(
-        (_NoNorm,),
-        "Each of the two sublayers has a norm of its own.",
-    ),
-)
-POST_NORM = Stage(
-    "post-norm",
-    f"the output equals {POST}",
-    post_norm,
-    (
-        "In the paper's form, what does the norm get: the sublayer's input, its "
-        "output, or their sum?",
-        "x = norm_1(x + dropout(attention(x, x, x))), and the same with norm_2 and "
-        "feed_forward.",
-    ),
-    wrong(
-        _with(post=lambda self, x, sublayer, norm: norm(self.drop(sublayer(x)))),
-        "The skip connection is missing: add x to the sublayer's output.",
-        _with(post=_Other.pre),
-        "That is pre-norm. Here, with norm_first=False, the norm comes after the sum.",
-        _with(post=lambda self, x, sublayer, norm: x + norm(self.drop(sublayer(x)))),
-        "The norm should get the sum, x included.",
-        _with(post=lambda self, x, sublayer, norm: x + self.drop(sublayer(x))),
-        "There is no norm.",
-        _with(sublayers=_one_norm),
-        "Both sublayers use norm_1; the second has its own gain and bias.",
-        _with(sublayers=_reversed),
-        "Attention comes first, then the feed-forward network.",
-        _with(drop=lambda self, y: F.dropout(y, self.dropout.p)),
-        "You drop at inference too: `self.dropout` acts in training mode only.",
-    ),
-)
-PRE_NORM = Stage(
-    "pre-norm",
-    f"with norm_first it equals {PRE}",
-    pre_norm,
-    (
-        "In this form nothing stands on the skip connection. Where does the norm go?",
-        "x = x + dropout(attention(y, y, y)) with y = norm_1(x): the sublayer gets "
-        "only y, and its output is added to x itself.",
-    ),
-    wrong(
-        _with(pre=_Other.post),
-        "`config.norm_first` has no effect yet.",
-        _with(
-            pre=lambda self, x, sublayer, norm: norm(x) + self.drop(sublayer(norm(x)))
-        ),
-        "You add to the normalised x: the skip connection should carry x itself.",
-        _with(pre=lambda self, x, sublayer, norm: self.drop(sublayer(norm(x)))),
-        "The skip connection is missing.",
-        _with(pre=_only_queries),
-        "Only the queries come from norm_1(x); keys and values should, too.",
-    ),
-)
-MASKS = Stage(
-    "masks",
-    "the mask reaches the attention",
-    masks,
-    (
-        "Who needs the mask, and is it given to them?",
-        "`self.attention(x, x, x, mask)`, in both forms.",
-    ),
-    wrong(
-        _with(sublayers=lambda self, mask: _Other.sublayers(self, None)),
-        "The mask does not reach the attention.",
-    ),
-)
-DROPOUT = Stage(
-    "dropout",
-    "in training each sublayer's output is dropped before it is added",
-    dropout,
-    (
-        "If each sublayer's output were dropped entirely, what should be left?",
-        "`self.dropout(…)` goes around the sublayer's output, before the sum; never "
-        "around x.",
-    ),
-    wrong(
-        _with(drop=lambda self, y: y),
-        "Nothing is dropped yet.",
-        _with(
-            pre=lambda self, x, sublayer, norm: self.dropout(x + sublayer(norm(x))),
-            post=lambda self, x, sublayer, norm: norm(self.dropout(x + sublayer(x))),
-        ),
-        "You drop the sum, and with it x: the skip connection should stay whole.",
-    ),
-)
-GRADIENTS = Stage(
-    "gradients",
-    "the gradients of x and of all parameters equal the formula's",
-    gradients,
-    (
-        "Through the skip connection the gradient reaches x unchanged. Does it, and "
-        "does it reach the sublayers too?",
-        "Look for `.detach()`, `.data` or `torch.no_grad()`.",
-    ),
-    wrong(
-        _with(
-            post=lambda self, x, sublayer, norm: norm(
-                x.detach() + self.drop(sublayer(x))
-            ),
-        ),
-        "The skip connection is detached.",
-        _with(
-            post=lambda self, x, sublayer, norm: norm(
-                x + self.drop(sublayer(x)).detach()
-            ),
-        ),
-        "The sublayers cannot learn: what they return is detached.",
-    ),
-)
-
-PART = Part(
-    name="EncoderLayer",
-    chapter=8,
-    names=("EncoderLayer",),
-    ours=(EncoderLayer,),
-    stages=(SHAPES, POST_NORM, PRE_NORM, MASKS, DROPOUT, GRADIENTS),
-)
+        expect.gradients(found(x), right, "that of the formula", found, x=x)

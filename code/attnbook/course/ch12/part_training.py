@@ -9,20 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
-from attnbook.course.kit.exercises.checking import wrong
-from attnbook.course.kit.exercises.stages import (
-    Part,
-    Stage,
-    Wrong,
-    drawn,
-    expect_close,
-    expect_gradients,
-    expect_shape,
-    expect_tensor,
-    filled,
-)
-from attnbook.nn.losses import label_smoothing_loss
-from attnbook.toy.training import train_step
+from attnbook.course.kit.exercises import expect
+from attnbook.course.kit.exercises.stages import Part, Wrong, drawn, filled
+from attnbook.nn import losses
+from attnbook.toy import training
 
 WORDS, SMOOTHING, RATE = 7, 0.1, 0.5
 SOURCES = torch.tensor([[5, 3, 2], [4, 6, 2]])
@@ -30,7 +20,31 @@ INPUTS = torch.tensor([[1, 4, 6], [1, 5, 3]])
 TARGETS = torch.tensor([[4, 6, 2], [5, 2, PAD]])
 REAL = TARGETS != PAD
 RULE = "the formula's"
-Loss = Callable[[Tensor, Tensor], Tensor]
+
+
+def label_smoothing_loss(logits, targets, smoothing=0.1):
+    log_p = logits.log_softmax(-1)
+    of_targets = log_p.gather(-1, targets[..., None]).squeeze(-1)
+    loss = -(1 - smoothing) * of_targets - smoothing * log_p.mean(-1)
+    return loss.masked_fill(targets == PAD, 0.0)
+
+
+def train_step(model, optimizer, batch, loss, clip=1.0):
+    *inputs, targets = batch
+    value = loss(model(*inputs), targets)
+    optimizer.zero_grad()
+    value.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), clip)
+    optimizer.step()
+    return value.detach()
+
+
+PART = Part(
+    "training",
+    12,
+    (losses.label_smoothing_loss, training.train_step),
+    (label_smoothing_loss, train_step),
+)
 
 
 def smoothed(logits: Tensor, smoothing: float) -> Tensor:
@@ -92,256 +106,140 @@ def trained(step: Callable, steps: int, clip: float) -> tuple[Tensor, list[Tenso
     return torch.stack([*model.parameters()]).detach(), losses
 
 
+@PART.stage("a loss for each token, (B, T)")
 def shapes(loss: Callable, step: Callable) -> None:
-    """One number for each token."""
+    """Which axis of (B, T, V) disappears when the loss of each token is taken?
+
+    Take log_softmax over the last axis, `gather` the entries of the targets, and sum
+    over nothing else: whoever calls the function divides.
+
+    (targets == PAD, 0.0) => (targets == PAD, 0.0).mean()
+        The loss should stay one number for each token: sums and means come later.
+    """
     (logits,) = drawn(0, (2, 3, WORDS))
     got = loss(logits, TARGETS, SMOOTHING)
-    expect_shape(got, (2, 3), "the smoothed loss", "(B, T)")
+    expect.shape(got, (2, 3), "the smoothed loss", "(B, T)")
 
 
+@PART.stage("the smoothed loss equals -(1 - ε) log p_y - (ε/V) Σ log p_v")
 def values(loss: Callable, step: Callable) -> None:
-    """The smoothed loss of real tokens, with and without smoothing."""
+    """Set ε = 0: is your loss the usual cross-entropy then? If so, look at the second
+    term.
+
+    With `log_p = logits.log_softmax(-1)` the second term is the mean of `log_p` over
+    the vocabulary, times ε.
+
+    -(1 - smoothing) * => -
+    - smoothing * log_p.mean(-1) =>
+        `smoothing` has no effect yet.
+    log_p.mean(-1) => (log_p.sum(-1) - of_targets) / (WORDS - 1)
+        You share ε among the other V - 1 tokens; the formula shares it among all V.
+    -(1 - smoothing) * => -
+        The right token should lose ε: its factor is 1 - ε.
+    logits.log_softmax(-1) => logits.softmax(-1).log_softmax(-1)
+        A second softmax: `log_softmax` takes the logits as they are.
+    return loss => return -loss
+        The sign is wrong: log-probabilities are negative, losses positive.
+    """
     (logits,) = drawn(0, (2, 3, WORDS))
     for smoothing in (0.0, SMOOTHING):
         got = loss(logits, TARGETS, smoothing)
-        expect_tensor(got, "the smoothed loss")
+        expect.tensor(got, "the smoothed loss")
         right = smoothed(logits, smoothing)
         what = f"with smoothing={smoothing} the loss of a real token"
-        expect_close(got[REAL], right[REAL], what, RULE)
+        expect.close(got[REAL], right[REAL], what, RULE)
 
 
+@PART.stage("the loss is zero at padding")
 def padding(loss: Callable, step: Callable) -> None:
-    """Padding costs nothing, and no gradient comes from it."""
+    """What is the target at a position of padding, and should the model learn to
+    predict it?
+
+    `masked_fill(targets == PAD, 0.0)` at the end.
+
+    .masked_fill(targets == PAD, 0.0) =>
+        Padding is counted: set the loss there to zero.
+    """
     (logits,) = drawn(0, (2, 3, WORDS))
     got = loss(logits, TARGETS, SMOOTHING)
-    expect_close(got, smoothed(logits, SMOOTHING), "the loss at padding", "zero")
+    expect.close(got, smoothed(logits, SMOOTHING), "the loss at padding", "zero")
 
 
+@PART.stage("the gradient of the loss equals the formula's")
 def gradients(loss: Callable, step: Callable) -> None:
-    """With respect to the logits."""
+    """Autograd follows tensor operations. Which of your steps leaves them?
+
+    Look for `.detach()`, `.item()` or `torch.no_grad()`.
+
+    return loss => return loss.detach()
+        The loss is detached.
+    """
     (logits,) = drawn(0, (2, 3, WORDS))
     right = smoothed(logits, SMOOTHING)
     got = loss(logits, TARGETS, SMOOTHING)
-    expect_gradients(got, right, {"the logits": logits}, RULE)
+    expect.gradients(got, right, RULE, **{"the logits": logits})
 
 
+@PART.stage("a step moves every parameter against its gradient, and returns the loss")
 def update(loss: Callable, step: Callable) -> None:
-    """One step moves the parameters against the gradient, and returns the loss."""
+    """`batch` is a tuple: `*inputs, targets = batch`, then `model(*inputs)`. Four
+    things happen in a step, in a fixed order. Which of yours is missing?
+
+    Compute the loss; `optimizer.zero_grad()`; `loss.backward()`; `optimizer.step()`.
+    Return `loss.detach()`.
+
+    optimizer.step() =>
+        The parameters stay as they are: `optimizer.step()` is missing, or nothing is
+        left of the gradients when it comes.
+    value.detach() => loss(model(*inputs), targets).detach()
+        You compute the loss again after the update: return the one of the update.
+    value.detach() => value
+        Return `loss.detach()`: a list of losses would keep the graphs of all steps.
+    """
     right, (before,) = after(1, 10.0)
     tables, (found,) = trained(step, 1, 10.0)
-    expect_shape(found, (), "what `train_step` returns", "(), a scalar")
-    expect_close(tables, right, "a parameter after a step", "that of gradient descent")
+    expect.shape(found, (), "what `train_step` returns", "(), a scalar")
+    expect.close(tables, right, "a parameter after a step", "that of gradient descent")
     rule = "that of the batch before the update"
-    expect_close(found, before, "the loss that is returned", rule)
+    expect.close(found, before, "the loss that is returned", rule)
     if found.requires_grad:
         raise Wrong("the loss that is returned holds on to the graph of its step.")
 
 
+@PART.stage("the norm of the whole gradient is at most `clip`")
 def clipping(loss: Callable, step: Callable) -> None:
-    """A large gradient is made shorter before it is used."""
+    """When must the gradient be made shorter, so that it has an effect?
+
+    `nn.utils.clip_grad_norm_(model.parameters(), clip)` between `backward` and `step`.
+
+    nn.utils.clip_grad_norm_(model.parameters(), clip) =>
+        `clip` has no effect: the gradient must be made shorter before the update.
+    clip_grad_norm_ => clip_grad_value_
+        You clip each entry by itself, which changes the direction: clip the norm of all
+        of them together.
+    nn.utils. => for p in model.parameters(): nn.utils.
+    (model.parameters(), clip) => (p, clip)
+        You clip each parameter by itself: what counts is the norm of the gradients of
+        all parameters together.
+    """
     right, _ = after(1, 0.1)
     tables, _ = trained(step, 1, 0.1)
     what = "a parameter after a step with clip=0.1"
-    expect_close(tables, right, what, "that of the clipped gradient")
+    expect.close(tables, right, what, "that of the clipped gradient")
 
 
+@PART.stage("each step uses a gradient of its own")
 def repeated(loss: Callable, step: Callable) -> None:
-    """Each step starts from a gradient of its own."""
+    """PyTorch adds to the gradients that are there. What is there in the second step?
+
+    `optimizer.zero_grad()` before `loss.backward()`, in every step.
+
+    optimizer.zero_grad() =>
+        The gradients of earlier steps are still there, and are added.
+    """
     right, losses = after(3, 10.0)
     tables, found = trained(step, 3, 10.0)
     what = "a parameter after three steps"
-    expect_close(tables, right, what, "that of gradient descent")
+    expect.close(tables, right, what, "that of gradient descent")
     rule = "those of gradient descent"
-    expect_close(torch.stack(found), torch.stack(losses), "the losses", rule)
-
-
-def _smoothing(
-    own: float = 1.0, others: int = 0, pads: bool = True, detach: bool = False
-) -> Callable:
-    """A smoothed loss in which one thing may be wrong."""
-
-    def loss(logits, targets, smoothing=0.1):
-        log_p = logits.log_softmax(-1)
-        of_targets = log_p.gather(-1, targets[..., None]).squeeze(-1)
-        rest = log_p.sum(-1) - others * of_targets
-        spread = smoothing / (WORDS - others) * rest
-        found = -(own - smoothing) * of_targets - spread
-        found = found.detach() if detach else found
-        return found * (targets != PAD) if pads else found
-
-    return loss
-
-
-def _nll(logits, targets, smoothing=0.1):
-    return label_smoothing_loss(logits, targets, 0.0)
-
-
-def _probabilities(logits, targets, smoothing=0.1):
-    return label_smoothing_loss(logits.softmax(-1), targets, smoothing)
-
-
-def _positive(logits, targets, smoothing=0.1):
-    return -label_smoothing_loss(logits, targets, smoothing)
-
-
-def _mean(logits, targets, smoothing=0.1):
-    return label_smoothing_loss(logits, targets, smoothing).mean()
-
-
-def _step(
-    zero: bool = True, clips: str = "before", moves: bool = True, keeps: bool = False
-) -> Callable:
-    """A training step in which one thing may be wrong."""
-
-    def step(model, optimizer, batch, loss, clip=1.0):
-        *inputs, targets = batch
-        value = loss(model(*inputs), targets)
-        if zero:
-            optimizer.zero_grad()
-        value.backward()
-        if clips == "before":
-            nn.utils.clip_grad_norm_(model.parameters(), clip)
-        elif clips == "each entry":
-            nn.utils.clip_grad_value_(model.parameters(), clip)
-        elif clips == "each parameter":
-            for parameter in model.parameters():
-                nn.utils.clip_grad_norm_(parameter, clip)
-        if moves:
-            optimizer.step()
-        return value if keeps else value.detach()
-
-    return step
-
-
-def _returns_later(model, optimizer, batch, loss, clip=1.0):
-    train_step(model, optimizer, batch, loss, clip)
-    *inputs, targets = batch
-    return loss(model(*inputs), targets).detach()
-
-
-SHAPES = Stage(
-    "shapes",
-    "a loss for each token, (B, T)",
-    shapes,
-    (
-        "Which axis of (B, T, V) disappears when the loss of each token is taken?",
-        "Take log_softmax over the last axis, `gather` the entries of the targets, and "
-        "sum over nothing else: whoever calls the function divides.",
-    ),
-    wrong(
-        (_mean, train_step),
-        "The loss should stay one number for each token: sums and means come later.",
-    ),
-)
-VALUES = Stage(
-    "values",
-    "the smoothed loss equals -(1 - ε) log p_y - (ε/V) Σ log p_v",
-    values,
-    (
-        "Set ε = 0: is your loss the usual cross-entropy then? If so, look at the "
-        "second term.",
-        "With `log_p = logits.log_softmax(-1)` the second term is the mean of `log_p` "
-        "over the vocabulary, times ε.",
-    ),
-    wrong(
-        (_nll, train_step),
-        "`smoothing` has no effect yet.",
-        (_smoothing(others=1), train_step),
-        "You share ε among the other V - 1 tokens; the formula shares it among all V.",
-        (_smoothing(own=1 + SMOOTHING), train_step),
-        "The right token should lose ε: its factor is 1 - ε.",
-        (_probabilities, train_step),
-        "A second softmax: `log_softmax` takes the logits as they are.",
-        (_positive, train_step),
-        "The sign is wrong: log-probabilities are negative, losses positive.",
-    ),
-)
-PADDING = Stage(
-    "padding",
-    "the loss is zero at padding",
-    padding,
-    (
-        "What is the target at a position of padding, and should the model learn to "
-        "predict it?",
-        "`masked_fill(targets == PAD, 0.0)` at the end.",
-    ),
-    wrong(
-        (_smoothing(pads=False), train_step),
-        "Padding is counted: set the loss there to zero.",
-    ),
-)
-GRADIENTS = Stage(
-    "gradients",
-    "the gradient of the loss equals the formula's",
-    gradients,
-    (
-        "Autograd follows tensor operations. Which of your steps leaves them?",
-        "Look for `.detach()`, `.item()` or `torch.no_grad()`.",
-    ),
-    wrong(
-        (_smoothing(detach=True), train_step),
-        "The loss is detached.",
-    ),
-)
-UPDATE = Stage(
-    "update",
-    "a step moves every parameter against its gradient, and returns the loss",
-    update,
-    (
-        "`batch` is a tuple: `*inputs, targets = batch`, then `model(*inputs)`. Four "
-        "things happen in a step, in a fixed order. Which of yours is missing?",
-        "Compute the loss; `optimizer.zero_grad()`; `loss.backward()`; "
-        "`optimizer.step()`. Return `loss.detach()`.",
-    ),
-    wrong(
-        (label_smoothing_loss, _step(moves=False)),
-        "The parameters stay as they are: `optimizer.step()` is missing, or nothing is "
-        "left of the gradients when it comes.",
-        (label_smoothing_loss, _returns_later),
-        "You compute the loss again after the update: return the one of the update.",
-        (label_smoothing_loss, _step(keeps=True)),
-        "Return `loss.detach()`: a list of losses would keep the graphs of all steps.",
-    ),
-)
-CLIPPING = Stage(
-    "clipping",
-    "the norm of the whole gradient is at most `clip`",
-    clipping,
-    (
-        "When must the gradient be made shorter, so that it has an effect?",
-        "`nn.utils.clip_grad_norm_(model.parameters(), clip)` between `backward` and "
-        "`step`.",
-    ),
-    wrong(
-        (label_smoothing_loss, _step(clips="")),
-        "`clip` has no effect: the gradient must be made shorter before the update.",
-        (label_smoothing_loss, _step(clips="each entry")),
-        "You clip each entry by itself, which changes the direction: clip the norm of "
-        "all of them together.",
-        (label_smoothing_loss, _step(clips="each parameter")),
-        "You clip each parameter by itself: what counts is the norm of the gradients "
-        "of all parameters together.",
-    ),
-)
-REPEATED = Stage(
-    "repeated",
-    "each step uses a gradient of its own",
-    repeated,
-    (
-        "PyTorch adds to the gradients that are there. What is there in the second "
-        "step?",
-        "`optimizer.zero_grad()` before `loss.backward()`, in every step.",
-    ),
-    wrong(
-        (label_smoothing_loss, _step(zero=False)),
-        "The gradients of earlier steps are still there, and are added.",
-    ),
-)
-
-PART = Part(
-    name="training",
-    chapter=12,
-    names=("label_smoothing_loss", "train_step"),
-    ours=(label_smoothing_loss, train_step),
-    stages=(SHAPES, VALUES, PADDING, GRADIENTS, UPDATE, CLIPPING, REPEATED),
-)
+    expect.close(torch.stack(found), torch.stack(losses), "the losses", rule)

@@ -4,19 +4,20 @@ import pytest
 import torch
 from torch import nn
 
-from attnbook.course.kit.exercises import stages
+from attnbook.course.kit.exercises import expect
+from attnbook.course.kit.exercises.edits import (
+    Mistake,
+    hints_and_mistakes,
+    with_mistake,
+)
 from attnbook.course.kit.exercises.parts import MODULES, find_part
 from attnbook.course.kit.exercises.stages import (
-    Stage,
+    Part,
     Wrong,
-    expect_close,
-    expect_gradients,
-    expect_shape,
     failure,
     filled,
     first_failure,
     hints_for,
-    operations,
 )
 
 PARTS = [find_part(name) for name in MODULES]
@@ -27,24 +28,25 @@ each_stage = pytest.mark.parametrize(
 
 
 @each_stage
-def test_the_packages_part_passes(part, stage):
+def test_the_packages_part_and_the_solution_pass(part, stage):
     assert failure(stage, part.ours) is None
+    assert failure(stage, part.solution) is None
 
 
 @each_stage
 def test_a_known_mistake_is_found_by_its_stage_and_gets_its_own_hint(part, stage):
-    for mistake, hint in stage.mistakes:
-        found, error = first_failure(part, mistake)
-        assert found.name == stage.name, (hint, error)
-        assert isinstance(error, Wrong), (hint, error)
-        assert hints_for(stage, error)[0] == hint, error
+    for mistake in stage.mistakes:
+        found, error = first_failure(part, with_mistake(part.solution, mistake))
+        assert found.name == stage.name, (mistake, error)
+        assert isinstance(error, Wrong), (mistake, error)
+        assert hints_for(part, stage, error)[0] == mistake.hint, error
 
 
 @each_stage
 def test_a_stage_has_hints_in_steps_and_a_mistake_to_find(part, stage):
     assert len(stage.hints) in (2, 3)
     assert stage.mistakes
-    hints = [*stage.hints, *(hint for _, hint in stage.mistakes)]
+    hints = [*stage.hints, *(mistake.hint for mistake in stage.mistakes)]
     assert all(hint.endswith((".", "?")) for hint in hints)
     assert not stage.checked.endswith(".")
 
@@ -54,7 +56,6 @@ def test_parts_stand_in_the_order_of_the_chapters():
     chapters = [part.chapter for part in PARTS]
     assert chapters == sorted(chapters)
     assert all(len(part.names) == len(part.ours) for part in PARTS)
-    assert all(part.ours[0].__name__ for part in PARTS)
 
 
 def test_an_unknown_part_is_an_error():
@@ -62,110 +63,149 @@ def test_an_unknown_part_is_an_error():
         find_part("convolution")
 
 
-def stage(run, *mistakes):
-    return Stage("values", "it is right", run, ("First.", "Second."), mistakes)
+def double(x):
+    return x * 2
 
 
-def test_a_stage_leaves_the_readers_random_numbers_and_modes_alone():
-    def draws(answer):
-        torch.manual_seed(5)
-        torch.rand(3)
-        assert torch.is_grad_enabled()
-
-    state = torch.get_rng_state()
-    with torch.no_grad():
-        assert failure(stage(draws), (None,)) is None
-    assert torch.equal(torch.get_rng_state(), state)
+def one_stage(run, text=""):
+    """A part whose solution is ``double``, and its stage."""
+    part = Part("double", 1, (double,), (double,))
+    run.__doc__ = f"First.\n\nSecond,\nand more.\n\n{text}"
+    part.stage("it is right")(run)
+    return part, part.stages[0]
 
 
-def test_a_stage_runs_alike_each_time():
-    seen = []
-    for _ in range(2):
-        failure(stage(lambda answer: seen.append(torch.rand(1).item())), (None,))
-    assert seen[0] == seen[1]
-
-
-def test_hints_of_a_stage_follow_that_of_the_mistake_with_the_same_result():
-    def run(answer):
-        expect_close(answer(), torch.ones(2), "the output", "ones")
-
-    twice = lambda: torch.full((2,), 2.0)  # noqa: E731
-    judged = stage(run, ((twice,), "Halve."), ((twice,), "Never said."))
-    for answer, hints in (
-        (twice, ["Halve.", "First.", "Second."]),
-        (lambda: torch.full((2,), 3.0), ["First.", "Second."]),
-        (lambda: torch.ones(3), ["First.", "Second."]),
-        (lambda: 1 / 0, ["First.", "Second."]),
-    ):
-        assert hints_for(judged, failure(judged, (answer,))) == hints
-
-
-one = torch.ones(2, requires_grad=True)
-
-
-def test_who_changes_an_input_is_told_how_to_make_a_new_tensor():
-    judged = stage(lambda answer: answer(one))
-    error = failure(judged, (lambda x: x.add_(1),))
-    first, *others = hints_for(judged, error)
-    assert "`x = x + y` instead of `x += y`" in first
-    assert others == ["First.", "Second."]
+one, nan = torch.ones(2, requires_grad=True), float("nan")
+MISTAKES = """\
+x * 2 => x * 3
+    Two, not three.
+return x => y = x
+* 2 => * 2; return y + 5
+    Do not add
+    anything.
+x * 2 => 3 * x
+    What gives the same as an earlier one is never said.
+"""
 
 
 @pytest.mark.parametrize(
-    ("call", "finding"),
+    ("answer", "hint"),
     [
-        (lambda: expect_shape(torch.ones(2), (2,), "the output", "(D,)"), ""),
-        (
-            lambda: expect_shape(torch.ones(2), (3,), "the output", "(D,)"),
-            "the output has the shape (2,); it should be (D,).",
-        ),
-        (
-            lambda: expect_shape(None, (3,), "the output", "(D,)"),
-            "the output is None: is a `return` missing?",
-        ),
-        (
-            lambda: expect_shape([1], (1,), "the output", "(D,)"),
-            "the output is [1]; it should be a tensor.",
-        ),
-        (lambda: expect_close(one, one + 1e-6, "it", "ones"), ""),
-        (lambda: expect_close(1e6 * one, 1e6 * one + 1, "it", "ones"), ""),
-        (
-            lambda: expect_close(one, one + 1e-4, "it", "ones"),
-            "it should equal ones, and doesn't.",
-        ),
-        (
-            lambda: expect_close(one[:1], one, "it", "ones"),
-            "it has the shape (1,), which is not that of ones.",
-        ),
-        (
-            lambda: expect_close(one * torch.nan, one, "it", "ones"),
-            "it has entries that are NaN.",
-        ),
-        (lambda: expect_gradients(one * 2, one + one, {"x": one}, "the sum's"), ""),
-        (
-            lambda: expect_gradients(one.detach(), one, {"x": one}, "the sum's"),
-            "the result has no gradient: it is cut off from all inputs.",
-        ),
-        (
-            lambda: expect_gradients(
-                torch.ones(2, requires_grad=True) + 0, one * 2, {"x": one}, "the sum's"
-            ),
-            "no gradient reaches x.",
-        ),
-        (
-            lambda: expect_gradients(one * 3, one * 2, {"x": one}, "the sum's"),
-            "the gradient with respect to x should equal the sum's, and doesn't.",
-        ),
-        (lambda: stages.expect_no_loop(4, 4, "queries"), ""),
-        (
-            lambda: stages.expect_no_loop(4, 40, "queries"),
-            "more queries need more operations: 4 became 40.",
-        ),
-        (lambda: filled(3), "3 is not an nn.Module."),
+        (lambda x: x * 3, "Two, not three."),
+        (lambda x: x + x + 5, "Do not add anything."),
+        (lambda x: x * 4, None),  # an unknown number
+        (lambda x: torch.ones(3), None),
+        (lambda x: 1 / 0, None),
+        (lambda x: x.add_(1), "Make a new one: `x = x + y` instead of `x += y`"),
+        (lambda: 1, "an argument too few or too many"),
     ],
 )
-def test_what_is_expected_and_what_is_said(call, finding):
-    error = failure(stage(lambda answer: call()), (None,))
+def test_hints_of_a_stage_follow_that_of_the_mistake_with_the_same_result(answer, hint):
+    def run(answer):
+        expect.close(answer(one), one * 2, "the output", "twice the input")
+
+    part, stage = one_stage(run, MISTAKES)
+    first, *others = hints_for(part, stage, failure(stage, (answer,)))
+    assert (first if hint is None else others[0]) == "First."
+    assert hint is None or hint in first
+    assert others[-1] == "Second, and more."
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("softmax(-1) => softmax(-2)", "an edit or its hint is missing"),
+        ("=> softmax(-2)\n    Why?", "softmax.* is neither an edit nor"),
+        ("a => b\nand more\n    Why?", "'and more' is neither an edit nor"),
+        ("    Why?\na => b", "an edit or its hint is missing"),
+    ],
+)
+def test_mistakes_that_cannot_be_read_are_refused(text, error):
+    with pytest.raises(ValueError, match=error):
+        hints_and_mistakes(f"A hint.\n\n{text}")
+
+
+def test_an_edit_must_apply_once():
+    for old, number in (("y", 0), ("x", 2)):
+        with pytest.raises(ValueError, match=f"'{old}' stands {number} times in"):
+            with_mistake((double,), Mistake([(old, "z")], "Why?"))
+
+
+def test_a_stage_leaves_random_numbers_and_modes_alone_and_runs_alike_each_time():
+    seen = []
+
+    def draws(answer):
+        seen.append(torch.rand(1).item())
+        assert torch.is_grad_enabled()
+
+    _, stage = one_stage(draws)
+    state = torch.get_rng_state()
+    with torch.no_grad():
+        assert failure(stage, (None,)) is None
+        torch.rand(3)
+        torch.set_rng_state(state)
+        assert failure(stage, (None,)) is None
+    assert torch.equal(torch.get_rng_state(), state)
+    assert seen[0] == seen[1]
+
+
+two, other = one * 2, torch.ones(2, requires_grad=True)
+
+
+def loop(n):
+    return [one + one for _ in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("check", "given", "finding"),
+    [
+        (expect.shape, (one, (2,), "it", "(D,)"), ""),
+        (
+            expect.shape,
+            (one, (3,), "it", "(D,)"),
+            "it had the shape (2,); it should be (D,).",
+        ),
+        (
+            expect.close,
+            (None, one, "it", "1"),
+            "it came out as None: is a `return` missing?",
+        ),
+        (expect.shape, ([1], (1,), "it", ""), "it came out as [1], not as a tensor."),
+        (expect.close, (one, one + 1e-6, "it", "1"), ""),
+        (expect.close, (1e6 * one, 1e6 * one + 1, "it", "1"), ""),
+        (expect.close, (one, one + 1e-4, "it", "1"), "it did not equal 1."),
+        (
+            expect.close,
+            (one[:1], one, "it", "1"),
+            "it had the shape (1,), which is not that of 1.",
+        ),
+        (expect.close, (one * nan, one, "it", "1"), "it had entries that were NaN."),
+        (expect.pair, ((1, 2), "f", "a and b"), ""),
+        (expect.pair, (one, "f", "a and b"), "`f` should return two things: a and b."),
+        (expect.gradients, (two, one + one, "2"), ""),
+        (
+            expect.gradients,
+            (two.detach(), two, "2"),
+            "the result has no gradient: it is cut off from all inputs.",
+        ),
+        (expect.gradients, (other + 0, two, "2"), "no gradient reaches x."),
+        (
+            expect.gradients,
+            (one * 3, two, "2"),
+            "the gradient with respect to x did not equal 2.",
+        ),
+        (expect.no_loop, (lambda n: one + n, 4, 40, "words"), ""),
+        (
+            expect.no_loop,
+            (loop, 4, 40, "words"),
+            "more words needed more operations.",
+        ),
+        (filled, (3,), "3 is not an nn.Module."),
+    ],
+)
+def test_what_is_expected_and_what_is_said(check, given, finding):
+    named = {"x": one} if check is expect.gradients else {}
+    error = failure(one_stage(lambda answer: check(*given, **named))[1], (None,))
     assert (str(error) if error else "") == finding
 
 
@@ -181,9 +221,3 @@ def test_equal_names_get_equal_parameters():
     assert not torch.equal(first.a.weight, first.b.weight)
     assert first.a.weight.dtype == torch.float64
     assert not first.training
-
-
-def test_operations_are_counted_without_python_loops():
-    x = torch.ones(2, 3)
-    once = operations(lambda: x @ x.T)
-    assert operations(lambda: [x @ x.T for _ in range(5)]) == 5 * once

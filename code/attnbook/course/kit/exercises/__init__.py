@@ -2,8 +2,9 @@
 
 - ``checking``: says whether a short answer is right; ``differences``: where it differs
 - ``parts``: where the parts are that the reader writes in full; ``stages``: what such a
-  part is made of; ``judging``: judges it stage by stage
-- ``hints``: one at each call; ``inputs``: seeded tensors to try answers on
+  part is made of, ``expect`` its comparisons, ``edits`` its mistakes; ``judging``:
+  judges it stage by stage
+- ``hints``: one for each try; ``inputs``: seeded tensors to try answers on
 - ``readers_code``, ``own_source``: where the reader's code fails, what it consists of
 - ``my_transformer``: the file in which the reader keeps the solved parts
 """

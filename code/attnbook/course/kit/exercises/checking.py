@@ -39,7 +39,11 @@ from attnbook.course.kit.exercises.differences import (
     kind_of,
 )
 from attnbook.course.kit.exercises.hints import NO_MORE_HINTS, next_hint
-from attnbook.course.kit.exercises.readers_code import error_line, files_of
+from attnbook.course.kit.exercises.readers_code import (
+    error_line,
+    files_of,
+    what_it_does,
+)
 
 
 @dataclass(frozen=True)
@@ -70,24 +74,12 @@ def register(
     inputs: Callable[[], Iterable[tuple]] = lambda: [()],
     mistakes: Iterable[tuple[Any, str]] = (),
 ) -> None:
-    """Add an exercise; the arguments are those of :class:`Exercise`.
-
-    Args:
-        name: The name that ``check`` is given, beginning with ``exN_`` for chapter N,
-            ``exaN_`` for appendix AN.
-        reference: The right answer, a function or a value.
-        hint: What to think of when the answer is wrong in an unknown way.
-        inputs: Makes a list of argument tuples, the same at each call.
-        mistakes: Wrong answers that are often given, each with its own hint.
-    """
+    """Add an exercise, named exN_… in chapter N and exaN_… in appendix AN."""
     EXERCISES[name] = Exercise(reference, inputs, hint, tuple(mistakes))
 
 
 def wrong(*answers_and_hints: Any) -> list[tuple[Any, str]]:
-    """Pair wrong answers with their hints, for :func:`register`.
-
-    Args:
-        answers_and_hints: An answer, its hint, the next answer, its hint …
+    """Pair wrong answers with the hint behind each, for :func:`register`.
 
     Raises:
         ValueError: If a hint is missing, or is no sentence.
@@ -102,7 +94,7 @@ def wrong(*answers_and_hints: Any) -> list[tuple[Any, str]]:
 
 
 def check(name: str, answer: Any, reveal: bool = False) -> None:
-    """Say whether an answer is right and, if not, give a hint; the next call another.
+    """Say whether an answer is right and, if not, give a hint; a changed one another.
 
     Of a function it is also said where its result first differs.
 
@@ -118,13 +110,7 @@ def check(name: str, answer: Any, reveal: bool = False) -> None:
 
 
 def find(name: str) -> Exercise:
-    """Look an exercise up, loading its chapter if need be.
-
-    Args:
-        name: The exercise's name, such as ``ex1_mean_state``.
-
-    Returns:
-        The exercise.
+    """Look an exercise up, such as "ex1_mean_state", loading its chapter if need be.
 
     Raises:
         ValueError: If there is none of that name.
@@ -141,17 +127,7 @@ def find(name: str) -> Exercise:
 
 
 def verdict(exercise: Exercise, name: str, answer: Any, reveal: bool = False) -> str:
-    """What ``check`` prints.
-
-    Args:
-        exercise: The exercise.
-        name: Its name.
-        answer: The reader's function or value.
-        reveal: Whether to show the right value.
-
-    Returns:
-        One line; if something is wrong, what it is and a hint on further lines.
-    """
+    """What ``check`` prints: one line; if something is wrong, what, and a hint."""
     if answer is ... or answer is None:
         return f"{name}: your turn."
     if callable(answer) != callable(exercise.reference):
@@ -179,7 +155,7 @@ def _verdict_on_value(exercise: Exercise, name: str, answer: Any, reveal: bool) 
         lines.append(f"Expected {kind_of(right)}, got {describe(answer)}.")
     shows = f'There are no more hints: check("{name}", {name}, reveal=True) shows the '
     hints = [_known_hint(exercise, [answer]), exercise.hint]
-    return "\n".join([*lines, next_hint(name, hints, f"{shows}answer.")])
+    return "\n".join([*lines, next_hint(name, hints, repr(answer), f"{shows}answer.")])
 
 
 def _letters(answer: Any) -> str | None:
@@ -197,7 +173,8 @@ def _verdict_on_function(exercise: Exercise, name: str, answer: Callable) -> str
         return f"{name}: your turn."
     except Exception as error:  # whatever may go wrong in the reader's function
         told = error_line(error, files_of([answer]))
-        hint = next_hint(name, [exercise.hint], NO_MORE_HINTS)
+        code = what_it_does([answer])
+        hint = next_hint(name, [exercise.hint], code, NO_MORE_HINTS)
         return f"{name}: your function raises an error.\n{told}\n{hint}"
     if got[0] is ... or got[0] is None:
         return f"{name}: your turn."
@@ -208,7 +185,7 @@ def _verdict_on_function(exercise: Exercise, name: str, answer: Callable) -> str
             given = ", ".join(map(describe, arguments))
             told = f"For {given}: {difference}" if given else difference
             hints = [_known_hint(exercise, got), exercise.hint]
-            hint = next_hint(name, hints, NO_MORE_HINTS)
+            hint = next_hint(name, hints, what_it_does([answer]), NO_MORE_HINTS)
             return f"{name}: not yet right.\n{told}\n{hint}"
     return f"{name}: right."
 

@@ -11,21 +11,15 @@ import torch
 from torch import Tensor
 
 TOLERANCE = 1e-4
-"""Numbers closer than this, absolutely or relatively, count as equal."""
+"""Numbers closer than this, absolutely or relatively, count as equal; to a whole number
+only absolutely."""
 
 
 def first_difference(got: Any, wanted: Any) -> str:
-    """Find the first place where a result differs from the one wanted.
+    """Say where a result first differs from the one wanted; empty if nowhere.
 
     Numbers may differ by rounding, a list may stand for a tuple, and a tensor without
     dimensions for a number.
-
-    Args:
-        got: The reader's result: numbers, strings, tensors, or lists of such.
-        wanted: The right result.
-
-    Returns:
-        A sentence, or an empty string if there is no difference.
     """
     return _difference(got, wanted, "")
 
@@ -37,7 +31,9 @@ def _difference(got: Any, wanted: Any, place: str) -> str:
         return _tensors(got, wanted, where)
     if isinstance(wanted, list | tuple) and isinstance(got, list | tuple):
         return _lists(got, wanted, place)
-    if _is_number(wanted) and _is_number(got):
+    if isinstance(wanted, int) and _is_number(wanted) and _is_number(got):
+        same = abs(got - wanted) <= TOLERANCE  # relative to a large count, 1e-4 is much
+    elif _is_number(wanted) and _is_number(got):
         same = math.isclose(got, wanted, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
         same = same or (math.isnan(got) and math.isnan(wanted))
     else:
@@ -52,20 +48,20 @@ def _tensors(got: Tensor, wanted: Tensor, where: str) -> str:
         (got.dtype == torch.bool) != (wanted.dtype == torch.bool)
     ):
         return f"{where}got the type {got.dtype}, expected {wanted.dtype}."
-    got, wanted = got.detach().double(), wanted.detach().double()
-    close = torch.isclose(got, wanted, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
+    rtol = TOLERANCE if wanted.is_floating_point() else 0
+    pair = got.detach().double(), wanted.detach().double()
+    close = torch.isclose(*pair, rtol=rtol, atol=TOLERANCE, equal_nan=True)
     if close.all():
         return ""
     index = (~close).nonzero()[0].tolist()
-    return _sentence(
-        f"{where}at {index} ", got[tuple(index)].item(), wanted[tuple(index)].item()
-    )
+    mine, right = (x[tuple(index)].item() for x in (got, wanted))
+    return _sentence(f"{where}at {index} ", mine, right)
 
 
 def _lists(got: list | tuple, wanted: list | tuple, place: str) -> str:
     where = f"at {place} " if place else ""
     if len(got) != len(wanted):
-        return f"{where}got {len(got)} entries, expected {len(wanted)}."
+        return f"{where}got a list of {len(got)}, expected one of {len(wanted)}."
     for number, (mine, right) in enumerate(zip(got, wanted, strict=True)):
         difference = _difference(mine, right, f"{place}[{number}]")
         if difference:
@@ -74,14 +70,7 @@ def _lists(got: list | tuple, wanted: list | tuple, place: str) -> str:
 
 
 def describe(value: Any) -> str:
-    """A value in a few words: short ones in full, large tensors by their shape.
-
-    Args:
-        value: Anything.
-
-    Returns:
-        The words, the same at every run.
-    """
+    """A value in a few words: short ones in full, large tensors by their shape."""
     if isinstance(value, Tensor):
         if value.dim() == 1 and len(value) <= 8:
             return f"tensor([{', '.join(map(describe, value.tolist()))}])"

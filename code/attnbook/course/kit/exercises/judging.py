@@ -12,6 +12,7 @@ from attnbook.course.kit.exercises.readers_code import (
     error_line,
     files_of,
     is_unwritten,
+    what_it_does,
 )
 from attnbook.course.kit.exercises.stages import (
     Part,
@@ -27,7 +28,7 @@ WIDTH = 76  # columns of the page
 def judge(name: str, *answers: Callable) -> None:
     """Say which stages the reader's part passes and, at the first failure, give a hint.
 
-    A second call gives the next hint. An unwritten part fails nothing.
+    Changed code gets the next hint. An unwritten part fails nothing.
 
     Args:
         name: The part, such as "attention".
@@ -40,18 +41,7 @@ def judge(name: str, *answers: Callable) -> None:
 
 
 def verdict(part: Part, answers: tuple[Callable, ...]) -> str:
-    """What :func:`judge` prints.
-
-    Args:
-        part: The part.
-        answers: The reader's functions or classes, in the order of the part's names.
-
-    Returns:
-        One line for each stage passed, and for the first that fails a line and a hint.
-
-    Raises:
-        ValueError: If the part has another number of functions.
-    """
+    """What :func:`judge` prints."""
     check_number(part, answers)
     if all(is_unwritten(answer) for answer in answers):
         return f"{part.name}: your turn."
@@ -96,7 +86,8 @@ def _report(
     mistake = re.sub(r"\d+(\.\d+)?", "#", finding)
     hint = next_hint(
         f"{part.name}: {stage.name}: {mistake}",
-        hints_for(stage, error),
+        hints_for(part, stage, error),
+        what_it_does(answers),
         NO_MORE_HINTS,
     )
     lines = [

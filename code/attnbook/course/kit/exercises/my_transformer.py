@@ -27,7 +27,7 @@ this file alone.
 """
 '''
 SECTION = re.compile(
-    r"^# %% (?P<name>\w+) \(chapter \d+\)\n(?P<source>.*?)^# %% end of (?P=name)\n",
+    r"^# %% (?P<name>\w+) \(chapter \d+\)\n.*?^# %% end of (?P=name)(?:\n|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 MARK = re.compile(r"^# %% (?:(\w+) \(chapter \d+\)|end of (\w+))$", re.MULTILINE)

@@ -27,14 +27,11 @@ class SourceError(ValueError):
 
 
 def own_source(answers: tuple[Callable, ...], given: Collection[str] = ()) -> str:
-    """Collect the source of functions and classes, with imports and helpers.
+    """Copy functions and classes of the notebook with the imports and helpers they use.
 
     Args:
-        answers: Functions and classes from cells of the notebook.
+        answers: The functions and classes.
         given: Names that need no definition, as the reader's file has them.
-
-    Returns:
-        Python source that runs by itself: imports, constants, helpers, the answers.
 
     Raises:
         SourceError: If a definition is not to be found, or if it uses something of the
@@ -42,6 +39,7 @@ def own_source(answers: tuple[Callable, ...], given: Collection[str] = ()) -> st
     """
     collected = _Collected(given)
     for answer in answers:
+        collected.done.add(answer.__name__)
         collected.add(answer.__name__, answer, {})
     imports = sorted(collected.imports, key=lambda x: (x.startswith("from"), x))
     head = [*imports, *collected.constants]
@@ -65,7 +63,6 @@ class _Collected:
             value: The function or class.
             namespace: The names around it, for a class without functions.
         """
-        self.done.add(name)
         source = _definition(name, value)
         functions = functions_of(value)
         namespace = functions[0].__globals__ if functions else namespace
@@ -76,13 +73,12 @@ class _Collected:
 
     def _add_used(self, name: str, value: Any, namespace: dict[str, Any]) -> None:
         line = _import_line(name, value)
+        self.done.add(name)
         if line:
-            self.done.add(name)
             self.imports.add(line)
         elif inspect.isfunction(value) or inspect.isclass(value):
             self.add(name, value, namespace)
         elif _is_literal(value):
-            self.done.add(name)
             self.constants.append(f"{name} = {value!r}")
         elif isinstance(value, float):  # inf and nan: no literals
             self.constants.append(f'{name} = float("{value}")')

@@ -25,10 +25,7 @@ MODULES = {
 
 
 def find_part(name: str) -> Part:
-    """Look a part up.
-
-    Args:
-        name: Its name, such as "attention".
+    """Look a part up by its name, such as "attention".
 
     Raises:
         ValueError: If there is no part of that name.

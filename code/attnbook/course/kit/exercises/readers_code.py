@@ -28,11 +28,7 @@ def functions_of(answer: object) -> list[FunctionType]:
 
 
 def is_unwritten(answer: object) -> bool:
-    """Whether a function, or each method of a class but ``__init__``, is still empty.
-
-    Args:
-        answer: A function or class, or ``...`` and None instead of one.
-    """
+    """Whether a function, or all of a class but ``__init__``, is still empty."""
     if answer is None or answer is ...:
         return True
     functions = functions_of(answer)
@@ -48,21 +44,47 @@ def _is_empty(code: CodeType) -> bool:
     return {i.opname for i in body} <= EMPTY_BODY and constants <= {None, ...}
 
 
+def what_it_does(answers: Collection[object]) -> str:
+    """A text that changes with the code, the reader's helpers included.
+
+    Other comments, names of files or numbers of lines leave it as it is.
+    """
+    waiting = [f for answer in answers for f in functions_of(answer)]
+    done: dict[FunctionType, str] = {}
+    while waiting:
+        function = waiting.pop()
+        if function in done:
+            continue
+        done[function] = _instructions(function.__code__)
+        for name in _names(function.__code__):
+            used = function.__globals__.get(name)
+            if getattr(used, "__module__", None) == function.__module__:
+                waiting += functions_of(used)
+            elif isinstance(used, str | int | float):
+                done[function] += f" {name} = {used!r}"
+    return "\n".join(done.values()) or repr(answers)
+
+
+def _instructions(code: CodeType) -> str:
+    inner = [x for x in code.co_consts if isinstance(x, CodeType)]
+    constants = [x for x in code.co_consts if x not in inner]
+    own = (code.co_code.hex(), code.co_names, code.co_varnames, constants)
+    return " ".join([repr(own), *map(_instructions, inner)])
+
+
+def _names(code: CodeType) -> set[str]:
+    """Names that a function uses, those of functions inside it included."""
+    inner = (_names(x) for x in code.co_consts if isinstance(x, CodeType))
+    return set(code.co_names).union(*inner)
+
+
 def files_of(answers: Iterable[Callable]) -> set[str]:
     """The files, or cells of a notebook, in which functions and classes are written."""
     return {f.__code__.co_filename for x in answers for f in functions_of(x)}
 
 
 def error_line(error: Exception, files: Collection[str]) -> str:
-    """Describe an error in one line, with the place in the reader's code.
-
-    Args:
-        error: What was raised.
-        files: Where the reader's code is.
-
-    Returns:
-        Its type, the last line of the reader's code that it went through, its message.
-    """
+    """An error's type, the last line of the reader's files on its way, its message."""
     frames = traceback.extract_tb(error.__traceback__)
     readers = [frame for frame in frames if frame.filename in files]
     message = next(iter(str(error).strip().splitlines()), "no message")

@@ -1,0 +1,91 @@
+"""What a stage tells: hints, and mistakes as edits of the part's solution.
+
+The docstring of a check holds both. Paragraphs are hints, from a gentle one to a plain
+one; mistakes are lists of edits, each with its own hint behind it, indented::
+
+    Which axis should the weights sum to 1 along?
+
+    `softmax(-1)`, after the division by √d_k.
+
+    softmax(-1) => softmax(-2)
+        Your softmax runs over the queries.
+    / Q.shape[-1] ** 0.5 =>
+    softmax(-1) => softmax(-1) / 2
+        The scale belongs inside the softmax, not after it.
+
+What is left of an arrow must stand in the solution once, and what is right of it is
+typed instead. The wrong part that comes out is run like the reader's: whose result is
+the same has made the same mistake, and gets its hint.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+ARROW = "=>"
+
+
+@dataclass
+class Mistake:
+    """Edits that turn the solution into something wrong, and the hint for it."""
+
+    edits: list[tuple[str, str]] = field(default_factory=list)
+    hint: str = ""
+
+
+def hints_and_mistakes(text: str) -> tuple[list[str], list[Mistake]]:
+    """Read what a stage tells.
+
+    Raises:
+        ValueError: If a mistake has no hint, or a line among them no arrow.
+    """
+    hints, mistakes = [], []
+    for block in inspect.cleandoc(text).split("\n\n"):
+        if ARROW in block:
+            mistakes += _mistakes(block)
+        else:
+            hints.append(" ".join(block.split()))
+    return hints, mistakes
+
+
+def _mistakes(block: str) -> list[Mistake]:
+    found = [Mistake()]
+    for line in block.splitlines():
+        if line.startswith(" "):
+            found[-1].hint = f"{found[-1].hint} {line.strip()}".lstrip()
+            continue
+        if found[-1].hint:
+            found.append(Mistake())
+        old, arrow, new = map(str.strip, line.partition(ARROW))
+        if not (old and arrow):
+            raise ValueError(f"{line!r} is neither an edit nor an indented hint")
+        found[-1].edits.append((old, new))
+    if not all(mistake.hint and mistake.edits for mistake in found):
+        raise ValueError(f"an edit or its hint is missing among these:\n{block}")
+    return found
+
+
+def with_mistake(solution: tuple[Callable, ...], mistake: Mistake) -> tuple:
+    """Make a mistake: edit the solution's source and run it in its module.
+
+    Args:
+        solution: Functions and classes of one module, which may use each other.
+        mistake: What to replace.
+
+    Returns:
+        The wrong functions and classes, in the same order.
+
+    Raises:
+        ValueError: If the left side of an edit doesn't stand in the source once.
+    """
+    source = "\n".join(map(inspect.getsource, solution))
+    for old, new in mistake.edits:
+        if source.count(old) != 1:
+            raise ValueError(f"{old!r} stands {source.count(old)} times in:\n{source}")
+        source = source.replace(old, new)
+    names = {**vars(sys.modules[solution[0].__module__])}
+    exec(compile(source, f"<{mistake.hint}>", "exec"), names)
+    return tuple(names[answer.__name__] for answer in solution)

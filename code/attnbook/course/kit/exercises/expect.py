@@ -1,0 +1,166 @@
+"""What a stage compares; each function raises ``Wrong`` with a sentence.
+
+No sentence gives the answer away. All suit one thing and many ("the output", "the
+weights"), and none has a number that differs between readers with the same mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from attnbook.course.kit.exercises.differences import describe
+from attnbook.course.kit.exercises.stages import Wrong
+
+TOLERANCE = 1e-5
+"""Entries closer than this, relative to the largest, count as equal. Tests are in
+float64, but a reader's constants may be float32."""
+
+
+def tensor(got: Any, what: str) -> None:
+    """Raise Wrong unless something is a tensor."""
+    if got is None or got is ...:
+        raise Wrong(f"{what} came out as {got}: is a `return` missing?")
+    if not isinstance(got, Tensor):
+        raise Wrong(f"{what} came out as {describe(got)}, not as a tensor.")
+
+
+def shape(got: Any, shape: tuple[int, ...], what: str, letters: str) -> None:
+    """Raise Wrong unless a tensor has a shape.
+
+    Args:
+        got: What the reader's code has returned.
+        shape: The right shape; only its letters are told.
+        what: What it is and of which inputs, such as "the output".
+        letters: The shape in letters, such as "(B, T, D)".
+    """
+    tensor(got, what)
+    if got.shape != shape:
+        found = tuple(got.shape)
+        raise Wrong(f"{what} had the shape {found}; it should be {letters}.", found)
+
+
+def pair(found: Any, name: str, parts: str) -> tuple:
+    """What a function returns, if it is two things; else raise Wrong."""
+    if not (isinstance(found, tuple | list) and len(found) == 2):
+        raise Wrong(f"`{name}` should return two things: {parts}.")
+    return tuple(found)
+
+
+def close(got: Any, wanted: Tensor, what: str, rule: str) -> None:
+    """Raise Wrong unless two tensors are equal up to rounding.
+
+    Args:
+        got: What the reader's code has returned.
+        wanted: The right tensor; it is not told.
+        what: What it is, such as "the output".
+        rule: What it should be equal to, in words or a formula.
+    """
+    tensor(got, what)
+    if got.shape != wanted.shape:
+        raise Wrong(
+            f"{what} had the shape {tuple(got.shape)}, which is not that of {rule}.",
+            tuple(got.shape),
+        )
+    values = got.detach().double()
+    if values.isnan().any() and not wanted.isnan().any():
+        raise Wrong(f"{what} had entries that were NaN.", values)
+    largest = max(1.0, wanted.abs().max().item()) if wanted.numel() else 1.0
+    if not torch.allclose(values, wanted.double(), rtol=0, atol=TOLERANCE * largest):
+        raise Wrong(f"{what} did not equal {rule}.", values)
+
+
+def gradients(
+    got: Tensor,
+    wanted: Tensor,
+    rule: str,
+    module: nn.Module | None = None,
+    **inputs: Tensor,
+) -> None:
+    """Raise Wrong unless the gradients of two tensors agree.
+
+    They are those of one random weighted sum of the entries: a plain sum would miss
+    errors in weights, whose sum is always 1.
+
+    Args:
+        got: What the reader's code has returned.
+        wanted: The right tensor.
+        rule: Whose gradients they should be.
+        module: A gradient is taken for each of its parameters.
+        inputs: And for these tensors.
+    """
+    if module is not None:
+        inputs |= {f"`{name}`": p for name, p in module.named_parameters()}
+    tensor(got, "the result")
+    if not got.requires_grad:
+        raise Wrong("the result has no gradient: it is cut off from all inputs.")
+    g = torch.Generator().manual_seed(1)
+    factors = torch.randn(wanted.shape, generator=g, dtype=torch.float64)
+    tensors = list(inputs.values())
+    mine, right = (
+        torch.autograd.grad(
+            (x * factors).sum(), tensors, retain_graph=True, materialize_grads=True
+        )
+        for x in (got, wanted)
+    )
+    pairs = list(zip(inputs, mine, right, strict=True))
+    cut = [name for name, found, formula in pairs if formula.any() and not found.any()]
+    if cut:
+        more = " and more" if cut[4:] else ""
+        raise Wrong(f"no gradient reaches {', '.join(cut[:4])}{more}.", cut)
+    for name, found, formula in pairs:
+        close(found, formula, f"the gradient with respect to {name}", rule)
+
+
+def parameters(module: nn.Module, shapes: Mapping[str, tuple]) -> None:
+    """Raise Wrong unless a module has parameters of these names and shapes.
+
+    Args:
+        module: The reader's, under whose names the reference reads them.
+        shapes: Their shapes by name.
+    """
+    found = {name: tuple(p.shape) for name, p in module.named_parameters()}
+    for name, shape in shapes.items():
+        if name not in found:
+            raise Wrong(f"there is no parameter `{name}`.", name)
+        if found[name] != shape:
+            raise Wrong(f"`{name}` has the shape {found[name]}.", found[name])
+    more = sorted({*found} - {*shapes})
+    if more:
+        raise Wrong(f"there is a parameter `{more[0]}` that is not needed.", more)
+
+
+class _Counter(TorchDispatchMode):
+    """Counts each operation that PyTorch carries out."""
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.count += 1
+        return func(*args, **(kwargs or {}))
+
+
+def no_loop(call: Callable, few: Any, many: Any, over: str) -> None:
+    """Raise Wrong if more of PyTorch's operations are needed for a larger input.
+
+    How many isn't told: a loop is recognised by a finding that all loops share.
+
+    Args:
+        call: Takes one size.
+        few: A small size.
+        many: A large size.
+        over: What there is more of, such as "queries".
+    """
+    counts = []
+    for size in (few, many):
+        with _Counter() as counter:
+            call(size)
+        counts.append(counter.count)
+    if counts[1] > counts[0]:
+        raise Wrong(f"more {over} needed more operations.")
