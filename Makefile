@@ -25,7 +25,7 @@ book: env  ## build the HTML book from the stored outputs
 
 test: env  ## run everything that is checked: code, notebooks, pages in a browser, style
 	@$(PY) scripts/browser.py
-	@$(PY) scripts/build_book.py
+	@$(PY) scripts/build_book.py --whole
 	@$(PY) -m pytest -n 2
 
 quick: env  ## run the tests of what changed, in three minutes at most

@@ -49,7 +49,7 @@ NO_BROWSER = (
     "or name one in BOOK_BROWSER"
 )
 DEBIAN = ("chromium", "fonts-dejavu", "libatomic1")
-"""A browser, the signs that the pages show, and what Playwright itself is linked with."""
+"""A browser, the signs that pages show, what Playwright itself is linked with."""
 
 
 def find_browser(playwright: Playwright) -> str | None:

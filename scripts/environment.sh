@@ -37,8 +37,9 @@ is $("${PYTHON:-python3}" -V 2>/dev/null || echo 'no Python that runs'). Install
 them (https://www.python.org/downloads/) and say where: make book PYTHON=python3.12"
 
 files=$(cat requirements.txt pyproject.toml | cksum)
-[ "$(cat .venv/made-from 2>/dev/null)" != "$place
-$files" ] || exit 0
+if [ "$made" = "$place" ] && [ "$(tail -n 1 .venv/made-from)" = "$files" ]; then
+    exit 0
+fi
 
 # Debian keeps ensurepip in a package of its own; any pip can do its work.
 create() {
