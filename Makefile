@@ -8,7 +8,7 @@
 #   CONFIG=toy          for `make train`
 
 PY := .venv/bin/python
-export PYTHON TORCH PORT
+export PYTHON TORCH
 
 .DEFAULT_GOAL := help
 .PHONY: help env book test quick notebooks lab serve train chapter repository pins platforms links clean
@@ -18,12 +18,14 @@ help:  ## list these commands
 	  | while IFS='|' read -r name help; do printf 'make %-11s %s\n' "$$name" "$$help"; done
 
 env:  ## make .venv and install the pinned requirements (the others do it for you)
-	@python=$$(sh scripts/find_python.sh) && "$$python" scripts/ensure_env.py
+	@sh scripts/environment.sh
 
 book: env  ## build the HTML book from the stored outputs
 	@$(PY) scripts/build_book.py
 
-test: book  ## run everything that is checked: code, notebooks, pages in a browser, style
+test: env  ## run everything that is checked: code, notebooks, pages in a browser, style
+	@$(PY) scripts/browser.py
+	@$(PY) scripts/build_book.py --whole
 	@$(PY) -m pytest -n 2
 
 quick: env  ## run the tests of what changed, in three minutes at most
@@ -36,7 +38,7 @@ lab: book  ## open the chapters in JupyterLab: copies of yours, in notebooks/
 	@$(PY) scripts/lab.py
 
 serve: book  ## serve the built book on this machine (PORT=8000)
-	@$(PY) scripts/serve_book.py
+	@$(PY) -m http.server --bind 127.0.0.1 --directory _build/html $(or $(PORT),8000)
 
 train: env  ## train a translator, as the machine allows (CONFIG=toy takes half a minute)
 	@$(PY) -m attnbook train $(if $(CONFIG),--config $(CONFIG))
@@ -48,7 +50,12 @@ repository: env  ## write the published address where it must stand (NAME=owner/
 	@$(PY) scripts/set_repository.py "$(NAME)"
 
 pins: env  ## renew requirements.txt from requirements.in
-	@$(PY) scripts/pin_requirements.py
+	@$(PY) -m pip install --quiet --upgrade --target _build/uv uv
+	@_build/uv/bin/uv pip compile --quiet --universal --upgrade --no-header --no-annotate \
+	  --python-version 3.11 --output-file _build/pins.txt requirements.in
+	@grep '^#' requirements.txt >_build/requirements.txt
+	@grep -Ev '^(nvidia|cuda|triton)\b' _build/pins.txt >>_build/requirements.txt
+	@mv _build/requirements.txt requirements.txt && echo 'Now: make test'
 
 platforms: env  ## compare the chapters' outputs under several instruction sets and threads
 	@$(PY) scripts/check_platforms.py

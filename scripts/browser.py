@@ -1,9 +1,17 @@
-"""A Chromium for the page tests and the screenshots, whichever the machine has."""
+"""A Chromium for the page tests, whichever the machine has.
+
+    python scripts/browser.py
+
+makes sure that one starts, as `make test` does before its first test: it installs what
+is missing where this may be done without asking.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -40,6 +48,8 @@ NO_BROWSER = (
     "no Chromium, Chrome or Edge found: run `.venv/bin/playwright install chromium`, "
     "or name one in BOOK_BROWSER"
 )
+DEBIAN = ("chromium", "fonts-dejavu", "libatomic1")
+"""A browser, the signs that pages show, what Playwright itself is linked with."""
 
 
 def find_browser(playwright: Playwright) -> str | None:
@@ -81,3 +91,43 @@ def open_browser() -> Iterator[Browser | None]:
             yield browser
         finally:
             browser.close()
+
+
+def problem() -> str:
+    """Say in one line why no browser starts; "" if one does."""
+    try:
+        with open_browser() as browser:
+            return "" if browser else NO_BROWSER
+    except Exception as error:  # of Playwright's own program, if that does not start
+        return (str(error) or repr(error)).splitlines()[0]
+
+
+def remedies() -> Iterator[list[str]]:
+    """Yield the commands that may help, one after the other, as far as they may run."""
+    if shutil.which("apt-get"):
+        root = ["sudo", "-n"] if os.geteuid() else []
+        if not root or (shutil.which("sudo") and not subprocess.call([*root, "true"])):
+            apt = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
+            subprocess.call([*apt, "update"])
+            install = [*apt, "install", "--yes", "--no-install-recommends"]
+            yield [*install, *DEBIAN]
+            yield [*install, DEBIAN[-1]]  # Ubuntu has no such chromium
+    yield [sys.executable, "-m", "playwright", "install", "chromium"]
+
+
+def main() -> None:
+    """Make sure that a browser starts, or end with one line that says what to do."""
+    found = problem()
+    if found and not os.environ.get("BOOK_BROWSER"):
+        for command in remedies():
+            print("A browser for the tests:", *command, flush=True)
+            subprocess.call(command, stdout=subprocess.DEVNULL)
+            if not (found := problem()):
+                break
+    if found:
+        debian = f"on Debian, sudo apt install {' '.join(DEBIAN)}"
+        sys.exit(f"The tests need a browser ({debian}): {found}")
+
+
+if __name__ == "__main__":
+    main()

@@ -58,7 +58,7 @@ def launch_readers_notebooks(
 ) -> None:
     """Let Colab and Binder open the readers' notebooks, which have their own branch.
 
-    ``scripts/publish_notebooks.py`` puts them there. The other buttons lead to the
+    ``.github/workflows/publish.yml`` puts them there. The other buttons lead to the
     source of the page.
     """
     for group in context.get("header_buttons", []):

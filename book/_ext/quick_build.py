@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import os
 from functools import cache
 
 import torch
@@ -15,6 +16,7 @@ from docutils import nodes
 from pybtex import plugin
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.environment.adapters import toctree
 from sphinx_codeautolink.extension import block, resolve
 from sphinx_codeautolink.parse import ImportTrackerVisitor, Name
@@ -72,11 +74,27 @@ class CellReader:
         return self.visitor.accessed
 
 
+def read_again(
+    app: Sphinx, env: BuildEnvironment, added: set, changed: set, removed: set
+) -> list[str]:
+    """Name the pages that depend on what differs from the last build without fault.
+
+    Sphinx itself reads a page with a fault once, and then takes it for known.
+    """
+    names = {*os.environ.get("BOOK_CHANGED", "").splitlines()}
+    return [
+        page
+        for page in env.all_docs
+        if names & {env.doc2path(page, base=False), *env.dependencies[page]}
+    ]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Put all of the above in the place of what was slow."""
     # Half of the time went into looking for garbage among millions of objects, nearly
     # all of them in use until the end.
     gc.disable()
+    app.connect("env-get-outdated", read_again)
     copy_titles_only()
     block.parse_names = CellReader().parse_names
     # sphinx-codeautolink would import what torch does for type checkers: its compiler.

@@ -164,7 +164,11 @@ def store(app: Sphinx, failure: Exception | None) -> None:
     """Write the file, beside the folder of the pages."""
     if failure is None and app.builder.name == "html":
         path = Path(app.outdir).parent / FILE
-        found = {"site": app.config.html_baseurl, "pages": app.book_references}
+        # Pages that were not written anew are as they were.
+        old = json.loads(path.read_text("utf-8"))["pages"] if path.exists() else {}
+        known = old | getattr(app, "book_references", {})
+        pages = {page: known[page] for page in sorted(app.env.found_docs & {*known})}
+        found = {"site": app.config.html_baseurl, "pages": pages}
         text = json.dumps(found, ensure_ascii=False, indent=1)
         path.write_text(f"{text}\n", encoding="utf-8")
 

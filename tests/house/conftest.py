@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 # Shell scripts and make are for Linux and macOS.
-collect_ignore = ["test_commands.py", "test_environment.py"] if os.name == "nt" else []
+collect_ignore = ["test_commands.py"] if os.name == "nt" else []
 
 
 @pytest.fixture(scope="session")

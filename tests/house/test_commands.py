@@ -1,18 +1,28 @@
-"""make: its commands, and the Python it chooses."""
+"""make: its commands, and the environment that they make."""
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FIND_PYTHON = ROOT / "scripts" / "find_python.sh"
-# Stand in for a Python: suitable or not, and what it calls itself.
+TOOLS = ("cat", "cksum", "cp", "cut", "grep", "head", "mkdir", "rm", "tail")
+# Stands in for a Python: it says which it is, copies itself and writes down the rest.
 FAKE = """#!/bin/sh
-[ "$1" = -V ] && echo "Python {version}" && exit
-exit {code}
+case "$1 $2" in
+"-V "*) echo "Python {version}" ;;
+"-c import ensurepip") exit {bare} ;;
+"-c "*) echo {version} | cut -d. -f-2; exit {unsuitable} ;;
+"-m venv") mkdir -p .venv/bin; cp "$0" .venv/bin/python; echo "venv {name} $4" >>log ;;
+"-m pip") shift 2; echo "pip $*" >>log; exit ${{PIP_FAILS:-0}} ;;
+esac
 """
+INSTALL = [
+    "pip install --no-compile -r requirements.txt",
+    "pip install --no-compile --no-deps --no-build-isolation -e .",
+]
 
 
 def test_help_has_a_line_for_each_command():
@@ -38,56 +48,108 @@ def test_commands_that_are_named_exist(path):
 
 
 @pytest.fixture
-def find_python(tmp_path):
-    """Run find_python.sh where only the given fake Pythons exist."""
+def make_env(tmp_path):
+    """Run environment.sh where only the given fake Pythons are; return what it did."""
+    (tmp_path / "requirements.txt").write_text("# pins\ntorch==2.13.0\n")
+    (tmp_path / "pyproject.toml").touch()
+    tools = {name: shutil.which(name) for name in TOOLS}
 
-    def find(pythons: dict[str, str], wanted: str) -> subprocess.CompletedProcess:
-        for name, version in pythons.items():
-            path = tmp_path / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            unsuitable = version.split(".")[1] not in ("11", "12", "13")
-            path.write_text(FAKE.format(version=version, code=int(unsuitable)))
-            path.chmod(0o755)
-        environment = {"PATH": str(tmp_path), "PYTHON": wanted}
-        return subprocess.run(
-            ["/bin/sh", FIND_PYTHON],
-            cwd=tmp_path,
-            env=environment,
+    def make(where=tmp_path, bare=False, pythons=None, **variables):
+        programs = where / "programs"
+        shutil.rmtree(programs, ignore_errors=True)
+        programs.mkdir()
+        for name, path in tools.items():
+            (programs / name).symlink_to(path)
+        for name, version in (pythons or {"python3": "3.12.1"}).items():
+            text = FAKE.format(
+                name=name,
+                version=version,
+                unsuitable=int(version.split(".")[1] not in ("11", "12", "13")),
+                bare=int(bare),
+            )
+            (programs / name).write_text(text)
+            (programs / name).chmod(0o755)
+        (where / "log").write_text("")
+        done = subprocess.run(
+            ["/bin/sh", ROOT / "scripts" / "environment.sh"],
+            cwd=where,
+            env={"PATH": str(programs), **variables},
             capture_output=True,
             text=True,
         )
+        return done, (where / "log").read_text().splitlines()
 
-    return find
+    return make
+
+
+def test_an_environment_is_made_once_and_follows_the_requirements(make_env, tmp_path):
+    assert make_env()[1] == ["venv python3 .venv", *INSTALL]
+    assert make_env()[1] == []
+    (tmp_path / "requirements.txt").write_text("torch==3.0\n")
+    assert make_env()[1] == INSTALL
+    (tmp_path / "pyproject.toml").write_text("# changed")
+    assert make_env()[1] == INSTALL
+
+
+def test_what_failed_is_tried_again(make_env):
+    done, steps = make_env(PIP_FAILS="1")
+    assert (done.returncode, steps) == (1, ["venv python3 .venv", INSTALL[0]])
+    assert done.stderr.startswith("pip failed, see above.")
+    assert make_env()[1] == INSTALL
+
+
+def test_the_small_torch_comes_from_its_own_index(make_env):
+    options = "--no-deps --index-url https://download.pytorch.org/whl/cpu"
+    small = f"pip install --no-compile {options} torch==2.13.0"
+    assert make_env(TORCH="cpu")[1] == ["venv python3 .venv", small, *INSTALL]
+    done, steps = make_env(TORCH="gpu")
+    assert (done.returncode, steps) == (1, [])
+    assert done.stderr == "TORCH=gpu is unknown: say TORCH=cpu, or leave it out.\n"
+
+
+def test_without_ensurepip_any_pip_will_do(make_env):
+    first = ["venv python3 --without-pip", "pip --python .venv/bin/python install pip"]
+    assert make_env(bare=True)[1] == [*first, *INSTALL]
+
+
+def test_one_that_was_moved_or_lost_its_python_is_made_anew(make_env, tmp_path):
+    make_env()
+    moved = tmp_path / "moved"
+    moved.mkdir()
+    for name in ("requirements.txt", "pyproject.toml", ".venv"):
+        (tmp_path / name).rename(moved / name)
+    assert make_env(moved)[1] == ["venv python3 .venv", *INSTALL]
+    (moved / ".venv" / "bin" / "python").unlink()
+    assert make_env(moved)[1] == ["venv python3 .venv", *INSTALL]
+    for name in ("requirements.txt", "pyproject.toml"):
+        shutil.copy(moved / name, tmp_path)
+    (tmp_path / ".venv").symlink_to(moved / ".venv")
+    assert make_env()[1] == ["venv python3 .venv", *INSTALL]
+    assert not (tmp_path / ".venv").is_symlink()
+    assert make_env(moved)[1] == []  # nobody else's is touched
 
 
 @pytest.mark.parametrize(
     ("pythons", "wanted", "chosen"),
     [
-        ({"python3": "3.12.1"}, "", "python3"),
         ({"python3": "3.9.2", "python3.11": "3.11.4"}, "", "python3.11"),
         ({"python3": "3.14.0", "python3.13": "3.13.0"}, "", "python3.13"),
-        ({"python3": "3.12.1", ".venv/bin/python": "3.11.4"}, "", ".venv/bin/python"),
         ({"python3": "3.12.1", "python3.13": "3.13.0"}, "python3.13", "python3.13"),
+        ({"python3": "3.9.2"}, "", "and python3 is Python 3.9.2."),
+        ({"python": "2.7.0"}, "", "and python3 is no Python that runs."),
+        ({"python3": "3.12.1", "old": "3.8.0"}, "old", "and old is Python 3.8.0."),
     ],
 )
-def test_chooses_a_python(find_python, pythons, wanted, chosen):
-    found = find_python(pythons, wanted)
-    assert (found.returncode, found.stdout, found.stderr) == (0, f"{chosen}\n", "")
-
-
-@pytest.mark.parametrize(
-    ("pythons", "wanted", "complaint"),
-    [
-        ({"python3": "3.9.2"}, "", "found Python 3.9.2"),
-        ({}, "", "found no Python"),
-        ({"python3": "3.12.1", "old": "3.8.0"}, "old", "PYTHON=old is Python 3.8.0"),
-        ({"python3": "3.12.1"}, "missing", "PYTHON=missing is no Python that runs"),
-    ],
-)
-def test_says_in_one_line_what_is_wrong(find_python, pythons, wanted, complaint):
-    found = find_python(pythons, wanted)
-    assert found.returncode == 1
-    assert found.stdout == ""
-    assert found.stderr.count("\n") == 1
-    assert complaint in found.stderr
-    assert "make book PYTHON=python3.12" in found.stderr
+def test_chooses_a_python_or_says_in_one_line_what_is_wrong(
+    make_env, pythons, wanted, chosen
+):
+    done, steps = make_env(pythons=pythons, PYTHON=wanted)
+    if chosen in pythons:
+        assert (done.returncode, steps) == (0, [f"venv {chosen} .venv", *INSTALL])
+        # Another python3 does not replace the one that .venv already has.
+        assert make_env(pythons=pythons | {"python3": "3.11.9"})[1] == []
+    else:
+        assert (done.returncode, steps) == (1, [])
+        assert done.stderr.count("\n") == 1
+        assert chosen in done.stderr
+        assert "make book PYTHON=python3.12" in done.stderr

@@ -1,10 +1,6 @@
-"""What the book adds to Sphinx, its looks and its vendored files."""
+"""What the book adds to Sphinx, and its looks."""
 
-import base64
-import hashlib
 import importlib.util
-import io
-import tarfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +9,6 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx_codeautolink.parse import parse_names
 
-import vendor_assets
 from attnbook.course.kit.colours import TEXT_COLOURS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -163,34 +158,6 @@ def test_formulas_keep_their_colours_in_the_dark(role):
     rgb = tuple(bytes.fromhex(TEXT_COLOURS[role][1:]))
     style = (ROOT / "book" / "_static" / "book.css").read_text(encoding="utf-8")
     assert f'[style*="rgb{rgb}"]' in style
-
-
-def tarball(**files):
-    raw = io.BytesIO()
-    with tarfile.open(fileobj=raw, mode="w:gz") as archive:
-        for name, text in files.items():
-            member = tarfile.TarInfo(f"package/{name}")
-            member.size = len(text)
-            archive.addfile(member, io.BytesIO(text.encode()))
-    return raw.getvalue()
-
-
-def test_vendored_files_are_those_of_the_checksum():
-    content = tarball(LICENSE="free")
-    digest = base64.b64encode(hashlib.sha512(content).digest()).decode()
-    vendor_assets.check_integrity("tiny@1", content, f"sha512-{digest}")
-    with pytest.raises(SystemExit, match="tiny@1: got sha512-"):
-        vendor_assets.check_integrity("tiny@1", content + b" ", f"sha512-{digest}")
-
-
-def test_only_what_is_kept_is_unpacked(tmp_path):
-    keep = {"package/LICENSE": "tiny/LICENSE"}
-    vendor_assets.unpack(tarball(LICENSE="free", other="x"), keep, tmp_path)
-    assert [path.name for path in tmp_path.rglob("*")] == ["tiny", "LICENSE"]
-    with pytest.raises(
-        SystemExit, match="not in the package any more: package/LICENSE"
-    ):
-        vendor_assets.unpack(tarball(other="x"), keep, tmp_path)
 
 
 # Lighter pages

@@ -5,26 +5,45 @@ import subprocess
 import pytest
 
 import quick_tests
-from quick_tests import ALWAYS, changed_files, chosen, imports
+from quick_tests import ALWAYS, ROOT, changed_files, chosen, named
 
 TREE = {
     "code/attnbook/nn/masks.py": "",
     "code/attnbook/toy/tasks.py": "",
-    "code/attnbook/course/ch01/figures.py": "",
+    "code/attnbook/stored/models/toy_a/weights": "",
+    "code/attnbook/stored/results/one_a.json": "",
+    "code/attnbook/stored/results/two.json": "",
+    "code/attnbook/stored/results/three.json": "",
+    "code/attnbook/course/ch01/experiment_one.py": 'run(f"one_{kind}")\n',
+    "code/attnbook/course/ch01/figures.py": 'load("two")\n',
+    "code/attnbook/course/ch01/part_one.py": "",
+    "code/attnbook/course/ch01/widget_w.js": "",
+    "code/attnbook/course/ch02/lab.py": "def two():\n    return 2\n",
+    "code/attnbook/course/kit/curves.py": "",
     "tests/unit/compare.py": "",
     "tests/unit/nn/test_masks.py": "from attnbook.nn.masks import causal_mask\n",
     "tests/unit/nn/test_scores.py": "from compare import close\n",
     "tests/unit/toy/test_tasks.py": "from attnbook.toy import tasks\n",
     "tests/unit/toy/test_data.py": "def test():\n    import attnbook.nn.masks\n",
-    "tests/unit/course/test_ch01.py": "from attnbook.course.ch01 import figures\n",
-    "tests/unit/course/test_ch02.py": "from attnbook.nn.masks import key_mask\n",
+    "tests/unit/toy/test_toy_a.py": 'load("toy_a")\nload("three")\n',
+    "tests/unit/course/ch01/test_ch01.py": "",
+    "tests/unit/course/ch02/test_ch02.py": "from attnbook.nn.masks import key_mask\n",
+    "tests/unit/course/ch02/test_lab02.py": "import attnbook.course.kit.curves\n",
+    "tests/unit/course/kit/test_curves.py": "",
+    "tests/unit/course/kit/test_parts.py": "",
+    "tests/unit/course/kit/test_scripts.py": "",
     "tests/house/test_build.py": "import build_book\n",
     "tests/house/test_links.py": "import build_book\n",
-    "tests/unit/course/test_sphinx_setup.py": 'load("folds")\nrun("lab.py")\n',
+    "tests/unit/extensions/test_folds.py": 'load("folds")\nrun("lab.py")\n',
     "tests/pages/test_pages.py": "from build_book import HTML\n",
-    "book/ch01.ipynb": "{}",
+    "book/ch01_a.ipynb": "{}",
+    "book/ch02_b.ipynb": "{}",
+    "book/lab01_a.ipynb": "{}",
+    "book/lab02_b.ipynb": "{}",
+    **dict.fromkeys(ALWAYS, ""),
 }
-MASKS = ["unit/nn/test_masks", "unit/toy/test_data", "unit/course/test_ch02"]
+MASKS = ["unit/course/ch02/test_ch02", "unit/nn/test_masks", "unit/nn/test_scores"]
+COURSE, RESULTS = "code/attnbook/course", "code/attnbook/stored/results"
 
 
 @pytest.fixture
@@ -40,40 +59,77 @@ def tree(tmp_path):
     [
         ([], []),
         (["README.md", "book/_static/live/map.js"], []),
-        (["code/attnbook/nn/masks.py"], [*MASKS, "unit/nn/test_scores"]),
+        (["code/attnbook/nn/masks.py"], [*MASKS, "unit/toy/test_data"]),
+        (["code/attnbook/nn/__init__.py"], MASKS[1:]),
         (
-            ["code/attnbook/nn/__init__.py"],
-            ["unit/nn/test_masks", "unit/nn/test_scores"],
+            ["code/attnbook/toy/tasks.py"],
+            [f"unit/toy/test_{name}" for name in ("data", "tasks", "toy_a")],
         ),
-        (["code/attnbook/toy/tasks.py"], ["unit/toy/test_tasks", "unit/toy/test_data"]),
-        (["code/attnbook/course/ch01/figures.py"], ["unit/course/test_ch01"]),
+        (["code/attnbook/stored/models/toy_a/weights"], ["unit/toy/test_toy_a"]),
+        ([f"{COURSE}/ch01/figures.py"], ["unit/course/ch01"]),
+        ([f"{COURSE}/ch01/part_one.py"], ["unit/course/ch01", "kit/test_parts"]),
+        ([f"{COURSE}/ch01/widget_w.js"], ["unit/course/ch01", "kit/test_scripts"]),
+        ([f"{COURSE}/kit/curves.py"], ["unit/course/ch02/test_lab02", "kit"]),
+        ([f"{COURSE}/kit/curves.js"], ["unit/course/ch02/test_lab02", "kit"]),
+        ([f"{RESULTS}/one_a.json"], ["unit/course/ch01"]),
+        ([f"{RESULTS}/two.json"], ["unit/course/ch01", "unit/course/ch02"]),
+        ([f"{RESULTS}/three.json"], ["unit/toy/test_toy_a"]),
         (["tests/unit/compare.py"], ["unit/nn/test_scores"]),
-        (["tests/unit/course/test_ch01.py"], ["unit/course/test_ch01"]),
-        (["tests/unit/course/test_gone.py"], []),
+        (["tests/unit/nn/test_masks.py"], ["unit/nn/test_masks"]),
+        (["tests/unit/nn/test_gone.py"], []),
         (["scripts/build_book.py"], ["house/test_links"]),  # the other one builds
-        (["book/_ext/folds.py"], ["unit/course/test_sphinx_setup"]),
-        (["scripts/lab.py"], ["unit/course/test_sphinx_setup"]),
+        (["book/_ext/folds.py", "scripts/lab.py"], ["unit/extensions/test_folds"]),
         (["tests/house/test_build.py"], ["house/test_build"]),
-        (["tests/pages/test_pages.py"], []),
-        (["book/gone.ipynb"], []),
+        (["tests/pages/test_pages.py", "book/gone.ipynb"], []),
     ],
 )
 def test_a_change_chooses_its_tests(tree, changed, tests):
-    assert chosen(changed, tree) == sorted(
-        [*ALWAYS, *(f"tests/{name}.py" for name in tests)]
-    )
+    found = [name for name in chosen(changed, tree) if ".ipynb" not in name]
+    found = [name for name in found if "test_notebooks.py::" not in name]
+    names = [f"unit/course/{t}" if t.startswith("kit") else t for t in tests]
+    names = [t if (tree / "tests" / t).is_dir() else f"{t}.py" for t in names]
+    assert found == sorted([*ALWAYS, *(f"tests/{name}" for name in names)])
 
 
-def test_a_notebook_is_checked_but_not_run(tree):
-    (one,) = set(chosen(["book/ch01.ipynb"], tree)) - set(ALWAYS)
-    assert one == "tests/house/test_notebooks.py::test_stored_notebook[ch01]"
+@pytest.mark.parametrize(
+    ("changed", "names"),
+    [
+        (["book/lab01_a.ipynb"], ["lab01_a"]),
+        ([f"{COURSE}/ch01/figures.py"], ["ch01_a"]),
+        ([f"{COURSE}/ch02/lab.py"], ["lab02_b"]),
+        ([f"{COURSE}/ch01/experiment_one.py"], ["ch01_a", "lab01_a"]),
+        ([f"{RESULTS}/two.json"], ["ch01_a", "lab02_b"]),
+        ([f"{COURSE}/kit/curves.py", f"{COURSE}/__init__.py"], []),
+        (
+            ["book/lab02_b.ipynb", f"{COURSE}/ch01/lab.py", f"{COURSE}/ch02/a.py"],
+            ["lab02_b", "ch02_b", "lab01_a"],
+        ),
+    ],
+)
+def test_its_notebooks_are_checked_and_two_of_them_are_run(tree, changed, names):
+    found = chosen(changed, tree)
+    stored = "tests/house/test_notebooks.py::test_stored_notebook"
+    checks = [name for name in found if stored in name]
+    assert checks == sorted(f"{stored}[{name}]" for name in names)
+    run = [f"book/{name}.ipynb" for name in names[:2]]
+    assert [name for name in found if name.endswith("ipynb")] == run
+    assert found[: len(run)] == run
 
 
 def test_what_a_test_imports_is_found_wherever_it_stands(tree):
-    assert imports(tree / "tests/unit/toy/test_data.py") == {"attnbook.nn.masks"}
-    assert imports(tree / "tests/unit/toy/test_tasks.py") == {
-        *("attnbook.toy", "attnbook.toy.tasks")
-    }
+    assert "attnbook.nn.masks" in named(tree / "tests/unit/toy/test_data.py")[0]
+    found = named(tree / "tests/unit/toy/test_tasks.py")[0]
+    assert found == {"attnbook.toy", "attnbook.toy.tasks"}
+
+
+def test_every_module_script_and_result_of_the_course_has_its_tests():
+    """Those that are found by lists or by forms of their names, too."""
+    course = [
+        path for path in (ROOT / COURSE).glob("*/**/*.*") if path.suffix != ".pyc"
+    ]
+    for path in [*course, *(ROOT / RESULTS).glob("*.json")]:
+        name = path.relative_to(ROOT).as_posix()
+        assert {*chosen([name])} - {*ALWAYS}, name
 
 
 @pytest.fixture
@@ -89,19 +145,19 @@ def git(tree, monkeypatch):
     ask("init", "--initial-branch=main")
     ask("add", ".")
     ask("commit", "--message=one")
-    (tree / "book/ch01.ipynb").write_text("{ }")
+    (tree / "book/ch01_a.ipynb").write_text("{ }")
     ask("commit", "--all", "--message=two")
     return ask
 
 
 def test_changed_is_the_last_commit_and_what_is_not_committed(tree, git):
-    assert changed_files() == ["book/ch01.ipynb"]
+    assert changed_files() == ["book/ch01_a.ipynb"]
     (tree / "code/attnbook/nn/masks.py").write_text("x = 1\n")
     (tree / "tests/unit/new file.py").touch()
     (tree / "tests/unit/compare.py").unlink()
     git("add", "tests")
     assert changed_files() == [
-        *("book/ch01.ipynb", "code/attnbook/nn/masks.py"),
+        *("book/ch01_a.ipynb", "code/attnbook/nn/masks.py"),
         *("tests/unit/compare.py", "tests/unit/new file.py"),
     ]
 
