@@ -28,14 +28,11 @@ LEARNING_RATE = 4e-3
 SEEDS = (0, 1, 2, 3, 4)
 LENGTH = 12  # in training
 N_SEQUENCES = 2000  # in tests
+Task = Callable[[torch.Tensor], TaskBatch]
 
 
 def train_task_model(
-    model: OneLayer,
-    make: Callable[[torch.Tensor], TaskBatch],
-    length: int,
-    steps: int,
-    seed: int,
+    model: OneLayer, make: Task, length: int, steps: int, seed: int
 ) -> OneLayer:
     """Train a model on a task, and return it."""
     fit(model, task_batches(make, length, seed), steps, LEARNING_RATE)
@@ -43,7 +40,7 @@ def train_task_model(
 
 
 def accuracy_by_position(
-    model: OneLayer, make: Callable[[torch.Tensor], TaskBatch], length: int
+    model: OneLayer, make: Task, length: int
 ) -> list[list[float | None]]:
     """Accuracy of K answers at each of L positions; None where none counts."""
     ids = random_symbols(N_SEQUENCES, length, torch.Generator().manual_seed(99))
@@ -55,9 +52,7 @@ def accuracy_by_position(
 def heads() -> dict:
     """Predict the last symbol and the one before it, with 1, 2, 4 and 8 heads.
 
-    Returns:
-        "runs": for each number of heads and seed the accuracy of the two answers, over
-        the positions from the third on, where both count.
+    Accuracy is over the positions from the third on, where both answers count.
     """
     steps, runs = 400, []
     for n_heads, seed in product((1, 2, 4, 8), SEEDS):
@@ -74,11 +69,7 @@ def heads() -> dict:
 
 @experiment
 def wrong_split() -> dict:
-    """Reverse a sequence, with heads split correctly and wrongly.
-
-    Returns:
-        "runs": for each split, length and seed the accuracy ("right") at each position.
-    """
+    """Reverse a sequence, with heads split correctly and wrongly."""
     kinds = {"right": MultiHeadAttention, "wrong": WrongSplit}
     steps, runs = 400, []
     for split, length, seed in product(kinds, (8, 16), SEEDS):
@@ -98,10 +89,6 @@ def positions() -> dict:
 
     Trained at length 12, tested at 24: a learned table has 24 rows, of which training
     uses 12, and a relative bias has a number for all 23 distances.
-
-    Returns:
-        "runs": for each kind, number of steps and seed the accuracy of the two answers
-        at each of 12 and of 24 positions; None where none counts.
     """
     runs = []
     for kind, steps, seed in product(POSITION_KINDS, (400, 1500), SEEDS):
@@ -118,12 +105,7 @@ def positions() -> dict:
 
 @experiment
 def positions_farther() -> dict:
-    """Length extrapolation of the relative kinds: trained at 12, tested up to 192.
-
-    Returns:
-        "lengths": of the test sequences; "runs": for each kind and seed the accuracy
-        ("right") in the second half of each.
-    """
+    """Length extrapolation of the relative kinds: trained at 12, tested up to 192."""
     lengths, runs = (24, 48, 96, 192), []
     for kind, seed in product(("relative", "rotary"), SEEDS):
         torch.manual_seed(seed)

@@ -51,14 +51,9 @@ def schemes_table() -> Table:
         ]
         for steps in (400, 1500)
     }
-    rows["for comparison"] = [
-        (
-            "most frequent at other positions",
-            most_frequent_accuracy(12),
-            most_frequent_accuracy(24),
-            most_frequent_accuracy(24),
-        )
-    ]
+    within, beyond = most_frequent_accuracy(12), most_frequent_accuracy(24)
+    frequent = ("most frequent at other positions", within, beyond, beyond)
+    rows["for comparison"] = [frequent]
     heads = [
         Column("12 symbols", "%"),
         Column("positions 0–11", "%", "24 symbols"),

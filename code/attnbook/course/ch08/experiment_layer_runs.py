@@ -37,11 +37,6 @@ def feed_forward_needed() -> dict:
     """Two layers with and without a feed-forward network, on two tasks.
 
     Without it, four layers are tested too, which have as many sub-layers.
-
-    Returns:
-        "runs": for each task, kind of layers, their number and seed the accuracy
-        ("right"), over the positions that count, and the loss, averaged over every 20
-        steps.
     """
     steps, runs = 400, []
     models = [*((kind, 2) for kind in LAYERS), ("without", 4)]
@@ -75,10 +70,7 @@ def mean_accuracy(model: Tagger, task: str) -> float:
 def xor_of_two_bits() -> dict:
     """One attention layer and the XOR of two bits, with and without a network.
 
-    Returns:
-        "runs": for equal weights ("heads" is 0) or learned weights and a number of
-        heads, network and seed the loss after the last step, in nats, and how many of
-        the four answers are right.
+    0 heads stands for one with equal weights.
     """
     steps, runs = 300, []
     for n_heads, network, seed in product((0, 1, 2, 4), NETWORKS, range(5)):
@@ -93,12 +85,7 @@ def xor_of_two_bits() -> dict:
 
 @experiment
 def embedding_scale() -> dict:
-    """Two layers reverse a sequence, with different embedding initialisation and scale.
-
-    Returns:
-        "runs": for each initialisation ("draw"), with the factor √D and without, and
-        seed, the loss, averaged over every 20 steps.
-    """
+    """Two layers reverse a sequence, by initialisation and scale of the embeddings."""
     steps, runs = 500, []
     for draw, scaled, seed in product(INITIALISATIONS, (True, False), SEEDS):
         losses = train_reversal(draw, scaled, 1.0, seed, steps)
@@ -114,11 +101,7 @@ def embedding_proportion() -> dict:
 
     Large embeddings with equally large positions, and embeddings of variance 1 with
     positions as small, in proportion, as with the largest embeddings of
-    :func:`embedding_scale`.
-
-    Returns:
-        "runs": for each scale of the embeddings, factor on the positions ("codes") and
-        seed, the loss, averaged over every 20 steps.
+    :func:`embedding_scale`. The factor on the positions is called "codes".
     """
     steps, runs = 500, []
     # The root mean square of sinusoids is √½.
@@ -163,20 +146,15 @@ def make_embedding(initialisation: str, scaled: bool) -> nn.Embedding:
 
 @experiment
 def warm_up() -> dict:
-    """Eight layers learn to sort: post-norm and pre-norm, with and without warm-up.
-
-    Returns:
-        "runs": for each learning rate ("rate"), post-norm and pre-norm, number of
-        warm-up steps and seed, the loss of each step.
-    """
+    """Eight layers learn to sort: post-norm and pre-norm, with and without warm-up."""
     steps, runs = 100, []
     settings = product(WARM_UP_RATES, (False, True), (0, 30), SEEDS)
     for learning_rate, norm_first, n_warmup, seed in settings:
         torch.manual_seed(seed)
         model = deep_tagger(8, norm_first)
         losses = train_with_warmup(model, seed, steps, learning_rate, n_warmup)
-        about = {"norm_first": norm_first, "warm_up": n_warmup, "seed": seed}
-        about = {"rate": learning_rate, **about}
+        about = {"rate": learning_rate, "norm_first": norm_first}
+        about |= {"warm_up": n_warmup, "seed": seed}
         runs.append({**about, "loss": [round(x, 4) for x in losses]})
         print(f"  {about}: {sum(losses[-10:]) / 10:.3f}", flush=True)
     return {"steps": steps, "length": LENGTH, "runs": runs}

@@ -64,23 +64,15 @@ def initialisation_table() -> Table:
             queries = [block.W_Q.weight for block in made.blocks]
             found = torch.autograd.grad(states[-1], queries, direction)
             norms = [gradient.norm().item() for gradient in found]
-            rows.append(
-                (
-                    NAMES.get(connection, connection),
-                    token_diversity(states[-1].detach()),
-                    power(gradient_norms(made, x, direction)[0]),
-                    power(norms[0]),
-                    power(norms[-1]),
-                )
-            )
+            of_input = gradient_norms(made, x, direction)[0]
+            shown = (power(norm) for norm in (of_input, norms[0], norms[-1]))
+            diversity = token_diversity(states[-1].detach())
+            rows.append((NAMES.get(connection, connection), diversity, *shown))
         groups[f"weights of variance {variance}"] = rows
-    heads = [
-        Column("token diversity", "at the end", digits=2),
-        Column("of the input", "", "norm of the gradient"),
-        Column("of `W_Q`, block 1", "", "norm of the gradient"),
-        Column("of `W_Q`, block 24", "", "norm of the gradient"),
-    ]
-    return table(["stack", *heads], groups)
+    of = ("of the input", "of `W_Q`, block 1", "of `W_Q`, block 24")
+    heads = (Column(name, "", "norm of the gradient") for name in of)
+    diversity = Column("token diversity", "at the end", digits=2)
+    return table(["stack", diversity, *heads], groups)
 
 
 def power(number: float) -> str:
@@ -113,16 +105,13 @@ def values_table() -> Table:
     """How much of the exploding gradient comes back through the values alone."""
     x, direction = inputs()
     made = stack("residual", 1.0)
-    rows = [
-        (
-            "skip connection, values and scores",
-            power(gradient_norms(made, x, direction)[0]),
+    norms = {
+        "skip connection, values and scores": gradient_norms(made, x, direction)[0],
+        "skip connection and values": gradient_through_values(
+            made.blocks, x, direction
         ),
-        (
-            "skip connection and values",
-            power(gradient_through_values(made.blocks, x, direction)),
-        ),
-    ]
+    }
+    rows = [(paths, power(norm)) for paths, norm in norms.items()]
     return table(["paths of the gradient", "norm at the input"], rows)
 
 

@@ -65,11 +65,7 @@ def evaluate_reversal(model: nn.Module) -> dict[str, float]:
 
 @experiment
 def broken_builds() -> dict:
-    """Train each of :data:`BUILDS` with several seeds.
-
-    Returns:
-        "runs": for each build and seed the entries of :func:`evaluate_reversal`.
-    """
+    """Train each of :data:`BUILDS` with several seeds."""
     runs = []
     for name, seed in product(BUILDS, SEEDS):
         torch.manual_seed(seed)
