@@ -80,7 +80,7 @@ def test_hints_come_with_changed_code_and_end_with_the_solution(judged):
     assert "no more hints: compare yours with the solution" in others[2]
     assert judged(RIGHT, over_queries).startswith(said.partition("  Change")[0])
     # Another mistake, in this stage or another, has hints of its own.
-    assert "Hint: " in judged(RIGHT, ("softmax(-1)", "softmax(-1)[0]"))
+    assert "Hint: " in judged(RIGHT, ("softmax(-1)", "softmax(-1) * math.nan"))
     assert "Hint: You hide the keys" in judged(RIGHT, ("~mask", "mask"))
 
 
@@ -194,6 +194,7 @@ def test_what_counts_as_unwritten(source, empty):
     [
         ("# why", "# another reason\n", True),
         ("x + 1", "x + 2", False),
+        ("y + 3", "y + 4", False),
         ("HALF = 0.5", "HALF = 0.25", False),
         ("return y * HALF", "return y / HALF", False),
         ("for y in x", "for y in reversed(x)", False),
@@ -203,7 +204,8 @@ def test_what_counts_as_unwritten(source, empty):
 def test_code_is_changed_if_it_does_something_else(old, new, same):
     source = (
         "HALF = 0.5\nUNUSED = 1\n\ndef g(y):\n    return y * HALF  # why\n\n"
-        "class A:\n    def f(self, x):\n        return [g(y) for y in x], x + 1\n"
+        "class A:\n    def f(self, x):\n        z = max(y + 3 for y in x)\n"
+        "        return z, [g(y) for y in x], x + 1\n"
     )
     before, after = (run_cell(s, {})["A"] for s in (source, source.replace(old, new)))
     assert (what_it_does([before]) == what_it_does([after])) == same
