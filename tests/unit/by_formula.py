@@ -41,26 +41,37 @@ def feed_forward(x, network):
     return torch.stack(positions)
 
 
-def multi_head(x, memory, mha, mask=None):
-    """Section 3.2.2, head after head, query after query.
+def multi_head(x, memory, mha, mask=None, *, values=None, bias=None, turn=None):
+    """Section 3.2.2, head after head; heads of a group have keys and values in common.
 
-    x is (T, D), memory (S, D), the mask (T, S), True where a query may attend.
+    x is (T, D), memory and values (S, D). The mask, (T, S) or (H, T, S), is True where
+    a query may attend, the bias of the scores is shaped alike, and ``turn`` changes
+    queries and keys, (T, d_k) and (S, d_k).
     """
-    t, s = len(x), len(memory)
-    mask = torch.ones(t, s).bool() if mask is None else mask.expand(t, s)
-    d_k, found = mha.d_model // mha.n_heads, []
-    for h in range(mha.n_heads):
-        rows = slice(h * d_k, (h + 1) * d_k)
-        q, k, v = (
-            y @ linear.weight[rows].T + linear.bias[rows]
-            for y, linear in ((x, mha.W_Q), (memory, mha.W_K), (memory, mha.W_V))
-        )
+    values, turn = memory if values is None else values, turn or (lambda y: y)
+    n, d_k, found = mha.n_heads, mha.d_model // mha.n_heads, []
+    shape = n, len(x), len(memory)
+    mask = torch.ones(shape).bool() if mask is None else mask.expand(shape)
+    bias = torch.zeros(shape) if bias is None else bias.expand(shape)
+    for h in range(n):
+        group = h * getattr(mha, "n_groups", n) // n
+        q = turn(projected(x, mha.W_Q, slice(h * d_k, (h + 1) * d_k)))
+        shared = slice(group * d_k, (group + 1) * d_k)
+        k = turn(projected(memory, mha.W_K, shared))
+        v = projected(values, mha.W_V, shared)
         positions = []
-        for i in range(t):
-            exps = torch.exp(k[mask[i]] @ q[i] / math.sqrt(d_k))
-            positions.append(exps / exps.sum() @ v[mask[i]])
+        for i in range(len(x)):
+            seen = mask[h, i]
+            exps = torch.exp(k[seen] @ q[i] / math.sqrt(d_k) + bias[h, i][seen])
+            positions.append(exps / exps.sum() @ v[seen])  # of no key: zeros
         found.append(torch.stack(positions))
-    return torch.cat(found, -1) @ mha.W_O.weight.T + mha.W_O.bias
+    return projected(torch.cat(found, -1), mha.W_O)
+
+
+def projected(x, linear, rows=slice(None)):
+    """x W^T + b, with some rows of W and b."""
+    bias = 0 if linear.bias is None else linear.bias[rows]
+    return x @ linear.weight[rows].T + bias
 
 
 def residual(x, sublayer, norm, norm_first):

@@ -16,12 +16,6 @@ from attnbook.analysis.occlusion import (
 )
 from attnbook.analysis.probes import fit_probe, layer_states, probe_accuracy
 from attnbook.models.bahdanau import Bahdanau
-from attnbook.nn.hard_attention import (
-    exact_gradient,
-    gumbel_softmax,
-    gumbel_softmax_gradient,
-    reinforce,
-)
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.deep_stacks import Stack, gradient_norms, token_diversity
 from attnbook.toy.metrics import (
@@ -156,18 +150,6 @@ def test_targets_are_where_the_symbols_are(device, task):
     n_answers = batch.targets.shape[-1]
     model = one_layer("none", 5, 8, n_answers=n_answers).to(device)
     assert task_accuracy(model, batch).device.type == device
-
-
-def test_hard_attention(device):
-    scores = torch.tensor([0.5, 1.0, -1.0], device=device)
-    rewards = torch.tensor([1.0, 2.0, 3.0], device=device)
-    found = [
-        exact_gradient(scores, rewards),
-        reinforce(scores, rewards, 4, generator=generator(device)),
-        gumbel_softmax(scores, 0.5, 4, generator(device)),
-        gumbel_softmax_gradient(scores, rewards, 0.5, 4, generator(device)),
-    ]
-    assert {x.device.type for x in found} == {device}
 
 
 def test_gradients_and_ranks_of_a_stack(device):

@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
 from attnbook.models.from_torch import (
+    attention_from_torch,
     decoder_layer_from_torch,
     encoder_layer_from_torch,
     transformer_from_torch,
@@ -213,3 +214,43 @@ def test_what_the_paper_does_not_know_is_not_copied(copy):
         copy(kind(D, H, D_FF, bias=False))
     with pytest.raises(ValueError, match="gelu"):
         transformer_from_torch(stacks(activation="gelu"), 12)
+
+
+# Attention
+
+
+def test_the_fast_path_of_attention_gives_the_same_batch_first_or_not():
+    for batch_first in (True, False):
+        theirs = double(nn.MultiheadAttention, D, H, batch_first=batch_first)
+        theirs, (x,) = randomise(theirs).eval(), numbers(0, (2, 5, D))
+        y = x if batch_first else x.transpose(0, 1)
+        with torch.no_grad():
+            out, weights = attention_from_torch(theirs)(x, x, x, need_weights=True)
+            expected, shares = theirs(y, y, y, average_attn_weights=False)
+        close(out, expected if batch_first else expected.transpose(0, 1))
+        close(weights, shares)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_copy_of_attention_is_of_the_same_type_device_dropout_and_mode(bias):
+    theirs = nn.MultiheadAttention(D, H, dropout=0.3, bias=bias, dtype=torch.bfloat16)
+    before = [p.detach().clone() for p in theirs.parameters()]
+    for copy in (theirs.train(), theirs.eval()):
+        ours = attention_from_torch(copy)
+        assert (ours.training, ours.dropout) == (copy.training, 0.3)
+        assert {p.dtype for p in ours.parameters()} == {torch.bfloat16}
+        sizes = (sum(p.numel() for p in m.parameters()) for m in (ours, theirs))
+        assert len({*sizes}) == 1
+        randomise(ours)
+    for parameter, was in zip(theirs.parameters(), before, strict=True):
+        assert torch.equal(parameter, was)
+    ours = attention_from_torch(theirs.to("meta"))
+    assert {p.device.type for p in ours.parameters()} == {"meta"}
+
+
+@pytest.mark.parametrize(
+    "kind", [{"kdim": 4}, {"vdim": 4}, {"add_bias_kv": True}, {"add_zero_attn": True}]
+)
+def test_attention_that_the_paper_does_not_know_is_not_copied(kind):
+    with pytest.raises(ValueError, match="kdim, vdim, add_bias_kv or add_zero_attn"):
+        attention_from_torch(nn.MultiheadAttention(D, H, **kind))

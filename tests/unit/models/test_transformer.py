@@ -7,7 +7,6 @@ import by_formula
 import pytest
 import torch
 from compare import (
-    DEVICES,
     agree,
     close,
     double,
@@ -511,46 +510,6 @@ def test_it_learns_four_sentences_by_heart(src):
 
 
 # Where and how it runs
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_works_on_every_device(device):
-    """Nothing is moved by hand; 'meta' knows shapes and no numbers."""
-    with torch.device(device):
-        model = make_transformer(WORDS, 9, d_model=8, n_heads=2, n_layers=1, d_ff=12)
-        src = torch.ones(2, 5, dtype=torch.int64)
-    logits = model(src, src[:, :3])
-    assert logits.device.type == device
-    assert logits.shape == (2, 3, 9)
-    if device != "meta":  # there, ids cannot be looked at
-        logits, state = model.step(src[:, 0], model.start(src))
-        assert logits.device.type == state.source_mask.device.type == device
-
-
-@pytest.mark.parametrize("how", ["bfloat16", "autocast"])
-def test_works_in_less_precise_types(how, src, tgt_in):
-    exact = double(
-        make_transformer, WORDS, d_model=32, n_heads=4, n_layers=2, d_ff=64
-    ).eval()
-    wanted, model = exact(src, tgt_in), copy.deepcopy(exact).float()
-    if how == "bfloat16":
-        logits = model.bfloat16()(src, tgt_in)
-        assert logits.dtype == torch.bfloat16
-    else:
-        with torch.autocast("cpu", torch.bfloat16):
-            logits = model(src, tgt_in)
-    for one, other in zip(real(logits), real(wanted), strict=True):
-        close(one.double(), other, 0.05 * wanted.abs().max().item())
-
-
-@FORMS
-def test_compiles_without_a_graph_break(norm_first):
-    torch._dynamo.reset()
-    model = model_of(norm_first=norm_first, n_layers=1)
-    fast = torch.compile(model, fullgraph=True, backend="eager")
-    for s, t in ((6, 5), (4, 7)):
-        src, tgt_in = sentences(0, [s, 2], WORDS), targets([t, 3])
-        close(fast(src, tgt_in), model(src, tgt_in))
 
 
 tiny = {"d_model": 8, "n_heads": 2, "n_layers": 1, "d_ff": 12}

@@ -1,7 +1,6 @@
 """Grouped-query attention: equal to its formula, to PyTorch's and to multi-head."""
 
-import math
-
+import by_formula
 import pytest
 import torch
 from compare import agree, close, double, numbers, randomise, some_allowed
@@ -20,22 +19,6 @@ from attnbook.nn.rotary import Rotary, RotaryAttention, rotate
 SIZES = [(4, 4), (4, 2), (4, 1), (6, 3)]  # heads and groups
 
 
-def by_formula(x, layer, mask):
-    """Head after head, query after query: x is (T, D)."""
-    d_k, found = layer.d_model // layer.n_heads, []
-    for h in range(layer.n_heads):
-        group = h * layer.n_groups // layer.n_heads
-        own, shared = (slice(i * d_k, (i + 1) * d_k) for i in (h, group))
-        q = x @ layer.W_Q.weight[own].T
-        k, v = x @ layer.W_K.weight[shared].T, x @ layer.W_V.weight[shared].T
-        rows = []
-        for i in range(len(x)):
-            exps = torch.exp(k[mask[i]] @ q[i] / math.sqrt(d_k))
-            rows.append(exps / exps.sum() @ v[mask[i]])
-        found.append(torch.stack(rows))
-    return torch.cat(found, -1) @ layer.W_O.weight.T
-
-
 def without_biases(kind, *sizes, like):
     """A 2017 attention with the weights of another one."""
     layer = kind(*sizes, bias=False).double()
@@ -50,7 +33,8 @@ def test_it_equals_the_formula(h, g, t, seed):
     layer = double(GroupedQueryAttention, 2 * h, h, g, seed=seed)
     x, mask = numbers(seed, (t, 2 * h))[0], some_allowed(seed, t, t)
     ours = layer(x[None], x[None], x[None], mask)[0]
-    agree(ours, by_formula(x, layer, mask), [x, *layer.parameters()], 1e-11)
+    wanted = by_formula.multi_head(x, x, layer, mask)
+    agree(ours, wanted, [x, *layer.parameters()], 1e-11)
 
 
 @pytest.mark.parametrize(("h", "g"), SIZES)
