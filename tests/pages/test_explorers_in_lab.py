@@ -81,7 +81,7 @@ def test_arrow_keys_move_a_slider_and_the_result_follows(page):
     slider.press("ArrowLeft")
     expect(status).to_contain_text("Largest weight: k₂, 0.53.")
     assert image.get_attribute("src") != before
-    expect(slider).to_have_attribute("aria-valuetext", "-10")
+    expect(slider).to_have_attribute("aria-valuenow", "-10")
     expect(slider).to_be_focused()
     slider.press("ArrowDown")  # JupyterLab would go to the next cell
     expect(status).to_contain_text("Largest weight: k₁, 0.46.")

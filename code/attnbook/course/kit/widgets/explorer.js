@@ -12,7 +12,8 @@ const nameSlider = (handle) => {
   const readout = row.querySelector(".widget-readout");
   handle.setAttribute("role", "slider");
   handle.setAttribute("aria-label", text);
-  handle.setAttribute("aria-valuenow", readout.textContent);
+  // A number, so with a hyphen where the readout has a minus.
+  handle.setAttribute("aria-valuenow", readout.textContent.replace("\u2212", "-"));
   handle.setAttribute("aria-valuetext", readout.textContent);
   readout.setAttribute("role", "textbox");
   readout.setAttribute("aria-label", `${text}, as a number`);
