@@ -184,7 +184,14 @@ def loop(n):
         ),
         (expect.close, (one * nan, one, "it", "1"), "it had entries that were NaN."),
         (expect.pair, ((1, 2), "f", "a and b"), ""),
-        (expect.pair, (one, "f", "a and b"), "`f` should return two things: a and b."),
+        (expect.pair, (3 * [1], "f", "a, b"), "`f` should return two things: a, b."),
+        (expect.pair, (one, "f", "a, b"), "`f` should return two things: a, b."),
+        (expect.parameters, (nn.Linear(1, 1), {"weight": (1, 1), "bias": (1,)}), ""),
+        (
+            expect.parameters,
+            (nn.Linear(1, 1), {"weight": (1, 1)}),
+            "there is a parameter `bias` that is not needed.",
+        ),
         (expect.gradients, (two, one + one, "2"), ""),
         (
             expect.gradients,
