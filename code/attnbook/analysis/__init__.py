@@ -41,7 +41,12 @@ from attnbook.analysis.cost import (
     synchronize,
 )
 from attnbook.analysis.head_ablation import weight_by_offset, without_heads
-from attnbook.analysis.ibm_model1 import NULL_WORD, align_words, train_ibm_model1
+from attnbook.analysis.ibm_model1 import (
+    NULL_WORD,
+    align_words,
+    head_agreement,
+    train_ibm_model1,
+)
 from attnbook.analysis.leaks import affected_outputs, influence
 from attnbook.analysis.learning_to_attend import (
     AttentionSnapshot,
@@ -94,6 +99,7 @@ __all__ = [
     "encoder_weights",
     "fit_probe",
     "forward_flops",
+    "head_agreement",
     "influence",
     "layer_states",
     "longest_chain",
