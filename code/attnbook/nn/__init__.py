@@ -87,6 +87,7 @@ from attnbook.nn.multi_head import (
 from attnbook.nn.norms import RMSNorm, layer_norm, rms_norm
 from attnbook.nn.positions import (
     LearnedPositions,
+    NoPositions,
     SinusoidalPositions,
     frequencies,
     position_angles,
@@ -144,6 +145,7 @@ __all__ = [
     "MixtureOfExperts",
     "MonotonicAlignment",
     "MultiHeadAttention",
+    "NoPositions",
     "PredictiveAlignment",
     "PreparedMask",
     "RMSNorm",

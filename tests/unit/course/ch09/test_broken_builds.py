@@ -61,6 +61,8 @@ def test_a_wrong_split_reaches_every_attention():
     attentions = [m for m in model.modules() if isinstance(m, MultiHeadAttention)]
     assert len(attentions) == 6
     assert all(type(m) is WrongSplit and m.n_heads == 4 for m in attentions)
+    with pytest.raises(ValueError, match=r"no keys and values .* all positions"):
+        model.start(SRC)
 
 
 def test_padding_finds_a_wrong_split_but_no_wrong_scale():
