@@ -16,8 +16,8 @@ from attnbook.models.transformer import Transformer, TransformerState
 from attnbook.nn.masks import key_mask, target_mask
 from attnbook.nn.multi_head import KeysValues, MultiHeadAttention
 from attnbook.nn.positions import SinusoidalPositions
+from attnbook.nn.residual import Residual
 from attnbook.nn.scaled_dot_product import attention
-from attnbook.toy.residual import Residual
 
 
 class WrongSplit(MultiHeadAttention):

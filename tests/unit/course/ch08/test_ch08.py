@@ -12,8 +12,8 @@ from attnbook.course.ch08 import exercises as ch08_exercises
 from attnbook.course.ch08 import figures as ch08
 from attnbook.course.kit.exercises.checking import find, verdict
 from attnbook.nn.layers import DecoderLayer, EncoderLayer, TransformerConfig
+from attnbook.nn.residual import Residual
 from attnbook.toy.deep_stacks import token_diversity
-from attnbook.toy.residual import Residual
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 

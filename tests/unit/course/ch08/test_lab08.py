@@ -10,8 +10,8 @@ from attnbook.course.ch08 import figures as ch08
 from attnbook.course.ch08 import lab as lab08
 from attnbook.course.ch08.experiment_layer_runs import WARM_UP_RATES
 from attnbook.course.kit.html_tables import Spread
+from attnbook.nn.residual import Residual
 from attnbook.toy.deep_stacks import CONNECTIONS, Stack, gradient_norms, token_diversity
-from attnbook.toy.residual import Residual
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 

@@ -11,7 +11,7 @@ from attnbook.core import results
 from attnbook.course.ch08 import experiment_layer_runs as layer_runs
 from attnbook.nn.losses import token_loss
 from attnbook.nn.positions import sinusoids
-from attnbook.toy.residual import Residual
+from attnbook.nn.residual import Residual
 from attnbook.toy.taggers import LAYERS, deep_tagger
 from attnbook.toy.tasks import sorted_symbols, task_batches
 
