@@ -18,26 +18,52 @@ ROOMS = (
 """From the ground up: a room imports from those before it."""
 
 
-def imported(path):
-    """Modules of the package that a file imports, without the leading ``attnbook.``."""
+def imported(code):
+    """Modules of the package that code imports, without the leading ``attnbook.``."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
-            "attnbook"
-        ):
-            base = node.module.removeprefix("attnbook").lstrip(".")
-            for alias in node.names:
-                inner = f"{base}.{alias.name}".lstrip(".")
-                is_module = (ROOT / inner.replace(".", "/")).with_suffix(".py").exists()
-                names.add(inner if is_module else base)
-    return names
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            found = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        names |= {module_of(n) for n in found if f"{n}.".startswith("attnbook.")}
+    return names - {""}
+
+
+def module_of(name):
+    """The module that a dotted name is, or that the thing of this name is in."""
+    inner = name.removeprefix("attnbook").lstrip(".")
+    path = ROOT / inner.replace(".", "/")
+    is_module = path.is_dir() or path.with_suffix(".py").exists()
+    return inner if is_module else inner.rpartition(".")[0]
+
+
+@pytest.mark.parametrize(
+    ("code", "module"),
+    [
+        ("import attnbook.nn.masks", "nn.masks"),
+        ("import json, attnbook.toy as toy", "toy"),
+        ("from attnbook.nn.masks import PAD, causal_mask", "nn.masks"),
+        ("from attnbook.nn import masks", "nn.masks"),
+        ("from attnbook.nn import causal_mask", "nn"),
+        ("from attnbook import nn", "nn"),
+    ],
+)
+def test_every_kind_of_import_is_seen(code, module):
+    assert imported(code) == {module}
+    assert not imported("import attnbook, json\nfrom json import loads")
 
 
 def graph():
     """Each module of the package, but for the rooms' lists, with those it imports."""
     paths = [p for p in ROOT.rglob("*.py") if p.name != "__init__.py"]
     return {
-        ".".join(p.relative_to(ROOT).with_suffix("").parts): imported(p) for p in paths
+        ".".join(p.relative_to(ROOT).with_suffix("").parts): imported(
+            p.read_text(encoding="utf-8")
+        )
+        for p in paths
     }
 
 

@@ -14,17 +14,18 @@ from torch import Tensor, nn
 from attnbook.core.devices import model_device
 from attnbook.models.transformer import Transformer, TransformerState
 from attnbook.nn.masks import key_mask, target_mask
-from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.multi_head import KeysValues, MultiHeadAttention
 from attnbook.nn.positions import SinusoidalPositions
+from attnbook.nn.residual import Residual
 from attnbook.nn.scaled_dot_product import attention
-from attnbook.toy.residual import Residual
 
 
 class WrongSplit(MultiHeadAttention):
     """Deals out positions to the heads, not features: a ``view`` and no transpose.
 
-    Each head gets all the features of a few positions, and never reads the others. It
-    has no cache, so a model with it can't decode token by token.
+    Each head gets all the features of a few positions, and never reads the others.
+    Their number decides which, so keys can't be kept from step to step, and a model
+    with it can't decode token by token.
     """
 
     def forward(
@@ -54,6 +55,17 @@ class WrongSplit(MultiHeadAttention):
             return self.W_O(out.reshape(b, t, d))
         heads, weights = out
         return self.W_O(heads.reshape(b, t, d)), weights
+
+    def keys_values(self, key: Tensor, value: Tensor) -> KeysValues:
+        """Refuse, before a search begins.
+
+        Raises:
+            ValueError: Always.
+        """
+        raise ValueError(
+            "an attention with wrongly split heads has no keys and values to keep; "
+            "compare the logits of all positions at once instead of decoding"
+        )
 
 
 # Chapter 8: mistakes of a layer

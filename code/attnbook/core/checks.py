@@ -55,6 +55,20 @@ def check_source(src: Tensor, vocab_size: int) -> None:
         )
 
 
+def check_padded_right(src: Tensor) -> None:
+    """Raise a ValueError if padding stands before a token of its sentence.
+
+    A recurrent encoder reads the first tokens of each row, as many as it has.
+    """
+    gap = (src[:, :-1] == PAD) & (src[:, 1:] != PAD)
+    if gap.any():
+        raise ValueError(
+            f"source sentence {gap.any(1).nonzero()[0].item()} has padding before its "
+            "last token; a recurrent encoder expects all of it on the right: pad makes "
+            "such a batch"
+        )
+
+
 def check_batch(src: Tensor, tgt_in: Tensor) -> None:
     """Raise a ValueError unless source and target have the same batch size."""
     check_ids(src=src, tgt_in=tgt_in)

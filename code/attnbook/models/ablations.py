@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import DecoderLayer, EncoderLayer
 from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.nn.positions import SinusoidalPositions
+from attnbook.nn.positions import NoPositions, SinusoidalPositions
 
 
 def without_positions(model: Transformer) -> None:
@@ -31,7 +31,7 @@ def without_positions(model: Transformer) -> None:
             "added to the embeddings; variant no_positions takes those away: choose "
             "another variant, or model transformer"
         )
-    model.positions = _NoPositions()
+    model.positions = NoPositions()
 
 
 def without_scale(model: Transformer) -> None:
@@ -83,14 +83,6 @@ VARIANTS = {
     "no_feed_forward": without_feed_forward,
 }
 """What takes each part away."""
-
-
-class _NoPositions(nn.Module):
-    """Stands where positions are added, and adds nothing."""
-
-    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """Return (B, T, D) as it came."""
-        return x
 
 
 class _Zeros(nn.Module):

@@ -14,7 +14,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attnbook.core.checks import check_batch, check_dropout, check_sizes, check_source
+from attnbook.core.checks import (
+    check_batch,
+    check_dropout,
+    check_padded_right,
+    check_sizes,
+    check_source,
+)
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.masks import padding_mask
 
@@ -55,16 +61,18 @@ class Encoder(nn.Module):
         """Encode a padded batch.
 
         Args:
-            src: Source ids, (B, S).
+            src: Source ids, (B, S), padded on the right.
 
         Returns:
             All hidden states, (B, S, width), zero at padding; and the final states of
             both directions, concatenated, (B, width).
 
         Raises:
-            ValueError: If ``src`` is not a matrix of known ids, or a row has no token.
+            ValueError: If ``src`` is not a matrix of known ids, or a row has no token,
+                or padding before its last one.
         """
         check_source(src, self.embedding.num_embeddings)
+        check_padded_right(src)
         lengths = padding_mask(src).sum(1).cpu()
         packed = pack_padded_sequence(
             self.dropout(self.embedding(src)),

@@ -8,6 +8,7 @@
 - ``relative``: relative position bias
 - ``rotary``: rotary position embedding (RoPE)
 - ``norms``: layer normalisation, RMSNorm
+- ``residual``: a residual connection and its norm, around any sub-layer
 - ``layers``: config, embedding, feed-forward, encoder and decoder layer
 - ``stack``: encoder layers one after the other, with a cache for a causal mask
 - ``gated_feed_forward``: SwiGLU
@@ -87,6 +88,7 @@ from attnbook.nn.multi_head import (
 from attnbook.nn.norms import RMSNorm, layer_norm, rms_norm
 from attnbook.nn.positions import (
     LearnedPositions,
+    NoPositions,
     SinusoidalPositions,
     frequencies,
     position_angles,
@@ -99,6 +101,7 @@ from attnbook.nn.relative import (
     first_query,
     relative_distances,
 )
+from attnbook.nn.residual import Residual, add_and_norm
 from attnbook.nn.rotary import Rotary, RotaryAttention, rotate
 from attnbook.nn.scaled_dot_product import attention
 from attnbook.nn.scores import (
@@ -144,12 +147,14 @@ __all__ = [
     "MixtureOfExperts",
     "MonotonicAlignment",
     "MultiHeadAttention",
+    "NoPositions",
     "PredictiveAlignment",
     "PreparedMask",
     "RMSNorm",
     "RecurrentLayer",
     "RelativeAttention",
     "RelativeBias",
+    "Residual",
     "Rotary",
     "RotaryAttention",
     "ScaledEmbedding",
@@ -158,6 +163,7 @@ __all__ = [
     "SwiGLU",
     "TransformerConfig",
     "WindowedSelfAttention",
+    "add_and_norm",
     "attention",
     "block_window_mask",
     "causal_linear_attention",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from attnbook.nn.masks import PreparedMask
+from attnbook.nn.residual import add_and_norm
 
 
 class Block(nn.Module):
@@ -22,6 +23,8 @@ class Block(nn.Module):
         dropout: Of what is added.
     """
 
+    norm_first = True
+
     def __init__(
         self,
         norm_1: nn.Module,
@@ -37,6 +40,9 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | PreparedMask | None = None) -> Tensor:
         """Rewrite each position: (B, T, D), under a mask that fits (B, H, T, T)."""
-        y = self.norm_1(x)  # (B, T, D)
-        x = x + self.dropout(self.attention(y, y, y, mask))
-        return x + self.dropout(self.feed_forward(self.norm_2(x)))
+
+        def attend(y: Tensor) -> Tensor:
+            return self.attention(y, y, y, mask)
+
+        x = add_and_norm(self, x, attend, self.norm_1)
+        return add_and_norm(self, x, self.feed_forward, self.norm_2)

@@ -1,9 +1,7 @@
 """The Transformer's layers: attention and a feed-forward network, joined by residuals.
 
-Each sub-layer is written as on a whiteboard, in both forms: post-norm,
-LayerNorm(x + Dropout(sublayer(x))), is that of Vaswani et al. 2017, sections 3.1 and
-5.4; pre-norm, x + Dropout(sublayer(LayerNorm(x))), leaves the skip connection through
-all layers free.
+Each sub-layer is joined in one of two forms, post-norm and pre-norm, which
+:func:`~attnbook.nn.residual.add_and_norm` writes as on a whiteboard.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ from attnbook.core.checks import check_dropout, check_sizes
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.masks import PreparedMask
 from attnbook.nn.multi_head import KeysValues, MultiHeadAttention
+from attnbook.nn.residual import add_and_norm
 
 
 @dataclass(frozen=True)
@@ -120,12 +119,31 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | PreparedMask | None = None) -> Tensor:
         """Rewrite each position: (B, S, D), under a mask that fits (B, H, S, S)."""
-        if self.norm_first:
-            y = self.norm_1(x)
-            x = x + self.dropout(self.attention(y, y, y, mask))
-            return x + self.dropout(self.feed_forward(self.norm_2(x)))
-        x = self.norm_1(x + self.dropout(self.attention(x, x, x, mask)))
-        return self.norm_2(x + self.dropout(self.feed_forward(x)))
+
+        def attend(y: Tensor) -> Tensor:
+            return self.attention(y, y, y, mask)
+
+        x = add_and_norm(self, x, attend, self.norm_1)
+        return add_and_norm(self, x, self.feed_forward, self.norm_2)
+
+    def step(self, x: Tensor, kept: KeysValues) -> tuple[Tensor, KeysValues]:
+        """Rewrite one more position, as ``forward`` does with a causal mask.
+
+        Args:
+            x: (B, 1, D).
+            kept: Keys and values of the positions before it; they are not changed.
+
+        Returns:
+            (B, 1, D), and the keys and values with those of this position.
+        """
+
+        def attend(y: Tensor) -> Tensor:
+            nonlocal kept
+            kept = kept.extend(self.attention.keys_values(y, y))
+            return self.attention(y, kept=kept)
+
+        x = add_and_norm(self, x, attend, self.norm_1)
+        return add_and_norm(self, x, self.feed_forward, self.norm_2), kept
 
 
 class LayerCache(NamedTuple):
@@ -167,16 +185,16 @@ class DecoderLayer(nn.Module):
         Returns:
             (B, T, D).
         """
-        own, cross = self.self_attention, self.cross_attention
-        if self.norm_first:
-            y = self.norm_1(x)
-            x = x + self.dropout(own(y, y, y, mask))
-            y = self.norm_2(x)
-            x = x + self.dropout(cross(y, memory, memory, memory_mask))
-            return x + self.dropout(self.feed_forward(self.norm_3(x)))
-        x = self.norm_1(x + self.dropout(own(x, x, x, mask)))
-        x = self.norm_2(x + self.dropout(cross(x, memory, memory, memory_mask)))
-        return self.norm_3(x + self.dropout(self.feed_forward(x)))
+
+        def attend(y: Tensor) -> Tensor:
+            return self.self_attention(y, y, y, mask)
+
+        def read(y: Tensor) -> Tensor:
+            return self.cross_attention(y, memory, memory, memory_mask)
+
+        x = add_and_norm(self, x, attend, self.norm_1)
+        x = add_and_norm(self, x, read, self.norm_2)
+        return add_and_norm(self, x, self.feed_forward, self.norm_3)
 
     def start(self, memory: Tensor) -> LayerCache:
         """Make the keys and values of the source, and none of the target yet."""
@@ -200,19 +218,18 @@ class DecoderLayer(nn.Module):
         Returns:
             (B, 1, D), and the cache with this position.
         """
-        own, cross = self.self_attention, self.cross_attention
-        source = cache.source
-        # All keys are of this position and those before it: no causal mask is needed.
-        if self.norm_first:
-            y = self.norm_1(x)
-            target = cache.target.extend(own.keys_values(y, y))
-            x = x + self.dropout(own(y, kept=target))
-            y = self.norm_2(x)
-            x = x + self.dropout(cross(y, kept=source, mask=memory_mask))
-            x = x + self.dropout(self.feed_forward(self.norm_3(x)))
-        else:
-            target = cache.target.extend(own.keys_values(x, x))
-            x = self.norm_1(x + self.dropout(own(x, kept=target)))
-            x = self.norm_2(x + self.dropout(cross(x, kept=source, mask=memory_mask)))
-            x = self.norm_3(x + self.dropout(self.feed_forward(x)))
+        target, source = cache
+
+        def attend(y: Tensor) -> Tensor:
+            nonlocal target
+            target = target.extend(self.self_attention.keys_values(y, y))
+            # All these keys are of this position and those before it: no causal mask.
+            return self.self_attention(y, kept=target)
+
+        def read(y: Tensor) -> Tensor:
+            return self.cross_attention(y, kept=source, mask=memory_mask)
+
+        x = add_and_norm(self, x, attend, self.norm_1)
+        x = add_and_norm(self, x, read, self.norm_2)
+        x = add_and_norm(self, x, self.feed_forward, self.norm_3)
         return x, LayerCache(target, source)

@@ -97,16 +97,30 @@ class MultiHeadAttention(nn.Module):
         check_axes(mask=mask, score_bias=score_bias)
         q = split_heads(self.W_Q(query), self.n_heads)  # (B, H, T, d_k)
         k, v = kept or self.keys_values(key, value)  # (B, H, S, d_k), twice
-        out = attention(
-            *(q, k, v, mask),
-            score_bias=score_bias,
-            scale=self.scale,
-            dropout=self.dropout if self.training else 0.0,
-            need_weights=need_weights,
+        out = self.attend(
+            *(q, k, v, mask), score_bias=score_bias, need_weights=need_weights
         )
         heads, weights = out if need_weights else (out, None)  # (B, H, T, d_k or S)
         x = self.W_O(merge_heads(heads))  # (B, T, D)
         return (x, weights) if need_weights else x
+
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | PreparedMask | None, **how
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Let each head attend; what knows of positions overrides this step alone.
+
+        Args:
+            q: (B, H, T, d_k); if T < S, of the last positions in self-attention.
+            k: (B, H, S, d_k), some of them perhaps kept from earlier calls.
+            v: (B, H, S, d_k).
+            mask: As in ``forward``.
+            how: ``score_bias`` and ``need_weights``, as in ``forward``.
+
+        Returns:
+            As :func:`~attnbook.nn.scaled_dot_product.attention`.
+        """
+        dropout = self.dropout if self.training else 0.0
+        return attention(q, k, v, mask, scale=self.scale, dropout=dropout, **how)
 
     def keys_values(self, key: Tensor, value: Tensor) -> KeysValues:
         """Make each head's keys and values: twice (B, S, D) → (B, H, S, d_k)."""

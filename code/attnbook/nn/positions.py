@@ -144,6 +144,14 @@ class SinusoidalPositions(nn.Module):
         return x + sinusoids(x.shape[1], self.d_model, offset, x.dtype, x.device)
 
 
+class NoPositions(nn.Module):
+    """Stands where positions are added, and adds nothing."""
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """Return (B, T, D) as it came."""
+        return x
+
+
 class LearnedPositions(nn.Module):
     """Adds a learned vector for each position: learned positional embeddings.
 

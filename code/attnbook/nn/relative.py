@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
-from attnbook.nn.attention_checks import check_multi_head
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import check_offset
 
@@ -86,22 +85,22 @@ class RelativeAttention(MultiHeadAttention):
         super().__init__(d_model, n_heads, bias=bias, dropout=dropout)
         self.relative = RelativeBias(n_heads, max_distance)
 
-    def forward(
+    def attend(
         self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
         mask: Tensor | None = None,
         *,
-        need_weights: bool = False,
+        score_bias: Tensor | None = None,
+        **how,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Multi-head attention with the bias added to the scores."""
-        check_multi_head(self.d_model, query, key, value)
-        t, s = query.shape[1], key.shape[1]
+        """Let each head attend, with the bias of its distances added to the scores."""
+        t, s = q.shape[2], k.shape[2]
         bias = self.relative(t, s, offset=first_query(t, s))[None]  # (1, H, T, S)
-        return super().forward(
-            query, key, value, mask, score_bias=bias, need_weights=need_weights
-        )
+        if score_bias is not None:
+            bias = bias + score_bias
+        return super().attend(q, k, v, mask, score_bias=bias, **how)
 
 
 def first_query(t: int, s: int) -> int:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from attnbook.nn.attention_checks import check_axes, check_multi_head
-from attnbook.nn.multi_head import MultiHeadAttention, merge_heads, split_heads
+from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import check_even, position_angles
 from attnbook.nn.relative import first_query
-from attnbook.nn.scaled_dot_product import attention
 
 
 def rotate(x: Tensor, offset: int = 0) -> Tensor:
@@ -64,29 +62,12 @@ class RotaryAttention(MultiHeadAttention):
         super().__init__(d_model, n_heads, bias=bias, dropout=dropout)
         check_even(d_model // n_heads)
 
-    def forward(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None = None,
-        *,
-        score_bias: Tensor | None = None,
-        need_weights: bool = False,
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, **how
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Multi-head attention with queries and keys rotated."""
-        check_multi_head(self.d_model, query, key, value)
-        check_axes(mask=mask, score_bias=score_bias)
-        first = first_query(query.shape[1], key.shape[1])
-        q = rotate(split_heads(self.W_Q(query), self.n_heads), offset=first)
-        k, v = self.keys_values(key, value)  # (B, H, S, d_k), twice
-        out = attention(
-            *(q, rotate(k), v, mask),
-            scale=self.scale,
-            score_bias=score_bias,
-            dropout=self.dropout if self.training else 0.0,
-            need_weights=need_weights,
-        )
-        heads, weights = out if need_weights else (out, None)  # (B, H, T, d_k or S)
-        x = self.W_O(merge_heads(heads))  # (B, T, D)
-        return (x, weights) if need_weights else x
+        """Rotate queries and keys, and let each head attend.
+
+        Keys are kept from step to step without their rotation, which takes little time.
+        """
+        first = first_query(q.shape[2], k.shape[2])
+        return super().attend(rotate(q, offset=first), rotate(k), v, mask, **how)

@@ -54,30 +54,6 @@ class EncoderStack(nn.Module):
         """
         longer = []
         for layer, kept in zip(self.layers, cache, strict=True):
-            x, kept = next_position(layer, x, kept)
+            x, kept = layer.step(x, kept)
             longer.append(kept)
         return self.norm(x), tuple(longer)
-
-
-def next_position(
-    layer: EncoderLayer, x: Tensor, kept: KeysValues
-) -> tuple[Tensor, KeysValues]:
-    """Put one more position, (B, 1, D), through a layer; all keys are of earlier ones.
-
-    Args:
-        layer: Post-norm or pre-norm.
-        x: The position's vectors.
-        kept: The layer's keys and values of the positions before; not changed.
-
-    Returns:
-        (B, 1, D), and the keys and values with those of this position.
-    """
-    attend, dropout = layer.attention, layer.dropout
-    if layer.norm_first:
-        y = layer.norm_1(x)
-        kept = kept.extend(attend.keys_values(y, y))
-        x = x + dropout(attend(y, kept=kept))
-        return x + dropout(layer.feed_forward(layer.norm_2(x))), kept
-    kept = kept.extend(attend.keys_values(x, x))
-    x = layer.norm_1(x + dropout(attend(x, kept=kept)))
-    return layer.norm_2(x + dropout(layer.feed_forward(x))), kept

@@ -14,7 +14,6 @@
 - ``two_orders``: sentences with two valid translations
 - ``tasks``: tasks on random symbols
 - ``recall_task``: recalling the first and the last symbol
-- ``residual``: a residual connection around any sub-layer
 - ``single_attention``: a model with one attention layer
 - ``taggers``: small stacks that predict a symbol at each position
 - ``last_position``: models and tasks with an answer at the last position only
@@ -84,7 +83,6 @@ from attnbook.toy.next_words import (
     shifted_words,
 )
 from attnbook.toy.recall_task import RECALL_SYMBOLS, RecallModel, train_recall
-from attnbook.toy.residual import Residual
 from attnbook.toy.roles import ROLES, role_batch, roles_of
 from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.taggers import (
@@ -147,7 +145,6 @@ __all__ = [
     "Pair",
     "PairReader",
     "RecallModel",
-    "Residual",
     "Stack",
     "Tagger",
     "TaskBatch",

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
 from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.toy.residual import Residual
+from attnbook.nn.residual import Residual
 
 CONNECTIONS = ("none", "residual", "post-norm", "pre-norm")
 """f(x), x + f(x), LayerNorm(x + f(x)), x + f(LayerNorm(x))."""

@@ -9,12 +9,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attnbook.nn.positions import SinusoidalPositions, check_even
+from attnbook.nn.residual import Residual
 from attnbook.nn.sequence_layers import (
     ConvolutionLayer,
     RecurrentLayer,
     SelfAttentionLayer,
 )
-from attnbook.toy.residual import Residual
 from attnbook.toy.tasks import N_SYMBOLS, TASK_VOCAB_SIZE, random_symbols
 
 

@@ -11,7 +11,7 @@ from attnbook.core.checks import check_sizes
 from attnbook.nn.layers import EncoderLayer, ScaledEmbedding, TransformerConfig
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import SinusoidalPositions
-from attnbook.toy.residual import Residual
+from attnbook.nn.residual import Residual
 from attnbook.toy.tasks import TASK_VOCAB_SIZE
 
 
@@ -21,7 +21,7 @@ class AttentionLayer(nn.Module):
     Args:
         d_model: Width D.
         n_heads: Number H of heads.
-        norm_first: As in :class:`~attnbook.toy.residual.Residual`.
+        norm_first: As in :class:`~attnbook.nn.residual.Residual`.
     """
 
     def __init__(self, d_model: int, n_heads: int, norm_first: bool = False):

@@ -21,7 +21,7 @@ from attnbook.analysis.leaks import influence
 from attnbook.core.vocabulary import PAD
 from attnbook.models.transformer import Transformer
 from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.toy.residual import Residual
+from attnbook.nn.residual import Residual
 
 SRC = torch.tensor([[3, 5, 6, 4, 3, 9], [7, 8, 2, 0, 0, 0]])
 READ = torch.tensor([[1, 7, 4, 3, 5], [1, 5, 6, 0, 0]])
@@ -80,6 +80,8 @@ def test_a_wrong_split_reaches_every_attention():
     attentions = [m for m in model.modules() if isinstance(m, MultiHeadAttention)]
     assert len(attentions) == 6
     assert all(type(m) is WrongSplit and m.n_heads == 4 for m in attentions)
+    with pytest.raises(ValueError, match=r"no keys and values .* all positions"):
+        model.start(SRC)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import copy
 import math
+from functools import partial
 
 import by_formula
 import pytest
@@ -28,6 +29,8 @@ from attnbook.models.transformer import Transformer
 from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import causal_mask, key_mask
 from attnbook.nn.positions import LearnedPositions, SinusoidalPositions
+from attnbook.nn.relative import RelativeAttention
+from attnbook.nn.rotary import RotaryAttention
 
 WORDS = 12
 LENGTHS, STEPS = (6, 4, 1, 3), (5, 3, 2, 5)
@@ -486,6 +489,25 @@ def test_learned_positions_fit_in(src, tgt_in):
         model(torch.full((1, 7), 4), tgt_in[:1])
     with pytest.raises(ValueError, match=r"positions 6 … 6 .* larger `max_len`"):
         step_by_step(model, src, torch.full((4, 7), 4))
+
+
+@FORMS
+@pytest.mark.parametrize(
+    "attention", [RotaryAttention, partial(RelativeAttention, max_distance=2)]
+)
+def test_attentions_with_positions_of_their_own_fit_in(
+    attention, norm_first, src, tgt_in
+):
+    """Step by step, too: each query has its true position."""
+    model = model_of(norm_first=norm_first)
+    for layer in model.encoder:
+        layer.attention = attention(8, 2)
+    for layer in model.decoder:
+        layer.self_attention = attention(8, 2)
+    randomise(model.double())
+    together, steps = model(src, tgt_in), step_by_step(model, src, tgt_in)
+    for one, other in zip(real(steps), real(together), strict=True):
+        agree(one, other, model.parameters(), 1e-10)
 
 
 # It learns

@@ -32,7 +32,7 @@ from attnbook.nn.layers import (
 )
 from attnbook.nn.masks import causal_mask, key_mask, target_mask
 from attnbook.nn.norms import layer_norm
-from attnbook.toy.residual import Residual
+from attnbook.nn.residual import Residual
 
 small = st.integers(1, 4)
 seeds = st.integers(0, 999)

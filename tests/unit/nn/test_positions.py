@@ -459,7 +459,7 @@ x = torch.zeros(2, 3, 8)
             "3 queries for 2 keys: .* last positions .* use a plain MultiHeadAttention",
         ),
         (
-            lambda: relative(2)(x, x[:, :2], x[:, :2]),
+            lambda: relative(2).float()(x, x[:, :2], x[:, :2]),
             "3 queries for 2 keys: .* last positions .* use a plain MultiHeadAttention",
         ),
         (lambda: first_query(5, 4), "5 queries for 4 keys"),

@@ -7,7 +7,7 @@ from torch import nn
 
 from attnbook.nn.layers import EncoderLayer, ScaledEmbedding
 from attnbook.nn.positions import sinusoids
-from attnbook.toy.residual import Residual
+from attnbook.nn.residual import Residual
 from attnbook.toy.taggers import (
     LAYERS,
     AttentionLayer,

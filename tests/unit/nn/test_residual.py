@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from attnbook.toy.residual import Residual
+from attnbook.nn.residual import Residual
 
 small = st.integers(1, 4)
 seeds = st.integers(0, 999)

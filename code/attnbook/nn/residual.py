@@ -1,4 +1,4 @@
-"""A residual connection and its norm, around any sub-layer."""
+"""A residual connection and its norm, around any sub-layer: Add & Norm."""
 
 from __future__ import annotations
 
@@ -9,13 +9,31 @@ from torch import Tensor, nn
 from attnbook.core.checks import check_dropout, check_sizes
 
 
-class Residual(nn.Module):
-    """Adds what a sub-layer returns to what went into it, and normalises.
+def add_and_norm(
+    layer: nn.Module, x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: nn.Module
+) -> Tensor:
+    """Add what a sub-layer returns to what went into it, and normalise.
 
     Post-norm, LayerNorm(x + Dropout(sublayer(x))), is the form of Vaswani et al. 2017,
     sections 3.1 and 5.4. Pre-norm, x + Dropout(sublayer(LayerNorm(x))), leaves the skip
-    connection through all layers free. Small stacks of any sub-layers use it; the
-    Transformer's layers write both forms out.
+    connection through all layers free.
+
+    Args:
+        layer: Has ``dropout`` and ``norm_first``, whether to take pre-norm.
+        x: (B, T, D).
+        sublayer: Keeps the shape.
+        norm: That of this sub-layer.
+
+    Returns:
+        (B, T, D).
+    """
+    if layer.norm_first:
+        return x + layer.dropout(sublayer(norm(x)))
+    return norm(x + layer.dropout(sublayer(x)))
+
+
+class Residual(nn.Module):
+    """:func:`add_and_norm` as a module, for small stacks of any sub-layers.
 
     Args:
         d_model: Width D.
@@ -33,6 +51,4 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Apply the sub-layer, which keeps the shape (B, T, D), and what is around."""
-        if self.norm_first:
-            return x + self.dropout(sublayer(self.norm(x)))
-        return self.norm(x + self.dropout(sublayer(x)))
+        return add_and_norm(self, x, sublayer, self.norm)
