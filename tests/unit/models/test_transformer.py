@@ -531,9 +531,6 @@ def test_it_learns_four_sentences_by_heart(src):
     assert (model(src, tgt_in).argmax(-1) == tgt_out)[tgt_out != PAD].all()
 
 
-# Where and how it runs
-
-
 tiny = {"d_model": 8, "n_heads": 2, "n_layers": 1, "d_ff": 12}
 ids = torch.tensor([[4, 5, 6], [7, 8, PAD]])
 small_model = make_transformer(WORDS, **tiny)
