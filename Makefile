@@ -58,7 +58,12 @@ pins: env  ## renew requirements.txt from requirements.in
 	@mv _build/requirements.txt requirements.txt && echo 'Now: make test'
 
 platforms: env  ## compare the chapters' outputs under several instruction sets and threads
-	@$(PY) scripts/check_platforms.py
+	@for threads in 1 2; do \
+	  for set in ATEN_CPU_CAPABILITY=default ATEN_CPU_CAPABILITY=avx2 -uATEN_CPU_CAPABILITY; do \
+	    echo "$$set, threads: $$threads"; \
+	    env "$$set" ATTNBOOK_THREADS=$$threads $(PY) -m pytest -n 2 -q book || failed=1; \
+	  done; \
+	done; exit $${failed:-0}
 
 links: env  ## check that links to other sites lead somewhere (needs a network)
 	@.venv/bin/jupyter-book build . --builder linkcheck --path-output _build/links

@@ -34,12 +34,7 @@ def update(
 ) -> tuple[list[Path], list[str]]:
     """Bring the copies up to date without touching what the reader changed.
 
-    Args:
-        folder: The folder of the copies.
-        notebooks: File names and notebooks, as they are made now.
-
-    Returns:
-        The files that were written, and a line for each that was put next to another.
+    Return the files that were written, and a line for each put next to another.
     """
     folder.mkdir(exist_ok=True)
     record = folder / RECORD
@@ -69,11 +64,7 @@ def versions(path: Path) -> Iterator[Path]:
 def is_free(path: Path, new: str, known: dict[str, str]) -> bool:
     """Say whether a version may stand here: nothing that the reader did is lost.
 
-    Args:
-        path: Where.
-        new: Digest of the version.
-        known: Digests of the files as they were made. A file that the reader changed
-            since may stay if it was made from this very version.
+    A file that the reader changed may stay if it was made from this very version.
     """
     if not path.exists() or known.get(path.name) == new:
         return True

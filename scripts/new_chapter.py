@@ -22,10 +22,6 @@ TEMPLATES = {"ch": "chapter.md", "a": "chapter.md", "lab": "lab.md"}
 def new_chapter(root: Path, name: str) -> list[Path]:
     """Write the files of a new chapter or laboratory page and return their paths.
 
-    Args:
-        root: the root of the working tree.
-        name: chNN_words, aN_words or labNN_words, for example ch13_my_topic.
-
     Raises:
         ValueError: If `name` has another form.
         FileExistsError: If it, or another of that kind and number, is there already.
@@ -50,12 +46,7 @@ def new_chapter(root: Path, name: str) -> list[Path]:
 
 
 def filled(template: str, page: str) -> str:
-    """Return a template with the name and the number of the page in it.
-
-    Args:
-        template: Name of its file.
-        page: Such as ch02, a1 or lab02.
-    """
+    """Return a template with the name and the number of a page, such as a1, in it."""
     kind, digits = re.fullmatch(r"([a-z]+)(\d+)", page).groups()
     number = page if kind == "a" else str(int(digits))
     text = (FOLDER / template).read_text(encoding="utf-8")

@@ -33,14 +33,8 @@ PHONE = {"width": 390, "height": 844}
 def opened(browser: Browser, site: str, path: str) -> Iterator[tuple[Page, list[str]]]:
     """Open a page at desktop size and wait until it has settled.
 
-    Args:
-        browser: A running browser.
-        site: Address of the site's folder, ``http://…`` or ``file://…``.
-        path: Page below it, perhaps with a query.
-
-    Yields:
-        The page, and a list of what went wrong in loading it: requests that leave the
-        site, missing files, errors in the console. It grows as the page is used.
+    Yield it with a list of what went wrong in loading it: requests that leave the site,
+    missing files, errors in the console. The list grows as the page is used.
     """
     found: list[str] = []
     context = browser.new_context(viewport=DESKTOP, color_scheme="light")

@@ -40,38 +40,22 @@ INTERNAL = re.compile(r"\[((?:[^][\\]|\\.)*)\]\(page:([^)#\s]+)(?:#([^)\s]+))?\)
 
 @dataclass(frozen=True)
 class Directive:
-    """A block of the book's markup.
+    """A block of the book's markup, by its parts."""
 
-    Attributes:
-        name: Such as "admonition".
-        argument: What follows the name on its line.
-        options: The lines ``:key: value``.
-        body: The rest.
-        source: All of it, with its fences.
-    """
-
-    name: str
-    argument: str
-    options: dict[str, str]
+    name: str  # such as "admonition"
+    argument: str  # what follows the name on its line
+    options: dict[str, str]  # the lines ``:key: value``
     body: str
-    source: str
 
 
 @dataclass
 class Page:
-    """One page of the book, and how to write its text without the book's markup.
+    """One page of the book, and how to write its text without the book's markup."""
 
-    Attributes:
-        name: Such as "book/ch02_bahdanau".
-        references: What `book/_ext/references.py` wrote down for all pages.
-        notebooks: Names of the pages that lie beside this one as notebooks.
-        site: Address of the published book, with a slash at its end, or "".
-    """
-
-    name: str
-    references: dict[str, dict[str, Any]]
-    notebooks: Collection[str] = ()
-    site: str = ""
+    name: str  # such as "book/ch02_bahdanau"
+    references: dict[str, dict[str, Any]]  # of all pages, by `book/_ext/references.py`
+    notebooks: Collection[str] = ()  # names of the pages that lie beside it as such
+    site: str = ""  # address of the published book, with a slash at its end
     headings: Iterator[dict[str, Any]] = field(init=False)
 
     def __post_init__(self):
@@ -141,12 +125,7 @@ class Page:
         return INTERNAL.sub(to, markdown)
 
     def address(self, page: str, anchor: str) -> str:
-        """Return the address of a place of the book, "" if a notebook cannot reach it.
-
-        Args:
-            page: Such as "book/glossary".
-            anchor: Id in that page, or "".
-        """
+        """Return the address of a place, "" if a notebook cannot reach it."""
         if page == self.name:
             return self.fragment(page, anchor)
         if self.site:
@@ -237,20 +216,20 @@ def pieces(text: str) -> Iterator[str | Directive]:
                     f"{lines[start].strip()!r} stands inside a list or a quotation: "
                     "move it out of there"
                 )
-            yield directive(token.info, token.content, source)
+            yield directive(token.info, token.content)
         else:
             yield source
         done = end
     yield "".join(lines[done:])
 
 
-def directive(info: str, content: str, source: str) -> Directive:
+def directive(info: str, content: str) -> Directive:
     """Read a directive from its first line and its content."""
     name, argument = re.fullmatch(r"\s*\{([\w:-]+)\}[ \t]*(.*)", info).groups()
     head = re.match(r"(?::[\w-]+:.*\n?)*", content)[0]
     options = dict(re.findall(r"^:([\w-]+):[ \t]*(.*)$", head, re.MULTILINE))
     body = content[len(head) :].strip("\n")
-    return Directive(name, argument.strip(), options, body, source)
+    return Directive(name, argument.strip(), options, body)
 
 
 # --- The forms of the directives ---
@@ -305,6 +284,12 @@ def bibliography(page: Page, box: Directive) -> str:
     )
 
 
+def predict(page: Page, box: Directive) -> str:
+    """Return a question with a fold."""
+    label, lines = box.options.get("label", ""), box.body.splitlines()
+    return page.plain(predict_text(box.argument, label, lines))
+
+
 def glossary(page: Page, box: Directive) -> str:
     """Return the glossary, a paragraph for each term."""
     ids = page.known["terms"]
@@ -323,7 +308,7 @@ FORMS: dict[str, Callable[[Page, Directive], str]] = {
     "glossary": glossary,
     "live-model": live_model,
     "margin": admonition,
-    "predict": lambda page, box: page.plain(predict_text(box.source)),
+    "predict": predict,
     "solution-end": lambda page, box: END,
     "solution-start": solution,
 }

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator
 
 from nbformat import NotebookNode
 
+from hidden_checks import made, used
 from notebook_checks import place
 
 FENCED = re.compile(r"^(`{3,}|~{3,})(?![^\n]*\{).*?^\1", re.MULTILINE | re.DOTALL)
@@ -126,36 +127,13 @@ def check_code(
         yield "its code is not that of the book"
     known, lost = set(), set()
     for code in cells:
-        body = ast.parse(code)
+        body = ast.parse(code).body
         if code in solved:
-            lost |= bound(body) - known
+            lost |= made(body) - known
             continue
-        for name in sorted((loaded(body) & lost) - known - bound(body)):
+        for name in sorted((used(body) & lost) - known - made(body)):
             yield f"the cell {code[:50]!r} needs {name}, which only a solution defines"
-        known |= bound(body)
-
-
-def loaded(body: ast.Module) -> set[str]:
-    """Return the names that code reads."""
-    names = [node for node in ast.walk(body) if isinstance(node, ast.Name)]
-    return {node.id for node in names if isinstance(node.ctx, ast.Load)}
-
-
-def bound(body: ast.Module) -> set[str]:
-    """Return the names that code defines."""
-    names = {
-        node.id
-        for node in ast.walk(body)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-    for node in ast.walk(body):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            names |= {
-                (alias.asname or alias.name).partition(".")[0] for alias in node.names
-            }
-    return names
+        known |= made(body)
 
 
 def check_pictures(

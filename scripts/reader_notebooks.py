@@ -41,10 +41,8 @@ PAGE_LINK = re.compile(r'href="([\w./-]+)\.html(?:#([\w-]+))?"')
 def made(root: Path, *, site: bool) -> Iterator[tuple[str, NotebookNode]]:
     """Yield the file name and the notebook of each page that is read as one.
 
-    Args:
-        root: Folder of the project, with a built book.
-        site: Whether links between pages may lead to the published book; otherwise,
-            and as long as it is not published, to the notebook next to this one.
+    Links between pages lead to the published book if `site` is true and there is one,
+    otherwise to the notebook next to this one.
 
     Raises:
         ValueError: If a page holds what has no plain form.
@@ -82,11 +80,6 @@ def read(path: Path) -> NotebookNode:
 
 def reader_notebook(notebook: NotebookNode, page: Page, name: str) -> NotebookNode:
     """Return a notebook in plain Markdown.
-
-    Args:
-        notebook: The book's, which stays as it is.
-        page: What the book's page made of its references.
-        name: Of the file, for errors.
 
     Raises:
         ValueError: If a cell holds what has no plain form; it names the cell.
@@ -242,9 +235,6 @@ def as_text(cell: NotebookNode) -> str:
 
 def write(root: Path) -> None:
     """Write the notebooks of a built book, and put them where its buttons lead.
-
-    Args:
-        root: Folder of the project.
 
     Raises:
         ValueError: If a page holds what has no plain form.

@@ -47,10 +47,6 @@ def replace_between(path: Path, opening: str, closing: str, text: str) -> None:
 def set_repository(root: Path, repository: str) -> None:
     """Write an address into the working tree at `root`.
 
-    Args:
-        root: the folder that holds README.md.
-        repository: "owner/name" on GitHub.
-
     Raises:
         ValueError: If `repository` has another form.
     """

@@ -22,32 +22,18 @@ FEWEST, MOST = 2, 5  # answers
 LETTERS = "abcde"
 LABEL = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 ANSWER = re.compile(r"- +(?:\[(?P<mark>[ xX])\] +)?(?P<text>\S.*)")
-DIRECTIVE = re.compile(
-    r"(?P<fence>:{3,}|`{3,})\{predict\} *(?P<question>.*)\n"
-    r"(?P<options>(?::[\w-]+:.*\n)*)"
-    r"(?P<content>[\s\S]*?)\n?(?P=fence)\s*",
-)
 
 
 @dataclass(frozen=True)
 class Box:
-    """A question with its answers.
+    """A question with its answers, in Markdown."""
 
-    Attributes:
-        label: Name under which the reader's browser keeps the answer.
-        question: One or two sentences of Markdown.
-        answers: Two to five of them, each one line of Markdown.
-        right: Which answer is right, counted from 0.
-        explanation: Markdown, shown after choosing.
-        explained_at: Line of the content on which the explanation begins, from 0.
-    """
-
-    label: str
+    label: str  # under which the reader's browser keeps the answer
     question: str
     answers: tuple[str, ...]
-    right: int
+    right: int  # which answer, counted from 0
     explanation: str
-    explained_at: int = 0
+    explained_at: int = 0  # line of the content on which it begins, from 0
 
     def answer(self) -> str:
         """Return the right answer with its letter."""
@@ -55,12 +41,7 @@ class Box:
 
 
 def read_box(question: str, label: str, content: Sequence[str]) -> Box:
-    """Read a box from the parts of its directive.
-
-    Args:
-        question: Argument of the directive.
-        label: Its option of that name.
-        content: Lines of its content: the answers, ``---``, the explanation.
+    """Read a box from its question, its label, and the lines of its content.
 
     Raises:
         ValueError: If a part is missing or is not as it must be.
@@ -109,28 +90,12 @@ def read_answers(lines: Sequence[str]) -> tuple[tuple[str, ...], int]:
     return tuple(answers), right[0]
 
 
-def predict_text(directive: str) -> str:
+def predict_text(question: str, label: str, content: Sequence[str]) -> str:
     """Return a predict box as Markdown that JupyterLab and Colab show as it is meant.
 
-    Args:
-        directive: The box as it stands in the source, with both of its fences.
-
-    Returns:
-        The question, the answers with letters, and a fold with the explanation.
-
-    Raises:
-        ValueError: If this is no predict box, or one with something wrong in it.
+    It has the question, the answers with letters, and a fold with the explanation.
     """
-    found = DIRECTIVE.fullmatch(directive.strip() + "\n")
-    if found is None:
-        first = directive.strip().partition("\n")[0]
-        raise ValueError(
-            f"{first!r} begins no predict box: give the whole directive, from "
-            "':::{predict} …' to the ':::' that closes it"
-        )
-    options = dict(re.findall(r":([\w-]+): *(.*)\n", found["options"]))
-    content = found["content"].splitlines()
-    box = read_box(found["question"], options.get("label", ""), content)
+    box = read_box(question, label, content)
     letters = zip(LETTERS, box.answers, strict=False)
     answers = "\n".join(f"- ({letter}) {answer}" for letter, answer in letters)
     return f"""**Predict.** {box.question}
