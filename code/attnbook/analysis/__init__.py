@@ -45,7 +45,12 @@ from attnbook.analysis.cost import (
 )
 from attnbook.analysis.gradients import first_adam_step, gradient_through_values
 from attnbook.analysis.head_ablation import weight_by_offset, without_heads
-from attnbook.analysis.ibm_model1 import NULL_WORD, align_words, train_ibm_model1
+from attnbook.analysis.ibm_model1 import (
+    NULL_WORD,
+    align_words,
+    head_agreement,
+    train_ibm_model1,
+)
 from attnbook.analysis.leaks import affected_outputs, influence
 from attnbook.analysis.learning_to_attend import (
     AttentionSnapshot,
@@ -107,6 +112,7 @@ __all__ = [
     "fit_probe",
     "forward_flops",
     "gradient_through_values",
+    "head_agreement",
     "influence",
     "layer_states",
     "longest_chain",

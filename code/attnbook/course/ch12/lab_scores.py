@@ -1,16 +1,57 @@
-"""Laboratory page 12: what decoding, averaging and length change in BLEU."""
+"""Laboratory page 12: scores, decoding, heads, probes and speeds of the models."""
 
 from __future__ import annotations
+
+from statistics import fmean
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from attnbook.core import results
-from attnbook.course.ch12.figures_comparisons import BEAM, GREEDY, part
-from attnbook.course.ch12.figures_training_run import NAME
+from attnbook.course.ch12.figures_scores import BEAM, GREEDY, part
+from attnbook.course.ch12.figures_training import NAME
 from attnbook.course.kit.colours import COLOURS, INK
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.translation.report import TEST_SPLITS
+
+# The shipped model on the test sets
+
+
+def headline_table() -> Table:
+    """Show BLEU and chrF of the shipped model on both tests."""
+    scores = results.load("multi30k_headline")["scores"]
+    rows = [
+        (
+            f"{split[5:9]}, {way}",
+            *(scores[split][f"{how}, {way}"][m] for how, m in _MEASURES),
+        )
+        for split in TEST_SPLITS["multi30k"]
+        for way in ("cased", "lowercased")
+    ]
+    groups = {"greedy": "greedy", "beam": "beam of 5"}
+    heads = [
+        Column({"bleu": "BLEU", "chrf": "chrF"}[m], "", groups[how], 1)
+        for how, m in _MEASURES
+    ]
+    return table(["test set", *heads], rows)
+
+
+_MEASURES = [(how, m) for how in ("greedy", "beam") for m in ("bleu", "chrf")]
+
+
+def signatures() -> dict[str, str]:
+    """Give sacreBLEU's signature of each metric in ``headline_table``."""
+    scores = results.load("multi30k_headline")["scores"]
+    found = scores[TEST_SPLITS["multi30k"][0]]
+    return {
+        f"{label}, {case}": found[f"beam, {case}"][entry]
+        for case in ("cased", "lowercased")
+        for label, entry in (("BLEU", "signature"), ("chrF", "chrf_signature"))
+    }
+
+
+# Decoding and averaging
+
 
 DIRECTIONS = {"en_de": "English to German", "de_en": "German to English"}
 VALIDATION_BLEU = Column("BLEU", "", "validation", 1)
@@ -111,3 +152,86 @@ def lengths_figure() -> Figure:
     ax.margins(y=0.15)
     ax.set(ylabel="BLEU", xlabel="words in the source (sentences)")
     return fig
+
+
+# The inside of the encoder and decoder
+
+
+LABELS = {
+    "itself": "the subword itself",
+    "its translation": "its translation",
+    "the one before": "the subword before",
+    "the one after": "the subword after",
+}
+"""What the probes predict, as a reader calls it."""
+
+
+def accuracies(label: str) -> list[float]:
+    """Accuracy of a label's probes after each number of layers, mean of the splits."""
+    stored = results.load("multi30k_probes")["probes"]
+    splits = [probe["by_layer"] for probe in stored if probe["label"] == label]
+    return [100 * fmean(layer) for layer in zip(*splits, strict=True)]
+
+
+def probes_table() -> Table:
+    """Show the accuracy of linear probes by layer, and of two guesses without one."""
+    stored = results.load("multi30k_probes")["probes"]
+    rows = []
+    for label, name in LABELS.items():
+        some = [probe for probe in stored if probe["label"] == label]
+        rest = (
+            100 * fmean(p[entry] for p in some) for entry in ("by_subword", "chance")
+        )
+        rows.append((name, *accuracies(label), *rest))
+    layers = range(len(rows[0]) - 3)
+    heads = [Column(str(n), "%", "encoder layers passed") for n in layers]
+    heads += [Column("subword alone", "%"), Column("most frequent", "%")]
+    return table(["label", *heads], rows)
+
+
+def heads_table() -> Table:
+    """Show how often each cross-attention head agrees with Model 1."""
+    stored = results.load("multi30k_probes")
+    n_heads = len(stored["heads"][0])
+    single = [
+        (f"layer {n}", *(100 * share for share in shares), None)
+        for n, shares in enumerate(stored["heads"], start=1)
+    ]
+    whole = [
+        (name, *[None] * n_heads, 100 * stored[entry])
+        for name, entry in (("mean of all heads", "mean"), ("diagonal", "diagonal"))
+    ]
+    heads = [Column(f"head {n}", "%") for n in range(1, n_heads + 1)]
+    groups = {"single heads": single, "for comparison": whole}
+    return table(["weights of", *heads, Column("all", "%")], groups)
+
+
+# Speeds
+
+
+def training_speeds_table() -> Table:
+    """Show tokens per second of training, ours and others, and their ratios."""
+    rows = [
+        row
+        for row in results.load("processor_speeds")["methods"]
+        if "tokens_per_second" in row
+    ]
+    plain = rows[0]["tokens_per_second"]
+    return table(
+        ["method", Column("speed", "tokens/s"), Column("ratio", digits=2)],
+        [
+            (row["name"], row["tokens_per_second"], row["tokens_per_second"] / plain)
+            for row in rows
+        ],
+    )
+
+
+def decoding_speeds_table() -> Table:
+    """Show tokens per second of decoding, ours and Marian's if it was there."""
+    names = {1: "greedy", 5: "beam of 5"}
+    rows = [
+        (names[row["width"]], row["ours"], row.get("marian"), row.get("ours_faster"))
+        for row in results.load("processor_speeds")["decoding"]
+    ]
+    heads = [Column("ours", "tokens/s"), Column("Marian", "tokens/s")]
+    return table(["decoding", *heads, Column("ratio", digits=2)], rows)

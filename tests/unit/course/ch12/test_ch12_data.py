@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from attnbook.core import results
-from attnbook.course.ch12 import experiment_multi30k_facts as facts
+from attnbook.course.ch12 import experiment_data as facts
 from attnbook.course.kit.exercises.checking import find
 from attnbook.data import multi30k
 from attnbook.data.batching import IdPair

@@ -10,8 +10,8 @@ from torch.nn import functional as F
 from attnbook.analysis.ibm_model1 import align_words, train_ibm_model1
 from attnbook.core import results
 from attnbook.core.vocabulary import PAD
-from attnbook.course.ch12 import experiment_multi30k_decoding as decoding
-from attnbook.course.ch12 import experiment_multi30k_probes as probes
+from attnbook.course.ch12 import experiment_probes as probes
+from attnbook.course.ch12 import experiment_scores as decoding
 from attnbook.course.kit.exercises.checking import find
 from attnbook.data.batching import IdPair, id_batch
 from attnbook.data.subwords import Subwords
@@ -227,27 +227,3 @@ def test_probes_read_off_what_is_there(toy):
     assert own["by_subword"] == 1
     translation = probes.probe_layers(positions, "its translation", 0)
     assert translation["chance"] < 0.3 < 0.7 < max(translation["by_layer"])
-
-
-def test_heads_of_the_toy_model_align(toy):
-    """It attends where it should, so it agrees with Model 1 where that is right."""
-    ids, table = toy
-    found = probes.score_heads(load_toy_model("transformer"), ids[:50], table)
-    assert [len(layer) for layer in found["heads"]] == [4, 4]
-    assert min(map(min, found["heads"])) < found["mean"]
-    aligned = [align_words(pair, table) for pair in ids[:50]]
-    truth = [pair.alignment for pair in held_out_pairs(2, 50)]
-    diagonals = [probes.diagonal(pair) for pair in ids[:50]]
-    for entry, others, off in (("mean", truth, 0.05), ("diagonal", diagonals, 1e-4)):
-        right = [
-            j == k
-            for one, other in zip(aligned, others, strict=True)
-            for j, k in zip(one, other, strict=True)
-            if j is not None
-        ]
-        assert found[entry] == pytest.approx(sum(right) / len(right), abs=off)
-
-
-def test_the_diagonal_is_as_far_along():
-    assert probes.diagonal(IdPair([5] * 3, [6] * 5)) == [0, 0, 1, 2, 2]
-    assert probes.diagonal(IdPair([5] * 4, [6])) == [0]

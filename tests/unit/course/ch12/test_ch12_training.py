@@ -10,12 +10,10 @@ import torch
 
 import gpu
 from attnbook.core import results
-from attnbook.course.ch12 import experiment_multi30k_runs as runs_experiment
-from attnbook.course.ch12 import experiment_smoothing_known as smoothing
-from attnbook.course.ch12 import experiment_toy_ablation as toy_ablation
-from attnbook.course.ch12 import figures_recipe, lab
-from attnbook.course.ch12 import figures_training_run as training_run
-from attnbook.course.ch12.figures_comparisons import ABLATION, LADDER, part
+from attnbook.course.ch12 import experiment_training as experiments
+from attnbook.course.ch12 import figures_training as training_run
+from attnbook.course.ch12 import lab_training as lab
+from attnbook.course.ch12.figures_scores import ABLATION, LADDER, part
 from attnbook.nn.losses import label_smoothing_loss
 from attnbook.toy.data import held_out_pairs
 from attnbook.translation.configs import CONFIGS, config
@@ -70,7 +68,7 @@ def test_short_stretches_of_the_log_are_joined():
 @pytest.mark.usefixtures("as_in_the_pages")
 def test_learning_rates_are_the_papers():
     """A picture hides the last digits."""
-    drawn = [ax.get_lines() for ax in figures_recipe.learning_rates_figure().axes]
+    drawn = [ax.get_lines() for ax in training_run.learning_rates_figure().axes]
     cases = [(128, 4000), (512, 4000), (1024, 4000), (512, 1000), (512, 4000)]
     for line, (d, w) in zip(chain(*drawn), [*cases, (512, 16000)], strict=True):
         for s, found in zip(*line.get_data(), strict=True):
@@ -83,7 +81,7 @@ def test_learning_rates_are_the_papers():
 
 def a_part(*bleus, missing=()):
     """What the script writes of runs that differ in their seed."""
-    kept = dict.fromkeys([*runs_experiment.KEPT, *runs_experiment.LATER], 1)
+    kept = dict.fromkeys([*experiments.KEPT, *experiments.LATER], 1)
     runs = [
         {
             **kept,
@@ -104,11 +102,11 @@ def a_part(*bleus, missing=()):
 
 def test_runs_are_collected_without_what_no_page_shows(tmp_path, monkeypatch):
     """A part that the folder lacks stays as it is stored."""
-    monkeypatch.setenv(runs_experiment.RUN_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(experiments.RUN_VARIABLE, str(tmp_path))
     for name in ("de_en", "en_de"):
         made = a_part(39.0, 40.0, missing=["seed_9", "seed_2"])
         (tmp_path / f"{name}.json").write_text(json.dumps(made), encoding="utf-8")
-    parts = runs_experiment.multi30k_runs()["parts"]
+    parts = experiments.multi30k_runs()["parts"]
     found = parts["de_en"]
     assert found["missing"] == ["seed_2", "seed_9"]
     assert found["jobs_at_once"] == 3
@@ -117,18 +115,18 @@ def test_runs_are_collected_without_what_no_page_shows(tmp_path, monkeypatch):
     assert set(run) == set(part("ladder")["runs"]["luong"])
     assert run["log"] == [{"epoch": 1, "validation_loss": 3.0}]
     before = results.load("multi30k_runs")["parts"]
-    assert {*parts} == {*runs_experiment.PARTS, "ablation_fp32"} == {*before}
+    assert {*parts} == {*experiments.PARTS, "ablation_fp32"} == {*before}
     assert parts["ablation"] == before["ablation"]
     monkeypatch.setattr(results, "FOLDER", tmp_path)  # where nothing is stored yet
-    assert {*runs_experiment.multi30k_runs()["parts"]} == {"de_en", "en_de"}
+    assert {*experiments.multi30k_runs()["parts"]} == {"de_en", "en_de"}
 
 
 def test_learning_rates_are_read_from_their_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv(runs_experiment.RUN_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(experiments.RUN_VARIABLE, str(tmp_path))
     found = {"luong": {"0.001": [3.123456, 2.0], "0.003": [2.5]}}
     path = tmp_path / "learning_rates.json"
     path.write_text(json.dumps(found), encoding="utf-8")
-    assert runs_experiment.multi30k_learning_rates() == {
+    assert experiments.multi30k_learning_rates() == {
         "losses": {"luong": {"0.001": [3.1235, 2.0], "0.003": [2.5]}}
     }
 
@@ -136,12 +134,12 @@ def test_learning_rates_are_read_from_their_folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("collect", "message"),
     [
-        (runs_experiment.multi30k_runs, r"holds none of en_de, .*ATTNBOOK_RUN"),
-        (runs_experiment.multi30k_learning_rates, r"no .*learning_rates.json; make it"),
+        (experiments.multi30k_runs, r"holds none of en_de, .*benchmarks/gpu.py"),
+        (experiments.multi30k_learning_rates, r"no .*benchmarks/learning_rates.py"),
     ],
 )
 def test_a_folder_without_runs_is_refused(tmp_path, monkeypatch, collect, message):
-    monkeypatch.setenv(runs_experiment.RUN_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(experiments.RUN_VARIABLE, str(tmp_path))
     with pytest.raises(ValueError, match=message):
         collect()
 
@@ -193,22 +191,24 @@ def test_the_jump_of_bleu_is_as_the_laboratory_says():
 
 
 def small_language():
-    p = smoothing.sample_language()[:3, :5]
+    p = experiments.sample_language()[:3, :5]
     return p / p.sum(-1, keepdim=True)
 
 
 def test_the_language_is_the_stored_one():
-    p, stored = smoothing.sample_language(), results.load("smoothing_known")
+    p, stored = experiments.sample_language(), results.load("smoothing_known")
     torch.testing.assert_close(p.sum(-1), torch.ones(len(p), dtype=p.dtype))
-    assert smoothing.evaluate_distribution(p, p.log()) == pytest.approx(stored["best"])
+    assert experiments.evaluate_distribution(p, p.log()) == pytest.approx(
+        stored["best"]
+    )
     seeds = {(run["smoothing"], run["seed"]) for run in stored["runs"]}
-    assert seeds == {*product(smoothing.AMOUNTS, smoothing.SEEDS)}
+    assert seeds == {*product(experiments.AMOUNTS, experiments.SEEDS)}
 
 
 def test_a_model_is_judged_by_what_is_true():
     p = torch.tensor([[0.5, 0.25, 0.25, 0.0], [0.0, 1.0, 0.0, 0.0]])
     q = torch.tensor([[0.25, 0.5, 0.25, 0.0], [0.5, 0.5, 0.0, 0.0]])
-    found = smoothing.evaluate_distribution(p, q.log())
+    found = experiments.evaluate_distribution(p, q.log())
     nats = (0.75 * math.log(4) + 0.25 * math.log(2) + math.log(2)) / 2
     assert found["perplexity"] == pytest.approx(math.exp(nats))
     assert found["accuracy"] == pytest.approx((0.25 + 0.0) / 2)
@@ -217,7 +217,7 @@ def test_a_model_is_judged_by_what_is_true():
 def test_samples_follow_the_language():
     p = torch.tensor([[0.2, 0.8, 0.0], [0.0, 0.5, 0.5]])
     g = torch.Generator().manual_seed(0)
-    contexts, words = smoothing.sample_words(p, 20_000, g)
+    contexts, words = experiments.sample_words(p, 20_000, g)
     for context in (0, 1):
         drawn = words[contexts == context].bincount(minlength=3)
         assert 9_500 < drawn.sum() < 10_500
@@ -226,20 +226,20 @@ def test_samples_follow_the_language():
 
 @pytest.mark.parametrize("amount", [0.0, 0.2])
 def test_training_reaches_what_the_formula_says(monkeypatch, amount):
-    monkeypatch.setattr(smoothing, "STEPS", 600)
+    monkeypatch.setattr(experiments, "STEPS", 600)
     p = small_language()
-    learned = smoothing.train_logits(p, amount, seed=0, n_samples=None).exp()
+    learned = experiments.train_logits(p, amount, seed=0, n_samples=None).exp()
     best = (1 - amount) * p + amount / 5
     torch.testing.assert_close(learned, best, atol=0.03, rtol=0)
-    torch.testing.assert_close(smoothing.smoothed(p, amount), best)
+    torch.testing.assert_close(experiments.smoothed(p, amount), best)
 
 
 def test_few_samples_are_used_again(monkeypatch):
-    monkeypatch.setattr(smoothing, "STEPS", 1000)
-    monkeypatch.setattr(smoothing, "BATCH", 16)
+    monkeypatch.setattr(experiments, "STEPS", 1000)
+    monkeypatch.setattr(experiments, "BATCH", 16)
     p = small_language()
-    learned = smoothing.train_logits(p, 0.0, seed=0, n_samples=30).exp()
-    known = smoothing.sample_words(p, 30, torch.Generator().manual_seed(0))
+    learned = experiments.train_logits(p, 0.0, seed=0, n_samples=30).exp()
+    known = experiments.sample_words(p, 30, torch.Generator().manual_seed(0))
     counts = torch.zeros_like(p)
     counts.index_put_(known, torch.ones(30, dtype=p.dtype), accumulate=True)
     found = counts / counts.sum(-1, keepdim=True)
@@ -252,9 +252,9 @@ def test_few_samples_are_used_again(monkeypatch):
 def test_each_change_is_a_config():
     stored = results.load("toy_ablation")["runs"]
     runs = {(run["change"], run["seed"]) for run in stored}
-    assert runs == {*product(toy_ablation.CHANGES, toy_ablation.SEEDS)}
-    for change in toy_ablation.CHANGES.values():
-        run = config("toy", max_epochs=toy_ablation.EPOCHS, **change)
+    assert runs == {*product(experiments.CHANGES, experiments.TOY_SEEDS)}
+    for change in experiments.CHANGES.values():
+        run = config("toy", max_epochs=experiments.EPOCHS, **change)
         assert (run == CONFIGS["toy"]) == (not change)
 
 
@@ -270,5 +270,5 @@ def test_exact_match_is_the_share_of_equal_sentences(monkeypatch):
     class AsTrained:
         model, subwords = torch.nn.Identity(), None
 
-    monkeypatch.setattr(toy_ablation, "beam_translate", translate)
-    assert toy_ablation.greedy_exact_match(AsTrained(), 2, number=4) == 0.75
+    monkeypatch.setattr(experiments, "beam_translate", translate)
+    assert experiments.greedy_exact_match(AsTrained(), 2, number=4) == 0.75

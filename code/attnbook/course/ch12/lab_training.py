@@ -1,11 +1,16 @@
-"""Tables of laboratory page 12: the training runs on Multi30k."""
+"""Laboratory page 12: the training runs on Multi30k, and what parts and settings do."""
 
 from __future__ import annotations
 
 from statistics import fmean
 
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
 from attnbook.core import results
-from attnbook.course.ch12.figures_comparisons import (
+from attnbook.course.ch12.experiment_training import CHANGES
+from attnbook.course.ch12.figures_scores import (
     LADDER,
     VALIDATION,
     ablation_runs,
@@ -13,9 +18,10 @@ from attnbook.course.ch12.figures_comparisons import (
     part,
     validation_spreads,
 )
-from attnbook.course.kit.html_tables import Cell, Column, Table, table
+from attnbook.course.kit.colours import COLOURS, GREY, text_colour
+from attnbook.course.kit.html_tables import Cell, Column, Table, spread, table
+from attnbook.course.kit.tables import stored_runs
 from attnbook.translation.configs import config
-from attnbook.translation.report import TEST_SPLITS
 
 PRECISIONS = {"float32": "fp32", "bfloat16": "bf16"}
 
@@ -99,28 +105,6 @@ def command_of(run: dict, name: str = "multi30k-cpu") -> str:
     return f"attnbook train --config {name} --set {' '.join(changes)}"
 
 
-def headline_table() -> Table:
-    """Show BLEU and chrF of the shipped model on both tests."""
-    scores = results.load("multi30k_headline")["scores"]
-    rows = [
-        (
-            f"{split[5:9]}, {way}",
-            *(scores[split][f"{how}, {way}"][m] for how, m in _MEASURES),
-        )
-        for split in TEST_SPLITS["multi30k"]
-        for way in ("cased", "lowercased")
-    ]
-    groups = {"greedy": "greedy", "beam": "beam of 5"}
-    heads = [
-        Column({"bleu": "BLEU", "chrf": "chrF"}[m], "", groups[how], 1)
-        for how, m in _MEASURES
-    ]
-    return table(["test set", *heads], rows)
-
-
-_MEASURES = [(how, m) for how in ("greedy", "beam") for m in ("bleu", "chrf")]
-
-
 def ablation_table() -> Table:
     """Show loss and scores (beam) of all runs with one thing changed."""
     groups = {
@@ -164,17 +148,6 @@ def learning_rates_table() -> Table:
     return table(["model", *heads], rows)
 
 
-def signatures() -> dict[str, str]:
-    """Give sacreBLEU's signature of each metric in ``headline_table``."""
-    scores = results.load("multi30k_headline")["scores"]
-    found = scores[TEST_SPLITS["multi30k"][0]]
-    return {
-        f"{label}, {case}": found[f"beam, {case}"][entry]
-        for case in ("cased", "lowercased")
-        for label, entry in (("BLEU", "signature"), ("chrF", "chrf_signature"))
-    }
-
-
 def against_table() -> Table:
     """Show the runs that were compared with the shipped model by a bootstrap."""
     stored = results.load("multi30k_against_shipped")
@@ -190,29 +163,89 @@ def against_table() -> Table:
     return table(["run", *heads, Column("p", digits=2)], rows)
 
 
-def training_speeds_table() -> Table:
-    """Show tokens per second of training, ours and others, and their ratios."""
-    rows = [
-        row
-        for row in results.load("processor_speeds")["methods"]
-        if "tokens_per_second" in row
-    ]
-    plain = rows[0]["tokens_per_second"]
-    return table(
-        ["method", Column("speed", "tokens/s"), Column("ratio", digits=2)],
-        [
-            (row["name"], row["tokens_per_second"], row["tokens_per_second"] / plain)
-            for row in rows
-        ],
-    )
+# Label smoothing
 
 
-def decoding_speeds_table() -> Table:
-    """Show tokens per second of decoding, ours and Marian's if it was there."""
-    names = {1: "greedy", 5: "beam of 5"}
-    rows = [
-        (names[row["width"]], row["ours"], row.get("marian"), row.get("ours_faster"))
-        for row in results.load("processor_speeds")["decoding"]
-    ]
-    heads = [Column("ours", "tokens/s"), Column("Marian", "tokens/s")]
-    return table(["decoding", *heads, Column("ratio", digits=2)], rows)
+def smoothing_runs(samples: str | int) -> dict[float, list[dict]]:
+    """Stored runs on fresh samples or on few, by amount of smoothing."""
+    where = {"name": "smoothing_known", "samples": samples}
+    amounts = sorted({run["smoothing"] for run in stored_runs(**where)})
+    return {a: stored_runs(**where, smoothing=a) for a in amounts}
+
+
+def few_samples() -> int:
+    """The number of samples of the stored runs that use the same ones again."""
+    runs = results.load("smoothing_known")["runs"]
+    return next(run["samples"] for run in runs if run["samples"] != "fresh")
+
+
+def smoothing_table() -> Table:
+    """Show perplexity and accuracy by ε: mean and range of the seeds."""
+    groups = {}
+    for samples, title in (
+        ("fresh", "fresh samples at every step"),
+        (few_samples(), f"the same {few_samples():,} samples"),
+    ):
+        groups[title] = [
+            (
+                f"ε = {amount}",
+                spread(run["perplexity"] for run in runs),
+                spread(100 * run["accuracy"] for run in runs),
+            )
+            for amount, runs in smoothing_runs(samples).items()
+        ]
+    best = results.load("smoothing_known")["best"]
+    truth = ("true probabilities", best["perplexity"], 100 * best["accuracy"])
+    groups["the language itself"] = [truth]
+    heads = [Column("perplexity", digits=2), Column("accuracy", "%", digits=1)]
+    return table(["model", *heads], groups)
+
+
+def smoothing_figure() -> Figure:
+    """Draw the perplexity by ε, on fresh samples and on few."""
+    fig, (fresh, few) = plt.subplots(2, sharex=True, figsize=(5.5, 5))
+    stored = results.load("smoothing_known")
+    limit = {float(a): x["perplexity"] for a, x in stored["limit"].items()}
+    fresh.plot([*limit], [*limit.values()], color=GREY)
+    fresh.text(0.21, limit[0.1], "line: by formula", color=text_colour(GREY))
+    _perplexity_dots(fresh, "fresh", "trained on fresh samples")
+    title = f"trained on the same {few_samples():,} samples"
+    _perplexity_dots(few, few_samples(), title)
+    few.axhline(stored["best"]["perplexity"], color=GREY, linewidth=1.2)
+    few.text(0.3, stored["best"]["perplexity"] + 0.5, "the language itself", ha="right")
+    few.set(xlabel="label smoothing ε")
+    fig.align_ylabels()
+    return fig
+
+
+def _perplexity_dots(ax: Axes, samples: str | int, title: str) -> None:
+    for amount, runs in smoothing_runs(samples).items():
+        found = [run["perplexity"] for run in runs]
+        ax.plot([amount] * len(found), found, "o", color=COLOURS["target"])
+    ax.set(title=title, ylabel="perplexity", xticks=[0, 0.1, 0.2, 0.3])
+
+
+# Parts of the Transformer
+
+NAMES = {
+    "as it is": "unchanged",
+    "1 head": "one head",
+    "8 heads": "eight heads",
+    "no scale": "no division by the root of d_k",
+    "no positions": "no positional encoding",
+    "no feed-forward": "no feed-forward networks",
+    "no smoothing": "no label smoothing",
+}
+"""The changes of the toy ablation, as a reader calls them; the others as stored."""
+
+
+def toy_ablation_table() -> Table:
+    """Show exact match and loss with one change each: ``toy_ablation``."""
+    rows = []
+    for change in CHANGES:
+        runs = stored_runs("toy_ablation", change=change)
+        exact = spread(100 * run["exact"]["2"] for run in runs)
+        loss = spread(run["validation_loss"] for run in runs)
+        rows.append((NAMES.get(change, change), exact, loss))
+    heads = [Column("exact match", "%"), Column("validation loss", "nats", digits=3)]
+    return table(["Transformer", *heads], rows)

@@ -11,8 +11,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attnbook.analysis.ibm_model1 import TranslationTable, align_words, train_ibm_model1
-from attnbook.analysis.maps import attention_maps
+from attnbook.analysis.ibm_model1 import (
+    TranslationTable,
+    align_words,
+    head_agreement,
+    train_ibm_model1,
+)
 from attnbook.analysis.probes import fit_probe, layer_states, probe_accuracy
 from attnbook.course.kit.experiments import experiment
 from attnbook.data.batching import IdPair, id_batch
@@ -42,12 +46,8 @@ def multi30k_probes() -> dict:
     independent of the translation model.
 
     Returns:
-        "probes": for each label and split the accuracy "by_layer", that of the most
-        frequent label for the subword ("by_subword") and overall ("chance"), and the
-        number of positions tested ("places"); "heads": by layer and head the fraction
-        of target subwords whose largest weight is at the position that Model 1 aligns,
-        "mean", that of the average over all heads, and "diagonal", that of always
-        attending to the same relative position of the source.
+        "probes": see :func:`probe_layers`; "heads", "mean" and "diagonal": see
+        :func:`~attnbook.analysis.ibm_model1.head_agreement`.
     """
     translator = Translator()
     train, val = (
@@ -63,11 +63,14 @@ def multi30k_probes() -> dict:
     ]
     for found in probes:
         print(f"  {found}", flush=True)
+    heads = head_agreement(translator.model, val[:HEAD_SENTENCES], table)
     return {
         "least": MIN_COUNT,
         "probes": probes,
         "head_sentences": HEAD_SENTENCES,
-        **score_heads(translator.model, val[:HEAD_SENTENCES], table),
+        "heads": [[round(x, 4) for x in row] for row in heads.heads],
+        "mean": round(heads.mean, 4),
+        "diagonal": round(heads.diagonal, 4),
     }
 
 
@@ -108,7 +111,11 @@ LABELS: dict[str, Callable[[IdPair, TranslationTable], list[int]]] = {
 
 
 def probe_layers(data: ProbeData, label: str, seed: int) -> dict:
-    """Fit probes on four fifths of the sentences, and test them on the others."""
+    """Fit probes on four fifths of the sentences, and test them on the others.
+
+    Returns the accuracy "by_layer", that of the most frequent label for the subword
+    ("by_subword") and overall ("chance"), and the number of positions ("places").
+    """
     labels = data.labels[label]
     counts = torch.bincount(labels.clamp(min=0), minlength=1)
     real = (labels >= 0) & (counts[labels.clamp(min=0)] >= MIN_COUNT)
@@ -142,34 +149,3 @@ def context_free_accuracy(
     usual = {subword: c.most_common(1)[0][0] for subword, c in seen.items()}
     pairs = zip(own[test].tolist(), labels[test].tolist(), strict=True)
     return fmean(usual.get(subword) == label for subword, label in pairs)
-
-
-def score_heads(
-    model: Transformer, pairs: Sequence[IdPair], table: TranslationTable
-) -> dict:
-    """Score each cross head: is its largest weight at the aligned position?"""
-    hits: list[Tensor] = []
-    averaged: list[Tensor] = []
-    on_diagonal: list[Tensor] = []
-    for pair in pairs:
-        batch = id_batch([pair])
-        maps = attention_maps(model, batch.src, batch.tgt_in)
-        cross = torch.cat([w for n, w in maps.items() if n.endswith("cross_attention")])
-        alignment = align_words(pair, table)
-        rows = [i for i, j in enumerate(alignment) if j is not None]
-        aligned = torch.tensor([alignment[i] for i in rows])
-        hits.append(cross[:, :, rows].argmax(-1) == aligned)  # (L, H, n)
-        averaged.append(cross.mean((0, 1))[rows].argmax(-1) == aligned)  # (n,)
-        on_diagonal.append(torch.tensor(diagonal(pair))[rows] == aligned)
-    by_head = torch.cat(hits, dim=-1).double().mean(-1)  # (L, H)
-    return {
-        "heads": [[round(x, 4) for x in row] for row in by_head.tolist()],
-        "mean": round(torch.cat(averaged).double().mean().item(), 4),
-        "diagonal": round(torch.cat(on_diagonal).double().mean().item(), 4),
-    }
-
-
-def diagonal(pair: IdPair) -> list[int]:
-    """For each target position, the source position at the same relative position."""
-    last, end = len(pair.source) - 1, max(len(pair.target) - 1, 1)
-    return [round(i * last / end) for i in range(len(pair.target))]
