@@ -41,7 +41,9 @@ def new_chapter(root: Path, name: str) -> list[Path]:
             raise FileExistsError(f"{taken.relative_to(root)} is there already.")
     write_notebook(root, notebook, filled(TEMPLATES[kind], page))
     if exercises in written:
-        exercises.write_text(filled("exercises.py", page), encoding="utf-8")
+        exercises.parent.mkdir(exist_ok=True)
+        for file in ("__init__.py", "exercises.py"):
+            (exercises.parent / file).write_text(filled(file, page), encoding="utf-8")
     return written
 
 

@@ -1,0 +1,1 @@
+"""The page of chapter @N@, and its laboratory."""
