@@ -74,7 +74,7 @@ def register(
     inputs: Callable[[], Iterable[tuple]] = lambda: [()],
     mistakes: Iterable[tuple[Any, str]] = (),
 ) -> None:
-    """Add an exercise, named exN_… in chapter N and exaN_… in appendix AN."""
+    """Add an exercise, named ``exN_…`` in chapter N, ``exaN_…`` in appendix AN."""
     EXERCISES[name] = Exercise(reference, inputs, hint, tuple(mistakes))
 
 
