@@ -1,23 +1,36 @@
-"""Beam search: equal to a plain loop over lists, for each width and model."""
+"""Beam search: equal to a search of everything, and to a plain loop, for each width."""
 
+import itertools
 import math
 
 import pytest
 import torch
-from compare import DECODERS, Chain, decoder_of, make_transformer, sentences
+from compare import DECODERS, Chain, close, decoder_of, make_transformer, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnbook.core.vocabulary import BOS, EOS, PAD, UNK
 from attnbook.decoding.beam import beam_search, length_penalty
+from attnbook.decoding.greedy_search import greedy
+from attnbook.decoding.steps import token_log_probs
 
 WORDS = (UNK, 4, 5)  # of a target vocabulary of 6
+LONGEST = 4
 SRC = sentences(0, [6, 4, 1, 3], 12)
+ALPHAS = pytest.mark.parametrize("alpha", [0.0, 0.6, 1.2])
+NAMES = pytest.mark.parametrize("name", DECODERS)
 
 
 def penalty(length, alpha):
     """Equation 14 of Wu et al. 2016, as it stands there."""
     return (5 + length) ** alpha / (5 + 1) ** alpha
+
+
+def log_p(model, src, words):
+    """Of a translation, (L,), EOS included, by one full pass: a sum over its words."""
+    read = torch.tensor([[BOS, *words[:-1]]])
+    found = model(src[src != PAD][None], read)[0].log_softmax(-1)
+    return sum(found[i, word] for i, word in enumerate(words)).item()
 
 
 @torch.no_grad()
@@ -26,6 +39,19 @@ def next_log_p(model, src, read):
     read = torch.tensor(read)
     logits = model(src[src != PAD].expand(len(read), -1), read)
     return logits.log_softmax(-1).tolist()
+
+
+def everything(model, src, alpha):
+    """All translations of at most 4 words with their scores, the best first."""
+    found = []
+    for n in range(LONGEST):
+        begun = [*itertools.product(WORDS, repeat=n)]
+        steps = next_log_p(model, src, [[BOS, *words] for words in begun])
+        for words, step in zip(begun, steps, strict=True):
+            words = (*words, EOS)
+            total = sum(step[i][word] for i, word in enumerate(words))
+            found.append((total / penalty(len(words), alpha), words))
+    return sorted(found, reverse=True)
 
 
 def beam_by_loop(model, src, max_len, width, alpha):
@@ -61,9 +87,23 @@ def output(row):
     return tuple(words[:end])
 
 
-@pytest.mark.parametrize("name", DECODERS)
+@ALPHAS
+@NAMES
+def test_a_wide_beam_finds_the_best_of_all(name, alpha):
+    for seed in range(2):
+        model = decoder_of(name, seed=seed)
+        best = beam_search(model, SRC, LONGEST, 40, alpha)
+        assert best.ids.shape == (4, 40, LONGEST)
+        assert best.scores.shape == (4, 40)
+        for src, ids, scores in zip(SRC, *best, strict=True):
+            wanted = everything(model, src, alpha)
+            assert output(ids[0]) == wanted[0][1]
+            assert scores[0].item() == pytest.approx(wanted[0][0], abs=1e-10)
+
+
+@pytest.mark.parametrize("name", ["pre-norm", "bahdanau"])
 @given(st.integers(1, 6), st.integers(1, 6), st.floats(0, 2), st.integers(0, 999))
-@settings(max_examples=8)
+@settings(max_examples=10)
 def test_it_equals_the_plain_loop(name, width, max_len, alpha, seed):
     """All that it returns, of each sentence: which, in which order, with what score."""
     model = decoder_of(name, seed=seed)
@@ -75,6 +115,59 @@ def test_it_equals_the_plain_loop(name, width, max_len, alpha, seed):
         assert scores[:n].tolist() == pytest.approx([s for s, _ in wanted], abs=1e-10)
         assert (scores[n:] == -torch.inf).all()
         assert not ids[n:].any()
+
+
+@NAMES
+def test_a_sentence_does_not_know_its_batch_mates(name):
+    """Whatever they are, and however many pads they bring."""
+    for seed in range(5):
+        model = decoder_of(name, seed=seed)
+        together = beam_search(model, SRC, 7, 3)
+        for i, src in enumerate(SRC):
+            alone = beam_search(model, src[src != PAD][None], 7, 3)
+            assert torch.equal(together.ids[i], alone.ids[0])
+            close(together.scores[i], alone.scores[0])
+
+
+@NAMES
+def test_one_beginning_without_penalty_is_greedy(name):
+    model = decoder_of(name)
+    step = model.step
+    model.step = lambda token, state: (
+        token_log_probs((s := step(token, state))[0]),
+        s[1],
+    )
+    max_len = 6
+    best, chosen = beam_search(model, SRC, max_len, 1, 0.0), greedy(model, SRC, max_len)
+    for row, ids in zip(chosen.tolist(), best.ids[:, 0].tolist(), strict=True):
+        if EOS not in row:
+            row = [*row[: max_len - 1], EOS]  # a translation must end
+        assert ids == row + [PAD] * (max_len - len(row))
+
+
+@ALPHAS
+@NAMES
+def test_scores_are_those_of_a_full_pass(name, alpha):
+    model = decoder_of(name, seed=1)
+    best = beam_search(model, SRC, 7, 5, alpha)
+    for src, ids, scores in zip(SRC, *best, strict=True):
+        assert scores[0].isfinite()
+        assert (scores[:-1] >= scores[1:]).all()
+        found = [output(row) for row in ids[scores.isfinite()]]
+        assert len(set(found)) == len(found)
+        for words, score in zip(found, scores.tolist(), strict=False):
+            wanted = log_p(model, src, words) / penalty(len(words), alpha)
+            assert score == pytest.approx(wanted, abs=1e-10)
+
+
+@pytest.mark.parametrize("name", ["pre-norm", "post-norm"])
+def test_scores_in_float32(name):
+    model = decoder_of(name).float()
+    best = beam_search(model, SRC, 7, 5)
+    assert best.scores.dtype == torch.float32
+    for src, ids, scores in zip(SRC, *best, strict=True):
+        wanted = log_p(model, src, output(ids[0])) / penalty(len(output(ids[0])), 0.6)
+        assert scores[0].item() == pytest.approx(wanted, abs=1e-5)
 
 
 # Chains whose answer can be reckoned with a pencil
@@ -90,6 +183,36 @@ def chain(**followers):
 
 
 ONE = torch.full((1, 1), 7)
+
+
+def test_a_beam_finds_what_greed_misses():
+    """4 looks better, but what follows 5 is sure: 0.6 · 0.55 against 0.4 · 1."""
+    model = chain(b={4: 0.6, 5: 0.4}, w4={EOS: 0.55, 4: 0.45}, w5={EOS: 1.0})
+    assert beam_search(model, ONE, 3, 1, 0.0).ids[0, 0].tolist() == [4, EOS, PAD]
+    best = beam_search(model, ONE, 3, 2, 0.0)
+    assert best.ids[0, 0].tolist() == [5, EOS, PAD]
+    assert best.scores[0].exp().tolist() == pytest.approx([0.4, 0.33])
+
+
+def test_the_penalty_makes_longer_translations_win():
+    """EOS at once: 0.5. Two words more: 0.5 · 0.9² = 0.405, and lp(3) = (8/6)^α."""
+    model = chain(b={EOS: 0.5, 4: 0.5}, w4={5: 0.9, EOS: 0.1}, w5={4: 0.1, EOS: 0.9})
+    short, long = [EOS, PAD, PAD, PAD], [4, 5, EOS, PAD]
+    for alpha, wanted in ((0.0, short), (0.6, short), (2.0, long)):
+        assert beam_search(model, ONE, 4, 2, alpha).ids[0, 0].tolist() == wanted
+    score = beam_search(model, ONE, 4, 2, 2.0).scores[0, 0].item()
+    assert score == pytest.approx(math.log(0.405) / (8 / 6) ** 2)
+
+
+def test_the_last_word_can_only_be_the_end():
+    """Where there is no room, EOS is said however improbable."""
+    model = chain(b={4: 0.9, EOS: 0.1}, w4={4: 0.9, EOS: 0.1}, w5={4: 1.0})
+    best = beam_search(model, ONE, 1, 3)
+    assert best.ids[0].tolist() == [[EOS], [PAD], [PAD]]
+    assert best.scores[0].exp().tolist() == pytest.approx([0.1, 0, 0])
+    best = beam_search(model, ONE, 3, 2, 0.0)
+    assert best.ids[0, 0].tolist() == [EOS, PAD, PAD]
+    assert best.scores[0].exp().tolist() == pytest.approx([0.1, 0.09])
 
 
 @pytest.mark.parametrize("name", ["pre-norm", "luong"])
@@ -152,10 +275,14 @@ small = make_transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
     [
         (lambda: beam_search(small, SRC, 0), "max_len is 0; .* from 1 on"),
         (lambda: beam_search(small, SRC, 5, 0), "width is 0; .* from 1 on"),
+        (lambda: beam_search(small, SRC, 5, -2), "width is -2"),
         (lambda: beam_search(small, SRC, 5, 2.5), "width is 2.5; .* whole number"),
         (lambda: beam_search(small, SRC, 5, 2, -0.1), "alpha is -0.1; .* from 0 on"),
         (lambda: beam_search(small, SRC, 5, 2, math.nan), "alpha is nan"),
         (lambda: beam_search(small, SRC, 5, 2, math.inf), "alpha is inf"),
+        (lambda: beam_search(small, SRC + 9, 5), r"id \d+ is not in 0 … 11"),
+        (lambda: beam_search(small, 0 * SRC, 5), "sentence 0 has no word"),
+        (lambda: beam_search(small, SRC[:0], 5), "0 sentences"),
     ],
 )
 def test_bad_input_is_named(call, message):
