@@ -96,6 +96,7 @@ def test_every_state_is_the_packages(page):
     [
         (START, SAID),
         (("encoder self", 6, 1, 6, True, False), "36 of 36 cells are allowed. No row "),
+        ((KIND, 4, 5, 3, True, False), "key_mask and window of shape (1, 1, 6, 6): 1"),
         (("encoder self", 6, 1, 6, False, False), "The mask would hide nothing."),
         (
             ("decoder self", 1, 4, 6, True, True),
@@ -146,6 +147,8 @@ def test_keys_buttons_and_clicks_move_it(page, show):
     page.get_by_role("radio", name="cross").press("ArrowUp")
     said = page.locator(".book-result").inner_text()
     assert source.get_attribute("aria-valuetext") == "6"
+    window = page.get_by_label("Window", exact=True)
+    assert window.get_attribute("aria-valuetext") == "5"
     on = page.get_by_label("Source length: on")
     assert on.get_attribute("aria-disabled") == "true"
     assert not source.is_visible()
