@@ -98,17 +98,13 @@ def test_a_room_explains_its_modules_and_no_name_hides_one(room):
         assert found is None or isinstance(found, types.ModuleType), (
             f"attnbook.{room} has the module {module} and another thing of that name"
         )
-    for name in getattr(package, "__all__", ()):
-        assert hasattr(package, name), name
 
 
 @pytest.mark.parametrize("room", ROOMS[:8])
 def test_a_room_lists_each_of_its_modules(room):
-    package = importlib.import_module(f"attnbook.{room}")
     listed = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text()))
     for path in (ROOT / room).glob("[a-z]*.py"):
         assert f"``{path.stem}``" in listed, path.stem
-    assert package.__all__
 
 
 def test_nothing_but_rooms_at_the_top():

@@ -14,17 +14,3 @@ from attnbook.core.devices import choose_device, model_device
 from attnbook.core.files import write_whole
 from attnbook.core.threads import set_threads
 from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
-
-__all__ = [
-    "BOS",
-    "EOS",
-    "PAD",
-    "SPECIAL_TOKENS",
-    "UNK",
-    "Vocabulary",
-    "choose_device",
-    "model_device",
-    "results",
-    "set_threads",
-    "write_whole",
-]

@@ -36,30 +36,3 @@ from attnbook.data.fixed_shapes import (
 from attnbook.data.hidden_tokens import hide_tokens
 from attnbook.data.multi30k import available, clean, sentences
 from attnbook.data.subwords import Subwords
-
-__all__ = [
-    "N_TRAIN",
-    "Batch",
-    "IdPair",
-    "SentencePair",
-    "Subwords",
-    "SymbolPair",
-    "apply_merges",
-    "available",
-    "clean",
-    "count_pairs",
-    "fixed_batch",
-    "fixed_batches",
-    "fixed_length",
-    "fixed_shape",
-    "hide_tokens",
-    "id_batch",
-    "learn_merges",
-    "load_digits",
-    "merge_pair",
-    "pad",
-    "padding_share",
-    "pooled",
-    "sentences",
-    "token_batches",
-]

@@ -12,15 +12,3 @@ from attnbook.decoding.greedy_search import greedy
 from attnbook.decoding.sampling import sample, token_probabilities
 from attnbook.decoding.scoring import log_probability
 from attnbook.decoding.steps import select_rows, token_log_probs
-
-__all__ = [
-    "Hypotheses",
-    "beam_search",
-    "greedy",
-    "length_penalty",
-    "log_probability",
-    "sample",
-    "select_rows",
-    "token_log_probs",
-    "token_probabilities",
-]
