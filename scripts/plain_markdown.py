@@ -35,6 +35,7 @@ PIECES = re.compile(
     |^(?P<level>\#{1,6})[ ]+(?P<heading>[^\n]+)$""",
     re.DOTALL | re.MULTILINE | re.VERBOSE,
 )
+STRAIGHT = str.maketrans("‘’“”", "''\"\"")
 INTERNAL = re.compile(r"\[((?:[^][\\]|\\.)*)\]\(page:([^)#\s]+)(?:#([^)\s]+))?\)")
 
 
@@ -137,13 +138,14 @@ class Page:
     def fragment(self, page: str, anchor: str) -> str:
         """Return the end of an address within a notebook.
 
-        JupyterLab makes the id of a heading from its text.
+        JupyterLab makes the id of a heading from its text, whose quotes are straight
+        in a notebook and curved on the page.
         """
         if not anchor:
             return ""
         for section in self.references[page]["sections"]:
             if anchor in section["ids"]:
-                return "#" + titled(section).replace(" ", "-")
+                return "#" + titled(section).replace(" ", "-").translate(STRAIGHT)
         return f"#{anchor.removeprefix('equation-')}"
 
     def link(self, target: str, rest: str) -> str:

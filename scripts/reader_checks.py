@@ -74,7 +74,7 @@ def places(notebook: NotebookNode) -> set[str]:
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             headings = re.findall(r"^#{1,6} +(.+)$", cell.source, re.MULTILINE)
-            found |= {heading.replace(" ", "-") for heading in headings}
+            found |= {h.replace("`", "").replace(" ", "-") for h in headings}
             found |= {*re.findall(r'<a id="([^"]+)"', cell.source)}
     return found
 

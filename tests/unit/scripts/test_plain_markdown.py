@@ -17,12 +17,18 @@ ONE = {
         ":doc:`ch03_two`": "[Luong](page:book/ch03_two)",
         ":py:mod:`attnbook.nn`": "[`nn`](page:book/api/nn#module-attnbook.nn)",
         ":ref:`there`": "[A place](page:book/ch03_two#there)",
+        ":ref:`that`": "[That](page:book/ch03_two#that)",
     },
     "numbers": {"eq-sum": "2.1", "ex2-sum": "2.4", "fig-line": "2.1"},
     "bibliography": ["Luong. [Effective](https://example.org/luong).", "Second."],
     "terms": {"teacher forcing": "term-x"},
 }
-TWO = {"sections": [{"number": "3.1", "title": "A place", "ids": ["a-place", "there"]}]}
+TWO = {
+    "sections": [
+        {"number": "3.1", "title": "A place", "ids": ["a-place", "there"]},
+        {"number": "3.2", "title": "What’s “that”?", "ids": ["that"]},
+    ]
+}
 REFERENCES = {"book/ch02_one": ONE, "book/ch03_two": TWO, "book/glossary": TWO}
 SITE = "https://an-owner.github.io/a-name/"
 
@@ -146,6 +152,10 @@ def test_the_bibliography_is_a_list():
     assert plain(text) == (
         "- Luong. [Effective](https://example.org/luong).\n- Second."
     )
+
+
+def test_a_link_to_a_heading_has_the_quotes_of_its_notebook():
+    assert plain("{ref}`that`") == '[That](ch03_two.ipynb#3.2.-What\'s-"that"?)'
 
 
 def test_the_glossary_has_places_for_links():
