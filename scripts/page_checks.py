@@ -252,7 +252,7 @@ def _state_of_box(box: Locator) -> dict:
                 marked: marks[0].includes("your prediction")
                     && marks.filter(text => text.includes("correct")).length === 1,
                 open: box.querySelector("details").open,
-                results: results.map(e => e.getClientRects().length > 0),
+                results: results.map(e => e.checkVisibility()),
             };
         }"""
     )

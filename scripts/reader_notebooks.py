@@ -34,6 +34,8 @@ from plain_markdown import END, START, Page, anchor, folded  # noqa: E402
 HIDES_INPUT = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 HIDES_OUTPUT = {"hide-output", "remove-output", "reveal"}  # of a predict box
 COVER = "Result:"
+AFTERWARDS = "What the result says"
+PROSE = re.compile(r"[^\W_]|[*_`$({\[]")  # no heading, no directive, no list
 CHECKED = re.compile(r"\w+: right\.\n")
 PAGE_LINK = re.compile(r'href="([\w./-]+)\.html(?:#([\w-]+))?"')
 
@@ -85,7 +87,7 @@ def reader_notebook(notebook: NotebookNode, page: Page, name: str) -> NotebookNo
         ValueError: If a cell holds what has no plain form; it names the cell.
     """
     cells = []
-    for number, cell in enumerate(notebook.cells, 1):
+    for number, cell in enumerate(covered(notebook.cells), 1):
         try:
             cells += plain_cells(cell, page)
         except ValueError as error:
@@ -99,6 +101,24 @@ def reader_notebook(notebook: NotebookNode, page: Page, name: str) -> NotebookNo
     return result
 
 
+def covered(cells: list[NotebookNode]) -> Iterator[NotebookNode]:
+    """Yield the cells, with what is said right behind a covered result in a fold.
+
+    As on the page, that is the paragraph after the last of the cells that wait for a
+    prediction.
+    """
+    waiting = False
+    for cell in cells:
+        if waiting and cell.cell_type == "markdown":
+            first, gap, rest = cell.source.partition("\n\n")
+            if PROSE.match(first):
+                cell = copy.deepcopy(cell)
+                cell.source = f"{folded(AFTERWARDS, first)}{gap}{rest}"
+        if "remove-cell" not in tags(cell):
+            waiting = "reveal" in tags(cell)
+        yield cell
+
+
 def plain_cells(cell: NotebookNode, page: Page) -> Iterator[NotebookNode]:
     """Yield what becomes of a cell: a figure's caption is a cell of its own."""
     if cell.cell_type == "markdown":
@@ -110,8 +130,10 @@ def plain_cells(cell: NotebookNode, page: Page) -> Iterator[NotebookNode]:
         name = figure["name"]
         kind = "Table" if name.startswith("tab-") else "Fig."
         number = f"**{kind} {page.number(name)}.**"
-        caption = f"{anchor(name)}{number} {figure['caption']}"
-        yield markdown(page.plain(caption), f"{cell.id}-caption")
+        caption = f"{number} {figure['caption']}"
+        if "reveal" in tags(cell):
+            caption = folded(f"{kind} {page.number(name)}", caption)
+        yield markdown(page.plain(f"{anchor(name)}{caption}"), f"{cell.id}-caption")
 
 
 def markdown(text: str, name: str) -> NotebookNode:

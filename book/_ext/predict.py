@@ -2,8 +2,9 @@
 
 `predict_box` says how it is written. Here it becomes a list of answers and a fold with
 the explanation, readable without JavaScript; ``book/_static/predict.js`` makes buttons
-of the answers. The output of a cell tagged ``reveal`` is covered until the box before
-it is answered.
+of the answers. The output of a cell tagged ``reveal``, and the paragraph behind it,
+which speaks of the output, are folded until the box before them is answered: no script
+is needed to cover what would tell.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from predict_box import LETTERS, Box, read_box
+
+WAITS = "The result is shown when you have made your prediction above."
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +37,17 @@ def open_fold(self: Any, node: Fold) -> None:
 def close_fold(self: Any, node: Fold) -> None:
     """Write the end of a fold as HTML."""
     self.body.append("</details>\n")
+
+
+class Cover(nodes.General, nodes.Element):
+    """Results that wait for a prediction."""
+
+
+def open_cover(self: Any, node: Cover) -> None:
+    """Write the beginning of a cover as HTML."""
+    tag = self.starttag(node, "details", **{"data-predict": node["box"]})
+    words = f'<span>{WAITS}</span> <span class="predict-show">Show anyway</span>'
+    self.body.append(f"{tag}<summary>{words}</summary>")
 
 
 def nothing(self: Any, node: Fold) -> None:
@@ -119,17 +133,40 @@ def merge_labels(
     predict_labels(env).update(predict_labels(other))
 
 
-def check_reveals(app: Sphinx, doctree: nodes.document) -> None:
-    """Warn of a cell that waits for a box, where there is none before it."""
-    asked = False
-    for node in doctree.findall(nodes.container):
-        asked = asked or "predict" in node["classes"]
-        if "tag_reveal" in node["classes"] and not asked:
+def cover_results(app: Sphinx, doctree: nodes.document) -> None:
+    """Cover what cells show that wait for a box; warn where no box comes before."""
+    box = ""
+    for node in [*doctree.findall(nodes.container)]:
+        if "predict" in node["classes"]:
+            box = node["ids"][0]
+        elif waits(node) and not box:
             logger.warning(
                 "a cell is tagged 'reveal', but no predict box comes before it: write "
                 "the box, or take the tag away",
                 location=node,
             )
+        elif waits(node) and not isinstance(node.parent, Cover):
+            cover(node, box)
+
+
+def waits(node: nodes.Node) -> bool:
+    """Say whether a node is a cell whose output waits for a prediction."""
+    return isinstance(node, nodes.container) and "tag_reveal" in node["classes"]
+
+
+def cover(cell: nodes.container, box: str) -> None:
+    """Cover a cell's output, the cells behind it that wait too, and what is said."""
+    found = Cover("", box=box, classes=["predict-cover"])
+    found += [part for part in cell if "cell_output" in part["classes"]]
+    if not len(found):
+        return
+    cell.children = [part for part in cell if part not in found.children]
+    behind, place = cell.parent, cell.parent.index(cell) + 1
+    while place < len(behind) and waits(behind[place]):
+        found += behind.pop(place)
+    if place < len(behind) and isinstance(behind[place], nodes.paragraph):
+        found += behind.pop(place)
+    cell += found
 
 
 def add_script(
@@ -144,9 +181,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive with Sphinx."""
     plain = (nothing, nothing)
     app.add_node(Fold, html=(open_fold, close_fold), latex=plain, text=plain)
+    covers = (open_cover, close_fold)
+    app.add_node(Cover, html=covers, latex=plain, text=plain)
     app.add_directive("predict", Predict)
     app.connect("env-purge-doc", forget_page)
     app.connect("env-merge-info", merge_labels)
-    app.connect("doctree-read", check_reveals)
+    app.connect("doctree-read", cover_results)
     app.connect("html-page-context", add_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,7 +1,6 @@
 // Predict boxes.  The page holds a question, its answers and a fold with the explanation
-// (book/_ext/predict.py).  This turns the answers into buttons, says whether the choice was
-// right, and until then covers what would tell: the outputs of the cells tagged "reveal"
-// that follow, and the paragraph behind each, which speaks of the output.
+// (book/_ext/predict.py); what would tell lies in folds of class predict-cover.  This turns
+// the answers into buttons, says whether the choice was right, and opens the folds.
 "use strict";
 
 {
@@ -19,7 +18,7 @@
   }
 
   class PredictBox {
-    constructor(box, cells) {
+    constructor(box) {
       this.label = box.id;
       this.fold = box.querySelector("details");
       this.status = make("span", { role: "status" });
@@ -28,8 +27,8 @@
       const items = [...box.querySelectorAll(".predict-answers > li")];
       this.right = items.findIndex((item) => item.classList.contains("predict-right"));
       this.buttons = items.map((item, number) => this.makeButton(item, number));
-      this.covers = [];
-      this.results = cells.flatMap((cell) => this.resultsOf(cell));
+      this.covers = [...document.querySelectorAll(`[data-predict="${this.label}"]`)];
+      for (const cover of this.covers) cover.addEventListener("toggle", () => this.onCover(cover));
       this.box = box;
       box.role = "group";
       box.setAttribute("aria-labelledby", `${this.label}-question`);
@@ -38,7 +37,7 @@
       verdict.append(this.status, " ", this.again);
       this.fold.before(verdict);
       this.again.addEventListener("click", () => this.chooseAgain());
-      this.fold.addEventListener("toggle", () => this.fold.open && this.uncover());
+      this.fold.addEventListener("toggle", () => this.fold.open && this.setOpen(true));
       progress.follow(() => this.show(progress.get("answers", this.label)));
     }
 
@@ -55,25 +54,14 @@
       return button;
     }
 
-    resultsOf(cell) {
-      const output = cell.querySelector(".cell_output");
-      this.covers.push(this.makeCover(output));
-      const comment = cell.nextElementSibling;
-      return comment?.matches("p") ? [output, comment] : [output];
-    }
-
-    makeCover(output) {
-      const cover = make("div", { className: "predict-cover" });
-      const words = "The result is shown when you have made your prediction above.";
-      const button = make("button", { type: "button", textContent: "Show anyway" });
-      cover.append(make("p", { textContent: words }), button);
-      output.before(cover);
-      button.addEventListener("click", () => {
-        this.uncover();
-        output.tabIndex = -1;
-        output.focus(); // the button is gone
-      });
-      return cover;
+    // Opened by hand: the line that was pressed goes, so the focus goes to the result.
+    onCover(cover) {
+      if (!cover.open) return;
+      window.dispatchEvent(new Event("resize")); // book.js measures what it could not see
+      if (document.activeElement !== cover.firstElementChild) return;
+      const result = cover.children[1];
+      result.tabIndex = -1;
+      result.focus();
     }
 
     chooseAgain() {
@@ -97,42 +85,29 @@
       this.status.textContent = answered ? this.verdict() : "";
       this.again.hidden = !answered;
       this.fold.open = answered;
-      if (answered) this.uncover();
-      else this.setCovered(true);
+      this.setOpen(answered);
     }
 
     verdict() {
-      const shown = this.results.length ? " The result is shown below." : "";
+      const shown = this.covers.length ? " The result is shown below." : "";
       if (this.choice === this.right) return `Correct.${shown}`;
       return `Not quite: the answer is (${LETTERS[this.right]}).${shown}`;
     }
 
-    setCovered(covered) {
-      for (const result of this.results) result.classList.toggle("predict-covered", covered);
-      for (const cover of this.covers) cover.hidden = !covered;
-    }
-
-    uncover() {
-      this.setCovered(false);
-      window.dispatchEvent(new Event("resize")); // book.js measures what it could not see
+    setOpen(open) {
+      for (const cover of this.covers) cover.open = open;
     }
 
     // A link to a figure must not lead to what is not shown.
     uncoverTarget() {
       const target = document.getElementById(targetId());
-      if (!target || !this.results.some((result) => result.contains(target))) return;
-      this.uncover();
+      if (!target || !this.covers.some((cover) => cover.contains(target))) return;
+      this.setOpen(true);
       target.scrollIntoView();
     }
   }
 
-  // A cell belongs to the last box before it.
-  const cells = new Map();
-  for (const element of document.querySelectorAll("div.predict, .tag_reveal:has(.cell_output)")) {
-    if (element.matches("div.predict")) cells.set(element, []);
-    else [...cells.values()].at(-1)?.push(element);
-  }
-  const boxes = [...cells].map(([box, after]) => new PredictBox(box, after));
+  const boxes = [...document.querySelectorAll("div.predict")].map((box) => new PredictBox(box));
 
   const uncoverTarget = () => boxes.forEach((box) => box.uncoverTarget());
   window.addEventListener("hashchange", uncoverTarget);
@@ -141,7 +116,8 @@
   // On paper nothing can be opened.
   let closed = [];
   window.addEventListener("beforeprint", () => {
-    closed = boxes.map(({ fold }) => fold).filter((fold) => !fold.open);
+    const folds = boxes.flatMap(({ fold, covers }) => [fold, ...covers]);
+    closed = folds.filter((fold) => !fold.open);
     closed.forEach((fold) => fold.setAttribute("open", ""));
   });
   window.addEventListener("afterprint", () => closed.forEach((fold) => { fold.open = false; }));

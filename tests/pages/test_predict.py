@@ -102,6 +102,20 @@ def in_contents(page: Page, title: str):
 # --- A box ---
 
 
+def cover(page: Page, box: int = 0):
+    """The line that stands where a result will be shown."""
+    return page.locator(".predict-cover > summary").nth(box)
+
+
+def test_the_result_is_covered_before_any_script_runs(browser, tiny):
+    with changed(browser, tiny, java_script_enabled=False) as page:
+        expect(result(page)).to_be_hidden()
+        expect(page.get_by_text("Three threes are more.")).to_be_hidden()
+        cover(page).click()
+        expect(result(page)).to_be_visible()
+        expect(page.get_by_text("Three threes are more.")).to_be_visible()
+
+
 def test_until_an_answer_is_chosen_the_result_is_covered(page):
     expect(result(page)).to_be_hidden()
     expect(result(page, 1)).to_be_hidden()
@@ -161,7 +175,7 @@ def test_a_box_by_keyboard_alone(page):
 
 
 def test_show_anyway_by_keyboard(page):
-    page.get_by_role("button", name="Show anyway").first.focus()
+    cover(page).focus()
     page.keyboard.press("Enter")
     expect(result(page)).to_be_visible()
     expect(result(page)).to_be_focused()
@@ -171,10 +185,9 @@ def test_show_anyway_by_keyboard(page):
 
 def test_one_cover_speaks_for_results_side_by_side(page, site):
     page.goto(f"{site}/book/ch03_three.html")
-    button = page.get_by_role("button", name="Show anyway")
     outputs = page.locator("pre")
-    expect(button).to_have_count(1)
-    button.click()
+    expect(page.locator(".predict-cover")).to_have_count(1)
+    cover(page).click()
     expect(outputs.filter(has_text="8").last).to_be_visible()
     expect(outputs.filter(has_text="9").last).to_be_visible()
 
@@ -215,8 +228,7 @@ def test_without_javascript_all_can_be_read(browser, tiny):
     with changed(browser, tiny, java_script_enabled=False) as page:
         expect(page.locator(".predict-answers > li")).to_have_count(6)
         expect(page.get_by_text("they are equal").first).to_be_visible()
-        expect(result(page)).to_be_visible()
-        page.locator(".predict summary").first.click()
+        page.locator(".predict-fold summary").first.click()
         expect(page.get_by_text("Since").first).to_be_visible()
         expect(page.locator(".tick")).to_have_count(0)
 
@@ -229,7 +241,7 @@ def test_a_print_shows_answers_explanation_and_result(browser, tiny):
         explanation = page.get_by_text("Since").first
         assert explanation.evaluate("e => e.checkVisibility()")
         expect(explanation).to_be_visible()
-        expect(page.locator(".predict-cover").first).to_be_hidden()
+        expect(cover(page)).to_be_hidden()
         expect(page.locator(".read-mark")).to_be_hidden()
 
 

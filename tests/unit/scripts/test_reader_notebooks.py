@@ -61,6 +61,28 @@ def printed(text):
     return [new_output("stream", text=text)]
 
 
+def test_what_tells_of_a_covered_result_is_folded():
+    tagged = {"tags": ["reveal"]}
+    figure = {"figure": {"name": "tab-times", "caption": "**It is 3.**"}}
+    cells = readers(
+        new_code_cell("1", metadata=tagged),
+        new_code_cell("3", metadata=tagged | {"mystnb": figure}),
+        new_code_cell("assert True", metadata={"tags": ["remove-cell"]}),
+        new_markdown_cell("So it is 3.\n\nWhat now?"),
+        new_markdown_cell("It goes on."),
+        new_code_cell("1", metadata=tagged),
+        new_markdown_cell("## Attention"),
+    )
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    caption, behind, *others = texts
+    assert caption.startswith('<a id="tab-times"></a><details>')
+    assert "<summary>Table 2.1</summary>" in caption
+    assert "**It is 3.**" in caption
+    assert behind.startswith("<details>\n<summary>What the result says</summary>")
+    assert behind.endswith("So it is 3.\n\n</details>\n\nWhat now?")
+    assert others == ["It goes on.", "## 2. Attention"]
+
+
 def test_a_caption_stands_below_its_figure():
     cell = new_code_cell("draw()", id="c7", metadata={"mystnb": FIGURE})
     figure, caption = readers(cell)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import matplotlib.pyplot as plt
 import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from torch import Tensor
 
-from attnbook.course.kit.colours import COLOURS, INK, SHADE, TEXT_COLOURS
+from attnbook.course.kit.explorers.charts import Axis, Bars, Line, Series, numbers
 from attnbook.course.kit.explorers.controls import Menu, Slider
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.views import View
@@ -41,13 +38,6 @@ CONTROLS = {
     "centre": Slider("centre of the window", 1, S, 4, step=0.5),
     "half_width": Slider("half-width D", 1, S - 1, 2),
 }
-CAPTION = (
-    "**A window decides which positions compete; the score decides among them.** "
-    "Above: the score of each source position. Below: its weight. Shaded: the window; "
-    "line: the Gaussian of local-p, by which the softmax weights are multiplied. "
-    "*General* has the matrix of this chapter, diag(1, 1, 1, −1); *concat* has the "
-    "matrices of chapter 2."
-)
 
 
 class Weighed(NamedTuple):
@@ -61,7 +51,7 @@ class Weighed(NamedTuple):
 
 def explore_scores() -> object:
     """Let the reader choose a score and a window; see :func:`~.explorer.explore`."""
-    return explore(score_view, CONTROLS, caption=CAPTION)
+    return explore(score_view, CONTROLS)
 
 
 def score_view(
@@ -84,7 +74,10 @@ def score_view(
     words = zip(SENTENCE, found.scores.tolist(), found.weights.tolist(), strict=True)
     alt = "; ".join(f"{word}: score {e:.2f}, weight {a:.2f}" for word, e, a in words)
     drawn = (centre, half_width) if window != WINDOWS[0] else None
-    return View(said, _figure(found, drawn, window == "local-p"), f"{alt}.")
+    return View(said, _charts(found, drawn, window == "local-p"), f"{alt}.")
+
+
+on_page = score_view
 
 
 def weigh(
@@ -102,48 +95,46 @@ def weigh(
     return Weighed(scores, inside, factor, masked_softmax(scores, inside) * factor)
 
 
-def _figure(found: Weighed, window: tuple[float, int] | None, curve: bool) -> Figure:
+def _charts(
+    found: Weighed, window: tuple[float, int] | None, curve: bool
+) -> tuple[Bars, Bars]:
     """Scores above weights; the window behind both."""
-    fig, (top, bottom) = plt.subplots(
-        2, sharex=True, figsize=(5.5, 3.9), height_ratios=(1, 1.3)
-    )
-    for ax, values, form in (
-        (top, found.scores, ".1f"),
-        (bottom, found.weights, ".2f"),
-    ):
-        _bars(ax, values.tolist(), form)
-        if window:
-            positions = found.inside.nonzero().squeeze(-1)
-            ends = positions.min().item() - 0.5, positions.max().item() + 0.5
-            ax.axvspan(*ends, color=SHADE, lw=0, zorder=0)
+    band = line = None
+    if window:
+        positions = found.inside.nonzero().squeeze(-1)
+        band = positions.min().item() - 0.5, positions.max().item() + 0.5
     if curve and window:
-        x = torch.linspace(-0.5, S - 0.5, 121)
+        x = torch.linspace(-0.5, S - 0.5, 49)
         y = torch.exp(-((x + 1 - window[0]) ** 2) / (2 * (window[1] / 2) ** 2))
-        bottom.plot(x, y, color=INK, linewidth=1.5)
+        line = Line(numbers(y.tolist()), numbers(x.tolist()))
     values = found.scores.tolist()
     low, high = min(0.0, *values), max(0.5, *values)
     room = 0.25 * (high - low)
-    top.set(ylabel="score", ylim=(low - (low < 0) * room, high + room))
-    bottom.set(ylabel="weight", ylim=(0, 1.2), yticks=(0, 0.5, 1))
-    names = [f"{word}\n{j}" for j, word in enumerate(SENTENCE, start=1)]
-    bottom.set_xticks(range(S), names, color=TEXT_COLOURS["source"])
-    bottom.set_xlabel("source position", color=TEXT_COLOURS["source"])
-    return fig
+    ends = numbers([low - (low < 0) * room, high + room])
+    ticks = tuple(t for t in (-4, -2, 0, 2, 4) if ends[0] <= t <= ends[1])
+    words = {"role": "source", "band": band}
+    top = Bars(
+        SENTENCE,
+        Axis("score", *ends, ticks, tuple(_signed(t, 0) for t in ticks)),
+        (Series(numbers(values)),),
+        notes=tuple(_signed(value, 1) for value in values),
+        height=170,
+        **words,
+    )
+    weights = found.weights.tolist()
+    bottom = Bars(
+        tuple(f"{word}\n{j}" for j, word in enumerate(SENTENCE, start=1)),
+        Axis("weight", 0, 1.2, (0, 0.5, 1)),
+        (Series(numbers(weights)),),
+        notes=tuple(f"{weight:.2f}" for weight in weights),
+        curve=line,
+        label="source position",
+        height=240,
+        **words,
+    )
+    return top, bottom
 
 
-def _bars(ax: Axes, values: list[float], form: str) -> None:
-    """One bar for each source position, with its number."""
-    ax.bar(range(S), values, color=COLOURS["source"], width=0.6, zorder=2)
-    ax.axhline(0, color=INK, linewidth=1)
-    for j, value in enumerate(values):
-        below = value < 0
-        ax.annotate(
-            f"{value:{form}}".replace("-", "−"),
-            (j, value),
-            xytext=(0, -3 if below else 3),
-            textcoords="offset points",
-            ha="center",
-            va="top" if below else "bottom",
-            size=11,
-            bbox={"boxstyle": "square,pad=0.1", "fc": (1, 1, 1, 0.7), "lw": 0},
-        )
+def _signed(value: float, digits: int) -> str:
+    """A number with a real minus, and none before a zero."""
+    return f"{value:z.{digits}f}".replace("-", "−")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 
-import matplotlib.pyplot as plt
 import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from torch import Tensor
 
-from attnbook.course.ch04.figures import PLANE_KEYS, draw_arrow
-from attnbook.course.kit.colours import COLOURS, PALE_GREY, TEXT_COLOURS
+from attnbook.course.ch04.figures import PLANE_KEYS
+from attnbook.course.kit.explorers.charts import (
+    Arrow,
+    Arrows,
+    Axis,
+    Bars,
+    Series,
+    numbers,
+)
 from attnbook.course.kit.explorers.controls import Slider, Switch
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.views import View
@@ -24,16 +28,11 @@ CONTROLS = {
     "length": Slider("length", 0, LONGEST, 2, step=0.5),
     "scaled": Switch("divide the scores by √2", False),
 }
-CAPTION = (
-    "**The direction of the query decides which weight is largest; a longer query "
-    "makes it larger.** Left: the query and the four keys of the figure above. Right: "
-    "their scores and weights."
-)
 
 
 def explore_queries() -> object:
     """Let the reader turn and stretch the query; see :func:`~.explorer.explore`."""
-    return explore(query_view, CONTROLS, caption=CAPTION)
+    return explore(query_view, CONTROLS)
 
 
 def query_view(angle: float, length: float, scaled: bool) -> View:
@@ -46,7 +45,10 @@ def query_view(angle: float, length: float, scaled: bool) -> View:
         said = "A query of length 0 gives all keys the same weight, 0.25."
     found = zip(NAMES, scores.tolist(), weights.tolist(), strict=True)
     alt = "; ".join(f"{k}: score {_number(e, 2)}, weight {a:.2f}" for k, e, a in found)
-    return View(said, _figure(query, scores, weights), f"{alt}.")
+    return View(said, _charts(query, scores, weights), f"{alt}.", beside=True)
+
+
+on_page = query_view
 
 
 def weigh(angle: float, length: float, scaled: bool) -> tuple[Tensor, Tensor, Tensor]:
@@ -62,32 +64,21 @@ def _number(value: float, digits: int) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
 
 
-def _figure(query: Tensor, scores: Tensor, weights: Tensor) -> Figure:
+def _charts(query: Tensor, scores: Tensor, weights: Tensor) -> tuple[Arrows, Bars]:
     """The arrows at the left, a bar for each weight at the right."""
-    fig, (plane, bars) = plt.subplots(1, 2, figsize=(5.5, 2.9), width_ratios=(1.25, 1))
-    edge = 1.25 * LONGEST
-    plane.set(xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal")
-    plane.set(xticks=range(-3, 4), yticks=range(-3, 4))
-    for line in (plane.axhline, plane.axvline):
-        line(0, color=PALE_GREY, linewidth=1, zorder=0)
-    for j, tip in enumerate(KEYS.tolist(), start=1):
-        draw_arrow(plane, tip, "key", f"$k_{j}$", 0.5)
+    keys = zip(NAMES, PLANE_KEYS, strict=True)
+    arrows = [Arrow(name, *key, "key") for name, key in keys]
     if query.any():
-        draw_arrow(plane, query.tolist(), "query", "$q$", 0.45)
-    _bars(bars, scores.tolist(), weights.tolist())
-    return fig
-
-
-def _bars(ax: Axes, scores: list[float], weights: list[float]) -> None:
-    """A row for each key, the first on top: its score, and its weight as a bar."""
-    rows = range(len(scores))
-    ax.barh(rows, weights, color=COLOURS["key"], height=0.5)
-    for j, weight in enumerate(weights):
-        ax.text(weight + 0.03, j, f"{weight:.2f}", va="center")
-    names = [f"$k_{j + 1}$:  {_number(scores[j], 1)}" for j in rows]
-    ax.set_yticks(rows, names, color=TEXT_COLOURS["key"])
-    ax.set(xlim=(0, 1.3), xticks=(0, 0.5, 1))
-    ax.invert_yaxis()
-    ax.set_title("weight")
-    head = {"transform": ax.transAxes, "ha": "right", "color": TEXT_COLOURS["key"]}
-    ax.text(-0.05, 1.03, "score", **head)
+        arrows.append(Arrow("q", *numbers(query.tolist()), "query"))
+    found = zip(NAMES, scores.tolist(), strict=True)
+    bars = Bars(
+        tuple(f"{name}: {_number(score, 1)}" for name, score in found),
+        Axis("weight", 0, 1.3, (0, 0.5, 1)),
+        (Series(numbers(weights.tolist()), "key"),),
+        notes=tuple(f"{weight:.2f}" for weight in weights.tolist()),
+        across=True,
+        role="key",
+        height=290,
+        title="score, and weight",
+    )
+    return Arrows(1.25 * LONGEST, tuple(arrows)), bars

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
+from functools import lru_cache
+
 import torch
-from matplotlib.figure import Figure
+from torch import Tensor
 
 from attnbook.course.ch08.lab import inputs, stack
-from attnbook.course.kit.colours import INK
+from attnbook.course.kit.explorers.charts import Axis, Line, Lines, numbers
 from attnbook.course.kit.explorers.controls import Menu, Slider
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.views import View
-from attnbook.toy.deep_stacks import gradient_norms, token_diversity
+from attnbook.toy.deep_stacks import token_diversity
 
 CONNECTIONS = {
     "plain": "none",
@@ -21,24 +22,19 @@ CONNECTIONS = {
 }
 """What the reader chooses, and its name in :class:`~attnbook.toy.Stack`."""
 
+DEEPEST = 48
 CONTROLS = {
     "connection": Menu("stack", tuple(CONNECTIONS), "pre-norm"),
     "variance": Slider("variance of the weights, times 3D", 1, 6, 3),
-    "n_blocks": Slider("blocks", 2, 48, 24),
+    "n_blocks": Slider("blocks", 4, DEEPEST, 24, step=4),
 }
 LOW, HIGH = 1e-12, 1e12
-CAPTION = (
-    "**At PyTorch's initialisation, skip connections alone keep the gradient stable; "
-    "larger weights need norms, too.** Random vectors of width 64 at twelve positions "
-    "pass through untrained blocks of self-attention. Above: token diversity after "
-    "each block. Below: norm of the gradient of each block's input, if a gradient of "
-    "norm 1 is sent back from the end; values outside 10⁻¹² to 10¹² lie on the edge."
-)
+POWERS = {LOW: "10⁻¹²", 1e-6: "10⁻⁶", 1: "1", 1e6: "10⁶", HIGH: "10¹²"}
 
 
 def explore_deep_stacks() -> object:
     """Let the reader choose a stack; see :func:`~.explorer.explore`."""
-    return explore(deep_stack_view, CONTROLS, caption=CAPTION)
+    return explore(deep_stack_view, CONTROLS)
 
 
 def deep_stack_view(connection: str, variance: int, n_blocks: int) -> View:
@@ -54,18 +50,29 @@ def deep_stack_view(connection: str, variance: int, n_blocks: int) -> View:
         f"{diversity[0]:.2f} to {diversity[-1]:.2f}. The norm of the gradient is "
         f"{gradient} before the first block and 1 after the last."
     )
-    return View(said, _figure(diversity, norms), alt)
+    return View(said, _charts(diversity, norms), alt)
+
+
+on_page = deep_stack_view
 
 
 def measure(
     connection: str, variance: int, n_blocks: int
 ) -> tuple[list[float], list[float]]:
     """Token diversity and gradient norms of a stack, n_blocks + 1 numbers each."""
+    states, direction = _deepest(connection, variance)
+    states = states[: n_blocks + 1]
+    found = torch.autograd.grad(states[-1], states, direction, retain_graph=True)
+    diversity = [token_diversity(state.detach()) for state in states]
+    return diversity, [gradient.norm().item() for gradient in found]
+
+
+@lru_cache(maxsize=1)
+def _deepest(connection: str, variance: int) -> tuple[list[Tensor], Tensor]:
+    """States of the deepest stack, which begins with every other one."""
     x, direction = inputs()
-    made = stack(CONNECTIONS[connection], (variance / 3) ** 0.5, n_blocks)
-    with torch.no_grad():
-        diversity = [token_diversity(state) for state in made(x)]
-    return diversity, gradient_norms(made, x, direction)
+    made = stack(CONNECTIONS[connection], (variance / 3) ** 0.5, DEEPEST)
+    return made(x.requires_grad_()), direction
 
 
 def _rounded(norm: float) -> str:
@@ -77,17 +84,22 @@ def _rounded(norm: float) -> str:
     return f"{norm:.2f}" if norm < 10 else f"{norm:,.0f}"
 
 
-def _figure(diversity: list[float], norms: list[float]) -> Figure:
+def _charts(diversity: list[float], norms: list[float]) -> tuple[Lines, Lines]:
     """Both lines, one above the other."""
-    fig, (above, below) = plt.subplots(2, sharex=True, figsize=(5.5, 4.2))
-    above.plot(diversity, color=INK)
-    # Rounded, so that the last digits of a machine change no pixel.
-    norms = [float(f"{min(max(norm, LOW), HIGH):.1e}") for norm in norms]
-    below.plot(norms, color=INK)
-    above.set(ylabel="token diversity", ylim=(-0.03, 1))
-    below.set(xlabel="after block", ylabel="gradient", yscale="log")
-    below.set(ylim=(LOW / 4, HIGH * 4), yticks=[1e-12, 1e-6, 1, 1e6, 1e12])
-    below.set(xlim=(0, len(norms) - 1))
-    below.xaxis.get_major_locator().set_params(integer=True)
-    below.minorticks_off()
-    return fig
+    last = len(norms) - 1
+    ticks = tuple(range(0, last + 1, 4 if last < 40 else 8))
+    above = Lines(
+        Axis("", 0, last, ticks),
+        Axis("token diversity", -0.03, 1, (0, 0.5, 1)),
+        (Line(numbers(diversity)),),
+        height=190,
+    )
+    powers = Axis("gradient", LOW / 4, HIGH * 4, (*POWERS,), (*POWERS.values(),), True)
+    norms = numbers(min(max(norm, LOW), HIGH) for norm in norms)
+    below = Lines(
+        Axis("after block", 0, last, ticks),
+        powers,
+        (Line(norms),),
+        height=230,
+    )
+    return above, below

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
-
-import matplotlib.pyplot as plt
-from matplotlib.figure import Figure
 
 from attnbook.analysis.complexity import (
     attention_work,
     convolution_work,
     recurrent_work,
 )
-from attnbook.course.kit.colours import INK, PALE_GREY, SKY
-from attnbook.course.kit.explorers.controls import Menu, Slider
+from attnbook.course.kit.explorers.charts import Axis, Bars, Series, numbers
+from attnbook.course.kit.explorers.controls import Menu, Slider, Stops
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.views import View
-from attnbook.course.kit.html_tables import Column, table
+from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.toy.last_position import exponential_dilations
 
+LENGTHS = (
+    *(64, 128, 256, 512, 576, 640, 704, 768, 1024, 1536, 2048, 2304, 2560, 2816, 3072),
+    *(4096, 4608, 5120, 5632, 6144, 8192, 9728, 10240, 10752, 12288, 16384),
+)
 CONTROLS = {
-    "n": Slider("positions n", 64, 16384, 256, 64),
+    "n": Stops("positions n", LENGTHS, 256),
     "d": Menu("width d", ("64", "256", "512", "1024"), "256"),
     "k": Slider("kernel width k", 3, 9, 3, 2),
 }
-CAPTION = (
-    "**Short sequences favour self-attention; on long ones, its quadratic part costs "
-    "more than anything else.** Multiply-adds by formula. *GRU*: unidirectional. "
-    "*Dilated stack*: enough convolutions, with dilations 1, k, k² …, to connect all "
-    "n positions; a single convolution sees only k of them."
-)
 
 
 class Cost(NamedTuple):
@@ -43,7 +39,7 @@ class Cost(NamedTuple):
 
 def explore_layer_costs() -> object:
     """Let the reader choose length and width; see :func:`~.explorer.explore`."""
-    return explore(layer_costs_view, CONTROLS, caption=CAPTION)
+    return explore(layer_costs_view, CONTROLS)
 
 
 def layer_costs_view(n: int, d: str, k: int) -> View:
@@ -60,7 +56,10 @@ def layer_costs_view(n: int, d: str, k: int) -> View:
         f"{kind}: {_millions(number)} million multiply-adds."
         for kind, number in work.items()
     )
-    return View(said, _figure(costs), alt, _table(costs))
+    return View(said, (_chart(costs),), alt, _table(costs))
+
+
+on_page = layer_costs_view
 
 
 def layer_costs(n: int, d: int, k: int) -> dict[str, Cost]:
@@ -80,32 +79,27 @@ def _millions(work: int) -> str:
     return f"{work / 1e6:,.1f}" if work < 1e8 else f"{work / 1e6:,.0f}"
 
 
-def _figure(costs: dict[str, Cost]) -> Figure:
+def _chart(costs: dict[str, Cost]) -> Bars:
     """A bar for each kind; the part that grows with n² has a colour of its own."""
-    fig, ax = plt.subplots(figsize=(5.5, 3.0))
-    kinds = [*costs]
-    linear = [c.linear / 1e6 for c in costs.values()]
-    square = [c.square / 1e6 for c in costs.values()]
-    ax.barh(kinds, linear, color=SKY, height=0.6, label="grows with n")
-    ax.barh(kinds, square, left=linear, color=INK, height=0.6, label="with n²")
-    for kind, cost in costs.items():
-        total = (cost.linear + cost.square) / 1e6
-        text = f" {_millions(cost.linear + cost.square)}"
-        ax.text(total, kind, text, va="center")
-    ax.set(
-        xlabel="million multiply-adds",
-        xlim=(0, 1.3 * max(map(sum, zip(linear, square, strict=True)))),
+    linear = numbers(cost.linear / 1e6 for cost in costs.values())
+    square = numbers(cost.square / 1e6 for cost in costs.values())
+    work = [cost.linear + cost.square for cost in costs.values()]
+    most = max(work) / 1e6
+    step = 10 ** int(math.log10(most))
+    step *= next(k for k in (0.2, 0.5, 1, 2, 5) if most / (k * step) <= 4)
+    ticks = numbers(step * k for k in range(int(most / step) + 1))
+    return Bars(
+        tuple(costs),
+        Axis("million multiply-adds", 0, *numbers([1.25 * most]), ticks),
+        (Series(linear, "sky", "grows with n"), Series(square, "ink", "with n²")),
+        notes=tuple(map(_millions, work)),
+        across=True,
+        stacked=True,
+        height=300,
     )
-    ax.invert_yaxis()
-    ax.tick_params("y", length=0)
-    ax.spines["left"].set_color(PALE_GREY)
-    ax.xaxis.set_major_locator(plt.MaxNLocator(3))
-    ax.xaxis.set_major_formatter("{x:,.0f}")
-    fig.legend(loc="outside upper center", ncols=2)
-    return fig
 
 
-def _table(costs: dict[str, Cost]) -> str:
+def _table(costs: dict[str, Cost]) -> Table:
     rows = [(kind, cost.steps, cost.path) for kind, cost in costs.items()]
     heads = ["layer", Column("sequential", "steps"), Column("longest path", "steps")]
-    return table(heads, rows)._repr_html_()
+    return table(heads, rows)

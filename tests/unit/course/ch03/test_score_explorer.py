@@ -61,18 +61,20 @@ def test_the_words_say_what_the_figure_shows():
     )
     assert "farmer: score 2.70" in view.alt
     assert "Outside" not in score_view("the verb", "dot", WINDOWS[0], 1, 1).said
-    heights = [bar.get_height() for bar in view.figure.axes[1].patches[:6]]
     found = weigh("the subject's noun", "dot", "local-m", 3, 1)
-    assert heights == pytest.approx(found.weights.tolist())
+    scores, weights = view.drawn
+    assert scores.series[0].values == pytest.approx(found.scores.tolist(), abs=1e-3)
+    assert weights.series[0].values == pytest.approx(found.weights.tolist(), abs=1e-3)
+    assert weights.band == (0.5, 3.5)
     for window in WINDOWS:  # the Gaussian is drawn for local-p alone
-        lines = score_view("the verb", "dot", window, 3, 2).figure.axes[1].get_lines()
-        curves = [line for line in lines if len(line.get_xdata()) > 2]
-        assert len(curves) == (window == "local-p")
+        curve = score_view("the verb", "dot", window, 3, 2).drawn[1].curve
+        assert (curve is not None) == (window == "local-p")
+    assert dict(zip(curve.x, curve.y, strict=True))[2.0] == 1  # at its centre
 
 
 def test_every_control_changes_the_picture(monkeypatch):
     monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
-    *controls, _, picture, _ = explore_scores().children
+    *controls, _, picture = explore_scores().children
     start = picture.value
     for control, value in zip(
         controls, ("the verb", "concat", "local-m", 1.5, 1), strict=True

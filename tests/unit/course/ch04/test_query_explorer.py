@@ -41,20 +41,20 @@ def test_it_starts_with_the_figure_and_answers_what_the_chapter_asks():
     assert "all keys the same weight" in query_view(30, 0, True).said
 
 
-def test_arrows_and_labels_stay_inside():
-    for angle in range(-180, 180, 30):
-        plane = query_view(angle, LONGEST, False).figure.axes[0]
-        (low, high), (bottom, top) = plane.get_xlim(), plane.get_ylim()
-        drawn = [text for text in plane.texts if text.get_text()]
-        assert len(drawn) == len(PLANE_KEYS) + 1
-        for x, y in (text.get_position() for text in drawn):
-            assert low < x < high
-            assert bottom < y < top
+def test_arrows_and_bars_are_what_was_weighed():
+    query, scores, weights = weigh(30, LONGEST, True)
+    plane, bars = query_view(30, LONGEST, True).drawn
+    *keys, last = plane.arrows
+    assert [(arrow.x, arrow.y) for arrow in keys] == [*PLANE_KEYS]
+    assert (last.x, last.y) == pytest.approx(query.tolist(), abs=1e-3)
+    assert plane.reach > LONGEST + 0.5  # with room for the label
+    assert bars.series[0].values == pytest.approx(weights.tolist(), abs=1e-3)
+    assert bars.names[1] == f"k₂: {scores[1]:.1f}"
 
 
 def test_every_control_changes_the_picture(monkeypatch):
     monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
-    *controls, _, picture, _ = explore_queries().children
+    *controls, _, picture = explore_queries().children
     start = picture.value
     for control, value in zip(controls, (45, 0.5, True), strict=True):
         before = control.value

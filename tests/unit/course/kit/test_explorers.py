@@ -329,13 +329,12 @@ def test_a_deep_stack_is_measured_as_the_package_does(connection):
     assert norms == pytest.approx(gradient_norms(stack, x, direction))
 
 
-def test_the_view_of_a_deep_stack_draws_and_says_what_was_measured():
+def test_the_view_of_a_deep_stack_holds_and_says_what_was_measured():
     diversity, norms = deep_stacks.measure("pre-norm", 1, 5)
     view = deep_stacks.deep_stack_view("pre-norm", 1, 5)
-    above, below = view.figure.axes
-    assert above.get_lines()[0].get_ydata().tolist() == diversity
-    drawn = below.get_lines()[0].get_ydata().tolist()
-    assert drawn == pytest.approx(norms, rel=0.06)
+    above, below = (chart.lines[0].y for chart in view.drawn)
+    assert above == pytest.approx(diversity, rel=1e-3)
+    assert below == pytest.approx(norms, rel=1e-3)
     assert f"token diversity is {diversity[-1]:.2f}" in view.said
     assert f"has norm {norms[0]:.2f}" in view.said
 
@@ -347,9 +346,9 @@ def test_extreme_gradients_stay_on_the_figure():
     ):
         view = deep_stacks.deep_stack_view(connection, variance, 24)
         assert said in view.said
-        lowest, highest = view.figure.axes[1].get_ylim()
-        drawn = view.figure.axes[1].get_lines()[0].get_ydata()
-        assert lowest < drawn.min() <= drawn.max() < highest
+        chart = view.drawn[1]
+        assert chart.y.low < min(chart.lines[0].y)
+        assert max(chart.lines[0].y) < chart.y.high
 
 
 # What layers cost
@@ -384,7 +383,8 @@ def test_the_view_of_costs_says_and_draws_them():
         "the dilated stack; 33 % of it grows with n²."
     )
     assert "self-attention: 101 million multiply-adds." in view.alt
-    ends = [bar.get_x() + bar.get_width() for bar in view.figure.axes[0].patches]
-    assert ends[4:] == pytest.approx([3 * 2**25 / 1e6, *ends[1:4]])
-    assert view.table.count("256") == 2  # the GRU's sequential steps and its path
+    [chart] = view.drawn
+    ends = map(sum, zip(*(series.values for series in chart.series), strict=True))
+    assert next(ends) == pytest.approx(3 * 2**25 / 1e6, rel=1e-3)
+    assert view.table.rows()[1] == ("GRU", 256, 256)  # sequential steps, and its path
     assert layer_costs.layer_costs(256, 256, 3)["one convolution"].path is None

@@ -30,6 +30,30 @@ class Slider:
                 f"{self.low} to {self.high}; let it start in that range"
             )
 
+    @property
+    def choices(self) -> tuple[float, ...]:
+        """All values, the least first."""
+        count = round((self.high - self.low) / self.step) + 1
+        return tuple(round(self.low + i * self.step, 6) for i in range(count))
+
+
+@dataclass(frozen=True)
+class Stops:
+    """A slider over a few values, which need not be equally far from each other.
+
+    Attributes:
+        label: What it moves.
+        choices: The values, the least first.
+        start: The one at first.
+    """
+
+    label: str
+    choices: tuple[int, ...]
+    start: int
+
+    def __post_init__(self):
+        _check_start("slider", self)
+
 
 @dataclass(frozen=True)
 class Menu:
@@ -46,11 +70,7 @@ class Menu:
     start: str
 
     def __post_init__(self):
-        if self.start not in self.choices:
-            raise ValueError(
-                f"the menu {self.label!r} starts with {self.start!r}, which is none of "
-                f"its choices: {', '.join(self.choices)}; name one of them"
-            )
+        _check_start("menu", self)
 
 
 @dataclass(frozen=True)
@@ -77,10 +97,20 @@ class Switch:
 
     label: str
     start: bool
+    choices = (False, True)
 
 
-Control = Slider | Menu | TextBox | Switch
-"""Any of the four."""
+Control = Slider | Stops | Menu | TextBox | Switch
+"""Any of the five."""
+
+
+def _check_start(kind: str, control: Stops | Menu) -> None:
+    if control.start not in control.choices:
+        raise ValueError(
+            f"the {kind} {control.label!r} starts with {control.start!r}, which is "
+            f"none of its choices: {', '.join(map(str, control.choices))}; name one of "
+            "them"
+        )
 
 
 def describe(control: Control) -> str:

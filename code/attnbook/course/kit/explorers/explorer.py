@@ -23,10 +23,7 @@ from attnbook.course.kit.widgets.controls import figure
 STILL_VARIABLE = "ATTNBOOK_STILL"
 """The environment variable that asks for the still; any value but nothing and 0."""
 
-RUN = (
-    "To change them, open this chapter in JupyterLab, on Binder or on Colab, and run "
-    "the cell."
-)
+RUN = "To change them, run this cell."
 INSTALL = (
     "To change them, install ipywidgets (pip install ipywidgets), restart the kernel "
     "and run the cell again."
@@ -37,7 +34,7 @@ def explore(
     show: Callable[..., View],
     controls: Mapping[str, Control],
     *,
-    caption: str,
+    caption: str = "",
     width: int = 550,
 ) -> object:
     """Let the reader move controls, and show what follows.
@@ -48,7 +45,7 @@ def explore(
             its message, and the previous result disappears.
         controls: The controls, by the names of the arguments of ``show``.
         caption: What is to be learned, as a claim; what stands between double asterisks
-            is bold.
+            is bold. A cell that is a numbered figure has it in its metadata instead.
         width: The most pixels that the still takes.
 
     Returns:
@@ -83,10 +80,16 @@ def still(
         hint: How to change the settings, which are listed before it.
     """
     start = {name: control.start for name, control in controls.items()}
-    said, picture = shown(show, start)
+    said, picture, table = shown(show, start)
     settings = escape("; ".join(map(describe, controls.values())))
     inside = (
-        f'<div class="book-frame">\n{picture}\n{said}\n'
-        f"<p>Settings: {settings}. {hint}</p>\n</div>"
+        f'<div class="book-frame">\n<div class="book-picture">{picture}</div>\n'
+        f'<div class="book-said">{said}</div>\n<div class="book-more">{table}</div>\n'
+        f'<p class="book-settings">Settings: {settings}. {hint}</p>\n</div>'
     )
-    return figure(inside, caption, width=width)
+    return figure(inside, caption, width=width, explorer=name_of(show))
+
+
+def name_of(show: Callable[..., View]) -> str:
+    """The module of an explorer, by which the published page finds its data."""
+    return getattr(show, "func", show).__module__

@@ -16,6 +16,7 @@ from attnbook.course.kit.explorers.controls import (
     Control,
     Menu,
     Slider,
+    Stops,
     Switch,
     TextBox,
 )
@@ -34,6 +35,7 @@ def live_explorer(
             the reader.
         controls: The controls, by the names of the arguments of ``show``.
         caption: What is to be learned; what stands between double asterisks is bold.
+            Without one, the cell has it.
     """
     made = {name: make_widget(control) for name, control in controls.items()}
     said, picture = ipywidgets.HTML(), ipywidgets.HTML()
@@ -43,19 +45,19 @@ def live_explorer(
     def update(_: object = None) -> None:
         settings = {name: widget.value for name, widget in made.items()}
         try:
-            text, image = shown(show, settings, script)
+            text, image, table = shown(show, settings, script)
         except Exception as error:
             said.value, picture.value = _told(error), ""
             if isinstance(error, ValueError):
                 return
             raise
-        said.value, picture.value = _spaced(text), image
+        said.value, picture.value = _spaced(text), image + table
 
     for widget in made.values():
         widget.observe(update, names="value")
     update()
-    below = ipywidgets.HTML(_spaced(f"<p>{claim(caption)}</p>"))
-    box = ipywidgets.VBox([*made.values(), said, picture, below])
+    below = [ipywidgets.HTML(_spaced(f"<p>{claim(caption)}</p>"))] if caption else []
+    box = ipywidgets.VBox([*made.values(), said, picture, *below])
     box.add_class("book-explorer")  # by which the script finds its parts
     return box
 
@@ -77,6 +79,11 @@ def make_widget(control: Control) -> ipywidgets.DOMWidget:
             ends = {"min": low, "max": high, "step": step}
             form = {} if whole else {"readout_format": ".1f"}
             return make(value=start, **ends, **form, continuous_update=False, **common)
+        case Stops(choices=choices, start=start):
+            options = {"options": choices, "value": start}
+            return ipywidgets.SelectionSlider(
+                **options, continuous_update=False, **common
+            )
         case Menu(choices=choices, start=start):
             return ipywidgets.Dropdown(options=choices, value=start, **common)
         case TextBox(start=start):

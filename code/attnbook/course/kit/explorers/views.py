@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib.figure  # by its whole name, which the API page links
 
+from attnbook.course.kit.explorers.charts import Chart, as_data
+from attnbook.course.kit.explorers.drawn import figure_of
+from attnbook.course.kit.html_tables import Table
 from attnbook.course.kit.style import SETTINGS
 from attnbook.course.kit.widgets.png_pictures import png_image
 
@@ -16,16 +19,34 @@ class View(NamedTuple):
     """What an explorer shows for one setting of its controls."""
 
     said: str  # the result in one or two sentences, which screen readers announce
-    figure: matplotlib.figure.Figure
-    alt: str  # what the figure shows, for those who cannot see it
-    table: str = ""  # more of the result, HTML
+    drawn: matplotlib.figure.Figure | tuple[Chart, ...]
+    alt: str  # what is drawn, for those who cannot see it
+    table: Table | str = ""  # more of the result; HTML, if a string
+    beside: bool = False  # whether charts stand beside each other
+
+    @property
+    def figure(self) -> matplotlib.figure.Figure:
+        """What is drawn as a figure of matplotlib; charts make a new one each time."""
+        if isinstance(self.drawn, tuple):
+            return figure_of(self.drawn, beside=self.beside)
+        return self.drawn
+
+    def as_data(self) -> dict[str, Any]:
+        """The view as the published page draws it, as JSON holds it."""
+        charts = [as_data(chart) for chart in self.drawn]
+        found = {"said": self.said, "alt": self.alt, "charts": charts}
+        found["beside"] = self.beside
+        if isinstance(self.table, Table):
+            found["table"] = self.table.as_data()
+        return found
 
 
 class Shown(NamedTuple):
     """A view as HTML."""
 
     said: str
-    picture: str  # the figure, and the table below it
+    picture: str  # the figure
+    table: str  # and what stands below it
 
 
 def shown(
@@ -43,8 +64,12 @@ def shown(
     """
     with matplotlib.rc_context(SETTINGS):
         view = show(**settings)
-        width, height = view.figure.get_size_inches()
+        figure = view.figure
+        width, height = figure.get_size_inches()
         # Its room is kept while the picture loads, so that the page does not jump.
         ratio = f"; aspect-ratio: {width:g} / {height:g}"
-        picture = png_image(view.figure, view.alt, script=script, look=ratio)
-    return Shown(f"<p>{escape(view.said)}</p>", picture + view.table)
+        picture = png_image(figure, view.alt, script=script, look=ratio)
+    table = view.table
+    if isinstance(table, Table):
+        table = table._repr_html_()
+    return Shown(f"<p>{escape(view.said)}</p>", picture, table)

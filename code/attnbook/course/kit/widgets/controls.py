@@ -34,22 +34,25 @@ BUTTON = (
 )
 
 
-def figure(inside: str, caption: str, *, width: int) -> HTML:
+def figure(inside: str, caption: str, *, width: int, explorer: str = "") -> HTML:
     """Put a figure together.
 
     Args:
         inside: Controls and pictures, HTML.
         caption: What is to be learned, as a claim; what stands between double asterisks
-            is bold.
+            is bold. Without one, the cell has it.
         width: The most pixels.
+        explorer: The module of an explorer, if it is one.
 
     Returns:
         The figure, which a notebook shows.
     """
-    return HTML(
-        f'<figure class="book-stepper" style="margin: 1em 0; max-width: {width}px">\n'
-        f"{inside}\n<figcaption>{claim(caption)}</figcaption>\n</figure>"
-    )
+    name = f' data-explorer="{explorer}"' if explorer else ""
+    tag, below = "div", ""
+    if caption:
+        tag, below = "figure", f"\n<figcaption>{claim(caption)}</figcaption>"
+    look = f'style="margin: 1em 0; max-width: {width}px"'
+    return HTML(f'<{tag} class="book-stepper"{name} {look}>\n{inside}{below}\n</{tag}>')
 
 
 def claim(caption: str) -> str:

@@ -1,0 +1,168 @@
+"""Explorers on the page: controls, and the data of what each setting shows.
+
+A notebook stores the first view of an explorer as a picture with its text, and names
+the explorer's module. If that module says what is shown ``on_page``, all its settings
+are computed here, once for each state of the package, and the figure gets its controls;
+``book/_static/live/explorers.js`` moves them. Without JavaScript the picture stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sphinx.application import Sphinx
+
+import attnbook
+from attnbook.course.kit.explorers.controls import Control, Menu, Slider, Stops, Switch
+from attnbook.course.kit.explorers.packed import script
+
+STILL = re.compile(
+    r'<(?:figure|div) class="book-stepper" data-explorer="(?P<name>[\w.]+)".*?'
+    r'<p class="book-settings">.*?</p>',
+    re.DOTALL,
+)
+SETTINGS = re.compile(r'<p class="book-settings">(.*?)</p>', re.DOTALL)
+PICTURE = '<div class="book-picture">'
+SCRIPTS = ("charts", "explorers")
+ELSEWHERE = "To change them, open this chapter in JupyterLab, on Binder or on Colab."
+SCRIPTLESS = (
+    "<noscript>With JavaScript switched on, you can change them here.</noscript>"
+)
+
+
+def mount(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Give the explorers of a page their controls, and write their data."""
+    body = context.get("body", "")
+    if "data-explorer=" not in body:
+        return
+    context["body"] = STILL.sub(lambda found: mounted(app, found), body)
+    if 'class="explorer-controls"' in context["body"]:
+        app.add_css_file("live/explorers.css")
+        for name in SCRIPTS:
+            app.add_js_file(f"live/{name}.js", loading_method="defer")
+
+
+def mounted(app: Sphinx, still: re.Match) -> str:
+    """Return the figure of an explorer with its controls; it may have none."""
+    module = import_module(still["name"])
+    if not hasattr(module, "on_page"):
+        return SETTINGS.sub(hint(ELSEWHERE), still[0])
+    name = short_name(still["name"])
+    write_data(app, name, module)
+    shown = module.on_page(**{k: c.start for k, c in module.CONTROLS.items()})
+    heights = [chart.height for chart in shown.drawn]
+    tall = max(heights) if shown.beside else sum(heights)
+    room = f'style="--height: {tall}px; --stacked: {sum(heights)}px"'
+    opening = (
+        f'class="book-stepper explorer" data-explorer="{name}" '
+        f'data-version="{version()}"'
+    )
+    found = re.sub(r"class=[^>]*?(?= style=)", opening, still[0], count=1)
+    picture = f"{controls(module.CONTROLS)}\n{PICTURE[:-1]} {room}>"
+    return SETTINGS.sub(hint(SCRIPTLESS), found.replace(PICTURE, picture, 1))
+
+
+def hint(text: str) -> Any:
+    """Replace what a notebook says of changing the settings."""
+
+    def replaced(found: re.Match) -> str:
+        settings = re.sub(r"To change them,[^.]*\.", text, found[1])
+        return f'<p class="book-settings">{settings}</p>'
+
+    return replaced
+
+
+def short_name(module: str) -> str:
+    """Return "ch08-deep-stacks" for attnbook.course.ch08.explorer_deep_stacks."""
+    chapter, name = module.split(".")[-2:]
+    return f"{chapter}-{name.removeprefix('explorer_')}".replace("_", "-")
+
+
+# --- Controls ---
+
+
+def controls(given: dict[str, Control]) -> str:
+    """Write the form with all controls of an explorer."""
+    kinds = {Menu: menu, Switch: switch}
+    rows = "\n".join(kinds.get(type(one), slider)(one) for one in given.values())
+    return f'<form class="explorer-controls" autocomplete="off">\n{rows}\n</form>'
+
+
+def slider(control: Slider | Stops) -> str:
+    """Write a slider over the places of its choices, with the one chosen in words."""
+    choices = [*control.choices]
+    place = min(range(len(choices)), key=lambda i: abs(choices[i] - control.start))
+    whole = all(float(choice).is_integer() for choice in choices)
+    texts = [
+        (f"{choice:,.0f}" if whole else f"{choice:.1f}").replace("-", "−")
+        for choice in choices
+    ]
+    return (
+        f'<label class="explorer-slider"><span>{escape(control.label)}</span>'
+        f'<input type="range" min="0" max="{len(choices) - 1}" step="1" '
+        f'value="{place}" data-stops="{"|".join(texts)}" '
+        f'aria-label="{escape(control.label)}" aria-valuetext="{texts[place]}">'
+        f"<output>{texts[place]}</output></label>"
+    )
+
+
+def menu(control: Menu) -> str:
+    """Write a menu."""
+    options = "".join(
+        f"<option{' selected' * (choice == control.start)}>{escape(choice)}</option>"
+        for choice in control.choices
+    )
+    return (
+        f'<label class="explorer-menu"><span>{escape(control.label)}</span>'
+        f"<select>{options}</select></label>"
+    )
+
+
+def switch(control: Switch) -> str:
+    """Write a box to tick."""
+    checked = " checked" * control.start
+    return (
+        f'<label class="explorer-switch"><input type="checkbox"{checked}>'
+        f"<span>{escape(control.label)}</span></label>"
+    )
+
+
+# --- Data ---
+
+
+@cache
+def version() -> str:
+    """Name the state of the package, from which all data are computed."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(attnbook.__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def write_data(app: Sphinx, name: str, module: ModuleType) -> None:
+    """Write the views of all settings into the book, computed once for each state."""
+    kept = Path(app.outdir).parent / "explorers"
+    path = kept / f"{name}-{version()}.js"
+    if not path.exists():
+        kept.mkdir(parents=True, exist_ok=True)
+        for old in kept.glob(f"{name}-*.js"):
+            old.unlink()
+        path.write_text(script(name, module.on_page, module.CONTROLS), encoding="utf-8")
+    folder = Path(app.outdir) / "_static" / "explorers"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.js").write_bytes(path.read_bytes())
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("html-page-context", mount)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

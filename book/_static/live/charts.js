@@ -1,0 +1,279 @@
+// The explorers, part 1: charts as SVG, drawn from the data that attnbook.course.kit.explorers
+// makes (charts.py).  Colours are classes and variables of explorers.css, so that a chart
+// follows the theme.  Texts keep their size: a chart is drawn anew for each width.
+"use strict";
+
+window.attnbook ??= {};
+
+{
+  const LETTER = 8; // pixels, about as wide as a letter
+  const LINE = 18; // and as high as a line
+  const NAMESPACE = "http://www.w3.org/2000/svg";
+
+  const svg = (tag, attributes = {}, ...children) => {
+    const made = document.createElementNS(NAMESPACE, tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  };
+  const widest = (texts) => Math.max(0, ...texts.map((text) => text.length)) * LETTER;
+  const lines = (text) => `${text}`.split("\n");
+  const range = (count) => Array.from({ length: count }, (_, i) => i);
+  const sum = (list) => list.reduce((total, x) => total + x, 0);
+
+  const label = (text, x, y, more = {}) => {
+    const { role = "ink", anchor = "middle", turn = 0, ...others } = more;
+    const made = svg("text", { x, y, class: `chart-text-${role}`, "text-anchor": anchor, ...others });
+    if (turn) made.setAttribute("transform", `rotate(${turn} ${x} ${y})`);
+    const parts = lines(text);
+    if (parts.length === 1) made.textContent = text;
+    else made.append(...parts.map((part, i) => svg("tspan", { x, dy: i ? LINE : 0 }, part)));
+    return made;
+  };
+
+  // A number of an axis as a place between 0 and 1.
+  const share = ({ low, high, log }, value) => {
+    const of = log ? Math.log : (x) => x;
+    return (of(value) - of(low)) / (of(high) - of(low));
+  };
+
+  const path = (points) => `M${points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join("L")}`;
+
+  // Above a chart: its title, and what its colours mean.
+  function head(drawing, { title }, marks, left, width) {
+    let [x, y] = [left, LINE];
+    if (title) {
+      drawing.append(label(title, left, y - 4, { anchor: "start" }));
+      y += LINE + 2;
+    }
+    const named = marks.filter((mark) => mark.label);
+    for (const mark of named) {
+      const wide = 26 + LETTER * mark.label.length;
+      if (x > left && x + wide > width) [x, y] = [left, y + LINE + 2];
+      const look = { x, y: y - 13, width: 14, height: 10, class: fill(mark) };
+      drawing.append(svg("rect", look), label(mark.label, x + 20, y - 4, { anchor: "start" }));
+      x += wide + 12;
+    }
+    return y - LINE + (named.length ? LINE + 6 : 4);
+  }
+
+  const fill = ({ colour, pale }) => `chart-fill-${colour}${pale ? " chart-pale" : ""}`;
+
+  // The upright axis at the left of a box, with its label.
+  function uprightAxis(drawing, axis, box, at) {
+    drawing.append(svg("path", { class: "chart-axis", d: `M${box.left},${box.top}V${box.bottom}` }));
+    axis.ticks.forEach((tick, i) => {
+      const y = at(tick);
+      drawing.append(svg("path", { class: "chart-axis", d: `M${box.left},${y}h-5` }));
+      drawing.append(label(axis.names[i], box.left - 8, y + 5, { anchor: "end" }));
+    });
+    const middle = (box.top + box.bottom) / 2;
+    if (axis.label) drawing.append(label(axis.label, 14, middle, { turn: -90 }));
+  }
+
+  function lyingAxis(drawing, axis, box, at) {
+    drawing.append(svg("path", { class: "chart-axis", d: `M${box.left},${box.bottom}H${box.right}` }));
+    axis.ticks.forEach((tick, i) => {
+      drawing.append(svg("path", { class: "chart-axis", d: `M${at(tick)},${box.bottom}v5` }));
+      drawing.append(label(axis.names[i], at(tick), box.bottom + 20));
+    });
+    const middle = (box.left + box.right) / 2;
+    if (axis.label) drawing.append(label(axis.label, middle, box.bottom + 42));
+  }
+
+  const curve = (line, x, y) => {
+    const points = line.y.map((value, i) => [x(line.x.length ? line.x[i] : i), y(value)]);
+    return svg("path", { class: `chart-line chart-line-${line.colour}`, d: path(points) });
+  };
+
+  // --- The kinds of charts ---
+
+  const draw = {
+    Lines(chart, width, height) {
+      const drawing = svg("svg");
+      const left = 26 + widest(chart.y.names) + 8;
+      const top = head(drawing, chart, chart.lines, left, width) + 6;
+      const bottom = height - (chart.x.label ? 50 : 28);
+      const box = { left, top, right: width - 12, bottom };
+      const x = (value) => left + share(chart.x, value) * (box.right - left);
+      const y = (value) => bottom - share(chart.y, value) * (bottom - top);
+      uprightAxis(drawing, chart.y, box, y);
+      lyingAxis(drawing, chart.x, box, x);
+      drawing.append(...chart.lines.map((line) => curve(line, x, y)));
+      return drawing;
+    },
+
+    Bars(chart, width, height) {
+      return chart.across ? lying(chart, width, height) : upright(chart, width, height);
+    },
+
+    Map(chart) {
+      const [size, left] = [26, 30 + widest(chart.rows)];
+      const top = 34 + 0.87 * widest(chart.columns);
+      const [width, height] = [left + size * chart.columns.length, top + size * chart.rows.length];
+      const wide = width + 0.5 * widest(chart.columns.slice(-1)) + 12;
+      const drawing = svg("svg", { "data-width": wide, "data-height": height + 4 });
+      const [ofRows, ofColumns] = chart.roles;
+      drawing.append(label(chart.labels[0], 14, (top + height) / 2, { turn: -90, role: ofRows }));
+      drawing.append(label(chart.labels[1], left, 14, { anchor: "start", role: ofColumns }));
+      chart.columns.forEach((name, j) => {
+        const more = { anchor: "start", turn: -60, role: ofColumns };
+        drawing.append(label(name, left + size * (j + 0.6), top - 6, more));
+      });
+      chart.rows.forEach((name, i) => {
+        const y = top + size * i;
+        drawing.append(label(name, left - 6, y + 18, { anchor: "end", role: ofRows }));
+        chart.cells[i].forEach((weight, j) => {
+          const place = { x: left + size * j, y, width: size, height: size, class: "chart-cell" };
+          const told = `${name} to ${chart.columns[j]}: ${weight.toFixed(2)}`;
+          const cell = svg("rect", place, svg("title", {}, told));
+          cell.style.setProperty("--weight", `${Math.round(100 * weight)}%`);
+          drawing.append(cell);
+        });
+      });
+      for (const [i, j] of chart.frames) {
+        const place = { x: left + size * j, y: top + size * i, width: size, height: size };
+        drawing.append(svg("rect", { ...place, class: "chart-frame" }));
+      }
+      return drawing;
+    },
+
+    Arrows({ reach, arrows }, width, height) {
+      const drawing = svg("svg");
+      const size = Math.min(width, height) - 30;
+      const [left, top] = [24, 6];
+      const x = (value) => left + (size * (value + reach)) / (2 * reach);
+      const y = (value) => top + (size * (reach - value)) / (2 * reach);
+      const whole = Math.floor(reach);
+      for (const tick of range(2 * whole + 1).map((i) => i - whole)) {
+        const text = `${tick}`.replace("-", "−");
+        drawing.append(label(text, x(tick), top + size + 20));
+        drawing.append(label(text, left - 6, y(tick) + 5, { anchor: "end" }));
+      }
+      const cross = `M${x(-reach)},${y(0)}H${x(reach)}M${x(0)},${y(-reach)}V${y(reach)}`;
+      drawing.append(svg("path", { class: "chart-grid", d: cross }));
+      const frame = `M${left},${top}V${top + size}H${left + size}`;
+      drawing.append(svg("path", { class: "chart-axis", d: frame }));
+      for (const arrow of arrows) drawing.append(...arrowTo(arrow, x, y));
+      return drawing;
+    },
+  };
+
+  function arrowTo(arrow, x, y) {
+    const [x0, y0, x1, y1] = [x(0), y(0), x(arrow.x), y(arrow.y)];
+    const long = Math.hypot(x1 - x0, y1 - y0) || 1;
+    const [dx, dy] = [(x1 - x0) / long, (y1 - y0) / long];
+    const back = (along, aside) => [x1 - along * dx + aside * dy, y1 - along * dy - aside * dx];
+    const tip = `${path([[x1, y1], back(12, 5), back(12, -5)])}Z`;
+    const shaft = path([[x0, y0], back(8, 0)]);
+    const role = arrow.colour;
+    return [
+      svg("path", { class: `chart-line chart-line-${role}`, d: shaft }),
+      svg("path", { class: `chart-fill-${role}`, d: tip }),
+      label(arrow.label, x1 + 14 * dx, y1 + 14 * dy + 5, { role }),
+    ];
+  }
+
+  // Where each bar of a chart begins and ends: [from, to] by series and place.
+  function ends({ series, stacked }) {
+    return series.map(({ values }, k) =>
+      values.map((value, j) => {
+        const below = stacked ? sum(series.slice(0, k).map((one) => one.values[j] ?? 0)) : 0;
+        return value === null ? null : [below, below + value];
+      }),
+    );
+  }
+
+  function upright(chart, width, height) {
+    const drawing = svg("svg");
+    const left = 26 + widest(chart.value.names) + 8;
+    const top = head(drawing, chart, chart.series, left, width) + (chart.notes.length ? 12 : 4);
+    const right = width - 8;
+    const slot = (right - left) / chart.names.length;
+    const rows = chart.names.map(lines);
+    const turned = widest(rows.flat()) > slot;
+    const tall = turned ? widest(rows.map((row) => row.join(" "))) + 10 : LINE * Math.max(...rows.map((row) => row.length));
+    const bottom = height - tall - (chart.label ? 26 : 6);
+    const x = (place) => left + slot * (place + 0.5);
+    const y = (value) => bottom - share(chart.value, value) * (bottom - top);
+    const box = { left, top, right, bottom };
+    if (chart.band) {
+      const [from, to] = chart.band.map(x);
+      const look = { x: from, y: top, width: to - from, height: bottom - top, class: "chart-band" };
+      drawing.append(svg("rect", look));
+    }
+    uprightAxis(drawing, chart.value, box, y);
+    const size = (chart.stacked || chart.series.length === 1 ? 0.6 : 0.8 / chart.series.length) * slot;
+    ends(chart).forEach((bars, k) => {
+      const shift = chart.stacked ? 0 : (k - (chart.series.length - 1) / 2) * size;
+      bars.forEach((bar, j) => {
+        if (!bar) return;
+        const [low, high] = [y(Math.min(...bar)), y(Math.max(...bar))];
+        const place = { x: x(j) + shift - size / 2, y: high, width: size, height: low - high };
+        drawing.append(svg("rect", { ...place, class: fill(chart.series[k]) }));
+      });
+    });
+    drawing.append(svg("path", { class: "chart-axis", d: `M${left},${y(0)}H${right}` }));
+    if (chart.curve) drawing.append(curve(chart.curve, x, y));
+    chart.notes.forEach((note, j) => {
+      const end = chart.series.at(-1).values[j];
+      drawing.append(label(note, x(j), y(end) + (end < 0 ? 16 : -5), { class: "chart-note" }));
+    });
+    chart.names.forEach((name, j) => {
+      const more = turned ? { turn: -90, anchor: "end", role: chart.role } : { role: chart.role };
+      const [dx, dy] = turned ? [5, 8] : [0, LINE];
+      const text = turned ? name.replace("\n", " ") : name;
+      drawing.append(label(text, x(j) + dx, bottom + dy, more));
+    });
+    const more = { role: chart.role };
+    if (chart.label) drawing.append(label(chart.label, (left + right) / 2, height - 6, more));
+    return drawing;
+  }
+
+  function lying(chart, width, height) {
+    const drawing = svg("svg");
+    const left = widest(chart.names) + 10;
+    const top = head(drawing, chart, chart.series, 0, width) + 4;
+    const bottom = height - (chart.value.label ? 48 : 26);
+    const right = width - 8 - (chart.notes.length ? 0 : 6);
+    const slot = (bottom - top) / chart.names.length;
+    const x = (value) => left + share(chart.value, value) * (right - left);
+    const y = (place) => top + slot * (place + 0.5);
+    lyingAxis(drawing, chart.value, { left, right, bottom }, x);
+    const size = 0.6 * slot;
+    ends(chart).forEach((bars, k) =>
+      bars.forEach((bar, j) => {
+        const [low, high] = [x(Math.min(...bar)), x(Math.max(...bar))];
+        const place = { x: low, y: y(j) - size / 2, width: high - low, height: size };
+        drawing.append(svg("rect", { ...place, class: fill(chart.series[k]) }));
+      }),
+    );
+    drawing.append(svg("path", { class: "chart-axis", d: `M${x(0)},${top}V${bottom}` }));
+    const last = ends(chart).at(-1);
+    chart.notes.forEach((note, j) => {
+      const end = last[j][1];
+      const [dx, anchor] = end < 0 ? [-6, "end"] : [6, "start"];
+      drawing.append(label(note, x(end) + dx, y(j) + 5, { anchor, class: "chart-note" }));
+    });
+    chart.names.forEach((name, j) => {
+      drawing.append(label(name, left - 8, y(j) + 5, { anchor: "end", role: chart.role }));
+    });
+    return drawing;
+  }
+
+  // A chart in so many pixels; `alt` says what it shows.
+  attnbook.charts = {
+    draw(chart, width, alt) {
+      const drawing = draw[chart.kind](chart, width, chart.height);
+      const wide = Number(drawing.dataset.width ?? width);
+      const high = Number(drawing.dataset.height ?? chart.height);
+      const look = { class: "chart", width: wide, height: high, viewBox: `0 0 ${wide} ${high}` };
+      for (const [name, value] of Object.entries(look)) drawing.setAttribute(name, value);
+      if (alt) {
+        drawing.setAttribute("role", "img");
+        drawing.setAttribute("aria-label", alt);
+      } else drawing.setAttribute("aria-hidden", "true");
+      return drawing;
+    },
+  };
+}

@@ -1,0 +1,157 @@
+// The explorers, part 2: controls that the reader moves, and what follows.  A page holds
+// figures with the attribute data-explorer, their first view as a picture, and their
+// controls (book/_ext/explorers.py).  What each setting shows was computed when the book
+// was built, and comes as a script when the reader comes near.  Should it be missing, the
+// picture stays.
+"use strict";
+
+window.attnbook ??= {};
+
+{
+  const FOLDER = document.currentScript.src.replace(/live\/[^/]*$/, "explorers/");
+  const NEAR = "600px";
+
+  const make = (tag, attributes = {}, ...children) => {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  };
+
+  // --- Data ---
+
+  // One of the views that attnbook.course.kit.explorers.packed has put together.
+  const unpack = ([kind, value, at], number) => {
+    if (kind === "=") return value;
+    if (kind === "?") return value[at[number]];
+    if (kind === "-") return value[number];
+    if (kind === "[") return value.map((part) => unpack(part, number));
+    const parts = Object.entries(value).map(([key, part]) => [key, unpack(part, number)]);
+    return Object.fromEntries(parts);
+  };
+
+  const packed = {};
+  const loading = {};
+
+  // A script, since a page opened from a file may load nothing else.
+  function load(name, version) {
+    loading[name] ??= new Promise((resolve, reject) => {
+      const script = make("script", { src: `${FOLDER}${name}.js?v=${version}` });
+      script.onload = () => resolve(packed[name]);
+      script.onerror = () => {
+        delete loading[name]; // so that the next try is one
+        reject(new Error("The figure's data could not be loaded; it shows one setting."));
+      };
+      document.head.append(script);
+    });
+    return loading[name];
+  }
+
+  // Settings are counted like the digits of a number, the last control fastest.
+  const count = (places) => places.reduce((number, [place, of]) => number * of + place, 0);
+
+  attnbook.explorers = {
+    receive: (name, data) => (packed[name] = data),
+    view: (name, places) => unpack(packed[name], count(places)),
+  };
+
+  // --- Controls ---
+
+  // Where each control is, and among how many choices.
+  function placeOf(control) {
+    if (control.type === "range") return [Number(control.value), Number(control.max) + 1];
+    if (control.type === "checkbox") return [Number(control.checked), 2];
+    return [control.selectedIndex, control.length];
+  }
+
+  // A slider counts its stops; what they mean stands beside it.
+  function tellPlace(control) {
+    if (control.type !== "range") return;
+    const text = control.dataset.stops.split("|")[control.value];
+    control.setAttribute("aria-valuetext", text);
+    control.closest("label").querySelector("output").textContent = text;
+  }
+
+  // --- A figure ---
+
+  class Explorer {
+    constructor(figure) {
+      this.name = figure.dataset.explorer;
+      this.version = figure.dataset.version;
+      this.form = figure.querySelector(".explorer-controls");
+      this.controls = [...this.form.elements].filter((e) => e.matches("input, select"));
+      this.picture = figure.querySelector(".book-picture");
+      this.said = figure.querySelector(".book-said");
+      this.more = figure.querySelector(".book-more");
+      this.form.addEventListener("submit", (event) => event.preventDefault());
+      this.form.addEventListener("input", ({ target }) => {
+        tellPlace(target);
+        this.show();
+      });
+      // A browser may keep what was chosen on the last visit.
+      this.form.reset();
+      this.controls.forEach(tellPlace);
+      this.said.setAttribute("role", "status");
+      const seen = new IntersectionObserver(
+        (found) => {
+          if (!found.some((one) => one.isIntersecting)) return;
+          seen.disconnect();
+          this.show();
+        },
+        { rootMargin: NEAR },
+      );
+      seen.observe(figure);
+      new ResizeObserver(() => this.onWidth()).observe(this.picture);
+    }
+
+    async show() {
+      try {
+        await load(this.name, this.version);
+      } catch (problem) {
+        this.said.textContent = problem.message;
+        return;
+      }
+      this.view = attnbook.explorers.view(this.name, this.controls.map(placeOf));
+      this.draw();
+      if (this.said.textContent !== this.view.said) {
+        this.said.replaceChildren(make("p", {}, this.view.said));
+      }
+      if (this.view.table) this.more.replaceChildren(tableOf(this.view.table));
+    }
+
+    onWidth() {
+      if (this.view && this.width !== this.picture.clientWidth) this.draw();
+    }
+
+    draw() {
+      const { charts, alt, beside } = this.view;
+      this.width = this.picture.clientWidth;
+      const wide = beside && this.width > 480 ? this.width / charts.length : this.width;
+      // The first chart has the text for all.
+      const drawn = charts.map((chart, i) => attnbook.charts.draw(chart, wide, i ? "" : alt));
+      this.picture.replaceChildren(...drawn);
+      this.picture.classList.add("explorer-drawn");
+    }
+  }
+
+  function tableOf({ heads, rows }) {
+    const numeric = heads.map((_, j) => rows.some((row) => /^[−\d]/.test(row[j])));
+    const side = (j) => ({ style: `text-align: ${numeric[j] ? "right" : "left"}` });
+    const head = heads.map(([name, unit], j) => {
+      const cell = make("th", { scope: "col", ...side(j) }, name);
+      if (unit) cell.append(make("br"), make("span", { class: "unit" }, unit));
+      return cell;
+    });
+    const body = rows.map((row) => {
+      const cells = row.map((text, j) => {
+        return make(j ? "td" : "th", j ? side(j) : { scope: "row", ...side(j) }, text);
+      });
+      return make("tr", {}, ...cells);
+    });
+    const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)));
+    table.append(make("tbody", {}, ...body));
+    return make("div", { class: "book-table scroll-box" }, table);
+  }
+
+  document.querySelectorAll(".explorer").forEach((figure) => new Explorer(figure));
+}

@@ -1,0 +1,133 @@
+"""What an explorer draws, as data: a few kinds of charts.
+
+A chart holds all that is needed to draw it. In a notebook matplotlib does so
+(:mod:`.drawn`), on the published page ``book/_static/live/charts.js``. Colours are
+named: "ink", "sky", "pale", or one of the five ideas that have a colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+def numbers(values: Iterable[float]) -> tuple[float, ...]:
+    """Four digits of each number: the last ones of a machine change no pixel."""
+    return tuple(float(f"{value:.4g}") + 0.0 for value in values)
+
+
+class Chart:
+    """Anything that can be drawn; it has a height, in pixels."""
+
+    height: int
+
+
+@dataclass(frozen=True)
+class Axis:
+    """An axis: its label, its ends and its ticks; ``names`` stand for their numbers."""
+
+    label: str
+    low: float
+    high: float
+    ticks: tuple[float, ...] = ()
+    names: tuple[str, ...] = ()
+    log: bool = False
+
+    def marks(self) -> tuple[str, ...]:
+        """What is written at the ticks."""
+        return self.names or tuple(f"{tick:,g}" for tick in self.ticks)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Points that a line joins; without ``x`` they are counted from 0."""
+
+    y: tuple[float, ...]
+    x: tuple[float, ...] = ()
+    label: str = ""
+    colour: str = "ink"
+
+
+@dataclass(frozen=True)
+class Lines(Chart):
+    """Lines over a common axis."""
+
+    x: Axis
+    y: Axis
+    lines: tuple[Line, ...]
+    height: int = 200  # pixels
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Series:
+    """One bar for each name of a chart; what is not a number has none."""
+
+    values: tuple[float, ...]
+    colour: str = "source"
+    label: str = ""
+    pale: bool = False
+
+
+@dataclass(frozen=True)
+class Bars(Chart):
+    """Bars beside each other or, if stacked, one on the other."""
+
+    names: tuple[str, ...]
+    value: Axis
+    series: tuple[Series, ...]
+    notes: tuple[str, ...] = ()  # at the ends of the bars
+    across: bool = False  # bars lie, and names stand at the left
+    stacked: bool = False
+    band: tuple[float, float] | None = None  # from one place to another, shaded
+    curve: Line | None = None  # over the places of the bars, which are counted from 0
+    role: str = "ink"  # the colour of the names
+    label: str = ""  # what the names are
+    height: int = 200
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Map(Chart):
+    """Weights from 0 to 1 as cells, a row for each query; frames mark some of them."""
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[tuple[float, ...], ...]
+    roles: tuple[str, str]  # colours of the names of rows and of columns
+    labels: tuple[str, str]
+    frames: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def height(self) -> int:
+        """Pixels, with room for the names above."""
+        return 170 + 27 * len(self.rows)
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """From the origin to a point; its label is a letter and perhaps an index."""
+
+    label: str
+    x: float
+    y: float
+    colour: str
+
+
+@dataclass(frozen=True)
+class Arrows(Chart):
+    """Arrows in a plane that reaches as far in all four directions."""
+
+    reach: float
+    arrows: tuple[Arrow, ...]
+    height: int = 290
+
+
+def as_data(chart: Chart) -> dict[str, Any]:
+    """A chart as JSON holds it, with its kind; what is written at ticks is added."""
+    found = asdict(chart) | {"kind": type(chart).__name__, "height": chart.height}
+    for name, part in vars(chart).items():
+        if isinstance(part, Axis):
+            found[name]["names"] = part.marks()
+    return found

@@ -1,0 +1,177 @@
+"""Charts as figures of matplotlib, for a notebook and for what a page stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from attnbook.course.kit.colours import (
+    COLOURS,
+    INK,
+    PALE_GREY,
+    SHADE,
+    SKY,
+    TEXT_COLOURS,
+)
+from attnbook.course.kit.explorers.charts import (
+    Arrows,
+    Axis,
+    Bars,
+    Chart,
+    Line,
+    Lines,
+    Map,
+)
+from attnbook.course.kit.heat_maps import PALE_LINES, frame_cells, heat_map
+
+FILLS = COLOURS | {"ink": INK, "sky": SKY, "pale": PALE_GREY}
+TEXTS = TEXT_COLOURS | {"ink": INK}
+DOTS = 100  # pixels an inch
+
+
+def figure_of(charts: Sequence[Chart], *, beside: bool = False) -> Figure:
+    """Draw charts below each other, or beside each other."""
+    rows, columns = (1, len(charts)) if beside else (len(charts), 1)
+    heights = [chart.height for chart in charts]
+    tall = max(heights) if beside else sum(heights)
+    grid = {} if beside else {"height_ratios": heights}
+    fig, axes = plt.subplots(
+        *(rows, columns),
+        figsize=(max(map(_width, charts)), tall / DOTS),
+        squeeze=False,
+        **grid,
+    )
+    for ax, chart in zip(axes.flat, charts, strict=True):
+        draw(chart, ax)
+    return fig
+
+
+def _width(chart: Chart) -> float:
+    """Inches; a map grows with its columns."""
+    return max(5.5, 2 + 0.27 * len(chart.columns)) if isinstance(chart, Map) else 5.5
+
+
+@singledispatch
+def draw(chart: Chart, ax: Axes) -> None:
+    """Draw a chart."""
+    raise NotImplementedError(type(chart))
+
+
+@draw.register
+def _(chart: Lines, ax: Axes) -> None:
+    for line in chart.lines:
+        _line(ax, line)
+    _axis(ax, "x", chart.x)
+    _axis(ax, "y", chart.y)
+    _head(ax, chart.title, any(line.label for line in chart.lines))
+
+
+@draw.register
+def _(chart: Bars, ax: Axes) -> None:
+    places, count = np.arange(len(chart.names)), len(chart.series)
+    size = 0.6 if chart.stacked or count == 1 else 0.8 / count
+    base = np.zeros(len(places))
+    for number, series in enumerate(chart.series):
+        values = np.nan_to_num(np.array(series.values, dtype=float))
+        look = {"color": FILLS[series.colour], "label": series.label or None}
+        look["alpha"] = 0.45 if series.pale else 1
+        at = places if chart.stacked else places + size * (number - (count - 1) / 2)
+        kind = ax.barh if chart.across else ax.bar
+        ends = {"left" if chart.across else "bottom": base} if chart.stacked else {}
+        kind(at, values, size, zorder=2, **look, **ends)
+        base = base + values if chart.stacked else values
+    for place, end, note in zip(places, base, chart.notes, strict=False):
+        _note(ax, chart.across, place, end, note)
+    if chart.band:
+        ax.axvspan(*chart.band, color=SHADE, lw=0, zorder=0)
+    if chart.curve:
+        _line(ax, chart.curve)
+    along, up = ("y", "x") if chart.across else ("x", "y")
+    _axis(ax, up, chart.value)
+    names = Axis(chart.label, -0.6, len(places) - 0.4, tuple(places), chart.names)
+    _axis(ax, along, names, TEXTS[chart.role])
+    if chart.across:
+        ax.invert_yaxis()
+        ax.tick_params("y", length=0)
+    elif max(map(len, "\n".join(chart.names).split("\n"))) * len(places) > 60:
+        ax.tick_params("x", rotation=90)
+    if chart.value.low < 0:
+        (ax.axvline if chart.across else ax.axhline)(0, color=INK, linewidth=1)
+    _head(ax, chart.title, any(series.label for series in chart.series))
+
+
+@draw.register
+def _(chart: Map, ax: Axes) -> None:
+    names = {"rows": chart.rows, "columns": chart.columns, "turn": 60}
+    heat_map(ax, torch.tensor(chart.cells), roles=chart.roles, **names, **PALE_LINES)
+    frame_cells(ax, chart.frames, COLOURS["target"])
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.tick_params("x", length=0)
+    plt.setp(ax.get_xticklabels(), ha="left", rotation_mode="anchor")
+    ax.set_ylabel(chart.labels[0], color=TEXT_COLOURS[chart.roles[0]])
+    ax.set_xlabel(chart.labels[1], color=TEXT_COLOURS[chart.roles[1]])
+
+
+@draw.register
+def _(chart: Arrows, ax: Axes) -> None:
+    whole = range(-int(chart.reach), int(chart.reach) + 1)
+    ax.set(xlim=(-chart.reach, chart.reach), ylim=(-chart.reach, chart.reach))
+    ax.set(xticks=whole, yticks=whole, aspect="equal")
+    for line in (ax.axhline, ax.axvline):
+        line(0, color=PALE_GREY, linewidth=1, zorder=0)
+    for arrow in chart.arrows:
+        look = {"arrowstyle": "-|>", "color": FILLS[arrow.colour], "linewidth": 2}
+        look |= {"shrinkA": 0, "shrinkB": 0, "mutation_scale": 14}
+        ax.annotate("", (arrow.x, arrow.y), (0, 0), arrowprops=look)
+        away = 1 + 0.4 / (np.hypot(arrow.x, arrow.y) or 1)
+        letter, index = arrow.label[0], arrow.label[1:]
+        text = f"${letter}_{index}$" if index else f"${letter}$"
+        place = {"ha": "center", "va": "center", "color": TEXTS[arrow.colour]}
+        ax.text(away * arrow.x, away * arrow.y, text, **place)
+
+
+def _line(ax: Axes, line: Line) -> None:
+    x = line.x or range(len(line.y))
+    ax.plot(x, line.y, color=FILLS[line.colour], label=line.label or None)
+
+
+def _axis(ax: Axes, which: str, axis: Axis, colour: str = INK) -> None:
+    """Ends, ticks and label, as the chart has them."""
+    if axis.log:
+        ax.set(**{f"{which}scale": "log"})
+    ax.set(**{f"{which}lim": (axis.low, axis.high)})
+    own = getattr(ax, f"{which}axis")
+    own.set_ticks(list(axis.ticks), list(axis.marks()), color=colour)
+    own.set_minor_locator(plt.NullLocator())
+    own.set_label_text(axis.label, color=colour)
+
+
+def _note(ax: Axes, across: bool, place: float, end: float, note: str) -> None:
+    """A number at the end of a bar, outside."""
+    side = -1 if end < 0 else 1
+    if across:
+        at, off, align = (end, place), (4 * side, 0), ("left", "center")
+    else:
+        at, off, align = (place, end), (0, 3 * side), ("center", "bottom")
+    if end < 0:
+        align = ("right", "center") if across else ("center", "top")
+    box = {"boxstyle": "square,pad=0.1", "fc": (1, 1, 1, 0.7), "lw": 0}
+    look = {"textcoords": "offset points", "ha": align[0], "va": align[1], "bbox": box}
+    ax.annotate(note, at, xytext=off, size=11, zorder=3, **look)
+
+
+def _head(ax: Axes, title: str, legend: bool) -> None:
+    """The title at the left; what the colours mean above the chart."""
+    if title:
+        ax.set_title(title, loc="left")
+    if legend:
+        ax.figure.legend(
+            *ax.get_legend_handles_labels(), loc="outside upper center", ncols=2
+        )
