@@ -20,8 +20,17 @@ from typing import Any
 from sphinx.application import Sphinx
 
 import attnbook
-from attnbook.course.kit.explorers.controls import Control, Menu, Slider, Stops, Switch
+from attnbook.course.kit.explorers.controls import (
+    Control,
+    Menu,
+    Slider,
+    Stops,
+    Switch,
+    TextBox,
+)
 from attnbook.course.kit.explorers.packed import script
+from attnbook.toy.language import translate_by_rule
+from live_model import stored_example
 
 STILL = re.compile(
     r'<(?:figure|div) class="book-stepper" data-explorer="(?P<name>[\w.]+)".*?'
@@ -54,6 +63,9 @@ def mount(
 def mounted(app: Sphinx, still: re.Match) -> str:
     """Return the figure of an explorer with its controls; it may have none."""
     module = import_module(still["name"])
+    if hasattr(module, "live_model"):  # it computes whatever the reader types
+        figure = stored_example([module.live_model], translate_by_rule(module.SENTENCE))
+        return f"<div>\n<div>\n{figure}</figure>"
     if not hasattr(module, "on_page"):
         return SETTINGS.sub(hint(ELSEWHERE), still[0])
     name = short_name(still["name"])
@@ -92,7 +104,7 @@ def short_name(module: str) -> str:
 
 def controls(given: dict[str, Control]) -> str:
     """Write the form with all controls of an explorer."""
-    kinds = {Menu: menu, Switch: switch}
+    kinds = {Menu: menu, TextBox: menu, Switch: switch}
     rows = "\n".join(kinds.get(type(one), slider)(one) for one in given.values())
     return f'<form class="explorer-controls" autocomplete="off">\n{rows}\n</form>'
 
@@ -115,8 +127,8 @@ def slider(control: Slider | Stops) -> str:
     )
 
 
-def menu(control: Menu) -> str:
-    """Write a menu."""
+def menu(control: Menu | TextBox) -> str:
+    """Write a menu; texts are chosen from it, too."""
     options = "".join(
         f"<option{' selected' * (choice == control.start)}>{escape(choice)}</option>"
         for choice in control.choices

@@ -20,7 +20,8 @@
     const longest = 8 * live.language.max_clauses - 1; // seven words a clause, and the ands
     if (!words.length) throw new Error("Write a sentence first, or draw one.");
     if (unknown.length) {
-      throw new Error(`Not a word of the toy language: ${unknown.map(quoted).join(", ")}.`);
+      const told = `Not a word of the toy language: ${unknown.map(quoted).join(", ")}.`;
+      throw Object.assign(new Error(told), { unknown });
     }
     if (words.length > longest) {
       const found = `this has ${words.length}. Cut it at an “and”.`;

@@ -48,7 +48,9 @@
       this.sum.append(paragraph(hint));
       this.spoken = element("p", { class: "visually-hidden", role: "status" });
       this.caption.before(this.views);
-      this.box.after(this.sum, this.spoken);
+      this.pair = element("div", { class: "live-pair" });
+      this.box.replaceWith(this.pair);
+      this.pair.append(this.box, this.sum, this.spoken);
       live.fadeAtEdge(this.box);
       this.box.addEventListener("click", ({ target }) => {
         const [row, cell] = [target.closest("tbody tr"), target.closest("td")];
@@ -71,14 +73,6 @@
     show(maps, source, target) {
       Object.assign(this, { maps, source, target });
       this.draw();
-    }
-
-    // Show nothing: what stood here belongs to another sentence.
-    clear() {
-      this.maps = null;
-      this.caption.hidden = true;
-      this.box.replaceChildren();
-      this.sum.replaceChildren();
     }
 
     // --- Which map? ---
@@ -206,11 +200,10 @@
       event.preventDefault();
     }
 
-    // Go to a cell, and keep its headings and its explanation in view.
+    // Go to a cell, and keep the map and its explanation in view.
     reach(i, j) {
       this.go(i, j).focus();
-      this.box.style.scrollMarginBottom = `${this.sum.offsetHeight}px`; // it lies over the box
-      this.box.scrollIntoView({ block: "nearest", inline: "nearest" });
+      this.pair.scrollIntoView({ block: "nearest", inline: "nearest" });
     }
 
     // Make a cell the one that the tab key reaches, and explain it.

@@ -98,19 +98,25 @@
         if (clauses) this.input.value = live.draw(clauses);
         this.translate(live.words(this.input.value));
       } catch (problem) {
-        this.refuse(problem.message);
+        this.refuse(problem);
       }
     }
 
-    // Say what is wrong, and take away what belongs to another sentence.
-    refuse(message) {
-      this.alert.textContent = message;
+    // Say what is wrong, mark the words, and name the sentence that is still shown.
+    refuse({ message, unknown = [] }) {
+      const marked = this.input.value.split(/([a-z]+)/i).map((part) => {
+        return unknown.includes(part.toLowerCase()) ? element("mark", {}, part) : part;
+      });
+      this.alert.replaceChildren(message, ...(unknown.length ? [" ", ...marked] : []));
       this.input.setAttribute("aria-invalid", "true");
-      this.said.replaceChildren();
-      this.map.clear();
+      if (!this.last || this.said.querySelector(".live-stale")) return;
+      const still = element("p", { class: "live-stale" }, "Still shown: ");
+      still.append(element("em", {}, this.last));
+      this.said.prepend(still);
     }
 
     translate(words) {
+      this.last = words.join(" ");
       const models = this.names.map((name) => live.models[name]);
       const source = live.encode(words, models[0].source);
       const outputs = models.map((model) => live.translate(model, source));

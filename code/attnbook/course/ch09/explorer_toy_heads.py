@@ -8,7 +8,6 @@ from functools import lru_cache
 from torch import Tensor, nn
 
 from attnbook.analysis.maps import attention_maps
-from attnbook.course.kit.colours import COLOURS
 from attnbook.course.kit.explorers.controls import TextBox
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.token_maps import (
@@ -19,23 +18,17 @@ from attnbook.course.kit.explorers.token_maps import (
     token_map,
 )
 from attnbook.course.kit.explorers.views import View
-from attnbook.course.kit.heat_maps import frame_cells
 from attnbook.toy.data import make_batch
 from attnbook.toy.language import Pair, translate_by_rule
 from attnbook.toy.metrics import alignment_accuracy, greedy_translations
 from attnbook.toy.models import SIZES, load_toy_model
 
 SENTENCE = "the old farmer sees a bird and this queen helps the small cat"
+live_model = "transformer"  # which runs in the published page
 CONTROLS = {
     "sentence": TextBox("sentence", SENTENCE),
     **head_menus(SIZES["n_layers"], SIZES["n_heads"]),
 }
-CAPTION = (
-    "**The mean of all heads finds the aligned word; a single head may look "
-    "elsewhere.** The trained Transformer translates the sentence; darker cells are "
-    "larger weights, and each row sums to 1. In cross-attention a frame marks the "
-    "source word that the target word translates. Layers and heads are counted from 1."
-)
 
 
 def explore_toy_heads() -> object:
@@ -43,7 +36,7 @@ def explore_toy_heads() -> object:
 
     The model is the trained one that comes with the package.
     """
-    return explore(head_view, CONTROLS, caption=CAPTION)
+    return explore(head_view, CONTROLS)
 
 
 def head_view(sentence: str, kind: str, layer: str, head: str) -> View:
@@ -55,13 +48,14 @@ def head_view(sentence: str, kind: str, layer: str, head: str) -> View:
     right = output == pair.target
     said = f"Output: {' '.join(output)}. "
     said += "An exact match." if right else f"Correct: {' '.join(pair.target)}."
-    figure = token_map(weights, tokens, kind)
+    frames = ()
     if right and kind == "cross-attention":
-        frame_cells(figure.axes[0], enumerate(pair.alignment), COLOURS["target"])
+        frames = enumerate(pair.alignment)
         found = alignment_accuracy(weights[None], [pair])
         said += f" The largest weight is on the framed word in {found:.0%} of the "
         said += "rows with a frame."
-    return View(said, figure, f"{kind}. {peaks(weights, tokens, kind)}.")
+    chart = token_map(weights, tokens, kind, frames)
+    return View(said, (chart,), f"{kind}. {peaks(weights, tokens, kind)}.")
 
 
 @lru_cache(maxsize=16)

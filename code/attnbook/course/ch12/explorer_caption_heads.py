@@ -22,16 +22,17 @@ from attnbook.course.kit.explorers.views import View
 from attnbook.data.batching import IdPair, id_batch
 
 LAYERS, HEADS = 4, 4
+CAPTIONS = (
+    "A woman in a red hat is reading a book.",
+    "Two children are being watched by their mother.",
+    "People are waiting at the station.",
+    "A dog that is wet runs through the snow.",
+    "There is no dog in the picture.",
+)
 CONTROLS = {
-    "caption": TextBox("English caption", "A woman in a red hat is reading a book."),
+    "caption": TextBox("English caption", CAPTIONS[0], CAPTIONS[1:]),
     **head_menus(LAYERS, HEADS),
 }
-CAPTION = (
-    "**The mean of all heads aligns the words of both languages; single heads are more "
-    "peaked, and differ.** The translator that comes with the package, on one caption. "
-    "Darker cells have more weight, and each row sums to 1. Layers and heads are "
-    "counted from 1; ▁ is the space before a word."
-)
 
 
 class Translation(NamedTuple):
@@ -47,16 +48,19 @@ def explore_caption_heads() -> object:
 
     The model is the trained one that comes with the package.
     """
-    return explore(caption_view, CONTROLS, caption=CAPTION)
+    return explore(caption_view, CONTROLS)
 
 
 def caption_view(caption: str, kind: str, layer: str, head: str) -> View:
     """The translation of a caption, and the weights of the head that is chosen."""
     found = translated(caption)
     weights = chosen_weights(found.maps, kind, layer, head)  # (T, S)
-    figure = token_map(weights, found.tokens, kind)
+    chart = token_map(weights, found.tokens, kind)
     alt = f"{kind}. {peaks(weights, found.tokens, kind)}."
-    return View(f"Translation: {found.text}", figure, alt)
+    return View(f"Translation: {found.text}", (chart,), alt)
+
+
+on_page = caption_view
 
 
 @lru_cache(maxsize=16)

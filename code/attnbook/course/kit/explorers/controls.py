@@ -80,10 +80,17 @@ class TextBox:
     Attributes:
         label: What is typed.
         start: The text at first.
+        others: More texts; on the published page, one of them all is chosen.
     """
 
     label: str
     start: str
+    others: tuple[str, ...] = ()
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The texts to choose from where none is typed."""
+        return (self.start, *self.others)
 
 
 @dataclass(frozen=True)

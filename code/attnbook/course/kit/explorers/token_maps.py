@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-import matplotlib.pyplot as plt
 import torch
-from matplotlib.figure import Figure
 from torch import Tensor
 
-from attnbook.course.kit.colours import TEXT_COLOURS
+from attnbook.course.kit.explorers.charts import Map
 from attnbook.course.kit.explorers.controls import Menu
-from attnbook.course.kit.heat_maps import PALE_LINES, heat_map
 
 MEAN = "mean of all"
 
@@ -95,27 +92,25 @@ def chosen_weights(
     return weights[:, int(head) - 1].mean(0)
 
 
-def token_map(weights: Tensor, tokens: Tokens, kind: str) -> Figure:
-    """Draw weights; a longer sentence makes a larger figure.
+def token_map(
+    weights: Tensor,
+    tokens: Tokens,
+    kind: str,
+    frames: Iterable[tuple[int, int | None]] = (),
+) -> Map:
+    """Weights as a chart; a longer sentence makes a larger one.
 
     Args:
         weights: (T, S).
         tokens: The tokens of the sentence and its translation.
         kind: One of :data:`KINDS`.
+        frames: Rows and columns of cells that are framed; None frames nothing.
     """
-    rows, columns = tokens.of(kind)
-    size = max(5.5, 2 + 0.27 * len(columns)), 1.7 + 0.27 * len(rows)
-    fig, ax = plt.subplots(figsize=size)
     about = KINDS[kind]
-    names = {"rows": rows, "columns": columns, "turn": 60}
-    heat_map(ax, weights, roles=about.roles, **names, **PALE_LINES)
-    ax.xaxis.tick_top()
-    ax.xaxis.set_label_position("top")
-    ax.tick_params("x", length=0)
-    plt.setp(ax.get_xticklabels(), ha="left", rotation_mode="anchor")
-    ax.set_ylabel(about.query, color=TEXT_COLOURS[about.roles[0]])
-    ax.set_xlabel(about.key, color=TEXT_COLOURS[about.roles[1]])
-    return fig
+    rows, columns = tokens.of(kind)
+    cells = tuple(tuple(round(w, 2) for w in row) for row in weights.tolist())
+    marked = tuple((i, j) for i, j in frames if j is not None)
+    return Map(rows, columns, cells, about.roles, (about.query, about.key), marked)
 
 
 def peaks(weights: Tensor, tokens: Tokens, kind: str) -> str:
