@@ -154,17 +154,22 @@ def waits(node: nodes.Node) -> bool:
     return isinstance(node, nodes.container) and "tag_reveal" in node["classes"]
 
 
+def said(node: nodes.Node) -> bool:
+    """Say whether a node is a paragraph, which speaks of the results before it."""
+    return isinstance(node, nodes.paragraph)
+
+
 def cover(cell: nodes.container, box: str) -> None:
-    """Cover a cell's output, the cells behind it that wait too, and what is said."""
+    """Cover a cell's output, what is said of it, and the cells behind that wait too."""
     found = Cover("", box=box, classes=["predict-cover"])
     found += [part for part in cell if "cell_output" in part["classes"]]
     if not len(found):
         return
     cell.children = [part for part in cell if part not in found.children]
     behind, place = cell.parent, cell.parent.index(cell) + 1
-    while place < len(behind) and waits(behind[place]):
-        found += behind.pop(place)
-    if place < len(behind) and isinstance(behind[place], nodes.paragraph):
+    while place < len(behind) and (
+        waits(behind[place]) or (said(behind[place]) and not said(found[-1]))
+    ):
         found += behind.pop(place)
     cell += found
 

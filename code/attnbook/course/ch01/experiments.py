@@ -10,12 +10,15 @@ import torch
 from torch import nn
 
 from attnbook.analysis.occlusion import context_changes
+from attnbook.course.ch01.explorer_context_contents import SENTENCES as EXPLORED
+from attnbook.course.ch01.explorer_context_contents import halves_changed
 from attnbook.course.kit.experiments import experiment
 from attnbook.course.kit.toy_translation import SEEDS, THREE_SEEDS, train_and_measure
 from attnbook.models.narrow_context import NarrowContext
 from attnbook.models.seq2seq import InitialState, StaticContext
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, reverse_source
-from attnbook.toy.language import AND, KINDS, Pair, kind_of
+from attnbook.toy.language import AND, KINDS, Pair, kind_of, translate_by_rule
+from attnbook.toy.models import load_toy_model
 from attnbook.toy.recall_task import train_recall
 from attnbook.toy.training import LEARNING_RATE, STEPS, train_toy_model
 
@@ -64,6 +67,27 @@ def context_contents() -> dict:
             print(f"  {runs[-1]}", flush=True)
     about = {"steps": STEPS, "rate": LEARNING_RATE}
     return {"sentences": SENTENCES, "clauses": CLAUSES, **about, "runs": runs}
+
+
+@experiment
+def context_sentences() -> dict:
+    """Changes of both halves of the context by word, for the explorer's sentences."""
+    torch.manual_seed(0)
+    untrained = InitialState(len(SOURCE), len(TARGET))
+    initial_state, _ = train_toy_model(InitialState, 1)
+    models = {
+        "untrained": untrained,
+        "initial state, trained": initial_state,
+        "static context, trained": load_toy_model("static_context"),
+    }
+    changes = {}
+    for sentence in EXPLORED:
+        found = halves_changed(models, translate_by_rule(sentence))
+        changes[sentence] = {
+            name: [None if row.isnan().any() else row.tolist() for row in rounded]
+            for name, rounded in ((n, of.round(decimals=2)) for n, of in found.items())
+        }
+    return {"steps": STEPS, "rate": LEARNING_RATE, "changes": changes}
 
 
 def changes_by_kind(

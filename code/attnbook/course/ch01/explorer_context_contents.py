@@ -6,42 +6,68 @@ import math
 from collections.abc import Mapping
 from functools import partial
 
-import matplotlib.pyplot as plt
-from matplotlib.figure import Figure
+import torch
 from torch import Tensor, nn
 
 from attnbook.analysis.occlusion import context_changes
-from attnbook.course.kit.colours import COLOURS, TEXT_COLOURS
+from attnbook.core import results
+from attnbook.course.kit.explorers.charts import Axis, Bars, Series, numbers
 from attnbook.course.kit.explorers.controls import TextBox
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.views import View
-from attnbook.toy.language import translate_by_rule
+from attnbook.toy.language import Pair, translate_by_rule
 
-SENTENCE = "the old farmer sees a bird and this young queen hears the big dog"
-HALVES = ("left to right", "right to left")
-FAINT = 0.45  # opacity of the bars of the second half
+SENTENCES = (
+    "the old farmer sees a bird and this young queen hears the big dog",
+    "the old farmer sees a bird",
+    "a bird sees the old farmer",
+    "this kind horse sees this brave farmer and the young wizard follows this kind dog",
+    "the dog chases the cat and the cat chases the dog",
+    "a queen helps the child and a big robot paints this cat and a dog greets a king",
+)
+HALVES = ("reads left to right", "reads right to left")
+CONTROLS = {"sentence": TextBox("sentence", SENTENCES[0], SENTENCES[1:])}
 
 
-def explore_context(models: Mapping[str, nn.Module], caption: str) -> object:
+def explore_context(models: Mapping[str, nn.Module]) -> object:
     """Let the reader type a sentence; see :func:`~.explorer.explore`."""
-    controls = {"sentence": TextBox("sentence", SENTENCE)}
-    return explore(partial(context_view, models), controls, caption=caption)
+    return explore(partial(context_view, models), CONTROLS)
 
 
 def context_view(models: Mapping[str, nn.Module], sentence: str) -> View:
     """How much each word changes the two halves of each model's context."""
     pair = translate_by_rule(sentence.lower().rstrip(" ."))
+    return changes_view(pair, halves_changed(models, pair))
+
+
+def on_page(sentence: str) -> View:
+    """The same for one of the sentences, as it was once computed and stored."""
+    stored = results.load("context_sentences")["changes"][sentence]
+    missing = (math.nan, math.nan)  # of a word that has no other of its class
     changes = {
-        name: context_changes(model.encoder, pair, parts=2)[:-1]  # (S, 2)
+        name: torch.tensor([row or missing for row in of])
+        for name, of in stored.items()
+    }
+    return changes_view(translate_by_rule(sentence), changes)
+
+
+def halves_changed(models: Mapping[str, nn.Module], pair: Pair) -> dict[str, Tensor]:
+    """Changes of both halves of each model's context by word: (S, 2) each."""
+    return {
+        name: context_changes(model.encoder, pair, parts=2)[:-1]
         for name, model in models.items()
     }
+
+
+def changes_view(pair: Pair, changes: Mapping[str, Tensor]) -> View:
+    """What the changes say, and a chart for each model."""
     most = "; ".join(
         f"{name}: {pair.source[int(of.nan_to_num().mean(1).argmax())]}"
         for name, of in changes.items()
     )
     alt = " ".join(f"{name}: {_row(pair.source, of)}." for name, of in changes.items())
-    alt = f"Relative changes of the halves {' and '.join(HALVES)}. {alt}"
-    return View(f"Largest change: {most}.", _figure(pair.source, changes), alt)
+    alt = f"Relative changes of the halves, {' and '.join(HALVES)}. {alt}"
+    return View(f"Largest change: {most}.", _charts(pair.source, changes), alt)
 
 
 def _row(words: tuple[str, ...], changes: Tensor) -> str:
@@ -53,30 +79,27 @@ def _row(words: tuple[str, ...], changes: Tensor) -> str:
     )
 
 
-def _figure(words: tuple[str, ...], changes: Mapping[str, Tensor]) -> Figure:
-    """One panel for each model, two bars for each word."""
-    size = (5.5, 1.3 + 1.15 * len(changes))
-    fig, axes = plt.subplots(
-        len(changes), 1, figsize=size, sharex=True, sharey=True, squeeze=False
-    )
-    for ax, (name, of) in zip(axes[:, 0], changes.items(), strict=True):
-        for half, label in enumerate(HALVES):
-            ax.bar(
-                [j + 0.4 * half - 0.2 for j in range(len(words))],
-                # Rounded, so that the last digits of a machine change no pixel.
-                of[:, half].nan_to_num().round(decimals=2).tolist(),
-                width=0.4,
-                color=COLOURS["source"],
-                alpha=1 if half == 0 else FAINT,
-                label=label,
-            )
-        ax.set_title(name, loc="left")
+def _charts(words: tuple[str, ...], changes: Mapping[str, Tensor]) -> tuple[Bars, ...]:
+    """One for each model, with two bars for each word; the last one names the words."""
     highest = max(float(of.nan_to_num().max()) for of in changes.values())
-    axes[0, 0].set_ylim(0, max(1.2, 1.05 * highest))
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    labels = [f"reads {label}" for label in labels]
-    fig.legend(handles, labels, ncols=2, loc="outside upper center")
-    look = {"rotation": 90, "color": TEXT_COLOURS["source"]}
-    axes[-1, 0].set_xticks(range(len(words)), words, **look)
-    fig.supylabel("relative change of c")
-    return fig
+    axis = Axis("change of c", 0, *numbers([max(1.2, 1.05 * highest)]), (0, 0.5, 1))
+    last = [*changes][-1]
+    return tuple(
+        Bars(
+            words if name == last else ("",) * len(words),
+            axis,
+            tuple(
+                # Two digits, so that the last ones of a machine change no pixel.
+                Series(
+                    tuple(of[:, half].nan_to_num().round(decimals=2).tolist()),
+                    label=HALVES[half] if number == 0 else "",
+                    pale=half == 1,
+                )
+                for half in (0, 1)
+            ),
+            role="source",
+            title=name,
+            height=200 if name == last else 150,
+        )
+        for number, (name, of) in enumerate(changes.items())
+    )

@@ -42,12 +42,6 @@ from attnbook.nn.scaled_dot_product import attention
 
 ASKING, OFFERING = ("old", "sees", "a"), ("old", "farmer", "sees", "bird")
 MOST = 9.9  # the greatest number that may be entered: its scores fit their cells
-CAPTION = (
-    "**A weight depends on the query and on all keys, never on a value.** Change a "
-    "value, and only the outputs move. Double both numbers of a query: its weights "
-    "grow sharper, and their order stays. Take a tick away: that weight goes to the "
-    "other keys of the row, in the proportions they had."
-)
 
 Pairs = tuple[tuple[float, float], ...]
 Mask = tuple[tuple[bool, ...], ...]
@@ -82,7 +76,7 @@ FIELD = (
 )
 
 
-def calculator(caption: str = CAPTION) -> HTML:
+def calculator() -> HTML:
     """Let the reader change queries, keys, values and mask, and see what follows.
 
     Equation 1 of Vaswani et al. 2017, for three queries and four keys of width 2. Where
@@ -97,7 +91,7 @@ def calculator(caption: str = CAPTION) -> HTML:
         '<p class="book-result" aria-live="polite" '
         f'style="margin: 0.3em 0; white-space: pre-line">{result(START)}</p>\n</div>'
     )
-    return figure(inside, caption, width=720)
+    return figure(inside, "", width=720)
 
 
 def attend(state: CalculatorState) -> tuple[Tensor, Tensor, Tensor]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import lru_cache
+from statistics import fmean
 from typing import NamedTuple
 
-import matplotlib.pyplot as plt
 import torch
-from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.analysis.head_ablation import without_heads
-from attnbook.course.kit.colours import COLOURS, INK, TEXT_COLOURS
+from attnbook.core import results
+from attnbook.course.kit.explorers.charts import Axis, Bars, Series, numbers
 from attnbook.course.kit.explorers.controls import Menu, Switch, TextBox
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.shipped import checked_caption, shipped_translator
@@ -22,19 +22,17 @@ from attnbook.course.kit.explorers.views import View
 from attnbook.data.batching import IdPair, id_batch
 
 LAYERS, HEADS = 4, 4
-SENTENCE = "Two children are being watched by their mother."
+CAPTIONS = (
+    "Two children are being watched by their mother.",
+    "A woman in a red hat is reading a book.",
+)
 ALL = "all"
 CONTROLS = {
-    "caption": TextBox("English caption", SENTENCE),
+    "caption": TextBox("English caption", CAPTIONS[0], CAPTIONS[1:]),
     "kind": Menu("attention", tuple(KINDS), "cross-attention"),
     "layer": Menu("layer", (*(str(n) for n in range(1, LAYERS + 1)), ALL), "4"),
     **{f"head_{n}": Switch(f"head {n} on", n != 3) for n in range(1, HEADS + 1)},
 }
-CAPTION = (
-    "**Most heads can be switched off one at a time without changing the "
-    "translation.** Bars: the drop in the log-probability of each token of the "
-    "translation made with all heads; a bar to the left is a rise."
-)
 
 
 class Original(NamedTuple):
@@ -51,13 +49,36 @@ def explore_heads_off() -> object:
 
     The model is the trained one that comes with the package.
     """
-    return explore(heads_off_view, CONTROLS, caption=CAPTION)
+    return explore(heads_off_view, CONTROLS)
+
+
+class Cut(NamedTuple):
+    """What is left without some heads."""
+
+    text: str  # the translation
+    drops: tuple[float, ...]  # T, of the log-probabilities of the original's tokens
 
 
 def heads_off_view(caption: str, kind: str, layer: str, **heads: bool) -> View:
     """The translation of a caption without some heads of one attention."""
     original = translated(caption)
     off = [n for n, on in enumerate(heads.values()) if not on]  # from 0
+    found = cut(original, kind, layer, off)
+    return cut_view(original.text, original.tokens, off, found)
+
+
+def on_page(caption: str, kind: str, layer: str, **heads: bool) -> View:
+    """The same for one of the captions, as it was once computed and stored."""
+    stored = results.load("heads_off")["captions"][caption]
+    off = [n for n, on in enumerate(heads.values()) if not on]
+    found = Cut(stored["text"], (0.0,) * len(stored["tokens"]))
+    if off:
+        found = Cut(*stored["cuts"][kind][layer][" ".join(map(str, off))])
+    return cut_view(stored["text"], tuple(stored["tokens"]), off, found)
+
+
+def cut(original: Original, kind: str, layer: str, off: Sequence[int]) -> Cut:
+    """Translate without some heads, counted from 0, of one layer or of all."""
     translator = shipped_translator()
     layers = range(LAYERS) if layer == ALL else [int(layer) - 1]
     with ExitStack() as stack:
@@ -67,18 +88,24 @@ def heads_off_view(caption: str, kind: str, layer: str, **heads: bool) -> View:
             stack.enter_context(without_heads(module, off))
         [text] = translator([original.source])
         drops = original.log_p - token_log_p(original.source, original.text)
-    said = f"With all heads: {original.text}"
+    return Cut(text, numbers(drops.tolist()))
+
+
+def cut_view(
+    text: str, tokens: tuple[str, ...], off: Sequence[int], found: Cut
+) -> View:
+    """What is said and drawn of a translation without some heads."""
+    said = f"With all heads: {text}"
     if off:
         which = (
             f"Without head{'s' * (len(off) > 1)} {', '.join(str(n + 1) for n in off)}"
         )
-        found = "the same translation." if text == original.text else text
-        said += f" {which}: {found} The loss on this caption rises by "
-        said += f"{drops.mean():z.2f} nats per token."
-
-    named = zip(original.tokens, drops.tolist(), strict=True)
-    alt = "Nats lost: " + "; ".join(f"{token} {x:.2f}" for token, x in named) + "."
-    return View(said, drop_figure(original.tokens, drops), alt)
+        now = "the same translation." if found.text == text else found.text
+        said += f" {which}: {now} The loss on this caption rises by "
+        said += f"{fmean(found.drops):z.2f} nats per token."
+    named = zip(tokens, found.drops, strict=True)
+    alt = "Nats lost: " + "; ".join(f"{token} {x:z.2f}" for token, x in named) + "."
+    return View(said, (drops_chart(tokens, found.drops),), alt)
 
 
 @lru_cache(maxsize=16)
@@ -101,16 +128,16 @@ def token_log_p(source: str, text: str) -> Tensor:
     return log_p.gather(1, batch.tgt_out.T).squeeze(1)  # (T,)
 
 
-def drop_figure(tokens: Sequence[str], drops: Tensor) -> Figure:
-    """Draw by how much the log-probability of each token falls, one bar each."""
-    rows = range(len(tokens))
-    fig, ax = plt.subplots(figsize=(5.5, 1 + 0.29 * len(tokens)))
-    ax.barh(rows, drops.tolist(), color=COLOURS["target"], height=0.6)
-    ax.axvline(0, color=INK, linewidth=1)
-    low, high = min(0.0, drops.min().item()), max(0.0, drops.max().item())
-    ax.set_xlim(min(1.1 * low, -0.1), max(1.1 * high, 1.0))
-    ax.set_yticks(rows, tokens, color=TEXT_COLOURS["target"])
-    ax.set_ylim(len(tokens) - 0.4, -0.6)  # the first token on top
-    ax.tick_params("y", length=0)
-    ax.set_xlabel("log-probability lost, nats")
-    return fig
+def drops_chart(tokens: tuple[str, ...], drops: Sequence[float]) -> Bars:
+    """By how much the log-probability of each token falls, one bar each."""
+    low, high = min(-0.1, 1.1 * min(drops)), max(1.0, 1.1 * max(drops))
+    step = next(k for k in (0.5, 1, 2, 5, 10) if high <= 5 * k or k == 10)
+    ticks = tuple(step * k for k in range(int(high / step) + 1))
+    return Bars(
+        tokens,
+        Axis("log-probability lost, nats", *numbers([low, high]), ticks),
+        (Series(tuple(drops), "target"),),
+        across=True,
+        role="target",
+        height=100 + 29 * len(tokens),
+    )

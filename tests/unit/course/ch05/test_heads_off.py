@@ -1,9 +1,12 @@
 """The explorer of chapter 5: a translator without some of its heads."""
 
+import random
+
 import pytest
 import torch
 
 from attnbook.course.ch05 import explorer_heads_off as heads_off
+from attnbook.course.kit.explorers.packed import settings_of
 from attnbook.course.kit.explorers.shipped import shipped_translator
 from attnbook.course.kit.explorers.token_maps import KINDS
 
@@ -17,7 +20,7 @@ TEXT = "Two dogs run."
 
 def bars(view):
     """Lengths of the bars, from the first token on."""
-    return [bar.get_width() for bar in view.figure.axes[0].patches]
+    return view.drawn[0].series[0].values
 
 
 def test_with_all_heads_nothing_is_lost():
@@ -32,16 +35,15 @@ def test_bars_are_the_falls_of_the_log_probabilities():
     original = heads_off.translated(TEXT)
     drops = torch.tensor(bars(view), dtype=torch.float32)
     assert len(drops) == len(original.tokens) == len(original.log_p)
-    ax = view.figure.axes[0]
-    assert [t.get_text() for t in ax.get_yticklabels()] == [*original.tokens]
-    assert ax.yaxis_inverted()
-    assert ax.get_xlim()[0] < drops.min() <= drops.max() < ax.get_xlim()[1]
+    [chart] = view.drawn
+    assert chart.names == original.tokens
+    assert chart.value.low < drops.min() <= drops.max() < chart.value.high
     for layer in shipped_translator().model.decoder:
         torch.nn.init.zeros_(weight := layer.cross_attention.W_O.weight)
         assert not weight.any()
     without = heads_off.token_log_p(original.source, original.text)
     shipped_translator.cache_clear()  # it has lost its weights
-    torch.testing.assert_close(drops, original.log_p - without, atol=1e-5, rtol=0)
+    torch.testing.assert_close(drops, original.log_p - without, atol=1e-4, rtol=1e-3)
     assert (
         f"The loss on this caption rises by {drops.mean():.2f} nats per token."
         in view.said
@@ -73,3 +75,14 @@ def test_the_controls_offer_all_layers_heads_and_kinds():
 def test_an_empty_caption_is_an_error():
     with pytest.raises(ValueError, match="the caption is empty; type"):
         heads_off.heads_off_view(" ", "cross-attention", "1", **ON)
+
+
+def test_on_the_page_the_views_are_those_that_were_stored():
+    every = [*settings_of(heads_off.CONTROLS)]
+    for settings in random.Random(0).sample(every, 8):
+        stored, now = (
+            heads_off.on_page(**settings),
+            heads_off.heads_off_view(**settings),
+        )
+        assert stored.said == now.said
+        assert bars(stored) == pytest.approx(bars(now), abs=1e-3)

@@ -43,6 +43,7 @@ from attnbook.toy.data import SOURCE, TARGET
 from attnbook.toy.deep_stacks import Stack, gradient_norms, token_diversity
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.last_position import exponential_dilations
+from attnbook.toy.models import load_toy_model
 from attnbook.translation.translator import Translator
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
@@ -112,19 +113,30 @@ def test_the_bars_are_the_changes_of_the_context():
     torch.manual_seed(0)
     models = {name: InitialState(len(SOURCE), len(TARGET)) for name in ("one", "two")}
     view = context_contents.context_view(models, "The old farmer sees a bird.")
-    panels = view.figure.axes
-    assert [ax.get_title(loc="left") for ax in panels] == [*models]
+    assert [chart.title for chart in view.drawn] == [*models]
     pair = translate_by_rule("the old farmer sees a bird")
-    for ax, model in zip(panels, models.values(), strict=True):
-        drawn = [bar.get_height() for bars in ax.containers for bar in bars]
+    for chart, model in zip(view.drawn, models.values(), strict=True):
+        drawn = torch.tensor([series.values for series in chart.series])  # (2, S)
         changes = context_changes(model.encoder, pair, parts=2)[:-1].T  # (2, S)
-        assert drawn == pytest.approx(changes.flatten().tolist(), abs=6e-3)
-        assert max(drawn) < ax.get_ylim()[1]
-    words = [t.get_text() for t in panels[-1].get_xticklabels()]
-    assert words == [*pair.source]
+        assert torch.allclose(drawn, changes.nan_to_num(), atol=6e-3)
+        assert drawn.max() < chart.value.high
+    assert chart.names == pair.source
     assert view.said.startswith("Largest change: one: ")
     assert "nan" not in view.alt
     assert f"farmer {changes[0, 2]:.1f} and {changes[1, 2]:.1f}" in view.alt
+
+
+def test_on_the_page_the_contexts_are_those_that_were_stored():
+    torch.manual_seed(0)
+    models = {"untrained": InitialState(len(SOURCE), len(TARGET))}
+    models["static context, trained"] = load_toy_model("static_context")
+    for sentence in context_contents.SENTENCES[:3]:
+        stored = context_contents.on_page(sentence).drawn
+        now = context_contents.context_view(models, sentence).drawn
+        for chart in now:
+            [same] = [one for one in stored if one.title == chart.title]
+            for mine, its in zip(chart.series, same.series, strict=True):
+                assert mine.values == pytest.approx(its.values, abs=0.011)
 
 
 def test_the_sentence_of_chapter_1_must_be_of_the_toy_language():
