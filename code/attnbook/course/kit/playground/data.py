@@ -1,0 +1,26 @@
+"""The playground's data, ``presets.toml``: the page gets the same from here."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+
+DATA = tomllib.loads(
+    (files(__package__) / "presets.toml").read_text(encoding="utf-8")
+)
+OPTIONS: dict[str, dict] = DATA["options"]
+PRESETS: dict[str, dict] = DATA["presets"]
+
+WORDS: list[str] = [word for kind in DATA["kinds"].values() for word in kind]
+KINDS: dict[str, list[int]] = {
+    kind: [WORDS.index(word) for word in words] for kind, words in DATA["kinds"].items()
+}
+"""The ids of each kind of words."""
+GRAMMAR: list[list[tuple[str, int]]] = [
+    [(kind, after) for kind, after in options.items()] for options in DATA["grammar"]
+]
+"""For each state the kinds of words that may follow, equally often, and the states
+that they lead to. A sentence begins in state 0 and ends there."""
+
+PAGE_DATA = {"words": WORDS, "kinds": KINDS, "grammar": GRAMMAR}
+"""What the page's engine must know."""
