@@ -279,6 +279,15 @@ def live_model(page: Page, box: Directive) -> str:
     return quoted("A model to try", text)
 
 
+def train_here(page: Page, box: Directive) -> str:
+    """Return what stands where the page trains two models."""
+    text = page.plain(box.body)
+    if page.site:
+        address = f"{page.site}{page.name}.html#train-{box.argument}"
+        text = f"[Train it in the browser.]({address})\n\n{text}"
+    return quoted("Two models to train", text)
+
+
 def bibliography(page: Page, box: Directive) -> str:
     """Return the list of references."""
     return "\n".join(
@@ -313,4 +322,5 @@ FORMS: dict[str, Callable[[Page, Directive], str]] = {
     "predict": predict,
     "solution-end": lambda page, box: END,
     "solution-start": solution,
+    "train-here": train_here,
 }

@@ -23,6 +23,7 @@ def test_oxlint():
         "code/attnbook/course/**/*.js",
         "book/_static/*.js",
         "book/_static/live/*.js",
+        "book/_static/live/playground/*.js",
     )
     scripts = [path for pattern in own for path in ROOT.glob(pattern)]
     assert scripts

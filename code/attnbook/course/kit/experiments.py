@@ -45,6 +45,7 @@ def find_experiments() -> dict[str, Run]:
             if file.startswith("experiment") and folder.name != "kit":
                 module = file.removesuffix(".py")
                 import_module(f"attnbook.course.{folder.name}.{module}")
+    import_module("attnbook.course.kit.playground.presets")
     return EXPERIMENTS
 
 

@@ -26,9 +26,13 @@ ATTENTION_ALONE = Setting(feed_forward=False, skip=False, norm="none", layers=1)
 VARIANTS = {
     "default": Setting(),
     "post-norm, learned": Setting(norm="after", positions="learned", heads=4),
-    "no norm, unscaled": Setting(norm="none", scaled=False, key_width=8, positions="none"),
+    "no norm, unscaled": Setting(
+        norm="none", scaled=False, key_width=8, positions="none"
+    ),
     "no skip, causal": Setting(skip=False, causal=True, task="add_previous"),
-    "rotary, wide keys": Setting(positions="rotary", key_width=64, heads=1, causal=True),
+    "rotary, wide keys": Setting(
+        positions="rotary", key_width=64, heads=1, causal=True
+    ),
     "two questions": replace(ATTENTION_ALONE, task="previous_two", positions="learned"),
     "words": Setting(task="next_word", causal=True, width=16, layers=3),
     "words, post-norm alone": Setting(
@@ -72,7 +76,14 @@ def test_random_numbers_are_spread_evenly():
 
 def test_batches_are_the_same(ask):
     orders = [
-        {"do": "batches", "task": task, "name": "1/b", "batch": 5, "length": 7, "count": 3}
+        {
+            "do": "batches",
+            "task": task,
+            "name": "1/b",
+            "batch": 5,
+            "length": 7,
+            "count": 3,
+        }
         for task in TASKS
     ]
     for task, told in zip(TASKS, ask(*orders), strict=True):

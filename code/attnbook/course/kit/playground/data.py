@@ -5,9 +5,7 @@ from __future__ import annotations
 import tomllib
 from importlib.resources import files
 
-DATA = tomllib.loads(
-    (files(__package__) / "presets.toml").read_text(encoding="utf-8")
-)
+DATA = tomllib.loads((files(__package__) / "presets.toml").read_text(encoding="utf-8"))
 OPTIONS: dict[str, dict] = DATA["options"]
 PRESETS: dict[str, dict] = DATA["presets"]
 
@@ -21,6 +19,3 @@ GRAMMAR: list[list[tuple[str, int]]] = [
 ]
 """For each state the kinds of words that may follow, equally often, and the states
 that they lead to. A sentence begins in state 0 and ends there."""
-
-PAGE_DATA = {"words": WORDS, "kinds": KINDS, "grammar": GRAMMAR}
-"""What the page's engine must know."""

@@ -58,6 +58,8 @@ SYMBOL_TASKS: dict[str, Callable[[Tensor], Batch]] = {
     for task in (reverse, sort, previous_two, add_previous, count_positions)
 }
 
+TASKS = (*SYMBOL_TASKS, "next_word")
+
 
 def sizes(task: str) -> tuple[int, int]:
     """V, the number of symbols or words, and K, the questions at each position."""

@@ -1,0 +1,44 @@
+// The playground, part 3: what a page loads at once.  A figure of class train-here holds a
+// question and stored runs, made by book/_ext/train_here.py; a click on its button, or an
+// address that names a setting, loads the engine and the view.
+"use strict";
+
+{
+  const FOLDER = document.currentScript.src.replace(/[^/]*$/, "");
+  let loaded = null;
+
+  function script(file) {
+    return new Promise((resolve, reject) => {
+      const tag = document.createElement("script");
+      tag.src = FOLDER + file;
+      tag.onload = resolve;
+      tag.onerror = () => reject(new Error(`${file} could not be loaded`));
+      document.head.append(tag);
+    });
+  }
+
+  async function open(figure) {
+    const button = figure.querySelector(".play-open button");
+    const alert = figure.querySelector(".play-alert");
+    if (button.disabled) return;
+    button.disabled = true;
+    alert.textContent = "";
+    try {
+      const files = ["data.js", "engine.js", "view.js"];
+      loaded ??= Promise.all(files.map((file) => script(`${file}?v=${figure.dataset.version}`)));
+      await loaded;
+      figure.playground = new globalThis.playground.Figure(figure);
+    } catch (problem) {
+      loaded = null; // so that the next click tries again
+      button.disabled = false;
+      alert.textContent = `The models could not be started: ${problem.message}.`;
+    }
+  }
+
+  for (const figure of document.querySelectorAll("figure.train-here")) {
+    const line = figure.querySelector(".play-open");
+    line.hidden = false;
+    line.querySelector("button").addEventListener("click", () => open(figure));
+    if (figure.dataset.preset === "free" && location.hash.startsWith("#free&")) open(figure);
+  }
+}

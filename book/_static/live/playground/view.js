@@ -1,0 +1,561 @@
+// The playground, part 2: what the reader sees and touches.  Two runs train side by side,
+// each in a Worker of its own; the page only draws what they tell.
+"use strict";
+
+globalThis.playground = (() => {
+  const data = globalThis.playgroundData;
+  const LETTERS = "abcdefghijklmnop";
+  const SVG = "http://www.w3.org/2000/svg";
+  const MEAN = 10; // steps over which a loss is averaged
+  const SIDES = ["a", "b"]; // classes: a solid line and a dashed one
+  let active = null; // the figure that trains: one at a time
+
+  function element(tag, attributes = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  }
+
+  function drawn(tag, attributes, text = "") {
+    const made = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.textContent = text;
+    return made;
+  }
+
+  function button(text, act) {
+    const made = element("button", { type: "button" }, text);
+    made.addEventListener("click", act);
+    return made;
+  }
+
+  function choice(label, choices, chosen, act) {
+    const select = element("select", { "aria-label": label });
+    choices.forEach((value) => select.append(new Option(named(value), JSON.stringify(value))));
+    select.value = JSON.stringify(chosen);
+    select.addEventListener("change", () => act(JSON.parse(select.value)));
+    return select;
+  }
+
+  const named = (value) =>
+    value === true ? "yes" : value === false ? "no" : String(value).replaceAll("_", " ");
+
+  // What stands for a symbol, a word or a position.
+  function token(task, id, answer) {
+    if (id < 0) return "·";
+    if (task === "next_word") return data.words[id];
+    if (task === "count_positions" && answer) return String(id + 1);
+    return task === "add_previous" ? String(id) : LETTERS[id];
+  }
+
+  const mean = (numbers) => numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
+
+  function running(losses) {
+    return losses.map((_, i) => mean(losses.slice(Math.max(0, i + 1 - MEAN), i + 1)));
+  }
+
+  const shown = (loss) => (Number.isFinite(loss) ? loss.toFixed(loss < 100 ? 2 : 0) : "not a number");
+
+  // --- Settings in code and in the address ---
+
+  const python = (value) =>
+    typeof value === "boolean" ? (value ? "True" : "False") : JSON.stringify(value);
+
+  // A cell that repeats a run in PyTorch, from the same weights and batches.
+  function cell(setting) {
+    const changed = Object.entries(setting).filter(([name, value]) => value !== data.defaults[name]);
+    const given = changed.map(([name, value]) => `${name}=${python(value)}`).join(", ");
+    return `import torch
+from attnbook.course.kit.playground import Model, Setting, batches, loss_of
+
+setting = Setting(${given})
+model = Model(setting)  # it starts from the page's weights
+optimizer = torch.optim.Adam(model.parameters())
+losses = []
+for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T), (B, T, K)
+    optimizer.param_groups[0]["lr"] = setting.rate_at(len(losses))
+    loss = loss_of(model(ids), targets)  # from logits (B, T, K, V)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    losses.append(loss.item())
+    if len(losses) % 20 == 0:
+        print(f"step {len(losses)}: loss {losses[-1]:.4f}")
+    if len(losses) == setting.steps:
+        break
+`;
+  }
+
+  // "#free&task=sort&b.scaled=false": what differs from the defaults, of both runs or one.
+  function toAddress(settings) {
+    const [a, b] = settings;
+    const parts = [];
+    for (const [name, usual] of Object.entries(data.defaults)) {
+      if (a[name] === b[name] && a[name] !== usual) parts.push(`${name}=${a[name]}`);
+      if (a[name] === b[name]) continue;
+      for (const side of [0, 1]) {
+        const value = settings[side][name];
+        if (value !== usual) parts.push(`${SIDES[side]}.${name}=${value}`);
+      }
+    }
+    return ["#free", ...parts].join("&");
+  }
+
+  // Unknown names and values are passed over: an address may be old, or mistyped.
+  function fromAddress(hash) {
+    const settings = [{ ...data.defaults }, { ...data.defaults }];
+    for (const [key, text] of new URLSearchParams(hash.slice(1))) {
+      const [, side, name] = key.match(/^(?:([ab])\.)?(\w+)$/) ?? [];
+      const value = data.options[name]?.choices.find((known) => String(known) === text);
+      if (value === undefined) continue;
+      settings.forEach((setting, i) => {
+        if (!side || SIDES[i] === side) setting[name] = value;
+      });
+    }
+    return settings;
+  }
+
+  // --- One run ---
+
+  class Run {
+    constructor(side, label, told) {
+      this.told = told; // called when something has come
+      this.side = side;
+      this.line = element("p", { class: "play-numbers" });
+      this.outputs = element("div", { class: "live-scroll play-outputs" });
+      this.canvas = element("canvas", { class: "play-map", role: "img" });
+      this.words = element("p", { class: "play-map-text" });
+      this.sentences = element("ul", { class: "play-sentences" });
+      this.title = element("p", { class: "play-title" }, key(side), label);
+      this.box = element("div", { class: `play-run play-${SIDES[side]}` });
+      this.box.append(this.title, this.line, this.outputs, this.canvas, this.words, this.sentences);
+    }
+
+    begin(setting, example) {
+      this.stop();
+      Object.assign(this, { setting, example, losses: [], accuracies: [], look: null });
+      this.sentences.replaceChildren();
+      const { words, kinds, grammar } = data;
+      const text = `"use strict"; (${globalThis.playgroundEngine})(${JSON.stringify({ words, kinds, grammar })}).serve(self);`;
+      this.address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+      this.worker = new Worker(this.address);
+      this.worker.onmessage = ({ data: told }) => this.take(told);
+      this.worker.onerror = () => this.told(this, "A run has stopped: this browser could not go on.");
+      this.worker.postMessage({ setting, probe: example.ids, until: 0 });
+    }
+
+    stop() {
+      this.worker?.terminate();
+      if (this.address) URL.revokeObjectURL(this.address);
+    }
+
+    get steps() {
+      return this.losses.length;
+    }
+
+    take(told) {
+      if (told.generated) {
+        this.tellSentences(told.generated);
+        return;
+      }
+      for (const { loss, accuracy } of told.results) {
+        this.losses.push(loss);
+        this.accuracies.push(accuracy);
+      }
+      this.look = told;
+      this.told(this);
+    }
+
+    draw(layer) {
+      const { steps } = this;
+      const [loss, right] = [this.losses, this.accuracies].map((list) => mean(list.slice(-MEAN)));
+      this.line.textContent = steps
+        ? `Step ${steps}: loss ${shown(loss)}, ${Math.round(100 * right)} % right`
+        : "Not trained yet";
+      if (!this.look) return;
+      this.tellOutputs();
+      this.drawMaps(Math.min(layer, this.look.maps.length - 1));
+    }
+
+    tellOutputs() {
+      const { task } = this.setting;
+      const { ids, targets } = this.example;
+      const questions = targets.length / ids.length;
+      const row = (name, cells) =>
+        element("tr", {}, element("th", { scope: "row" }, name), ...cells.map((c) => element("td", {}, c)));
+      const rows = [row("Input", ids.map((id) => token(task, id)))];
+      for (let k = 0; k < questions; k++) {
+        const right = ids.map((_, t) => targets[t * questions + k]);
+        const said = this.look.answers.map((answers, t) => {
+          const text = token(task, right[t] < 0 ? -1 : answers[k], true);
+          return answers[k] === right[t] || right[t] < 0 ? text : element("s", {}, text);
+        });
+        const which = questions > 1 ? [" 1 back", " 2 back"][k] : "";
+        rows.push(row(`Right${which}`, right.map((id) => token(task, id, true))));
+        rows.push(row(`Output${which}`, said));
+      }
+      const scrolled = this.outputs.scrollLeft;
+      this.outputs.replaceChildren(element("table", {}, element("tbody", {}, ...rows)));
+      this.outputs.scrollLeft = scrolled;
+    }
+
+    // The heads of a layer side by side, and the largest weight of each row in words.
+    drawMaps(layer) {
+      const { heads, task } = this.setting;
+      const { ids } = this.example;
+      const size = ids.length;
+      const weights = this.look.maps[layer];
+      const [cellSize, edge, gap] = [10, 14, 10];
+      const side = size * cellSize;
+      const scale = window.devicePixelRatio || 1;
+      const [width, height] = [heads * (side + edge + gap), side + edge];
+      Object.assign(this.canvas, { width: width * scale, height: height * scale });
+      this.canvas.style.aspectRatio = `${width} / ${height}`;
+      this.canvas.style.maxWidth = `${width}px`;
+      const pen = this.canvas.getContext("2d");
+      pen.scale(scale, scale);
+      pen.fillStyle = "#fff";
+      pen.fillRect(0, 0, width, height);
+      pen.font = "9px sans-serif";
+      pen.textAlign = "center";
+      pen.textBaseline = "middle";
+      const lines = [];
+      for (let head = 0; head < heads; head++) {
+        const left = head * (side + edge + gap) + edge;
+        const largest = [];
+        for (let i = 0; i < size; i++) {
+          const text = task === "next_word" ? String(i + 1) : token(task, ids[i]);
+          pen.fillStyle = "#1f2328";
+          pen.fillText(text, left + (i + 0.5) * cellSize, edge / 2);
+          pen.fillText(text, left - edge / 2, edge + (i + 0.5) * cellSize);
+          const row = weights.subarray((head * size + i) * size, (head * size + i + 1) * size);
+          row.forEach((weight, j) => {
+            pen.fillStyle = shade(weight);
+            pen.fillRect(left + j * cellSize, edge + i * cellSize, cellSize - 0.5, cellSize - 0.5);
+          });
+          largest.push(row.indexOf(Math.max(...row)) + 1);
+        }
+        const sums = weights.subarray(head * size * size, (head + 1) * size * size);
+        const tops = largest.map((j, i) => sums[i * size + j - 1]);
+        lines.push(
+          `Head ${head + 1}: positions 1 to ${size} attend most to ${largest.join(", ")}; ` +
+            `largest weight ${mean(tops).toFixed(2)} on average.`,
+        );
+      }
+      this.words.textContent = lines.join(" ");
+      this.canvas.setAttribute("aria-label", `Attention of layer ${layer + 1}. ${lines.join(" ")}`);
+    }
+
+    tellSentences(sentences) {
+      const items = sentences.slice(0, 4).map(({ sentence, parses }) => {
+        const text = sentence.slice(1).filter((id) => id !== 1).map((id) => data.words[id]).join(" ");
+        return element("li", {}, parses ? "✓ " : "✗ ", text || "(nothing)", parses ? "" : " (no sentence)");
+      });
+      const good = sentences.filter(({ parses }) => parses).length;
+      items.push(element("li", {}, `${good} of ${sentences.length} follow the grammar`));
+      this.sentences.replaceChildren(...items);
+    }
+  }
+
+  // The colours of a map: attnbook.course.kit.colours.WEIGHTS.
+  const SHADES = [[255, 255, 255], [198, 223, 240], [107, 174, 214], [0, 114, 178], [0, 55, 92]];
+  function shade(weight) {
+    const at = Math.min(3, Math.floor(4 * weight));
+    const [from, to] = [SHADES[at], SHADES[at + 1]];
+    const mixed = from.map((c, i) => Math.round(c + (to[i] - c) * (4 * weight - at)));
+    return `rgb(${mixed.join(" ")})`;
+  }
+
+  function key(side) {
+    const line = drawn("svg", { class: `play-key play-${SIDES[side]}`, viewBox: "0 0 30 8", "aria-hidden": "true" });
+    line.append(drawn("path", { class: "play-curve", d: "M0 4H30" }));
+    return line;
+  }
+
+  // --- The two curves ---
+
+  class Chart {
+    constructor() {
+      this.box = drawn("svg", { class: "play-chart", role: "img" });
+      this.width = 0;
+      new ResizeObserver(([{ contentRect }]) => {
+        if (Math.abs(contentRect.width - this.width) < 1) return;
+        this.width = contentRect.width;
+        this.redraw?.();
+      }).observe(this.box);
+    }
+
+    draw(runs, stored) {
+      this.redraw = () => this.draw(runs, stored);
+      const [width, height] = [Math.max(this.width, 260), 230];
+      const { task, steps } = runs[0].setting;
+      const { guess } = data.lines[task];
+      const top = 1.4 * guess;
+      const x = (step) => 34 + (step / steps) * (width - 46);
+      const y = (loss) => 12 + (1 - Math.min(Number.isFinite(loss) ? loss : top, top) / top) * (height - 46);
+      const parts = [];
+      const text = (at, words, attributes) =>
+        parts.push(drawn("text", { x: at[0], y: at[1], ...attributes }, words));
+      for (let loss = 0; loss <= top; loss++) {
+        parts.push(drawn("path", { class: "play-grid", d: `M34 ${y(loss)}H${width - 12}` }));
+        text([28, y(loss) + 4], loss, { "text-anchor": "end" });
+      }
+      for (const step of [0, steps / 2, steps]) text([x(step), height - 18], step, { "text-anchor": "middle" });
+      text([width / 2, height - 3], "step", { "text-anchor": "middle" });
+      text([34, 10], "loss, nats per answer");
+      const level = (loss, words, above) => {
+        parts.push(drawn("path", { class: "play-level", d: `M34 ${y(loss)}H${width - 12}` }));
+        text([width - 14, y(loss) + (above ? -4 : 12)], words, { "text-anchor": "end" });
+      };
+      level(guess, "guessing", true);
+      const bests = [...new Set(runs.map(({ setting }) => data.lines[task][setting.causal]))];
+      for (const best of bests) {
+        level(best, bests.length > 1 && best ? "best possible, causal" : "best possible", true);
+      }
+      // Stored runs appear as far as the reader's have come.
+      runs.forEach((run, side) => {
+        const band = stored?.[side];
+        if (!band) return;
+        const size = steps / band.low.length;
+        const count = Math.floor(run.steps / size);
+        const edge = (list) => list.slice(0, count).map((loss, i) => `${x((i + 0.5) * size)} ${y(loss)}`);
+        const outline = [...edge(band.low), ...edge(band.high).reverse()].join("L");
+        if (count) parts.push(drawn("path", { class: `play-band play-${SIDES[side]}`, d: `M${outline}Z` }));
+      });
+      runs.forEach((run, side) => {
+        const points = running(run.losses).map((loss, i) => `${x(i + 1).toFixed(1)} ${y(loss).toFixed(1)}`);
+        if (points.length) {
+          parts.push(drawn("path", { class: `play-curve play-${SIDES[side]}`, d: `M${points.join("L")}` }));
+        }
+      });
+      this.box.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      this.box.setAttribute("aria-label", `Loss against step. ${this.words(runs, guess, bests)}`);
+      this.box.replaceChildren(...parts);
+    }
+
+    words(runs, guess, bests) {
+      const told = runs.map(({ title, line }) => `${title.textContent}: ${line.textContent}.`);
+      const best = bests.map((loss) => loss.toFixed(2)).join(" or ");
+      return `${told.join(" ")} Guessing: ${guess.toFixed(2)}. Best possible: ${best}.`;
+    }
+  }
+
+  // --- The figure ---
+
+  class Figure {
+    constructor(root) {
+      this.root = root;
+      this.preset = data.presets[root.dataset.preset];
+      this.free = !this.preset;
+      this.seed = 0;
+      this.layer = 0;
+      this.until = 0;
+      this.examples = 0;
+      const usual = this.preset ?? { runs: [{ label: "Run A" }, { label: "Run B" }] };
+      this.settings = this.free ? fromAddress(location.hash) : usual.runs.map((run) => ({ ...data.defaults, ...usual.setting, ...run.setting }));
+      if (this.free) this.seed = this.settings[0].seed;
+      this.runs = usual.runs.map(({ label }, side) => new Run(side, label, (...told) => this.take(...told)));
+      this.chart = new Chart();
+      this.status = element("p", { class: "play-status", role: "status" });
+      this.box = root.querySelector(".play-live");
+      this.box.append(...this.controls(), this.status, this.chart.box, this.legend());
+      this.box.append(element("div", { class: "play-runs" }, ...this.runs.map((run) => run.box)), ...this.more());
+      root.querySelector(".play-open").remove();
+      this.predict();
+      document.addEventListener("visibilitychange", () => {
+        if (document.hidden && this.training) this.pause("Paused, since the page was hidden.");
+      });
+      this.reset();
+      this.train.focus();
+      if (this.free && location.hash.startsWith("#free&")) root.scrollIntoView();
+    }
+
+    controls() {
+      this.train = button("Train both", () => (this.training ? this.pause("Paused.") : this.start()));
+      this.step = button("One step", () => this.go(Math.max(...this.runs.map((run) => run.steps)) + 1));
+      const again = button("Start again", () => this.reset());
+      const field = (words, control) => element("label", { class: "live-field" }, words, control);
+      const seed = choice("Seed", data.options.seed.choices, this.seed, (value) => {
+        this.seed = value;
+        this.reset();
+      });
+      this.layers = element("select", { "aria-label": "Layer" });
+      this.layers.addEventListener("change", () => {
+        this.layer = this.layers.selectedIndex;
+        this.draw();
+      });
+      this.generate = button("Generate", () => {
+        this.examples += 1;
+        for (const run of this.runs) run.worker.postMessage({ generate: `${this.seed}/${this.examples}` });
+      });
+      const other = button("Another example", () => {
+        this.examples += 1;
+        const example = this.example();
+        for (const run of this.runs) {
+          run.example = example;
+          run.worker.postMessage({ probe: example.ids });
+        }
+      });
+      const row = (...children) => element("p", { class: "live-row" }, ...children);
+      const first = row(this.train, this.step, again, field("Seed", seed));
+      const second = row(field("Layer shown", this.layers), other, this.generate);
+      return this.free ? [this.form(), first, second] : [first, second];
+    }
+
+    // Every choice, for both runs; what both must share has one control.
+    form() {
+      const shared = ["task", "steps"];
+      const rows = Object.entries(data.options).flatMap(([name, { label, choices }]) => {
+        if (name === "seed") return [];
+        const select = (sides, of) =>
+          choice(`${label}${of}`, choices, this.settings[sides[0]][name], (value) => {
+            for (const side of sides) this.settings[side][name] = value;
+            this.reset();
+          });
+        const head = element("th", { scope: "row" }, label);
+        if (shared.includes(name)) {
+          return element("tr", {}, head, element("td", { colspan: 2 }, select([0, 1], "")));
+        }
+        const cells = [0, 1].map((side) => element("td", {}, select([side], `, run ${"AB"[side]}`)));
+        return element("tr", {}, head, ...cells);
+      });
+      const heads = ["Run A", "Run B"].map((name) => element("th", { scope: "col" }, name));
+      const thead = element("thead", {}, element("tr", {}, element("td"), ...heads));
+      const table = element("table", { class: "play-form" }, thead, element("tbody", {}, ...rows));
+      return element("div", { class: "live-scroll" }, table);
+    }
+
+    legend() {
+      const band = this.preset ? ` Shaded: ${this.preset.seeds} stored runs of each, from the lowest to the highest.` : "";
+      return element("p", { class: "play-note" }, `Means of ${MEAN} steps.${band} In the maps, one row for each query, one column for each position attended to; dark is 1.`);
+    }
+
+    more() {
+      const code = element("details", { class: "play-code" }, element("summary", {}, "As PyTorch code"));
+      code.addEventListener("toggle", () => {
+        code.querySelectorAll("div").forEach((old) => old.remove());
+        if (!code.open) return;
+        this.runs.forEach((run) => {
+          const text = cell(run.setting);
+          const copy = button("Copy", async () => {
+            try {
+              await navigator.clipboard.writeText(text);
+              copy.textContent = "Copied";
+            } catch {
+              getSelection().selectAllChildren(pre);
+              copy.textContent = "Selected: copy it with the keyboard";
+            }
+          });
+          const pre = element("pre", { tabindex: 0, "aria-label": run.title.textContent }, text);
+          code.append(element("div", {}, element("p", { class: "live-row" }, run.title.textContent, copy), pre));
+        });
+      });
+      if (this.free) return [code];
+      const page = this.root.dataset.page;
+      this.link = element("a", { href: page }, "Change anything: free play");
+      return [code, element("p", {}, this.link)];
+    }
+
+    predict() {
+      const list = this.root.querySelector(".play-answers");
+      if (!list) return;
+      [...list.children].forEach((item, i) => {
+        const radio = element("input", { type: "radio", name: `${this.root.id}-answer`, value: i });
+        radio.addEventListener("change", () => (this.predicted = i));
+        item.replaceChildren(element("label", {}, radio, ...item.childNodes));
+      });
+    }
+
+    // A sequence to look at, with its right answers.
+    example() {
+      const { task } = this.settings[0];
+      this.engine ??= globalThis.playgroundEngine(data);
+      return this.engine.batches(task, `${this.seed}/example ${this.examples}`, 1, 12)();
+    }
+
+    reset() {
+      this.training = false;
+      this.until = 0;
+      this.settings.forEach((setting) => (setting.seed = this.seed));
+      const example = this.example();
+      this.runs.forEach((run, side) => run.begin({ ...this.settings[side] }, example));
+      const layers = Math.max(...this.settings.map((setting) => setting.layers));
+      this.layers.replaceChildren(...Array.from({ length: layers }, (_, i) => new Option(i + 1)));
+      this.layer = Math.min(this.layer, layers - 1);
+      this.layers.selectedIndex = this.layer;
+      this.generate.hidden = this.settings[0].task !== "next_word";
+      const address = toAddress(this.settings);
+      if (this.free) history.replaceState(null, "", address);
+      else this.link.href = `${this.root.dataset.page}${address}`;
+      this.say("");
+      this.draw();
+    }
+
+    start() {
+      if (active !== this) active?.pause("Paused, since another pair trains.");
+      active = this;
+      this.go(this.settings[0].steps);
+    }
+
+    pause(why) {
+      if (!this.training) return;
+      this.go(Math.max(...this.runs.map((run) => run.steps))); // the slower one catches up
+      this.say(why);
+    }
+
+    // Train both until a step.
+    go(step) {
+      this.until = Math.min(step, this.settings[0].steps);
+      for (const run of this.runs) run.worker.postMessage({ until: this.until });
+      this.training = this.until === this.settings[0].steps && this.runs.some((run) => run.steps < this.until);
+      this.say(this.training ? "Training …" : "");
+    }
+
+    take(run, problem) {
+      if (problem) return this.say(problem);
+      const limit = this.settings[0].steps;
+      if (this.training && this.runs.every(({ steps }) => steps === limit)) this.finish(limit);
+      this.plan();
+    }
+
+    // Draw soon, and not too often.
+    plan() {
+      if (this.planned) return;
+      const calm = matchMedia("(prefers-reduced-motion: reduce)").matches && this.training;
+      this.planned = setTimeout(() => {
+        this.planned = 0;
+        this.draw();
+      }, calm ? 2000 : 100);
+    }
+
+    finish(limit) {
+      this.training = false;
+      const right = this.preset?.right;
+      const guess = this.predicted;
+      let words = `Both have trained for ${limit} steps.`;
+      if (right !== undefined) {
+        const said = guess === undefined ? "" : `You predicted (${"abc"[guess]}). `;
+        words += ` ${said}The stored runs say (${"abc"[right]}).`;
+        this.root.querySelector(".play-stored").open = true;
+      }
+      this.say(words);
+    }
+
+    say(words) {
+      this.status.textContent = words;
+      const done = this.runs.every(({ steps }) => steps >= this.settings[0].steps);
+      this.train.textContent = this.training ? "Pause" : this.runs[0].steps ? "Train on" : "Train both";
+      this.train.disabled = done;
+      this.step.disabled = done || this.training;
+    }
+
+    draw() {
+      for (const run of this.runs) run.draw(this.layer);
+      this.chart.draw(this.runs, this.preset?.stored);
+      if (!this.training) this.say(this.status.textContent);
+    }
+  }
+
+  return { Figure, cell, toAddress, fromAddress };
+})();
