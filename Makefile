@@ -11,7 +11,7 @@ PY := .venv/bin/python
 export PYTHON TORCH
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test quick notebooks lab serve train chapter repository pins platforms links clean
+.PHONY: help env book test quick notebooks lab serve train chapter repository pins platforms links rehearse clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' Makefile \
@@ -64,6 +64,9 @@ platforms: env  ## compare the chapters' outputs under several instruction sets 
 	    env "$$set" ATTNBOOK_THREADS=$$threads $(PY) -m pytest -n 2 -q book || failed=1; \
 	  done; \
 	done; exit $${failed:-0}
+
+rehearse: env  ## rehearse the half hour on a rented GPU: kill, resume, pack, import
+	@PYTHONPATH=code $(PY) benchmarks/rehearse.py
 
 links: env  ## check that links to other sites lead somewhere (needs a network)
 	@.venv/bin/jupyter-book build . --builder linkcheck --path-output _build/links

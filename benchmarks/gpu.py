@@ -2,24 +2,27 @@
 
     python benchmarks/gpu.py --out runs/gpu
 
-The parts, in this order, each with its own file ``NAME.json`` in the folder:
+With half an hour, take the three commands of ``benchmarks/half_hour.py`` instead. The
+parts, in this order, each with its own file ``NAME.json`` in the folder:
 
+- ``smoke``: what is there, and which way of training works and is fastest;
 - ``en_de``: three seeds of ``multi30k-tiny``, English to German;
 - ``de_en``: three seeds in the other direction;
 - ``speed``: what makes training fast, compared with ``nn.Transformer`` and Marian;
+- ``base``: the same at the paper's size;
+- ``decoding``: averaged epochs and beam widths, on the first run;
+- ``costs``: time and memory of attention, by length;
+- ``compiled``: ``torch.compile``, for ours and for the others;
 - ``ladder``: recurrent models and the Transformer on the same data, one seed;
 - ``ablation``: the Transformer with one thing changed, one seed;
-- ``decoding``: averaged epochs and beam widths, on the first run;
-- ``base``: speed at the paper's size;
 - ``ablation_seed_2``: the ablation with another seed.
 
-All of it may take an hour on a fast GPU (an estimate). With half an hour, start with
-``--part en_de speed decoding base``.
-
-``--part en_de speed`` selects parts. ``--minutes 10`` stops in time. Whenever it is
-stopped, its programs end with it, and the same command resumes: finished jobs are not
-repeated, and a training run continues from its last state. ``--small`` is a trial on a
-CPU that takes a minute, with data of its own.
+``--part en_de speed`` selects parts, ``--set max_epochs=116`` changes the config of all
+training runs. ``--minutes 10`` stops in time. Whenever it is stopped, its programs end
+with it, and the same command resumes: finished jobs are not repeated, a training run
+continues from its last state, a table of speeds from its last row. ``--pack FILE``
+keeps one file with all results so far; ``--unpack FILE`` begins with one.
+``--small`` is a trial on a CPU that takes a minute or two, with data of its own.
 
 A CPU can do the training runs, too; each of ``de_en`` takes hours::
 
@@ -33,7 +36,7 @@ import json
 import statistics
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
@@ -46,9 +49,13 @@ from attnbook.core.threads import set_threads
 from attnbook.translation.configs import config
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.report import commit, hardware
-from attnbook.translation.train_command import check_splits
-from attnbook.translation.trainer import read_metrics
+from attnbook.translation.run_folder import read_metrics
+from attnbook.translation.train_command import check_splits, read_config
+from growing import part_of
+from packing import Packer, unpack
+from smoke import WAYS
 
+OVER = "the time was over"
 SEEDS = (0, 1, 2)
 EQUAL = {
     "multi30k-tiny": {"seed": 1, "max_epochs": 60},
@@ -143,14 +150,19 @@ class Plan(NamedTuple):
     out: Path
     small: bool = False
     config: str = "multi30k-tiny"
+    entries: tuple[str, ...] = ()
 
-    def facts(self) -> dict[str, object]:
-        """What must be the same for all parts and calls in one folder."""
-        return {"small": self.small, "config": self.config}
+    def facts(self, part: str) -> dict[str, object]:
+        """What must be the same for all calls that work on a part."""
+        facts: dict[str, object] = {"small": self.small, "config": self.config}
+        if part in TRAINED and self.entries:
+            facts["set"] = list(self.entries)
+        return facts
 
     def training(self, part: str, name: str, **changes: object) -> Job:
         """A training run in its own folder."""
         folder = self.out / part / name
+        changes |= dict(entry.split("=", 1) for entry in self.entries)
         entries = [f"{key}={value}" for key, value in self.changes(changes).items()]
         command = ["attnbook", "train", "--config", self.config]
         command += ["--set", *entries, "--out", str(folder)]
@@ -160,7 +172,7 @@ class Plan(NamedTuple):
         """The changes of the config, with those that make a trial small."""
         if not self.small:
             return wanted
-        large = ("max_epochs", "average", *RECURRENT)
+        large = ("max_epochs", "patience", "average", *RECURRENT)
         kept = {k: v for k, v in wanted.items() if k not in large}
         languages = {
             k: SMALL_LANGUAGES[v] for k, v in kept.items() if v in ("en", "de")
@@ -175,12 +187,22 @@ class Plan(NamedTuple):
         command += ["--kinds", kind, "--rounds", str(rounds), "--json", str(result)]
         return Job(result.stem, command, result)
 
-    def decoding(self, part: str) -> Job:
-        """Other ways of decoding the first run."""
-        result = self.out / part / "decodings.json"
-        folder = self.out / "en_de" / "seed_0"
-        command = ["run_decodings", str(folder), str(result)]
-        return Job(result.stem, command, result)
+    def other(self, part: str) -> Job:
+        """The only job of a part that has a program of its own."""
+        result = self.out / part / f"{part}.json"
+        command = {
+            "decoding": ["run_decodings", str(self.out / "en_de" / "seed_0")],
+            "costs": ["attention_costs", *["--small"] * self.small, "--json"],
+        }[part]
+        return Job(part, [*command, str(result)], result)
+
+    def smoke(self, part: str, way: str) -> Job:
+        """A training of seconds."""
+        command = self.training(part, way, **WAYS[way]).command
+        name, entries = command[3], command[5:-2]
+        result = self.out / part / f"{way}.json"
+        run = str(self.out / part / way)
+        return Job(way, ["smoke", run, name, *entries, str(result)], result)
 
     def jobs(self, part: str) -> list[Job]:
         """The jobs of a part; in a trial only the first and the last."""
@@ -189,18 +211,17 @@ class Plan(NamedTuple):
 
     def all_jobs(self, part: str) -> list[Job]:
         """The jobs of a part."""
+        if part == "smoke":
+            return [self.smoke(part, way) for way in WAYS]
         if part == "en_de":
             return [self.training(part, f"seed_{seed}", seed=seed) for seed in SEEDS]
         if part == "de_en":
             reverse = {"source": "de", "target": "en"}
             return [self.training(part, f"seed_{s}", seed=s, **reverse) for s in SEEDS]
-        if part == "speed":
-            kinds = ("eager", "decoding", "compiled", "compiled_peers")
-            return [self.speed(part, "tiny", kind) for kind in kinds]
-        if part == "base":
-            return [self.speed(part, "base", kind) for kind in ("eager", "compiled")]
-        if part == "decoding":
-            return [self.decoding(part)]
+        if part in SPEEDS:
+            return [self.speed(part, work, kind) for work, kind in SPEEDS[part]]
+        if part not in COMPARISONS:
+            return [self.other(part)]
         equal = {**EQUAL[self.config], "score_tests": False}
         return [
             self.training(part, name, **{**equal, **change})
@@ -214,12 +235,22 @@ class Plan(NamedTuple):
         return not others or not others.items() <= asdict(config(self.config)).items()
 
 
+SPEEDS = {
+    "speed": (("tiny", "eager"), ("tiny", "decoding")),
+    "base": (("base", "eager"),),
+    "compiled": (
+        *(("tiny", "compiled"), ("base", "compiled"), ("tiny", "compiled_peers")),
+    ),
+}
+"""By part the workloads and kinds of :mod:`speed.report`."""
+
+TRAINED = ("en_de", "de_en", *COMPARISONS)
+"""Parts that train, whose jobs may share the machine."""
+
 PARTS = (
-    *("en_de", "de_en", "speed", "ladder", "ablation", "decoding", "base"),
-    "ablation_seed_2",
+    *("smoke", "en_de", "de_en", "speed", "base", "decoding", "costs", "compiled"),
+    *COMPARISONS,
 )
-ALONE = ("speed", "decoding", "base")
-"""Parts whose timings would be disturbed by other jobs."""
 
 
 class Clock:
@@ -239,7 +270,13 @@ class Clock:
         return time.monotonic() >= self.end
 
 
-def run_jobs(jobs: Sequence[Job], at_once: int, clock: Clock) -> dict[str, str]:
+def run_jobs(
+    jobs: Sequence[Job],
+    at_once: int,
+    clock: Clock,
+    changed: Callable[[dict[str, str]], None] = lambda missing: None,
+    often: Callable[[], None] = lambda: None,
+) -> dict[str, str]:
     """Run the unfinished jobs, several at a time.
 
     A job that fails does not affect the others. When the time is over, all are
@@ -249,18 +286,21 @@ def run_jobs(jobs: Sequence[Job], at_once: int, clock: Clock) -> dict[str, str]:
         jobs: The jobs.
         at_once: How many may run at a time.
         clock: The time limit.
+        changed: Called after each job, with what is missing.
+        often: Called many times a second.
 
     Returns:
         The reason for each unfinished job, by its name; empty if all are finished.
     """
     waiting = [job for job in jobs if not job.result.exists()]
-    missing = {job.name: "the time was over" for job in waiting}
+    missing = {job.name: OVER for job in waiting}
     running: list[tuple[Job, subprocess.Popen]] = []
     try:
         while (waiting or running) and not clock.over:
             while waiting and len(running) < at_once:
                 running.append((waiting[0], start(waiting.pop(0))))
             time.sleep(0.05)
+            often()
             for job, program in [
                 pair for pair in running if pair[1].poll() is not None
             ]:
@@ -270,6 +310,7 @@ def run_jobs(jobs: Sequence[Job], at_once: int, clock: Clock) -> dict[str, str]:
                     del missing[job.name]
                 state = "failed" if job.name in missing else "done"
                 print(f"  {job.name}: {state}", flush=True)
+                changed(missing)
     finally:
         children.end([program for _, program in running])
     return missing
@@ -286,52 +327,71 @@ def log_of(job: Job) -> Path:
     return job.result.with_suffix(".log")
 
 
-def run_part(part: str, plan: Plan, at_once: int, clock: Clock) -> bool:
-    """Run the unfinished jobs of a part, and write its file.
+def run_part(
+    part: str,
+    plan: Plan,
+    at_once: int,
+    clock: Clock,
+    packer: Callable[[], None] = lambda: None,
+) -> bool:
+    """Run the unfinished jobs of a part; its file is written after each of them.
 
     Returns:
         Whether the part is complete.
     """
     path = plan.out / f"{part}.json"
-    check_plan(path, plan)
+    check_plan(path, plan, part)
     if path.exists() and not read_object(path, REMEDY, missing=dict)["missing"]:
         print(f"{part}: there already")
         return True
     print(f"{part}: begins", flush=True)
     jobs, began = plan.jobs(part), time.monotonic()
-    missing = run_jobs(jobs, 1 if part in ALONE else at_once, clock)
-    values = {
-        "part": part,
-        "plan": plan.facts(),
-        "machine": hardware(choose_device()),
-        "commit": commit(),
-        "jobs_at_once": 1 if part in ALONE else at_once,
-        "seconds_of_this_call": round(time.monotonic() - began),
-        "missing": missing,
-        "runs": {job.name: read_result(job) for job in jobs if job.result.exists()},
-    }
-    values["bleu"] = bleu_statistics(list(values["runs"].values()))
-    write_whole(path, json.dumps(values, indent=1, ensure_ascii=False) + "\n")
+    at_once = at_once if part in TRAINED else 1  # others would disturb its timings
+    device = choose_device()
+
+    def write(missing: dict[str, str]) -> None:
+        values = {
+            "part": part,
+            "plan": plan.facts(part),
+            "machine": hardware(device),
+            "device": device.type,
+            "commit": commit(),
+            "jobs_at_once": at_once,
+            "seconds_of_this_call": round(time.monotonic() - began),
+            "missing": missing,
+            "runs": {job.name: read_result(job) for job in jobs if result_of(job)},
+        }
+        whole = [run for name, run in values["runs"].items() if name not in missing]
+        values["bleu"] = bleu_statistics(whole)
+        plan.out.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(values, indent=1, ensure_ascii=False) + "\n")
+
+    missing = run_jobs(jobs, at_once, clock, write, packer)
+    write(missing)
     for name, why in missing.items():
         print(f"  {name} is missing: {why.strip().rpartition(chr(10))[2]}")
     return not missing
 
 
-def check_plan(path: Path, plan: Plan) -> None:
+def check_plan(path: Path, plan: Plan, part: str) -> None:
     """Raise a ValueError if a part's file was made by another plan."""
-    if not path.exists():
-        return
-    found = read_object(path, REMEDY).get("plan", plan.facts())
-    if found != plan.facts():
+    facts = plan.facts(part)
+    found = read_object(path, REMEDY).get("plan", facts) if path.exists() else facts
+    if found != facts:
         raise ValueError(
-            f"{path} was made with {found}, not {plan.facts()}; name another folder "
-            "with --out"
+            f"{path} was made with {found}, not {facts}; name another folder with --out"
         )
+
+
+def result_of(job: Job) -> Path | None:
+    """The file of a job's result, complete or not; None if there is none."""
+    files = (job.result, part_of(job.result))
+    return next((file for file in files if file.exists()), None)
 
 
 def read_result(job: Job) -> dict:
     """The result of a job; of a training run with its log."""
-    values = read_object(job.result, REMEDY)
+    values = read_object(result_of(job), REMEDY)
     metrics = job.result.with_name("metrics.jsonl")
     return values | ({"log": read_metrics(metrics)} if metrics.exists() else {})
 
@@ -346,10 +406,11 @@ def bleu_statistics(runs: Sequence[dict]) -> dict:
     kinds = {json.dumps({**run.get("config", {}), "seed": 0}) for run in runs}
     if len(kinds) != 1 or len(runs) < 2 or "scores" not in runs[0]:
         return {}
+    tables = [run["scores"] or {"val": run["validation_scores"]} for run in runs]
     table: dict = {}
-    for split, scores in runs[0]["scores"].items():
+    for split, scores in tables[0].items():
         for how in scores:
-            values = [run["scores"][split][how]["bleu"] for run in runs]
+            values = [scores[split][how]["bleu"] for scores in tables]
             table.setdefault(split, {})[how] = {
                 "mean": statistics.mean(values),
                 "sd": statistics.stdev(values),
@@ -385,25 +446,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/gpu"), metavar="FOLDER")
     parser.add_argument("--part", nargs="+", default=PARTS, choices=PARTS)
     parser.add_argument("--config", default="multi30k-tiny", choices=EQUAL)
+    parser.add_argument("--set", nargs="+", default=(), metavar="ENTRY=VALUE")
+    parser.add_argument("--pack", type=Path, metavar="FILE", help="one file of results")
+    parser.add_argument("--unpack", type=Path, metavar="FILE", help="one to begin with")
     parser.add_argument("--minutes", type=float, help="time limit")
     parser.add_argument("--at-once", type=int, default=3, help="runs on the one GPU")
     parser.add_argument("--small", action="store_true", help="a trial on a CPU")
     chosen = parser.parse_args(arguments)
     if chosen.at_once < 1:
         parser.error(f"--at-once is {chosen.at_once}; it must be 1 or more")
+    read_config(chosen.config, chosen.set)  # refuses what is no entry of it
     set_threads()
     clock = Clock(chosen.minutes)
-    plan = Plan(chosen.out, chosen.small, chosen.config)
+    plan = Plan(chosen.out, chosen.small, chosen.config, tuple(chosen.set))
+    if chosen.unpack:
+        unpack(chosen.unpack, chosen.out)
     if chosen.small:
         write_small_data(chosen.out / "data")
-    else:
+    elif {*TRAINED, "smoke"} & {*chosen.part}:
         check_splits(config(plan.config))  # download once, not in each run
+    packer = Packer(chosen.out, chosen.pack)
     with last_words(lambda: "stopped; the same command resumes"):
-        complete = [
-            run_part(part, plan, chosen.at_once, clock)
-            for part in PARTS
-            if part in chosen.part
-        ]
+        try:
+            complete = [
+                run_part(part, plan, chosen.at_once, clock, packer)
+                for part in PARTS
+                if part in chosen.part
+            ]
+        finally:
+            packer(now=True)
     if not all(complete):
         parser.exit(1, "not complete yet; the same command resumes\n")
 

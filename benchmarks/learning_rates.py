@@ -16,7 +16,8 @@ from pathlib import Path
 from attnbook.core.files import write_whole
 from attnbook.core.threads import set_threads
 from attnbook.translation.configs import Config, config
-from attnbook.translation.trainer import Trainer, read_metrics
+from attnbook.translation.run_folder import read_metrics
+from attnbook.translation.trainer import Trainer
 from gpu import LADDER
 
 RATES = (1e-3, 3e-3)

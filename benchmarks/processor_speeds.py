@@ -37,7 +37,7 @@ def processor_speeds() -> dict:
         "models": by model of the comparison the precision that it chooses, and
         target tokens per second of its training.
     """
-    speeds = measure_speeds(WORK, ("eager", "decoding"), CPU, ROUNDS)
+    *_, speeds = measure_speeds(WORK, ("eager", "decoding"), CPU, ROUNDS)
     return {
         "methods": speeds["eager"],
         "decoding": speeds["decoding"],

@@ -23,7 +23,7 @@ from attnbook.models.checkpoints import quantize, tensors
 from attnbook.translation.bleu_score import corpus_scores
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.report import BEAM_WIDTH
-from attnbook.translation.trainer import read_metrics
+from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.translator import Translator
 
 CARD = """\

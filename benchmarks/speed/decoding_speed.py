@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from statistics import median
 
@@ -42,7 +43,7 @@ def decoding_speeds(
     precision: torch.dtype = torch.float32,
     sentences: int = 128,
     rounds: int = 5,
-) -> list[dict]:
+) -> Iterator[dict]:
     """Time our decoding and Marian's ``generate``, at a fixed output length.
 
     Args:
@@ -52,7 +53,7 @@ def decoding_speeds(
         sentences: Batch size.
         rounds: Timings, of which the median is taken.
 
-    Returns:
+    Yields:
         For width 1 (greedy) and 5 (beam search) "ours" and "marian" in tokens per
         second, and "ours_faster", their ratio; without ``transformers`` ours only.
     """
@@ -64,7 +65,6 @@ def decoding_speeds(
     if has_marian():
         theirs = build_model(MARIAN, work).theirs.to(device, precision).eval()
         calls["marian"] = lambda width: marian_generate(theirs, src, length, width)
-    rows = []
     for width in (1, 5):
         seconds: dict[str, list[float]] = {name: [] for name in calls}
         for _ in range(rounds + 1):  # the first one warms up
@@ -73,10 +73,10 @@ def decoding_speeds(
         speeds = {n: sentences * length / median(s[1:]) for n, s in seconds.items()}
         kind = str(precision).removeprefix("torch.")
         found = {name: round(speed) for name, speed in speeds.items()}
-        rows.append({"width": width, "precision": kind, **found})
+        row = {"width": width, "precision": kind, **found}
         if "marian" in speeds:
-            rows[-1]["ours_faster"] = round(speeds["ours"] / speeds["marian"], 2)
-    return rows
+            row["ours_faster"] = round(speeds["ours"] / speeds["marian"], 2)
+        yield row
 
 
 def generate(model: nn.Module, src: Tensor, length: int, width: int) -> Tensor:

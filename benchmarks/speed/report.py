@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import json
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -15,10 +15,10 @@ import torch
 from attnbook.analysis.complexity import training_flops
 from attnbook.analysis.cost import matmul_throughput
 from attnbook.core.devices import DEVICES, choose_device
-from attnbook.core.files import write_whole
 from attnbook.core.threads import set_threads
 from attnbook.translation.devices import set_backends
 from attnbook.translation.report import commit, hardware
+from growing import begun, write_growing
 from speed.decoding_speed import decoding_speeds
 from speed.training_speed import (
     COMPILED,
@@ -58,16 +58,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
         work, rounds = "small", 1
     elif work is None:
         work = "tiny" if device.type == "cuda" else "cpu"
-    values = measure_speeds(work, chosen.kinds, device, rounds)
-    print(format_table(values))
-    if chosen.json:
-        chosen.json.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(chosen.json, json.dumps(values, indent=1) + "\n")
+    if not chosen.json:
+        *_, values = measure_speeds(work, chosen.kinds, device, rounds)
+        print(format_table(values))
+        return
+    known = begun(chosen.json)
+    write_growing(
+        chosen.json, measure_speeds(work, chosen.kinds, device, rounds, known)
+    )
+    print(format_table(json.loads(chosen.json.read_text(encoding="utf-8"))))
 
 
 def measure_speeds(
-    name: str, kinds: Sequence[str], device: torch.device, rounds: int
-) -> dict:
+    name: str,
+    kinds: Sequence[str],
+    device: torch.device,
+    rounds: int,
+    known: dict | None = None,
+) -> Iterator[dict]:
     """Measure speeds, with all that is needed to interpret them.
 
     Args:
@@ -75,32 +83,35 @@ def measure_speeds(
         kinds: Some of ``KINDS``.
         device: The device.
         rounds: Timings of each, of which the median is taken.
+        known: What was measured before, whose rows are not repeated.
 
-    Returns:
+    Yields:
         "machine", versions, the sizes of the workload, the throughput of the device's
-        matrix products in TFLOP/s, and the results of each kind.
+        matrix products in TFLOP/s, and the results of each kind, ever more rows.
     """
-    work, cuda = WORKS[name], device.type == "cuda"
+    work, known = WORKS[name], known or {}
     values = describe_workload(name, work, device)
     throughputs = {
         getattr(torch, name): 1e12 * tflops
         for name, tflops in values["matmul_tflops"].items()
     }
-    if "eager" in kinds:
-        values["eager"] = training_speeds(
-            EAGER if cuda else ON_CPU, work, device, throughputs, rounds
-        )
-    for kind, methods in (("compiled", COMPILED), ("compiled_peers", COMPILED_PEERS)):
-        if kind in kinds:
-            values[kind] = training_speeds(methods, work, device, throughputs, rounds)
+    methods = {
+        "eager": EAGER if device.type == "cuda" else ON_CPU,
+        "compiled": COMPILED,
+        "compiled_peers": COMPILED_PEERS,
+    }
+    for kind in (kind for kind in methods if kind in kinds):
+        about = methods[kind], work, device, throughputs, rounds, known.get(kind, ())
+        for rows in training_speeds(*about):
+            yield values | {kind: rows}
+        values[kind] = rows
     if "decoding" in kinds:
-        precisions = (torch.float32, torch.bfloat16) if cuda else (torch.float32,)
-        values["decoding"] = [
-            row
-            for precision in precisions
-            for row in decoding_speeds(work, device, precision, rounds=rounds)
-        ]
-    return values
+        values["decoding"] = []
+        precisions = (torch.float32, torch.bfloat16)
+        for precision in precisions if device.type == "cuda" else precisions[:1]:
+            for row in decoding_speeds(work, device, precision, rounds=rounds):
+                values["decoding"].append(row)
+                yield values
 
 
 def describe_workload(name: str, work: Workload, device: torch.device) -> dict:
@@ -109,6 +120,7 @@ def describe_workload(name: str, work: Workload, device: torch.device) -> dict:
     rows = work.batch_tokens // length
     return {
         "machine": hardware(device),
+        "device": device.type,
         "commit": commit(),
         "tf32": torch.backends.cudnn.allow_tf32,
         "cudnn_attention": torch.backends.cuda.cudnn_sdp_enabled(),

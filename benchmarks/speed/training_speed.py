@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
@@ -26,9 +26,9 @@ from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.losses import fused_smoothing_loss
 from attnbook.nn.masks import padding_mask
-from attnbook.translation.trainer import target_tokens
+from attnbook.translation.cuda_graphs import EAGER_CALLS, GraphedFunction
+from attnbook.translation.feeds import target_tokens
 from speed.baselines import MarianLogits, TorchTransformer, marian
-from speed.cuda_graphs import EAGER_CALLS, GraphedFunction
 
 
 class Workload(NamedTuple):
@@ -236,8 +236,9 @@ def training_speeds(
     device: torch.device,
     throughputs: dict[torch.dtype, float],
     rounds: int = 5,
-) -> list[dict]:
-    """Time methods of training in turn.
+    known: Sequence[dict] = (),
+) -> Iterator[list[dict]]:
+    """Time methods of training, once as each is ready, then in turn.
 
     Args:
         methods: The methods; those for GPUs only are skipped on other devices.
@@ -246,32 +247,57 @@ def training_speeds(
         throughputs: Operations per second of the device's matrix products, by
             precision.
         rounds: Timings of each method, of which the median is taken.
+        known: Rows of methods that were measured before, and are not repeated.
 
-    Returns:
-        For each method its "name", and "tokens_per_second" (real target tokens),
-        "ms_per_batch", "peak_mb" (on a GPU) and "share", the fraction of the device's
-        throughput of matrix products in that precision; or "failed": the reason.
+    Yields:
+        All rows so far, after each method and each round. A row has "name", and
+        "tokens_per_second" (real target tokens), "ms_per_batch", "timings", "peak_mb"
+        (on a GPU) and "share", the fraction of the device's throughput of matrix
+        products in that precision; or "failed": the reason.
     """
-    runs = {method: prepare(method, work, device) for method in methods}
-    seconds: dict[Method, list[float]] = {method: [] for method in methods}
-    for _ in range(rounds):
-        for method, run in runs.items():
-            if isinstance(run, Training):
-                try:
-                    seconds[method].append(timed_seconds(run.one_epoch, device))
-                except Exception as error:  # such as out of memory; the others continue
-                    runs[method] = failure_message(error)
-    rows = []
-    for method, run in runs.items():
+    rows = {row["name"]: row for row in known}
+    timings: list[Timings] = []
+    for method in methods:
+        if method.name in rows:
+            continue
+        run = prepare(method, work, device)
+        rows[method.name] = {"name": method.name, "failed": run}
         if isinstance(run, Training):
-            rows.append(
-                speed_row(
-                    run, work, median(seconds[method]), throughputs[method.precision]
-                )
-            )
-        else:
-            rows.append({"name": method.name, "failed": run})
-    return rows
+            timings.append(Timings(run, work, throughputs[method.precision]))
+            rows[method.name] = timings[-1].once_more()
+        yield [*rows.values()]
+    for _ in range(rounds - 1):
+        for of_one in timings:
+            rows[of_one.run.method.name] = of_one.once_more()
+        yield [*rows.values()]
+
+
+class Timings:
+    """The timings of one method.
+
+    Args:
+        run: The method's training.
+        work: The workload.
+        throughput: Operations per second of the device's matrix products.
+    """
+
+    def __init__(self, run: Training, work: Workload, throughput: float):
+        self.run, self.work, self.throughput = run, work, throughput
+        self.seconds: list[float] = []
+        self.failed: str | None = None
+
+    def once_more(self) -> dict:
+        """Time an epoch; the row of all timings."""
+        try:
+            if not self.failed:
+                seconds = timed_seconds(self.run.one_epoch, self.run.device)
+                self.seconds.append(seconds)
+        except Exception as error:  # such as out of memory; the others continue
+            self.failed = failure_message(error)
+        if self.failed:
+            return {"name": self.run.method.name, "failed": self.failed}
+        row = speed_row(self.run, self.work, median(self.seconds), self.throughput)
+        return {**row, "timings": len(self.seconds)}
 
 
 def prepare(method: Method, work: Workload, device: torch.device) -> Training | str:

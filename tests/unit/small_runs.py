@@ -7,7 +7,7 @@ import sys
 
 from attnbook.toy.language import sample_pair
 from attnbook.translation.configs import CONFIGS, changed
-from attnbook.translation.trainer import read_metrics
+from attnbook.translation.run_folder import read_metrics
 
 LOG_EVERY = 4
 """Updates between two lines of the log; runs in the tests are short."""

@@ -4,6 +4,9 @@
 - ``corpora``: the parallel text of a config
 - ``models``: the model of a config
 - ``schedules``: learning-rate schedules
+- ``feeds``: the batches of each epoch, and where they lie
+- ``cuda_graphs``: the kernels of an update, recorded once and replayed
+- ``run_folder``: a run's lock, the check of its config, its log
 - ``trainer``: the training loop
 - ``training_state``: the state of a run on disk
 - ``devices``: precision, PyTorch's backends and peak memory
@@ -51,6 +54,7 @@ from attnbook.translation.evaluation import (
     bleu_by_alpha,
     max_output_len,
 )
+from attnbook.translation.feeds import encode_pairs, target_tokens, to_device
 from attnbook.translation.models import model_from_config
 from attnbook.translation.report import (
     commit,
@@ -59,17 +63,12 @@ from attnbook.translation.report import (
     run_facts,
     score_splits,
 )
+from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
     noam_learning_rate,
 )
-from attnbook.translation.trainer import (
-    Trainer,
-    encode_pairs,
-    read_metrics,
-    target_tokens,
-    to_device,
-)
+from attnbook.translation.trainer import Trainer
 from attnbook.translation.training_state import (
     average_weights,
     load_state,

@@ -35,6 +35,11 @@ class Config:
         dropout: Dropout rate.
         batch_tokens: Positions of a padded batch on each side.
         batches_per_update: Batches whose gradients are summed, over all processes.
+        few_shapes: Whether batches have a few fixed shapes, are cut once, and stay on
+            the device. For a small corpus on a GPU, whose time is otherwise spent on
+            launching kernels.
+        cuda_graphs: Whether a GPU records the kernels of an update of each shape, and
+            replays them; only with ``few_shapes``.
         peak_learning_rate: Highest learning rate. None: that of the paper's formula.
         warmup: Number of warm-up updates.
         smoothing: ε of label smoothing.
@@ -43,6 +48,8 @@ class Config:
         max_epochs: Maximum number of epochs.
         patience: Epochs without a lower validation loss before the run ends.
         average: Number of last epochs whose weights are averaged.
+        validate_every: Epochs between two validations; the last one is validated, too.
+        scored_share: Share of the validation split that is translated for the log.
         score_tests: Whether the test sets are translated and scored at the end. For
             comparisons and choices take False: they are made on validation data.
         save_minutes: Minutes between two states on disk; one is also written after each
@@ -70,6 +77,8 @@ class Config:
     dropout: float = 0.3
     batch_tokens: int = 8192
     batches_per_update: int = 1
+    few_shapes: bool = False
+    cuda_graphs: bool = True
     peak_learning_rate: float | None = 5e-3
     warmup: int = 2000
     smoothing: float = 0.1
@@ -78,6 +87,8 @@ class Config:
     max_epochs: int = 160
     patience: int = 10
     average: int = 10
+    validate_every: int = 1
+    scored_share: float = 1.0
     score_tests: bool = True
     save_minutes: float = 10.0
     device: str = "auto"
@@ -97,6 +108,7 @@ RULES = {
     ),
     "from 0 to below 2**24": (lambda x: 0 <= x < 2**24, ("seed",)),
     "more than 0": (lambda x: x > 0, ("clip",)),
+    "more than 0, at most 1": (lambda x: 0 < x <= 1, ("scored_share",)),
     "more than 0, and finite": (
         lambda x: x is None or 0 < x < math.inf,
         ("peak_learning_rate",),
@@ -106,7 +118,7 @@ RULES = {
         (
             *("vocab_size", "d_model", "n_heads", "n_layers", "d_ff"),
             *("batch_tokens", "batches_per_update", "warmup"),
-            *("max_epochs", "patience", "average"),
+            *("max_epochs", "patience", "average", "validate_every"),
         ),
     ),
     "auto, cpu, cuda or mps": (lambda x: x in DEVICES, ("device",)),

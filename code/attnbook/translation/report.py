@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import statistics
 import subprocess
@@ -22,9 +23,12 @@ from attnbook.translation.configs import Config
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.doubts import many_subwords
 from attnbook.translation.evaluation import beam_translate, bleu_by_alpha
-from attnbook.translation.trainer import Trainer, read_metrics
+from attnbook.translation.run_folder import read_metrics
+from attnbook.translation.trainer import Trainer
 from attnbook.translation.training_state import average_weights
 from attnbook.translation.translator import save_translator
+
+COMMIT_VARIABLE = "ATTNBOOK_COMMIT"
 
 TEST_SPLITS = {"multi30k": ("test_2016_flickr", "test_2017_flickr")}
 """Test splits by data; a folder and the toy language have one, "test"."""
@@ -156,15 +160,16 @@ def hardware(device: torch.device) -> str:
 def commit() -> str | None:
     """The commit of the code, with "-dirty" if tracked files were changed since.
 
-    It is None if the code is in no git repository. Inside a repository it may still be
-    a file of an installation, which that repository does not track.
+    Where the code is in no git repository, it is what the environment variable
+    ``ATTNBOOK_COMMIT`` says, or None. Inside a repository it may still be a file of an
+    installation, which that repository does not track.
     """
     folder, file = Path(__file__).parent, Path(__file__).name
     try:
         _git(folder, "ls-files", "--error-unmatch", file)
         return _git(folder, "describe", "--always", "--dirty", "--exclude=*")
     except (OSError, subprocess.CalledProcessError):
-        return None
+        return os.environ.get(COMMIT_VARIABLE)
 
 
 def _git(folder: Path, *arguments: str) -> str:

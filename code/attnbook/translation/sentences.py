@@ -8,8 +8,6 @@ on. In doubt a text is left whole.
 
 from __future__ import annotations
 
-from sentencex import segment
-
 
 def split_sentences(line: str, language: str) -> list[str]:
     """Split a line into sentences.
@@ -22,5 +20,7 @@ def split_sentences(line: str, language: str) -> list[str]:
     Returns:
         The sentences, without the space around them; none if the line is blank.
     """
+    from sentencex import segment  # here: training on a bare machine needs none
+
     parts = segment(language, line)
     return [part.strip() for part in parts if part.strip()]

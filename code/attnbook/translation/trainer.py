@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-import json
+import math
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from filelock import FileLock, Timeout
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from attnbook.core.checks import check_entries
-from attnbook.core.files import parse_object, write_whole
+from attnbook.core.files import write_whole
 from attnbook.data.batching import Batch, IdPair, id_batch, token_batches
 from attnbook.data.subwords import Subwords
 from attnbook.models.registry import RECURRENT
 from attnbook.nn.losses import fused_smoothing_loss, symmetric_kl
 from attnbook.translation.bleu_score import corpus_scores
-from attnbook.translation.configs import Config, from_json, to_json
-from attnbook.translation.corpora import Texts, load_texts
+from attnbook.translation.configs import Config, to_json
+from attnbook.translation.corpora import load_texts
+from attnbook.translation.cuda_graphs import GraphedFunction
 from attnbook.translation.devices import choose_precision, peak_memory, set_backends
 from attnbook.translation.distributed import Processes
 from attnbook.translation.evaluation import beam_translate, runaway_share
+from attnbook.translation.feeds import (
+    Feed,
+    FixedFeed,
+    encode_pairs,
+    target_tokens,
+    to_device,
+)
 from attnbook.translation.models import model_from_config
+from attnbook.translation.run_folder import (
+    LOG,
+    append_metrics,
+    check_folder,
+    lock_folder,
+    truncate_metrics,
+)
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
     noam_learning_rate,
@@ -38,8 +51,8 @@ LOG_EVERY = 50
 are written at these updates, too, so that a resumed run has the same log."""
 
 MAY_CHANGE = (
-    *("max_epochs", "patience", "average", "score_tests", "save_minutes"),
-    *("device", "precision", "compile"),
+    *("max_epochs", "patience", "average", "validate_every", "scored_share"),
+    *("score_tests", "save_minutes", "device", "precision", "compile", "cuda_graphs"),
 )
 """Entries of the config that may differ when a run is resumed."""
 
@@ -84,7 +97,8 @@ class Trainer:
         self._check_processes()
         self.device = self.processes.device
         set_backends()
-        self._lock_folder()
+        if self.processes.first:
+            self.lock = lock_folder(self.folder)
         try:
             self._set_up()
         except BaseException:
@@ -102,6 +116,8 @@ class Trainer:
         self.precision = choose_precision(
             config.precision, self.device, config.model in RECURRENT
         )
+        feed = FixedFeed if config.few_shapes else Feed
+        self.feed = feed(self.train_pairs, config, self.device)
         self._make_model()
         if self.processes.first:  # only now that the config has proved usable
             write_whole(self.folder / "config.json", to_json(config))
@@ -110,7 +126,9 @@ class Trainer:
         self.seconds, self.peak_memory = 0.0, 0
         if self.last.exists():
             self._resume()
-        self._truncate_log()
+        if self.processes.first:
+            truncate_metrics(self.folder / LOG, self.step)
+        self.processes.wait()
 
     def _check_processes(self) -> None:
         """Each process must have as many batches of an update as the others."""
@@ -126,25 +144,6 @@ class Trainer:
         """The file that a run is resumed from."""
         return self.folder / "last.safetensors"
 
-    def _lock_folder(self) -> None:
-        """Keep other programs out; however this one ends, its lock ends with it.
-
-        The lock is one for all trainers of this program, so that a notebook may make a
-        second one for its folder.
-        """
-        if not self.processes.first:
-            return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.lock = FileLock(self.folder.resolve() / "lock", is_singleton=True)
-        try:
-            self.lock.acquire(timeout=0)
-        except Timeout:
-            raise ValueError(
-                f"another program trains in {self.folder}; wait for it or end it (a "
-                "notebook that trained there holds the folder until its kernel is shut "
-                "down), or name another folder with --out"
-            ) from None
-
     def close(self) -> None:
         """Leave the folder and the process group; the trainer is then of no use."""
         if self.processes.first:
@@ -153,24 +152,11 @@ class Trainer:
 
     def _open_folder(self) -> None:
         """Create the folder, or check that it holds a run of the same config."""
-        path = self.folder / "config.json"
-        if path.exists():
-            old, new = asdict(from_json(path)), asdict(self.config)
-            for key in old:
-                if old[key] != new[key] and key not in MAY_CHANGE:
-                    raise ValueError(
-                        f"{self.folder} holds a run with {key} {old[key]!r}, not "
-                        f"{new[key]!r}; name another folder, or that config"
-                    )
-        elif self.last.exists():
-            raise ValueError(
-                f"{self.folder} holds the state of a run, but not its config.json; put "
-                "that file back, or name another folder"
-            )
+        resumed = check_folder(self.folder, self.config, MAY_CHANGE)
         self.processes.wait()  # until all have read the old config
         if self.processes.first:
             (self.folder / "epochs").mkdir(parents=True, exist_ok=True)
-            if not path.exists():  # subwords left here are of no run or a failed one
+            if not resumed:  # subwords left here are of no run or a failed one
                 (self.folder / "subwords.json").unlink(missing_ok=True)
 
     def _subwords(self) -> Subwords:
@@ -200,10 +186,24 @@ class Trainer:
         self.scaler = torch.amp.GradScaler(
             self.device.type, enabled=self.precision == torch.float16
         )
+        self.gradient: Callable[..., Tensor] = self._gradient
+        if self.recorded:
+            for p in self.model.parameters():  # a recording adds to them where they are
+                p.grad = torch.zeros_like(p)
+            self.gradient = GraphedFunction(self._gradient)
+
+    @property
+    def recorded(self) -> bool:
+        """Whether a GPU records each shape of batch, and replays it."""
+        wanted = self.config.few_shapes and self.config.cuda_graphs
+        alone = self.processes.world == 1 and not self.config.compile
+        # The scale of fp16's loss changes, and cuDNN's GRU has a state of its own.
+        plain = self.precision != torch.float16 and self.config.model not in RECURRENT
+        return wanted and alone and plain and self.device.type == "cuda"
 
     def updates_left(self) -> int:
         """Number of updates until the last epoch, if no early stopping ends the run."""
-        return len(self._groups(0)) * self.config.max_epochs - self.step
+        return len(self.feed.groups(0)) * self.config.max_epochs - self.step
 
     def seconds_per_update(self, number: int = 3) -> float:
         """Time the gradients of a few updates; nothing of the run changes.
@@ -211,19 +211,19 @@ class Trainer:
         Args:
             number: How many, from all over an epoch.
         """
-        groups = self._groups(0)[:: max(len(self._groups(0)) // number, 1)][:number]
+        whole = self.feed.groups(0)
+        groups = whole[:: max(len(whole) // number, 1)][:number]
         self.model.train()
         self._time_gradients(groups[0])  # the first one takes longer
         seconds = sum(self._time_gradients(group) for group in groups)
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=not self.recorded)
         return seconds / len(groups)
 
     def _time_gradients(self, group: Sequence[list[IdPair]]) -> float:
         """Seconds that this process's gradients of an update take."""
         began, n_tokens = self.clock(), target_tokens(group)
         for pairs in group[self.processes.rank :: self.processes.world]:
-            batch = to_device(id_batch(pairs), self.device)
-            self._backward(batch, n_tokens).item()  # waits for a GPU
+            self._backward(self.feed.make(pairs), n_tokens).item()  # waits for a GPU
         return self.clock() - began
 
     def train(self, bar: bool = True) -> None:
@@ -235,7 +235,7 @@ class Trainer:
         Raises:
             ValueError: If an epoch has too few batches for a single update.
         """
-        groups = self._groups(self.epoch)
+        groups = self.feed.groups(self.epoch)
         if not groups:
             raise ValueError(
                 f"an epoch has fewer than {self.config.batches_per_update} batches: "
@@ -246,10 +246,12 @@ class Trainer:
         self.saved_at = self.clock()
         with tqdm(total=total, initial=self.step, disable=hidden) as progress:
             while not (self.finished or self.stopped):
-                self._train_epoch(self._groups(self.epoch), progress)
+                self._train_epoch(self.feed.groups(self.epoch), progress)
                 if not self.stopped:
-                    self._end_epoch()
+                    validated = self._end_epoch()
                     self.stopped = self._asked_to_stop()
+                    if validated or self.stopped or self._save_due():
+                        self._save()
         # A process that exits while Gloo still holds a tensor of the last sum aborts.
         self.processes.wait()
 
@@ -276,17 +278,6 @@ class Trainer:
         """Whether the run is over."""
         early = self.epochs_without_gain >= self.config.patience
         return early or self.epoch >= self.config.max_epochs
-
-    def _groups(self, number: int) -> list[list[list[IdPair]]]:
-        """The batches of an epoch, grouped by update; deterministic.
-
-        With several batches per update, the last ones that do not fill one are dropped.
-        """
-        # The text is part of the seed: the order of the recorded run depends on it.
-        rng = random.Random(f"{self.config.seed}, pass {number}")
-        batches = token_batches(self.train_pairs, self.config.batch_tokens, rng)
-        size = self.config.batches_per_update
-        return [batches[i : i + size] for i in range(0, len(batches) - size + 1, size)]
 
     def _train_epoch(self, groups: Sequence[Sequence[list[IdPair]]], bar: tqdm) -> None:
         """Train the rest of an epoch, or until asked to stop; log and save regularly.
@@ -342,7 +333,7 @@ class Trainer:
         for entry in self.optimizer.param_groups:
             entry["lr"] = self.learning_rate()
         n_tokens = target_tokens(group)
-        mine = [to_device(id_batch(pairs), self.device) for pairs in group[rank::world]]
+        mine = [self.feed.make(pairs) for pairs in group[rank::world]]
         total = torch.zeros((), device=self.device)
         for batch in mine[:-1]:
             with self.processes.no_sync(self.wrapped):
@@ -352,15 +343,25 @@ class Trainer:
         nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         self.scaler.step(self.optimizer)
         self.scaler.update()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=not self.recorded)
         return total
 
     def _backward(self, batch: Batch, n_tokens: int) -> Tensor:
         """Add the gradient of a batch: its summed loss over the update's tokens."""
+        if not self.recorded:
+            return self._gradient(*batch, n_tokens)
+        # A number would be recorded as it is, and a copy from the CPU would wait.
+        tokens = torch.full((), float(n_tokens), device=self.device)
+        return self.gradient(*batch, tokens)
+
+    def _gradient(
+        self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor, n_tokens: int | Tensor
+    ) -> Tensor:
+        """What is recorded: the same for all batches of a shape, without a branch."""
         with torch.autocast(
             self.device.type, self.precision, self.precision != torch.float32
         ):
-            loss = self.loss(batch) / n_tokens
+            loss = self.loss(Batch(src, tgt_in, tgt_out)) / n_tokens
         # DistributedDataParallel averages the gradients of the processes; a single
         # process would have their sum.
         self.scaler.scale(loss * self.processes.world).backward()
@@ -383,17 +384,38 @@ class Trainer:
             return noam_learning_rate(self.step, self.config.d_model, warmup)
         return inverse_sqrt_learning_rate(self.step, peak, warmup)
 
-    def _end_epoch(self) -> None:
-        """Validate, keep the weights for the average, and save."""
-        loss = self.processes.broadcast(self.validation_loss(shared=True))
-        self.epochs_without_gain += 1
-        if loss < self.lowest:
-            self.lowest, self.epochs_without_gain = loss, 0
+    def _end_epoch(self) -> bool:
+        """Keep the weights for the average, and validate if that is due.
+
+        Returns:
+            Whether the epoch was validated.
+        """
         self.epoch += 1
         self.updates_done = 0
+        if self.processes.first:
+            kept = self.folder / "epochs"
+            save_state(kept / f"{self.epoch:04}.safetensors", self.model)
+            old = kept / f"{self.epoch - self.config.average:04}.safetensors"
+            old.unlink(missing_ok=True)
+        past, last = self.epoch % self.config.validate_every, self.config.max_epochs
+        if past and self.epoch < last:
+            return False
+        self._validate(past or self.config.validate_every)
+        return True
+
+    def _validate(self, epochs: int) -> None:
+        """Log the loss and the scores on the validation split.
+
+        Args:
+            epochs: How many have passed since the last validation.
+        """
+        loss = self.processes.broadcast(self.validation_loss(shared=True))
+        self.epochs_without_gain += epochs
+        if loss < self.lowest:
+            self.lowest, self.epochs_without_gain = loss, 0
         outputs = self._validation_outputs()
         if self.processes.first:
-            right = self.val_texts.target
+            right = self.val_texts.target[: len(outputs)]
             scores = corpus_scores(outputs, right, self.config.lowercase)
             self._log(
                 validation_loss=loss,
@@ -402,15 +424,11 @@ class Trainer:
                 validation_length_ratio=scores.length_ratio,
                 validation_runaway=runaway_share(outputs, right),
             )
-            kept = self.folder / "epochs"
-            save_state(kept / f"{self.epoch:04}.safetensors", self.model)
-            old = kept / f"{self.epoch - self.config.average:04}.safetensors"
-            old.unlink(missing_ok=True)
-        self._save()
 
     def _validation_outputs(self) -> list[str]:
-        """Translate the validation split greedily; each process translates a share."""
+        """Translate the first sentences greedily; each process translates a share."""
         world, source = self.processes.world, self.val_texts.source
+        source = source[: math.ceil(self.config.scored_share * len(source))]
         share = beam_translate(
             self.model,
             self.subwords,
@@ -450,8 +468,7 @@ class Trainer:
         if self.processes.first:
             line = {"step": self.step, "epoch": self.epoch, **entries}
             line["seconds"] = round(self.seconds, 1)
-            with (self.folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
+            append_metrics(self.folder / LOG, line)
 
     def _save(self) -> None:
         """Write the state that a run is resumed from."""
@@ -475,44 +492,3 @@ class Trainer:
             self.scaler.load_state_dict(numbers["scaler"])
         for name in PROGRESS:
             setattr(self, name, numbers[name])
-
-    def _truncate_log(self) -> None:
-        """Remove from the log the updates that will be repeated."""
-        if self.processes.first:
-            path = self.folder / "metrics.jsonl"
-            kept = [x for x in read_metrics(path) if x["step"] <= self.step]
-            write_whole(path, "".join(json.dumps(line) + "\n" for line in kept))
-        self.processes.wait()
-
-
-def read_metrics(path: Path) -> list[dict]:
-    """Read a run's log, without a last line that was cut off.
-
-    Raises:
-        ValueError: If a line is not a JSON object with the number of a step.
-    """
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    lines = [parse_object(path, line) for line in text.split("\n")[:-1]]
-    for line in lines:
-        check_entries(path, line, "delete the line", step=int)
-    return lines
-
-
-def encode_pairs(subwords: Subwords, both: Texts) -> list[IdPair]:
-    """Encode sentences and translations as ids."""
-    return [
-        IdPair(subwords.encode(s), subwords.encode(t))
-        for s, t in zip(both.source, both.target, strict=True)
-    ]
-
-
-def target_tokens(batches: Sequence[Sequence[IdPair]]) -> int:
-    """Number of target tokens, including ``EOS`` but not padding."""
-    return sum(len(pair.target) + 1 for pairs in batches for pair in pairs)
-
-
-def to_device(batch: Batch, device: torch.device) -> Batch:
-    """Copy a batch to a device; to a GPU asynchronously."""
-    if device.type == "cuda":
-        return Batch(*(ids.pin_memory().to(device, non_blocking=True) for ids in batch))
-    return Batch(*(ids.to(device) for ids in batch))

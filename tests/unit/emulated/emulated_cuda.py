@@ -238,6 +238,7 @@ def emulated_cuda(capability: tuple[int, int] = (9, 0)) -> Iterator[None]:
             "get_device_capability": capability,
             "get_device_name": "emulated GPU",
             "max_memory_allocated": 2**20,
+            "is_current_stream_capturing": False,  # it would ask the driver
             **dict.fromkeys(("set_device", "manual_seed_all", "synchronize")),
         }.items():
             patch.setattr(torch.cuda, name, lambda *_, value=value: value)

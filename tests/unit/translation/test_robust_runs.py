@@ -12,7 +12,8 @@ from small_runs import LOG_EVERY, lines_of, small_config, write_texts
 
 from attnbook.core import results
 from attnbook.core.files import read_object
-from attnbook.translation.trainer import PROGRESS, Trainer, read_metrics
+from attnbook.translation.run_folder import read_metrics
+from attnbook.translation.trainer import PROGRESS, Trainer
 from attnbook.translation.training_state import read_state
 
 HOLD = """
@@ -133,7 +134,7 @@ def test_a_stopped_run_has_its_last_update_and_goes_on_from_there(
     whole, data, tmp_path, monkeypatch, update
 ):
     """Wherever it is stopped: in an epoch, at a line of the log, at an epoch's end."""
-    per_epoch = len(whole._groups(0))
+    per_epoch = len(whole.feed.groups(0))
     assert per_epoch == 13
     step = Trainer._update
 

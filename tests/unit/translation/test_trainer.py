@@ -19,11 +19,13 @@ from attnbook.core.vocabulary import PAD
 from attnbook.data.batching import id_batch
 from attnbook.translation import trainer as trainer_module
 from attnbook.translation.configs import from_json, to_json
+from attnbook.translation.feeds import target_tokens
+from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
     noam_learning_rate,
 )
-from attnbook.translation.trainer import Trainer, read_metrics, target_tokens
+from attnbook.translation.trainer import Trainer
 from attnbook.translation.training_state import read_state, save_state
 
 
@@ -76,7 +78,7 @@ def test_the_same_seed_gives_the_same_run(whole, data, tmp_path):
 def test_the_log_says_what_happened(whole):
     """A line after each fourth update and each epoch; rates of the schedule."""
     lines = read_metrics(whole.folder / "metrics.jsonl")
-    per_epoch = len(whole._groups(0))
+    per_epoch = len(whole.feed.groups(0))
     steps = [line["step"] for line in lines if "loss" in line]
     ends = [per_epoch, 2 * per_epoch]
     assert steps == sorted({*range(LOG_EVERY, 2 * per_epoch, LOG_EVERY), *ends})
@@ -117,7 +119,7 @@ def test_the_folder_holds_what_is_promised(whole):
     assert from_json(whole.folder / "config.json") == whole.config
     numbers = read_state(whole.last)[1]
     assert numbers["epoch"] == 2
-    assert numbers["step"] == whole.step == 2 * len(whole._groups(0))
+    assert numbers["step"] == whole.step == 2 * len(whole.feed.groups(0))
     assert numbers["lowest"] == min(
         line["validation_loss"]
         for line in lines_of(whole.folder)
@@ -133,15 +135,6 @@ def test_only_the_last_epochs_are_kept(data, tmp_path):
     kept = load_file(trainer.folder / "epochs" / "0003.safetensors")
     for name, w in trainer.model.named_parameters():
         assert torch.equal(kept[f"model.{name}"], w)
-
-
-def test_every_epoch_has_another_order_and_all_pairs(whole):
-    one, other = whole._groups(0), whole._groups(1)
-    assert one == whole._groups(0)
-    assert one != other
-    for groups in (one, other):
-        pairs = [pair for group in groups for batch in group for pair in batch]
-        assert sorted(pairs) == sorted(whole.train_pairs)
 
 
 # An update
@@ -206,7 +199,7 @@ def test_r_drop_adds_its_divergence(data, tmp_path):
     """Without dropout both passes agree: what is left is the plain loss."""
     plain = fresh(data, tmp_path / "plain", dropout=0.0)
     calm = fresh(data, tmp_path / "calm", dropout=0.0, r_drop=3.0)
-    group = plain._groups(0)[0]
+    group = plain.feed.groups(0)[0]
     (one, loss), (other, same) = one_update(plain, group), one_update(calm, group)
     assert same == pytest.approx(loss, abs=1e-6)
     assert_close(other, one, 2e-6)
@@ -261,7 +254,7 @@ def test_the_gradient_is_clipped_and_the_rate_is_set(data, tmp_path, monkeypatch
         step()
 
     monkeypatch.setattr(trainer.optimizer, "step", spy)
-    for group in trainer._groups(0)[:3]:
+    for group in trainer.feed.groups(0)[:3]:
         trainer._update(group)
     assert [norm for norm, _ in steps] == pytest.approx([0.01] * 3, rel=1e-3)
     assert [rate for _, rate in steps] == [
@@ -285,7 +278,7 @@ def test_adam_is_the_papers(whole):
 def test_dropout_depends_on_seed_and_step_alone(data, tmp_path):
     one = fresh(data, tmp_path / "one", dropout=0.3)
     other = fresh(data, tmp_path / "other", dropout=0.3)
-    group = one._groups(0)[0]
+    group = one.feed.groups(0)[0]
     torch.manual_seed(77)
     first = one._update(group).item()
     torch.manual_seed(99)
@@ -314,9 +307,9 @@ def test_each_process_draws_a_dropout_of_its_own(data, tmp_path, dropout, same):
 
 def test_groups_leave_out_what_fills_no_update(data, tmp_path):
     trainer = fresh(data, tmp_path / "run", batches_per_update=5)
-    single = len(fresh(data, tmp_path / "single")._groups(0))
+    single = len(fresh(data, tmp_path / "single").feed.groups(0))
     assert single % 5
-    groups = trainer._groups(0)
+    groups = trainer.feed.groups(0)
     assert [len(group) for group in groups] == [5] * (single // 5)
 
 
@@ -343,7 +336,7 @@ def test_bf16_runs_on_a_processor(data, tmp_path):
     assert losses[-1] < losses[0]
     assert trainer.model.out.weight.dtype == torch.float32
     plain = fresh(data, tmp_path / "plain")
-    group = plain._groups(0)[0]
+    group = plain.feed.groups(0)[0]
     other = fresh(data, tmp_path / "other", precision="bf16")
     one, two = plain._update(group).item(), other._update(group).item()
     assert one != two
@@ -519,7 +512,8 @@ def test_a_run_of_another_config_is_left_alone(whole, entry, value):
 def test_only_what_leaves_the_updates_alone_may_change():
     assert set(trainer_module.MAY_CHANGE) == {
         *("max_epochs", "patience", "average", "save_minutes", "score_tests"),
-        *("device", "precision", "compile"),
+        *("validate_every", "scored_share"),
+        *("device", "precision", "compile", "cuda_graphs"),
     }
 
 

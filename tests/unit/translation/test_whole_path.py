@@ -13,7 +13,7 @@ from attnbook.translation import command_line
 from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.configs import CONFIGS, changed, to_json
 from attnbook.translation.corpora import load_texts
-from attnbook.translation.trainer import read_metrics
+from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.training_state import read_state
 from attnbook.translation.translator import Translator
 

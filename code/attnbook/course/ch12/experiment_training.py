@@ -56,7 +56,13 @@ def multi30k_runs() -> dict:
     for part in PARTS:
         path = folder / f"{part}.json"
         if path.exists():
-            parts[part] = shortened(json.loads(path.read_text(encoding="utf-8")))
+            found = json.loads(path.read_text(encoding="utf-8"))
+            if found.get("device", "cpu") != "cpu":
+                raise ValueError(
+                    f"{path} was made on {found['device']}, not on a CPU; import "
+                    "it with python -m attnbook.course gpu_runs"
+                )
+            parts[part] = shortened(found)
     if not parts:
         raise ValueError(
             f"{folder} holds none of {', '.join(PARTS)}; make them with "

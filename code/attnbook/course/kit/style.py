@@ -8,7 +8,14 @@ text, or panels below each other.
 from __future__ import annotations
 
 import matplotlib as mpl
-from IPython import get_ipython
+
+try:
+    from IPython import get_ipython
+except ImportError:  # a machine for training alone has no notebooks
+
+    def get_ipython() -> None:
+        """Say that this is none."""
+
 
 from attnbook.course.kit.colours import COLOURS, INK
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from speed.cuda_graphs import EAGER_CALLS, GraphedFunction, signature
+from attnbook.translation.cuda_graphs import EAGER_CALLS, GraphedFunction, signature
 from speed.training_speed import EAGER, WORKS, Training
 
 RECORDED = next(way for way in EAGER if way.graphs)._replace(precision=torch.float32)

@@ -1,0 +1,74 @@
+"""Chapter 12: what a GPU made of the same training, imported next to the CPU's runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from pathlib import Path
+
+from attnbook.course.ch12.experiment_scores import RUN_VARIABLE
+from attnbook.course.ch12.experiment_training import shortened
+from attnbook.course.kit.experiments import experiment
+
+TRAINED = ("en_de", "de_en")
+MEASURED = ("smoke", "speed", "base", "decoding", "costs", "compiled")
+"""The parts of ``benchmarks/half_hour.py``; :data:`TRAINED` are training runs."""
+
+ABOUT = ("machine", "device", "commit", "plan")
+
+
+@experiment
+def gpu_runs() -> dict:
+    """Import the results of ``benchmarks/half_hour.py``.
+
+    Reads the packed file or the folder named by the environment variable
+    ``ATTNBOOK_RUN``; by default the folder ``runs/gpu``. Runs of a CPU are another
+    result, ``multi30k_runs``, which stays as it is.
+
+    Returns:
+        "trained": by direction what :func:`shortened` keeps; "measured": by part the
+        results of its programs; both with the machine and the commit.
+    """
+    return collected(Path(os.environ.get(RUN_VARIABLE, "runs/gpu")))
+
+
+def collected(source: Path, trial: bool = False) -> dict:
+    """Collect the parts that a packed file or a folder holds.
+
+    Args:
+        source: A file of ``--pack``, or the folder of the runs.
+        trial: Whether to take a rehearsal on a CPU, which no page may show.
+
+    Raises:
+        ValueError: If there is none, or it is of a rehearsal or a CPU.
+    """
+    found = {
+        name: part for name in (*TRAINED, *MEASURED) if (part := read(source, name))
+    }
+    if not found:
+        raise ValueError(
+            f"{source} holds no results of a GPU; make them with "
+            f"python benchmarks/half_hour.py, and name its file in {RUN_VARIABLE}"
+        )
+    for name, part in found.items():
+        if not trial and (part["device"] != "cuda" or part["plan"]["small"]):
+            raise ValueError(
+                f"{name} in {source} was made on {part['device']} with {part['plan']}; "
+                "only a GPU's whole runs are imported here"
+            )
+    about = {name: {key: part[key] for key in ABOUT} for name, part in found.items()}
+    return {
+        "trained": {n: about[n] | shortened(found[n]) for n in TRAINED if n in found},
+        "measured": {
+            n: about[n] | {"missing": found[n]["missing"], "runs": found[n]["runs"]}
+            for n in MEASURED
+            if n in found
+        },
+    }
+
+
+def read(source: Path, part: str) -> dict | None:
+    """A part's file in an archive or a folder; None if it isn't there."""
+    path = (zipfile.Path(source) if source.is_file() else source) / f"{part}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
