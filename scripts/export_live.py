@@ -10,14 +10,14 @@ from a file may load nothing else. The same checkpoints give the same bytes.
 from __future__ import annotations
 
 import base64
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
+from attnbook.course.kit.page_translator import as_call, split_ties
 from attnbook.models.transformer import Transformer
 from attnbook.toy import language, models
 from attnbook.toy.data import SOURCE, TARGET
@@ -29,14 +29,6 @@ TRAINED_CLAUSES = 4  # the most that a sentence of the training has
 def half(model: nn.Module) -> nn.Module:
     """Round the weights, in place, to those that the page has: float16."""
     return model.half().float()
-
-
-def split_ties(model: nn.Module) -> tuple[dict[str, Tensor], list[tuple[str, str]]]:
-    """Return each weight once, by name, and pairs (other name, name) of the tied."""
-    weights = {name: w.detach() for name, w in sorted(model.named_parameters())}
-    first = {w.data_ptr(): name for name, w in weights.items()}
-    every = model.named_parameters(remove_duplicate=False)
-    return weights, [(n, first[w.data_ptr()]) for n, w in every if n not in weights]
 
 
 def model_spec(name: str, model: nn.Module) -> dict[str, Any]:
@@ -98,12 +90,6 @@ def language_table() -> dict[str, Any]:
         "max_clauses": language.MAX_CLAUSES,
         "trained_clauses": TRAINED_CLAUSES,
     }
-
-
-def as_call(function: str, value: dict[str, Any]) -> str:
-    """Write a script that hands the value to a function."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return f"{function}({text});\n"
 
 
 def scripts() -> dict[str, str]:

@@ -22,8 +22,7 @@ def test_oxlint():
     own = (
         "code/attnbook/course/**/*.js",
         "book/_static/*.js",
-        "book/_static/live/*.js",
-        "book/_static/live/playground/*.js",
+        "book/_static/live/**/*.js",
     )
     scripts = [path for pattern in own for path in ROOT.glob(pattern)]
     assert scripts

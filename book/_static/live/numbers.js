@@ -12,33 +12,37 @@ const live = { models: {} };
 
   // A file below data/ hands over its model: `live.receive({name: …, data: …})`.
   live.receive = ({ name, n_heads, source, target, tensors, tied, data }) => {
-    const numbers = fromHalf(new Uint16Array(fromBase64(data)));
+    const numbers = live.fromHalf(new Uint16Array(live.fromBase64(data)));
     const weights = {};
     let start = 0;
     for (const [path, shape] of tensors) {
-      const end = start + shape.reduce((product, size) => product * size);
-      place(weights, path, rows(numbers.slice(start, end), shape));
+      const end = start + live.size(shape);
+      live.place(weights, path, rows(numbers.slice(start, end), shape));
       start = end;
     }
     if (start !== numbers.length) throw new Error(`the weights of ${name} are incomplete`);
-    for (const [path, original] of tied) place(weights, path, find(weights, original));
+    live.tie(weights, tied);
     live.models[name] = { name, n_heads, source, target, weights };
   };
 
-  function fromBase64(text) {
-    return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer;
-  }
+  live.fromBase64 = (text) => {
+    const letters = atob(text);
+    const bytes = new Uint8Array(letters.length);
+    for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
+    return bytes.buffer;
+  };
 
   // float16, of 1 sign bit, 5 bits of exponent and 10 of fraction, to numbers.
-  function fromHalf(halves) {
-    return Array.from(halves, (half) => {
+  live.fromHalf = (halves) =>
+    Array.from(halves, (half) => {
       const sign = half & 0x8000 ? -1 : 1;
       const exponent = (half >> 10) & 31;
       const fraction = (half & 1023) / 1024;
       const size = exponent ? 2 ** (exponent - 15) * (1 + fraction) : 2 ** -14 * fraction;
       return sign * size;
     });
-  }
+
+  live.size = (shape) => shape.reduce((product, size) => product * size);
 
   function rows(numbers, [height, width]) {
     if (width === undefined) return numbers; // a vector
@@ -46,17 +50,19 @@ const live = { models: {} };
   }
 
   // "decoder.0.norm.weight" is `weights.decoder[0].norm.weight`, as in the Python class.
-  function place(weights, path, tensor) {
+  live.place = (weights, path, tensor) => {
     const names = path.split(".");
     const last = names.pop();
     let branch = weights;
     for (const name of names) branch = branch[name] ??= {};
     branch[last] = tensor;
-  }
+  };
 
-  function find(weights, path) {
-    return path.split(".").reduce((branch, name) => branch[name], weights);
-  }
+  // A matrix with two uses: pairs of its other name and its name.
+  live.tie = (weights, pairs) => {
+    const find = (path) => path.split(".").reduce((branch, name) => branch[name], weights);
+    for (const [path, original] of pairs) live.place(weights, path, find(original));
+  };
 
   // --- Arithmetic ---
 
@@ -65,15 +71,32 @@ const live = { models: {} };
 
   live.add = (x, y) => x.map((number, i) => number + y[i]);
 
+  // In four sums, so that a processor need not wait for one before it adds to the next.
   live.dot = (x, y) => {
-    let sum = 0;
-    for (let i = 0; i < x.length; i++) sum += x[i] * y[i];
-    return sum;
+    const whole = x.length - (x.length % 4);
+    let a = 0;
+    let b = 0;
+    let c = 0;
+    let d = 0;
+    let i = 0;
+    for (; i < whole; i += 4) {
+      a += x[i] * y[i];
+      b += x[i + 1] * y[i + 1];
+      c += x[i + 2] * y[i + 2];
+      d += x[i + 3] * y[i + 3];
+    }
+    for (; i < x.length; i++) a += x[i] * y[i];
+    return a + b + c + d;
   };
 
   // x W + b.  PyTorch keeps W transposed: one row for each number that comes out.
-  live.linear = (x, { weight, bias }) =>
-    weight.map((row, i) => live.dot(row, x) + (bias ? bias[i] : 0));
+  live.linear = (x, { weight, bias }) => {
+    const y = [];
+    for (let i = 0; i < weight.length; i++) {
+      y.push(live.dot(weight[i], x) + (bias ? bias[i] : 0));
+    }
+    return y;
+  };
 
   // Equation 2.2, eq-weights.  The largest score is taken away first, which changes
   // nothing but keeps the exponentials from overflowing.

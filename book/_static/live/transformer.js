@@ -1,4 +1,4 @@
-// The live models, part 3: the Transformer of chapter 9, pre-norm, as in
+// The live models, part 3: the Transformer of chapter 9 and of the translator, pre-norm, as in
 // attnbook.models.transformer and attnbook.nn.layers.  Weights have the names of the Python classes.
 "use strict";
 
@@ -42,7 +42,7 @@
     head.queries.push(q);
     head.scores.push(scores);
     head.weights.push(weights);
-    return weightedMean(weights, head.values);
+    return head.instead ?? weightedMean(weights, head.values);
   }
 
   // Equation 5.1, eq-multi-head: each head has its part of the D numbers.
@@ -93,20 +93,43 @@
     return residual(x, layer.norm_3, (y) => feedForward(y, feed_forward));
   }
 
-  live.start.transformer = ({ weights, n_heads }, source) => {
+  // `off` lists heads to switch off, such as {kind: "cross", layer: 0, head: 2}, perhaps with
+  // the vector that is to stand `instead` of what the head finds: else zeros.
+  live.start.transformer = ({ weights, n_heads }, source, { off = [] } = {}) => {
     const layers = Object.values(weights.decoder);
     const newHeads = () => layers.map(() => Array.from({ length: n_heads }, live.newHead));
     const maps = { cross: newHeads(), encoder: newHeads(), decoder: newHeads() };
+    const nothing = Array(weights.decoder_norm.weight.length / n_heads).fill(0);
+    for (const { kind, layer, head, instead = nothing } of off) {
+      maps[kind][layer][head].instead = instead;
+    }
     const memory = encode(weights, source, maps);
     layers.forEach((layer, l) => {
       for (const x of memory) remember(x, layer.cross_attention, maps.cross[l]);
     });
-    let p = 0;
+    return decoder(weights, maps, 0);
+  };
+
+  // What `p` words have been read by.  A fork goes on without changing this one.
+  function decoder(weights, maps, p) {
+    const layers = Object.values(weights.decoder);
     const step = (word) => {
       let x = embed(weights.target_embedding, word, p++);
       layers.forEach((layer, l) => (x = decoderLayer(x, layer, maps.decoder[l], maps.cross[l])));
       return linear(layerNorm(x, weights.decoder_norm), weights.out);
     };
-    return { step, maps };
-  };
+    const fork = () => {
+      const copy = (kind, lists) =>
+        maps[kind].map((heads) =>
+          heads.map((head) => {
+            const copies = lists.map((name) => [name, [...head[name]]]);
+            return { ...head, ...Object.fromEntries(copies) };
+          }),
+        );
+      const cross = copy("cross", ["queries", "scores", "weights"]); // the keys stay
+      const own = copy("decoder", Object.keys(live.newHead()));
+      return decoder(weights, { ...maps, cross, decoder: own }, p);
+    };
+    return { step, fork, maps };
+  }
 }

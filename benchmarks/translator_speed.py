@@ -1,0 +1,192 @@
+"""Is the translator in the page PyTorch's, and how long does a sentence take there?
+
+    python benchmarks/translator_speed.py                    # this processor
+    python benchmarks/translator_speed.py --slower 4         # a phone, say
+
+On captions of our own making and on random sequences of subwords, the tokens of the
+page are compared with those of PyTorch that has the same rounded weights, by greedy
+decoding and by beam search. Then captions of twelve words are timed in Chromium, after
+one that warms up, each the best of three. The aim is 300 ms for greedy decoding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from playwright.sync_api import Page
+
+from attnbook.core.vocabulary import EOS, UNK
+from attnbook.course.kit.page_translator import (
+    PARTS,
+    bytes_to_load,
+    rounded_translator,
+    translator_scripts,
+)
+from attnbook.decoding.beam import beam_search
+from attnbook.decoding.greedy_search import greedy
+from attnbook.translation.evaluation import max_output_len
+from attnbook.translation.translator import Translator
+
+ROOT = Path(__file__).resolve().parents[1]
+LIVE = ROOT / "book" / "_static" / "live"
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from browser import NO_BROWSER, open_browser  # noqa: E402
+
+ENGINE = (
+    *("numbers", "transformer"),
+    *(f"translator/{name}" for name in ("subwords", "search", "engine")),
+)
+
+WHO = (
+    "a man|a woman|two boys|three girls|an old farmer|a young lady|several people|"
+    "a brown dog|two dogs|a small child|a group of men|a bride|a cyclist|a clown"
+)
+LOOK = "|in a red hat|wearing a blue shirt|with long hair|in green|with a beard"
+DOES = (
+    "is standing|are sitting|runs|is waiting|walks|is reading a book|plays the guitar|"
+    "is eating a sandwich|jumps|is holding a camera|throws a ball|is singing"
+)
+WHERE = (
+    "on a bench|in the park|at the station|near a river|in front of a large building|"
+    "on the beach|under a tree|at a table in a restaurant|on a busy street|in the snow"
+)
+MORE = "|while others watch|and smiles|during a parade|at night|with a friend"
+
+
+def captions(count: int, seed: int = 0) -> list[str]:
+    """Sentences like captions, from templates."""
+    draw = random.Random(seed)
+    parts = [part.split("|") for part in (WHO, LOOK, DOES, WHERE, MORE)]
+    made = []
+    for _ in range(count):
+        words = " ".join(filter(None, map(draw.choice, parts)))
+        made.append(words.capitalize() + ".")
+    return made
+
+
+def random_sources(count: int, size: int, seed: int = 0) -> list[list[int]]:
+    """Ids of subwords at random, three to twelve of them."""
+    draw = random.Random(seed)
+    return [
+        [*draw.choices(range(UNK, size), k=draw.randint(3, 12)), EOS]
+        for _ in range(count)
+    ]
+
+
+def by_pytorch(
+    translator: Translator,
+    sources: Sequence[list[int]],
+    width: int = 1,
+    alpha: float = 0.6,
+) -> list[list[int]]:
+    """What PyTorch outputs: ids, the end included."""
+    found = []
+    for source in sources:
+        src, longest = torch.tensor([source]), max_output_len(len(source))
+        if width == 1:
+            row = greedy(translator.model, src, longest)[0]
+        else:
+            row = beam_search(translator.model, src, longest, width, alpha).ids[0, 0]
+        ids = row.tolist()
+        found.append(ids[: ids.index(EOS) + 1] if EOS in ids else ids)
+    return found
+
+
+def write_page(folder: Path) -> Path:
+    """Write a page that has nothing but the engine, and the weights next to it."""
+    shutil.copytree(LIVE, folder, dirs_exist_ok=True)
+    data = folder / "translator" / "data"
+    data.mkdir()
+    for name, text in translator_scripts().items():
+        (data / name).write_text(text, encoding="utf-8")
+    given = f'data-parts="{PARTS}" data-bytes="{bytes_to_load()}" data-version="0"'
+    tags = "".join(f'<script {given} src="{name}.js"></script>' for name in ENGINE)
+    page = folder / "index.html"
+    page.write_text(f'<!doctype html><meta charset="utf-8">{tags}', encoding="utf-8")
+    return page
+
+
+def load(page: Page, at: Path) -> None:
+    """Open the page and let it load the weights."""
+    page.goto(at.as_uri())
+    page.evaluate("window.attnbook.translator.load()")
+
+
+def by_page(
+    page: Page, sources: Sequence[str | list[int]], **options: object
+) -> list[list[int]]:
+    """What the page outputs: ids, the end included."""
+    text = page.evaluate(
+        """([sources, options]) => JSON.stringify(sources.map((source) =>
+            window.attnbook.translator.translate(source, options).tokens))""",
+        [list(sources), options],
+    )
+    return json.loads(text)
+
+
+TIME = """([sources, options]) => sources.map((source) =>
+    Math.min(...[1, 2, 3].map(() => {
+        const start = performance.now();
+        window.attnbook.translator.translate(source, options);
+        return performance.now() - start;
+    })))"""
+METHODS = {
+    "greedy": {"method": "greedy"},
+    "beam, W = 5": {"method": "beam", "width": 5, "alpha": 1.4},
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print how many outputs are the same, and the times."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--slower", type=float, default=1.0, help="than this processor")
+    parser.add_argument("--count", type=int, default=200, help="sentences to compare")
+    chosen = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    translator = rounded_translator()
+    texts = captions(chosen.count)
+    ids = [[*translator.subwords.encode(text), EOS] for text in texts]
+    random_ids = random_sources(chosen.count, len(translator.subwords))
+    with open_browser() as browser, tempfile.TemporaryDirectory() as folder:
+        if browser is None:
+            raise SystemExit(NO_BROWSER)
+        page = browser.new_page()
+        start = time.perf_counter()
+        load(page, write_page(Path(folder)))
+        print(f"bytes, compressed  {bytes_to_load():,}")
+        print(f"loaded from disk   {1000 * (time.perf_counter() - start):.0f} ms")
+        for kind, sources, given in (
+            ("captions", ids, texts),
+            ("random subwords", random_ids, random_ids),
+        ):
+            for name, options in METHODS.items():
+                how = {k: v for k, v in options.items() if k != "method"}
+                wanted = by_pytorch(translator, sources, **how)
+                found = by_page(page, given, **options)
+                same = sum(a == b for a, b in zip(wanted, found, strict=True))
+                print(f"{kind}, {name}: {same} of {len(given)} the same", flush=True)
+        page.context.new_cdp_session(page).send(
+            "Emulation.setCPUThrottlingRate", {"rate": chosen.slower}
+        )
+        twelve = [text for text in captions(500, seed=1) if len(text.split()) == 12]
+        for name, options in METHODS.items():
+            times = page.evaluate(TIME, [twelve[:20], options])
+            middle, longest = statistics.median(times), max(times)
+            print(f"12 words, {name}: median {middle:.0f} ms, slowest {longest:.0f} ms")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+// The translator in the page, part 3: loading it, and what it offers to figures.
+//
+//   const { translator } = window.attnbook;
+//   translator.bytes              what loading it costs, compressed
+//   await translator.load(tell)   once, on request; tell(share) hears how far it is, 0 to 1
+//   translator.ready
+//
+//   translator.subwords           a live.Subwords: split(text), join(ids), pieces[id]
+//   translator.source(text)       ids of a text, the end of the sentence included
+//
+//   translator.translate(text, options) → {
+//     text,         the German, as a reader would write it
+//     tokens,       ids, up to the end of the sentence (2) if it was reached
+//     pieces,       the same as subwords; the space before a word is ▁
+//     logProbs,     of each token, in nats
+//     logProb,      their sum
+//     steps,        for each token the log-probabilities of all 8,000, a Float64Array
+//                   (not of a beam)
+//     source,       {tokens, pieces} of the English
+//     attention,    {encoder, decoder, cross}[layer][head]: a matrix, row by row.  Rows of
+//                   `decoder` and `cross` belong to the tokens; columns of `cross` to the
+//                   source, row t of `decoder` has t + 1 columns: BOS and the tokens before
+//     heads,        the same with {queries, keys, values, scores, weights}
+//     beam,         of a beam search: {finished, tree}, see live.beam
+//   }
+//
+//   Options, all of them optional:
+//     method        "greedy", "beam" or "sample"
+//     width, alpha  of a beam: its width W, and α of the length penalty
+//     temperature, topK, topP, random    of a sample; random() is from 0 up to 1, such as
+//                   live.randomNumbers(seed)
+//     prefix        tokens that the German begins with (greedy and sample)
+//     off           heads to switch off: [{kind: "cross", layer: 0, head: 2, instead}, …], where
+//                   kind is encoder, decoder or cross, and `instead` the 32 numbers that the
+//                   head is to give (its mean, say): else zeros
+//     longest       the most tokens: else the source's and 50
+//
+//   A text may be a list of ids as well, which ends with 2.
+//   translator.start(text, {off}) → a state {step(token) → logits, fork(), maps}
+"use strict";
+
+window.attnbook ??= {};
+
+{
+  const { src, dataset } = document.currentScript;
+  const FOLDER = src.replace(/[^/]*$/, "data/");
+  const received = new Map();
+  let model = null;
+  let loading = null;
+
+  const translator = {
+    bytes: Number(dataset.bytes),
+    ready: false,
+    subwords: null,
+
+    // Files hand over what they hold: "head", or a part of the matrices by its number.
+    receive: (part, value) => received.set(part, value),
+
+    load: (tell = () => {}) => {
+      loading ??= loadAll(tell).catch((problem) => {
+        loading = null; // so that the next try is one
+        throw problem;
+      });
+      return loading;
+    },
+
+    source(text) {
+      if (typeof text !== "string") return text;
+      return [...translator.subwords.split(text).map(({ id }) => id), live.EOS];
+    },
+
+    start: (text, options) => live.start.transformer(model, translator.source(text), options),
+
+    translate(text, options = {}) {
+      const source = translator.source(text);
+      const { method = "greedy", off, prefix, longest = source.length + 50 } = options;
+      const start = translator.start(source, { off });
+      if (method === "beam") {
+        const { width, alpha } = options;
+        const beam = live.beam(start, { width, alpha, longest });
+        return { ...tell(source, beam.finished[0]), beam };
+      }
+      const choose =
+        method === "sample"
+          ? live.sampler(options, options.random ?? Math.random)
+          : live.mostProbable;
+      const found = live.generate(start, choose, longest, prefix);
+      found.logProbs = found.tokens.map((token, t) => found.steps[t][token]);
+      return { ...tell(source, found), steps: found.steps };
+    },
+  };
+  window.attnbook.translator = translator;
+
+  function tell(source, { tokens, logProbs, state }) {
+    const { subwords } = translator;
+    const pieces = (ids) => ids.map((id) => subwords.pieces[id]);
+    const weights = (layers) => layers.map((heads) => heads.map((head) => head.weights));
+    const attention = Object.fromEntries(
+      Object.entries(state.maps).map(([kind, layers]) => [kind, weights(layers)]),
+    );
+    return {
+      text: subwords.join(tokens),
+      tokens,
+      pieces: pieces(tokens),
+      logProbs,
+      logProb: logProbs.reduce((sum, x) => sum + x, 0),
+      source: { tokens: source, pieces: pieces(source) },
+      attention,
+      heads: state.maps,
+    };
+  }
+
+  // --- Loading ---
+
+  async function loadAll(tell) {
+    const files = ["head", ...Array(Number(dataset.parts)).keys()];
+    let there = 0;
+    await Promise.all(
+      files.map(async (part) => {
+        if (!received.has(part)) await loadScript(part === "head" ? "head" : `part-${part}`);
+        there += 1;
+        tell(there / files.length);
+      }),
+    );
+    const parts = files.slice(1).map((part) => received.get(part));
+    unpack(received.get("head"), parts);
+    received.clear();
+    translator.ready = true;
+  }
+
+  // A script, since a page opened from a file may load nothing else.
+  function loadScript(name) {
+    return new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = `${FOLDER}${name}.js?v=${dataset.version}`;
+      script.onload = resolve;
+      script.onerror = () => {
+        script.remove();
+        reject(new Error("The translator could not be loaded. What stands below is stored."));
+      };
+      document.head.append(script);
+    });
+  }
+
+  // Whole numbers from −127 to 127, times the scale of their row.
+  function unpack(head, parts) {
+    const numbers = new Int8Array(live.fromBase64(parts.join("")));
+    const scales = new Float32Array(live.fromBase64(head.scales));
+    const halves = live.fromHalf(new Uint16Array(live.fromBase64(head.halves)));
+    const weights = {};
+    let [start, row] = [0, 0];
+    for (const [path, [height, width]] of head.matrices) {
+      const rows = [];
+      for (let i = 0; i < height; i++, start += width) {
+        const vector = new Float32Array(numbers.subarray(start, start + width));
+        for (let j = 0; j < width; j++) vector[j] *= scales[row];
+        rows.push(vector);
+        row += 1;
+      }
+      live.place(weights, path, rows);
+    }
+    if (start !== numbers.length) throw new Error("the translator's weights are incomplete");
+    start = 0;
+    for (const [path, shape] of head.vectors) {
+      live.place(weights, path, halves.slice(start, (start += live.size(shape))));
+    }
+    live.tie(weights, head.tied);
+    model = { n_heads: head.n_heads, weights };
+    translator.subwords = new live.Subwords(head);
+    translator.alpha = head.alpha;
+    translator.manySubwords = head.many_subwords;
+  }
+}

@@ -1,0 +1,108 @@
+"""The shipped translator as scripts, so that a published page can run it.
+
+A page that is opened from a file may load nothing but scripts. So the weights stand in
+several of them, each a call with a text. They are in 8 bits, with a scale for each row
+of a matrix; :func:`rounded_translator` has the same weights in PyTorch.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from functools import cache
+from typing import Any
+
+from torch import Tensor, nn
+
+from attnbook.core.vocabulary import SPECIAL_TOKENS
+from attnbook.data.subwords import Subwords
+from attnbook.models.checkpoints import SCALE, dequantize, quantize
+from attnbook.translation.translator import Translator
+
+PARTS = 8
+"""The matrices come in so many files: as each arrives, the reader sees progress."""
+
+
+def rounded_translator() -> Translator:
+    """The shipped translator with the weights that a page has."""
+    translator = Translator()
+    weights, _ = split_ties(translator.model)
+    rounded = dequantize(quantize(weights))
+    translator.model.load_state_dict(rounded, strict=False)
+    return translator
+
+
+def split_ties(model: nn.Module) -> tuple[dict[str, Tensor], list[tuple[str, str]]]:
+    """Return each weight once, by name, and pairs (other name, name) of the tied."""
+    weights = {name: w.detach() for name, w in sorted(model.named_parameters())}
+    first = {w.data_ptr(): name for name, w in weights.items()}
+    every = model.named_parameters(remove_duplicate=False)
+    return weights, [(n, first[w.data_ptr()]) for n, w in every if n not in weights]
+
+
+def as_call(function: str, *values: Any) -> str:
+    """Write a script that hands values to a function."""
+    texts = (json.dumps(v, ensure_ascii=False, separators=(",", ":")) for v in values)
+    return f"{function}({','.join(texts)});\n"
+
+
+@cache
+def translator_scripts() -> dict[str, str]:
+    """Make all files: name → text. The same checkpoint gives the same bytes."""
+    translator = Translator()
+    weights, tied = split_ties(translator.model)
+    small = quantize(weights)
+    matrices = [name for name, w in weights.items() if w.dim() == 2]
+    raw = b"".join(small[name].numpy().tobytes() for name in matrices)
+    scales = b"".join(small[name + SCALE].numpy().tobytes() for name in matrices)
+    vectors = [name for name in weights if name not in matrices]
+    head = {
+        "n_heads": translator.config.n_heads,
+        "matrices": [(name, [*weights[name].shape]) for name in matrices],
+        "scales": base64.b64encode(scales).decode(),
+        "vectors": [(name, [*weights[name].shape]) for name in vectors],
+        "halves": base64.b64encode(
+            b"".join(small[name].numpy().tobytes() for name in vectors)
+        ).decode(),
+        "tied": tied,
+        "alpha": translator.facts["alpha"],
+        "many_subwords": translator.many_subwords,
+        **subword_table(translator.subwords),
+    }
+    size = -(-len(raw) // (3 * PARTS)) * 3  # whole groups of base64
+    files = {"head.js": as_call("attnbook.translator.receive", "head", head)}
+    for part in range(PARTS):
+        text = base64.b64encode(raw[part * size : (part + 1) * size]).decode()
+        call = as_call("attnbook.translator.receive", part, text)
+        files[f"part-{part}.js"] = call
+    return files
+
+
+def subword_table(subwords: Subwords) -> dict[str, Any]:
+    """The characters and the merges; the subwords are these, in this order.
+
+    Raises:
+        ValueError: If they are not, so that the page would number them otherwise.
+    """
+    model = json.loads(subwords.tokenizer.to_str())["model"]
+    pieces = sorted(model["vocab"], key=model["vocab"].get)
+    made = [a + b for a, b in model["merges"]]
+    characters = pieces[len(SPECIAL_TOKENS) : len(pieces) - len(made)]
+    if pieces != [*SPECIAL_TOKENS, *characters, *made]:
+        raise ValueError(
+            "these subwords are not numbered as special tokens, characters and merges "
+            "in turn; train them with Subwords.train"
+        )
+    return {
+        "special": SPECIAL_TOKENS,
+        "characters": "".join(characters),
+        "merges": "\n".join(f"{a} {b}" for a, b in model["merges"]),
+    }
+
+
+@cache
+def bytes_to_load() -> int:
+    """What a reader's browser loads for it from a server that compresses."""
+    texts = translator_scripts().values()
+    return sum(len(gzip.compress(text.encode(), 6)) for text in texts)
