@@ -30,7 +30,11 @@ class Subwords:
 
     @classmethod
     def train(
-        cls, text: Iterable[str], vocab_size: int, lowercase: bool = False
+        cls,
+        text: Iterable[str],
+        vocab_size: int,
+        lowercase: bool = False,
+        tokenised: bool = False,
     ) -> Subwords:
         """Learn the merges from text: both languages of the training split alone.
 
@@ -39,6 +43,10 @@ class Subwords:
             vocab_size: Number of subwords, the four special tokens included. There are
                 fewer if no pair that occurs twice is left to merge.
             lowercase: Whether to lowercase all text first.
+            tokenised: Whether spaces already divide all words and punctuation marks.
+                The text is then split nowhere else, and ``</w>`` stands for the end of
+                a word, as in the code of Sennrich et al.: what ends a compound is the
+                same subword as the word alone.
 
         Raises:
             ValueError: If ``vocab_size`` leaves no room for a merge.
@@ -53,17 +61,22 @@ class Subwords:
                 f"vocab_size is {vocab_size}, but the text already has {characters} "
                 "different characters; take several times as many"
             )
-        tokenizer = Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[3]))
+        suffix = {"end_of_word_suffix": "</w>"} if tokenised else {}
+        tokenizer = Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[3], **suffix))
         tokenizer.normalizer = normalizer
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
             [pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()]
         )
         tokenizer.decoder = decoders.Metaspace()
+        if tokenised:
+            tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+            tokenizer.decoder = decoders.BPEDecoder(**{"suffix": "</w>"})
         trainer = BpeTrainer(
             vocab_size=vocab_size,
             min_frequency=2,
             special_tokens=list(SPECIAL_TOKENS),
             show_progress=False,
+            **suffix,
         )
         tokenizer.train_from_iterator(text, trainer)
         return cls(tokenizer)

@@ -2,6 +2,7 @@
 
 - ``configs``: the hyperparameters of a training run
 - ``corpora``: the parallel text of a config
+- ``moses``: text as papers on Multi30k prepare it: normalised, tokenised
 - ``models``: the model of a config
 - ``schedules``: learning-rate schedules
 - ``feeds``: the batches of each epoch, and where they lie

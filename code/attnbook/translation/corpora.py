@@ -9,6 +9,7 @@ from typing import NamedTuple
 from attnbook.data import multi30k
 from attnbook.toy.language import sample_pair
 from attnbook.translation.configs import Config
+from attnbook.translation.moses import tokenised
 
 
 class Texts(NamedTuple):
@@ -48,6 +49,11 @@ def load_texts(config: Config, split: str) -> Texts:
                 f"line {lines.index('') + 1} of {split}.{language} is empty; leave the "
                 "pair out on both sides"
             )
+    if config.moses:
+        return Texts(
+            tokenised(both.source, config.source, config.lowercase),
+            tokenised(both.target, config.target, config.lowercase),
+        )
     return both
 
 

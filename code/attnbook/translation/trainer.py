@@ -168,6 +168,7 @@ class Trainer:
                 [*both.source, *both.target],
                 self.config.vocab_size,
                 self.config.lowercase,
+                tokenised=self.config.moses,
             ).save(path)
         self.processes.wait()
         return Subwords.load(path)

@@ -103,6 +103,15 @@ def test_lowercase():
     assert TRAINED.decode(TRAINED.encode("Zwei Männer")) == "Zwei Männer"
 
 
+def test_tokenised_text_is_split_at_spaces_and_ends_are_shared():
+    """The end of a compound is the subword that the word alone is."""
+    text = "ein haus , ein baumhaus , ein baum und ein baum ." * 4
+    small = Subwords.train([text], 60, tokenised=True)
+    assert small.pieces("haus , baum") == ["haus</w>", ",</w>", "baum</w>"]
+    assert small.pieces("holzhaus")[-1] == "haus</w>"
+    assert small.decode(small.encode("ein baumhaus , ein")) == "ein baumhaus , ein"
+
+
 def test_the_same_text_gives_the_same_subwords():
     again = Subwords.train([*SENTENCES, " ".join(SIGNS)], 300)
     assert again.fingerprint() == TRAINED.fingerprint()

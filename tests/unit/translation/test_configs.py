@@ -25,6 +25,17 @@ def test_the_base_config_is_the_papers_base_model():
     assert base.batch_tokens == 25_000
 
 
+def test_the_published_config_is_the_recipe_of_wu_et_al():
+    """As in the arguments and defaults of their code, on two processes."""
+    run = config("multi30k-published")
+    assert (run.d_model, run.n_heads, run.n_layers, run.d_ff) == (128, 4, 4, 256)
+    assert (run.dropout, run.smoothing, run.clip, run.norm_first) == (0.3, 0.1, 25, 0)
+    assert (run.peak_learning_rate, run.warmup, run.patience) == (0.005, 2000, 10)
+    assert (run.batch_tokens, run.batches_per_update, run.average) == (4096, 2, 10)
+    assert (run.lowercase, run.moses, run.per_token) == (True, True, True)
+    assert not run.score_tests
+
+
 @pytest.mark.parametrize("name", CONFIGS)
 def test_a_config_comes_back_from_its_file(tmp_path, name):
     path = tmp_path / "config.json"

@@ -1,5 +1,7 @@
 """Texts of a run: from a folder, of the toy language; what cannot be used is named."""
 
+import sys
+
 import pytest
 from small_runs import PAIRS, small_config, write_texts
 
@@ -66,6 +68,26 @@ def test_an_empty_line_is_named(data, language, line, number):
     )
     with pytest.raises(ValueError, match=message):
         load_texts(small_config(data), "val")
+
+
+def test_text_is_lowercased_normalised_and_tokenised(data):
+    """By Moses' rules for the language, in the order of the dataset's own scripts."""
+    pytest.importorskip("sacremoses")
+    (data / "val.en").write_text("Mr. Smith’s dog (brown) can't run, can it?\n")
+    (data / "val.de").write_text("Der „Hund“ von z.B. Max’ Frau…\n")
+    plain = small_config(data, moses=True)
+    assert load_texts(plain, "val") == (
+        ["Mr. Smith 's dog ( brown ) can 't run , can it ?"],
+        ['Der " Hund " von z.B. Max \' Frau ...'],
+    )
+    lowered = load_texts(small_config(data, moses=True, lowercase=True), "val")
+    assert lowered.target == ['der " hund " von z.b. max \' frau ...']
+
+
+def test_without_sacremoses_the_remedy_is_named(data, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sacremoses", None)
+    with pytest.raises(ValueError, match=r"moses=true needs .*`pip install sacremoses`"):
+        load_texts(small_config(data, moses=True), "val")
 
 
 def test_multi30k_is_asked_for_split_and_language(monkeypatch):
