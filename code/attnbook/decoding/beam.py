@@ -22,7 +22,12 @@ class Hypotheses(NamedTuple):
 
 @torch.no_grad()
 def beam_search(
-    model: nn.Module, src: Tensor, max_len: int, width: int = 4, alpha: float = 0.6
+    model: nn.Module,
+    src: Tensor,
+    max_len: int,
+    width: int = 4,
+    alpha: float = 0.6,
+    per_token: bool = False,
 ) -> Hypotheses:
     r"""Extend the W best hypotheses at each step, and keep the W best finished ones.
 
@@ -39,6 +44,7 @@ def beam_search(
         max_len: Maximum length of the output, EOS included; the last token is EOS.
         width: Beam width W, the number of hypotheses.
         alpha: α of the length penalty.
+        per_token: As in :func:`length_penalty`.
 
     Returns:
         The finished hypotheses; ``PAD`` and ``BOS`` are never generated.
@@ -66,20 +72,21 @@ def beam_search(
             log_p[..., :EOS] = log_p[..., EOS + 1 :] = -torch.inf
         extended, parent = _extend(unfinished, log_p)
         ends = extended.ids[..., -1] == EOS  # (B, 2 W)
-        scores = extended.scores / length_penalty(length, alpha)
+        scores = extended.scores / length_penalty(length, alpha, per_token)
         scores = scores.masked_fill(~ends | done[:, None], -torch.inf)
         finished = _merge(finished, extended.ids[:, :width], scores[:, :width])
         scores, kept = extended.scores.masked_fill(ends, -torch.inf).topk(width)
         unfinished = Hypotheses(_pick(extended.ids, kept), scores)
         # log p can only fall, and no penalty is larger than that of max_len.
-        done = scores[:, 0] / length_penalty(max_len, alpha) <= finished.scores[:, 0]
+        largest = length_penalty(max_len, alpha, per_token)
+        done = scores[:, 0] / largest <= finished.scores[:, 0]
         if done.all():
             break
         state = select_rows(state, (first_row + parent.gather(1, kept)).flatten())
     return finished
 
 
-def length_penalty(length: int, alpha: float) -> float:
+def length_penalty(length: int, alpha: float, per_token: bool = False) -> float:
     r""":math:`lp = ((5 + |y|)/6)^\alpha`: Wu et al. 2016, equation 14.
 
     The log-probability falls with each token. So without a penalty (α = 0) short
@@ -88,8 +95,10 @@ def length_penalty(length: int, alpha: float) -> float:
     Args:
         length: Number of tokens, EOS included.
         alpha: α.
+        per_token: Whether it is :math:`|y|^\alpha`, as in fairseq. With α = 1,
+            hypotheses are then ranked by their log-probability per token.
     """
-    return ((5 + length) / 6) ** alpha
+    return (length if per_token else (5 + length) / 6) ** alpha
 
 
 def _start(

@@ -67,6 +67,7 @@ from attnbook.translation.report import (
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
+    linear_learning_rate,
     noam_learning_rate,
 )
 from attnbook.translation.trainer import Trainer

@@ -23,6 +23,7 @@ def beam_translate(
     width: int = 5,
     alpha: float = 1.0,
     batch_tokens: int = 4096,
+    per_token: bool = False,
 ) -> list[str]:
     """Translate sentences by beam search, in batches of similar length.
 
@@ -33,6 +34,7 @@ def beam_translate(
         width: Beam width; 1 is greedy decoding.
         alpha: α of the length penalty.
         batch_tokens: Maximum of source positions times width per batch.
+        per_token: As in :func:`~attnbook.decoding.beam.length_penalty`.
 
     Returns:
         Plain text, in the order of ``sentences``.
@@ -51,7 +53,8 @@ def beam_translate(
         if width == 1:
             output = greedy(model, src, max_len)
         else:
-            output = beam_search(model, src, max_len, width, alpha).ids[:, 0]
+            found = beam_search(model, src, max_len, width, alpha, per_token)
+            output = found.ids[:, 0]
         for i, row in zip(group, output.tolist(), strict=True):
             translations[i] = subwords.decode(row)
     return translations
@@ -92,11 +95,14 @@ def bleu_by_alpha(
     width: int = 5,
     alphas: Sequence[float] = (0.0, 0.6, 1.0, 1.4, 1.8),
     lowercase: bool = False,
+    per_token: bool = False,
 ) -> dict[float, float]:
     """BLEU for each α of the length penalty, to choose α on validation data."""
     return {
         alpha: corpus_bleu(
-            beam_translate(model, subwords, sentences, width, alpha),
+            beam_translate(
+                model, subwords, sentences, width, alpha, per_token=per_token
+            ),
             references,
             lowercase,
         ).bleu

@@ -9,7 +9,7 @@ import platform
 import statistics
 import subprocess
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from attnbook.core.files import write_whole
 from attnbook.core.results import machine
 from attnbook.models.word_tables import count_parameters
 from attnbook.translation.bleu_score import corpus_scores
-from attnbook.translation.configs import Config
+from attnbook.translation.configs import CONFIGS, Config
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.doubts import many_subwords
 from attnbook.translation.evaluation import beam_translate, bleu_by_alpha
@@ -32,6 +32,15 @@ COMMIT_VARIABLE = "ATTNBOOK_COMMIT"
 
 TEST_SPLITS = {"multi30k": ("test_2016_flickr", "test_2017_flickr")}
 """Test splits by data; a folder and the toy language have one, "test"."""
+
+HEADLINES = ("multi30k-published", "multi30k-tiny", "multi30k-cpu")
+"""Configs, chosen on validation data, whose runs may be scored on the test sets."""
+
+FREE = (
+    *("seed", "source", "target", "score_tests", "save_minutes"),
+    *("device", "precision", "compile"),
+)
+"""Entries in which such a run may differ from its config."""
 
 BEAM_WIDTH = 5
 """Beam width of the reported scores, as in Wu et al. 2021."""
@@ -51,8 +60,10 @@ def finish(trainer: Trainer) -> dict:
         The content of ``results.json``.
 
     Raises:
-        ValueError: If the run has no epoch to average.
+        ValueError: If the run has no epoch to average, or may not be scored on the test
+            sets.
     """
+    check_may_test(trainer.config)
     folder, config = trainer.folder, trainer.config
     kept = sorted((folder / "epochs").glob("*.safetensors"))[-config.average :]
     # The model is shipped in half precision. So is the one that is scored, so that its
@@ -64,9 +75,11 @@ def finish(trainer: Trainer) -> dict:
     trainer.model.load_state_dict(weights, strict=False)
     trainer.model.eval()
     val = trainer.val_texts
+    alphas = {"alphas": (1.0,), "per_token": True} if config.per_token else {}
     by_alpha = bleu_by_alpha(
         *(trainer.model, trainer.subwords, val.source, val.target, BEAM_WIDTH),
         lowercase=config.lowercase,
+        **alphas,
     )
     alpha = max(by_alpha, key=by_alpha.get)
     splits = ("val", *(test_splits(config) if config.score_tests else ()))
@@ -98,6 +111,27 @@ def finish(trainer: Trainer) -> dict:
     return values
 
 
+def check_may_test(config: Config) -> None:
+    """Keep Multi30k's test sets for headline scores.
+
+    Who compares or chooses by test scores fits the model to them. So only runs of the
+    recipes of :data:`HEADLINES` are scored there, and all others on validation data.
+
+    Raises:
+        ValueError: If the config asks for test scores of another recipe.
+    """
+    if not config.score_tests or config.data not in TEST_SPLITS:
+        return
+    same = {name: getattr(config, name) for name in FREE}
+    if all(replace(CONFIGS[name], **same) != config for name in HEADLINES):
+        raise ValueError(
+            "score_tests is true, but this recipe is none of those that are scored on "
+            f"Multi30k's test sets ({', '.join(HEADLINES)}, with any seed and pair of "
+            "languages); comparisons are made on validation data: add "
+            "score_tests=false"
+        )
+
+
 def test_splits(config: Config) -> tuple[str, ...]:
     """Names of the test splits of a config's data."""
     return TEST_SPLITS.get(config.data, ("test",))
@@ -118,7 +152,8 @@ def score_splits(
         scores[split], hypotheses[split] = {}, {}
         for name, width in (("greedy", 1), ("beam", BEAM_WIDTH)):
             outputs = beam_translate(
-                trainer.model, trainer.subwords, source, width, alpha
+                *(trainer.model, trainer.subwords, source, width, alpha),
+                per_token=trainer.config.per_token,
             )
             hypotheses[split][name] = outputs
             for case, lowercase in (("cased", False), ("lowercased", True)):

@@ -1,4 +1,4 @@
-"""Learning-rate schedules: warm-up, then decay with the inverse square root."""
+"""Learning-rate schedules: warm-up, then decay with the inverse square root or to 0."""
 
 from __future__ import annotations
 
@@ -37,3 +37,18 @@ def inverse_sqrt_learning_rate(step: int, peak: float, warmup: int) -> float:
         * noam_learning_rate(step, 1, warmup)
         / noam_learning_rate(warmup, 1, warmup)
     )
+
+
+def linear_learning_rate(step: int, peak: float, warmup: int, total: int) -> float:
+    """Linear warm-up, then linear decay, to 0 after the last update.
+
+    Args:
+        step: Number of the update, from 1.
+        peak: Learning rate at update ``warmup``.
+        warmup: Number of warm-up updates.
+        total: Number of all updates; the rate stays at 0 after them.
+    """
+    check_sizes(step=step, warmup=warmup, total=total)
+    if step <= warmup:
+        return peak * step / warmup
+    return peak * max(total + 1 - step, 0) / (total + 1 - warmup)

@@ -17,14 +17,14 @@ from attnbook.core.signals import Ended, last_words, on_signal
 from attnbook.core.threads import set_threads
 from attnbook.translation.configs import CONFIGS, Config, changed, config, from_json
 from attnbook.translation.corpora import load_texts
-from attnbook.translation.report import finish, test_splits
+from attnbook.translation.report import check_may_test, finish, test_splits
 from attnbook.translation.trainer import Trainer
 
 EXAMPLES = """\b
 Examples:
   attnbook train --config toy            (half a minute, no data)
   attnbook train --config multi30k-cpu   (an hour and a half; 2 MB of data)
-  attnbook train --config multi30k-cpu --set n_heads=8 seed=1 --out runs/heads-8
+  attnbook train --config multi30k-cpu --set n_heads=8 score_tests=false
 """
 
 
@@ -191,8 +191,9 @@ def check_splits(run: Config) -> None:
     """Load every split once, so that a missing one is noticed before training.
 
     Raises:
-        ValueError: If a split cannot be read.
+        ValueError: If a split cannot be read, or the test sets may not be scored.
     """
+    check_may_test(run)
     for split in ("train", "val", *tested(run)):
         load_texts(run, split)
 

@@ -6,6 +6,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -42,6 +43,7 @@ from attnbook.translation.run_folder import (
 )
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
+    linear_learning_rate,
     noam_learning_rate,
 )
 from attnbook.translation.training_state import load_state, save_state
@@ -204,7 +206,12 @@ class Trainer:
 
     def updates_left(self) -> int:
         """Number of updates until the last epoch, if no early stopping ends the run."""
-        return len(self.feed.groups(0)) * self.config.max_epochs - self.step
+        return self.updates - self.step
+
+    @cached_property
+    def updates(self) -> int:
+        """Number of updates until the last epoch, as far as one epoch tells."""
+        return len(self.feed.groups(0)) * self.config.max_epochs
 
     def seconds_per_update(self, number: int = 3) -> float:
         """Time the gradients of a few updates; nothing of the run changes.
@@ -383,6 +390,8 @@ class Trainer:
         peak, warmup = self.config.peak_learning_rate, self.config.warmup
         if peak is None:
             return noam_learning_rate(self.step, self.config.d_model, warmup)
+        if self.config.decay_to_zero:
+            return linear_learning_rate(self.step, peak, warmup, self.updates)
         return inverse_sqrt_learning_rate(self.step, peak, warmup)
 
     def _end_epoch(self) -> bool:

@@ -20,6 +20,7 @@ from attnbook.translation.configs import Config, from_stored
 from attnbook.translation.doubts import MANY_SUBWORDS
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
+from attnbook.translation.moses import tokenised
 
 SHIPPED = files("attnbook") / "stored" / "models" / "multi30k_en_de"
 """The model that comes with the package, for English captions to German.
@@ -105,7 +106,13 @@ class Translator:
                 )
         alpha = self.facts["alpha"] if alpha is None else alpha
         texts = [sentence for sentence in sentences if sentence]
-        outputs = iter(beam_translate(self.model, self.subwords, texts, width, alpha))
+        if self.config.moses:
+            texts = tokenised(texts, self.config.source, self.config.lowercase)
+        found = beam_translate(
+            *(self.model, self.subwords, texts, width, alpha),
+            per_token=self.config.per_token,
+        )
+        outputs = iter(found)
         return [next(outputs) if sentence else "" for sentence in sentences]
 
 

@@ -259,6 +259,11 @@ def test_the_length_penalty_is_that_of_the_paper(alpha):
     assert length_penalty(7, 1.0) == 2
 
 
+def test_per_token_the_penalty_is_a_power_of_the_length():
+    assert length_penalty(7, 1.0, per_token=True) == 7
+    assert length_penalty(9, 0.5, per_token=True) == pytest.approx(3)
+
+
 def test_the_defaults_are_those_of_the_paper():
     """Section 6.1 of Vaswani et al. 2017: a beam of 4, α = 0.6."""
     model = decoder_of("pre-norm")

@@ -86,7 +86,9 @@ def test_text_is_lowercased_normalised_and_tokenised(data):
 
 def test_without_sacremoses_the_remedy_is_named(data, monkeypatch):
     monkeypatch.setitem(sys.modules, "sacremoses", None)
-    with pytest.raises(ValueError, match=r"moses=true needs .*`pip install sacremoses`"):
+    with pytest.raises(
+        ValueError, match=r"moses=true needs .*`pip install sacremoses`"
+    ):
         load_texts(small_config(data, moses=True), "val")
 
 

@@ -7,10 +7,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from attnbook.translation import report
+from attnbook.translation import evaluation, report
 from attnbook.translation.bleu_score import corpus_scores
-from attnbook.translation.configs import changed
+from attnbook.translation.configs import changed, config
 from attnbook.translation.corpora import load_texts
+from attnbook.translation.train_command import train
 from attnbook.translation.trainer import Trainer
 
 
@@ -47,6 +48,40 @@ def test_the_scores_are_those_of_the_stored_weights(scored):
     for used in weights.values():
         for name, w in stored.items():
             assert torch.equal(w.float(), used[name]), name
+
+
+def test_only_frozen_recipes_are_scored_on_multi30k():
+    """With any seed and languages; what compares is scored on validation data."""
+    for name in report.HEADLINES:
+        report.check_may_test(config(name, seed=7, score_tests=True, precision="bf16"))
+    report.check_may_test(config("multi30k-cpu", source="de", target="en"))
+    report.check_may_test(config("multi30k-cpu", n_heads=8, score_tests=False))
+    report.check_may_test(config("toy", n_heads=2))
+    with pytest.raises(ValueError, match=r"none of those .* add score_tests=false"):
+        report.check_may_test(config("multi30k-cpu", n_heads=8))
+
+
+def test_a_refused_recipe_trains_nothing(tmp_path):
+    with pytest.raises(ValueError, match="comparisons are made on validation data"):
+        train(config("multi30k-cpu", dropout=0.1), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_per_token_no_alpha_is_searched(finished_run, tmp_path, monkeypatch):
+    """Beam search then ranks by log p over the length, in all that is scored."""
+    folder = shutil.copytree(finished_run.folder, tmp_path / "run")
+    trainer = Trainer(finished_run.config, folder)
+    trainer.config = changed(finished_run.config, per_token=True)
+    asked = []
+
+    def translate(*given, **how):
+        asked.append((*given[4:], how["per_token"]))
+        return [""] * len(given[2])
+
+    monkeypatch.setattr(report, "beam_translate", translate)
+    monkeypatch.setattr(evaluation, "beam_translate", translate)
+    assert report.finish(trainer)["alpha"] == 1.0
+    assert {*asked} == {(1.0, True)}
 
 
 @pytest.mark.parametrize("tests", [True, False])

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
+    linear_learning_rate,
     noam_learning_rate,
 )
 
@@ -45,3 +46,9 @@ def test_the_peak_can_be_chosen():
 def test_what_is_no_count_is_named(name, sizes):
     with pytest.raises(ValueError, match=rf"{name} is .* whole number from 1 on"):
         noam_learning_rate(*sizes)
+
+
+def test_a_linear_decay_ends_after_the_last_update():
+    rates = [linear_learning_rate(step, 6e-3, 3, 8) for step in range(1, 11)]
+    wanted = [2, 4, 6, 5, 4, 3, 2, 1, 0, 0]
+    assert rates == pytest.approx([x * 1e-3 for x in wanted], abs=1e-12)

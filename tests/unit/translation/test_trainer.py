@@ -23,6 +23,7 @@ from attnbook.translation.feeds import target_tokens
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
+    linear_learning_rate,
     noam_learning_rate,
 )
 from attnbook.translation.trainer import Trainer
@@ -267,6 +268,16 @@ def test_without_a_peak_the_rate_is_the_papers(data, tmp_path):
     trainer = fresh(data, tmp_path / "run", peak_learning_rate="None")
     trainer.step = 5
     assert trainer.learning_rate() == noam_learning_rate(5, 32, 8)
+
+
+def test_the_learning_rate_can_fall_to_zero(data, tmp_path):
+    trainer = fresh(data, tmp_path, decay_to_zero=True, max_epochs=3)
+    last = 3 * len(trainer._groups(0))
+    assert trainer.updates == last
+    trainer.step = last
+    assert trainer.learning_rate() == linear_learning_rate(last, 1e-2, 8, last)
+    with pytest.raises(ValueError, match="name the highest learning rate"):
+        changed(trainer.config, peak_learning_rate=None)
 
 
 def test_adam_is_the_papers(whole):

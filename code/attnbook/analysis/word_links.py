@@ -1,0 +1,56 @@
+"""Words that are each other's translation, linked by IBM Model 1 in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attnbook.analysis.ibm_model1 import TranslationTable, train_ibm_model1
+from attnbook.data.batching import IdPair
+
+SURE = 0.3
+"""The least probability of a link, in both directions."""
+
+
+class WordLinks:
+    """Links the words of a sentence to those of its translation.
+
+    Two words are linked if each is the most probable origin of the other, with a
+    probability of at least ``sure``, and both consist of letters. So there are few
+    links, but most of them are right.
+
+    Args:
+        pairs: Words of sentences and of their translations, to learn from.
+        sure: The least probability.
+    """
+
+    def __init__(self, pairs: Sequence[Sequence[Sequence[str]]], sure: float = SURE):
+        self.sure = sure
+        self.ids: dict[str, int] = {}
+        known = [IdPair(*map(self._encode, pair)) for pair in pairs]
+        self.there = train_ibm_model1(known)
+        self.back = train_ibm_model1([IdPair(*pair[::-1]) for pair in known])
+
+    def links(self, source: Sequence[str], target: Sequence[str]) -> dict[int, int]:
+        """The linked positions of the target, each with its position in the source."""
+        s, t = self._encode(source), self._encode(target)
+        origins = [self._origin(self.there, s, word) for word in t]
+        renderings = [self._origin(self.back, t, word) for word in s]
+        return {
+            i: j
+            for i, j in enumerate(origins)
+            if j is not None
+            and renderings[j] == i
+            and target[i].isalpha()
+            and source[j].isalpha()
+        }
+
+    def _encode(self, words: Sequence[str]) -> list[int]:
+        return [self.ids.setdefault(word.lower(), len(self.ids)) for word in words]
+
+    def _origin(
+        self, table: TranslationTable, candidates: Sequence[int], word: int
+    ) -> int | None:
+        """The position of a word's most probable origin, if it is sure enough."""
+        scores = [table.get((candidate, word), 0.0) for candidate in candidates]
+        best = max(range(len(scores)), key=scores.__getitem__, default=None)
+        return best if best is not None and scores[best] >= self.sure else None
