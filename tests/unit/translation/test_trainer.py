@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from attnbook.core.vocabulary import PAD
 from attnbook.data.batching import id_batch
 from attnbook.translation import trainer as trainer_module
-from attnbook.translation.configs import from_json, to_json
+from attnbook.translation.configs import changed, from_json, to_json
 from attnbook.translation.feeds import target_tokens
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.schedules import (
