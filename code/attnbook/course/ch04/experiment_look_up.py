@@ -100,11 +100,13 @@ def make_read(name: str, d: int) -> nn.Module:
     return ScaledRead(d, SCALES[name](d))
 
 
-def train_look_up(model: LookUp, seed: int) -> list[float]:
+def train_look_up(
+    model: LookUp, seed: int, learning_rate: float = LEARNING_RATE
+) -> list[float]:
     """Train; return the accuracy on 2,000 examples after every 50 steps."""
     g = torch.Generator().manual_seed(seed)
     test = examples(2000, torch.Generator().manual_seed(99))
-    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     accuracy = []
     for step in range(1, STEPS + 1):
         *inputs, answer = examples(64, g)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -11,19 +11,22 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from attnbook.analysis.random_attention import random_scores
+from attnbook.core import results
 from attnbook.course.kit.colours import (
     COLOURS,
-    DARK_GREY,
     INK,
-    PALE_GREY,
     TEXT_COLOURS,
     WEIGHTS,
     contrast,
     tint,
 )
-from attnbook.course.kit.curves import label_lines, logarithmic_x
-from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, heat_map, numbers_from
+from attnbook.course.kit.heat_maps import (
+    PALE_LINES,
+    colour_bar,
+    frame_cells,
+    heat_map,
+)
+from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.nn.scaled_dot_product import attention
 
 # Dot products in the plane
@@ -41,25 +44,6 @@ def draw_arrow(
     if label:
         at = [x * (1 + gap / math.hypot(*tip)) for x in tip]
         ax.text(*at, label, ha="center", va="center", color=TEXT_COLOURS[role])
-
-
-def dot_product_figure() -> Figure:
-    """Draw a query, four keys, and the part of each key in the query's direction."""
-    fig, ax = plt.subplots(figsize=(5.5, 3.9))
-    ax.set(xlim=(-1.75, 2.75), ylim=(-1.4, 1.9), aspect="equal")
-    ax.axis("off")
-    ax.axhline(0, color=PALE_GREY, linewidth=1, zorder=0)
-    for j, (x, y) in enumerate(PLANE_KEYS, start=1):
-        score = PLANE_QUERY[0] * x + PLANE_QUERY[1] * y
-        ax.plot([x, x], [y, 0], "--", color=DARK_GREY, linewidth=1.2, zorder=0)
-        ax.plot(x, 0, "o", color=DARK_GREY, markersize=5)
-        draw_arrow(ax, (x, y), "key")
-        text = f"$k_{j}$: score {score:g}".replace("-", "−")
-        at = (x, y + math.copysign(0.15, y)) if x else (0.1, y)
-        look = {"ha": "center" if x else "left", "color": TEXT_COLOURS["key"]}
-        ax.text(*at, text, va="center", **look)
-    draw_arrow(ax, PLANE_QUERY, "query", "$q$", 0.15)
-    return fig
 
 
 # Matrices with their numbers
@@ -150,55 +134,53 @@ def _arrow_down(ax: Axes, x: float, start: float, end: float, d_k: int) -> None:
     ax.text(x - 0.3, (start + end) / 2, text, ha="right", va="center")
 
 
-def map_figure(weights: Tensor, words: Sequence[str]) -> Figure:
-    """Draw the weights of a self-attention, (T, T), with all numbers."""
-    fig, ax = plt.subplots(figsize=(5.5, 2.2 + 0.42 * len(words)))
-    look = {"rows": words, "columns": words, "roles": ("query", "key"), "turn": 0}
-    notes = numbers_from(weights, 0, ".2f")
-    titles = ("query", "key")
-    heat_map(ax, weights, notes=notes, titles=titles, **look, **PALE_LINES)
-    ax.xaxis.tick_top()
-    ax.xaxis.set_label_position("top")
-    ax.tick_params("x", length=0)
+# One sentence, four times
+
+
+def words_figure(weights: Tensor, words: Sequence[str]) -> Figure:
+    """Draw the weights of a sentence, (T, T), the largest of each row framed."""
+    fig, ax = plt.subplots(figsize=(5.5, 4.9))
+    draw_words(ax, weights, words, titles=("query", "key"))
     colour_bar(ax, "attention weight")
     return fig
 
 
-# The largest weight at initialisation
-
-SCALES = {
-    "no scale": lambda d: 1.0,
-    "1/√d": lambda d: d**-0.5,
-    "1/d": lambda d: 1 / d,
-}
-SCALE_COLOURS = {
-    "no scale": COLOURS["target"],
-    "1/√d": COLOURS["source"],
-    "1/d": DARK_GREY,
-}
-WIDTHS = (4, 16, 64, 256, 1024)
-
-
-def draw_by_width(
-    ax: Axes, widths: Sequence[int], measure: Callable[[int, float], float]
-) -> None:
-    """Draw a measure of d_k and scale against the width, a line for each scale."""
-    for name, scale in SCALES.items():
-        heights = [measure(width, scale(width)) for width in widths]
-        line = {"marker": "o", "color": SCALE_COLOURS[name], "label": name}
-        ax.plot(widths, heights, **line)
-    logarithmic_x(ax, widths)
-    label_lines(ax)
-    ax.set_xlabel("d = $d_k$, width of query and key")
-
-
-def scale_figure(widths: Sequence[int] = WIDTHS) -> Figure:
-    """Draw the largest of 32 attention weights at initialisation, by width."""
-    fig, ax = plt.subplots(figsize=(5.5, 3))
-    ax.set(ylabel="largest of 32 weights", ylim=(0, 1.02))
-    draw_by_width(ax, widths, _mean_largest)
+def four_figure(pictures: Mapping[str, Tensor], words: Sequence[str]) -> Figure:
+    """Draw four times the weights of one sentence, by title, two in a row."""
+    fig, axes = plt.subplots(2, 2, figsize=(5.5, 6.2), sharex=True, sharey=True)
+    for ax, (title, weights) in zip(axes.flat, pictures.items(), strict=True):
+        draw_words(ax, weights, words)
+        ax.set_title(title, loc="left")
+    colour_bar([*axes.flat], "attention weight")
     return fig
 
 
-def _mean_largest(d_k: int, scale: float) -> float:
-    return (random_scores(d_k) * scale).softmax(-1).amax(-1).mean().item()
+def draw_words(
+    ax: Axes,
+    weights: Tensor,
+    words: Sequence[str],
+    titles: tuple[str, str] = ("", ""),
+) -> None:
+    """Draw a map of weights, (T, T), and frame the largest weight of each row."""
+    look = {"rows": words, "columns": words, "roles": ("query", "key")}
+    heat_map(ax, weights, titles=titles, **look, **PALE_LINES)
+    frame_cells(ax, enumerate(weights.argmax(-1).tolist()), INK, width=1.2)
+
+
+# The trained heads, counted
+
+
+def adjective_table(layer: int = 0, head: int = 3) -> Table:
+    """How often an adjective prefers its noun: one head, the others, chance."""
+    found = results.load("adjective_heads")
+    at = {(of["layer"], of["head"]): of for of in found["heads"]}
+    chosen = at.pop((layer, head))
+    others = max(of["noun"] for of in at.values())
+    share = 100 / found["pairs"]
+    rows = [
+        ("this head, from an adjective to its noun", share * chosen["noun"]),
+        ("the best of the 15 other heads, the same", share * others),
+        ("a word picked at random, the same", 100 * found["random"]),
+        ("this head, from any word to the next", 100 * chosen["next"] / found["words"]),
+    ]
+    return table(["who looks", Column("largest weight there", "% of cases")], rows)

@@ -3,28 +3,53 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import matplotlib.pyplot as plt
 import torch
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.analysis.random_attention import query_gradients, random_scores
 from attnbook.core import results
+from attnbook.course.ch04 import experiment_root_and_start as roots
 from attnbook.course.ch04.experiment_look_up import SCALES as FACTORS
 from attnbook.course.ch04.experiment_look_up import AdditiveRead
-from attnbook.course.ch04.figures import (
-    SCALES,
-    WIDTHS,
-    draw_by_width,
-)
 from attnbook.course.ch04.widget_calculator import ASKING, OFFERING, START, attend
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, SKY
-from attnbook.course.kit.curves import band, label_lines, logarithmic
+from attnbook.course.kit.curves import band, label_lines, logarithmic, logarithmic_x
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.scaled_dot_product import attention
+
+# By width
+
+SCALES = {
+    "no scale": lambda d: 1.0,
+    "1/√d": lambda d: d**-0.5,
+    "1/d": lambda d: 1 / d,
+}
+SCALE_COLOURS = {
+    "no scale": COLOURS["target"],
+    "1/√d": COLOURS["source"],
+    "1/d": DARK_GREY,
+}
+WIDTHS = (4, 16, 64, 256, 1024)
+
+
+def draw_by_width(
+    ax: Axes, widths: Sequence[int], measure: Callable[[int, float], float]
+) -> None:
+    """Draw a measure of d_k and scale against the width, a line for each scale."""
+    for name, scale in SCALES.items():
+        heights = [measure(width, scale(width)) for width in widths]
+        line = {"marker": "o", "color": SCALE_COLOURS[name], "label": name}
+        ax.plot(widths, heights, **line)
+    logarithmic_x(ax, widths)
+    label_lines(ax)
+    ax.set_xlabel("d = $d_k$, width of query and key")
+
 
 # Does a position attend to itself?
 
@@ -145,6 +170,22 @@ def look_up_table(
     return table(
         ["score", *heads],
         {f"after {n} steps": [row(score, n) for score in scores] for n in after},
+    )
+
+
+def root_table(after: Sequence[int] = (100, 200, 400)) -> Table:
+    """Show correct answers with and without the root, and without it from less."""
+    steps = results.load("root_and_start")["steps"]
+
+    def row(form: str, rate: float) -> tuple:
+        runs = stored_runs("root_and_start", form=form, learning_rate=rate)
+        shares = ([100 * run["right"][steps.index(n)] for run in runs] for n in after)
+        return f"{rate:g}", *map(spread, shares)
+
+    heads = [Column(f"after {n} steps", "% correct") for n in after]
+    return table(
+        ["learning rate", *heads],
+        {form: [row(form, rate) for rate in roots.RATES] for form in roots.FORMS},
     )
 
 
