@@ -29,7 +29,7 @@ def head_habits_table() -> Table:
         Column("trained", group=group, digits=2),
     ]
     return table(
-        ["", *heads], {f"layer {n + 1}": layer(n) for n in range(len(trained))}
+        ["head", *heads], {f"layer {n + 1}": layer(n) for n in range(len(trained))}
     )
 
 
