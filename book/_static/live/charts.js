@@ -138,6 +138,52 @@ window.attnbook ??= {};
       return drawing;
     },
 
+    // Vectors as rows; the numbers come up over their cells.
+    Grid({ rows, cells, most, label: text, role, chosen }, width) {
+      const [high, top] = [27, 8];
+      const left = widest(rows) + 8;
+      const size = Math.max(4, (width - left - 4) / cells[0].length);
+      const wide = size * cells[0].length;
+      const bottom = top + high * rows.length;
+      const drawing = svg("svg", { "data-width": left + wide + 4, "data-height": bottom + 48 });
+      rows.forEach((name, i) => {
+        const y = top + high * i;
+        drawing.append(label(name, left - 6, y + 18, { anchor: "end", role }));
+        cells[i].forEach((value, j) => {
+          const place = { x: left + size * j, y: y + 1, width: size, height: high - 2 };
+          const told = `${name}, feature ${j}: ${value.toFixed(1)}`;
+          const sign = `chart-signed chart-${value < 0 ? "negative" : "positive"}`;
+          const cell = svg("rect", { ...place, class: sign }, svg("title", {}, told));
+          cell.style.setProperty("--weight", `${Math.round((100 * Math.abs(value)) / most)}%`);
+          drawing.append(cell);
+        });
+      });
+      const frame = { x: left, y: top + high * chosen, width: wide, height: high };
+      drawing.append(svg("rect", { ...frame, class: "chart-chosen" }));
+      const scale = `${text}\norange: to −${most}; blue: to ${most}`;
+      drawing.append(label(scale, left, bottom + 22, { anchor: "start" }));
+      return drawing;
+    },
+
+    // Columns of boxes from the bottom up, one of them lit.
+    Stages({ columns, titles, lit }, width, height) {
+      const drawing = svg("svg");
+      const slot = width / columns.length;
+      columns.forEach((names, i) => {
+        const x = slot * i;
+        drawing.append(label(titles[i], x + slot / 2, height - 20 * names.length - 16));
+        names.forEach((name, j) => {
+          const on = lit[0] === i && lit[1] === j;
+          const y = height - 20 * (j + 1) - 4;
+          const place = { x: x + 2, y, width: slot - 6, height: 17, rx: 3 };
+          drawing.append(svg("rect", { ...place, class: on ? "chart-lit" : "chart-box" }));
+          const more = on ? { class: "chart-lit-text" } : {};
+          drawing.append(label(name, x + slot / 2, y + 13, { "font-size": 12, ...more }));
+        });
+      });
+      return drawing;
+    },
+
     Arrows({ reach, arrows }, width, height) {
       const drawing = svg("svg");
       const size = Math.min(width, height) - 30;

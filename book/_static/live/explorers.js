@@ -126,9 +126,13 @@ window.attnbook ??= {};
     draw() {
       const { charts, alt, beside } = this.view;
       this.width = this.picture.clientWidth;
-      const wide = beside && this.width > 480 ? this.width / charts.length : this.width;
+      const shares = charts.reduce((sum, { share }) => sum + share, 0);
+      const besides = beside && this.width > 480;
+      const wide = ({ share }) => (besides ? (this.width * share) / shares : this.width);
       // The first chart has the text for all.
-      const drawn = charts.map((chart, i) => attnbook.charts.draw(chart, wide, i ? "" : alt));
+      const drawn = charts.map((chart, i) => {
+        return attnbook.charts.draw(chart, Math.floor(wide(chart)), i ? "" : alt);
+      });
       this.picture.replaceChildren(...drawn);
       this.picture.classList.add("explorer-drawn");
     }

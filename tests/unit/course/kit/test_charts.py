@@ -17,10 +17,12 @@ from attnbook.course.kit.explorers.charts import (
     Arrows,
     Axis,
     Bars,
+    Grid,
     Line,
     Lines,
     Map,
     Series,
+    Stages,
     as_data,
     numbers,
 )
@@ -81,6 +83,19 @@ def test_maps_and_arrows_are_drawn_beside_each_other():
     assert tip.xy == (1, 2)
     assert name.get_text() == "$k_₁$"
     assert name.get_position() > (1, 2)
+
+
+def test_stages_and_signed_vectors_are_drawn():
+    columns = (("norm", "sum"), ("output",))
+    cells = ((1.0, -2.0), (0.0, 0.5))
+    grid = Grid(("a", "b"), cells, 2.0, "2 features", "source", 1)
+    path, vectors = drawn(Stages(columns, ("up", "down"), (0, 1)), grid, beside=True)
+    texts = [text.get_text() for text in path.texts]
+    assert texts == ["up", "norm", "sum", "down", "output"]
+    lit = [plt.matplotlib.colors.to_hex(box.get_facecolor()) for box in path.patches]
+    assert lit == ["#ffffff", COLOURS["key"].lower(), "#ffffff"]
+    assert vectors.collections[0].get_array().tolist() == [list(row) for row in cells]
+    assert vectors.patches[0].get_xy() == (0, 1)
 
 
 def test_four_digits_are_kept():

@@ -1,12 +1,14 @@
 """The explorers compute what the package computes."""
 
 import re
+from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import pytest
 import torch
 from drawn import cells
 from torch import nn
+from torch.nn import functional as F
 
 from attnbook.analysis.complexity import count
 from attnbook.analysis.occlusion import context_changes
@@ -15,6 +17,7 @@ from attnbook.course.ch01 import explorer_context_contents as context_contents
 from attnbook.course.ch02 import explorer_caption_alignment as caption_alignment
 from attnbook.course.ch08 import explorer_deep_stacks as deep_stacks
 from attnbook.course.ch09 import explorer_toy_heads as toy_heads
+from attnbook.course.ch09 import explorer_transformer_pass as transformer_pass
 from attnbook.course.ch10 import explorer_search_and_sampling as search_and_sampling
 from attnbook.course.ch11 import explorer_layer_costs as layer_costs
 from attnbook.course.ch12 import explorer_caption_heads as caption_heads
@@ -39,7 +42,7 @@ from attnbook.nn.sequence_layers import (
     RecurrentLayer,
     SelfAttentionLayer,
 )
-from attnbook.toy.data import SOURCE, TARGET
+from attnbook.toy.data import SOURCE, TARGET, make_batch
 from attnbook.toy.deep_stacks import Stack, gradient_norms, token_diversity
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.last_position import exponential_dilations
@@ -170,6 +173,26 @@ def test_a_wrong_translation_is_told_with_the_correct_one():
     reference = " ".join(translate_by_rule(five).target)
     assert f"Correct: {reference}." in view.said
     assert not view.drawn[0].frames
+
+
+def test_the_stages_of_a_pass_are_the_steps_of_the_formulas():
+    """Each from the one before, and the last from the model itself."""
+    stages, controls = transformer_pass.stages(), transformer_pass.CONTROLS
+    assert len(stages) == controls["stage"].high
+    model, pair = load_toy_model("transformer"), transformer_pass.pair()
+    assert {len(words) for words in transformer_pass.tokens()} == {7}
+    batch = make_batch([pair])
+    with torch.no_grad():
+        logits = model(batch.src, batch.tgt_in)[0]
+    torch.testing.assert_close(stages[-1].x, logits.softmax(-1))
+    stream = None
+    for before, stage in pairwise(stages):
+        if stage.name == "norm":
+            stream = before.x
+            normed = F.layer_norm(stream, stream.shape[-1:])
+            assert torch.corrcoef(torch.stack([normed[1], stage.x[1]]))[0, 1] > 0.5
+        if stage.name == "sum":
+            torch.testing.assert_close(stage.x, stream + before.x)
 
 
 def test_a_word_that_the_toy_language_lacks_is_an_error():

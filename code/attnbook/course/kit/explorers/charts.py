@@ -21,6 +21,8 @@ class Chart:
     """Anything that can be drawn; it has a height, in pixels."""
 
     height: int
+    share = 1.0
+    """How wide it is, beside others, compared with them."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,41 @@ class Map(Chart):
 
 
 @dataclass(frozen=True)
+class Grid(Chart):
+    """Vectors as rows of cells, positive in one colour and negative in another.
+
+    The cells are as strong as they are large; ``most`` is the strongest.
+    """
+
+    rows: tuple[str, ...]
+    cells: tuple[tuple[float, ...], ...]
+    most: float
+    label: str
+    role: str
+    chosen: int  # the row that is framed
+
+    @property
+    def height(self) -> int:
+        """Pixels, with room for what the columns are."""
+        return 70 + 27 * len(self.rows)
+
+
+@dataclass(frozen=True)
+class Stages(Chart):
+    """Columns of boxes from the bottom up, one of them lit: what is being computed."""
+
+    columns: tuple[tuple[str, ...], ...]
+    titles: tuple[str, ...]
+    lit: tuple[int, int]  # column and box
+    share = 0.6
+
+    @property
+    def height(self) -> int:
+        """Pixels."""
+        return 40 + 20 * max(map(len, self.columns))
+
+
+@dataclass(frozen=True)
 class Arrow:
     """From the origin to a point; its label is a letter and perhaps an index."""
 
@@ -126,7 +163,8 @@ class Arrows(Chart):
 
 def as_data(chart: Chart) -> dict[str, Any]:
     """A chart as JSON holds it, with its kind; what is written at ticks is added."""
-    found = asdict(chart) | {"kind": type(chart).__name__, "height": chart.height}
+    found = {"kind": type(chart).__name__, "share": chart.share}
+    found |= asdict(chart) | {"height": chart.height}
     for name, part in vars(chart).items():
         if isinstance(part, Axis):
             found[name]["names"] = part.marks()

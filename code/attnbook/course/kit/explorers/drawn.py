@@ -9,7 +9,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from attnbook.course.kit.colours import (
     COLOURS,
@@ -24,9 +26,11 @@ from attnbook.course.kit.explorers.charts import (
     Axis,
     Bars,
     Chart,
+    Grid,
     Line,
     Lines,
     Map,
+    Stages,
 )
 from attnbook.course.kit.heat_maps import PALE_LINES, frame_cells, heat_map
 
@@ -40,7 +44,9 @@ def figure_of(charts: Sequence[Chart], *, beside: bool = False) -> Figure:
     rows, columns = (1, len(charts)) if beside else (len(charts), 1)
     heights = [chart.height for chart in charts]
     tall = max(heights) if beside else sum(heights)
-    grid = {} if beside else {"height_ratios": heights}
+    grid = {"height_ratios": heights}
+    if beside:
+        grid = {"width_ratios": [chart.share for chart in charts]}
     fig, axes = plt.subplots(
         *(rows, columns),
         figsize=(max(map(_width, charts)), tall / DOTS),
@@ -117,6 +123,36 @@ def _(chart: Map, ax: Axes) -> None:
     plt.setp(ax.get_xticklabels(), ha="left", rotation_mode="anchor")
     ax.set_ylabel(chart.labels[0], color=TEXT_COLOURS[chart.roles[0]])
     ax.set_xlabel(chart.labels[1], color=TEXT_COLOURS[chart.roles[1]])
+
+
+@draw.register
+def _(chart: Grid, ax: Axes) -> None:
+    ends = (COLOURS["target"], "white", COLOURS["source"])
+    colours = LinearSegmentedColormap.from_list("signed", ends)
+    look = {"cmap": colours, "vmin": -chart.most, "vmax": chart.most}
+    names = {"rows": chart.rows, "roles": (chart.role, None)}
+    heat_map(ax, torch.tensor(chart.cells), **names, **look)
+    wide = len(chart.cells[0])
+    frame = Rectangle((0, chart.chosen), wide, 1, fill=False, linewidth=2)
+    ax.add_patch(frame).set(edgecolor=INK, clip_on=False)
+    ax.set_xlabel(chart.label)
+
+
+@draw.register
+def _(chart: Stages, ax: Axes) -> None:
+    tall = max(map(len, chart.columns))
+    for column, (title, names) in enumerate(
+        zip(chart.titles, chart.columns, strict=True)
+    ):
+        ax.text(column + 0.45, tall + 0.2, title, ha="center", va="bottom", size=10)
+        for row, name in enumerate(names):
+            lit = chart.lit == (column, row)
+            fill = {"fc": COLOURS["key"] if lit else "white", "ec": PALE_GREY}
+            ax.add_patch(Rectangle((column, row + 0.08), 0.9, 0.84, **fill))
+            place = {"ha": "center", "va": "center", "size": 9}
+            ax.text(column + 0.45, row + 0.5, name, **place)
+    ax.set(xlim=(-0.05, len(chart.columns)), ylim=(0, tall + 1))
+    ax.axis("off")
 
 
 @draw.register

@@ -1,0 +1,190 @@
+"""Chapter 9: one sentence on its way through the toy Transformer, stage by stage."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from attnbook.analysis.maps import attention_maps
+from attnbook.course.ch09.explorer_toy_heads import translated
+from attnbook.course.kit.explorers.charts import Grid, Map, Stages, numbers
+from attnbook.course.kit.explorers.controls import Slider
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.views import View
+from attnbook.course.kit.html_tables import Column, table
+from attnbook.toy.data import TARGET, make_batch
+from attnbook.toy.language import Pair, translate_by_rule
+from attnbook.toy.models import SIZES, load_toy_model
+
+SENTENCE = "the old farmer sees a bird"
+CONTROLS = {
+    "stage": Slider("stage", 1, 37, 1),
+    "position": Slider("position", 1, 7, 3),
+}
+SIDES = ("source", "target")
+SUBLAYERS = {
+    "encoder": {"norm_1": "attention", "norm_2": "feed_forward"},
+    "decoder": {
+        "norm_1": "self_attention",
+        "norm_2": "cross_attention",
+        "norm_3": "feed_forward",
+    },
+}
+NAMES = {
+    "attention": "self-attention",
+    "self_attention": "masked attention",
+    "cross_attention": "cross-attention",
+    "feed_forward": "feed-forward",
+}
+ABOUT = {
+    "embedding": "Each token's row of the embedding table, times √D.",
+    "+ positions": "A sinusoidal vector is added. Here the residual stream begins.",
+    "norm": "LayerNorm: mean 0 and variance 1 at each position, then gain and bias.",
+    "self-attention": "What each position gets from all: a mean of their values.",
+    "masked attention": "The same, but from no later position.",
+    "cross-attention": "What each target position gets from the encoder's memory.",
+    "feed-forward": "Computed at each position alone.",
+    "sum": "What the sublayer found is added to the residual stream.",
+    "output": "The dot product with each word's embedding, and the softmax.",
+}
+
+
+class Stage(NamedTuple):
+    """What is computed at one point of the way."""
+
+    stack: int  # 0 for the encoder, 1 for the decoder
+    box: int  # counted from the bottom of the stack
+    name: str
+    x: Tensor  # (T, D), or probabilities (T, V)
+    layer: int = 0  # from 1; 0 outside the layers
+    weights: Tensor | None = None  # (T, S), mean of the heads, of an attention
+
+
+def explore_transformer_pass() -> object:
+    """Let the reader step through the model; see :func:`~.explorer.explore`."""
+    return explore(pass_view, CONTROLS)
+
+
+def pass_view(stage: int, position: int) -> View:
+    """The vectors of all positions at one stage, and the numbers of one position."""
+    every, words = stages(), tokens()
+    at, row = every[stage - 1], position - 1
+    names = words[at.stack]
+    columns = [[s.name for s in every if s.stack == stack] for stack in (0, 1)]
+    path = Stages(tuple(map(tuple, columns)), ("encoder", "decoder"), at[:2])
+    shape = f"({at.x.shape[0]}, {at.x.shape[1]})"
+    stack = ("Encoder", "Decoder")[at.stack]
+    layer = f", layer {at.layer}" if at.layer else ""
+    said = f"{stack}{layer}, {at.name}, {shape}. {ABOUT[at.name]}"
+    if at.name == "output":
+        best = int(at.x[row].argmax())
+        said += f" After {names[row]}: {TARGET.words[best]}, {at.x[row, best]:.2f}."
+        return View(said, (path, _probabilities(at.x, names)), said, beside=True)
+    said += f" The vector of {names[row]} has length {at.x[row].norm():.2f}."
+    if at.weights is not None:
+        best = int(at.weights[row].argmax())
+        others = words[0 if at.name == "cross-attention" else at.stack]
+        share = at.weights[row, best]
+        said += f" It attends most to {others[best]}, {share:.2f} (mean of the heads)."
+    vectors = Grid(
+        names,
+        tuple(numbers(x) for x in at.x.round(decimals=1).tolist()),
+        float(f"{at.x.abs().max():.2g}"),
+        f"{at.x.shape[1]} features",
+        SIDES[at.stack],
+        row,
+    )
+    return View(said, (path, vectors), said, _table(at.x[row]), beside=True)
+
+
+on_page = pass_view
+
+
+def _table(x: Tensor) -> object:
+    rows = [
+        (f"{8 * i} to {8 * i + 7}", *eight)
+        for i, eight in enumerate(x.view(-1, 8).tolist())
+    ]
+    heads = [Column(f"+ {i}", digits=2) for i in range(8)]
+    return table(["features", *heads], rows)
+
+
+def _probabilities(p: Tensor, names: tuple[str, ...]) -> Map:
+    """Of the words that get most at some position."""
+    ids = sorted({int(i) for row in p for i in row.topk(2).indices})
+    words = tuple(TARGET.words[i] for i in ids)
+    cells = tuple(tuple(round(w, 2) for w in row) for row in p[:, ids].tolist())
+    return Map(
+        names, words, cells, ("target", "target"), ("the token read", "next token")
+    )
+
+
+# --- What the model computes ---
+
+
+@lru_cache(maxsize=1)
+def pair() -> Pair:
+    """The sentence with the output of the model as its target."""
+    found = translate_by_rule(SENTENCE)
+    return replace(found, target=translated(found)[0])
+
+
+def tokens() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What stands at the positions of the encoder and of the decoder."""
+    return (*pair().source, "<eos>"), ("<bos>", *pair().target)
+
+
+@lru_cache(maxsize=1)
+def stages() -> list[Stage]:
+    """All stages of a pass, with the numbers that the model itself computes."""
+    model, batch = load_toy_model("transformer"), make_batch([pair()])
+    given, made = {}, defaultdict(list)
+
+    def keep(name: str, _: nn.Module, inputs: tuple, output: Tensor) -> None:
+        given[name] = inputs[0][0]
+        made[name].append(output[0])
+
+    hooks = [
+        module.register_forward_hook(partial(keep, name))
+        for name, module in model.named_modules()
+        if name
+    ]
+    with torch.no_grad():
+        model(batch.src, batch.tgt_in)
+    for hook in hooks:
+        hook.remove()
+    maps = attention_maps(model, batch.src, batch.tgt_in)
+    found: list[Stage] = []
+    for number, stack in enumerate(SUBLAYERS):
+        add = partial(_add, found, number)
+        add("embedding", made[f"{SIDES[number]}_embedding"][0])
+        add("+ positions", made["positions"][number])
+        for layer in range(SIZES["n_layers"]):
+            for norm, sublayer in SUBLAYERS[stack].items():
+                at = f"{stack}.{layer}"
+                [normed], [x] = made[f"{at}.{norm}"], made[f"{at}.{sublayer}"]
+                weights = maps.get(f"{at}.{sublayer}")
+                mean = None if weights is None else weights[0].mean(0)
+                add("norm", normed, layer + 1)
+                add(NAMES[sublayer], x, layer + 1, mean)
+                add("sum", given[f"{at}.{norm}"] + x, layer + 1)
+        add("norm", made[f"{stack}_norm"][0])
+    add("output", made["out"][0].softmax(-1))
+    return found
+
+
+def _add(
+    found: list[Stage],
+    stack: int,
+    name: str,
+    x: Tensor,
+    layer: int = 0,
+    weights: Tensor | None = None,
+) -> None:
+    box = sum(stage.stack == stack for stage in found)
+    found.append(Stage(stack, box, name, x, layer, weights))
