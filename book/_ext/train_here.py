@@ -27,7 +27,7 @@ from attnbook.course.kit.playground.presets import guess_of, page_data
 
 FOLDER = Path(__file__).resolve().parents[1] / "_static" / "live" / "playground"
 PAGE = "book/playground"
-WIDTH, HEIGHT, LEFT = 640, 230, 34  # of the stored picture, as the chart of view.js
+WIDTH, HEIGHT, LEFT = 380, 210, 34  # of the stored picture, as the chart of view.js
 
 
 class TrainHere(SphinxDirective):

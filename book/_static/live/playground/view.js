@@ -124,12 +124,12 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       this.side = side;
       this.line = element("p", { class: "play-numbers" });
       this.outputs = element("div", { class: "live-scroll play-outputs" });
-      this.canvas = element("canvas", { class: "play-map", role: "img" });
+      this.maps = element("div", { class: "play-maps" });
       this.words = element("p", { class: "play-map-text" });
       this.sentences = element("ul", { class: "play-sentences" });
       this.title = element("p", { class: "play-title" }, key(side), label);
       this.box = element("div", { class: `play-run play-${SIDES[side]}` });
-      this.box.append(this.title, this.line, this.outputs, this.canvas, this.words, this.sentences);
+      this.box.append(this.title, this.line, this.outputs, this.maps, this.words, this.sentences);
     }
 
     begin(setting, example) {
@@ -200,51 +200,57 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       this.outputs.scrollLeft = scrolled;
     }
 
-    // The heads of a layer side by side, and the largest weight of each row in words.
+    // A map for each head of a layer, and the largest weight of each row in words.
     drawMaps(layer) {
-      const { heads, task } = this.setting;
-      const { ids } = this.example;
-      const size = ids.length;
+      const { heads } = this.setting;
       const weights = this.look.maps[layer];
-      const [cellSize, edge, gap] = [10, 14, 10];
-      const side = size * cellSize;
+      const size = this.example.ids.length;
+      if (this.maps.childElementCount !== heads) {
+        const canvases = Array.from({ length: heads }, () => element("canvas", { role: "img" }));
+        this.maps.replaceChildren(...canvases);
+      }
+      const lines = [...this.maps.children].map((canvas, head) => {
+        const map = weights.subarray(head * size * size, (head + 1) * size * size);
+        const words = `Head ${head + 1}: ${this.drawMap(canvas, map, size)}`;
+        canvas.setAttribute("aria-label", `Attention of layer ${layer + 1}. ${words}`);
+        return words;
+      });
+      this.words.textContent = lines.join(" ");
+    }
+
+    drawMap(canvas, map, size) {
+      const { task } = this.setting;
+      const [cellSize, edge] = [12, 16];
+      const side = edge + size * cellSize;
       const scale = window.devicePixelRatio || 1;
-      const [width, height] = [heads * (side + edge + gap), side + edge];
-      Object.assign(this.canvas, { width: width * scale, height: height * scale });
-      this.canvas.style.aspectRatio = `${width} / ${height}`;
-      this.canvas.style.maxWidth = `${width}px`;
-      const pen = this.canvas.getContext("2d");
+      canvas.width = canvas.height = side * scale;
+      canvas.style.width = `${side}px`;
+      const pen = canvas.getContext("2d");
       pen.scale(scale, scale);
       pen.fillStyle = "#fff";
-      pen.fillRect(0, 0, width, height);
-      pen.font = "9px sans-serif";
+      pen.fillRect(0, 0, side, side);
+      pen.fillStyle = "#1f2328";
+      pen.font = "11px sans-serif";
       pen.textAlign = "center";
       pen.textBaseline = "middle";
-      const lines = [];
-      for (let head = 0; head < heads; head++) {
-        const left = head * (side + edge + gap) + edge;
-        const largest = [];
-        for (let i = 0; i < size; i++) {
-          const text = task === "next_word" ? String(i + 1) : token(task, ids[i]);
-          pen.fillStyle = "#1f2328";
-          pen.fillText(text, left + (i + 0.5) * cellSize, edge / 2);
-          pen.fillText(text, left - edge / 2, edge + (i + 0.5) * cellSize);
-          const row = weights.subarray((head * size + i) * size, (head * size + i + 1) * size);
-          row.forEach((weight, j) => {
-            pen.fillStyle = shade(weight);
-            pen.fillRect(left + j * cellSize, edge + i * cellSize, cellSize - 0.5, cellSize - 0.5);
-          });
-          largest.push(row.indexOf(Math.max(...row)) + 1);
-        }
-        const sums = weights.subarray(head * size * size, (head + 1) * size * size);
-        const tops = largest.map((j, i) => sums[i * size + j - 1]);
-        lines.push(
-          `Head ${head + 1}: positions 1 to ${size} attend most to ${largest.join(", ")}; ` +
-            `largest weight ${mean(tops).toFixed(2)} on average.`,
-        );
+      this.example.ids.forEach((id, i) => {
+        const text = task === "next_word" ? i + 1 : token(task, id);
+        const at = edge + (i + 0.5) * cellSize;
+        pen.fillText(text, at, edge / 2);
+        pen.fillText(text, edge / 2, at);
+      });
+      const tops = [];
+      for (let i = 0; i < size; i++) {
+        const row = map.subarray(i * size, (i + 1) * size);
+        row.forEach((weight, j) => {
+          pen.fillStyle = shade(weight);
+          pen.fillRect(edge + j * cellSize, edge + i * cellSize, cellSize - 0.5, cellSize - 0.5);
+        });
+        tops.push({ weight: Math.max(...row), at: row.indexOf(Math.max(...row)) + 1 });
       }
-      this.words.textContent = lines.join(" ");
-      this.canvas.setAttribute("aria-label", `Attention of layer ${layer + 1}. ${lines.join(" ")}`);
+      const places = tops.map(({ at }) => at || "none").join(", ");
+      const average = mean(tops.map(({ weight }) => weight));
+      return `positions 1 to ${size} attend most to ${places}; largest weight ${shown(average)} on average.`;
     }
 
     tellSentences(sentences) {
@@ -261,6 +267,7 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
   // The colours of a map: attnbook.course.kit.colours.WEIGHTS.
   const SHADES = [[255, 255, 255], [198, 223, 240], [107, 174, 214], [0, 114, 178], [0, 55, 92]];
   function shade(weight) {
+    if (!(weight >= 0)) return "#fff"; // not a number
     const at = Math.min(3, Math.floor(4 * weight));
     const [from, to] = [SHADES[at], SHADES[at + 1]];
     const mixed = from.map((c, i) => Math.round(c + (to[i] - c) * (4 * weight - at)));
@@ -324,7 +331,10 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
         if (count) parts.push(drawn("path", { class: `play-band play-${SIDES[side]}`, d: `M${outline}Z` }));
       });
       runs.forEach((run, side) => {
-        const points = running(run.losses).map((loss, i) => `${x(i + 1).toFixed(1)} ${y(loss).toFixed(1)}`);
+        // A mean stands at the middle of its steps, as those of the band do.
+        const points = running(run.losses).map((loss, i) => {
+          return `${x(i + 1 - Math.min(i + 1, MEAN) / 2).toFixed(1)} ${y(loss).toFixed(1)}`;
+        });
         if (points.length) {
           parts.push(drawn("path", { class: `play-curve play-${SIDES[side]}`, d: `M${points.join("L")}` }));
         }
@@ -460,10 +470,11 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
     predict() {
       const list = this.root.querySelector(".play-answers");
       if (!list) return;
+      list.classList.add("play-live-answers");
       [...list.children].forEach((item, i) => {
         const radio = element("input", { type: "radio", name: `${this.root.id}-answer`, value: i });
         radio.addEventListener("change", () => (this.predicted = i));
-        item.replaceChildren(element("label", {}, radio, ...item.childNodes));
+        item.replaceChildren(element("label", {}, radio, `(${"abc"[i]}) `, ...item.childNodes));
       });
     }
 

@@ -1,9 +1,11 @@
 // Runs the page's engine without a page: orders come as JSON, answers leave as JSON.
 "use strict";
 
-const [, , enginePath, ordersPath] = process.argv;
-require(enginePath);
+const [, , folder, ordersPath] = process.argv;
 const { data, orders } = JSON.parse(require("fs").readFileSync(ordersPath, "utf8"));
+globalThis.playgroundData = data;
+require(`${folder}/engine.js`);
+require(`${folder}/view.js`);
 const engine = globalThis.playgroundEngine(data);
 
 const numbers = (list) => Array.from(list);
@@ -20,6 +22,11 @@ const DO = {
   train: ({ setting, steps }) => {
     const model = new engine.Model(setting);
     return Array.from({ length: steps ?? setting.steps }, () => model.step());
+  },
+  cell: ({ setting }) => globalThis.playground.cell(setting),
+  address: ({ settings, hash }) => {
+    const address = hash ?? globalThis.playground.toAddress(settings);
+    return [address, globalThis.playground.fromAddress(address)];
   },
   generate: ({ setting, steps, name }) => {
     const model = new engine.Model(setting);

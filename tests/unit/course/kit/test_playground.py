@@ -11,16 +11,16 @@ import torch
 from playwright._impl._driver import compute_driver_executable
 
 from attnbook.course.kit.playground import tasks
-from attnbook.course.kit.playground.data import PAGE_DATA
+from attnbook.course.kit.playground.data import OPTIONS, PRESETS, WORDS
 from attnbook.course.kit.playground.model import Model, loss_of
+from attnbook.course.kit.playground.presets import page_data, settings_of
 from attnbook.course.kit.playground.random_numbers import Stream
 from attnbook.course.kit.playground.setting import Setting
-from attnbook.course.kit.playground.training import train
 
 ROOT = Path(__file__).resolve().parents[4]
-ENGINE = ROOT / "book" / "_static" / "live" / "playground" / "engine.js"
+SCRIPTS = ROOT / "book" / "_static" / "live" / "playground"
 NODE = compute_driver_executable()[0]  # Playwright brings one along
-TASKS = (*tasks.SYMBOL_TASKS, "next_word")
+TASKS = tasks.TASKS
 
 ATTENTION_ALONE = Setting(feed_forward=False, skip=False, norm="none", layers=1)
 VARIANTS = {
@@ -47,9 +47,9 @@ def ask(tmp_path_factory):
     path = tmp_path_factory.mktemp("playground") / "orders.json"
 
     def answers(*orders):
-        path.write_text(json.dumps({"data": PAGE_DATA, "orders": orders}))
+        path.write_text(json.dumps({"data": page_data(), "orders": orders}))
         runner = Path(__file__).with_name("playground_node.js")
-        command = [NODE, runner, ENGINE, path]
+        command = [NODE, runner, SCRIPTS, path]
         shown = subprocess.run(command, capture_output=True, text=True)
         assert not shown.returncode, shown.stderr
         return json.loads(shown.stdout)
@@ -125,3 +125,124 @@ def test_loss_and_gradients_are_those_of_pytorch(ask, variant):
         # The keys' biases shift all scores of a row alike: their gradient is 0.
         size = max(ours.norm().item(), 1e-2 * largest)
         assert (theirs - ours).norm() / size < 1e-5, name
+
+
+def test_the_cell_repeats_the_page(ask):
+    """The first hundred losses of the page and of the cell that it hands out."""
+    setting = Setting(positions="learned", heads=4, warm_up=30, steps=100, seed=3)
+    losses, text = ask(
+        {"do": "train", "setting": asdict(setting)},
+        {"do": "cell", "setting": asdict(setting)},
+    )
+    assert "positions=" in text
+    assert "width=" not in text  # a default
+    told = {}
+    exec(text, told)
+    assert len(told["losses"]) == 100
+    assert told["losses"] == pytest.approx([x["loss"] for x in losses], rel=1e-4)
+    assert losses[0]["loss"] > 2
+    assert losses[-1]["loss"] < losses[0]["loss"]
+
+
+def test_the_page_generates_what_pytorch_would(ask):
+    """Without a mask, too: the words to come must not be looked at."""
+    setting = Setting(task="next_word", positions="learned", seed=5)
+    [told] = ask(
+        {"do": "generate", "setting": asdict(setting), "steps": 0, "name": "x"}
+    )
+    rows = Model(setting).generate(32, "x")
+    assert [row["sentence"] for row in told] == rows
+    assert [row["parses"] for row in told] == list(map(tasks.parses, rows))
+
+
+def test_sentences_parse_and_broken_ones_do_not():
+    ids = next(tasks.batches("next_word", "2/b", 200))[0].tolist()
+    assert all(map(tasks.parses, ids))
+    assert not any(tasks.parses([0, *row[:0:-1]]) for row in ids)
+    assert not tasks.parses([0, *ids[0][2:]])
+
+
+def test_the_best_loss_is_what_the_grammar_leaves_open():
+    """The mean surprise of many sentences, of whoever knows the grammar."""
+    ids = next(tasks.batches("next_word", "4/b", 400))[0].tolist()
+    surprise = [
+        -torch.log(torch.tensor(chances(row[:t]))[row[t]]).item()
+        for row in ids
+        for t in range(1, len(row))
+    ]
+    found = sum(surprise) / len(surprise)
+    assert tasks.best_loss("next_word", True) == pytest.approx(found, rel=0.02)
+    assert tasks.best_loss("next_word", False) == tasks.best_loss("sort", True) == 0
+
+
+def chances(prefix):
+    """The probability of each next word, by trying them: equal within a kind."""
+    kinds = {}
+    for word in range(len(WORDS)):
+        if tasks.parses([*prefix, word]):
+            kind = next(k for k, ids in tasks.KINDS.items() if word in ids)
+            kinds.setdefault(kind, []).append(word)
+    found = [0.0] * len(WORDS)
+    for words in kinds.values():
+        for word in words:
+            found[word] = 1 / len(kinds) / len(words)
+    return found
+
+
+def test_an_address_keeps_both_settings(ask):
+    orders = []
+    for preset in PRESETS:
+        settings = [asdict(setting) for setting in settings_of(preset, seed=4)]
+        orders.append({"do": "address", "settings": settings})
+    *told, [_, broken] = ask(
+        *orders, {"do": "address", "hash": "#free&task=cook&a.heads=4&x.y&c.skip=false"}
+    )
+    for order, [address, settings] in zip(orders, told, strict=True):
+        assert settings == order["settings"]
+        assert "&width" not in address  # a default
+    assert broken == [asdict(Setting(heads=4)), asdict(Setting())]
+
+
+def test_settings_that_are_no_choice_are_refused():
+    with pytest.raises(ValueError, match="heads is 3: choose among 1, 2, 4"):
+        Setting(heads=3)
+
+
+def test_the_rate_rises_and_falls():
+    setting = Setting(rate=0.01, warm_up=30, steps=100)
+    rates = [setting.rate_at(step) for step in range(100)]
+    assert rates[0] == pytest.approx(0.01 / 30)
+    assert rates[29] == pytest.approx(0.01 * 0.71)
+    assert rates[-1] == pytest.approx(0.0001)
+    assert max(rates) == rates[29]
+
+
+def test_presets_are_complete():
+    """Each asks, answers, and compares two settings that differ in one choice."""
+    for name, preset in page_data()["presets"].items():
+        assert preset["question"].endswith(("?", ")"))
+        assert len(preset["answers"]) == 3
+        assert preset["right"] in range(3)
+        assert preset["explanation"]
+        a, b = (asdict(setting) for setting in settings_of(name))
+        assert sum(a[choice] != b[choice] for choice in a) == 1
+        assert preset["seeds"] >= 5
+        assert not a.keys() ^ OPTIONS.keys()
+        for stored in preset["stored"]:
+            assert len(stored["losses"]) == preset["seeds"]
+            bands = zip(stored["low"], stored["mean"], stored["high"], strict=True)
+            assert all(low <= mean <= high for low, mean, high in bands)
+
+
+@pytest.mark.parametrize("name", ["one-head", "no-positions"])
+def test_the_page_finds_what_is_stored(ask, name):
+    """The end of three runs each; ``benchmarks/playground.py`` repeats all nine."""
+    stored = page_data()["presets"][name]["stored"]
+    settings = [settings_of(name, seed) for seed in (5, 6, 7)]
+    orders = [{"do": "train", "setting": asdict(s)} for pair in settings for s in pair]
+    ends = [sum(x["loss"] for x in run[-10:]) / 10 for run in ask(*orders)]
+    for side in (0, 1):
+        known = stored[side]["losses"]
+        for end in ends[side::2]:
+            assert min(known) - 0.3 < end < max(known) + 0.3
+    assert max(ends[::2]) < min(ends[1::2])
