@@ -37,7 +37,8 @@ from build_book import HTML  # noqa: E402
 
 STEPS = 100
 WORK = """(settings) => new Promise((resolve) => {
-    const code = `const engine = (${playgroundEngine})(${JSON.stringify(playgroundData)});
+    const given = JSON.stringify(playgroundData);
+    const code = `const engine = (${playgroundEngine})(${given});
         onmessage = ({data}) => postMessage(data.map((setting) => {
             const model = new engine.Model(setting);
             for (let i = 0; i < 5; i++) model.step();
