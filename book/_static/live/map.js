@@ -5,6 +5,7 @@
 {
   const LARGEST_TERMS = 8;
   const ALL = "all"; // of the layers, or of the heads
+  const LATER = "later"; // all layers but the first
   const KINDS = [
     ["cross", "target reads source"],
     ["encoder", "source reads source"],
@@ -104,7 +105,10 @@
     // Take the chosen heads, and of several the mean.
     choose() {
       const kind = this.chosen("kind", "cross");
-      const take = (list, choice) => (choice === ALL ? list : [list[choice - 1]]);
+      const take = (list, choice) => {
+      if (choice === LATER) return list.slice(1);
+      return choice === ALL ? list : [list[choice - 1]];
+    };
       const layers = take(this.maps[kind], this.chosen("layer", 1));
       const heads = layers.flatMap((layer) => take(layer, this.chosen("head", 1)));
       const meanOf = (i, j) => mean(heads.map((head) => head.weights[i][j]));

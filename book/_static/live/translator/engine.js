@@ -7,6 +7,9 @@
 //
 //   translator.subwords           a live.Subwords: split(text), join(ids), pieces[id]
 //   translator.source(text)       ids of a text, the end of the sentence included
+//   translator.glosses            German word, in lower case → English word
+//   translator.means[kind][layer][head]    the mean of what a head finds, in captions
+//   live.glossed(pieces)          German subwords as words: [{word, gloss}, …] (view.js)
 //
 //   translator.translate(text, options) → {
 //     text,         the German, as a reader would write it
@@ -169,5 +172,7 @@ window.attnbook ??= {};
     translator.subwords = new live.Subwords(head);
     translator.alpha = head.alpha;
     translator.manySubwords = head.many_subwords;
+    translator.glosses = head.glosses;
+    translator.means = head.means;
   }
 }

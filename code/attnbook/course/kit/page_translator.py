@@ -15,6 +15,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from attnbook.core import results
 from attnbook.core.vocabulary import SPECIAL_TOKENS
 from attnbook.data.subwords import Subwords
 from attnbook.models.checkpoints import SCALE, dequantize, quantize
@@ -68,6 +69,8 @@ def translator_scripts() -> dict[str, str]:
         "tied": tied,
         "alpha": translator.facts["alpha"],
         "many_subwords": translator.many_subwords,
+        "glosses": results.load("german_glosses")["glosses"],
+        "means": results.load("page_translator")["means"],
         **subword_table(translator.subwords),
     }
     size = -(-len(raw) // (3 * PARTS)) * 3  # whole groups of base64

@@ -1,0 +1,232 @@
+"""The directive ``live-translator``: the shipped translator in the reader's browser.
+
+    ```{live-translator} search
+    :sentence: People are waiting at the station.
+    :examples: A man bites a dog. | Two dogs run.
+    :method: beam
+
+    What stands below the figure.
+    ```
+
+Forms are ``light`` (the front page), ``caption`` and ``search``. This side writes the
+example that stands there at first, and stays without JavaScript and in print, and the
+files with the weights; the rest is in ``book/_static/live/translator``. A page loads
+the engine if ``data-translator`` stands in it, and the weights when the reader asks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import torch
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from attnbook.analysis.maps import attention_maps
+from attnbook.core import results
+from attnbook.core.vocabulary import BOS, EOS
+from attnbook.course.kit.page_translator import (
+    PARTS,
+    bytes_to_load,
+    rounded_translator,
+    translator_scripts,
+)
+from attnbook.decoding.beam import beam_search
+from attnbook.decoding.greedy_search import greedy
+from attnbook.translation.evaluation import max_output_len
+
+MARK = "data-translator"
+LOADS = (
+    *("live/numbers", "live/transformer", "live/map"),
+    *(f"live/translator/{n}" for n in ("subwords", "search", "engine")),
+    *(f"live/translator/{n}" for n in ("links", "tree", "view")),
+)
+FORMS = ("light", "caption", "search")
+METHODS = ("greedy", "beam", "sample")
+WIDTH, ALPHA = 4, 0.6  # of the stored beam search: beam_search's own, as in view.js
+SEEN = 0.03  # a line of less weight is left out, as in links.js
+
+translator = cache(rounded_translator)
+
+
+def _method(argument: str) -> str:
+    return directives.choice(argument, METHODS)
+
+
+class LiveTranslator(SphinxDirective):
+    """Puts the figure into the page, with its stored example."""
+
+    required_arguments = 1
+    has_content = True
+    option_spec = {  # noqa: RUF012
+        "sentence": directives.unchanged_required,
+        "examples": directives.unchanged,
+        "method": _method,
+    }
+
+    def run(self) -> list[nodes.Node]:
+        """Check what was given and write the HTML around the caption."""
+        form, sentence = self.arguments[0], self.options.get("sentence", "")
+        if form not in FORMS or not sentence:
+            raise self.error(
+                f"live-translator {form!r}: choose among {', '.join(FORMS)}, and give "
+                "an English :sentence:"
+            )
+        examples = [e.strip() for e in self.options.get("examples", "").split("|")]
+        opening = stored_example(
+            form, sentence, [*filter(None, examples)], self.options.get("method")
+        )
+        caption = self.parse_content_to_nodes()
+        return [
+            nodes.raw("", f"{opening}<figcaption>", format="html"),
+            *caption,
+            nodes.raw("", "</figcaption></figure>", format="html"),
+        ]
+
+
+def stored_example(
+    form: str, sentence: str, examples: list[str], method: str | None = None
+) -> str:
+    """Write the figure without its caption and end: a translation, and its lines.
+
+    Args:
+        form: One of :data:`FORMS`.
+        sentence: English.
+        examples: More sentences, offered as buttons.
+        method: One of :data:`METHODS`, by default greedy.
+    """
+    method = method or "greedy"
+    model, subwords = translator().model, translator().subwords
+    src = torch.tensor([[*subwords.encode(sentence), EOS]])
+    longest = max_output_len(src.shape[1])
+    found = beam_search(model, src, longest, WIDTH, ALPHA)
+    ids = found.ids[0, 0] if method == "beam" else greedy(model, src, longest)[0]
+    ids = [i for i in ids.tolist() if i]
+    pieces = [subwords.tokenizer.id_to_token(i) for i in ids]
+    source = [subwords.tokenizer.id_to_token(i) for i in src[0].tolist()]
+    maps = attention_maps(model, src, torch.tensor([[BOS, *ids[:-1]]]))
+    cross = [w[0] for name, w in maps.items() if name.endswith("cross_attention")]
+    weights = torch.stack(cross[1:]).mean((0, 1))  # layers 2 on: (T, S)
+    config = translator().config
+    size = f'data-layers="{config.n_layers}" data-heads="{config.n_heads}"'
+    return f"""<figure class="live-model live-translator tr-{form}" {MARK}
+data-form="{form}" data-method="{method}" data-sentence="{escape(sentence)}"
+data-examples="{escape(json.dumps(examples))}"{f" {size}" * (form != "light")}>
+<div class="tr-said"><p class="tr-english">{escape(sentence)}</p>
+<p class="tr-german">{glossed(pieces)}</p></div>
+{hypotheses(found) if method == "beam" else ""}
+<p class="live-caption">A word on the right attends to those on the left as it is
+generated. The wider a line, the larger the weight (mean of several heads).</p>
+<div class="live-map">{links(source, pieces, weights.tolist())}</div>
+<noscript><p>With JavaScript switched on, you translate sentences of your own
+here.</p></noscript>
+"""
+
+
+def hypotheses(found: Any) -> str:
+    """Write the translations that a beam search has found, with their scores."""
+    rows = "".join(
+        f'<tr><td lang="de">{escape(translator().subwords.decode(ids))}</td>'
+        f"<td>{score:.2f}</td></tr>".replace("-", "−")
+        for ids, score in zip(found.ids[0].tolist(), found.scores[0], strict=True)
+        if score > -torch.inf
+    )
+    return f"""<div class="tr-tree tr-stored"><table class="tr-hypotheses"><thead><tr>
+<th scope="col">Found by beam search, W = {WIDTH}, α = {ALPHA}</th>
+<th scope="col">score</th></tr></thead><tbody>{rows}</tbody></table></div>"""
+
+
+def glossed(pieces: list[str]) -> str:
+    """Write German words, each with its gloss below."""
+    text = "".join(piece for piece in pieces if not piece.startswith("<"))
+    return "".join(
+        f'<span class="tr-word"><span lang="de">{escape(word)}</span>'
+        f'<span class="tr-gloss">{escape(gloss(word)) or "&nbsp;"}</span></span>'
+        for word in filter(None, text.split("▁"))
+    )
+
+
+def gloss(word: str) -> str:
+    """The English word for a German one; "?" for what the training's captions lack."""
+    bare = re.sub(r"^[\W_]+|[\W_]+$", "", word.lower())
+    table = results.load("german_glosses")["glosses"]
+    return table.get(bare, "?") if bare else ""
+
+
+def label(piece: str) -> str:
+    """A subword as it is written: what goes on a word begins with a dot."""
+    if piece.startswith("▁"):
+        return piece[1:] or "␣"
+    return f"·{piece}" if piece[0].isalnum() else piece
+
+
+def links(source: list[str], target: list[str], weights: list[list[float]]) -> str:
+    """Write two columns of words and the lines between them, as links.js does."""
+    height = max(len(source), len(target))
+
+    def column(pieces: list[str], name: str) -> str:
+        items = "".join(f"<li>{escape(label(piece))}</li>" for piece in pieces)
+        return f'<ol class="{name}">{items}</ol>'
+
+    lines = "".join(
+        f'<line x1="0" y1="{j + 0.5}" x2="100" y2="{i + 0.5}" style="--weight: {w:.3f}"'
+        "></line>"
+        for i, row in enumerate(weights)
+        for j, w in enumerate(row)
+        if w >= SEEN
+    )
+    return f"""<div class="tr-links" style="--rows: {height}">
+{column(source, "live-source")}<svg viewBox="0 0 100 {height}"
+preserveAspectRatio="none" aria-hidden="true">{lines}</svg>
+{column(target, "live-target")}</div>"""
+
+
+@cache
+def version() -> str:
+    """Name the state of the weights' files, so that a browser keeps no old ones."""
+    digest = hashlib.sha256("".join(translator_scripts().values()).encode())
+    return digest.hexdigest()[:8]
+
+
+def add_files(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Let a page that runs the translator load its scripts and style; no other page."""
+    if MARK not in context.get("body", ""):
+        return
+    for name in ("live/live.css", "live/translator/translator.css"):
+        app.add_css_file(name)
+    given = {
+        "data-parts": str(PARTS),
+        "data-bytes": str(bytes_to_load()),
+        "data-version": version(),
+    }
+    for name in LOADS:
+        more = given if name.endswith("/engine") else {}
+        app.add_js_file(f"{name}.js", loading_method="defer", **more)
+
+
+def write_weights(app: Sphinx, exception: Exception | None) -> None:
+    """Write the files with the weights, next to the scripts that load them."""
+    if exception or app.builder.format != "html":
+        return
+    folder = Path(app.outdir) / "_static" / "live" / "translator" / "data"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in translator_scripts().items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the directive with Sphinx."""
+    app.add_directive("live-translator", LiveTranslator)
+    app.connect("html-page-context", add_files)
+    app.connect("build-finished", write_weights)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

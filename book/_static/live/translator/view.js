@@ -1,0 +1,394 @@
+// The translator in the page, part 6: figures of class live-translator.  Each holds a stored
+// example, made by book/_ext/live_translator.py; this adds the controls and replaces it.
+// data-form says which: "light" (front page), "caption" (chapter 12), "search" (chapter 10).
+"use strict";
+
+{
+  const { element } = live;
+  const { translator } = window.attnbook;
+  const BEST = 5; // next subwords that are listed
+  const PAUSE = 550; // ms from word to word
+  const LONGEST_TRAINED = 52; // subwords of the longest caption in training
+  const MOST = 200;
+  const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+  const megabytes = `${(translator.bytes / 1e6).toFixed(1)} MB`;
+
+  const SLIDERS = {
+    width: { label: "Beam width W", min: 1, max: 8, step: 1, value: 4, of: "beam" },
+    alpha: { label: "Length penalty α", min: 0, max: 2, step: 0.1, value: 0.6, of: "beam" },
+    temperature: { label: "Temperature", min: 0.1, max: 2, step: 0.1, value: 1, of: "sample" },
+    topK: { label: "Top-k", min: 1, max: 50, step: 1, value: 50, of: "sample" },
+    topP: { label: "Top-p", min: 0.05, max: 1, step: 0.05, value: 1, of: "sample" },
+  };
+  const METHODS = [["greedy", "greedy"], ["beam", "beam search"], ["sample", "sampling"]];
+
+  const button = (text, act, attributes = {}) => {
+    const made = element("button", { type: "button", ...attributes }, text);
+    made.addEventListener("click", act);
+    return made;
+  };
+  const paragraph = (name, ...children) => element("p", { class: name }, ...children);
+  const number = (x, digits = 2) => x.toFixed(digits).replace("-", "−");
+  const percent = (p) => {
+    if (p < 0.0005) return "< 0.1 %";
+    return `${(100 * p).toFixed(p < 0.0995 ? 1 : 0)} %`;
+  };
+
+  // A subword as it is written: what goes on a word begins with a dot.
+  const label = (piece) => {
+    if (piece.startsWith("▁")) return piece.slice(1) || "␣";
+    return /^[\p{L}\p{N}]/u.test(piece) ? `·${piece}` : piece;
+  };
+
+  // Tokens in words: [{word, gloss}, …].
+  live.glossed = (pieces) => {
+    const words = [];
+    for (const piece of pieces) {
+      if (piece.startsWith("<")) continue;
+      if (piece.startsWith("▁") || !words.length) words.push("");
+      words[words.length - 1] += piece.replace("▁", "");
+    }
+    return words.map((word) => ({ word, gloss: glossOf(word) }));
+  };
+
+  // An English word for a German one; "?" for what the captions of the training lack.
+  function glossOf(word) {
+    const bare = word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
+    if (!bare) return "";
+    return translator.glosses[bare] ?? "?";
+  }
+
+  class TranslatorFigure {
+    constructor(figure, index) {
+      this.figure = figure;
+      this.id = `translator-${index}`;
+      this.form = figure.dataset.form;
+      this.said = figure.querySelector(".tr-said");
+      this.result = null;
+      this.seed = 0;
+      this.makeForm();
+      this.makePlayer();
+      this.candidates = element("div", { class: "tr-candidates" });
+      this.tree = this.find(".tr-tree") ?? element("div", { hidden: "" });
+      this.map = new live.Links(figure, this.id, () => this.run());
+      this.said.after(this.player);
+      if (this.form !== "light") this.player.after(this.candidates, this.tree);
+      this.beamTree = new live.BeamTree(this.tree);
+      this.listMethod();
+    }
+
+    find(selector) {
+      return this.figure.querySelector(selector);
+    }
+
+    // --- Controls ---
+
+    makeForm() {
+      this.input = element("input", {
+        id: `${this.id}-text`, type: "text", autocomplete: "off", spellcheck: "false",
+        "aria-describedby": `${this.id}-alert`,
+      });
+      this.input.value = this.figure.dataset.sentence;
+      this.submit = element("button", { type: "submit" });
+      this.bar = element("progress", { max: "1", value: "0", "aria-label": "Loading" });
+      this.alert = paragraph("live-alert", "");
+      this.alert.id = `${this.id}-alert`;
+      this.alert.setAttribute("role", "alert");
+      this.doubts = element("div", { class: "tr-doubts" });
+      this.spoken = element("p", { class: "visually-hidden", role: "status" });
+      this.bar.hidden = true;
+      const form = element(
+        "form", {},
+        element("p", {}, element("label", { for: this.input.id }, "An English sentence, like a photograph’s caption")),
+        paragraph("live-row", this.input, this.submit, this.bar),
+      );
+      const examples = JSON.parse(this.figure.dataset.examples);
+      if (examples.length) {
+        const chips = examples.map((text) => button(text, () => this.take(text), { class: "tr-chip" }));
+        form.append(paragraph("live-row tr-examples", "Try: ", ...chips));
+      }
+      if (this.form === "search") form.append(this.methods());
+      form.addEventListener("submit", (event) => {
+        event.preventDefault();
+        this.run();
+      });
+      this.said.before(form, this.alert, this.doubts, this.spoken);
+      this.nameSubmit();
+    }
+
+    nameSubmit() {
+      const load = `Translate (loads ${megabytes})`;
+      this.submit.textContent = translator.ready ? "Translate" : load;
+    }
+
+    take(text) {
+      this.input.value = text;
+      this.run();
+    }
+
+    methods() {
+      const radios = METHODS.map(([value, text]) => {
+        const radio = element("input", { type: "radio", name: `${this.id}-method`, value });
+        radio.checked = value === this.figure.dataset.method;
+        radio.addEventListener("change", () => {
+          this.listMethod();
+          if (this.result) this.run();
+        });
+        return element("label", { class: "tr-choice" }, radio, text);
+      });
+      this.sliders = Object.entries(SLIDERS).map(([name, given]) => this.slider(name, given));
+      this.again = button("Draw again", () => {
+        this.seed += 1;
+        this.run();
+      });
+      return element(
+        "fieldset", { class: "tr-methods" },
+        element("legend", {}, "Search"),
+        element("div", { class: "live-row" }, ...radios, this.again),
+        element("div", { class: "tr-sliders" }, ...this.sliders),
+      );
+    }
+
+    slider(name, { label: text, min, max, step, value, of }) {
+      const id = `${this.id}-${name}`;
+      const slider = element("input", { id, name, type: "range", min, max, step, autocomplete: "off" });
+      slider.value = this.figure.dataset[name] ?? value;
+      const output = element("output", { for: id });
+      const tell = () => {
+        output.textContent = this.option(slider);
+        slider.setAttribute("aria-valuetext", output.textContent);
+      };
+      slider.addEventListener("input", () => {
+        tell();
+        if (of === "sample" && this.result) this.listCandidates();
+      });
+      slider.addEventListener("change", () => this.result && this.run());
+      tell();
+      const field = element("div", { class: "tr-slider" }, element("label", { for: id }, text), slider, output);
+      field.dataset.of = of;
+      return field;
+    }
+
+    option({ name, value, max }) {
+      if (name === "topK" && value === max) return "all";
+      return name === "width" || name === "topK" ? value : Number(value).toFixed(name === "topP" ? 2 : 1);
+    }
+
+    get method() {
+      return this.find(".tr-methods :checked")?.value ?? "greedy";
+    }
+
+    // Show what belongs to the method chosen.
+    listMethod() {
+      if (this.form !== "search") return;
+      for (const field of this.sliders) field.hidden = field.dataset.of !== this.method;
+      this.again.hidden = this.method !== "sample";
+      this.tree.hidden = this.method !== "beam";
+      this.candidates.hidden = this.method === "beam";
+    }
+
+    options() {
+      const options = { method: this.method };
+      for (const { name, value, max } of this.figure.querySelectorAll("[type=range]")) {
+        options[name] = name === "topK" && value === max ? Infinity : Number(value);
+      }
+      options.random = live.randomNumbers(this.seed);
+      return options;
+    }
+
+    makePlayer() {
+      this.player = element("div", { class: "live-row tr-player", role: "group", "aria-label": "Word by word" });
+      this.play = button("▶ Play", () => this.toggle());
+      this.back = button("← Back", () => this.pauseAt(this.at - 1));
+      this.on = button("Step →", () => this.pauseAt(this.at + 1));
+      this.count = element("span", {}, "");
+      this.player.append(this.back, this.play, this.on, this.count);
+      this.player.addEventListener("keydown", (event) => {
+        const to = {
+          ArrowLeft: this.at - 1, ArrowRight: this.at + 1, Home: 0, End: this.length,
+        }[event.key];
+        if (to === undefined || !this.result) return;
+        event.preventDefault();
+        this.pauseAt(to);
+      });
+      this.player.hidden = true;
+    }
+
+    // --- Translating ---
+
+    async ready() {
+      if (translator.ready) return;
+      this.bar.hidden = false;
+      this.submit.disabled = true;
+      try {
+        await translator.load((share) => {
+          this.bar.value = share;
+          this.submit.textContent = `Loading ${Math.round(100 * share)} % of ${megabytes}`;
+        });
+      } finally {
+        this.bar.hidden = true;
+        this.submit.disabled = false;
+        figures.forEach((figure) => figure.nameSubmit());
+      }
+    }
+
+    async run(prefix = []) {
+      this.alert.textContent = "";
+      this.input.removeAttribute("aria-invalid");
+      try {
+        await this.ready();
+      } catch (problem) {
+        this.alert.textContent = problem.message;
+        return;
+      }
+      const text = this.input.value;
+      const parts = translator.subwords.split(text);
+      if (!parts.length || parts.length > MOST) {
+        this.alert.textContent = parts.length
+          ? `This has ${parts.length} subwords; at most ${MOST} can be translated at once. Divide it into sentences.`
+          : "Write a sentence first.";
+        this.input.setAttribute("aria-invalid", "true");
+        return;
+      }
+      this.result = translator.translate(text, { ...this.options(), prefix });
+      this.source = [...parts.map(({ piece, id }) => (id === 3 ? `${piece}\u00a0?` : label(piece))), "<eos>"];
+      this.doubt(text, parts);
+      this.player.hidden = false;
+      this.start(prefix.length);
+    }
+
+    // Say where the text, or its translation, is beyond what the model has learned.
+    doubt(text, parts) {
+      const { subwords, manySubwords } = translator;
+      const found = subwords.doubts(text, manySubwords);
+      if (parts.length > LONGEST_TRAINED) found.push("it is longer than any caption in training");
+      const repeated = live.repeatedPart(this.result.text);
+      if (repeated) found.push(`the translation repeats “${repeated}”, as models do beyond their training`);
+      this.doubts.replaceChildren(
+        ...found.map((reason) => paragraph("live-unlike", `Don't expect a good translation: ${reason}.`)),
+      );
+    }
+
+    // --- Playing ---
+
+    get length() {
+      const { beam, tokens } = this.result;
+      return beam ? beam.tree.length : tokens.length;
+    }
+
+    start(at) {
+      this.stop();
+      if (calm.matches) {
+        this.pauseAt(this.length);
+        return;
+      }
+      this.show(at);
+      this.toggle();
+    }
+
+    toggle() {
+      if (!this.result) return;
+      if (this.timer) {
+        this.stop();
+        return;
+      }
+      if (this.at >= this.length) this.show(0);
+      this.play.textContent = "❚❚ Pause";
+      this.timer = setInterval(() => {
+        this.show(this.at + 1);
+        if (this.at >= this.length) this.stop();
+      }, PAUSE);
+    }
+
+    stop() {
+      clearInterval(this.timer);
+      this.timer = null;
+      this.play.textContent = "▶ Play";
+    }
+
+    pauseAt(at) {
+      this.stop();
+      this.show(Math.max(0, Math.min(this.length, at)));
+    }
+
+    // Show the translation as it is after so many steps.
+    show(at) {
+      this.at = at;
+      const { result } = this;
+      const over = at >= this.length;
+      this.back.setAttribute("aria-disabled", at === 0);
+      this.on.setAttribute("aria-disabled", over);
+      this.count.textContent = `${at} of ${this.length}`;
+      const { beam } = result;
+      const shown = beam && !over ? leading(beam.tree[at - 1]) : result;
+      const tokens = shown ? shown.tokens.slice(0, beam ? undefined : at) : [];
+      const pieces = tokens.map((id) => translator.subwords.pieces[id]);
+      this.tell(pieces, over);
+      if (beam) this.beamTree.show(beam, at, (id) => label(translator.subwords.pieces[id]));
+      else if (this.form !== "light") this.listCandidates();
+      const heads = shown?.heads ?? shown?.state.maps ?? result.heads;
+      this.map.show(heads, this.source, pieces.map(label), tokens.length - 1);
+    }
+
+    // The German so far, each word with its gloss.
+    tell(pieces, over) {
+      const german = element("p", { class: "tr-german" });
+      german.append(
+        ...live.glossed(pieces).map(({ word, gloss }) =>
+          element("span", { class: "tr-word" },
+            element("span", { lang: "de" }, word),
+            element("span", { class: "tr-gloss" }, gloss || "\u00a0")),
+        ),
+      );
+      if (!over) german.append(element("span", { class: "tr-cursor", "aria-hidden": "true" }, "▏"));
+      this.said.replaceChildren(paragraph("tr-english", this.input.value), german);
+      const logProbs = this.result.logProbs.slice(0, this.at);
+      const sum = logProbs.reduce((total, x) => total + x, 0);
+      if (this.form !== "light" && !this.result.beam) {
+        this.said.append(paragraph("live-score", `log p ${over ? "of this translation" : "so far"}: ${number(sum)}`));
+      }
+      this.spoken.textContent = over ? this.result.text : "";
+    }
+
+    // The most probable subwords of the step at hand, each a button that steers.
+    listCandidates() {
+      const { steps, tokens, beam } = this.result;
+      if (beam) return;
+      const t = Math.min(this.at, tokens.length - 1);
+      const given = tokens.slice(0, t);
+      const before = given.length ? `After “${translator.subwords.join(given)}”` : "At the start";
+      const options = this.method === "sample" ? this.options() : {};
+      const left = new Map(live.tokenProbabilities(steps[t], options).map(({ id, p }) => [id, p]));
+      const rows = live.best(steps[t], BEST).map(({ id }) => this.candidate(id, t, left.get(id) ?? 0, tokens[t]));
+      this.candidates.replaceChildren(
+        paragraph("tr-after", `${before}, the most probable next subwords. Choose one to steer:`),
+        element("div", { class: "tr-bars", role: "group", "aria-label": "Next subwords" }, ...rows),
+      );
+    }
+
+    candidate(id, t, p, chosen) {
+      const piece = translator.subwords.pieces[id];
+      const [gloss] = piece.startsWith("▁") ? live.glossed([piece]) : [];
+      const text = label(piece) + (id === live.EOS ? " (end)" : "");
+      const row = button("", () => this.run([...this.result.tokens.slice(0, t), id]), {
+        class: "tr-bar", style: `--weight: ${(100 * p).toFixed(1)}`,
+      });
+      row.append(
+        element("span", { lang: "de" }, text),
+        element("span", { class: "tr-gloss" }, gloss?.gloss ?? ""),
+        element("span", { class: "tr-p" }, p ? percent(p) : "cut off"),
+      );
+      if (id === chosen) row.setAttribute("aria-current", "true");
+      return row;
+    }
+  }
+
+  // The best unfinished hypothesis of a step, or the best finished one.
+  function leading(column = []) {
+    return column.find(({ fate }) => fate === "kept") ?? column.find(({ fate }) => fate === "finished");
+  }
+
+  const figures = [...document.querySelectorAll("figure.live-translator")].map(
+    (figure, i) => new TranslatorFigure(figure, i),
+  );
+}
