@@ -31,6 +31,12 @@ class MyBahdanau(Bahdanau):
         return self.readout(s, y, c), BahdanauState(s, state.source, weights)
 
 
+SCORE_OF_SEVERAL_STEPS = (
+    "`self.score` is the package's, and scores several steps at once: its query is "
+    "(B, T, H), and its result (B, T, S). For one step, give it `s[:, None]` and take "
+    "`[:, 0]` of what comes back."
+)
+
 PART = Part("bahdanau_step", 2, (Bahdanau,), (MyBahdanau,))
 
 
@@ -62,7 +68,12 @@ def stepped(model: nn.Module, state: BahdanauState) -> list[Tensor]:
 
 def attend(model: nn.Module, state: BahdanauState) -> tuple[Tensor, Tensor]:
     """What the reader's method returns."""
-    found = model.attend(state.s, state.source)
+    try:
+        found = model.attend(state.s, state.source)
+    except ValueError as error:
+        if "must be (B, T," not in str(error):
+            raise
+        raise Wrong(SCORE_OF_SEVERAL_STEPS) from error
     return expect.pair(found, "attend", "context and weights")
 
 
@@ -120,8 +131,12 @@ def weights(model: type) -> None:
     (weights[:, None] @ source.states)[:, 0] => source.states.mean(1)
         Your context is the plain mean of the states: use the weights.
     ~source.mask => source.mask
-        You hide the real tokens: `source.mask` is True where a token may be attended
-        to, and `masked_fill` fills where it gets True.
+        The `~` is missing, so you hide the real tokens: `source.mask` is True where a
+        token may be attended to, and `masked_fill` fills where it gets True.
+    ~source.mask, lowest => source.mask, -torch.inf
+        The `~` is missing, so you hide the real tokens: `source.mask` is True where a
+        token may be attended to, and `masked_fill` fills where it gets True. A row
+        without any number above -∞ becomes NaN.
     """
     reader = made(model)
     state = encoded(reader, SOURCE[:1])
