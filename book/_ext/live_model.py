@@ -179,11 +179,14 @@ def add_files(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Let a page with a live model load its scripts and its style; no other page."""
-    if 'class="live-model"' not in context.get("body", ""):
+    body = context.get("body", "")
+    if 'class="live-model' not in body:
         return
     app.add_css_file("live/live.css")
     for name in SCRIPTS:
         app.add_js_file(f"live/{name}.js", loading_method="defer")
+    if "live-clicks" in body:
+        app.add_js_file("live/ch02_clicks.js", loading_method="defer")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

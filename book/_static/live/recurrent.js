@@ -66,11 +66,13 @@
     head.keys = states.map((h) => linear(h, U)); // U h_j, once a sentence
     head.v = v;
     let s = tanh(linear(lastBackward, weights.bridge));
-    const step = (word) => {
+    // A position, if one is given, gets all the weight.
+    const step = (word, only) => {
       const y = weights.embedding.weight[word];
       const query = linear(s, W); // of s_{i-1}: the newest state there is
       const scores = head.keys.map((key) => dot(v, tanh(add(query, key)))); // 2.3, eq-additive
-      const alpha = softmax(scores); // 2.2, eq-weights
+      const alpha =
+        only === undefined ? softmax(scores) : scores.map((_, j) => Number(j === only));
       const c = weightedMean(alpha, states); // 2.1, eq-context
       s = gru([...y, ...c], s, weights.cell); // 2.4, eq-bahdanau-step
       head.queries.push(query);

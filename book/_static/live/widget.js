@@ -45,6 +45,7 @@
     });
     return loaded[file];
   }
+  live.load = load;
 
   class LiveFigure {
     constructor(figure, index) {

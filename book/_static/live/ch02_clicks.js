@@ -1,0 +1,147 @@
+// The live models, chapter 2: be the attention.  At each step the reader clicks the source
+// word that the decoder is to read; the decoder, trained, writes.  The connective and the
+// end are left to the model.
+"use strict";
+
+{
+  const { element } = live;
+  const ITS_OWN = -1; // a step that reads by the model's own attention
+
+  // The output of a decoder that reads only what is clicked: a list of {id, click}, where
+  // click is missing if the model attended by itself.  It stops when clicks run out.
+  live.byClicks = (model, source, clicks) => {
+    const ends = new Set([live.EOS, model.target.indexOf(live.language.and[1])]);
+    const longest = 2 * source.length + 6; // the source ends with EOS
+    const waiting = [...clicks];
+    const steps = [];
+    const next = (click) => {
+      const { step } = live.start[model.name](model, source);
+      let word = live.BOS;
+      for (const done of steps) {
+        step(word, done.click);
+        word = done.id;
+      }
+      const scores = step(word, click);
+      return scores.indexOf(Math.max(...scores));
+    };
+    while (steps.length < longest && steps.at(-1)?.id !== live.EOS) {
+      const id = next();
+      if (ends.has(id)) {
+        steps.push({ id });
+      } else if (waiting.length) {
+        const click = waiting.shift();
+        steps.push(click === ITS_OWN ? { id } : { id: next(click), click });
+      } else {
+        break;
+      }
+    }
+    return steps;
+  };
+
+  class Clicks {
+    constructor(box, index) {
+      this.gloss = JSON.parse(box.dataset.gloss);
+      this.version = document.querySelector("[data-version]")?.dataset.version ?? "";
+      const sentences = JSON.parse(box.dataset.sentences);
+      this.menu = element("select", { id: `clicks-${index}` });
+      this.menu.append(...sentences.map((text) => element("option", {}, text)));
+      this.menu.addEventListener("change", () => this.begin());
+      const label = element("label", { for: this.menu.id }, "Sentence");
+      this.source = element("div", { class: "live-row clicks-source", role: "group" });
+      this.source.setAttribute("aria-label", "Source words: click the one to read");
+      this.said = element("p", { class: "clicks-said", role: "status" });
+      this.output = element("p", { class: "clicks-output" });
+      this.back = this.button("Undo", () => this.take(this.clicks.slice(0, -1)));
+      this.again = this.button("Start again", () => this.begin());
+      this.rest = this.button("The model chooses", () => this.take([...this.clicks, ITS_OWN]));
+      const controls = element("div", { class: "live-row" }, this.back, this.again, this.rest);
+      const row = element("p", { class: "live-row" }, label, this.menu);
+      box.replaceChildren(row, this.source, this.said, this.output, controls);
+      this.begin();
+    }
+
+    button(text, act) {
+      const made = element("button", { type: "button" }, text);
+      made.addEventListener("click", act);
+      return made;
+    }
+
+    begin() {
+      this.words = live.words(this.menu.value);
+      this.clicks = [];
+      const buttons = this.words.map((word, j) =>
+        this.button(word, () => this.take([...this.clicks, j])),
+      );
+      this.source.replaceChildren(...buttons);
+      this.output.replaceChildren();
+      this.offer(false);
+      this.said.textContent =
+        "Click the word that is to be translated first. The noun of a phrase goes first, " +
+        "then its adjective, then its article; the verb ends the clause.";
+    }
+
+    // What can be pressed: nothing more at the end, nothing to undo at the beginning.
+    offer(finished) {
+      for (const one of [...this.source.children, this.rest]) one.disabled = finished;
+      this.back.disabled = !this.clicks.length;
+    }
+
+    async take(clicks) {
+      this.clicks = clicks;
+      if (!clicks.length) return this.begin();
+      const current = clicks;
+      this.said.textContent = "Loading the model, 0.3 MB …";
+      try {
+        const files = ["toy_language", "bahdanau"];
+        await Promise.all(files.map((name) => live.load(`${name}.js?v=${this.version}`)));
+      } catch {
+        this.clicks = [];
+        this.said.textContent = "The model could not be loaded; try again.";
+        return;
+      }
+      if (this.clicks === current) this.show();
+    }
+
+    show() {
+      const model = live.models.bahdanau;
+      const source = live.encode(this.words, model.source);
+      const steps = live.byClicks(model, source, this.clicks);
+      const finished = steps.at(-1)?.id === live.EOS;
+      const written = steps.filter(({ id }) => id !== live.EOS);
+      this.output.replaceChildren(
+        ...written.flatMap(({ id, click }) => [this.card(model.target[id], click), " "]),
+      );
+      this.said.textContent = finished
+        ? this.verdict(written.map(({ id }) => model.target[id]))
+        : this.told(written.at(-1), model);
+      this.offer(finished);
+    }
+
+    // A word that was written, in English below it, and what was clicked if that differs.
+    card(word, click) {
+      const english = this.gloss[word] ?? word;
+      const clicked = this.words[click] === "an" ? "a" : this.words[click];
+      let below = english;
+      if (click === undefined) below = `${english} (its own)`;
+      else if (english !== clicked) below = `${english} (clicked: ${clicked})`;
+      const toy = element("span", { lang: "art-x-toy" }, word);
+      const small = element("small", {}, below);
+      return element("span", { class: "clicks-card" }, toy, element("br"), small);
+    }
+
+    told({ id, click }, model) {
+      const word = model.target[id];
+      const english = this.gloss[word] ?? word;
+      const cause = click === undefined ? "The model itself" : `Reading “${this.words[click]}”, it`;
+      return `${cause} wrote ${word} (${english}). Click the word for the next step.`;
+    }
+
+    verdict(written) {
+      const right = live.rightTranslation(this.words).join(" ");
+      if (written.join(" ") === right) return "The model ended the sentence. It is right.";
+      return `The model ended the sentence. Right would be: ${right}.`;
+    }
+  }
+
+  document.querySelectorAll(".live-clicks").forEach((box, i) => new Clicks(box, i));
+}
