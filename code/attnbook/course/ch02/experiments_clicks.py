@@ -208,7 +208,8 @@ def cover_medians(model: Bahdanau, pairs: Sequence[Pair]) -> dict[str, dict]:
         name: {
             "words": len(group),
             "weight": round(sum(word["weight"] for word in group) / len(group), 3),
-            **{c: round(median(word[c] for word in group), 3) for c in COVERS},
+            # Adding 0 makes a 0 of a −0.
+            **{c: round(median(word[c] for word in group), 3) + 0.0 for c in COVERS},
         }
         for name, group in groups.items()
         if group
@@ -226,8 +227,8 @@ def model_of(seed: int, held: int) -> Bahdanau:
 
 
 @experiment
-def click_or_cover(seeds: Sequence[int] = (0, 1)) -> dict:
-    """Choose what usual models and twins read, or cover it; held-out, two clauses."""
+def click_or_cover(seeds: Sequence[int] = (0,)) -> dict:
+    """Choose what the usual model and its twin read, or cover it; two clauses."""
     runs = []
     for held in (0, HELD_STEPS):
         for seed in seeds:

@@ -1,4 +1,4 @@
-"""Figures and tables of chapter 2."""
+"""Figures and tables of chapter 2, and what its laboratory shares with them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from attnbook.analysis.learning_to_attend import AttentionSnapshot
+from attnbook.core import results
 from attnbook.course.kit.alignment_maps import alignment_map
-from attnbook.course.kit.colours import GREY, INK, PALE_GREY, SKY
-from attnbook.course.kit.curves import averaged, label_lines
+from attnbook.course.kit.colours import GREY, INK, SKY
+from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, heat_map, numbers_from
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
@@ -46,34 +46,25 @@ def draw_learning(axes: Sequence[Axes], draw: Callable[..., object]) -> None:
         label_lines(ax)
 
 
-def learning_figure(
-    losses: Sequence[float], log: Sequence[AttentionSnapshot], until: int = 300
-) -> Figure:
-    """Draw a run: the losses, and how much weight is on the aligned word."""
-    log = [snapshot for snapshot in log if snapshot.step <= until]
-    steps = [snapshot.step for snapshot in log]
-    fig, axes = plt.subplots(2, 1, figsize=(5.5, 5.4), sharex=True)
-    axes[0].plot(*averaged(losses[:until], 10), color=PALE_GREY)
-
-    def draw(ax: Axes, field: str, scale: int, **look: object) -> None:
-        values = [scale * getattr(snapshot, field) for snapshot in log]
-        ax.plot(steps, values, linestyle="--" if field == "uniform" else "-", **look)
-
-    draw_learning(axes, draw)
-    return fig
+def halted_table() -> Table:
+    """What is seen after 60 steps, without attention and with it."""
+    columns = [
+        "context",
+        Column("loss", "nats per token", digits=2),
+        Column("exact match", "%", digits=1),
+        Column("alignment accuracy", "%"),
+    ]
+    rows: list[tuple[str | Spread | None, ...]] = []
+    for name, label in {"static": "static", "attention": "attention"}.items():
+        runs = stored_runs("halted_early", model=name)
+        losses = spread(run["loss"] for run in runs)
+        exact = spread(100 * run["exact"] for run in runs)
+        aligned = [100 * run["alignment"] for run in runs if "alignment" in run]
+        rows.append((label, losses, exact, spread(aligned) if aligned else None))
+    return table(columns, rows)
 
 
 # Alignment maps
-
-
-def alignment_figure(weights: Tensor, pair: Pair) -> Figure:
-    """Draw the weights of one toy sentence; frames mark the aligned words."""
-    rows, columns = len(pair.target) + 1, len(pair.source) + 1  # with EOS
-    fig, ax = plt.subplots(figsize=(5.5, 2.2 + 0.27 * rows))
-    alignment_map(ax, 100 * weights[:rows, :columns], pair, least=5, vmax=100)
-    _source_on_top(ax)
-    colour_bar(ax, "weight, %")
-    return fig
 
 
 def _source_on_top(ax: Axes) -> None:
@@ -119,20 +110,48 @@ def late_attention_runs(held: int) -> dict[str, list[float]]:
     return found
 
 
-def late_attention_table() -> Table:
-    """Usual training against weights that are held uniform at first."""
+def cover_table() -> Table:
+    """Clicks and covers, in the usual model and in its twin."""
+    effects = "median drop of log p if covered, in nats"
     columns = [
         "weights",
-        Column("exact match", "%", digits=1),
-        Column("alignment accuracy", "%"),
-        Column("drop if hidden", "nats, median", digits=2),
+        Column("clicks that gave their word", digits=0),
+        Column("aligned word", "all", effects, 2),
+        Column("aligned word", "nouns", effects, 2),
+        Column("neighbours too", "all", effects, 2),
+        Column("another word", "all", effects, 2),
     ]
     names = {0: "learned from the start", 150: "uniform for 150 steps"}
-    rows: list[tuple[str | Spread, ...]] = []
+    rows: list[tuple[str | float, ...]] = []
     for held, name in names.items():
-        found = late_attention_runs(held)
-        entries = ("exact", "align", "hidden")
-        rows.append((name, *(spread(found[entry]) for entry in entries)))
+        [run] = stored_runs("click_or_cover", held=held)
+        hits, trials = run["clicks"]["same"]
+        covered, nouns = run["covered"]["all"], run["covered"]["noun"]
+        drops = (covered[c] + 0.0 for c in ("neighbours too", "another word"))
+        aligned = covered["aligned"], nouns["aligned"]
+        rows.append((name, f"{hits:,} of {trials:,}", *aligned, *drops))
+    return table(columns, rows)
+
+
+def links_table() -> Table:
+    """How often the largest weight of the caption translator finds the linked word."""
+    found = results.load("caption_links")
+    moved = found["moved"]
+    columns = [
+        "links",
+        Column("number"),
+        Column("largest weight", "%"),
+        Column("diagonal", "%"),
+    ]
+    rows = [
+        (
+            "all",
+            found["links"],
+            100 * found["found"] / found["links"],
+            100 * found["diagonal"] / found["links"],
+        ),
+        ("moved", moved["links"], 100 * moved["found"] / moved["links"], 0),
+    ]
     return table(columns, rows)
 
 

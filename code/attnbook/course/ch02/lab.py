@@ -190,6 +190,77 @@ def late_seeds_table() -> Table:
     return table(columns, groups)
 
 
+# Clicks and covers
+
+KINDS_READ = {
+    "same": "as the word that is due",
+    "determiner": "another: a determiner",
+    "adjective": "another: an adjective",
+    "noun": "another: a noun",
+    "verb": "another: a verb",
+}
+
+
+def clicks_table() -> Table:
+    """How often a click on a word gives that word, by model."""
+    columns = ["kind of the word clicked", Column("trials")]
+    columns += [Column(name, "% that give it") for name in ("usual model", "twin")]
+    runs = stored_runs("click_or_cover")
+    rows = []
+    for kind, label in KINDS_READ.items():
+        hits = [100 * run["clicks"][kind][0] / run["clicks"][kind][1] for run in runs]
+        rows.append((label, runs[0]["clicks"][kind][1], *hits))
+    return table(columns, rows)
+
+
+def sentences_table() -> Table:
+    """Whole sentences by clicks."""
+    columns = [
+        "weights",
+        Column("aligned words", "of 100 right", "clicks in turn"),
+        Column("first two nouns exchanged", "of 100 right", "clicks in turn"),
+        Column("in source order", "% of words", "clicks in turn"),
+    ]
+    names = {0: "from the start", 150: "uniform for 150 steps"}
+    rows = []
+    for run in stored_runs("click_or_cover"):
+        hits, trials = run["source order"]
+        counts = run["sentences"], run["exchanged"], 100 * hits / trials
+        rows.append((names[run["held"]], *counts))
+    return table(columns, rows)
+
+
+COVERED = {
+    "all": "all words",
+    "determiner": "determiners",
+    "adjective": "adjectives",
+    "noun": "nouns",
+    "verb": "verbs",
+    "equal weight": "weight 0.6 to 0.8",
+}
+
+
+def covers_table() -> Table:
+    """Median drops if words are covered, by kind of word, usual model and twin."""
+    columns = ["words", Column("number"), Column("mean weight", "%")]
+    covers = ("aligned", "neighbours too", "another word")
+    columns += [Column(cover, "nats", "drop if covered", 2) for cover in covers]
+    groups: dict[str, list[tuple[str | float, ...]]] = {}
+    for held, name in {0: "usual model", 150: "twin"}.items():
+        [run] = stored_runs("click_or_cover", held=held)
+        groups[name] = [
+            (
+                label,
+                found["words"],
+                100 * found["weight"],
+                *(found[c] + 0.0 for c in covers),
+            )
+            for kind, label in COVERED.items()
+            for found in [run["covered"][kind]]
+        ]
+    return table(columns, groups)
+
+
 # A real translator
 
 

@@ -34,7 +34,7 @@ CAPTION = (
 )
 
 # Pixels
-WIDTH, LEFT, TOP, ROW = 440, 68, 82, 20
+WIDTH, LEFT, RIGHT, TOP, ROW = 460, 68, 432, 82, 20
 CURVE, HIGH = 96, 4.0  # height of the loss curve, and the loss at its top
 
 
@@ -50,7 +50,7 @@ class Frame(NamedTuple):
 
 PAIR = held_out_pairs(2, 1)[0]
 TARGET_SIDE, SOURCE_SIDE = (*PAIR.target, "<eos>"), (*PAIR.source, "<eos>")
-COLUMN = (WIDTH - LEFT - 4) / len(SOURCE_SIDE)
+COLUMN = (RIGHT - LEFT) / len(SOURCE_SIDE)
 BOTTOM = TOP + ROW * len(TARGET_SIDE) + 34  # where the loss curve begins
 HEIGHT = BOTTOM + CURVE + 40
 
@@ -82,7 +82,7 @@ def film(caption: str = CAPTION) -> HTML:
         "outputs": [frame["output"] for frame in stored],
         "gloss": gloss_table(),
         "left": LEFT,
-        "across": WIDTH - LEFT - 4,
+        "across": RIGHT - LEFT,
         "bottom": BOTTOM,
         "curve": CURVE,
         "high": HIGH,
@@ -183,14 +183,14 @@ def _frames() -> list[str]:
 
 
 def _point(step: float, loss: float) -> tuple[str, str]:
-    across = LEFT + (WIDTH - LEFT - 4) * step / STEPS
+    across = LEFT + (RIGHT - LEFT) * step / STEPS
     return f"{across:.1f}", f"{BOTTOM + CURVE * (1 - loss / HIGH):.1f}"
 
 
 def _curve(frame: Frame) -> list[str]:
     points = " ".join(",".join(_point(f.step, f.loss)) for f in frames())
     x, y = _point(frame.step, frame.loss)
-    right, floor = WIDTH - 4, BOTTOM + CURVE
+    floor = BOTTOM + CURVE
     halt, _ = _point(HALT, 0)
     ticks = [
         f'<text x="{_point(step, 0)[0]}" y="{floor + 17}" text-anchor="middle">{step}'
@@ -203,15 +203,15 @@ def _curve(frame: Frame) -> list[str]:
         for loss in (0, 2, 4)
     ]
     return [
-        f'<path d="M{LEFT},{BOTTOM} V{floor} H{right}" fill="none" stroke="{INK}"/>',
+        f'<path d="M{LEFT},{BOTTOM} V{floor} H{RIGHT}" fill="none" stroke="{INK}"/>',
         f'<path d="M{halt},{BOTTOM} V{floor}" stroke="{GREY}" stroke-dasharray="4 4"/>',
         f'<polyline points="{points}" fill="none" stroke="{INK}"/>',
         f'<circle class="book-now" cx="{x}" cy="{y}" r="6" '
         f'fill="{COLOURS["target"]}" stroke="#FFF"/>',
         *ticks,
         *levels,
-        f'<text x="{right}" y="{BOTTOM + 14}" text-anchor="end">loss, nats per token'
+        f'<text x="{RIGHT}" y="{BOTTOM + 14}" text-anchor="end">loss, nats per token'
         "</text>",
-        f'<text x="{(LEFT + right) / 2}" y="{floor + 36}" text-anchor="middle">'
+        f'<text x="{(LEFT + RIGHT) / 2}" y="{floor + 36}" text-anchor="middle">'
         "training step</text>",
     ]

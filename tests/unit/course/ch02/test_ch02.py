@@ -1,6 +1,7 @@
 """Chapter 2 and its laboratory: what is computed, and drawn of models just trained."""
 
 import math
+import random
 from itertools import islice
 
 import pytest
@@ -8,11 +9,12 @@ import torch
 from compare import make_bahdanau
 from drawn import cells
 
-from attnbook.analysis.learning_to_attend import AttentionSnapshot
 from attnbook.analysis.occlusion import bahdanau_hiding_effects, occlusion_effects
+from attnbook.course.ch02 import experiments_clicks, experiments_learning, figures, lab
 from attnbook.course.ch02 import experiments_translation as experiments
-from attnbook.course.ch02 import figures, lab
-from attnbook.toy.data import held_out_pairs, toy_batches
+from attnbook.course.ch02.experiment_caption_links import Linker
+from attnbook.nn.losses import token_loss
+from attnbook.toy.data import TARGET, held_out_pairs, toy_batches
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.metrics import attention_weights
 
@@ -23,30 +25,6 @@ PAIR = translate_by_rule("the old farmer sees a bird")
 
 def words_of(texts):
     return [text.get_text() for text in texts if text.get_text()]
-
-
-def test_learning_is_drawn_from_the_log():
-    log = [
-        AttentionSnapshot(0, 4.0, 4.0, 4.0, 0.05, 0.06, 0.1, 0.001),
-        AttentionSnapshot(10, 3.0, 3.5, 2.5, 0.25, 0.15, 0.5, 0.125),
-        AttentionSnapshot(20, 1.0, 3.5, 0.5, 0.95, 0.85, 0.75, 0.25),
-        AttentionSnapshot(30, 9.0, 9.0, 9.0, 0.0, 0.0, 0.0, 0.0),
-    ]
-    fig = figures.learning_figure([4.0] * 10 + [2.0] * 10 + [9.0] * 9, log, until=20)
-    lines = [[list(x.get_ydata()) for x in ax.get_lines()] for ax in fig.axes]
-    assert lines[0] == [[4, 2], [4, 3.5, 3.5], [4, 3, 1], [4, 2.5, 0.5]]
-    assert lines[1] == [pytest.approx([5, 25, 95]), pytest.approx([6, 15, 85])]
-
-
-def test_the_map_shows_weights_and_frames_the_aligned_words():
-    weights = torch.zeros(9, 9)  # padded
-    weights[0, :3] = torch.tensor([0.04, 0.06, 0.9])
-    ax, _ = figures.alignment_figure(weights, PAIR).axes
-    assert words_of(ax.texts) == ["6", "90"]
-    frames = [(p.get_y(), p.get_x()) for p in ax.patches]
-    assert frames == [*enumerate(PAIR.alignment)]
-    assert words_of(ax.get_yticklabels()) == [*PAIR.target, "<eos>"]
-    assert ax.xaxis.get_label_position() == "top"  # where the words are
 
 
 def test_a_map_of_words_has_their_names_and_no_frames():
@@ -107,3 +85,73 @@ def test_quantiles_are_those_of_the_aligned_words(monkeypatch):
     drops = torch.stack([effects[t, j] for t, j in enumerate(PAIR.alignment)])
     wanted = [drops.quantile(level).item() for level in (0.05, 0.5, 0.95)]
     assert experiments.hidden_quantiles(model) == pytest.approx(wanted, abs=6e-4)
+
+
+def test_a_click_reads_one_position_and_leaves_the_end_to_the_model(monkeypatch):
+    model = make_bahdanau()
+    read = []
+    step = model.step
+
+    def watch(token, state):
+        read.append(state.source.mask[0].nonzero().flatten().tolist())
+        return step(token, state)
+
+    monkeypatch.setattr(model, "step", watch)
+    never = monkeypatch.setattr
+    never(experiments_clicks, "ITS_OWN", set())
+    output = experiments_clicks.write_by_clicks(model, PAIR.source, [2, 0])
+    assert read[1::2] == [[2], [0]]
+    assert all(positions == [*range(7)] for positions in read[::2])
+    assert len(output) <= 2
+    always = {*range(len(TARGET))}
+    never(experiments_clicks, "ITS_OWN", always)
+    read.clear()
+    experiments_clicks.write_by_clicks(model, PAIR.source, [2, 0])
+    assert all(positions == [*range(7)] for positions in read)
+
+
+def test_nouns_change_places_and_articles_follow():
+    pair = translate_by_rule("a brave robot sees an old bird")
+    wanted, clicks = experiments_clicks.with_nouns_exchanged(pair)
+    assert wanted.source == tuple(["a", "brave", "bird", "sees", "an", "old", "robot"])
+    assert [pair.source[j] for j in clicks[:3]] == ["bird", "brave", "a"]
+    rendered = experiments_clicks.renders
+    found = [rendered(*pair) for pair in (("dos", "an"), ("don", "a"), ("ken", "a"))]
+    assert found == [True, True, False]
+    found = [rendered(word, "farmer") for word in ("maron", "maros")]
+    assert found == [True, False]
+
+
+def test_covering_is_masking_what_is_named():
+    model = make_bahdanau()
+    [*words] = experiments_clicks.covering_effects(model, PAIR, random.Random(0))
+    effects = bahdanau_hiding_effects(model, PAIR)
+    aligned = [effects[t, j].item() for t, j in enumerate(PAIR.alignment)]
+    assert [word["aligned"] for word in words] == pytest.approx(aligned, abs=1e-5)
+    assert [word["kind"] for word in words[:2]] == ["noun", "adjective"]
+    found = experiments_clicks.cover_medians(model, [PAIR])
+    assert [found[kind]["words"] for kind in ("all", "noun")] == [6, 2]
+    nouns = [aligned[0], aligned[3]]
+    assert found["noun"]["aligned"] == pytest.approx(sum(nouns) / 2, abs=1e-3)
+
+
+def test_words_are_linked_if_each_is_the_others_origin():
+    pairs = [
+        (["the", "dog", "."], ["der", "hund", "."]),
+        (["the", "cat", "."], ["die", "katze", "."]),
+        (["a", "dog", "."], ["ein", "hund", "."]),
+    ]
+    links = Linker(pairs).links(["a", "dog", "."], ["ein", "hund", "."])
+    assert links == {0: 0, 1: 1}  # no mark of punctuation
+
+
+def test_training_halts_before_the_step_of_its_name(monkeypatch):
+    monkeypatch.setattr(experiments_learning, "HALT", 2)
+    model = make_bahdanau()
+    losses = [
+        token_loss(model(b.src, b.tgt_in), b.tgt_out) for b in islice(toy_batches(0), 1)
+    ]
+    made, loss = experiments_learning.halted(lambda *sizes: model, 0)
+    assert made is model
+    assert not model.training
+    assert 0 < loss < losses[0].item()  # the second is after an update

@@ -1,0 +1,83 @@
+"""Be the attention: the page writes what the package does, by mouse and by key."""
+
+from pathlib import Path
+
+import pytest
+
+from attnbook.course.ch02.clicks_figure import SENTENCES, clicks_figure
+from attnbook.course.ch02.experiments_clicks import (
+    aligned_clicks,
+    with_nouns_exchanged,
+    write_by_clicks,
+)
+from attnbook.toy.data import held_out_pairs
+from attnbook.toy.language import translate_by_rule
+from attnbook.toy.models import load_toy_model
+from browser import NO_BROWSER, open_browser
+from export_live import half
+from page_checks import check_accessible
+
+LIVE = Path(__file__).resolve().parents[4] / "book" / "_static" / "live"
+
+
+@pytest.fixture(scope="module")
+def clicks_page(tmp_path_factory):
+    """The figure with the engine and a model, from files."""
+    names = ["numbers", "recurrent", "language", "map", "widget", "ch02_clicks"]
+    tags = "".join(
+        f'<script src="{(LIVE / f"{n}.js").as_uri()}"></script>' for n in names
+    )
+    style = f'<link rel="stylesheet" href="{(LIVE / "live.css").as_uri()}">'
+    path = tmp_path_factory.mktemp("clicks") / "index.html"
+    path.write_text(
+        f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
+        f"<title>One</title>{style}<main><h1>One</h1>{clicks_figure().data}</main>{tags}",
+        encoding="utf-8",
+    )
+    with open_browser() as browser:
+        if browser is None:
+            pytest.skip(NO_BROWSER)
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        page.goto(path.as_uri())
+        yield page
+
+
+def test_the_reader_writes_the_sentence_by_mouse_and_key(clicks_page):
+    page, pair = clicks_page, translate_by_rule(SENTENCES[1])
+    page.locator("select").select_option(SENTENCES[1])
+    words, said = page.locator(".clicks-source button"), page.locator(".clicks-said")
+    _, clicks = with_nouns_exchanged(pair)
+    for place, j in enumerate(clicks):
+        if place % 2:
+            words.nth(j).press("Enter")
+        else:
+            words.nth(j).click()
+        page.locator(".clicks-card").nth(place).wait_for()
+    cards = page.locator(".clicks-card [lang]").all_inner_texts()
+    model = half(load_toy_model("bahdanau"))
+    assert cards == write_by_clicks(model, pair.source, clicks)
+    assert " ".join(pair.target) in said.inner_text()  # what would be right
+    assert words.first.is_disabled()
+    page.get_by_role("button", name="Undo").click()
+    assert page.locator(".clicks-card").count() == len(clicks) - 1
+    page.get_by_role("button", name="Start again").click()
+    page.get_by_role("button", name="The model chooses").click()
+    page.locator(".clicks-card").first.wait_for()
+    assert page.locator(".clicks-card [lang]").all_inner_texts() == [pair.target[0]]
+    assert check_accessible(page, "light") == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_clicks_in_the_page_are_those_of_the_package(clicks_page):
+    page, model = clicks_page, half(load_toy_model("bahdanau"))
+    page.evaluate("Promise.all(['toy_language.js', 'bahdanau.js'].map(live.load))")
+    write = """([words, clicks]) => {
+      const model = live.models.bahdanau;
+      const steps = live.byClicks(model, live.encode(words, model.source), clicks);
+      return live.decode(steps.map(step => step.id), model.target);
+    }"""
+    for pair in [*held_out_pairs(1, 5), *held_out_pairs(2, 5)]:
+        clicks = aligned_clicks(pair)
+        for order in (clicks, sorted(clicks), clicks[::-1], clicks[:3]):
+            wanted = write_by_clicks(model, pair.source, order)
+            assert page.evaluate(write, [pair.source, order]) == wanted
