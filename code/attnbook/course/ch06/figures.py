@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes
@@ -10,8 +12,13 @@ from torch import Tensor
 
 from attnbook.core import results
 from attnbook.course.kit.colours import INK, SHADE, TEXT_COLOURS
-from attnbook.course.kit.heat_maps import WHITE_LINES, heat_map
-from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.course.kit.heat_maps import (
+    PALE_LINES,
+    WHITE_LINES,
+    heat_map,
+    numbers_from,
+)
+from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.nn.masks import padding_mask, target_mask
 
 # Masks as maps
@@ -76,12 +83,110 @@ def detector_figure(panels: dict[str, tuple[Tensor, Tensor]], real: int) -> Figu
     return fig
 
 
+def influence_figure(moved: Tensor, words: list[str]) -> Figure:
+    """Draw how far each output moves with each input, (T, T)."""
+    fig, ax = plt.subplots(figsize=(4.4, 4.2))
+    heat_map(
+        ax,
+        moved,
+        rows=words,
+        columns=words,
+        roles=("query", "key"),
+        titles=("output at", "input changed"),
+        notes=numbers_from(moved, 0.1, ".1f"),
+        square=True,
+        **PALE_LINES,
+    )
+    return fig
+
+
+# The language models
+
+LANGUAGE_MODELS = {"key_mask": "full attention", "target_mask": "causal attention"}
+
+
+def losses_table() -> Table:
+    """Show both models' losses with and without later words: stored."""
+    found = results.load("next_word")
+    rows = []
+    for mask, name in LANGUAGE_MODELS.items():
+        runs = [run for run in found["runs"] if run["mask"] == mask]
+        losses = (
+            spread(run[key] for run in runs) for key in ("loss", "loss_word_by_word")
+        )
+        rows.append((name, *losses, spread(run["grammatical"] for run in runs)))
+    rows += [
+        ("a table of which word follows which", None, found["last_word_loss"], None),
+        ("the grammar, known exactly", None, found["least_loss"], None),
+    ]
+    heads = [
+        Column("at once", "nats per word", "loss on new sentences", 2),
+        Column("word by word", "nats per word", "loss on new sentences", 2),
+        Column("sentences", "of 200 samples"),
+    ]
+    return table(["model", *heads], rows)
+
+
+# Padding
+
+BATCHES = {
+    "1": "1, so no padding",
+    "2 in file order": "2",
+    "8 in file order": "8",
+    "32 in file order": "32",
+    "32 sorted by length": "32, sorted by length",
+}
+
+
+def padding_table() -> Table:
+    """Show what the translator loses without its padding mask, by batch: stored."""
+    found = results.load("padding_captions")
+    runs = {run["batches"]: run for run in found["runs"]}
+    rows = [
+        (name, runs[key]["changed"], runs[key]["bleu"]) for key, name in BATCHES.items()
+    ]
+    heads = [
+        Column("translations changed", f"of {found['captions']}"),
+        Column("BLEU", digits=1),
+    ]
+    return table(["captions in a batch", *heads], rows)
+
+
 # The mask at inference
 
 MODELS = {
     "toy": "toy language, exact match in %",
     "captions": "English–German captions, BLEU",
 }
+LAYERS = {"none": "none", "4": "4, the last", "1": "1, the first", "all": "1 to 4"}
+"""Those that the chapter shows, of the translator's four."""
+
+
+def layers_table(layers: Mapping[str, str] = LAYERS) -> Table:
+    """Show what the translator loses without causal mask, layer by layer: stored."""
+    found = results.load("mask_by_layer")
+    runs = {run["layers"]: run for run in found["runs"]}
+    rows = [
+        (
+            name,
+            runs[key]["changed"],
+            runs[key]["bleu"],
+            *runs[key]["precisions"],
+            runs[key]["length_ratio"],
+        )
+        for key, name in layers.items()
+    ]
+    words = [
+        Column(f"{n} word{'s' * (n > 1)}", "%", "precision, runs of")
+        for n in (1, 2, 3, 4)
+    ]
+    heads = [
+        Column("translations changed", f"of {found['captions']:,}"),
+        Column("BLEU", digits=1),
+        *words,
+        Column("length", "of the references", digits=2),
+    ]
+    return table(["decoder layers without causal mask", *heads], rows)
 
 
 def at_inference_table() -> Table:

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from attnbook.core import results
 from attnbook.course.ch06.experiment_mask_card import find_convention, torch_arguments
-from attnbook.course.ch06.figures import draw_mask
+from attnbook.course.ch06.figures import LANGUAGE_MODELS, draw_mask
 from attnbook.course.kit.colours import TEXT_COLOURS
-from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.nn.masks import causal_mask, key_mask, target_mask
 
 # How low must a masked score be?
@@ -99,6 +99,87 @@ def mask_card_table() -> Table:
             cells = name, row["attend"], row["hidden"], row["empty"]
             groups.setdefault(heading, []).append(cells)
     return table(HEADS, groups)
+
+
+# The two language models
+
+
+def language_models_table() -> Table:
+    """Show what was measured of both language models, seed by seed: stored."""
+    found = results.load("next_word")
+    groups = {}
+    for mask, name in LANGUAGE_MODELS.items():
+        groups[name] = [
+            (
+                f"seed {run['seed']}",
+                run["training_loss"],
+                run["loss"],
+                run["loss_word_by_word"],
+                100 * run["at_once"],
+                100 * run["word_by_word"],
+                run["grammatical"],
+                run["empty"],
+                run["copies"],
+                run["next_largest"],
+            )
+            for run in found["runs"]
+            if run["mask"] == mask
+        ]
+    loss, right, of = "loss, nats per word", "accuracy, %", f"of {found['samples']}"
+    heads = [
+        *(Column(n, group=loss, digits=3) for n in ("training", "at once", "by word")),
+        *(Column(name, group=right, digits=1) for name in ("at once", "by word")),
+        *(Column(n, of, "samples") for n in ("sentences", "empty", "copies")),
+        Column("next word moves most", f"of {found['runs'][0]['rows']}"),
+    ]
+    return table(["model", *heads], groups)
+
+
+# Padding, in training and in use
+
+YES = {True: "yes", False: "no"}
+
+
+def padding_toy_table() -> Table:
+    """Show toy translators trained and run with and without the padding mask."""
+    found = results.load("padding_toy")
+    kinds = {(run["trained_with_mask"], run["run_with_mask"]) for run in found["runs"]}
+    rows = []
+    for kind in sorted(kinds, reverse=True):
+        runs = [
+            run
+            for run in found["runs"]
+            if (run["trained_with_mask"], run["run_with_mask"]) == kind
+        ]
+        right = (spread(run[key] for run in runs) for key in ("right", "alone"))
+        rows.append((YES[kind[0]], YES[kind[1]], *right))
+    right = f"right, of {found['sentences']}"
+    heads = [Column("in one batch", group=right), Column("one by one", group=right)]
+    return table(["trained with the mask", "run with it", *heads], rows)
+
+
+def padding_captions_table() -> Table:
+    """Show what the translator loses without its padding mask, in all ways: stored."""
+    found = results.load("padding_captions")
+    rows = [(run["batches"], run["changed"], run["bleu"]) for run in found["runs"]]
+    changed = Column("translations changed", f"of {found['captions']}")
+    return table(["batches", changed, Column("BLEU", digits=1)], rows)
+
+
+# Order without positions
+
+
+def order_table() -> Table:
+    """Show what layers without positions recall of the last two symbols: stored."""
+    runs = results.load("order_without_positions")["runs"]
+    rows = []
+    for name in dict.fromkeys(run["model"] for run in runs):
+        found = [run["right"] for run in runs if run["model"] == name]
+        rows.append(
+            (name, *(spread(100 * x for x in k) for k in zip(*found, strict=True)))
+        )
+    heads = [Column(f"{n} back", "% right", digits=0) for n in ("one", "two")]
+    return table(["model", *heads], rows)
 
 
 # The masks of a batch, for the card

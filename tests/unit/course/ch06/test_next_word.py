@@ -1,0 +1,104 @@
+"""The language models of chapter 6: their least loss, their samples, their leak."""
+
+import inspect
+import json
+import math
+from itertools import product
+from pathlib import Path
+
+import pytest
+import torch
+
+from attnbook.core.vocabulary import BOS, EOS
+from attnbook.course.ch06 import experiment_next_word as experiment
+from attnbook.course.ch06 import next_word
+from attnbook.nn.masks import key_mask, target_mask
+from attnbook.toy.data import SOURCE
+from attnbook.toy.language import PHRASE, VERBS, phrase_words, translate_by_rule
+from attnbook.toy.next_words import shifted_words
+
+FARMER = translate_by_rule("the old farmer sees a bird")
+LONGER = translate_by_rule("the king helps a cat and the old dog sees the queen")
+PAGE = Path(__file__).resolve().parents[4] / "book" / "ch06_masks.ipynb"
+
+
+@pytest.fixture(scope="module")
+def models():
+    torch.manual_seed(0)
+    return next_word.NextWord().eval()
+
+
+def test_the_model_is_that_of_the_page():
+    cells = json.loads(PAGE.read_text(encoding="utf-8"))["cells"]
+    cell = next(c for c in cells if c.get("id") == "model-class")
+    shown = "".join(cell["source"])
+    source = inspect.getsource(next_word.NextWord)
+    code = [line for line in source.splitlines() if '"""' not in line]
+    for line in code[1:]:
+        bare = line.split(" -> ")[0].replace(": int", "").replace(": Tensor", "")
+        assert bare.strip().rstrip(":") in shown
+
+
+def test_the_least_loss_by_enumerating_a_phrase_word_by_word():
+    """The product of all choices of a phrase, by counting continuations."""
+    phrases = [tuple(phrase_words(*kinds)) for kinds in product(*PHRASE)]
+    assert len(phrases) == 252
+
+    def nats(phrase):
+        total = 0.0
+        for i in range(len(phrase)):
+            before = [p for p in phrases if p[:i] == phrase[:i] and len(p) > i]
+            after = [p for p in before if p[i] == phrase[i]]
+            total -= math.log(len(after) / len(before))
+        return total
+
+    clause = nats(("the", "old", "farmer")) + nats(("a", "bird")) + math.log(len(VERBS))
+    wanted = (clause + math.log(2)) / 7
+    assert next_word.least_loss([FARMER]) == pytest.approx(wanted)
+    assert next_word.least_loss([LONGER]) == pytest.approx(
+        (2 * clause + math.log(2)) / 13
+    )
+
+
+def test_a_table_of_word_pairs_is_their_conditional_frequency():
+    cats = translate_by_rule("the cat sees the dog")
+    loss = next_word.loss_by_last_word([cats], [cats])
+    assert loss == pytest.approx(2 * math.log(2) / 6)  # only "the" has two successors
+
+
+def test_word_by_word_a_causal_model_is_what_it_is_at_once(models):
+    ids, _ = shifted_words([FARMER])
+    one_by_one = next_word.word_by_word(models, target_mask, ids)
+    with torch.no_grad():
+        torch.testing.assert_close(one_by_one, models(ids, target_mask(ids)))
+        last = models(ids[:, :3], key_mask(ids[:, :3]))[:, -1]
+    full = next_word.word_by_word(models, key_mask, ids)
+    torch.testing.assert_close(full[:, 2], last)
+
+
+def test_it_writes_until_the_end_by_the_model_s_odds():
+    """A model that is sure of each word."""
+    words = SOURCE.encode(["the", "cat"])
+
+    def sure(ids, mask):
+        after = {BOS: words[0], words[0]: words[1]}
+        logits = torch.full((*ids.shape, len(SOURCE)), -torch.inf)
+        for at in product(*map(range, ids.shape)):
+            logits[at][after.get(ids[at].item(), EOS)] = 0
+        return logits
+
+    assert next_word.write(sure, key_mask, 2, longest=5) == ["the cat"] * 2
+    assert next_word.write(sure, key_mask, 1, longest=1) == ["the"]
+
+
+def test_what_copies_its_next_input_is_found_and_what_is_causal_is_not():
+    def copies(ids, mask):
+        return torch.nn.functional.one_hot(ids.roll(-1, 1), len(SOURCE)).double() * 9
+
+    robot = translate_by_rule("the robot sees a robot")
+    found = experiment.next_is_largest(copies, key_mask, [FARMER, robot])
+    assert found == (6 + 5, 6 + 5)
+    itself = torch.nn.functional.one_hot
+    assert experiment.next_is_largest(
+        lambda ids, mask: itself(ids, len(SOURCE)).double(), key_mask, [FARMER]
+    ) == (0, 6)

@@ -1,0 +1,61 @@
+"""A Transformer that attends to padding."""
+
+import pytest
+import torch
+
+from attnbook.course.ch06 import experiment_padding as experiment
+from attnbook.course.ch06.padding import PaddingInSight, ZerosAsPadding, as_kind
+from attnbook.data.batching import pad
+from attnbook.models.transformer import Transformer
+from attnbook.toy.models import load_toy_model
+from attnbook.translation.corpora import Texts
+
+SRC, TGT = pad([[5, 6, 7, 2], [8, 9, 2]]), pad([[1, 5, 6], [1, 7, 8]])
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return load_toy_model("transformer")
+
+
+@torch.no_grad()
+def logits(model, rows=slice(None), length=None):
+    return model(SRC[rows, :length], TGT[rows])
+
+
+@pytest.mark.parametrize("kind", [PaddingInSight, ZerosAsPadding])
+def test_without_padding_it_is_the_same_and_with_it_only_the_padded_row_changes(
+    trained, kind
+):
+    bare = as_kind(trained, kind)
+    assert torch.allclose(logits(bare)[0], logits(trained)[0], atol=1e-5)
+    assert not torch.allclose(logits(bare)[1], logits(trained)[1], atol=1e-2)
+    alone = [logits(model, slice(1, 2), 3) for model in (bare, trained)]
+    assert torch.allclose(*alone, atol=1e-5)
+    assert type(trained) is Transformer
+
+
+@pytest.mark.parametrize("sees", [{"encoder"}, {"cross"}, {"encoder", "cross"}])
+def test_each_attention_reads_what_it_is_shown_by_the_layers_themselves(trained, sees):
+    hidden, seen = (SRC != 0)[:, None, None], torch.ones(2, 1, 1, 4, dtype=torch.bool)
+    with torch.no_grad():
+        memory = trained.encode(SRC, seen if "encoder" in sees else hidden)
+        wanted = trained.decode(TGT, memory, seen if "cross" in sees else hidden)
+    bare = as_kind(trained, sees=frozenset(sees))
+    assert torch.allclose(logits(bare), wanted, atol=1e-5)
+    state = bare.start(SRC)
+    for token, row in zip(TGT.unbind(1), wanted.unbind(1), strict=True):
+        with torch.no_grad():
+            step, state = bare.step(token, state)
+        assert torch.allclose(step, row, atol=1e-4)
+
+
+def test_translations_come_back_in_their_order(monkeypatch):
+    texts = ["A dog runs.", "Two men sit on a bench in the park.", "A cat."]
+    monkeypatch.setattr(experiment, "load_texts", lambda *_: Texts(texts, texts))
+    monkeypatch.setattr(experiment, "CAPTIONS", 3)
+    runs = {run["batches"]: run for run in experiment.padding_captions()["runs"]}
+    assert (
+        runs["1"]["changed"] == runs["with the mask, 32 in file order"]["changed"] == 0
+    )
+    assert runs["32 in file order"]["changed"] > 0
