@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import torch
 from sacrebleu.metrics import BLEU
-from torch import Tensor, nn
+from torch import nn
 
 from attnbook.core.vocabulary import PAD
+from attnbook.course.ch06.translators import Recomputing
 from attnbook.course.kit.experiments import experiment
 from attnbook.data.batching import Batch, IdPair, id_batch
-from attnbook.models.transformer import Transformer
 from attnbook.nn.losses import token_loss
-from attnbook.nn.masks import PreparedMask, key_mask, target_mask
 from attnbook.toy.data import held_out_pairs, make_batch
 from attnbook.toy.metrics import greedy_translations
 from attnbook.toy.models import load_toy_model
@@ -27,56 +24,6 @@ from attnbook.translation.translator import Translator
 
 CLAUSES = 4  # of the sentences of the toy language
 BATCH_SIZE = 64
-
-
-class Prefix(NamedTuple):
-    """What :class:`Recomputing` carries from step to step: no keys and no values."""
-
-    ids: Tensor  # (B, t)  the target tokens so far
-    memory: Tensor  # (B, S, D)
-    source_mask: Tensor  # (B, 1, 1, S)
-
-
-class Uncovered(Transformer):
-    """A decoder some of whose layers, those in ``bare``, have no causal mask."""
-
-    bare: Collection[int] = ()
-
-    def decode(
-        self, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor | PreparedMask
-    ) -> Tensor:
-        """Predict; in a bare layer, positions also attend to later ones."""
-        y = self.positions(self.target_embedding(tgt_in))  # (B, T, D)
-        for number, layer in enumerate(self.decoder):
-            mask_of = key_mask if number in self.bare else target_mask
-            y = layer(y, memory, mask_of(tgt_in), memory_mask)
-        return self.out(self.decoder_norm(y))  # (B, T, V)
-
-
-class Recomputing(nn.Module):
-    """Decodes without a cache: every step puts the whole prefix through the decoder.
-
-    Args:
-        model: A trained model.
-        bare: Numbers of the decoder layers, from 0, that lose the causal mask.
-    """
-
-    def __init__(self, model: Transformer, bare: Collection[int] = ()):
-        super().__init__()
-        self.model = copy.copy(model)  # the same weights
-        self.model.__class__, self.model.bare = Uncovered, bare
-        self.eval()
-
-    def start(self, src: Tensor) -> Prefix:
-        """Read the source, (B, S)."""
-        mask = key_mask(src)  # (B, 1, 1, S)
-        return Prefix(src[:, :0], self.model.encode(src, mask), mask)
-
-    def step(self, token: Tensor, state: Prefix) -> tuple[Tensor, Prefix]:
-        """Add a token, (B,), to the prefix; logits of the next, (B, V), and state."""
-        ids = torch.cat([state.ids, token[:, None]], dim=1)  # (B, t)
-        logits = self.model.decode(ids, state.memory, state.source_mask)  # (B, t, V)
-        return logits[:, -1], state._replace(ids=ids)
 
 
 @torch.no_grad()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from torch import nn
 
 from attnbook.core.vocabulary import EOS
-from attnbook.course.ch06.padding import PaddingInSight, ZerosAsPadding, as_kind
+from attnbook.course.ch06.translators import PaddingInSight, ZerosAsPadding, as_kind
 from attnbook.course.kit.experiments import experiment
 from attnbook.course.kit.toy_translation import CLAUSES, THREE_SEEDS
 from attnbook.data.batching import pad

@@ -8,7 +8,8 @@ import torch
 
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.ch06 import experiment_mask_at_inference as experiment
-from attnbook.course.ch06.experiment_mask_at_inference import Recomputing, stepwise_loss
+from attnbook.course.ch06.experiment_mask_at_inference import stepwise_loss
+from attnbook.course.ch06.translators import Recomputing
 from attnbook.data.batching import IdPair
 from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import key_mask

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attnbook.course.ch06 import experiment_padding as experiment
-from attnbook.course.ch06.padding import PaddingInSight, ZerosAsPadding, as_kind
+from attnbook.course.ch06.translators import PaddingInSight, ZerosAsPadding, as_kind
 from attnbook.data.batching import pad
 from attnbook.models.transformer import Transformer
 from attnbook.toy.models import load_toy_model
