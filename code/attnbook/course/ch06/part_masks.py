@@ -63,6 +63,9 @@ def shapes(keys: Callable, causal: Callable, target: Callable) -> None:
         between.
     [:, None, None] => [:, None]
         One axis is still missing: with heads the scores have four.
+    [:, None, None] => [:, None, :, None]
+        Padding as rows: this masks it as a query. It is masked as a key, on the last
+        axis.
     [:, None, None] => [:, None, None].float()
         Numbers 0 and 1 would be added to scores. A mask is boolean.
     positions <= positions[:, None] => torch.ones(t, t).tril()

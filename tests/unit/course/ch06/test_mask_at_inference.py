@@ -95,6 +95,7 @@ def test_batches_hold_all_pairs():
 def test_all_of_it_at_small_size(monkeypatch):
     texts = Texts(["A dog runs.", "Two men sit."], ["Ein Hund rennt.", "Zwei Männer."])
     monkeypatch.setattr(experiment, "load_texts", lambda run, split: texts)
+    monkeypatch.setattr(experiment, "FIRST", 0)
     monkeypatch.setattr(experiment, "held_out_pairs", lambda n: held_out_pairs(1, 2))
     by_layer = {run["layers"]: run for run in experiment.mask_by_layer()["runs"]}
     assert by_layer["none"]["changed"] == by_layer["4"]["changed"] == 0

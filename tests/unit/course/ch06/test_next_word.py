@@ -1,6 +1,5 @@
 """The language models of chapter 6: their least loss, their samples, their leak."""
 
-import inspect
 import json
 import math
 from itertools import product
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from notebook_cells import run_cell
 
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.ch06 import experiment_next_word as experiment
@@ -28,15 +28,13 @@ def models():
     return next_word.NextWord().eval()
 
 
-def test_the_model_is_that_of_the_page():
+def test_the_model_is_that_of_the_page(models):
     cells = json.loads(PAGE.read_text(encoding="utf-8"))["cells"]
-    cell = next(c for c in cells if c.get("id") == "model-class")
-    shown = "".join(cell["source"])
-    source = inspect.getsource(next_word.NextWord)
-    code = [line for line in source.splitlines() if '"""' not in line]
-    for line in code[1:]:
-        bare = line.split(" -> ")[0].replace(": int", "").replace(": Tensor", "")
-        assert bare.strip().rstrip(":") in shown
+    (cell,) = [c for c in cells if "class NextWord" in "".join(c["source"])]
+    names = run_cell("".join(cell["source"]), {"SOURCE": SOURCE})
+    torch.manual_seed(0)
+    shown, (ids, _) = names["NextWord"](), shifted_words([FARMER, LONGER])
+    assert torch.equal(shown(ids, target_mask(ids)), models(ids, target_mask(ids)))
 
 
 def test_the_least_loss_by_enumerating_a_phrase_word_by_word():
