@@ -43,8 +43,8 @@ def next_word() -> dict:
     return {
         "sentences": len(pairs),
         "samples": SAMPLES,
-        "least_loss": round(words.least_loss(pairs), 4),
-        "last_word_loss": round(words.loss_by_last_word(pairs, counted), 4),
+        "least_loss": round(words.least_loss(pairs), 5),
+        "last_word_loss": round(words.loss_by_last_word(pairs, counted), 5),
         "best_accuracy": round(best_next_word_accuracy(pairs), 4),
         "runs": runs,
     }

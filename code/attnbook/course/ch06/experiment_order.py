@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 
 import torch
@@ -56,7 +57,9 @@ def order_without_positions() -> dict:
 
     Returns:
         "runs": for each model and seed the share of right answers at positions 3 to 12
-        of 512 new sequences, for one and two back.
+        of 512 new sequences, for one and two back; "bag": the share of who knows which
+        symbols a position can attend to, but not their order, with a causal mask and
+        without.
     """
     runs = []
     for name, (causal, n_layers, positions) in MODELS.items():
@@ -67,7 +70,19 @@ def order_without_positions() -> dict:
             fit(model, task_batches(task, LENGTH, seed), STEPS, RATE)
             runs.append({"model": name, "seed": seed, "right": measure(model)})
             print(f"  {runs[-1]}", flush=True)
-    return {"length": LENGTH, "steps": STEPS, "rate": RATE, "runs": runs}
+    bag = {"causal": bag_guess(causal=True), "full": bag_guess(causal=False)}
+    return {"length": LENGTH, "steps": STEPS, "rate": RATE, "bag": bag, "runs": runs}
+
+
+def bag_guess(*, causal: bool, number: int = 5000) -> float:
+    """Share of right answers of who names the most frequent of the other symbols."""
+    g = torch.Generator().manual_seed(0)
+    odds = []
+    for row in random_symbols(number, LENGTH, g).tolist():
+        for t in range(max(BACK), LENGTH):
+            others = row[:t] if causal else row[:t] + row[t + 1 :]
+            odds.append(Counter(others).most_common(1)[0][1] / len(others))
+    return round(sum(odds) / len(odds), 4)
 
 
 @torch.no_grad()

@@ -120,8 +120,8 @@ def losses_table() -> Table:
         ("the grammar, known exactly", None, found["least_loss"], None),
     ]
     heads = [
-        Column("at once", "nats per word", "loss on new sentences", 2),
-        Column("word by word", "nats per word", "loss on new sentences", 2),
+        Column("at once", "nats per word", "loss on new sentences", 3),
+        Column("word by word", "nats per word", "loss on new sentences", 3),
         Column("sentences", "of 200 samples"),
     ]
     return table(["model", *heads], rows)

@@ -171,14 +171,16 @@ def padding_captions_table() -> Table:
 
 def order_table() -> Table:
     """Show what layers without positions recall of the last two symbols: stored."""
-    runs = results.load("order_without_positions")["runs"]
+    found = results.load("order_without_positions")
     rows = []
-    for name in dict.fromkeys(run["model"] for run in runs):
-        found = [run["right"] for run in runs if run["model"] == name]
-        rows.append(
-            (name, *(spread(100 * x for x in k) for k in zip(*found, strict=True)))
-        )
-    heads = [Column(f"{n} back", "% right", digits=0) for n in ("one", "two")]
+    for name in dict.fromkeys(run["model"] for run in found["runs"]):
+        right = [run["right"] for run in found["runs"] if run["model"] == name]
+        shares = (spread(100 * x for x in of) for of in zip(*right, strict=True))
+        rows.append((name, *shares))
+    for mask, share in found["bag"].items():
+        name = f"the most frequent symbol in sight, {mask} mask"
+        rows.append((name.replace("full mask", "no mask"), 100 * share, 100 * share))
+    heads = [Column(f"{n} back", "% right") for n in ("one", "two")]
     return table(["model", *heads], rows)
 
 

@@ -11,7 +11,7 @@ from notebook_cells import run_cell
 
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.ch06 import experiment_next_word as experiment
-from attnbook.course.ch06 import next_word
+from attnbook.course.ch06 import experiment_order, next_word
 from attnbook.nn.masks import key_mask, target_mask
 from attnbook.toy.data import SOURCE
 from attnbook.toy.language import PHRASE, VERBS, phrase_words, translate_by_rule
@@ -100,3 +100,15 @@ def test_what_copies_its_next_input_is_found_and_what_is_causal_is_not():
     assert experiment.next_is_largest(
         lambda ids, mask: itself(ids, len(SOURCE)).double(), key_mask, [FARMER]
     ) == (0, 6)
+
+
+def test_the_best_guess_without_order_is_the_most_frequent_symbol(monkeypatch):
+    """Sequences of three: at the last position, one of two earlier symbols."""
+    monkeypatch.setattr(experiment_order, "LENGTH", 3)
+    found = [experiment_order.bag_guess(causal=causal) for causal in (True, False)]
+    assert found == pytest.approx([(1 + 1 / 16) / 2] * 2, abs=0.01)
+    monkeypatch.setattr(experiment_order, "LENGTH", 4)
+    two, three = (1 + 1 / 16) / 2, (15 * 14 / 3 + 45 * 2 / 3 + 1) / 256
+    wanted = (two + three) / 2, three
+    found = [experiment_order.bag_guess(causal=causal) for causal in (True, False)]
+    assert found == pytest.approx(wanted, abs=0.01)
