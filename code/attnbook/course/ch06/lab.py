@@ -135,27 +135,17 @@ def language_models_table() -> Table:
     return table(["model", *heads], groups)
 
 
-# Padding, in training and in use
-
-YES = {True: "yes", False: "no"}
+# Padding that is not hidden
 
 
 def padding_toy_table() -> Table:
-    """Show toy translators trained and run with and without the padding mask."""
+    """Show the toy translator with and without its padding mask: stored."""
     found = results.load("padding_toy")
-    kinds = {(run["trained_with_mask"], run["run_with_mask"]) for run in found["runs"]}
-    rows = []
-    for kind in sorted(kinds, reverse=True):
-        runs = [
-            run
-            for run in found["runs"]
-            if (run["trained_with_mask"], run["run_with_mask"]) == kind
-        ]
-        right = (spread(run[key] for run in runs) for key in ("right", "alone"))
-        rows.append((YES[kind[0]], YES[kind[1]], *right))
+    names = {True: "with the padding mask", False: "without"}
+    rows = [(names[r["with_mask"]], r["right"], r["alone"]) for r in found["runs"]]
     right = f"right, of {found['sentences']}"
     heads = [Column("in one batch", group=right), Column("one by one", group=right)]
-    return table(["trained with the mask", "run with it", *heads], rows)
+    return table(["toy translator", *heads], rows)
 
 
 def padding_captions_table() -> Table:
