@@ -12,10 +12,11 @@ export const start = (image, { maps, names, bugs, colours }) => {
   };
   form.addEventListener("submit", (e) => e.preventDefault());
 
-  // On paper all six stand there by name, as without scripts.
+  // On paper all six stand there by name, as without scripts. (In an attribute, the bare
+  // name would be the method of the image.)
   const paper = (printing) => { image.hidden = !printing; live.hidden = printing; };
-  addEventListener("beforeprint", () => paper(true));
-  addEventListener("afterprint", () => paper(false));
+  window.addEventListener("beforeprint", () => paper(true));
+  window.addEventListener("afterprint", () => paper(false));
 
   const draw = (signs) => parts(figure, "cell").forEach((cell, at) => {
     const sign = signs.flat()[at];
