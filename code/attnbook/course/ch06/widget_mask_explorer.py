@@ -53,18 +53,16 @@ SAID = (
     "key_mask of shape (1, 1, 1, 6): 24 of 36 cells are allowed. "
     "No row is fully masked. Row 6 is padding, but may still attend."
 )
-CAPTION = (
-    "**A mask decides which keys a query may attend to; their weights sum to "
-    "1.** Source and target have six positions each, padding included; the scores "
-    "are fixed. Rows are queries, columns keys, and numbers attention weights; grey "
-    "cells are masked. Padding is masked as a key and not as a query. A window of w "
-    "leaves the keys that are fewer than w positions away."
+LEGEND = (
+    "Source and target have six positions each, padding included; the scores are "
+    "fixed. Numbers are attention weights, and grey cells are masked. A window of w"
+    " leaves the keys that are fewer than w positions away."
 )
 NARROW = "; min-width: 43px"  # six columns fit a phone
 GREY = "#5F6872"  # of the word that stands for padding
 
 
-def mask_explorer(caption: str = CAPTION) -> HTML:
+def mask_explorer() -> HTML:
     """Let the reader choose lengths and an attention, and see its mask and weights."""
     inside = (
         f"{_controls()}\n"
@@ -72,9 +70,10 @@ def mask_explorer(caption: str = CAPTION) -> HTML:
         'max-width: 100%; background: #FFF; border-radius: 6px">\n'
         f"{_first_table()}\n</div>\n"
         '<p class="book-result" aria-live="polite" '  # the page does not jump
-        f'style="margin: 0.3em 0; min-height: 5em">{SAID}</p>\n</div>'
+        f'style="margin: 0.3em 0; min-height: 5em">{SAID}</p>\n</div>\n'
+        f'<p style="margin: 0.3em 0">{LEGEND}</p>'
     )
-    return figure(inside, caption, width=510)
+    return figure(inside, "", width=510)
 
 
 def _first_table() -> str:

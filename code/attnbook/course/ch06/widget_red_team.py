@@ -80,11 +80,10 @@ ALT = (
     "padding mask: ten crosses in the last two columns. Padding as rows: six crosses "
     "in the first three rows of the last two columns, six rings in the last two rows."
 )
-CAPTION = (
-    "**One test, six bugs.** One layer of attention, untrained; a sentence of three "
-    "words and two padding tokens. We change the key and the value at one position "
-    "(column) and see which outputs (rows) change. •: changes, and should. ×: changes, "
-    "and must not. ○: should change, and doesn't."
+LEGEND = (
+    "One untrained layer; three words and two padding tokens. We change the key and"
+    " the value at one position (column) and see which outputs (rows) change. •: "
+    "changes, and should. ×: changes, and must not. ○: should change, and doesn't."
 )
 
 
@@ -115,7 +114,7 @@ def _signs(moved: Tensor, wanted: Tensor) -> list[list[str]]:
     return [[signs[pair] for pair in zip(*rows, strict=True)] for rows in both]
 
 
-def red_team(caption: str = CAPTION) -> HTML:
+def red_team() -> HTML:
     """Let the reader name the bug behind each map."""
     maps = found_by_influence()
     names = [*BUGS]
@@ -134,9 +133,10 @@ def red_team(caption: str = CAPTION) -> HTML:
         '4px; max-width: 100%; background: #FFF; border-radius: 6px">\n'
         f"{_table()}\n</div>\n"
         '<p class="book-result" aria-live="polite" style="margin: 0.3em 0; '
-        'min-height: 5em"></p>\n</div>'
+        'min-height: 5em"></p>\n</div>\n'
+        f'<p style="margin: 0.3em 0">{LEGEND}</p>'
     )
-    return figure(inside, caption, width=550)
+    return figure(inside, "", width=550)
 
 
 def _table() -> str:
