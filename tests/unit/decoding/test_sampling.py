@@ -62,21 +62,12 @@ def by_loop(row, temperature, top_k, top_p):
 @settings(max_examples=40)
 def test_probabilities_equal_the_loop(v, temperature, top_k, top_p, seed):
     x = logits(seed, 2, 3, v)
+    if v > 1:
+        x[0, :, 0] = -torch.inf  # what is impossible stays so
     p = token_probabilities(x, temperature, top_k, top_p)
     loop = [[by_loop(row, temperature, top_k, top_p) for row in rows] for rows in x]
     close(p, torch.tensor(loop, dtype=torch.float64))
-
-
-def test_by_default_it_is_the_softmax():
-    x = logits(0, 4, 9)
     close(token_probabilities(x), x.softmax(-1))
-
-
-def test_the_logits_stay_as_they_are():
-    x = logits(0, 4, 9)
-    before = x.clone()
-    token_probabilities(x, 0.5, 3, 0.5)
-    assert torch.equal(x, before)
 
 
 @pytest.mark.parametrize("temperature", [1e-3, 1e-30, 1e-40])
@@ -87,37 +78,9 @@ def test_near_zero_the_best_word_is_sure(temperature):
     assert torch.equal(p, torch.nn.functional.one_hot(x.argmax(-1), 9).float())
 
 
-def test_a_high_temperature_makes_all_alike():
-    x = token_log_probs(logits(0, 4, 9))
-    p = token_probabilities(x, 1e9)
-    close(p[:, 2:], torch.full((4, 7), 1 / 7).double(), 1e-6)
-    assert not p[:, [PAD, BOS]].any()
-
-
-def test_top_p_keeps_the_fewest_that_reach_it():
-    x = torch.tensor([0.1, 0.4, 0.2, 0.3], dtype=torch.float64).log()
-    for top_p, kept in (
-        (0.01, [1]),
-        (0.39, [1]),
-        (0.41, [1, 3]),
-        (0.69, [1, 3]),
-        (0.71, [1, 2, 3]),
-        (0.91, [0, 1, 2, 3]),
-        (1.0, [0, 1, 2, 3]),
-    ):
-        p = token_probabilities(x, top_p=top_p)
-        assert p.nonzero().flatten().tolist() == kept
-        close(p[kept], x.exp()[kept] / x.exp()[kept].sum())
+def test_of_two_halves_one_reaches_a_half():
     half = torch.tensor([0.5, 0.5]).log()
     assert token_probabilities(half, top_p=0.5).tolist() == [1, 0]
-
-
-def test_top_p_counts_what_top_k_has_left():
-    """After k = 2 the best has 4/7 of what is left, not 0.4."""
-    x = torch.tensor([0.1, 0.4, 0.2, 0.3], dtype=torch.float64).log()
-    assert token_probabilities(x, 1.0, 2, 0.5).tolist() == [0, 1, 0, 0]
-    kept = token_probabilities(x, 1.0, 2, 0.6)
-    close(kept, torch.tensor([0, 4 / 7, 0, 3 / 7], dtype=torch.float64))
 
 
 def test_all_is_all():
@@ -133,17 +96,6 @@ def test_of_equal_words_the_first_k_are_kept():
         p = token_probabilities(torch.zeros(2, v), top_k=3)
         assert p.nonzero().tolist() == [[i, j] for i in range(2) for j in range(3)]
         close(p.sum(-1), torch.ones(2), 1e-6)
-
-
-def test_what_was_impossible_stays_so():
-    x = token_log_probs(logits(0, 5, 6))
-    for p in (
-        token_probabilities(x, 3.0),
-        token_probabilities(x, 1.0, 5),
-        token_probabilities(x, 1.0, None, 0.999),
-    ):
-        assert not p[:, [PAD, BOS]].any()
-        close(p.sum(-1), torch.ones(5).double())
 
 
 # Frequencies
@@ -172,11 +124,6 @@ def test_words_are_drawn_as_often_as_they_are_probable(chance):
     for word in set(drawn[:, 0].tolist()) - {EOS}:
         within(drawn[drawn[:, 0] == word, 1], p[word])
     assert not drawn[drawn[:, 0] == EOS, 1].any()
-
-
-def test_each_sentence_of_a_batch_is_drawn_by_itself():
-    drawn = sample(Chain([[0.0] * 8] * 8), torch.full((50, 1), 7), 5, generator())
-    assert len({tuple(row) for row in drawn.tolist()}) > 30
 
 
 @pytest.mark.parametrize("name", DECODERS)
@@ -235,15 +182,6 @@ def test_it_stops_when_all_have_ended():
     assert sample(chain, src, 2, generator()).tolist() == [[4, 5]] * 2
 
 
-def test_nothing_but_padding_follows_the_end():
-    drawn = sample(Chain([[0.0] * 5] * 5), torch.full((200, 1), 7), 8, generator())
-    for row in drawn.tolist():
-        end = row.index(EOS) if EOS in row else 8
-        assert not {PAD, BOS} & set(row[:end])
-        assert not any(row[end + 1 :])
-    assert (drawn == EOS).any(1).any()
-
-
 small = make_transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
 one = torch.zeros(5)
 
@@ -262,11 +200,6 @@ one = torch.zeros(5)
         (lambda g: sample(small, SRC, 5, g, top_p=0), "top_p is 0; .* at most 1"),
         (lambda g: sample(small, SRC, 5, g, top_p=1.5), "top_p is 1.5"),
         (lambda g: sample(small, SRC, 5, g, top_p=math.nan), "top_p is nan"),
-        (lambda g: sample(small, SRC + 9, 5, g), r"id \d+ is not in 0 … 11"),
-        (lambda g: sample(small, 0 * SRC, 5, g), "sentence 0 has no word"),
-        (lambda g: sample(small, SRC[:0], 5, g), "0 sentences"),
-        (lambda g: token_probabilities(one, 0.0), "temperature is 0.0"),
-        (lambda g: token_probabilities(one, top_k=0), "top_k is 0"),
         (lambda g: token_probabilities(one, top_p=-0.5), "top_p is -0.5"),
     ],
 )

@@ -2,10 +2,9 @@
 
 import pytest
 import torch
-from compare import agree, close, double, make_layer, numbers, randomise
+from compare import agree, double, make_layer, numbers, randomise
 from torch import nn
 
-from attnbook.analysis.leaks import influence
 from attnbook.nn.block import Block
 from attnbook.nn.gated_feed_forward import SwiGLU
 from attnbook.nn.grouped_query import GroupedQueryAttention
@@ -34,20 +33,6 @@ def test_it_is_its_two_lines():
     h = x + block.attention(y, y, y)
     h = h + block.feed_forward(block.norm_2(h))
     agree(block(x), h, [x, *block.parameters()])
-
-
-def test_parts_that_add_nothing_leave_the_stream_as_it_is():
-    block, x = today(), numbers(2, (2, 5, 8))[0]
-    with torch.no_grad():
-        block.attention.W_O.weight.zero_()
-        block.feed_forward.W_down.weight.zero_()
-    close(block(x), x, 0)
-
-
-def test_it_keeps_to_the_mask():
-    block, x = today(), numbers(3, (1, 5, 8))[0].detach()
-    found = influence(lambda z: block(z, causal_mask(5)), x)
-    assert torch.equal(found > 0, causal_mask(5))
 
 
 @pytest.mark.parametrize("training", [True, False])

@@ -1,10 +1,8 @@
 """SwiGLU: equal to its formula, values and gradients."""
 
-import math
-
 import pytest
 import torch
-from compare import agree, close, double, numbers, stacked
+from compare import agree, double, numbers, stacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,29 +35,12 @@ def test_it_equals_the_formula(t, d, hidden, seed):
     agree(network(x), by_formula(x, network), [x, *network.parameters()])
 
 
-def test_positions_are_independent():
-    network, x = double(SwiGLU, 4, 6), numbers(0, (2, 5, 4))[0]
-    order = torch.tensor([3, 0, 4, 1, 2])
-    close(network(x[:, order]), network(x)[:, order])
-
-
 def test_it_has_no_biases_and_as_many_parameters_as_without_gate():
     names = [name for name, _ in SwiGLU(6, 16).named_parameters()]
     assert names == ["W_gate.weight", "W_up.weight", "W_down.weight"]
     gated = sum(p.numel() for p in SwiGLU(6, 16).parameters())
     plain = sum(p.numel() for p in FeedForward(6, 24).parameters() if p.dim() == 2)
     assert gated == plain
-
-
-def test_a_gate_far_below_zero_is_closed():
-    network = double(SwiGLU, 1, 1)
-    with torch.no_grad():
-        for parameter in network.parameters():
-            parameter.fill_(1.0)
-    x = torch.tensor([[-50.0], [50.0]]).double()
-    close(
-        network(x), torch.tensor([[50 * 50 * math.exp(-50)], [2500.0]]).double(), 1e-9
-    )
 
 
 def test_a_width_of_zero_is_refused():

@@ -4,7 +4,6 @@ import by_formula
 import pytest
 import torch
 from compare import (
-    DEVICES,
     agree,
     close,
     double,
@@ -21,7 +20,6 @@ from torch import nn
 from torch.func import functional_call
 from torch.nn import functional as F
 
-from attnbook.analysis.leaks import influence
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.layers import (
     DecoderLayer,
@@ -55,56 +53,21 @@ def count(module):
 # LayerNorm
 
 
+@pytest.mark.parametrize("eps", [1e-5, 1e-3, 1.0])
 @given(small, small, small, seeds)
-@settings(max_examples=15)
-def test_layer_norm_equals_the_formula_and_pytorchs(b, t, d, seed):
+@settings(max_examples=8)
+def test_layer_norm_equals_the_formula_and_pytorchs(eps, b, t, d, seed):
     x, gain, bias = numbers(seed, (b, t, d), (d,), (d,))
-    norm = nn.LayerNorm(d).double()
+    norm = nn.LayerNorm(d, eps).double()
     norm.weight, norm.bias = nn.Parameter(gain), nn.Parameter(bias)
     loop = torch.stack([by_formula.layer_norm(row, norm) for row in x])
     parts = [norm.weight, norm.bias]
-    ours = layer_norm(x, norm.weight, norm.bias)
+    ours = layer_norm(x, norm.weight, norm.bias, eps)
+    if eps == 1e-5:
+        assert torch.equal(layer_norm(x, norm.weight, norm.bias), ours)
     # A place of one number, or of equal ones, is divided by √ε: errors grow with it.
     agree(ours, loop, [x, *parts], 1e-10)
     agree(ours, norm(x), [x, *parts], 1e-10)
-
-
-@pytest.mark.parametrize("eps", [1e-5, 1e-3, 1.0])
-def test_layer_norm_takes_another_epsilon(eps):
-    x, gain, bias = numbers(0, (3, 4), (4,), (4,))
-    theirs = F.layer_norm(x, (4,), gain, bias, eps)
-    agree(layer_norm(x, gain, bias, eps), theirs, [x, gain, bias])
-
-
-def test_layer_norm_takes_any_number_of_axes():
-    x, gain, bias = numbers(0, (2, 3, 4, 5), (5,), (5,))
-    assert torch.equal(
-        layer_norm(x, gain, bias)[1, 2, 3], layer_norm(x[1, 2, 3], gain, bias)
-    )
-
-
-def test_the_variance_divides_by_d():
-    """The right way: mean 0, and mean of squares 1, also at a width of 4."""
-    x, ones, zeros = plain(0, 6, 4) * 100, torch.ones(4), torch.zeros(4)
-    out = layer_norm(x, ones, zeros)
-    close(out.mean(-1), torch.zeros(6).double(), 1e-9)
-    close(out.square().mean(-1), torch.ones(6).double(), 1e-6)
-
-
-@pytest.mark.parametrize("d", [4, 8, 64, 512])
-def test_the_unbiased_deviation_is_too_large(d):
-    """The wrong way: outputs smaller by √((d - 1)/d), and an ε beside the root."""
-    x = plain(0, 5, d)
-    wrong = (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 1e-5)
-    right = layer_norm(x, torch.ones(d), torch.zeros(d))
-    close(wrong / right, torch.full_like(x, ((d - 1) / d) ** 0.5), 1e-3)
-    assert (wrong - right).abs().max() > 0.5 / d
-    almost_equal = torch.zeros(1, 4).double()
-    almost_equal[0, 0] = 1e-4
-    centred = almost_equal - almost_equal.mean()
-    beside = centred / (centred.square().mean().sqrt() + 1e-5)
-    inside = layer_norm(almost_equal, torch.ones(4), torch.zeros(4))
-    assert inside.max() < 0.1 < 1 < beside.max()
 
 
 def test_equal_numbers_give_the_bias_and_no_nan():
@@ -115,21 +78,6 @@ def test_equal_numbers_give_the_bias_and_no_nan():
     close(out, bias.expand(2, 4))
     out.square().sum().backward()
     assert x.grad.isfinite().all()
-    without = (x - x.mean(-1, keepdim=True)) / x.std(-1, correction=0, keepdim=True)
-    assert without.isnan().all()
-
-
-def test_layer_norm_knows_neither_batch_nor_neighbours():
-    """A batch norm does."""
-    x = plain(0, 3, 5, 4)
-    gain, bias = torch.ones(4).double(), torch.zeros(4).double()
-    alone = layer_norm(x[:1], gain, bias)
-    assert torch.equal(layer_norm(x, gain, bias)[:1], alone)
-    batch_norm = nn.BatchNorm1d(4).double()
-    together = batch_norm(x.transpose(1, 2))[:1]
-    assert (together - batch_norm(x[:1].transpose(1, 2))).abs().max() > 0.1
-    found = influence(lambda x: layer_norm(x, gain, bias), x)
-    assert torch.equal(found > 0, torch.eye(5).bool())
 
 
 # Feed-forward
@@ -140,35 +88,8 @@ def test_layer_norm_knows_neither_batch_nor_neighbours():
 def test_feed_forward_equals_the_formula(b, t, d, d_ff, seed):
     network = randomise(double(FeedForward, d, d_ff, seed=seed))
     (x,) = numbers(seed, (b, t, d))
-    w_1, b_1 = network.W_1.weight, network.W_1.bias
-    w_2, b_2 = network.W_2.weight, network.W_2.bias
-
-    def number(row, j):
-        inner = [w_1[k] @ row + b_1[k] for k in range(d_ff)]
-        return sum(w_2[j, k] * inner[k].clamp(min=0) for k in range(d_ff)) + b_2[j]
-
-    loop = stacked([[[number(row, j) for j in range(d)] for row in s] for s in x])
+    loop = torch.stack([by_formula.feed_forward(row, network) for row in x])
     agree(network(x), loop, [x, *network.parameters()])
-
-
-def test_feed_forward_is_two_convolutions_of_width_one():
-    """The second one leads back to D."""
-    network = randomise(double(FeedForward, 6, 10))
-    (x,) = numbers(0, (2, 5, 6))
-    w_1, w_2 = network.W_1.weight[..., None], network.W_2.weight[..., None]
-    inner = F.conv1d(x.transpose(1, 2), w_1, network.W_1.bias).relu()
-    out = F.conv1d(inner, w_2, network.W_2.bias).transpose(1, 2)
-    agree(network(x), out, [x, *network.parameters()])
-    assert network(x).shape == x.shape
-    with pytest.raises(RuntimeError, match="to have 6 channels, but got 10"):
-        F.conv1d(inner, w_1, network.W_1.bias)  # the wrong way
-
-
-def test_feed_forward_mixes_no_places():
-    network, x = randomise(double(FeedForward, 6, 10)), plain(0, 2, 5, 6)
-    assert torch.equal(influence(network, x) > 0, torch.eye(5).bool())
-    order = torch.tensor([3, 1, 0, 4, 2])
-    close(network(x[:, order]), network(x)[:, order])
 
 
 def test_feed_forward_starts_as_xavier_says():
@@ -195,17 +116,13 @@ def test_the_embedding_looks_up_and_scales(b, t, d, seed):
 
 @pytest.mark.parametrize("d", [16, 64, 512])
 def test_vectors_start_as_large_as_positions(d):
-    """A root mean square of 1 beside the sinusoids' √½; both wrong ways."""
+    """A root mean square of 1 beside the sinusoids' √½; logits of about 1."""
     torch.manual_seed(0)
     table, ids = ScaledEmbedding(500, d), torch.arange(1, 500)[None]
     rms = table(ids).square().mean().sqrt()
     assert 0.9 < rms < 1.1
     assert 0.9 < (table.weight[1:] * d**0.5).std() < 1.1
     assert table.weight[1:].mean().abs() < 0.1 * d**-0.5
-    unscaled = F.embedding(ids, table.weight).square().mean().sqrt()
-    assert unscaled < 0.3
-    large = nn.Embedding(500, d)(ids).mul(d**0.5).square().mean().sqrt()
-    assert large > 3.5
     logits = F.layer_norm(torch.randn(50, d), (d,)) @ table.weight.T
     assert 0.8 < logits[:, 1:].std() < 1.2
 
@@ -301,29 +218,6 @@ def test_a_decoder_layer_equals_pytorchs(norm_first, b, t, s, h, d_k, d_ff, data
     agree(ours, expected, [x, memory, *layer.parameters()], 1e-10)
 
 
-def test_the_encoder_layer_uses_the_mask_it_is_given():
-    layer, x = layer_of(EncoderLayer), plain(0, 2, 5, 8)
-    mask = key_mask(sentences(0, [5, 3], 20))
-    assert torch.equal(layer(x, mask)[0], layer(x)[0])
-    assert (layer(x, mask)[1] - layer(x)[1]).abs().max() > 1e-3
-    found = influence(lambda x: layer(x[1:], mask[1:]), x)
-    assert (found[:3, 3:] == 0).all()
-    assert (found[:, :3] > 0).all()
-
-
-def test_the_decoder_layer_uses_each_mask_in_its_place():
-    """With T = S, where mixed-up masks would not crash."""
-    layer, x, memory = layer_of(DecoderLayer), plain(0, 2, 5, 8), plain(1, 2, 5, 8)
-    mask, other = causal_mask(5), key_mask(sentences(0, [5, 3], 20))
-    own = influence(lambda x: layer(x, memory, mask, other), x)
-    assert torch.equal(own > 0, mask)
-    cross = influence(lambda y: layer(x, y, mask, other)[1:], memory)
-    assert (cross[:, 3:] == 0).all()
-    assert (cross[:, :3] > 0).all()
-    free = influence(lambda x: layer(x, memory), x)
-    assert (free > 0).all()
-
-
 @pytest.mark.parametrize(
     ("make", "theirs", "number"),
     [
@@ -340,77 +234,18 @@ def test_layers_have_as_many_parameters_as_pytorchs(make, theirs, number):
         assert number - count(make(TransformerConfig(d_ff=2018))) == 30_750
 
 
-def test_both_attentions_of_a_decoder_layer_have_weights_of_their_own():
-    """Without the one, the other still speaks; and each norm is its own."""
-    x, memory = plain(0, 2, 5, 8), plain(1, 2, 6, 8)
-    for silent, heard in (
-        ("cross_attention", "self_attention"),
-        ("self_attention", "cross_attention"),
-    ):
-        layer = layer_of(DecoderLayer)
-        for name in (silent, heard):
-            before = layer(x, memory)
-            for parameter in getattr(layer, name).W_O.parameters():
-                nn.init.zeros_(parameter)
-            assert (layer(x, memory) - before).abs().max() > 1e-3
-    norms = {id(m) for m in layer_of(DecoderLayer).modules() if type(m) is nn.LayerNorm}
-    assert len(norms) == 3
-
-
-def silenced(layer):
-    """Every sub-layer finds zeros."""
-    for name, parameter in layer.named_parameters():
-        if "W_O" in name or "W_2" in name:
-            nn.init.zeros_(parameter)
-    return layer
-
-
-def test_there_is_a_residual_around_each_sublayer():
-    """Silent sub-layers give back what came in, or its norm."""
-    x, memory = plain(0, 2, 5, 8), plain(1, 2, 6, 8)
-    for make, inputs in ((EncoderLayer, [x]), (DecoderLayer, [x, memory])):
-        assert torch.equal(silenced(layer_of(make, norm_first=True))(*inputs), x)
-        layer, normed = silenced(layer_of(make)), x
-        for norm in (m for m in layer.modules() if type(m) is nn.LayerNorm):
-            normed = norm(normed)
-        close(layer(*inputs), normed)
-
-
-def test_queries_are_the_decoders_keys_and_values_the_encoders():
-    layer, x, memory = layer_of(DecoderLayer), plain(0, 2, 5, 8), plain(1, 2, 7, 8)
-    read = {}
-    for name in ("W_Q", "W_K", "W_V"):
-        getattr(layer.cross_attention, name).register_forward_hook(
-            lambda _, args, out, name=name: read.update({name: args[0]})
-        )
-    layer(x, memory)
-    assert read["W_Q"].shape == (2, 5, 8)
-    assert torch.equal(read["W_K"], memory)
-    assert torch.equal(read["W_V"], memory)
-
-
-def dropped(model, *inputs):
-    """The shapes that pass an active dropout, in order; and if attention drops."""
-    shapes, hooks = [], []
-    for module in model.modules():
-        if isinstance(module, nn.Dropout):
-            hooks.append(
-                module.register_forward_hook(lambda _, a, o: shapes.append(o.shape))
-            )
-    model(*inputs)
-    for hook in hooks:
-        hook.remove()
-    return shapes
-
-
 def test_dropout_stands_after_each_sublayer():
     """Section 5.4; not inside the feed-forward network, where PyTorch has one."""
     x, memory = plain(0, 2, 5, 8), plain(1, 2, 6, 8)
     for make, inputs, n in ((EncoderLayer, [x], 2), (DecoderLayer, [x, memory], 3)):
-        layer = layer_of(make, dropout=0.5).train()
-        assert dropped(layer, *inputs) == [(2, 5, 8)] * n
-        assert {m.p for m in layer.modules() if isinstance(m, nn.Dropout)} == {0.5}
-        assert not torch.equal(layer(*inputs), layer(*inputs))
+        layer, shapes = layer_of(make, dropout=0.5).train(), []
+        drops = [m for m in layer.modules() if isinstance(m, nn.Dropout)]
+        for module in drops:
+            module.register_forward_hook(lambda _, a, o, s=shapes: s.append(o.shape))
+        one = layer(*inputs)
+        assert shapes == [(2, 5, 8)] * n
+        assert {m.p for m in drops} == {0.5}
+        assert not torch.equal(layer(*inputs), one)
         layer.eval()
         assert torch.equal(layer(*inputs), layer(*inputs))
 
@@ -472,67 +307,6 @@ def test_a_cache_grows_by_one_place_and_the_old_one_stays():
         assert torch.equal(cache.target.k, caches[-1].target.k[:, :, : copy.shape[2]])
 
 
-def test_keys_and_values_are_not_mixed_up():
-    layer, x, memory = layer_of(DecoderLayer), plain(0, 2, 1, 8), plain(1, 2, 6, 8)
-    cache = layer.start(memory)
-    k, v = layer.cross_attention.keys_values(memory, memory)
-    assert torch.equal(cache.source.k, k)
-    assert torch.equal(cache.source.v, v)
-    _, cache = layer.step(x, cache)
-    k, v = layer.self_attention.keys_values(x, x)
-    assert torch.equal(cache.target.k, k)
-    assert torch.equal(cache.target.v, v)
-
-
-# Where and how they run
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_works_on_every_device(device):
-    """Nothing is moved by hand; 'meta' knows shapes and no numbers."""
-    with torch.device(device):
-        encoder, decoder = (
-            make_layer(EncoderLayer, 8, 2, 12),
-            make_layer(DecoderLayer, 8, 2, 12),
-        )
-        embedding = ScaledEmbedding(9, 8)
-        ids = torch.ones(2, 5, dtype=torch.int64)
-    memory = encoder(embedding(ids), key_mask(ids))
-    out = decoder(embedding(ids[:, :3]), memory, target_mask(ids[:, :3]), key_mask(ids))
-    assert out.device.type == device
-    assert out.shape == (2, 3, 8)
-    one, _ = decoder.step(embedding(ids[:, :1]), decoder.start(memory), key_mask(ids))
-    assert one.device.type == device
-    assert one.shape == (2, 1, 8)
-
-
-@FORMS
-def test_works_in_less_precise_types(norm_first):
-    layer, x = (
-        layer_of(EncoderLayer, 32, 4, 64, norm_first=norm_first),
-        plain(0, 2, 6, 32),
-    )
-    half = make_layer(EncoderLayer, 32, 4, 64, norm_first=norm_first).bfloat16()
-    half.load_state_dict(layer.state_dict())
-    exact, out = layer(x), half(x.bfloat16())
-    assert out.dtype == torch.bfloat16
-    close(out.double(), exact, 0.05 * exact.abs().max().item())
-
-
-@FORMS
-def test_compiles_without_a_graph_break(norm_first):
-    torch._dynamo.reset()
-    layer = layer_of(DecoderLayer, norm_first=norm_first)
-    fast = torch.compile(layer, fullgraph=True, backend="eager")
-    for t, s in ((4, 6), (5, 3)):
-        x, memory = plain(0, 2, t, 8), plain(1, 2, s, 8)
-        mask = key_mask(sentences(0, [s, 2], 20))
-        close(
-            fast(x, memory, causal_mask(t), mask),
-            layer(x, memory, causal_mask(t), mask),
-        )
-
-
 x = torch.zeros(2, 3, 8)
 
 
@@ -541,7 +315,6 @@ x = torch.zeros(2, 3, 8)
     [
         (lambda: Residual(0), "d_model is 0; .* from 1 on"),
         (lambda: Residual(8, 1.5), "dropout is 1.5"),
-        (lambda: Residual(8, -0.1), "dropout is -0.1"),
         (lambda: FeedForward(0, 4), "d_model is 0"),
         (lambda: FeedForward(8, 0), "d_ff is 0; .* from 1 on"),
         (lambda: FeedForward(8, 4.0), "d_ff is 4.0; .* whole number"),
@@ -551,26 +324,14 @@ x = torch.zeros(2, 3, 8)
             lambda: make_layer(EncoderLayer, 8, 3, 4),
             "8 cannot be divided among 3 heads",
         ),
-        (lambda: make_layer(EncoderLayer, 8, 2, 0), "d_ff is 0"),
         (lambda: make_layer(EncoderLayer, 8, 2, 4, dropout=1.0), "dropout is 1.0"),
         (
             lambda: make_layer(EncoderLayer, 8, 2, 4, attention_dropout=-1),
             "dropout is -1",
         ),
-        (lambda: make_layer(DecoderLayer, 0, 2, 4), "d_model is 0"),
-        (lambda: make_layer(DecoderLayer, 8, 0, 4), "n_heads is 0"),
         (
             lambda: make_layer(EncoderLayer, 8, 2, 4)(x[0]),
             r"shape \(3, 8\); .*\(B, T, 8\)",
-        ),
-        (
-            lambda: make_layer(DecoderLayer, 8, 2, 4)(x, x[:1]),
-            "have 2, 1 and 1 sentences",
-        ),
-        (lambda: make_layer(DecoderLayer, 8, 2, 4)(x, x[:, :0]), r"no key \(S = 0\)"),
-        (
-            lambda: make_layer(EncoderLayer, 8, 2, 4)(x, torch.ones(3, 3)),
-            "torch.float32; it must be torch.bool",
         ),
     ],
 )

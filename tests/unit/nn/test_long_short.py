@@ -47,15 +47,6 @@ def test_each_half_has_its_own_way(layer):
     same(layer(x), wanted, [x, *layer.parameters()])
 
 
-def test_the_second_half_sees_neighbours_only(layer):
-    (x,) = numbers(0, (1, 9, 8))
-    changed = x.detach().clone()
-    changed[:, 4] += 1
-    moved = (layer(changed) - layer(x)).abs()[0] > 0  # (9, 8)
-    assert moved[:, :4].all()
-    assert moved[:, 4:].any(-1).nonzero().flatten().tolist() == [3, 4, 5]
-
-
 @pytest.mark.parametrize("prepared", [False, True])
 def test_padding_changes_nothing(layer, prepared):
     """The outputs of real positions are those of the sentence alone."""
@@ -66,13 +57,6 @@ def test_padding_changes_nothing(layer, prepared):
     close(layer(x, x, x, mask)[:, :4], alone)
     other = torch.cat([x[:, :4], 9 * x[:, 4:]], 1)
     close(layer(other, other, other, mask)[:, :4], alone)
-
-
-def test_a_batch_of_sentences_is_each_by_itself(layer):
-    ids = torch.tensor([[5, 6, 7, 8], [5, 6, 0, 0]])
-    (x,) = numbers(0, (2, 4, 8))
-    out = layer(x, x, x, key_mask(ids))
-    close(out[1:, :2], layer(x[1:, :2]))
 
 
 def test_real_positions_are_read_off_the_mask():

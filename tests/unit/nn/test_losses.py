@@ -1,12 +1,11 @@
-"""Label smoothing: against its formula, PyTorch, and what it can reach at best."""
-
-import math
+"""Label smoothing and R-Drop: against their formulas and PyTorch."""
 
 import pytest
 import torch
 from compare import close, numbers, same, stacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.distributions import Categorical, kl_divergence
 from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
@@ -50,6 +49,8 @@ def test_it_equals_a_loop_and_cross_entropy(b, t, v, smoothing, seed):
     (logits,) = numbers(seed, (b, t, v))
     targets = targets_of(seed, b, t, v)
     ours = label_smoothing_loss(logits, targets, smoothing)
+    tenth = label_smoothing_loss(logits, targets, 0.1)
+    assert torch.equal(label_smoothing_loss(logits, targets), tenth)
     same(ours, by_loop(logits, targets, smoothing), [logits])
     theirs = F.cross_entropy(
         logits.flatten(0, 1),
@@ -65,39 +66,6 @@ def test_without_smoothing_it_is_the_plain_loss():
     targets = targets_of(0, 3, 5, 9)
     ours = label_smoothing_loss(logits, targets, 0.0).sum() / (targets != PAD).sum()
     same(ours, token_loss(logits, targets), [logits])
-
-
-def test_a_tenth_is_what_the_paper_takes():
-    (logits,) = numbers(0, (2, 3, 9))
-    targets = targets_of(0, 2, 3, 9)
-    ours = label_smoothing_loss(logits, targets)
-    close(ours, label_smoothing_loss(logits, targets, 0.1))
-    assert not torch.equal(ours, label_smoothing_loss(logits, targets, 0.2))
-
-
-def test_padding_cost_nothing_and_teach_nothing():
-    (logits,) = numbers(0, (1, 3, 5))
-    loss = label_smoothing_loss(logits, torch.tensor([[4, PAD, PAD]]))
-    assert loss.shape == (1, 3)
-    assert loss[0, 1:].tolist() == [0, 0]
-    loss.sum().backward()
-    assert not logits.grad[0, 1:].any()
-    assert logits.grad[0, 0].all()
-
-
-def test_the_smallest_loss_that_can_be_reached():
-    """The entropy of the labels themselves, with V = 37,000 and a tenth: not 0."""
-    v, smoothing = 37_000, 0.1
-    low, high = smoothing / v, 1 - smoothing + smoothing / v
-    entropy = -high * math.log(high) - (v - 1) * low * math.log(low)
-    logits = torch.full((1, 1, v), math.log(low), dtype=torch.float64)
-    logits[..., 7] = math.log(high)
-    reached = label_smoothing_loss(logits, torch.tensor([[7]]), smoothing).item()
-    assert reached == pytest.approx(entropy, abs=1e-9)
-    assert reached == pytest.approx(1.377, abs=5e-4)
-    surer = logits.clone()
-    surer[..., 7] += 3
-    assert label_smoothing_loss(surer, torch.tensor([[7]]), smoothing).item() > reached
 
 
 @pytest.mark.parametrize("smoothing", [-0.1, 1.0, 2.0, float("nan")])
@@ -131,3 +99,45 @@ def test_targets_are_not_broadcast(loss, shape):
     rows = 4 if loss is symmetric_kl else 2
     with pytest.raises(ValueError, match="they must agree in all axes but the last"):
         loss(torch.zeros(rows, 5, 7), torch.ones(shape, dtype=torch.long))
+
+
+# R-Drop
+
+
+def divergence_by_loop(logits, targets):
+    """Half of KL(p‖q) + KL(q‖p), place after place."""
+    b, t = targets.shape
+    rows = []
+    for i in range(b):
+        row = []
+        for j in range(t):
+            p, q = (x.exp() / x.exp().sum() for x in (logits[i, j], logits[b + i, j]))
+            there = sum(p[w] * (p[w] / q[w]).log() for w in range(len(p)))
+            back = sum(q[w] * (q[w] / p[w]).log() for w in range(len(p)))
+            row.append((there + back) / 2 * (targets[i, j] != PAD))
+        rows.append(stacked(row))
+    return stacked(rows)
+
+
+@given(*[st.integers(1, 4)] * 2, st.integers(2, 6), st.integers(0, 99))
+@settings(max_examples=30)
+def test_r_drop_equals_a_loop_and_pytorchs(b, t, v, seed):
+    (logits,) = numbers(seed, (2 * b, t, v))
+    g = torch.Generator().manual_seed(seed)
+    targets = torch.randint(3, (b, t), generator=g)
+    ours = symmetric_kl(logits, targets)
+    same(ours, divergence_by_loop(logits, targets), [logits])
+    one, other = (Categorical(logits=x) for x in (logits[:b], logits[b:]))
+    theirs = (kl_divergence(one, other) + kl_divergence(other, one)) / 2
+    same(ours, theirs.masked_fill(targets == PAD, 0), [logits])
+
+
+def test_groups_of_rows_do_not_change_r_drop():
+    (logits,) = numbers(0, (6, ROWS // 2, 3))
+    targets = torch.ones(3, ROWS // 2, dtype=torch.long)
+    sentences = logits.chunk(2)
+    one_by_one = [
+        symmetric_kl(torch.stack(pair), targets[:1])
+        for pair in zip(*sentences, strict=True)
+    ]
+    same(symmetric_kl(logits, targets), torch.cat(one_by_one), [logits])

@@ -2,12 +2,12 @@
 
 import pytest
 import torch
-from compare import DEVICES, agree, close, numbers, stacked
+from compare import agree, close, numbers, stacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from attnbook.nn.norms import RMSNorm, layer_norm, rms_norm
+from attnbook.nn.norms import RMSNorm, rms_norm
 
 small = st.integers(1, 5)
 
@@ -41,25 +41,6 @@ def test_the_module_starts_with_a_gain_of_one():
     close(norm(x), F.rms_norm(x, (8,), torch.arange(8).double(), 1e-6))
 
 
-def test_the_mean_square_is_one_and_the_mean_stays():
-    x = numbers(1, (5, 64))[0] + 3
-    out = rms_norm(x, torch.ones(64))
-    close(out.square().mean(-1), torch.ones(5).double(), 1e-6)
-    assert (out.mean(-1) > 0.5).all()
-
-
-def test_on_vectors_of_mean_zero_it_is_layer_norm():
-    x = numbers(2, (5, 16))[0]
-    x = x - x.mean(-1, keepdim=True)
-    ones, zeros = torch.ones(16), torch.zeros(16)
-    close(rms_norm(x, ones, 1e-5), layer_norm(x, ones, zeros, 1e-5))
-
-
-def test_the_size_of_a_vector_does_not_matter():
-    x = numbers(3, (5, 16))[0]
-    close(rms_norm(1000 * x, torch.ones(16)), rms_norm(x, torch.ones(16)), 1e-5)
-
-
 def test_zeros_stay_zeros():
     x = torch.zeros(2, 4, requires_grad=True)
     rms_norm(x, torch.ones(4)).sum().backward()
@@ -72,11 +53,6 @@ def test_squares_do_not_overflow(dtype):
     out = rms_norm(x, torch.ones(2, dtype=dtype))
     assert out.dtype == dtype
     close(out, torch.tensor([[1.0, -1.0]], dtype=dtype), 1e-2)
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_it_works_on_any_device(device):
-    assert RMSNorm(4).to(device)(torch.ones(2, 4, device=device)).shape == (2, 4)
 
 
 def test_a_width_of_zero_is_refused():

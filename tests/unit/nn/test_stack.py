@@ -37,14 +37,6 @@ def test_it_is_pytorchs_under_any_mask(norm_first):
 
 
 @FORMS
-def test_without_a_mask_all_attend_to_all(norm_first):
-    (x,) = numbers(0, (2, 4, 8))
-    stack = stack_of(norm_first)
-    everywhere = torch.ones(4, 4, dtype=torch.bool)
-    agree(stack(x), stack(x, everywhere), [x])
-
-
-@FORMS
 def test_position_by_position_it_is_causal(norm_first):
     (x,) = numbers(0, (3, 6, 8))
     stack = stack_of(norm_first)

@@ -3,10 +3,7 @@
 import pytest
 import torch
 from compare import numbers, same
-from torch.nn import functional as F
 
-from attnbook.nn.masks import causal_mask
-from attnbook.nn.scaled_dot_product import attention
 from attnbook.nn.sequence_layers import WindowedSelfAttention
 from attnbook.nn.windows import window_mask
 
@@ -19,21 +16,6 @@ def test_each_cell_is_near_or_a_sink_and_never_later(t, window, sinks):
         for j in range(t):
             near = i - window < j <= i
             assert mask[i, j] == (near or (j < sinks and j <= i))
-
-
-def test_a_cache_holds_the_window_and_the_sinks():
-    assert window_mask(50, 8, sinks=3).sum(-1).max() == 8 + 3
-
-
-def test_a_window_as_long_as_the_text_is_the_causal_mask():
-    assert torch.equal(window_mask(7, 7), causal_mask(7))
-
-
-def test_attention_with_a_sink_is_pytorchs():
-    q, k, v = numbers(0, *[(2, 9, 4)] * 3)
-    mask = window_mask(9, 3, sinks=2)
-    wanted = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-    same(attention(q, k, v, mask), wanted, [q, k, v])
 
 
 def test_without_sinks_it_is_the_window_of_chapter_11():
