@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from compare import double, numbers, same, stacked
+from compare import close, double, numbers, same, stacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,6 +44,12 @@ def local_p(half_width, sigma=None, seed=0):
     return align
 
 
+def alignment(name, half_width, sigma=None, seed=0):
+    if name == "local-p":
+        return local_p(half_width, sigma, seed)
+    return make_alignment(name, H, None if name == "global" else half_width)
+
+
 def predicted(h, align, length):
     """Equation 9 for one state, kept within the sentence."""
     w, v = align.W.weight, align.v.weight[0]
@@ -72,10 +78,7 @@ def weights_by_loop(e, length, p=None, half_width=math.inf, sigma=math.inf):
 def test_each_equals_the_loop(name, sigma, lengths, steps, first, half_width, seed):
     """A window may lie behind the sentence; the Gaussian comes after the softmax."""
     half_width += name == "local-p" and sigma is None
-    if name == "local-p":
-        align = local_p(half_width, sigma, seed)
-    else:
-        align = make_alignment(name, H, half_width if name == "local-m" else None)
+    align = alignment(name, half_width, sigma, seed)
     scores, h = drawn(seed, lengths, steps)
 
     def row(i, t):
@@ -141,6 +144,18 @@ def test_the_centre_stays_in_the_sentence(dtype, size):
         assert p.tolist() == [[6, 6], [3, 3], [0, 0]]
     weights = align(torch.zeros(3, 2, 7, dtype=dtype), h, 0, mask)
     assert (weights.sum(-1) > 0).all()  # there is always a word within D = 1
+
+
+@pytest.mark.parametrize("name", ALIGNMENTS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_less_precise_types_differ_by_rounding(name, dtype):
+    """The centre of the predictive form must not cross a place; here none is near."""
+    scores, h = (x.detach().to(dtype) for x in numbers(3, (2, 3, 6), (2, 3, H)))
+    align, mask = alignment(name, 2).to(dtype), real_places([6, 5])
+    found = align(scores, h, 0, mask)
+    assert found.dtype == dtype
+    exact = align.double()(scores.double(), h.double(), 0, mask)
+    close(found.double(), exact, 10 * torch.finfo(dtype).eps)
 
 
 def test_names_make_the_alignments_of_the_paper():

@@ -135,6 +135,17 @@ def test_large_scores_do_not_overflow(dtype):
     assert torch.equal(masked_softmax(scores, mask), wanted)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_less_precise_types_differ_by_rounding(dtype):
+    (scores,) = numbers(0, (4, 3, 6))
+    mask = some_allowed(0, 4, 3, 6)
+    mask[0, 0] = False
+    exact = masked_softmax(scores.to(dtype).double(), mask)
+    close(
+        masked_softmax(scores.to(dtype), mask), exact.to(dtype), torch.finfo(dtype).eps
+    )
+
+
 scores = torch.zeros(2, 3, 4)
 
 

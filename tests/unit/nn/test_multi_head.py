@@ -95,24 +95,6 @@ def test_at_the_start_the_scores_have_variance_one():
     assert all(not linear.bias.any() for linear in (mha.W_Q, mha.W_K, mha.W_V, mha.W_O))
 
 
-@pytest.mark.parametrize("h", [1, 2, 8])
-@pytest.mark.parametrize("left", [False, True], ids=["right", "left"])
-@pytest.mark.parametrize("make_mask", [key_mask, target_mask])
-def test_padding_changes_no_real_output(h, left, make_mask):
-    """Neither its vectors nor its presence; a pad that sees nothing stays finite."""
-    mha, ids = self_attention(8, h), sentences(0, [5, 2, 3], 20)
-    ids = ids.flip(1) if left else ids
-    real, (x, other) = ids != PAD, numbers(0, (3, 5, 8), (3, 5, 8))
-    out = mha(x, x, x, make_mask(ids))
-    y = torch.where(real[..., None], x, 50 * other)
-    assert torch.equal(mha(y, y, y, make_mask(ids))[real], out[real])
-    assert out.isfinite().all()
-    for row, vectors, kept in zip(out, x, real, strict=True):
-        alone = vectors[kept][None]
-        mask = make_mask(torch.ones_like(alone[..., 0]).long())
-        close(row[kept], mha(alone, alone, alone, mask)[0])
-
-
 @pytest.mark.parametrize("need_weights", [False, True])
 @pytest.mark.parametrize(
     "dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16]

@@ -156,7 +156,8 @@ def by_hand(mha, x, t, mask, bias=None):
             [max(-largest, min(largest, j - i)) + largest for j in range(s)]
             for i in range(s - t, s)
         ]
-        bias = stacked([[[row[n] for n in query] for query in places] for row in table])
+        own = stacked([[[row[n] for n in query] for query in places] for row in table])
+        bias = own if bias is None else own + bias
     rows = [
         by_formula.multi_head(row[-t:], row, mha, mask, bias=bias, turn=turn)
         for row in x
@@ -178,10 +179,9 @@ def test_attention_by_distance_equals_the_formula(
     wanted, leaves = by_hand(mha, x, t, mask), [x, *mha.parameters()]
     agree(mha(x[:, -t:], x, x, mask), wanted, leaves)
     agree(mha(x[:, -t:], x, x, mask, need_weights=True)[0], wanted, leaves)
-    if rotary:
-        (bias,) = numbers(seed, (2, t, s))
-        wanted = by_hand(mha, x, t, mask, bias)
-        agree(mha(x[:, -t:], x, x, mask, score_bias=bias[None]), wanted, [bias])
+    (bias,) = numbers(seed, (2, t, s))
+    wanted = by_hand(mha, x, t, mask, bias)
+    agree(mha(x[:, -t:], x, x, mask, score_bias=bias[None]), wanted, [bias])
 
 
 by_distance = pytest.mark.parametrize(

@@ -191,23 +191,6 @@ def test_many_keys_of_which_the_first_are_hidden():
 
 
 @both_ways
-def test_what_is_hidden_does_not_matter(need_weights):
-    q, k, v = inputs(0, (2,), 3, 5, 4, 4)
-    mask = some_allowed(0, 2, 1, 5)
-    hidden = ~mask.transpose(1, 2)  # (2, 5, 1)
-    assert hidden.any()
-    out = output(q, k, v, mask, need_weights=need_weights)
-    other = output(
-        q,
-        k.masked_fill(hidden, 99.0),
-        v.masked_fill(hidden, -99.0),
-        mask,
-        need_weights=need_weights,
-    )
-    assert torch.equal(out, other)
-
-
-@both_ways
 @pytest.mark.parametrize("mask", [None, some_allowed(0, 6, 8)], ids=["", "mask"])
 def test_dropout_drops_weights_and_makes_up_for_them(need_weights, mask):
     """With the unit matrix for values, the output is the weights as they were used."""
