@@ -45,15 +45,6 @@ def test_the_layer_comes_back_even_after_an_error(layer):
     assert layer.W_O.weight.requires_grad
 
 
-def test_heads_of_two_layers_can_be_removed_inside_each_other(layer):
-    x = torch.randn(1, 4, 12, dtype=torch.float64)
-    before = layer(x, x, x)
-    with without_heads(layer, [0]), without_heads(layer, [1, 2]):
-        bias = layer.W_O.bias.expand(1, 4, 12)
-        torch.testing.assert_close(layer(x, x, x), bias)
-    torch.testing.assert_close(layer(x, x, x), before)
-
-
 @pytest.mark.parametrize("head", [-1, 3])
 def test_a_head_that_there_is_not_is_an_error(layer, head):
     with (

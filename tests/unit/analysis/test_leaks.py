@@ -32,22 +32,6 @@ def test_moved_by_names_the_outputs_that_react(j):
     assert torch.equal(moved, matrix[:, j] != 0)
 
 
-def test_a_change_in_one_sentence_is_enough():
-    """So that sentences which look at each other are found, too."""
-    x = some(3, 4, 2)
-    other = x.clone()
-    other[1, 2] += 1
-    assert affected_outputs(lambda x: x, x, 2, other).tolist() == [
-        False,
-        False,
-        True,
-        False,
-    ]
-    assert not affected_outputs(lambda x: x, x, 1, other).any()
-    mixed = affected_outputs(lambda x: x.flip(0).cumsum(1), x, 2, other)
-    assert mixed.tolist() == [False, False, True, True]
-
-
 def test_ids_are_replaced_with_others():
     embedding = nn.Embedding(9, 4)
     ids, other = torch.tensor([[4, 5, 6]]), torch.tensor([[4, 7, 8]])
@@ -60,18 +44,6 @@ def test_ids_are_replaced_with_others():
     assert ids.tolist() == [[4, 5, 6]]
 
 
-def test_outputs_may_be_one_number_a_position():
-    found = influence(lambda x: x.sum(-1), some(2, 3, 5))
-    assert torch.equal(found > 0, torch.eye(3).bool())
-
-
-def test_a_layer_norm_does_not_hide_a_change():
-    """It takes away a constant, so the change is none."""
-    norm = nn.LayerNorm(4, elementwise_affine=False)
-    found = influence(norm, torch.randn(2, 3, 4).bfloat16())
-    assert torch.equal(found > 0.01, torch.eye(3).bool())
-
-
 def test_a_change_that_gives_nan_is_seen():
     x = some(1, 3, 2).abs()
     assert affected_outputs(torch.sqrt, x, 1, -x).tolist() == [False, True, False]
@@ -82,11 +54,6 @@ def test_small_changes_can_be_tolerated():
     other = x + 1e-9
     assert affected_outputs(lambda x: x, x, 1, other).any()
     assert not affected_outputs(lambda x: x, x, 1, other, tolerance=1e-6).any()
-
-
-def test_no_gradient_is_kept():
-    (x,) = numbers(0, (1, 3, 2))
-    assert not influence(lambda x: 2 * x, x).requires_grad
 
 
 class Keeper:

@@ -38,12 +38,6 @@ def test_watching_changes_nothing(dropout):
     assert [entry.step for entry in log] == [0, 2, 4]
 
 
-def test_the_batches_pass_unchanged():
-    seen = watched(toy_batches(0), make_bahdanau(), held_out_pairs(1, 4), [])
-    for got, wanted in zip(islice(seen, 3), toy_batches(0), strict=False):
-        assert all(map(torch.equal, got, wanted))
-
-
 class Preset(Bahdanau):
     """Its weights are given, (B, T, S), not computed."""
 

@@ -20,7 +20,6 @@ from attnbook.analysis.occlusion import (
 )
 from attnbook.core.vocabulary import EOS
 from attnbook.course.ch11 import experiment_weights_tell as weights_tell
-from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.seq2seq import InitialState
 from attnbook.toy.data import SOURCE, TARGET, make_batch
 from attnbook.toy.language import Pair, is_sentence, translate_by_rule
@@ -168,30 +167,6 @@ def test_an_article_that_changes_with_the_noun_is_no_swap(model):
     after = model.encode(make_batch(changed)[0])
     mean = (after - before).norm(dim=-1).mean(0)
     close(encoder_effects(model, pair)[0, 1], mean[0], atol=1e-5)
-
-
-def test_tables_of_both_models_have_the_words_that_are_rendered(model):
-    two = translate_by_rule("the old farmer sees a bird and a queen hears this dog")
-    words = weights_tell.rendering_positions(two)
-    assert [two.target[i] for i in range(len(two.target)) if i not in words] == ["ul"]
-    torch.manual_seed(0)
-    older = Bahdanau(len(SOURCE), len(TARGET)).eval()
-    tables = (
-        weights_tell.transformer_tables(model, two),
-        weights_tell.bahdanau_tables(older, two),
-    )
-    for found in tables:
-        for name in ("hidden", "replaced"):
-            weights, effects = found[name]
-            assert weights.shape == effects.shape == (len(words), len(two.source) + 1)
-    weights, effects = tables[0]["encoder_others"]
-    assert weights.shape == effects.shape == (len(two.source), len(two.source) + 1)
-    means = weights_tell.mean_agreement([tables[0], tables[0]])
-    rho, first = agreement(*tables[0]["encoder_others"])
-    assert means["encoder_others"] == {
-        "correlation": pytest.approx(rho, abs=6e-4),
-        "first": pytest.approx(first, abs=6e-4),
-    }
 
 
 # Bahdanau's model

@@ -54,17 +54,6 @@ def test_frequent_classes_are_preferred():
     assert probe.predict(nearer_to_the_rare).tolist() == [4]
 
 
-def test_what_is_there_is_found_and_what_is_not_is_not():
-    g = torch.Generator().manual_seed(0)
-    labels = torch.randint(5, (400,), generator=g)
-    there = torch.nn.functional.one_hot(labels, 5).float()
-    there += 0.1 * torch.randn(400, 5, generator=g)
-    absent = torch.randn(400, 5, generator=g)
-    for x, low, high in ((there, 0.99, 1.0), (absent, 0.1, 0.35)):
-        probe = fit_probe(x[:200], labels[:200])
-        assert low <= probe_accuracy(probe, x[200:], labels[200:]) <= high
-
-
 def test_accuracy_is_of_correct_answers():
     probe = LinearProbe(torch.eye(2).double(), torch.zeros(2), torch.tensor([7, 9]))
     x = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
@@ -74,12 +63,6 @@ def test_accuracy_is_of_correct_answers():
 def test_vectors_and_labels_must_be_as_many():
     with pytest.raises(ValueError, match="3 vectors"):
         fit_probe(torch.zeros(3, 2), torch.zeros(2, dtype=torch.long))
-
-
-def test_a_probe_takes_the_vectors_that_it_was_fitted_on():
-    x = torch.randn(8, 3, generator=torch.Generator().manual_seed(0))
-    labels = torch.arange(8) % 2
-    assert fit_probe(x, labels).predict(x).shape == (8,)
 
 
 def test_a_class_needs_several_vectors():

@@ -76,22 +76,6 @@ def test_the_seed_decides_mates_and_order():
     assert max_len != sorted(max_len, reverse=True)
 
 
-def test_the_callers_list_stays_as_it_is():
-    pairs = numbered([(5, 5), (1, 1), (3, 3)])
-    before = list(pairs)
-    token_batches(pairs, 8, random.Random(0))
-    assert pairs == before
-
-
-def test_pairs_of_like_length_go_together():
-    rng = random.Random(0)
-    pairs = numbered([(n, n + rng.randint(0, 1)) for n in range(2, 30)] * 8)
-    batches = token_batches(pairs, 256, random.Random(0))
-    mixed = rng.sample(pairs, len(pairs))
-    unsorted = [mixed[i : i + 8] for i in range(0, len(pairs), 8)]
-    assert padding_share(batches) < 0.15 < 0.3 < padding_share(unsorted)
-
-
 def test_padding_is_counted_on_both_sides():
     """Sources of 1 and 3 words, targets of 2 and 1, and an EOS each: 3 pads of 14."""
     pairs = [IdPair([4], [5, 6]), IdPair([4, 5, 6], [7])]

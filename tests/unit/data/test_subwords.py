@@ -39,13 +39,6 @@ def test_text_comes_back(text):
     assert "".join(TRAINED.pieces(text)).replace("▁", " ") == " " + text
 
 
-def test_known_words_are_one_piece_and_unknown_ones_several():
-    assert TRAINED.pieces("Männer stehen") == ["▁Männer", "▁stehen"]
-    pieces = TRAINED.pieces("Männerhut")
-    assert len(pieces) > 1
-    assert "".join(pieces) == "▁Männerhut"
-
-
 def test_punctuation_is_apart():
     assert TRAINED.pieces("food.") == [*TRAINED.pieces("food"), "."]
     assert TRAINED.pieces("(again)") == ["▁", "(", "again", ")"]
@@ -188,17 +181,3 @@ def test_they_are_learned_from_the_training_split_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(trainer, "load_texts", spy)
     Trainer(small_config(data), out)
     assert set(asked) == {"train"}
-
-
-def test_a_word_of_the_validation_split_alone_is_cut_into_parts(tmp_path):
-    data = write_texts(tmp_path / "data", {"train": 60, "val": 5})
-    learned = {}
-    for split in ("train", "val"):
-        for language in ("en", "de"):
-            path = data / f"{split}.{language}"
-            path.write_text(path.read_text().replace("\n", f" only{split}\n"))
-    trainer = Trainer(small_config(data, vocab_size=200), tmp_path / "run")
-    learned = trainer.subwords.tokenizer.get_vocab()
-    assert "▁onlytrain" in learned
-    assert "▁onlyval" not in learned
-    assert len(trainer.subwords.pieces("onlyval")) > 1

@@ -58,14 +58,6 @@ def test_it_is_the_loss_of_probabilities_that_sum_to_one():
         assert total == pytest.approx(1)
 
 
-def test_known_characters():
-    losses = least_loss("\nan old k")
-    assert losses[0] == pytest.approx(math.log(3))  # the, a, this
-    assert losses[1] == pytest.approx(math.log(7))  # "an" comes before "old" alone
-    assert losses[2:7] == pytest.approx([0, 0, 0, 0, 0])
-    assert losses[7] == pytest.approx(math.log(12))  # king, of twelve nouns
-
-
 @pytest.mark.parametrize("text", ["\nold", "\nthe farmer sees a old", "\nthe farmer\n"])
 def test_what_the_grammar_does_not_allow_is_refused(text):
     with pytest.raises(ValueError, match="no beginning of a text"):
