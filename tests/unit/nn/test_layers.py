@@ -26,6 +26,7 @@ from attnbook.nn.layers import (
     EncoderLayer,
     FeedForward,
     ScaledEmbedding,
+    TransformerConfig,
 )
 from attnbook.nn.masks import causal_mask, key_mask, target_mask
 from attnbook.nn.norms import layer_norm
@@ -244,12 +245,8 @@ def test_weights_are_dropped_only_if_asked_for(make):
 
 def test_the_default_sizes_are_those_of_the_base_model():
     sizes = TransformerConfig()
-    assert (sizes.d_model, sizes.n_heads, sizes.n_layers, sizes.d_ff) == (
-        512,
-        8,
-        6,
-        2048,
-    )
+    found = sizes.d_model, sizes.n_heads, sizes.n_layers, sizes.d_ff
+    assert found == (512, 8, 6, 2048)
 
 
 # Step by step
