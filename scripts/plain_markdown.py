@@ -318,6 +318,7 @@ FORMS: dict[str, Callable[[Page, Directive], str]] = {
     "exercise-start": exercise,
     "glossary": glossary,
     "live-model": live_model,
+    "live-translator": live_model,
     "margin": admonition,
     "predict": predict,
     "solution-end": lambda page, box: END,

@@ -31,12 +31,12 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.analysis.maps import attention_maps
-from attnbook.core import results
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.kit.page_translator import (
     PARTS,
     bytes_to_load,
     rounded_translator,
+    stored,
     translator_scripts,
 )
 from attnbook.decoding.beam import beam_search
@@ -157,8 +157,8 @@ def glossed(pieces: list[str]) -> str:
 def gloss(word: str) -> str:
     """The English word for a German one; "?" for what the training's captions lack."""
     bare = re.sub(r"^[\W_]+|[\W_]+$", "", word.lower())
-    table = results.load("german_glosses")["glosses"]
-    return table.get(bare, "?") if bare else ""
+    table = stored("german_glosses", "glosses")
+    return table.get(bare, "?") if bare and table else ""
 
 
 def label(piece: str) -> str:

@@ -72,7 +72,7 @@
       } else if (mean > many && !unknown.length) {
         const longest = Math.max(...parts.map((list) => list.length));
         const worst = parts.findIndex((list) => list.length === longest);
-        const reading = `which this model reads as ${parts[worst].join("-")}`;
+        const reading = `which reads it as ${parts[worst].join("-")}`;
         found.push(`words such as ${words[worst]} are new to this model, ${reading}`);
       }
       return found;

@@ -54,7 +54,7 @@
   // An English word for a German one; "?" for what the captions of the training lack.
   function glossOf(word) {
     const bare = word.toLowerCase().replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
-    if (!bare) return "";
+    if (!bare || !Object.keys(translator.glosses).length) return "";
     return translator.glosses[bare] ?? "?";
   }
 

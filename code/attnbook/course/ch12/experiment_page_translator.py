@@ -30,25 +30,33 @@ def page_translator() -> dict:
     """Score the shipped weights and the page's, rounded to 8 bits, on validation data.
 
     Returns:
-        "shipped" and "rounded": "bleu" and "chrf", cased, by beam search with the
-        translator's own width and α; "same": how many translations are the same;
-        "means": for each head, by its kind, layer and number, the mean of what it gives
-        to W^O, over all positions of validation captions.
+        "shipped" and "rounded": "bleu" and "chrf", cased, by greedy decoding; "same":
+        how many translations are the same.
     """
     shipped, rounded = Translator(), rounded_translator()
     texts = load_texts(shipped.config, "val")
-    found: dict = {"sentences": len(texts.source), "alpha": shipped.facts["alpha"]}
+    found: dict = {"sentences": len(texts.source)}
     outputs = {}
     for name, translator in (("shipped", shipped), ("rounded", rounded)):
-        outputs[name] = translator(texts.source)
+        outputs[name] = translator(texts.source, width=1)
         scores = corpus_scores(outputs[name], texts.target)
         found[name] = {"bleu": round(scores.bleu, 2), "chrf": round(scores.chrf, 2)}
         print(f"  {name}: {found[name]}", flush=True)
-    found["same"] = sum(map(str.__eq__, *outputs.values()))
+    return found | {"same": sum(map(str.__eq__, *outputs.values()))}
+
+
+@experiment
+def translator_head_means() -> dict:
+    """Find what each head of the page's translator gives on average.
+
+    Returns:
+        "means": for each head, by its kind, layer and number, the mean of what it gives
+        to W^O, over all positions of so many validation "sentences".
+    """
+    rounded = rounded_translator()
+    texts = load_texts(rounded.config, "val")
     pairs = encode_pairs(rounded.subwords, texts)[:N_SENTENCES]
-    found["mean_sentences"] = N_SENTENCES
-    found["means"] = head_means(rounded.model, pairs)
-    return found
+    return {"sentences": N_SENTENCES, "means": head_means(rounded.model, pairs)}
 
 
 @torch.no_grad()

@@ -69,8 +69,8 @@ def translator_scripts() -> dict[str, str]:
         "tied": tied,
         "alpha": translator.facts["alpha"],
         "many_subwords": translator.many_subwords,
-        "glosses": results.load("german_glosses")["glosses"],
-        "means": results.load("page_translator")["means"],
+        "glosses": stored("german_glosses", "glosses"),
+        "means": stored("translator_head_means", "means"),
         **subword_table(translator.subwords),
     }
     size = -(-len(raw) // (3 * PARTS)) * 3  # whole groups of base64
@@ -80,6 +80,12 @@ def translator_scripts() -> dict[str, str]:
         call = as_call("attnbook.translator.receive", part, text)
         files[f"part-{part}.js"] = call
     return files
+
+
+def stored(experiment: str, entry: str) -> dict[str, Any]:
+    """An entry of a stored result; nothing until the experiment has been run."""
+    there = (results.FOLDER / f"{experiment}.json").is_file()
+    return results.load(experiment)[entry] if there else {}
 
 
 def subword_table(subwords: Subwords) -> dict[str, Any]:

@@ -1,0 +1,263 @@
+"""The translator in the page computes what the package does with the same weights."""
+
+import json
+
+import pytest
+import torch
+
+import translator_speed as speed
+from attnbook.analysis.head_ablation import without_heads
+from attnbook.analysis.maps import attention_maps
+from attnbook.core.vocabulary import BOS, EOS, UNK
+from attnbook.course.kit import page_translator
+from attnbook.data.subwords import Subwords
+from attnbook.decoding.beam import beam_search
+from attnbook.decoding.sampling import token_probabilities
+from attnbook.decoding.steps import token_log_probs
+from attnbook.translation.doubts import doubts_about_text, repeated_part
+from browser import NO_BROWSER, open_browser
+
+CAPTIONS = speed.captions(40)
+RANDOM = speed.random_sources(10, 8000)
+
+
+@pytest.fixture(scope="module")
+def translator():
+    return page_translator.rounded_translator()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    with open_browser() as browser:
+        if browser is None:
+            pytest.skip(NO_BROWSER)
+        page = browser.new_page()
+        speed.load(page, speed.write_page(tmp_path_factory.mktemp("engine")))
+        yield page
+
+
+def ask(page, code, *given):
+    """The value of an expression in which `t` is the translator, `given` a list."""
+    script = f"(given) => {{ const t = window.attnbook.translator; return {code}; }}"
+    return page.evaluate(script, list(given))
+
+
+def ids(translator, text):
+    return [*translator.subwords.encode(text), EOS]
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"width": 5, "alpha": 1.4}, {"width": 3, "alpha": 0.0}]
+)
+def test_tokens_are_those_of_pytorch(page, translator, how):
+    method = {"method": "beam", **how} if how else {}
+    texts = CAPTIONS if how.get("alpha") != 0 else CAPTIONS[:10]
+    sources = [ids(translator, text) for text in texts]
+    wanted = speed.by_pytorch(translator, sources, **how)
+    assert speed.by_page(page, texts, **method) == wanted
+    wanted = speed.by_pytorch(translator, RANDOM, **how)
+    assert speed.by_page(page, RANDOM, **method) == wanted
+
+
+def test_a_short_beam_is_cut_as_pytorchs(page, translator):
+    """At the greatest length only the end is left; not all W need be found."""
+    source = ids(translator, CAPTIONS[0])
+    for longest in (1, 2, 4):
+        wanted = beam_search(translator.model, torch.tensor([source]), longest, 3, 0.6)
+        found = ask(
+            page,
+            "t.translate(given[0], {method: 'beam', width: 3, alpha: 0.6,"
+            " longest: given[1]}).beam.finished.map(({tokens, score}) =>"
+            " [tokens, score])",
+            source,
+            longest,
+        )
+        there = wanted.scores[0] > -torch.inf
+        rows = [[i for i in row if i] for row in wanted.ids[0][there].tolist()]
+        assert [tokens for tokens, _ in found] == rows
+        scores = torch.tensor([score for _, score in found])
+        torch.testing.assert_close(scores, wanted.scores[0][there], atol=1e-4, rtol=0)
+
+
+def test_the_tree_holds_every_hypothesis(page):
+    """W live on at each step; every one extends one that lived; the best has ended."""
+    tree = ask(
+        page,
+        """(({beam: {tree, finished}}) => ({
+            best: finished[0].tokens,
+            steps: tree.map((column) => column.map(({tokens, fate, logProb}) =>
+                ({tokens, fate, logProb})))}))(
+            t.translate(given[0], {method: "beam", width: 4, alpha: 0.6}))""",
+        "People are waiting at the station.",
+    )
+    alive = [[]]
+    for column in tree["steps"]:
+        assert len(column) == 8
+        assert all(one["tokens"][:-1] in alive for one in column)
+        sums = [one["logProb"] for one in column]
+        assert sums == sorted(sums, reverse=True)
+        alive = [one["tokens"] for one in column if one["fate"] == "kept"]
+        assert len(alive) == 4
+        ended = [one["tokens"] for one in column if one["fate"] == "finished"]
+        assert all(tokens[-1] == EOS for tokens in ended)
+    every = [
+        one["tokens"] for c in tree["steps"] for one in c if one["tokens"][-1] == 2
+    ]
+    assert tree["best"] in every
+
+
+@torch.no_grad()
+def test_probabilities_and_attention_are_those_of_pytorch(page, translator):
+    text = "A woman in a red hat is reading a book."
+    source = torch.tensor([ids(translator, text)])
+    found = json.loads(
+        ask(
+            page,
+            """JSON.stringify((({tokens, logProbs, steps, attention, text}) => ({
+                tokens, logProbs, attention, text, steps: steps.map((s) => [...s])}))(
+                t.translate(given[0])))""",
+            text,
+        )
+    )
+    assert found["text"] == translator([text], width=1)[0]
+    shifted = torch.tensor([[BOS, *found["tokens"][:-1]]])
+    wanted = token_log_probs(translator.model(source, shifted))[0]  # (T, V)
+    steps = torch.tensor([s[EOS:] for s in found["steps"]])  # JSON has no −∞
+    torch.testing.assert_close(steps, wanted[:, EOS:], atol=2e-4, rtol=0)
+    own = wanted.gather(1, torch.tensor(found["tokens"])[:, None])[:, 0]
+    torch.testing.assert_close(torch.tensor(found["logProbs"]), own, atol=1e-4, rtol=0)
+    names = {
+        "encoder": "encoder.{}.attention",
+        "decoder": "decoder.{}.self_attention",
+        "cross": "decoder.{}.cross_attention",
+    }
+    maps = attention_maps(translator.model, source, shifted)
+    for kind, name in names.items():
+        for n, heads in enumerate(found["attention"][kind]):
+            for head, rows in zip(maps[name.format(n)][0], heads, strict=True):
+                for wanted, row in zip(head, rows, strict=True):
+                    got = torch.tensor(row + [0.0] * (len(wanted) - len(row)))
+                    torch.testing.assert_close(got, wanted, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("encoder", "encoder.1.attention"),
+        ("decoder", "decoder.1.self_attention"),
+        ("cross", "decoder.1.cross_attention"),
+    ],
+)
+def test_heads_are_switched_off_as_in_pytorch(page, translator, kind, name):
+    text = CAPTIONS[1]
+    off = [{"kind": kind, "layer": 1, "head": 2}]
+    code = "[...t.translate(given[0], {off: given[1]}).steps[0]].slice(2)"
+    source = torch.tensor([ids(translator, text)])
+    layer = translator.model.get_submodule(name)
+
+    def first():
+        with torch.no_grad():
+            return token_log_probs(
+                translator.model(source, torch.tensor([[BOS]]))[0, 0]
+            )[EOS:]
+
+    with without_heads(layer, [2]):
+        wanted = first()
+    found = torch.tensor(ask(page, code, text, off), dtype=torch.double)
+    torch.testing.assert_close(found, wanted.double(), atol=2e-4, rtol=0)
+    assert (wanted - first()).abs().max() > 1e-2
+    # Zeros stand in its place; other numbers would count.
+    zeros, other = ([{**off[0], "instead": [x] * 32}] for x in (0, 1))
+    assert ask(page, code, text, zeros) == found.tolist()
+    assert ask(page, code, text, other) != found.tolist()
+
+
+SAMPLING = [(1.0, None, 1.0), (0.3, None, 1.0), (2.0, 7, 1.0), (1.0, 5, 0.6), (1, 1, 1)]
+
+
+@pytest.mark.parametrize(("temperature", "top_k", "top_p"), SAMPLING)
+def test_sampling_has_the_packages_probabilities(page, temperature, top_k, top_p):
+    drawn = torch.randn(50, generator=torch.Generator().manual_seed(0)).double()
+    wanted = token_probabilities(drawn, temperature, top_k, top_p)
+    options = {"temperature": temperature, "topP": top_p}
+    options |= {"topK": top_k} if top_k else {}
+    rows = ask(
+        page, "live.tokenProbabilities(given[0], given[1])", drawn.tolist(), options
+    )
+    found = torch.zeros_like(wanted)
+    for row in rows:
+        found[row["id"]] = row["p"]
+    torch.testing.assert_close(found, wanted)
+    counts = ask(
+        page,
+        """(() => {
+            const choose = live.sampler(given[1], live.randomNumbers(3));
+            const counts = Array(50).fill(0);
+            for (let i = 0; i < 4000; i++) counts[choose(given[0])] += 1 / 4000;
+            return counts;
+        })()""",
+        drawn.tolist(),
+        options,
+    )
+    assert (torch.tensor(counts) - wanted).abs().max() < 0.03
+
+
+TEXTS = [
+    *CAPTIONS[:5],
+    "A  penguin\tplays chess, doesn't it?  (Two—three!) $5+3 <eos> a_b ▁x a▁",
+    "Schrödinger's naïve cafe\u0301 …",
+    "THE DOG RUNS IN THE PARK",
+    "漢字 dog 🐕🦺",
+    "The committee rejected the proposal.",
+    "«x» ‘y’ “z” \u00a0end",
+]
+
+
+def test_subwords_and_doubts_are_the_packages(page, translator):
+    subwords = translator.subwords
+    for text in TEXTS:
+        found = ask(page, "t.subwords.split(given[0])", text)
+        clean = " ".join(text.split())
+        assert [one["id"] for one in found] == subwords.encode(clean), text
+        known = [one["piece"] for one in found if one["id"] != UNK]
+        pieces = [p for p in subwords.pieces(clean) if p != "<unk>"]
+        assert known == pieces
+        doubts = ask(page, "t.subwords.doubts(given[0], t.manySubwords)", text)
+        assert doubts == doubts_about_text(text, subwords, translator.many_subwords)
+    sequences = speed.random_sources(30, 8000, seed=1)
+    joined = ask(page, "given[0].map((ids) => t.subwords.join(ids))", sequences)
+    assert joined == [subwords.decode(ids) for ids in sequences]
+    for text in (
+        "ein Hund ein Hund ein Hund",
+        "der Hund",
+        "ha ha ha ha",
+        "1 1 1 1 1 1",
+    ):
+        assert ask(page, "live.repeatedPart(given[0])", text) == repeated_part(text)
+
+
+def test_subwords_numbered_otherwise_are_refused(monkeypatch):
+    subwords = Subwords.train(["a dog and a dog"] * 3, 20)
+    model = json.loads(subwords.tokenizer.to_str())
+    vocab = model["model"]["vocab"]
+    vocab["a"], vocab["d"] = vocab["d"], max(vocab.values()) + 1
+    text = json.dumps(model)
+
+    class Other:
+        tokenizer = type("T", (), {"to_str": staticmethod(lambda: text)})
+
+    with pytest.raises(ValueError, match="train them with Subwords"):
+        page_translator.subword_table(Other)
+
+
+def test_a_prefix_steers(page, translator):
+    """The rest is what the model finds most probable after it."""
+    start = translator.subwords.encode("Personen warten am")
+    found = ask(
+        page,
+        "t.translate(given[0], {prefix: given[1]}).tokens",
+        "People are waiting at the station.",
+        start,
+    )
+    assert found[: len(start)] == start
+    assert found[-1] == EOS

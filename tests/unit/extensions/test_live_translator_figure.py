@@ -1,0 +1,158 @@
+"""The translator's figures, on a page opened from a file."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+import live_translator
+import translator_speed as speed
+from browser import NO_BROWSER, open_browser
+
+STATIC = speed.LIVE.parent
+SENTENCE = "People are waiting at the station."
+FIGURES = {"light": None, "caption": "greedy", "search": "beam"}
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory):
+    """A page with a figure of each form."""
+    folder = tmp_path_factory.mktemp("figures")
+    speed.write_page(folder / "live")
+    (folder / "book.js").write_bytes((STATIC / "book.js").read_bytes())
+    scripts = "".join(
+        f'<script defer src="{name}.js" data-parts="{live_translator.PARTS}"'
+        f' data-bytes="2400000" data-version="0"></script>'
+        for name in ("book", *live_translator.LOADS)
+    )
+    styles = '<link rel="stylesheet" href="live/translator/translator.css">'
+    body = "".join(
+        live_translator.stored_example(form, SENTENCE, ["Two dogs run."], method)
+        + "</figure>"
+        for form, method in FIGURES.items()
+    )
+    page = folder / "figures.html"
+    head = f'<meta charset="utf-8"><title>x</title>{styles}{scripts}'
+    page.write_text(
+        f'<!doctype html><html lang="en">{head}<main>{body}</main>', encoding="utf-8"
+    )
+    return page.as_uri()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with open_browser() as browser:
+        if browser is None:
+            pytest.skip(NO_BROWSER)
+        yield browser
+
+
+@pytest.fixture
+def page(browser, at):
+    """The page; without motion, a translation is there at once."""
+    page = browser.new_page(reduced_motion="reduce")
+    problems = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("request", lambda request: problems.append(request.url))
+    page.goto(at)
+    yield page
+    assert [p for p in problems if not p.startswith("file:")] == []
+    page.close()
+
+
+def figure(page, form):
+    return page.locator(f"figure.tr-{form}")
+
+
+def german(box):
+    return [w.split("\n")[0] for w in box.locator(".tr-word").all_inner_texts()]
+
+
+def test_the_stored_example_is_the_translation_and_needs_no_script(browser, at):
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(at)
+    for form in FIGURES:
+        box = figure(page, form)
+        last = "Bahnhof." if form == "search" else "Station."
+        assert german(box)[::3][0] == "Leute"
+        assert german(box)[-1] == last
+        assert box.locator(".tr-links line").count() > 10
+        assert box.locator("button, input").count() == 0
+    assert figure(page, "search").locator("tbody tr").count() == 4
+    page.close()
+
+
+def test_nothing_is_loaded_before_it_is_asked_for(page):
+    box = figure(page, "light")
+    assert "2.4 MB" in box.locator("[type=submit]").inner_text()
+    loaded = "document.querySelectorAll('script[src*=part-]').length"
+    assert page.evaluate(loaded) == 0
+    box.locator("[type=text]").press("Enter")
+    expect(box.locator(".tr-player")).to_be_visible(timeout=60_000)
+    assert page.evaluate(loaded) == live_translator.PARTS
+    assert box.locator("[type=submit]").inner_text() == "Translate"
+    assert german(box)[-1] == "Station."
+
+
+def test_steps_and_steering_by_keyboard(page):
+    box = figure(page, "caption")
+    box.locator("[type=text]").fill(SENTENCE)
+    box.locator("[type=text]").press("Enter")
+    player = box.locator(".tr-player")
+    expect(player).to_be_visible(timeout=60_000)
+    player.locator("button").first.focus()
+    page.keyboard.press("Home")
+    assert german(box) == []
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert german(box) == ["Leute", "warten"]
+    rows = box.locator(".tr-bar").all_inner_texts()
+    assert len(rows) == 5
+    assert rows[0].startswith("auf")
+    box.locator(".tr-bar", has_text="am").press("Enter")
+    assert german(box)[:3] == ["Leute", "warten", "am"]
+    assert german(box)[-1] == "Bahnhof."
+    told = box.locator(".live-score").inner_text()
+    assert float(told.split(": ")[1].replace("−", "-")) > -4.33
+
+
+def test_a_beam_is_drawn_and_finds_the_station(page):
+    box = figure(page, "search")
+    box.locator("[type=submit]").click()
+    expect(box.locator(".tr-player")).to_be_visible(timeout=60_000)
+    assert german(box)[-1] == "Bahnhof."
+    best = box.locator("text.tr-best").all_inner_texts()
+    assert [re.sub(r"\W", "", text) for text in best[:4]] == [
+        *german(box)[:3],
+        "Bahnhof",
+    ]
+    assert box.locator("text.tr-dead").count() > 5
+    box.get_by_role("slider", name="Beam width W").fill("1")
+    expect(box.locator(".tr-word").last).to_contain_text("Station.")
+
+
+def test_what_it_cannot_know_is_marked_and_the_rest_translated(page):
+    box = figure(page, "light")
+    box.locator("[type=text]").fill("A dog 漢 runs through the snow.")
+    box.locator("[type=submit]").click()
+    expect(box.locator(".tr-doubts")).to_contain_text("no 漢", timeout=60_000)
+    assert "Hund" in german(box)
+    assert box.locator(".tr-unknown").inner_text() == "漢\u00a0?"
+    box.locator("[type=text]").fill(" ")
+    box.locator("[type=submit]").click()
+    expect(box.locator("[role=alert]")).to_have_text("Write a sentence first.")
+    assert "Hund" in german(box)  # the last translation stays
+
+
+def test_without_its_weights_the_example_stays(browser, at):
+    page = browser.new_page()
+    page.route("**/part-3.js*", lambda route: route.abort())
+    page.goto(at)
+    box = figure(page, "light")
+    box.locator("[type=submit]").click()
+    expect(box.locator("[role=alert]")).to_contain_text("could not be loaded")
+    assert german(box)[-1] == "Station."
+    page.unroute("**/part-3.js*")  # the next try works
+    box.locator("[type=submit]").click()
+    expect(box.locator(".tr-player")).to_be_visible(timeout=60_000)
+    page.close()
