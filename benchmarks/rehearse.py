@@ -15,12 +15,12 @@ import hashlib
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import time
 import zipfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -40,7 +40,9 @@ MISSING = ("pooch", "platformdirs", "sentencex", "IPython", "attnbook")
 LARGEST_TREE, LARGEST_FILE = 64 * 2**20, 16 * 2**20
 """What can be sent there, and what comes back in one file."""
 
-KILLS = 3
+
+KILLS, LINES = 3, 10
+"""How often the seeds are killed, before their runs have logged so many lines."""
 
 
 class Rehearsal:
@@ -52,7 +54,7 @@ class Rehearsal:
     """
 
     def __init__(self, out: Path, seed: int):
-        self.out, self.rng = out.resolve(), random.Random(seed)
+        self.out, self.seed = out.resolve(), seed
         self.tree, self.packed = self.out / "tree", self.out / "back" / "results.zip"
         self.runs, self.python = self.tree / "runs" / "gpu", self.out / "env/bin/python"
         self.began = time.monotonic()
@@ -137,22 +139,23 @@ class Rehearsal:
         logs = self.runs.glob("*_*/seed_*/metrics.jsonl")
         return sum(log.read_bytes().count(b"\n") for log in logs)
 
-    def kill(self, moment: int, parent_alone: bool) -> None:
-        """Kill the seeds, as a machine does that is taken away."""
+    def kill(self, number: int, parent_alone: bool = False) -> None:
+        """Kill the seeds at a random moment, as a machine does that is taken away."""
+        moment = sorted(random.Random(self.seed).sample(range(1, LINES), KILLS))[number]
         running = self.command("seeds")
         while self.log_lines() < moment and running.poll() is None:
-            time.sleep(0.02)
-        me = psutil.Process(running.pid) if running.poll() is None else None
-        others = me.children(recursive=True) if me else []
+            time.sleep(0.01)
+        self.check(running.poll() is None, f"it runs until {moment} lines are logged")
+        others = psutil.Process(running.pid).children(recursive=True)
         running.kill()
         running.wait()
         began = time.monotonic()
         if not parent_alone:
             for process in others:
-                process.send_signal(signal.SIGKILL) if process.is_running() else None
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
         psutil.wait_procs(others)
-        who = "the parent" if parent_alone else "all"
-        took = time.monotonic() - began
+        who, took = "the parent" if parent_alone else "all", time.monotonic() - began
         self.say(
             f"killed {who} after {self.log_lines()} lines of log; its {len(others)} "
             f"programs were gone after {took:.1f} s"
@@ -160,13 +163,6 @@ class Rehearsal:
         if self.packed.exists():
             bad = zipfile.ZipFile(self.packed).testzip()
             self.check(bad is None, "the packed file is whole")
-
-    def kill_and_resume(self) -> None:
-        """Kill the seeds three times, then let them end."""
-        for number in range(KILLS):
-            before = self.log_lines()
-            self.kill(before + self.rng.randint(1, 5), parent_alone=number == 1)
-        self.finish("seeds")
 
     def compare(self) -> None:
         """A run that was never stopped has the same weights."""
@@ -223,21 +219,23 @@ class Rehearsal:
         code = self.program(*options, "tests/unit/translation/test_feeds.py").wait()
         self.check(code == 0, "tests run there")
 
-    def finish_smoke(self) -> None:
-        """The first command."""
-        self.finish("smoke")
-
-    def finish_speeds(self) -> None:
-        """The third command."""
-        self.finish("speeds")
-
-    def steps(self) -> list[Callable[[], None]]:
-        """All steps, in their order."""
-        return [
-            *(self.copy_tree, self.make_environment, self.finish_smoke),
-            *(self.kill_and_resume, self.compare, self.finish_speeds, self.weigh),
-            *(self.import_results, self.on_another_machine, self.run_tests),
-        ]
+    def steps(self) -> dict[str, Callable[[], None]]:
+        """All steps by name, in their order."""
+        return {
+            "tree": self.copy_tree,
+            "environment": self.make_environment,
+            "smoke": lambda: self.finish("smoke"),
+            "kill": lambda: self.kill(0),
+            "kill the parent": lambda: self.kill(1, parent_alone=True),
+            "kill again": lambda: self.kill(2),
+            "resume": lambda: self.finish("seeds"),
+            "compare": self.compare,
+            "speeds": lambda: self.finish("speeds"),
+            "weigh": self.weigh,
+            "import": self.import_results,
+            "another machine": self.on_another_machine,
+            "tests": self.run_tests,
+        }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -257,15 +255,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     default = Path("runs/rehearsal")
     parser.add_argument("--out", type=Path, default=default, metavar="FOLDER")
     parser.add_argument("--seed", type=int, default=random.randrange(10_000))
+    parser.add_argument("--only", nargs="+", metavar="STEP", help="go on with these")
     chosen = parser.parse_args(arguments)
-    shutil.rmtree(chosen.out, ignore_errors=True)
-    chosen.out.mkdir(parents=True)
+    if not chosen.only:
+        shutil.rmtree(chosen.out, ignore_errors=True)
+    chosen.out.mkdir(parents=True, exist_ok=True)
     rehearsal = Rehearsal(chosen.out, chosen.seed)
+    steps = rehearsal.steps()
     rehearsal.say(f"seed {chosen.seed}")
-    for step in rehearsal.steps():
-        rehearsal.say(step.__doc__.split("\n")[0])
-        step()
-    rehearsal.say("the rehearsal went well")
+    for name in chosen.only or steps:
+        rehearsal.say(f"{name}: begins")
+        steps[name]()
+    rehearsal.say("all went well")
 
 
 if __name__ == "__main__":

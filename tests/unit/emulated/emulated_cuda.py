@@ -5,7 +5,7 @@ run on a machine without one. The results are true numbers: those of the CPU.
 
 It cannot show what a GPU does at its own pace or by kernels of its own:
 
-- Streams and CUDA graphs. Three mistakes in ``benchmarks/speed/cuda_graphs`` pass: the
+- Streams and CUDA graphs. Three mistakes in ``translation/cuda_graphs`` pass: the
   result of a graph is not cloned, its inputs are not copied, a stream is not waited
   for. The tests in ``test_cuda_graphs`` that find them need a GPU.
 - cuDNN's GRU, fused kernels, TF32, the order of sums; several GPUs; their memory.

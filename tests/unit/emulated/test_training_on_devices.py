@@ -20,6 +20,7 @@ KINDS = {
     "bf16": {"precision": "bf16"},
     "auto": {"precision": "auto"},
     "accumulation": {"batches_per_update": 2},
+    "few shapes": {"few_shapes": True, "cuda_graphs": False},
     "R-Drop": {"r_drop": 1.0},
     "pre-norm": {"norm_first": True},
     **{name: {"variant": f"no_{name}"} for name in ("positions", "scale")},

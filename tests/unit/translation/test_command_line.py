@@ -110,12 +110,6 @@ def test_the_command_itself_helps(capsys, arguments, code, message):
     assert not (shown.out if code else shown.err)
 
 
-def test_the_package_itself_is_the_command():
-    shown = command("attnbook", "--help")
-    assert shown.returncode == 0
-    assert "Usage: attnbook [OPTIONS] COMMAND" in shown.stdout
-
-
 # Translating
 
 
@@ -141,9 +135,9 @@ class Loud:
         return [sentence.upper() for sentence in sentences]
 
 
-@pytest.mark.parametrize("at_once", [1, 3, 64])
-@pytest.mark.parametrize("end", ["", "\n"])
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("newline", "end", "at_once"), [("\n", "", 1), ("\n", "\n", 3), ("\r\n", "\n", 64)]
+)
 def test_a_file_and_standard_input_are_translated_line_by_line(
     tmp_path, monkeypatch, capsys, newline, end, at_once
 ):
@@ -176,18 +170,6 @@ def test_the_shipped_model_is_used_unless_another_is_named(monkeypatch, capsys):
     translate(["--model", "there", "a"])
     assert [str(folder) for folder in taken] == [str(SHIPPED), "there"]
     assert capsys.readouterr().out == "A\nA\n"
-
-
-def test_the_command_itself_reads_a_pipe(model):
-    shown = command(
-        *("attnbook", "translate", "--model", model, "--width", 1),
-        input="the dog\n\nthe cat\n",
-    )
-    assert shown.returncode == 0, shown.stderr
-    lines = shown.stdout.split("\n")
-    assert len(lines) == 4
-    assert lines[0]
-    assert lines[1] == ""
 
 
 def test_a_reader_that_goes_away_is_not_an_error(model):
@@ -345,18 +327,6 @@ def test_a_missing_copy_of_the_data_is_named(tmp_path, monkeypatch, refused):
     assert "ATTNBOOK_DATA is" in output
     assert "nowhere" in output
     assert "train.en.gz" in output
-
-
-def test_no_network_is_told_with_a_remedy(tmp_path, monkeypatch, refused):
-    def fail(*_, **__):
-        raise OSError("no route to host")
-
-    monkeypatch.delenv("ATTNBOOK_DATA", raising=False)
-    monkeypatch.setattr(multi30k.pooch, "os_cache", lambda name: tmp_path / name)
-    monkeypatch.setattr(multi30k.pooch, "retrieve", fail)
-    output = refused(train, "--out", tmp_path / "run")
-    assert "train.en.gz could not be downloaded: no route to host" in output
-    assert "`--config toy` needs no data" in output
 
 
 def run_small(data, tmp_path, refused, *changes):

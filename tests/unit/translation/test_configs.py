@@ -153,18 +153,7 @@ def test_a_file_that_is_no_config_is_refused(tmp_path, content, message):
         from_json(path)
 
 
-def test_a_config_does_not_change_under_way():
-    with pytest.raises(AttributeError):
-        config("toy").seed = 3
-
-
 def test_only_the_transformer_can_be_compiled():
     assert config("toy", compile=True).compile
     with pytest.raises(ValueError, match="compile is True and model is 'bahdanau'"):
         config("toy", compile=True, model="bahdanau")
-
-
-@pytest.mark.parametrize("entry", ["name", "old"])
-def test_an_unknown_entry_may_have_any_name(entry):
-    with pytest.raises(ValueError, match=f"no entry '{entry}'"):
-        config("toy", **{entry: 1})

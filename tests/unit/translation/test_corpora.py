@@ -7,7 +7,6 @@ from small_runs import PAIRS, small_config, write_texts
 
 from attnbook.data import multi30k
 from attnbook.toy.language import translate_by_rule
-from attnbook.translation import corpora
 from attnbook.translation.configs import config
 from attnbook.translation.corpora import load_texts
 
@@ -55,9 +54,10 @@ def test_a_file_that_cannot_be_used_is_named(data, name, content, message):
         load_texts(small_config(data), "val")
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
-@pytest.mark.parametrize("line", ["", "  ", "\u00a0"])
-@pytest.mark.parametrize("number", [1, 5, 12])
+@pytest.mark.parametrize(
+    ("language", "line", "number"),
+    [("en", "", 1), ("de", "  ", 5), ("de", "\u00a0", 12)],
+)
 def test_an_empty_line_is_named(data, language, line, number):
     path = data / f"val.{language}"
     lines = path.read_text().split("\n")
@@ -116,10 +116,6 @@ def test_the_toy_language_is_translated_right_and_its_splits_differ():
     assert splits["val"].source[:20] != splits["train"].source[:20]
     with pytest.raises(ValueError, match=r"no split 'dev'; .* train, val, test"):
         load_texts(config("toy"), "dev")
-
-
-def test_texts_can_be_unpacked():
-    assert corpora.Texts(["a"], ["b"]).target == ["b"]
 
 
 def test_the_toy_language_can_be_translated_back():

@@ -76,11 +76,6 @@ def test_what_is_asked_for_is_given(device):
             choose_precision("fp16", device)
 
 
-def test_another_word_is_refused():
-    with pytest.raises(ValueError, match="precision is 'half'; choose auto, fp32, bf1"):
-        choose_precision("half", CPU)
-
-
 @pytest.mark.parametrize(
     ("system", "factor"), [("Linux", 1024), ("Darwin", 1)], ids=["kB", "bytes"]
 )

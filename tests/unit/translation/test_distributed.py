@@ -135,31 +135,6 @@ def test_several_processes_cannot_use_mps(joined, monkeypatch):
     assert not joined
 
 
-def loss_of_rank(trainer, rank, dropout):
-    """Of a process of two that get the same batch in one update."""
-    pairs = trainer.train_pairs[:8]
-    trainer.step = 0
-    trainer.processes.rank, trainer.processes.world = rank, 2
-    for module in trainer.model.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = dropout
-    trainer.optimizer.step = lambda: None
-    return trainer._update([pairs, pairs]).item()
-
-
-def test_each_process_draws_its_own_dropout(tmp_path):
-    config = small_config(write_texts(tmp_path / "data"))
-    trainer = Trainer(config, tmp_path / "run")
-    losses = {
-        (rank, dropout): loss_of_rank(trainer, rank, dropout)
-        for rank in (0, 1)
-        for dropout in (0.0, 0.5)
-    }
-    assert losses[0, 0.0] == losses[1, 0.0]
-    assert losses[0, 0.5] != losses[1, 0.5]
-    assert losses[0, 0.5] == loss_of_rank(trainer, 0, 0.5)
-
-
 def pretend_three(processes, device):
     processes.rank, processes.world = 0, 3
     processes.device = torch.device("cpu")

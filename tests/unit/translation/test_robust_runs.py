@@ -119,17 +119,10 @@ def test_a_state_is_written_once_it_is_minutes_old(
     assert trainer.seconds == 60 * trainer.step
 
 
-def test_a_state_changes_neither_the_updates_nor_the_log(whole, data, tmp_path):
-    other = Trainer(small_config(data, save_minutes=1e9), tmp_path / "run")
-    other.train(bar=False)
-    assert lines_of(other.folder) == lines_of(whole.folder)
-    assert equal(other, whole)
-
-
 # Asked to stop
 
 
-@pytest.mark.parametrize("update", [1, 4, 6, 13, 14])
+@pytest.mark.parametrize("update", [1, 4, 13])
 def test_a_stopped_run_has_its_last_update_and_goes_on_from_there(
     whole, data, tmp_path, monkeypatch, update
 ):
@@ -203,7 +196,7 @@ def change_numbers(path, **changes):
 
 
 @pytest.mark.parametrize("name", [*PROGRESS, "scaler"])
-@pytest.mark.parametrize("value", ["7", True, [], None])
+@pytest.mark.parametrize("value", ["7", None])
 def test_a_number_of_another_type_is_named(data, tmp_path, stopped, name, value):
     change_numbers(stopped.last, **{name: value})
     message = rf"last\.safetensors.*\b{name}\b.*start a new run in another folder"

@@ -10,7 +10,7 @@ import pytest
 import torch
 from filelock import FileLock
 from safetensors.torch import load_file
-from small_runs import LOG_EVERY, lines_of, small_config, train_until, write_texts
+from small_runs import LOG_EVERY, lines_of, small_config, write_texts
 from torch import nn
 from torch.distributions import Categorical, kl_divergence
 from torch.nn import functional as F
@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from attnbook.core.vocabulary import PAD
 from attnbook.data.batching import id_batch
 from attnbook.translation import trainer as trainer_module
-from attnbook.translation.configs import changed, from_json, to_json
+from attnbook.translation.configs import changed, from_json
 from attnbook.translation.feeds import target_tokens
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.schedules import (
@@ -237,13 +237,6 @@ def test_r_drop_is_its_formula(data, tmp_path):
     assert apart > 0.1
 
 
-def test_r_drop_trains(data, tmp_path):
-    trainer = fresh(data, tmp_path / "run", r_drop=1.0, max_epochs=1)
-    trainer.train()
-    losses = [x["loss"] for x in lines_of(trainer.folder) if "loss" in x]
-    assert losses[-1] < losses[0]
-
-
 def test_the_gradient_is_clipped_and_the_rate_is_set(data, tmp_path, monkeypatch):
     trainer = fresh(data, tmp_path / "run", clip=0.01)
     steps = []
@@ -354,11 +347,6 @@ def test_bf16_runs_on_a_processor(data, tmp_path):
     assert one == pytest.approx(two, rel=0.02)
 
 
-def test_fp16_needs_a_gpu(data, tmp_path):
-    with pytest.raises(ValueError, match="fp16 needs a CUDA GPU"):
-        fresh(data, tmp_path / "run", precision="fp16")
-
-
 # When it ends
 
 
@@ -402,8 +390,7 @@ def until_done(config, folder):
 
 MOMENTS = [
     *[("config.json", "before", 1), ("config.json", "after", 1)],
-    *[("last.safetensors", "before", n) for n in (1, 3, 4)],
-    *[("last.safetensors", "after", n) for n in (1, 6)],
+    *[("last.safetensors", "before", 4), ("last.safetensors", "after", 6)],
     *[("0001.safetensors", "before", 1), ("0002.safetensors", "after", 1)],
     ("subwords.json", "after", 1),
 ]
@@ -436,8 +423,10 @@ def test_death_at_any_file_does_no_harm(
     assert not list(folder.glob("**/*.unfinished"))
 
 
-@pytest.mark.parametrize("update", [1, 3, 7, 14])
+@pytest.mark.parametrize("update", [1, 7, 14])
 def test_death_at_any_update_does_no_harm(whole, tmp_path, monkeypatch, update):
+    """With rubbish left by writes that were cut off."""
+
     def dying(trainer, group):
         if trainer.step + 1 == update:
             raise Stop
@@ -453,22 +442,6 @@ def test_death_at_any_update_does_no_harm(whole, tmp_path, monkeypatch, update):
     else:
         kept = read_state(folder / "last.safetensors")[1]["step"]
         assert update - 1 - kept < LOG_EVERY
-    again = until_done(whole.config, folder)
-    assert lines_of(folder) == lines_of(whole.folder)
-    assert equal(weights(again), weights(whole))
-
-
-def test_a_killed_command_goes_on_where_it_was(whole, tmp_path):
-    """In both epochs, with rubbish left by writes that were cut off."""
-    path, folder = tmp_path / "mine.json", tmp_path / "run"
-    path.write_text(to_json(whole.config))
-    for epoch, lines in enumerate((2, 6)):
-        killed = train_until(lines, "--config", path, "--out", folder)
-        assert killed.returncode == 9, killed.stderr
-        state = read_state(folder / "last.safetensors")[1]
-        logged = [line["step"] for line in read_metrics(folder / "metrics.jsonl")]
-        assert logged[-1] - state["step"] <= LOG_EVERY
-        assert state["epoch"] == epoch
         for name in ("last.safetensors", "config.json", "epochs/0002.safetensors"):
             (folder / f"{name}.unfinished").write_bytes(b"half")
         with (folder / "metrics.jsonl").open("a") as file:
@@ -508,7 +481,8 @@ def test_a_run_can_be_made_longer(whole, data, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("entry", "value"), [("seed", 1), ("dropout", 0.2), ("batch_tokens", 100)]
+    ("entry", "value"),
+    [("seed", 1), ("dropout", 0.2), ("batch_tokens", 100), ("few_shapes", True)],
 )
 def test_a_run_of_another_config_is_left_alone(whole, entry, value):
     before = {p: p.read_bytes() for p in whole.folder.glob("**/*") if p.is_file()}
@@ -518,14 +492,6 @@ def test_a_run_of_another_config_is_left_alone(whole, entry, value):
         Trainer(small_config(whole.config.data, **{entry: value}), whole.folder)
     after = {p: p.read_bytes() for p in whole.folder.glob("**/*") if p.is_file()}
     assert after == before
-
-
-def test_only_what_leaves_the_updates_alone_may_change():
-    assert set(trainer_module.MAY_CHANGE) == {
-        *("max_epochs", "patience", "average", "save_minutes", "score_tests"),
-        *("validate_every", "scored_share"),
-        *("device", "precision", "compile", "cuda_graphs"),
-    }
 
 
 def test_a_config_that_cannot_be_built_takes_no_folder(data, tmp_path):
@@ -544,8 +510,6 @@ def spoil(folder, how):
     last, config = folder / "last.safetensors", folder / "config.json"
     if how == "cut":
         last.write_bytes(last.read_bytes()[:-100])
-    elif how == "no state":
-        last.write_bytes(b"\x80\x04N.")
     elif how == "weights alone":
         last.write_bytes((folder / "epochs" / "0001.safetensors").read_bytes())
     elif how == "another size":
@@ -560,7 +524,6 @@ def spoil(folder, how):
     ("how", "message"),
     [
         ("cut", r"last\.safetensors is not a state of a training run"),
-        ("no state", r"last\.safetensors is not a state of a training run"),
         ("weights alone", r"last\.safetensors has no entry .*step"),
         ("another size", "these are the weights of another model"),
         ("config", r"config\.json cannot be read as a config"),
@@ -578,14 +541,6 @@ def test_a_spoiled_folder_is_told_and_left_as_it_is(data, tmp_path, how, message
     assert after == before
 
 
-def test_the_peak_memory_is_that_of_all_parts_of_a_run(data, tmp_path, monkeypatch):
-    for peak, epochs in ((200, 1), (100, 2)):
-        monkeypatch.setattr(trainer_module, "peak_memory", lambda _, peak=peak: peak)
-        trainer = fresh(data, tmp_path / "run", max_epochs=epochs)
-        trainer.train()
-        assert trainer.peak_memory == 200
-
-
 def test_a_run_may_go_on_in_another_precision(data, tmp_path, monkeypatch):
     """In fp16 the loss is scaled, which the old state knows nothing of."""
     folder = tmp_path / "run"
@@ -601,14 +556,6 @@ def test_a_log_line_cut_off_is_left_out(tmp_path):
     assert read_metrics(path) == []
     path.write_text(json.dumps({"step": 1}) + "\n" + '{"step": 2')
     assert read_metrics(path) == [{"step": 1}]
-
-
-@pytest.mark.parametrize("model", ["bahdanau", "static_context", "initial_state"])
-def test_recurrent_models_are_trained_the_same_way(data, tmp_path, model):
-    trainer = fresh(data, tmp_path / "run", model=model, max_epochs=1)
-    trainer.train()
-    losses = [x["loss"] for x in lines_of(trainer.folder) if "loss" in x]
-    assert losses[-1] < losses[0]
 
 
 def test_a_state_without_its_config_is_not_resumed(data, tmp_path):
