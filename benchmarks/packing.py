@@ -10,6 +10,7 @@ import io
 import json
 import time
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 from attnbook.core.files import write_whole
@@ -111,7 +112,9 @@ class Packer:
         """
         if not self.file or (not now and time.monotonic() < self.packed_at + SECONDS):
             return
-        state = [(path, path.stat().st_mtime_ns) for path in contents(self.folder)]
-        if state != self.state:
-            pack(self.folder, self.file)
-        self.packed_at, self.state = time.monotonic(), state
+        self.packed_at = time.monotonic()
+        with suppress(FileNotFoundError):  # a program has deleted it: the next time
+            state = [(path, path.stat().st_mtime_ns) for path in contents(self.folder)]
+            if state != self.state:
+                pack(self.folder, self.file)
+                self.state = state

@@ -116,6 +116,9 @@ def test_it_is_packed_again_if_something_is_new_but_not_all_the_time(
     write(tmp_path, {"e": 1})
     packer(now=True)
     assert packed[3:] == [33.0]
+    monkeypatch.setattr(packing, "contents", lambda _: [tmp_path / "deleted"])
+    packer(now=True)  # by a program, since the folder was listed
+    assert len(packed) == 4
     Packer(tmp_path, None)(now=True)
 
 

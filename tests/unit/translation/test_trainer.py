@@ -265,7 +265,7 @@ def test_without_a_peak_the_rate_is_the_papers(data, tmp_path):
 
 def test_the_learning_rate_can_fall_to_zero(data, tmp_path):
     trainer = fresh(data, tmp_path, decay_to_zero=True, max_epochs=3)
-    last = 3 * len(trainer._groups(0))
+    last = 3 * len(trainer.feed.groups(0))
     assert trainer.updates == last
     trainer.step = last
     assert trainer.learning_rate() == linear_learning_rate(last, 1e-2, 8, last)

@@ -19,9 +19,6 @@ SPEEDS = (
 """Where the rows of speeds are: the part, and the program."""
 
 
-COLUMNS = ("tokens_per_second", "share", "peak_mb")
-
-
 @dataclass(frozen=True)
 class Passage:
     """Text with tables, to be the last line of a cell."""
@@ -95,19 +92,16 @@ def speed_rows(measured: dict) -> dict[str, list[tuple]]:
     for part, name in SPEEDS:
         size, _, kind = name.partition("_")
         run = measured.get(part, {}).get("runs", {}).get(name, {})
-        rows = [
-            (
-                row["name"],
-                row["tokens_per_second"],
-                100 * row["share"],
-                row.get("peak_mb"),
-            )
-            for row in run.get(kind, ())
-            if "failed" not in row
-        ]
+        rows = [row_of(row) for row in run.get(kind, ()) if "failed" not in row]
         if rows:
             found[f"{size} model, {kind.replace('_', ' ')}"] = rows
     return found
+
+
+def row_of(row: dict) -> tuple:
+    """Name, tokens per second, per cent of the matrix products, and memory."""
+    share = 100 * row["share"]
+    return row["name"], row["tokens_per_second"], share, row.get("peak_mb")
 
 
 def speed_text(measured: dict) -> str:
@@ -123,5 +117,5 @@ def speed_text(measured: dict) -> str:
 
 def speed_table(rows: dict[str, list[tuple]]) -> Table:
     """Show each way of training."""
-    heads = [Column("speed", "tokens/s"), Column("share", "", "", 3)]
+    heads = [Column("speed", "tokens/s"), Column("share", "%", "", 1)]
     return table(["way of training", *heads, Column("memory", "MB")], rows)

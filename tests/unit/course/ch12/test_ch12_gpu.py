@@ -43,7 +43,7 @@ PARTS = {
             "tiny_eager": {
                 "matmul_tflops": {"bfloat16": 700.4},
                 "eager": [
-                    {"name": "+ CUDA graphs", "tokens_per_second": 9, "share": 0.01},
+                    {"name": "+ CUDA graphs", "tokens_per_second": 9, "share": 0.0123},
                     {"name": "Marian", "failed": "not installed"},
                 ],
             }
@@ -71,7 +71,8 @@ def test_results_of_a_gpu_are_told_once_they_are_there(packed, tmp_path, monkeyp
     shown = figures_gpu.gpu_passage()
     for text in (repr(shown), shown._repr_html_()):
         told = ("a GPU", "2.11", "bfloat16", "abc", "8,192", "40.5", "700 in bfloat16")
-        assert all(words in text for words in (*told, "1.60", "+ CUDA graphs", "0.010"))
+        for words in (*told, "1.60", "+ CUDA graphs", "1.2"):
+            assert words in text
         assert "Marian" not in text
         assert "tok:13a" in text
 

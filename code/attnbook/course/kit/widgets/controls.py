@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import re
 from html import escape
-
-from IPython.display import HTML
+from typing import TYPE_CHECKING
 
 from attnbook.course.kit.colours import COLOURS
+
+if TYPE_CHECKING:  # a machine for training alone has no notebooks
+    from IPython.display import HTML
 
 HIDDEN = ' hidden="hidden"'  # JupyterLab removes attributes without a value
 KEYS = 'data-lm-suppress-shortcuts="true"'
@@ -52,6 +54,8 @@ def figure(inside: str, caption: str, *, width: int, explorer: str = "") -> HTML
     if caption:
         tag, below = "figure", f"\n<figcaption>{claim(caption)}</figcaption>"
     look = f'style="margin: 1em 0; max-width: {width}px"'
+    from IPython.display import HTML
+
     return HTML(f'<{tag} class="book-stepper"{name} {look}>\n{inside}{below}\n</{tag}>')
 
 

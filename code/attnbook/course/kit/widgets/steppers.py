@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
-from IPython.display import HTML
 from matplotlib.figure import Figure
 
 from attnbook.course.kit.widgets.controls import (
@@ -16,6 +16,9 @@ from attnbook.course.kit.widgets.controls import (
 )
 from attnbook.course.kit.widgets.png_pictures import png_image
 from attnbook.course.kit.widgets.scripts import on_load
+
+if TYPE_CHECKING:  # a machine for training alone has no notebooks
+    from IPython.display import HTML
 
 
 def stepper(
