@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     set_backends()
     device = choose_device(chosen.device)
     lengths = SMALL if chosen.small else LENGTHS[device.type]
-    known = begun(chosen.json).get("rows", [])
+    known = begun(chosen.json, hardware(device)).get("rows", [])
 
     def printed() -> Iterator[dict]:
         for values in costs(device, lengths, known):

@@ -17,10 +17,11 @@ def part_of(path: Path) -> Path:
     return path.with_suffix(".part.json")
 
 
-def begun(path: Path) -> dict:
-    """What an earlier program measured before it was stopped; {} if nothing."""
+def begun(path: Path, machine: str) -> dict:
+    """What an earlier program measured on a machine before it was stopped, or {}."""
     part = part_of(path)
-    return read_object(part, "delete the file") if part.exists() else {}
+    found = read_object(part, "delete the file") if part.exists() else {}
+    return found if found.get("machine") == machine else {}
 
 
 def write_growing(path: Path, results: Iterable[dict]) -> None:

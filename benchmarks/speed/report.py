@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         *_, values = measure_speeds(work, chosen.kinds, device, rounds)
         print(format_table(values))
         return
-    known = begun(chosen.json)
+    known = begun(chosen.json, hardware(device))
     write_growing(
         chosen.json, measure_speeds(work, chosen.kinds, device, rounds, known)
     )

@@ -126,14 +126,15 @@ def test_a_stop_leaves_what_was_measured(tmp_path):
     file = tmp_path / "speed.json"
 
     def stopped():
-        yield {"rows": [1]}
-        yield {"rows": [1, 2]}
+        yield {"machine": "this", "rows": [1]}
+        yield {"machine": "this", "rows": [1, 2]}
         raise KeyboardInterrupt
 
-    assert begun(file) == {}
+    assert begun(file, "this") == {}
     with pytest.raises(KeyboardInterrupt):
         write_growing(file, stopped())
-    assert begun(file) == {"rows": [1, 2]}
+    assert begun(file, "this")["rows"] == [1, 2]
+    assert begun(file, "another") == {}
     assert not file.exists()
     write_growing(file, [{"rows": [1, 2, 3]}])
     assert json.loads(file.read_text()) == {"rows": [1, 2, 3]}
