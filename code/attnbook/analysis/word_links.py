@@ -30,7 +30,7 @@ class WordLinks:
         self.there = train_ibm_model1(known)
         self.back = train_ibm_model1([IdPair(*pair[::-1]) for pair in known])
 
-    def links(self, source: Sequence[str], target: Sequence[str]) -> dict[int, int]:
+    def between(self, source: Sequence[str], target: Sequence[str]) -> dict[int, int]:
         """The linked positions of the target, each with its position in the source."""
         s, t = self._encode(source), self._encode(target)
         origins = [self._origin(self.there, s, word) for word in t]

@@ -35,6 +35,12 @@ def word_groups(pieces: Sequence[str]) -> list[list[int]]:
     return groups
 
 
+def words(pieces: Sequence[str]) -> list[str]:
+    """The words of a text: :func:`word_groups`, each joined and without its space."""
+    groups = word_groups(pieces)
+    return ["".join(pieces[i] for i in group).replace(SPACE, "") for group in groups]
+
+
 def _is_word(piece: str) -> bool:
     """Whether a subword is part of a word, not punctuation or a special token."""
     return any(map(str.isalnum, piece)) and not piece.startswith("<")
@@ -67,8 +73,4 @@ def word_weights(
     rows, columns = word_groups(target), word_groups(source)
     summed = torch.stack([weights[:, group].sum(1) for group in columns], dim=1)
     merged = torch.stack([summed[group].mean(0) for group in rows])
-    return merged, _joined(target, rows), _joined(source, columns)
-
-
-def _joined(pieces: Sequence[str], groups: Sequence[Sequence[int]]) -> list[str]:
-    return ["".join(pieces[i] for i in group).replace(SPACE, "") for group in groups]
+    return merged, words(target), words(source)

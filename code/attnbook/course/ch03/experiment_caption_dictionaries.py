@@ -11,10 +11,9 @@ from torch import Tensor
 from attnbook.analysis.ibm_model1 import diagonal
 from attnbook.analysis.maps import attention_maps
 from attnbook.analysis.word_links import WordLinks
-from attnbook.analysis.word_maps import word_groups
+from attnbook.analysis.word_maps import word_groups, words
 from attnbook.course.kit.experiments import experiment
 from attnbook.data.batching import IdPair, id_batch
-from attnbook.data.subwords import Subwords
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.translator import Translator
 
@@ -40,11 +39,9 @@ def caption_dictionaries(seed: int = 0) -> dict:
     """
     translator = Translator()
     subwords = translator.subwords
-    train = load_texts(translator.config, "train")
-    words = [
-        [words_of(subwords, text) for text in pair] for pair in zip(*train, strict=True)
-    ]
-    links = WordLinks(words)
+    pairs = zip(*load_texts(translator.config, "train"), strict=True)
+    pieces = ([subwords.pieces(text) for text in pair] for pair in pairs)
+    links = WordLinks([[*map(words, sides)] for sides in pieces])
     captions = load_texts(translator.config, "val").source
     chosen = random.Random(seed).sample(captions, CAPTIONS)
     rows = [
@@ -78,10 +75,10 @@ def compare(
     groups = word_groups(target)
     origins = word_groups(source)
     weights = summed_by_word(cross_maps(translator, caption, text), origins)
-    names = [words_of(subwords, side) for side in (caption, text)]
+    names = [words(source), words(target)]
     straight = diagonal(IdPair(*names))
     rows = []
-    for t, j in links.links(*names).items():
+    for t, j in links.between(*names).items():
         row = {"diagonal": straight[t] == j, "moved": abs(straight[t] - j) >= FAR}
         for way, shift in (("output", 0), ("input", 1)):
             steps = [position + shift for position in groups[t]]
@@ -105,10 +102,3 @@ def cross_maps(translator: Translator, caption: str, text: str) -> Tensor:
 def summed_by_word(weights: Tensor, groups: Sequence[Sequence[int]]) -> Tensor:
     """Sum the weights on the subwords of each word; those on EOS are left out."""
     return torch.stack([weights[..., group].sum(-1) for group in groups], -1)
-
-
-def words_of(subwords: Subwords, text: str) -> list[str]:
-    """The words of a text, each punctuation mark a word of its own."""
-    pieces = subwords.pieces(text)
-    joined = ["".join(pieces[i] for i in group) for group in word_groups(pieces)]
-    return [word.replace("▁", "") for word in joined]

@@ -56,7 +56,7 @@ def silence() -> dict:
 
 
 def compare(model, src: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Log-probabilities of nothing and of the beam's best, (B,), and the latter's ids."""
+    """Log-probabilities of nothing and of the beam's best, (B,), and its ids."""
     max_len = max_output_len(src.shape[1])
     ids = beam_search(model, src, max_len, WIDTH, alpha=0.0).ids[:, 0]
     nothing = torch.full((len(src), 1), EOS)

@@ -12,7 +12,6 @@ from drawn import cells
 from attnbook.analysis.occlusion import bahdanau_hiding_effects, occlusion_effects
 from attnbook.course.ch02 import experiments_clicks, experiments_learning, figures, lab
 from attnbook.course.ch02 import experiments_translation as experiments
-from attnbook.course.ch02.experiment_caption_links import Linker
 from attnbook.nn.losses import token_loss
 from attnbook.toy.data import TARGET, held_out_pairs, toy_batches
 from attnbook.toy.language import translate_by_rule
@@ -133,16 +132,6 @@ def test_covering_is_masking_what_is_named():
     assert [found[kind]["words"] for kind in ("all", "noun")] == [6, 2]
     nouns = [aligned[0], aligned[3]]
     assert found["noun"]["aligned"] == pytest.approx(sum(nouns) / 2, abs=1e-3)
-
-
-def test_words_are_linked_if_each_is_the_others_origin():
-    pairs = [
-        (["the", "dog", "."], ["der", "hund", "."]),
-        (["the", "cat", "."], ["die", "katze", "."]),
-        (["a", "dog", "."], ["ein", "hund", "."]),
-    ]
-    links = Linker(pairs).links(["a", "dog", "."], ["ein", "hund", "."])
-    assert links == {0: 0, 1: 1}  # no mark of punctuation
 
 
 def test_training_halts_before_the_step_of_its_name(monkeypatch):

@@ -1,0 +1,52 @@
+"""The ladder's rows: what each connection computes, the small start, the floors."""
+
+import math
+from itertools import product
+
+import pytest
+import torch
+
+from attnbook.course.ch08 import experiments_ladder as ladder
+
+
+@pytest.mark.parametrize("connection", ladder.CONNECTIONS)
+def test_each_connection_is_its_formula(connection):
+    torch.manual_seed(0)
+    (rung,) = ladder.stack(connection, n_layers=1).layers
+    x = torch.randn(2, 5, ladder.WIDTH)
+    (attention,), (norm,) = rung.parts, rung.norms
+    wanted = {
+        "plain": lambda: attention(x, x, x),
+        "skip": lambda: x + attention(x, x, x),
+        "post-norm": lambda: norm(x + attention(x, x, x)),
+        "pre-norm": lambda: x + attention(*[norm(x)] * 3),
+    }[connection]()
+    assert torch.equal(rung(x), wanted)
+
+
+def test_a_small_start_shrinks_what_each_sublayer_adds_first():
+    torch.manual_seed(0)
+    plain = ladder.stack("skip", 2, network=True)
+    torch.manual_seed(0)
+    small = ladder.stack("skip", 2, network=True, start=0.25)
+    both = (ladder.output_matrices(model.layers) for model in (plain, small))
+    pairs = [*zip(*both, strict=True)]
+    assert len(pairs) == 4
+    for one, other in pairs:
+        assert torch.equal(other, 0.25 * one)
+    assert ladder.small_start(16) == 0.25
+
+
+def test_the_floors_by_counting_all_cases(monkeypatch):
+    """Two of three symbols, sorted: nine cases."""
+    monkeypatch.setattr(ladder, "LENGTH", 2)
+    cases = [sorted(pair) for pair in product(range(3), repeat=2)]
+
+    def entropy(values):
+        shares = [values.count(v) / len(values) for v in {*values}]
+        return -sum(p * math.log(p) for p in shares)
+
+    wanted = sum(entropy([case[i] for case in cases]) for i in (0, 1)) / 2
+    found = ladder.floors(3)
+    assert found["without_reading"] == pytest.approx(wanted, abs=1e-3)
+    assert found["guess"] == pytest.approx(math.log(3), abs=1e-3)
