@@ -163,8 +163,8 @@ class Plan(NamedTuple):
     def training(self, part: str, name: str, **changes: object) -> Job:
         """A training run in its own folder."""
         folder = self.out / part / name
-        changes |= dict(entry.split("=", 1) for entry in self.entries)
-        entries = [f"{key}={value}" for key, value in self.changes(changes).items()]
+        own = dict(entry.split("=", 1) for entry in self.entries)
+        entries = [f"{k}={v}" for k, v in {**self.changes(changes), **own}.items()]
         command = ["attnbook", "train", "--config", self.config]
         command += ["--set", *entries, "--out", str(folder)]
         return Job(name, command, folder / "results.json")

@@ -36,6 +36,9 @@ COMMANDS = {
 SEEDS = ("max_epochs=116", "patience=116", "validate_every=5", "score_tests=False")
 """116 epochs are 8,000 updates of the default batch, for every seed."""
 
+SMALL_SEEDS = ("max_epochs=12", "patience=12", *SEEDS[2:])
+"""The same for a trial: long enough to be interrupted."""
+
 
 def way_of(out: Path) -> list[str]:
     """The changes of the config that the smoke test chose.
@@ -72,7 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     entries = [*chosen.set]
     if chosen.command == "seeds":
         try:
-            entries = [*SEEDS, *way_of(chosen.out), *entries]
+            seeds = SMALL_SEEDS if "--small" in others else SEEDS
+            entries = [*seeds, *way_of(chosen.out), *entries]
         except ValueError as error:
             parser.exit(1, f"{error}\n")
     if entries:

@@ -41,7 +41,7 @@ LARGEST_TREE, LARGEST_FILE = 64 * 2**20, 16 * 2**20
 """What can be sent there, and what comes back in one file."""
 
 
-KILLS, LINES = 3, 10
+KILLS, LINES = 3, 40
 """How often the seeds are killed, before their runs have logged so many lines."""
 
 

@@ -54,7 +54,9 @@ def test_the_seeds_are_trained_in_the_way_that_was_chosen(tmp_path, monkeypatch)
     ways = {"graphs": way(9, 5), "shapes": way(3, 5)}
     (tmp_path / "smoke.json").write_text(json.dumps({"runs": ways}))
     for command in half_hour.COMMANDS:
-        half_hour.main([command, "--out", str(tmp_path), "--set", "seed=7", "--small"])
+        half_hour.main(
+            [command, "--out", str(tmp_path), "--set", "seed=7", "--pack", "x"]
+        )
     parts = [x for call in calls for x in call[call.index("--part") + 1 :]]
     assert [p for p in parts if p in half_hour.gpu.PARTS] == [
         *(p for parts in half_hour.COMMANDS.values() for p in parts)
@@ -62,7 +64,7 @@ def test_the_seeds_are_trained_in_the_way_that_was_chosen(tmp_path, monkeypatch)
     entries = calls[1][calls[1].index("--set") + 1 :]
     assert {"few_shapes=True", "cuda_graphs=True", *half_hour.SEEDS} < {*entries}
     assert entries[-1] == "seed=7"
-    assert all("--small" in call for call in calls)
+    assert all("--pack" in call for call in calls)
 
 
 def write(folder, files):
