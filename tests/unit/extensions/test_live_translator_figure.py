@@ -10,6 +10,7 @@ import translator_speed as speed
 from browser import NO_BROWSER, open_browser
 
 STATIC = speed.LIVE.parent
+OPTIONS = "<script>const DOCUMENTATION_OPTIONS = {};</script>"  # Sphinx's
 SENTENCE = "People are waiting at the station."
 FIGURES = {"light": None, "caption": "greedy", "search": "beam"}
 
@@ -32,7 +33,7 @@ def at(tmp_path_factory):
         for form, method in FIGURES.items()
     )
     page = folder / "figures.html"
-    head = f'<meta charset="utf-8"><title>x</title>{styles}{scripts}'
+    head = f'<meta charset="utf-8"><title>x</title>{styles}{OPTIONS}{scripts}'
     page.write_text(
         f'<!doctype html><html lang="en">{head}<main>{body}</main>', encoding="utf-8"
     )
@@ -121,7 +122,7 @@ def test_a_beam_is_drawn_and_finds_the_station(page):
     box.locator("[type=submit]").click()
     expect(box.locator(".tr-player")).to_be_visible(timeout=60_000)
     assert german(box)[-1] == "Bahnhof."
-    best = box.locator("text.tr-best").all_inner_texts()
+    best = box.locator("text.tr-best").all_text_contents()
     assert [re.sub(r"\W", "", text) for text in best[:4]] == [
         *german(box)[:3],
         "Bahnhof",
