@@ -14,6 +14,7 @@ def test_each_is_the_others_origin_whatever_its_case():
     links = WordLinks(PAIRS)
     assert links.between(["a", "Dog", "."], ["Ein", "hund", "."]) == {0: 0, 1: 1}
     assert links.between(["horse", "dog"], ["Hund", "Pferd"]) == {0: 1}
+    assert links.between(["dog"], ["Hund", "Hund"]) == {0: 0}
     assert links.between([], ["Hund"]) == {}
 
 
