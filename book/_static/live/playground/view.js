@@ -339,6 +339,13 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
           parts.push(drawn("path", { class: `play-curve play-${SIDES[side]}`, d: `M${points.join("L")}` }));
         }
       });
+      const above = runs.filter(({ losses }) => mean(losses.slice(-MEAN)) > top);
+      if (above.length) {
+        const names = above.map(({ title, losses }) => {
+          return `${title.textContent}: ${shown(mean(losses.slice(-MEAN)))}`;
+        });
+        text([width - 14, 24], `above the chart ${names.join(", ")}`, { "text-anchor": "end" });
+      }
       this.box.setAttribute("viewBox", `0 0 ${width} ${height}`);
       this.box.setAttribute("aria-label", `Loss against step. ${this.words(runs, guess, bests)}`);
       this.box.replaceChildren(...parts);
