@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnbook.analysis.word_maps import SPACE
+from attnbook.core import results
 from attnbook.course.kit.colours import DARK_GREY
 from attnbook.course.kit.heat_maps import (
     PALE_LINES,
@@ -21,6 +22,8 @@ from attnbook.course.kit.heat_maps import (
     frame_cells,
     heat_map,
 )
+from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.multi_head import split_heads
 
 LETTERS = "·abcdefghijklmnop"  # PAD and the 16 symbols of the task
@@ -113,3 +116,74 @@ def split_figure(words: Sequence[str], d: int = 4, n_heads: int = 2) -> Figure:
         ax.set_title("view, transpose" if transposed else "view alone", pad=26)
         ax.set_xlabel("feature")
     return fig
+
+
+# One word, two sources
+
+
+def two_sources_table() -> Table:
+    """What a possessive keeps of its translation if an English word is hidden."""
+    found = results.load("two_sources")
+    *rows, _ = found["runs"]  # the last one changes the heads
+    percent = 100 / found["cases"]
+    columns = [Column(part, "% kept") for part in ("stem", "ending")]
+    return table(
+        ["hidden", *columns],
+        [(r["hidden"], percent * r["stem"], percent * r["ending"]) for r in rows],
+    )
+
+
+# Two answers
+
+
+@torch.no_grad()
+def colours_figure(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Figure:
+    """Draw the colours that are wanted, and those that a model gives, as patches."""
+    colours, answers = (of[0] for of in batch)  # (L, 3), (L, 2, 3)
+    given = model(batch[0][:1])[0]  # (L, 2, 3)
+    rows = {"input": colours}
+    for back, name in enumerate(("one back", "two back")):
+        rows[f"{name}: wanted"] = answers[:, back]
+        rows[f"{name}: given"] = given[:, back]
+    fig, ax = plt.subplots(figsize=(5.5, 2.6))
+    for y, shown in enumerate(rows.values()):
+        for x, colour in enumerate(torch.special.ndtr(shown).tolist()):
+            # Position 1 has no colour one back, positions 1 and 2 none two back.
+            if x >= (y + 1) // 2:
+                ax.add_patch(Rectangle((x, y), 0.94, 0.86, facecolor=colour))
+    ax.set(xlim=(0, len(colours)), ylim=(len(rows), -0.1))
+    ax.set_yticks([y + 0.43 for y in range(len(rows))], rows)
+    ax.set_xticks([x + 0.47 for x in range(len(colours))], range(1, len(colours) + 1))
+    ax.set_xlabel("position")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.grid(visible=False)
+    return fig
+
+
+def missing_table() -> Table:
+    """Which share of two colours' variance is missing, by model."""
+    runs = results.load("two_colours")["runs"]
+    shares: dict[str, list[float]] = {}
+    for run in runs:
+        shares.setdefault(run["model"], []).append(50 * sum(run["missing"]))
+    del shares["two heads"]
+    columns = ["model", Column("missing, both colours together", "%")]
+    return table(columns, [(name, spread(of)) for name, of in shares.items()])
+
+
+def symbols_table() -> Table:
+    """Symbols one and two positions back, with the weights as they are and frozen."""
+    runs = results.load("two_symbols")["runs"]
+    rows = []
+    for heads, steps in dict.fromkeys((run["heads"], run["steps"]) for run in runs):
+        same = stored_runs("two_symbols", heads=heads, steps=steps)
+        name = f"{'one head' if heads == 1 else 'two heads'}, {steps:,} steps"
+        lines = [[100 * x for x in run["accuracy"] + run["frozen"]] for run in same]
+        rows.append((name, *map(spread, zip(*lines, strict=True))))
+    columns = [
+        Column(back, "% correct", group=group)
+        for group in ("weights as they are", "weights held at their mean")
+        for back in ("one back", "two back")
+    ]
+    return table(["model", *columns], rows)
