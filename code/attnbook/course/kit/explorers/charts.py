@@ -1,7 +1,7 @@
 """What an explorer draws, as data: a few kinds of charts.
 
 A chart holds all that is needed to draw it. In a notebook matplotlib does so
-(:mod:`.drawn`), on the published page ``book/_static/live/charts.js``. Colours are
+(``drawn``), on the published page ``book/_static/live/charts.js``. Colours are
 named: "ink", "sky", "pale", or one of the five ideas that have a colour.
 """
 
