@@ -120,7 +120,8 @@ window.attnbook ??= {};
     }
 
     onWidth() {
-      if (this.view && this.width !== this.picture.clientWidth) this.draw();
+      const wide = this.picture.clientWidth;
+      if (this.view && wide && this.width !== wide) this.draw();
     }
 
     draw() {

@@ -56,6 +56,7 @@
       this.said = find(".live-said");
       this.said.insertAdjacentHTML("beforebegin", CONTROLS.replaceAll("ID", `live-${index}`));
       this.map = new live.Map(figure, `live-${index}`, () => this.run());
+      figure.classList.add("live-ready");
       this.input = find("input");
       this.input.value = figure.dataset.sentence;
       this.clauses = find("form select");
@@ -117,13 +118,13 @@
     }
 
     translate(words) {
-      this.last = words.join(" ");
       const models = this.names.map((name) => live.models[name]);
       const source = live.encode(words, models[0].source);
       const outputs = models.map((model) => live.translate(model, source));
       this.tell(words, outputs.map(({ ids }, i) => live.decode(ids, models[i].target)));
       const [{ ids, maps }] = outputs;
       this.map.show(maps, [...words, "<eos>"], ids.map((id) => models[0].target[id]));
+      this.last = words.join(" ");
     }
 
     // What each model says, and what is right.
