@@ -94,6 +94,14 @@ def test_a_download_is_kept_and_not_repeated(cache, server):
     assert asked == ["/raw/val.de.gz"]
 
 
+def test_the_addresses_are_those_of_one_commit():
+    assert len(multi30k.COMMIT) == 40
+    first, mirror = multi30k.URLS
+    assert first.startswith("https://raw.githubusercontent.com/multi30k/dataset/")
+    assert mirror.startswith("https://cdn.jsdelivr.net/gh/multi30k/dataset@")
+    assert all(multi30k.COMMIT in url for url in multi30k.URLS)
+
+
 @pytest.mark.parametrize("first", ["wrong", "gone"])
 def test_the_mirror_is_asked_if_the_first_address_fails(
     cache, server, monkeypatch, first

@@ -33,9 +33,9 @@ def model_of(seed, n_target=None, **kwargs):
 @pytest.mark.parametrize("n_target", [None, 9])
 def test_what_is_read_is_what_was_written(tmp_path, n_target):
     one, other = model_of(0, n_target).eval(), model_of(1, n_target)
-    save_weights(one, tmp_path / "some" / "model", seed=0, exact=[0.5, 1.0])
+    save_weights(one, tmp_path / "some" / "model", model="any", folder=[0.5, 1.0])
     facts = load_weights(other, tmp_path / "some" / "model")
-    assert facts == {"seed": 0, "exact": [0.5, 1.0]}
+    assert facts == {"model": "any", "folder": [0.5, 1.0]}
     assert not other.training
     assert torch.equal(other(SRC, SRC % 9), one(SRC, SRC % 9))
     assert other.out.weight is other.target_embedding.weight
@@ -149,6 +149,11 @@ def test_a_shipped_model_is_as_good_as_its_facts_say(name):
     for clauses in (1, 4):
         found = exact_match(model, held_out_pairs(clauses)[:128])
         assert found == pytest.approx(facts["exact"][str(clauses)], abs=0.08)
+
+
+def test_a_model_that_is_not_shipped_is_named():
+    with pytest.raises(ValueError, match=r"no model 'gpt'; choose among .*bahdanau"):
+        models.load_toy_model("gpt")
 
 
 def test_the_toy_transformer_is_small_and_has_both_forms():
