@@ -23,6 +23,13 @@ def test_influence_is_the_largest_change():
     close(influence(weigh(matrix), x, other), by_hand)
 
 
+def test_one_number_a_position_is_enough_and_a_layer_norm_hides_no_change():
+    """A constant, which it takes away, is none."""
+    norm = nn.LayerNorm(5, elementwise_affine=False)
+    found = influence(lambda x: norm(x)[..., 0], some(2, 4, 5))
+    assert torch.equal(found > 0.01, torch.eye(4).bool())
+
+
 @pytest.mark.parametrize("j", range(4))
 def test_moved_by_names_the_outputs_that_react(j):
     matrix = some(3, 4).masked_fill(some(3, 4, seed=1) < 0, 0.0)
@@ -42,6 +49,7 @@ def test_ids_are_replaced_with_others():
         [False, True, True],
     ]
     assert ids.tolist() == [[4, 5, 6]]
+    assert not found.requires_grad
 
 
 def test_a_change_that_gives_nan_is_seen():

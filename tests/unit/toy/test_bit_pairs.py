@@ -26,6 +26,14 @@ def test_equal_weights_average_the_values():
     close(model(PAIRS), wanted)
 
 
+@pytest.mark.parametrize("network", ["none", "linear"])
+def test_without_relu_and_with_equal_weights_logits_are_additive(network):
+    torch.manual_seed(0)
+    model = PairReader(NETWORKS[network](), equal_weights=True).double()
+    both_0, last, first, both_1 = model(PAIRS)
+    close(first + last, both_0 + both_1)
+
+
 def test_with_relu_xor_is_learned_and_the_queries_stay_zero():
     torch.manual_seed(0)
     model = PairReader(NETWORKS["ReLU"](), equal_weights=True)

@@ -20,16 +20,18 @@ def made(name):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_no_output_depends_on_a_later_character(name):
+def test_an_output_depends_on_no_later_character_and_on_the_order_of_those_before(name):
     model = made(name).eval()
     ids = torch.randint(4, len(CHARACTERS), (2, 9))
     changed = ids.clone()
     changed[:, 5] = 4 + (changed[:, 5] - 3) % 20
     with torch.no_grad():
         one, other = model(ids), model(changed)
+        moved = model(ids[:, [1, 0, *range(2, 9)]])
     assert one.shape == (2, 9, len(CHARACTERS))
     assert torch.allclose(one[:, :5], other[:, :5], atol=1e-6)
     assert (one[:, 5:] - other[:, 5:]).abs().amax((0, 2)).min() > 1e-5
+    assert (one[:, -1] - moved[:, -1]).abs().max() > 1e-4
 
 
 def kinds(name):

@@ -35,6 +35,7 @@ def test_both_orders_are_drawn_in_their_shares():
     assert share(0) == 0
     assert share(1) > 0.95  # two equal phrases have one order
     assert 0.4 < share(0.5) < 0.6
+    assert [*islice(two_order_pairs(3), 5)] == [*islice(two_order_pairs(3), 5)]
 
 
 def test_more_clauses_are_refused():
