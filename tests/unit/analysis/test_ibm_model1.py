@@ -25,6 +25,13 @@ def test_one_round_is_counting():
     assert table[NULL_WORD, DAS] == pytest.approx((1 / 3) / (1 / 2 + 2 / 3))
 
 
+def test_rounds_separate_what_stands_together():
+    pairs = [IdPair([THE, HOUSE], [DAS, HAUS]), IdPair([THE, 12], [DAS, 22])]
+    first, later = (train_ibm_model1(pairs, iterations=n) for n in (1, 8))
+    assert later[HOUSE, HAUS] > first[HOUSE, HAUS]
+    assert align_words(pairs[0], later)[1] == 1
+
+
 def test_an_unknown_word_renders_nothing():
     table = train_ibm_model1([IdPair([10], [20])], iterations=2)
     assert align_words(IdPair([10], [99]), table) == [None]

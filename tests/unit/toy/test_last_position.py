@@ -8,6 +8,7 @@ from torch import nn
 from attnbook.nn.positions import sinusoids
 from attnbook.nn.sequence_layers import SelfAttentionLayer
 from attnbook.toy.last_position import (
+    LAYER_STACKS,
     InductionModel,
     LastPosition,
     contiguous_dilations,
@@ -34,6 +35,11 @@ def test_stacks_are_just_deep_enough(n):
     for stack in (contiguous_dilations(n), exponential_dilations(n)):
         assert hears_the_first(convolutions(8, stack), n)
         assert not hears_the_first(convolutions(8, stack[:-1]), n)
+
+
+@pytest.mark.parametrize("kind", LAYER_STACKS)
+def test_every_reader_hears_the_first(kind):
+    assert hears_the_first(LAYER_STACKS[kind](12, 8), 12)
 
 
 def test_a_model_is_what_its_docstring_says():
