@@ -22,7 +22,7 @@ CONNECTIONS = {
 }
 """What the reader chooses, and its name in :class:`~attnbook.toy.Stack`."""
 
-DEEPEST = 48
+DEEPEST = 24
 CONTROLS = {
     "connection": Menu("stack", tuple(CONNECTIONS), "pre-norm"),
     "variance": Slider("variance of the weights, times 3D", 1, 6, 3),
@@ -87,7 +87,7 @@ def _rounded(norm: float) -> str:
 def _charts(diversity: list[float], norms: list[float]) -> tuple[Lines, Lines]:
     """Both lines, one above the other."""
     last = len(norms) - 1
-    ticks = tuple(range(0, last + 1, 4 if last < 40 else 8))
+    ticks = tuple(range(0, last + 1, 4))
     above = Lines(
         Axis("", 0, last, ticks),
         Axis("token diversity", -0.03, 1, (0, 0.5, 1)),
