@@ -41,9 +41,7 @@ SETTINGS = re.compile(r'<p class="book-settings">(.*?)</p>', re.DOTALL)
 PICTURE = '<div class="book-picture">'
 SCRIPTS = ("charts", "explorers")
 ELSEWHERE = "To change them, open this chapter in JupyterLab, on Binder or on Colab."
-SCRIPTLESS = (
-    "<noscript>With JavaScript switched on, you can change them here.</noscript>"
-)
+SCRIPTLESS = "With JavaScript switched on, you can change them here."
 
 
 def mount(
@@ -123,7 +121,8 @@ def slider(control: Slider | Stops) -> str:
         f'<input type="range" min="0" max="{len(choices) - 1}" step="1" '
         f'value="{place}" data-stops="{"|".join(texts)}" '
         f'aria-label="{escape(control.label)}" aria-valuetext="{texts[place]}">'
-        f"<output>{texts[place]}</output></label>"
+        '<span class="explorer-value" aria-hidden="true">'
+        f"{texts[place]}</span></label>"
     )
 
 

@@ -15,7 +15,7 @@ COURSE = Path(import_module("attnbook.course").__file__).parent
 ALIVE = [
     f"attnbook.course.{path.parent.name}.{path.stem}"
     for path in sorted(COURSE.glob("*/explorer_*.py"))
-    if "on_page = " in path.read_text(encoding="utf-8")
+    if re.search("^(def )?on_page", path.read_text(encoding="utf-8"), re.MULTILINE)
 ]
 
 
@@ -46,11 +46,11 @@ def test_every_control_moves_by_the_keyboard(browser, html, module):
         for (name, control), given in zip(
             module.CONTROLS.items(), inputs.all(), strict=True
         ):
-            place = control.choices.index(settings[name])
-            last = place == len(control.choices) - 1
+            at = control.choices.index(settings[name])
+            last = at == len(control.choices) - 1
             key = "ArrowLeft" if last else "ArrowRight"
             given.press("Space" if isinstance(control, Switch) else key)
-            settings[name] = control.choices[place - 1 if last else place + 1]
+            settings[name] = control.choices[at - 1 if last else at + 1]
             view = module.on_page(**settings)
             expect(figure.get_by_role("status")).to_have_text(view.said)
             drawing = figure.locator("svg[role=img]")

@@ -69,7 +69,7 @@ window.attnbook ??= {};
     if (control.type !== "range") return;
     const text = control.dataset.stops.split("|")[control.value];
     control.setAttribute("aria-valuetext", text);
-    control.closest("label").querySelector("output").textContent = text;
+    control.closest("label").querySelector(".explorer-value").textContent = text;
   }
 
   // --- A figure ---

@@ -153,6 +153,6 @@
     return [toyWords(...words.slice(0, -1)), element("span", { class: "live-score" }, score)];
   }
 
-  const figures = document.querySelectorAll("figure.live-model");
+  const figures = document.querySelectorAll("figure.live-model[data-models]");
   figures.forEach((figure, i) => new LiveFigure(figure, i));
 }
