@@ -30,7 +30,11 @@ MARKUP = {
 }
 LINK = re.compile(r"\]\(([^)\s]+)")
 FOLD = re.compile(r"<details>.*?</details>", re.DOTALL)
-CAPTION = re.compile(r'<a id="[\w-]+"></a>\*\*(?:Fig\.|Table) [LA]?[\d.]+\.\*\* \S')
+CAPTION = re.compile(
+    r'<a id="[\w-]+"></a>(?:<details>\n<summary>[^<]+</summary>\n\n)?'
+    r"\*\*(?:Fig\.|Table) [LA]?[\d.]+\.\*\* \S"
+)
+"""A caption, which lies in a fold where its result waits for a prediction."""
 SOLVED = re.compile(r"^\w+: (?:right|all \d+ stages passed)\.$", re.MULTILINE)
 
 
