@@ -97,7 +97,7 @@ def readers(result: str, root: Path) -> list[PurePosixPath]:
     """The chapters' files that name a stored result, of the pages that do so most."""
     files = [
         PurePosixPath(path.relative_to(root))
-        for path in sorted(root.glob("code/attnbook/course/*/*.py"))
+        for path in sorted(root.glob("code/attnbook/course/*/**/*.py"))
         for names, forms in [named(path)]
         if result in names or any(form.fullmatch(result) for form in forms)
     ]

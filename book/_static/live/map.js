@@ -246,7 +246,7 @@
     }
   };
 
-  // q · k / √d_k, product by product: equation 4.2, eq-attention.
+  // q · k / √d_k, product by product: equation 4.3, eq-attention.
   function productSum({ queries, keys, scores }, i, j) {
     const [q, k, score] = [queries[i], keys[j], scores[i][j]];
     const root = Math.sqrt(q.length);

@@ -34,7 +34,7 @@
     return linear(linear(x, W_1).map((number) => Math.max(0, number)), W_2);
   }
 
-  // Equation 4.2, eq-attention, for one query: a mean of the values, weighted by how well
+  // Equation 4.3, eq-attention, for one query: a mean of the values, weighted by how well
   // their keys fit.
   function attend(q, head) {
     const scores = head.keys.map((k) => dot(q, k) / Math.sqrt(q.length));

@@ -15,7 +15,7 @@ from attnbook.core import results
 from attnbook.course.kit.colours import COLOURS, GREY, INK, SHADE
 from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.html_tables import Column, Table, table
-from attnbook.translation import trainer
+from attnbook.translation import run_folder
 from attnbook.translation.configs import config
 from attnbook.translation.schedules import noam_learning_rate
 from attnbook.translation.train_command import default_config, train
@@ -65,7 +65,7 @@ def run(which: str, name: str | None = None, folder: Path = LIVE) -> dict:
         return results.load(NAME)
     if which == "live":
         made = train(config(name or default_config("auto")), folder)
-        return {**made, "log": trainer.read_metrics(folder / "metrics.jsonl")}
+        return {**made, "log": run_folder.read_metrics(folder / "metrics.jsonl")}
     raise ValueError(f"RUN is {which!r}; choose recorded or live")
 
 
