@@ -35,8 +35,8 @@ from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.kit.page_translator import (
     PARTS,
     bytes_to_load,
+    glosses,
     rounded_translator,
-    stored,
     translator_scripts,
 )
 from attnbook.decoding.beam import beam_search
@@ -157,7 +157,7 @@ def glossed(pieces: list[str]) -> str:
 def gloss(word: str) -> str:
     """The English word for a German one; "?" for what the training's captions lack."""
     bare = re.sub(r"^[\W_]+|[\W_]+$", "", word.lower())
-    table = stored("german_glosses", "glosses")
+    table = glosses()
     return table.get(bare, "?") if bare and table else ""
 
 

@@ -69,7 +69,7 @@ def translator_scripts() -> dict[str, str]:
         "tied": tied,
         "alpha": translator.facts["alpha"],
         "many_subwords": translator.many_subwords,
-        "glosses": stored("german_glosses", "glosses"),
+        "glosses": glosses(),
         "means": stored("translator_head_means", "means"),
         **subword_table(translator.subwords),
     }
@@ -80,6 +80,18 @@ def translator_scripts() -> dict[str, str]:
         call = as_call("attnbook.translator.receive", part, text)
         files[f"part-{part}.js"] = call
     return files
+
+
+CONTRACTIONS = {
+    **{"am": "at the", "beim": "at the", "im": "in the", "ins": "into the"},
+    **{"vom": "from the", "zum": "to the", "zur": "to the"},
+}
+"""A preposition with its article: no single English word is aligned with it."""
+
+
+def glosses() -> dict[str, str]:
+    """German words, in lower case, with an English one."""
+    return {**stored("german_glosses", "glosses"), **CONTRACTIONS}
 
 
 def stored(experiment: str, entry: str) -> dict[str, Any]:
