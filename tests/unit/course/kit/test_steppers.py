@@ -96,6 +96,23 @@ def test_keys_and_buttons_move_it(html):
         assert back.get_attribute("aria-disabled") == "false"
 
 
+def test_it_waits_for_a_page_of_which_more_is_to_come(html):
+    """An image can be there before what stands below it."""
+    with alone_on_a_page(html) as page:
+        page.evaluate(
+            """async html => {
+              Object.defineProperty(document, "readyState", { value: "loading" });
+              document.querySelector("main").innerHTML = html;
+              const pictures = [...document.querySelectorAll("img")];
+              await Promise.all(pictures.map(picture => picture.decode()));
+            }""",
+            html,
+        )
+        assert not page.get_by_role("slider").is_visible()
+        page.evaluate("document.dispatchEvent(new Event('DOMContentLoaded'))")
+        assert page.get_by_role("slider").is_visible()
+
+
 def test_it_asks_for_nothing_and_keeps_its_keys(html):
     check_self_contained(html, controls=3)
 

@@ -15,6 +15,11 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 IMPORT = re.compile(r"^import \{[^}]*\} from \"[\w./]*?(\w+)\.js\";$", re.MULTILINE)
+WHEN_PARSED = (
+    'if (document.readyState === "loading") '
+    'document.addEventListener("DOMContentLoaded", begin); else begin();'
+)
+"""An image can be there before what stands below it has been read."""
 COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 
 
@@ -31,7 +36,7 @@ def on_load(module: str, **given: object) -> str:
         An attribute of the image, with a space before it.
     """
     values = json.dumps(given, ensure_ascii=False)
-    code = f"{bundle(module)} start(this, {values});"
+    code = f"{bundle(module)} const begin = () => start(this, {values}); {WHEN_PARSED}"
     return f' onload="{escape(" ".join(code.split()))}"'
 
 
