@@ -60,9 +60,10 @@ def figure(name: str, page: str) -> str:
         answers = f'<ol class="play-answers">{items}</ol>'
         stored = f"""<details class="book-fold play-stored">
 <summary>What {preset["seeds"]} stored runs of each say</summary>
+<div class="book-fold-body">
 <p><b>({"abc"[preset["right"]]})</b> {escape(preset["explanation"])}</p>
 {stored_table(preset)}
-{stored_chart(preset)}</details>"""
+{stored_chart(preset)}</div></details>"""
     return f"""<figure class="train-here live-model" id="train-{name}"
 data-preset="{name}" data-page="{page}" data-version="{version()}">
 <p class="play-kicker">Train it here</p>

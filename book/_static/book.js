@@ -34,14 +34,15 @@ function fitBox(box) {
   markEdge(box);
 }
 
+function watchBox(box) {
+  box.addEventListener("scroll", () => markEdge(box), { passive: true });
+  new ResizeObserver(() => fitBox(box)).observe(box);
+}
+
 window.addEventListener("load", async () => {
   document.querySelectorAll(".cell_output figure img").forEach(boxPicture);
   await window.MathJax?.startup?.promise;
-  const boxes = document.querySelectorAll(BOXES);
-  const fit = () => boxes.forEach(fitBox);
-  boxes.forEach((box) => box.addEventListener("scroll", () => markEdge(box), { passive: true }));
-  window.addEventListener("resize", fit);
-  fit();
+  document.querySelectorAll(BOXES).forEach(watchBox);
 });
 
 // What is folded on the screen is printed; without scripts book.css opens it.

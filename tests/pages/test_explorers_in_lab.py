@@ -60,7 +60,7 @@ def run_cell(page: Page, number: int) -> None:
 
 def test_unrun_it_is_a_picture_with_text(page):
     cell = page.locator(".jp-CodeCell").first
-    image = cell.locator("figure img")
+    image = cell.locator(".book-stepper img")
     expect(image).to_have_count(1)
     assert image.evaluate("e => e.complete && e.naturalWidth > 0")
     assert "k₁: score 2.00" in image.get_attribute("alt")

@@ -12,7 +12,7 @@ from reader_notebooks import made
 from run_notebooks import store
 
 CHAPTER = "ch02_bahdanau.ipynb"
-WITH_STEPPER = "ch01_rnn_seq2seq.ipynb"
+WITH_STEPPER = "lab10_decoding.ipynb"
 SCREENSHOTS = ROOT / "_build" / "screenshots"
 RAW = re.compile(r"```|:::|\$\$|\{[\w:]+\}`|^\([\w-]+\)=", re.MULTILINE)
 
@@ -24,7 +24,7 @@ def notebooks(html):
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory, notebooks):
-    """JupyterLab with all readers' notebooks, of which it trusts two chapters."""
+    """JupyterLab with all readers' notebooks, of which it trusts two notebooks."""
     folder = tmp_path_factory.mktemp("lab")
     (folder / "work").mkdir()
     for name, notebook in notebooks.items():

@@ -761,8 +761,10 @@ def test_accessible(figure):
     assert check_accessible(page, "dark", "figure.live-model") == []
 
 
-def test_digits_can_be_read_on_every_shade(transformer):
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_digits_can_be_read_on_every_shade(transformer, scheme):
     """Contrast of 4.5, of WCAG 2.2, for each weight from 0 to 100."""
+    transformer.page.emulate_media(color_scheme=scheme)
     say(transformer, "the king sees a dog")
     colours = transformer.locator(".live-map tbody td").first.evaluate(
         """cell => [...Array(101)].map((_, weight) => {
@@ -779,7 +781,8 @@ def test_digits_can_be_read_on_every_shade(transformer):
     for text, ground in colours:
         light, dark = sorted((luminance(text), luminance(ground)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5
-    assert luminance(colours[0][1]) > 0.99 > 0.1 > luminance(colours[100][1])
+    lowest, highest = (luminance(ground) for _, ground in (colours[0], colours[-1]))
+    assert lowest > 0.99 > 0.1 > highest if scheme == "light" else lowest < 0.1 < highest
 
 
 def luminance(rgb):

@@ -401,10 +401,11 @@ def test_what_others_have_stored_does_no_harm(browser, tiny, stored):
 # --- The book ---
 
 
-def test_chapter_4_asks_twice(browser, html):
+def test_every_box_of_chapter_4_covers_a_result(browser, html):
     path = "book/ch04_scaled_dot_product.html"
     with opened(browser, html.as_uri(), path) as (page, found):
-        expect(page.locator(".predict")).to_have_count(2)
-        expect(page.locator(".predict-cover")).to_have_count(2)
+        boxes = page.locator(".predict").count()
+        assert boxes > 1
+        expect(page.locator(".predict-cover")).to_have_count(boxes)
         assert found + check_predict(page) == []
         expect(page.locator(".tag_reveal .cell_output").last).to_be_visible()

@@ -116,7 +116,9 @@ window.attnbook ??= {};
       if (this.said.textContent !== this.view.said) {
         this.said.replaceChildren(make("p", {}, this.view.said));
       }
-      if (this.view.table) this.more.replaceChildren(tableOf(this.view.table));
+      if (!this.view.table) return;
+      this.more.replaceChildren(tableOf(this.view.table));
+      globalThis.watchBox?.(this.more.firstChild); // book.js
     }
 
     onWidth() {

@@ -106,9 +106,9 @@
     choose() {
       const kind = this.chosen("kind", "cross");
       const take = (list, choice) => {
-      if (choice === LATER) return list.slice(1);
-      return choice === ALL ? list : [list[choice - 1]];
-    };
+        if (choice === LATER) return list.slice(1);
+        return choice === ALL ? list : [list[choice - 1]];
+      };
       const layers = take(this.maps[kind], this.chosen("layer", 1));
       const heads = layers.flatMap((layer) => take(layer, this.chosen("head", 1)));
       const meanOf = (i, j) => mean(heads.map((head) => head.weights[i][j]));

@@ -82,11 +82,11 @@ def test_the_penalty_is_the_one_chosen_unless_another_is_given(
     asked = []
     monkeypatch.setattr(
         "attnbook.translation.translator.beam_translate",
-        lambda *args: asked.append(args[3:]) or ["x"],
+        lambda *args, per_token: asked.append((*args[3:], per_token)) or ["x"],
     )
     translator(["the dog"])
     translator(["the dog"], width=2, alpha=0.0)
-    assert asked == [(5, translator.facts["alpha"]), (2, 0.0)]
+    assert asked == [(5, translator.facts["alpha"], False), (2, 0.0, False)]
 
 
 def test_a_sentence_of_2000_words_is_refused(translator):

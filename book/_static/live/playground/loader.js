@@ -7,10 +7,10 @@
   const FOLDER = document.currentScript.src.replace(/[^/]*$/, "");
   let loaded = null;
 
-  function script(file) {
+  function script(file, version) {
     return new Promise((resolve, reject) => {
       const tag = document.createElement("script");
-      tag.src = FOLDER + file;
+      tag.src = `${FOLDER}${file}?v=${version}`;
       tag.onload = resolve;
       tag.onerror = () => reject(new Error(`${file} could not be loaded`));
       document.head.append(tag);
@@ -25,7 +25,7 @@
     alert.textContent = "";
     try {
       const files = ["data.js", "engine.js", "view.js"];
-      loaded ??= Promise.all(files.map((file) => script(`${file}?v=${figure.dataset.version}`)));
+      loaded ??= Promise.all(files.map((file) => script(file, figure.dataset.version)));
       await loaded;
       figure.playground = new globalThis.playground.Figure(figure);
     } catch (problem) {

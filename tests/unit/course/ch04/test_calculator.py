@@ -154,7 +154,7 @@ def test_it_fits_a_phone_and_can_be_read_in_light_and_dark(fresh):
     for state in (WIDE, START._replace(q=((9.0, 9.0),) * T), EMPTY):
         fresh.evaluate(SHOW, [state])
         assert fresh.evaluate("document.documentElement.scrollWidth") <= 390
-        assert fresh.locator("figure").bounding_box()["width"] <= 350
+        assert fresh.locator(".book-stepper").bounding_box()["width"] <= 350
         for scheme in ("light", "dark"):
             assert check_accessible(fresh, scheme) == []
     for control in fresh.locator("input, button").all():
