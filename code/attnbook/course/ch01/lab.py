@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import matplotlib.pyplot as plt
 import torch
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from attnbook.core import results
+from attnbook.core.vocabulary import PAD
 from attnbook.course.ch01.experiments import LENGTHS
 from attnbook.course.kit.colours import COLOURS, INK, PALE_GREY, SKY
 from attnbook.course.kit.curves import averaged, band, label_lines, logarithmic_x
@@ -18,6 +20,7 @@ from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.names import name_of
 from attnbook.course.kit.tables import stored_runs
 from attnbook.toy.baselines import accuracy_without_source, loss_knowing
+from attnbook.toy.data import make_batch, toy_pairs
 from attnbook.toy.language import KINDS, Pair, kind_of
 from attnbook.toy.metrics import correct_tokens
 
@@ -174,3 +177,39 @@ def contents_table() -> Table:
             rows.append((name_of(name), clause + 1, *cells))
     heads = [Column(kind, "", "relative change of c", digits=2) for kind in KINDS]
     return table(["model", Column("clause"), *heads], rows)
+
+
+# What does the initial-state model know after a clause?
+
+
+def goes_on_table() -> Table:
+    """Probabilities after the first clause, and outputs that end there, by seed."""
+    rows = []
+    for run in results.load("sentence_goes_on")["runs"]:
+        ranges = (
+            "–".join(f"{p:.2f}" for p in (min(of), max(of)))
+            for of in (run["connective"].values(), run["end"].values())
+        )
+        rows.append((str(run["seed"]), *ranges, run["clauses"]["1"]))
+    heads = [Column(word, "", "probability") for word in ("ul", "<eos>")]
+    return table(["seed", *heads, Column("one clause", "of 512")], rows)
+
+
+def probes_table() -> Table:
+    """Shares of words that a linear probe reads from the vector: three seeds."""
+    runs = results.load("sentence_goes_on")["runs"]
+    words = runs[0]["probes"]["trained"]
+    rows = [
+        (name, *(spread(100 * run["probes"][name][w] for run in runs) for w in words))
+        for name in ("untrained", "trained")
+    ]
+    return table(["encoder", *(Column(w, "%", "words read") for w in words)], rows)
+
+
+def padding_share(batches: int = 100) -> float:
+    """Share of padding among the targets of random, unsorted batches."""
+    pairs = toy_pairs(0)
+    targets = [
+        make_batch([*islice(pairs, 64)]).tgt_out.flatten() for _ in range(batches)
+    ]
+    return (torch.cat(targets) == PAD).float().mean().item()

@@ -8,6 +8,7 @@ NAMES = {
     "static_narrow": "static context, last, width 64",
     "static_mean": "static context, mean",
     "static_last": "static context, last",
+    "static_last_faster": "static context, last, 2 × learning rate",
     "static_last_longer": "static context, last, 2,100 steps",
     "static_last_wider": "static context, last, width 192",
     "one_way": "unidirectional encoder",
