@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from attnbook.core import results
 from attnbook.course.kit.colours import (
     COLOURS,
     DARK_GREY,
@@ -16,6 +19,7 @@ from attnbook.course.kit.colours import (
     text_colour,
 )
 from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, frame_cells, heat_map
+from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.toy.language import VERBS, Pair
 
@@ -94,3 +98,44 @@ def verb_rows_figure(maps: dict[str, Tensor], pair: Pair) -> Figure:
 
 def _is_verb(pair: Pair, j: int) -> bool:
     return pair.source[j] in VERBS
+
+
+# A window of one position
+
+FROZEN = {
+    "untrained": "untrained",
+    "bahdanau": "from Bahdanau's model",
+    "window of one": "from the model with D = 0",
+}
+
+
+def frozen_table(clauses: Sequence[int] = (1, 2, 4)) -> Table:
+    """Show what a new decoder with D = 0 learns on a frozen encoder, over seeds."""
+    heads = [Column(f"{n} clause{'s' * (n > 1)}", "%", "exact match") for n in clauses]
+    rows = []
+    for encoder, label in FROZEN.items():
+        runs = stored_runs("frozen_encoders", encoder=encoder)
+        cells = (spread(100 * run["exact"][str(n)] for run in runs) for n in clauses)
+        rows.append((label, *cells))
+    return table(["frozen encoder", *heads], rows)
+
+
+# The dictionaries of the caption translator's heads
+
+
+def dictionary_table() -> Table:
+    """How many links each head finds, by the word that is written and that is read."""
+    found = results.load("caption_dictionaries")
+    ways = {"output": "by the word written", "input": "by the word read"}
+    heads = [
+        Column(f"head {n}", "%", group) for group in ways.values() for n in range(1, 5)
+    ]
+    shares = [
+        [[100 * count / found["links"] for count in layer] for layer in found[way]]
+        for way in ways
+    ]
+    rows = [
+        (f"layer {number}", *written, *read)
+        for number, (written, read) in enumerate(zip(*shares, strict=True), 1)
+    ]
+    return table(["weights of", *heads], rows)

@@ -3,9 +3,11 @@
 import pytest
 import torch
 
+from attnbook.core import results
 from attnbook.course.ch03 import experiments_translation as experiments
-from attnbook.course.ch03 import lab
+from attnbook.course.ch03 import figures, lab
 from attnbook.course.kit.tables import stored_runs
+from attnbook.nn.scores import SCORES
 from attnbook.toy.data import held_out_pairs, reverse_source
 from attnbook.toy.language import VERBS, translate_by_rule
 from attnbook.toy.metrics import alignment_accuracy
@@ -82,3 +84,52 @@ def test_one_short_run_has_all_entries(monkeypatch):
         assert sum(shares.values()) == pytest.approx(1, abs=2e-4)
     stored = stored_runs("alignment_two_ways", model="general")
     assert run.keys() == stored[0].keys()
+
+
+# What the chapter says of stored results
+
+
+def test_only_the_encoder_with_moved_words_serves_a_window_of_one():
+    rows = {name: cells for name, *cells in figures.frozen_table((4,)).rows()}
+    (untrained,), (bahdanau,), (narrow,) = rows.values()
+    assert max(untrained.high, bahdanau.high) < 5 < 100 == narrow.low
+
+
+def test_the_chapter_s_counts_of_heads():
+    """The first head by the word read, and all others better by the word written."""
+    layers = [cells for _, *cells in figures.dictionary_table().rows()]
+    heads = [(layer[i], layer[4 + i]) for layer in layers for i in range(4)]
+    (written, read), *others = heads
+    assert (round(written), round(read)) == (21, 95)
+    assert all(ours > theirs for ours, theirs in others)
+    assert round(max(theirs for _, theirs in others)) == 17
+    found = results.load("caption_dictionaries")
+    assert (found["links"], found["moved"], found["captions"]) == (732, 159, 160)
+    assert round(100 * found["input_moved"][0][0] / found["moved"]) == 89
+    assert round(100 * found["diagonal"] / found["links"]) == 54
+
+
+def test_the_first_head_of_the_first_cross_attention_is_missed_most():
+    heads = results.load("head_ablation")["heads"]
+    first, second, *_ = sorted(heads, key=lambda head: head["rise"], reverse=True)
+    assert (first["kind"], first["layer"], first["head"]) == ("cross-attention", 0, 0)
+    assert [round(head["rise"], 3) for head in (first, second)] == [0.068, 0.037]
+
+
+def test_the_chapter_s_words_on_scores_and_five_clauses():
+    runs = stored_runs("alignment_two_ways")
+    scores = [run for run in runs if run["model"] in SCORES]
+    written = [round(100 * run["output"]) for run in scores]
+    assert (min(written), max(written)) == (58, 100)
+    assert max(run["input"] for run in scores) < 0.2
+    assert min(run["exact"] for run in scores) > 0.95
+    fed = [run["input"] for run in runs if run["model"] == "general, input feeding"]
+    assert round(100 * max(fed)) == 15
+    five = {
+        name: [round(100 * run["exact"]["5"]) for run in stored_runs(name)]
+        for name in ("bahdanau", "luong_dot", "luong_dot_no_feeding")
+    }
+    assert max(five["bahdanau"]) == 2
+    assert max(five["luong_dot"] + five["luong_dot_no_feeding"]) == 29
+    whole = stored_runs("frozen_encoders", encoder="whole")
+    assert [run["exact"]["5"] for run in whole] == [1, 1, 1]
