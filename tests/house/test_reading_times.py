@@ -56,8 +56,6 @@ def test_hours_of_exercises(text, promise):
 
 LIMITS = {"ch07": (3000, 35), "ch08": (3000, 35), "ch12": (3500, 40)}
 """Words and visible code cells where they are not 2,500 and 30 (CONTRIBUTING.md)."""
-STILL_OVER = {}
-"""Words of the pages that are too long. A number may fall, and none may be added."""
 UNSEEN = {"remove-cell", "hide-input", "remove-input", "hide-cell"}
 
 
@@ -85,5 +83,4 @@ def test_a_main_path_has_its_length(page):
     most_words, most_cells = LIMITS.get(page, (2500, 30))
     words, cells = main_path(page)
     assert cells <= most_cells
-    assert words <= STILL_OVER.get(page, most_words)
-    assert page not in STILL_OVER or words > most_words, "take it out of STILL_OVER"
+    assert words <= most_words
