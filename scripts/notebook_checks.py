@@ -22,6 +22,9 @@ LOCAL_PATH = re.compile(
 ADDRESS = re.compile(r"\bat 0x[0-9a-f]{6,}")
 TRAINS = re.compile(r"\bfit\(|\bsteps=\d")
 TABLE = '<div class="book-table'
+SOLUTION = re.compile(r"\{solution-(start|end)\}")
+JUDGED = re.compile(r"^(?:check|judge)\(", re.MULTILINE)
+PASSED = re.compile(r": right\.|: all \d+ stages passed\.")
 RUN_AGAIN = "run scripts/run_notebooks.py"
 
 
@@ -169,6 +172,20 @@ def check_widgets(notebook: NotebookNode) -> Iterator[str]:
             yield f"{where}: a widget is stored; {remedy}"
 
 
+def check_solutions(notebook: NotebookNode) -> Iterator[str]:
+    """A printed solution passes its own check: one that fails raises no error."""
+    inside = False
+    for number, cell in enumerate(notebook.cells, 1):
+        if cell.cell_type == "markdown":
+            for mark in SOLUTION.findall(cell.source):
+                inside = mark == "start"
+        elif inside and JUDGED.search(cell.source):
+            said = "\n".join(map(text_of, cell.outputs))
+            if not PASSED.search(said):
+                verdict = said.partition("\n")[0] or "it says nothing"
+                yield f"{place(number, cell)}: the solution isn't right: {verdict}"
+
+
 CHECKS = (
     check_counts,
     check_stderr,
@@ -180,6 +197,7 @@ CHECKS = (
     check_tags,
     check_machine,
     check_widgets,
+    check_solutions,
 )
 
 

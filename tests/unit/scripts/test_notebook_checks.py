@@ -52,7 +52,22 @@ INSIDE = new_output(
 )
 ERROR = new_output("error", ename="ValueError", evalue="no", traceback=["no"])
 
+JUDGE = 'check("ex1_sum", ex1_sum)'
+
+
+def solved(said, source=JUDGE):
+    """An exercise that waits, and its solution with what is printed below it."""
+    return [
+        cell(JUDGE, outputs=[printed("ex1_sum: your turn.\n")]),
+        new_markdown_cell("```{exercise-end}\n```\n\n```{solution-start} ex1-sum\n```"),
+        cell(source, count=2, outputs=[printed(said)]),
+        new_markdown_cell("```{solution-end}\n```"),
+    ]
+
+
 GOOD = [
+    solved("ex1_sum: right.\n"),
+    solved("Stack: all 5 stages passed.\n✓ shapes\n", 'judge("Stack", Stack)'),
     [],
     [cell(outputs=[printed("1\n")]), cell(count=2)],
     [cell(count=None, tags=["nbval-skip"]), cell()],
@@ -96,6 +111,11 @@ BAD = [
     ([cell(r"open('C:\data')")], "the source names a path"),
     ([cell(outputs=[printed(f"saved in {LOCAL}")])], "the output names a path"),
     ([cell(outputs=[printed("<Model at 0x7f00ab12>")])], "an address in memory"),
+    (
+        solved("ex1_sum: your function raises an error.\n"),
+        "the solution isn't right: ex",
+    ),
+    (solved("ex1_sum: your turn.\n"), "the solution isn't right: ex1_sum: your turn"),
     ([cell(outputs=[WIDGET])], "cell 1 ('print(1)'): a widget is stored"),
 ]
 

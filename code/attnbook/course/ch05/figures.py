@@ -23,7 +23,6 @@ from attnbook.course.kit.heat_maps import (
     heat_map,
 )
 from attnbook.course.kit.html_tables import Column, Table, spread, table
-from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.multi_head import split_heads
 
 LETTERS = "·abcdefghijklmnop"  # PAD and the 16 symbols of the task
@@ -123,13 +122,32 @@ def split_figure(words: Sequence[str], d: int = 4, n_heads: int = 2) -> Figure:
 
 def two_sources_table() -> Table:
     """What a possessive keeps of its translation if an English word is hidden."""
+    *runs, _ = results.load("two_sources")["runs"]  # the last one changes the heads
+    return kept_table("hidden", [(run["hidden"], run) for run in runs])
+
+
+def removed_heads_table() -> Table:
+    """What a possessive keeps of its translation without some heads."""
     found = results.load("two_sources")
-    *rows, _ = found["runs"]  # the last one changes the heads
-    percent = 100 / found["cases"]
-    columns = [Column(part, "% kept") for part in ("stem", "ending")]
+    rows = [("none", found["runs"][0])]
+    for run in found["removed"]:
+        if run["mostly on"] == "neither":
+            rows.append(("three of the others", run))
+        elif run["how"] == "removed":
+            rows.append((f"the three on {run['mostly on']}", run))
+    return kept_table("heads removed", rows)
+
+
+def kept_table(changed: str, rows: Sequence[tuple[str, dict]]) -> Table:
+    """How often stem and ending survive, and how often neither can, in per cent."""
+    cases = results.load("two_sources")["cases"]
+    columns = [changed, Column("stem", "% right"), Column("ending", "% right")]
+    columns.append(Column("no article or possessive", "%"))
+    counted = [
+        (name, run["stem"], run["ending"], cases - run["either"]) for name, run in rows
+    ]
     return table(
-        ["hidden", *columns],
-        [(r["hidden"], percent * r["stem"], percent * r["ending"]) for r in rows],
+        columns, [(name, *(100 * n / cases for n in of)) for name, *of in counted]
     )
 
 
@@ -170,20 +188,3 @@ def missing_table() -> Table:
     del shares["two heads"]
     columns = ["model", Column("missing, both colours together", "%")]
     return table(columns, [(name, spread(of)) for name, of in shares.items()])
-
-
-def symbols_table() -> Table:
-    """Symbols one and two positions back, with the weights as they are and frozen."""
-    runs = results.load("two_symbols")["runs"]
-    rows = []
-    for heads, steps in dict.fromkeys((run["heads"], run["steps"]) for run in runs):
-        same = stored_runs("two_symbols", heads=heads, steps=steps)
-        name = f"{'one head' if heads == 1 else 'two heads'}, {steps:,} steps"
-        lines = [[100 * x for x in run["accuracy"] + run["frozen"]] for run in same]
-        rows.append((name, *map(spread, zip(*lines, strict=True))))
-    columns = [
-        Column(back, "% correct", group=group)
-        for group in ("weights as they are", "weights held at their mean")
-        for back in ("one back", "two back")
-    ]
-    return table(["model", *columns], rows)

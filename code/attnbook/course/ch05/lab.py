@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
-from attnbook.course.ch05.figures import task_map
+from attnbook.course.ch05.figures import kept_table, task_map
 from attnbook.course.kit.heat_maps import WHITE_LINES, colour_bar, heat_map
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
@@ -30,6 +30,26 @@ def seeds_table() -> Table:
             (str(run["seed"]), 100 * run["last"], 100 * run["before"]) for run in runs
         ]
     return table(["seed", *(Column(name, "%", digits=1) for name in QUESTIONS)], rows)
+
+
+def symbols_table() -> Table:
+    """The symbol that a model gives better, and the other; as it is, and frozen."""
+    runs = results.load("two_symbols")["runs"]
+    rows = []
+    for heads, steps in dict.fromkeys((run["heads"], run["steps"]) for run in runs):
+        same = stored_runs("two_symbols", heads=heads, steps=steps)
+        name = f"{'one head' if heads == 1 else 'two heads'}, {steps:,} steps"
+        lines = [
+            [100 * x for of in ("accuracy", "frozen") for x in sorted(run[of])[::-1]]
+            for run in same
+        ]
+        rows.append((name, *map(spread, zip(*lines, strict=True))))
+    columns = [
+        Column(answer, "% correct", group=group)
+        for group in ("weights as they are", "weights held at their mean")
+        for answer in ("better answer", "other answer")
+    ]
+    return table(["model", *columns], rows)
 
 
 # Roles of heads
@@ -105,6 +125,36 @@ def split_table() -> Table:
 
 
 # The translator
+
+
+def cross_heads_table() -> Table:
+    """Where each head of cross-attention attends when a possessive is written."""
+    layers = results.load("two_sources")["weights"]
+    columns = [
+        Column("head"),
+        *(Column(word, "% of the weight") for word in ("possessive", "next word")),
+    ]
+    rows = {
+        f"layer {n}": [
+            (str(head), *(100 * share for share in shares))
+            for head, shares in enumerate(heads, 1)
+        ]
+        for n, heads in enumerate(layers, 1)
+    }
+    return table(columns, rows)
+
+
+def held_heads_table() -> Table:
+    """What a possessive keeps if heads are removed, or held at their mean."""
+    runs = results.load("two_sources")["removed"]
+    return kept_table(
+        "heads",
+        [
+            (f"mostly on {run['mostly on']}: {run['how']}", run)
+            for run in runs
+            if run["mostly on"] != "neither"
+        ],
+    )
 
 
 def offsets_by_head_table() -> Table:
