@@ -10,6 +10,10 @@
 PY := .venv/bin/python
 export PYTHON TORCH
 
+# Python keeps the compiled modules, whatever a container's image says: each program that
+# `make test` starts, a kernel for each page among them, would compile PyTorch anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help env book test quick notebooks lab serve train chapter repository pins platforms links rehearse clean
 
