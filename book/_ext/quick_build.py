@@ -9,9 +9,12 @@ from __future__ import annotations
 import ast
 import gc
 import os
+import re
 from functools import cache
 
 import torch
+from bs4 import BeautifulSoup
+from bs4.element import Tag
 from docutils import nodes
 from pybtex import plugin
 from sphinx import addnodes
@@ -74,6 +77,41 @@ class CellReader:
         return self.visitor.accessed
 
 
+class CodeBlocks:
+    """A page as sphinx-codeautolink reads and writes it: no more than its code.
+
+    It parses whole pages, and writes them from what it has parsed.
+    """
+
+    BLOCK = re.compile(
+        r'(<div class="[^"]*?(?:highlight-|doctest)[^"]*">\s*<div class="highlight">'
+        r"<pre>.*?</pre></div>\s*</div>)",
+        re.DOTALL,
+    )
+    BETWEEN = "\n<!-- the next block of code -->\n"
+
+    def __init__(self, page: str):
+        parts = self.BLOCK.split(page)  # text, block, text, …, text
+        self.text = parts[::2]
+        self.soup = BeautifulSoup(self.BETWEEN.join(parts[1::2]), "html.parser")
+
+    def find_all(self, *wanted: str, **attributes: dict[str, str]) -> list[Tag]:
+        """Find elements of the code."""
+        return self.soup.find_all(*wanted, **attributes)
+
+    def __str__(self):
+        """Put the blocks of code back into the page."""
+        blocks = str(self.soup).split(self.BETWEEN) if len(self.text) > 1 else []
+        between = zip(blocks, self.text[1:], strict=True)
+        return "".join([self.text[0], *(part for pair in between for part in pair)])
+
+
+def parse(markup: str, parser: str) -> CodeBlocks | BeautifulSoup:
+    """Take the place of BeautifulSoup, which also parses lines of code."""
+    whole = markup.lstrip().startswith("<!DOCTYPE")
+    return CodeBlocks(markup) if whole else BeautifulSoup(markup, parser)
+
+
 def read_again(
     app: Sphinx, env: BuildEnvironment, added: set, changed: set, removed: set
 ) -> list[str]:
@@ -97,6 +135,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-get-outdated", read_again)
     copy_titles_only()
     block.parse_names = CellReader().parse_names
+    block.BeautifulSoup = parse
+    block.format_title = cache(block.format_title)
     # sphinx-codeautolink would import what torch does for type checkers: its compiler.
     resolve.populated_modules.add(id(torch))
     # pybtex searches all installed packages for each citation.

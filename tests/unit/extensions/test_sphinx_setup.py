@@ -137,6 +137,47 @@ def test_the_next_page_knows_no_names_of_the_last(quick_build):
     assert reader.parse_names("torch.zeros(2)", None) == []
 
 
+PAGE = """<!DOCTYPE html>
+<html><br/><p title='As it is.'>&amp;<br>
+<div class="highlight-ipython3 notranslate"><div class="highlight"><pre><span></span>\
+<span class="n">x</span> <span class="o">&lt;</span> <span class="n">y</span>
+</pre></div>
+</div>
+<div class="predict">
+<div class="highlight-python notranslate"><div class="highlight"><pre><span></span>\
+<span class="n">y</span>
+</pre></div>
+</div></div></html>
+"""
+
+
+def test_links_go_into_the_code_alone(quick_build):
+    page = quick_build.CodeBlocks(PAGE)
+    assert str(page) == PAGE
+    found = page.find_all("div", attrs={"class": "highlight-python"})
+    [block] = [div.select("div > pre")[0] for div in found]
+    assert block.get_text() == "y\n"
+    block.replace_with(quick_build.parse("<pre><a>y</a></pre>", "html.parser"))
+    old = '<pre><span></span><span class="n">y</span>\n</pre>'
+    assert str(page) == PAGE.replace(old, "<pre><a>y</a></pre>")
+    assert str(page) != PAGE
+
+
+def test_each_block_of_code_has_lines_of_its_own(quick_build):
+    """sphinx-codeautolink tells blocks from each other by their lines."""
+    page = quick_build.CodeBlocks(PAGE.replace("\n", " "))
+    first, second = (
+        page.find_all("div", attrs={"class": f"highlight-{language}"})[0].sourceline
+        for language in ("ipython3", "python")
+    )
+    assert first < second
+
+
+def test_a_page_without_code_stays_as_it_is(quick_build):
+    page = "<!DOCTYPE html><p>A &lt; B"
+    assert str(quick_build.CodeBlocks(page)) == page
+
+
 def test_the_side_bar_has_titles_and_subpages(quick_build):
     def outline(title, *below):
         item = nodes.list_item("", nodes.paragraph(title, title), *below)
