@@ -24,6 +24,8 @@ from sphinx.environment.adapters import toctree
 from sphinx_codeautolink.extension import block, resolve
 from sphinx_codeautolink.parse import ImportTrackerVisitor, Name
 
+from attnbook.core.threads import set_threads
+
 
 def copy_titles_only() -> None:
     """Let the side bar be made without the sections of all pages.
@@ -132,6 +134,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Half of the time went into looking for garbage among millions of objects, nearly
     # all of them in use until the end.
     gc.disable()
+    # On busy cores, threads that wait for each other compute for minutes what one
+    # computes in seconds: the data of the explorers.
+    set_threads()
     app.connect("env-get-outdated", read_again)
     copy_titles_only()
     block.parse_names = CellReader().parse_names
