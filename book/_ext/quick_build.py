@@ -10,6 +10,7 @@ import ast
 import gc
 import os
 import re
+import sys
 from functools import cache
 
 import torch
@@ -129,6 +130,15 @@ def read_again(
     ]
 
 
+def write_in_two(app: Sphinx, env: BuildEnvironment) -> None:
+    """Let two processes write the pages; only Linux copies a process safely.
+
+    Reading is over: not all extensions can say whether two may read.
+    """
+    if sys.platform == "linux" and (os.cpu_count() or 1) > 1:
+        app.parallel = 2
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Put all of the above in the place of what was slow."""
     # Half of the time went into looking for garbage among millions of objects, nearly
@@ -138,6 +148,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # computes in seconds: the data of the explorers.
     set_threads()
     app.connect("env-get-outdated", read_again)
+    app.connect("env-check-consistency", write_in_two)
     copy_titles_only()
     block.parse_names = CellReader().parse_names
     block.BeautifulSoup = parse

@@ -178,4 +178,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_post_transform(KeepSources)
     app.connect("doctree-resolved", write_down, priority=900)
     app.connect("build-finished", store)
-    return {"parallel_read_safe": True, "parallel_write_safe": False}
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
