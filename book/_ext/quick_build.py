@@ -7,6 +7,7 @@ one of them do it once.
 from __future__ import annotations
 
 import ast
+import atexit
 import gc
 import os
 import re
@@ -144,6 +145,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Half of the time went into looking for garbage among millions of objects, nearly
     # all of them in use until the end.
     gc.disable()
+    atexit.register(gc.freeze)  # nor at the end, which would take as long as ten pages
     # On busy cores, threads that wait for each other compute for minutes what one
     # computes in seconds: the data of the explorers.
     set_threads()
