@@ -51,7 +51,7 @@ def ids(translator, text):
 )
 def test_tokens_are_those_of_pytorch(page, translator, how):
     method = {"method": "beam", **how} if how else {}
-    texts = CAPTIONS if how.get("alpha") != 0 else CAPTIONS[:10]
+    texts = CAPTIONS[:10] if how else CAPTIONS  # a beam costs W times as much
     sources = [ids(translator, text) for text in texts]
     wanted = speed.by_pytorch(translator, sources, **how)
     assert speed.by_page(page, texts, **method) == wanted
