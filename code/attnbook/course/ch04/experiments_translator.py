@@ -67,6 +67,16 @@ def without_root(model: nn.Module) -> Iterator[None]:
             module.scale = None
 
 
+@contextmanager
+def equal_weights(modules: Sequence[MultiHeadAttention]) -> Iterator[None]:
+    """Let attentions give all positions equal weights until the ``with`` block ends.
+
+    Their queries are zeros, so all scores are 0; a mask still hides what it hides.
+    """
+    with silenced([module.W_Q for module in modules]):
+        yield
+
+
 def repeats(text: str) -> bool:
     """Whether two neighbouring words stand in a translation twice."""
     pairs = [*pairwise(text.split())]
@@ -87,6 +97,9 @@ def translator_cuts() -> dict:
     cuts: dict[str, Callable] = {
         "nothing": lambda: silenced([]),
         "decoder's self-attention": lambda: silenced(
+            [layer.self_attention for layer in model.decoder]
+        ),
+        "decoder's self-attention: equal weights": lambda: equal_weights(
             [layer.self_attention for layer in model.decoder]
         ),
         "encoder's self-attention": lambda: silenced(

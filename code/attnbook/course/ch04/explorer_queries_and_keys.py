@@ -16,7 +16,7 @@ from attnbook.course.kit.explorers.charts import (
     Series,
     numbers,
 )
-from attnbook.course.kit.explorers.controls import Slider, Switch
+from attnbook.course.kit.explorers.controls import Slider
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.views import View
 
@@ -26,7 +26,6 @@ LONGEST = 3.0  # of a query
 CONTROLS = {
     "angle": Slider("direction, degrees", -180, 180, 0, step=5),
     "length": Slider("length", 0, LONGEST, 2, step=0.5),
-    "scaled": Switch("divide the scores by √2", False),
 }
 
 
@@ -35,9 +34,9 @@ def explore_queries() -> object:
     return explore(query_view, CONTROLS)
 
 
-def query_view(angle: float, length: float, scaled: bool) -> View:
+def query_view(angle: float, length: float) -> View:
     """Scores and weights of the four keys for one query."""
-    query, scores, weights = weigh(angle, length, scaled)
+    query, scores, weights = weigh(angle, length)
     best = int(weights.argmax())
     if length:
         said = f"Largest weight: {NAMES[best]}, {weights[best]:.2f}."
@@ -51,11 +50,11 @@ def query_view(angle: float, length: float, scaled: bool) -> View:
 on_page = query_view
 
 
-def weigh(angle: float, length: float, scaled: bool) -> tuple[Tensor, Tensor, Tensor]:
+def weigh(angle: float, length: float) -> tuple[Tensor, Tensor, Tensor]:
     """The query, (2,), the scores, (4,), and the weights, (4,), of one setting."""
     radians = math.radians(angle)
     query = length * torch.tensor([math.cos(radians), math.sin(radians)])  # (2,)
-    scores = KEYS @ query / (math.sqrt(2) if scaled else 1)  # (4, 2) @ (2,) → (4,)
+    scores = KEYS @ query  # (4, 2) @ (2,) → (4,)
     return query, scores, scores.softmax(0)
 
 

@@ -28,6 +28,7 @@ from attnbook.course.kit.heat_maps import (
 )
 from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.nn.scaled_dot_product import attention
+from attnbook.toy import FEATURES, SENTENCE, STATES
 
 # Dot products in the plane
 
@@ -134,25 +135,41 @@ def _arrow_down(ax: Axes, x: float, start: float, end: float, d_k: int) -> None:
     ax.text(x - 0.3, (start + end) / 2, text, ha="right", va="center")
 
 
+def features_table() -> Table:
+    """The hand-made features of chapter 2's sentence, a row for each word."""
+    columns = ["word", *(Column(name, digits=1) for name in FEATURES)]
+    rows = zip(SENTENCE, STATES.tolist(), strict=True)
+    return table(columns, [(word, *features) for word, features in rows])
+
+
 # One sentence, four times
 
 
 def words_figure(weights: Tensor, words: Sequence[str]) -> Figure:
     """Draw the weights of a sentence, (T, T), the largest of each row framed."""
-    fig, ax = plt.subplots(figsize=(5.5, 4.9))
+    fig, ax = plt.subplots(figsize=(5.5, 5.1))
     draw_words(ax, weights, words, titles=("query", "key"))
+    ax.set_title(f"mean of the framed weights: {mean_largest(weights):.2f}", loc="left")
     colour_bar(ax, "attention weight")
     return fig
 
 
 def four_figure(pictures: Mapping[str, Tensor], words: Sequence[str]) -> Figure:
-    """Draw four times the weights of one sentence, by title, two in a row."""
+    """Draw four times the weights of one sentence, by title, two in a row.
+
+    After each title comes the mean of the framed weights.
+    """
     fig, axes = plt.subplots(2, 2, figsize=(5.5, 6.2), sharex=True, sharey=True)
     for ax, (title, weights) in zip(axes.flat, pictures.items(), strict=True):
         draw_words(ax, weights, words)
-        ax.set_title(title, loc="left")
+        ax.set_title(f"{title}: {mean_largest(weights):.2f}", loc="left")
     colour_bar([*axes.flat], "attention weight")
     return fig
+
+
+def mean_largest(weights: Tensor) -> float:
+    """The largest weight of a row, (T, S), on average."""
+    return weights.amax(-1).mean().item()
 
 
 def draw_words(
@@ -177,10 +194,12 @@ def adjective_table(layer: int = 0, head: int = 3) -> Table:
     chosen = at.pop((layer, head))
     others = max(of["noun"] for of in at.values())
     share = 100 / found["pairs"]
+    ahead = 100 * chosen["next"] / found["words"]
     rows = [
-        ("this head, from an adjective to its noun", share * chosen["noun"]),
-        ("the best of the 15 other heads, the same", share * others),
-        ("a word picked at random, the same", 100 * found["random"]),
-        ("this head, from any word to the next", 100 * chosen["next"] / found["words"]),
+        ("adjective", "its noun", "this head", share * chosen["noun"]),
+        ("adjective", "its noun", "the best of the 15 other heads", share * others),
+        ("adjective", "its noun", "a word picked at random", 100 * found["random"]),
+        ("any word", "the next word", "this head", ahead),
     ]
-    return table(["who looks", Column("largest weight there", "% of cases")], rows)
+    hits = Column("largest weight on it", "% of cases")
+    return table(["from", "to", "whose weights", hits], rows)

@@ -162,7 +162,7 @@ def _scores_table() -> str:
         ]
         fields = "".join(_fields("query", word, query))
         rows.append(head("row", f"{word}<br>{fields}") + "".join(cells))
-    return _table("Scores. Ticked: may attend", 5, rows)
+    return _table("Scores (untick a key to hide it from a query)", 5, rows)
 
 
 def _weights_table() -> str:

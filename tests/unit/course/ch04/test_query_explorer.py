@@ -17,15 +17,13 @@ from attnbook.course.ch04.figures import PLANE_KEYS, PLANE_QUERY
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
 
-@pytest.mark.parametrize("scaled", [False, True])
-def test_scores_are_lengths_times_the_cosine_and_weights_their_softmax(scaled):
+def test_scores_are_lengths_times_the_cosine_and_weights_their_softmax():
     for angle, length in product((-180, -50, 0, 35, 90), (0, 0.5, 3)):
-        query, scores, weights = weigh(angle, length, scaled)
+        query, scores, weights = weigh(angle, length)
         e = []
         for x, y in PLANE_KEYS:
             between = math.radians(angle) - math.atan2(y, x)
-            score = length * math.hypot(x, y) * math.cos(between)
-            e.append(score / 2**0.5 if scaled else score)
+            e.append(length * math.hypot(x, y) * math.cos(between))
         total = sum(map(math.exp, e))
         assert math.hypot(*query.tolist()) == pytest.approx(length, abs=1e-6)
         assert scores.tolist() == pytest.approx(e, abs=1e-5)
@@ -34,16 +32,16 @@ def test_scores_are_lengths_times_the_cosine_and_weights_their_softmax(scaled):
 
 
 def test_it_starts_with_the_figure_and_answers_what_the_chapter_asks():
-    assert weigh(0, 2, False)[0].tolist() == pytest.approx(PLANE_QUERY)
-    assert [control.start for control in CONTROLS.values()] == [0, 2, False]
-    wins = [a for a in range(-180, 185, 5) if weigh(a, 2, False)[2].argmax() == 0]
+    assert weigh(0, 2)[0].tolist() == pytest.approx(PLANE_QUERY)
+    assert [control.start for control in CONTROLS.values()] == [0, 2]
+    wins = [a for a in range(-180, 185, 5) if weigh(a, 2)[2].argmax() == 0]
     assert wins == [*range(-50, -10, 5)]
-    assert "all keys the same weight" in query_view(30, 0, True).said
+    assert "all keys the same weight" in query_view(30, 0).said
 
 
 def test_arrows_and_bars_are_what_was_weighed():
-    query, scores, weights = weigh(30, LONGEST, True)
-    plane, bars = query_view(30, LONGEST, True).drawn
+    query, scores, weights = weigh(30, LONGEST)
+    plane, bars = query_view(30, LONGEST).drawn
     *keys, last = plane.arrows
     assert [(arrow.x, arrow.y) for arrow in keys] == [*PLANE_KEYS]
     assert (last.x, last.y) == pytest.approx(query.tolist(), abs=1e-3)
@@ -56,7 +54,7 @@ def test_every_control_changes_the_picture(monkeypatch):
     monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
     *controls, _, picture = explore_queries().children
     start = picture.value
-    for control, value in zip(controls, (45, 0.5, True), strict=True):
+    for control, value in zip(controls, (45, 0.5), strict=True):
         before = control.value
         control.value = value
         assert picture.value != start
