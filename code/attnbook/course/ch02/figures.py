@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
+from attnbook.course.ch02.experiments_learning import PARTS
 from attnbook.course.kit.alignment_maps import alignment_map
 from attnbook.course.kit.colours import GREY, INK, SKY
 from attnbook.course.kit.curves import label_lines
@@ -64,6 +65,18 @@ def halted_table() -> Table:
     return table(columns, rows)
 
 
+def frozen_table() -> Table:
+    """When attention is learned if a part of the model learns nothing at first."""
+    labels = {"all but the score": "everything but the score"}
+    rows: list[tuple[str | float, ...]] = []
+    for part in PARTS:
+        runs = stored_runs("frozen_at_first", frozen=part)
+        rows.append((labels.get(part, part), *(r["reached"] or "never" for r in runs)))
+    group = "step at which the alignment accuracy reaches 90 %"
+    columns = [Column(f"seed {run['seed']}", group=group) for run in runs]
+    return table(["frozen for 60 steps", *columns], rows)
+
+
 # Alignment maps
 
 
@@ -114,14 +127,14 @@ def cover_table() -> Table:
     """Clicks and covers, in the usual model and in its twin."""
     effects = "median drop of log p if covered, in nats"
     columns = [
-        "weights",
-        Column("clicks that gave their word", digits=0),
+        "model",
+        Column("clicked words that were written", digits=0),
         Column("aligned word", "all", effects, 2),
         Column("aligned word", "nouns", effects, 2),
         Column("neighbours too", "all", effects, 2),
         Column("another word", "all", effects, 2),
     ]
-    names = {0: "learned from the start", 150: "uniform for 150 steps"}
+    names = {0: "usual", 150: "twin"}
     rows: list[tuple[str | float, ...]] = []
     for held, name in names.items():
         [run] = stored_runs("click_or_cover", held=held)

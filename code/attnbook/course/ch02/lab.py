@@ -89,6 +89,19 @@ def plateau_table() -> Table:
     return table(columns, rows)
 
 
+def growth_table() -> Table:
+    """By what factors the weight on the aligned word and the gain there grow."""
+    spans = {"steps 10 to 60": (10, 60), "steps 60 to 100": (60, 100)}
+    rows = []
+    for seed, log in enumerate(plateau_logs()):
+        weight = {s.step: s.weight for s in log}
+        gain = {s.step: s.descent / s.weight for s in log}
+        factors = (x[b] / x[a] for a, b in spans.values() for x in (weight, gain))
+        rows.append((str(seed), *factors))
+    heads = [Column(n, "×", span, 1) for span in spans for n in ("weight", "gain")]
+    return table(["seed", *heads], rows)
+
+
 def descent_table(seed: int = 0, until: int = 200, every: int = 20) -> Table:
     """One run: the weight on the aligned word, and the gradient of its score."""
     weight, descent = "weight on the aligned word", "negative gradient of its score"

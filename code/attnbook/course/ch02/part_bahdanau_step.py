@@ -224,7 +224,7 @@ def gradients(model: type) -> None:
     expect.gradients(got, right, "that of the formula", reader)
 
 
-@PART.stage("more source positions need no more operations")
+@PART.stage("no loop over source positions")
 def operation_count(model: type) -> None:
     """A Python loop over positions runs one small product after another. Can all
     positions be scored at once?

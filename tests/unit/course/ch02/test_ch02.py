@@ -144,3 +144,19 @@ def test_training_halts_before_the_step_of_its_name(monkeypatch):
     assert made is model
     assert not model.training
     assert 0 < loss < losses[0].item()  # the second is after an update
+
+
+@pytest.mark.parametrize("part", experiments_learning.PARTS)
+def test_a_part_is_frozen_until_the_halt(part):
+    model = make_bahdanau()
+    score = {*model.score.parameters()}
+    for step in (0, experiments_learning.HALT - 1, experiments_learning.HALT):
+        experiments_learning.freeze(model, part, step)
+        for parameter in model.parameters():
+            named = {
+                "nothing": False,
+                "the score": parameter in score,
+                "all but the score": parameter not in score,
+            }[part]
+            held = named and step < experiments_learning.HALT
+            assert parameter.requires_grad == (not held)
