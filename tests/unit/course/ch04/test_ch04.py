@@ -4,7 +4,9 @@ import pytest
 import torch
 
 from attnbook.course.ch04 import figures, lab
+from attnbook.course.ch04.experiments_translator import equal_weights
 from attnbook.course.kit.colours import contrast
+from attnbook.nn import MultiHeadAttention, causal_mask
 
 
 def test_a_cell_of_weight_is_darker_the_more_it_holds_and_stays_legible():
@@ -35,3 +37,15 @@ def test_the_additive_score_spreads_with_the_width_only_if_v_is_large():
     narrow, wide = (lab.additive_start(d, v_std=1.0, draws=3) for d in (4, 256))
     assert 0.7 < narrow.std() < 1.6
     assert 6 < wide.std() < 12
+
+
+def test_equal_weights_are_equal_where_a_query_may_look_and_only_for_a_while():
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(8, 2).eval(), torch.randn(1, 3, 8)
+    mask = causal_mask(3)
+    before = layer(x, x, x, mask, need_weights=True)[1]
+    with equal_weights([layer]):
+        weights = layer(x, x, x, mask, need_weights=True)[1]
+    wanted = torch.tensor([[1, 0, 0], [1 / 2, 1 / 2, 0], [1 / 3, 1 / 3, 1 / 3]])
+    assert torch.allclose(weights, wanted.expand(1, 2, 3, 3))
+    assert torch.equal(layer(x, x, x, mask, need_weights=True)[1], before)
