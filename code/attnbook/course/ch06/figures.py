@@ -116,7 +116,7 @@ def losses_table() -> Table:
         )
         rows.append((name, *losses, spread(run["grammatical"] for run in runs)))
     rows += [
-        ("a table of which word follows which", None, found["last_word_loss"], None),
+        ("bigram table", None, found["last_word_loss"], None),
         ("the grammar, known exactly", None, found["least_loss"], None),
     ]
     heads = [
@@ -184,7 +184,7 @@ def layers_table(layers: Mapping[str, str] = LAYERS) -> Table:
         Column("translations changed", f"of {found['captions']:,}"),
         Column("BLEU", digits=1),
         *words,
-        Column("length", "of the references", digits=2),
+        Column("length", "÷ reference length", digits=2),
     ]
     return table(["decoder layers without causal mask", *heads], rows)
 

@@ -151,7 +151,7 @@ def both(keys: Callable, causal: Callable, target: Callable) -> None:
         expect_mask(target(ids), allowed, "target_mask(ids)", rule)
 
 
-@PART.stage("longer or more sentences need no more operations")
+@PART.stage("no loop over positions or sentences")
 def operation_count(keys: Callable, causal: Callable, target: Callable) -> None:
     """A Python loop fills one row after another. Can one comparison fill all?
 

@@ -56,7 +56,7 @@ SAID = (
 LEGEND = (
     "Source and target have six positions each, padding included; the scores are "
     "fixed. Numbers are attention weights, and grey cells are masked. A window of w"
-    " leaves the keys that are fewer than w positions away."
+    " allows only keys fewer than w positions away."
 )
 NARROW = "; min-width: 43px"  # six columns fit a phone
 GREY = "#5F6872"  # of the word that stands for padding

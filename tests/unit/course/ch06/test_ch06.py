@@ -49,6 +49,7 @@ def test_a_masked_row_in_float64_by_the_formula():
         (-1e9, torch.float32, False, "equal"),
         (-1e9, torch.float32, True, "equal"),  # rounds scores away
         (-1e4, torch.float32, True, "unmasked"),
+        (-1e9, torch.float64, True, "unmasked"),
         (-1e9, torch.float16, False, "error"),
     ],
 )
