@@ -116,7 +116,7 @@ def losses_table() -> Table:
         )
         rows.append((name, *losses, spread(run["grammatical"] for run in runs)))
     rows += [
-        ("bigram table", None, found["last_word_loss"], None),
+        ("bigram table: which word follows which", None, found["last_word_loss"], None),
         ("the grammar, known exactly", None, found["least_loss"], None),
     ]
     heads = [

@@ -82,8 +82,9 @@ ALT = (
 )
 LEGEND = (
     "One untrained layer; three words and two padding tokens. We change the key and"
-    " the value at one position (column) and see which outputs (rows) change. •: "
-    "changes, and should. ×: changes, and must not. ○: should change, and doesn't."
+    " the value at one position (column) and see which outputs (rows) change. A dot"
+    " marks an output that changes and should. A cross marks one that changes but must"
+    " not. A ring marks one that should change but doesn't."
 )
 
 
