@@ -26,14 +26,16 @@ from attnbook.toy.language import AND_TARGET, NOUNS, VERBS, Pair
 from attnbook.toy.metrics import exact_match, greedy_translations
 from attnbook.toy.training import LEARNING_RATE, STEPS, fit, train_toy_model
 
-# The same vector and the same steps at larger learning rates
+# The same vector at larger learning rates, read at every step and once
 
-for name, rate, steps in (
-    ("static_last_faster", 8e-3, STEPS),
-    ("static_last_fastest", 1.6e-2, STEPS),
-    ("static_last_faster_longer", 8e-3, 3 * STEPS),
+for name, model, rate, steps in (
+    ("static_last_faster", StaticContext, 8e-3, STEPS),
+    ("static_last_fastest", StaticContext, 1.6e-2, STEPS),
+    ("static_last_faster_longer", StaticContext, 8e-3, 3 * STEPS),
+    ("initial_state_faster", InitialState, 8e-3, STEPS),
+    ("initial_state_faster_longer", InitialState, 8e-3, 3 * STEPS),
 ):
-    run = partial(train_and_measure, StaticContext, steps=steps, seeds=THREE_SEEDS)
+    run = partial(train_and_measure, model, steps=steps, seeds=THREE_SEEDS)
     experiment(partial(run, learning_rate=rate), name)
 
 
