@@ -5,7 +5,7 @@ NAMES = {
     "initial_state": "initial state only",
     "initial_state_faster": "initial state only, 2 × learning rate",
     "initial_state_longer": "initial state only, 2,100 steps",
-    "initial_state_faster_longer": "initial state only, 2 × both",
+    "initial_state_faster_longer": "initial state only, 2,100 steps, 2 × learning rate",
     "initial_state_wider": "initial state only, width 192",
     "static_narrow": "static context, last, width 64",
     "static_mean": "static context, mean",
