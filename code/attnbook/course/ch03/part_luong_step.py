@@ -177,7 +177,7 @@ def gradients(model: type) -> None:
     expect.gradients(logits, right_logits, rule, reader)
 
 
-@PART.stage("more source positions need no more operations")
+@PART.stage("a longer source needs no more calls to PyTorch")
 def operation_count(model: type) -> None:
     """A Python loop over positions runs one small product after another. Can all
     positions be scored at once?
