@@ -70,7 +70,8 @@ def score_view(
         out = [
             w for w, inside in zip(SENTENCE, found.inside, strict=True) if not inside
         ]
-        said += f" Outside the window: {', '.join(out)}."
+        quoted = ", ".join(f"“{word}”" for word in out)
+        said += f" Outside the window: {quoted}."
     words = zip(SENTENCE, found.scores.tolist(), found.weights.tolist(), strict=True)
     alt = "; ".join(f"{word}: score {e:.2f}, weight {a:.2f}" for word, e, a in words)
     drawn = (centre, half_width) if window != WINDOWS[0] else None

@@ -57,7 +57,7 @@ def test_the_words_say_what_the_figure_shows():
     view = score_view("the subject's noun", "dot", "local-m", 3.5, 1)
     assert view.said == (
         "Largest weight: farmer, 0.81. The weights sum to 1.00. "
-        "Outside the window: the, a, bird."
+        "Outside the window: “the”, “a”, “bird”."
     )
     assert "farmer: score 2.70" in view.alt
     assert "Outside" not in score_view("the verb", "dot", WINDOWS[0], 1, 1).said
