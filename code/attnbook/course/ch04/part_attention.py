@@ -235,7 +235,7 @@ def dropout(attend: Callable) -> None:
         raise Wrong("the share of dropped weights is not the one asked for.")
 
 
-@PART.stage("more queries, keys or sentences need no more operations")
+@PART.stage("more queries, keys or sentences need no more calls to PyTorch")
 def operation_count(attend: Callable) -> None:
     """A Python loop runs one small product after another. Can one product of matrices
     do the same?

@@ -172,7 +172,7 @@ def masks(model: type) -> None:
         expect.close(mha(*given, mask), right, what, "that over the allowed keys")
 
 
-@PART.stage("more heads or sentences need no more operations")
+@PART.stage("more heads or sentences need no more calls to PyTorch")
 def operation_count(model: type) -> None:
     """A Python loop over the heads runs one small product after another. Can all heads
     be one more axis of the same product?

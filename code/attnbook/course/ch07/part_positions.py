@@ -150,7 +150,7 @@ def gradients(table: Callable, encoding: type) -> None:
     expect.gradients(module(encoding, 6)(x), right, "that of a sum", x=x)
 
 
-@PART.stage("more positions or features need no more operations")
+@PART.stage("more positions or features need no more calls to PyTorch")
 def operation_count(table: Callable, encoding: type) -> None:
     """A Python loop over positions computes one row after another. Can a product of a
     column and a row give all angles?
