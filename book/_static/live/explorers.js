@@ -138,6 +138,7 @@ window.attnbook ??= {};
       });
       this.picture.replaceChildren(...drawn);
       this.picture.classList.add("explorer-drawn");
+      globalThis.fitBox?.(this.picture); // book.js
     }
   }
 
