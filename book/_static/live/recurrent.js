@@ -7,7 +7,7 @@
   const tanh = (x) => x.map(Math.tanh);
   const sigmoid = (number) => 1 / (1 + Math.exp(-number));
 
-  // Equation 1.4, eq-gru.  W x + b and U h + b' hold three parts, one below the other:
+  // Equation 1.3, eq-gru.  W x + b and U h + b' hold three parts, one below the other:
   // for the reset gate r, the update gate z and the candidate.
   function gru(x, h, weights, suffix = "") {
     const [W, U, b, b2] = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"].map(
@@ -41,10 +41,10 @@
     };
   }
 
-  // Equation 1.7, eq-readout, without the softmax: one hidden layer.
+  // Equation 1.6, eq-readout, without the softmax: one hidden layer.
   const readout = ({ hidden, out }, parts) => linear(tanh(linear(parts, hidden)), out);
 
-  // The source vector is fed to every step: 1.9, eq-static-context.
+  // The source vector is fed to every step: 1.8, eq-static-context.
   live.start.static_context = ({ weights }, source) => {
     const { lastForward, lastBackward } = encode(weights.encoder, source);
     const c = [...lastForward, ...lastBackward];
