@@ -52,7 +52,8 @@ def opened(browser: Browser, site: str, path: str) -> Iterator[tuple[Page, list[
             found.append(f"missing file: {response.url} ({response.status})")
 
     def on_failure(request: Request) -> None:
-        if not is_outside(request.url):
+        # What was still being loaded when the page was left is not missing.
+        if not is_outside(request.url) and request.failure != "net::ERR_ABORTED":
             found.append(f"missing file: {request.url} ({request.failure})")
 
     def on_console(message: ConsoleMessage) -> None:
