@@ -24,6 +24,7 @@ from pathlib import Path
 
 import gpu
 from attnbook.core.files import read_object
+from packing import unpack
 from smoke import WAYS, choose
 
 COMMANDS = {
@@ -69,16 +70,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/gpu"), metavar="FOLDER")
     parser.add_argument("--minutes", type=float, default=9.0, help="time limit")
     parser.add_argument("--set", nargs="+", default=(), metavar="ENTRY=VALUE")
+    parser.add_argument("--unpack", type=Path, metavar="FILE", help="one to begin with")
     chosen, others = parser.parse_known_args(arguments)
     options = ["--out", str(chosen.out), "--minutes", str(chosen.minutes), *others]
     options += ["--part", *COMMANDS[chosen.command]]
     entries = [*chosen.set]
-    if chosen.command == "seeds":
-        try:
+    try:
+        if chosen.unpack:  # the choice of the smoke test may be in it
+            unpack(chosen.unpack, chosen.out)
+        if chosen.command == "seeds":
             seeds = SMALL_SEEDS if "--small" in others else SEEDS
             entries = [*seeds, *way_of(chosen.out), *entries]
-        except ValueError as error:
-            parser.exit(1, f"{error}\n")
+    except ValueError as error:
+        parser.exit(1, f"{error}\n")
     if entries:
         options += ["--set", *entries]
     if chosen.command != "smoke":

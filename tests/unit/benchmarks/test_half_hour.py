@@ -67,6 +67,17 @@ def test_the_seeds_are_trained_in_the_way_that_was_chosen(tmp_path, monkeypatch)
     assert all("--pack" in call for call in calls)
 
 
+def test_the_way_may_come_from_a_packed_file(tmp_path, monkeypatch):
+    calls, here, there = [], tmp_path / "here", tmp_path / "there"
+    monkeypatch.setattr(half_hour.gpu, "main", calls.append)
+    here.mkdir()
+    (here / "smoke.json").write_text(json.dumps({"runs": {"shapes": way(3, 5)}}))
+    pack(here, tmp_path / "results.zip")
+    begin = ["--out", str(there), "--unpack", str(tmp_path / "results.zip")]
+    half_hour.main(["seeds", *begin])
+    assert "few_shapes=True" in calls[0]
+
+
 def write(folder, files):
     for name, size in files.items():
         path = folder / name
