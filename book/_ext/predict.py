@@ -159,6 +159,12 @@ def said(node: nodes.Node) -> bool:
     return isinstance(node, nodes.paragraph)
 
 
+def glosses(node: nodes.Node) -> bool:
+    """Say whether a node only translates what was printed, in italics or as a quote."""
+    in_italics = said(node) and all(isinstance(part, nodes.emphasis) for part in node)
+    return in_italics or isinstance(node, nodes.block_quote)
+
+
 def cover(cell: nodes.container, box: str) -> None:
     """Cover a cell's output, what is said of it, and the cells behind that wait too."""
     found = Cover("", box=box, classes=["predict-cover"])
@@ -167,9 +173,11 @@ def cover(cell: nodes.container, box: str) -> None:
         return
     cell.children = [part for part in cell if part not in found.children]
     behind, place = cell.parent, cell.parent.index(cell) + 1
-    while place < len(behind) and (
-        waits(behind[place]) or (said(behind[place]) and not said(found[-1]))
-    ):
+    while place < len(behind):
+        has_spoken = said(found[-1]) and not glosses(found[-1])
+        speaks = said(behind[place]) or glosses(behind[place])
+        if not waits(behind[place]) and (has_spoken or not speaks):
+            break
         found += behind.pop(place)
     cell += found
 

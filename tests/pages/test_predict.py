@@ -32,6 +32,7 @@ CHAPTERS = {
         code("print(2**3, 3**2)", "8 9\n", "reveal"),
         f"Three threes are more.\n\n## Afterwards\n{BOX.replace('powers', 'again')}",
         code("print('twice')", "twice\n", "reveal"),
+        "*(Two times.)*\n\nIt was printed once.\n\nOn we go.",
         EXERCISE,
         code("...", "your turn\n"),
         "```{exercise-end}\n```",
@@ -114,6 +115,14 @@ def test_the_result_is_covered_before_any_script_runs(browser, tiny):
         cover(page).click()
         expect(result(page)).to_be_visible()
         expect(page.get_by_text("Three threes are more.")).to_be_visible()
+
+
+def test_a_gloss_is_covered_with_what_is_said_after_it(page):
+    for text in ("(Two times.)", "It was printed once."):
+        expect(page.get_by_text(text)).to_be_hidden()
+    expect(page.get_by_text("On we go.")).to_be_visible()
+    answer(page, 0, box=1).click()
+    expect(page.get_by_text("It was printed once.")).to_be_visible()
 
 
 def test_until_an_answer_is_chosen_the_result_is_covered(page):
