@@ -195,9 +195,10 @@ def adjective_table(layer: int = 0, head: int = 3) -> Table:
     others = max(of["noun"] for of in at.values())
     share = 100 / found["pairs"]
     ahead = 100 * chosen["next"] / found["words"]
+    best_other = "the best of the encoder's 15 other heads"
     rows = [
         ("adjective", "its noun", "this head", share * chosen["noun"]),
-        ("adjective", "its noun", "the best of the 15 other heads", share * others),
+        ("adjective", "its noun", best_other, share * others),
         ("adjective", "its noun", "a word picked at random", 100 * found["random"]),
         ("any word", "the next word", "this head", ahead),
     ]
