@@ -24,7 +24,7 @@ def notebooks(html):
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory, notebooks):
-    """JupyterLab with all readers' notebooks, of which it trusts two notebooks."""
+    """JupyterLab with all readers' notebooks, of which it trusts two."""
     folder = tmp_path_factory.mktemp("lab")
     (folder / "work").mkdir()
     for name, notebook in notebooks.items():

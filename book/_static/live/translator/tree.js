@@ -67,7 +67,7 @@
       ]);
       const open = over ? [] : last.map((one) => [`${text(one)} …`, number(one.logProb), "", "alive"]);
       const table = element("table", { class: "tr-hypotheses" });
-      const heads = ["Hypothesis", "log p", "score", ""];
+      const heads = ["Hypothesis", "log p", "score", "state"];
       table.append(
         element("thead", {}, element("tr", {}, ...heads.map((h) => element("th", { scope: "col" }, h)))),
         element("tbody", {}, ...[...rows, ...open].map(([first, ...rest]) => {

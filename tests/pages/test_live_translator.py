@@ -1,0 +1,52 @@
+"""The translator in the book's own pages: for everyone, in any light, on a phone."""
+
+import pytest
+from playwright.sync_api import expect
+
+from page_checks import PHONE, check_accessible, check_width, opened
+
+PAGES = {
+    "search": "book/ch10_decoding.html",
+    "caption": "book/ch12_training.html",
+    "light": "book/intro.html",
+}
+
+
+@pytest.fixture(params=PAGES)
+def form(request):
+    return request.param
+
+
+def test_it_translates_and_is_accessible(browser, serve, html, form):
+    with opened(browser, serve(html), PAGES[form]) as (page, found):
+        figure = page.locator(f"figure.tr-{form}")
+        page.emulate_media(reduced_motion="reduce")
+        stored = figure.locator(".tr-german").inner_text()
+        figure.get_by_role("button", name="Translate").click()
+        expect(figure.locator(".tr-player")).to_be_visible()
+        assert figure.locator(".tr-german").inner_text() == stored
+        for theme in ("light", "dark"):
+            assert check_accessible(page, theme, f"figure.tr-{form}") == []
+        assert found == []
+
+
+def test_by_touch_on_a_phone(browser, html, form):
+    context = browser.new_context(
+        viewport=PHONE, has_touch=True, is_mobile=True, reduced_motion="reduce"
+    )
+    page = context.new_page()
+    page.goto(f"{html.as_uri()}/{PAGES[form]}")
+    figure = page.locator(f"figure.tr-{form}")
+    figure.locator(".tr-chip").first.tap()
+    expect(figure.locator(".tr-player")).to_be_visible()
+    words = figure.locator(".tr-word").count()
+    figure.get_by_role("button", name="Back").tap()
+    assert figure.locator(".tr-word").count() <= words
+    assert check_width(page) == []
+    small = figure.evaluate(
+        """figure => [...figure.querySelectorAll("button, input, select")]
+            .map(e => [e.outerHTML.slice(0, 60), e.getBoundingClientRect().height])
+            .filter(([, height]) => height && height < 24)"""
+    )
+    assert [tag for tag, _ in small if "range" not in tag and "radio" not in tag] == []
+    context.close()
