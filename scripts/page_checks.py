@@ -177,6 +177,19 @@ def check_width(page: Page) -> list[str]:
     return [f"{width} pixels wide on a screen of {limit}: {culprit}"]
 
 
+def check_targets(part: Locator) -> list[str]:
+    """Everything to be pressed is 24 pixels high, with its label: WCAG 2.2, 2.5.8."""
+    small = part.evaluate(
+        """part => [...part.querySelectorAll("button, select, input, summary")]
+            .map(e => [
+                e.outerHTML.slice(0, 60),
+                (e.closest("label") ?? e).getBoundingClientRect().height,
+            ])
+            .filter(([, height]) => height && height < 24)"""
+    )
+    return [f"{height} pixels high: {tag}" for tag, height in small]
+
+
 def check_sliders(page: Page) -> list[str]:
     """Every slider changes its picture, moved by the keyboard and by the mouse.
 

@@ -9,6 +9,7 @@ from link_checks import dead_links
 from page_checks import (
     check_controls,
     check_search,
+    check_targets,
     findings_from_file,
     findings_over_http,
     opened,
@@ -199,3 +200,12 @@ def test_dead_links(tmp_path, body, reasons):
     (tmp_path / "index.html").write_text(body, encoding="utf-8")
     found = dead_links(tmp_path)
     assert [line.partition("' ")[2] for line in found] == reasons
+
+
+def test_a_target_counts_with_its_label(browser, tiny):
+    body = """<button style="height: 20px">x</button>
+    <label style="display: block; height: 24px"><input type="radio">y</label>"""
+    with opened(browser, tiny(body), "index.html") as (page, found):
+        [small] = check_targets(page.locator("main"))
+        assert small.startswith("20 pixels high: <button")
+        assert found == []

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from attnbook.course.kit.playground.data import PRESETS
-from page_checks import PHONE, check_accessible, check_width, opened
+from page_checks import PHONE, check_accessible, check_targets, check_width, opened
 
 PAGE = "book/playground.html"
 
@@ -94,12 +94,7 @@ def test_by_touch_on_a_phone(browser, html):
     figure.get_by_role("button", name="Train both").tap()
     expect(figure.locator(".play-status")).to_contain_text("You predicted (c)")
     assert check_width(page) == []
-    small = figure.evaluate(
-        """figure => [...figure.querySelectorAll("button, select, input, summary")]
-            .map(e => [e.outerHTML.slice(0, 60), e.getBoundingClientRect().height])
-            .filter(([, height]) => height && height < 24)"""
-    )
-    assert small == []
+    assert check_targets(figure) == []
     context.close()
 
 
