@@ -33,6 +33,13 @@ def started(figure):
     expect(figure.get_by_role("button", name="Train both")).to_be_focused()
 
 
+def train_long(figure):
+    """Let the pair have so many steps that it is still at work, however slow we are."""
+    figure.evaluate(
+        "figure => figure.playground.settings.forEach(s => { s.steps = 100000; })"
+    )
+
+
 def numbers(figure):
     return figure.locator(".play-numbers").all_inner_texts()
 
@@ -67,6 +74,7 @@ def test_by_keyboard_with_little_motion(browser, html):
         page.keyboard.press("Enter")
         train = figure.get_by_role("button", name="Train both")
         expect(train).to_be_focused()
+        train_long(figure)
         page.keyboard.press("Space")
         expect(figure.locator(".play-status")).to_have_text("Training …")
         page.keyboard.press("Space")  # the same button, which pauses now
@@ -81,6 +89,20 @@ def test_by_keyboard_with_little_motion(browser, html):
         figure.get_by_role("button", name="Generate").focus()
         page.keyboard.press("Enter")
         expect(figure.locator(".play-sentences").nth(1)).to_contain_text("of 32 follow")
+
+
+def test_a_run_that_is_ahead_takes_the_other_along(browser, html):
+    """As after a pause, of which a run hears when it has gone on."""
+    with playground(browser, html.as_uri(), "one-head") as (_, figure):
+        started(figure)
+        figure.evaluate(
+            """({playground}) => {
+                playground.go(3);
+                playground.runs[0].worker.postMessage({until: 7});
+            }"""
+        )
+        for line in figure.locator(".play-numbers").all():
+            expect(line).to_contain_text("Step 7:")
 
 
 def test_by_touch_on_a_phone(browser, html):
@@ -103,6 +125,8 @@ def test_it_stops_when_hidden_and_when_another_pair_trains(browser, html):
         other = page.locator("#train-one-head")
         started(figure)
         started(other)
+        train_long(figure)
+        train_long(other)
         press(figure, "Train both")
         press(other, "Train both")
         status = figure.locator(".play-status")

@@ -524,16 +524,22 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
 
     // Train both until a step.
     go(step) {
-      this.until = Math.min(step, this.settings[0].steps);
-      for (const run of this.runs) run.worker.postMessage({ until: this.until });
+      this.trainUntil(Math.min(step, this.settings[0].steps));
       this.training = this.until === this.settings[0].steps && this.runs.some((run) => run.steps < this.until);
       this.say(this.training ? "Training …" : "");
+    }
+
+    trainUntil(step) {
+      this.until = step;
+      for (const run of this.runs) run.worker.postMessage({ until: step });
     }
 
     take(run, problem) {
       if (problem) return this.say(problem);
       const limit = this.settings[0].steps;
       if (this.training && this.runs.every(({ steps }) => steps === limit)) this.finish(limit);
+      // One was already further when it heard of a pause: the other follows.
+      if (run.steps > this.until) this.trainUntil(run.steps);
       this.plan();
     }
 
