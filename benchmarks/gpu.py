@@ -13,6 +13,7 @@ parts, in this order, each with its own file ``NAME.json`` in the folder:
 - ``decoding``: averaged epochs and beam widths, on the first run;
 - ``costs``: time and memory of attention, by length;
 - ``compiled``: ``torch.compile``, for ours and for the others;
+- ``recipe``: from the published recipe to ours, and beyond, one seed;
 - ``ladder``: recurrent models and the Transformer on the same data, one seed;
 - ``ablation``: the Transformer with one thing changed, one seed;
 - ``ablation_seed_2``: the ablation with another seed.
@@ -108,7 +109,29 @@ ABLATION_SEED_2 = {
 }
 """The same with another seed, but for "seed_2", which is the unchanged model's."""
 
+EIGHT_THOUSAND = {
+    **{"seed": 0, "max_epochs": 116, "patience": 116, "validate_every": 5},
+    "few_shapes": True,
+}
+PRE_NORM = {**EIGHT_THOUSAND, "norm_first": True, "dropout": 0.2}
+RECIPE: dict[str, dict] = {
+    "accumulated": {
+        **EIGHT_THOUSAND,
+        **{"batch_tokens": 4096, "batches_per_update": 2, "clip": 25.0},
+    },
+    "pre_norm": {**EIGHT_THOUSAND, "norm_first": True},
+    "pre_norm_dropout_0.2": PRE_NORM,
+    "to_zero": {**EIGHT_THOUSAND, "decay_to_zero": True},
+    "r_drop": {**EIGHT_THOUSAND, "r_drop": 5.0},
+    "r_drop_to_zero": {**EIGHT_THOUSAND, "r_drop": 5.0, "decay_to_zero": True},
+    "pre_norm_to_zero": {**PRE_NORM, "decay_to_zero": True},
+    "pre_norm_r_drop_to_zero": {**PRE_NORM, "r_drop": 5.0, "decay_to_zero": True},
+}
+"""From the published recipe (``--config multi30k-published``) over the runs of "en_de"
+to that of ``multi30k-cpu``, and beyond, with as many updates."""
+
 COMPARISONS = {
+    "recipe": RECIPE,
     "ladder": LADDER,
     "ablation": ABLATION,
     "ablation_seed_2": ABLATION_SEED_2,
