@@ -18,7 +18,7 @@ parts, in this order, each with its own file ``NAME.json`` in the folder:
 - ``ablation``: the Transformer with one thing changed, one seed;
 - ``ablation_seed_2``: the ablation with another seed.
 
-``--part en_de speed`` selects parts, ``--set max_epochs=116`` changes the config of all
+``--part en_de speed`` selects parts, ``--set max_epochs=60`` changes the config of all
 training runs. ``--minutes 10`` stops in time. Whenever it is stopped, its programs end
 with it, and the same command resumes: finished jobs are not repeated, a training run
 continues from its last state, a table of speeds from its last row. ``--pack FILE``
@@ -66,7 +66,7 @@ EQUAL = {
 """Common changes of all runs of ladder and ablation, by config. With so few epochs, the
 first ones must not be averaged."""
 
-COMPARED = {"peak_learning_rate": 3e-3, "score_tests": False}
+COMPARED = {"few_shapes": False, "peak_learning_rate": 3e-3, "score_tests": False}
 RECURRENT = {"d_model": 256, **COMPARED}
 LADDER: dict[str, dict] = {
     "initial_state": {"model": "initial_state", **RECURRENT},
@@ -109,21 +109,18 @@ ABLATION_SEED_2 = {
 }
 """The same with another seed, but for "seed_2", which is the unchanged model's."""
 
-EIGHT_THOUSAND = {
-    **{"seed": 0, "max_epochs": 116, "patience": 116, "validate_every": 5},
-    "few_shapes": True,
-}
-PRE_NORM = {**EIGHT_THOUSAND, "norm_first": True, "dropout": 0.2}
+WHOLE = {"seed": 0, "max_epochs": 116, "score_tests": False}
+PRE_NORM = {**WHOLE, "norm_first": True, "dropout": 0.2}
 RECIPE: dict[str, dict] = {
     "accumulated": {
-        **EIGHT_THOUSAND,
+        **WHOLE,
         **{"batch_tokens": 4096, "batches_per_update": 2, "clip": 25.0},
     },
-    "pre_norm": {**EIGHT_THOUSAND, "norm_first": True},
+    "pre_norm": {**WHOLE, "norm_first": True},
     "pre_norm_dropout_0.2": PRE_NORM,
-    "to_zero": {**EIGHT_THOUSAND, "decay_to_zero": True},
-    "r_drop": {**EIGHT_THOUSAND, "r_drop": 5.0},
-    "r_drop_to_zero": {**EIGHT_THOUSAND, "r_drop": 5.0, "decay_to_zero": True},
+    "to_zero": {**WHOLE, "decay_to_zero": True},
+    "r_drop": {**WHOLE, "r_drop": 5.0},
+    "r_drop_to_zero": {**WHOLE, "r_drop": 5.0, "decay_to_zero": True},
     "pre_norm_to_zero": {**PRE_NORM, "decay_to_zero": True},
     "pre_norm_r_drop_to_zero": {**PRE_NORM, "r_drop": 5.0, "decay_to_zero": True},
 }
@@ -131,7 +128,6 @@ RECIPE: dict[str, dict] = {
 to that of ``multi30k-cpu``, and beyond, with as many updates."""
 
 COMPARISONS = {
-    "recipe": RECIPE,
     "ladder": LADDER,
     "ablation": ABLATION,
     "ablation_seed_2": ABLATION_SEED_2,
@@ -196,7 +192,7 @@ class Plan(NamedTuple):
         """The changes of the config, with those that make a trial small."""
         if not self.small:
             return wanted
-        large = ("max_epochs", "patience", "average", *RECURRENT)
+        large = ("max_epochs", "patience", "average", "d_model", "peak_learning_rate")
         kept = {k: v for k, v in wanted.items() if k not in large}
         languages = {
             k: SMALL_LANGUAGES[v] for k, v in kept.items() if v in ("en", "de")
@@ -242,6 +238,8 @@ class Plan(NamedTuple):
         if part == "de_en":
             reverse = {"source": "de", "target": "en"}
             return [self.training(part, f"seed_{s}", seed=s, **reverse) for s in SEEDS]
+        if part == "recipe":
+            return [self.training(part, name, **RECIPE[name]) for name in RECIPE]
         if part in SPEEDS:
             return [self.speed(part, work, kind) for work, kind in SPEEDS[part]]
         if part not in COMPARISONS:
@@ -268,12 +266,12 @@ SPEEDS = {
 }
 """By part the workloads and kinds of :mod:`speed.report`."""
 
-TRAINED = ("en_de", "de_en", *COMPARISONS)
+TRAINED = ("en_de", "de_en", "recipe", *COMPARISONS)
 """Parts that train, whose jobs may share the machine."""
 
 PARTS = (
     *("smoke", "en_de", "de_en", "speed", "base", "decoding", "costs", "compiled"),
-    *COMPARISONS,
+    *("recipe", *COMPARISONS),
 )
 
 

@@ -1,7 +1,8 @@
 """The device to compute on: a CPU, a CUDA GPU or Apple's GPU (MPS).
 
-All that was measured in this course ran on a CPU. CUDA is tested on an emulated device;
-MPS is written for, but nobody has tried it yet. So MPS is used only by request.
+Most of what was measured in this course ran on a CPU, the rest on a CUDA GPU, which the
+tests emulate. MPS is written for, but nobody has tried it yet. So it is used only by
+request.
 """
 
 from __future__ import annotations

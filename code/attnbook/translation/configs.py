@@ -168,6 +168,12 @@ def _check(chosen: Config) -> None:
             "decay_to_zero is true and peak_learning_rate None; name the highest "
             "learning rate, or leave the paper's formula as it is"
         )
+    if chosen.few_shapes and chosen.model != "transformer":
+        raise ValueError(
+            f"few_shapes is True and model is {chosen.model!r}; batches of few shapes "
+            "have rows of padding, which a recurrent model refuses: add "
+            "few_shapes=false"
+        )
     if chosen.compile and chosen.model != "transformer":
         raise ValueError(
             f"compile is True and model is {chosen.model!r}; only the Transformer can "
@@ -194,7 +200,9 @@ CONFIGS = {
         average=2,
         precision="fp32",
     ),
-    "multi30k-tiny": TINY,
+    "multi30k-tiny": replace(
+        TINY, few_shapes=True, max_epochs=116, patience=116, validate_every=5
+    ),
     "multi30k-published": replace(
         TINY,
         lowercase=True,
@@ -242,8 +250,9 @@ CONFIGS = {
 """Configs by name. "toy" needs seconds and no data. "multi30k-published" is the recipe
 of Wu et al. 2021 as their code has it: 10,000 merges of lowercased, tokenised text, two
 batches an update as on their two GPUs, and up to 8,000 updates. "multi30k-tiny" keeps
-its sizes, dropout and learning rate for plain text; "multi30k-cpu" has the same sizes
-and takes an hour and a half on one processor core. "multi30k-small" is twice as wide.
+its sizes, dropout and learning rate for plain text, in 7,424 updates on a GPU;
+"multi30k-cpu" has the same sizes and takes an hour and a half on one processor core.
+"multi30k-small" is twice as wide.
 "base" is the base model of Vaswani et al. 2017 with its batch size."""
 
 

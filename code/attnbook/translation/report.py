@@ -14,9 +14,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from attnbook.core.files import write_whole
 from attnbook.core.results import machine
+from attnbook.data.subwords import Subwords
 from attnbook.models.word_tables import count_parameters
 from attnbook.translation.bleu_score import corpus_scores
 from attnbook.translation.configs import CONFIGS, Config
@@ -83,7 +85,9 @@ def finish(trainer: Trainer) -> dict:
     )
     alpha = max(by_alpha, key=by_alpha.get)
     splits = ("val", *(test_splits(config) if config.score_tests else ()))
-    scores, hypotheses = score_splits(trainer, alpha, splits)
+    scores, hypotheses = score_splits(
+        trainer.model, trainer.subwords, config, alpha, splits
+    )
     made_by = run_facts(trainer)
     save_translator(
         trainer.model,
@@ -138,9 +142,20 @@ def test_splits(config: Config) -> tuple[str, ...]:
 
 
 def score_splits(
-    trainer: Trainer, alpha: float, splits: Sequence[str]
+    model: nn.Module,
+    subwords: Subwords,
+    config: Config,
+    alpha: float,
+    splits: Sequence[str],
 ) -> tuple[dict, dict]:
     """Translate splits by greedy decoding and by beam search, and score them.
+
+    Args:
+        model: A trained model, in eval mode.
+        subwords: The subwords that it was trained with.
+        config: The config of its run, which names data and languages.
+        alpha: α of the length penalty.
+        splits: Names of splits of the data.
 
     Returns:
         Scores and hypotheses, both by split and decoding method.
@@ -148,12 +163,11 @@ def score_splits(
     scores: dict = {}
     hypotheses: dict = {}
     for split in splits:
-        source, references = load_texts(trainer.config, split)
+        source, references = load_texts(config, split)
         scores[split], hypotheses[split] = {}, {}
         for name, width in (("greedy", 1), ("beam", BEAM_WIDTH)):
             outputs = beam_translate(
-                *(trainer.model, trainer.subwords, source, width, alpha),
-                per_token=trainer.config.per_token,
+                *(model, subwords, source, width, alpha), per_token=config.per_token
             )
             hypotheses[split][name] = outputs
             for case, lowercase in (("cased", False), ("lowercased", True)):

@@ -157,3 +157,5 @@ def test_only_the_transformer_can_be_compiled():
     assert config("toy", compile=True).compile
     with pytest.raises(ValueError, match="compile is True and model is 'bahdanau'"):
         config("toy", compile=True, model="bahdanau")
+    with pytest.raises(ValueError, match=r"'luong'; batches of few shapes .*=false"):
+        config("multi30k-tiny", model="luong")

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 from attnbook.course.ch12.experiment_scores import RUN_VARIABLE
 from attnbook.course.ch12.experiment_training import shortened
 from attnbook.course.kit.experiments import experiment
+from attnbook.translation.report import check_may_test, score_splits, test_splits
+from attnbook.translation.run_folder import read_metrics
+from attnbook.translation.translator import Translator
 
 TRAINED = ("en_de", "de_en")
 MEASURED = ("smoke", "speed", "base", "decoding", "costs", "compiled")
@@ -28,9 +32,51 @@ def gpu_runs() -> dict:
 
     Returns:
         "trained": by direction what :func:`shortened` keeps; "measured": by part the
-        results of its programs; both with the machine and the commit.
+        results of its programs; both with the machine and the commit. "unfinished": by
+        part and name the validations of runs that were stopped, if it is a folder.
     """
-    return collected(Path(os.environ.get(RUN_VARIABLE, "runs/gpu")))
+    source = Path(os.environ.get(RUN_VARIABLE, "runs/gpu"))
+    return collected(source) | {"unfinished": unfinished(source)}
+
+
+def unfinished(folder: Path) -> dict:
+    """Config and validations of each training run without a result."""
+    return {
+        f"{log.parent.parent.name}/{log.parent.name}": {
+            "config": json.loads(log.with_name("config.json").read_text("utf-8")),
+            "log": [line for line in read_metrics(log) if "validation_loss" in line],
+        }
+        for log in sorted(folder.glob("*/*/metrics.jsonl"))
+        if not log.with_name("results.json").exists()
+    }
+
+
+@experiment
+def gpu_scores() -> dict:
+    """Score the models of those runs on the test sets, once nothing more is chosen.
+
+    Reads the folder named by ``ATTNBOOK_RUN``, by default ``runs/gpu``, with the models
+    of the packed file.
+
+    Returns:
+        By direction and run BLEU and chrF, by test set, decoding and case.
+    """
+    folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu"))
+    return {
+        part: {path.name: scores_of(path) for path in sorted(folder.glob(f"{part}/*"))}
+        for part in TRAINED
+    }
+
+
+def scores_of(run: Path) -> dict:
+    """Scores of a run's model on the test sets, with the α that the run chose."""
+    translator = Translator(run / "model")
+    config = replace(translator.config, score_tests=True)
+    check_may_test(config)
+    alpha, splits = translator.facts["alpha"], test_splits(config)
+    both = translator.model, translator.subwords
+    print(f"  {run}", flush=True)
+    return score_splits(*both, config, alpha, splits)[0]
 
 
 def collected(source: Path, trial: bool = False) -> dict:

@@ -1,121 +1,142 @@
-"""Chapter 12: the same training on a GPU, shown once its results have been imported."""
+"""Chapter 12: the same training on a GPU."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from html import escape
-from statistics import median
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
 
 from attnbook.core import results
-from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.colours import COLOURS, GREY
+from attnbook.course.kit.curves import label_lines
+from attnbook.course.kit.html_tables import Column, Table, table
 
 DIRECTIONS = {"en_de": "English to German", "de_en": "German to English"}
+TESTS = {"test_2016_flickr": "2016", "test_2017_flickr": "2017"}
 BEAM = "beam, cased"
-SPEEDS = (
-    *(("speed", "tiny_eager"), ("compiled", "tiny_compiled")),
-    *(("compiled", "tiny_compiled_peers"), ("base", "base_eager")),
-    ("compiled", "base_compiled"),
-)
+LOWERCASED = "beam, lowercased"
+SPEEDS = {"tiny model": ("speed", "tiny_eager"), "base model": ("base", "base_eager")}
 """Where the rows of speeds are: the part, and the program."""
+LENGTHS = (1024, 4096, 16_384)
 
 
-@dataclass(frozen=True)
-class Passage:
-    """Text with tables, to be the last line of a cell."""
-
-    parts: tuple[str | Table, ...]
-
-    def __repr__(self) -> str:
-        return "\n\n".join(map(str, self.parts))
-
-    def _repr_html_(self) -> str:
-        return "\n".join(
-            f"<p>{escape(part)}</p>" if isinstance(part, str) else part._repr_html_()
-            for part in self.parts
-        )
-
-
-def gpu_passage() -> Passage | None:
-    """Tell what was imported from a GPU; nothing if there is no such result."""
-    if not (results.FOLDER / "gpu_runs.json").is_file():
-        return None
-    found = results.load("gpu_runs")
-    parts: list[str | Table] = []
-    if found["trained"]:
-        parts += [training_text(found["trained"]), training_table(found["trained"])]
-    rows = speed_rows(found["measured"])
-    if rows:
-        parts += [speed_text(found["measured"]), speed_table(rows)]
-    return Passage(tuple(parts))
-
-
-def training_text(trained: dict) -> str:
-    """Say what was trained where."""
-    part = next(iter(trained.values()))
-    run = next(iter(part["runs"].values()))
-    config, versions = run["config"], run["versions"]
-    return (
-        f"The same model on a GPU: {part['machine']}, PyTorch {versions['torch']}, "
-        f"{run['precision']}, commit {part['commit']}. Batches of "
-        f"{config['batch_tokens']:,} positions, {run['epochs']} epochs, "
-        f"{run['updates']:,} updates; {part['jobs_at_once']} runs shared the GPU. Mean "
-        "and range over seeds; scores of the validation sentences, beam of 5, cased, "
-        f"{run['validation_scores'][BEAM]['signature']}. Minutes: of training alone."
-    )
-
-
-def training_table(trained: dict) -> Table:
-    """Show scores, time and memory of each direction."""
-    heads = ["direction", Column("seeds"), Column("BLEU", "", "validation", 1)]
-    heads += [Column("loss", "nats", "validation", 2), Column("time", "min", "", 1)]
-    heads += [Column("speed", "tokens/s"), Column("memory", "MB")]
-    rows = []
-    for name, part in trained.items():
-        runs = part["runs"].values()
-        rows.append(
+def training_table() -> Table:
+    """Show scores, time and memory of each run."""
+    heads = ["seed", Column("BLEU, cased", "", "validation", 1)]
+    heads += [Column("loss", "nats", "validation", 2)]
+    heads += [Column(year, "", "test, lowercased", 1) for year in TESTS.values()]
+    heads += [Column("time", "min", "", 1), Column("memory", "MB")]
+    tests = results.load("gpu_scores")
+    rows = {
+        DIRECTIONS[part]: [
             (
-                DIRECTIONS[name],
-                len(runs),
-                spread(run["validation_scores"][BEAM]["bleu"] for run in runs),
-                spread(run["validation_loss"] for run in runs),
-                spread(run["seconds"] / 60 for run in runs),
-                median(run["tokens_per_second"] for run in runs),
-                max(run["peak_memory_mb"] for run in runs),
+                name.removeprefix("seed_"),
+                run["validation_scores"][BEAM]["bleu"],
+                run["validation_loss"],
+                *(tests[part][name][split][LOWERCASED]["bleu"] for split in TESTS),
+                run["seconds"] / 60,
+                run["peak_memory_mb"],
             )
-        )
+            for name, run in found["runs"].items()
+        ]
+        for part, found in results.load("gpu_runs")["trained"].items()
+    }
     return table(heads, rows)
 
 
-def speed_rows(measured: dict) -> dict[str, list[tuple]]:
-    """The rows of speeds that were measured, by program."""
-    found: dict[str, list[tuple]] = {}
-    for part, name in SPEEDS:
-        size, _, kind = name.partition("_")
-        run = measured.get(part, {}).get("runs", {}).get(name, {})
-        rows = [row_of(row) for row in run.get(kind, ()) if "failed" not in row]
-        if rows:
-            found[f"{size} model, {kind.replace('_', ' ')}"] = rows
-    return found
+def curves_figure() -> Figure:
+    """Draw validation BLEU by update for each seed, English to German."""
+    found = results.load("gpu_runs")
+    fig, ax = plt.subplots(figsize=(5.5, 3.2))
+    for (name, run), look in zip(
+        found["trained"]["en_de"]["runs"].items(), ("-", "--", ":"), strict=True
+    ):
+        curve(ax, run["log"], name.replace("_", " "), COLOURS["target"], ls=look)
+    other = found["unfinished"]["recipe/pre_norm"]["log"]
+    curve(ax, other, "_", GREY)
+    ax.text(120, 38, "pre-norm, seed 0", color=GREY)
+    ax.set(xlim=(0, 7600), ylim=(0, 44), xlabel="update", ylabel="validation BLEU")
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    label_lines(ax)
+    return fig
 
 
-def row_of(row: dict) -> tuple:
-    """Name, tokens per second, per cent of the matrix products, and memory."""
-    share = 100 * row["share"]
-    return row["name"], row["tokens_per_second"], share, row.get("peak_mb")
+def curve(ax: plt.Axes, log: list[dict], label: str, colour: str, **look: str) -> None:
+    """Draw the validation BLEU of a log."""
+    steps = [line["step"] for line in log]
+    bleu = [line["validation_bleu"] for line in log]
+    ax.plot(steps, bleu, label=label, color=colour, **look)
 
 
-def speed_text(measured: dict) -> str:
-    """Say what the speeds are shares of."""
-    runs = [r for part in measured.values() for r in part["runs"].values()]
-    products = next(run["matmul_tflops"] for run in runs if "matmul_tflops" in run)
-    peaks = ", ".join(f"{tflops:.0f} in {name}" for name, tflops in products.items())
-    return (
-        "Speed of training alone, counted in target tokens without padding. Share: of "
-        f"the GPU's own matrix products, TFLOP/s: {peaks}."
-    )
+def speeds_table() -> Table:
+    """Show the speed of each way of training, for a small and a large model."""
+    measured = results.load("gpu_runs")["measured"]
+    heads = ["way of training", Column("speed", "tokens/s"), Column("ratio", "", "", 2)]
+    heads += [Column("share of the peak", "%", "", 1), Column("memory", "MB")]
+    rows = {}
+    for size, (part, program) in SPEEDS.items():
+        found = measured[part]["runs"][program]["eager"]
+        first = found[0]["tokens_per_second"]
+        rows[size] = [
+            (
+                row["name"],
+                speed := row["tokens_per_second"],
+                speed / first,
+                100 * row["share"],
+                row.get("peak_mb"),
+            )
+            for row in found
+            if "failed" not in row
+        ]
+    return table(heads, rows)
 
 
-def speed_table(rows: dict[str, list[tuple]]) -> Table:
-    """Show each way of training."""
-    heads = [Column("speed", "tokens/s"), Column("share", "%", "", 1)]
-    return table(["way of training", *heads, Column("memory", "MB")], rows)
+def costs_table() -> Table:
+    """Show time and memory of attention with its gradients, in bfloat16."""
+    found = results.load("gpu_runs")["measured"]["costs"]["runs"]["costs"]["rows"]
+    known = {
+        (row["n"], row["form"]): row
+        for row in found
+        if row["dtype"] == "bfloat16" and row["gradients"]
+    }
+    heads = ["positions"]
+    heads += [Column(form, "ms", "time", 2) for form in ("weights kept", "fused")]
+    heads += [Column(form, "MB", "memory") for form in ("weights kept", "fused")]
+    rows = []
+    for n in LENGTHS:
+        pair = [known[n, form] for form in ("eager", "fused")]
+        times = [1000 * row["seconds"] for row in pair]
+        rows.append((f"{n:,}", *times, *(row["bytes"] / 2**20 for row in pair)))
+    return table(heads, rows)
+
+
+def facts() -> Table:
+    """Show the machine, and what its matrix products reach."""
+    found = results.load("gpu_runs")
+    run = next(iter(found["trained"]["en_de"]["runs"].values()))
+    peaks = found["measured"]["base"]["runs"]["base_eager"]["matmul_tflops"]
+    rows = [
+        ("machine", run["machine"]),
+        ("software", ", ".join(f"{n} {v}" for n, v in run["versions"].items())),
+        ("precision", run["precision"]),
+        *((f"matrix products in {n}", f"{x:.0f} TFLOP/s") for n, x in peaks.items()),
+        ("signature", run["validation_scores"][BEAM]["signature"]),
+    ]
+    return table(["property", "value"], rows)
+
+
+def smoke_table() -> Table:
+    """Show losses and speeds of four ways of training, after six epochs."""
+    runs = results.load("gpu_runs")["measured"]["smoke"]["runs"]
+    names = {
+        "plain": "as on a CPU, bfloat16",
+        "shapes": "few shapes",
+        "graphs": "few shapes, CUDA graphs",
+        "graphs_fp32": "the same in float32",
+    }
+    heads = ["way of training", Column("speed", "tokens/s")]
+    heads += [Column(word, "nats", "training loss", 4) for word in ("first", "last")]
+    rows = []
+    for name, words in names.items():
+        losses = runs[name]["losses"]
+        rows.append((words, runs[name]["tokens_per_second"], losses[0], losses[-1]))
+    return table(heads, rows)

@@ -1,15 +1,12 @@
-"""What comes from a GPU stands next to a CPU's runs, and is told only if there."""
+"""What comes from a GPU stands next to a CPU's runs."""
 
 import json
 import zipfile
 
 import pytest
 
-from attnbook.core import results
-from attnbook.course.ch12 import experiment_gpu, figures_gpu
+from attnbook.course.ch12 import experiment_gpu
 from attnbook.course.ch12 import experiment_training as training
-
-SCORES = {"beam, cased": {"bleu": 40.5, "signature": "nrefs:1|tok:13a"}}
 
 
 def part(runs, **changes):
@@ -24,32 +21,7 @@ def part(runs, **changes):
     } | changes
 
 
-def training_run(loss):
-    kept = dict.fromkeys([*training.KEPT, *training.LATER], 60)
-    return kept | {
-        "config": {"batch_tokens": 8192},
-        "versions": {"torch": "2.11"},
-        "precision": "bfloat16",
-        "validation_loss": loss,
-        "validation_scores": SCORES,
-        "log": [],
-    }
-
-
-PARTS = {
-    "en_de": part({f"seed_{i}": training_run(1.5 + i / 10) for i in range(3)}),
-    "speed": part(
-        {
-            "tiny_eager": {
-                "matmul_tflops": {"bfloat16": 700.4},
-                "eager": [
-                    {"name": "+ CUDA graphs", "tokens_per_second": 9, "share": 0.0123},
-                    {"name": "Marian", "failed": "not installed"},
-                ],
-            }
-        }
-    ),
-}
+PARTS = {"en_de": part({}), "speed": part({})}
 
 
 @pytest.fixture
@@ -63,18 +35,17 @@ def packed(tmp_path):
     return write
 
 
-def test_results_of_a_gpu_are_told_once_they_are_there(packed, tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "FOLDER", tmp_path)
-    assert figures_gpu.gpu_passage() is None
-    monkeypatch.setenv(experiment_gpu.RUN_VARIABLE, str(packed(PARTS)))
-    results.save("gpu_runs", experiment_gpu.gpu_runs(), 0, tmp_path)
-    shown = figures_gpu.gpu_passage()
-    for text in (repr(shown), shown._repr_html_()):
-        told = ("a GPU", "2.11", "bfloat16", "abc", "8,192", "40.5", "700 in bfloat16")
-        for words in (*told, "1.60", "+ CUDA graphs", "1.2"):
-            assert words in text
-        assert "Marian" not in text
-        assert "tok:13a" in text
+def test_runs_that_were_stopped_are_kept_apart(tmp_path):
+    lines = [{"step": 50, "loss": 3.0}, {"step": 64, "validation_loss": 2.0}]
+    for name, files in {"whole": ("results.json",), "stopped": ()}.items():
+        run = tmp_path / "recipe" / name
+        run.mkdir(parents=True)
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        (run / "metrics.jsonl").write_text(text)
+        for file in ("config.json", *files):
+            (run / file).write_text("{}")
+    kept = {"config": {}, "log": lines[1:]}
+    assert experiment_gpu.unfinished(tmp_path) == {"recipe/stopped": kept}
 
 
 def test_only_whole_runs_of_a_gpu_are_imported(packed, tmp_path):
