@@ -13,6 +13,7 @@ parts, in this order, each with its own file ``NAME.json`` in the folder:
 - ``decoding``: averaged epochs and beam widths, on the first run;
 - ``costs``: time and memory of attention, by length;
 - ``compiled``: ``torch.compile``, for ours and for the others;
+- ``published``: three seeds of ``multi30k-published``, which needs ``sacremoses``;
 - ``recipe``: from the published recipe to ours, and beyond, one seed;
 - ``ladder``: recurrent models and the Transformer on the same data, one seed;
 - ``ablation``: the Transformer with one thing changed, one seed;
@@ -147,6 +148,7 @@ SMALL = {
     "patience": 2,
     "average": 2,
     "precision": "fp32",
+    "moses": False,
 }
 SMALL_LANGUAGES = {"en": "toy", "de": "invented"}
 SMALL_SENTENCES = {"train": 120, "val": 4, "test": 4}
@@ -238,6 +240,11 @@ class Plan(NamedTuple):
         if part == "de_en":
             reverse = {"source": "de", "target": "en"}
             return [self.training(part, f"seed_{s}", seed=s, **reverse) for s in SEEDS]
+        if part == "published":
+            plan = self._replace(config="multi30k-published")
+            often = {"validate_every": 5, "few_shapes": True, "patience": 133}
+            names = {f"seed_{seed}": {**often, "seed": seed} for seed in SEEDS}
+            return [plan.training(part, name, **names[name]) for name in names]
         if part == "recipe":
             return [self.training(part, name, **RECIPE[name]) for name in RECIPE]
         if part in SPEEDS:
@@ -266,12 +273,12 @@ SPEEDS = {
 }
 """By part the workloads and kinds of :mod:`speed.report`."""
 
-TRAINED = ("en_de", "de_en", "recipe", *COMPARISONS)
+TRAINED = ("en_de", "de_en", "published", "recipe", *COMPARISONS)
 """Parts that train, whose jobs may share the machine."""
 
 PARTS = (
     *("smoke", "en_de", "de_en", "speed", "base", "decoding", "costs", "compiled"),
-    *("recipe", *COMPARISONS),
+    *("published", "recipe", *COMPARISONS),
 )
 
 

@@ -51,9 +51,9 @@ def curves_figure() -> Figure:
         found["trained"]["en_de"]["runs"].items(), ("-", "--", ":"), strict=True
     ):
         curve(ax, run["log"], name.replace("_", " "), COLOURS["target"], ls=look)
-    other = found["unfinished"]["recipe/pre_norm"]["log"]
-    curve(ax, other, "_", GREY)
-    ax.text(120, 38, "pre-norm, seed 0", color=GREY)
+    for name, run in found["unfinished"].items():
+        if name.startswith("published/"):
+            curve(ax, run["log"], "_", GREY)
     ax.set(xlim=(0, 7600), ylim=(0, 44), xlabel="update", ylabel="validation BLEU")
     ax.xaxis.set_major_formatter("{x:,.0f}")
     label_lines(ax)
@@ -117,7 +117,7 @@ def facts() -> Table:
     rows = [
         ("machine", run["machine"]),
         ("software", ", ".join(f"{n} {v}" for n, v in run["versions"].items())),
-        ("precision", run["precision"]),
+        ("commit", run["commit"]),
         *((f"matrix products in {n}", f"{x:.0f} TFLOP/s") for n, x in peaks.items()),
         ("signature", run["validation_scores"][BEAM]["signature"]),
     ]
