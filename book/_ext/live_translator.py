@@ -10,7 +10,8 @@
 
 Forms are ``light`` (the front page), ``caption`` and ``search``. This side writes the
 example that stands there at first, and stays without JavaScript and in print, and the
-files with the weights; the rest is in ``book/_static/live/translator``. A page loads
+files with the weights; the rest is in ``book/_static/live/translator``. The light form
+has a second example, which the same model makes without attention. A page loads
 the engine if ``data-translator`` stands in it, and the weights when the reader asks.
 """
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from contextlib import ExitStack
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -30,6 +32,7 @@ from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from attnbook.analysis.head_ablation import without_heads
 from attnbook.analysis.maps import attention_maps
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.kit.page_translator import (
@@ -47,7 +50,7 @@ MARK = "data-translator"
 LOADS = (
     *("live/numbers", "live/transformer", "live/map"),
     *(f"live/translator/{n}" for n in ("subwords", "search", "engine")),
-    *(f"live/translator/{n}" for n in ("links", "tree", "view")),
+    *(f"live/translator/{n}" for n in ("links", "tree", "stored", "view")),
 )
 FORMS = ("light", "caption", "search")
 METHODS = ("greedy", "beam", "sample")
@@ -104,31 +107,71 @@ def stored_example(
         method: One of :data:`METHODS`, by default greedy.
     """
     method = method or "greedy"
-    model, subwords = translator().model, translator().subwords
-    src = torch.tensor([[*subwords.encode(sentence), EOS]])
+    model = translator().model
+    src = torch.tensor([[*translator().subwords.encode(sentence), EOS]])
     longest = max_output_len(src.shape[1])
     found = beam_search(model, src, longest, WIDTH, ALPHA)
     ids = found.ids[0, 0] if method == "beam" else greedy(model, src, longest)[0]
     ids = [i for i in ids.tolist() if i]
-    pieces = [subwords.tokenizer.id_to_token(i) for i in ids]
-    source = [subwords.tokenizer.id_to_token(i) for i in src[0].tolist()]
-    maps = attention_maps(model, src, torch.tensor([[BOS, *ids[:-1]]]))
-    cross = [w[0] for name, w in maps.items() if name.endswith("cross_attention")]
-    weights = torch.stack(cross[1:]).mean((0, 1))  # layers 2 on: (T, S)
+    source, pieces = pieces_of(src[0].tolist()), pieces_of(ids)
+    weights = mean_weights(src, ids)
     config = translator().config
     size = f'data-layers="{config.n_layers}" data-heads="{config.n_heads}"'
+    caption, without, target = CAPTION, "", pieces
+    if form == "light":
+        source, target = named_end(source), named_end(pieces)
+        caption, size = LIGHT_CAPTION, ""
+        without = without_attention(src, longest)
     return f"""<figure class="live-model live-translator tr-{form}" {MARK}
 data-form="{form}" data-method="{method}" data-sentence="{escape(sentence)}"
-data-examples="{escape(json.dumps(examples))}"{f" {size}" * (form != "light")}>
+data-examples="{escape(json.dumps(examples))}" {size}>
 <div class="tr-said"><p class="tr-english">{escape(sentence)}</p>
-<p class="tr-german">{glossed(pieces)}</p></div>
+{glossed(pieces)}</div>
 {hypotheses(found) if method == "beam" else ""}
-<p class="live-caption">A word on the right attends to those on the left as it is
-generated. The wider a line, the larger the weight (mean of several heads).</p>
-<div class="live-map">{links(source, pieces, weights.tolist())}</div>
+<p class="live-caption">{caption}</p>
+<div class="live-map">{links(source, target, weights)}</div>
+{without}
 <noscript><p>With JavaScript switched on, you translate sentences of your own
 here.</p></noscript>
 """
+
+
+CAPTION = """A word on the right attends to those on the left as it is generated. The
+wider a line, the larger the weight (mean of several heads)."""
+LIGHT_CAPTION = "The wider a line, the more the German word looks at the English one."
+
+
+def pieces_of(ids: list[int]) -> list[str]:
+    """Write tokens as subwords."""
+    return [translator().subwords.tokenizer.id_to_token(i) for i in ids]
+
+
+def mean_weights(src: torch.Tensor, ids: list[int]) -> list[list[float]]:
+    """The attention to the source, (T, S): the mean over all heads from layer 2 on."""
+    maps = attention_maps(translator().model, src, torch.tensor([[BOS, *ids[:-1]]]))
+    cross = [w[0] for name, w in maps.items() if name.endswith("cross_attention")]
+    return torch.stack(cross[1:]).mean((0, 1)).tolist()
+
+
+def named_end(pieces: list[str]) -> list[str]:
+    """Name the end of a sentence as view.js does, for readers who know no tokens."""
+    return ["▁(end)" if piece == "<eos>" else piece for piece in pieces]
+
+
+def without_attention(src: torch.Tensor, longest: int) -> str:
+    """Write what the same model makes if its attention to the English gives nothing.
+
+    Below it, view.js puts the controls.
+    """
+    model = translator().model
+    with ExitStack() as cut:
+        for layer in model.decoder:
+            attention = layer.cross_attention
+            cut.enter_context(without_heads(attention, range(attention.n_heads)))
+        ids = [i for i in greedy(model, src, longest)[0].tolist() if i]
+    german = glossed(pieces_of(ids))
+    return f"""<template class="tr-without">{german}</template>
+<div class="tr-place"></div>"""
 
 
 def hypotheses(found: Any) -> str:
@@ -145,13 +188,21 @@ def hypotheses(found: Any) -> str:
 
 
 def glossed(pieces: list[str]) -> str:
-    """Write German words, each with its gloss below."""
-    text = "".join(piece for piece in pieces if not piece.startswith("<"))
-    return "".join(
-        f'<span class="tr-word"><span lang="de">{escape(word)}</span>'
+    """Write German words, each with its gloss below, and the step that completes it."""
+    words: list[tuple[str, int]] = []
+    for step, piece in enumerate(pieces):
+        if piece.startswith("<"):
+            continue
+        if piece.startswith("▁") or not words:
+            words.append(("", step))
+        words[-1] = (words[-1][0] + piece.removeprefix("▁"), step)
+    spans = "".join(
+        f'<span class="tr-word" data-step="{step}">'
+        f'<span lang="de">{escape(word)}</span>'
         f'<span class="tr-gloss">{escape(gloss(word)) or "&nbsp;"}</span></span>'
-        for word in filter(None, text.split("▁"))
+        for word, step in words
     )
+    return f'<p class="tr-german">{spans}</p>'
 
 
 def gloss(word: str) -> str:
@@ -173,12 +224,16 @@ def links(source: list[str], target: list[str], weights: list[list[float]]) -> s
     height = max(len(source), len(target))
 
     def column(pieces: list[str], name: str) -> str:
-        items = "".join(f"<li>{escape(label(piece))}</li>" for piece in pieces)
+        items = "".join(
+            f"<li{f' data-step={step}' * (name == 'live-target')}>"
+            f"{escape(label(piece))}</li>"
+            for step, piece in enumerate(pieces)
+        )
         return f'<ol class="{name}">{items}</ol>'
 
     lines = "".join(
-        f'<line x1="0" y1="{j + 0.5}" x2="100" y2="{i + 0.5}" style="--weight: {w:.3f}"'
-        "></line>"
+        f'<line x1="0" y1="{j + 0.5}" x2="100" y2="{i + 0.5}" data-step="{i}" '
+        f'style="--weight: {w:.3f}"></line>'
         for i, row in enumerate(weights)
         for j, w in enumerate(row)
         if w >= SEEN

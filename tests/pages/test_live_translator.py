@@ -21,6 +21,7 @@ def test_it_translates_and_is_accessible(browser, serve, html, form):
     with opened(browser, serve(html), PAGES[form]) as (page, found):
         figure = page.locator(f"figure.tr-{form}")
         page.emulate_media(reduced_motion="reduce")
+        expect(figure.locator(".tr-later")).to_have_count(0)
         stored = figure.locator(".tr-german").inner_text()
         figure.get_by_role("button", name="Translate").click()
         expect(figure.locator(".tr-player")).to_be_visible()

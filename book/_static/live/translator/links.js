@@ -14,7 +14,8 @@
     }
 
     addViews(layers, heads) {
-      if (!layers) return; // the light form: lines alone
+      this.light = !layers; // lines alone, and a caption of its own
+      if (this.light) return;
       this.addView("as", "Show", [["lines", "lines"], ["table", "table of numbers"]]);
       super.addViews(layers, heads);
       const select = this.views.querySelector("[name=layer]");
@@ -46,7 +47,7 @@
       this.table = null;
       for (const name of ["tabindex", "role", "aria-label"]) this.box.removeAttribute(name);
       this.box.replaceChildren(this.lines());
-      this.caption.textContent = this.linesText();
+      if (!this.light) this.caption.textContent = this.linesText();
       this.caption.hidden = false;
       markEdge(this.box);
     }

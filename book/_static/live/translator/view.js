@@ -1,4 +1,4 @@
-// The translator in the page, part 6: figures of class live-translator.  Each holds a stored
+// The translator in the page, part 7: figures of class live-translator.  Each holds a stored
 // example, made by book/_ext/live_translator.py; this adds the controls and replaces it.
 // data-form says which: "light" (front page), "caption" (chapter 12), "search" (chapter 10).
 "use strict";
@@ -72,7 +72,8 @@
       this.tree = this.find(".tr-tree") ?? element("div", { hidden: "" });
       this.map = new live.Links(figure, this.id, () => this.run());
       this.said.after(this.player);
-      if (this.form !== "light") this.player.after(this.candidates, this.tree);
+      if (this.form === "light") this.makeLight();
+      else this.player.after(this.candidates, this.tree);
       this.beamTree = new live.BeamTree(this.tree);
       this.listMethod();
     }
@@ -112,8 +113,24 @@
         event.preventDefault();
         this.run();
       });
-      this.said.before(form, this.alert, this.doubts, this.spoken);
+      const controls = [form, this.alert, this.doubts, this.spoken];
+      const place = this.find(".tr-place"); // below the example, in the light form
+      if (place) place.append(...controls);
+      else this.said.before(...controls);
       this.nameSubmit();
+    }
+
+    // The light form: an example that moves, and a switch for the attention to the English.
+    makeLight() {
+      this.stored = new live.Stored(this.figure);
+      this.attends = element("input", { type: "checkbox", checked: "" });
+      this.attends.addEventListener("change", () => {
+        this.figure.classList.toggle("tr-cut", !this.attends.checked);
+        if (this.result) this.run();
+        else this.stored.show(this.attends.checked);
+      });
+      const choice = element("label", { class: "tr-choice" }, this.attends, "attention to the English");
+      this.find(".tr-place").prepend(paragraph("live-row tr-switch", choice, this.stored.button));
     }
 
     nameSubmit() {
@@ -193,6 +210,11 @@
         options[name] = name === "topK" && value === max ? Infinity : Number(value);
       }
       options.random = live.randomNumbers(this.seed);
+      if (this.attends && !this.attends.checked) {
+        options.off = translator.means.cross.flatMap((heads, layer) =>
+          heads.map((_, head) => ({ kind: "cross", layer, head })),
+        );
+      }
       return options;
     }
 
@@ -250,8 +272,9 @@
         this.input.setAttribute("aria-invalid", "true");
         return;
       }
+      this.stored?.end();
       this.result = translator.translate(text, { ...this.options(), prefix });
-      this.source = [...parts.map(({ piece, id }) => (id === 3 ? `${piece}\u00a0?` : label(piece))), "<eos>"];
+      this.source = [...parts.map(({ piece, id }) => (id === 3 ? `${piece}\u00a0?` : label(piece))), this.name("<eos>")];
       this.doubt(text, parts);
       this.player.hidden = false;
       this.start(prefix.length);
@@ -327,7 +350,13 @@
       if (beam) this.beamTree.show(beam, at, (id) => label(translator.subwords.pieces[id]));
       else if (this.form !== "light") this.listCandidates();
       const heads = shown?.heads ?? shown?.state.maps ?? result.heads;
-      this.map.show(heads, this.source, pieces.map(label), tokens.length - 1);
+      const target = this.attends?.checked === false ? [] : pieces.map((piece) => this.name(piece));
+      this.map.show(heads, this.source, target, tokens.length - 1);
+    }
+
+    // A subword in the columns; the light form's readers know no special tokens.
+    name(piece) {
+      return this.form === "light" && piece === "<eos>" ? "(end)" : label(piece);
     }
 
     // The German so far, each word with its gloss.
