@@ -37,6 +37,7 @@ def add_repository(app: Sphinx, config: Config) -> None:
     name = repository()
     if not name:
         return
+    app.tags.add("published")  # for the directive `only`
     owner, _, project = name.partition("/")
     config.html_baseurl = f"https://{owner}.github.io/{project}/"
     config.ogp_site_url = config.html_baseurl

@@ -1,15 +1,16 @@
 // What the reader has answered and ticked: kept in this browser only, sent nowhere.
 //
-// Answers of predict boxes are numbers, counted from 0; exercises and pages are true.  A
-// browser may keep nothing, for a page opened from a file or by the reader's choice: then
-// all is forgotten when the page is left, and `progress.lasting` is false.
+// Answers of predict boxes are numbers, counted from 0; exercises and pages are true; of
+// places there is the last, {page, title, section, id}.  A browser may keep nothing, for a
+// page opened from a file or by the reader's choice: then all is forgotten when the page is
+// left, and `progress.lasting` is false.
 "use strict";
 
 const progress = {};
 
 {
   const KEY = "attention-step-by-step"; // other books may share the address
-  const state = { answers: {}, exercises: {}, pages: {} };
+  const state = { answers: {}, exercises: {}, pages: {}, places: {} };
   const listeners = [];
   progress.lasting = true;
 

@@ -6,6 +6,7 @@
 {
   const PARTS = JSON.parse(document.getElementById("course-parts").textContent);
   const PAGE = DOCUMENTATION_OPTIONS.pagename;
+  const LINKS = ".bd-links a.reference.internal, .front-chapters a";
   const KEPT =
     "Your answers and ticks are kept in this browser only. Nothing is sent anywhere.";
   const NOT_KEPT =
@@ -48,7 +49,7 @@
       .append(make("p", { className: "read-mark" }, read, " ", whereKept("tick-note")));
   }
 
-  // --- The table of contents ---
+  // --- The table of contents, and the cards of the front page ---
 
   function isDone(label) {
     return progress.get("exercises", label) || progress.get("answers", label) !== undefined;
@@ -65,7 +66,7 @@
 
   function markContents() {
     const root = new URL(document.documentElement.dataset.content_root, location.href).href;
-    for (const link of document.querySelectorAll(".bd-links a.reference.internal")) {
+    for (const link of document.querySelectorAll(LINKS)) {
       const page = link.href.replace(/[?#].*/, "").slice(root.length).replace(/\.html$/, "");
       if (!(page in PARTS)) continue;
       const sign = make("span", { ariaHidden: "true" });

@@ -54,6 +54,12 @@ def test_hours_of_exercises(text, promise):
     assert int(hours) == round(minutes(*CHAPTERS)[1] / 60)
 
 
+def test_the_cards_of_the_front_page_tell_the_minutes_of_the_boxes():
+    told = dict(re.findall(r"<(ch\d\d|a\d)_\w+>` [^\n]*?, (\d+) minutes", FRONT))
+    pages = [*CHAPTERS, "a1", "a2", "a3"]
+    assert told == {page: f"{minutes(page)[0]}" for page in pages}
+
+
 LIMITS = {"ch07": (3000, 35), "ch08": (3000, 35), "ch12": (3500, 40)}
 """Words and visible code cells where they are not 2,500 and 30 (CONTRIBUTING.md)."""
 UNSEEN = {"remove-cell", "hide-input", "remove-input", "hide-cell"}

@@ -33,7 +33,7 @@ def test_search(browser, site):
 
 
 @pytest.mark.parametrize(
-    ("path", "megabytes"), [("book/intro.html", 0.6), ("book/ch12_training.html", 1.2)]
+    ("path", "megabytes"), [("book/intro.html", 0.5), ("book/ch12_training.html", 1.2)]
 )
 def test_a_page_is_light(browser, site, path, megabytes):
     """All that is sent for it, compressed; of the icons, only those that it shows."""

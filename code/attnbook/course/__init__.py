@@ -10,7 +10,8 @@ all that belongs to it and to its laboratory page:
 - ``explorer_…``, ``widget_…``: what the reader moves
 - ``experiment…``: what runs longer than a page may; ``python -m attnbook.course``
 
-``kit`` is what chapters share. The names below are those that most pages use.
+``front`` belongs to the front page, and ``kit`` is what chapters share. The names below
+are those that most pages use.
 """
 
 from attnbook.core.threads import set_threads

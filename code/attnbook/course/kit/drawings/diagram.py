@@ -198,9 +198,20 @@ class Diagram:
             'fill-opacity="0.78"/>'
         )
 
-    def text(self, label: str, x: float, y: float, *, role: str | None = None) -> Box:
-        """Write a word; arguments and result as those of :meth:`box`."""
-        self._write(label, x, y, _ink(role))
+    def text(
+        self,
+        label: str,
+        x: float,
+        y: float,
+        *,
+        role: str | None = None,
+        anchor: str = "middle",
+    ) -> Box:
+        """Write a word; arguments and result as those of :meth:`box`.
+
+        With the anchor "start", ``x`` is where it begins.
+        """
+        self._write(label, x, y, _ink(role), anchor)
         return Box(x, y, 0.6 * SIZE * len(plain(label)), 1.4 * SIZE)
 
     def dots(self, x: float, y: float) -> Box:

@@ -1,0 +1,32 @@
+// The front page, for a reader who comes back: where to go on, and which parts of
+// `my_transformer.py` are written.  What is kept stands in progress.js.
+"use strict";
+
+{
+  function offerToGoOn() {
+    const place = progress.get("places", "last");
+    const line = document.querySelector(".front-continue p");
+    if (!place || !line) return;
+    const root = document.documentElement.dataset.content_root;
+    const link = document.createElement("a");
+    link.href = `${root}${place.page}.html${place.id ? `#${place.id}` : ""}`;
+    link.textContent = [place.title, place.section].filter(Boolean).join(", ");
+    line.replaceChildren("Continue where you left off: ", link);
+  }
+
+  function markParts() {
+    for (const part of document.querySelectorAll(".front-file li")) {
+      const done = progress.get("exercises", part.dataset.exercise) === true;
+      part.classList.toggle("front-done", done);
+      part.querySelector(".front-mark")?.remove();
+      if (!done) continue;
+      const mark = document.createElement("span");
+      mark.className = "front-mark";
+      mark.textContent = " ✓ yours";
+      part.querySelector("span").append(mark);
+    }
+  }
+
+  progress.follow(offerToGoOn);
+  progress.follow(markParts);
+}

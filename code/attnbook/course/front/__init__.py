@@ -1,0 +1,1 @@
+"""The front page: its pictures, and what the reader's own file will hold."""
