@@ -74,5 +74,6 @@ if __name__ == "__main__":
     except (ValueError, FileExistsError) as error:
         sys.exit(str(error))
     print("Written:", *(path.relative_to(ROOT) for path in written))
-    print(f"Next: name book/{written[0].stem} in _toc.yml and in README.md, then")
+    where = "_toc.yml, CONTRIBUTING.md and README.md"
+    print(f"Next: name book/{written[0].stem} in {where}, then")
     print(f"make notebooks NAME={written[0].stem}")

@@ -2,7 +2,8 @@
 
     python scripts/set_repository.py owner/name
 
-That is: the file REPOSITORY, the first cell of every notebook, README.md, CITATION.cff.
+That is: the file REPOSITORY, the first cell of every notebook, CITATION.cff, README.md.
+There, the chapters become links to the published pages: sources are no pages to read.
 """
 
 import re
@@ -44,6 +45,19 @@ def replace_between(path: Path, opening: str, closing: str, text: str) -> None:
     path.write_text(new, encoding="utf-8")
 
 
+def link_chapters(readme: Path, book: Path, site: str) -> None:
+    """Let each row of the table of chapters, ``| 4 | title |``, lead to its page."""
+    text = readme.read_text(encoding="utf-8")
+    for path in book.glob("*.ipynb"):
+        if found := re.match(r"ch0?(\d+)_|(a\d+)_", path.stem):
+            number = (found[1] or found[2]).upper()
+            row = rf"^(\| {number} \| )\[?([^]|]+?)(?:\]\([^)]*\))? \|"
+            text = re.sub(
+                row, rf"\1[\2]({site}book/{path.stem}.html) |", text, flags=re.M
+            )
+    readme.write_text(text, encoding="utf-8")
+
+
 def set_repository(root: Path, repository: str) -> None:
     """Write an address into the working tree at `root`.
 
@@ -66,6 +80,9 @@ def set_repository(root: Path, repository: str) -> None:
         replace_between(
             root / file, opening, closing, text.format(owner=owner, name=name)
         )
+    link_chapters(
+        root / "README.md", root / "book", f"https://{owner}.github.io/{name}/"
+    )
 
 
 if __name__ == "__main__":

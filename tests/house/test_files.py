@@ -64,13 +64,25 @@ def test_links_lead_to_files(name):
         assert (ROOT / target).exists(), f"{name} links to {target}"
 
 
-def test_readme_and_contents_name_every_chapter_and_laboratory_page():
+def test_every_page_is_named_where_it_is_looked_for():
+    """Its source for those who write; its title for those who read; the contents."""
     pages = {path.name for path in (ROOT / "book").glob("*.ipynb")} - {"intro.ipynb"}
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"\]\(book/(\w+\.ipynb)\)", text)) == pages
+    sources = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\]\(book/(\w+\.ipynb)\)", sources)) == pages
+    numbers = {re.match(r"ch0?(\d+)_|(a\d)_|", name)[0] for name in pages} - {""}
+    rows = re.findall(
+        r"^\| (\d+|A\d) \| \S", (ROOT / "README.md").read_text("utf-8"), re.M
+    )
+    assert len(rows) == len(numbers)
     contents = (ROOT / "_toc.yml").read_text(encoding="utf-8")
     named = set(re.findall(r"- file: book/(\w+)$", contents, re.MULTILINE))
     assert named >= {name.removesuffix(".ipynb") for name in pages}
+
+
+def test_readme_leads_to_nothing_raw():
+    """A notebook's source shows its markup, and the answers of its questions."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert not re.findall(r"\]\([^)]*\.ipynb\)", text)
 
 
 def git(*arguments: str) -> str:

@@ -28,6 +28,8 @@ def test_writes_the_address_everywhere(tree):
     assert "https://an-owner.github.io/a.name_2/" in readme
     assert "an-owner/a.name_2/blob/notebooks/book/intro.ipynb" in readme
     assert "an-owner/a.name_2/notebooks?urlpath=lab/tree/book/intro.ipynb" in readme
+    page = "https://an-owner.github.io/a.name_2/book/ch01_name.html"
+    assert f"| 1 | [Sequence to sequence with RNNs]({page}) | Can one" in readme
     citation = yaml.safe_load((tree / "CITATION.cff").read_text())
     assert citation["repository-code"] == "https://github.com/an-owner/a.name_2"
     assert citation["url"] == "https://an-owner.github.io/a.name_2/"
