@@ -11,7 +11,7 @@
     const link = document.createElement("a");
     link.href = `${root}${place.page}.html${place.id ? `#${place.id}` : ""}`;
     link.textContent = [place.title, place.section].filter(Boolean).join(", ");
-    line.replaceChildren("Continue where you left off: ", link);
+    line.replaceChildren("Where you left off: ", link);
   }
 
   function markParts() {
