@@ -37,7 +37,6 @@ def add_repository(app: Sphinx, config: Config) -> None:
     name = repository()
     if not name:
         return
-    app.tags.add("published")  # for the directive `only`
     owner, _, project = name.partition("/")
     config.html_baseurl = f"https://{owner}.github.io/{project}/"
     config.ogp_site_url = config.html_baseurl
@@ -133,6 +132,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register all of the above with Sphinx."""
     use_public_names()
     mend_codeautolink()
+    if repository():
+        app.tags.add("published")  # for the directive `only`
     app.connect("config-inited", add_repository)
     app.connect("env-updated", forget_modules_without_source)
     app.connect("html-page-context", launch_readers_notebooks, priority=900)

@@ -100,6 +100,8 @@ def test_every_chapter_can_be_opened_elsewhere(tree, links):
         reader = tree / "_build" / "notebooks" / offered.name
         assert offered.read_bytes() == reader.read_bytes()
         assert offered.read_bytes() != (tree / f"{page}.ipynb").read_bytes()
+    front = (tree / "_build" / "html" / "book" / "intro.html").read_text("utf-8")
+    assert "open a chapter on Colab or Binder" in front
 
 
 def test_every_address_leads_to_a_file(tree, links):
