@@ -31,6 +31,7 @@ from attnbook.course.kit.explorers.controls import (
 from attnbook.course.kit.explorers.packed import script
 from attnbook.toy.language import translate_by_rule
 from live_model import stored_example
+from live_translator import stored_example as translated_example
 
 STILL = re.compile(
     r'<(?:figure|div) class="book-stepper" data-explorer="(?P<name>[\w.]+)".*?'
@@ -63,6 +64,10 @@ def mounted(app: Sphinx, still: re.Match) -> str:
     module = import_module(still["name"])
     if hasattr(module, "live_model"):  # it computes whatever the reader types
         figure = stored_example([module.live_model], translate_by_rule(module.SENTENCE))
+        return f"<div>\n<div>\n{figure}</figure>"
+    if hasattr(module, "live_translator"):  # it translates whatever the reader types
+        first, *others = module.CONTROLS["caption"].choices
+        figure = translated_example("search", first, others, module.live_translator)
         return f"<div>\n<div>\n{figure}</figure>"
     if not hasattr(module, "on_page"):
         return SETTINGS.sub(hint(ELSEWHERE), still[0])

@@ -47,3 +47,12 @@ def test_by_touch_on_a_phone(browser, html, form):
     assert check_width(page) == []
     assert check_targets(figure) == []
     context.close()
+
+
+def test_the_figure_of_search_stands_once_in_its_chapter_and_is_numbered(html):
+    text = (html / PAGES["search"]).read_text(encoding="utf-8")
+    assert text.count("data-translator=") + text.count("data-translator\n") == 1
+    figure = text.split('id="fig-ch10-explorer"')[1].split("<section")[0]
+    assert 'class="live-model live-translator tr-search"' in figure
+    assert 'caption-number">Fig. 10.' in figure
+    assert "JupyterLab" not in figure

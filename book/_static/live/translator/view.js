@@ -21,6 +21,11 @@
     topP: { label: "Top-p", min: 0.05, max: 1, step: 0.05, value: 1, of: "sample" },
   };
   const METHODS = [["greedy", "greedy"], ["beam", "beam search"], ["sample", "sampling"]];
+  const HINTS = {
+    greedy: "Press Back, and choose another subword: the rest follows from it.",
+    beam: "Step by step: × is dropped, ✓ is finished. Where does W = 1 lose what W = 2 finds?",
+    sample: "The bars show what temperature, top-k and top-p leave to draw from.",
+  };
 
   const button = (text, act, attributes = {}) => {
     const made = element("button", { type: "button", ...attributes }, text);
@@ -158,11 +163,13 @@
         this.seed += 1;
         this.run();
       });
+      this.hint = paragraph("tr-hint", "");
       return element(
         "fieldset", { class: "tr-methods" },
         element("legend", {}, "Search"),
         element("div", { class: "live-row" }, ...radios, this.again),
         element("div", { class: "tr-sliders" }, ...this.sliders),
+        this.hint,
       );
     }
 
@@ -199,6 +206,7 @@
     listMethod() {
       if (this.form !== "search") return;
       for (const field of this.sliders) field.hidden = field.dataset.of !== this.method;
+      this.hint.textContent = HINTS[this.method];
       this.again.hidden = this.method !== "sample";
       this.tree.hidden = this.method !== "beam";
       this.candidates.hidden = this.method === "beam";

@@ -24,18 +24,17 @@ from attnbook.decoding.scoring import log_probability
 SAMPLES = 20
 LEAST = -25  # nats, where the axis ends
 EXTRA = 10  # tokens by which an output may be longer than the source
+CAPTIONS = (
+    "People are waiting at the station.",
+    "A man is waiting for a bus at the station.",
+    "Two dogs are playing in the snow.",
+)
+live_translator = "beam"  # runs in the published page, at first by this method
 CONTROLS = {
-    "caption": TextBox("English caption", "People are waiting at the station."),
+    "caption": TextBox("English caption", CAPTIONS[0], CAPTIONS[1:]),
     "width": Slider("beam width", 1, 8, 4),
     "temperature": Slider("temperature", 0.1, 1.5, 0.6, step=0.1),
 }
-CAPTION = (
-    "**A wider beam looks for more probable translations; a higher temperature draws "
-    "less probable ones.** The translator of chapter 12, which comes with the package. "
-    "Each dot is a translation, placed by the logarithm of its probability: those that "
-    f"beam search has finished, without a length penalty, and {SAMPLES} samples. The "
-    "line is greedy decoding."
-)
 
 
 class Outputs(NamedTuple):
@@ -50,7 +49,7 @@ def explore_search_and_sampling() -> object:
 
     The model is the trained translator that comes with the package.
     """
-    return explore(decoding_view, CONTROLS, caption=CAPTION)
+    return explore(decoding_view, CONTROLS)
 
 
 def decoding_view(caption: str, width: int, temperature: float) -> View:
@@ -134,7 +133,11 @@ def _figure(groups: dict[str, Outputs]) -> Figure:
     for y, (found, role) in enumerate(zip(others, ("source", "target"), strict=True)):
         x = [max(value, LEAST) for value in found.log_p]
         ax.scatter(x, [y] * len(x), s=60, alpha=0.5, color=COLOURS[role], clip_on=False)
-    ax.axvline(greedy.log_p[0], color=DARK_GREY, lw=1.5, zorder=0)
+    at = greedy.log_p[0]
+    ax.axvline(at, color=DARK_GREY, lw=1.5, zorder=0)
+    ax.text(
+        at - 0.3, 0.5, "greedy", color=DARK_GREY, ha="right", va="center", clip_on=True
+    )
     ax.set(xlim=(LEAST, 0), ylim=(1.6, -0.6), xlabel="log-probability, nats")
     ax.set_yticks(range(len(names)), names)
     for label, role in zip(ax.get_yticklabels(), ("source", "target"), strict=True):
