@@ -88,7 +88,8 @@ def stored_example(names: Sequence[str], pair: Pair) -> str:
         for name, words in said.items()
     )
     titles = json.dumps({name: TITLES[name] for name in names})
-    drawn = models[names[0]]
+    drawn, words = models[names[0]], said[names[0]]
+    alignment = pair.alignment if words == pair.target else ()
     of_heads = isinstance(drawn, Transformer)
     return f"""<figure class="live-model" data-models="{escape(titles)}"
 data-sentence="{escape(sentence)}" data-version="{version()}"{_maps(drawn)}>
@@ -97,9 +98,9 @@ data-sentence="{escape(sentence)}" data-version="{version()}"{_maps(drawn)}>
 <dd><span lang="art-x-toy">{" ".join(pair.target)}</span></dd></dl></div>
 <p class="live-caption">Attention weights in hundredths{MEAN * of_heads}. One row per
 query, one column per token attended to. The query of a row comes from the token before
-it.</p>
+it.{" A frame marks the word that is translated." * bool(alignment)}</p>
 <div class="live-map" tabindex="0" role="region" aria-label="Attention map">
-{attention_table(drawn, Pair(pair.source, said[names[0]], ()))}
+{attention_table(drawn, Pair(pair.source, words, alignment))}
 </div>
 <noscript><p>With JavaScript switched on, you translate sentences of your own
 here.</p></noscript>
@@ -115,26 +116,32 @@ def _maps(model: torch.nn.Module) -> str:
 
 
 def attention_table(model: torch.nn.Module, pair: Pair) -> str:
-    """Write where a model looks while it says the target of a pair."""
+    """Write where a model looks while it says the target of a pair; frame its words."""
     weigh = cross_weights if isinstance(model, Transformer) else attention_weights
     weights = weigh(model, [pair])[0]  # (T, S)
     columns = "".join(
         f'<th scope="col" class="live-source"><span>{escape(word)}</span></th>'
         for word in (*pair.source, "<eos>")
     )
+    frames = {(i, j) for i, j in enumerate(pair.alignment)}
+    words = zip((*pair.target, "<eos>"), weights.tolist(), strict=True)
     rows = "\n".join(
         f'<tr><th scope="row" class="live-target">{escape(word)}</th>'
-        + "".join(
-            f'<td style="--weight: {round(100 * w)}">{round(100 * w)}</td>' for w in row
-        )
+        + "".join(_cell(w, framed=(i, j) in frames) for j, w in enumerate(row))
         + "</tr>"
-        for word, row in zip((*pair.target, "<eos>"), weights.tolist(), strict=True)
+        for i, (word, row) in enumerate(words)
     )
     return f"""<table aria-label="Attention map">
 <thead><tr><td></td>{columns}</tr></thead>
 <tbody>
 {rows}
 </tbody></table>"""
+
+
+def _cell(weight: float, *, framed: bool) -> str:
+    percent = round(100 * weight)
+    named = ' class="live-aligned"' * framed
+    return f'<td{named} style="--weight: {percent}">{percent}</td>'
 
 
 def mark(said: Sequence[str], right: Sequence[str]) -> list[bool]:

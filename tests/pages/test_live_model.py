@@ -11,6 +11,7 @@ import sys
 from contextlib import contextmanager
 from functools import cache
 from html import unescape
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from attnbook.decoding.greedy_search import greedy
 from attnbook.toy import language, models
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.language import Pair
-from attnbook.toy.metrics import attention_weights
+from attnbook.toy.metrics import alignment_accuracy, attention_weights
 from export_live import half
 from page_checks import PHONE, check_accessible, check_width, opened
 
@@ -262,6 +263,11 @@ def test_the_right_translation_is_that_of_python(engine):
     pairs = [pair for n in range(1, 9) for pair in held_out_pairs(n, 25)]
     said = grammar(engine, [pair.source for pair in pairs])
     assert said == [" ".join(pair.target) for pair in pairs]
+    alignments = engine.evaluate(
+        "sentences => sentences.map(words => live.parse(words).alignment)",
+        [list(pair.source) for pair in pairs],
+    )
+    assert alignments == [list(pair.alignment) for pair in pairs]
 
 
 def broken_sentences():
@@ -615,6 +621,27 @@ def test_layers_heads_and_kinds_of_map(transformer):
     assert transformer.locator(".live-masked").count() == 6 * 5 / 2
     transformer.locator(".live-masked").first.click()
     assert "does not exist yet" in transformer.locator(".live-sum").inner_text()
+
+
+def test_frames_mark_the_aligned_words_and_their_hits_are_counted(transformer):
+    example = transformer.get_attribute("data-sentence")
+    pair = language.translate_by_rule(example)
+    batch = make_batch([pair])
+    maps = attention_maps(rounded("transformer"), batch.src, batch.tgt_in)
+    framed = [[i, j] for i, j in enumerate(pair.alignment) if j is not None]
+    frames = """figure => [...figure.querySelectorAll(".live-aligned")].map(
+        cell => [cell.parentElement.sectionRowIndex, cell.cellIndex - 1])"""
+    assert transformer.evaluate(frames) == framed  # in the stored example
+    say(transformer, example)
+    for layer, head in product("12", "1234"):
+        choose(transformer, layer=layer, head=head)
+        weights = maps[f"decoder.{int(layer) - 1}.cross_attention"][:, int(head) - 1]
+        hits = round(len(framed) * alignment_accuracy(weights, [pair]))
+        told = f"in {hits} of {len(framed)} rows, the largest weight is there."
+        expect(transformer.locator(".live-caption")).to_contain_text(told)
+        assert transformer.evaluate(frames) == framed
+    say(transformer, " and ".join(["this kind queen paints the robot"] * 5))
+    assert transformer.evaluate(frames) == []  # it is translated wrongly
 
 
 def test_scores_are_offered_for_a_single_head_only(transformer):

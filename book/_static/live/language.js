@@ -33,11 +33,12 @@
   live.decode = (ids, vocabulary) =>
     ids.filter((id) => id !== live.EOS).map((id) => vocabulary[id]);
 
-  // The right translation.  Throws an Error if the words are no sentence.
-  live.rightTranslation = (words) => {
+  // The right translation, and for each of its words the place of the one that it
+  // translates; null for “ul”.  Throws an Error if the words are no sentence.
+  live.parse = (words) => {
     const { verbs, phrases } = live.language;
     const [and, andTarget] = live.language.and;
-    const target = [];
+    const [target, alignment] = [[], []];
     let place = 0;
     const expected = (what) => {
       const word = words[place];
@@ -49,21 +50,27 @@
         .map((length) => phrases.get(words.slice(place, place + length).join(" ")))
         .find((translation) => translation);
       if (!found) throw expected(PHRASE);
-      place += found.split(" ").length; // as many words as in the source
-      return found.split(" ");
+      const said = found.split(" "); // as many words as in the source, from the last on
+      place += said.length;
+      target.push(...said);
+      alignment.push(...said.map((_, i) => place - 1 - i));
     };
     for (;;) {
-      const subject = phrase();
-      const verb = verbs[words[place]];
+      phrase();
+      const [verb, at] = [verbs[words[place]], place];
       if (!verb) throw expected("a verb");
       place += 1;
-      target.push(...subject, ...phrase(), verb); // the verb goes to the end
-      if (place === words.length) return target;
+      phrase();
+      target.push(verb); // at the end
+      alignment.push(at);
+      if (place === words.length) return { target, alignment };
       if (words[place] !== and) throw expected(`${quoted(and)} or the end`);
       target.push(andTarget);
+      alignment.push(null);
       place += 1;
     }
   };
+  live.rightTranslation = (words) => live.parse(words).target;
 
   // What makes the words no sentence?  An empty text: nothing.
   function fault(words) {

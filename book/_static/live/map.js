@@ -7,9 +7,9 @@
   const ALL = "all"; // of the layers, or of the heads
   const LATER = "later"; // all layers but the first
   const KINDS = [
-    ["cross", "target reads source"],
-    ["encoder", "source reads source"],
-    ["decoder", "target reads target"],
+    ["cross", "cross-attention"],
+    ["encoder", "encoder self-attention"],
+    ["decoder", "decoder self-attention"],
   ];
   const NUMBERS = [
     ["weights", "weights in hundredths"],
@@ -70,9 +70,10 @@
       if (this.maps) this.reach(...(chosen.length ? chosen : this.place));
     }
 
-    // Draw what a model did: its maps, the words it read, the words it said.
-    show(maps, source, target) {
-      Object.assign(this, { maps, source, target });
+    // Draw what a model did: its maps, the words it read, the words it said; and the place
+    // of the word that each of these translates, where that is known.
+    show(maps, source, target, alignment = []) {
+      Object.assign(this, { maps, source, target, alignment });
       this.draw();
     }
 
@@ -81,7 +82,7 @@
     addViews(layers, heads) {
       const upTo = (count) => Array.from({ length: count }, (_, i) => [i + 1, `${i + 1}`]);
       if (heads) {
-        this.addView("kind", "Reads", KINDS);
+        this.addView("kind", "Attention", KINDS);
         this.addView("layer", "Layer", [[ALL, "mean of all"], ...upTo(layers)]);
         this.addView("head", "Head", [[ALL, "mean of all"], ...upTo(heads)]);
       }
@@ -160,7 +161,27 @@
       const text = this.scores ? number(this.head.scores[i][j], 1) : `${percent}`;
       const told = this.scores ? `score ${text}` : `${text} hundredths`;
       const label = `${reader} reads ${read}: ${told}`;
-      return element("td", { style: `--weight: ${percent}`, "aria-label": label }, text);
+      const cell = element("td", { style: `--weight: ${percent}`, "aria-label": label }, text);
+      if (this.framed(i, j)) {
+        cell.classList.add("live-aligned");
+        cell.ariaLabel += ", which it translates";
+      }
+      return cell;
+    }
+
+    framed(i, j) {
+      return this.kind === "cross" && this.alignment[i] === j;
+    }
+
+    // How often does the largest weight of a row stand in its frame?
+    framesText() {
+      const rows = this.weights.filter((row, i) => row.some((_, j) => this.framed(i, j)));
+      if (!rows.length) return "";
+      const hits = this.weights.filter((row, i) => this.framed(i, row.indexOf(Math.max(...row))));
+      return (
+        " A frame marks the word that is translated: in " +
+        `${hits.length} of ${rows.length} rows, the largest weight is there.`
+      );
     }
 
     captionText() {
@@ -169,7 +190,8 @@
       const rule = " The query of a row comes from the token before it.";
       return (
         `${what}${whose}. One row per query, one column per token attended to.` +
-        (this.kind === "encoder" ? "" : rule)
+        (this.kind === "encoder" ? "" : rule) +
+        this.framesText()
       );
     }
 

@@ -123,7 +123,8 @@
       const outputs = models.map((model) => live.translate(model, source));
       this.tell(words, outputs.map(({ ids }, i) => live.decode(ids, models[i].target)));
       const [{ ids, maps }] = outputs;
-      this.map.show(maps, [...words, "<eos>"], ids.map((id) => models[0].target[id]));
+      const target = ids.map((id) => models[0].target[id]);
+      this.map.show(maps, [...words, "<eos>"], target, alignmentOf(words, target));
       this.last = words.join(" ");
     }
 
@@ -142,6 +143,13 @@
       this.said.replaceChildren(list);
       if (unlike) this.said.prepend(element("p", { class: "live-unlike" }, unlike));
     }
+  }
+
+  // Where each word of a right translation comes from; of another one, nobody knows.
+  function alignmentOf(words, said) {
+    if (!live.isSentence(words)) return [];
+    const { target, alignment } = live.parse(words);
+    return said.join(" ") === [...target, "<eos>"].join(" ") ? alignment : [];
   }
 
   // The words said, the wrong ones struck, and how many are right.
