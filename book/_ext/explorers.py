@@ -1,9 +1,10 @@
 """Explorers on the page: controls, and the data of what each setting shows.
 
 A notebook stores the first view of an explorer as a picture with its text, and names
-the explorer's module. If that module says what is shown ``on_page``, all its settings
-are computed here, once for each state of the package, and the figure gets its controls;
+the explorer's module, which says what is shown ``on_page``. All its settings are
+computed here, once for each state of the package, and the figure gets its controls;
 ``book/_static/live/explorers.js`` moves them. Without JavaScript the picture stays.
+A module may instead name a model that runs in the page and takes what is typed.
 """
 
 from __future__ import annotations
@@ -38,10 +39,9 @@ STILL = re.compile(
     r'<p class="book-settings">.*?</p>',
     re.DOTALL,
 )
-SETTINGS = re.compile(r'<p class="book-settings">(.*?)</p>', re.DOTALL)
+HINT = re.compile(r"To change them,[^.]*\.")  # as a notebook has it
 PICTURE = '<div class="book-picture">'
 SCRIPTS = ("charts", "explorers")
-ELSEWHERE = "To change them, open this chapter in JupyterLab, on Binder or on Colab."
 SCRIPTLESS = "With JavaScript switched on, you can change them here."
 
 
@@ -60,7 +60,7 @@ def mount(
 
 
 def mounted(app: Sphinx, still: re.Match) -> str:
-    """Return the figure of an explorer with its controls; it may have none."""
+    """Return the figure of an explorer with its controls."""
     module = import_module(still["name"])
     if hasattr(module, "live_model"):  # it computes whatever the reader types
         figure = stored_example([module.live_model], translate_by_rule(module.SENTENCE))
@@ -69,8 +69,6 @@ def mounted(app: Sphinx, still: re.Match) -> str:
         first, *others = module.CONTROLS["caption"].choices
         figure = translated_example("search", first, others, module.live_translator)
         return f"<div>\n<div>\n{figure}</figure>"
-    if not hasattr(module, "on_page"):
-        return SETTINGS.sub(hint(ELSEWHERE), still[0])
     name = short_name(still["name"])
     write_data(app, name, module)
     shown = module.on_page(**{k: c.start for k, c in module.CONTROLS.items()})
@@ -83,17 +81,7 @@ def mounted(app: Sphinx, still: re.Match) -> str:
     )
     found = re.sub(r"class=[^>]*?(?= style=)", opening, still[0], count=1)
     picture = f"{controls(module.CONTROLS)}\n{PICTURE[:-1]} {room}>"
-    return SETTINGS.sub(hint(SCRIPTLESS), found.replace(PICTURE, picture, 1))
-
-
-def hint(text: str) -> Any:
-    """Replace what a notebook says of changing the settings."""
-
-    def replaced(found: re.Match) -> str:
-        settings = re.sub(r"To change them,[^.]*\.", text, found[1])
-        return f'<p class="book-settings">{settings}</p>'
-
-    return replaced
+    return HINT.sub(SCRIPTLESS, found.replace(PICTURE, picture, 1))
 
 
 def short_name(module: str) -> str:

@@ -1,4 +1,4 @@
-"""Chapter 2: the alignment of a translator with attention, on a caption typed in."""
+"""Chapter 2: the alignment of a translator with attention, on a caption."""
 
 from __future__ import annotations
 
@@ -9,24 +9,67 @@ import torch
 from torch import Tensor
 
 from attnbook.analysis.word_maps import word_weights
-from attnbook.course.ch02.figures import word_map_figure
+from attnbook.course.kit.explorers.charts import Map
 from attnbook.course.kit.explorers.controls import Menu, TextBox
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.shipped import checked_caption, shipped_bahdanau
 from attnbook.course.kit.explorers.views import View
 from attnbook.data.batching import IdPair, id_batch
 
-SENTENCE = "Two children are being watched by their mother."
+CAPTIONS = (
+    "Two children are being watched by their mother.",
+    "The cat is being chased by a small dog.",
+    "An old man is being helped by a young woman.",
+    "A woman in a red hat is reading a book.",
+    "A boy who is wearing a blue jacket is riding a bike.",
+    "Three men are standing next to a broken car.",
+    "A penguin is waiting for the bus.",
+    "A woman puts on her shoes.",
+    "Four friends have been sitting at a table since noon.",
+    "There is no dog in the picture.",
+    "People are waiting at the station.",
+    "A man is about to cut down a tree.",
+)
+"""Our own; none of them is a caption of Multi30k."""
+
+GLOSSES = {
+    "Zwei Kinder werden von ihrer Mutter beobachtet.": (
+        "Two children are by their mother watched."
+    ),
+    "Die Katze wird von einem kleinen Hund getragen.": (
+        "The cat is by a small dog carried."
+    ),
+    "Ein alter Mann wird von einer jungen Frau getragen.": (
+        "An old man is by a young woman carried."
+    ),
+    "Eine Frau mit einem roten Hut liest ein Buch.": (
+        "A woman with a red hat reads a book."
+    ),
+    "Ein Junge in einer blauen Jacke fährt Fahrrad.": (
+        "A boy in a blue jacket rides bicycle."
+    ),
+    "Drei Männer stehen neben einem komischen Auto.": (
+        "Three men stand beside a funny car."
+    ),
+    "Ein Puderz wartet auf den Bus.": (
+        "A Puderz, which is no word, waits for the bus."
+    ),
+    "Eine Frau legt ihre Schuhe.": "A woman lays her shoes.",
+    "Vier Freunde sitzen an einem Tisch an einem Tisch.": (
+        "Four friends sit at a table at a table."
+    ),
+    "Ein Hund liegt im Bild.": "A dog lies in the picture.",
+    "Leute warten an der Ecke.": "People wait at the corner.",
+    "Ein Mann ist kurz davor, einen Baum zu fangen.": (
+        "A man is just about a tree to catch."
+    ),
+}
+"""What the translations of :data:`CAPTIONS` say, in German order."""
+
 CONTROLS = {
-    "caption": TextBox("English caption", SENTENCE),
+    "caption": TextBox("English caption", CAPTIONS[0], CAPTIONS[1:]),
     "unit": Menu("rows and columns", ("words", "subwords"), "words"),
 }
-CAPTION = (
-    "**Where the word order differs, the alignment leaves the diagonal.** "
-    "Bahdanau's model, trained on captions of photographs, translates the text. Darker "
-    "cells have more weight, and each row sums to 100 %. Words that are rare in its "
-    "training data are translated badly."
-)
 
 
 class Aligned(NamedTuple):
@@ -43,7 +86,7 @@ def explore_caption_alignment() -> object:
 
     The model is the trained one that comes with the package.
     """
-    return explore(alignment_view, CONTROLS, caption=CAPTION)
+    return explore(alignment_view, CONTROLS)
 
 
 def alignment_view(caption: str, unit: str) -> View:
@@ -54,8 +97,15 @@ def alignment_view(caption: str, unit: str) -> View:
         weights, target, source = word_weights(weights, target, source)
     best = zip(target, *(x.tolist() for x in weights.max(-1)), strict=True)
     peaks = "; ".join(f"{row}: {source[j]}, {w:.0%}" for row, w, j in best)
-    figure = word_map_figure(weights, target, source)
-    return View(f"Translation: {found.text}", figure, f"Largest weights: {peaks}.")
+    labels = tuple(f"{side} {unit.removesuffix('s')}" for side in ("target", "source"))
+    cells = tuple(tuple(round(w, 2) for w in row) for row in weights.tolist())
+    chart = Map(tuple(target), tuple(source), cells, ("target", "source"), labels)
+    gloss = GLOSSES.get(found.text)
+    said = f"Translation: {found.text}" + (f" ({gloss})" if gloss else "")
+    return View(said, (chart,), f"Largest weights: {peaks}.")
+
+
+on_page = alignment_view
 
 
 @lru_cache(maxsize=16)

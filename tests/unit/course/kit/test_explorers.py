@@ -6,7 +6,6 @@ from itertools import pairwise
 import matplotlib.pyplot as plt
 import pytest
 import torch
-from drawn import cells
 from torch import nn
 from torch.nn import functional as F
 
@@ -255,15 +254,25 @@ def test_an_alignment_is_drawn_by_word_or_by_subword(unit):
     weights, target, source = found[1:]
     if unit == "words":
         weights, target, source = word_weights(weights, target, source)
-    ax = view.figure.axes[0]
-    assert torch.allclose(cells(ax), 100 * weights)
-    assert [t.get_text() for t in ax.get_yticklabels()] == target
-    assert [t.get_text() for t in ax.get_xticklabels()] == source
+    [chart] = view.drawn
+    assert torch.allclose(torch.tensor(chart.cells), weights, atol=0.00501)
+    assert (chart.rows, chart.columns) == (tuple(target), tuple(source))
+    assert chart.labels == (f"target {unit[:-1]}", f"source {unit[:-1]}")
     assert view.said == f"Translation: {found.text}"
     largest = max(weights[0].tolist())
     assert view.alt.startswith(f"Largest weights: {target[0]}: ")
     assert f", {largest:.0%};" in view.alt
-    assert cells(ax).sum(-1).tolist() == pytest.approx([100] * len(target), abs=1e-3)
+
+
+def test_every_caption_of_the_page_is_translated_and_has_its_gloss():
+    translated = [caption_alignment.aligned(c).text for c in caption_alignment.CAPTIONS]
+    assert translated == shipped_bahdanau()([*caption_alignment.CAPTIONS])
+    assert translated == [*caption_alignment.GLOSSES]
+    for caption in caption_alignment.CAPTIONS:
+        view = caption_alignment.on_page(caption, "words")
+        assert caption_alignment.GLOSSES[caption_alignment.aligned(caption).text] in (
+            view.said
+        )
 
 
 def test_a_caption_without_words_is_an_error():
