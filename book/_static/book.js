@@ -53,7 +53,3 @@ window.addEventListener("beforeprint", () => {
   opened.forEach((fold) => (fold.open = true));
 });
 window.addEventListener("afterprint", () => opened.forEach((fold) => (fold.open = false)));
-
-// The search shows a piece of each page it finds, which a page opened from a file is not
-// allowed to read.
-if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;

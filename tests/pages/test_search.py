@@ -1,0 +1,141 @@
+"""The search of the built book: what comes first, and how it is used."""
+
+import gzip
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from page_checks import PHONE, check_accessible, opened
+
+# Query, and the section that teaches it.
+FIRST = {
+    "mask": "ch06_masks",
+    "beam search": "ch10_decoding#beam-search",
+    "teacher forcing": "ch01_rnn_seq2seq#encoder-and-decoder",
+    "BLEU": "ch12_training#bleu",
+    "softmax": "ch02_bahdanau#computing-the-weights",
+    "positional encoding": "ch07_positions",
+    "layer norm": "ch08_layers#layer-normalisation",
+    "label smoothing": "ch12_training#the-loss-label-smoothing",
+    "alignment": "ch02_bahdanau#learning-where-to-attend",
+    "attention weights": "ch02_bahdanau#a-weighted-average-of-encoder-states",
+    "cross-attention": "ch04_scaled_dot_product#self-attention-and-cross-attention",
+    "dropout": "ch08_layers#dropout",
+    "subword": "ch12_training#subwords-byte-pair-encoding",
+    "temperature": "ch10_decoding#sampling-temperature-top-k-and-top-p",
+    "KV cache": "ch10_decoding#the-keyvalue-cache",
+    "RoPE": "ch07_positions#rotary-encodings-rope",
+    "exposure bias": "ch01_rnn_seq2seq#encoder-and-decoder",
+    "why square root": "ch04_scaled_dot_product#why-divide-by-sqrt-d-k",
+    "residual": "ch08_layers#residual-connections",
+    "warmup": "ch12_training#the-learning-rate-warm-up-and-decay",
+    "sqrt": "ch04_scaled_dot_product#why-divide-by-sqrt-d-k",
+    "ReLU": "ch08_layers#the-feed-forward-network",
+    "autoregressive": "ch01_rnn_seq2seq#encoder-and-decoder",
+    "padding": "ch06_masks#the-padding-mask",
+    "GRU": "ch01_rnn_seq2seq#the-recurrent-unit",
+    "length penalty": "ch10_decoding#beam-search",
+    "teacher": "ch01_rnn_seq2seq#encoder-and-decoder",
+    "Luong": "ch03_luong",
+    "perplexity": "a1_one_block#perplexity-on-real-text",
+    "multi-head": "ch05_multi_head",
+    "query key value": "ch04_scaled_dot_product#queries-keys-and-values",
+    "look-ahead mask": "ch06_masks#the-mask-inside-the-softmax",
+    "skip connection": "ch08_layers#residual-connections",
+    "LayerNorm": "ch08_layers#layer-normalisation",
+    "weight tying": "ch09_transformer#embeddings-and-tied-weights",
+    "learning rate schedule": "ch12_training#the-learning-rate-warm-up-and-decay",
+    "vanishing gradients": "ch01_rnn_seq2seq#the-bottleneck",
+    "nucleus sampling": "ch10_decoding#sampling-temperature-top-k-and-top-p",
+    "GPT": "a1_one_block#decoder-only-a-language-model",
+    "NaN": "ch06_masks#fully-masked-rows",
+}
+# Not in the glossary.
+WITHOUT_ENTRY = {
+    *("exposure bias", "learning rate schedule"),
+}
+LIMIT = 300_000  # bytes of the index, compressed
+
+
+@pytest.fixture(scope="module")
+def page(browser, html):
+    """The page of the search, opened from a file."""
+    with opened(browser, html.as_uri(), "search.html") as (page, found):
+        page.wait_for_function("typeof bookIndex !== 'undefined'")
+        yield page
+        assert found == []
+
+
+def ask(page, query: str) -> list[str]:
+    """Type a query and return where the results lead."""
+    page.locator("#search-results").evaluate("place => place.replaceChildren()")
+    page.locator("main input[type=search]").fill(query)
+    page.locator("#search-results li").first.wait_for()
+    links = page.locator("#search-results li > a")
+    return links.evaluate_all(
+        """all => all.map(({href}) => href.replace(/\\?highlight=[^#]*/, "")
+            .replace(/.*html\\/(book\\/)?/, "").replace(/\\.html/, ""))"""
+    )
+
+
+def group_of(place: str) -> int:
+    """Return the number of the group in which a result is to stand."""
+    if re.match(r"ch\d|a\d|glossary", place):
+        return 0
+    return 1 if re.match(r"lab|playground|intro", place) else 2
+
+
+@pytest.mark.parametrize("query", FIRST)
+def test_the_section_that_teaches_comes_first_then_the_definition(page, query):
+    first, *others = ask(page, query)
+    assert first == FIRST[query]
+    if query not in WITHOUT_ENTRY:
+        assert others.pop(0).startswith("glossary#term-")
+    groups = [group_of(place) for place in others]
+    assert groups == sorted(groups)
+
+
+def test_a_snippet_is_prose(page):
+    for query in ("softmax", "head", "attention"):
+        ask(page, query)
+        texts = page.locator("#search-results li p").all_inner_texts()
+        assert not [text for text in texts if re.search(r"\\[a-z]|[{}$]|¶", text)]
+
+
+def test_what_is_spelt_otherwise_or_not_there(page):
+    assert ask(page, "normalization")[0] == "ch08_layers#layer-normalisation"
+    page.locator("main input[type=search]").fill("xyzzy")
+    expect(page.locator(".search-status").last).to_have_text(re.compile("Nothing"))
+
+
+def test_the_index_is_small_and_waits_for_the_first_search(browser, serve, html):
+    site = serve(html)
+    with opened(browser, site, "book/ch06_masks.html") as (page, found):
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        assert not page.evaluate("typeof bookIndex !== 'undefined'")
+        page.keyboard.press("Control+k")
+        page.keyboard.type("teacher forcing")
+        dialog = page.locator("#pst-search-dialog")
+        dialog.locator("li").first.wait_for()
+        assert sum("search_index.js" in url for url in asked) == 1
+        index = (html / "_static" / "search_index.js").read_bytes()
+        assert len(gzip.compress(index)) <= LIMIT
+        assert found + check_accessible(page, "light", "#pst-search-dialog") == []
+        assert check_accessible(page, "dark", "#pst-search-dialog") == []
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/ch01_rnn_seq2seq.html#encoder-and-decoder")
+        marks = page.locator("article span.highlighted")
+        expect(marks.first).to_be_attached()
+        assert {text.lower() for text in marks.all_inner_texts()} >= {"forcing"}
+
+
+def test_the_magnifier_stands_before_the_words(browser, html):
+    with opened(browser, html.as_uri(), "book/intro.html") as (page, _):
+        page.set_viewport_size(PHONE)
+        page.keyboard.press("Control+k")
+        sign = page.locator("#pst-search-dialog .fa-magnifying-glass").bounding_box()
+        field = page.locator("#pst-search-dialog input").bounding_box()
+        assert sign["x"] + sign["width"] <= field["x"]
