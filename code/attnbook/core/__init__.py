@@ -1,12 +1,12 @@
 """The foundation of the package: checks, files, stored results, vocabulary.
 
-- ``checks``: validation of arguments, with messages that say what to do
-- ``devices``: the device to compute on
-- ``files``: atomic file writes
-- ``results``: stored results of long experiments
-- ``signals``: what happens when a program is asked to end
-- ``threads``: the number of threads that PyTorch uses
 - ``vocabulary``: words, ids and the special tokens
+- ``results``: stored results of long experiments
+- ``files``: atomic file writes
+- ``devices``: the device to compute on
+- ``checks``: validation of arguments, with messages that say what to do
+- ``threads``: the number of threads that PyTorch uses
+- ``signals``: what happens when a program is asked to end
 """
 
 from attnbook.core import results

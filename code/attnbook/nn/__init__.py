@@ -1,9 +1,8 @@
 """The building blocks of all models: functions and layers, each from its equation.
 
-- ``attention_checks``: checks of the arguments of attention
-- ``masks``: padding and causal masks, and the softmax under them
 - ``scaled_dot_product``: scaled dot-product attention
 - ``multi_head``: multi-head attention
+- ``masks``: padding and causal masks, and the softmax under them
 - ``positions``: absolute positional encodings, sinusoidal and learned
 - ``relative``: relative position bias
 - ``rotary``: rotary position embedding (RoPE)
@@ -24,6 +23,7 @@
 - ``linear_attention``: linear attention, all positions at once or one by one
 - ``long_short``: long–short attention, half of it convolution
 - ``losses``: cross-entropy, label smoothing, R-Drop
+- ``attention_checks``: checks of the arguments of attention
 """
 
 from attnbook.nn.block import Block

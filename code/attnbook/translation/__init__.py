@@ -1,27 +1,27 @@
 """Translation of real text: training, evaluating and using a model.
 
+- ``translator``: a trained model: text in, translated text out
 - ``configs``: the hyperparameters of a training run
 - ``corpora``: the parallel text of a config
-- ``moses``: text as papers on Multi30k prepare it: normalised, tokenised
 - ``models``: the model of a config
 - ``schedules``: learning-rate schedules
-- ``feeds``: the batches of each epoch, and where they lie
-- ``cuda_graphs``: the kernels of an update, recorded once and replayed
-- ``run_folder``: a run's lock, the check of its config, its log
 - ``trainer``: the training loop
-- ``training_state``: the state of a run on disk
-- ``devices``: precision, PyTorch's backends and peak memory
-- ``distributed``: data-parallel training by several processes
 - ``evaluation``: translation in batches, choice of the length penalty
 - ``bleu_score``: BLEU and chrF with their signatures, significance tests
 - ``bleu_from_scratch``: BLEU in a few lines
 - ``report``: the results of a finished run
-- ``translator``: a trained model: text in, translated text out
 - ``sentences``: a line of text, split into its sentences
 - ``doubts``: signs that a text or its translation is beyond a model
 - ``train_command``: `attnbook train`
 - ``translate_command``: `attnbook translate`
 - ``command_line``: `attnbook`
+- ``moses``: text as papers on Multi30k prepare it: normalised, tokenised
+- ``feeds``: the batches of each epoch, and where they lie
+- ``run_folder``: a run's lock, the check of its config, its log
+- ``training_state``: the state of a run on disk
+- ``cuda_graphs``: the kernels of an update, recorded once and replayed
+- ``distributed``: data-parallel training by several processes
+- ``devices``: precision, PyTorch's backends and peak memory
 """
 
 from attnbook.translation.bleu_from_scratch import (
