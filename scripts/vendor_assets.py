@@ -1,17 +1,22 @@
 """Fetch the browser assets that the book carries, so that no page loads from afar.
 
 Run from anywhere: ``python scripts/vendor_assets.py``. It needs npm and a network; the
-versions and their checksums stand in ``scripts/vendor``, and the files that it writes
-below ``book/_static/vendor`` are part of the repository.
+versions and their checksums stand in ``scripts/vendor`` and below, and the files that
+it writes below ``book/_static/vendor`` are part of the repository.
 """
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+
+from fontTools.subset import Options, Subsetter
+from fontTools.ttLib import TTFont
 
 PACKAGES = Path(__file__).parent / "vendor"
 VENDOR = Path(__file__).resolve().parents[1] / "book" / "_static" / "vendor"
@@ -20,22 +25,61 @@ FONTS = {
     "sans": ("sans-3", "normal", "italic"),
     "code": ("code-pro", "normal"),
 }
+# The font of formulas: no package of npm has it, and this one of Python's carries it.
+STIX = ("ziamath==0.13", "ziamath/fonts/STIXTwoMath-Regular.ttf")
+STIX_SHA256 = "8f42cb183a85043a4dc3f8e41ac3821eb27bf178d68ace929ba439523622323c"
+# Letters upright and italic, Latin and Greek, and the signs that such a book may need.
+LETTERS = (
+    *((0x20, 0x7F), (0x391, 0x3CA), (0x1D434, 0x1D468), (0x1D6E2, 0x1D71C)),
+    (0x302, 0x305),  # accents
+)
+SIGNS = "×·±¯˙˜ˆℎℓℝϕϑϵ…′″‾⁡⃗←→↔↦⇐⇒⇔⟵⟶⟺∀∂∃∅∇∈∉∏∑−∓∗∘∙√∝∞∣∥‖∩∪∫≈≠≡≤≥≪≫⊂⊆⊙⊕⊗⊤⊥⋅⋮⋯⋱⌈⌉⌊⌋⏞⏟⟨⟩"
+STYLE = "Temml-STIX2.css"
+FEATURES = ["ssty", "dtls", "flac", "ss04"]  # what mathematics and Temml ask for
 
 
 def kept() -> Iterator[tuple[str, str]]:
     """Yield paths in `node_modules`, each with its path below `VENDOR`."""
-    yield "mathjax/LICENSE", "mathjax/LICENSE"
-    # `tex-chtml-full` holds every TeX extension (\textcolor, \boldsymbol, …); the
-    # smaller builds load them when a page uses them.
-    yield "mathjax/es5/tex-chtml-full.js", "mathjax/tex-chtml-full.js"
-    fonts = "output/chtml/fonts/woff-v2"
-    yield f"mathjax/es5/{fonts}", f"mathjax/{fonts}"
+    yield "temml/LICENSE", "temml/LICENSE"
+    for file in ("temml.min.js", STYLE):
+        yield f"temml/dist/{file}", f"temml/{file}"
     for family, (name, *styles) in FONTS.items():
         package = f"@fontsource-variable/source-{name}"
         yield f"{package}/LICENSE", f"source-{family}/LICENSE"
         for style in styles:
             file = f"{package}/files/source-{name}-latin-wght-{style}.woff2"
             yield file, f"source-{family}/{style}.woff2"
+
+
+def write_maths_font(folder: Path) -> None:
+    """Write the font of formulas, with no more signs than a page may show.
+
+    Until it has come, formulas are shown in another.
+    """
+    package, file = STIX
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+    subprocess.run([*pip, "--target", folder, package, "brotli"], check=True)
+    sys.path.append(str(folder))  # fontTools packs with brotli
+    found = (folder / file).read_bytes()
+    if hashlib.sha256(found).hexdigest() != STIX_SHA256:
+        raise SystemExit(f"{package} has another font than it had.")
+    with TTFont(folder / file, recalcTimestamp=False) as font:
+        options = Options(layout_features=FEATURES, hinting=False, glyph_names=False)
+        chosen = Subsetter(options)
+        codes = {code for start, end in LETTERS for code in range(start, end)}
+        chosen.populate(unicodes=codes | {*map(ord, SIGNS)})
+        chosen.subset(font)
+        font.flavor = "woff2"
+        font.save(VENDOR / "temml" / "STIXTwoMath.woff2")
+        licence = (VENDOR / "source-serif" / "LICENSE").read_text(encoding="utf-8")
+        _, terms = licence.split("\n", 1)  # the same, below a line with the owner
+        owner = font["name"].getDebugName(0)
+        path = VENDOR / "temml" / "LICENSE-STIX"
+        path.write_text(f"{owner}\n{terms}", encoding="utf-8")
+    path = VENDOR / "temml" / STYLE
+    style = path.read_text(encoding="utf-8")
+    rule = "font-family: STIX2;\n"
+    path.write_text(style.replace(rule, f"{rule}  font-display: swap;\n", 1), "utf-8")
 
 
 def main() -> None:
@@ -51,7 +95,8 @@ def main() -> None:
         for source, target in kept():
             there, here = Path(folder) / "node_modules" / source, VENDOR / target
             here.parent.mkdir(parents=True, exist_ok=True)
-            (shutil.copytree if there.is_dir() else shutil.copy)(there, here)
+            shutil.copy(there, here)
+        write_maths_font(Path(folder) / "python")
 
 
 if __name__ == "__main__":

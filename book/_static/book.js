@@ -9,7 +9,7 @@ const TEXT_OF_DIAGRAMS = 16; // SVG
 const TEXT_OF_PLOTS = 17.4; // 12.5 points at 100 dots per inch
 
 const BOXES =
-  ".scroll-box, .book-picture, .bd-article pre, mjx-container[display], .pst-scrollable-table-container";
+  ".scroll-box, .book-picture, .bd-article pre, div.math > math, .pst-scrollable-table-container";
 
 function boxPicture(picture) {
   const text = picture.src.endsWith(".svg") ? TEXT_OF_DIAGRAMS : TEXT_OF_PLOTS;
@@ -39,9 +39,8 @@ function watchBox(box) {
   new ResizeObserver(() => fitBox(box)).observe(box);
 }
 
-window.addEventListener("load", async () => {
+window.addEventListener("load", () => {
   document.querySelectorAll(".cell_output figure img").forEach(boxPicture);
-  await window.MathJax?.startup?.promise;
   document.querySelectorAll(BOXES).forEach(watchBox);
 });
 

@@ -109,7 +109,6 @@ FAULTS = [
     (f'<img src="{PIXEL}">', "picture without alt text: "),
     (f'<img src="{PIXEL}" alt=" ">', "picture without alt text: "),
     ('<span class="math">x^2</span>', "formula not typeset: x^2"),
-    ("<mjx-merror>bad</mjx-merror>", "error in a formula: bad"),
     ('<div style="width: 391px">wide</div>', "391 pixels wide on a screen of 390"),
     ('<p style="color: #ccc">pale</p>', "accessibility, light: color-contrast"),
     ('<p style="color: #333">dim</p>', "accessibility, dark: color-contrast"),

@@ -13,7 +13,7 @@ CONFIGURATION = """
 import sys
 sys.path.insert(0, {extensions!r})
 project = "Tiny"
-extensions = ["myst_nb", "sphinx_exercise", {own}]
+extensions = ["myst_nb", "sphinx_exercise", "formulas", {own}]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 nb_execution_mode = "off"
 numfig = True
@@ -23,8 +23,7 @@ html_static_path = [{static!r}]
 html_css_files = ["book.css", "kit.css"]
 html_js_files = ["book.js"]
 html_favicon = {favicon!r}
-mathjax_path = "vendor/mathjax/tex-chtml-full.js"
-mathjax3_config = {{"options": {{"enableMenu": False}}}}
+html_math_renderer = "mathml"
 """
 PYTHON = {"name": "python", "pygments_lexer": "ipython3"}
 INDEX = "# Tiny\n\n```{{toctree}}\n{pages}\n```\n"

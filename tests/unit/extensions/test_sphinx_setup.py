@@ -33,6 +33,11 @@ def quick_build():
 
 
 @pytest.fixture(scope="module")
+def formulas():
+    return extension("formulas")
+
+
+@pytest.fixture(scope="module")
 def light_pages():
     return extension("light_pages")
 
@@ -194,11 +199,21 @@ def test_the_side_bar_has_titles_and_subpages(quick_build):
 
 
 @pytest.mark.parametrize("role", TEXT_COLOURS)
-def test_formulas_keep_their_colours_in_the_dark(role):
-    """MathJax writes a colour as rgb(…); the style sheet gives each a lighter one."""
-    rgb = tuple(bytes.fromhex(TEXT_COLOURS[role][1:]))
+def test_formulas_keep_their_colours_in_the_dark(formulas, role):
+    """The style sheet gives each a lighter one, by the style that Temml writes."""
+    colour = TEXT_COLOURS[role]
+    assert f"color:{colour};" in formulas.typeset(rf"\textcolor{{{colour}}}{{x}}")
     style = (ROOT / "book" / "_static" / "book.css").read_text(encoding="utf-8")
-    assert f'[style*="rgb{rgb}"]' in style
+    assert f'[style*="{colour}"]' in style
+
+
+def test_a_formula_is_typeset_and_a_wrong_one_is_reported(formulas):
+    found = formulas.typeset(r"v^\top \tanh(x)")
+    assert found.startswith("<math>")
+    assert '</msup><mspace width="0.1667em"></mspace><mrow><mi>tanh</mi>' in found
+    assert 'class="tml-display"' in formulas.typeset("x", display=True)
+    with pytest.raises(ValueError, match="expected '}'"):
+        formulas.typeset(r"\frac{1}{2")
 
 
 # Lighter pages
@@ -221,12 +236,3 @@ def test_an_icon_has_all_its_code_points(light_pages):
     assert light_pages.code_points(font, ["bars"]) == [9776, 0xF0C9]
     with pytest.raises(ValueError, match=r"no b, c: correct FONTS"):
         light_pages.code_points(font, ["c", "bars", "b"])
-
-
-@pytest.mark.parametrize("maths", [True, False])
-def test_mathjax_is_loaded_only_for_mathematics(light_pages, maths):
-    files = ["book.js", "vendor/mathjax/tex-chtml-full.js"]
-    body = '<span class="math notranslate nohighlight">' if maths else "<p>$5</p>"
-    context = {"script_files": files, "body": body}
-    light_pages.leave_mathjax_out(None, "", "", context, None)
-    assert context["script_files"] == (files if maths else files[:1])
