@@ -1,27 +1,9 @@
 // What a small screen needs: wide things scroll in a box of their own, the keyboard
-// reaches the box, and its edge fades where it goes on.  Without scripts pictures shrink.
+// reaches the box, and its edge fades where it goes on.
 "use strict";
-
-// The text of a picture is never shown smaller than 11 pixels.  attnbook.pages draws it
-// in these sizes; on a narrower screen the picture scrolls (book.css).
-const SMALLEST_TEXT = 11;
-const TEXT_OF_DIAGRAMS = 16; // SVG
-const TEXT_OF_PLOTS = 17.4; // 12.5 points at 100 dots per inch
 
 const BOXES =
   ".scroll-box, .book-picture, .bd-article pre, div.math > math, .pst-scrollable-table-container";
-
-function boxPicture(picture) {
-  const text = picture.src.endsWith(".svg") ? TEXT_OF_DIAGRAMS : TEXT_OF_PLOTS;
-  const width =
-    picture.getAttribute("width") ?? (parseFloat(picture.style.width) || picture.naturalWidth);
-  picture.style.setProperty("--smallest-width", `${(width * SMALLEST_TEXT) / text}px`);
-  const box = document.createElement("div");
-  box.className = "scroll-box";
-  const outermost = picture.closest("a") ?? picture;
-  outermost.replaceWith(box);
-  box.append(outermost);
-}
 
 function markEdge(box) {
   const rest = box.scrollWidth - box.clientWidth - box.scrollLeft;
@@ -40,7 +22,6 @@ function watchBox(box) {
 }
 
 window.addEventListener("load", () => {
-  document.querySelectorAll(".cell_output figure img").forEach(boxPicture);
   document.querySelectorAll(BOXES).forEach(watchBox);
 });
 
