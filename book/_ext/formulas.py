@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 import quickjs
 from docutils import nodes
@@ -34,6 +35,8 @@ BEFORE_FUNCTION = re.compile(
     r"(?=(?:<mrow>)?(?:<msu[bp]>)?<mi[^>]*>\w{2,}</mi>(?:<mi>\w</mi></msub>)?<mo>\u2061</mo>)"
 )
 THIN_SPACE = r'\1<mspace width="0.1667em"></mspace>'
+# A long formula within a line may break behind these, as TeX has it.
+RELATIONS, LONG = {*"=≈<>≤≥→∈⟺"}, 20
 WITH_SCRIPTS = ("msub", "msup", "msubsup", "munder", "mover", "munderover")
 
 logger = logging.getLogger(__name__)
@@ -57,17 +60,35 @@ def typeset(tex: str, *, display: bool = False) -> str:
     found = translator()(tex, display)
     if found.startswith("error "):
         raise ValueError(found.removeprefix("error ").strip())
-    return tight(BEFORE_FUNCTION.sub(THIN_SPACE, found))
+    root = ElementTree.fromstring(BEFORE_FUNCTION.sub(THIN_SPACE, found))
+    tighten(root)
+    parts = [root] if display else pieces(root)
+    return "<wbr>".join(
+        ElementTree.tostring(part, encoding="unicode", short_empty_elements=False)
+        for part in parts
+    )
 
 
-def tight(formula: str) -> str:
+def tighten(root: Element) -> None:
     """Take away the space round signs in indices and exponents, as TeX does."""
-    root = ElementTree.fromstring(formula)
     for kind in WITH_SCRIPTS:
         for _, *scripts in root.iter(kind):
             for sign in (sign for script in scripts for sign in script.iter("mo")):
                 sign.attrib |= {"lspace": "0em", "rspace": "0em"}
-    return ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
+
+
+def pieces(root: Element) -> list[Element]:
+    """Cut a long formula behind its relations; a browser breaks lines between them."""
+    row = root.find("mrow")
+    if row is None or len("".join(root.itertext())) < LONG:
+        return [root]
+    found = [Element("math")]
+    for part in row:
+        found[-1].append(part)
+        if part.tag == "mo" and part.text in RELATIONS and part is not row[-1]:
+            part.set("form", "infix")
+            found.append(Element("math"))
+    return found
 
 
 def written(node: nodes.Node, *, display: bool = False) -> str:

@@ -212,6 +212,8 @@ def test_a_formula_is_typeset_and_a_wrong_one_is_reported(formulas):
     assert found.startswith("<math>")
     assert '</msup><mspace width="0.1667em"></mspace><mrow><mi>tanh</mi>' in found
     assert 'class="tml-display"' in formulas.typeset("x", display=True)
+    long = formulas.typeset(r"\operatorname{FFN}(x) = \max(0, xW_1 + b_1) W_2 + b_2")
+    assert '<mo form="infix">=</mo></math><wbr><math>' in long
     with pytest.raises(ValueError, match="expected '}'"):
         formulas.typeset(r"\frac{1}{2")
 
