@@ -25,11 +25,3 @@ window.addEventListener("load", () => {
   document.querySelectorAll(BOXES).forEach(watchBox);
 });
 
-// What is folded on the screen is printed; without scripts book.css opens it.
-const shut = "details.book-fold:not([open])";
-let opened = [];
-window.addEventListener("beforeprint", () => {
-  opened = [...document.querySelectorAll(shut)];
-  opened.forEach((fold) => (fold.open = true));
-});
-window.addEventListener("afterprint", () => opened.forEach((fold) => (fold.open = false)));

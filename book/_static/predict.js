@@ -112,13 +112,4 @@
   const uncoverTarget = () => boxes.forEach((box) => box.uncoverTarget());
   window.addEventListener("hashchange", uncoverTarget);
   uncoverTarget();
-
-  // On paper nothing can be opened.
-  let closed = [];
-  window.addEventListener("beforeprint", () => {
-    const folds = boxes.flatMap(({ fold, covers }) => [fold, ...covers]);
-    closed = folds.filter((fold) => !fold.open);
-    closed.forEach((fold) => fold.setAttribute("open", ""));
-  });
-  window.addEventListener("afterprint", () => closed.forEach((fold) => { fold.open = false; }));
 }
