@@ -15,7 +15,7 @@ export PYTHON TORCH
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env book test quick notebooks lab serve train chapter repository pins platforms links rehearse clean
+.PHONY: help env book pdf test quick notebooks lab serve train chapter repository pins platforms links rehearse clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' Makefile \
@@ -25,6 +25,11 @@ env:  ## make .venv and install the pinned requirements (the others do it for yo
 	@sh scripts/environment.sh
 
 book: env  ## build the HTML book from the stored outputs
+	@$(PY) scripts/build_book.py
+
+pdf: book  ## print the whole book into one PDF, which the pages then offer (some minutes)
+	@$(PY) scripts/browser.py
+	@$(PY) scripts/book_pdf.py
 	@$(PY) scripts/build_book.py
 
 test: env  ## run everything that is checked: code, notebooks, pages in a browser, style

@@ -28,6 +28,7 @@ BUILD = ROOT / "_build"
 HTML = BUILD / "html"
 LOG = BUILD / "build.log"
 STAMP = BUILD / "built-from.json"
+PDF = "attention-step-by-step.pdf"  # which pages offer, once it is in _build
 
 COMMAND = [
     str(Path(sys.executable).with_name("jupyter-book")),
@@ -66,7 +67,9 @@ def built_from() -> dict[str, str]:
     Contents rather than times: a fresh clone or a changed branch gives every file a new
     time, and an unchanged book need not be built again for that.
     """
-    return {name: os.environ.get(name, "") for name in VARIABLES} | {
+    others = {name: os.environ.get(name, "") for name in VARIABLES}
+    others[PDF] = str((BUILD / PDF).exists())
+    return others | {
         path.relative_to(ROOT).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sources()
     }
