@@ -38,7 +38,7 @@ def add_parts(
     """Write the parts into a page, and let it load the scripts."""
     parts = json.dumps(course_parts(app.env)).replace("<", r"\u003c")
     app.add_js_file(None, body=parts, type="application/json", id="course-parts")
-    for name in ("progress.js", "ticks.js", "place.js"):
+    for name in ("progress.js", "ticks.js", "place.js", "landmarks.js"):
         app.add_js_file(name, loading_method="defer")
 
 

@@ -49,6 +49,16 @@
       .append(make("p", { className: "read-mark" }, read, " ", whereKept("tick-note")));
   }
 
+  // In the page's header.
+  function addStanding() {
+    const line = make("span", { className: "standing" });
+    document.querySelector(".header-article-items__start").append(line);
+    progress.follow(() => {
+      const [short, long] = howFar(PAGE);
+      line.textContent = short && long;
+    });
+  }
+
   // --- The table of contents, and the cards of the front page ---
 
   function isDone(label) {
@@ -100,7 +110,10 @@
     document.querySelector(".bd-docs-nav").parentElement.after(note);
   }
 
-  if (PAGE in PARTS) addTicks();
+  if (PAGE in PARTS) {
+    addTicks();
+    addStanding();
+  }
   markContents();
   addClearing();
 }
