@@ -1,0 +1,71 @@
+"""Pages on paper and on a phone, and the landmarks of a long page."""
+
+import pytest
+from playwright.sync_api import expect
+
+from page_checks import PHONE, opened
+
+A4 = {"width": 642, "height": 931}
+"""Pixels within the margins of print.css."""
+CUT = """() => [...document.querySelectorAll("article :is(pre, table, img, .math)")]
+    .filter((e) => e.checkVisibility() && !e.closest("mjx-container")
+        && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+    .map((e) => e.outerHTML.slice(0, 80))"""
+
+
+@pytest.fixture
+def page(browser, html):
+    """Chapter 2."""
+    with opened(browser, html.as_uri(), "book/ch02_bahdanau.html") as (found, _):
+        yield found
+
+
+def test_paper_is_light_and_shows_all_but_solutions(page):
+    theme = "() => document.documentElement.dataset.theme"
+    page.evaluate("() => { document.documentElement.dataset.theme = 'dark'; }")
+    page.emulate_media(media="print")
+    page.set_viewport_size(A4)
+    page.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(theme) == "light"
+    expect(page.get_by_role("heading", name="2. Bahdanau attention")).to_be_visible()
+    expect(page.get_by_text("def write_by_clicks")).to_be_visible()  # folded code
+    for control in page.locator(
+        "article :is(select, form, .tick, .predict-show)"
+    ).all():
+        expect(control).to_be_hidden()
+    expect(page.locator("#book\\/ch02_bahdanau-solution-1 pre").first).to_be_hidden()
+    assert page.evaluate(CUT) == []
+    page.evaluate("() => window.dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(theme) == "dark"
+
+
+def test_code_fits_a_phone(page):
+    page.set_viewport_size(PHONE)
+    wide = "pres => pres.filter((e) => e.scrollWidth > e.clientWidth).length"
+    assert not page.locator("article pre").evaluate_all(wide)
+
+
+def test_a_table_keeps_its_first_column(browser, html):
+    with opened(browser, html.as_uri(), "book/lab06_masks.html") as (page, _):
+        page.set_viewport_size(PHONE)
+        box = page.locator(".book-table.goes-on").first
+        box.evaluate("e => { e.scrollLeft = 100; }")
+        head = box.locator("th[scope=row]").first
+        assert abs(head.bounding_box()["x"] - box.bounding_box()["x"]) < 2
+
+
+def test_the_minutes_left_fall_to_nothing(page):
+    left = page.locator(".minutes-left")
+    expect(left).to_have_text("about 50 min left")  # as the chapter's box says
+    page.locator("#exercises").scroll_into_view_if_needed()
+    expect(left).not_to_have_text("about 50 min left")
+    page.evaluate("() => scrollTo(0, document.documentElement.scrollHeight)")
+    expect(left).to_be_empty()
+
+
+def test_a_link_to_an_exercise_is_copied(page):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("#ex2-step .headerlink").press("Enter")
+    expect(page.get_by_text("Link copied")).to_be_visible()
+    copied = page.evaluate("() => navigator.clipboard.readText()")
+    assert copied.endswith("ch02_bahdanau.html#ex2-step")
