@@ -81,7 +81,7 @@ const ranking = {};
     const named = inTitle ? 3 + (4 * inTitle.join("").length) / title.length : 0;
     let explained = 0;
     if (occurrences(pattern, keys) >= 1)
-      explained = keys.split(";").some((key) => isAll(pattern, key)) ? 8 : 3;
+      explained = keys.split(";").some((key) => isAll(pattern, key)) ? 7 : 3;
     const count = occurrences(pattern, text);
     const expected = 0.45 + (1.05 * text.length) / USUAL_LENGTH;
     return named + explained + (3 * count) / (count + expected);
