@@ -39,6 +39,16 @@
     const line = figure.querySelector(".play-open");
     line.hidden = false;
     line.querySelector("button").addEventListener("click", () => open(figure));
-    if (figure.dataset.preset === "free" && location.hash.startsWith("#free&")) open(figure);
+    if (figure.dataset.preset === "free") {
+      openAsAddressed(figure);
+      // From an experiment of the same page, a link changes the address alone.
+      addEventListener("hashchange", () => openAsAddressed(figure));
+    }
+  }
+
+  function openAsAddressed(figure) {
+    if (!location.hash.startsWith("#free&")) return;
+    if (figure.playground) location.reload();
+    else open(figure);
   }
 }

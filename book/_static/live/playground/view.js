@@ -261,6 +261,7 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       const good = sentences.filter(({ parses }) => parses).length;
       items.push(element("li", {}, `${good} of ${sentences.length} follow the grammar`));
       this.sentences.replaceChildren(...items);
+      this.sentences.scrollIntoView({ block: "nearest" });
     }
   }
 
