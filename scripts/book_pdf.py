@@ -37,8 +37,8 @@ PLAIN = (
     "a.sphinx-codeautolink-a"
 )
 PAPER = {"prefer_css_page_size": True, "outline": True, "tagged": True}
-FILL_IN = """numbers => document.querySelectorAll("[data-page]").forEach(
-    (place) => { place.textContent = numbers[place.dataset.page]; })"""
+FILL_IN = """numbers => document.querySelectorAll("b[data-to]").forEach(
+    (place) => { place.textContent = numbers[place.dataset.to]; })"""
 DOCUMENT = """<!doctype html>
 <html lang="en" data-theme="light"><head><meta charset="utf-8">
 <title>{title}</title>
@@ -96,6 +96,8 @@ class Pages:
             element.decompose()
         for element in article.select(PLAIN):
             element.unwrap()
+        for fold in article.select("details"):
+            fold["open"] = ""
         for element in article.find_all(True):
             self.point(page, element)
         article["id"] = name_of(page)
@@ -169,7 +171,7 @@ def entry(target: str, heading: Tag) -> str:
 
 def number(target: str) -> str:
     """Write where the number of a page is to stand."""
-    return f'<b data-page="{target}">000</b>'
+    return f'<b data-to="{target}">000</b>'
 
 
 def running_head(article: Tag) -> str:
@@ -221,8 +223,13 @@ def print_document() -> None:
         page.goto(WHOLE.as_uri(), wait_until="load")
         page.evaluate("window.MathJax?.startup?.promise.then(() => 0)")
         page.pdf(path=PDF, **PAPER)
-        page.evaluate(FILL_IN, page_numbers())
+        told = page_numbers()
+        page.evaluate(FILL_IN, told)
         page.pdf(path=PDF, **PAPER)
+    # A heading at the very edge may be on either side of it.
+    if wrong := [k for k, v in page_numbers().items() if abs(v - told[k]) > 1]:
+        PDF.unlink()
+        sys.exit(f"No PDF: the contents would be wrong about {', '.join(wrong[:9])}")
 
 
 def main() -> None:
