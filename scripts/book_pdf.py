@@ -30,13 +30,14 @@ PDF = BUILD / build_book.PDF
 WHOLE = BUILD / "whole-book.html"  # beside html/, so that nothing publishes it
 OUTSIDE = re.compile(r"[a-z]+:")
 MINUTES = 10
-UNPRINTED = "script, noscript, a.headerlink, .toggle-button, .how-far"
+UNPRINTED = "script, noscript, a.headerlink, img.only-dark"
 # They look as the text around them, and each would be an element of the PDF.
 PLAIN = (
     ":is(pre, .sig) span:is(.n, .o, .p, .w, .nn, .pre), code > span.pre, "
     "a.sphinx-codeautolink-a"
 )
 PAPER = {"prefer_css_page_size": True, "outline": True, "tagged": True}
+PAGE = {"width": 642, "height": 930}  # pixels within the margins
 FILL_IN = """numbers => document.querySelectorAll("b[data-to]").forEach(
     (place) => { place.textContent = numbers[place.dataset.to]; })"""
 DOCUMENT = """<!doctype html>
@@ -79,18 +80,16 @@ class Pages:
 
     def __init__(self, names: list[str]):
         self.names = names
-        self.head: dict[str, None] = {}  # style sheets and MathJax, each once, in order
+        self.head: dict[str, None] = {}  # style sheets, each once, in order
         self.solutions: list[str] = []
 
     def article(self, page: str) -> Tag:
         """Return the text of a page as a part of the whole document."""
         markup = (HTML / f"{page}.html").read_text(encoding="utf-8")
         soup = BeautifulSoup(markup, "lxml")
-        for element in soup.head.select("link[rel=stylesheet], script"):
-            if element.name == "link" or "mathjax" in str(element).lower():
-                for attribute in {"src", "href"} & {*element.attrs}:
-                    element[attribute] = file_of(page, element[attribute])
-                self.head[str(element)] = None
+        for sheet in soup.head.select("link[rel=stylesheet]"):
+            sheet["href"] = file_of(page, sheet["href"])
+            self.head[str(sheet)] = None
         article = soup.select_one("article.bd-article")
         for element in article.select(UNPRINTED):
             element.decompose()
@@ -112,6 +111,7 @@ class Pages:
             element["id"] = f"{name_of(page)}.{element['id']}"
         if "src" in element.attrs:
             element["src"] = file_of(page, element["src"])
+            del element["loading"]  # not only once it is near
         if "href" in element.attrs:
             element["href"] = self.target(page, element["href"])
             if not element["href"]:
@@ -221,7 +221,9 @@ def print_document() -> None:
         page = browser.new_page()
         page.set_default_timeout(MINUTES * 60_000)
         page.goto(WHOLE.as_uri(), wait_until="load")
-        page.evaluate("window.MathJax?.startup?.promise.then(() => 0)")
+        page.emulate_media(media="print")
+        page.set_viewport_size(PAGE)  # style sheets choose fonts by the width
+        page.evaluate("document.fonts.ready.then(() => 0)")
         page.pdf(path=PDF, **PAPER)
         told = page_numbers()
         page.evaluate(FILL_IN, told)
