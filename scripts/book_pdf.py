@@ -31,10 +31,10 @@ WHOLE = BUILD / "whole-book.html"  # beside html/, so that nothing publishes it
 OUTSIDE = re.compile(r"[a-z]+:")
 MINUTES = 10
 UNPRINTED = "script, noscript, a.headerlink, img.only-dark"
-# They look as the text around them, and each would be an element of the PDF.
+# They look nearly as the text around them, and each would be an element of the PDF.
 PLAIN = (
-    ":is(pre, .sig) span:is(.n, .o, .p, .w, .nn, .pre), code > span.pre, "
-    "a.sphinx-codeautolink-a"
+    ":is(pre, .sig) span:is(.n, .nn, .nb, .bp, .mi, .mf, .o, .p, .w, .pre), "
+    "code > span.pre, a.sphinx-codeautolink-a"
 )
 PAPER = {"prefer_css_page_size": True, "outline": True, "tagged": True}
 PAGE = {"width": 642, "height": 930}  # pixels within the margins
