@@ -54,10 +54,7 @@ WATCH = """(() => {
         if (!window.seen.answers) requestAnimationFrame(look);
     };
     requestAnimationFrame(look);
-    addEventListener("load", async () => {
-        await window.MathJax?.startup?.promise;
-        note("formulas");
-    });
+    addEventListener("load", () => note("formulas"));
 })()"""
 WALK = """async () => {
     for (let y = 0; y < document.documentElement.scrollHeight; y += 600) {

@@ -8,7 +8,7 @@
   // --- Minutes left: the rule of CONTRIBUTING.md, and the sum of the chapter's box ---
 
   const WORDS_PER_MINUTE = 150;
-  const ELSEWHERE = "figure, .predict, .exercise, .solution, .chapter-box";
+  const ELSEWHERE = "figure, .predict, .exercise, .solution, .chapter-box, .glossary-notes";
   const AFTER_THE_TEXT = "#exercises, #further-reading, #references";
 
   function minutesOf(block) {

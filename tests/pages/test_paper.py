@@ -8,7 +8,7 @@ from page_checks import PHONE, opened
 A4 = {"width": 642, "height": 931}
 """Pixels within the margins of print.css."""
 CUT = """() => [...document.querySelectorAll("article :is(pre, table, img, .math)")]
-    .filter((e) => e.checkVisibility() && !e.closest("mjx-container")
+    .filter((e) => e.checkVisibility() && !e.closest("math")
         && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
     .map((e) => e.outerHTML.slice(0, 80))"""
 

@@ -180,3 +180,11 @@ def test_without_its_scripts(browser, serve, html):
     page.unroute("**/playground/engine.js*")  # the next try works
     started(figure)
     context.close()
+
+
+def test_free_play_opens_from_an_experiment_of_the_same_page(browser, html):
+    with playground(browser, html.as_uri(), "one-head") as (page, figure):
+        started(figure)
+        figure.get_by_role("link", name="Change anything").click()
+        free = page.locator("#train-free")
+        expect(free.get_by_label("Task")).to_have_value('"previous_two"')
