@@ -150,7 +150,7 @@ class AddNotes(SphinxPostTransform):
         page = self.env.docname
         links = self.document.findall(addnodes.pending_xref)
         linked = [link["reftarget"] for link in links if link["reftype"] == "term"]
-        if page == GLOSSARY or not linked:
+        if page == GLOSSARY or not linked or GLOSSARY not in self.env.found_docs:
             return
         anchors = terms_of(self.env)
         wanted = {anchors.get(term.lower()) for term in linked}

@@ -21,6 +21,7 @@
   function loadScript(name) {
     return new Promise((done, failed) => {
       const script = document.createElement("script");
+      script.async = false; // the index runs after what reads it
       Object.assign(script, { src: `${ROOT}_static/${name}`, onload: done, onerror: failed });
       document.head.append(script);
     });

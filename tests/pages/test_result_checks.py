@@ -8,7 +8,8 @@ from attnbook.course.kit.html_tables import Column, Spread, table
 from page_checks import PHONE, check_width
 from result_checks import check_folds, check_tables
 
-CSS = Path(__file__).resolve().parents[2] / "book" / "_static" / "book.css"
+STATIC = Path(__file__).resolve().parents[2] / "book" / "_static"
+CSS = [STATIC / "book.css", STATIC / "print.css"]
 HEADS = ["score", Column("right", "%"), Column("time", "ms", digits=1)]
 ROWS = [("one", Spread(100, 9, 100), 3.0), ("two", Spread(5, 4, 7), 1250.25)]
 TABLE = f"""<figure><figcaption>It costs less.</figcaption>
@@ -29,7 +30,7 @@ def page(browser):
 
 
 def show(page, body):
-    style = CSS.read_text(encoding="utf-8")
+    style = "".join(path.read_text(encoding="utf-8") for path in CSS)
     page.set_content(
         f"<!doctype html><style>{style}</style>"
         f'<main class="bd-article"><article>{body}</article></main>'

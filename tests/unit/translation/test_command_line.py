@@ -16,7 +16,7 @@ from attnbook.data import multi30k
 from attnbook.data.subwords import Subwords
 from attnbook.translation import command_line, training_state, translate_command
 from attnbook.translation import train_command as training_command
-from attnbook.translation.configs import CONFIGS, Config, to_json
+from attnbook.translation.configs import CONFIGS, to_json
 from attnbook.translation.trainer import Trainer
 from attnbook.translation.translator import SHIPPED
 
@@ -365,7 +365,7 @@ def test_every_split_of_multi30k_is_read_first(tmp_path, monkeypatch):
     monkeypatch.setattr(
         training_command, "load_texts", lambda _, split: read.append(split)
     )
-    training_command.check_splits(Config())
+    training_command.check_splits(CONFIGS["multi30k-cpu"])
     assert sorted(read) == sorted(multi30k.SPLITS)
 
 

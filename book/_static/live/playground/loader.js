@@ -10,6 +10,7 @@
   function script(file, version) {
     return new Promise((resolve, reject) => {
       const tag = document.createElement("script");
+      tag.async = false; // they run in this order, whichever comes first
       tag.src = `${FOLDER}${file}?v=${version}`;
       tag.onload = resolve;
       tag.onerror = () => reject(new Error(`${file} could not be loaded`));
