@@ -474,6 +474,7 @@ def test_nothing_moves_when_the_weights_are_fetched(figure):
     """A click that begins while they are fetched must end where it began."""
     box = figure.locator(".live-map")
     box.locator("td").nth(20).scroll_into_view_if_needed()
+    figure.page.wait_for_load_state("networkidle")  # pictures near it have come
     figure.evaluate(
         """figure => {
             const map = figure.querySelector(".live-map");
