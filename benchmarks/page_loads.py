@@ -5,8 +5,8 @@
 
 For each page, on a desktop and on a slow phone (390 pixels, a processor four times
 slower, 1.6 Mb/s, 150 ms): kilobytes of all requests, compressed, down to the end of the
-page; seconds until covers are in place, predict boxes answer, and the last formula is
-typeset; the shift of the layout while loading, and with a walk to the end of the page.
+page; seconds until covers are in place, predict boxes answer, and all has loaded; the
+shift of the layout while loading, and with a walk to the end of the page.
 Weights of models are not counted. The book is read from `_build/html`.
 """
 
@@ -54,7 +54,7 @@ WATCH = """(() => {
         if (!window.seen.answers) requestAnimationFrame(look);
     };
     requestAnimationFrame(look);
-    addEventListener("load", () => note("formulas"));
+    addEventListener("load", () => note("loaded"));
 })()"""
 WALK = """async () => {
     for (let y = 0; y < document.documentElement.scrollHeight; y += 600) {
@@ -124,7 +124,7 @@ def load(browser: Browser, address: str, *, phone: bool) -> dict[str, float]:
         devtools.send("Network.emulateNetworkConditions", {"offline": False, **PHONE})
         devtools.send("Emulation.setCPUThrottlingRate", {"rate": 4})
     page.goto(address, wait_until="load")
-    page.wait_for_function("seen.answers && seen.formulas")
+    page.wait_for_function("seen.answers && seen.loaded")
     page.wait_for_load_state("networkidle")
     shift = page.evaluate("seen.shift")
     page.evaluate(WALK)
@@ -143,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("pages", nargs="*", default=PAGES, help="without .html")
     parser.add_argument("--html", type=Path, default=ROOT / "_build" / "html")
     chosen = parser.parse_args(arguments)
-    print(f"{'':34}    kB  covered answers formulas  shift   walk")
+    print(f"{'':34}    kB  covered answers   loaded  shift   walk")
     with served(chosen.html) as site, open_browser() as browser:
         if browser is None:
             raise SystemExit(NO_BROWSER)
@@ -153,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 print(
                     f"{name:26}{'phone' if phone else 'desktop':8}{found['kB']:6.0f}"
                     f"{found['covered']:8.1f} s{found['answers']:6.1f} s"
-                    f"{found['formulas']:7.1f} s{found['shift']:7.2f}"
+                    f"{found['loaded']:7.1f} s{found['shift']:7.2f}"
                     f"{found['walk']:7.2f}",
                     flush=True,
                 )
