@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,30 @@ from sphinx.util.docutils import SphinxDirective
 
 from attnbook.course.kit.playground.data import PRESETS
 from attnbook.course.kit.playground.presets import guess_of, page_data
+from attnbook.course.kit.playground.setting import Setting
 
 FOLDER = Path(__file__).resolve().parents[1] / "_static" / "live" / "playground"
 PAGE = "book/playground"
 WIDTH, HEIGHT, LEFT = 380, 210, 34  # of the stored picture, as the chart of view.js
+TOLD = {  # how a setting is said under the question; what is off is left out
+    "layers": "{} layers",
+    "heads": "{} heads",
+    "key_width": "d_k = {}",
+    "width": "D = {}",
+    "positions": "{} positions",
+    "causal": "causal mask",
+    "skip": "skip connections",
+    "norm": "norm {}",
+    "feed_forward": "feed-forward networks",
+    "rate": "a learning rate that falls from {} to 0",
+    "steps": "{} steps",
+}
+PLAINLY = {
+    "1 layers": "one layer",
+    "1 heads": "one head",
+    "none positions": "no positions",
+    "norm none": "no norm",
+}
 
 
 class TrainHere(SphinxDirective):
@@ -56,8 +77,7 @@ def figure(name: str, page: str) -> str:
     answers = stored = ""
     if preset:
         asked = escape(preset["question"])
-        items = "".join(f"<li>{escape(answer)}</li>" for answer in preset["answers"])
-        answers = f'<ol class="play-answers">{items}</ol>'
+        answers = choices(name, preset["answers"]) + shared_settings(preset)
         stored = f"""<details class="book-fold play-stored">
 <summary>What {preset["seeds"]} stored runs of each say</summary>
 <div class="book-fold-body">
@@ -76,6 +96,36 @@ data-preset="{name}" data-page="{page}" data-version="{version()}">
 </noscript>
 {stored}
 """
+
+
+def choices(name: str, answers: Sequence[str]) -> str:
+    """Write the answers as a choice that can be made before anything is loaded."""
+    items = "".join(
+        f'<li><label><input type="radio" name="train-{name}-answer" value="{place}">'
+        f"({'abc'[place]}) {escape(answer)}</label></li>"
+        for place, answer in enumerate(answers)
+    )
+    return f'<ol class="play-answers">{items}</ol>'
+
+
+def shared_settings(preset: dict[str, Any]) -> str:
+    """Say how the two models are built and trained, but for what sets them apart."""
+    differing = {key for run in preset["runs"] for key in run["setting"]}
+    setting = asdict(Setting(**preset["setting"]))
+    said = [
+        text.format(setting[key])
+        for key, text in TOLD.items()
+        if key not in differing and setting[key]
+    ]
+    told = ", ".join(PLAINLY.get(words, words) for words in said)
+    return f'<p class="play-note">Both models: {escape(told)}.</p>'
+
+
+def chart_top(preset: dict[str, Any]) -> float:
+    """The highest loss of a chart: above guessing, and above what the runs reach."""
+    guess = guess_of(preset["setting"]["task"])
+    reached = max(stored["mean"][-1] for stored in preset["stored"])
+    return max(1.4 * guess, 1.2 * reached)
 
 
 def stored_table(preset: dict[str, Any]) -> str:
@@ -99,7 +149,7 @@ def stored_chart(preset: dict[str, Any]) -> str:
     """Draw the mean of the stored runs, and their range as a band."""
     setting = preset["setting"]
     guess, steps = guess_of(setting["task"]), setting["steps"]
-    top, right, base = 1.4 * guess, WIDTH - 12, HEIGHT - 34
+    top, right, base = chart_top(preset), WIDTH - 12, HEIGHT - 34
 
     def y(loss: float) -> float:
         return round(base - (base - 12) * min(loss, top) / top, 1)
@@ -109,7 +159,7 @@ def stored_chart(preset: dict[str, Any]) -> str:
         return [f"{LEFT + (i + 0.5) * width:.0f} {y(x)}" for i, x in enumerate(losses)]
 
     parts = []
-    for loss in range(int(top) + 1):
+    for loss in range(0, int(top) + 1, 1 if top < 6 else 2):
         parts.append(f'<path class="play-grid" d="M{LEFT} {y(loss)}H{right}"/>')
         parts.append(f'<text x="28" y="{y(loss) + 4}" text-anchor="end">{loss}</text>')
     parts.append(f'<path class="play-level" d="M{LEFT} {y(guess)}H{right}"/>')

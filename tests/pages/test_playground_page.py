@@ -47,9 +47,10 @@ def numbers(figure):
 def test_by_mouse(browser, site):
     with playground(browser, site, "one-head") as (page, figure):
         assert not figure.locator(".play-stored p").first.is_visible()
+        figure.get_by_role("radio").nth(1).check()  # before anything is loaded
+        expect(figure).to_contain_text("Both models: one layer, d_k = 16, D = 32")
         started(figure)
         assert numbers(figure) == ["Not trained yet"] * 2
-        figure.get_by_role("radio").nth(1).check()
         press(figure, "One step")
         expect(figure.locator(".play-numbers").nth(1)).to_contain_text("Step 1:")
         assert not figure.locator(".play-stored p").first.is_visible()

@@ -299,13 +299,17 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       const [width, height] = [Math.max(this.width, 260), 230];
       const { task, steps } = runs[0].setting;
       const { guess } = data.lines[task];
-      const top = 1.4 * guess;
+      // Above guessing, and above where runs have come to; what explodes leaves the chart.
+      const ends = runs.map(({ losses }) => mean(losses.slice(-MEAN)));
+      const stood = stored?.map((band) => band.mean.at(-1)) ?? [];
+      const reached = [...ends, ...stood].filter((loss) => loss < 6 * guess);
+      const top = Math.max(1.4 * guess, ...reached.map((loss) => 1.2 * loss));
       const x = (step) => 34 + (step / steps) * (width - 46);
       const y = (loss) => 12 + (1 - Math.min(Number.isFinite(loss) ? loss : top, top) / top) * (height - 46);
       const parts = [];
       const text = (at, words, attributes) =>
         parts.push(drawn("text", { x: at[0], y: at[1], ...attributes }, words));
-      for (let loss = 0; loss <= top; loss++) {
+      for (let loss = 0; loss <= top; loss += top < 6 ? 1 : 2) {
         parts.push(drawn("path", { class: "play-grid", d: `M34 ${y(loss)}H${width - 12}` }));
         text([28, y(loss) + 4], loss, { "text-anchor": "end" });
       }
@@ -340,11 +344,10 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
           parts.push(drawn("path", { class: `play-curve play-${SIDES[side]}`, d: `M${points.join("L")}` }));
         }
       });
-      const above = runs.filter(({ losses }) => mean(losses.slice(-MEAN)) > top);
-      if (above.length) {
-        const names = above.map(({ title, losses }) => {
-          return `${title.textContent}: ${shown(mean(losses.slice(-MEAN)))}`;
-        });
+      const names = runs.flatMap(({ title }, side) => {
+        return ends[side] > top ? [`${title.textContent}: ${shown(ends[side])}`] : [];
+      });
+      if (names.length) {
         text([width - 14, 24], `above the chart ${names.join(", ")}`, { "text-anchor": "end" });
       }
       this.box.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -367,7 +370,7 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       this.preset = data.presets[root.dataset.preset];
       this.free = !this.preset;
       this.seed = 0;
-      this.layer = 0;
+      this.layer = Infinity; // the last one: what is learned shows there
       this.until = 0;
       this.examples = 0;
       const usual = this.preset ?? { runs: [{ label: "Run A" }, { label: "Run B" }] };
@@ -380,7 +383,6 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       this.box.append(...this.controls(), this.status, this.chart.box, this.legend());
       this.box.append(element("div", { class: "play-runs" }, ...this.runs.map((run) => run.box)), ...this.more());
       root.querySelector(".play-open").remove();
-      this.predict();
       document.addEventListener("visibilitychange", () => {
         if (document.hidden && this.training) this.pause("Paused, since the page was hidden.");
       });
@@ -475,17 +477,6 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       return [code, element("p", {}, this.link)];
     }
 
-    predict() {
-      const list = this.root.querySelector(".play-answers");
-      if (!list) return;
-      list.classList.add("play-live-answers");
-      [...list.children].forEach((item, i) => {
-        const radio = element("input", { type: "radio", name: `${this.root.id}-answer`, value: i });
-        radio.addEventListener("change", () => (this.predicted = i));
-        item.replaceChildren(element("label", {}, radio, `(${"abc"[i]}) `, ...item.childNodes));
-      });
-    }
-
     // A sequence to look at, with its right answers.
     example() {
       const { task } = this.settings[0];
@@ -503,6 +494,7 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       this.layers.replaceChildren(...Array.from({ length: layers }, (_, i) => new Option(i + 1)));
       this.layer = Math.min(this.layer, layers - 1);
       this.layers.selectedIndex = this.layer;
+      this.layers.parentElement.hidden = layers === 1;
       this.generate.hidden = this.settings[0].task !== "next_word";
       const address = toAddress(this.settings);
       if (this.free) history.replaceState(null, "", address);
@@ -557,7 +549,7 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
     finish(limit) {
       this.training = false;
       const right = this.preset?.right;
-      const guess = this.predicted;
+      const guess = this.root.querySelector(".play-answers :checked")?.value;
       let words = `Both have trained for ${limit} steps.`;
       if (right !== undefined) {
         const said = guess === undefined ? "" : `You predicted (${"abc"[guess]}). `;
