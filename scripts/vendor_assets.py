@@ -2,7 +2,8 @@
 
 Run from anywhere: ``python scripts/vendor_assets.py``. It needs npm and a network; the
 versions and their checksums stand in ``scripts/vendor`` and below, and the files that
-it writes below ``book/_static/vendor`` are part of the repository.
+it writes below ``book/_static/vendor`` are part of the repository, and so are the fonts
+of figures, which the package carries.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
 PACKAGES = Path(__file__).parent / "vendor"
-VENDOR = Path(__file__).resolve().parents[1] / "book" / "_static" / "vendor"
+ROOT = Path(__file__).resolve().parents[1]
+VENDOR = ROOT / "book" / "_static" / "vendor"
+PLOT_FONTS = ROOT / "code" / "attnbook" / "course" / "kit" / "fonts"
 FONTS = {
     "serif": ("serif-4", "normal", "italic"),
     "sans": ("sans-3", "normal", "italic"),
@@ -36,6 +39,13 @@ LETTERS = (
 SIGNS = "×·±¯˙˜ˆℎℓℝϕϑϵ…′″‾⁡⃗←→↔↦⇐⇒⇔⟵⟶⟺∀∂∃∅∇∈∉∏∑−∓∗∘∙√∝∞∣∥‖∩∪∫≈≠≡≤≥≪≫⊂⊆⊙⊕⊗⊤⊥⋅⋮⋯⋱⌈⌉⌊⌋⏞⏟⟨⟩"
 STYLE = "Temml-STIX2.css"
 FEATURES = ["ssty", "dtls", "flac", "ss04"]  # what mathematics and Temml ask for
+
+# Matplotlib reads neither WOFF2 nor variable fonts: the sans of the pages once more, by
+# style, with Latin and Greek, and all signs from punctuation to the last symbols.
+PLOT_STYLES = {"Regular": ("Regular", 400), "Semibold": ("Bold", 700)}
+PLOT_LINE = (710, -230)  # like matplotlib's own font: higher lines take a plot's room
+PLOT_FAMILY = "Attnbook Sans"  # a font that was changed may not be called Source
+PLOT_LETTERS = (*range(0x20, 0x180), *range(0x370, 0x400), *range(0x2000, 0x2800))
 
 
 def kept() -> Iterator[tuple[str, str]]:
@@ -82,6 +92,33 @@ def write_maths_font(folder: Path) -> None:
     path.write_text(style.replace(rule, f"{rule}  font-display: swap;\n", 1), "utf-8")
 
 
+def write_plot_fonts(package: Path) -> None:
+    """Write the fonts of figures, under a name of their own, with their licence."""
+    shutil.rmtree(PLOT_FONTS, ignore_errors=True)
+    PLOT_FONTS.mkdir()
+    shutil.copy(package / "LICENSE.md", PLOT_FONTS)
+    for style, (name, weight) in PLOT_STYLES.items():
+        file = package / "TTF" / f"SourceSans3-{style}.ttf"
+        with TTFont(file, recalcTimestamp=False) as font:
+            options = Options(layout_features=["kern"], hinting=False)
+            options.name_IDs = [0, 5, 13, 14]  # the owner, the version, the licence
+            chosen = Subsetter(options)
+            chosen.populate(unicodes=PLOT_LETTERS)
+            chosen.subset(font)
+            table = font["OS/2"]
+            table.usWeightClass = weight
+            table.sTypoAscender, table.sTypoDescender = PLOT_LINE
+            full = f"{PLOT_FAMILY} {name}"
+            postscript = full.replace(" ", "")
+            for number, text in zip(
+                (1, 2, 3, 4, 6),
+                (PLOT_FAMILY, name, postscript, full, postscript),
+                strict=True,
+            ):
+                font["name"].setName(text, number, 3, 1, 0x409)
+            font.save(PLOT_FONTS / f"{postscript}.ttf")
+
+
 def main() -> None:
     """Replace the vendored files by freshly fetched ones."""
     npm = shutil.which("npm")
@@ -97,6 +134,7 @@ def main() -> None:
             here.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(there, here)
         write_maths_font(Path(folder) / "python")
+        write_plot_fonts(Path(folder) / "node_modules" / "source-sans")
 
 
 if __name__ == "__main__":

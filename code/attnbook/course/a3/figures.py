@@ -131,7 +131,7 @@ def lite_figure() -> Figure:
         x, y = LABELS[name]
         below.text(x, y, name, color=text_colour(colour))
     below.set(xlabel="multiply-adds, million", ylabel="BLEU")
-    below.set(xlim=(0, 1400), ylim=(33, 41.8))
+    below.set(xlim=(0, 1400), xticks=range(0, 1401, 200), ylim=(33, 41.8))
     return fig
 
 

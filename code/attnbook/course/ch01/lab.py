@@ -125,10 +125,10 @@ def recall_figure() -> Figure:
             band(ax, LENGTHS, runs, marker="o", color=colour)
             x, y = (8.6, 92) if kind == "gru" else (4.2, 12)
             if not mixed:
-                ax.text(x, y, label, color=colour, size=11)
+                ax.text(x, y, label, color=colour, size=12.5)
         logarithmic_x(ax, LENGTHS)
         title = "mixed lengths" if mixed else "trained on one length"
-        ax.set_title(title, size=12)
+        ax.set_title(title, size=13.5)
         ax.set(xlabel="symbols in the sequence", ylim=(-3, 103))
     axes[0].set_ylabel("first symbol recalled, %")
     return fig

@@ -219,7 +219,7 @@ def recall_figure() -> Figure:
         turn=0,
         notes=notes,
         vmax=100,
-        annot_kws={"size": 11},
+        annot_kws={"size": 12.5},
         **WHITE_LINES,
     )
     colour_bar(ax, "accuracy, %")

@@ -32,7 +32,7 @@ def exact_match_figure(*names: str, height: float = 3.4) -> Figure:
     for name in names:
         colour, place = CURVES[name]
         band(ax, CLAUSES, exact_match_shares(name), marker="o", color=colour)
-        ax.text(*place, name_of(name), color=text_colour(colour), size=11)
+        ax.text(*place, name_of(name), color=text_colour(colour), size=12.5)
     ax.set(
         xlabel="clauses in the sentence",
         ylabel="exact match, %",

@@ -1,13 +1,19 @@
 """One look for all figures.
 
 A page is at most as wide as a phone: a figure 5.5 inches wide is shrunk to about 350
-pixels there, and 12.5 points of text to just over 11 pixels. Wider figures need larger
+pixels there, and 14 points of text to just over 12 pixels. Wider figures need larger
 text, or panels below each other.
+
+The letters are those of the page. The package carries them (`scripts/vendor_assets.py`
+made the files), so that a figure looks the same everywhere.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import matplotlib as mpl
+from matplotlib.font_manager import fontManager
 
 try:
     from IPython import get_ipython
@@ -19,6 +25,9 @@ except ImportError:  # a machine for training alone has no notebooks
 
 from attnbook.course.kit.colours import COLOURS, INK
 
+for _path in sorted((Path(__file__).parent / "fonts").glob("*.ttf")):
+    fontManager.addfont(_path)
+
 SETTINGS = {
     "figure.figsize": (5.5, 3.2),
     "figure.dpi": 100,
@@ -27,9 +36,10 @@ SETTINGS = {
     "savefig.facecolor": "white",
     "savefig.dpi": 200,
     "svg.hashsalt": "attnbook",
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same everywhere
-    "font.size": 12.5,
+    # The second has the signs that the first lacks; it comes with matplotlib.
+    "font.family": ["Attnbook Sans", "DejaVu Sans"],
+    "font.size": 14,
+    "mathtext.fontset": "stix",  # like the page's formulas
     "axes.titlesize": "medium",
     "axes.titlelocation": "left",
     "axes.labelsize": "medium",

@@ -81,7 +81,7 @@ def test_maps_and_arrows_are_drawn_beside_each_other():
     )
     tip, name = right.texts
     assert tip.xy == (1, 2)
-    assert name.get_text() == "$k_₁$"
+    assert name.get_text() == "$k_1$"
     assert name.get_position() > (1, 2)
 
 

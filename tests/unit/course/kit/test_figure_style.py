@@ -1,12 +1,15 @@
 from base64 import b64decode
 from io import BytesIO
+from pathlib import Path
 from types import ModuleType
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
 import torch
+from fontTools.ttLib import TTFont
 from IPython.core.interactiveshell import InteractiveShell
+from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib_inline.backend_inline import configure_inline_support
 from matplotlib_inline.config import InlineBackend
 from PIL import Image
@@ -28,8 +31,33 @@ def _same_settings_afterwards():
 def test_begin_prints_nothing_and_sets_the_style(capsys):
     begin()
     assert capsys.readouterr() == ("", "")
-    assert mpl.rcParams["font.sans-serif"] == ["DejaVu Sans"]
+    assert mpl.rcParams["font.family"] == ["Attnbook Sans", "DejaVu Sans"]
     assert not mpl.rcParams["axes.spines.top"]
+
+
+@pytest.mark.parametrize(("weight", "file"), [("normal", "Regular"), ("bold", "Bold")])
+def test_figures_have_the_font_of_the_package(weight, file, caplog):
+    begin()
+    found = Path(findfont(FontProperties(weight=weight)))
+    fonts = Path(style.__file__).parent / "fonts"
+    assert found == fonts / f"AttnbookSans{file}.ttf"
+    assert not caplog.records
+    # Its licence: what was changed has another name, and says whose it was.
+    names = TTFont(found)["name"]
+    assert "Source" not in "".join(map(names.getDebugName, (1, 2, 3, 4, 6)))
+    assert "Adobe" in names.getDebugName(0)
+    assert "Reserved Font Name 'Source'" in (fonts / "LICENSE.md").read_text("utf-8")
+
+
+@pytest.mark.filterwarnings("error")
+def test_signs_that_the_font_lacks_come_from_another():
+    begin()
+    fig, ax = plt.subplots()
+    ax.set(title="○ 10⁻⁴ ≤ τ < √d, ∂α → −∞", xlabel="⊙ ∈ ⇔", ylabel="$d_k$: $QK^\\top$")
+    fig.draw_without_rendering()
+    ours = get_font(findfont(FontProperties())).get_charmap()
+    assert {*map(ord, "aZß0−×√αωτ∂≤≥≈∞←→○◆▲…–")} <= ours.keys()
+    assert ord("∈") not in ours
 
 
 @pytest.mark.filterwarnings("ignore:InlineBackend:DeprecationWarning")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import singledispatch
+from unicodedata import normalize
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -144,12 +145,12 @@ def _(chart: Stages, ax: Axes) -> None:
     for column, (title, names) in enumerate(
         zip(chart.titles, chart.columns, strict=True)
     ):
-        ax.text(column + 0.45, tall + 0.2, title, ha="center", va="bottom", size=10)
+        ax.text(column + 0.45, tall + 0.2, title, ha="center", va="bottom", size=11)
         for row, name in enumerate(names):
             lit = chart.lit == (column, row)
             fill = {"fc": COLOURS["key"] if lit else "white", "ec": PALE_GREY}
             ax.add_patch(Rectangle((column, row + 0.08), 0.9, 0.84, **fill))
-            place = {"ha": "center", "va": "center", "size": 9}
+            place = {"ha": "center", "va": "center", "size": 10}
             ax.text(column + 0.45, row + 0.5, name, **place)
     ax.set(xlim=(-0.05, len(chart.columns)), ylim=(0, tall + 1))
     ax.axis("off")
@@ -167,8 +168,8 @@ def _(chart: Arrows, ax: Axes) -> None:
         look |= {"shrinkA": 0, "shrinkB": 0, "mutation_scale": 14}
         ax.annotate("", (arrow.x, arrow.y), (0, 0), arrowprops=look)
         away = 1 + 0.4 / (np.hypot(arrow.x, arrow.y) or 1)
-        letter, index = arrow.label[0], arrow.label[1:]
-        text = f"${letter}_{index}$" if index else f"${letter}$"
+        letter, *index = normalize("NFKC", arrow.label)  # plain digits, not ₄
+        text = f"${letter}_{''.join(index)}$" if index else f"${letter}$"
         place = {"ha": "center", "va": "center", "color": TEXTS[arrow.colour]}
         ax.text(away * arrow.x, away * arrow.y, text, **place)
 
@@ -200,7 +201,7 @@ def _note(ax: Axes, across: bool, place: float, end: float, note: str) -> None:
         align = ("right", "center") if across else ("center", "top")
     box = {"boxstyle": "square,pad=0.1", "fc": (1, 1, 1, 0.7), "lw": 0}
     look = {"textcoords": "offset points", "ha": align[0], "va": align[1], "bbox": box}
-    ax.annotate(note, at, xytext=off, size=11, zorder=3, **look)
+    ax.annotate(note, at, xytext=off, size=12.5, zorder=3, **look)
 
 
 def _head(ax: Axes, title: str, legend: bool) -> None:
