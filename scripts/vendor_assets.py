@@ -43,7 +43,9 @@ FEATURES = ["ssty", "dtls", "flac", "ss04"]  # what mathematics and Temml ask fo
 # Matplotlib reads neither WOFF2 nor variable fonts: the sans of the pages once more, by
 # style, with Latin and Greek, and all signs from punctuation to the last symbols.
 PLOT_STYLES = {"Regular": ("Regular", 400), "Semibold": ("Bold", 700)}
-PLOT_LINE = (710, -230)  # like matplotlib's own font: higher lines take a plot's room
+# Above and below letters, and between lines: as in matplotlib's own font, or else plots
+# would lose room.
+PLOT_LINE = {"sTypoAscender": 710, "sTypoDescender": -230, "sTypoLineGap": 160}
 PLOT_FAMILY = "Attnbook Sans"  # a font that was changed may not be called Source
 PLOT_LETTERS = (*range(0x20, 0x180), *range(0x370, 0x400), *range(0x2000, 0x2800))
 
@@ -105,9 +107,7 @@ def write_plot_fonts(package: Path) -> None:
             chosen = Subsetter(options)
             chosen.populate(unicodes=PLOT_LETTERS)
             chosen.subset(font)
-            table = font["OS/2"]
-            table.usWeightClass = weight
-            table.sTypoAscender, table.sTypoDescender = PLOT_LINE
+            vars(font["OS/2"]).update(PLOT_LINE, usWeightClass=weight)
             full = f"{PLOT_FAMILY} {name}"
             postscript = full.replace(" ", "")
             for number, text in zip(

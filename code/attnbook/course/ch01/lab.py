@@ -118,7 +118,7 @@ def recall_table() -> Table:
 def recall_figure() -> Figure:
     """Draw how often the first symbol is recalled: a panel for each training."""
     fig, axes = plt.subplots(1, 2, figsize=(5.5, 2.9), sharey=True)
-    looks = {"rnn": ("plain RNN", COLOURS["key"]), "gru": ("GRU", COLOURS["source"])}
+    looks = {"rnn": ("plain\nRNN", COLOURS["key"]), "gru": ("GRU", COLOURS["source"])}
     for ax, mixed in zip(axes, (False, True), strict=True):
         for kind, (label, colour) in looks.items():
             runs = recall_shares(kind, 1500, mixed)

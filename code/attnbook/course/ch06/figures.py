@@ -73,9 +73,8 @@ def detector_figure(panels: dict[str, tuple[Tensor, Tensor]], real: int) -> Figu
         ax.set_title(title)
         for i, j in (moved != wanted).nonzero().tolist():
             mark, colour = ("×", "white") if moved[i, j] else ("○", INK)
-            ax.text(
-                j + 0.5, i + 0.5, mark, color=colour, ha="center", va="center_baseline"
-            )
+            place = {"ha": "center", "va": "center_baseline", "size": "large"}
+            ax.text(j + 0.5, i + 0.5, mark, color=colour, **place)
     for ax in axes[-1]:
         ax.set_xlabel("key changed", color=TEXT_COLOURS["key"])
     for ax in axes[:, 0]:

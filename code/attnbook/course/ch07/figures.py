@@ -77,7 +77,7 @@ def _clocks(p: int, encoding: Tensor) -> Figure:
         for earlier in range(max(p - 3, 0), p):
             _hand(dial, earlier * _hand_speeds()[i], PALE_GREY, 1.5)
         _hand(dial, p * _hand_speeds()[i], INK, 3)
-        dial.set_title(f"hand {i}", loc="center")
+        dial.set_title(f"hand {i}", loc="center", pad=2)
         _cells(cells, encoding[2 * i : 2 * i + 2])
     return fig
 

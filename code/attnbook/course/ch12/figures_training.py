@@ -46,7 +46,7 @@ def _label_peaks(ax: Axes) -> None:
     """Write each label at its line's peak: at the right end they all meet."""
     for line in ax.get_lines():
         x, y = max(zip(*line.get_data(), strict=True), key=lambda point: point[1])
-        ax.annotate(line.get_label(), (x, y), (6, 2), textcoords="offset points")
+        ax.annotate(line.get_label(), (x, y), (6, 4), textcoords="offset points")
     ax.set_ylim(0, 1.12 * ax.dataLim.ymax)
 
 

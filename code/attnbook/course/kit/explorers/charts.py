@@ -134,7 +134,7 @@ class Stages(Chart):
     columns: tuple[tuple[str, ...], ...]
     titles: tuple[str, ...]
     lit: tuple[int, int]  # column and box
-    share = 0.6
+    share = 0.9
 
     @property
     def height(self) -> int:

@@ -150,7 +150,7 @@ def _(chart: Stages, ax: Axes) -> None:
             lit = chart.lit == (column, row)
             fill = {"fc": COLOURS["key"] if lit else "white", "ec": PALE_GREY}
             ax.add_patch(Rectangle((column, row + 0.08), 0.9, 0.84, **fill))
-            place = {"ha": "center", "va": "center", "size": 10}
+            place = {"ha": "center", "va": "center", "size": 9.5}
             ax.text(column + 0.45, row + 0.5, name, **place)
     ax.set(xlim=(-0.05, len(chart.columns)), ylim=(0, tall + 1))
     ax.axis("off")
