@@ -71,7 +71,9 @@ def frozen_table() -> Table:
     rows: list[tuple[str | float, ...]] = []
     for part in PARTS:
         runs = stored_runs("frozen_at_first", frozen=part)
-        rows.append((labels.get(part, part), *(r["reached"] or "never" for r in runs)))
+        rows.append(
+            (labels.get(part, part), *(r["reached"] or "not by 700" for r in runs))
+        )
     group = "step at which the alignment accuracy reaches 90 %"
     columns = [Column(f"seed {run['seed']}", group=group) for run in runs]
     return table(["frozen for 60 steps", *columns], rows)

@@ -30,7 +30,7 @@ from attnbook.toy.language import AND, AND_TARGET, KINDS
 
 CAPTION = (
     "Press *Play*, or move the slider. Look for the step at which the frames begin to "
-    "fill, for their order, and for what happens near step 150."
+    "fill, and for what happens near step 150."
 )
 
 # Pixels

@@ -26,11 +26,10 @@ from attnbook.course.kit.widgets.scripts import on_load
 from attnbook.toy.example import QUERY, SENTENCE, STATES, U, V, W
 
 CAPTION = (
-    "**The query pushes words onto the flat part of the curve, and there they look "
-    "alike.** Each panel is one hidden feature, and each dot on its curve is a word "
+    "Each panel is one hidden feature, and each dot on its curve is a word "
     "(*f*: *farmer*, *b*: *bird*). Move the slider from the subject's side to the "
     "object's, and watch which panel keeps the two nouns apart. Then take the tanh "
-    "away, and move it again."
+    "away, and slide again."
 )
 TITLES = ("1: noun?", "2: subject?", "3: object?")
 NOUNS = {2: ("f", "source"), 5: ("b", "target")}  # their letters and colours

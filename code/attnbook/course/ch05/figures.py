@@ -142,7 +142,7 @@ def kept_table(changed: str, rows: Sequence[tuple[str, dict]]) -> Table:
     """How often stem and ending survive, and how often neither can, in per cent."""
     cases = results.load("two_sources")["cases"]
     columns = [changed, Column("stem", "% right"), Column("ending", "% right")]
-    columns.append(Column("no article or possessive", "%"))
+    columns.append(Column("other words", "%"))
     counted = [
         (name, run["stem"], run["ending"], cases - run["either"]) for name, run in rows
     ]
