@@ -114,6 +114,8 @@ def values(model: type) -> None:
         W_c takes the context first: [c; s].
     self.out(h_tilde) => self.out(s)
         The logits come from h̃, which has seen the context, not from s.
+    LuongState(s, h_tilde, => LuongState(s, state.h_tilde,
+        The new state holds the old h̃: hand on the one that you have just computed.
     """
     reader, state = started(model, SOURCE[:1])
     compare(reader, TOKENS[0, :1], state, "in the first step ")

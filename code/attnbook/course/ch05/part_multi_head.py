@@ -146,7 +146,8 @@ def gradients(model: type) -> None:
 
 @PART.stage("(T, S), and four axes that broadcast to (B, H, T, S)")
 def masks(model: type) -> None:
-    """The scores are (B, H, T, S). Does the mask reach them unchanged?
+    """If PyTorch complains of a `view`, join the heads by `flatten`. Otherwise: the
+    scores are (B, H, T, S). Does the mask reach them unchanged?
 
     Hand `mask` on to `attention`: it broadcasts by itself, and it handles fully masked
     rows.
