@@ -154,8 +154,7 @@ for name in ALIGNMENTS:
     )
 add(pairs, **{name: partial(models.Transformer, form) for name, form in FORMS.items()})
 OF_TYPES = [*CASES]
-COMPILED = [*("attention", "weights", "multi_head", "rotary", "relative", "sinusoids")]
-COMPILED += ["learned", "post_decoder", "pre_decoder", "post", "pre"]
+COMPILED = ["weights", "rotary", "relative", "learned", "post", "pre"]
 
 add(lambda n: numbers(0, (n,), (n,)), hard=lambda: hard_attention)
 add(
