@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import (
@@ -27,17 +28,22 @@ from result_checks import check_folds, check_tables
 
 DESKTOP = {"width": 1366, "height": 900}
 PHONE = {"width": 390, "height": 844}
+ON_PHONE = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+"""Options for :func:`opened`, as for a new context of Playwright's."""
 
 
 @contextmanager
-def opened(browser: Browser, site: str, path: str) -> Iterator[tuple[Page, list[str]]]:
-    """Open a page at desktop size and wait until it has settled.
+def opened(
+    browser: Browser, site: str, path: str, **options: Any
+) -> Iterator[tuple[Page, list[str]]]:
+    """Open a page in the light, at desktop size if the options name no other.
 
     Yield it with a list of what went wrong in loading it: requests that leave the site,
     missing files, errors in the console. The list grows as the page is used.
     """
     found: list[str] = []
-    context = browser.new_context(viewport=DESKTOP, color_scheme="light")
+    usual = {"viewport": DESKTOP, "color_scheme": "light"}
+    context = browser.new_context(**usual | options)
     page = context.new_page()
 
     def is_outside(url: str) -> bool:
@@ -52,8 +58,10 @@ def opened(browser: Browser, site: str, path: str) -> Iterator[tuple[Page, list[
             found.append(f"missing file: {response.url} ({response.status})")
 
     def on_failure(request: Request) -> None:
-        # What was still being loaded when the page was left is not missing.
-        if not is_outside(request.url) and request.failure != "net::ERR_ABORTED":
+        # What was still being loaded when the page was left is not missing, nor are
+        # scripts where there is to be no JavaScript.
+        wanted = request.failure not in ("net::ERR_ABORTED", "csp")
+        if wanted and not is_outside(request.url):
             found.append(f"missing file: {request.url} ({request.failure})")
 
     def on_console(message: ConsoleMessage) -> None:
@@ -67,8 +75,7 @@ def opened(browser: Browser, site: str, path: str) -> Iterator[tuple[Page, list[
     page.on("console", on_console)
     page.on("pageerror", lambda error: found.append(f"script error: {error}"))
     try:
-        page.goto(f"{site}/{path}", wait_until="load")
-        page.wait_for_load_state("networkidle")
+        page.goto(f"{site}/{path}")
         yield page, found
     finally:
         context.close()
@@ -127,7 +134,7 @@ def thin_out(page: Page) -> None:
     page.evaluate(
         """() => {
             const seen = new Set();
-            document.querySelectorAll("pre span").forEach(e => {
+            document.querySelectorAll(":is(pre, .sig) span").forEach(e => {
                 const kind = e.className + Boolean(e.closest(".output"));
                 if (seen.has(kind)) e.replaceWith(...e.childNodes);
                 seen.add(kind);
@@ -310,23 +317,40 @@ def check_search(page: Page) -> list[str]:
     return []
 
 
-def findings_over_http(browser: Browser, site: str, path: str) -> list[str]:
-    """Load a page once and check it on the desktop, and on a phone in the dark."""
+def check_whole(page: Page) -> list[str]:
+    """Everything is there, and what moves does so; in the end all folds are open."""
+    found = check_predict(page)
+    unfold(page)
+    found += check_maths(page)
+    found += check_pictures(page)
+    found += check_sliders(page)
+    page.wait_for_load_state("networkidle")  # what was asked for late counts, too
+    return found
+
+
+def findings_over_http(
+    browser: Browser, site: str, path: str, dark: bool = True
+) -> list[str]:
+    """Load a page once and check it on the desktop, and on a phone.
+
+    Args:
+        browser: A running browser.
+        site: The address of the served book.
+        path: Path of the page in it.
+        dark: Whether to test its accessibility in the dark as well.
+    """
     with opened(browser, site, path) as (page, found):
         if not page.locator("main").count():
             return [*found, "the page has no main part"]
-        found += check_predict(page)
-        unfold(page)
-        found += check_maths(page)
-        found += check_pictures(page)
-        found += check_sliders(page)
+        found += check_whole(page)
         found += check_tables(page)
         found += check_folds(page)
         found += check_width(page)
         page.set_viewport_size(PHONE)
         found += check_width(page)
         thin_out(page)
-        found += check_accessible(page, "dark")
+        if dark:
+            found += check_accessible(page, "dark")
         page.set_viewport_size(DESKTOP)
         found += check_accessible(page, "light")
         return found
@@ -335,9 +359,4 @@ def findings_over_http(browser: Browser, site: str, path: str) -> list[str]:
 def findings_from_file(browser: Browser, folder: Path, path: str) -> list[str]:
     """Load a page without a server, as from a download, and check that it is whole."""
     with opened(browser, folder.resolve().as_uri(), path) as (page, found):
-        found += check_predict(page)
-        unfold(page)
-        found += check_maths(page)
-        found += check_pictures(page)
-        found += check_sliders(page)
-        return found
+        return found + check_whole(page)

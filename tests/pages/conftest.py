@@ -8,22 +8,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-import yaml
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from browser import NO_BROWSER, open_browser
-from build_book import HTML, ROOT, pages
-
-# Pages that Sphinx adds to those of the table of contents.
-ADDED = ["search", "genindex", "py-modindex"]
-
-
-def pytest_generate_tests(metafunc) -> None:
-    """Run a test that asks for ``book_page`` once for each page there should be."""
-    if "book_page" in metafunc.fixturenames:
-        contents = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-        names = [f"{name}.html" for name in [*pages(contents), *ADDED]]
-        metafunc.parametrize("book_page", names)
+from build_book import HTML
+from page_checks import opened
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -63,3 +52,21 @@ def html() -> Path:
     if not (HTML / "index.html").exists():
         pytest.skip("the book is not built: run `make book`")
     return HTML
+
+
+@pytest.fixture
+def visit(browser: Browser, html: Path) -> Iterator[Callable[..., Page]]:
+    """A function that opens a page of a site, or of the book as a download.
+
+    It takes the options of a context, too. In the end nothing may have gone wrong.
+    """
+    with ExitStack() as stack:
+        lists = []
+
+        def open_page(path: str, site: str = html.as_uri(), **options) -> Page:
+            page, found = stack.enter_context(opened(browser, site, path, **options))
+            lists.append(found)
+            return page
+
+        yield open_page
+        assert [line for found in lists for line in found] == []

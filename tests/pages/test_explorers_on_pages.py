@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 import explorers
 from attnbook.course.kit.explorers.controls import Switch
-from page_checks import PHONE, check_accessible, check_width, opened
+from page_checks import PHONE, check_accessible, check_width
 
 COURSE = Path(import_module("attnbook.course").__file__).parent
 ALIVE = [
@@ -17,12 +17,6 @@ ALIVE = [
     for path in sorted(COURSE.glob("*/explorer_*.py"))
     if re.search("^(def )?on_page", path.read_text(encoding="utf-8"), re.MULTILINE)
 ]
-
-
-@pytest.fixture(params=ALIVE)
-def module(request):
-    """One of the modules with an explorer that moves on the page."""
-    return import_module(request.param)
 
 
 def page_of(html, module):
@@ -35,49 +29,45 @@ def page_of(html, module):
     return f"book/{found[0].name}", place
 
 
-def test_every_control_moves_by_the_keyboard(browser, html, module):
+@pytest.mark.parametrize("name", ALIVE)
+def test_every_control_moves_by_the_keyboard(visit, html, name):
+    module = import_module(name)
     path, place = page_of(html, module)
-    with opened(browser, html.as_uri(), path) as (page, found):
-        figure = page.locator(place)
-        figure.scroll_into_view_if_needed()
-        expect(figure.locator(".explorer-drawn")).to_have_count(1)
-        settings = {name: c.start for name, c in module.CONTROLS.items()}
-        inputs = figure.locator(".explorer-controls :is(input, select)")
-        for (name, control), given in zip(
-            module.CONTROLS.items(), inputs.all(), strict=True
-        ):
-            at = control.choices.index(settings[name])
-            last = at == len(control.choices) - 1
-            key = "ArrowLeft" if last else "ArrowRight"
-            given.press("Space" if isinstance(control, Switch) else key)
-            settings[name] = control.choices[at - 1 if last else at + 1]
-            view = module.on_page(**settings)
-            expect(figure.get_by_role("status")).to_have_text(view.said)
-            drawing = figure.locator("svg[role=img]")
-            expect(drawing).to_have_attribute("aria-label", view.alt)
-            marks = view.as_data()["charts"][0].get("names", ())
-            for mark in marks:
-                expect(figure.locator("svg").first).to_contain_text(mark)
-        assert "JupyterLab" not in figure.inner_text()
-        figure_number = figure.locator("xpath=ancestor::figure[1]//figcaption")
-        expect(figure_number).to_contain_text(re.compile(r"Fig\. \w+\.\d+"))
-        assert check_accessible(page, "dark", place) == []
-        page.set_viewport_size(PHONE)
-        assert check_width(page) == []
-        assert found == []
-
-
-def test_without_javascript_or_data_the_picture_stays(browser, html):
-    module = import_module(ALIVE[-1])
-    path, place = page_of(html, module)
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{html.as_uri()}/{path}")
+    page = visit(path)
     figure = page.locator(place)
+    figure.scroll_into_view_if_needed()
+    expect(figure.locator(".explorer-drawn")).to_have_count(1)
+    settings = {name: c.start for name, c in module.CONTROLS.items()}
+    inputs = figure.locator(".explorer-controls :is(input, select)")
+    for (name, control), given in zip(
+        module.CONTROLS.items(), inputs.all(), strict=True
+    ):
+        at = control.choices.index(settings[name])
+        last = at == len(control.choices) - 1
+        key = "ArrowLeft" if last else "ArrowRight"
+        given.press("Space" if isinstance(control, Switch) else key)
+        settings[name] = control.choices[at - 1 if last else at + 1]
+        view = module.on_page(**settings)
+        expect(figure.get_by_role("status")).to_have_text(view.said)
+        drawing = figure.locator("svg[role=img]")
+        expect(drawing).to_have_attribute("aria-label", view.alt)
+        marks = view.as_data()["charts"][0].get("names", ())
+        for mark in marks:
+            expect(figure.locator("svg").first).to_contain_text(mark)
+    assert "JupyterLab" not in figure.inner_text()
+    figure_number = figure.locator("xpath=ancestor::figure[1]//figcaption")
+    expect(figure_number).to_contain_text(re.compile(r"Fig\. \w+\.\d+"))
+    assert check_accessible(page, "dark", place) == []
+    page.set_viewport_size(PHONE)
+    assert check_width(page) == []
+
+
+def test_without_javascript_or_data_the_picture_stays(visit, browser, html):
+    path, place = page_of(html, import_module(ALIVE[-1]))
+    figure = visit(path, java_script_enabled=False).locator(place)
     expect(figure.locator("img:visible")).to_have_count(1)
     expect(figure.locator("input").first).to_be_hidden()
     expect(figure).to_contain_text("With JavaScript switched on, you can change them")
-    context.close()
     page = browser.new_page()
     page.route("**/_static/explorers/*", lambda route: route.abort())
     page.goto(f"{html.as_uri()}/{path}")

@@ -5,18 +5,15 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from page_checks import PHONE, check_accessible, check_width, opened
+from page_checks import ON_PHONE, PHONE, check_width
 
 FRONT, CHAPTER = "book/intro.html", "book/ch04_scaled_dot_product.html"
 WITHOUT = "Ein Mann mit einem Hut, der sich"
 
 
 @pytest.fixture
-def front(browser, serve, html):
-    """The page, without motion; in the end nothing has failed."""
-    with opened(browser, serve(html), FRONT) as (page, found):
-        yield page
-        assert found == []
+def front(visit, serve, html):
+    return visit(FRONT, serve(html))
 
 
 def german(page):
@@ -25,22 +22,14 @@ def german(page):
     return " ".join(words.all_inner_texts())
 
 
-def test_start_stands_on_the_first_screen_of_a_phone(browser, html):
-    context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
-    page = context.new_page()
-    page.goto(f"{html.as_uri()}/{FRONT}")
+def test_start_stands_on_the_first_screen_of_a_phone(visit):
+    page = visit(FRONT, **ON_PHONE)
     start = page.get_by_role("link", name="Start with chapter 1")
     assert start.bounding_box()["y"] < PHONE["height"] / 2
     assert page.locator("figure.tr-light .tr-german").bounding_box()["y"] < 844
     assert check_width(page) == []
     start.tap()
     expect(page.locator(".bd-article h1")).to_contain_text("Sequence to sequence")
-    context.close()
-
-
-def test_it_is_accessible(front):
-    for theme in ("light", "dark"):
-        assert check_accessible(front, theme) == []
 
 
 def test_the_example_moves_until_it_is_touched(front):

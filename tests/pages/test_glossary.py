@@ -3,17 +3,15 @@
 import pytest
 from playwright.sync_api import expect
 
-from page_checks import PHONE, check_accessible, opened
+from page_checks import ON_PHONE, PHONE, check_accessible
 
 CHAPTER = "book/ch08_layers.html"
 LINK = "article a[href*='glossary.html#term-dropout']"
 
 
 @pytest.fixture
-def page(browser, html):
-    with opened(browser, html.as_uri(), CHAPTER) as (page, found):
-        yield page
-        assert found == []
+def page(visit):
+    return visit(CHAPTER)
 
 
 @pytest.fixture
@@ -43,30 +41,27 @@ def test_the_keyboard_shows_it_too(page, note):
     assert link.get_attribute("aria-describedby") is None
 
 
-def test_a_tap_shows_it_and_the_next_one_opens_the_glossary(browser, html):
-    with browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True) as context:
-        page = context.new_page()
-        page.goto(f"{html.as_uri()}/{CHAPTER}")
-        link, note = page.locator(LINK).first, page.get_by_role("tooltip")
-        link.tap()
-        expect(note).to_be_visible()
-        box = note.bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= PHONE["width"]
-        page.locator("article h1").tap()
-        expect(note).to_be_hidden()
-        link.tap()
-        link.tap()
-        page.wait_for_url("**/glossary.html#term-dropout")
+def test_a_tap_shows_it_and_the_next_one_opens_the_glossary(visit):
+    page = visit(CHAPTER, **ON_PHONE)
+    link, note = page.locator(LINK).first, page.get_by_role("tooltip")
+    link.tap()
+    expect(note).to_be_visible()
+    box = note.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= PHONE["width"]
+    page.locator("article h1").tap()
+    expect(note).to_be_hidden()
+    link.tap()
+    link.tap()
+    page.wait_for_url("**/glossary.html#term-dropout")
 
 
-def test_an_entry_says_where_its_term_is_introduced(browser, html):
-    with opened(browser, html.as_uri(), "book/glossary.html") as (page, found):
-        entry = page.locator("dt#term-beam-search + dd")
-        expect(entry.get_by_role("link")).to_have_text("10.5 Beam search")
-        entries = page.locator("dl.glossary dd")
-        introduced = page.locator("dl.glossary dd .glossary-place")
-        assert introduced.count() >= 0.95 * entries.count()
-        page.get_by_label("Letters").get_by_role("link", name="W", exact=True).click()
-        expect(page.locator("dt#term-warm-up")).to_be_in_viewport()
-        assert found == []
+def test_an_entry_says_where_its_term_is_introduced(visit):
+    page = visit("book/glossary.html")
+    entry = page.locator("dt#term-beam-search + dd")
+    expect(entry.get_by_role("link")).to_have_text("10.5 Beam search")
+    entries = page.locator("dl.glossary dd")
+    introduced = page.locator("dl.glossary dd .glossary-place")
+    assert introduced.count() >= 0.95 * entries.count()
+    page.get_by_label("Letters").get_by_role("link", name="W", exact=True).click()
+    expect(page.locator("dt#term-warm-up")).to_be_in_viewport()

@@ -1,19 +1,28 @@
-"""A reader's notebook in JupyterLab: all of it shows, trusted or not."""
+"""A reader's notebook in JupyterLab: all of it shows, and explorers live when run."""
 
 import copy
 import re
 
+import nbformat
 import pytest
 from lab_server import address_of, running_lab
-from playwright.sync_api import expect
+from nbformat.v4 import new_code_cell, new_notebook
+from playwright.sync_api import Page, expect
 
 from build_book import ROOT
+from page_checks import check_accessible
 from reader_notebooks import made
 from run_notebooks import store
 
 CHAPTER = "ch02_bahdanau.ipynb"
 WITH_STEPPER = "lab10_decoding.ipynb"
+TRUSTED = [CHAPTER, WITH_STEPPER, "explorers.ipynb"]
 SCREENSHOTS = ROOT / "_build" / "screenshots"
+EXPLORERS = "explorers.ipynb"
+TOY_HEADS = """\
+from attnbook.course.ch09.explorer_toy_heads import explore_toy_heads
+
+explore_toy_heads()"""
 RAW = re.compile(r"```|:::|\$\$|\{[\w:]+\}`|^\([\w-]+\)=", re.MULTILINE)
 
 
@@ -23,17 +32,27 @@ def notebooks(html):
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory, notebooks):
-    """JupyterLab with all readers' notebooks, of which it trusts two."""
+def explorers():
+    """The explorer of chapter 4 as stored, and another."""
+    chapter = nbformat.read(ROOT / "book" / "ch04_scaled_dot_product.ipynb", 4)
+    [explorer] = [cell for cell in chapter.cells if cell.id == "explorer"]
+    return new_notebook(
+        cells=[explorer, new_code_cell(TOY_HEADS)], metadata=chapter.metadata
+    )
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory, notebooks, explorers):
+    """JupyterLab with all notebooks; of each that is trusted it has another copy."""
     folder = tmp_path_factory.mktemp("lab")
     (folder / "work").mkdir()
-    for name, notebook in notebooks.items():
+    for name, notebook in (notebooks | {EXPLORERS: explorers}).items():
         store(notebook, folder / "work" / name)
-    for name in (CHAPTER, WITH_STEPPER):  # trust goes with the content: change it
-        other = copy.deepcopy(notebooks[name])
-        other.metadata["title"] = "other"
-        store(other, folder / "work" / untrusted(name))
-    with running_lab(folder, trusted=[CHAPTER, WITH_STEPPER]) as site:
+        if name in TRUSTED:  # trust goes with the content: change it
+            other = copy.deepcopy(notebook)
+            other.metadata["title"] = "other"
+            store(other, folder / "work" / untrusted(name))
+    with running_lab(folder, trusted=TRUSTED) as site:
         yield site
 
 
@@ -126,3 +145,75 @@ def test_steppers_move(stepper):
     stepper.locator("button").first.click()
     seen.append(shown())
     assert len(set(seen)) == 4
+
+
+@pytest.fixture(scope="module", params=[EXPLORERS, untrusted(EXPLORERS)])
+def alive(browser, lab, request):
+    """The notebook of explorers, open and not yet run."""
+    page = browser.new_page(viewport={"width": 1366, "height": 1500})
+    page.goto(address_of(lab, request.param))
+    page.locator(".jp-CodeCell").nth(1).wait_for()
+    page.get_by_text("| Idle").wait_for()  # a cell that is run earlier may get lost
+    yield page
+    page.close()
+
+
+def run_cell(page: Page, number: int) -> None:
+    """Run a cell, by the keyboard, and wait for its explorer."""
+    cell = page.locator(".jp-CodeCell").nth(number)
+    cell.locator(".jp-InputArea-editor").click()
+    page.keyboard.press("Shift+Enter")
+    cell.locator(".book-explorer [role=status]").wait_for()
+
+
+def test_unrun_it_is_a_picture_with_text(alive):
+    cell = alive.locator(".jp-CodeCell").first
+    image = cell.locator(".book-stepper img")
+    expect(image).to_have_count(1)
+    assert image.evaluate("e => e.complete && e.naturalWidth > 0")
+    assert "k₁: score 2.00" in image.get_attribute("alt")
+    expect(cell).to_contain_text("Settings: direction, degrees: 0; length: 2.")
+    assert "model not found" not in alive.content()
+    expect(cell.locator(".jupyter-widgets")).to_have_count(0)
+
+
+def test_arrow_keys_move_a_slider_and_the_result_follows(alive):
+    run_cell(alive, 0)
+    box = alive.locator(".book-explorer").first
+    status, image = box.get_by_role("status"), box.locator("img")
+    expect(status).to_contain_text("Largest weight: k₂, 0.70.")
+    before = image.get_attribute("src")
+    slider = box.get_by_role("slider", name="direction, degrees")
+    slider.focus()
+    slider.press("ArrowLeft")
+    slider.press("ArrowLeft")
+    expect(status).to_contain_text("Largest weight: k₂, 0.53.")
+    assert image.get_attribute("src") != before
+    expect(slider).to_have_attribute("aria-valuenow", "-10")
+    expect(slider).to_be_focused()
+    slider.press("ArrowDown")  # JupyterLab would go to the next cell
+    expect(status).to_contain_text("Largest weight: k₁, 0.46.")
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    alive.screenshot(path=SCREENSHOTS / "explorer-in-lab.png")
+
+
+def test_it_is_accessible(alive):
+    assert check_accessible(alive, "light", ".book-explorer") == []
+
+
+def test_an_unknown_word_is_told_and_the_old_map_disappears(alive):
+    run_cell(alive, 1)
+    box = alive.locator(".book-explorer").nth(1)
+    status = box.get_by_role("status")
+    sentence = box.get_by_role("textbox", name="sentence")
+    sentence.fill("a dog runs")
+    sentence.press("Enter")
+    expect(status).to_contain_text("Not possible: 'runs' is not a word")
+    expect(box.locator("img")).to_have_count(0)
+    sentence.fill("a dog sees a cat")
+    sentence.press("Enter")
+    expect(status).to_contain_text("An exact match.")
+    expect(box.locator("img")).to_have_count(1)
+    box.get_by_role("combobox", name="head").select_option("4")
+    alt = re.compile(r"cross-attention\. bodus: dog, 0\.9")
+    expect(box.locator("img")).to_have_attribute("alt", alt)

@@ -1,14 +1,11 @@
 """The models that run in the page: as PyTorch computes them, and usable by everyone."""
 
 import copy
-import importlib.util
 import json
 import random
 import re
-import shutil
 import subprocess
 import sys
-from contextlib import contextmanager
 from functools import cache
 from html import unescape
 from itertools import product
@@ -18,6 +15,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
+import live_model
 from attnbook.analysis.maps import attention_maps
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.decoding.greedy_search import greedy
@@ -26,7 +24,7 @@ from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.language import Pair
 from attnbook.toy.metrics import alignment_accuracy, attention_weights
 from export_live import half
-from page_checks import PHONE, check_accessible, check_width, opened
+from page_checks import PHONE, check_accessible, check_width
 
 ROOT = Path(__file__).resolve().parents[2]
 LIVE = ROOT / "book" / "_static" / "live"
@@ -40,24 +38,30 @@ FIGURES = {"bahdanau": ["bahdanau", "static_context"], "transformer": ["transfor
 # --- The engine alone ---
 
 
+COUNTS = """
+live.multiplications = 0;
+for (const [name, count] of [["dot", (x, y) => x.length],
+                             ["weightedMean", (w, X) => w.length * X[0].length]]) {
+    const plain = live[name];
+    live[name] = (...given) => {
+        live.multiplications += count(...given);
+        return plain(...given);
+    };
+}"""
+"""The two functions that all products of vectors and matrices go through, counting."""
+
+
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory):
-    """A folder with the engine and the models, and a page that loads them."""
-    folder = tmp_path_factory.mktemp("bare")
-    shutil.copytree(LIVE, folder, dirs_exist_ok=True)
-    names = ["numbers", "recurrent", "transformer", "language"]
-    names += [f"data/{name}" for name in ("toy_language", *models.TOY_MODELS)]
-    tags = "".join(f'<script src="{name}.js"></script>' for name in names)
-    (folder / "index.html").write_text(f'<meta charset="utf-8">{tags}')
-    return folder
-
-
-@pytest.fixture
-def engine(browser, bare):
-    """The page that loads the engine; the figure's tests load it over http too."""
-    with opened(browser, bare.as_uri(), "index.html") as (page, found):
-        yield page
-        assert found == []
+def engine(browser):
+    """A page with the engine, whose products are counted, and the models alone."""
+    page = browser.new_page()
+    page.add_script_tag(path=LIVE / "numbers.js")
+    page.add_script_tag(content=COUNTS)
+    data = [f"data/{name}" for name in ("toy_language", *models.TOY_MODELS)]
+    for name in ("recurrent", "transformer", "language", *data):
+        page.add_script_tag(path=LIVE / f"{name}.js")
+    yield page
+    page.close()
 
 
 @cache
@@ -149,31 +153,6 @@ def test_each_head_looks_where_pytorch_does(engine):
                     )
 
 
-COUNTS = """
-live.multiplications = 0;
-for (const [name, count] of [["dot", (x, y) => x.length],
-                             ["weightedMean", (w, X) => w.length * X[0].length]]) {
-    const plain = live[name];
-    live[name] = (...given) => {
-        live.multiplications += count(...given);
-        return plain(...given);
-    };
-}"""
-"""The two functions that all products of vectors and matrices go through, counting."""
-
-
-@pytest.fixture
-def counting(browser):
-    """A page with the engine, whose products are counted."""
-    page = browser.new_page()
-    page.add_script_tag(path=LIVE / "numbers.js")
-    page.add_script_tag(content=COUNTS)
-    for name in ("recurrent", "transformer", *(f"data/{m}" for m in models.TOY_MODELS)):
-        page.add_script_tag(path=LIVE / f"{name}.js")
-    yield page
-    page.close()
-
-
 def matrices(model, *names):
     """Numbers in the matrices of some parts of a model, embeddings not counted."""
     return sum(
@@ -218,10 +197,10 @@ FEWEST = {
 
 
 @pytest.mark.parametrize("name", models.TOY_MODELS)
-def test_nothing_is_multiplied_twice(counting, name):
+def test_nothing_is_multiplied_twice(engine, name):
     """How long that takes, says ``benchmarks/live_model.py``."""
     sources = [ids_of(pair) for pair in SHORT]
-    found = counting.evaluate(
+    found = engine.evaluate(
         """([name, sources]) => sources.map(source => {
             live.multiplications = 0;
             const { ids } = live.translate(live.models[name], source);
@@ -309,16 +288,7 @@ def test_drawn_sentences_are_sentences(engine):
     assert len({text for _, text in drawn}) > 90
 
 
-@pytest.fixture(scope="module")
-def directive():
-    path = ROOT / "book" / "_ext" / "live_model.py"
-    spec = importlib.util.spec_from_file_location("live_model", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_words_are_marked_as_in_the_stored_example(engine, directive):
+def test_words_are_marked_as_in_the_stored_example(engine):
     model = rounded("static_context")
     said = [TARGET.decode(ids) for ids in expected_ids(model, SENTENCES, 50)]
     cases = [
@@ -328,7 +298,7 @@ def test_words_are_marked_as_in_the_stored_example(engine, directive):
     marks = engine.evaluate(
         "cases => cases.map(([a, b]) => live.mark(a, b).map(mark => mark.right))", cases
     )
-    assert marks == [directive.mark(*case) for case in cases]
+    assert marks == [live_model.mark(*case) for case in cases]
     assert not all(map(all, marks))
 
 
@@ -343,35 +313,20 @@ def page_with(html, name):
     return pytest.fail(f"no page has the live model {name}")
 
 
-@contextmanager
-def live(browser, site, html, name):
-    """A page with a live model, and its figure; nothing may have gone wrong."""
-    with opened(browser, site, page_with(html, name)) as (page, found):
-        yield page, page.locator("figure.live-model")
-        assert found == []
-
-
-@pytest.fixture(params=["http", "file"])
-def site(request, serve, html):
-    return serve(html) if request.param == "http" else html.as_uri()
-
-
 @pytest.fixture(params=FIGURES)
-def figure(request, browser, site, html):
-    with live(browser, site, html, request.param) as (_, box):
-        yield box
+def figure(request, visit, html):
+    """The figure of each page that has one."""
+    return visit(page_with(html, request.param)).locator("figure.live-model")
 
 
 @pytest.fixture
-def transformer(browser, html):
-    with live(browser, html.as_uri(), html, "transformer") as (_, box):
-        yield box
+def bahdanau(visit, html):
+    return visit(page_with(html, "bahdanau")).locator("figure.live-model")
 
 
 @pytest.fixture
-def bahdanau(browser, html):
-    with live(browser, html.as_uri(), html, "bahdanau") as (_, box):
-        yield box
+def transformer(visit, html):
+    return visit(page_with(html, "transformer")).locator("figure.live-model")
 
 
 def names_of(figure):
@@ -423,11 +378,11 @@ def test_models_speak_side_by_side(figure):
         assert last == " ".join(pair.target)
 
 
-def test_wrong_words_are_marked(bahdanau, directive):
+def test_wrong_words_are_marked(bahdanau):
     model = rounded("static_context")
     for pair in held_out_pairs(3, 3):
         said = TARGET.decode(expected_ids(model, [pair], 50)[0])
-        good = directive.mark(said, pair.target)
+        good = live_model.mark(said, pair.target)
         say(bahdanau, " ".join(pair.source))
         line = bahdanau.locator(".live-said dd").nth(1)
         wrong = [word for word, right in zip(said, good, strict=True) if not right]
@@ -437,15 +392,15 @@ def test_wrong_words_are_marked(bahdanau, directive):
         assert line.locator(".live-score").inner_text() == score
 
 
-def test_weights_are_fetched_only_when_the_reader_comes_near(browser, serve, html):
-    with live(browser, serve(html), html, "transformer") as (page, box):
-        asked = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.wait_for_timeout(200)
-        assert asked == []
-        box.locator("input").focus()
-        page.wait_for_function("() => live.models.transformer")
-        assert len([url for url in asked if "/live/data/" in url]) == 2
+def test_weights_are_fetched_only_when_the_reader_comes_near(visit, serve, html):
+    page, asked = visit(page_with(html, "transformer"), serve(html)), []
+    page.on("request", lambda request: asked.append(request.url))
+    page.wait_for_load_state("networkidle")
+    assert not [url for url in asked if "/live/data/" in url]
+    page.locator("figure.live-model input").focus()
+    page.wait_for_function("() => live.models.transformer")
+    assert len([url for url in asked if "/live/data/" in url]) == 2
+    say(page.locator("figure.live-model"), "the king sees a dog")  # served, too
 
 
 @pytest.mark.parametrize("by", ["mouse", "keyboard"])
@@ -650,52 +605,35 @@ def test_frames_mark_the_aligned_words_and_their_hits_are_counted(transformer):
     assert transformer.evaluate(frames) == []  # it is translated wrongly
 
 
-def test_scores_are_offered_for_a_single_head_only(transformer):
-    say(transformer, "the king sees a dog")
-    choice = transformer.locator("[name=numbers]")
-    assert not choice.is_visible()
-    assert "Choose one layer and one head" in transformer.inner_text()
-    choose(transformer, layer="1", head="2")
-    assert choice.is_visible()
-
-
-@pytest.mark.parametrize("sentence", ["the king eats", ""])
-def test_an_error_leaves_the_result_before_and_names_its_sentence(figure, sentence):
-    say(figure, "king sees a dog")
-    before = figure.locator(".live-said dl").inner_text(), cells(figure)
-    for _ in range(2):
-        figure.locator("input").fill(sentence)
-        figure.locator("input").press("Enter")
-        expect(figure.locator("[role=alert]")).to_be_visible()
-    assert (figure.locator(".live-said dl").inner_text(), cells(figure)) == before
-    expect(figure.locator(".live-stale")).to_have_text("Still shown: king sees a dog")
-    say(figure, "the king sees a dog")
-    expect(figure.locator(".live-stale")).to_have_count(0)
-
-
-def test_the_views_are_there_from_the_start(transformer):
+def test_the_views_are_there_from_the_start_and_scores_for_a_single_head(transformer):
     names = ["kind", "layer", "head"]
     assert all(transformer.locator(f"[name={name}]").is_visible() for name in names)
-    assert not transformer.locator("[name=numbers]").is_visible()
-    assert "Choose a number" in transformer.locator(".live-sum").inner_text()
+    scores, told = (
+        transformer.locator("[name=numbers]"),
+        transformer.locator(".live-sum"),
+    )
+    assert not scores.is_visible()
+    assert "Choose a number" in told.inner_text()
     choose(transformer, layer="1")
     expect(transformer.locator("table[role=grid]")).to_be_visible()
+    assert not scores.is_visible()
+    expect(told).to_contain_text("Choose one layer and one head")
     choose(transformer, head="2")
-    assert "one layer and one head" not in transformer.locator(".live-sum").inner_text()
+    assert scores.is_visible()
+    assert "one layer and one head" not in told.inner_text()
 
 
-@pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, PHONE])
-def test_what_a_click_explains_is_in_view(figure, size):
+def test_what_a_click_explains_is_in_view(figure):
     """With its row's word and its column's heading, wherever in a large map."""
     page = figure.page
-    page.set_viewport_size(size)
     say(figure, " and ".join(["the old king sees a young dog"] * 4))
     if names_of(figure) == ["transformer"]:
         choose(figure, layer="1", head="3")
     grid = figure.locator("table[role=grid]")
-    rows = grid.locator("tbody tr").count()
-    columns = grid.locator("thead th").count()
-    for i, j in [(0, 0), (rows // 2, columns // 2), (rows - 1, columns - 1)]:
+    last = grid.locator("tbody tr").count() - 1, grid.locator("thead th").count() - 1
+    places = [(0, 0), (last[0] // 2, last[1] // 2), last]
+    for size, (i, j) in product([{"width": 1280, "height": 800}, PHONE], places):
+        page.set_viewport_size(size)
         row = grid.locator("tbody tr").nth(i)
         cell = row.locator("td").nth(j)
         cell.focus()
@@ -708,7 +646,7 @@ def test_what_a_click_explains_is_in_view(figure, size):
             "its explanation": figure.locator(".live-sum p").first,
         }
         for name, part in parts.items():
-            assert is_on_top(part), f"{name} of {i}, {j}"
+            assert is_on_top(part), f"{name} of {i}, {j} at {size}"
 
 
 def is_on_top(locator):
@@ -722,42 +660,49 @@ def is_on_top(locator):
     )
 
 
-@pytest.mark.parametrize(
-    ("sentence", "told"),
-    [
-        ("the king eats a blue dog", "Not a word of the toy language: “eats”, “blue”."),
-        ("  ", "Write a sentence first"),
-        (" and ".join(["the king sees a dog"] * 11), "at most 63 words; this has 65"),
-    ],
-)
-def test_what_cannot_be_translated_is_named(transformer, sentence, told):
-    field, alert = transformer.locator("input"), transformer.locator("[role=alert]")
-    field.fill(sentence)
-    field.press("Enter")
-    expect(alert).to_contain_text(told)
-    assert field.get_attribute("aria-invalid") == "true"
-    marked = [word.strip("“”") for word in re.findall("“[^”]+”", told)]
-    assert alert.locator("mark").all_inner_texts() == marked
-    say(transformer, "The king sees a dog.")
+REFUSED = [
+    ("the king eats a blue dog", "Not a word of the toy language: “eats”, “blue”."),
+    ("  ", "Write a sentence first"),
+    (" and ".join(["the king sees a dog"] * 11), "at most 63 words; this has 65"),
+]
+
+
+def test_what_cannot_be_translated_is_named_and_the_result_before_stays(figure):
+    field, alert = figure.locator("input"), figure.locator("[role=alert]")
+    say(figure, "king sees a dog")
+    before = figure.locator(".live-said dl").inner_text(), cells(figure)
+    for sentence, told in [REFUSED[0], *REFUSED]:  # the first one twice
+        field.fill(sentence)
+        field.press("Enter")
+        expect(alert).to_contain_text(told)
+        assert field.get_attribute("aria-invalid") == "true"
+        marked = [word.strip("“”") for word in re.findall("“[^”]+”", told)]
+        assert alert.locator("mark").all_inner_texts() == marked
+        assert (figure.locator(".live-said dl").inner_text(), cells(figure)) == before
+        still = figure.locator(".live-stale")
+        expect(still).to_have_text("Still shown: king sees a dog")
+    assert check_accessible(figure.page, "dark", "figure.live-model") == []
+    say(figure, "The king sees a dog.")
     assert field.get_attribute("aria-invalid") is None
     assert not alert.is_visible()
+    expect(figure.locator(".live-stale")).to_have_count(0)
 
 
-@pytest.mark.parametrize(
-    ("sentence", "told"),
-    [
-        (" and ".join(["the king sees a dog"] * 5), "trained on: 5 clauses"),
-        ("king the sees a dog", "trained on: no sentence"),
-        ("the old king sees a dog and", "trained on: no sentence"),
-    ],
-)
-def test_what_is_unlike_the_training_is_named(figure, sentence, told):
-    say(figure, sentence)
-    assert told in figure.locator(".live-unlike").inner_text()
-    is_right = language.is_sentence(sentence)
-    assert figure.locator("dt", has_text="Right").count() == is_right
+UNLIKE = [
+    (" and ".join(["the king sees a dog"] * 5), "trained on: 5 clauses"),
+    ("king the sees a dog", "trained on: no sentence"),
+    ("the old king sees a dog and", "trained on: no sentence"),
+]
+
+
+def test_what_is_unlike_the_training_is_named(figure):
+    for sentence, told in UNLIKE:
+        say(figure, sentence)
+        expect(figure.locator(".live-unlike")).to_contain_text(told)
+        is_right = language.is_sentence(sentence)
+        expect(figure.locator("dt", has_text="Right")).to_have_count(int(is_right))
     say(figure, "the king sees a dog")
-    assert figure.locator(".live-unlike").count() == 0
+    expect(figure.locator(".live-unlike")).to_have_count(0)
 
 
 def test_a_sentence_can_be_drawn(figure):
@@ -781,44 +726,38 @@ def test_the_words_it_knows_are_listed(transformer):
 
 
 def test_accessible(figure):
-    page = figure.page
     say(figure, "king sees a dog")
-    single = names_of(figure) == ["transformer"]
     for theme in ("light", "dark"):
-        assert check_accessible(page, theme, "figure.live-model") == []
-        if single:
+        assert check_accessible(figure.page, theme, "figure.live-model") == []
+        if names_of(figure) == ["transformer"]:
             choose(figure, kind="decoder", layer="1", head="3")
-    figure.locator("input").fill("the king eats")
-    figure.locator("input").press("Enter")
-    expect(figure.locator("[role=alert]")).to_be_visible()
-    assert check_accessible(page, "dark", "figure.live-model") == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_digits_can_be_read_on_every_shade(transformer, scheme):
+def test_digits_can_be_read_on_every_shade(transformer):
     """Contrast of 4.5, of WCAG 2.2, for each weight from 0 to 100."""
-    transformer.page.emulate_media(color_scheme=scheme)
     say(transformer, "the king sees a dog")
-    colours = transformer.locator(".live-map tbody td").first.evaluate(
-        """cell => [...Array(101)].map((_, weight) => {
-            cell.style.setProperty("--weight", weight);
-            const canvas = new OffscreenCanvas(1, 1).getContext("2d");
-            const {color, backgroundColor} = getComputedStyle(cell);
-            return [color, backgroundColor].map(colour => {
-                canvas.fillStyle = colour;
-                canvas.fillRect(0, 0, 1, 1);
-                return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
-            });
-        })"""
-    )
-    for text, ground in colours:
-        light, dark = sorted((luminance(text), luminance(ground)), reverse=True)
-        assert (light + 0.05) / (dark + 0.05) >= 4.5
-    first, last = (luminance(ground) for _, ground in (colours[0], colours[-1]))
-    if scheme == "light":
-        assert first > 0.99 > 0.1 > last
-    else:
-        assert first < 0.1 < 0.7 < last
+    for scheme in ("light", "dark"):
+        transformer.page.emulate_media(color_scheme=scheme)
+        colours = transformer.locator(".live-map tbody td").first.evaluate(
+            """cell => [...Array(101)].map((_, weight) => {
+                cell.style.setProperty("--weight", weight);
+                const canvas = new OffscreenCanvas(1, 1).getContext("2d");
+                const {color, backgroundColor} = getComputedStyle(cell);
+                return [color, backgroundColor].map(colour => {
+                    canvas.fillStyle = colour;
+                    canvas.fillRect(0, 0, 1, 1);
+                    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+                });
+            })"""
+        )
+        for text, ground in colours:
+            light, dark = sorted((luminance(text), luminance(ground)), reverse=True)
+            assert (light + 0.05) / (dark + 0.05) >= 4.5
+        first, last = (luminance(ground) for _, ground in (colours[0], colours[-1]))
+        if scheme == "light":
+            assert first > 0.99 > 0.1 > last
+        else:
+            assert first < 0.1 < 0.7 < last
 
 
 def luminance(rgb):
@@ -842,21 +781,17 @@ def test_on_a_phone(figure):
     assert min(sizes) >= 11
 
 
-def test_without_javascript(browser, html):
+def test_without_javascript(visit, html):
     for name in FIGURES:
-        context = browser.new_context(java_script_enabled=False)
-        page = context.new_page()
-        page.goto(f"{html.as_uri()}/{page_with(html, name)}")
+        page = visit(page_with(html, name), java_script_enabled=False)
         box = page.locator("figure.live-model")
         assert box.locator(".live-map table").is_visible()
         assert "JavaScript" in box.locator("noscript").inner_text()
         assert box.locator("input, button, select").count() == 0
-        context.close()
 
 
 def test_without_its_weights(browser, serve, html):
-    context = browser.new_context()
-    page = context.new_page()
+    page = browser.new_page()
     page.route("**/live/data/transformer.js*", lambda route: route.abort())
     page.goto(f"{serve(html)}/{page_with(html, 'transformer')}")
     box = page.locator("figure.live-model")
@@ -866,4 +801,4 @@ def test_without_its_weights(browser, serve, html):
     assert box.locator(".live-map table").is_visible()
     page.unroute("**/live/data/transformer.js*")  # the next try works
     say(box, "the king sees a dog")
-    context.close()
+    page.close()

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from page_checks import PHONE, check_accessible, check_targets, check_width, opened
+from page_checks import ON_PHONE, check_accessible, check_targets, check_width
 
 PAGES = {
     "search": "book/ch10_decoding.html",
@@ -12,31 +12,22 @@ PAGES = {
 }
 
 
-@pytest.fixture(params=PAGES)
-def form(request):
-    return request.param
+@pytest.mark.parametrize("form", PAGES)
+def test_it_translates_and_is_accessible(visit, serve, html, form):
+    page = visit(PAGES[form], serve(html), reduced_motion="reduce")
+    figure = page.locator(f"figure.tr-{form}")
+    expect(figure.locator(".tr-later")).to_have_count(0)
+    stored = figure.locator(".tr-german").inner_text()
+    figure.get_by_role("button", name="Translate").click()
+    expect(figure.locator(".tr-player")).to_be_visible()
+    assert figure.locator(".tr-german").inner_text() == stored
+    for theme in ("light", "dark"):
+        assert check_accessible(page, theme, f"figure.tr-{form}") == []
 
 
-def test_it_translates_and_is_accessible(browser, serve, html, form):
-    with opened(browser, serve(html), PAGES[form]) as (page, found):
-        figure = page.locator(f"figure.tr-{form}")
-        page.emulate_media(reduced_motion="reduce")
-        expect(figure.locator(".tr-later")).to_have_count(0)
-        stored = figure.locator(".tr-german").inner_text()
-        figure.get_by_role("button", name="Translate").click()
-        expect(figure.locator(".tr-player")).to_be_visible()
-        assert figure.locator(".tr-german").inner_text() == stored
-        for theme in ("light", "dark"):
-            assert check_accessible(page, theme, f"figure.tr-{form}") == []
-        assert found == []
-
-
-def test_by_touch_on_a_phone(browser, html, form):
-    context = browser.new_context(
-        viewport=PHONE, has_touch=True, is_mobile=True, reduced_motion="reduce"
-    )
-    page = context.new_page()
-    page.goto(f"{html.as_uri()}/{PAGES[form]}")
+@pytest.mark.parametrize("form", PAGES)
+def test_by_touch_on_a_phone(visit, form):
+    page = visit(PAGES[form], reduced_motion="reduce", **ON_PHONE)
     figure = page.locator(f"figure.tr-{form}")
     figure.locator(".tr-chip").first.tap()
     expect(figure.locator(".tr-player")).to_be_visible()
@@ -46,7 +37,6 @@ def test_by_touch_on_a_phone(browser, html, form):
     expect(place).to_have_text(f"{last - 1} of {last}")
     assert check_width(page) == []
     assert check_targets(figure) == []
-    context.close()
 
 
 def test_the_figure_of_search_stands_once_in_its_chapter_and_is_numbered(html):

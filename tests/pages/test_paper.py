@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from page_checks import PHONE, opened
+from page_checks import PHONE
 
 A4 = {"width": 642, "height": 931}
 """Pixels within the margins of print.css."""
@@ -14,10 +14,9 @@ CUT = """() => [...document.querySelectorAll("article :is(pre, table, img, .math
 
 
 @pytest.fixture
-def page(browser, html):
+def page(visit):
     """Chapter 2."""
-    with opened(browser, html.as_uri(), "book/ch02_bahdanau.html") as (found, _):
-        yield found
+    return visit("book/ch02_bahdanau.html")
 
 
 def test_paper_is_light_and_shows_all_but_solutions(page):
@@ -45,13 +44,12 @@ def test_code_fits_a_phone(page):
     assert not page.locator("article pre").evaluate_all(wide)
 
 
-def test_a_table_keeps_its_first_column(browser, html):
-    with opened(browser, html.as_uri(), "book/lab06_masks.html") as (page, _):
-        page.set_viewport_size(PHONE)
-        box = page.locator(".book-table.goes-on").first
-        box.evaluate("e => { e.scrollLeft = 100; }")
-        head = box.locator("th[scope=row]").first
-        assert abs(head.bounding_box()["x"] - box.bounding_box()["x"]) < 2
+def test_a_table_keeps_its_first_column(visit):
+    page = visit("book/lab06_masks.html", viewport=PHONE)
+    box = page.locator(".book-table.goes-on").first
+    box.evaluate("e => { e.scrollLeft = 100; }")
+    head = box.locator("th[scope=row]").first
+    assert abs(head.bounding_box()["x"] - box.bounding_box()["x"]) < 2
 
 
 def test_the_minutes_left_fall_to_nothing(page):

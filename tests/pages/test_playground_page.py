@@ -1,27 +1,22 @@
 """The playground in its page: usable by everyone, and as gentle as it promises."""
 
-from contextlib import contextmanager
-
 import pytest
 from playwright.sync_api import expect
 
 from attnbook.course.kit.playground.data import PRESETS
-from page_checks import PHONE, check_accessible, check_targets, check_width, opened
+from page_checks import ON_PHONE, check_accessible, check_targets, check_width
 
 PAGE = "book/playground.html"
 
 
-@contextmanager
-def playground(browser, site, name, hash=""):
-    """The page, the figure of a preset, and its live part; nothing may go wrong."""
-    with opened(browser, site, PAGE + hash) as (page, found):
-        yield page, page.locator(f"#train-{name}")
-        assert found == []
+@pytest.fixture
+def playground(visit):
+    """A function that opens the page and returns the figure of a preset."""
 
+    def playground(name, hash="", **options):
+        return visit(PAGE + hash, **options).locator(f"#train-{name}")
 
-@pytest.fixture(params=["http", "file"])
-def site(request, serve, html):
-    return serve(html) if request.param == "http" else html.as_uri()
+    return playground
 
 
 def press(figure, name):
@@ -44,139 +39,138 @@ def numbers(figure):
     return figure.locator(".play-numbers").all_inner_texts()
 
 
-def test_by_mouse(browser, site):
-    with playground(browser, site, "one-head") as (page, figure):
-        assert not figure.locator(".play-stored p").first.is_visible()
-        figure.get_by_role("radio").nth(1).check()  # before anything is loaded
-        expect(figure).to_contain_text("Both models: one layer, d_k = 16, D = 32")
-        started(figure)
-        assert numbers(figure) == ["Not trained yet"] * 2
-        press(figure, "One step")
-        expect(figure.locator(".play-numbers").nth(1)).to_contain_text("Step 1:")
-        assert not figure.locator(".play-stored p").first.is_visible()
-        press(figure, "Train on")
-        status = figure.locator(".play-status")
-        expect(status).to_contain_text("Both have trained for 100 steps")
-        expect(status).to_contain_text("You predicted (b)")
-        expect(figure.locator(".play-numbers").first).to_contain_text("Step 100:")
-        expect(figure.locator(".play-stored p").first).to_be_visible()
-        assert figure.locator(".play-chart .play-band").count() >= 4
-        assert figure.locator("canvas").count() == 3  # two heads and one
-        for theme in ("light", "dark"):
-            assert check_accessible(page, theme, "#train-one-head") == []
-        press(figure, "Start again")
-        expect(figure.locator(".play-numbers").first).to_have_text("Not trained yet")
+@pytest.mark.parametrize("over", ["http", "file"])
+def test_by_mouse(playground, serve, html, over):
+    site = serve(html) if over == "http" else html.as_uri()
+    figure = playground("one-head", site=site)
+    assert not figure.locator(".play-stored p").first.is_visible()
+    figure.get_by_role("radio").nth(1).check()  # before anything is loaded
+    expect(figure).to_contain_text("Both models: one layer, d_k = 16, D = 32")
+    started(figure)
+    assert numbers(figure) == ["Not trained yet"] * 2
+    press(figure, "One step")
+    expect(figure.locator(".play-numbers").nth(1)).to_contain_text("Step 1:")
+    assert not figure.locator(".play-stored p").first.is_visible()
+    press(figure, "Train on")
+    status = figure.locator(".play-status")
+    expect(status).to_contain_text("Both have trained for 100 steps")
+    expect(status).to_contain_text("You predicted (b)")
+    expect(figure.locator(".play-numbers").first).to_contain_text("Step 100:")
+    expect(figure.locator(".play-stored p").first).to_be_visible()
+    assert figure.locator(".play-chart .play-band").count() >= 4
+    assert figure.locator("canvas").count() == 3  # two heads and one
+    for theme in ("light", "dark"):
+        assert check_accessible(figure.page, theme, "#train-one-head") == []
+    press(figure, "Start again")
+    expect(figure.locator(".play-numbers").first).to_have_text("Not trained yet")
+    figure.get_by_role("link", name="Change anything").click()
+    free = figure.page.locator("#train-free")
+    expect(free.get_by_label("Task")).to_have_value('"previous_two"')
 
 
-def test_by_keyboard_with_little_motion(browser, html):
-    with playground(browser, html.as_uri(), "no-mask") as (page, figure):
-        page.emulate_media(reduced_motion="reduce")
-        figure.get_by_role("button", name="Train it here").focus()
-        page.keyboard.press("Enter")
-        train = figure.get_by_role("button", name="Train both")
-        expect(train).to_be_focused()
-        train_long(figure)
-        page.keyboard.press("Space")
-        expect(figure.locator(".play-status")).to_have_text("Training …")
-        page.keyboard.press("Space")  # the same button, which pauses now
-        expect(figure.locator(".play-status")).to_have_text("Paused.")
-        page.wait_for_function(  # the slower one has caught up
-            """() => {
-                const figure = document.querySelector("#train-no-mask");
-                const {runs, until} = figure.playground;
-                return runs.every(run => run.steps === until);
-            }"""
-        )
-        figure.get_by_role("button", name="Generate").focus()
-        page.keyboard.press("Enter")
-        expect(figure.locator(".play-sentences").nth(1)).to_contain_text("of 32 follow")
+def test_by_keyboard_with_little_motion(playground):
+    figure = playground("no-mask", reduced_motion="reduce")
+    page = figure.page
+    figure.get_by_role("button", name="Train it here").focus()
+    page.keyboard.press("Enter")
+    train = figure.get_by_role("button", name="Train both")
+    expect(train).to_be_focused()
+    train_long(figure)
+    page.keyboard.press("Space")
+    expect(figure.locator(".play-status")).to_have_text("Training …")
+    page.keyboard.press("Space")  # the same button, which pauses now
+    expect(figure.locator(".play-status")).to_have_text("Paused.")
+    page.wait_for_function(  # the slower one has caught up
+        """() => {
+            const {runs, until} = document.querySelector("#train-no-mask").playground;
+            return runs.every(run => run.steps === until);
+        }"""
+    )
+    figure.get_by_role("button", name="Generate").focus()
+    page.keyboard.press("Enter")
+    expect(figure.locator(".play-sentences").nth(1)).to_contain_text("of 32 follow")
 
 
-def test_a_run_that_is_ahead_takes_the_other_along(browser, html):
+def test_a_run_that_is_ahead_takes_the_other_along(playground):
     """As after a pause, of which a run hears when it has gone on."""
-    with playground(browser, html.as_uri(), "one-head") as (page, figure):
-        started(figure)
-        figure.evaluate(
-            """({playground}) => {
-                playground.go(3);
-                playground.runs[0].worker.postMessage({until: 7});
-            }"""
-        )
-        page.wait_for_function(
-            """() => {
-                const runs = document.querySelector("#train-one-head").playground.runs;
-                return runs[0].steps > 3 && runs[0].steps === runs[1].steps;
-            }"""
-        )
+    figure = playground("one-head")
+    started(figure)
+    figure.evaluate(
+        """({playground}) => {
+            playground.go(3);
+            playground.runs[0].worker.postMessage({until: 7});
+        }"""
+    )
+    figure.page.wait_for_function(
+        """() => {
+            const runs = document.querySelector("#train-one-head").playground.runs;
+            return runs[0].steps > 3 && runs[0].steps === runs[1].steps;
+        }"""
+    )
 
 
-def test_by_touch_on_a_phone(browser, html):
-    context = browser.new_context(viewport=PHONE, has_touch=True, is_mobile=True)
-    page = context.new_page()
-    page.goto(f"{html.as_uri()}/{PAGE}")
-    figure = page.locator("#train-one-head")
+def test_by_touch_on_a_phone(playground):
+    figure = playground("one-head", **ON_PHONE)
     figure.get_by_role("button", name="Train it here").tap()
     figure.get_by_text("hardly any").tap()
     expect(figure.get_by_role("radio").nth(2)).to_be_checked()
     figure.get_by_role("button", name="Train both").tap()
     expect(figure.locator(".play-status")).to_contain_text("You predicted (c)")
-    assert check_width(page) == []
+    assert check_width(figure.page) == []
     assert check_targets(figure) == []
-    context.close()
 
 
-def test_it_stops_when_hidden_and_when_another_pair_trains(browser, html):
-    with playground(browser, html.as_uri(), "no-mask") as (page, figure):
-        other = page.locator("#train-one-head")
-        started(figure)
-        started(other)
-        train_long(figure)
-        train_long(other)
-        press(figure, "Train both")
-        press(other, "Train both")
-        status = figure.locator(".play-status")
-        expect(status).to_have_text("Paused, since another pair trains.")
-        press(figure, "Train on")
-        page.evaluate(
-            """() => {
-                Object.defineProperty(document, "hidden", {value: true});
-                document.dispatchEvent(new Event("visibilitychange"));
-            }"""
-        )
-        expect(status).to_have_text("Paused, since the page was hidden.")
+def test_it_stops_when_hidden_and_when_another_pair_trains(playground):
+    figure = playground("no-mask")
+    other = figure.page.locator("#train-one-head")
+    started(figure)
+    started(other)
+    train_long(figure)
+    train_long(other)
+    press(figure, "Train both")
+    press(other, "Train both")
+    status = figure.locator(".play-status")
+    expect(status).to_have_text("Paused, since another pair trains.")
+    press(figure, "Train on")
+    figure.page.evaluate(
+        """() => {
+            Object.defineProperty(document, "hidden", {value: true});
+            document.dispatchEvent(new Event("visibilitychange"));
+        }"""
+    )
+    expect(status).to_have_text("Paused, since the page was hidden.")
 
 
-def test_an_address_opens_free_play(browser, html):
+def test_an_address_opens_free_play(playground):
     address = "#free&task=previous_two&steps=100&layers=1&heads=1&b.causal=true"
-    with playground(browser, html.as_uri(), "free", address) as (page, figure):
-        mask = figure.get_by_label("Causal mask, run B")
-        expect(mask).to_have_value("true")
-        figure.get_by_label("Layer norm, run A").select_option('"none"')
-        assert "a.norm=none" in page.url
-        press(figure, "Train both")
-        expect(figure.locator(".play-status")).to_contain_text("trained for 100 steps")
-        figure.get_by_text("As PyTorch code").click()
-        expect(figure.locator("pre").first).to_contain_text('norm="none"')
-        assert check_accessible(page, "dark", "#train-free") == []
+    figure = playground("free", address)
+    mask = figure.get_by_label("Causal mask, run B")
+    expect(mask).to_have_value("true")
+    figure.get_by_label("Layer norm, run A").select_option('"none"')
+    assert "a.norm=none" in figure.page.url
+    press(figure, "Train both")
+    expect(figure.locator(".play-status")).to_contain_text("trained for 100 steps")
+    figure.get_by_text("As PyTorch code").click()
+    expect(figure.locator("pre").first).to_contain_text('norm="none"')
+    assert check_accessible(figure.page, "dark", "#train-free") == []
 
 
-def test_without_javascript(browser, html):
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{html.as_uri()}/{PAGE}")
+def test_without_javascript_and_on_paper(playground):
+    page = playground("one-head", java_script_enabled=False).page
     for name in PRESETS:
         figure = page.locator(f"#train-{name}")
         assert "JavaScript" in figure.locator("noscript").inner_text()
         assert not figure.get_by_role("button").count()
         figure.locator("summary").click()
         expect(figure.locator(".play-chart")).to_be_visible()
+    figure.locator("summary").click()
+    expect(figure.locator(".play-chart")).to_be_hidden()
     page.emulate_media(media="print")  # the folds print open
-    context.close()
+    expect(figure.locator(".play-chart")).to_be_visible()
 
 
 def test_without_its_scripts(browser, serve, html):
-    context = browser.new_context()
-    page = context.new_page()
+    page = browser.new_page()
     page.route("**/playground/engine.js*", lambda route: route.abort())
     page.goto(f"{serve(html)}/{PAGE}")
     figure = page.locator("#train-one-head")
@@ -184,12 +178,4 @@ def test_without_its_scripts(browser, serve, html):
     expect(figure.locator(".play-alert")).to_contain_text("engine.js could not be")
     page.unroute("**/playground/engine.js*")  # the next try works
     started(figure)
-    context.close()
-
-
-def test_free_play_opens_from_an_experiment_of_the_same_page(browser, html):
-    with playground(browser, html.as_uri(), "one-head") as (page, figure):
-        started(figure)
-        figure.get_by_role("link", name="Change anything").click()
-        free = page.locator("#train-free")
-        expect(free.get_by_label("Task")).to_have_value('"previous_two"')
+    page.close()

@@ -1,13 +1,10 @@
 """Predict boxes and the reader's progress, in a tiny book and in chapter 4."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 from playwright.sync_api import Page, expect
 from tiny_book import build_tiny_book, code
 
-from page_checks import PHONE, check_accessible, check_predict, check_width, opened
+from page_checks import ON_PHONE, check_accessible, check_predict, check_width
 
 EXTENSIONS = ["predict", "course_parts"]
 BOX = r"""
@@ -64,25 +61,14 @@ def site(tiny):
 
 
 @pytest.fixture
-def page(browser, site):
-    """The first chapter, as a new reader opens it; in the end nothing has failed."""
-    with opened(browser, site, ONE) as (page, found):
-        yield page
-        assert found == []
+def first(visit, site):
+    """A function that opens the first chapter, as a new reader does."""
+    return lambda **options: visit(ONE, site, **options)
 
 
-@contextmanager
-def changed(browser, tiny, script: str = "", **options) -> Iterator[Page]:
-    """Open the first chapter in a browser with other options, after a script."""
-    context = browser.new_context(**options)
-    if script:
-        context.add_init_script(script)
-    page = context.new_page()
-    page.goto(f"{tiny.as_uri()}/{ONE}")
-    try:
-        yield page
-    finally:
-        context.close()
+@pytest.fixture
+def page(first):
+    return first()
 
 
 def answer(page: Page, number: int, box: int = 0):
@@ -108,13 +94,18 @@ def cover(page: Page, box: int = 0):
     return page.locator(".predict-cover > summary").nth(box)
 
 
-def test_the_result_is_covered_before_any_script_runs(browser, tiny):
-    with changed(browser, tiny, java_script_enabled=False) as page:
-        expect(result(page)).to_be_hidden()
-        expect(page.get_by_text("Three threes are more.")).to_be_hidden()
-        cover(page).click()
-        expect(result(page)).to_be_visible()
-        expect(page.get_by_text("Three threes are more.")).to_be_visible()
+def test_without_javascript_a_result_is_covered_and_all_can_be_read(first):
+    page = first(java_script_enabled=False)
+    expect(page.locator(".tick")).to_have_count(0)
+    expect(result(page)).to_be_hidden()
+    expect(page.get_by_text("Three threes are more.")).to_be_hidden()
+    cover(page).click()
+    expect(result(page)).to_be_visible()
+    expect(page.get_by_text("Three threes are more.")).to_be_visible()
+    expect(page.locator(".predict-answers > li")).to_have_count(6)
+    expect(page.get_by_text("they are equal").first).to_be_visible()
+    page.locator(".predict-fold summary").first.click()
+    expect(page.get_by_text("Since").first).to_be_visible()
 
 
 def test_a_gloss_is_covered_with_what_is_said_after_it(page):
@@ -128,40 +119,32 @@ def test_a_gloss_is_covered_with_what_is_said_after_it(page):
 def test_until_an_answer_is_chosen_the_result_is_covered(page):
     expect(result(page)).to_be_hidden()
     expect(result(page, 1)).to_be_hidden()
-    expect(page.get_by_text("Three threes are more.")).to_be_hidden()
     expect(page.get_by_text("Since")).to_have_count(2)
     expect(page.get_by_text("Since").first).to_be_hidden()
     expect(page.get_by_role("button", name="Choose again")).to_have_count(0)
+    group = page.get_by_role("group", name="Which is larger")
+    expect(group).to_have_count(2)
+    expect(group.first.get_by_role("status")).to_have_count(1)
+    expect(group.first.get_by_role("button")).to_have_count(3)
 
 
-def test_a_wrong_answer(page):
-    answer(page, 0).click()
+MARKS = [
+    (0, "Not quite: the answer is (b).", ["your prediction", "correct", ""]),
+    (1, "Correct.", ["", "your prediction, correct", ""]),
+]
+
+
+@pytest.mark.parametrize(("number", "said", "marks"), MARKS)
+def test_an_answer_is_judged_and_the_first_choice_counts(page, number, said, marks):
+    answer(page, number).click()
+    answer(page, 1 - number).click(force=True)
     box = page.locator(".predict").first
-    expect(box.get_by_role("status")).to_have_text(
-        "Not quite: the answer is (b). The result is shown below."
-    )
-    marks = box.locator(".predict-mark")
-    expect(marks).to_have_text(["your prediction", "correct", ""])
+    expect(box.get_by_role("status")).to_contain_text(said)
+    expect(box.locator(".predict-mark")).to_have_text(marks)
     expect(box.get_by_text("Since")).to_be_visible()
     expect(result(page)).to_be_visible()
     expect(page.get_by_text("Three threes are more.")).to_be_visible()
     expect(result(page, 1)).to_be_hidden()  # it belongs to the other box
-
-
-def test_the_right_answer(page):
-    answer(page, 1).click()
-    box = page.locator(".predict").first
-    expect(box.get_by_role("status")).to_contain_text("Correct.")
-    expect(box.locator(".predict-mark")).to_have_text(
-        ["", "your prediction, correct", ""]
-    )
-    expect(result(page)).to_be_visible()
-
-
-def test_the_first_choice_counts(page):
-    answer(page, 0).click()
-    answer(page, 1).click(force=True)
-    expect(answer(page, 0)).to_contain_text("your prediction")
 
 
 def test_a_box_by_keyboard_alone(page):
@@ -207,78 +190,48 @@ def test_opening_the_fold_shows_the_result_too(page):
     expect(result(page)).to_be_visible()
 
 
-def test_a_box_is_a_named_group_with_a_live_region(page):
-    group = page.get_by_role("group", name="Which is larger")
-    expect(group).to_have_count(2)
-    expect(group.first.get_by_role("status")).to_have_count(1)
-    expect(group.first.get_by_role("button")).to_have_count(3)
+def test_a_link_into_a_covered_result_uncovers_it(page):
+    result(page).evaluate("e => { e.firstElementChild.id = 'figure'; }")
+    page.evaluate("() => { location.hash = 'figure'; }")
+    expect(result(page)).to_be_visible()
+    expect(result(page, 1)).to_be_hidden()
 
 
-def test_a_link_into_a_covered_result_uncovers_it(browser, tiny):
-    with changed(browser, tiny) as page:
-        result(page).evaluate("e => { e.firstElementChild.id = 'figure'; }")
-        page.evaluate("() => { location.hash = 'figure'; }")
-        expect(result(page)).to_be_visible()
-        expect(result(page, 1)).to_be_hidden()
+def test_an_address_that_cannot_be_decoded_stops_nothing(page):
+    page.evaluate("() => { location.hash = '100%'; }")
+    page.wait_for_function("() => location.hash === '#100%'")
+    page.reload()
+    expect(result(page)).to_be_hidden()
 
 
-def test_an_address_that_cannot_be_decoded_stops_nothing(browser, tiny):
-    with changed(browser, tiny) as page:
-        errors = []
-        page.on("pageerror", lambda error: errors.append(error))
-        page.evaluate("() => { location.hash = '100%'; }")
-        page.wait_for_function("() => location.hash === '#100%'")
-        page.reload()
-        expect(result(page)).to_be_hidden()
-        assert not errors
+def test_a_print_shows_answers_explanation_and_result(page):
+    page.emulate_media(media="print")
+    expect(page.get_by_text("they are equal").first).to_be_visible()
+    expect(result(page)).to_be_visible()
+    explanation = page.get_by_text("Since").first
+    assert explanation.evaluate("e => e.checkVisibility()")
+    expect(explanation).to_be_visible()
+    expect(cover(page)).to_be_hidden()
+    expect(page.locator(".read-mark")).to_be_hidden()
 
 
-def test_without_javascript_all_can_be_read(browser, tiny):
-    with changed(browser, tiny, java_script_enabled=False) as page:
-        expect(page.locator(".predict-answers > li")).to_have_count(6)
-        expect(page.get_by_text("they are equal").first).to_be_visible()
-        page.locator(".predict-fold summary").first.click()
-        expect(page.get_by_text("Since").first).to_be_visible()
-        expect(page.locator(".tick")).to_have_count(0)
-
-
-def test_a_print_shows_answers_explanation_and_result(browser, tiny):
-    with changed(browser, tiny) as page:
-        page.emulate_media(media="print")
-        expect(page.get_by_text("they are equal").first).to_be_visible()
-        expect(result(page)).to_be_visible()
-        explanation = page.get_by_text("Since").first
-        assert explanation.evaluate("e => e.checkVisibility()")
-        expect(explanation).to_be_visible()
-        expect(cover(page)).to_be_hidden()
-        expect(page.locator(".read-mark")).to_be_hidden()
-
-
-def test_by_touch_on_a_phone(browser, tiny):
-    touch = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
-    with changed(browser, tiny, **touch) as page:
-        size = answer(page, 0).bounding_box()
-        assert size["height"] >= 32
-        answer(page, 1).tap()
-        expect(result(page)).to_be_visible()
-        assert check_width(page) == []
-
-
-def test_the_check_of_all_pages_finds_nothing(page):
-    assert check_predict(page) == []
+def test_by_touch_on_a_phone(first):
+    page = first(**ON_PHONE)
+    assert answer(page, 0).bounding_box()["height"] >= 32
+    answer(page, 1).tap()
+    expect(result(page)).to_be_visible()
+    assert check_width(page) == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_accessible_before_and_after(browser, tiny, theme):
-    with changed(browser, tiny) as page:
-        found = check_accessible(page, theme)
-        answer(page, 0).click()
-        answer(page, 1, box=1).click()
-        page.get_by_role("checkbox", name="I have read").check()
-        found += check_accessible(page, theme)
-        found += check_accessible(page, theme, ".progress-note")
-        found += check_accessible(page, theme, ".bd-docs-nav")
-        assert found == []
+def test_accessible_before_and_after(page, theme):
+    found = check_accessible(page, theme)
+    answer(page, 0).click()
+    answer(page, 1, box=1).click()
+    page.get_by_role("checkbox", name="I have read").check()
+    for part in ("main", ".progress-note", ".bd-docs-nav"):
+        found += check_accessible(page, theme, part)
+    assert found == []
 
 
 def test_a_result_without_a_question_stops_the_build(tmp_path):
@@ -305,18 +258,18 @@ def test_answers_are_kept_and_counted_in_the_contents(page, site):
     expect(in_contents(page, "Two")).to_have_text("")
 
 
-def test_on_a_server_too(browser, tiny, serve):
+def test_on_a_server_too(visit, tiny, serve):
     site = serve(tiny)
-    with opened(browser, site, ONE) as (page, found):
-        answer(page, 0).click()
-        expect(result(page)).to_be_visible()
-        page.goto(f"{site}/{TWO}")
-        expect(in_contents(page, "One")).to_contain_text("1/3")
-        assert found == []
+    page = visit(ONE, site)
+    answer(page, 0).click()
+    expect(result(page)).to_be_visible()
+    page.goto(f"{site}/{TWO}")
+    expect(in_contents(page, "One")).to_contain_text("1/3")
 
 
 def test_exercises_and_pages_are_ticked(page, site):
-    page.get_by_role("checkbox", name="Exercise 1 done").check()
+    page.get_by_role("checkbox", name="Exercise 1 done").focus()
+    page.keyboard.press("Space")
     expect(in_contents(page, "One")).to_contain_text("1/3")
     page.get_by_role("checkbox", name="I have read this page").check()
     expect(in_contents(page, "One")).to_contain_text("✓")
@@ -328,12 +281,6 @@ def test_exercises_and_pages_are_ticked(page, site):
     expect(page.get_by_role("checkbox", name="Exercise 1 done")).to_be_checked()
     page.get_by_role("checkbox", name="I have read this page").uncheck()
     expect(in_contents(page, "One")).not_to_contain_text("✓")
-
-
-def test_ticks_by_keyboard(page):
-    page.get_by_role("checkbox", name="Exercise 1 done").focus()
-    page.keyboard.press("Space")
-    expect(in_contents(page, "One")).to_contain_text("1/3")
 
 
 def test_progress_is_cleared_when_it_is_confirmed(page):
@@ -376,30 +323,30 @@ def test_what_another_window_has_just_written_is_kept(page):
     expect(in_contents(page, "One")).to_contain_text("2/3")
 
 
-def test_where_the_browser_keeps_nothing_the_page_still_works(browser, tiny):
-    with changed(browser, tiny, BLOCKED) as page:
-        errors = []
-        page.on("pageerror", lambda error: errors.append(error))
-        expect(page.get_by_text("This browser keeps nothing")).to_have_count(2)
-        answer(page, 0).click()
-        page.get_by_role("checkbox", name="Exercise 1 done").check()
-        expect(result(page)).to_be_visible()
-        expect(in_contents(page, "One")).to_contain_text("2/3")
-        page.once("dialog", lambda dialog: dialog.accept())
-        page.get_by_role("button", name="Clear my progress").click()
-        expect(result(page)).to_be_hidden()
-        assert errors == []
+def test_where_the_browser_keeps_nothing_the_page_still_works(browser, site):
+    page, errors = browser.new_page(), []
+    page.add_init_script(BLOCKED)
+    page.goto(f"{site}/{ONE}")  # where the theme's scripts complain
+    page.on("pageerror", lambda error: errors.append(error))
+    expect(page.get_by_text("This browser keeps nothing")).to_have_count(2)
+    answer(page, 0).click()
+    page.get_by_role("checkbox", name="Exercise 1 done").check()
+    expect(result(page)).to_be_visible()
+    expect(in_contents(page, "One")).to_contain_text("2/3")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Clear my progress").click()
+    expect(result(page)).to_be_hidden()
+    assert errors == []
+    page.close()
 
 
-@pytest.mark.parametrize(
-    "stored",
-    ["no JSON", "null", "7", "[]", '{"answers": null}', '{"answers": [9]}']
-    + [f'{{"answers": {{"predict-powers": {value}}}}}' for value in ("99", '"length"')],
-)
-def test_what_others_have_stored_does_no_harm(browser, tiny, stored):
-    script = f"localStorage.setItem('attention-step-by-step', {stored!r})"
-    with changed(browser, tiny) as page:
-        page.evaluate(script)
+FOREIGN = ["no JSON", "null", "7", "[]", '{"answers": null}', '{"answers": [9]}']
+FOREIGN += [f'{{"answers": {{"predict-powers": {x}}}}}' for x in ("99", '"length"')]
+
+
+def test_what_others_have_stored_does_no_harm(page):
+    for stored in FOREIGN:
+        page.evaluate(f"localStorage.setItem('attention-step-by-step', {stored!r})")
         page.reload()
         expect(result(page)).to_be_hidden()
         answer(page, 1).click()
@@ -410,11 +357,10 @@ def test_what_others_have_stored_does_no_harm(browser, tiny, stored):
 # --- The book ---
 
 
-def test_every_box_of_chapter_4_covers_a_result(browser, html):
-    path = "book/ch04_scaled_dot_product.html"
-    with opened(browser, html.as_uri(), path) as (page, found):
-        boxes = page.locator(".predict").count()
-        assert boxes > 1
-        expect(page.locator(".predict-cover")).to_have_count(boxes)
-        assert found + check_predict(page) == []
-        expect(page.locator(".tag_reveal .cell_output").last).to_be_visible()
+def test_every_box_of_chapter_4_covers_a_result(visit):
+    page = visit("book/ch04_scaled_dot_product.html")
+    boxes = page.locator(".predict").count()
+    assert boxes > 1
+    expect(page.locator(".predict-cover")).to_have_count(boxes)
+    assert check_predict(page) == []
+    expect(page.locator(".tag_reveal .cell_output").last).to_be_visible()

@@ -109,33 +109,30 @@ def test_what_is_spelt_otherwise_or_not_there(page):
     expect(page.locator(".search-status").last).to_have_text(re.compile("Nothing"))
 
 
-def test_the_index_is_small_and_waits_for_the_first_search(browser, serve, html):
-    site = serve(html)
-    with opened(browser, site, "book/ch06_masks.html") as (page, found):
-        asked = []
-        page.on("request", lambda request: asked.append(request.url))
-        assert not page.evaluate("typeof bookIndex !== 'undefined'")
-        page.keyboard.press("Control+k")
-        page.keyboard.type("teacher forcing")
-        dialog = page.locator("#pst-search-dialog")
-        dialog.locator("li").first.wait_for()
-        assert sum("search_index.js" in url for url in asked) == 1
-        index = (html / "_static" / "search_index.js").read_bytes()
-        assert len(gzip.compress(index)) <= LIMIT
-        assert found + check_accessible(page, "light", "#pst-search-dialog") == []
-        assert check_accessible(page, "dark", "#pst-search-dialog") == []
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("Enter")
-        page.wait_for_url("**/ch01_rnn_seq2seq.html#encoder-and-decoder")
-        marks = page.locator("article span.highlighted")
-        expect(marks.first).to_be_attached()
-        assert {text.lower() for text in marks.all_inner_texts()} >= {"forcing"}
+def test_the_index_is_small_and_waits_for_the_first_search(visit, serve, html):
+    page, asked = visit("book/ch06_masks.html", serve(html)), []
+    page.on("request", lambda request: asked.append(request.url))
+    assert not page.evaluate("typeof bookIndex !== 'undefined'")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("teacher forcing")
+    dialog = page.locator("#pst-search-dialog")
+    dialog.locator("li").first.wait_for()
+    assert sum("search_index.js" in url for url in asked) == 1
+    index = (html / "_static" / "search_index.js").read_bytes()
+    assert len(gzip.compress(index)) <= LIMIT
+    for theme in ("light", "dark"):
+        assert check_accessible(page, theme, "#pst-search-dialog") == []
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/ch01_rnn_seq2seq.html#encoder-and-decoder")
+    marks = page.locator("article span.highlighted")
+    expect(marks.first).to_be_attached()
+    assert {text.lower() for text in marks.all_inner_texts()} >= {"forcing"}
 
 
-def test_the_magnifier_stands_before_the_words(browser, html):
-    with opened(browser, html.as_uri(), "book/intro.html") as (page, _):
-        page.set_viewport_size(PHONE)
-        page.keyboard.press("Control+k")
-        sign = page.locator("#pst-search-dialog .fa-magnifying-glass").bounding_box()
-        field = page.locator("#pst-search-dialog input").bounding_box()
-        assert sign["x"] + sign["width"] <= field["x"]
+def test_the_magnifier_stands_before_the_words(visit):
+    page = visit("book/intro.html", viewport=PHONE)
+    page.keyboard.press("Control+k")
+    sign = page.locator("#pst-search-dialog .fa-magnifying-glass").bounding_box()
+    field = page.locator("#pst-search-dialog input").bounding_box()
+    assert sign["x"] + sign["width"] <= field["x"]

@@ -1,0 +1,71 @@
+"""Each page of the built book: whole, offline, accessible, fit for a phone, light."""
+
+import gzip
+import re
+
+import pytest
+import yaml
+
+from build_book import ROOT, pages
+from link_checks import dead_links
+from page_checks import (
+    check_controls,
+    check_search,
+    findings_from_file,
+    findings_over_http,
+)
+
+CONTENTS = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+ADDED = ["search", "genindex", "py-modindex"]  # by Sphinx
+PAGES = [f"{name}.html" for name in [*pages(CONTENTS), *ADDED]]
+KINDS = {re.sub(r"(ch|lab|a)\d+_\w+|api/\w+", r"\1", path): path for path in PAGES}
+"""The last chapter, laboratory, page of the appendix and of the library; all others."""
+
+
+@pytest.fixture(scope="module")
+def site(serve, html):
+    return serve(html)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_page(browser, site, path):
+    dark = path in KINDS.values()
+    assert findings_over_http(browser, site, path, dark) == []
+
+
+@pytest.mark.parametrize("path", KINDS.values())
+def test_page_as_from_a_download(browser, html, path):
+    """What others link to is a file beside them: see the dead links."""
+    assert findings_from_file(browser, html, path) == []
+
+
+def test_no_dead_links(html):
+    assert dead_links(html) == []
+
+
+def test_no_dead_controls(visit, html, site):
+    chapter = next(html.glob("book/ch*.html")).relative_to(html)
+    assert check_controls(visit(chapter.as_posix(), site)) == []
+
+
+@pytest.mark.parametrize("over", ["http", "file"])
+def test_search(visit, site, html, over):
+    place = site if over == "http" else html.as_uri()
+    assert check_search(visit("search.html?q=decoder", place)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "megabytes"), [("book/intro.html", 0.5), ("book/ch12_training.html", 1.2)]
+)
+def test_a_page_is_light(browser, site, path, megabytes):
+    """All that is sent for it, compressed; of the icons, only those that it shows."""
+    answers = []
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.on("response", lambda answer: answers.append(answer))
+        page.goto(f"{site}/{path}", wait_until="networkidle")
+        sent = [gzip.compress(answer.body()) for answer in answers if answer.ok]
+    assert sum(map(len, sent)) <= megabytes * 1e6
+    icons = {answer.url.rpartition("/_static/")[2] for answer in answers}
+    assert "fa-solid-900.ttf" in icons
+    assert not [name for name in icons if "fontawesome" in name]
