@@ -181,9 +181,8 @@ def refuse_numpy(tensor: Tensor, *args: Any, **kwargs: Any) -> None:
 
 
 def copy_whole(tensor: Tensor, memo: dict) -> Tensor:
-    """``copy.deepcopy``: a parameter stays one."""
+    """``copy.deepcopy``."""
     copied = to_gpu(plain(tensor).detach().clone())
-    copied._is_param = isinstance(tensor, nn.Parameter)
     return copied.requires_grad_(tensor.requires_grad)
 
 
@@ -195,7 +194,6 @@ SPECIAL: dict[str, Callable] = {
     "numpy": refuse_numpy,
     "__array__": refuse_numpy,
     "__deepcopy__": copy_whole,
-    "__iter__": lambda tensor: iter(to_gpu(tensor.unbind())),
     "__repr__": lambda tensor, **_: f"cuda:0 {plain(tensor)!r}",
 }
 """Operations that are not those of the CPU, by name."""
