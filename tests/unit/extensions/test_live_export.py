@@ -1,7 +1,6 @@
 """What the live models are made from: weights, a table, stored examples."""
 
 import base64
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 import torch
 
 import export_live
+import live_model
 from attnbook.models.registry import make_model
 from attnbook.toy import language, models
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
@@ -18,15 +18,6 @@ from attnbook.toy.language import Pair, translate_by_rule
 
 ROOT = Path(__file__).resolve().parents[3]
 LIVE = ROOT / "book" / "_static" / "live"
-
-
-@pytest.fixture(scope="module")
-def directive():
-    path = ROOT / "book" / "_ext" / "live_model.py"
-    spec = importlib.util.spec_from_file_location("live_model", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def fresh(name, **options):
@@ -111,33 +102,33 @@ SAID = [
 
 
 @pytest.mark.parametrize(("said", "hits"), SAID)
-def test_words_in_their_place_are_counted(directive, said, hits):
+def test_words_in_their_place_are_counted(said, hits):
     right = translate_by_rule("the farmer sees a bird").target
-    assert sum(directive.mark(said.split(), right)) == hits
+    assert sum(live_model.mark(said.split(), right)) == hits
 
 
-def test_a_fault_in_one_clause_does_not_shift_the_next(directive):
+def test_a_fault_in_one_clause_does_not_shift_the_next():
     right = translate_by_rule("the farmer sees a bird and a dog finds the cat").target
     said = ["maron", "ken", "mirat", "ul", "bodus", "dos", "nikan", "ken", "tekut"]
     wanted = [True, True, False, True, True, True, True, True, True]
-    assert directive.mark(said, right) == wanted
+    assert live_model.mark(said, right) == wanted
 
 
 @pytest.fixture
-def untrained(directive, monkeypatch):
+def untrained(monkeypatch):
     """Shipped models replaced by fresh ones that say what is asked for."""
     pair = translate_by_rule("the farmer sees a bird")
     said = {"bahdanau": pair.target, "static_context": ("maron", "kes")}
     kind = {type(fresh(name)): words for name, words in said.items()}
     monkeypatch.setattr(models, "load_toy_model", lambda name: fresh(name).eval())
     monkeypatch.setattr(
-        directive, "greedy_translations", lambda model, pairs: [kind[type(model)]]
+        live_model, "greedy_translations", lambda model, pairs: [kind[type(model)]]
     )
     return pair
 
 
-def test_the_stored_example_tells_what_was_said(directive, untrained):
-    html = directive.stored_example(["bahdanau", "static_context"], untrained)
+def test_the_stored_example_tells_what_was_said(untrained):
+    html = live_model.stored_example(["bahdanau", "static_context"], untrained)
     assert "<dt>With attention</dt>" in html
     assert "5 of 5 words right" in html
     assert "maron <s>kes</s></span>" in html
@@ -151,28 +142,28 @@ def test_the_stored_example_tells_what_was_said(directive, untrained):
 
 
 @pytest.mark.parametrize("name", ["bahdanau", "transformer"])
-def test_the_map_is_of_the_words_said(directive, name):
+def test_the_map_is_of_the_words_said(name):
     pair = held_out_pairs(1, 1)[0]
     short = Pair(pair.source, pair.target[:2], ())
-    table = directive.attention_table(fresh(name).eval(), short)
+    table = live_model.attention_table(fresh(name).eval(), short)
     heads = re.findall(r'class="live-target">(.*?)</th>', table)
     assert heads == [*pair.target[:2], "&lt;eos&gt;"]
     heads = re.findall(r"<span>(.*?)</span>", table)
     assert heads == [*pair.source, "&lt;eos&gt;"]
 
 
-def test_a_changed_file_gets_a_new_version(directive, tmp_path, monkeypatch):
-    monkeypatch.setattr(directive, "LIVE", tmp_path)
+def test_a_changed_file_gets_a_new_version(tmp_path, monkeypatch):
+    monkeypatch.setattr(live_model, "LIVE", tmp_path)
     (tmp_path / "data").mkdir()
     file = tmp_path / "data" / "model.js"
     file.write_text("1")
-    first = directive.version()
-    assert first == directive.version()
+    first = live_model.version()
+    assert first == live_model.version()
     file.write_text("2")
-    assert directive.version() != first
+    assert live_model.version() != first
 
 
-def test_only_pages_with_a_live_model_load_it(directive):
+def test_only_pages_with_a_live_model_load_it():
     class App:
         def __init__(self):
             self.files = []
@@ -184,8 +175,10 @@ def test_only_pages_with_a_live_model_load_it(directive):
             self.files.append(name)
 
     plain, live = App(), App()
-    directive.add_files(plain, "page", "", {"body": "<p>text</p>"}, None)
-    directive.add_files(live, "page", "", {"body": '<figure class="live-model">'}, None)
+    live_model.add_files(plain, "page", "", {"body": "<p>text</p>"}, None)
+    live_model.add_files(
+        live, "page", "", {"body": '<figure class="live-model">'}, None
+    )
     assert plain.files == []
     assert all((LIVE.parent / name).is_file() for name in live.files)
     others = {"explorers.js", "explorers.css", "charts.js", "ch02_clicks.js"}

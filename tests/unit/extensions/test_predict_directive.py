@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -36,48 +37,48 @@ Done.
 """
 
 
-@pytest.fixture
-def build(tmp_path):
-    """A function that reads pages of Markdown and returns Sphinx and its warnings."""
-    configuration = """
+CONFIGURATION = """
 extensions = ["myst_parser", "sphinx_exercise", "predict", "course_parts"]
 myst_enable_extensions = ["colon_fence"]
 """
-
-    def read(**pages: str) -> tuple[Sphinx, str]:
-        (tmp_path / "book").mkdir()
-        (tmp_path / "conf.py").write_text(configuration)
-        (tmp_path / "index.md").write_text(
-            "# Index\n\n```{toctree}\n:glob:\nbook/*\n```"
-        )
-        for name, text in pages.items():
-            (tmp_path / "book" / f"{name}.md").write_text(f"# Page\n{text}")
-        warnings = io.StringIO()
-        output = tmp_path / "out"
-        with docutils_namespace():
-            app = Sphinx(
-                tmp_path,
-                tmp_path,
-                output,
-                output,
-                "html",
-                status=None,
-                warning=warnings,
-            )
-            app.build()
-        return app, warnings.getvalue()
-
-    return read
+OTHER = BOX.replace("predict-one", "predict-two")
+PAGES = {
+    "ch01_one": BOX + EXERCISE,
+    "ch02_two": "Nothing.",
+    "lab01_one": "Lab.",
+    "notation": "Letters.",
+    "z1_unmarked": OTHER.replace("[x] ", ""),
+    "z2_again": BOX,
+    "z3_twice": OTHER + OTHER,
+    "z4_role": OTHER.replace("two", "four").replace("Because", "{nothing}`x` because"),
+}
 
 
-def html(app: Sphinx, name: str) -> str:
-    return (app.outdir / "book" / f"{name}.html").read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Sphinx, which has read the pages, and its warnings."""
+    folder = tmp_path_factory.mktemp("book")
+    (folder / "book").mkdir()
+    (folder / "conf.py").write_text(CONFIGURATION)
+    (folder / "index.md").write_text("# Index\n\n```{toctree}\n:glob:\nbook/*\n```")
+    for name, text in PAGES.items():
+        (folder / "book" / f"{name}.md").write_text(f"# Page\n{text}")
+    warnings, places = io.StringIO(), [folder, folder, folder / "out", folder / "out"]
+    with docutils_namespace():
+        app = Sphinx(*places, "html", status=None, warning=warnings)
+        app.build()
+    return app, warnings.getvalue()
 
 
-def test_a_box_becomes_a_list_and_a_fold(build):
-    app, warnings = build(ch01_one=BOX)
-    assert warnings == ""
-    page = html(app, "ch01_one")
+@pytest.fixture(scope="module")
+def html(built):
+    """A function that returns a built page."""
+    folder = built[0].outdir / "book"
+    return lambda name: (folder / f"{name}.html").read_text(encoding="utf-8")
+
+
+def test_a_box_becomes_a_list_and_a_fold(html):
+    page = html("ch01_one")
     assert 'class="predict docutils container" id="predict-one"' in page
     assert '<p class="predict-question" id="predict-one-question">Which' in page
     assert '<li class="predict-right"><p><em>b</em></p>' in page
@@ -87,63 +88,41 @@ def test_a_box_becomes_a_list_and_a_fold(build):
     assert "Because of <strong>this</strong>." in fold
 
 
-def test_only_pages_with_a_box_load_its_script(build):
-    app, _ = build(ch01_one=BOX, ch02_two="Nothing.")
-    assert "predict.js" in html(app, "ch01_one")
-    assert "predict.js" not in html(app, "ch02_two")
-    assert "ticks.js" in html(app, "ch02_two")
+def test_only_pages_with_a_box_load_its_script(html):
+    assert "predict.js" in html("ch01_one")
+    assert "predict.js" not in html("ch02_two")
+    assert "ticks.js" in html("ch02_two")
 
 
-FAULTS = [
-    (BOX.replace("[x] ", ""), "0 answers are marked"),
-    (BOX.replace(" Which is larger?", ""), "the box asks nothing"),
-    (BOX.replace(":label: predict-one\n", ""), "the label is ''"),
-    (BOX.replace("---\n", ""), "no line '---'"),
-    (BOX + BOX, "the label 'predict-one' is that of a box in book/ch01_one"),
-]
+def test_a_fault_stops_the_build_with_its_line(built):
+    found = re.findall(r"book/(\w+\.md:\d+): (.*)", built[1])
+    assert [place for place, _ in found] == [
+        *("z1_unmarked.md:3", "z2_again.md:3", "z3_twice.md:11", "z4_role.md:8")
+    ]
+    assert "0 answers are marked" in found[0][1]
+    assert "the label 'predict-one' is that of a box in book/ch01_one" in found[1][1]
+    assert "the label 'predict-two' is that of a box in book/z3_twice" in found[2][1]
+    assert all(text.startswith("ERROR") for _, text in found[:3])
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"), FAULTS, ids=[problem for _, problem in FAULTS]
-)
-def test_a_fault_stops_the_build(build, text, problem):
-    _, warnings = build(ch01_one=text)
-    assert problem in warnings
-    line = 3 if text.count("{predict}") == 1 else 11
-    assert f"ch01_one.md:{line}: ERROR: " in warnings
-
-
-def test_a_label_is_the_only_one_in_the_book(build):
-    _, warnings = build(ch01_one=BOX, ch02_two=BOX)
-    assert "the label 'predict-one' is that of a box in book/ch01_one" in warnings
-
-
-def test_a_fault_in_the_explanation_is_told_with_its_line(build):
-    _, warnings = build(ch01_one=BOX.replace("Because", "{nothing}`x` because"))
-    assert "ch01_one.md:8" in warnings
-
-
-def test_a_page_is_forgotten_when_it_is_read_again(build):
-    app, _ = build(ch01_one=BOX)
-    assert predict.predict_labels(app.env) == {"predict-one": "book/ch01_one"}
-    other = SimpleNamespace(predict_labels={"predict-two": "book/ch02_two"})
-    predict.merge_labels(app, app.env, [], other)
-    predict.forget_page(app, app.env, "book/ch01_one")
-    assert predict.predict_labels(app.env) == {"predict-two": "book/ch02_two"}
-
-
-def test_the_scripts_are_told_what_each_page_has(build):
-    app, warnings = build(
-        ch01_one=BOX + EXERCISE, lab01_one="Lab.", notation="Letters."
-    )
-    assert warnings == ""
-    assert course_parts.course_parts(app.env) == {
-        "book/ch01_one": ["predict-one", "ex1-one"],
-        "book/lab01_one": [],
-    }
-    page = html(app, "notation")
+def test_the_scripts_are_told_what_each_page_has(built, html):
+    parts = course_parts.course_parts(built[0].env)
+    assert parts["book/ch01_one"] == ["predict-one", "ex1-one"]
+    assert parts["book/lab01_one"] == []
+    assert "book/notation" not in parts
+    page = html("notation")
     start = page.index(">", page.index('id="course-parts"')) + 1
-    told = json.loads(page[start : page.index("</script>", start)])
-    assert told == course_parts.course_parts(app.env)
+    assert json.loads(page[start : page.index("</script>", start)]) == parts
     order = [page.index(name) for name in ("course-parts", "progress.js", "ticks.js")]
     assert order == sorted(order)
+
+
+def test_a_page_is_forgotten_when_it_is_read_again(built):
+    app, _ = built
+    assert predict.predict_labels(app.env)["predict-one"] == "book/ch01_one"
+    other = SimpleNamespace(predict_labels={"predict-six": "book/ch02_two"})
+    predict.merge_labels(app, app.env, [], other)
+    predict.forget_page(app, app.env, "book/ch01_one")
+    found = predict.predict_labels(app.env)
+    assert found["predict-six"] == "book/ch02_two"
+    assert "predict-one" not in found

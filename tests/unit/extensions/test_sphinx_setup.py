@@ -1,6 +1,5 @@
 """What the book adds to Sphinx, and its looks."""
 
-import importlib.util
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,41 +8,17 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx_codeautolink.parse import parse_names
 
+import book_setup
+import formulas
+import light_pages
+import quick_build
 from attnbook.course.kit.colours import TEXT_COLOURS
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def extension(name):
-    path = ROOT / "book" / "_ext" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def book_setup():
-    return extension("book_setup")
-
-
-@pytest.fixture(scope="module")
-def quick_build():
-    return extension("quick_build")
-
-
-@pytest.fixture(scope="module")
-def formulas():
-    return extension("formulas")
-
-
-@pytest.fixture(scope="module")
-def light_pages():
-    return extension("light_pages")
-
-
 @pytest.fixture
-def address(book_setup, monkeypatch, tmp_path):
+def address(monkeypatch, tmp_path):
     """A function that sets the three places an address can come from."""
     monkeypatch.setattr(book_setup, "ROOT", tmp_path)
 
@@ -56,7 +31,7 @@ def address(book_setup, monkeypatch, tmp_path):
     return at
 
 
-def test_launch_buttons_open_the_readers_notebooks(book_setup):
+def test_launch_buttons_open_the_readers_notebooks():
     binder = "https://mybinder.org/v2/gh/a/b/{}?urlpath=lab/tree/book/c.ipynb"
     colab = "https://colab.research.google.com/github/a/b/blob/{}/book/c.ipynb"
     source = "https://github.com/a/b/blob/{}/book/c.ipynb"
@@ -83,7 +58,7 @@ def test_an_address_is_owner_and_name(address, wrong):
         address(wrong)
 
 
-def test_without_an_address_there_are_no_buttons(book_setup, address):
+def test_without_an_address_there_are_no_buttons(address):
     config = SimpleNamespace(html_theme_options={})
     address()
     book_setup.add_repository(None, config)
@@ -94,7 +69,7 @@ def test_without_an_address_there_are_no_buttons(book_setup, address):
     assert config.html_baseurl == "https://owner.github.io/name/"
 
 
-def test_signatures_and_citations_are_mended(book_setup):
+def test_signatures_and_citations_are_mended():
     signature = 'f<span>(</span>\n\n<dl>\n<dd><em class="sig-param">x</em>,</dd>\n</dl>'
     context = {"body": f'{signature}<div role="list" class="citation-list"></div>'}
     book_setup.mend_markup(None, "", "", context, None)
@@ -104,7 +79,7 @@ def test_signatures_and_citations_are_mended(book_setup):
     )
 
 
-def test_names_are_those_pytorch_documents(book_setup, monkeypatch):
+def test_names_are_those_pytorch_documents(monkeypatch):
     class Layer:
         __module__ = "torch.nn.modules.layers"
 
@@ -127,7 +102,7 @@ CELLS = (
 )
 
 
-def test_cells_read_once_have_the_same_names(quick_build):
+def test_cells_read_once_have_the_same_names():
     reader = quick_build.CellReader()
     for last in range(len(CELLS)):
         source = "\n".join(CELLS[: last + 1])
@@ -136,7 +111,7 @@ def test_cells_read_once_have_the_same_names(quick_build):
         assert reader.parse_names(source, None) == expected != []
 
 
-def test_the_next_page_knows_no_names_of_the_last(quick_build):
+def test_the_next_page_knows_no_names_of_the_last():
     reader = quick_build.CellReader()
     assert reader.parse_names("import torch\ntorch.zeros(2)", None)
     assert reader.parse_names("torch.zeros(2)", None) == []
@@ -156,7 +131,7 @@ PAGE = """<!DOCTYPE html>
 """
 
 
-def test_links_go_into_the_code_alone(quick_build):
+def test_links_go_into_the_code_alone():
     page = quick_build.CodeBlocks(PAGE)
     assert str(page) == PAGE
     found = page.find_all("div", attrs={"class": "highlight-python"})
@@ -168,7 +143,7 @@ def test_links_go_into_the_code_alone(quick_build):
     assert str(page) != PAGE
 
 
-def test_each_block_of_code_has_lines_of_its_own(quick_build):
+def test_each_block_of_code_has_lines_of_its_own():
     """sphinx-codeautolink tells blocks from each other by their lines."""
     page = quick_build.CodeBlocks(PAGE.replace("\n", " "))
     first, second = (
@@ -178,12 +153,12 @@ def test_each_block_of_code_has_lines_of_its_own(quick_build):
     assert first < second
 
 
-def test_a_page_without_code_stays_as_it_is(quick_build):
+def test_a_page_without_code_stays_as_it_is():
     page = "<!DOCTYPE html><p>A &lt; B"
     assert str(quick_build.CodeBlocks(page)) == page
 
 
-def test_the_side_bar_has_titles_and_subpages(quick_build):
+def test_the_side_bar_has_titles_and_subpages():
     def outline(title, *below):
         item = nodes.list_item("", nodes.paragraph(title, title), *below)
         return nodes.bullet_list("", item)
@@ -199,7 +174,7 @@ def test_the_side_bar_has_titles_and_subpages(quick_build):
 
 
 @pytest.mark.parametrize("role", TEXT_COLOURS)
-def test_formulas_keep_their_colours_in_the_dark(formulas, role):
+def test_formulas_keep_their_colours_in_the_dark(role):
     """The style sheet gives each a lighter one, by the style that Temml writes."""
     colour = TEXT_COLOURS[role]
     assert f"color:{colour};" in formulas.typeset(rf"\textcolor{{{colour}}}{{x}}")
@@ -207,7 +182,7 @@ def test_formulas_keep_their_colours_in_the_dark(formulas, role):
     assert f'[style*="{colour}"]' in style
 
 
-def test_a_formula_is_typeset_and_a_wrong_one_is_reported(formulas):
+def test_a_formula_is_typeset_and_a_wrong_one_is_reported():
     found = formulas.typeset(r"v^\top \tanh(x)")
     assert found.startswith("<math>")
     assert '</msup><mspace width="0.1667em"></mspace><mrow><mi>tanh</mi>' in found
@@ -224,19 +199,19 @@ def test_a_formula_is_typeset_and_a_wrong_one_is_reported(formulas):
 # Lighter pages
 
 
-def test_scripts_are_left_out_wherever_they_lie(light_pages):
+def test_scripts_are_left_out_wherever_they_lie():
     kept = '<script src="a.js"></script>'
     for source in ("b.js", "../_static/b.js?v=1"):
         markup = f'{kept}<script defer="" src="{source}"></script>'
         assert light_pages.without_scripts(markup, "b.js") == kept
 
 
-def test_a_script_that_the_theme_does_not_load_is_reported(light_pages):
+def test_a_script_that_the_theme_does_not_load_is_reported():
     with pytest.raises(ValueError, match=r"no b\.js any more.*_templates/layout"):
         light_pages.without_scripts('<script src="bb.js"></script>', "b.js")
 
 
-def test_an_icon_has_all_its_code_points(light_pages):
+def test_an_icon_has_all_its_code_points():
     font = SimpleNamespace(getBestCmap=lambda: {0xF0C9: "bars", 9776: "bars", 65: "a"})
     assert light_pages.code_points(font, ["bars"]) == [9776, 0xF0C9]
     with pytest.raises(ValueError, match=r"no b, c: correct FONTS"):

@@ -28,9 +28,6 @@ def test_takes_the_chosen_one_then_the_first_installed(found):
     assert found("google-chrome", "chromium") == "chromium"
     assert found("/downloaded", "google-chrome") == "google-chrome"
     assert found("/downloaded") == "/downloaded"
-
-
-def test_finds_none(found):
     assert found() is None
 
 

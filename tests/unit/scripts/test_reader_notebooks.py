@@ -83,22 +83,20 @@ def test_what_tells_of_a_covered_result_is_folded():
     assert others == ["It goes on.", "## 2. Attention"]
 
 
-def test_a_caption_stands_below_its_figure():
-    cell = new_code_cell("draw()", id="c7", metadata={"mystnb": FIGURE})
-    figure, caption = readers(cell)
+@pytest.mark.parametrize(
+    ("name", "caption", "shown"),
+    [
+        ("fig-line", "**It.** {eq}`eq-sum`", "**Fig. 2.3.** **It.** [(2.1)](#eq-sum)"),
+        ("tab-times", "**Both.**", "**Table 2.1.** **Both.**"),
+    ],
+)
+def test_a_caption_stands_below_what_it_tells_of(name, caption, shown):
+    metadata = {"mystnb": {"figure": {"name": name, "caption": caption}}}
+    figure, below = readers(new_code_cell("draw()", id="c7", metadata=metadata))
     assert figure.source == "draw()"
     assert "mystnb" not in figure.metadata
-    assert caption.source == (
-        '<a id="fig-line"></a>**Fig. 2.3.** **A claim.** See [(2.1)](#eq-sum).'
-    )
-    assert caption.id == "c7-caption"
-
-
-def test_a_table_has_a_number_of_its_own_kind():
-    figure = {"name": "tab-times", "caption": "**Both take as long.**"}
-    cell = new_code_cell("table()", metadata={"mystnb": {"figure": figure}})
-    caption = readers(cell)[1].source
-    assert caption == '<a id="tab-times"></a>**Table 2.1.** **Both take as long.**'
+    assert below.source == f'<a id="{name}"></a>{shown}'
+    assert below.id == "c7-caption"
 
 
 def test_a_drawing_is_a_picture_that_untrusted_notebooks_show():
@@ -133,7 +131,7 @@ def test_links_of_a_picture_lead_to_notebooks():
 
 
 @pytest.mark.parametrize(
-    ("tag", "hidden"),
+    ("tags", "hidden"),
     [
         ("hide-input", {"source_hidden": True}),
         ("remove-input", {"source_hidden": True}),
@@ -142,10 +140,11 @@ def test_links_of_a_picture_lead_to_notebooks():
         ("hide-output", {"outputs_hidden": True}),
         ("reveal", {"outputs_hidden": True}),
         ("timing", None),
+        ("explorer remove-input", None),  # it is there to be run
     ],
 )
-def test_what_the_page_folds_is_folded(tag, hidden):
-    (cell,) = readers(new_code_cell("x = 1", metadata={"tags": [tag]}))
+def test_what_the_page_folds_is_folded(tags, hidden):
+    (cell,) = readers(new_code_cell("x = 1", metadata={"tags": tags.split()}))
     assert cell.metadata.get("jupyter") == hidden
 
 
@@ -162,12 +161,6 @@ def test_a_folded_output_begins_with_a_line_that_tells_nothing(output, kind):
     lines = (shown if kind == "text" else shown.data)[kind].splitlines()
     assert lines[0] == "Result:"
     assert "81 %" in lines[1]
-
-
-def test_the_code_of_an_explorer_is_in_view_since_it_is_there_to_be_run():
-    tags = ["explorer", "remove-input"]
-    (cell,) = readers(new_code_cell("explore()", metadata={"tags": tags}))
-    assert "jupyter" not in cell.metadata
 
 
 def test_a_solution_is_one_fold_that_leaks_nothing():
@@ -201,24 +194,21 @@ def test_a_solution_shows_what_it_printed():
     assert "```text\nex2_sum: right.\nrest: 4\n```\n\n</details>" in fold.source
 
 
-def test_a_solution_without_an_end_is_an_error():
-    with pytest.raises(ValueError, match=r"ch02_one\.ipynb: the solution .* 2\.4 has"):
-        readers(new_markdown_cell(SOLUTION))
+DRAWS = new_code_cell("draw()", outputs=drawn(**{"image/png": "iVBO"}))
 
 
-def test_a_solution_with_a_picture_is_an_error():
-    cells = [
-        new_markdown_cell(SOLUTION),
-        new_code_cell("draw()", outputs=drawn(**{"image/png": "iVBO"})),
-        new_markdown_cell(NEXT),
-    ]
-    with pytest.raises(ValueError, match="its fold cannot hold"):
-        readers(*cells)
-
-
-def test_an_error_names_the_cell():
-    cells = [new_markdown_cell("Text."), new_markdown_cell("A {kbd}`Ctrl`.")]
-    with pytest.raises(ValueError, match=r"ch02_one\.ipynb, cell 2 \('A \{kbd\}"):
+@pytest.mark.parametrize(
+    ("cells", "problem"),
+    [
+        ([SOLUTION], r"ch02_one\.ipynb: the solution .* 2\.4 has"),
+        ([SOLUTION, DRAWS, NEXT], "its fold cannot hold"),
+        (["Text.", "A {kbd}`Ctrl`."], r"ch02_one\.ipynb, cell 2 \('A \{kbd\}"),
+    ],
+    ids=["no end", "a picture", "an unknown role"],
+)
+def test_an_error_names_the_cell(cells, problem):
+    cells = [new_markdown_cell(c) if isinstance(c, str) else c for c in cells]
+    with pytest.raises(ValueError, match=problem):
         readers(*cells)
 
 

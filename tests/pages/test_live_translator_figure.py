@@ -7,7 +7,6 @@ from playwright.sync_api import expect
 
 import live_translator
 import translator_speed as speed
-from browser import NO_BROWSER, open_browser
 
 STATIC = speed.LIVE.parent
 OPTIONS = "<script>const DOCUMENTATION_OPTIONS = {};</script>"  # Sphinx's
@@ -38,14 +37,6 @@ def at(tmp_path_factory):
         f'<!doctype html><html lang="en">{head}<main>{body}</main>', encoding="utf-8"
     )
     return page.as_uri()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with open_browser() as browser:
-        if browser is None:
-            pytest.skip(NO_BROWSER)
-        yield browser
 
 
 @pytest.fixture
