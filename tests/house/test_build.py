@@ -19,32 +19,28 @@ parts:
 """
 
 
+FILES = {
+    "_config.yml": "title: Small\nonly_build_toc_files: true\n",
+    "_toc.yml": CONTENTS,
+    "book/intro.md": "# Small\n\n[To page one](one.md)\n",
+    "book/one.md": "# One\n",
+    "book/two.md": "# Two\n",
+    "code/attnbook/module.py": "",
+    **dict.fromkeys(build_book.SOURCE_FILES[2:], ""),
+}
+
+
 @pytest.fixture
 def book(tmp_path, monkeypatch):
     """A small book in a folder of its own."""
-    files = {
-        "_config.yml": "title: Small\nonly_build_toc_files: true\n",
-        "_toc.yml": CONTENTS,
-        "requirements.txt": "",
-        "REPOSITORY": "",
-        "book/intro.md": "# Small\n\n[To page one](one.md)\n",
-        "book/one.md": "# One\n",
-        "book/two.md": "# Two\n",
-        "code/attnbook/module.py": "",
-        "scripts/plain_markdown.py": "",
-        "scripts/reader_notebooks.py": "",
-        "scripts/run_notebooks.py": "",
-        "scripts/notebook_checks.py": "",
-    }
-    for name, text in files.items():
+    for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     build = tmp_path / "_build"
-    monkeypatch.setattr(build_book, "ROOT", tmp_path)
-    monkeypatch.setattr(build_book, "BUILD", build)
-    monkeypatch.setattr(build_book, "HTML", build / "html")
-    monkeypatch.setattr(build_book, "LOG", build / "build.log")
-    monkeypatch.setattr(build_book, "STAMP", build / "built-from.json")
+    places = {"BUILD": build, "HTML": build / "html", "LOG": build / "build.log"}
+    places |= {"ROOT": tmp_path, "STAMP": build / "built-from.json"}
+    for name, place in places.items():
+        monkeypatch.setattr(build_book, name, place)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -75,14 +71,6 @@ def pretend(book, monkeypatch):
 ALL = ("book/intro", "book/one", "book/two")
 
 
-def test_says_where_to_open_it(pretend, capsys):
-    pretend(*ALL)
-    build_book.main(whole=False)
-    assert (
-        f"Open {(build_book.HTML / 'index.html').as_uri()}" in capsys.readouterr().out
-    )
-
-
 def test_refuses_a_dead_link(book, capfd):
     (book / "book" / "two.md").write_text("# Two\n\n[Nowhere](nowhere.md)\n")
     with pytest.raises(SystemExit, match="mend the above"):
@@ -100,9 +88,13 @@ def test_refuses_a_missing_page(pretend):
     assert not build_book.STAMP.exists()
 
 
-def test_does_nothing_twice(pretend, capsys):
+def test_does_nothing_twice_and_a_caches_change_is_none(pretend, book, capsys):
     pretend(*ALL)
     build_book.main(whole=False)
+    index = (build_book.HTML / "index.html").as_uri()
+    assert f"Open {index}" in capsys.readouterr().out
+    (book / "code" / "__pycache__").mkdir()
+    (book / "code" / "__pycache__" / "module.pyc").touch()
     pretend(code=1)  # would fail
     build_book.main(whole=False)
     assert "up to date" in capsys.readouterr().out
@@ -155,12 +147,3 @@ def test_builds_again_what_was_lost(pretend, book, lost, capsys):
     path.rename(book / "elsewhere")
     build_book.main(whole=False)
     assert "up to date" not in capsys.readouterr().out
-
-
-def test_a_caches_change_is_none(pretend, book, capsys):
-    pretend(*ALL)
-    build_book.main(whole=False)
-    (book / "code" / "__pycache__").mkdir()
-    (book / "code" / "__pycache__" / "module.pyc").touch()
-    build_book.main(whole=False)
-    assert "up to date" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -105,3 +106,17 @@ def test_nothing_is_kept_that_is_to_be_ignored():
 
 def test_no_conflict_is_left():
     assert git("grep", "--line-number", "-E", r"^(<{7}|\|{7}|>{7}) ") == ""
+
+
+def test_the_folder_code_does_not_hide_the_module_of_that_name():
+    """The debugger needs it, which is started where the reader is: here."""
+    shown = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "x = 41\nbreakpoint()\nimport code; print(code.interact)",
+        ],
+        **{"cwd": ROOT, "input": "p x + 1\nc\n", "capture_output": True, "text": True},
+    ).stdout
+    assert "(Pdb) 42\n" in shown
+    assert "<function interact" in shown

@@ -100,13 +100,6 @@ def test_a_room_explains_its_modules_and_no_name_hides_one(room):
         )
 
 
-@pytest.mark.parametrize("room", ROOMS[:8])
-def test_a_room_lists_each_of_its_modules(room):
-    listed = ast.get_docstring(ast.parse((ROOT / room / "__init__.py").read_text()))
-    for path in (ROOT / room).glob("[a-z]*.py"):
-        assert f"``{path.stem}``" in listed, path.stem
-
-
 def test_nothing_but_rooms_at_the_top():
     found = {p.name for p in ROOT.iterdir() if p.name != "__pycache__"}
     assert found == {*ROOMS, "stored", "__init__.py", "__main__.py"}

@@ -156,14 +156,12 @@ def test_what_comes_from_a_template_has_no_findings(tree, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["", "2", "ch2_x", "chapter_02", "ch02", "ch02_Upper", "a01_x", "a1"]
+    "name", ["", "ch2_x", "chapter_02", "ch02", "ch02_Upper", "a1"]
 )
 def test_a_chapter_has_a_name_of_one_form(tree, name):
-    with pytest.raises(
-        ValueError, match="must be chNN_words, aN_words or labNN_words"
-    ) as refusal:
+    told = f"{name!r}.*must be chNN_words, aN_words or labNN_words"
+    with pytest.raises(ValueError, match=told):
         new_chapter(tree, name)
-    assert repr(name) in str(refusal.value)
 
 
 def test_a_chapter_is_not_overwritten(tree):

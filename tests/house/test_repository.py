@@ -62,11 +62,7 @@ def test_refuses_what_is_no_address(tree, name):
 
 
 def test_says_which_line_a_file_lacks(tmp_path):
-    (tmp_path / "README.md").write_text("<!-- addresses -->\n")
+    file = tmp_path / "README.md"
+    file.write_text("<!-- addresses -->\n")
     with pytest.raises(ValueError, match=r"README\.md must hold .*end of addresses"):
-        replace_between(
-            tmp_path / "README.md",
-            "<!-- addresses -->",
-            "<!-- end of addresses -->",
-            "",
-        )
+        replace_between(file, "<!-- addresses -->", "<!-- end of addresses -->", "")
