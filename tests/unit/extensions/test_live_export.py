@@ -1,7 +1,5 @@
 """What the live models are made from: weights, a table, stored examples."""
 
-import base64
-import json
 import re
 from pathlib import Path
 
@@ -12,9 +10,9 @@ import torch
 import export_live
 import live_model
 from attnbook.models.registry import make_model
-from attnbook.toy import language, models
-from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
-from attnbook.toy.language import Pair, translate_by_rule
+from attnbook.toy import models
+from attnbook.toy.data import SOURCE, TARGET
+from attnbook.toy.language import translate_by_rule
 
 ROOT = Path(__file__).resolve().parents[3]
 LIVE = ROOT / "book" / "_static" / "live"
@@ -40,31 +38,6 @@ def test_the_tracked_files_are_those_of_the_checkpoints(tmp_path):
         assert made[name] == tracked[name], f"{name}: run scripts/export_live.py"
 
 
-@pytest.mark.parametrize("name", models.TOY_MODELS)
-def test_all_weights_are_there_once_and_rounded(name):
-    model = fresh(name)
-    spec = export_live.model_spec(name, model)
-    raw = torch.frombuffer(bytearray(base64.b64decode(spec["data"])), dtype=torch.half)
-    sizes = [torch.Size(shape).numel() for _, shape in spec["tensors"]]
-    parts = dict(zip((n for n, _ in spec["tensors"]), raw.split(sizes), strict=True))
-    assert parts.keys() == dict(model.named_parameters()).keys()
-    export_live.half(model)
-    for path, weight in model.named_parameters():
-        assert torch.equal(parts[path].float(), weight.flatten())
-    every = {path for path, _ in model.named_parameters(remove_duplicate=False)}
-    assert {*parts, *(other for other, _ in spec["tied"])} == every
-
-
-def test_the_tied_matrix_is_written_once():
-    spec = export_live.model_spec("transformer", fresh("transformer"))
-    names = [name for name, _ in spec["tensors"]]
-    assert names == sorted(names)
-    tied = ["out.weight", "target_embedding.weight"]
-    assert sorted(spec["tied"][0]) == tied
-    assert len({*tied} & {*names}) == 1
-    assert spec["n_heads"] == 4
-
-
 def test_what_the_page_cannot_compute_is_refused():
     with pytest.raises(ValueError, match=r"transformer is post-norm; .* norm_first"):
         export_live.model_spec("transformer", fresh("transformer", norm_first=False))
@@ -73,20 +46,6 @@ def test_what_the_page_cannot_compute_is_refused():
         model.score.U.weight[0, 0] = 1e5
     with pytest.raises(ValueError, match=r"score\.U\.weight of bahdanau .* float16"):
         export_live.model_spec("bahdanau", model)
-
-
-# --- The language ---
-
-
-def test_the_table_holds_every_phrase_and_word():
-    table = export_live.language_table()
-    assert len(table["phrases"]) == 3 * 7 * 12
-    assert table["phrases"]["an old king"] == "tulan velin don"
-    assert "a old king" not in table["phrases"]
-    words = sorted(word for kind in table["words"] for word in kind)
-    assert words == sorted(language.SOURCE_WORDS)
-    assert table["trained_clauses"] == 4
-    assert table["max_clauses"] == language.MAX_CLAUSES
 
 
 # --- The stored example ---
@@ -112,44 +71,6 @@ def test_a_fault_in_one_clause_does_not_shift_the_next():
     said = ["maron", "ken", "mirat", "ul", "bodus", "dos", "nikan", "ken", "tekut"]
     wanted = [True, True, False, True, True, True, True, True, True]
     assert live_model.mark(said, right) == wanted
-
-
-@pytest.fixture
-def untrained(monkeypatch):
-    """Shipped models replaced by fresh ones that say what is asked for."""
-    pair = translate_by_rule("the farmer sees a bird")
-    said = {"bahdanau": pair.target, "static_context": ("maron", "kes")}
-    kind = {type(fresh(name)): words for name, words in said.items()}
-    monkeypatch.setattr(models, "load_toy_model", lambda name: fresh(name).eval())
-    monkeypatch.setattr(
-        live_model, "greedy_translations", lambda model, pairs: [kind[type(model)]]
-    )
-    return pair
-
-
-def test_the_stored_example_tells_what_was_said(untrained):
-    html = live_model.stored_example(["bahdanau", "static_context"], untrained)
-    assert "<dt>With attention</dt>" in html
-    assert "5 of 5 words right" in html
-    assert "maron <s>kes</s></span>" in html
-    assert "1 of 5 words right" in html
-    rows = re.findall(r"<tr><th scope=\"row\".*?</tr>", html)
-    assert len(rows) == 6  # with <eos>
-    for row in rows:
-        assert abs(sum(map(int, re.findall(r">(\d+)</td>", row))) - 100) <= 3
-    assert "&lt;eos&gt;" in html
-    assert "<eos>" not in html
-
-
-@pytest.mark.parametrize("name", ["bahdanau", "transformer"])
-def test_the_map_is_of_the_words_said(name):
-    pair = held_out_pairs(1, 1)[0]
-    short = Pair(pair.source, pair.target[:2], ())
-    table = live_model.attention_table(fresh(name).eval(), short)
-    heads = re.findall(r'class="live-target">(.*?)</th>', table)
-    assert heads == [*pair.target[:2], "&lt;eos&gt;"]
-    heads = re.findall(r"<span>(.*?)</span>", table)
-    assert heads == [*pair.source, "&lt;eos&gt;"]
 
 
 def test_a_changed_file_gets_a_new_version(tmp_path, monkeypatch):
@@ -212,10 +133,3 @@ def test_the_engine_names_equations_by_their_numbers():
             assert number == known[label], f"{path.name}: {label} is {known[label]}"
             seen.add(label)
     assert {"eq-gru", "eq-additive", "eq-attention", "eq-multi-head", "eq-ffn"} <= seen
-
-
-def test_data_are_calls_with_json():
-    for path in (LIVE / "data").iterdir():
-        function, _, value = path.read_text(encoding="utf-8").partition("(")
-        assert function in ("live.receive", "live.learn")
-        json.loads(value.removesuffix(");\n"))
