@@ -192,6 +192,13 @@ def check_targets(part: Locator) -> list[str]:
     return [f"{height} pixels high: {tag}" for tag, height in small]
 
 
+DRAWN = """slider => {
+    const explorer = slider.closest("[data-explorer]");
+    return !explorer || explorer.querySelector(".explorer-drawn");
+}"""
+"""Whether the data of a slider's explorer, if it is of one, have come."""
+
+
 def check_sliders(page: Page) -> list[str]:
     """Every slider changes its picture, moved by the keyboard and by the mouse.
 
@@ -204,6 +211,7 @@ def check_sliders(page: Page) -> list[str]:
             found.append(f"slider {number} is not to be seen")
             continue
         slider.scroll_into_view_if_needed()
+        page.wait_for_function(DRAWN, arg=slider.element_handle(), timeout=PATIENCE)
         start = _pictures_beside(slider)
         at_end = slider.evaluate("e => e.value === e.max")
         slider.press("ArrowLeft" if at_end else "ArrowRight")
