@@ -42,61 +42,53 @@ PAIRS = held_out_pairs(1, 3)
 PAIR = PAIRS[0]
 
 
+def batch(model):
+    return make_batch(PAIRS, next(model.parameters()).device)
+
+
 def encoded(model):
     """The states of each word of some sentences, and the words."""
-    src = make_batch(PAIRS, next(model.parameters()).device).src
+    src = batch(model).src
     real = src != 0
-    return layer_states(model, src)[1][real], src[real], src
+    return layer_states(model, src)[1][real], src[real]
 
 
-OF_TRANSFORMERS = {
-    "maps": lambda model: torch.cat(
-        [
-            weights.flatten()
-            for weights in attention_maps(
-                model, *make_batch(PAIRS, next(model.parameters()).device)[:2]
-            ).values()
-        ]
-    ),
-    "cross-attention": lambda model: cross_weights(model, PAIRS),
-    "hiding": lambda model: transformer_hiding_effects(model, PAIR),
-    "encoder": lambda model: encoder_effects(model, PAIR),
-    "encoder's weights": lambda model: encoder_weights(model, PAIR),
-    "probe": lambda model: fit_probe(*encoded(model)[:2]).weight,
-    "influence": lambda model: influence(
-        model.encode, encoded(model)[2], encoded(model)[2].flip(0)
-    ),
-    "affected": lambda model: affected_outputs(
-        model.encode, encoded(model)[2], 0, encoded(model)[2].flip(0)
-    ),
-    "tokens": lambda model: torch.stack(correct_tokens(model, PAIRS)),
+def swapped(model):
+    """Some sentences, and the same in another order."""
+    return batch(model).src, batch(model).src.flip(0)
+
+
+ANALYSES = {
+    "transformer": {
+        "maps": lambda model: [*attention_maps(model, *batch(model)[:2]).values()],
+        "cross-attention": lambda model: [cross_weights(model, PAIRS)],
+        "hiding": lambda model: [transformer_hiding_effects(model, PAIR)],
+        "encoder": lambda model: [encoder_effects(model, PAIR)],
+        "encoder's weights": lambda model: [encoder_weights(model, PAIR)],
+        "probe": lambda model: [fit_probe(*encoded(model)).weight],
+        "influence": lambda model: [influence(model.encode, *swapped(model))],
+        "affected": lambda model: [
+            affected_outputs(model.encode, swapped(model)[0], 0, swapped(model)[1])
+        ],
+        "tokens": lambda model: correct_tokens(model, PAIRS),
+    },
+    "bahdanau": {
+        "weights": lambda model: [attention_weights(model, PAIRS)],
+        "effects": lambda model: [*occlusion_effects(model, PAIR).values()],
+    },
 }
+CASES = [(model, name) for model, analyses in ANALYSES.items() for name in analyses]
 
 
-@pytest.mark.parametrize("name", OF_TRANSFORMERS)
-def test_analyses_of_a_transformer(gpu, name):
-    model = load_toy_model("transformer").double()
-    wanted = OF_TRANSFORMERS[name](model)
-    found = OF_TRANSFORMERS[name](model.to(gpu))
-    assert found.device.type == gpu
-    torch.testing.assert_close(found.cpu(), wanted, equal_nan=True)
-
-
-def test_analyses_of_bahdanau(gpu):
-    def found(device):
-        model = load_toy_model("bahdanau").to(device)
-        effects, weights = (
-            occlusion_effects(model, PAIR),
-            attention_weights(model, PAIRS),
-        )
-        assert alignment_accuracy(weights, PAIRS) > 0.9
-        results = [weights, effects["hidden"], effects["replaced"]]
-        assert {x.device.type for x in results} == {device}
-        assert agreement(weights[0], effects["replaced"]) is not None
-        return [x.cpu() for x in results]
-
-    for ours, reference in zip(found(gpu), found("cpu"), strict=True):
-        torch.testing.assert_close(ours, reference, equal_nan=True)
+@pytest.mark.parametrize(("model", "name"), CASES)
+def test_an_analysis_follows_its_model(gpu, model, name):
+    found, wanted = (
+        ANALYSES[model][name](load_toy_model(model).double().to(device))
+        for device in (gpu, "cpu")
+    )
+    assert {x.device.type for x in found} == {gpu}
+    for ours, theirs in zip(found, wanted, strict=True):
+        torch.testing.assert_close(ours.cpu(), theirs, equal_nan=True)
 
 
 @pytest.mark.parametrize("name", ["static_context", "bahdanau", "transformer"])
@@ -106,9 +98,14 @@ def test_the_models_of_the_package_translate(gpu, name):
     assert exact_match(there, PAIRS) == exact_match(here, PAIRS)
 
 
-def test_a_probe_predicts(gpu):
-    x, labels, _ = encoded(load_toy_model("transformer").to(gpu))
+def test_what_becomes_a_number(gpu):
+    model = load_toy_model("transformer").to(gpu)
+    x, labels = encoded(model)
     assert probe_accuracy(fit_probe(x, labels), x, labels) > 0.9
+    model = load_toy_model("bahdanau").to(gpu)
+    weights = attention_weights(model, PAIRS)
+    assert alignment_accuracy(weights, PAIRS) > 0.9
+    assert agreement(weights[0], occlusion_effects(model, PAIR)["replaced"]) is not None
 
 
 def test_a_broken_model_stays_where_it_is(gpu):
