@@ -67,6 +67,15 @@ def sum_with_previous(ids: Tensor) -> TaskBatch:
     return TaskBatch(ids, targets[..., None])
 
 
+def parities(ids: Tensor) -> TaskBatch:
+    """At each position, predict whether the ids so far have an even sum (1) or not (2).
+
+    Args:
+        ids: (B, L).
+    """
+    return TaskBatch(ids, (ids.cumsum(1) % 2 + 1)[..., None])
+
+
 def sorted_symbols(ids: Tensor) -> TaskBatch:
     """Predict the symbols, (B, L), in ascending order."""
     return TaskBatch(ids, ids.sort(1).values[..., None])

@@ -1,14 +1,16 @@
-"""Induction by kind of layer: which symbol followed the last one before?"""
+"""Two tasks by kind of layer: what followed this symbol before, and a running sum."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
+from itertools import islice, product
 
 import torch
 from torch import nn
 
 from attnbook.course.kit.experiments import experiment
+from attnbook.nn.layers import ScaledEmbedding
+from attnbook.nn.losses import token_loss
 from attnbook.nn.sequence_layers import (
     ConvolutionLayer,
     RecurrentLayer,
@@ -21,19 +23,41 @@ from attnbook.toy.last_position import (
     induction_batches,
     last_position_accuracy,
 )
-from attnbook.toy.training import fit
+from attnbook.toy.taggers import Tagger, tagger
+from attnbook.toy.tasks import (
+    TASK_VOCAB_SIZE,
+    parities,
+    random_symbols,
+    task_accuracy,
+    task_batches,
+)
+from attnbook.toy.training import fit, train_step
 
 N, WIDTH = 12, 64
 SEEDS = (0, 1, 2)
 STEPS, LEARNING_RATE = 400, 4e-3
 
-LAYERS: dict[str, Callable[[], nn.Module]] = {
-    "self-attention": lambda: SelfAttentionLayer(WIDTH, n_heads=1),
-    "convolution": lambda: nn.Sequential(ConvolutionLayer(WIDTH, N), nn.ReLU()),
-    "dilated": lambda: nn.Sequential(*convolutions(WIDTH, exponential_dilations(N))),
-    "GRU": lambda: RecurrentLayer(WIDTH),
+LAYERS: dict[str, Callable[[int], nn.Module]] = {
+    "self-attention": lambda d: SelfAttentionLayer(d, n_heads=1),
+    "convolution": lambda d: nn.Sequential(ConvolutionLayer(d, N), nn.ReLU()),
+    "dilated": lambda d: nn.Sequential(*convolutions(d, exponential_dilations(N))),
+    "GRU": RecurrentLayer,
 }
 """One layer of each kind, or three dilated convolutions; all see the N positions."""
+
+SLOW = (("convolution", 64), ("GRU", 64), ("GRU", 256))
+SLOW_STEPS, EVERY = 8000, 400
+
+TAGGERS: dict[str, Callable[[], Tagger]] = {
+    **{
+        kind: lambda make=make: Tagger(
+            ScaledEmbedding(TASK_VOCAB_SIZE, WIDTH), [make(WIDTH)]
+        )
+        for kind, make in LAYERS.items()
+    },
+    "two encoder layers": lambda: tagger("with", 2),
+}
+"""The same layers with an output at every position, and two of chapter 8's."""
 
 
 @experiment
@@ -52,10 +76,60 @@ def induction_longer() -> dict:
     return _train([kind for kind in LAYERS if kind != "self-attention"], 5 * STEPS)
 
 
+@experiment
+def induction_updates() -> dict:
+    """Twenty times the updates at a constant learning rate, and a wider GRU.
+
+    Returns:
+        "runs": for each kind, width "d" and seed the "accuracy" every 400 updates.
+    """
+    runs = []
+    for (kind, d), seed in product(SLOW, SEEDS):
+        accuracy = accuracy_over_updates(kind, d, seed, SLOW_STEPS)
+        runs.append({"kind": kind, "d": d, "seed": seed, "accuracy": accuracy})
+        print(f"  {runs[-1]}", flush=True)
+    about = {"n": N, "every": EVERY, "learning_rate": LEARNING_RATE}
+    return {"steps": SLOW_STEPS, **about, "runs": runs}
+
+
+def accuracy_over_updates(kind: str, d: int, seed: int, steps: int) -> list[float]:
+    """Train one model, and test it again and again."""
+    torch.manual_seed(seed)
+    model = InductionModel(LAYERS[kind](d), d)
+    optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+    test = next(induction_batches(N, seed=99, batch_size=2000))
+    found = []
+    for step, batch in enumerate(islice(induction_batches(N, seed), steps), 1):
+        train_step(model, optimizer, batch, token_loss)
+        if step % EVERY == 0:
+            found.append(round(last_position_accuracy(model, test), 4))
+    return found
+
+
+@experiment
+def running_parity() -> dict:
+    """A task with a state: is the sum of the symbols so far odd or even?
+
+    Returns:
+        "runs": for each kind, number of "steps" and seed the "accuracy" after the last
+        symbol.
+    """
+    runs = []
+    for steps, kind, seed in product((STEPS, 5 * STEPS), TAGGERS, SEEDS):
+        torch.manual_seed(seed)
+        model = TAGGERS[kind]()
+        fit(model, task_batches(parities, N, seed), steps, LEARNING_RATE)
+        ids = random_symbols(2000, N, torch.Generator().manual_seed(99))
+        accuracy = round(task_accuracy(model, parities(ids))[-1].item(), 4)
+        runs.append({"kind": kind, "steps": steps, "seed": seed, "accuracy": accuracy})
+        print(f"  {runs[-1]}", flush=True)
+    return {"n": N, "d": WIDTH, "learning_rate": LEARNING_RATE, "runs": runs}
+
+
 def induction_accuracy(kind: str, seed: int, steps: int) -> float:
     """Train one model and test it."""
     torch.manual_seed(seed)
-    model = InductionModel(LAYERS[kind](), WIDTH)
+    model = InductionModel(LAYERS[kind](WIDTH), WIDTH)
     fit(model, induction_batches(N, seed), steps, LEARNING_RATE)
     test = next(induction_batches(N, seed=99, batch_size=2000))
     return round(last_position_accuracy(model, test), 4)
