@@ -51,6 +51,18 @@ def _spreads(runs: Sequence[dict], entry: str) -> list[Spread]:
     ]
 
 
+def silence_table() -> Table:
+    """Captions whose empty translation is more probable, by length of the source."""
+    counts, rows = results.load("silence")["by_length"], []
+    for first, last in ((1, 9), (10, 14), (15, 19), (20, None)):
+        of = [row for row in counts if first <= row[0] <= (last or row[0])]
+        captions, silent = (sum(row[i] for row in of) for i in (1, 2))
+        name = f"{first} to {last}" if last else f"{first} or more"
+        rows.append((name, captions, silent, 100 * silent / captions))
+    heads = [Column("captions"), Column("empty is more probable")]
+    return table(["subwords", *heads, Column("share", "%")], rows)
+
+
 def penalties_table() -> Table:
     """Show BLEU by the α of the length penalty: ``multi30k_en_de``, validation."""
     found = results.load("multi30k_en_de")["validation_bleu_by_alpha"]

@@ -3,11 +3,19 @@
 import pytest
 import torch
 
+from attnbook.core import results
 from attnbook.course.ch10 import lab as lab10
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.models import toy_transformer
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
+
+
+def test_every_caption_is_in_the_table_of_silence():
+    rows, stored = lab10.silence_table().rows(), results.load("silence")
+    assert sum(row[1] for row in rows) == stored["captions"]
+    assert sum(row[2] for row in rows) == stored["silent"] == 141
+    assert [row[3] for row in rows] == sorted(row[3] for row in rows)
 
 
 @torch.no_grad()
