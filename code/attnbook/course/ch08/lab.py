@@ -212,6 +212,21 @@ def first_step_table() -> Table:
     return table(["layers", *heads, "first step"], rows)
 
 
+# What lets a deep stack learn?
+
+
+def ladder_table() -> Table:
+    """The loss of the last ten steps, and the diversity before training, by stack."""
+    runs = stored_runs("ladder")
+    rows = []
+    for name in dict.fromkeys(run["row"] for run in runs):
+        of_row = [run for run in runs if run["row"] == name]
+        cells = (spread(run[of] for run in of_row) for of in ("diversity", "loss"))
+        rows.append((name, *cells))
+    diversity = Column("token diversity", "before training", digits=2)
+    return table(["stack", diversity, Column("loss", "nats", digits=2)], rows)
+
+
 # Embeddings
 
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from attnbook.course.ch08 import experiments_ladder as ladder
+from attnbook.course.ch08.lab import ladder_table
 
 
 @pytest.mark.parametrize("connection", ladder.CONNECTIONS)
@@ -50,3 +51,16 @@ def test_the_floors_by_counting_all_cases(monkeypatch):
     found = ladder.floors(3)
     assert found["without_reading"] == pytest.approx(wanted, abs=1e-3)
     assert found["guess"] == pytest.approx(math.log(3), abs=1e-3)
+
+
+def test_the_tables_show_all_runs():
+    rows = {name: (diversity, loss) for name, diversity, loss in ladder_table().rows()}
+    assert [*rows] == [*ladder.LADDER]
+    assert rows["pre-norm"][1].mean < 0.5 < 2.5 < rows["post-norm"][1].mean
+
+
+def test_a_row_is_trained_and_measured(monkeypatch):
+    monkeypatch.setattr(ladder, "STEPS", 12)
+    found = ladder.train_row({**ladder.LADDER["pre-norm"], "n_layers": 1}, 0, 1e-3)
+    assert 0 < found["diversity"] < 1
+    assert 1 < found["loss"] < 4
