@@ -206,6 +206,23 @@ def probes_table() -> Table:
     return table(["encoder", *(Column(w, "%", "words read") for w in words)], rows)
 
 
+# Encoder or decoder?
+
+
+def exchanged_table() -> Table:
+    """Exact match of new decoders on the frozen encoder of the other kind."""
+    rows = []
+    for decoder, encoder in (
+        ("static context", "initial state"),
+        ("initial state", "static context"),
+    ):
+        runs = stored_runs("exchanged_encoders", decoder=decoder, encoder=encoder)
+        shares = zip(*(run["exact"] for run in runs), strict=True)
+        rows.append((decoder, encoder, *(spread(100 * x for x in of) for of in shares)))
+    heads = [Column(n, "%", "exact match", 1) for n in ("1 clause", "2 clauses")]
+    return table(["new decoder", "frozen encoder of", *heads], rows)
+
+
 def padding_share(batches: int = 100) -> float:
     """Share of padding among the targets of random, unsorted batches."""
     pairs = toy_pairs(0)
