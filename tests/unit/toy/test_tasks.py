@@ -13,6 +13,7 @@ from attnbook.toy.tasks import (
     N_SYMBOLS,
     TASK_VOCAB_SIZE,
     TaskBatch,
+    parities,
     position_numbers,
     previous_symbols,
     random_symbols,
@@ -71,6 +72,15 @@ def test_sums_are_of_a_symbol_and_the_one_before(rows):
         for row in rows
     ]
     assert batch.ids.tolist() == rows
+    assert batch.targets[..., 0].tolist() == wanted
+    assert batch.targets.shape == (*batch.ids.shape, 1)
+
+
+@given(rows)
+def test_parities_are_of_all_symbols_so_far(rows):
+    """2 after an odd sum, 1 after an even one."""
+    batch = parities(torch.tensor(rows))
+    wanted = [[1 + sum(row[: i + 1]) % 2 for i in range(len(row))] for row in rows]
     assert batch.targets[..., 0].tolist() == wanted
     assert batch.targets.shape == (*batch.ids.shape, 1)
 

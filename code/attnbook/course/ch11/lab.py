@@ -144,6 +144,41 @@ def induction_table() -> Table:
     return table(["layer", Column("accuracy", "%", digits=1)], groups)
 
 
+def updates_table() -> Table:
+    """Show the accuracy of the slow kinds on induction over many updates."""
+    stored = results.load("induction_updates")
+    shown = (400, 2000, 4000, stored["steps"])
+    rows = []
+    for kind, d in dict.fromkeys((run["kind"], run["d"]) for run in stored["runs"]):
+        runs = stored_runs("induction_updates", kind=kind, d=d)
+        at = (step // stored["every"] - 1 for step in shown)
+        cells = (spread(100 * run["accuracy"][i] for run in runs) for i in at)
+        rows.append((kind, d, *cells))
+    heads = [Column(f"{step:,} updates", "%", "accuracy") for step in shown]
+    return table(["layer", Column("width"), *heads], rows)
+
+
+def parity_table() -> Table:
+    """Show the accuracy of all kinds on the running parity."""
+    runs = stored_runs("running_parity")
+    kinds, steps = (dict.fromkeys(run[of] for run in runs) for of in ("kind", "steps"))
+    rows = [
+        (
+            kind,
+            *(
+                spread(
+                    100 * run["accuracy"]
+                    for run in stored_runs("running_parity", kind=kind, steps=n)
+                )
+                for n in steps
+            ),
+        )
+        for kind in kinds
+    ]
+    heads = [Column(f"{n:,} updates", "%", "accuracy") for n in steps]
+    return table(["layers", *heads], rows)
+
+
 # What weights tell
 
 

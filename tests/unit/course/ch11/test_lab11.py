@@ -95,9 +95,39 @@ def test_every_kind_of_layer_sees_the_whole_sequence():
     for kind, make in induction.LAYERS.items():
         torch.manual_seed(0)
         x = torch.randn(1, induction.N, induction.WIDTH, requires_grad=True)
-        last = make()(x)[0, -1].square().sum()
+        last = make(induction.WIDTH)(x)[0, -1].square().sum()
         (gradient,) = torch.autograd.grad(last, x)
         assert (gradient[0] != 0).any(-1).all(), kind
+
+
+def test_a_gru_learns_induction_late_and_a_wide_one_sooner():
+    last = {}
+    for run in results.load("induction_updates")["runs"]:
+        last.setdefault((run["kind"], run["d"]), []).append(run["accuracy"][-1])
+        steps = induction.SLOW_STEPS // induction.EVERY
+        assert len(run["accuracy"]) == steps
+    assert len(last) == len(induction.SLOW)
+    assert min(last["GRU", 256]) > 0.6 > max(last["GRU", 64])
+    assert min(last["GRU", 64]) > 0.35 > 0.13 > max(last["convolution", 64])
+
+
+def test_only_the_gru_keeps_a_parity_after_400_updates():
+    for run in results.load("running_parity")["runs"]:
+        if run["kind"] == "GRU":
+            assert run["accuracy"] > 0.99
+        if run["kind"] == "self-attention":
+            assert run["accuracy"] < 0.55
+
+
+@pytest.mark.parametrize("kind", induction.TAGGERS)
+def test_every_kind_answers_at_each_position(kind):
+    ids = torch.randint(1, 17, (2, induction.N))
+    assert induction.TAGGERS[kind]()(ids).shape == (2, induction.N, 1, 17)
+
+
+def test_induction_is_measured_again_and_again(monkeypatch):
+    monkeypatch.setattr(induction, "EVERY", 2)
+    assert len(induction.accuracy_over_updates("GRU", 8, seed=0, steps=5)) == 2
 
 
 def test_induction_is_trained_and_measured():
