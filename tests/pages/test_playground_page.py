@@ -44,6 +44,9 @@ def test_by_mouse(playground, serve, html, over):
     site = serve(html) if over == "http" else html.as_uri()
     figure = playground("one-head", site=site)
     assert not figure.locator(".play-stored p").first.is_visible()
+    figure.page.emulate_media(media="print")
+    expect(figure.get_by_role("button", name="Train it here")).to_be_hidden()
+    figure.page.emulate_media(media="screen")
     figure.get_by_role("radio").nth(1).check()  # before anything is loaded
     expect(figure).to_contain_text("Both models: one layer, d_k = 16, D = 32")
     started(figure)
