@@ -30,6 +30,7 @@ from attnbook.toy.training import LEARNING_RATE, STEPS, fit, train_toy_model
 
 for name, model, rate, steps in (
     ("static_last_faster", StaticContext, 8e-3, STEPS),
+    ("static_last_faster_longer", StaticContext, 8e-3, 3 * STEPS),
     ("static_last_longest", StaticContext, LEARNING_RATE, 10 * STEPS),
     ("initial_state_faster", InitialState, 8e-3, STEPS),
     ("initial_state_faster_longer", InitialState, 8e-3, 3 * STEPS),

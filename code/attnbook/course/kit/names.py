@@ -12,6 +12,7 @@ NAMES = {
     "static_last": "static context, last",
     "static_last_faster": "static context, last, 2 × learning rate",
     "static_last_longer": "static context, last, 2,100 steps",
+    "static_last_faster_longer": "static context, last, 2,100 steps, 2 × learning rate",
     "static_last_wider": "static context, last, width 192",
     "one_way": "unidirectional encoder",
     "one_way_reversed": "unidirectional encoder, reversed source",

@@ -3,8 +3,10 @@
 import pytest
 import torch
 
+from attnbook.core import results
 from attnbook.core.vocabulary import EOS
 from attnbook.course.ch01 import experiments_bottleneck as bottleneck
+from attnbook.course.ch01.lab import exchanged_table
 from attnbook.models.seq2seq import Encoder
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
 from attnbook.toy.language import AND_TARGET
@@ -37,3 +39,16 @@ def test_a_vector_that_holds_a_word_is_read(monkeypatch):
     assert good["last noun"] == 1.0
     assert bad["last noun"] < 0.6
     assert {*good} == {*bottleneck.PROBED}
+
+
+def test_neither_half_translates_two_clauses_with_the_other_models():
+    for decoder, encoder, one, two in exchanged_table().rows():
+        assert decoder != encoder
+        assert 5 < one.low <= one.high < 20
+        assert two.high < 1
+
+
+def test_three_times_the_steps_at_twice_the_rate_bring_a_third_clause():
+    stored = results.load("static_last_faster_longer")
+    assert (stored["steps"], stored["rate"], len(stored["runs"])) == (2100, 8e-3, 3)
+    assert min(run["exact"]["3"] for run in stored["runs"]) > 0.8
