@@ -71,32 +71,6 @@ def test_stored_runs_say_what_the_page_says():
         assert (right > 0.99) if run["split"] == "right" else (right < 0.1)
 
 
-# What the chapter's margins say
-
-
-def test_einsum_gives_the_same_attention():
-    q, k, v = (torch.randn(2, n, 4, 8, generator=G).double() for n in (5, 7, 7))
-    scores = torch.einsum("nqhd,nkhd->nhqk", q, k) / 8**0.5
-    out = torch.einsum("nhqk,nkhd->nqhd", scores.softmax(-1), v)
-    wanted = attention(*(x.transpose(1, 2) for x in (q, k, v))).transpose(1, 2)
-    torch.testing.assert_close(out, wanted)
-
-
-def test_only_the_bias_of_the_queries_adds_something():
-    torch.manual_seed(0)
-    layer, x = MultiHeadAttention(16, 4).double(), torch.randn(2, 7, 16).double()
-    with torch.no_grad():
-        before, changes = layer(x, x, x), {}
-        for letter in "QKV":
-            bias = getattr(layer, f"W_{letter}").bias
-            torch.nn.init.normal_(bias)
-            changes[letter] = layer(x, x, x) - before
-            torch.nn.init.zeros_(bias)
-    assert changes["K"].abs().max() < 1e-12
-    torch.testing.assert_close(changes["V"], changes["V"][:1, :1].expand(2, 7, 16))
-    assert changes["Q"].std(1).min() > 1e-3
-
-
 # Exercises
 
 

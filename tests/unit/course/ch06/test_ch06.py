@@ -13,7 +13,7 @@ from attnbook.course.ch06 import figures, lab
 from attnbook.course.kit.exercises.checking import find
 from attnbook.data.batching import pad
 from attnbook.models.from_torch import attention_from_torch
-from attnbook.nn.masks import causal_mask, key_mask, target_mask
+from attnbook.nn.masks import target_mask
 
 TARGET = pad([[9] * 5, [9] * 3])
 
@@ -60,24 +60,6 @@ def test_the_four_outcomes_of_a_fully_masked_row(value, dtype, add, wanted):
 def test_a_number_that_hides_nothing_is_refused():
     with pytest.raises(AssertionError):
         lab.fully_masked_outcome(-1.0, torch.float32, add=True)
-
-
-# What chapter and card say of other forms of masks
-
-
-def test_lengths_are_masks():
-    lengths = torch.tensor([5, 3])
-    assert torch.equal(torch.arange(5) < lengths[:, None], key_mask(TARGET)[:, 0, 0])
-    each = torch.arange(1, 6)  # for each query
-    assert torch.equal(torch.arange(5) < each[:, None], causal_mask(5))
-
-
-def test_for_flattened_heads_masks_are_repeated_one_by_one():
-    mask = target_mask(TARGET)  # (2, 1, 5, 5)
-    wanted = mask.expand(2, 8, 5, 5).flatten(0, 1)  # of (B, H, T, S) scores
-    assert torch.equal(mask[:, 0].repeat_interleave(8, 0), wanted)
-    wrong = (mask[:, 0].repeat(8, 1, 1) != wanted).flatten(1).any(1)
-    assert wrong.sum() == 8  # of 16
 
 
 # Exercises

@@ -1,6 +1,5 @@
 """Chapter 7: what its pages count and claim. What they show nbval compares."""
 
-import math
 from itertools import product
 
 import pytest
@@ -12,7 +11,6 @@ from attnbook.course.kit.colours import contrast
 from attnbook.course.kit.exercises.checking import find
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.nn.positions import sinusoids
 from attnbook.nn.rotary import rotate
 from attnbook.toy.tasks import random_symbols
 
@@ -45,21 +43,6 @@ def test_the_most_frequent_other_symbol_is_counted_by_hand():
 
 
 # What the list of contents promises
-
-
-@pytest.mark.parametrize("d", [64, 512])
-def test_the_nearest_of_all_encodings_is_the_neighbours(d):
-    away = (sinusoids(2000, d)[1:] - sinusoids(1, d)).norm(dim=-1)
-    assert away.argmin() == 0
-    assert away[0] / math.sqrt(d / 2) == pytest.approx(0.25, abs=0.02)
-
-
-def test_a_table_of_positions_in_float64_is_refused_after_the_sum():
-    attend, x = MultiHeadAttention(4, 2), torch.zeros(1, 6, 4)
-    summed = x + torch.zeros(6, 4, dtype=torch.float64)  # as NumPy computes it
-    assert summed.dtype == torch.float64
-    with pytest.raises(RuntimeError, match="dtype"):
-        attend(summed, summed, summed)
 
 
 def test_mixed_pairs_let_the_score_depend_on_the_position():
