@@ -1,3 +1,5 @@
+"""Drawings: what cannot be drawn, links, and the tree; nbval compares the rest."""
+
 import math
 import re
 from pathlib import Path
@@ -8,58 +10,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnbook.course.a1 import drawings as a1_drawings
-from attnbook.course.a2 import drawings as a2_drawings
-from attnbook.course.ch03 import drawings as ch03_drawings
-from attnbook.course.ch04 import drawings as ch04_drawings
-from attnbook.course.ch05 import drawings as ch05_drawings
-from attnbook.course.ch06 import drawings as ch06_drawings
-from attnbook.course.ch07 import drawings as ch07_drawings
-from attnbook.course.ch08 import drawings as ch08_drawings
+from attnbook.course.ch01 import drawings as ch01_drawings
 from attnbook.course.ch09 import drawings as ch09_drawings
 from attnbook.course.ch10 import drawings as ch10_drawings
 from attnbook.course.kit.drawings.diagram import Diagram
-from attnbook.course.kit.drawings.labels import tspans
+from attnbook.course.kit.drawings.labels import over_arrow, tspans
 from attnbook.course.kit.drawings.linked import LinkedDiagram
 from attnbook.course.kit.drawings.shapes import Box
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-def texts(svg):
-    elements = ElementTree.fromstring(svg).iter(f"{SVG}text")
-    return ["".join(element.itertext()) for element in elements]
-
-
-def small():
-    d = Diagram(300, 60, alt="An arrow from a & b to h.")
-    d.arrow(d.text("a & b", 40, 30), d.box("$h_{t-1}$", 200, 30), label="(B, H)")
-    return d
-
-
-def test_it_is_svg_with_its_description():
-    root = ElementTree.fromstring(small()._repr_svg_())
-    assert root.find(f"{SVG}title").text == "An arrow from a & b to h."
-    assert (root.get("width"), root.get("viewBox")) == ("300", "0 0 300 60")
-    assert texts(small()._repr_svg_()) == ["a & b", "ht−1", "(B, H)"]
-
-
-def test_the_same_drawing_gives_the_same_bytes():
-    assert small()._repr_svg_() == small()._repr_svg_()
-    assert repr(small()) == "<Diagram 300 x 60>"
-
-
-def test_a_formula_shifts_its_scripts_and_comes_back():
-    spans = tspans("state $W^Q_1x$", 10)
-    shifts = [float(n) for n in re.findall(r'dy="(-?[\d.]+)"', spans)]
-    assert len(shifts) == 3
-    assert sum(shifts) == pytest.approx(0, abs=0.11)
-    assert spans.startswith("state <tspan")
-    assert 'font-style="italic">W<' in spans
-    assert re.search(r"<tspan[^>]*dy[^>]*>1<", spans)
-    assert 'italic">1<' not in spans
 
 
 @pytest.mark.parametrize("label", ["$h", "$h_{1$", "$h_{a_1}$", "$h_$", "$h}$"])
@@ -108,66 +69,20 @@ def test_a_diagram_has_a_size_and_a_description(width, alt, words):
         Diagram(width, 100, alt=alt)
 
 
-def test_an_arrow_bridges_those_of_another_colour_drawn_before():
-    d = Diagram(100, 100, alt="Two arrows cross.")
-    d.arrow((50, 0), (50, 90))
-    d.arrow((0, 50), (90, 50), role="source")
-    paths = ElementTree.fromstring(d._repr_svg_()).iter(f"{SVG}path")
-    strokes = [path.get("stroke") for path in paths if path.get("stroke")]
-    assert strokes == ["#FFF", "#6E7781", "#FFF", "#0072B2"]
+def test_an_arrow_stands_over_its_letter_and_shows_the_direction():
+    right, left = (over_arrow(f"${sign}h_1$", 100, 50, 16) for sign in "→←")
+    for path, ahead in ((right, 1), (left, -1)):
+        start, end = map(float, re.match(r"M([\d.]+),50.0 H([\d.]+) ", path).groups())
+        assert math.copysign(1, end - start) == ahead
+        assert 90 < (start + end) / 2 < 100  # over the h, and the index right of it
+    assert over_arrow("$h_1$", 100, 50, 16) == over_arrow("a → b", 100, 50, 16) == ""
 
 
-def test_a_frame_is_behind_and_a_veil_before_everything():
-    d = Diagram(100, 100, alt="A box in a frame, veiled.")
-    d.veil(0, 0, 50, 100)
-    d.box("a", 50, 50)
-    d.frame(10, 10, 90, 90)
-    svg = d._repr_svg_()
-    assert svg.index("stroke-dasharray") < svg.index(">a<") < svg.index("fill-opacity")
-
-
-def test_a_wide_arrow_has_a_head_wider_than_itself():
-    d = Diagram(100, 100, alt="A wide arrow.")
-    d.arrow((0, 50), (90, 50), width=8)
-    margin, line, tip = ElementTree.fromstring(d._repr_svg_()).iter(f"{SVG}path")
-    assert (margin.get("stroke-width"), line.get("stroke-width")) == ("13.2", "8")
-    heights = [float(y) for y in re.findall(r",([\d.]+)", tip.get("d"))]
-    assert max(heights) - min(heights) > 1.5 * 8
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        ch03_drawings.two_orders,
-        ch03_drawings.attentional_state,
-        ch04_drawings.data_flow,
-        ch04_drawings.projections,
-        ch05_drawings.multi_head,
-        ch06_drawings.broadcasting,
-        ch06_drawings.prefix_in_two_layers,
-        ch06_drawings.shifted_words,
-        ch07_drawings.ways_in,
-        ch08_drawings.residual,
-        ch08_drawings.post_and_pre,
-        ch08_drawings.decoder_layer,
-        ch09_drawings.architecture,
-        ch09_drawings.one_memory,
-        ch09_drawings.dependencies,
-        ch10_drawings.cache_growth,
-        ch10_drawings.beam_tree,
-        a1_drawings.three_models,
-        a2_drawings.two_blocks,
-    ],
-)
-def test_a_chapters_diagram_fits_the_page_and_stays_the_same(draw):
-    diagram = draw()
-    assert diagram.width <= 510
-    svg = diagram._repr_svg_()
-    assert svg == draw()._repr_svg_()
-    # Boxes, on a white ground; only the whole model, with its norms, needs more.
-    most = 16 if draw is ch09_drawings.architecture else 12
-    assert svg.count("<rect") - 1 <= most
-    assert diagram.alt.endswith(".")
+def test_a_sentence_that_does_not_fit_is_an_error():
+    with pytest.raises(ValueError, match="source has 0 words: give 1 to 6"):
+        ch01_drawings.unrolled([], ["maron"])
+    with pytest.raises(ValueError, match="target has 7 words"):
+        ch01_drawings.static_context(["bird"], ["maron"] * 7)
 
 
 def links(diagram):

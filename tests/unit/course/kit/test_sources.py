@@ -1,33 +1,10 @@
-import ast
-
 import pytest
 import torch
 from torch import nn
 
-from attnbook.core.threads import set_threads
-from attnbook.core.vocabulary import Vocabulary
 from attnbook.course import show_source
 from attnbook.course.kit import sources
 from attnbook.course.kit.sources import without_docstrings
-
-
-def test_it_is_a_python_block_that_names_its_module():
-    shown = show_source(set_threads)
-    lines = shown._repr_markdown_().splitlines()
-    assert lines[:3] == [
-        "```python",
-        "# attnbook/core/threads.py",
-        "def set_threads() -> int:",
-    ]
-    assert lines[-1] == "```"
-    assert repr(shown) == "<Source of attnbook.core.threads.set_threads>"
-
-
-def test_docstrings_can_be_left_out():
-    shown = show_source(Vocabulary, docstring=False)._repr_markdown_()
-    assert '"""' not in shown
-    assert '"""' in show_source(Vocabulary)._repr_markdown_()
-    ast.parse(shown.strip("`").removeprefix("python"))
 
 
 def test_leaving_docstrings_out_changes_nothing_else():
