@@ -2,8 +2,15 @@
 
 import pytest
 
-from attnbook.course.kit.exact_match import exact_match_shares
+from attnbook.course.kit.exact_match import CURVES, exact_match_shares
 from attnbook.course.kit.names import NAMES, name_of
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_every_curve_has_its_result_over_three_seeds_or_more(name):
+    shares = exact_match_shares(name)
+    assert len(shares) >= 3
+    assert all(len(row) == 4 and all(0 <= s <= 100 for s in row) for row in shares)
 
 
 # One name is that of a model without training, for which nothing is stored.
