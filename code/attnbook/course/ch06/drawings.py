@@ -8,31 +8,28 @@ from attnbook.course.kit.drawings.diagram import TARGET, Diagram
 
 
 def shifted_words(words: Sequence[str] = ("the", "old", "farmer", "sees")) -> Diagram:
-    """The input and the target of each position, and which inputs it may attend to."""
+    """A row for each prefix and its target; the later inputs are grey."""
     inputs = ("<bos>", *words[:-1])
+    rows = [
+        f"{' '.join(inputs[: i + 1])}, target {word}" for i, word in enumerate(words)
+    ]
     alt = (
-        f"Below, the inputs: {', '.join(inputs)}. Above, the targets: "
-        f"{', '.join(words)}. Arrows lead to each target from the input below it and "
-        "from all inputs to the left of that, never from the right."
+        f"Rows with the same inputs, {' '.join(inputs)}. Up to the diagonal they are "
+        "coloured, and an arrow leads from each row to its target. Above the diagonal "
+        f"they are grey, a triangle. The coloured words: {'; '.join(rows)}."
     )
-    step, margin = 106, 74
-    d = Diagram(margin + step * len(words), 190, alt=alt)
-    xs = [margin + step * (i + 0.5) for i in range(len(words))]
-    above = [
-        d.box(word, x, 34, width=84, **TARGET)
-        for word, x in zip(words, xs, strict=True)
-    ]
-    below = [
-        d.box(word, x, 156, width=84, **TARGET)
-        for word, x in zip(inputs, xs, strict=True)
-    ]
-    d.text("targets", 38, 34)
-    d.text("inputs", 38, 156)
-    for i, to in enumerate(above):
-        for j in range(i + 1):
-            end = to.x + 12 * (j - i), to.y + to.height / 2
-            start = below[j].x + 12 * (i - j), below[j].y - below[j].height / 2
-            d.arrow(start, end)
+    step, size, left = 94, {"width": 80, "height": 34}, 48
+    d = Diagram(left + step * len(words) + 86, 44 + 46 * len(words), alt=alt)
+    xs = [left + step * j for j in range(len(words))]
+    right = xs[-1] + step + 36
+    d.text("inputs", (xs[0] + xs[-1]) / 2, 16)
+    d.text("target", right, 16)
+    for i, target in enumerate(words):
+        y = 54 + 46 * i
+        for j, word in enumerate(inputs):
+            d.box(word, xs[j], y, **size, **(TARGET if j <= i else {}))
+        last = xs[-1] + size["width"] / 2
+        d.arrow((last, y), d.box(target, right, y, **size, **TARGET))
     return d
 
 
