@@ -1,8 +1,19 @@
-"""The drawing of chapter 5: several attentions side by side."""
+"""The drawings of chapter 5: several attentions, and what each finds for a word."""
 
 from __future__ import annotations
 
-from attnbook.course.kit.drawings.diagram import KEY, QUERY, VALUE, Diagram
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from attnbook.course.kit.drawings.diagram import (
+    KEY,
+    QUERY,
+    SOURCE,
+    TARGET,
+    VALUE,
+    Diagram,
+)
 
 MULTI_HEAD = (
     "From the bottom up: query, (B, T, D), key and value, (B, S, D), go through W^Q, "
@@ -54,3 +65,44 @@ def _projected(
     d.arrow(w, split, role=role)
     d.text(f"(B, {length}, D)", x + 42, 521, role=role)
     return split.y - split.height / 2
+
+
+HEADS = {1: {"role": "value"}, 3: {"role": "query"}}
+"""The two heads of :func:`heads_at_a_word` that stand out, and their colours."""
+
+
+def heads_at_a_word(written: str, words: Sequence[str], weights: Tensor) -> Diagram:
+    """Lines from source words to the heads at one step, as thick as the weights.
+
+    Args:
+        written: The word that the step writes.
+        words: The S source words.
+        weights: (H, S), those of the heads at this step.
+    """
+    largest = [
+        ", ".join(
+            f"{word} {w:.0%}" for word, w in zip(words, row, strict=True) if w >= 0.1
+        )
+        for row in weights.tolist()
+    ]
+    found = "; ".join(f"head {n}: {text}" for n, text in enumerate(largest, 1))
+    alt = (
+        "Lines lead from the source words on the left to the heads, and from these an "
+        f"arrow each to {written} on the right. The lines are as thick as the weights. "
+        f"Weights of 10 % and more: {found}."
+    )
+    row, thickest = 30, 16
+    d = Diagram(440, row * len(words) + 16, alt=alt)
+    ys = [23 + row * j for j in range(len(words))]
+    middle = (ys[0] + ys[-1]) / 2
+    out = d.box(written, 390, middle, width=76, **TARGET)
+    for word, y in zip(words, ys, strict=True):
+        d.text(word, 84, y, anchor="end", **SOURCE)
+    for n in sorted(range(1, len(weights) + 1), key=HEADS.__contains__):  # pale first
+        look = HEADS.get(n, {})
+        at = middle + 66 * (n - (len(weights) + 1) / 2)
+        for y, weight in zip(ys, weights[n - 1].tolist(), strict=True):
+            if (width := thickest * weight) >= 0.5:  # thinner ones can't be seen
+                d.line((92, y), (238, at), pale=not look, width=width, **look)
+        d.arrow(d.box(f"head {n}", 274, at, width=72, **look), out, **look)
+    return d

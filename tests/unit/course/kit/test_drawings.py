@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook.course.ch01 import drawings as ch01_drawings
+from attnbook.course.ch05 import drawings as ch05_drawings
 from attnbook.course.ch09 import drawings as ch09_drawings
 from attnbook.course.ch10 import drawings as ch10_drawings
+from attnbook.course.kit.colours import COLOURS, PALE_GREY
 from attnbook.course.kit.drawings.diagram import Diagram
 from attnbook.course.kit.drawings.labels import over_arrow, tspans
 from attnbook.course.kit.drawings.linked import LinkedDiagram
@@ -83,6 +85,35 @@ def test_a_sentence_that_does_not_fit_is_an_error():
         ch01_drawings.unrolled([], ["maron"])
     with pytest.raises(ValueError, match="target has 7 words"):
         ch01_drawings.static_context(["bird"], ["maron"] * 7)
+
+
+def test_a_wide_arrow_has_a_head_wider_than_itself():
+    d = Diagram(100, 100, alt="A wide arrow.")
+    d.arrow((0, 50), (90, 50), width=8)
+    margin, line, tip = ElementTree.fromstring(d._repr_svg_()).iter(f"{SVG}path")
+    assert (margin.get("stroke-width"), line.get("stroke-width")) == ("13.2", "8")
+    heights = [float(y) for y in re.findall(r",([\d.]+)", tip.get("d"))]
+    assert max(heights) - min(heights) > 1.5 * 8
+
+
+def heads_at_a_word():
+    weights = torch.tensor([[0.9, 0.02, 0.08], [0, 1, 0], [0.25, 0.25, 0.5]])
+    return ch05_drawings.heads_at_a_word("c", ["a", "b", "<eos>"], weights)
+
+
+def test_lines_to_heads_are_as_thick_as_weights_and_two_heads_stand_out():
+    diagram = heads_at_a_word()
+    assert "head 1: a 90%; head 2: b 100%; head 3: a 25%, b 25%, " in diagram.alt
+    lines = [
+        (path.get("stroke"), float(path.get("stroke-width")))
+        for path in ElementTree.fromstring(diagram._repr_svg_()).iter(f"{SVG}path")
+        if path.get("stroke") and path.get("d").startswith("M92,")
+    ]
+    one, three = COLOURS["value"], COLOURS["query"]
+    assert lines == [
+        *((PALE_GREY, 16.0), (one, 14.4), (one, 1.3)),
+        *((three, 4.0), (three, 4.0), (three, 8.0)),
+    ]
 
 
 def links(diagram):

@@ -18,6 +18,7 @@ from attnbook.course.kit.colours import (
     COLOURS,
     DARK_GREY,
     INK,
+    PALE_GREY,
     SHADE,
     TEXT_COLOURS,
     tint,
@@ -209,7 +210,7 @@ class Diagram:
     ) -> Box:
         """Write a word; arguments and result as those of :meth:`box`.
 
-        With the anchor "start", ``x`` is where it begins.
+        With the anchor "start", ``x`` is where it begins; with "end", where it ends.
         """
         self._write(label, x, y, _ink(role), anchor)
         return Box(x, y, 0.6 * SIZE * len(plain(label)), 1.4 * SIZE)
@@ -260,7 +261,11 @@ class Diagram:
             self._write(label, x, y, _ink(role), anchor)
 
     def line(
-        self, *points: Point, role: str | None = None, width: float = WIDTH
+        self,
+        *points: Point,
+        role: str | None = None,
+        width: float = WIDTH,
+        pale: bool = False,
     ) -> None:
         """Draw a line without a head, such as the stem that arrows branch off from.
 
@@ -268,8 +273,9 @@ class Diagram:
             points: From where to where, with rounded corners between.
             role: One of the five ideas that have a colour; without it, grey.
             width: Width of the line.
+            pale: Whether a line without a role is paler: beside the subject.
         """
-        colour = role_colour(role, COLOURS)
+        colour = role_colour(role, COLOURS, PALE_GREY if pale else DARK_GREY)
         self._arrows.append(Arrow(points, colour, width=width, pointed=False))
 
     def fork(
