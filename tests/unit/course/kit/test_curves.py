@@ -6,13 +6,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook.course import begin
-from attnbook.course.kit.curves import label_lines, spread
+from attnbook.course.kit.curves import averaged, band, label_lines, logarithmic, spread
 
 
 @pytest.fixture(autouse=True)
 def _closed_afterwards():
     yield
     plt.close("all")
+
+
+def test_a_band_is_the_mean_between_the_least_and_the_greatest():
+    _, ax = plt.subplots()
+    band(ax, (1, 2), [(0, 4), (3, 5), (9, 6)], color="#0072B2", label="seeds")
+    (line,) = ax.get_lines()
+    assert line.get_xydata().tolist() == [[1, 4], [2, 5]]
+    assert line.get_label() == "seeds"
+    (area,) = ax.collections
+    corners = {tuple(corner) for corner in area.get_paths()[0].vertices.tolist()}
+    assert corners == {(1, 0), (1, 9), (2, 4), (2, 6)}
+    assert ax.get_legend() is None
+
+
+def test_averages_stand_in_the_middle_of_their_steps():
+    assert averaged([1, 3, 5, 7, 9], 2) == ([1, 3, 4.5], [2, 6, 9])
+
+
+def test_logarithmic_axes_have_the_ticks_that_are_given():
+    _, ax = plt.subplots()
+    ax.plot([4, 8, 16], [1, 10, 100])
+    logarithmic(ax, (4, 8, 16))
+    ax.figure.draw_without_rendering()
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["4", "8", "16"]
+    assert ax.get_xscale() == ax.get_yscale() == "log"
 
 
 def test_labels_of_lines_that_end_together_do_not_overlap():

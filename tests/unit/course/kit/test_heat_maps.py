@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from attnbook.course.kit.heat_maps import (
+    colour_bar,
     frame_cells,
     heat_map,
     numbers_from,
@@ -19,6 +20,14 @@ def ax():
 
 
 CELLS = torch.tensor([[0.0, 0.5, 1.0], [0.2, math.nan, 0.04]])
+
+
+def test_the_colour_bar_has_the_scale_of_the_maps_and_says_what_it_is(ax):
+    heat_map(ax, 100 * CELLS.nan_to_num(), vmax=100)
+    colour_bar(ax, "weight, %")
+    _, bar = ax.figure.axes
+    assert bar.get_xlim() == (0, 100)
+    assert bar.get_xlabel() == "weight, %"
 
 
 def test_numbers_are_written_from_a_least_one_on(ax):
