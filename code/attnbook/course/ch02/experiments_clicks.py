@@ -35,12 +35,7 @@ ITS_OWN = {EOS, TARGET.encode([AND_TARGET])[0]}
 
 
 def read_only(state: BahdanauState, positions: Tensor) -> BahdanauState:
-    """The same state with a source of which only some positions can be read.
-
-    Args:
-        state: Of one sentence.
-        positions: (N, S) bool, one row for each of N copies of the sentence.
-    """
+    """The same state with a source of which only some positions can be read."""
     n = len(positions)
     states, keys, _ = state.source
     source = state.source._replace(
@@ -57,11 +52,6 @@ def write_by_clicks(
 
     Where the model's own attention would give the connective or the end, it does. The
     output also ends when there are no more clicks, and when it is far too long.
-
-    Args:
-        model: A trained model.
-        source: The source words.
-        clicks: Positions of source words.
     """
     state = model.start(torch.tensor([[*SOURCE.encode(source), EOS]]))
     everything, output, clicks = state.source, [], iter(clicks)
@@ -169,12 +159,7 @@ COVERS = ("aligned", "neighbours too", "another word")
 
 @torch.no_grad()
 def covering_effects(model: Bahdanau, pair: Pair, rng: random.Random) -> list[dict]:
-    """Drop of log p, in nats, if words are covered at one step.
-
-    Returns:
-        For each target word that renders a word: its "kind", the "weight" on the
-        aligned position, and the drop for each of :data:`COVERS`.
-    """
+    """Drop of log p, in nats, if words are covered at one step."""
     src, tgt_in, tgt_out = make_batch([pair])
     length = src.shape[1]
     state, found = model.start(src), []

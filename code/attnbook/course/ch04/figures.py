@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -36,15 +35,10 @@ PLANE_QUERY = (2.0, 0.0)
 PLANE_KEYS = ((1.0, -0.4), (1.5, 1.6), (0.0, -1.2), (-1.0, 0.8))
 
 
-def draw_arrow(
-    ax: Axes, tip: Sequence[float], role: str, label: str = "", gap: float = 0
-) -> None:
-    """Draw a vector as an arrow from the origin, and its label past the tip."""
+def draw_arrow(ax: Axes, tip: Sequence[float], role: str) -> None:
+    """Draw a vector as an arrow from the origin."""
     look = {"color": COLOURS[role], "lw": 2.5, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "-|>", **look})
-    if label:
-        at = [x * (1 + gap / math.hypot(*tip)) for x in tip]
-        ax.text(*at, label, ha="center", va="center", color=TEXT_COLOURS[role])
 
 
 # Matrices with their numbers

@@ -38,19 +38,6 @@ def spell(ids: Tensor) -> list[str]:
     return [LETTERS[i] for i in ids.tolist()]
 
 
-def task_maps_figure(one: Tensor, two: Tensor, ids: Tensor) -> Figure:
-    """Draw the weights of one head, and of two, on one sequence."""
-    titles = ("one head", "head 1 of two", "head 2 of two")
-    fig, axes = plt.subplots(1, 3, figsize=(5.5, 2.8))
-    for ax, weights, title in zip(axes, (*one, *two), titles, strict=True):
-        task_map(ax, weights, ids)
-        ax.set_title(title)
-    for ax in axes[1:]:
-        ax.set(yticks=[], ylabel="")
-    colour_bar(axes, "weight, %")
-    return fig
-
-
 def task_map(ax: Axes, weights: Tensor, ids: Tensor) -> None:
     """Draw the weights of a head; frames mark the two symbols that are asked for."""
     names = {"rows": spell(ids), "columns": spell(ids), **QUERY_AND_KEY}

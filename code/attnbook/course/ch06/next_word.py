@@ -80,12 +80,7 @@ def least_loss(pairs: Iterable[Pair]) -> float:
 
 
 def loss_by_last_word(pairs: Iterable[Pair], of: Iterable[Pair]) -> float:
-    """Loss of a table of which word follows which, counted in some sentences.
-
-    Args:
-        pairs: The sentences to predict.
-        of: The sentences to count in.
-    """
+    """Loss of a table of which word follows which, counted in some sentences."""
     counts = torch.zeros(len(SOURCE), len(SOURCE), dtype=torch.float64)
     for pair in of:
         for one, next_ in _neighbours(pair):

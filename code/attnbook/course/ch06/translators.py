@@ -106,12 +106,7 @@ class Uncovered(Transformer):
 
 
 class Recomputing(nn.Module):
-    """Decodes without a cache: every step puts the whole prefix through the decoder.
-
-    Args:
-        model: A trained model.
-        bare: Numbers of the decoder layers, from 0, that lose the causal mask.
-    """
+    """Decodes without a cache: every step puts the whole prefix through the decoder."""
 
     def __init__(self, model: Transformer, bare: Collection[int] = ()):
         super().__init__()

@@ -29,7 +29,6 @@ CHAPTERS = {
         "chapter 9, embeddings and tied weights",
     ),
 }
-HALVES = ("encoder", "decoder")
 
 
 ARCHITECTURE = (
@@ -47,12 +46,8 @@ ARCHITECTURE = (
 )
 
 
-def architecture(highlight: str | None = None) -> LinkedDiagram:
+def architecture() -> LinkedDiagram:
     """The whole Transformer of the paper, with shapes; its boxes lead to chapters."""
-    if highlight not in (None, *HALVES):
-        raise ValueError(
-            f"highlight is {highlight!r}: choose one of {HALVES}, or None."
-        )
     d = LinkedDiagram(510, 796, alt=ARCHITECTURE)
     memory = _encoder(d, 118)
     cross = _decoder(d, 384)
@@ -65,10 +60,6 @@ def architecture(highlight: str | None = None) -> LinkedDiagram:
     d.line((memory.x + 45, memory.y), (rail, memory.y), (rail, cross.y), **SOURCE)
     d.line((rail, cross.y), (fork + 0.9, cross.y), **SOURCE)
     d.text("$Q$", cross.x - 14, cross.y + 38, **QUERY)
-    if highlight == "encoder":
-        d.veil(222, 0, 510, 796)
-    elif highlight == "decoder":
-        d.veil(0, 248, 222, 796)
     return d
 
 

@@ -80,15 +80,7 @@ def scores_of(run: Path) -> dict:
 
 
 def collected(source: Path, trial: bool = False) -> dict:
-    """Collect the parts that a packed file or a folder holds.
-
-    Args:
-        source: A file of ``--pack``, or the folder of the runs.
-        trial: Whether to take a rehearsal on a CPU, which no page may show.
-
-    Raises:
-        ValueError: If there is none, or it is of a rehearsal or a CPU.
-    """
+    """Collect the parts that a packed file or a folder holds."""
     found = {
         name: part for name in (*TRAINED, *MEASURED) if (part := read(source, name))
     }

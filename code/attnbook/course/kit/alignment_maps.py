@@ -24,8 +24,6 @@ def alignment_map(
     least: float = math.inf,
     vmax: float = 1,
     form: str = ".0f",
-    *,
-    named: bool = True,
 ) -> None:
     """Draw weights of one sentence; frames mark the word that each word renders.
 
@@ -36,16 +34,14 @@ def alignment_map(
         least: Numbers from here on are written into their cells.
         vmax: What is darkest.
         form: How numbers are written.
-        named: Whether to write the words at the rows and columns, and what they are.
     """
-    rows, columns = [*pair.target, "<eos>"], [*pair.source, "<eos>"]
     heat_map(
         ax,
         cells,
-        rows=rows if named else (),
-        columns=columns if named else (),
+        rows=[*pair.target, "<eos>"],
+        columns=[*pair.source, "<eos>"],
         roles=("target", "source"),
-        titles=("target token", "source token") if named else ("", ""),
+        titles=("target token", "source token"),
         notes=numbers_from(cells, least, form),
         vmax=vmax,
         **PALE_LINES,

@@ -70,7 +70,7 @@ def logarithmic(ax: Axes, ticks: Sequence[int]) -> None:
     ax.yaxis.set_major_formatter("{x:g}")
 
 
-def label_lines(ax: Axes, gap: float = 6) -> None:
+def label_lines(ax: Axes) -> None:
     """Write each line's label at its right end, in its colour, instead of a legend.
 
     Labels that would cover each other are moved apart. Call it last, when the limits
@@ -78,7 +78,6 @@ def label_lines(ax: Axes, gap: float = 6) -> None:
 
     Args:
         ax: Axes with labelled lines.
-        gap: Points between the end of a line and its label.
 
     Raises:
         ValueError: If no line has a label.
@@ -97,7 +96,7 @@ def label_lines(ax: Axes, gap: float = 6) -> None:
         ax.annotate(
             line.get_label(),
             end,
-            xytext=(gap, new - old),
+            xytext=(6, new - old),  # points
             textcoords="offset points",
             va="center",
             color=text_colour(line.get_color()),

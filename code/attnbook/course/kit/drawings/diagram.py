@@ -294,24 +294,21 @@ class Diagram:
             self.arrow((x, y), (end[0], y), end, role=role)
             x = end[0] - CORNER  # where this one bends
 
-    def bracket(
-        self, title: str, boxes: Sequence[Box], y: float, *, role: str | None = None
-    ) -> None:
+    def bracket(self, title: str, boxes: Sequence[Box], y: float) -> None:
         """Say what boxes are together: a line as wide as they are, a title below it.
 
         Args:
             title: What they are together.
             boxes: The boxes, from left to right.
             y: Height of the line.
-            role: One of the five ideas that have a colour; without it, grey.
         """
         first, last = boxes[0], boxes[-1]
         left, right = first.x - first.width / 2, last.x + last.width / 2
         self._front.append(
             f'<path d="M{number(left)},{number(y - 5)} v5 H{number(right)} v-5" '
-            f'fill="none" stroke="{role_colour(role, COLOURS)}"/>'
+            f'fill="none" stroke="{role_colour(None, COLOURS)}"/>'
         )
-        self._write(title, (left + right) / 2, y + SIZE, _ink(role))
+        self._write(title, (left + right) / 2, y + SIZE, _ink(None))
 
     def _write(
         self, label: str, x: float, y: float, colour: str, anchor: str = "middle"
