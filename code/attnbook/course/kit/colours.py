@@ -54,12 +54,6 @@ def text_colour(colour: str) -> str:
     """A shade dark enough for text on white: the one that ``TEXT_COLOURS`` names.
 
     Another colour is darkened until its contrast is 4.5, the least that WCAG allows.
-
-    Args:
-        colour: A colour that matplotlib knows, in any notation.
-
-    Returns:
-        The colour as hexadecimal digits.
     """
     for role, named in COLOURS.items():
         if to_hex(colour) == to_hex(named):
@@ -80,10 +74,6 @@ def contrast(colour: str | tuple[float, float, float]) -> float:
 
 
 def tint(colour: str) -> str:
-    """A colour thinned with much white.
-
-    Args:
-        colour: As hexadecimal digits.
-    """
+    """A colour thinned with much white."""
     channels = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(255 - 0.13 * (255 - c)):02X}" for c in channels)

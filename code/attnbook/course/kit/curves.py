@@ -76,9 +76,6 @@ def label_lines(ax: Axes) -> None:
     Labels that would cover each other are moved apart. Call it last, when the limits
     of the axes are final.
 
-    Args:
-        ax: Axes with labelled lines.
-
     Raises:
         ValueError: If no line has a label.
     """

@@ -22,11 +22,7 @@ CURVES = {  # stored result: colour, where the label begins
 
 
 def exact_match_figure(*names: str) -> Figure:
-    """Draw exact match by clauses: mean over seeds, and the range of the seeds.
-
-    Args:
-        names: Stored results of the toy task, in the order of drawing.
-    """
+    """Draw exact match by clauses: mean over seeds, and the range of the seeds."""
     fig, ax = plt.subplots(figsize=(5.5, 3.4))
     for name in names:
         colour, place = CURVES[name]

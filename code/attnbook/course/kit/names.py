@@ -31,9 +31,6 @@ NAMES = {
 def name_of(result: str) -> str:
     """Return what a stored result is called in the course.
 
-    Args:
-        result: Its name in the code, for example ``static_mean``.
-
     Raises:
         ValueError: If it has no name yet.
     """

@@ -55,14 +55,7 @@ def show_source(obj: type | Callable, *, docstring: bool = True) -> Source:
 
 
 def without_docstrings(code: str) -> str:
-    """Leave out the docstrings of all classes and functions in a piece of code.
-
-    Args:
-        code: Python source. A body that is nothing but a docstring is kept.
-
-    Returns:
-        The source without them.
-    """
+    """Leave out the docstrings of all classes and functions in a piece of code."""
     lines = code.splitlines()
     for node in ast.walk(ast.parse(code)):
         if not isinstance(node, ast.ClassDef | ast.FunctionDef):

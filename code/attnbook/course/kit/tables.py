@@ -8,12 +8,7 @@ from attnbook.core import results
 
 
 def stored_runs(name: str, **where: object) -> list[dict]:
-    """The runs of a stored result, or those of them whose entries are as given.
-
-    Args:
-        name: The result.
-        where: Entries that are wanted, such as ``d_k=64``.
-    """
+    """The runs of a stored result, or those of them whose entries are as given."""
     return [
         run
         for run in results.load(name)["runs"]

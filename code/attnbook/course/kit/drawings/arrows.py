@@ -19,23 +19,14 @@ def head_length(width: float) -> float:
 
 
 def shaft(points: Sequence[Point], width: float = WIDTH) -> str:
-    """The line of an arrow, up to where its head is wider, as SVG path data.
-
-    Args:
-        points: From where to where, with the corners between.
-        width: Width of the line.
-    """
+    """The line of an arrow, up to where its head is wider, as SVG path data."""
     # The head is 0.8 as wide as it is long, so 1.25 widths from its tip as wide as we.
     overlap = max(head_length(width) / 2, 1.25 * width)
     return track([*points[:-1], towards(points[-1], points[-2], GAP + overlap)])
 
 
 def track(points: Sequence[Point]) -> str:
-    """A line along points with rounded corners, as SVG path data.
-
-    Args:
-        points: From where to where, with the corners between.
-    """
+    """A line along points with rounded corners, as SVG path data."""
     path = [f"M{xy(points[0])}"]
     for before, corner, after in zip(points, points[1:], points[2:], strict=False):
         radius = min(
@@ -47,12 +38,7 @@ def track(points: Sequence[Point]) -> str:
 
 
 def head(points: Sequence[Point], width: float = WIDTH) -> str:
-    """The head of an arrow: slender, its back drawn in a little.
-
-    Args:
-        points: From where to where, with the corners between.
-        width: Width of the line.
-    """
+    """The head of an arrow: slender, its back drawn in a little."""
     tip = towards(points[-1], points[-2], GAP)
     back = towards(tip, points[-2], head_length(width))
     notch = towards(tip, points[-2], 0.72 * head_length(width))
@@ -76,15 +62,7 @@ def check_points(points: Sequence[Point], width: float = WIDTH) -> None:
 
 
 def label_place(points: Sequence[Point], size: float) -> tuple[Point, str]:
-    """Where the label of an arrow goes: above its longest piece, or right of it.
-
-    Args:
-        points: From where to where, with the corners between.
-        size: Font size in pixels.
-
-    Returns:
-        The place, and how the text lies there (SVG's ``text-anchor``).
-    """
+    """Where the label of an arrow goes: above its longest piece, or right of it."""
     (x0, y0), (x1, y1) = max(pairwise(points), key=lambda piece: math.dist(*piece))
     x, y = (x0 + x1) / 2, (y0 + y1) / 2
     if abs(x1 - x0) >= abs(y1 - y0):

@@ -269,11 +269,7 @@ class Diagram:
     ) -> None:
         """Draw a line without a head, such as the stem that arrows branch off from.
 
-        Args:
-            points: From where to where, with rounded corners between.
-            role: One of the five ideas that have a colour; without it, grey.
-            width: Width of the line.
-            pale: Whether a line without a role is paler: beside the subject.
+        Without a role it is grey, and pale beside the subject.
         """
         colour = role_colour(role, COLOURS, PALE_GREY if pale else DARK_GREY)
         self._arrows.append(Arrow(points, colour, width=width, pointed=False))
@@ -295,13 +291,7 @@ class Diagram:
             x = end[0] - CORNER  # where this one bends
 
     def bracket(self, title: str, boxes: Sequence[Box], y: float) -> None:
-        """Say what boxes are together: a line as wide as they are, a title below it.
-
-        Args:
-            title: What they are together.
-            boxes: The boxes, from left to right.
-            y: Height of the line.
-        """
+        """Say what boxes are together: a line as wide as they are, a title below it."""
         first, last = boxes[0], boxes[-1]
         left, right = first.x - first.width / 2, last.x + last.width / 2
         self._front.append(

@@ -71,11 +71,7 @@ class Arrow:
 
 
 def draw_arrows(arrows: Sequence[Arrow]) -> list[str]:
-    """Draw arrows run by run: white below all of one colour, so that runs bridge.
-
-    Args:
-        arrows: The arrows, later ones above earlier ones.
-    """
+    """Draw arrows run by run: white below all of one colour, so that runs bridge."""
     drawn = []
     for _, run in groupby(arrows, key=lambda arrow: arrow.colour):
         run = list(run)
@@ -105,14 +101,6 @@ def role_colour(
     role: str | None, colours: dict[str, str], neutral: str = DARK_GREY
 ) -> str:
     """Look the colour of a role up.
-
-    Args:
-        role: One of the five ideas, or none.
-        colours: The colours of the roles, for areas or for text.
-        neutral: The colour without a role.
-
-    Returns:
-        The colour.
 
     Raises:
         ValueError: If the role has no colour.

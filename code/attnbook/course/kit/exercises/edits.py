@@ -71,13 +71,6 @@ def _mistakes(block: str) -> list[Mistake]:
 def with_mistake(solution: tuple[Callable, ...], mistake: Mistake) -> tuple:
     """Make a mistake: edit the solution's source and run it in its module.
 
-    Args:
-        solution: Functions and classes of one module, which may use each other.
-        mistake: What to replace.
-
-    Returns:
-        The wrong functions and classes, in the same order.
-
     Raises:
         ValueError: If the left side of an edit doesn't stand in the source once.
     """

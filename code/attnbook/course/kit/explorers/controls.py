@@ -121,11 +121,7 @@ def _check_start(kind: str, control: Stops | Menu) -> None:
 
 
 def describe(control: Control) -> str:
-    """The label of a control and where it starts, in words.
-
-    Args:
-        control: Any control.
-    """
+    """The label of a control and where it starts, in words."""
     if isinstance(control, Switch):
         return f"{control.label}: {'yes' if control.start else 'no'}"
     if isinstance(control, TextBox):

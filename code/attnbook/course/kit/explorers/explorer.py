@@ -70,15 +70,7 @@ def still(
     width: int,
     hint: str,
 ) -> HTML:
-    """The first view as a picture with its text.
-
-    Args:
-        show: As in :func:`explore`, and the next three too.
-        controls: The controls.
-        caption: What is to be learned.
-        width: The most pixels.
-        hint: How to change the settings, which are listed before it.
-    """
+    """The first view as a picture with its text."""
     start = {name: control.start for name, control in controls.items()}
     said, picture, table = shown(show, start)
     settings = escape("; ".join(map(describe, controls.values())))

@@ -48,13 +48,7 @@ def pack(values: Sequence[Any]) -> list:
 def script(
     name: str, show: Callable[..., View], controls: Mapping[str, Control]
 ) -> str:
-    """Write the script that a page loads.
-
-    Args:
-        name: That of the explorer's module.
-        show: Computes a view from the values of the controls.
-        controls: The controls; none of them takes text.
-    """
+    """Write the script that a page loads."""
     views = [show(**settings).as_data() for settings in settings_of(controls)]
     packed = pack(json.loads(json.dumps(views)))
     text = json.dumps(packed, ensure_ascii=False, separators=(",", ":"))

@@ -54,11 +54,6 @@ def shown(
 ) -> Shown:
     """Compute a view in the style of the book, and turn it into HTML.
 
-    Args:
-        show: Computes a view from the values of the controls.
-        settings: These values.
-        script: An attribute of the picture, which starts when it has loaded.
-
     Raises:
         ValueError: Whatever ``show`` raises about a value.
     """

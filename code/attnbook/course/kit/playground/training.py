@@ -20,11 +20,7 @@ class Run(NamedTuple):
 
 
 def train(setting: Setting) -> Run:
-    """Train a model from its first weights.
-
-    Args:
-        setting: What to train, and how; its seed leads to weights and batches.
-    """
+    """Train a model from its first weights."""
     model = Model(setting)
     optimizer = torch.optim.Adam(model.parameters(), foreach=True)
     losses, accuracies = [], []

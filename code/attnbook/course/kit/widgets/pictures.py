@@ -16,14 +16,7 @@ from attnbook.course.kit.widgets.controls import HIDDEN
 
 
 def svg(width: int, height: int, alt: str, marks: Iterable[str]) -> str:
-    """A drawing on a white ground.
-
-    Args:
-        width: Pixels.
-        height: Pixels.
-        alt: What is to be seen.
-        marks: SVG elements, those at the back first.
-    """
+    """A drawing on a white ground."""
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" '

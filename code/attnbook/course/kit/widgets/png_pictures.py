@@ -12,17 +12,7 @@ from PIL import Image
 
 
 def png_image(drawn: Figure, alt: str, *, script: str = "", look: str = "") -> str:
-    """Turn a figure into an image that holds its own bytes, and close the figure.
-
-    Args:
-        drawn: The figure.
-        alt: What it shows, for those who cannot see it.
-        script: An attribute, from :func:`~attnbook.course.kit.widgets.scripts.on_load`.
-        look: More of its style.
-
-    Returns:
-        HTML, as wide as figures are in the page: 100 dots an inch.
-    """
+    """Turn a figure into an image that holds its own bytes, and close the figure."""
     image = base64.b64encode(_png(drawn)).decode()
     width = round(100 * drawn.get_figwidth())
     plt.close(drawn)
