@@ -35,6 +35,7 @@ def test_every_control_moves_by_the_keyboard(visit, html, name):
     path, place = page_of(html, module)
     page = visit(path)
     figure = page.locator(place)
+    figure.evaluate("it => it.closest('.predict-cover')?.setAttribute('open', '')")
     figure.scroll_into_view_if_needed()
     expect(figure.locator(".explorer-drawn")).to_have_count(1)
     settings = {name: c.start for name, c in module.CONTROLS.items()}
