@@ -3,7 +3,7 @@
 Notebooks store pictures on white paper, two pixels for one. Here each gets a twin for
 dark pages (`dark_colours`), and both are packed without loss in half the bytes; a
 browser loads the one that the theme shows, when the reader comes near. A drawing has
-its colours replaced.
+its colours replaced and gets the page's letters (`drawing_letters`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from PIL import Image
 from sphinx.application import Sphinx
 
 import dark_colours
+import drawing_letters
 
 TEXT = 672  # pixels: --book-measure in book.css
 STORED_WIDTH = 550  # of nearly all figures; others grow as much
@@ -120,7 +121,9 @@ def shown_size(twins: Twins) -> tuple[int, int]:
 
 def write_twins(app: Sphinx, kind: str, data: bytes) -> Twins:
     """Write a picture for light and for dark pages, packed once for all builds."""
-    code = Path(dark_colours.__file__).read_bytes() + repr(PACKED).encode()
+    modules = (dark_colours, drawing_letters)
+    code = b"".join(Path(module.__file__).read_bytes() for module in modules)
+    code += repr(PACKED).encode()
     name = hashlib.sha256(data + code).hexdigest()[:20]
     ending = "svg" if kind == "svg" else "webp"
     files = f"{name}.{ending}", f"{name}-dark.{ending}"
@@ -139,9 +142,9 @@ def write_twins(app: Sphinx, kind: str, data: bytes) -> Twins:
 def pack(kind: str, data: bytes) -> tuple[bytes, bytes]:
     """Return a picture for light and for dark pages."""
     if kind == "svg":
-        drawn = data.decode()
+        drawn = drawing_letters.with_letters(data.decode())
         dark = COLOUR.sub(lambda found: dark_colours.dark_colour(found[0]), drawn)
-        return data, dark.encode()
+        return drawn.encode(), dark.encode()
     light = Image.open(io.BytesIO(data)).convert("RGB")
     return webp(light), webp(dark_colours.dark_picture(light))
 

@@ -2,14 +2,17 @@
 
 import base64
 import io
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from fontTools.ttLib import TTFont
 from matplotlib import colormaps
 from PIL import Image
 
 import dark_colours
+import drawing_letters
 import figures
 from attnbook.course.ch07.figures import SIGNED
 from attnbook.course.kit.colours import COLOURS, INK, TEXT_COLOURS, WEIGHTS, contrast
@@ -100,3 +103,18 @@ def test_a_drawing_has_its_colours_replaced():
     blue = dark_colours.dark_colour("#0072B2")
     assert f'fill="{GROUND}" stroke="{blue}"' in dark.decode()
     assert figures.stored_size("svg", drawn) == (10, 4)
+
+
+def test_a_drawing_brings_the_letters_that_it_shows_and_no_more():
+    font, rest = '<svg font-family="Arial" width="10" height="4">', "<title>Z</title>"
+    rest += '<text>ab <tspan font-style="italic">c</tspan></text></svg>'
+    drawn = (font + rest).replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"')
+    light, dark = (file.decode() for file in figures.pack("svg", drawn.encode()))
+    for file in (light, dark):
+        assert "font-family=\"'Attnbook Sans', Arial\"" in file
+        fonts = re.findall(r"data:font/woff;base64,([^\"]+)", file)
+        assert len(fonts) == 1  # nothing is bold
+        found = TTFont(io.BytesIO(base64.b64decode(fonts[0]))).getBestCmap()
+        assert {chr(code) for code in found} == set("abc ")
+    other = drawn.replace(' font-family="Arial"', "")
+    assert drawing_letters.with_letters(other) == other
