@@ -242,9 +242,7 @@ class Plan(NamedTuple):
             return [self.training(part, f"seed_{s}", seed=s, **reverse) for s in SEEDS]
         if part == "published":
             plan = self._replace(config="multi30k-published")
-            often = {"validate_every": 5, "few_shapes": True, "patience": 133}
-            names = {f"seed_{seed}": {**often, "seed": seed} for seed in SEEDS}
-            return [plan.training(part, name, **names[name]) for name in names]
+            return [plan.training(part, f"seed_{seed}", seed=seed) for seed in SEEDS]
         if part == "recipe":
             return [self.training(part, name, **RECIPE[name]) for name in RECIPE]
         if part in SPEEDS:

@@ -212,7 +212,10 @@ CONFIGS = {
         batches_per_update=2,
         clip=25.0,
         per_token=True,
+        few_shapes=True,
         max_epochs=133,
+        patience=133,
+        validate_every=10,
         score_tests=False,
     ),
     "multi30k-cpu": replace(

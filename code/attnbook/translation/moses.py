@@ -12,6 +12,8 @@ One difference is ours: they write an apostrophe as ``&apos;`` and quotation mar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
 
 
 def tokenised(
@@ -27,16 +29,35 @@ def tokenised(
     Raises:
         ValueError: If sacremoses isn't installed.
     """
-    try:
-        from sacremoses import MosesPunctNormalizer, MosesTokenizer
-    except ImportError as error:
-        raise ValueError(
-            f"moses=true needs the library sacremoses ({error}); install it with `pip "
-            "install sacremoses`, or choose a config for plain text"
-        ) from error
-    normalizer, tokenizer = MosesPunctNormalizer(language), MosesTokenizer(language)
+    moses = _sacremoses()
+    normalizer = moses.MosesPunctNormalizer(language)
+    tokenizer = moses.MosesTokenizer(language)
     found = []
     for sentence in sentences:
         text = normalizer.normalize(sentence.lower() if lowercase else sentence)
         found.append(" ".join(tokenizer.tokenize(text, escape=False)))
     return found
+
+
+def detokenised(sentences: Sequence[str], language: str) -> list[str]:
+    """Take those spaces out again, as far as rules can tell.
+
+    Args:
+        sentences: Tokenised text.
+        language: Its code.
+
+    Raises:
+        ValueError: If sacremoses isn't installed.
+    """
+    detokenizer = _sacremoses().MosesDetokenizer(language)
+    return [detokenizer.detokenize(text.split(), unescape=False) for text in sentences]
+
+
+def _sacremoses() -> ModuleType:
+    try:
+        return import_module("sacremoses")
+    except ImportError as error:
+        raise ValueError(
+            f"moses=true needs the library sacremoses ({error}); install it with `pip "
+            "install sacremoses`, or choose a config for plain text"
+        ) from error

@@ -9,6 +9,7 @@ from attnbook.data import multi30k
 from attnbook.toy.language import translate_by_rule
 from attnbook.translation.configs import config
 from attnbook.translation.corpora import load_texts
+from attnbook.translation.moses import detokenised, tokenised
 
 
 @pytest.fixture
@@ -82,6 +83,14 @@ def test_text_is_lowercased_normalised_and_tokenised(data):
     )
     lowered = load_texts(small_config(data, moses=True, lowercase=True), "val")
     assert lowered.target == ['der " hund " von z.b. max \' frau ...']
+
+
+def test_spaces_between_words_and_marks_go_again():
+    pytest.importorskip("sacremoses")
+    plain = ["ein hund (braun) rennt, oder?", 'er ruft "hallo".', "mike's hund 1 & 2"]
+    apart = tokenised(plain, "de")
+    assert apart[0] == "ein hund ( braun ) rennt , oder ?"
+    assert detokenised(apart, "de") == [*plain[:2], "mike 's hund 1 & 2"]
 
 
 def test_without_sacremoses_the_remedy_is_named(data, monkeypatch):

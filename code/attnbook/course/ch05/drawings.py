@@ -33,8 +33,8 @@ def multi_head() -> Diagram:
     scores = d.box("$q · k / √d_k$", column, 374, width=170)
     softmax = d.box("softmax", column, 292, width=170)
     mix = d.box("weights · $v$", column, 210, width=170)
-    concat = d.box("concatenate", column, 118, width=170)
-    out = d.box("$W^O$", column, 58, width=60)
+    concat = d.box("concatenate", column, 114, width=170)
+    out = d.box("$W^O$", column, 57, width=60)
     looks = (("query", "Q", "T", QUERY), ("key", "K", "S", KEY))
     for x, (name, letter, length, look) in zip((100, 230), looks, strict=True):
         split = _projected(d, x, name, letter, length, **look)
@@ -46,9 +46,10 @@ def multi_head() -> Diagram:
     d.text("(B, H, S, $d_k$)", 448, 434, **VALUE)
     d.arrow(scores, softmax, label="(B, H, T, S)")
     d.arrow(softmax, mix, label="(B, H, T, S)")
-    d.arrow(mix, concat, label="(B, H, T, $d_k$)")
+    d.arrow(mix, concat)
+    d.text("(B, H, T, $d_k$)", column + 54, 146)
     d.arrow(concat, out)
-    d.text("(B, T, D)", column + 44, 88)
+    d.text("(B, T, D)", column + 44, 84)
     d.arrow(out, d.text("output (B, T, D)", column, 14))
     d.text("H heads", 430, 190)
     return d

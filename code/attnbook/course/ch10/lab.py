@@ -72,6 +72,17 @@ def penalties_table() -> Table:
     )
 
 
+def bayes_risk_table() -> Table:
+    """BLEU and chrF by way of decoding, grouped by how samples are drawn."""
+    groups: dict[str, list[tuple]] = {}
+    for name, found in results.load("bayes_risk")["scores"].items():
+        group, _, way = name.rpartition(": ")
+        row = (way, found["bleu"], found["chrf"])
+        groups.setdefault(group or "search", []).append(row)
+    heads = [Column(name, digits=1) for name in ("BLEU", "chrF")]
+    return table(["decoding", *heads], groups)
+
+
 # Costs
 
 

@@ -11,13 +11,18 @@ from pathlib import Path
 from attnbook.course.ch12.experiment_scores import RUN_VARIABLE
 from attnbook.course.ch12.experiment_training import shortened
 from attnbook.course.kit.experiments import experiment
+from attnbook.translation.bleu_score import corpus_scores
+from attnbook.translation.corpora import load_texts
+from attnbook.translation.moses import detokenised
 from attnbook.translation.report import check_may_test, score_splits, test_splits
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.translator import Translator
 
-TRAINED = ("en_de", "de_en")
+SCORED = ("en_de", "de_en", "published")
+TRAINED = (*SCORED, "recipe")
 MEASURED = ("smoke", "speed", "base", "decoding", "costs", "compiled")
-"""The parts of ``benchmarks/half_hour.py``; :data:`TRAINED` are training runs."""
+"""Parts of ``benchmarks/gpu.py``. :data:`TRAINED` are training runs; those of
+:data:`SCORED` have frozen recipes and are scored on the test sets."""
 
 ABOUT = ("machine", "device", "commit", "plan")
 
@@ -59,12 +64,14 @@ def gpu_scores() -> dict:
     of the packed file.
 
     Returns:
-        By direction and run BLEU and chrF, by test set, decoding and case.
+        By part and run BLEU and chrF, by test set, decoding and case. A model of
+        tokenised text is scored on it, as its authors did, and on the validation split,
+        too; "detokenised" are scores of the same translations on plain lowercased text.
     """
     folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu"))
     return {
         part: {path.name: scores_of(path) for path in sorted(folder.glob(f"{part}/*"))}
-        for part in TRAINED
+        for part in SCORED
     }
 
 
@@ -74,9 +81,19 @@ def scores_of(run: Path) -> dict:
     config = replace(translator.config, score_tests=True)
     check_may_test(config)
     alpha, splits = translator.facts["alpha"], test_splits(config)
-    both = translator.model, translator.subwords
     print(f"  {run}", flush=True)
-    return score_splits(*both, config, alpha, splits)[0]
+    both = translator.model, translator.subwords
+    if not config.moses:
+        return score_splits(*both, config, alpha, splits)[0]
+    scores, outputs = score_splits(*both, config, alpha, ("val", *splits))
+    plain = replace(config, moses=False, lowercase=False)
+    for split, by_decoding in outputs.items():
+        references = load_texts(plain, split).target
+        for how, texts in by_decoding.items():
+            texts = detokenised(texts, config.target)
+            score = corpus_scores(texts, references, lowercase=True)
+            scores[split][f"{how}, detokenised"] = score._asdict()
+    return scores
 
 
 def collected(source: Path, trial: bool = False) -> dict:
