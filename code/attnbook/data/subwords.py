@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from collections.abc import Iterable
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -79,7 +81,7 @@ class Subwords:
             **suffix,
         )
         tokenizer.train_from_iterator(text, trainer)
-        return cls(tokenizer)
+        return cls(_ends_in_order(tokenizer) if tokenised else tokenizer)
 
     @classmethod
     def load(cls, path: Traversable) -> Subwords:
@@ -135,3 +137,16 @@ class Subwords:
                 break
             kept.append(i)
         return self.tokenizer.decode(kept)
+
+
+def _ends_in_order(tokenizer: Tokenizer) -> Tokenizer:
+    """Number the letters that end a word in their order, and not by chance.
+
+    The library numbers them as it meets them in a table of words, whose order is
+    another one in each process.
+    """
+    parts = json.loads(tokenizer.to_str())
+    vocab = parts["model"]["vocab"]
+    ends = sorted(text for text in vocab if re.fullmatch(r".</w>", text, re.DOTALL))
+    vocab.update(zip(ends, sorted(vocab[text] for text in ends), strict=True))
+    return Tokenizer.from_str(json.dumps(parts))

@@ -3,11 +3,13 @@
 - ``greedy_search``: the most probable token at each step
 - ``beam``: beam search with a length penalty
 - ``sampling``: sampling with temperature, top-k and top-p
+- ``ensemble``: several models that translate as one
 - ``scoring``: the log-probability of a given translation
 - ``steps``: allowed tokens and selection of state rows, shared by all of them
 """
 
 from attnbook.decoding.beam import Hypotheses, beam_search, length_penalty
+from attnbook.decoding.ensemble import Ensemble
 from attnbook.decoding.greedy_search import greedy
 from attnbook.decoding.sampling import sample, token_probabilities
 from attnbook.decoding.scoring import log_probability

@@ -105,6 +105,16 @@ def test_tokenised_text_is_split_at_spaces_and_ends_are_shared():
     assert small.decode(small.encode("ein baumhaus , ein")) == "ein baumhaus , ein"
 
 
+def test_letters_that_end_a_word_are_numbered_in_their_order():
+    words = [f"{a}{b}" for a, b in zip("zyxwvuts", "hgfedcba", strict=True)]
+    found = Subwords.train([" ".join(words * 2)], 60, tokenised=True).tokenizer
+    ids = [found.token_to_id(f"{letter}</w>") for letter in "abcdefgh"]
+    assert ids == [*range(ids[0], ids[0] + 8)]
+    assert [found.encode(word).tokens for word in words] == [
+        [f"{w}</w>"] for w in words
+    ]
+
+
 def test_the_same_text_gives_the_same_subwords():
     again = Subwords.train([*SENTENCES, " ".join(SIGNS)], 300)
     assert again.fingerprint() == TRAINED.fingerprint()

@@ -8,9 +8,14 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
+import torch
+from torch import nn
+
 from attnbook.course.ch12.experiment_scores import RUN_VARIABLE
 from attnbook.course.ch12.experiment_training import shortened
 from attnbook.course.kit.experiments import experiment
+from attnbook.data.subwords import Subwords
+from attnbook.decoding.ensemble import Ensemble
 from attnbook.translation.bleu_score import corpus_scores
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.moses import detokenised
@@ -77,12 +82,17 @@ def gpu_scores() -> dict:
 
 def scores_of(run: Path) -> dict:
     """Scores of a run's model on the test sets, with the α that the run chose."""
+    print(f"  {run}", flush=True)
     translator = Translator(run / "model")
+    return scores_with(translator.model, translator)
+
+
+def scores_with(model: nn.Module, translator: Translator) -> dict:
+    """Scores of a model with a translator's subwords, config and α."""
     config = replace(translator.config, score_tests=True)
     check_may_test(config)
     alpha, splits = translator.facts["alpha"], test_splits(config)
-    print(f"  {run}", flush=True)
-    both = translator.model, translator.subwords
+    both = model, translator.subwords
     if not config.moses:
         return score_splits(*both, config, alpha, splits)[0]
     scores, outputs = score_splits(*both, config, alpha, ("val", *splits))
@@ -94,6 +104,33 @@ def scores_of(run: Path) -> dict:
             score = corpus_scores(texts, references, lowercase=True)
             scores[split][f"{how}, detokenised"] = score._asdict()
     return scores
+
+
+@experiment
+def gpu_ensemble() -> dict:
+    """Let the three models of the published recipe translate together, scored once.
+
+    Returns:
+        As for each run in ``gpu_scores``.
+    """
+    folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu"))
+    seeds = [Translator(path / "model") for path in sorted(folder.glob("published/*"))]
+    first = seeds[0]
+    # Their subwords are the same, but in some processes others have the same number.
+    models = [renumbered(one, first.subwords) for one in seeds]
+    return scores_with(Ensemble(models).eval(), first)
+
+
+def renumbered(translator: Translator, subwords: Subwords) -> nn.Module:
+    """The model of a translator with its word tables in the order of other subwords."""
+    own = translator.subwords.tokenizer
+    size = len(subwords)
+    order = [own.token_to_id(subwords.tokenizer.id_to_token(i)) for i in range(size)]
+    with torch.no_grad():
+        for weights in translator.model.parameters():
+            if len(weights) == size:
+                weights.copy_(weights[order])
+    return translator.model
 
 
 def collected(source: Path, trial: bool = False) -> dict:
