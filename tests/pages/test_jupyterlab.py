@@ -15,7 +15,7 @@ from reader_notebooks import made
 from run_notebooks import store
 
 CHAPTER = "ch02_bahdanau.ipynb"
-WITH_STEPPER = "lab10_decoding.ipynb"
+WITH_STEPPER = "ch07_positions.ipynb"
 TRUSTED = [CHAPTER, WITH_STEPPER, "explorers.ipynb"]
 SCREENSHOTS = ROOT / "_build" / "screenshots"
 EXPLORERS = "explorers.ipynb"
