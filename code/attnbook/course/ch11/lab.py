@@ -5,13 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-import matplotlib.pyplot as plt
-from matplotlib.figure import Figure
-from torch import Tensor
-
 from attnbook.core import results
 from attnbook.course.ch11.figures import path_length, recall_runs, runs_of
-from attnbook.course.kit.heat_maps import WHITE_LINES, heat_map
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.toy.last_position import LAYER_STACKS
@@ -57,38 +52,6 @@ def batches_table() -> Table:
         }
         rows.append((kind, *(1000 * runs[size] / size for size in sizes)))
     return table(["layer", *heads], rows)
-
-
-# Receptive fields
-
-
-def receptive_field_figure(seen: dict[str, Tensor]) -> Figure:
-    """Draw which inputs the last output depends on, layer by layer."""
-    fig, axes = plt.subplots(
-        len(seen),
-        sharex=True,
-        figsize=(5.5, 1.4 + 0.28 * sum(2 + len(rows) for rows in seen.values())),
-        gridspec_kw={"height_ratios": [len(rows) for rows in seen.values()]},
-    )
-    for ax, (kind, rows) in zip(axes, seen.items(), strict=True):
-        layers, n = rows.shape
-        names = [
-            f"{position}" if position % 8 == 1 else "" for position in range(1, n + 1)
-        ]
-        heat_map(
-            ax,
-            rows.flip(0),
-            columns=names,
-            turn=0,
-            cmap="Greys",
-            vmax=1.3,
-            **WHITE_LINES,
-        )
-        ax.set_yticks([i + 0.5 for i in range(layers)], range(layers, 0, -1))
-        ax.set(title=kind, ylabel="layer")
-        ax.spines[["left", "bottom"]].set_visible(True)
-    axes[-1].set_xlabel("position of the input")
-    return fig
 
 
 # Recall of the first symbol
