@@ -99,17 +99,23 @@ def beams_figure() -> Figure:
     return fig
 
 
-def greedy_table() -> Table:
-    """Show the beam and greedy decoding on the test of 2016, with their difference."""
-    stored = results.load("multi30k_scores")
-    found = stored["comparison"]
-    rows = [
-        ("beam of 5", found["bleu"], stored["margin"], None),
-        ("greedy", found["other"], None, None),
-        ("difference", found["bleu"] - found["other"], None, found["p_value"]),
-    ]
-    heads = [Column("BLEU", digits=1), Column("±", "BLEU, 95 %", digits=1)]
-    return table(["decoding", *heads, Column("p", digits=3)], rows)
+def bootstrap_table() -> Table:
+    """Show pairs of outputs, and how often chance alone makes them differ as much."""
+    runs = {
+        f"{'R-Drop' if run['config'].get('r_drop') else 'bfloat16'}, recorded run": run
+        for run in results.load("multi30k_against_shipped")["runs"]
+    }
+    beam = results.load("multi30k_scores")["comparison"]
+    pairs = {"validation": runs, "test of 2016": {"beam of 5, greedy": beam}}
+    rows = {
+        split: [
+            (name, *(found[entry] for entry in ("bleu", "other", "p_value")))
+            for name, found in of.items()
+        ]
+        for split, of in pairs.items()
+    }
+    heads = [Column(name, "BLEU", digits=1) for name in ("first", "second")]
+    return table(["two outputs", *heads, Column("p", digits=3)], rows)
 
 
 def directions_table() -> Table:
@@ -189,23 +195,6 @@ def probes_table() -> Table:
     return table(["label", *heads], rows)
 
 
-def heads_table() -> Table:
-    """Show how often each cross-attention head agrees with Model 1."""
-    stored = results.load("multi30k_probes")
-    n_heads = len(stored["heads"][0])
-    single = [
-        (f"layer {n}", *(100 * share for share in shares), None)
-        for n, shares in enumerate(stored["heads"], start=1)
-    ]
-    whole = [
-        (name, *[None] * n_heads, 100 * stored[entry])
-        for name, entry in (("mean of all heads", "mean"), ("diagonal", "diagonal"))
-    ]
-    heads = [Column(f"head {n}", "%") for n in range(1, n_heads + 1)]
-    groups = {"single heads": single, "for comparison": whole}
-    return table(["weights of", *heads, Column("all", "%")], groups)
-
-
 # Speeds
 
 
@@ -224,14 +213,3 @@ def training_speeds_table() -> Table:
             for row in rows
         ],
     )
-
-
-def decoding_speeds_table() -> Table:
-    """Show tokens per second of decoding, ours and Marian's if it was there."""
-    names = {1: "greedy", 5: "beam of 5"}
-    rows = [
-        (names[row["width"]], row["ours"], row.get("marian"), row.get("ours_faster"))
-        for row in results.load("processor_speeds")["decoding"]
-    ]
-    heads = [Column("ours", "tokens/s"), Column("Marian", "tokens/s")]
-    return table(["decoding", *heads, Column("ratio", digits=2)], rows)

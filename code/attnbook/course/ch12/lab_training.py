@@ -21,7 +21,6 @@ from attnbook.course.ch12.figures_scores import (
 from attnbook.course.kit.colours import COLOURS, GREY, text_colour
 from attnbook.course.kit.html_tables import Cell, Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
-from attnbook.translation.configs import config
 
 PRECISIONS = {"float32": "fp32", "bfloat16": "bf16"}
 
@@ -81,30 +80,6 @@ def _cells(run: dict) -> tuple[str | float | None, ...]:
     return PRECISIONS[run["precision"]], *speed, *quality
 
 
-def commands() -> dict[str, str]:
-    """Give the command that repeats each run, by its name for a reader."""
-    return {
-        f"{kind}, {name}": command_of(run)
-        for kind, runs in all_runs().items()
-        for name, run in runs.items()
-    }
-
-
-def command_of(run: dict, name: str = "multi30k-cpu") -> str:
-    """Give the command of a run, with its changes of a config.
-
-    The precision is always named: what "auto" means depends on the machine.
-    """
-    given = vars(config(name))
-    wanted = run["config"] | {"precision": PRECISIONS[run["precision"]]}
-    changes = [
-        f"{entry}={value}"
-        for entry, value in wanted.items()
-        if entry in given and value != given[entry]
-    ]
-    return f"attnbook train --config {name} --set {' '.join(changes)}"
-
-
 def ablation_table() -> Table:
     """Show loss and scores (beam) of all runs with one thing changed."""
     groups = {
@@ -146,21 +121,6 @@ def learning_rates_table() -> Table:
     ]
     heads = [Column(rate, "nats", "learning rate", 2) for rate in ("0.001", "0.003")]
     return table(["model", *heads], rows)
-
-
-def against_table() -> Table:
-    """Show the runs that were compared with the shipped model by a bootstrap."""
-    stored = results.load("multi30k_against_shipped")
-    first = part("en_de")["runs"]["seed_0"]
-    rows: list[tuple] = [
-        ("recorded", "fp32", first["seconds"] / 60, stored["runs"][0]["other"], None)
-    ]
-    for run in stored["runs"]:
-        name = "with R-Drop" if run["config"].get("r_drop") else "the same"
-        speed = PRECISIONS[run["precision"]], run["seconds"] / 60
-        rows.append((name, *speed, run["bleu"], run["p_value"]))
-    heads = ["precision", Column("time", "minutes"), Column("BLEU", digits=1)]
-    return table(["run", *heads, Column("p", digits=2)], rows)
 
 
 # Label smoothing

@@ -2,7 +2,6 @@
 
 import json
 import math
-import shlex
 from itertools import chain, product
 
 import pytest
@@ -17,7 +16,6 @@ from attnbook.course.ch12.figures_scores import ABLATION, LADDER, part
 from attnbook.nn.losses import label_smoothing_loss
 from attnbook.toy.data import held_out_pairs
 from attnbook.translation.configs import CONFIGS, config
-from attnbook.translation.train_command import read_config
 
 # The run of the chapter
 
@@ -159,8 +157,7 @@ def test_the_shown_rows_are_all_that_the_script_trains(tmp_path):
     assert {*shown, "fp32", "seed_2"} == {job.name for job in jobs}
 
 
-def test_every_stored_run_is_in_the_table_once_and_its_command_makes_its_config():
-    """It gives what was trained, down to the precision that "auto" meant."""
+def test_every_stored_run_is_in_the_table_once():
     runs = [run for kind in lab.all_runs().values() for run in kind.values()]
     weights = [run["weights_sha256"] for run in runs]
     assert len({*weights}) == len(weights)
@@ -168,14 +165,6 @@ def test_every_stored_run_is_in_the_table_once_and_its_command_makes_its_config(
         assert {run["weights_sha256"] for run in part(name)["runs"].values()} <= {
             *weights
         }
-    for command, run in zip(lab.commands().values(), runs, strict=True):
-        words = shlex.split(command)
-        assert words[:4] == ["attnbook", "train", "--config", "multi30k-cpu"]
-        made = vars(read_config("multi30k-cpu", words[5:]))
-        for entry, value in run["config"].items():
-            if entry in made and entry != "precision":
-                assert made[entry] == value, (command, entry)
-        assert made["precision"] == lab.PRECISIONS[run["precision"]]
 
 
 def test_the_jump_of_bleu_is_as_the_laboratory_says():
