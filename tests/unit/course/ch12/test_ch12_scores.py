@@ -26,6 +26,23 @@ from attnbook.translation.models import model_from_config
 from attnbook.translation.training_state import save_state
 from attnbook.translation.translator import SHIPPED, Translator
 
+# What the laboratory says without a table
+
+
+def test_speeds_of_decoding_are_as_the_laboratory_says():
+    rows = results.load("processor_speeds")["decoding"]
+    found = [(row["width"], row["ours"], row["marian"]) for row in rows]
+    assert found == [(1, 7371, 6559), (5, 1774, 1298)]
+
+
+def test_agreement_of_heads_with_model_1_is_as_the_laboratory_says():
+    found = results.load("multi30k_probes")
+    first, *others = [[round(100 * x) for x in layer] for layer in found["heads"]]
+    assert (min(first), max(first)) == (14, 34)
+    assert (min(map(min, others)), max(map(max, others))) == (30, 49)
+    assert [round(100 * found[x]) for x in ("mean", "diagonal")] == [57, 35]
+
+
 # Decoding and scoring
 
 
