@@ -37,19 +37,22 @@ def training_table() -> Table:
     heads = ["seed", Column("validation", "", "BLEU, lowercased", 1)]
     heads += [Column(year, "", "BLEU, lowercased", 1) for year in TESTS.values()]
     heads += [Column("time", "min", "", 1), Column("memory", "MB")]
-    trained, tests = (
-        results.load("gpu_runs")["trained"],
-        results.load("gpu_scores"),
-    )
+    trained = results.load("gpu_runs")["trained"]
+    tests, together = results.load("gpu_scores"), results.load("gpu_ensemble")
     rows: dict[str, list[tuple]] = {}
     for part, words in PARTS.items():
         for name, run in trained[part]["runs"].items():
             scores = {"val": run["validation_scores"]} | tests[part][name]
-            seed = name.removeprefix("seed_")
-            bleu = (plain_bleu(scores[split]) for split in ("val", *TESTS))
             size = run["seconds"] / 60, run["peak_memory_mb"]
-            rows.setdefault(words, []).append((seed, *bleu, *size))
+            row = (name.removeprefix("seed_"), *bleu_by_split(scores), *size)
+            rows.setdefault(words, []).append(row)
+    rows[PARTS["published"]].append(("all three", *bleu_by_split(together), None, None))
     return table(heads, rows)
+
+
+def bleu_by_split(scores: dict) -> list[float]:
+    """BLEU on the validation split and on both tests."""
+    return [plain_bleu(scores[split]) for split in ("val", *TESTS)]
 
 
 def plain_bleu(scores: dict) -> float:
