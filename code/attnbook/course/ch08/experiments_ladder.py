@@ -118,7 +118,8 @@ def ladder_rates() -> dict:
     """The same task over learning rates, with and without a warm-up of 30 steps.
 
     Returns:
-        "runs": for each row, rate, warm-up and seed the "loss" of the last ten steps.
+        "runs": for each row, rate, warm-up and seed the "loss" of the last ten steps;
+        None if it is no longer finite.
     """
     names = ("post-norm", "pre-norm", "skip, network, small start")
     names += ("post-norm, small start",)
@@ -126,7 +127,8 @@ def ladder_rates() -> dict:
     for name, rate, warm, seed in product(names, RATES, (False, True), SEEDS):
         found = train_row({**LADDER[name], "warm_up": warm}, seed, rate)
         about = {"row": name, "rate": rate, "warm_up": warm, "seed": seed}
-        runs.append({**about, "loss": found["loss"]})
+        loss = found["loss"] if math.isfinite(found["loss"]) else None
+        runs.append({**about, "loss": loss})
         print(f"  {runs[-1]}", flush=True)
     return {"steps": STEPS, "warm_up": WARM_UP, "length": LENGTH, "runs": runs}
 

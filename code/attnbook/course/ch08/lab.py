@@ -17,7 +17,7 @@ from attnbook.course.ch08.experiment_layer_runs import INITIALISATIONS, WARM_UP_
 from attnbook.course.ch08.figures import warm_up_runs
 from attnbook.course.kit.colours import DARK_GREY, INK, SKY
 from attnbook.course.kit.curves import label_lines
-from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.losses import token_loss
 from attnbook.toy.bit_pairs import NETWORKS
@@ -225,6 +225,28 @@ def ladder_table() -> Table:
         rows.append((name, *cells))
     diversity = Column("token diversity", "before training", digits=2)
     return table(["stack", diversity, Column("loss", "nats", digits=2)], rows)
+
+
+def ladder_rates_table() -> Table:
+    """The same loss over learning rates, with and without a warm-up."""
+    groups: dict[str, list[tuple]] = {}
+    runs = stored_runs("ladder_rates")
+    names, rates = (dict.fromkeys(run[of] for run in runs) for of in ("row", "rate"))
+    for name, warm in product(names, (False, True)):
+        cells = (
+            spread_of_finite([run["loss"] for run in stored_runs("ladder_rates", **at)])
+            for at in ({"row": name, "rate": rate, "warm_up": warm} for rate in rates)
+        )
+        label = "30 steps of warm-up" if warm else "no warm-up"
+        groups.setdefault(name, []).append((label, *cells))
+    heads = [Column(f"{rate:g}", "nats", "learning rate", 2) for rate in rates]
+    return table(["warm-up", *heads], groups)
+
+
+def spread_of_finite(losses: Sequence[float | None]) -> Spread | str:
+    """Mean and range, or how many runs diverged."""
+    diverged = losses.count(None)
+    return f"{diverged} of {len(losses)} diverged" if diverged else spread(losses)
 
 
 # Embeddings
