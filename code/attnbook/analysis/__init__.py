@@ -65,11 +65,9 @@ from attnbook.analysis.occlusion import (
     context_changes,
     encoder_effects,
     encoder_weights,
-    occlusion_effects,
     rank_correlation,
     replacing_effects,
     transformer_hiding_effects,
-    weights_and_drops,
     word_swaps,
 )
 from attnbook.analysis.probes import (

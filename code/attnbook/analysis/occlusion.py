@@ -19,26 +19,6 @@ from attnbook.models.bahdanau import Bahdanau, BahdanauState, EncodedSource
 from attnbook.models.transformer import Transformer
 from attnbook.toy.data import make_batch
 from attnbook.toy.language import KINDS, Pair, kind_of
-from attnbook.toy.metrics import attention_weights
-
-
-@torch.no_grad()
-def occlusion_effects(model: Bahdanau, pair: Pair) -> dict[str, Tensor]:
-    """Drop of the target words' log-probability without source position j.
-
-    Args:
-        model: A trained model.
-        pair: A sentence pair.
-
-    Returns:
-        "hidden" and "replaced", (T, S) each: the drop of log p of target word i under
-        teacher forcing, if position j is masked from the attention at that step only,
-        and if the source has another word of the same kind at position j.
-    """
-    return {
-        "hidden": bahdanau_hiding_effects(model, pair),
-        "replaced": replacing_effects(model, pair),
-    }
 
 
 @torch.no_grad()
@@ -62,30 +42,6 @@ def bahdanau_hiding_effects(model: Bahdanau, pair: Pair) -> Tensor:
             (logits.log_softmax(-1) - masked_logits.log_softmax(-1))[:, target]
         )
     return torch.stack(drops)
-
-
-def weights_and_drops(
-    model: Bahdanau, pairs: Sequence[Pair]
-) -> tuple[list[float], list[float]]:
-    """Weight on each aligned word, and the drop of log p if it is hidden.
-
-    Args:
-        model: A trained model.
-        pairs: Sentence pairs.
-
-    Returns:
-        The weights, and the drops in nats (:func:`bahdanau_hiding_effects`): one of
-        each for every target word that renders a source word.
-    """
-    weights, drops = [], []
-    for pair in pairs:
-        rows = attention_weights(model, [pair])[0]  # (T, S)
-        effects = bahdanau_hiding_effects(model, pair)  # (T, S)
-        for t, j in enumerate(pair.alignment):
-            if j is not None:
-                weights.append(rows[t, j].item())
-                drops.append(effects[t, j].item())
-    return weights, drops
 
 
 @torch.no_grad()

@@ -12,10 +12,9 @@ from attnbook.analysis.occlusion import (
     context_changes,
     encoder_effects,
     encoder_weights,
-    occlusion_effects,
     rank_correlation,
+    replacing_effects,
     transformer_hiding_effects,
-    weights_and_drops,
     word_swaps,
 )
 from attnbook.core.vocabulary import EOS
@@ -23,7 +22,6 @@ from attnbook.course.ch11 import experiment_weights_tell as weights_tell
 from attnbook.models.seq2seq import InitialState
 from attnbook.toy.data import SOURCE, TARGET, make_batch
 from attnbook.toy.language import Pair, is_sentence, translate_by_rule
-from attnbook.toy.metrics import attention_weights
 from attnbook.toy.models import toy_transformer
 
 PAIR = translate_by_rule("the old farmer sees a bird")
@@ -196,7 +194,7 @@ def test_hiding_takes_the_place_out_of_the_sum():
 
 def test_replacing_changes_the_source_from_the_start():
     model, pair = make_bahdanau(), translate_by_rule("a dog sees this cat")
-    effects = occlusion_effects(model, pair)["replaced"]
+    effects = replacing_effects(model, pair)
     assert effects.shape == (6, 6)
     assert effects[:, -1].isnan().all()
     log_p = [
@@ -230,13 +228,3 @@ def test_swaps_are_sentences_that_differ_in_one_place():
     assert len(word_swaps(pair, 2)) == 11
     assert len(word_swaps(pair, 0)) == 2
     assert word_swaps(pair, 6) == []  # and
-
-
-def test_every_aligned_word_has_its_weight_and_its_drop():
-    model = make_bahdanau()
-    pairs = [PAIR, translate_by_rule("a cat sees a dog and a dog hears a cat")]
-    weights, drops = weights_and_drops(model, pairs)
-    assert len(weights) == len(drops) == 6 + 10  # without the connective
-    j = PAIR.alignment[1]
-    assert weights[1] == attention_weights(model, [PAIR])[0, 1, j].item()
-    assert drops[1] == bahdanau_hiding_effects(model, PAIR)[1, j].item()

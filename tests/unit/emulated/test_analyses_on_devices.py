@@ -9,9 +9,10 @@ from attnbook.analysis.leaks import affected_outputs, influence
 from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.analysis.occlusion import (
     agreement,
+    bahdanau_hiding_effects,
     encoder_effects,
     encoder_weights,
-    occlusion_effects,
+    replacing_effects,
     transformer_hiding_effects,
 )
 from attnbook.analysis.probes import fit_probe, layer_states, probe_accuracy
@@ -74,7 +75,8 @@ ANALYSES = {
     },
     "bahdanau": {
         "weights": lambda model: [attention_weights(model, PAIRS)],
-        "effects": lambda model: [*occlusion_effects(model, PAIR).values()],
+        "hiding": lambda model: [bahdanau_hiding_effects(model, PAIR)],
+        "replacing": lambda model: [replacing_effects(model, PAIR)],
     },
 }
 CASES = [(model, name) for model, analyses in ANALYSES.items() for name in analyses]
@@ -105,7 +107,7 @@ def test_what_becomes_a_number(gpu):
     model = load_toy_model("bahdanau").to(gpu)
     weights = attention_weights(model, PAIRS)
     assert alignment_accuracy(weights, PAIRS) > 0.9
-    assert agreement(weights[0], occlusion_effects(model, PAIR)["replaced"]) is not None
+    assert agreement(weights[0], replacing_effects(model, PAIR)) is not None
 
 
 def test_a_broken_model_stays_where_it_is(gpu):

@@ -7,7 +7,7 @@ from functools import partial
 
 import torch
 
-from attnbook.analysis.occlusion import weights_and_drops
+from attnbook.analysis.occlusion import bahdanau_hiding_effects
 from attnbook.course.kit.experiments import experiment
 from attnbook.course.kit.toy_translation import measure_translation, train_and_measure
 from attnbook.data.batching import Batch
@@ -59,6 +59,10 @@ def late_attention(seeds: Sequence[int] = (0, 1, 2)) -> dict:
 
 def hidden_quantiles(model: Bahdanau) -> list[float]:
     """Drop of log p in nats if each rendered word is hidden: 5 %, 50 %, 95 %."""
-    _, drops = weights_and_drops(model, held_out_pairs(2, 30))
+    drops = []
+    for pair in held_out_pairs(2, 30):
+        effects = bahdanau_hiding_effects(model, pair)  # (T, S)
+        aligned = enumerate(pair.alignment)
+        drops += [effects[t, j].item() for t, j in aligned if j is not None]
     levels = torch.tensor([0.05, 0.5, 0.95])
     return [round(x, 3) for x in torch.tensor(drops).quantile(levels).tolist()]

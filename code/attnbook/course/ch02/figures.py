@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 
 import matplotlib.pyplot as plt
@@ -13,38 +13,12 @@ from torch import Tensor
 from attnbook.core import results
 from attnbook.course.ch02.experiments_learning import PARTS
 from attnbook.course.kit.alignment_maps import alignment_map
-from attnbook.course.kit.colours import GREY, INK, SKY
-from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, heat_map, numbers_from
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.toy.language import Pair
 
 # Learning where to attend
-
-
-LOSSES = {
-    "uniform": ("uniform\nweights", GREY),
-    "loss": ("its own", INK),
-    "oracle": ("oracle", SKY),
-}
-SHARES = {"alignment": ("largest", INK), "weight": ("mean", SKY)}
-
-
-def draw_learning(axes: Sequence[Axes], draw: Callable[..., object]) -> None:
-    """Draw the losses, and below them how much weight is on the aligned word.
-
-    ``draw`` takes where to, a field of the snapshots, by what to multiply it, a look.
-    """
-    for ax, lines, scale in zip(axes, (LOSSES, SHARES), (1, 100), strict=True):
-        for field, (label, colour) in lines.items():
-            draw(ax, field, scale, label=label, color=colour)
-    top, bottom = axes
-    top.set(ylabel="loss, nats per token", ylim=(0, None))
-    label = "weight on the aligned word, %"
-    bottom.set(xlabel="training step", ylabel=label, ylim=(0, 103))
-    for ax in axes:
-        label_lines(ax)
 
 
 def halted_table() -> Table:

@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 
-import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from torch import Tensor, nn
+from torch import nn
 
 from attnbook.analysis.learning_to_attend import AttentionSnapshot
-from attnbook.course.ch02.figures import draw_learning, late_attention_runs
-from attnbook.course.kit.colours import DARK_GREY
-from attnbook.course.kit.curves import band
-from attnbook.course.kit.heat_maps import heat_map
+from attnbook.course.ch02.figures import late_attention_runs
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.toy.language import AND_TARGET, Pair
 from attnbook.toy.metrics import greedy_translations
 
 SEEN = (1, 2, 3, 4)  # clauses in training
-
-# What does an encoder state contain?
-
-
-def states_figure(moved: dict[str, Tensor], words: Sequence[str]) -> Figure:
-    """Draw how far each encoder state moves when a source word is changed."""
-    fig, axes = plt.subplots(1, len(moved), figsize=(5.5, 3.6), sharey=True)
-    for ax, (title, distances) in zip(axes, moved.items(), strict=True):
-        # The root lets small distances be told from none.
-        shades = (distances / distances.max()).sqrt()
-        zeros = [["" if x else "0" for x in row] for row in distances.tolist()]
-        look = {"linewidths": 2, "linecolor": "white", "vmax": 1.1, "square": True}
-        rows = [f"$h_{j + 1}$" for j in range(len(words))]
-        heat_map(ax, shades, rows=rows, columns=words, notes=zeros, **look)
-        ax.set_title(title, pad=8)
-        ax.set_xlabel("word changed")
-    axes[0].set_ylabel("encoder state")
-    return fig
-
 
 # The plateau
 
@@ -50,43 +25,6 @@ def plateau_logs() -> list[list[AttentionSnapshot]]:
         [AttentionSnapshot(*numbers) for numbers in run["log"]]
         for run in stored_runs("plateau")
     ]
-
-
-def plateau_figure() -> Figure:
-    """Draw the three losses, and the two measures of alignment, over five seeds."""
-    logs = plateau_logs()
-    steps = [snapshot.step for snapshot in logs[0]]
-    fig, axes = plt.subplots(2, 1, figsize=(5.5, 5.4), sharex=True)
-
-    def draw(ax: Axes, field: str, scale: int, **look: str) -> None:
-        runs = [[scale * getattr(s, field) for s in log] for log in logs]
-        band(ax, steps, runs, **look)
-
-    draw_learning(axes, draw)
-    return fig
-
-
-def first_step(log: Iterable[AttentionSnapshot], share: float) -> int:
-    """The first step at which the alignment accuracy reaches a share."""
-    return next(snapshot.step for snapshot in log if snapshot.alignment >= share)
-
-
-def plateau_table() -> Table:
-    """How long the plateau is, and what the model knows at its end, seed by seed."""
-    columns = [
-        Column("seed"),
-        *(Column(f"{n} %", "step", "alignment accuracy reaches") for n in (20, 50, 90)),
-        *(
-            Column(name, "nats", "loss at 20 %", 1)
-            for name in ("own", "uniform", "oracle")
-        ),
-    ]
-    rows = []
-    for seed, log in enumerate(plateau_logs()):
-        ends = [first_step(log, share) for share in (0.2, 0.5, 0.9)]
-        end = next(snapshot for snapshot in log if snapshot.step == ends[0])
-        rows.append((str(seed), *ends, end.loss, end.uniform, end.oracle))
-    return table(columns, rows)
 
 
 def growth_table() -> Table:
@@ -100,24 +38,6 @@ def growth_table() -> Table:
         rows.append((str(seed), *factors))
     heads = [Column(n, "×", span, 1) for span in spans for n in ("weight", "gain")]
     return table(["seed", *heads], rows)
-
-
-def descent_table(seed: int = 0, until: int = 200, every: int = 20) -> Table:
-    """One run: the weight on the aligned word, and the gradient of its score."""
-    weight, descent = "weight on the aligned word", "negative gradient of its score"
-    columns = [
-        Column("step"),
-        Column("largest", "% of words", weight),
-        Column("mean", "%", weight),
-        Column("largest", "% of words", descent),
-        Column("mean", "nats", descent, 3),
-    ]
-    rows = [
-        (s.step, 100 * s.alignment, 100 * s.weight, 100 * s.steepest, s.descent)
-        for s in plateau_logs()[seed]
-        if s.step <= until and s.step % every == 0
-    ]
-    return table(columns, rows)
 
 
 # Exact match, alignment and five clauses
@@ -163,19 +83,7 @@ def five_clauses_table(model: nn.Module, pairs: Sequence[Pair]) -> Table:
     return table(columns, [("Bahdanau attention", found["clauses"], *shares)])
 
 
-# Weights and effects
-
-
-def drop_figure(weights: Sequence[float], drops: Sequence[float]) -> Figure:
-    """Draw the drop of log-probability against the weight, one dot per word."""
-    fig, ax = plt.subplots(figsize=(5.5, 3.4))
-    ax.scatter([100 * w for w in weights], drops, s=14, color=DARK_GREY, alpha=0.6)
-    ax.set(
-        xlabel="weight on the aligned word, %",
-        ylabel="drop if it is hidden, nats",
-        xlim=(0, 102),
-    )
-    return fig
+# Another alignment
 
 
 def late_seeds_table() -> Table:
@@ -272,22 +180,3 @@ def covers_table() -> Table:
             for found in [run["covered"][kind]]
         ]
     return table(columns, groups)
-
-
-# A real translator
-
-
-def peak_table(weights: dict[str, Sequence[Tensor]]) -> Table:
-    """How peaked the weights of some models are."""
-    columns = [
-        "model",
-        "sentences",
-        Column("mean", "%", "largest weight of a step"),
-        Column("above 50 %", "% of steps", "largest weight of a step"),
-    ]
-    rows = []
-    for name, maps in weights.items():
-        largest = [w for rows_ in maps for w in rows_.max(-1).values.tolist()]
-        sure = fmean(w > 0.5 for w in largest)
-        rows.append((name, len(maps), 100 * fmean(largest), 100 * sure))
-    return table(columns, rows)
