@@ -82,7 +82,7 @@ window.attnbook ??= {};
   }
 
   const curve = (line, x, y) => {
-    const points = line.y.map((value, i) => [x(line.x.length ? line.x[i] : i), y(value)]);
+    const points = line.y.map((value, i) => [x(i), y(value)]);
     return svg("path", { class: `chart-line chart-line-${line.colour}`, d: path(points) });
   };
 
@@ -243,11 +243,6 @@ window.attnbook ??= {};
     const x = (place) => left + slot * (place + 0.5);
     const y = (value) => bottom - share(chart.value, value) * (bottom - top);
     const box = { left, top, right, bottom };
-    if (chart.band) {
-      const [from, to] = chart.band.map(x);
-      const look = { x: from, y: top, width: to - from, height: bottom - top, class: "chart-band" };
-      drawing.append(svg("rect", look));
-    }
     uprightAxis(drawing, chart.value, box, y);
     const size = (chart.stacked || chart.series.length === 1 ? 0.6 : 0.8 / chart.series.length) * slot;
     ends(chart).forEach((bars, k) => {
@@ -260,7 +255,6 @@ window.attnbook ??= {};
       });
     });
     drawing.append(svg("path", { class: "chart-axis", d: `M${left},${y(0)}H${right}` }));
-    if (chart.curve) drawing.append(curve(chart.curve, x, y));
     chart.notes.forEach((note, j) => {
       const end = chart.series.at(-1).values[j];
       drawing.append(label(note, x(j), y(end) + (end < 0 ? 16 : -5), { class: "chart-note" }));

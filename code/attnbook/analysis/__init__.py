@@ -9,7 +9,6 @@
 - ``leaks``: which outputs depend on which inputs
 - ``occlusion``: how much a prediction depends on a source word
 - ``probes``: linear probes of the encoder's layers
-- ``scores``: how large scores are before training
 - ``ibm_model1``: word alignment learned from sentence pairs
 - ``word_links``: words that translate each other, by Model 1 in both directions
 - ``complexity``: number of operations, by formula and counted
@@ -81,6 +80,5 @@ from attnbook.analysis.random_attention import (
     random_pairs,
     random_scores,
 )
-from attnbook.analysis.scores import score_spreads
 from attnbook.analysis.word_links import WordLinks
 from attnbook.analysis.word_maps import word_groups, word_weights, words

@@ -17,6 +17,7 @@ from attnbook.nn.local_attention import (
     make_alignment,
     source_window,
 )
+from attnbook.nn.masks import masked_softmax
 
 seeds = st.integers(0, 999)
 sizes = st.lists(st.integers(1, 8), min_size=1, max_size=3)
@@ -103,6 +104,23 @@ def test_window_and_gaussian_equal_their_formulas(p, length, half_width):
     factor = gaussian(centre, length, 1.5)[0, 0].tolist()
     wanted = [math.exp(-((s - p) ** 2) / (2 * 1.5**2)) for s in range(length)]
     assert factor == pytest.approx(wanted, abs=1e-12)
+
+
+def test_the_gaussian_moves_the_centre_and_costs_almost_half_of_the_weight():
+    """What a solution of chapter 3 says of random scores in 41 positions."""
+    g = torch.Generator().manual_seed(0)
+    real, p = torch.ones(2000, 41).bool(), torch.full((2000, 1), 20.0)
+    for d in (2, 5, 10):
+        scores = torch.randn(2000, 1, 41, generator=g)
+        weights = masked_softmax(scores, source_window(p, real, d))
+        total = (weights * gaussian(p, 41, sigma=d / 2)).sum(-1)
+        assert 0.5 <= round(total.mean().item(), 1) <= 0.6
+    scores, h = drawn(0, [20], 1)
+    for sigma, moves in ((None, True), (math.inf, False)):
+        align = local_p(5, sigma)
+        weights = align(scores, h, 0, real_places([20]))
+        (gradient,) = torch.autograd.grad(weights.max(), align.v.weight)
+        assert gradient.any() == moves
 
 
 @pytest.mark.parametrize("first", [0, 3])

@@ -13,9 +13,6 @@ from attnbook.core import results
 from attnbook.course.kit.colours import (
     COLOURS,
     DARK_GREY,
-    INK,
-    PALE_GREY,
-    SKY,
     text_colour,
 )
 from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, frame_cells, heat_map
@@ -23,41 +20,10 @@ from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.toy.language import VERBS, Pair
 
-MARKS = {  # entry of a stored run: mark, colour, label
-    "exact": ("o", INK, "○ exact match"),
-    "output": ("D", SKY, "◆ aligned with output"),
-    "input": ("^", DARK_GREY, "▲ with input"),
-}
-
 
 def stored_map(name: str, seed: int = 0) -> Tensor:
     """Weights of a stored run for the first held-out pair of two clauses, (T, S)."""
     return torch.tensor(stored_runs(name, seed=seed)[0]["map"])
-
-
-def two_ways_figure() -> Figure:
-    """Draw exact match and the alignment with either word: ``alignment_two_ways``.
-
-    One row for each model, and in it three marks for each seed, joined by a line.
-    """
-    runs = stored_runs("alignment_two_ways")
-    names = list(dict.fromkeys(run["model"] for run in runs))
-    fig, ax = plt.subplots(figsize=(5.5, 1.3 + 0.5 * len(names)))
-    for line, name in enumerate(names):
-        seeds = [run for run in runs if run["model"] == name]
-        for number, run in enumerate(seeds):
-            y = line + 0.6 * ((number + 0.5) / len(seeds) - 0.5)
-            shares = {entry: 100 * run[entry] for entry in MARKS}
-            ax.plot([*shares.values()], [y] * 3, color=PALE_GREY, lw=1.5, zorder=1)
-            for entry, (mark, colour, _) in MARKS.items():
-                look = {"mfc": "none", "ms": 9} if entry == "exact" else {"ms": 5}
-                ax.plot(shares[entry], y, mark, color=colour, clip_on=False, **look)
-    ax.set(xlim=(-2, 102), ylim=(len(names) - 0.4, -0.6))
-    ax.set(xlabel="% of sentences (○) or words (◆ ▲), four clauses")
-    ax.set_yticks(range(len(names)), [name.replace(", ", ",\n") for name in names])
-    for x, (_, colour, label) in zip((-0.16, 0.23, 0.76), MARKS.values(), strict=True):
-        ax.text(x, 1.03, label, color=text_colour(colour), transform=ax.transAxes)
-    return fig
 
 
 def verb_rows_figure(maps: dict[str, Tensor], pair: Pair) -> Figure:

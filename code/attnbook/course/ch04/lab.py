@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnbook.analysis.random_attention import query_gradients, random_scores
 from attnbook.core import results
@@ -22,6 +22,7 @@ from attnbook.course.kit.curves import band, label_lines, logarithmic, logarithm
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.scaled_dot_product import attention
+from attnbook.nn.scores import make_score
 
 # By width
 
@@ -208,18 +209,28 @@ def look_up_figure(scores: Sequence[str], widths: Sequence[int]) -> Figure:
 
 
 @torch.no_grad()
-def additive_start(
-    d: int, v_std: float | None = None, n_keys: int = 64, draws: int = 20
+def untrained_scores(
+    make: Callable[[], nn.Module], d: int, n_keys: int = 64, draws: int = 20
 ) -> Tensor:
-    """Scores of the untrained additive score for random queries and keys."""
+    """Scores of untrained score functions for random queries and keys."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         scores = []
         for _ in range(draws):
-            score = AdditiveRead(d, v_std).score
+            score = make()
             query, keys = torch.randn(1, 50, d), torch.randn(1, n_keys, d)
             scores.append(score(query, score.prepare(keys))[0])
     return torch.cat(scores)
+
+
+def additive_start(d: int, v_std: float | None = None, **sizes: int) -> Tensor:
+    """Scores of the untrained additive score."""
+    return untrained_scores(lambda: AdditiveRead(d, v_std).score, d, **sizes)
+
+
+def general_start(d: int) -> Tensor:
+    """Scores of Luong's untrained *general* score."""
+    return untrained_scores(lambda: make_score("general", d, d), d)
 
 
 def additive_table(widths: Sequence[int] = (4, 64, 256, 1024)) -> Table:
@@ -227,6 +238,7 @@ def additive_table(widths: Sequence[int] = (4, 64, 256, 1024)) -> Table:
     scores = {
         "dot": lambda d: random_scores(d, n_keys=64),
         "dot/√d": lambda d: random_scores(d, n_keys=64) / d**0.5,
+        "general": general_start,
         "additive": additive_start,
         "additive, large v": lambda d: additive_start(d, 1.0),
     }

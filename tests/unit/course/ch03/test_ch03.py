@@ -5,25 +5,14 @@ import torch
 
 from attnbook.core import results
 from attnbook.course.ch03 import experiments_translation as experiments
-from attnbook.course.ch03 import figures, lab
+from attnbook.course.ch03 import figures
 from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.scores import SCORES
-from attnbook.toy.data import held_out_pairs, reverse_source
-from attnbook.toy.language import VERBS, translate_by_rule
+from attnbook.toy.data import held_out_pairs
+from attnbook.toy.language import VERBS
 from attnbook.toy.metrics import alignment_accuracy
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
-
-
-def test_distances_of_one_sentence():
-    # farmer old the  bird a sees
-    pair = translate_by_rule("the old farmer sees a bird")
-    assert lab.distances([pair]) == [2, 0, -2, 2, 0, -2]
-    two = translate_by_rule("a cat sees a dog and a dog sees a cat")
-    assert len(lab.distances([two])) == 10
-    assert all(abs(d) <= 3 for d in lab.distances(held_out_pairs(2)))
-    far = lab.distances([*map(reverse_source, held_out_pairs(2))])
-    assert sum(abs(d) <= 3 for d in far) < 0.1 * len(far)
 
 
 def test_what_the_laboratory_says_of_five_clauses():

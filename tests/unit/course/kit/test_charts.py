@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from attnbook.course.ch03 import explorer_scores_and_windows as scores_and_windows
+from attnbook.course.ch04 import explorer_queries_and_keys as queries_and_keys
 from attnbook.course.kit.colours import COLOURS
 from attnbook.course.kit.explorers.charts import (
     Arrow,
@@ -43,9 +43,9 @@ def drawn(*charts, **layout):
 
 def test_lines_have_their_points_and_axes_their_ticks():
     y = Axis("gain", 1e-3, 1e3, (0.01, 1, 100), ("a", "b", "c"), log=True)
-    chart = Lines(Axis("step", 0, 4, (0, 2, 4)), y, (Line((1, 10, 0.1), (0, 1, 4)),))
+    chart = Lines(Axis("step", 0, 4, (0, 2, 4)), y, (Line((1, 10, 0.1)),))
     [ax] = drawn(chart)
-    assert ax.get_lines()[0].get_xydata().tolist() == [[0, 1], [1, 10], [4, 0.1]]
+    assert ax.get_lines()[0].get_xydata().tolist() == [[0, 1], [1, 10], [2, 0.1]]
     assert [t.get_text() for t in ax.get_yticklabels()] == ["a", "b", "c"]
     assert [t.get_text() for t in ax.get_xticklabels()] == ["0", "2", "4"]
     assert (ax.get_yscale(), ax.get_ylim()) == ("log", (1e-3, 1e3))
@@ -129,13 +129,13 @@ def unpacked(code, places):
 
 
 def test_the_page_unpacks_what_python_computed():
-    controls = scores_and_windows.CONTROLS
+    controls = queries_and_keys.CONTROLS
     of = [len(control.choices) for control in controls.values()]
-    code = script("tried", scores_and_windows.on_page, controls)
+    code = script("tried", queries_and_keys.on_page, controls)
     every = [*zip(product(*map(range, of)), settings_of(controls), strict=True)]
     some = random.Random(0).sample(every, 100)
     places = [[*zip(place, of, strict=True)] for place, _ in some]
-    wanted = [scores_and_windows.on_page(**settings).as_data() for _, settings in some]
+    wanted = [queries_and_keys.on_page(**settings).as_data() for _, settings in some]
     assert unpacked(code, places) == json.loads(json.dumps(wanted))
 
 

@@ -43,10 +43,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Line:
-    """Points that a line joins; without ``x`` they are counted from 0."""
+    """Points that a line joins, counted from 0."""
 
     y: tuple[float, ...]
-    x: tuple[float, ...] = ()
     label: str = ""
     colour: str = "ink"
 
@@ -82,8 +81,6 @@ class Bars(Chart):
     notes: tuple[str, ...] = ()  # at the ends of the bars
     across: bool = False  # bars lie, and names stand at the left
     stacked: bool = False
-    band: tuple[float, float] | None = None  # from one place to another, shaded
-    curve: Line | None = None  # over the places of the bars, which are counted from 0
     role: str = "ink"  # the colour of the names
     label: str = ""  # what the names are
     height: int = 200

@@ -18,7 +18,6 @@ from attnbook.course.kit.colours import (
     COLOURS,
     INK,
     PALE_GREY,
-    SHADE,
     SKY,
     TEXT_COLOURS,
 )
@@ -95,10 +94,6 @@ def _(chart: Bars, ax: Axes) -> None:
         base = base + values if chart.stacked else values
     for place, end, note in zip(places, base, chart.notes, strict=False):
         _note(ax, chart.across, place, end, note)
-    if chart.band:
-        ax.axvspan(*chart.band, color=SHADE, lw=0, zorder=0)
-    if chart.curve:
-        _line(ax, chart.curve)
     along, up = ("y", "x") if chart.across else ("x", "y")
     _axis(ax, up, chart.value)
     names = Axis(chart.label, -0.6, len(places) - 0.4, tuple(places), chart.names)
@@ -175,8 +170,7 @@ def _(chart: Arrows, ax: Axes) -> None:
 
 
 def _line(ax: Axes, line: Line) -> None:
-    x = line.x or range(len(line.y))
-    ax.plot(x, line.y, color=FILLS[line.colour], label=line.label or None)
+    ax.plot(line.y, color=FILLS[line.colour], label=line.label or None)
 
 
 def _axis(ax: Axes, which: str, axis: Axis, colour: str = INK) -> None:
