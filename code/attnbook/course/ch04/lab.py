@@ -16,12 +16,10 @@ from attnbook.core import results
 from attnbook.course.ch04 import experiment_root_and_start as roots
 from attnbook.course.ch04.experiment_look_up import SCALES as FACTORS
 from attnbook.course.ch04.experiment_look_up import AdditiveRead
-from attnbook.course.ch04.widget_calculator import ASKING, OFFERING, START, attend
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, SKY
-from attnbook.course.kit.curves import band, label_lines, logarithmic, logarithmic_x
+from attnbook.course.kit.curves import band, label_lines, logarithmic_x
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
-from attnbook.nn.scaled_dot_product import attention
 from attnbook.nn.scores import make_score
 
 # By width
@@ -50,40 +48,6 @@ def draw_by_width(
     logarithmic_x(ax, widths)
     label_lines(ax)
     ax.set_xlabel("d = $d_k$, width of query and key")
-
-
-# Does a position attend to itself?
-
-
-def own_position(d: int, draws: int = 1000) -> dict[str, tuple[float, float]]:
-    """Measure how much of its weight a random position gives to itself."""
-    g = torch.Generator().manual_seed(0)
-    X = torch.randn(draws, 6, d, generator=g)  # noqa: N806
-    A, B = torch.randn(2, draws, d, d, generator=g) / d**0.5  # noqa: N806
-    ways = {
-        "Q = K = X": (X, X),
-        "one matrix": (X @ A, X @ A),
-        "two matrices": (X @ A, X @ B),
-    }
-    found = {}
-    for name, (q, k) in ways.items():
-        _, weights = attention(q, k, X, need_weights=True)  # (draws, 6, 6)
-        own = weights.diagonal(dim1=1, dim2=2)  # (draws, 6)
-        wins = weights.argmax(-1) == torch.arange(6)  # (draws, 6)
-        found[name] = wins.float().mean().item(), own.mean().item()
-    return found
-
-
-def own_position_table(widths: Sequence[int] = (4, 16, 64)) -> Table:
-    """Show how often a position's own key wins, and the weight that it gets."""
-    measured = {d: own_position(d) for d in widths}
-    wins = [Column(f"d = {d}", "% of rows", "own key wins", 1) for d in widths]
-    means = [Column(f"d = {d}", "", "mean weight of own key", 2) for d in widths]
-    rows = []
-    for name in measured[widths[0]]:
-        shares, weights = zip(*(measured[d][name] for d in widths), strict=True)
-        rows.append((name, *(100 * share for share in shares), *weights))
-    return table(["queries and keys", *wins, *means], rows)
 
 
 # What does the scale change at the start?
@@ -255,65 +219,19 @@ def additive_table(widths: Sequence[int] = (4, 64, 256, 1024)) -> Table:
 
 # What does the fused kernel save?
 
-FORMS = {"readable": COLOURS["target"], "fused": COLOURS["source"]}
-
-
-def fused_costs(form: str) -> tuple[list[int], list[float], list[float]]:
-    """Stored: lengths n, MB held at most, and milliseconds."""
-    runs = stored_runs("fused_cost", form=form)
-    lengths = [run["n"] for run in runs]
-    megabytes = [run["bytes"] / 1e6 for run in runs]
-    return lengths, megabytes, [1000 * run["seconds"] for run in runs]
-
 
 def fused_table() -> Table:
     """Show memory and time of both forms by length."""
-    memory = [Column(form, "MB", "peak memory", 1) for form in FORMS]
-    time = [Column(form, "ms", "processor time", 1) for form in FORMS]
-    (lengths, *slow), (_, *fast) = map(fused_costs, FORMS)
-    rows = zip(lengths, slow[0], fast[0], slow[1], fast[1], strict=True)
+    forms = ("readable", "fused")
+    slow, fast = (stored_runs("fused_cost", form=form) for form in forms)
+    memory = [Column(form, "MB", "peak memory", 1) for form in forms]
+    time = [Column(form, "ms", "processor time", 1) for form in forms]
+    rows = [
+        (
+            a["n"],
+            *(run["bytes"] / 1e6 for run in (a, b)),
+            *(1000 * run["seconds"] for run in (a, b)),
+        )
+        for a, b in zip(slow, fast, strict=True)
+    ]
     return table(["n", *memory, *time], rows)
-
-
-def fused_figure() -> Figure:
-    """Draw memory and time of both forms against the length, axes logarithmic."""
-    fig, axes = plt.subplots(2, sharex=True, figsize=(5.5, 5.2))
-    for form, colour in FORMS.items():
-        lengths, *costs = fused_costs(form)
-        for ax, cost in zip(axes, costs, strict=True):
-            ax.plot(lengths, cost, marker="o", color=colour, label=form)
-    for ax, label in zip(axes, ("peak memory, MB", "processor time, ms"), strict=True):
-        logarithmic(ax, lengths)
-        ax.set_ylabel(label)
-        label_lines(ax)
-    axes[-1].set_xlabel("positions n")
-    return fig
-
-
-# What does one number change?
-
-
-def _with(pairs: tuple, row: int, new: tuple) -> tuple:
-    """Rows with one of them replaced."""
-    return *pairs[:row], new, *pairs[row + 1 :]
-
-
-def one_change_table(word: str = "sees") -> Table:
-    """Show the weights and the output of one query of the calculator, four times."""
-    i, farmer, bird = ASKING.index(word), 1, 3
-    x, y = START.q[i]
-    allowed = tuple(j != bird for j in range(len(OFFERING)))
-    settings = {
-        "at the start": START,
-        "query doubled": START._replace(q=_with(START.q, i, (2 * x, 2 * y))),
-        "key of farmer doubled": START._replace(k=_with(START.k, farmer, (2.0, 1.4))),
-        "value of farmer doubled": START._replace(v=_with(START.v, farmer, (2.0, 0.0))),
-        "bird masked": START._replace(mask=_with(START.mask, i, allowed)),
-    }
-    rows = []
-    for name, state in settings.items():
-        _, weights, output = attend(state)
-        rows.append((name, *weights[i].tolist(), *output[i].tolist()))
-    columns = [Column(name, digits=2, group="weight") for name in OFFERING]
-    columns += [Column(f"component {n}", digits=2, group="output") for n in (1, 2)]
-    return table(["setting", *columns], rows)

@@ -66,6 +66,17 @@ def agree(texts, wanted):
     assert found == pytest.approx(wanted.flatten().tolist(), abs=0.0051)
 
 
+def test_a_query_changes_its_row_of_weights_a_key_all_rows_and_a_value_none():
+    """The answer to the chapter's question below the calculator."""
+    _, before, output = attend(START)
+    for part, rows in {"q": [False, True, False], "k": [True] * T, "v": None}.items():
+        changed = [list(row) for row in getattr(START, part)]
+        changed[1] = [2.0, 3.0]
+        _, weights, moved = attend(START._replace(**{part: changed}))
+        assert (weights != before).any(-1).tolist() == (rows or [False] * T)
+        assert (moved != output).any(-1).tolist() == (rows or [True] * T)
+
+
 @pytest.fixture(scope="module")
 def page():
     """The calculator alone on a page that has neither style nor network."""
