@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import torch
-from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -14,38 +13,17 @@ from torch import Tensor, nn
 
 from attnbook.analysis.word_maps import SPACE
 from attnbook.core import results
-from attnbook.course.kit.colours import DARK_GREY
 from attnbook.course.kit.heat_maps import (
     PALE_LINES,
     WHITE_LINES,
     colour_bar,
-    frame_cells,
     heat_map,
 )
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.nn.multi_head import split_heads
 
-LETTERS = "·abcdefghijklmnop"  # PAD and the 16 symbols of the task
 HEAD_COLOURS = ListedColormap(["#8CC8EC", "#F5E36B", "#D3D7DC", "#E5B8CF"])
 QUERY_AND_KEY = {"roles": ("query", "key"), "titles": ("query", "key")}
-
-
-# Maps of the task with two questions
-
-
-def spell(ids: Tensor) -> list[str]:
-    """Ids, (L,), as letters, and a dot where there is no symbol."""
-    return [LETTERS[i] for i in ids.tolist()]
-
-
-def task_map(ax: Axes, weights: Tensor, ids: Tensor) -> None:
-    """Draw the weights of a head; frames mark the two symbols that are asked for."""
-    names = {"rows": spell(ids), "columns": spell(ids), **QUERY_AND_KEY}
-    heat_map(ax, 100 * weights, square=True, turn=0, vmax=100, **names, **PALE_LINES)
-    asked = [(i, i - back) for i in range(2, len(ids)) for back in (1, 2)]
-    frame_cells(ax, asked, DARK_GREY, 0.8)
-    veil = Rectangle((0, 0), len(ids), 2, facecolor="white", alpha=0.7, zorder=3)
-    ax.add_patch(veil)  # a question without an answer
 
 
 # Maps of the translator

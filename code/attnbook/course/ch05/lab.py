@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from statistics import fmean
-
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
-from attnbook.course.ch05.figures import kept_table, task_map
+from attnbook.course.ch05.figures import kept_table
 from attnbook.course.kit.heat_maps import WHITE_LINES, colour_bar, heat_map
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
@@ -52,41 +50,6 @@ def symbols_table() -> Table:
     return table(["model", *columns], rows)
 
 
-# Roles of heads
-
-
-def mean_at(weights: Tensor, back: int) -> list[float]:
-    """The mean weight of each head on the position some steps back, in per cent."""
-    rows = weights.mean(0)[:, 2:]  # (H, T - 2, T): row 0 is the third position
-    return (100 * rows.diagonal(2 - back, 1, 2).mean(-1)).tolist()
-
-
-def offsets_table(weights: dict[str, Tensor]) -> Table:
-    """Where the heads of some models attend in the task with two questions."""
-    columns = [Column(name, "% of the weight") for name in ("one back", "two back")]
-    rows = {
-        name: [
-            (f"head {head}", *pair)
-            for head, pair in enumerate(
-                zip(mean_at(maps, 1), mean_at(maps, 2), strict=True), 1
-            )
-        ]
-        for name, maps in weights.items()
-    }
-    return table(["head", *columns], rows)
-
-
-def four_heads_figure(weights: Tensor, ids: Tensor) -> Figure:
-    """Draw the weights of four heads on one sequence."""
-    fig, axes = plt.subplots(2, 2, figsize=(5.5, 6.2), layout="compressed")
-    for head, (ax, cells) in enumerate(zip(axes.flat, weights, strict=True), 1):
-        task_map(ax, cells, ids)
-        ax.set_title(f"head {head}")
-        ax.label_outer()
-    colour_bar([*axes.flat], "weight, %")
-    return fig
-
-
 # The wrong split
 
 
@@ -101,27 +64,6 @@ def influence_figure(panels: dict[str, Tensor]) -> Figure:
         ax.set(title=title, xlabel="changed position")
     axes[0].set(ylabel="output position")
     return fig
-
-
-def split_table() -> Table:
-    """What models with correctly and wrongly split heads learn, over the seeds."""
-    lengths = sorted({run["length"] for run in stored_runs("wrong_split")})
-    columns = [Column(f"{n} symbols", "%", "correct symbols", 1) for n in lengths]
-    names = {"right": "`view`, then `transpose`", "wrong": "`view` alone"}
-    rows = [
-        (
-            name,
-            *(
-                spread(
-                    100 * fmean(run["right"])
-                    for run in stored_runs("wrong_split", split=split, length=n)
-                )
-                for n in lengths
-            ),
-        )
-        for split, name in names.items()
-    ]
-    return table(["split", *columns], rows)
 
 
 # The translator
