@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes
@@ -161,7 +159,7 @@ LAYERS = {"none": "none", "4": "4, the last", "1": "1, the first", "all": "1 to 
 """Those that the chapter shows, of the translator's four."""
 
 
-def layers_table(layers: Mapping[str, str] = LAYERS) -> Table:
+def layers_table() -> Table:
     """Show what the translator loses without causal mask, layer by layer: stored."""
     found = results.load("mask_by_layer")
     runs = {run["layers"]: run for run in found["runs"]}
@@ -173,7 +171,7 @@ def layers_table(layers: Mapping[str, str] = LAYERS) -> Table:
             *runs[key]["precisions"],
             runs[key]["length_ratio"],
         )
-        for key, name in layers.items()
+        for key, name in LAYERS.items()
     ]
     words = [
         Column(f"{n} word{'s' * (n > 1)}", "%", "precision, runs of")

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attnbook.core import results
 from attnbook.course.ch06.experiment_mask_card import find_convention, torch_arguments
-from attnbook.course.ch06.figures import LANGUAGE_MODELS, draw_mask
+from attnbook.course.ch06.figures import draw_mask
 from attnbook.course.kit.colours import TEXT_COLOURS
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.nn.masks import causal_mask, key_mask, target_mask
@@ -99,40 +99,6 @@ def mask_card_table() -> Table:
             cells = name, row["attend"], row["hidden"], row["empty"]
             groups.setdefault(heading, []).append(cells)
     return table(HEADS, groups)
-
-
-# The two language models
-
-
-def language_models_table() -> Table:
-    """Show what was measured of both language models, seed by seed: stored."""
-    found = results.load("next_word")
-    groups = {}
-    for mask, name in LANGUAGE_MODELS.items():
-        groups[name] = [
-            (
-                f"seed {run['seed']}",
-                run["training_loss"],
-                run["loss"],
-                run["loss_word_by_word"],
-                100 * run["at_once"],
-                100 * run["word_by_word"],
-                run["grammatical"],
-                run["empty"],
-                run["copies"],
-                run["next_largest"],
-            )
-            for run in found["runs"]
-            if run["mask"] == mask
-        ]
-    loss, right, of = "loss, nats per word", "accuracy, %", f"of {found['samples']}"
-    heads = [
-        *(Column(n, group=loss, digits=3) for n in ("training", "at once", "by word")),
-        *(Column(name, group=right, digits=1) for name in ("at once", "by word")),
-        *(Column(n, of, "samples") for n in ("sentences", "empty", "copies")),
-        Column("next word moves most", f"of {found['runs'][0]['rows']}"),
-    ]
-    return table(["model", *heads], groups)
 
 
 # Padding that is not hidden

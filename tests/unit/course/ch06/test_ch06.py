@@ -62,6 +62,16 @@ def test_a_number_that_hides_nothing_is_refused():
         lab.fully_masked_outcome(-1.0, torch.float32, add=True)
 
 
+def test_what_the_mask_card_says_of_half_precision_and_of_masks_after_the_softmax():
+    lowest = torch.tensor(torch.finfo(torch.float16).min, dtype=torch.float16)
+    assert lowest - 16 == -math.inf
+    scores, mask = torch.tensor([1.0, 2, 0, 200]), torch.tensor([1, 1, 1, 0])
+    after = scores.softmax(0) * mask
+    assert (after / after.sum()).isnan().all()
+    after = torch.tensor([1.0, 2, 0, 3]).softmax(0) * mask
+    assert after.sum() < 0.5
+
+
 # Exercises
 
 

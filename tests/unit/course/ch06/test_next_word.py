@@ -9,15 +9,21 @@ import pytest
 import torch
 from notebook_cells import run_cell
 
+from attnbook.core import results
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.ch06 import experiment_next_word as experiment
 from attnbook.course.ch06 import experiment_order, next_word
 from attnbook.nn.masks import key_mask, target_mask
+from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.positions import LearnedPositions
 from attnbook.toy.data import SOURCE
 from attnbook.toy.language import PHRASE, VERBS, phrase_words, translate_by_rule
-from attnbook.toy.next_words import shifted_words
+from attnbook.toy.next_words import next_word_batches, shifted_words
+from attnbook.toy.single_attention import OneLayer
+from attnbook.toy.training import fit
 
 FARMER = translate_by_rule("the old farmer sees a bird")
+MASKS = ("key", "target")
 LONGER = translate_by_rule("the king helps a cat and the old dog sees the queen")
 PAGE = Path(__file__).resolve().parents[4] / "book" / "ch06_masks.ipynb"
 
@@ -100,6 +106,42 @@ def test_what_copies_its_next_input_is_found_and_what_is_causal_is_not():
     assert experiment.next_is_largest(
         lambda ids, mask: itself(ids, len(SOURCE)).double(), key_mask, [FARMER]
     ) == (0, 6)
+
+
+def test_a_head_learns_to_look_at_the_next_word_where_the_target_is():
+    """How the chapter's first model copies; with the causal mask no head can."""
+    looks = []
+    for mask_of in (key_mask, target_mask):
+        torch.manual_seed(0)
+        layers = MultiHeadAttention(64, n_heads=2), LearnedPositions(32, 64)
+        model = OneLayer(*layers, vocab_size=len(SOURCE))
+        batches = next_word_batches(mask_of, seed=0)
+        batches = ((ids, mask, targets[..., None]) for ids, mask, targets in batches)
+        fit(model, batches, steps=200, learning_rate=1e-2)
+        ids, _ = shifted_words([FARMER])
+        with torch.no_grad():
+            _, weights = model(ids, mask_of(ids), need_weights=True)  # (1, 2, 7, 7)
+        looks.append(weights[0].diagonal(1, -2, -1).mean(-1).max())
+    assert looks[0] > 0.8
+    assert looks[1] == 0
+
+
+def test_what_was_measured_of_both_language_models():
+    """Beyond what the chapter's table shows, of three seeds each."""
+    runs = results.load("next_word")["runs"]
+    full, causal = ([r for r in runs if r["mask"] == f"{m}_mask"] for m in MASKS)
+    for run in causal:
+        found = [round(100 * run[name], 1) for name in ("at_once", "word_by_word")]
+        assert found == [25.6, 25.6]  # the best possible
+        assert run["empty"] == run["next_largest"] == 0
+        assert 1.77 < run["training_loss"] < 1.78
+    assert [run["copies"] for run in causal] == [1, 4, 3]
+    assert not any(run["copies"] for run in full)
+    assert [run["empty"] for run in full] == [23, 171, 194]
+    assert [run["next_largest"] for run in full] == [258, 256, 257]
+    assert min(run["at_once"] for run in full) > 0.998
+    assert max(run["word_by_word"] for run in full) < 0.17
+    assert max(run["training_loss"] for run in full) < 0.005
 
 
 def test_the_best_guess_without_order_is_the_most_frequent_symbol(monkeypatch):
