@@ -47,7 +47,7 @@ def test_code_fits_a_phone(page):
 
 
 def test_a_table_keeps_its_first_column(visit):
-    page = visit("book/lab06_masks.html", viewport=PHONE)
+    page = visit("book/ch06_masks.html", viewport=PHONE)
     box = page.locator(".book-table.goes-on").first
     box.evaluate("e => { e.scrollLeft = 100; }")
     head = box.locator("th[scope=row]").first
