@@ -37,6 +37,14 @@ for name, model, rate, steps in (
     run = partial(train_and_measure, model, steps=steps, seeds=THREE_SEEDS)
     experiment(partial(run, learning_rate=rate), name)
 
+for name, model, times in (
+    ("initial_state_thirty_times", InitialState, 30),
+    ("static_last_ten_times", StaticContext, 10),
+    ("static_last_thirty_times", StaticContext, 30),
+):
+    run = partial(train_and_measure, model, steps=times * STEPS, seeds=THREE_SEEDS)
+    experiment(run, name)
+
 
 # Does the sentence go on? And what does the vector hold?
 
