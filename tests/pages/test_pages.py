@@ -69,3 +69,13 @@ def test_a_page_is_light(browser, site, path, megabytes):
     icons = {answer.url.rpartition("/_static/")[2] for answer in answers}
     assert "fa-solid-900.ttf" in icons
     assert not [name for name in icons if "fontawesome" in name]
+
+
+@pytest.mark.parametrize(
+    ("path", "width", "number"),
+    [("notation", 1440, 4), ("intro", 1440, 3), ("notation", 390, 0)],
+)
+def test_a_wide_screen_asks_for_letters_early(visit, site, path, width, number):
+    """So that lines break where they stay; the last of four are those of formulas."""
+    page = visit(f"book/{path}.html", site, viewport={"width": width, "height": 900})
+    assert page.locator("link[rel=preload][as=font]").count() == number
