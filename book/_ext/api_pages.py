@@ -1,7 +1,9 @@
 """What the pages on the package say beyond autodoc.
 
 A room begins with the list of its modules, each linked to its section.  A field of a
-named tuple has the comment of its line, where Python has "Alias for field number 0".
+named tuple has the comment of its line, where Python has "Alias for field number 0". A
+constant's value that fills more than two lines, such as a table of functions, is left
+out.
 """
 
 from __future__ import annotations
@@ -12,7 +14,11 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
+from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
+
+LONGEST_VALUE = 150  # letters
 
 
 def complete(
@@ -41,7 +47,16 @@ def comment_of(field: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
+def without_long_values(app: Sphinx, doctree: nodes.document) -> None:
+    """Leave out long values of constants."""
+    for node in list(doctree.findall(addnodes.desc_annotation)):
+        value = node.astext().strip()
+        if value.startswith("=") and len(value) > LONGEST_VALUE:
+            node.parent.remove(node)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Complete what autodoc has read."""
     app.connect("autodoc-process-docstring", complete)
+    app.connect("doctree-read", without_long_values)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,6 +8,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx_codeautolink.parse import parse_names
 
+import api_pages
 import book_setup
 import formulas
 import light_pages
@@ -216,3 +217,11 @@ def test_an_icon_has_all_its_code_points():
     assert light_pages.code_points(font, ["bars"]) == [9776, 0xF0C9]
     with pytest.raises(ValueError, match=r"no b, c: correct FONTS"):
         light_pages.code_points(font, ["c", "bars", "b"])
+
+
+def test_a_long_value_of_a_constant_is_left_out():
+    values = [addnodes.desc_annotation("", f" = {'x' * n}") for n in (148, 149)]
+    kind = addnodes.desc_annotation("", ": " + "y" * 200)
+    tree = nodes.section("", *values, kind)
+    api_pages.without_long_values(None, tree)
+    assert tree.children == [values[0], kind]
