@@ -38,7 +38,7 @@ def with_letters(drawing: str) -> str:
 
 def subset(name: str, text: str) -> str:
     """Return a font with the letters of a text alone, packed for an address."""
-    options = Options(hinting=False, layout_features=["kern"], flavor="woff")
+    options = Options(hinting=False, layout_features=["kern"])
     with TTFont(FOLDER / name, recalcTimestamp=False) as font:
         chosen = Subsetter(options)
         chosen.populate(text=text)

@@ -25,8 +25,8 @@ KINDS = {"temperature 1": {}, "top-p 0.9": {"top_p": 0.9}}
 def bayes_risk() -> dict:
     """Score minimum-Bayes-risk decoding on validation captions.
 
-    Of a number of samples it takes the one with the greatest mean chrF against the
-    others, as if each of them were the reference.
+    Of a number of samples it takes the one with the greatest mean chrF against all, as
+    if each of them were the reference.
 
     Returns:
         "scores": by way of decoding BLEU and chrF, cased.

@@ -19,10 +19,10 @@ CHANGES = {
     "accumulated": "two half batches an update, clipping at 25",
     "pre_norm": "pre-norm",
     "pre_norm_dropout_0.2": "pre-norm, dropout 0.2",
-    "to_zero": "rate falls to zero",
-    "pre_norm_to_zero": "pre-norm, dropout 0.2, rate falls to zero",
+    "to_zero": "learning rate falls to zero",
+    "pre_norm_to_zero": "pre-norm, dropout 0.2, learning rate falls to zero",
     "r_drop": "R-Drop",
-    "r_drop_to_zero": "R-Drop, rate falls to zero",
+    "r_drop_to_zero": "R-Drop, learning rate falls to zero",
 }
 TESTS = {"test_2016_flickr": "2016", "test_2017_flickr": "2017"}
 BEAM = "beam, cased"

@@ -1,9 +1,11 @@
 """Figures and tables of laboratory page 10."""
 
 import pytest
+from sacrebleu.metrics import CHRF
 
 from attnbook.core import results
 from attnbook.course.ch10 import lab as lab10
+from attnbook.course.ch10.experiment_bayes_risk import most_similar
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
@@ -13,3 +15,9 @@ def test_every_caption_is_in_the_table_of_silence():
     assert sum(row[1] for row in rows) == stored["captions"]
     assert sum(row[2] for row in rows) == stored["silent"] == 141
     assert [row[3] for row in rows] == sorted(row[3] for row in rows)
+
+
+def test_the_most_similar_sample_is_neither_odd_nor_at_an_end():
+    samples = ["eine Katze", "ein Hund", "ein Hund rennt", "ein Hund rennt weg", "xyz"]
+    assert most_similar(samples, CHRF()) == "ein Hund rennt"
+    assert most_similar(samples[::-1], CHRF()) == "ein Hund rennt"

@@ -2,8 +2,11 @@
 
 import json
 import zipfile
+from types import SimpleNamespace
 
 import pytest
+import torch
+from torch import nn
 
 from attnbook.course.ch12 import experiment_gpu
 from attnbook.course.ch12 import experiment_training as training
@@ -63,3 +66,24 @@ def test_they_never_replace_those_of_a_cpu(tmp_path, monkeypatch):
     monkeypatch.setenv(training.RUN_VARIABLE, str(tmp_path))
     with pytest.raises(ValueError, match=r"made on cuda, .*gpu_runs"):
         training.multi30k_runs()
+
+
+class Named:
+    """Subwords that are known by name and number alone."""
+
+    def __init__(self, names):
+        self.tokenizer = self
+        self.id_to_token, self.token_to_id = names.__getitem__, names.index
+        self.names = names
+
+    def __len__(self):
+        return len(self.names)
+
+
+def test_word_tables_are_put_into_the_order_of_other_subwords():
+    model = nn.ModuleList([nn.Embedding(3, 2), nn.Linear(2, 2)])
+    old, other = model[0].weight.detach().clone(), model[1].weight.detach().clone()
+    own = SimpleNamespace(model=model, subwords=Named(["a", "b", "c"]))
+    experiment_gpu.renumbered(own, Named(["c", "a", "b"]))
+    assert torch.equal(model[0].weight, old[[2, 0, 1]])
+    assert torch.equal(model[1].weight, other)
