@@ -17,7 +17,7 @@ def test_every_caption_is_in_the_table_of_silence():
     assert [row[3] for row in rows] == sorted(row[3] for row in rows)
 
 
-def test_the_most_similar_sample_is_neither_odd_nor_at_an_end():
-    samples = ["eine Katze", "ein Hund", "ein Hund rennt", "ein Hund rennt weg", "xyz"]
+def test_a_sample_that_no_other_resembles_is_not_taken():
+    samples = ["Katze", "ein Hund rennt", "ein Hund rennt", "xyz"]
     assert most_similar(samples, CHRF()) == "ein Hund rennt"
     assert most_similar(samples[::-1], CHRF()) == "ein Hund rennt"
