@@ -35,11 +35,16 @@ COMMIT_VARIABLE = "ATTNBOOK_COMMIT"
 TEST_SPLITS = {"multi30k": ("test_2016_flickr", "test_2017_flickr")}
 """Test splits by data; a folder and the toy language have one, "test"."""
 
-HEADLINES = ("multi30k-published", "multi30k-tiny", "multi30k-cpu")
+HEADLINES = (
+    "multi30k-published",
+    "multi30k-tiny",
+    "multi30k-cpu",
+    "multi30k-distilled",
+)
 """Configs, chosen on validation data, whose runs may be scored on the test sets."""
 
 FREE = (
-    *("seed", "source", "target", "score_tests", "save_minutes"),
+    *("data", "seed", "source", "target", "score_tests", "save_minutes"),
     *("device", "precision", "compile"),
 )
 """Entries in which such a run may differ from its config."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -115,10 +116,16 @@ def gpu_ensemble() -> dict:
     """
     folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu"))
     seeds = [Translator(path / "model") for path in sorted(folder.glob("published/*"))]
-    first = seeds[0]
-    # Their subwords are the same, but in some processes others have the same number.
-    models = [renumbered(one, first.subwords) for one in seeds]
-    return scores_with(Ensemble(models).eval(), first)
+    return scores_with(together(seeds), seeds[0])
+
+
+def together(translators: Sequence[Translator]) -> Ensemble:
+    """Several translators' models as one, for the subwords of the first.
+
+    Their subwords are the same, but their numbers may not be.
+    """
+    first = translators[0].subwords
+    return Ensemble([renumbered(one, first) for one in translators]).eval()
 
 
 def renumbered(translator: Translator, subwords: Subwords) -> nn.Module:
