@@ -16,9 +16,11 @@ from attnbook.analysis.complexity import (
     recurrent_work,
     windowed_work,
 )
+from attnbook.core import results
 from attnbook.course.kit.colours import DARK_GREY, INK, PALE_GREY, SHADE
-from attnbook.course.kit.curves import label_lines, logarithmic
+from attnbook.course.kit.curves import band, label_lines, logarithmic
 from attnbook.course.kit.heat_maps import WHITE_LINES, colour_bar, heat_map
+from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.toy.last_position import (
     contiguous_dilations,
@@ -32,6 +34,53 @@ KINDS = {
     "convolution": "#1F83B4",
 }
 """Kinds of layer, and the colours of their lines."""
+
+TRANSLATORS = {
+    "bahdanau": "GRUs and attention (chapter 2)",
+    "transformer": "attention without recurrence (chapter 9)",
+}
+"""Results of the toy language's translators, and what they are."""
+
+# The race
+
+
+def ledger_table() -> Table:
+    """Show how many sentences of four clauses two translators get right."""
+    heads = ["model", Column("weights"), Column("four clauses", "% exact", digits=1)]
+    rows = []
+    for name, words in TRANSLATORS.items():
+        found = results.load(name)
+        exact = [100 * run["exact"]["4"] for run in found["runs"]]
+        rows.append((words, found["parameters"], spread(exact)))
+    return table(heads, rows)
+
+
+def induction_figure() -> Figure:
+    """Draw accuracy on induction by update, and where self-attention is after 400."""
+    fig, ax = plt.subplots(figsize=(5.5, 3.4))
+    found = results.load("induction_updates")
+    updates = range(found["every"], found["steps"] + 1, found["every"])
+    for kind, d in (("GRU", 256), ("GRU", 64), ("convolution", 64)):
+        runs = stored_runs("induction_updates", kind=kind, d=d)
+        percent = [[100 * x for x in run["accuracy"]] for run in runs]
+        look = {"label": f"{kind}, d = {d}", "ls": "-" if d == 64 else "--"}
+        band(ax, updates, percent, KINDS[kind], **look)
+    first = stored_runs("induction", kind="self-attention")
+    steps = results.load("induction")["steps"]
+    ax.plot(steps, 100 * fmean(run["accuracy"] for run in first), "o", color=INK)
+    ax.annotate(
+        f"self-attention, {steps} updates",
+        (steps, 100),
+        xytext=(9, 0),
+        textcoords="offset points",
+        va="center",
+    )
+    ax.set(xlim=(0, found["steps"]), ylim=(0, 108))
+    ax.set(xlabel="update", ylabel="accuracy, %")
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    label_lines(ax)
+    return fig
+
 
 # Paths from the first position to the last
 
