@@ -14,6 +14,10 @@ from attnbook.toy.last_position import LAYER_STACKS
 KINDS = ("self-attention", "restricted", "GRU", "convolution", "dilated")
 UNITS = {"ms": 1e-3, "MB": 1e6}
 
+UPDATES = {"induction_updates": "", "induction_query_first": ", last symbol first"}
+"""Results on induction over many updates, and what is different."""
+SHOWN = (400, 800, 2000, 4000, 6000)
+
 # Costs of layers
 
 
@@ -109,15 +113,21 @@ def induction_table() -> Table:
 
 def updates_table() -> Table:
     """Show the accuracy of the slow kinds on induction over many updates."""
-    stored = results.load("induction_updates")
-    shown = (400, 2000, 4000, stored["steps"])
     rows = []
-    for kind, d in dict.fromkeys((run["kind"], run["d"]) for run in stored["runs"]):
-        runs = stored_runs("induction_updates", kind=kind, d=d)
-        at = (step // stored["every"] - 1 for step in shown)
-        cells = (spread(100 * run["accuracy"][i] for run in runs) for i in at)
-        rows.append((kind, d, *cells))
-    heads = [Column(f"{step:,} updates", "%", "accuracy") for step in shown]
+    for name, note in UPDATES.items():
+        stored = results.load(name)
+        for kind, d in dict.fromkeys((run["kind"], run["d"]) for run in stored["runs"]):
+            runs = stored_runs(name, kind=kind, d=d)
+            cells = (
+                spread(
+                    100 * run["accuracy"][step // stored["every"] - 1] for run in runs
+                )
+                if step <= stored["steps"]
+                else None
+                for step in SHOWN
+            )
+            rows.append((kind + note, d, *cells))
+    heads = [Column(f"{step:,} updates", "%", "accuracy") for step in SHOWN]
     return table(["layer", Column("width"), *heads], rows)
 
 

@@ -164,3 +164,10 @@ def test_stored_weights_are_of_the_model_that_is_shipped():
         assert numbers["correlation"] == pytest.approx(
             run[test]["correlation"], abs=0.15
         )
+
+
+def test_the_symbol_to_look_for_is_moved_to_the_front():
+    ids, targets = torch.tensor([[3, 1, 2, 3], [5, 6, 4, 6]]), torch.tensor([[1], [4]])
+    moved, same = induction.query_first((ids, targets))
+    assert moved.tolist() == [[3, 3, 1, 2], [6, 5, 6, 4]]
+    assert torch.equal(same, targets)
