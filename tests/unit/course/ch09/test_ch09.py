@@ -54,6 +54,22 @@ def test_builds_have_the_names_of_their_bugs():
     assert all(set(name.split(" and ")) == found for name, found in bugs.items())
 
 
+def test_dependence_figure_frames_what_a_reversal_needs():
+    moved = torch.tensor([[2.0, 0.0], [0.1, 0.0]])
+    ax = ch09.dependence_figure(moved).axes[0]
+    assert cells(ax).tolist() == [[1, 0], [1, 0]]
+    assert [(f.get_y(), f.get_x()) for f in ax.patches] == [(0, 1), (1, 0)]
+
+
+def test_gradients_and_counts_acquit_every_bug():
+    rows = lab09.differences_table().rows()
+    assert [row[:3] for row in rows] == [
+        (bug, 168_640, "yes") for bug in ("none", "heads", "scale", "softmax")
+    ]
+    assert [row[3] < 1e-6 for row in rows] == [True, False, False, False]
+    assert [row[4] < 1e-6 for row in rows] == [False, False, True, False]
+
+
 # Exercises
 
 
