@@ -86,7 +86,7 @@ def differences_table() -> Table:
             Column("parameters"),
             "gradients agree",
             Column("same parameters", group=group, digits=2),
-            Column("its W^Q twice as large", group=group, digits=2),
+            Column("its queries doubled", group=group, digits=2),
         ],
         rows,
     )
