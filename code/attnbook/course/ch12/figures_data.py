@@ -45,6 +45,14 @@ def data_table() -> Table:
     return table(["language", *heads], rows)
 
 
+def words_table() -> Table:
+    """Show how many captions have the words of two sentences, and their fragments."""
+    stored = results.load("caption_words")
+    groups = {"words": stored["words"], "fragments": stored["pieces"]}
+    rows = {name: [*counts.items()] for name, counts in groups.items()}
+    return table(["in a caption", Column("captions")], rows)
+
+
 def padding_table() -> Table:
     """Show the share of padding in one epoch, by the way batches are cut."""
     shares = results.load("multi30k_facts")["padding"]
