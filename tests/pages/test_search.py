@@ -35,7 +35,7 @@ FIRST = {
     "autoregressive": "ch01_rnn_seq2seq#encoder-and-decoder",
     "padding": "ch06_masks#the-padding-mask",
     "GRU": "ch01_rnn_seq2seq#the-recurrent-unit",
-    "length penalty": "ch10_decoding#beam-search",
+    "length penalty": "ch10_decoding#the-length-penalty",
     "teacher": "ch01_rnn_seq2seq#encoder-and-decoder",
     "Luong": "ch03_luong",
     "perplexity": "a1_one_block#perplexity-on-real-text",

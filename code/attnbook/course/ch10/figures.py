@@ -37,3 +37,18 @@ def widths_table() -> Table:
     return table(
         ["decoding", *heads], [(name, r["bleu"], r["seconds"]) for name, r in rows]
     )
+
+
+def ways_table() -> Table:
+    """Show what a more and more thorough search is worth: ``exact_search``."""
+    rows = [
+        (name, way["log_p"], way["empty"], 100 * way["length"], way["bleu"])
+        for name, way in results.load("exact_search")["ways"].items()
+    ]
+    heads = [
+        Column("log-probability", "mean", digits=1),
+        Column("empty translations"),
+        Column("length", "% of the reference", digits=0),
+        Column("BLEU", digits=1),
+    ]
+    return table(["decoding", *heads], rows)

@@ -39,16 +39,44 @@ def _spreads(runs: Sequence[dict], entry: str) -> list[Spread]:
     ]
 
 
+LENGTHS = ((1, 9), (10, 14), (15, 19), (20, None))  # subwords, from and to
+
+
+def _lengths(first: int, last: int | None) -> str:
+    return f"{first} to {last}" if last else f"{first} or more"
+
+
 def silence_table() -> Table:
     """Captions whose empty translation is more probable, by length of the source."""
     counts, rows = results.load("silence")["by_length"], []
-    for first, last in ((1, 9), (10, 14), (15, 19), (20, None)):
+    for first, last in LENGTHS:
         of = [row for row in counts if first <= row[0] <= (last or row[0])]
         captions, silent = (sum(row[i] for row in of) for i in (1, 2))
-        name = f"{first} to {last}" if last else f"{first} or more"
-        rows.append((name, captions, silent, 100 * silent / captions))
+        share = 100 * silent / captions
+        rows.append((_lengths(first, last), captions, silent, share))
     heads = [Column("captions"), Column("empty is more probable")]
     return table(["subwords", *heads, Column("share", "%")], rows)
+
+
+def exact_table() -> Table:
+    """Captions whose best translation is empty, by length: ``exact_search``."""
+    counts, rows = results.load("exact_search")["by_length"], []
+    for first, last in LENGTHS:
+        of = [row for row in counts if first <= row[0] <= (last or row[0])]
+        captions, settled, empty = (sum(row[i] for row in of) for i in (1, 2, 3))
+        rows.append((_lengths(first, last), captions, settled, empty))
+    heads = [Column(name) for name in ("captions", "settled", "empty")]
+    return table(["subwords", *heads], rows)
+
+
+def waiting_table() -> Table:
+    """Training captions with some words in them: ``waiting_for``."""
+    stored = results.load("waiting_for")
+    groups = {
+        "English": [*stored["english"].items()],
+        "German": [*stored["german"].items()],
+    }
+    return table(["words", Column("captions")], groups)
 
 
 def bayes_risk_table() -> Table:
