@@ -49,60 +49,65 @@ def _pair(d: Diagram, position: int, new: bool, y: float) -> Box:
     return d.box(f"$k_{position}$", x, y - 18, width=46, height=32, filled=new, **KEY)
 
 
-# p(next word | the words so far) in a language of three words; a full stop is its EOS.
+# The translator's p(next tokens | the tokens so far) for "People are waiting at the
+# station.", after "Leute warten" and as far as they are drawn. The last go to EOS.
+FIRST, FIRST_LOG_P = "Leute warten", -1.0838
 TREE = {
-    "": {"A": 0.5, "B": 0.4, "C": 0.1},
-    "A": {"A": 0.4, "B": 0.3, "C": 0.3},
-    "B": {"A": 0.1, "B": 0.1, "C": 0.8},
-    "AA": {".": 0.6, "A": 0.2, "B": 0.1, "C": 0.1},
-    "BC": {".": 0.9, "A": 0.05, "B": 0.03, "C": 0.02},
+    (): {"auf": 0.3302, "am": 0.2565, "an": 0.2548},
+    ("auf",): {"die": 0.2538, "den": 0.1776},
+    ("am",): {"Bahnhof": 0.4894, "Strand": 0.1087},
+    ("auf", "die"): {"Station.": 0.4661},
+    ("am", "Bahnhof"): {".": 0.7683},
 }
-COLUMNS = (40, 158, 296, 446)  # of BOS and of words one to three
+COLUMNS = (56, 190, 316, 452)
 ROWS = {
-    **{"": 164, "A": 90, "B": 240, "C": 312},
-    **{"AA": 52, "AB": 128, "BC": 202, "BA": 278, "AA.": 52, "BC.": 202},
-}  # only what is drawn
+    **{(): 164, ("auf",): 90, ("am",): 228, ("an",): 306},
+    **{("auf", "die"): 52, ("auf", "den"): 128},
+    **{("am", "Bahnhof"): 202, ("am", "Strand"): 278},
+    **{("auf", "die", "Station."): 52, ("am", "Bahnhof", "."): 202},
+}
+
+Words = tuple[str, ...]
 
 
-def log_p(words: str) -> float:
+def log_p(words: Words) -> float:
     """Log-probability of a hypothesis, finished or not, under :data:`TREE`."""
-    return sum(math.log(TREE[words[:i]][word]) for i, word in enumerate(words))
+    steps = (TREE[words[:i]][word] for i, word in enumerate(words))
+    return FIRST_LOG_P + sum(map(math.log, steps))
 
 
-def hypotheses(length: int, width: int) -> list[str]:
+def hypotheses(length: int, width: int) -> list[Words]:
     """What a beam keeps after some words, the best first; width 1 is greedy."""
     if length == 0:
-        return [""]
-    longer = [
-        prefix + word
-        for prefix in hypotheses(length - 1, width)
-        for word in TREE[prefix]
-        if length < 3 or word == "."
-    ]
+        return [()]
+    shorter = hypotheses(length - 1, width)
+    longer = [(*words, word) for words in shorter for word in TREE[words]]
     return sorted(longer, key=log_p, reverse=True)[:width]
 
 
 def beam_tree() -> Diagram:
-    """A beam of two in a tiny language, and where greedy decoding goes instead."""
-    kept = {words for length in (1, 2, 3) for words in hypotheses(length, 2)}
+    """A beam of two on the sentence of the chapter, and where greedy decoding goes."""
+    kept = {words for length in (1, 2, 3) for words in hypotheses(length, 2)} | {()}
     greedy, best = hypotheses(3, 1)[0], hypotheses(3, 2)[0]
     alt = (
-        "A tree from left to right. BOS goes on with A (0.5), B (0.4) or C (0.1); A "
-        "and B are kept. A goes on with A (0.4) or B (0.3), B with C (0.8) or A (0.1); "
-        "A A and B C are kept, and both end. Greedy decoding finds A A, "
-        f"log-probability {minus(log_p(greedy))}; the beam finds B C, "
-        f"{minus(log_p(best))}."
+        "A tree from left to right. Leute warten goes on with auf (0.33), am (0.26) or "
+        "an (0.25); auf and am are kept. Auf goes on with die (0.25) or den (0.18), am "
+        "with Bahnhof (0.49) or Strand (0.11); auf die and am Bahnhof are kept, and "
+        "both end. Greedy decoding finds auf die Station, log-probability "
+        f"{minus(log_p(greedy))}; the beam finds am Bahnhof, {minus(log_p(best))}."
     )
     d = Diagram(510, 340, alt=alt)
-    boxes = {"": d.box("BOS", COLUMNS[0], ROWS[""], width=58, height=46, **TARGET)}
-    for words in list(ROWS)[1:]:
-        label = f"{words[-1].replace('.', 'EOS')}\n{minus(log_p(words))}"
+    boxes = {}
+    for words, row in ROWS.items():
+        label = f"{words[-1] if words else FIRST}\n{minus(log_p(words))}"
         look = TARGET if words in kept else {}
-        place = COLUMNS[len(words)], ROWS[words]
+        place, width = (COLUMNS[len(words)], row), 70 if words else 104
         boxes[words] = d.box(
-            label, *place, width=62, height=46, filled=words == best, **look
+            label, *place, width=width, height=46, filled=words == best, **look
         )
-        _branch(d, boxes[words[:-1]], boxes[words], TREE[words[:-1]][words[-1]], look)
+        if words:
+            p = TREE[words[:-1]][words[-1]]
+            _branch(d, boxes[words[:-1]], boxes[words], p, look)
     d.text("greedy", COLUMNS[3], ROWS[greedy] - 36, **TARGET)
     d.text("beam", COLUMNS[3], ROWS[best] - 36, **TARGET)
     d.text("on arrows: $p$", COLUMNS[3] - 20, 286)
@@ -120,7 +125,7 @@ def _branch(d: Diagram, start: Box, end: Box, p: float, look: dict) -> None:
     side = 1 if look else -1  # above what is kept, below what is not
     x = (tail[0] + tip[0]) / 2 + side * 18 * down / math.hypot(across, down)
     y = (tail[1] + tip[1]) / 2 - side * 14 * across / math.hypot(across, down)
-    d.text(f"{p:g}", x, y, **look)
+    d.text(f"{p:.2f}", x, y, **look)
 
 
 def minus(value: float) -> str:

@@ -1,13 +1,56 @@
-"""Figures, tables and exercises of chapter 10."""
+"""Drawings and exercises of chapter 10."""
 
 import pytest
 import torch
 from compare import make_transformer
 
+from attnbook.core.vocabulary import EOS
+from attnbook.course.ch10 import drawings
 from attnbook.course.kit.exercises.checking import find
+from attnbook.course.kit.explorers.shipped import shipped_translator
+from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
+from attnbook.decoding.scoring import log_probability
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
+
+
+# The tree of a beam of two
+
+
+def source():
+    subwords = shipped_translator().subwords
+    return torch.tensor([[*subwords.encode("People are waiting at the station."), EOS]])
+
+
+def in_words(*words):
+    """A prefix of the drawing as text, which begins where the drawing begins."""
+    return " ".join([drawings.FIRST, *words]).replace(" .", ".")
+
+
+def log_p(text):
+    """Log-probability of a prefix, or of a translation if it ends with a full stop."""
+    ids = shipped_translator().subwords.encode(text) + [EOS] * text.endswith(".")
+    return log_probability(shipped_translator().model, source(), torch.tensor([ids]))
+
+
+@torch.no_grad()
+def test_the_tree_has_the_probabilities_of_the_translator():
+    start = log_p(drawings.FIRST)
+    assert start.item() == pytest.approx(drawings.FIRST_LOG_P, abs=1e-4)
+    for words, found in drawings.TREE.items():
+        for word, p in found.items():
+            step = log_p(in_words(*words, word)) - log_p(in_words(*words))
+            assert step.exp().item() == pytest.approx(p, abs=1e-4)
+
+
+@pytest.mark.parametrize("width", [1, 2])
+def test_the_tree_is_what_greedy_decoding_and_a_beam_find(width):
+    translator, best = shipped_translator(), drawings.hypotheses(3, width)[0]
+    found = beam_search(translator.model, source(), 20, width, alpha=0.0)
+    assert translator.subwords.decode(found.ids[0, 0].tolist()) == in_words(*best)
+    wanted = pytest.approx(drawings.log_p(best), abs=1e-3)
+    assert found.scores[0, 0].item() == wanted
 
 
 # Exercises

@@ -1,4 +1,4 @@
-"""Drawings: what cannot be drawn, links, and the tree; nbval compares the rest."""
+"""Drawings: what cannot be drawn, and links; nbval compares the rest."""
 
 import math
 import re
@@ -13,14 +13,11 @@ from hypothesis import strategies as st
 from attnbook.course.ch01 import drawings as ch01_drawings
 from attnbook.course.ch05 import drawings as ch05_drawings
 from attnbook.course.ch09 import drawings as ch09_drawings
-from attnbook.course.ch10 import drawings as ch10_drawings
 from attnbook.course.kit.colours import COLOURS, PALE_GREY
 from attnbook.course.kit.drawings.diagram import Diagram
 from attnbook.course.kit.drawings.labels import over_arrow, tspans
 from attnbook.course.kit.drawings.linked import LinkedDiagram
 from attnbook.course.kit.drawings.shapes import Box
-from attnbook.decoding.beam import beam_search
-from attnbook.decoding.greedy_search import greedy
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -165,35 +162,3 @@ def test_every_box_of_the_architecture_leads_to_a_chapter():
         page = address.partition(".")[0]
         assert (book / f"{page}.ipynb").exists()
         assert f"chapter {int(page[2:4])}, " in name
-
-
-LETTERS = {2: ".", 4: "A", 5: "B", 6: "C"}
-
-
-class Tree(torch.nn.Module):
-    """The table of the drawing as a model: 2 is EOS, 4 to 6 are A, B and C."""
-
-    def start(self, src):
-        return torch.zeros(len(src), 0, dtype=torch.long)
-
-    def step(self, token, state):
-        state = torch.cat([state, token[:, None]], 1)
-        logits = torch.full((len(token), 7), -1e9)
-        for i, row in enumerate(state.tolist()):
-            prefix = "".join(LETTERS[token] for token in row[1:] if token != 0)
-            table = ch10_drawings.TREE.get(prefix, {".": 1.0})
-            for word, letter in LETTERS.items():
-                logits[i, word] = math.log(table.get(letter, 1e-9))
-        return logits, state
-
-
-def test_the_tree_is_what_greedy_decoding_and_a_beam_find():
-    src = torch.ones(1, 1, dtype=torch.long)
-    one = greedy(Tree(), src, 3)[0].tolist()
-    found = beam_search(Tree(), src, 3, width=2, alpha=0.0)
-    two = ["".join(LETTERS[i] for i in ids) for ids in found.ids[0].tolist()]
-    assert "".join(LETTERS[i] for i in one) == "AA."
-    assert ch10_drawings.hypotheses(3, 1) == ["AA."]
-    assert ch10_drawings.hypotheses(3, 2) == two == ["BC.", "AA."]
-    totals = [ch10_drawings.log_p(words) for words in two]
-    assert found.scores[0].tolist() == pytest.approx(totals, abs=1e-4)
