@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from attnbook.core import results
 from attnbook.core.vocabulary import PAD
 from attnbook.course.ch04.figures import draw_arrow
+from attnbook.course.ch07.experiment_position_vectors import VECTORS
 from attnbook.course.kit.colours import (
     COLOURS,
     DARK_GREY,
@@ -40,6 +41,50 @@ from attnbook.toy.tasks import (
 
 SIGNED = mpl.colormaps["RdBu_r"]
 """From -1, blue, to 1, red; 0 is white."""
+
+# A translator without positions
+
+
+def captions_table() -> Table:
+    """Show what the translator does with sentences and their reversals: stored runs."""
+    rows = [
+        (run["kept"], run["right"], run["same"], run["bleu"])
+        for run in results.load("captions_without_order")["runs"][:4]
+    ]
+    heads = [
+        Column("nouns in the right order", "of 560 sentences"),
+        Column("one translation for both", "of 280 pairs"),
+        Column("BLEU", digits=1),
+    ]
+    return table(["positions in", *heads], rows)
+
+
+# Which position is farthest?
+
+
+def farthest_figure() -> Figure:
+    """Draw twelve points on a line, a parabola and a circle; in each, one wins."""
+    p = torch.arange(12.0)
+    u = 2 * p / 11 - 1
+    shapes = {
+        "p": (torch.stack([u, 0 * u], -1), (1.0, 0.0)),
+        "p and p²": (torch.stack([u, u**2], -1), (-0.55, -1.0)),
+        "one hand": (torch.stack([p.sin(), p.cos()], -1), (math.sin(4), math.cos(4))),
+    }
+    fig, axes = plt.subplots(1, 3, figsize=(5.5, 2.3))
+    for ax, (name, (points, query)) in zip(axes, shapes.items(), strict=True):
+        direction = torch.tensor(query) / math.hypot(*query)
+        best = int((points @ direction).argmax())
+        draw_arrow(ax, (0.8 * direction).tolist(), "query")
+        ax.plot(*points.T.tolist(), "o", color=GREY, markersize=6)
+        ax.plot(*points[best].tolist(), "o", color=COLOURS["key"], markersize=10)
+        out = 0.3 * direction if name == "one hand" else torch.tensor([0.0, 0.3])
+        ax.text(*(points[best] + out).tolist(), str(best), ha="center", va="center")
+        ax.set(xlim=(-1.3, 1.3), ylim=(-1.4, 1.3), aspect="equal")
+        ax.set_title(name, loc="center")
+        ax.set_axis_off()
+    return fig
+
 
 # Clock hands
 
@@ -223,11 +268,13 @@ SCHEMES = {
 
 def accuracy(run: dict, length: int = 24) -> Tensor:
     """Accuracy of a stored run at each position, in per cent."""
-    rows = [
-        [math.nan if x is None else x for x in answers]
-        for answers in run[f"right_at_{length}"]
-    ]
-    return 100 * torch.tensor(rows).nanmean(-1)
+    return means_by_position(run[f"right_at_{length}"])
+
+
+def means_by_position(rows: Sequence[Sequence[float | None]]) -> Tensor:
+    """Mean over the answers that count at each position, in per cent."""
+    numbers = [[math.nan if x is None else x for x in answers] for answers in rows]
+    return 100 * torch.tensor(numbers).nanmean(-1)
 
 
 def accuracy_over(
@@ -248,15 +295,47 @@ def most_frequent_accuracy(length: int) -> float:
     return 100 * correct[targets != PAD].float().mean().item()
 
 
-def order_table() -> Table:
-    """Show what the task of chapter 5 needs positions for: stored runs."""
-    rows = [
-        ("without positions", accuracy_over("none", 1500, 12)),
-        ("with learned positions", accuracy_over("learned", 1500, 12)),
-        ("most frequent symbol at the other positions", most_frequent_accuracy(12)),
-        ("chance", 100 / N_SYMBOLS),
-    ]
-    return table(["model", Column("accuracy", "%")], rows)
+def vectors_table() -> Table:
+    """Show how well one layer does with several vectors for positions: stored runs."""
+    rows = [("none", accuracy_over("none", 1500, 12))]
+    for name in VECTORS:
+        runs = stored_runs("position_vectors", vector=name)
+        rows.append((name, spread(100 * run["right"] for run in runs)))
+    rows.append(("one learned vector for each", accuracy_over("learned", 1500, 12)))
+    rows.append(("the most frequent other symbol", most_frequent_accuracy(12)))
+    return table(["position vectors", Column("accuracy", "%")], rows)
+
+
+def hands_figure() -> Figure:
+    """Draw accuracy by position at length 48 with one clock hand and with two."""
+    fig, axes = plt.subplots(2, sharex=True, sharey=True, figsize=(5.5, 3.8))
+    for ax, hands in zip(axes, (1, 2), strict=True):
+        runs = stored_runs("clock_hands_at_48", hands=hands)
+        curves = [means_by_position(run["right"])[1:].tolist() for run in runs]
+        band(ax, range(1, 48), curves, COLOURS["source"])
+        title = "one hand" if hands == 1 else "two hands"
+        ax.set(title=title, ylim=(0, 105), yticks=(0, 50, 100), xlabel="", ylabel="")
+        ax.set(xlim=(-0.5, 47.5), xticks=range(0, 48, 6))
+    fig.supxlabel("position", size="medium")
+    fig.supylabel("accuracy, %", size="medium")
+    return fig
+
+
+def scores_figure(as_trained: Tensor, averaged: Tensor, trained: int = 12) -> Figure:
+    """Draw the positional scores of one head, (T, T), as trained and averaged."""
+    high = as_trained[:trained, :trained].abs().max().item()
+    fig, axes = plt.subplots(1, 2, sharey=True, figsize=(5.5, 3.2))
+    for ax, scores in zip(axes, (as_trained, averaged), strict=True):
+        image = ax.imshow(scores.numpy(), vmin=-high, vmax=high, cmap=SIGNED)
+        frame = plt.Rectangle((-0.5, -0.5), trained, trained, fill=False, lw=2)
+        ax.add_patch(frame)
+        ax.set(xlabel="key position", xticks=range(0, 24, 6), yticks=range(0, 24, 6))
+    axes[0].set(title="as trained", ylabel="query position")
+    axes[1].set(title="averaged by distance")
+    bar = fig.colorbar(image, ax=axes, location="right", aspect=30, shrink=0.8)
+    bar.set_label("score")
+    bar.outline.set_visible(False)
+    return fig
 
 
 def schemes_figure(steps: int = 1500) -> Figure:

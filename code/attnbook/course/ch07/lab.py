@@ -74,3 +74,42 @@ def farther_table() -> Table:
         )
     heads = [Column(f"{n} symbols", "%") for n in lengths]
     return table(["positions", *heads], rows)
+
+
+def masked_layer_table() -> Table:
+    """Show two layers without positions, with the causal mask in one or in both."""
+    in_both = {"two layers, both masked": "causal, two layers"}
+    rows = {
+        "two layers, masked in the first": stored_runs("order_by_mask", masked=1),
+        "two layers, masked in the second": stored_runs("order_by_mask", masked=2),
+    }
+    for name, model in (in_both | {"one layer, masked": "causal, one layer"}).items():
+        rows[name] = stored_runs("order_without_positions", model=model)
+    bag = results.load("order_without_positions")["bag"]["causal"]
+    found = [
+        (name, *(spread(100 * run["right"][k] for run in runs) for k in (0, 1)))
+        for name, runs in rows.items()
+    ]
+    found.append(("the most frequent earlier symbol", 100 * bag, 100 * bag))
+    heads = [Column("one back", "%"), Column("two back", "%")]
+    return table(["model", *heads], found)
+
+
+CHANGES = {
+    "nothing": "none",
+    "averages": "averages over equal distances",
+    "random": "averages over random pairs",
+    "hidden": "keys at distances beyond 11 hidden",
+}
+
+
+def averages_table() -> Table:
+    """Show what becomes of trained sinusoids when their scores are averaged."""
+    lengths = results.load("averaged_by_distance")["lengths"]
+    rows = []
+    for change, name in CHANGES.items():
+        runs = stored_runs("averaged_by_distance", change=change)
+        by_length = zip(*(run["right"] for run in runs), strict=True)
+        rows.append((name, *(spread(100 * x for x in found) for found in by_length)))
+    heads = [Column(f"{n} symbols", "%") for n in lengths]
+    return table(["change to the scores", *heads], rows)

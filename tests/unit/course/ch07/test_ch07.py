@@ -6,12 +6,18 @@ import pytest
 import torch
 from torch import nn
 
+from attnbook.course.ch07 import experiment_captions as captions
+from attnbook.course.ch07 import experiment_distance_average as averaging
+from attnbook.course.ch07 import experiment_position_vectors as vectors
 from attnbook.course.ch07 import figures as ch07
+from attnbook.course.ch07.experiment_order_by_mask import MaskInOne
 from attnbook.course.kit.colours import contrast
 from attnbook.course.kit.exercises.checking import find
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.positions import sinusoids
 from attnbook.nn.rotary import rotate
+from attnbook.toy.single_attention import one_layer
 from attnbook.toy.tasks import random_symbols
 
 PAIRS = [0, 4, 1, 5, 2, 6, 3, 7]
@@ -40,6 +46,76 @@ def test_the_most_frequent_other_symbol_is_counted_by_hand():
         correct += targets.count(counts.index(max(counts)))
         total += len(targets)
     assert ch07.most_frequent_accuracy(12) == pytest.approx(100 * correct / total)
+
+
+# Experiments
+
+
+def test_german_nouns_are_found_in_their_order():
+    assert captions.in_order("Ein Mann beißt einen Hund.", "man", "dog")
+    assert not captions.in_order("Ein Mann beißt einen Hund.", "dog", "man")
+    assert not captions.in_order("Ein Mann beißt.", "man", "dog")
+
+
+@pytest.mark.parametrize("kept", captions.KEPT.values())
+def test_positions_are_kept_where_they_are_named(kept):
+    positions, x = captions.PartlyPositions(8, kept), torch.zeros(1, 3, 8)
+    for part, found in {"encoder": positions(x), "decoder": positions(x, 5)}.items():
+        wanted = sinusoids(3, 8, 5 if part == "decoder" else 0)
+        assert torch.equal(found[0], wanted if part in kept else x[0])
+
+
+def test_one_position_for_all_words_of_the_source():
+    positions, x = captions.OnePosition(8), torch.zeros(2, 3, 8)
+    assert torch.equal(positions(x), sinusoids(1, 8, 5).expand(2, 3, 8))
+    assert torch.equal(positions(x, offset=2)[1], sinusoids(3, 8, 2))
+
+
+def test_averages_keep_scores_that_depend_on_distance_alone():
+    by_distance = torch.randn(2, 9, generator=torch.Generator().manual_seed(0))
+    scores = averaging.by_distance(by_distance, 5)  # (2, 5, 5)
+    torch.testing.assert_close(averaging.distance_means(scores), by_distance)
+    assert averaging.explained(scores) == pytest.approx(1)
+    longer = averaging.by_distance(by_distance, 9)
+    assert torch.equal(longer[:, 0, 4:], by_distance[:, -1:].expand(2, 5))
+    mixed = averaging.shuffled(scores).flatten(1).sort().values
+    assert torch.equal(mixed, scores.flatten(1).sort().values)
+
+
+def test_what_replaces_positional_scores_changes_nothing_else():
+    """Scores minus their positional part are those of a model without positions."""
+    torch.manual_seed(0)
+    model = one_layer("sinusoidal", max_len=12)
+    with torch.no_grad():
+        scores = averaging.position_scores(model.attention, 6)
+        x = sinusoids(6, 64)[None]
+        _, weights = model.attention(
+            x, x, x, score_bias=-scores[None], need_weights=True
+        )
+    torch.testing.assert_close(weights, torch.full((1, 2, 6, 6), 1 / 6))
+
+
+def test_only_the_first_layers_mask_can_reveal_order():
+    """With the mask in layer 2, the order of earlier symbols changes nothing."""
+    ids = torch.tensor([[3, 5, 2, 7, 1, 4, 6, 8, 9, 2, 3, 5]])
+    other = ids.clone()
+    other[0, :4] = ids[0, [2, 0, 3, 1]]
+    changed = []
+    for masked in (1, 2):
+        torch.manual_seed(0)
+        model = MaskInOne(masked).eval()
+        with torch.no_grad():
+            changed.append((model(ids) - model(other))[0, 5:].abs().max().item())
+    assert changed[0] > 0.01
+    assert changed[1] < 1e-4
+
+
+def test_features_of_positions():
+    p = torch.arange(12.0)
+    assert vectors.VECTORS["binary digits"](p)[11].tolist() == [1, 1, 0, 1]
+    hand = vectors.VECTORS["one hand, half a turn"](p)
+    assert hand[-1].tolist() == pytest.approx([0, -1], abs=1e-6)
+    assert vectors.mean_accuracy([[None, 0.0], [1.0, 0.5]]) == 0.5
 
 
 # What the list of contents promises
