@@ -67,7 +67,7 @@ def farthest_figure() -> Figure:
     p = torch.arange(12.0)
     u = 2 * p / 11 - 1
     shapes = {
-        "p": (torch.stack([u, 0 * u], -1), (1.0, 0.0)),
+        "p": (torch.stack([u, 0 * u + 0.4], -1), (1.0, 0.0)),
         "p and p²": (torch.stack([u, u**2], -1), (-0.55, -1.0)),
         "one hand": (torch.stack([p.sin(), p.cos()], -1), (math.sin(4), math.cos(4))),
     }
@@ -76,6 +76,9 @@ def farthest_figure() -> Figure:
         direction = torch.tensor(query) / math.hypot(*query)
         best = int((points @ direction).argmax())
         draw_arrow(ax, (0.8 * direction).tolist(), "query")
+        along = 0.5 * torch.stack([-direction[1], direction[0]])
+        ends = torch.stack([points[best] - along, points[best] + along])
+        ax.plot(*ends.T.tolist(), ":", color=INK, linewidth=1.5)
         ax.plot(*points.T.tolist(), "o", color=GREY, markersize=6)
         ax.plot(*points[best].tolist(), "o", color=COLOURS["key"], markersize=10)
         out = 0.3 * direction if name == "one hand" else torch.tensor([0.0, 0.3])
