@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise, product
 
 import torch
@@ -123,14 +123,41 @@ def ladder_rates() -> dict:
     """
     names = ("post-norm", "pre-norm", "skip, network, small start")
     names += ("post-norm, small start",)
-    runs = []
-    for name, rate, warm, seed in product(names, RATES, (False, True), SEEDS):
-        found = train_row({**LADDER[name], "warm_up": warm}, seed, rate)
-        about = {"row": name, "rate": rate, "warm_up": warm, "seed": seed}
-        loss = found["loss"] if math.isfinite(found["loss"]) else None
-        runs.append({**about, "loss": loss})
-        print(f"  {runs[-1]}", flush=True)
+    runs = runs_over_rates(names, RATES, (False, True))
     return {"steps": STEPS, "warm_up": WARM_UP, "length": LENGTH, "runs": runs}
+
+
+START_AND_NORM = {
+    name: LADDER[name]
+    for name in ("skip, network", "skip, network, small start", "pre-norm")
+} | {"pre-norm, small start": {**LADDER["pre-norm"], "start": small_start(2 * LAYERS)}}
+"""With and without a small start, with and without norms."""
+
+
+@experiment
+def start_and_norm() -> dict:
+    """What lets a stack learn, and what lets it bear a high rate: start or norm?
+
+    Returns:
+        "runs": as of :func:`ladder_rates`, for four stacks, at five rates, without a
+        warm-up.
+    """
+    runs = runs_over_rates(START_AND_NORM, (*RATES, 3e-2), (False,))
+    return {"steps": STEPS, "length": LENGTH, "runs": runs}
+
+
+def runs_over_rates(
+    names: Iterable[str], rates: Iterable[float], warm_ups: Iterable[bool]
+) -> list[dict]:
+    """Train rows at each learning rate, with each of the seeds."""
+    runs = []
+    for name, rate, warm, seed in product(names, rates, warm_ups, SEEDS):
+        row = (LADDER | START_AND_NORM)[name]
+        loss = train_row({**row, "warm_up": warm}, seed, rate)["loss"]
+        about = {"row": name, "rate": rate, "warm_up": warm, "seed": seed}
+        runs.append({**about, "loss": loss if math.isfinite(loss) else None})
+        print(f"  {runs[-1]}", flush=True)
+    return runs
 
 
 def train_row(row: dict, seed: int, rate: float) -> dict:

@@ -7,94 +7,124 @@ from statistics import fmean
 
 import matplotlib.pyplot as plt
 import seaborn as sns
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from attnbook.course.kit.colours import DARK_GREY, INK, SKY
+from attnbook.core import results
+from attnbook.course.kit.colours import DARK_GREY, GREY, INK, SKY
 from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.tables import stored_runs
 from attnbook.toy.deep_stacks import token_diversity
 
 Run = tuple[Sequence[Tensor], Sequence[float]]
-"""The states of a stack, (B, T, D) each, and the gradient of each block's W_Q."""
+"""The states of a stack, (B, T, D) each, and the gradient of each layer's W_Q."""
 
 
 # Deep stacks
 
 
 def stack_figure(runs: Mapping[str, Run]) -> Figure:
-    """Draw token diversity and the gradients of W_Q, block by block."""
+    """Draw token diversity and the gradients of W_Q, layer by layer."""
     fig, (above, below) = plt.subplots(2, sharex=True, figsize=(5.5, 4.6))
     for (name, (states, gradients)), color in zip(
         runs.items(), (SKY, INK), strict=True
     ):
         diversity = [token_diversity(state.detach()) for state in states]
-        above.plot(diversity, color=color, label=name)
-        blocks = range(1, len(gradients) + 1)
-        below.plot(blocks, gradients, color=color, label=name, marker=".")
+        above.plot(diversity, color=color, label=name, marker=".")
+        layers = range(1, len(gradients) + 1)
+        below.plot(layers, gradients, color=color, label=name, marker=".")
     above.set(ylabel="token diversity", ylim=(-0.03, 1))
-    below.set(xlabel="block", ylabel="gradient of $W^Q$", yscale="log")
-    below.set(ylim=(1e-17, 1e3), yticks=[1e-16, 1e-12, 1e-8, 1e-4, 1])
-    below.set(xlim=(0, len(blocks)), xticks=range(0, len(blocks) + 1, 6))
+    below.set(xlabel="layer", ylabel="gradient of $W^Q$", yscale="log")
+    below.set(ylim=(1e-10, 1e3), yticks=[1e-8, 1e-4, 1])
+    below.set(xlim=(0, len(layers)), xticks=range(len(layers) + 1))
     below.minorticks_off()
     label_lines(above)
-    for line, height in zip(below.get_lines(), (1e-13, 1), strict=True):
-        note = {"color": line.get_color(), "va": "center"}
-        below.text(4, height * 20, line.get_label(), **note)
+    label_lines(below)
     return fig
 
 
-# Which features a norm averages
+# What lets a deep stack learn? Stored runs
 
-LENGTHS = (6, 4, 5)  # tokens of three sentences; the rest of six positions is padding
-FEATURES = 4
+ONLY_ATTENTION = {
+    "1 plain": "1 attention",
+    "2 plain": "2 attentions",
+    "4 plain": "4 attentions",
+    "8 plain": "8 attentions",
+}
+"""Rows of the ladder, and what the page calls them."""
+ALL_STACKS = ONLY_ATTENTION | {
+    "skip": "8, skip connections",
+    "skip, network": "and networks",
+    "post-norm": "and post-norm",
+    "post-norm, warm-up": "post-norm, warm-up",
+    "post-norm, small start": "post-norm, small start",
+    "pre-norm": "pre-norm",
+    "skip, network, small start": "no norm, small start",
+    "skip, small start": "no network either",
+}
+BASELINES = {
+    "guess": "guessing",
+    "bag": "symbols alone",
+    "without_reading": "position alone",
+}
+"""What the stored floors are called, and drawn from the highest label down."""
+MOST = 3.0
+"""Losses beyond this many nats are only said to be there."""
 
 
-def norms_figure() -> Figure:
-    """Draw, for both norms, which features of a batch share one mean."""
-    fig, axes = plt.subplots(2, figsize=(5.5, 4.1))
-    n = len(LENGTHS) * max(LENGTHS)
-    ways = {
-        "LayerNorm: one mean for each position": (sns.husl_palette(n, l=0.78), True),
-        "BatchNorm: one mean for each feature": (sns.husl_palette(4, l=0.78), False),
-    }
-    for ax, (title, (palette, of_position)) in zip(axes, ways.items(), strict=True):
-        for sentence, length in enumerate(LENGTHS):
-            _sentence_cells(ax, sentence, length, palette, of_position)
-        ax.set(
-            title=title, xlim=(-0.1, 7 * len(LENGTHS) - 0.9), ylim=(FEATURES + 0.1, -1)
-        )
-        ax.set(aspect="equal", xticks=[], yticks=[], ylabel="features")
-        sns.despine(ax=ax, left=True, bottom=True)
-    axes[1].set_xlabel("positions")
+def ladder_figure(names: Mapping[str, str] = ALL_STACKS) -> Figure:
+    """Draw the loss of each stack, a dot a seed, against three baselines."""
+    fig, ax = plt.subplots(figsize=(5.5, 1.3 + 0.3 * len(names)))
+    below = len(names) - 0.5
+    for height, (key, name) in enumerate(BASELINES.items(), -len(BASELINES)):
+        loss = results.load("ladder")[key]
+        ax.plot([loss, loss], [height - 0.4, below], color=GREY, linewidth=1, zorder=0)
+        note = {"color": DARK_GREY, "ha": "right", "va": "center"}
+        ax.text(loss, height, f"{name} {loss:.2f} ", **note)
+    for height, row in enumerate(names):
+        losses = [run["loss"] for run in stored_runs("ladder", row=row)]
+        if max(losses) > MOST:
+            ax.text(MOST, height, "hundreds →", va="center")
+        else:
+            ax.plot(losses, [height] * len(losses), "o", color=INK, alpha=0.6)
+    ax.set(xlabel="loss (nats per symbol)", xlim=(0, MOST + 0.9), xticks=range(4))
+    ax.set(ylim=(below, -len(BASELINES) - 0.4))
+    ax.set_yticks(range(len(names)), names.values())
+    ax.tick_params(axis="y", length=0)
+    sns.despine(ax=ax, left=True)
     return fig
 
 
-def _sentence_cells(
-    ax: Axes,
-    sentence: int,
-    length: int,
-    palette: Sequence[tuple[float, float, float]],
-    of_position: bool,
-) -> None:
-    """One sentence as a grid: a column a position, a row a feature; padding hatched."""
-    left = 7 * sentence
-    ax.text(left, -0.2, f"sentence {sentence + 1}", va="bottom")
-    for position in range(max(LENGTHS)):
-        for feature in range(FEATURES):
-            group = 5 * (6 * sentence + position) % 18 if of_position else feature
-            cell = Rectangle(
-                (left + position, feature),
-                1,
-                1,
-                facecolor=palette[group],
-                edgecolor=DARK_GREY,
-                hatch="" if position < length else "////",
-                linewidth=0.8,
-            )
-            ax.add_patch(cell)
+STARTS = {
+    "no norm": {"full": "skip, network", "small": "skip, network, small start"},
+    "pre-norm": {"full": "pre-norm", "small": "pre-norm, small start"},
+}
+"""Rows of the stored runs, by norm and start."""
+
+
+def start_and_norm_figure() -> Figure:
+    """Draw the loss over learning rates: a dot a seed, a cross if it is too large."""
+    fig, axes = plt.subplots(2, sharex=True, figsize=(5.5, 4.8))
+    for ax, (norm, rows) in zip(axes, STARTS.items(), strict=True):
+        looks = ((SKY, "--", MOST), (INK, "-", MOST - 0.3))
+        for (start, row), (color, style, top) in zip(rows.items(), looks, strict=True):
+            drawn: dict[float, list[float]] = {}
+            for run in stored_runs("start_and_norm", row=row):
+                rate, loss = run["rate"], run["loss"]
+                if loss is None or loss > MOST:
+                    ax.plot(rate, top, "x", color=color, clip_on=False)
+                else:
+                    ax.plot(rate, loss, ".", color=color)
+                    drawn.setdefault(rate, []).append(loss)
+            means = [fmean(losses) for losses in drawn.values()]
+            ax.plot([*drawn], means, style, color=color, label=f"{start} start")
+        ax.set(title=norm, ylabel="loss (nats)", ylim=(0, MOST), xscale="log")
+    rates = [run["rate"] for run in stored_runs("start_and_norm", row=row, seed=0)]
+    axes[1].set(xlabel="learning rate", xticks=rates)
+    axes[1].set_xticklabels([f"{rate:g}" for rate in rates])
+    axes[1].minorticks_off()
+    label_lines(axes[1])
+    return fig
 
 
 # Warm-up: stored runs

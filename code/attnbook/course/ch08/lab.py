@@ -7,8 +7,11 @@ from itertools import product
 from statistics import fmean
 
 import matplotlib.pyplot as plt
+import seaborn as sns
 import torch
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from attnbook.analysis.gradients import first_adam_step, gradient_through_values
@@ -113,6 +116,57 @@ def values_table() -> Table:
     }
     rows = [(paths, power(norm)) for paths, norm in norms.items()]
     return table(["paths of the gradient", "norm at the input"], rows)
+
+
+# Which features a norm averages
+
+LENGTHS = (6, 4, 5)  # tokens of three sentences; the rest of six positions is padding
+FEATURES = 4
+
+
+def norms_figure() -> Figure:
+    """Draw, for both norms, which features of a batch share one mean."""
+    fig, axes = plt.subplots(2, figsize=(5.5, 4.1))
+    n = len(LENGTHS) * max(LENGTHS)
+    ways = {
+        "LayerNorm: one mean for each position": (sns.husl_palette(n, l=0.78), True),
+        "BatchNorm: one mean for each feature": (sns.husl_palette(4, l=0.78), False),
+    }
+    for ax, (title, (palette, of_position)) in zip(axes, ways.items(), strict=True):
+        for sentence, length in enumerate(LENGTHS):
+            _sentence_cells(ax, sentence, length, palette, of_position)
+        ax.set(
+            title=title, xlim=(-0.1, 7 * len(LENGTHS) - 0.9), ylim=(FEATURES + 0.1, -1)
+        )
+        ax.set(aspect="equal", xticks=[], yticks=[], ylabel="features")
+        sns.despine(ax=ax, left=True, bottom=True)
+    axes[1].set_xlabel("positions")
+    return fig
+
+
+def _sentence_cells(
+    ax: Axes,
+    sentence: int,
+    length: int,
+    palette: Sequence[tuple[float, float, float]],
+    of_position: bool,
+) -> None:
+    """One sentence as a grid: a column a position, a row a feature; padding hatched."""
+    left = 7 * sentence
+    ax.text(left, -0.2, f"sentence {sentence + 1}", va="bottom")
+    for position in range(max(LENGTHS)):
+        for feature in range(FEATURES):
+            group = 5 * (6 * sentence + position) % 18 if of_position else feature
+            cell = Rectangle(
+                (left + position, feature),
+                1,
+                1,
+                facecolor=palette[group],
+                edgecolor=DARK_GREY,
+                hatch="" if position < length else "////",
+                linewidth=0.8,
+            )
+            ax.add_patch(cell)
 
 
 # Feed-forward network
@@ -241,6 +295,19 @@ def ladder_rates_table() -> Table:
         groups.setdefault(name, []).append((label, *cells))
     heads = [Column(f"{rate:g}", "nats", "learning rate", 2) for rate in rates]
     return table(["warm-up", *heads], groups)
+
+
+def start_and_norm_table() -> Table:
+    """The same loss without a warm-up, with and without a small start and norms."""
+    runs = stored_runs("start_and_norm")
+    names, rates = (dict.fromkeys(run[of] for run in runs) for of in ("row", "rate"))
+    rows = []
+    for name in names:
+        found = (stored_runs("start_and_norm", row=name, rate=rate) for rate in rates)
+        losses = ([run["loss"] for run in of_rate] for of_rate in found)
+        rows.append((name, *map(spread_of_finite, losses)))
+    heads = [Column(f"{rate:g}", "nats", "learning rate", 2) for rate in rates]
+    return table(["stack", *heads], rows)
 
 
 def spread_of_finite(losses: Sequence[float | None]) -> Spread | str:

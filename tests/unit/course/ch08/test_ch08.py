@@ -10,7 +10,7 @@ from attnbook.toy.deep_stacks import token_diversity
 
 
 @pytest.mark.usefixtures("as_in_the_pages")
-def test_the_figure_of_stacks_shows_diversity_and_gradients_by_block():
+def test_the_figure_of_stacks_shows_diversity_and_gradients_by_layer():
     """Its cell isn't compared: its smallest gradients are rounding."""
     runs = {
         name: (numbers(seed, *3 * [(2, 3, 4)]), [0.5, 1e-9])
@@ -23,8 +23,8 @@ def test_the_figure_of_stacks_shows_diversity_and_gradients_by_block():
         assert one.get_label() == other.get_label() == name
         diversity = [token_diversity(s.detach()) for s in states]
         assert one.get_data()[1].tolist() == pytest.approx(diversity)
-        blocks, drawn = other.get_data()
-        assert (blocks.tolist(), drawn.tolist()) == ([1, 2], gradients)
+        layers, drawn = other.get_data()
+        assert (layers.tolist(), drawn.tolist()) == ([1, 2], gradients)
 
 
 @pytest.mark.parametrize(("d", "d_ff"), [(8, 32), (16, 10)])

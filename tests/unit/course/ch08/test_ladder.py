@@ -8,6 +8,7 @@ import torch
 
 from attnbook.course.ch08 import experiments_ladder as ladder
 from attnbook.course.ch08.lab import ladder_table
+from attnbook.course.kit.tables import stored_runs
 
 
 @pytest.mark.parametrize("connection", ladder.CONNECTIONS)
@@ -64,3 +65,34 @@ def test_a_row_is_trained_and_measured(monkeypatch):
     found = ladder.train_row({**ladder.LADDER["pre-norm"], "n_layers": 1}, 0, 1e-3)
     assert 0 < found["diversity"] < 1
     assert 1 < found["loss"] < 4
+
+
+def test_a_run_over_rates_names_its_row_and_drops_an_infinite_loss(monkeypatch):
+    asked = []
+
+    def train_row(row, seed, rate):
+        asked.append((row, seed, rate))
+        return {"loss": math.inf if seed == 1 else 0.5}
+
+    monkeypatch.setattr(ladder, "train_row", train_row)
+    runs = ladder.runs_over_rates(["pre-norm, small start"], [1e-3], [True])
+    assert [run["loss"] for run in runs] == [0.5, None, 0.5]
+    assert {run["row"] for run in runs} == {"pre-norm, small start"}
+    row = {**ladder.LADDER["pre-norm"], "start": 0.25, "warm_up": True}
+    assert asked == [(row, seed, 1e-3) for seed in ladder.SEEDS]
+
+
+def test_a_small_start_without_norms_learns_until_the_rate_is_high():
+    """What chapter 8 says of the four stacks over five learning rates."""
+    losses = {}
+    for run in stored_runs("start_and_norm"):
+        losses.setdefault((run["row"], run["rate"]), []).append(run["loss"])
+    rates = (*ladder.RATES, 3e-2)
+    for rate in rates:
+        full = losses["skip, network", rate]
+        assert all(loss is None or loss > math.log(16) for loss in full)
+        assert None not in losses["pre-norm", rate]
+        assert None not in losses["pre-norm, small start", rate]
+    small = [losses["skip, network, small start", rate] for rate in rates]
+    assert [runs.count(None) for runs in small] == [0, 0, 0, 1, 3]
+    assert max(loss for runs in small[:3] for loss in runs) < 0.8
