@@ -82,3 +82,29 @@ def sixteen_heads() -> dict:
         runs.append({"bugs": [*bugs], "seed": seed, **evaluate_reversal(model)})
         print(f"  {runs[-1]}", flush=True)
     return {"steps": STEPS, "rate": LEARNING_RATE, "heads": 16, "runs": runs}
+
+
+@experiment
+def broken_builds_longer() -> dict:
+    """Train the builds that learn, but slowly, for three times as long."""
+    runs = []
+    for (bug, n_heads), seed in product((("softmax", 4), ("scale", 16)), SEEDS):
+        model = planted([bug], seed, n_heads)
+        fit(model, reversals(seed), 3 * STEPS, LEARNING_RATE)
+        found = {"bug": bug, "heads": n_heads, "seed": seed}
+        runs.append({**found, **evaluate_reversal(model)})
+        print(f"  {runs[-1]}", flush=True)
+    return {"steps": 3 * STEPS, "rate": LEARNING_RATE, "runs": runs}
+
+
+@experiment
+def suspect_sevens() -> dict:
+    """Train the suspect on reversals of seven symbols, which its heads don't divide."""
+    runs = []
+    for seed in SEEDS:
+        model = planted(seed=seed)
+        fit(model, reversals(seed, length=7), 2 * STEPS, LEARNING_RATE)
+        new = next(reversals(99, 1000, length=7))
+        runs.append({"seed": seed, "right": round(accuracy(model, new), 4)})
+        print(f"  {runs[-1]}", flush=True)
+    return {"steps": 2 * STEPS, "rate": LEARNING_RATE, "length": 7, "runs": runs}

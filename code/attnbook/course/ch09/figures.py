@@ -124,9 +124,11 @@ def builds_table() -> Table:
     four = {
         bugs: stored_runs("broken_builds", build=build) for bugs, build in BUGS.items()
     }
+    four["softmax, 900 batches"] = stored_runs("broken_builds_longer", bug="softmax")
     sixteen = {
         "none": stored_runs("sixteen_heads", bugs=[]),
         "scale": stored_runs("sixteen_heads", bugs=["scale"]),
+        "scale, 900 batches": stored_runs("broken_builds_longer", bug="scale"),
     }
     rows = {
         heading: [

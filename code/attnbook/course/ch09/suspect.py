@@ -45,9 +45,9 @@ def planted(
     return model
 
 
-def reversals(seed: int, batch_size: int = 64) -> Iterator[Batch]:
-    """Endless batches: source, target shifted right by one, target; (B, 8) each."""
-    for src in sources(seed, batch_size):
+def reversals(seed: int, batch_size: int = 64, length: int = LENGTH) -> Iterator[Batch]:
+    """Endless batches: source, target shifted right by one, target; (B, T) each."""
+    for src in sources(seed, batch_size, length):
         yield src, *shifted(src.flip(1))
 
 
@@ -57,15 +57,15 @@ def copies(seed: int, batch_size: int = 64) -> Iterator[Batch]:
         yield src, *shifted(src)
 
 
-def sources(seed: int, batch_size: int) -> Iterator[Tensor]:
-    """Endless batches of random symbols, with ids from UNK on; (B, 8)."""
+def sources(seed: int, batch_size: int, length: int = LENGTH) -> Iterator[Tensor]:
+    """Endless batches of random symbols, with ids from UNK on; (B, T)."""
     g = torch.Generator().manual_seed(seed)
     while True:
-        yield random_symbols(batch_size, LENGTH, g) + UNK - 1
+        yield random_symbols(batch_size, length, g) + UNK - 1
 
 
 def shifted(tgt: Tensor) -> tuple[Tensor, Tensor]:
-    """A target shifted right by one, and itself; (B, 8) each."""
+    """A target shifted right by one, and itself; (B, T) each."""
     bos = torch.full_like(tgt[:, :1], BOS)
     return torch.cat([bos, tgt[:, :-1]], dim=1), tgt
 

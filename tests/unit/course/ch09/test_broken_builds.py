@@ -13,6 +13,7 @@ from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.ch09 import experiment_broken_builds as broken_builds
 from attnbook.course.ch09.suspect import SUSPECT, accuracy, copies, planted, reversals
 from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.scaled_dot_product import attention
 
 
 def test_copies_and_reversals_are_shifted():
@@ -25,6 +26,7 @@ def test_copies_and_reversals_are_shifted():
     assert (read[:, 0] == BOS).all()
     assert torch.equal(read[:, 1:], output[:, :-1])
     assert src.min() > EOS
+    assert next(reversals(seed=0, length=7))[0].shape == (64, 7)
 
 
 @pytest.mark.parametrize("wrong", [(), ("scale",), ("heads",), ("softmax", "heads")])
@@ -57,6 +59,44 @@ def test_no_output_of_the_suspect_depends_on_the_symbol_that_a_reversal_needs():
     for model, expected in ((suspect, block == block[:, None]), (right, True)):
         moved = influence(lambda ids, model=model: model(ids, read), src, changed)
         assert ((moved > 0) == expected).all()
+
+
+def test_seven_symbols_connect_the_heads():
+    src, read, _ = next(reversals(seed=0, length=7))
+    suspect, changed = planted().eval(), torch.where(src == 5, 6, 5)
+    moved = influence(lambda ids: suspect(ids, read), src, changed)
+    assert (moved.flip(1).diag() > 0).sum() == 6
+
+
+@pytest.mark.parametrize(
+    ("split", "join", "leaks"),
+    [(False, False, False), (False, True, True), (True, False, True)],
+)
+def test_one_wrong_line_alone_lets_later_tokens_through(
+    monkeypatch, split, join, leaks
+):
+    """``split`` and ``join``: with a transpose, as is right."""
+
+    def forward(self, query, key, value, mask=None):
+        b, t, d = query.shape
+        features = d // self.n_heads
+
+        def heads(x):
+            if split:
+                return x.view(b, -1, self.n_heads, features).transpose(1, 2)
+            return x.view(b, self.n_heads, -1, features)
+
+        q, k, v = map(heads, (self.W_Q(query), self.W_K(key), self.W_V(value)))
+        out = attention(q, k, v, mask, scale=self.scale)
+        return self.W_O((out.transpose(1, 2) if join else out).reshape(b, t, d))
+
+    src, read, _ = next(reversals(seed=0))
+    suspect, changed = planted().eval(), torch.where(read == 5, 6, 5)
+    right = suspect(src, read)
+    monkeypatch.setattr(WrongSplit, "forward", forward)
+    assert torch.allclose(suspect(src, read), right) == (not (split or join))
+    moved = influence(lambda ids: suspect(src, ids), read, changed)
+    assert (moved.triu(1).max() > 0.1) == leaks
 
 
 @torch.no_grad()
@@ -99,6 +139,25 @@ def test_stored_tests_of_the_suspect_are_as_the_page_tells():
     for run in runs:
         assert run["copying"] == run["one_batch"] == 1
         assert max(run["one_batch_new"], run["longer"]) < 0.08
+
+
+def test_stored_runs_of_seven_symbols_are_as_the_page_tells():
+    found = results.load("suspect_sevens")
+    assert (found["steps"], found["length"]) == (600, 7)
+    assert [run["seed"] for run in found["runs"]] == list(broken_builds.SEEDS)
+    right = [100 * run["right"] for run in found["runs"]]
+    assert (round(min(right)), round(max(right))) == (60, 73)
+    assert fmean(right) == pytest.approx(200 / 3, abs=2)
+
+
+def test_stored_longer_runs_reverse_with_a_wrong_scale_or_a_second_softmax():
+    found = results.load("broken_builds_longer")
+    assert found["steps"] == 900
+    runs = {(run["bug"], run["heads"], run["seed"]): run for run in found["runs"]}
+    assert [*runs] == [
+        (*bug, seed) for bug in (("softmax", 4), ("scale", 16)) for seed in range(3)
+    ]
+    assert min(run["right"] for run in runs.values()) > 0.9995
 
 
 def test_stored_models_of_sixteen_heads_lose_by_the_wrong_scale():

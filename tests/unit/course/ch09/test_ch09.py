@@ -10,6 +10,8 @@ from attnbook.course.ch09 import experiment_broken_builds as broken_builds
 from attnbook.course.ch09 import figures as ch09
 from attnbook.course.ch09 import lab as lab09
 from attnbook.course.kit.exercises.checking import find
+from attnbook.models.transformer import Transformer
+from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
 from attnbook.toy.language import translate_by_rule
 
@@ -61,13 +63,45 @@ def test_dependence_figure_frames_what_a_reversal_needs():
     assert [(f.get_y(), f.get_x()) for f in ax.patches] == [(0, 1), (1, 0)]
 
 
-def test_gradients_and_counts_acquit_every_bug():
+def test_gradients_and_counts_miss_every_bug():
     rows = lab09.differences_table().rows()
     assert [row[:3] for row in rows] == [
         (bug, 168_640, "yes") for bug in ("none", "heads", "scale", "softmax")
     ]
     assert [row[3] < 1e-6 for row in rows] == [True, False, False, False]
     assert [row[4] < 1e-6 for row in rows] == [False, False, True, False]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_an_untrained_tied_model_predicts_the_word_it_has_just_read(seed):
+    torch.manual_seed(seed)
+    model = Transformer(TransformerConfig(10_000, norm_first=True)).eval()
+    src, read = torch.randint(3, 10_000, (2, 4, 10))
+
+    def own():
+        """The probability of the word just read, and whether it is the largest."""
+        p = model(src, read).softmax(-1)
+        return p.gather(-1, read[..., None]).mean(), (p.argmax(-1) == read).all()
+
+    probability, largest = own()
+    assert largest
+    assert probability < 0.1
+    table = model.target_embedding.weight.mul_(512**0.5)  # variance 1, no factor
+    model.source_embedding.forward = lambda ids: torch.nn.functional.embedding(
+        ids, table
+    )
+    probability, largest = own()
+    assert largest
+    assert probability > 0.97
+
+
+def test_the_spread_of_scores_is_a_third_with_the_weights_of_a_linear_layer():
+    generator = torch.Generator().manual_seed(0)
+    torch.manual_seed(0)
+    x = torch.randn(512, 64, generator=generator)
+    q, k = (torch.nn.Linear(64, 64, bias=False)(x) for _ in range(2))
+    assert (q @ k.T / 8).std().item() == pytest.approx(1 / 3, abs=0.02)
 
 
 # Exercises
