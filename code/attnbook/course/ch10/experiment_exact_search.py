@@ -44,7 +44,9 @@ def exact_search() -> dict:
     translator = Translator()
     both = load_texts(translator.config, "val")
     sources = [[*translator.subwords.encode(text), EOS] for text in both.source]
-    beams = {name: _beams(translator.model, sources, *b) for name, b in BEAMS.items()}
+    beams = {
+        name: beam_outputs(translator.model, sources, *b) for name, b in BEAMS.items()
+    }
     rows = []
     for i, source in enumerate(sources):
         known = [beams[name][i] for name in BEAMS]
@@ -137,7 +139,7 @@ def describe(
     }
 
 
-def _beams(
+def beam_outputs(
     model: nn.Module, sources: Sequence[list[int]], width: int, alpha: float
 ) -> list[Found]:
     """The best hypothesis of each source, with its log-probability."""

@@ -1,4 +1,4 @@
-"""What follows *waiting* and *warten* in the captions that the translator learned."""
+"""Which words of the two examples the translator can have learned from its captions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from attnbook.course.kit.experiments import experiment
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.translator import Translator
 
-ENGLISH = ("waiting for", "waiting at", "waiting at the station")
+ENGLISH = ("waiting for", "waiting at", "waiting at the station", "beekeeper")
+WAIT = r"warte(?:n|t|nd\w*|te\w*)?"  # forms of the verb, not Wartezimmer
 GERMAN = {
-    "warten auf": r"warte\w* auf",  # and wartet, wartend, …
-    "warten an, am": r"warte\w* a[nm]",
+    "warten auf": rf"{WAIT} auf",
+    "warten auf dem, der, einem, einer": rf"{WAIT} auf (?:dem|der|einem|einer)",
+    "warten an, am": rf"{WAIT} a[nm]",
     "Bahnhof": "bahnhof",
+    "Imker": "imker",
 }
 
 
@@ -22,11 +25,13 @@ def waiting_for() -> dict:
     """Count the training captions with some words in them.
 
     Returns:
-        "captions"; "english" and "german": captions by what they contain.
+        "captions"; "empty": how many have no German text; "english" and "german":
+        captions by what they contain.
     """
     both = load_texts(Translator().config, "train")
     return {
         "captions": len(both.source),
+        "empty": sum(not text.strip() for text in both.target),
         "english": count(both.source, {words: words for words in ENGLISH}),
         "german": count(both.target, GERMAN),
     }

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from attnbook.core import results
+from attnbook.course.ch10.experiment_exact_search import EXACT
 from attnbook.course.kit.colours import COLOURS, GREY
 from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.html_tables import Column, Table, table
@@ -27,28 +28,44 @@ def cost_figure() -> Figure:
     return fig
 
 
+PROBABLE = Column("log-probability", "mean", digits=1)
+LENGTH = Column("length", "% of the reference", digits=0)
+BLEU = Column("BLEU", digits=1)
+
+
 def widths_table() -> Table:
-    """Show BLEU and time by the width of the beam: ``multi30k_beams``."""
+    """Show what wider and wider beams find: ``without_penalty``."""
     rows = [
-        ("greedy" if run["width"] == 1 else f"W = {run['width']}", run)
-        for run in results.load("multi30k_beams")["runs"]
+        (_decoding(run["width"]), run["log_p"], 100 * run["length"], run["bleu"])
+        for run in results.load("without_penalty")["runs"]
     ]
-    heads = Column("BLEU", digits=1), Column("time", "s", digits=1)
-    return table(
-        ["decoding", *heads], [(name, r["bleu"], r["seconds"]) for name, r in rows]
-    )
+    return table(["decoding", PROBABLE, LENGTH, BLEU], rows)
+
+
+def _decoding(width: int) -> str:
+    return "greedy" if width == 1 else f"W = {width}"
 
 
 def ways_table() -> Table:
     """Show what a more and more thorough search is worth: ``exact_search``."""
+    names = {"greedy": "greedy", "beam of 5, α = 0": "W = 5", EXACT: EXACT}
+    ways = results.load("exact_search")["ways"]
     rows = [
         (name, way["log_p"], way["empty"], 100 * way["length"], way["bleu"])
-        for name, way in results.load("exact_search")["ways"].items()
+        for name, way in ((names[key], ways[key]) for key in names)
     ]
-    heads = [
-        Column("log-probability", "mean", digits=1),
-        Column("empty translations"),
-        Column("length", "% of the reference", digits=0),
-        Column("BLEU", digits=1),
+    heads = [PROBABLE, Column("empty translations"), LENGTH, BLEU]
+    return table(["decoding", *heads], rows)
+
+
+def penalty_table() -> Table:
+    """Show BLEU by the width of the beam, without a length penalty and with one."""
+    without = results.load("without_penalty")["runs"]
+    tuned = results.load("multi30k_beams")
+    rows = [
+        (_decoding(a["width"]), a["bleu"], b["bleu"])
+        for a, b in zip(without, tuned["runs"], strict=True)
     ]
+    alphas = "α = 0", f"α = {tuned['alpha']:g}"
+    heads = [Column(alpha, group="BLEU", digits=1) for alpha in alphas]
     return table(["decoding", *heads], rows)

@@ -69,6 +69,21 @@ def exact_table() -> Table:
     return table(["subwords", *heads], rows)
 
 
+def brevity_table() -> Table:
+    """BLEU with and without its factor for length: ``without_penalty``."""
+    rows = [
+        (name, way["empty"], way["bleu"] / way["brevity"], way["brevity"], way["bleu"])
+        for name, way in results.load("without_penalty")["ways"].items()
+    ]
+    heads = [
+        Column("empty translations"),
+        Column("BLEU without brevity penalty", digits=1),
+        Column("brevity penalty", digits=2),
+        Column("BLEU", digits=1),
+    ]
+    return table(["decoding", *heads], rows)
+
+
 def waiting_table() -> Table:
     """Training captions with some words in them: ``waiting_for``."""
     stored = results.load("waiting_for")
