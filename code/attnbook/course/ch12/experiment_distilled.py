@@ -14,43 +14,49 @@ from attnbook.course.kit.experiments import experiment
 from attnbook.translation.report import check_may_test, score_splits, test_splits
 from attnbook.translation.translator import Translator
 
+FOLDER = "runs/distilled"
+
+
+@experiment
+def distilled_teachers() -> dict:
+    """Score several models that translate together, on validation data.
+
+    Reads the folder named by the environment variable ``ATTNBOOK_RUN``, by default
+    ``runs/distilled``, where ``benchmarks/distil.py`` names the models.
+
+    Returns:
+        "models": their folders; "alpha": α of their beam; "scores": BLEU and chrF by
+        decoding and case.
+    """
+    path = Path(os.environ.get(RUN_VARIABLE, FOLDER)) / "teachers.json"
+    about = json.loads(path.read_text(encoding="utf-8"))
+    teachers = [Translator(folder) for folder in about["models"]]
+    first = teachers[0]
+    config = replace(first.config, score_tests=False)
+    scores, _ = score_splits(
+        together(teachers), first.subwords, config, about["alpha"], ("val",)
+    )
+    return about | {"scores": scores["val"]}
+
 
 @experiment
 def distilled() -> dict:
-    """Score a student on the test sets, once, and its teachers on validation data.
+    """Score the student of those models on the test sets, once.
 
-    Reads the folder named by the environment variable ``ATTNBOOK_RUN``, by default
-    ``runs/distilled``: the texts of ``benchmarks/distil.py``, and in ``student`` a run
-    of ``multi30k-distilled`` that is over.
+    Reads the run ``student`` in the same folder, of ``multi30k-distilled``.
 
     Returns:
-        "teachers": their folders, the α of their beam, and their scores on validation
-        data by decoding and case; "student": what is kept of its run, with its
-        "validation_scores" and, by test set, its "scores".
+        What is kept of the run, with its "validation_scores", and "scores" by test set.
     """
-    folder = Path(os.environ.get(RUN_VARIABLE, "runs/distilled"))
-    about = json.loads((folder / "teachers.json").read_text(encoding="utf-8"))
-    run = folder / "student"
+    run = Path(os.environ.get(RUN_VARIABLE, FOLDER)) / "student"
     found = json.loads((run / "results.json").read_text(encoding="utf-8"))
-    kept = {entry: found[entry] for entry in (*KEPT, "validation_scores")}
-    return {
-        "teachers": about | {"scores": teachers_scores(about)},
-        "student": kept | {"scores": headline_scores(Translator(run / "model"))},
-    }
-
-
-def teachers_scores(about: dict) -> dict:
-    """BLEU and chrF of the teachers together, on validation data."""
-    teachers = [Translator(path) for path in about["models"]]
-    first = teachers[0]
-    both = together(teachers), first.subwords
-    config = replace(first.config, score_tests=False)
-    return score_splits(*both, config, about["alpha"], ("val",))[0]["val"]
-
-
-def headline_scores(student: Translator) -> dict:
-    """Its scores on Multi30k's test sets; it was trained on a folder of texts."""
+    student = Translator(run / "model")
+    # It was trained on a folder of texts.
     config = replace(student.config, data="multi30k", score_tests=True)
     check_may_test(config)
-    both, alpha = (student.model, student.subwords), student.facts["alpha"]
-    return score_splits(*both, config, alpha, test_splits(config))[0]
+    scores, _ = score_splits(
+        *(student.model, student.subwords, config),
+        *(student.facts["alpha"], test_splits(config)),
+    )
+    kept = {entry: found[entry] for entry in (*KEPT, "validation_scores")}
+    return kept | {"scores": scores}
