@@ -1,8 +1,9 @@
-"""What had the layer with sinusoids learned? Its positional scores by distance."""
+"""What has a layer with added position vectors learned? Its scores by distance."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -13,20 +14,18 @@ from attnbook.course.ch07.experiment_task_runs import (
     train_task_model,
 )
 from attnbook.course.kit.experiments import experiment
-from attnbook.nn.multi_head import MultiHeadAttention, split_heads
-from attnbook.nn.positions import sinusoids
+from attnbook.nn.multi_head import split_heads
 from attnbook.nn.relative import relative_distances
 from attnbook.toy.single_attention import OneLayer, one_layer
 from attnbook.toy.tasks import previous_symbols, random_symbols, task_accuracy
 
-LENGTHS = (24, 48, 96, 192)
 
-
-def position_scores(attention: MultiHeadAttention, t: int) -> Tensor:
-    """The part of the scores that the encodings of t positions make: (H, t, t)."""
-    encodings = sinusoids(t, attention.d_model)[None]  # (1, t, D)
+def position_scores(model: OneLayer, t: int) -> Tensor:
+    """The part of the scores that the vectors of t positions make: (H, t, t)."""
+    attention = model.attention
+    vectors = model.positions(torch.zeros(1, t, attention.d_model))  # (1, t, D)
     q, k = (
-        split_heads(linear(encodings), attention.n_heads)  # (1, H, t, d_k)
+        split_heads(linear(vectors), attention.n_heads)  # (1, H, t, d_k)
         for linear in (attention.W_Q, attention.W_K)
     )
     return (q @ k.mT)[0] / math.sqrt(q.shape[-1])
@@ -57,7 +56,7 @@ def shuffled(scores: Tensor) -> Tensor:
 @torch.no_grad()
 def right(model: OneLayer, length: int, means: Tensor | None, hide: bool) -> float:
     """Accuracy in the second half of 400 sequences; see the experiment."""
-    own = position_scores(model.attention, length)
+    own = position_scores(model, length)
     bias = None if means is None else (by_distance(means, length) - own)[None]
     mask = relative_distances(length, length).abs() < LENGTH if hide else None
 
@@ -78,11 +77,11 @@ def explained(scores: Tensor) -> float:
     return round(1 - rest.mean().item(), 4)
 
 
-@experiment
-def averaged_by_distance() -> dict:
+def averaged(kind: str, lengths: tuple[int, ...]) -> dict:
     """Replace trained positional scores by their averages over equal distances.
 
-    The models have sinusoids and were trained on 12 symbols. Nothing is trained anew.
+    The models add position vectors of a kind and were trained on 12 symbols. Nothing is
+    trained anew.
 
     Returns:
         "runs": for each seed and change the accuracy in the second half of sequences
@@ -95,11 +94,12 @@ def averaged_by_distance() -> dict:
     runs, shares = [], []
     for seed in SEEDS:
         torch.manual_seed(seed)
-        model = one_layer("sinusoidal", max_len=LENGTH)
-        before = explained(position_scores(model.attention, LENGTH))
+        model = one_layer(kind, max_len=lengths[-1])
+        with torch.no_grad():
+            before = explained(position_scores(model, LENGTH))
         train_task_model(model, previous_symbols, LENGTH, 1500, seed)
         with torch.no_grad():
-            scores = position_scores(model.attention, LENGTH)
+            scores = position_scores(model, LENGTH)
         changes = {
             "nothing": (None, False),
             "averages": (distance_means(scores), False),
@@ -107,9 +107,13 @@ def averaged_by_distance() -> dict:
             "random": (distance_means(shuffled(scores)), False),
         }
         for name, change in changes.items():
-            found = [right(model, n, *change) for n in LENGTHS]
+            found = [right(model, n, *change) for n in lengths]
             runs.append({"change": name, "seed": seed, "right": found})
             print(f"  {runs[-1]}", flush=True)
         shares.append({"seed": seed, "before": before, "after": explained(scores)})
         print(f"  {shares[-1]}", flush=True)
-    return {"trained": LENGTH, "lengths": LENGTHS, "explained": shares, "runs": runs}
+    return {"trained": LENGTH, "lengths": lengths, "explained": shares, "runs": runs}
+
+
+experiment(partial(averaged, "sinusoidal", (24, 48, 96, 192)), "averaged_by_distance")
+experiment(partial(averaged, "learned", (24,)), "learned_averaged_by_distance")

@@ -117,6 +117,36 @@ def positions_farther() -> dict:
     return {"trained": LENGTH, "lengths": lengths, "runs": runs}
 
 
+@experiment
+def positions_farther_clamped() -> dict:
+    """The relative bias of ``positions_farther``, with untrained distances clamped."""
+    lengths, runs = (24, 48, 96, 192), []
+    for seed in SEEDS[:3]:
+        torch.manual_seed(seed)
+        model = one_layer("relative", max_len=lengths[-1])
+        train_task_model(model, previous_symbols, LENGTH, 1500, seed)
+        clamp_untrained(model.attention.relative.table)
+        accuracy = [second_half_accuracy(model, n) for n in lengths]
+        runs.append({"seed": seed, "right": accuracy})
+        print(f"  {runs[-1]}", flush=True)
+    return {"trained": LENGTH, "lengths": lengths, "runs": runs}
+
+
+@torch.no_grad()
+def clamp_untrained(biases: torch.Tensor) -> None:
+    """Give untrained distances the last trained bias on their side, in place.
+
+    Distance +11 is untrained, too: only position 0 has it, which has no answer.
+
+    Args:
+        biases: (H, 2d + 1), of distances from -d to d.
+    """
+    middle, farthest = biases.shape[1] // 2, LENGTH - 1
+    first, last = middle - farthest, middle + farthest - 1
+    biases[:, :first] = biases[:, first : first + 1]
+    biases[:, last + 1 :] = biases[:, last : last + 1]
+
+
 def second_half_accuracy(model: OneLayer, length: int) -> float:
     """Accuracy in the second half of 400 sequences."""
     ids = random_symbols(400, length, torch.Generator().manual_seed(99))

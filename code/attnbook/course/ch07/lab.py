@@ -12,7 +12,7 @@ from attnbook.core import results
 from attnbook.course.ch07.figures import SCHEMES, accuracy_over, most_frequent_accuracy
 from attnbook.course.kit.colours import INK, PALE_GREY, SKY
 from attnbook.course.kit.curves import label_lines
-from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.positions import sinusoids
 
@@ -65,15 +65,29 @@ def schemes_table() -> Table:
 def farther_table() -> Table:
     """Show the accuracy of the relative kinds at up to 16 times the trained length."""
     lengths = results.load("positions_farther")["lengths"]
-    rows = []
-    for kind in ("rotary", "relative"):
-        runs = stored_runs("positions_farther", positions=kind)
-        by_length = zip(*(run["right"] for run in runs), strict=True)
-        rows.append(
-            (SCHEMES[kind], *(spread(100 * x for x in found) for found in by_length))
-        )
+    rows = [
+        (SCHEMES[kind], *by_length(stored_runs("positions_farther", positions=kind)))
+        for kind in ("rotary", "relative")
+    ]
+    clamped = results.load("positions_farther_clamped")["runs"]
+    rows.append(("relative bias, clamped", *by_length(clamped)))
     heads = [Column(f"{n} symbols", "%") for n in lengths]
     return table(["positions", *heads], rows)
+
+
+def by_length(runs: Sequence[dict]) -> list[Spread]:
+    """Accuracy at each tested length: mean of stored runs and range, in per cent."""
+    columns = zip(*(run["right"] for run in runs), strict=True)
+    return [spread(100 * x for x in found) for found in columns]
+
+
+def few_hands_table() -> Table:
+    """Show how well one clock hand and 32 do at new positions."""
+    rows = []
+    for hands in (1, 32):
+        runs = stored_runs("few_hands_beyond", hands=hands)
+        rows.append((str(hands), spread(100 * run["right"] for run in runs)))
+    return table(["clock hands", Column("positions 12–23", "%")], rows)
 
 
 def masked_layer_table() -> Table:
@@ -104,12 +118,33 @@ CHANGES = {
 
 
 def averages_table() -> Table:
-    """Show what becomes of trained sinusoids when their scores are averaged."""
+    """Show what becomes of trained position vectors when scores are averaged."""
     lengths = results.load("averaged_by_distance")["lengths"]
-    rows = []
-    for change, name in CHANGES.items():
-        runs = stored_runs("averaged_by_distance", change=change)
-        by_length = zip(*(run["right"] for run in runs), strict=True)
-        rows.append((name, *(spread(100 * x for x in found) for found in by_length)))
+    stored = {
+        "sinusoidal": "averaged_by_distance",
+        "learned": "learned_averaged_by_distance",
+    }
+    rows = {}
+    for kind, name in stored.items():
+        found = {c: by_length(stored_runs(name, change=c)) for c in CHANGES}
+        untested = [None] * (len(lengths) - len(found["nothing"]))
+        rows[kind] = [(CHANGES[c], *found[c], *untested) for c in CHANGES]
     heads = [Column(f"{n} symbols", "%") for n in lengths]
     return table(["change to the scores", *heads], rows)
+
+
+def captions_table() -> Table:
+    """Show who comes first in the translator's German, and its BLEU: stored runs."""
+    rows = [
+        [run[key] for key in ("kept", "right", "same", "human", "mixed", "bleu")]
+        for run in results.load("captions_without_order")["runs"]
+    ]
+    of_these = "of them, a human and an animal"
+    heads = [
+        Column("nouns in the right order", "of 560 sentences"),
+        Column("one translation for both", "of 280 pairs"),
+        Column("human first", group=of_these),
+        Column("all", group=of_these),
+        Column("BLEU", digits=1),
+    ]
+    return table(["positions in", *heads], rows)

@@ -1,18 +1,22 @@
 """Chapter 7: what its pages count and claim. What they show nbval compares."""
 
 from itertools import product
+from statistics import fmean
 
 import pytest
 import torch
 from torch import nn
 
+from attnbook.core import results
 from attnbook.course.ch07 import experiment_captions as captions
 from attnbook.course.ch07 import experiment_distance_average as averaging
 from attnbook.course.ch07 import experiment_position_vectors as vectors
+from attnbook.course.ch07 import experiment_task_runs as task_runs
 from attnbook.course.ch07 import figures as ch07
 from attnbook.course.ch07.experiment_order_by_mask import MaskInOne
 from attnbook.course.kit.colours import contrast
 from attnbook.course.kit.exercises.checking import find
+from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import sinusoids
@@ -87,7 +91,7 @@ def test_what_replaces_positional_scores_changes_nothing_else():
     torch.manual_seed(0)
     model = one_layer("sinusoidal", max_len=12)
     with torch.no_grad():
-        scores = averaging.position_scores(model.attention, 6)
+        scores = averaging.position_scores(model, 6)
         x = sinusoids(6, 64)[None]
         _, weights = model.attention(
             x, x, x, score_bias=-scores[None], need_weights=True
@@ -113,9 +117,43 @@ def test_only_the_first_layers_mask_can_reveal_order():
 def test_features_of_positions():
     p = torch.arange(12.0)
     assert vectors.VECTORS["binary digits"](p)[11].tolist() == [1, 1, 0, 1]
+    assert vectors.VECTORS["binary digits, as −1 and 1"](p)[4].tolist() == [
+        -1,
+        -1,
+        1,
+        -1,
+    ]
     hand = vectors.VECTORS["one hand, half a turn"](p)
     assert hand[-1].tolist() == pytest.approx([0, -1], abs=1e-6)
     assert vectors.mean_accuracy([[None, 0.0], [1.0, 0.5]]) == 0.5
+
+
+def test_untrained_distances_get_the_last_trained_bias():
+    biases = torch.arange(31.0).repeat(2, 1)  # distances -15 … 15
+    task_runs.clamp_untrained(biases)
+    assert biases[1, :5].tolist() == [4, 4, 4, 4, 4]  # up to -11, which is trained
+    assert biases[1, 25:].tolist() == [25] * 6  # from 10 on, since 11 is untrained
+    assert torch.equal(biases[0, 4:26], torch.arange(4.0, 26))
+
+
+def mean_right(name, **where):
+    return round(100 * fmean(run["right"] for run in stored_runs(name, **where)))
+
+
+def test_figures_in_the_text_are_stored():
+    assert mean_right("few_hands_beyond", hands=1) == 95
+    slow = [100 * run["mean"] for run in results.load("slow_hand_at_48")["runs"]]
+    assert (round(min(slow)), round(max(slow))) == (97, 100)
+    clamped = results.load("positions_farther_clamped")["runs"]
+    assert round(100 * fmean(run["right"][-1] for run in clamped)) == 50
+    learned = "learned_averaged_by_distance"
+    for change, found in {"nothing": 9, "averages": 100}.items():
+        runs = stored_runs(learned, change=change)
+        assert round(100 * fmean(run["right"][0] for run in runs)) == found
+    shares = results.load(learned)["explained"]
+    for key, found in {"before": [13, 20], "after": [73, 78]}.items():
+        percent = [100 * share[key] for share in shares]
+        assert [round(min(percent)), round(max(percent))] == found
 
 
 # What the list of contents promises
