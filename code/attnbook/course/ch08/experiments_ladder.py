@@ -1,4 +1,4 @@
-"""What lets a deep stack learn: skips, norms, networks, warm-up, or a small start?"""
+"""What lets a deep stack learn: skips, norms, networks, warm-up, small weights?"""
 
 from __future__ import annotations
 
@@ -54,15 +54,35 @@ class Rung(nn.Module):
 
 
 def stack(
-    connection: str, n_layers: int = LAYERS, network: bool = False, start: float = 1.0
+    connection: str,
+    n_layers: int = LAYERS,
+    network: bool = False,
+    scale: float = 1.0,
+    last_norm: bool = False,
+    linear_default: bool = False,
 ) -> Tagger:
-    """A model of rungs; ``start`` multiplies what each sub-layer adds at first."""
+    """A model of rungs.
+
+    ``scale`` multiplies what each sub-layer adds at initialisation. ``last_norm`` adds
+    the norm at the end that a pre-norm stack always has. ``linear_default`` draws the
+    layers' weights as :class:`torch.nn.Linear` does.
+    """
     rungs = [Rung(connection, network) for _ in range(n_layers)]
+    if linear_default:
+        for rung in rungs:
+            rung.apply(reset_if_linear)
     with torch.no_grad():
         for matrix in output_matrices(rungs):
-            matrix.mul_(start)
-    norm = nn.LayerNorm(WIDTH) if connection == "pre-norm" else None
+            matrix.mul_(scale)
+    normed = last_norm or connection == "pre-norm"
+    norm = nn.LayerNorm(WIDTH) if normed else None
     return Tagger(ScaledEmbedding(TASK_VOCAB_SIZE, WIDTH), rungs, norm)
+
+
+def reset_if_linear(module: nn.Module) -> None:
+    """Draw weights and biases anew, if it is a linear map."""
+    if isinstance(module, nn.Linear):
+        module.reset_parameters()
 
 
 def output_matrices(rungs: list[Rung]) -> Iterator[Tensor]:
@@ -71,7 +91,7 @@ def output_matrices(rungs: list[Rung]) -> Iterator[Tensor]:
         yield (part.W_2 if isinstance(part, FeedForward) else part.W_O).weight
 
 
-def small_start(n_sublayers: int) -> float:
+def small_scale(n_sublayers: int) -> float:
     """GPT-2's factor for N additions to the residual stream: 1/√N."""
     return 1 / math.sqrt(n_sublayers)
 
@@ -83,13 +103,13 @@ LADDER: dict[str, dict] = {
     "post-norm": {"connection": "post-norm", "network": True},
     "post-norm, warm-up": {"connection": "post-norm", "network": True, "warm_up": True},
     "pre-norm": {"connection": "pre-norm", "network": True},
-    "skip, small start": {"connection": "skip", "start": small_start(LAYERS)},
-    "skip, network, small start": {
+    "skip, small weights": {"connection": "skip", "scale": small_scale(LAYERS)},
+    "skip, network, small weights": {
         **{"connection": "skip", "network": True},
-        "start": small_start(2 * LAYERS),
+        "scale": small_scale(2 * LAYERS),
     },
-    "post-norm, small start": {
-        **{"connection": "post-norm", "network": True, "start": 0.1}
+    "post-norm, small weights": {
+        **{"connection": "post-norm", "network": True, "scale": 0.1}
     },
 }
 """The rows, by what is in the stack; eight layers if not said."""
@@ -121,28 +141,66 @@ def ladder_rates() -> dict:
         "runs": for each row, rate, warm-up and seed the "loss" of the last ten steps;
         None if it is no longer finite.
     """
-    names = ("post-norm", "pre-norm", "skip, network, small start")
-    names += ("post-norm, small start",)
+    names = ("post-norm", "pre-norm", "skip, network, small weights")
+    names += ("post-norm, small weights",)
     runs = runs_over_rates(names, RATES, (False, True))
     return {"steps": STEPS, "warm_up": WARM_UP, "length": LENGTH, "runs": runs}
 
 
-START_AND_NORM = {
+WEIGHTS_AND_NORM = {
     name: LADDER[name]
-    for name in ("skip, network", "skip, network, small start", "pre-norm")
-} | {"pre-norm, small start": {**LADDER["pre-norm"], "start": small_start(2 * LAYERS)}}
-"""With and without a small start, with and without norms."""
+    for name in ("skip, network", "skip, network, small weights", "pre-norm")
+} | {
+    "pre-norm, small weights": {**LADDER["pre-norm"], "scale": small_scale(2 * LAYERS)}
+}
+"""With and without small initial weights, with and without norms."""
 
 
 @experiment
-def start_and_norm() -> dict:
-    """What lets a stack learn, and what lets it bear a high rate: start or norm?
+def weights_and_norm() -> dict:
+    """What lets a stack learn, at low and high rates: small weights or a norm?
 
     Returns:
         "runs": as of :func:`ladder_rates`, for four stacks, at five rates, without a
         warm-up.
     """
-    runs = runs_over_rates(START_AND_NORM, (*RATES, 3e-2), (False,))
+    runs = runs_over_rates(WEIGHTS_AND_NORM, (*RATES, 3e-2), (False,))
+    return {"steps": STEPS, "length": LENGTH, "runs": runs}
+
+
+CONTROLS: dict[str, tuple[dict, float]] = {
+    "skip, network, last norm": (
+        {**LADDER["skip, network"], "last_norm": True},
+        RATE,
+    ),
+    "pre-norm, no network": ({"connection": "pre-norm"}, RATE),
+    "skip, small weights": (LADDER["skip, small weights"], 1e-3),
+    "skip, network, nn.Linear's weights": (
+        {**LADDER["skip, network"], "linear_default": True},
+        RATE,
+    ),
+    "post-norm, nn.Linear's weights": (
+        {**LADDER["post-norm"], "linear_default": True},
+        RATE,
+    ),
+}
+"""Stacks that differ in one thing from one of the others, and the learning rate."""
+
+
+@experiment
+def ladder_controls() -> dict:
+    """Does one last norm do? Are networks needed? What of PyTorch's own weights?
+
+    Returns:
+        "runs": for each row and seed the "rate", the "first" loss, before any step, and
+        the "loss" of the last ten steps.
+    """
+    runs = []
+    for (name, (row, rate)), seed in product(CONTROLS.items(), SEEDS):
+        losses, _ = losses_and_diversity(row, seed, rate)
+        ends = {"first": round(losses[0], 3), "loss": loss_at_the_end(losses)}
+        runs.append({"row": name, "rate": rate, "seed": seed, **ends})
+        print(f"  {runs[-1]}", flush=True)
     return {"steps": STEPS, "length": LENGTH, "runs": runs}
 
 
@@ -152,7 +210,7 @@ def runs_over_rates(
     """Train rows at each learning rate, with each of the seeds."""
     runs = []
     for name, rate, warm, seed in product(names, rates, warm_ups, SEEDS):
-        row = (LADDER | START_AND_NORM)[name]
+        row = (LADDER | WEIGHTS_AND_NORM)[name]
         loss = train_row({**row, "warm_up": warm}, seed, rate)["loss"]
         about = {"row": name, "rate": rate, "warm_up": warm, "seed": seed}
         runs.append({**about, "loss": loss if math.isfinite(loss) else None})
@@ -161,17 +219,26 @@ def runs_over_rates(
 
 
 def train_row(row: dict, seed: int, rate: float) -> dict:
-    """Train one row of the ladder."""
+    """Train one row of the ladder: its loss, and its diversity before training."""
+    losses, diversity = losses_and_diversity(row, seed, rate)
+    return {"loss": loss_at_the_end(losses), "diversity": round(diversity, 4)}
+
+
+def losses_and_diversity(
+    row: dict, seed: int, rate: float
+) -> tuple[list[float], float]:
+    """The loss of each step, and the diversity before the first."""
     torch.manual_seed(seed)
     model = stack(**{key: value for key, value in row.items() if key != "warm_up"})
     ids = random_symbols(64, LENGTH, torch.Generator().manual_seed(seed))
     diversity = diversity_after(model, ids)
     warm_up = WARM_UP if row.get("warm_up") else 0
-    losses = train_with_warmup(model, seed, STEPS, rate, warm_up)
-    return {
-        "loss": round(sum(losses[-10:]) / 10, 3),
-        "diversity": round(diversity, 4),
-    }
+    return train_with_warmup(model, seed, STEPS, rate, warm_up), diversity
+
+
+def loss_at_the_end(losses: list[float]) -> float:
+    """The mean of the last ten steps."""
+    return round(sum(losses[-10:]) / 10, 3)
 
 
 @torch.no_grad()

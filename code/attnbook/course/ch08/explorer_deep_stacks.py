@@ -26,7 +26,7 @@ DEEPEST = 24
 CONTROLS = {
     "connection": Menu("stack", tuple(CONNECTIONS), "pre-norm"),
     "variance": Slider("variance of the weights, times 3D", 1, 6, 3),
-    "n_blocks": Slider("blocks", 4, DEEPEST, 24, step=4),
+    "n_blocks": Slider("layers", 4, DEEPEST, 24, step=4),
 }
 LOW, HIGH = 1e-12, 1e12
 POWERS = {LOW: "10⁻¹²", 1e-6: "10⁻⁶", 1: "1", 1e6: "10⁶", HIGH: "10¹²"}
@@ -42,13 +42,13 @@ def deep_stack_view(connection: str, variance: int, n_blocks: int) -> View:
     diversity, norms = measure(connection, variance, n_blocks)
     gradient = _rounded(norms[0])
     said = (
-        f"After {n_blocks} blocks the token diversity is {diversity[-1]:.2f}; the "
-        f"gradient that arrives at the first block has norm {gradient}."
+        f"After {n_blocks} layers the token diversity is {diversity[-1]:.2f}; the "
+        f"gradient that arrives at the first layer has norm {gradient}."
     )
     alt = (
-        f"Two lines over {n_blocks} blocks. Token diversity goes from "
+        f"Two lines over {n_blocks} layers. Token diversity goes from "
         f"{diversity[0]:.2f} to {diversity[-1]:.2f}. The norm of the gradient is "
-        f"{gradient} before the first block and 1 after the last."
+        f"{gradient} before the first layer and 1 after the last."
     )
     return View(said, _charts(diversity, norms), alt)
 
@@ -97,7 +97,7 @@ def _charts(diversity: list[float], norms: list[float]) -> tuple[Lines, Lines]:
     powers = Axis("gradient", LOW / 4, HIGH * 4, (*POWERS,), (*POWERS.values(),), True)
     norms = numbers(min(max(norm, LOW), HIGH) for norm in norms)
     below = Lines(
-        Axis("after block", 0, last, ticks),
+        Axis("after layer", 0, last, ticks),
         powers,
         (Line(norms),),
         height=230,

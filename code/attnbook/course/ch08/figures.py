@@ -57,10 +57,10 @@ ALL_STACKS = ONLY_ATTENTION | {
     "skip, network": "and networks",
     "post-norm": "and post-norm",
     "post-norm, warm-up": "post-norm, warm-up",
-    "post-norm, small start": "post-norm, small start",
+    "post-norm, small weights": "post-norm, small weights",
     "pre-norm": "pre-norm",
-    "skip, network, small start": "no norm, small start",
-    "skip, small start": "no network either",
+    "skip, network, small weights": "no norm, small weights",
+    "skip, small weights": "no network either",
 }
 BASELINES = {
     "guess": "guessing",
@@ -95,21 +95,21 @@ def ladder_figure(names: Mapping[str, str] = ALL_STACKS) -> Figure:
     return fig
 
 
-STARTS = {
-    "no norm": {"full": "skip, network", "small": "skip, network, small start"},
-    "pre-norm": {"full": "pre-norm", "small": "pre-norm, small start"},
+WEIGHTS = {
+    "no norm": {"full": "skip, network", "small": "skip, network, small weights"},
+    "pre-norm": {"full": "pre-norm", "small": "pre-norm, small weights"},
 }
-"""Rows of the stored runs, by norm and start."""
+"""Rows of the stored runs, by norm and initial weights."""
 
 
-def start_and_norm_figure() -> Figure:
+def weights_and_norm_figure() -> Figure:
     """Draw the loss over learning rates: a dot a seed, a cross if it is too large."""
     fig, axes = plt.subplots(2, sharex=True, figsize=(5.5, 4.8))
-    for ax, (norm, rows) in zip(axes, STARTS.items(), strict=True):
+    for ax, (norm, rows) in zip(axes, WEIGHTS.items(), strict=True):
         looks = ((SKY, "--", MOST), (INK, "-", MOST - 0.3))
-        for (start, row), (color, style, top) in zip(rows.items(), looks, strict=True):
+        for (size, row), (color, style, top) in zip(rows.items(), looks, strict=True):
             drawn: dict[float, list[float]] = {}
-            for run in stored_runs("start_and_norm", row=row):
+            for run in stored_runs("weights_and_norm", row=row):
                 rate, loss = run["rate"], run["loss"]
                 if loss is None or loss > MOST:
                     ax.plot(rate, top, "x", color=color, clip_on=False)
@@ -117,9 +117,9 @@ def start_and_norm_figure() -> Figure:
                     ax.plot(rate, loss, ".", color=color)
                     drawn.setdefault(rate, []).append(loss)
             means = [fmean(losses) for losses in drawn.values()]
-            ax.plot([*drawn], means, style, color=color, label=f"{start} start")
+            ax.plot([*drawn], means, style, color=color, label=f"{size} weights")
         ax.set(title=norm, ylabel="loss (nats)", ylim=(0, MOST), xscale="log")
-    rates = [run["rate"] for run in stored_runs("start_and_norm", row=row, seed=0)]
+    rates = [run["rate"] for run in stored_runs("weights_and_norm", row=row, seed=0)]
     axes[1].set(xlabel="learning rate", xticks=rates)
     axes[1].set_xticklabels([f"{rate:g}" for rate in rates])
     axes[1].minorticks_off()

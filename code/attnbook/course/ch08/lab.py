@@ -56,7 +56,7 @@ def stack(connection: str, size: float, n_blocks: int = 24) -> Stack:
 
 
 def initialisation_table() -> Table:
-    """What is left of positions and gradients after 24 blocks, by weights and kind."""
+    """What is left of positions and gradients after 24 layers, by weights and kind."""
     x, direction = inputs()
     groups = {}
     for variance, size in SIZES.items():
@@ -72,7 +72,7 @@ def initialisation_table() -> Table:
             diversity = token_diversity(states[-1].detach())
             rows.append((NAMES.get(connection, connection), diversity, *shown))
         groups[f"weights of variance {variance}"] = rows
-    of = ("of the input", "of `W_Q`, block 1", "of `W_Q`, block 24")
+    of = ("of the input", "of `W_Q`, layer 1", "of `W_Q`, layer 24")
     heads = (Column(name, "", "norm of the gradient") for name in of)
     diversity = Column("token diversity", "at the end", digits=2)
     return table(["stack", diversity, *heads], groups)
@@ -88,7 +88,7 @@ def power(number: float) -> str:
 
 
 def stream_figure() -> Figure:
-    """Draw the standard deviation of the stream's features after each block."""
+    """Draw the standard deviation of the stream's features after each layer."""
     x, _ = inputs()
     fig, ax = plt.subplots(figsize=(5.5, 3.2))
     colors = (SKY, DARK_GREY, INK)
@@ -96,7 +96,7 @@ def stream_figure() -> Figure:
         with torch.no_grad():
             deviations = [state.std().item() for state in stack(connection, 1.0)(x)]
         ax.plot(deviations, color=color, label=connection)
-    ax.set(xlabel="after block", ylabel="standard deviation", yscale="log")
+    ax.set(xlabel="after layer", ylabel="standard deviation", yscale="log")
     ax.set(xticks=range(0, 25, 6), xlim=(0, 24), ylim=(0.5, 3000))
     ax.minorticks_off()
     ax.yaxis.set_major_formatter("{x:g}")
@@ -297,17 +297,28 @@ def ladder_rates_table() -> Table:
     return table(["warm-up", *heads], groups)
 
 
-def start_and_norm_table() -> Table:
-    """The same loss without a warm-up, with and without a small start and norms."""
-    runs = stored_runs("start_and_norm")
+def weights_and_norm_table() -> Table:
+    """The same loss without a warm-up, with and without small weights and norms."""
+    runs = stored_runs("weights_and_norm")
     names, rates = (dict.fromkeys(run[of] for run in runs) for of in ("row", "rate"))
     rows = []
     for name in names:
-        found = (stored_runs("start_and_norm", row=name, rate=rate) for rate in rates)
+        found = (stored_runs("weights_and_norm", row=name, rate=rate) for rate in rates)
         losses = ([run["loss"] for run in of_rate] for of_rate in found)
         rows.append((name, *map(spread_of_finite, losses)))
     heads = [Column(f"{rate:g}", "nats", "learning rate", 2) for rate in rates]
     return table(["stack", *heads], rows)
+
+
+def controls_table() -> Table:
+    """The loss before the first step and at the end, by stack."""
+    runs, rows = stored_runs("ladder_controls"), []
+    for name in dict.fromkeys(run["row"] for run in runs):
+        of_row = [run for run in runs if run["row"] == name]
+        cells = (spread(run[of] for run in of_row) for of in ("first", "loss"))
+        rows.append((name, f"{of_row[0]['rate']:g}", *cells))
+    heads = (Column(when, "nats", "loss", 2) for when in ("first step", "end"))
+    return table(["stack", "learning rate", *heads], rows)
 
 
 def spread_of_finite(losses: Sequence[float | None]) -> Spread | str:

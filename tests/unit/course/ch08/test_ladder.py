@@ -1,4 +1,4 @@
-"""The ladder's rows: what each connection computes, the small start, the floors."""
+"""The ladder's rows: what each connection computes, small weights, the floors."""
 
 import math
 from itertools import product
@@ -26,17 +26,17 @@ def test_each_connection_is_its_formula(connection):
     assert torch.equal(rung(x), wanted)
 
 
-def test_a_small_start_shrinks_what_each_sublayer_adds_first():
+def test_the_scale_shrinks_what_each_sublayer_adds_first():
     torch.manual_seed(0)
     plain = ladder.stack("skip", 2, network=True)
     torch.manual_seed(0)
-    small = ladder.stack("skip", 2, network=True, start=0.25)
+    small = ladder.stack("skip", 2, network=True, scale=0.25)
     both = (ladder.output_matrices(model.layers) for model in (plain, small))
     pairs = [*zip(*both, strict=True)]
     assert len(pairs) == 4
     for one, other in pairs:
         assert torch.equal(other, 0.25 * one)
-    assert ladder.small_start(16) == 0.25
+    assert ladder.small_scale(16) == 0.25
 
 
 def test_the_floors_by_counting_all_cases(monkeypatch):
@@ -75,24 +75,44 @@ def test_a_run_over_rates_names_its_row_and_drops_an_infinite_loss(monkeypatch):
         return {"loss": math.inf if seed == 1 else 0.5}
 
     monkeypatch.setattr(ladder, "train_row", train_row)
-    runs = ladder.runs_over_rates(["pre-norm, small start"], [1e-3], [True])
+    runs = ladder.runs_over_rates(["pre-norm, small weights"], [1e-3], [True])
     assert [run["loss"] for run in runs] == [0.5, None, 0.5]
-    assert {run["row"] for run in runs} == {"pre-norm, small start"}
-    row = {**ladder.LADDER["pre-norm"], "start": 0.25, "warm_up": True}
+    assert {run["row"] for run in runs} == {"pre-norm, small weights"}
+    row = {**ladder.LADDER["pre-norm"], "scale": 0.25, "warm_up": True}
     assert asked == [(row, seed, 1e-3) for seed in ladder.SEEDS]
 
 
-def test_a_small_start_without_norms_learns_until_the_rate_is_high():
+def test_small_weights_without_norms_learn_until_the_rate_is_high():
     """What chapter 8 says of the four stacks over five learning rates."""
     losses = {}
-    for run in stored_runs("start_and_norm"):
+    for run in stored_runs("weights_and_norm"):
         losses.setdefault((run["row"], run["rate"]), []).append(run["loss"])
     rates = (*ladder.RATES, 3e-2)
     for rate in rates:
         full = losses["skip, network", rate]
         assert all(loss is None or loss > math.log(16) for loss in full)
         assert None not in losses["pre-norm", rate]
-        assert None not in losses["pre-norm, small start", rate]
-    small = [losses["skip, network, small start", rate] for rate in rates]
+        assert None not in losses["pre-norm, small weights", rate]
+    small = [losses["skip, network, small weights", rate] for rate in rates]
     assert [runs.count(None) for runs in small] == [0, 0, 0, 1, 3]
     assert max(loss for runs in small[:3] for loss in runs) < 0.8
+
+
+def test_controls_change_what_they_name():
+    (row, _) = ladder.CONTROLS["skip, network, nn.Linear's weights"]
+    torch.manual_seed(0)
+    drawn = ladder.stack(**row).layers[0].parts[0].W_V.weight
+    assert drawn.abs().max() <= ladder.WIDTH**-0.5  # nn.Linear's bound
+    (row, _) = ladder.CONTROLS["skip, network, last norm"]
+    assert isinstance(ladder.stack(**row).norm, torch.nn.LayerNorm)
+
+
+def test_what_chapter_8_says_of_the_controls():
+    runs = {}
+    for run in stored_runs("ladder_controls"):
+        runs.setdefault(run["row"], []).append(run)
+    last = runs["skip, network, last norm"]
+    assert all(run["first"] < 3.3 and run["loss"] > 2.7 for run in last)
+    learned = ("pre-norm, no network", "skip, network, nn.Linear's weights")
+    for name in (*learned, "post-norm, nn.Linear's weights"):
+        assert all(run["loss"] < 1 for run in runs[name]), name
