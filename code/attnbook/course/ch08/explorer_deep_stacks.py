@@ -43,11 +43,11 @@ def deep_stack_view(connection: str, variance: int, n_blocks: int) -> View:
     gradient = _rounded(norms[0])
     said = (
         f"After {n_blocks} layers the token diversity is {diversity[-1]:.2f}; the "
-        f"gradient that arrives at the first layer has norm {gradient}."
+        f"gradient that arrives at the first layer has length {gradient}."
     )
     alt = (
         f"Two lines over {n_blocks} layers. Token diversity goes from "
-        f"{diversity[0]:.2f} to {diversity[-1]:.2f}. The norm of the gradient is "
+        f"{diversity[0]:.2f} to {diversity[-1]:.2f}. The length of the gradient is "
         f"{gradient} before the first layer and 1 after the last."
     )
     return View(said, _charts(diversity, norms), alt)

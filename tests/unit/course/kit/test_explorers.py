@@ -380,7 +380,7 @@ def test_the_view_of_a_deep_stack_holds_and_says_what_was_measured():
     assert above == pytest.approx(diversity, rel=1e-3)
     assert below == pytest.approx(norms, rel=1e-3)
     assert f"token diversity is {diversity[-1]:.2f}" in view.said
-    assert f"has norm {norms[0]:.2f}" in view.said
+    assert f"has length {norms[0]:.2f}" in view.said
 
 
 def test_extreme_gradients_stay_on_the_figure():
