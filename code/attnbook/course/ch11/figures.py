@@ -46,7 +46,7 @@ TRANSLATORS = {
 
 def ledger_table() -> Table:
     """Show how many sentences of four clauses two translators get right."""
-    heads = ["model", Column("weights"), Column("four clauses", "% exact", digits=1)]
+    heads = ["model", Column("parameters"), Column("four clauses", "% exact", digits=1)]
     rows = []
     for name, words in TRANSLATORS.items():
         found = results.load(name)
