@@ -21,7 +21,7 @@
     return add(position(p, D), weight[id].map((number) => number * Math.sqrt(D)));
   }
 
-  // Equation 8.2, eq-layer-norm: mean 0 and variance 1, then gain and bias.
+  // Equation 8.3, eq-layer-norm: mean 0 and variance 1, then gain and bias.
   function layerNorm(x, { weight, bias }) {
     const mean = (list) => list.reduce((sum, number) => sum + number) / list.length;
     const mu = mean(x);
@@ -29,7 +29,7 @@
     return x.map((number, i) => ((number - mu) / deviation) * weight[i] + bias[i]);
   }
 
-  // Equation 8.5, eq-ffn: max(0, x W_1 + b_1) W_2 + b_2.
+  // Equation 8.2, eq-ffn: max(0, x W_1 + b_1) W_2 + b_2.
   function feedForward(x, { W_1, W_2 }) {
     return linear(linear(x, W_1).map((number) => Math.max(0, number)), W_2);
   }
