@@ -6,7 +6,6 @@ import json
 import os
 import random
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -195,38 +194,6 @@ def by_length(
             }
         )
     return groups
-
-
-@experiment
-def context_lengths() -> dict:
-    """BLEU of an RNN with one static context and of one with attention, by length.
-
-    Reads the folder of a run of ``static_context``, named by the environment variable
-    ``ATTNBOOK_RUN``, by default ``runs/ladder/static_context``. The other translations
-    are stored. Both are of validation sentences, with a beam of five.
-
-    Returns:
-        "runs": by model, the groups of :func:`by_length`; "config" and "bleu" of the
-        run that was read.
-    """
-    folder = Path(os.environ.get(RUN_VARIABLE, "runs/ladder/static_context"))
-    config = from_json(folder / "config.json")
-    found = json.loads((folder / "hypotheses.json").read_text(encoding="utf-8"))
-    source, references = load_texts(config, "val")
-    outputs = {
-        "static context": found["val"]["beam"],
-        "Bahdanau attention": results.load("multi30k_bahdanau_hypotheses")["val"][
-            "beam"
-        ],
-    }
-    return {
-        "config": asdict(config),
-        "bleu": corpus_bleu(outputs["static context"], references).bleu,
-        "runs": {
-            name: by_length(source, hypotheses, references)
-            for name, hypotheses in outputs.items()
-        },
-    }
 
 
 def scorings(hypotheses: list[str], references: list[str]) -> list[dict]:

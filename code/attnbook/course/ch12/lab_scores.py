@@ -140,21 +140,6 @@ def directions_table() -> Table:
     return table(["direction", *heads], rows)
 
 
-def context_table() -> Table:
-    """Show BLEU by length with a static context and with attention."""
-    runs = results.load("context_lengths")["runs"]
-    rows = []
-    for groups in zip(*runs.values(), strict=True):
-        first = groups[0]
-        words = f"{first['first']} to {first['last']}"
-        if first is runs["static context"][-1]:
-            words = f"{first['first']} and more"
-        scores = [group["bleu"] for group in groups]
-        rows.append((words, first["sentences"], *scores, scores[1] - scores[0]))
-    heads = [Column(name, "", "BLEU", 1) for name in (*runs, "difference")]
-    return table(["words in the source", Column("sentences"), *heads], rows)
-
-
 def lengths_figure() -> Figure:
     """Draw BLEU by the length of the source: ``multi30k_scores``."""
     groups = results.load("multi30k_scores")["by_length"]
