@@ -88,6 +88,21 @@ def write_split(folder: Path, split: str, **lines: Sequence[str]) -> None:
         write_whole(folder / f"{split}.{language}", "\n".join(sentences) + "\n")
 
 
+def keep_teachers(folder: Path, teachers: dict) -> None:
+    """Write down who translates.
+
+    Raises:
+        ValueError: If the folder has a text of other teachers.
+    """
+    path = folder / "teachers.json"
+    if path.exists() and (old := json.loads(path.read_text("utf-8"))) != teachers:
+        raise ValueError(
+            f"{folder} has translations by {old}, not by {teachers}; name another "
+            "folder, or the same models and α"
+        )
+    write_whole(path, json.dumps(teachers, indent=1) + "\n")
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -99,8 +114,7 @@ def main() -> None:
     source, human = (multi30k.sentences("train", language) for language in ("en", "de"))
     val = {language: multi30k.sentences("val", language) for language in ("en", "de")}
     given.out.mkdir(parents=True, exist_ok=True)
-    about = {"models": given.models, "alpha": given.alpha}
-    write_whole(given.out / "teachers.json", json.dumps(about, indent=1) + "\n")
+    keep_teachers(given.out, {"models": given.models, "alpha": given.alpha})
     with ProcessPoolExecutor(given.processes, get_context("spawn")) as pool:
         teachers = partial(translated, given.models, given.alpha)
         target = translate_all(

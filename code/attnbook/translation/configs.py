@@ -182,6 +182,15 @@ def _check(chosen: Config) -> None:
 
 
 TINY = Config()
+CPU = replace(
+    TINY,
+    norm_first=True,
+    dropout=0.2,
+    batch_tokens=2048,
+    peak_learning_rate=4e-3,
+    warmup=800,
+    max_epochs=36,
+)
 
 CONFIGS = {
     "toy": replace(
@@ -218,23 +227,10 @@ CONFIGS = {
         validate_every=10,
         score_tests=False,
     ),
-    "multi30k-cpu": replace(
-        TINY,
-        norm_first=True,
-        dropout=0.2,
-        batch_tokens=2048,
-        peak_learning_rate=4e-3,
-        warmup=800,
-        max_epochs=36,
-    ),
+    "multi30k-cpu": CPU,
     "multi30k-distilled": replace(
-        TINY,
+        CPU,
         data="runs/distilled/both",
-        norm_first=True,
-        dropout=0.2,
-        batch_tokens=2048,
-        peak_learning_rate=4e-3,
-        warmup=800,
         max_epochs=18,
         average=5,
         score_tests=False,

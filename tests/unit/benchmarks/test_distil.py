@@ -5,7 +5,7 @@ import pytest
 from attnbook.data import multi30k
 from attnbook.translation import config
 from attnbook.translation.corpora import load_texts
-from distil import main, translate_all
+from distil import keep_teachers, main, translate_all
 
 SOURCE = [f"caption {i}" for i in range(7)]
 
@@ -67,3 +67,10 @@ def test_the_folders_are_data_for_training(tmp_path, monkeypatch):
     assert both == (texts["en"] * 2, texts["de"] + ["der Hund", "die Katze"])
     run = config("multi30k-distilled", data=str(tmp_path / "only"))
     assert load_texts(run, "val") == (texts["en"], texts["de"])
+
+
+def test_two_sets_of_teachers_are_not_mixed(tmp_path):
+    keep_teachers(tmp_path, {"models": ["a"], "alpha": 1.4})
+    keep_teachers(tmp_path, {"models": ["a"], "alpha": 1.4})
+    with pytest.raises(ValueError, match="name another folder, or the same models"):
+        keep_teachers(tmp_path, {"models": ["b"], "alpha": 1.4})
