@@ -2,11 +2,12 @@
 
     python benchmarks/distil.py runs/distilled 1.4 runs/a/model runs/b/model
 
-The models translate the training split together, with a beam of 5. Two folders are
-written: in ``only``, their translations are the training split's target side; in
-``both``, each caption stands twice, with the human's translation and with theirs. Each
-can be the ``data`` of ``attnbook train``. The validation split stays the human's. A
-command that was stopped goes on where it was when it is given again.
+With ``--source de --target en``, they translate in the other direction. The models
+translate the training split together, with a beam of 5. Two folders are written: in
+``only``, their translations are the training split's target side; in ``both``, each
+caption stands twice, with the human's translation and with theirs. Each can be the
+``data`` of ``attnbook train``. The validation split stays the human's. A command that
+was stopped goes on where it was when it is given again.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
+from attnbook.core.devices import DEVICES
 from attnbook.core.files import write_whole
 from attnbook.core.threads import set_threads
 from attnbook.course.ch12.experiment_gpu import together
@@ -35,17 +37,19 @@ Chunks = Sequence[Sequence[str]]
 
 
 def translated(
-    folders: Sequence[str], alpha: float, sentences: Sequence[str]
+    folders: Sequence[str], alpha: float, device: str, sentences: Sequence[str]
 ) -> list[str]:
     """Let several models translate plain text together.
 
     Args:
         folders: The folder ``model`` of each finished run.
         alpha: α of the length penalty.
+        device: Where they compute; see
+            :func:`attnbook.core.devices.choose_device`.
         sentences: Plain text.
     """
     set_threads()
-    translators = [Translator(folder) for folder in folders]
+    translators = [Translator(folder, device) for folder in folders]
     model, subwords = together(translators), translators[0].subwords
     return beam_translate(model, subwords, sentences, BEAM_WIDTH, alpha)
 
@@ -109,22 +113,26 @@ def main() -> None:
     parser.add_argument("out", type=Path, help="folder for the texts")
     parser.add_argument("alpha", type=float, help="α, chosen on validation data")
     parser.add_argument("models", nargs="+", help="folders `model` of finished runs")
+    parser.add_argument("--source", default="en", help="the models' source language")
+    parser.add_argument("--target", default="de", help="their target language")
+    parser.add_argument("--device", choices=DEVICES, default="cpu")
     parser.add_argument("--processes", type=int, default=1)
     given = parser.parse_args()
-    source, human = (multi30k.sentences("train", language) for language in ("en", "de"))
-    val = {language: multi30k.sentences("val", language) for language in ("en", "de")}
+    pair = given.source, given.target
+    source, human = (multi30k.sentences("train", language) for language in pair)
+    val = {language: multi30k.sentences("val", language) for language in pair}
     given.out.mkdir(parents=True, exist_ok=True)
     keep_teachers(given.out, {"models": given.models, "alpha": given.alpha})
     with ProcessPoolExecutor(given.processes, get_context("spawn")) as pool:
-        teachers = partial(translated, given.models, given.alpha)
-        target = translate_all(
-            source, given.out / "train.de", partial(pool.map, teachers)
-        )
-    for name, en, de in (
+        teachers = partial(translated, given.models, given.alpha, given.device)
+        path = given.out / f"train.{given.target}"
+        target = translate_all(source, path, partial(pool.map, teachers))
+    for name, *lines in (
         ("only", source, target),
         ("both", source + source, human + target),
     ):
-        write_split(given.out / name, "train", en=en, de=de)
+        train = dict(zip(pair, lines, strict=True))
+        write_split(given.out / name, "train", **train)
         write_split(given.out / name, "val", **val)
 
 

@@ -15,6 +15,11 @@ parts, in this order, each with its own file ``NAME.json`` in the folder:
 - ``compiled``: ``torch.compile``, for ours and for the others;
 - ``published``: three seeds of ``multi30k-published``, which needs ``sacremoses``;
 - ``recipe``: from the published recipe to ours, and beyond, one seed;
+- ``distilled``, ``distilled_de_en``: three seeds of ``multi30k-distilled-tiny`` in each
+  direction, whose texts ``benchmarks/distil.py`` writes before;
+- ``pre_norm``: three seeds of ``multi30k-tiny`` in pre-norm;
+- ``published_text``, ``published_merges``: three seeds of ``multi30k-published``, with
+  plain text, and with 8,000 subwords;
 - ``ladder``: recurrent models and the Transformer on the same data, one seed;
 - ``ablation``: the Transformer with one thing changed, one seed;
 - ``ablation_seed_2``: the ablation with another seed.
@@ -128,6 +133,23 @@ RECIPE: dict[str, dict] = {
 """From the published recipe (``--config multi30k-published``) over the runs of "en_de"
 to that of ``multi30k-cpu``, and beyond, with as many updates."""
 
+REVERSE = {"source": "de", "target": "en"}
+SEEDED: dict[str, tuple[str | None, dict]] = {
+    "en_de": (None, {}),
+    "de_en": (None, REVERSE),
+    "published": ("multi30k-published", {}),
+    "distilled": ("multi30k-distilled-tiny", {}),
+    "distilled_de_en": (
+        "multi30k-distilled-tiny",
+        {**REVERSE, "data": "runs/distilled_de_en/both"},
+    ),
+    "pre_norm": ("multi30k-tiny", {"norm_first": True, "score_tests": False}),
+    "published_text": ("multi30k-published", {"lowercase": False, "moses": False}),
+    "published_merges": ("multi30k-published", {"vocab_size": 8000}),
+}
+"""Parts of three seeds each: their config, by default the one of the command line, and
+its changes."""
+
 COMPARISONS = {
     "ladder": LADDER,
     "ablation": ABLATION,
@@ -195,6 +217,7 @@ class Plan(NamedTuple):
         if not self.small:
             return wanted
         large = ("max_epochs", "patience", "average", "d_model", "peak_learning_rate")
+        large += ("vocab_size", "data")
         kept = {k: v for k, v in wanted.items() if k not in large}
         languages = {
             k: SMALL_LANGUAGES[v] for k, v in kept.items() if v in ("en", "de")
@@ -235,14 +258,13 @@ class Plan(NamedTuple):
         """The jobs of a part."""
         if part == "smoke":
             return [self.smoke(part, way) for way in WAYS]
-        if part == "en_de":
-            return [self.training(part, f"seed_{seed}", seed=seed) for seed in SEEDS]
-        if part == "de_en":
-            reverse = {"source": "de", "target": "en"}
-            return [self.training(part, f"seed_{s}", seed=s, **reverse) for s in SEEDS]
-        if part == "published":
-            plan = self._replace(config="multi30k-published")
-            return [plan.training(part, f"seed_{seed}", seed=seed) for seed in SEEDS]
+        if part in SEEDED:
+            own, changes = SEEDED[part]
+            plan = self._replace(config=own or self.config)
+            return [
+                plan.training(part, f"seed_{seed}", seed=seed, **changes)
+                for seed in SEEDS
+            ]
         if part == "recipe":
             return [self.training(part, name, **RECIPE[name]) for name in RECIPE]
         if part in SPEEDS:
@@ -271,12 +293,13 @@ SPEEDS = {
 }
 """By part the workloads and kinds of :mod:`speed.report`."""
 
-TRAINED = ("en_de", "de_en", "published", "recipe", *COMPARISONS)
+TRAINED = (*SEEDED, "recipe", *COMPARISONS)
 """Parts that train, whose jobs may share the machine."""
 
 PARTS = (
     *("smoke", "en_de", "de_en", "speed", "base", "decoding", "costs", "compiled"),
-    *("published", "recipe", *COMPARISONS),
+    *("published", "recipe", "distilled", "distilled_de_en", "pre_norm"),
+    *("published_text", "published_merges", *COMPARISONS),
 )
 
 

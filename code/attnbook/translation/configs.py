@@ -235,6 +235,17 @@ CONFIGS = {
         average=5,
         score_tests=False,
     ),
+    "multi30k-distilled-tiny": replace(
+        TINY,
+        data="runs/distilled/both",
+        norm_first=True,
+        few_shapes=True,
+        max_epochs=58,
+        patience=58,
+        average=5,
+        validate_every=5,
+        score_tests=False,
+    ),
     "multi30k-small": replace(
         TINY,
         d_model=256,
@@ -264,8 +275,10 @@ of lowercased, tokenised text, two batches an update as on their two GPUs, and n
 8,000 updates. "multi30k-tiny" keeps its sizes, dropout and learning rate for plain
 text, in 7,424 updates on a GPU; "multi30k-cpu" has the same sizes and takes an hour and
 a half on one processor core. "multi30k-distilled" is that for twice the text, which
-``benchmarks/distil.py`` writes: half the epochs, as many updates. "multi30k-small" is
-twice as wide. "base" is the base model of Vaswani et al. 2017 with its batch size."""
+``benchmarks/distil.py`` writes: half the epochs, as many updates;
+"multi30k-distilled-tiny" is "multi30k-tiny" in pre-norm for the same text, also with as
+many updates. "multi30k-small" is twice as wide. "base" is the base model of Vaswani et
+al. 2017 with its batch size."""
 
 
 def config(name: str, /, **changes: object) -> Config:

@@ -40,6 +40,7 @@ HEADLINES = (
     "multi30k-tiny",
     "multi30k-cpu",
     "multi30k-distilled",
+    "multi30k-distilled-tiny",
 )
 """Configs, chosen on validation data, whose runs may be scored on the test sets."""
 

@@ -52,21 +52,24 @@ def test_a_file_of_another_text_is_refused(tmp_path):
         translate_all(SOURCE, path, Teacher())
 
 
-def test_the_folders_are_data_for_training(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("source", "target"), [("en", "de"), ("de", "en")])
+def test_the_folders_are_data_for_training(tmp_path, monkeypatch, source, target):
     """All is translated already, so that no model is needed."""
     texts = {"en": ["a dog", "a cat"], "de": ["ein Hund", "eine Katze"]}
     monkeypatch.setattr(multi30k, "sentences", lambda _, language: texts[language])
-    (tmp_path / "train.de").write_text("der Hund\ndie Katze\n")
-    monkeypatch.setattr("sys.argv", ["distil.py", str(tmp_path), "1.4", "no/model"])
+    (tmp_path / f"train.{target}").write_text("THE DOG\nTHE CAT\n")
+    pair = {"source": source, "target": target}
+    options = [f"--{name}={language}" for name, language in pair.items()]
+    command = ["distil.py", str(tmp_path), "1.4", "no/model", *options]
+    monkeypatch.setattr("sys.argv", command)
     main()
-    only, both = (
-        load_texts(config("multi30k-distilled", data=str(tmp_path / name)), "train")
-        for name in ("only", "both")
-    )
-    assert only == (texts["en"], ["der Hund", "die Katze"])
-    assert both == (texts["en"] * 2, texts["de"] + ["der Hund", "die Katze"])
-    run = config("multi30k-distilled", data=str(tmp_path / "only"))
-    assert load_texts(run, "val") == (texts["en"], texts["de"])
+    inputs, theirs = texts[source], ["THE DOG", "THE CAT"]
+    expected = {"only": theirs, "both": texts[target] + theirs}
+    for name, outputs in expected.items():
+        run = config("multi30k-distilled", data=str(tmp_path / name), **pair)
+        repeated = inputs * (len(outputs) // len(inputs))
+        assert load_texts(run, "train") == (repeated, outputs)
+        assert load_texts(run, "val") == (inputs, texts[target])
 
 
 def test_two_sets_of_teachers_are_not_mixed(tmp_path):

@@ -13,6 +13,7 @@ import pytest
 import gpu
 from attnbook.translation.configs import config
 from attnbook.translation.models import model_from_config
+from attnbook.translation.train_command import read_config
 from gpu import OVER
 
 
@@ -47,8 +48,9 @@ def test_all_parts_run_and_elsewhere_a_second_call_has_nothing_to_do(
     tmp_path, here, capsys
 ):
     folder, packed = tmp_path / "run", tmp_path / "packed.zip"
-    # The recipe and the ablation are of the kind of the ladder.
-    chosen = [p for p in gpu.PARTS if not p.startswith(("recipe", "ablation"))]
+    # The recipe and the ablation are of the kind of the ladder, the others of de_en.
+    left = ("recipe", "ablation", "distilled", "pre_norm", "published_")
+    chosen = [part for part in gpu.PARTS if not part.startswith(left)]
     command = ["--small", "--set", "dropout=0.2", "--part", *chosen, "--out"]
     gpu.main([*command, str(folder), "--pack", str(packed)])
     parts = {part: read(folder / f"{part}.json") for part in chosen}
@@ -67,6 +69,19 @@ def test_all_parts_run_and_elsewhere_a_second_call_has_nothing_to_do(
     gpu.main([*command, str(tmp_path / "elsewhere"), "--unpack", str(packed)])
     assert len(Here.started) == started
     assert capsys.readouterr().out.count("there already") == len(chosen)
+
+
+def test_a_part_of_seeds_may_have_a_config_of_its_own(tmp_path):
+    """Each of its runs is the config with the part's changes, and a seed."""
+    plan = gpu.Plan(tmp_path, config="multi30k-cpu")
+    for part, (own, changes) in gpu.SEEDED.items():
+        jobs = plan.jobs(part)
+        assert [job.name for job in jobs] == ["seed_0", "seed_1", "seed_2"]
+        for seed, job in enumerate(jobs):
+            name, *entries = job.command[3 : job.command.index("--out")]
+            assert name == (own or "multi30k-cpu")
+            run = read_config(name, entries[1:])
+            assert run == config(name, seed=seed, **changes)
 
 
 def test_parts_can_be_chosen_and_come_in_their_order(tmp_path, monkeypatch):
