@@ -30,7 +30,7 @@ from attnbook.course.kit.page_translator import (
     PARTS,
     bytes_to_load,
     rounded_translator,
-    translator_scripts,
+    write_scripts,
 )
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
@@ -106,10 +106,7 @@ def by_pytorch(
 def write_page(folder: Path) -> Path:
     """Write a page that has nothing but the engine, and the weights next to it."""
     shutil.copytree(LIVE, folder, dirs_exist_ok=True)
-    data = folder / "translator" / "data"
-    data.mkdir()
-    for name, text in translator_scripts().items():
-        (data / name).write_text(text, encoding="utf-8")
+    write_scripts(folder / "translator" / "data")
     given = f'data-parts="{PARTS}" data-bytes="{bytes_to_load()}" data-version="0"'
     tags = "".join(f'<script {given} src="{name}.js"></script>' for name in ENGINE)
     page = folder / "index.html"

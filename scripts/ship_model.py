@@ -4,7 +4,8 @@
 
 The folder is one that ``attnbook train`` has finished; NAME is that of the model in
 ``attnbook/stored/models``: ``multi30k_en_de`` is what every reader translates with and
-chapter 12 shows, ``multi30k_bahdanau`` is what chapter 2 draws alignments of. With
+chapter 12 shows, ``multi30k_bahdanau`` is what chapter 2 draws alignments of; the
+others are :data:`attnbook.translation.translator.OTHERS`. With
 ``--eight-bits`` matrices are rounded to 8 bits per weight, and the validation split is
 translated and scored anew with the rounded model.
 """
@@ -13,6 +14,7 @@ import argparse
 import hashlib
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from safetensors.torch import save
@@ -24,25 +26,26 @@ from attnbook.translation.bleu_score import corpus_scores
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.report import BEAM_WIDTH
 from attnbook.translation.run_folder import read_metrics
-from attnbook.translation.translator import Translator
+from attnbook.translation.translate_command import LANGUAGES
+from attnbook.translation.translator import OTHERS, Translator
 
 CARD = """\
-# English to German, captions: a model card
+# {source} to {target}, captions: a model card
 
 Written by `scripts/ship_model.py` from the run's results.
 
 - **What it is.** {kind}, {parameters:,} parameters, weights in {bits}, with
   {subwords:,} subwords for both languages. It is a course's example: made to be
   understood.
-- **What it can do.** Translate English sentences like captions of photographs into
-  German. It translates other text badly; the command line warns where it can tell. It
+- **What it can do.** Translate {source} sentences like captions of photographs into
+  {target}. It translates other text badly; the command line warns where it can tell. It
   repeats what its data hold, their mistakes and their prejudices about people in
   pictures included.
 - **Data.** The 29,000 training pairs of Multi30k (Elliott et al. 2016), cased. Its
   authors give the data for research and teaching that is not commercial and name no
-  licence for the text: use the weights in the same spirit.
+  licence for the text: use the weights in the same spirit.{twice}
 - **Training.** `{command}` at commit {commit}: {updates:,} updates,
-  {epochs} epochs, {hours:.1f} hours on {machine} ({precision}), the weights of
+  {epochs} epochs, {time} on {machine} ({precision}), the weights of
   the last {averaged_epochs} epochs averaged. Seed {seed}; one run.
 - **BLEU and chrF**, by sacreBLEU, beam {width}, α = {alpha}; the length penalty chosen
   on the validation split:
@@ -53,6 +56,15 @@ Written by `scripts/ship_model.py` from the run's results.
 
 `weights.safetensors` has the sha256 {weights_sha256}.
 """
+
+TWICE = """ Each caption comes twice,
+  with a person's translation and with that of three models of this size together, which
+  were trained on the same pairs (`benchmarks/distil.py`)."""
+
+NAMES = (
+    *("multi30k_en_de", "multi30k_bahdanau"),
+    *(folder.name for folder in OTHERS.values()),
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 STORED = ROOT / "code" / "attnbook" / "stored"
@@ -84,16 +96,21 @@ def card(results: dict, command: str, subwords: int, bits: str) -> str:
         f"| {found['beam, cased']['chrf']:.1f} |"
         for split, found in scores.items()
     ]
+    config, minutes = results["config"], results["seconds"] / 60
+    hours = f"{minutes / 60:.1f} hours"
     facts = {
-        "kind": kind_of(results["config"]),
+        "kind": kind_of(config),
+        "source": LANGUAGES[config["source"]],
+        "target": LANGUAGES[config["target"]],
+        "twice": "" if config["data"] == "multi30k" else TWICE,
         "command": command,
         "subwords": subwords,
         "bits": bits,
-        "hours": results["seconds"] / 3600,
+        "time": hours if minutes > 60 else f"{minutes:.0f} minutes",
         "width": BEAM_WIDTH,
         "scores": "\n".join(rows),
     }
-    return CARD.format(**results["config"] | results | facts)
+    return CARD.format(**config | results | facts)
 
 
 def round_weights(folder: Path, results: dict, hypotheses: dict) -> None:
@@ -101,7 +118,9 @@ def round_weights(folder: Path, results: dict, hypotheses: dict) -> None:
     path = folder / "weights.safetensors"
     write_whole(path, save(quantize(tensors(Translator(folder).model))))
     rounded = Translator(folder)
-    source, references = load_texts(rounded.config, "val")
+    # A student was trained on a folder of texts.
+    config = replace(rounded.config, data="multi30k")
+    source, references = load_texts(config, "val")
     scores, hypotheses["val"] = {}, {}
     for name, width in (("greedy", 1), ("beam", BEAM_WIDTH)):
         outputs = rounded(source, width)
@@ -139,7 +158,7 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("run", type=Path)
-    parser.add_argument("name", choices=("multi30k_en_de", "multi30k_bahdanau"))
+    parser.add_argument("name", choices=NAMES)
     parser.add_argument("command")
     parser.add_argument("--eight-bits", action="store_true")
     chosen = parser.parse_args()

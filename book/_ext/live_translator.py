@@ -10,9 +10,10 @@
 
 Forms are ``light`` (the front page), ``caption`` and ``search``. This side writes the
 example that stands there at first, and stays without JavaScript and in print, and the
-files with the weights; the rest is in ``book/_static/live/translator``. The light form
-has a second example, which the same model makes without attention. A page loads
-the engine if ``data-translator`` stands in it, and the weights when the reader asks.
+files with the weights, also of a second model, which translates back; the rest is in
+``book/_static/live/translator``. The light form has a second example, which the same
+model makes without attention. A page loads the engine if ``data-translator`` stands in
+it, and a model's weights when the reader asks.
 """
 
 from __future__ import annotations
@@ -36,11 +37,13 @@ from attnbook.analysis.head_ablation import without_heads
 from attnbook.analysis.maps import attention_maps
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.kit.page_translator import (
+    FOLDERS,
     PARTS,
     bytes_to_load,
     glosses,
     rounded_translator,
     translator_scripts,
+    write_scripts,
 )
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
@@ -247,7 +250,8 @@ preserveAspectRatio="none" aria-hidden="true">{lines}</svg>
 @cache
 def version() -> str:
     """Name the state of the weights' files, so that a browser keeps no old ones."""
-    digest = hashlib.sha256("".join(translator_scripts().values()).encode())
+    texts = (text for name in FOLDERS for text in translator_scripts(name).values())
+    digest = hashlib.sha256("".join(texts).encode())
     return digest.hexdigest()[:8]
 
 
@@ -262,6 +266,7 @@ def add_files(
     given = {
         "data-parts": str(PARTS),
         "data-bytes": str(bytes_to_load()),
+        "data-back": str(bytes_to_load("back")),
         "data-version": version(),
     }
     for name in LOADS:
@@ -273,10 +278,7 @@ def write_weights(app: Sphinx, exception: Exception | None) -> None:
     """Write the files with the weights, next to the scripts that load them."""
     if exception or app.builder.format != "html":
         return
-    folder = Path(app.outdir) / "_static" / "live" / "translator" / "data"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in translator_scripts().items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    write_scripts(Path(app.outdir) / "_static" / "live" / "translator" / "data")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -22,7 +22,7 @@ def at(tmp_path_factory):
     (folder / "book.js").write_bytes((STATIC / "book.js").read_bytes())
     scripts = "".join(
         f'<script defer src="{name}.js" data-parts="{live_translator.PARTS}"'
-        f' data-bytes="2400000" data-version="0"></script>'
+        f' data-bytes="2400000" data-back="2500000" data-version="0"></script>'
         for name in ("book", *live_translator.LOADS)
     )
     styles = '<link rel="stylesheet" href="live/translator/translator.css">'
@@ -136,15 +136,51 @@ def test_what_it_cannot_know_is_marked_and_the_rest_translated(page):
     assert "Hund" in german(box)  # the last translation stays
 
 
+def test_a_second_model_reads_the_german_back(page):
+    """On request; from then on after every whole translation."""
+    box = figure(page, "light")
+    line, ask = box.locator(".tr-back"), box.locator(".tr-back button")
+    expect(line).to_be_hidden()
+    box.locator("[type=text]").fill("A penguin is playing chess.")
+    box.locator("[type=submit]").click()
+    expect(ask).to_have_text("Back into English (loads 2.5 MB)", timeout=60_000)
+    assert page.locator("script[src*='/back/']").count() == 0
+    ask.press("Enter")
+    expect(line.locator("q")).to_have_text("A pen is playing chess.", timeout=60_000)
+    expect(ask).to_be_hidden()
+    box.get_by_role("button", name="Back", exact=False).first.click()
+    expect(line).to_be_hidden()
+    box.locator("[type=text]").fill(SENTENCE)
+    box.locator("[type=text]").press("Enter")
+    expect(line.locator("q")).to_contain_text("at the station")
+
+
+def test_without_the_second_model_the_button_stays(browser, at):
+    page = browser.new_page(reduced_motion="reduce")
+    page.route("**/back/part-2.js*", lambda route: route.abort())
+    page.goto(at)
+    box = figure(page, "light")
+    box.locator("[type=submit]").click()
+    ask = box.locator(".tr-back button")
+    expect(ask).to_be_visible(timeout=60_000)
+    ask.click()
+    expect(box.locator("[role=alert]")).to_contain_text("press the button to try again")
+    assert german(box)[-1] == "Station."
+    page.unroute("**/back/part-2.js*")
+    ask.click()
+    expect(box.locator(".tr-back q")).not_to_be_empty(timeout=60_000)
+    page.close()
+
+
 def test_without_its_weights_the_example_stays(browser, at):
     page = browser.new_page()
-    page.route("**/part-3.js*", lambda route: route.abort())
+    page.route("**/translator/part-3.js*", lambda route: route.abort())
     page.goto(at)
     box = figure(page, "light")
     box.locator("[type=submit]").click()
     expect(box.locator("[role=alert]")).to_contain_text("could not be loaded")
     assert german(box)[-1] == "Station."
-    page.unroute("**/part-3.js*")  # the next try works
+    page.unroute("**/translator/part-3.js*")  # the next try works
     box.locator("[type=submit]").click()
     expect(box.locator(".tr-player")).to_be_visible(timeout=60_000)
     page.close()

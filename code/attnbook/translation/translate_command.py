@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from importlib.resources.abc import Traversable
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -16,7 +17,7 @@ from attnbook.core.signals import last_words
 from attnbook.core.threads import set_threads
 from attnbook.translation.doubts import doubts_about_text, repeated_part
 from attnbook.translation.sentences import split_sentences
-from attnbook.translation.translator import SHIPPED, Translator
+from attnbook.translation.translator import SHIPPED, Translator, named_folder
 
 LINES_PER_CHUNK = 64
 """Number of lines that are translated together."""
@@ -30,6 +31,7 @@ Examples:
   attnbook translate "A dog runs through the snow."
   attnbook translate --file captions.txt > translated.txt
   attnbook translate --model runs/multi30k-cpu-0 "Two men play chess."
+  attnbook translate --model german-english "Zwei Männer spielen Schach."
   attnbook translate                     (then type)
 """
 
@@ -50,8 +52,9 @@ Examples:
     "--model",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="The folder of a finished run. If not given: the model that comes with the "
-    "package, English to German.",
+    help="The folder of a finished run, or one of two models that come with the "
+    "package: german-english, or distilled (English to German, with a higher BLEU). "
+    "If not given: the course's model, English to German.",
 )
 @click.option(
     "--width",
@@ -102,8 +105,8 @@ def translate_command(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def find_model(folder: Path) -> Path:
-    """The folder of a model: the one given, or the folder ``model`` in that of a run.
+def find_model(folder: Path) -> Traversable:
+    """The folder of a model: the one given or named, or ``model`` in that of a run.
 
     Raises:
         ValueError: If it is the folder of a run that is not finished.
@@ -117,7 +120,7 @@ def find_model(folder: Path) -> Path:
             f"the run in {folder} is not finished: resume it by the command that "
             "started it; at its end it writes its model"
         )
-    return folder
+    return named_folder(str(folder))
 
 
 def typed_lines(stream: BinaryIO, language: str) -> Iterator[str]:

@@ -22,8 +22,19 @@ from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
 from attnbook.translation.moses import tokenised
 
-SHIPPED = files("attnbook") / "stored" / "models" / "multi30k_en_de"
+MODELS = files("attnbook") / "stored" / "models"
+SHIPPED = MODELS / "multi30k_en_de"
 """The model that comes with the package, for English captions to German.
+
+:meta hide-value:
+"""
+
+OTHERS = {
+    "german-english": MODELS / "multi30k_de_en",
+    "distilled": MODELS / "multi30k_en_de_distilled",
+}
+"""Two more models by name, in 8 bits per weight. Both learned from other models'
+translations, too: the first translates German captions, the second English ones.
 
 :meta hide-value:
 """
@@ -36,7 +47,8 @@ class Translator:
     """Translates plain text.
 
     Args:
-        folder: Written by :func:`save_translator`; by default the shipped model.
+        folder: Written by :func:`save_translator`, or a name of :data:`OTHERS`; by
+            default the shipped model.
         device: Name of the device, as :func:`~attnbook.core.devices.choose_device`
             takes it. By default the CPU, where a text has the same translation on
             every machine.
@@ -50,7 +62,7 @@ class Translator:
     """
 
     def __init__(self, folder: Traversable | str = SHIPPED, device: str = "cpu"):
-        folder = Path(folder) if isinstance(folder, str) else folder
+        folder = named_folder(folder) if isinstance(folder, str) else folder
         self.facts = read_facts(folder)
         remedy = "it is no translator; give the folder `model` of a finished run"
         path = folder / "facts.json"
@@ -114,6 +126,12 @@ class Translator:
         )
         outputs = iter(found)
         return [next(outputs) if sentence else "" for sentence in sentences]
+
+
+def named_folder(name: str) -> Traversable:
+    """The folder of this path or, if there is none, the model of this name."""
+    folder = Path(name)
+    return OTHERS[name] if name in OTHERS and not folder.exists() else folder
 
 
 def save_translator(

@@ -138,6 +138,11 @@ def test_the_folder_of_a_run_stands_for_its_model(finished_run, tmp_path, capsys
     assert "is not finished: resume it by the command" in capsys.readouterr().err
 
 
+def test_other_models_of_the_package_are_known_by_name(capsys):
+    translate("--model", "german-english", "Ein Hund rennt durch den Schnee.")
+    assert capsys.readouterr().out == "A dog runs through the snow.\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_is_one_line_and_whole_lines_are_printed(
     echo, monkeypatch, capsys, number

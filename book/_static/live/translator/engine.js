@@ -1,14 +1,14 @@
 // The translator in the page, part 3: loading it, and what it offers to figures.
 //
-//   const { translator } = window.attnbook;
+//   const { translator, back } = window.attnbook;    English to German; German to English
 //   translator.bytes              what loading it costs, compressed
 //   await translator.load(tell)   once, on request; tell(share) hears how far it is, 0 to 1
 //   translator.ready
 //
 //   translator.subwords           a live.Subwords: split(text), join(ids), pieces[id]
 //   translator.source(text)       ids of a text, the end of the sentence included
-//   translator.glosses            German word, in lower case → English word
-//   translator.means[kind][layer][head]    the mean of what a head finds, in captions
+//   translator.glosses            German word, in lower case → English word (not of back)
+//   translator.means[kind][layer][head]    the mean of what a head finds, in captions (same)
 //   live.glossed(pieces)          German subwords as words: [{word, gloss}, …] (view.js)
 //
 //   translator.translate(text, options) → {
@@ -47,55 +47,85 @@ window.attnbook ??= {};
 {
   const { src, dataset } = document.currentScript;
   const FOLDER = src.replace(/[^/]*$/, "data/");
-  const received = new Map();
-  let model = null;
-  let loading = null;
+  const BYTES = { translator: dataset.bytes, back: dataset.back };
 
-  const translator = {
-    bytes: Number(dataset.bytes),
-    ready: false,
-    subwords: null,
+  for (const name of Object.keys(BYTES)) window.attnbook[name] = makeTranslator(name);
 
-    // Files hand over what they hold: "head", or a part of the matrices by its number.
-    receive: (part, value) => received.set(part, value),
+  function makeTranslator(name) {
+    const received = new Map();
+    let model = null;
+    let loading = null;
 
-    load: (tell = () => {}) => {
-      loading ??= loadAll(tell).catch((problem) => {
-        loading = null; // so that the next try is one
-        throw problem;
+    const translator = {
+      bytes: Number(BYTES[name]),
+      ready: false,
+      subwords: null,
+
+      // Files hand over what they hold: "head", or a part of the matrices by its number.
+      receive: (part, value) => received.set(part, value),
+
+      load: (tell = () => {}) => {
+        loading ??= loadAll(tell).catch((problem) => {
+          loading = null; // so that the next try is one
+          throw problem;
+        });
+        return loading;
+      },
+
+      source(text) {
+        if (typeof text !== "string") return text;
+        return [...translator.subwords.split(text).map(({ id }) => id), live.EOS];
+      },
+
+      start: (text, options) => live.start.transformer(model, translator.source(text), options),
+
+      translate(text, options = {}) {
+        const source = translator.source(text);
+        const { method = "greedy", off, prefix, longest = source.length + 50 } = options;
+        const start = translator.start(source, { off });
+        if (method === "beam") {
+          const { width, alpha } = options;
+          const beam = live.beam(start, { width, alpha, longest });
+          return { ...tellAll(translator, source, beam.finished[0]), beam };
+        }
+        const choose =
+          method === "sample"
+            ? live.sampler(options, options.random ?? Math.random)
+            : live.mostProbable;
+        const found = live.generate(start, choose, longest, prefix);
+        found.logProbs = found.tokens.map((token, t) => found.steps[t][token]);
+        return { ...tellAll(translator, source, found), steps: found.steps };
+      },
+    };
+    return translator;
+
+    async function loadAll(tell) {
+      const files = ["head", ...Array(Number(dataset.parts)).keys()];
+      let there = 0;
+      await Promise.all(
+        files.map(async (part) => {
+          const file = part === "head" ? "head" : `part-${part}`;
+          if (!received.has(part)) await loadScript(`${name}/${file}`);
+          there += 1;
+          tell(there / files.length);
+        }),
+      );
+      const head = received.get("head");
+      const parts = files.slice(1).map((part) => received.get(part));
+      model = { n_heads: head.n_heads, weights: unpack(head, parts) };
+      received.clear();
+      Object.assign(translator, {
+        subwords: new live.Subwords(head),
+        alpha: head.alpha,
+        manySubwords: head.many_subwords,
+        glosses: head.glosses,
+        means: head.means,
+        ready: true,
       });
-      return loading;
-    },
+    }
+  }
 
-    source(text) {
-      if (typeof text !== "string") return text;
-      return [...translator.subwords.split(text).map(({ id }) => id), live.EOS];
-    },
-
-    start: (text, options) => live.start.transformer(model, translator.source(text), options),
-
-    translate(text, options = {}) {
-      const source = translator.source(text);
-      const { method = "greedy", off, prefix, longest = source.length + 50 } = options;
-      const start = translator.start(source, { off });
-      if (method === "beam") {
-        const { width, alpha } = options;
-        const beam = live.beam(start, { width, alpha, longest });
-        return { ...tell(source, beam.finished[0]), beam };
-      }
-      const choose =
-        method === "sample"
-          ? live.sampler(options, options.random ?? Math.random)
-          : live.mostProbable;
-      const found = live.generate(start, choose, longest, prefix);
-      found.logProbs = found.tokens.map((token, t) => found.steps[t][token]);
-      return { ...tell(source, found), steps: found.steps };
-    },
-  };
-  window.attnbook.translator = translator;
-
-  function tell(source, { tokens, logProbs, state }) {
-    const { subwords } = translator;
+  function tellAll({ subwords }, source, { tokens, logProbs, state }) {
     const pieces = (ids) => ids.map((id) => subwords.pieces[id]);
     const weights = (layers) => layers.map((heads) => heads.map((head) => head.weights));
     const attention = Object.fromEntries(
@@ -115,37 +145,21 @@ window.attnbook ??= {};
 
   // --- Loading ---
 
-  async function loadAll(tell) {
-    const files = ["head", ...Array(Number(dataset.parts)).keys()];
-    let there = 0;
-    await Promise.all(
-      files.map(async (part) => {
-        if (!received.has(part)) await loadScript(part === "head" ? "head" : `part-${part}`);
-        there += 1;
-        tell(there / files.length);
-      }),
-    );
-    const parts = files.slice(1).map((part) => received.get(part));
-    unpack(received.get("head"), parts);
-    received.clear();
-    translator.ready = true;
-  }
-
   // A script, since a page opened from a file may load nothing else.
-  function loadScript(name) {
+  function loadScript(path) {
     return new Promise((resolve, reject) => {
       const script = document.createElement("script");
-      script.src = `${FOLDER}${name}.js?v=${dataset.version}`;
+      script.src = `${FOLDER}${path}.js?v=${dataset.version}`;
       script.onload = resolve;
       script.onerror = () => {
         script.remove();
-        reject(new Error("The translator could not be loaded. What stands below is stored."));
+        reject(new Error("The translator could not be loaded; press the button to try again."));
       };
       document.head.append(script);
     });
   }
 
-  // Whole numbers from −127 to 127, times the scale of their row.
+  // The matrices hold whole numbers from −127 to 127, times the scale of their row.
   function unpack(head, parts) {
     const numbers = new Int8Array(live.fromBase64(parts.join("")));
     const scales = new Float32Array(live.fromBase64(head.scales));
@@ -168,11 +182,6 @@ window.attnbook ??= {};
       live.place(weights, path, halves.slice(start, (start += live.size(shape))));
     }
     live.tie(weights, head.tied);
-    model = { n_heads: head.n_heads, weights };
-    translator.subwords = new live.Subwords(head);
-    translator.alpha = head.alpha;
-    translator.manySubwords = head.many_subwords;
-    translator.glosses = head.glosses;
-    translator.means = head.means;
+    return weights;
   }
 }

@@ -5,13 +5,13 @@
 
 {
   const { element } = live;
-  const { translator } = window.attnbook;
+  const { translator, back } = window.attnbook;
   const BEST = 5; // next subwords that are listed
   const PAUSE = 550; // ms from word to word
   const LONGEST_TRAINED = 52; // subwords of the longest caption in training
   const MOST = 200;
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
-  const megabytes = `${(translator.bytes / 1e6).toFixed(1)} MB`;
+  const megabytes = ({ bytes }) => `${(bytes / 1e6).toFixed(1)} MB`;
 
   const SLIDERS = {
     width: { label: "Beam width W", min: 1, max: 8, step: 1, value: 4, of: "beam" },
@@ -77,6 +77,7 @@
       this.tree = this.find(".tr-tree") ?? element("div", { hidden: "" });
       this.map = new live.Links(figure, this.id, () => this.run());
       this.said.after(this.player);
+      this.makeBackward();
       if (this.form === "light") this.makeLight();
       else this.player.after(this.candidates, this.tree);
       this.beamTree = new live.BeamTree(this.tree);
@@ -139,7 +140,7 @@
     }
 
     nameSubmit() {
-      const load = `Translate (loads ${megabytes})`;
+      const load = `Translate (loads ${megabytes(translator)})`;
       this.submit.textContent = translator.ready ? "Translate" : load;
     }
 
@@ -244,6 +245,15 @@
       this.player.hidden = true;
     }
 
+    // A second model translates the German back, for readers who don't know any.
+    makeBackward() {
+      this.ask = button("", () => this.readBack());
+      this.english = element("span", { role: "status" });
+      this.backward = element("div", { class: "live-row tr-back" }, this.ask, this.english);
+      this.backward.hidden = true;
+      this.said.after(this.backward);
+    }
+
     // --- Translating ---
 
     async ready() {
@@ -253,7 +263,7 @@
       try {
         await translator.load((share) => {
           this.bar.value = share;
-          this.submit.textContent = `Loading ${Math.round(100 * share)} % of ${megabytes}`;
+          this.submit.textContent = `Loading ${Math.round(100 * share)} % of ${megabytes(translator)}`;
         });
       } finally {
         this.bar.hidden = true;
@@ -286,6 +296,32 @@
       this.doubt(text, parts);
       this.player.hidden = false;
       this.start(prefix.length);
+    }
+
+    async readBack() {
+      this.ask.disabled = true;
+      this.ask.textContent = "Loading …";
+      this.alert.textContent = "";
+      try {
+        await back.load();
+      } catch (problem) {
+        this.alert.textContent = problem.message;
+      }
+      this.ask.disabled = false;
+      this.show(this.at);
+    }
+
+    // What the second model makes of the German, once it is loaded and the German is whole.
+    tellBack(over) {
+      this.backward.hidden = !over;
+      this.ask.hidden = back.ready;
+      this.ask.textContent = `Back into English (loads ${megabytes(back)})`;
+      if (!over || !back.ready) {
+        this.english.replaceChildren();
+        return;
+      }
+      this.result.back ??= back.translate(this.result.text).text;
+      this.english.replaceChildren("Back in English, by a second model: ", element("q", {}, this.result.back));
     }
 
     // Say where the text, or its translation, is beyond what the model has learned.
@@ -355,6 +391,7 @@
       const tokens = shown ? shown.tokens.slice(0, beam ? undefined : at) : [];
       const pieces = tokens.map((id) => translator.subwords.pieces[id]);
       this.tell(pieces, over);
+      this.tellBack(over && result.text !== "");
       if (beam) this.beamTree.show(beam, at, (id) => label(translator.subwords.pieces[id]));
       else if (this.form !== "light") this.listCandidates();
       const heads = shown?.heads ?? shown?.state.maps ?? result.heads;

@@ -15,22 +15,25 @@ from attnbook.translation.report import check_may_test, score_splits, test_split
 from attnbook.translation.translator import Translator
 
 FOLDER = "runs/distilled"
+TEACHERS = {"en_de": FOLDER, "de_en": "runs/distilled_de_en"}
+"""By direction the folder where ``benchmarks/distil.py`` names the models."""
 
 
 @experiment
 def distilled_teachers() -> dict:
     """Score several models that translate together, on validation data.
 
-    Reads the folder named by the environment variable ``ATTNBOOK_RUN``, by default
-    ``runs/distilled``, where ``benchmarks/distil.py`` names the models.
-
     Returns:
-        "models": their folders; "alpha": α of their beam; "scores": BLEU and chrF by
-        decoding and case.
+        By direction "models": their folders; "alpha": α of their beam; "scores": BLEU
+        and chrF by decoding and case.
     """
-    path = Path(os.environ.get(RUN_VARIABLE, FOLDER)) / "teachers.json"
-    about = json.loads(path.read_text(encoding="utf-8"))
-    teachers = [Translator(folder) for folder in about["models"]]
+    return {direction: scores_together(Path(f)) for direction, f in TEACHERS.items()}
+
+
+def scores_together(folder: Path) -> dict:
+    """Scores of the models that a folder names."""
+    about = json.loads((folder / "teachers.json").read_text(encoding="utf-8"))
+    teachers = [Translator(model) for model in about["models"]]
     first = teachers[0]
     config = replace(first.config, score_tests=False)
     scores, _ = score_splits(
@@ -43,7 +46,8 @@ def distilled_teachers() -> dict:
 def distilled() -> dict:
     """Score the student of those models on the test sets, once.
 
-    Reads the run ``student`` in the same folder, of ``multi30k-distilled``.
+    Reads the run ``student`` of ``multi30k-distilled`` in the folder named by the
+    environment variable ``ATTNBOOK_RUN``, by default ``runs/distilled``.
 
     Returns:
         What is kept of the run, with its "validation_scores", and "scores" by test set.

@@ -12,20 +12,21 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from attnbook.course.ch12.experiment_scores import RUN_VARIABLE
+from attnbook.course.ch12.experiment_scores import RUN_VARIABLE, by_length
 from attnbook.course.ch12.experiment_training import shortened
 from attnbook.course.kit.experiments import experiment
 from attnbook.data.subwords import Subwords
 from attnbook.decoding.ensemble import Ensemble
 from attnbook.translation.bleu_score import corpus_scores
+from attnbook.translation.configs import from_json
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.moses import detokenised
 from attnbook.translation.report import check_may_test, score_splits, test_splits
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.translator import Translator
 
-SCORED = ("en_de", "de_en", "published")
-TRAINED = (*SCORED, "recipe")
+SCORED = ("en_de", "de_en", "published", "distilled", "distilled_de_en")
+TRAINED = (*SCORED, "recipe", "pre_norm", "ladder")
 MEASURED = ("smoke", "speed", "base", "decoding", "costs", "compiled")
 """Parts of ``benchmarks/gpu.py``. :data:`TRAINED` are training runs; those of
 :data:`SCORED` have frozen recipes and are scored on the test sets."""
@@ -81,6 +82,24 @@ def gpu_scores() -> dict:
     }
 
 
+@experiment
+def ladder_lengths() -> dict:
+    """Score the five models' translations by the length of the source.
+
+    Reads ``ladder`` in the folder named by ``ATTNBOOK_RUN``, by default ``runs/gpu``.
+
+    Returns:
+        By model what :func:`by_length` finds, on validation data, with a beam of 5.
+    """
+    folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu")) / "ladder"
+    found = {}
+    for run in sorted(folder.glob("*")):
+        source, references = load_texts(from_json(run / "config.json"), "val")
+        outputs = json.loads((run / "hypotheses.json").read_text("utf-8"))["val"]
+        found[run.name] = by_length(source, outputs["beam"], references)
+    return found
+
+
 def scores_of(run: Path) -> dict:
     """Scores of a run's model on the test sets, with the α that the run chose."""
     print(f"  {run}", flush=True)
@@ -90,7 +109,8 @@ def scores_of(run: Path) -> dict:
 
 def scores_with(model: nn.Module, translator: Translator) -> dict:
     """Scores of a model with a translator's subwords, config and α."""
-    config = replace(translator.config, score_tests=True)
+    # A student was trained on a folder of texts; the tests are Multi30k's.
+    config = replace(translator.config, data="multi30k", score_tests=True)
     check_may_test(config)
     alpha, splits = translator.facts["alpha"], test_splits(config)
     both = model, translator.subwords

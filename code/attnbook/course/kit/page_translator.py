@@ -1,4 +1,6 @@
-"""The shipped translator as scripts, so that a published page can run it.
+"""Translators as scripts, so that a published page can run them.
+
+They are the shipped one and one back into English.
 
 A page that is opened from a file may load nothing but scripts. So the weights stand in
 several of them, each a call with a text. They are in 8 bits, with a scale for each row
@@ -11,6 +13,7 @@ import base64
 import gzip
 import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
@@ -19,15 +22,19 @@ from attnbook.core import results
 from attnbook.core.vocabulary import SPECIAL_TOKENS
 from attnbook.data.subwords import Subwords
 from attnbook.models.checkpoints import SCALE, dequantize, quantize
-from attnbook.translation.translator import Translator
+from attnbook.translation.translator import OTHERS, SHIPPED, Translator
 
 PARTS = 8
 """The matrices come in so many files: as each arrives, the reader sees progress."""
 
 
-def rounded_translator() -> Translator:
-    """The shipped translator with the weights that a page has."""
-    translator = Translator()
+FOLDERS = {"translator": SHIPPED, "back": OTHERS["german-english"]}
+"""The models, by their names in a page: ``attnbook.translator``, ``attnbook.back``."""
+
+
+def rounded_translator(name: str = "translator") -> Translator:
+    """A translator with the weights that a page has, by its name there."""
+    translator = Translator(FOLDERS[name])
     weights, _ = split_ties(translator.model)
     rounded = dequantize(quantize(weights))
     translator.model.load_state_dict(rounded, strict=False)
@@ -49,37 +56,56 @@ def as_call(function: str, *values: Any) -> str:
 
 
 @cache
-def translator_scripts() -> dict[str, str]:
-    """Make all files: name → text. The same checkpoint gives the same bytes."""
-    translator = Translator()
+def translator_scripts(name: str = "translator") -> dict[str, str]:
+    """Make all files of a model: path → text. The same checkpoint gives the same bytes.
+
+    Args:
+        name: One of :data:`FOLDERS`.
+    """
+    translator = Translator(FOLDERS[name])
     weights, tied = split_ties(translator.model)
     small = quantize(weights)
-    matrices = [name for name, w in weights.items() if w.dim() == 2]
-    raw = b"".join(small[name].numpy().tobytes() for name in matrices)
-    scales = b"".join(small[name + SCALE].numpy().tobytes() for name in matrices)
-    vectors = [name for name in weights if name not in matrices]
+    matrices = [key for key, w in weights.items() if w.dim() == 2]
+    raw = b"".join(small[key].numpy().tobytes() for key in matrices)
+    scales = b"".join(small[key + SCALE].numpy().tobytes() for key in matrices)
+    vectors = [key for key in weights if key not in matrices]
     head = {
         "n_heads": translator.config.n_heads,
-        "matrices": [(name, [*weights[name].shape]) for name in matrices],
+        "matrices": [(key, [*weights[key].shape]) for key in matrices],
         "scales": base64.b64encode(scales).decode(),
-        "vectors": [(name, [*weights[name].shape]) for name in vectors],
+        "vectors": [(key, [*weights[key].shape]) for key in vectors],
         "halves": base64.b64encode(
-            b"".join(small[name].numpy().tobytes() for name in vectors)
+            b"".join(small[key].numpy().tobytes() for key in vectors)
         ).decode(),
         "tied": tied,
         "alpha": translator.facts["alpha"],
         "many_subwords": translator.many_subwords,
-        "glosses": glosses(),
-        "means": stored("translator_head_means", "means"),
+        **(figures_need() if name == "translator" else {}),
         **subword_table(translator.subwords),
     }
     size = -(-len(raw) // (3 * PARTS)) * 3  # whole groups of base64
-    files = {"head.js": as_call("attnbook.translator.receive", "head", head)}
+    receive = f"attnbook.{name}.receive"
+    files = {f"{name}/head.js": as_call(receive, "head", head)}
     for part in range(PARTS):
         text = base64.b64encode(raw[part * size : (part + 1) * size]).decode()
-        call = as_call("attnbook.translator.receive", part, text)
-        files[f"part-{part}.js"] = call
+        files[f"{name}/part-{part}.js"] = as_call(receive, part, text)
     return files
+
+
+def write_scripts(folder: Path) -> None:
+    """Write the files of all models, each model's in a folder of its own."""
+    for name in FOLDERS:
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for path, text in translator_scripts(name).items():
+            (folder / path).write_text(text, encoding="utf-8", newline="\n")
+
+
+def figures_need() -> dict[str, Any]:
+    """What figures say of the shipped translator's words and heads."""
+    return {
+        "glosses": glosses(),
+        "means": stored("translator_head_means", "means"),
+    }
 
 
 CONTRACTIONS = {
@@ -123,7 +149,7 @@ def subword_table(subwords: Subwords) -> dict[str, Any]:
 
 
 @cache
-def bytes_to_load() -> int:
-    """What a reader's browser loads for it from a server that compresses."""
-    texts = translator_scripts().values()
+def bytes_to_load(name: str = "translator") -> int:
+    """What a reader's browser loads for a model from a server that compresses."""
+    texts = translator_scripts(name).values()
     return sum(len(gzip.compress(text.encode(), 6)) for text in texts)

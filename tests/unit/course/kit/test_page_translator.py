@@ -59,6 +59,16 @@ def test_tokens_are_those_of_pytorch(page, translator, how):
     assert speed.by_page(page, RANDOM, **method) == wanted
 
 
+def test_the_second_model_translates_back_as_pytorch_does(page, translator):
+    """Its files hold nothing that only figures of the first need."""
+    german = translator(CAPTIONS[:12], width=1)
+    page.evaluate("window.attnbook.back.load()")
+    code = "given.map((text) => window.attnbook.back.translate(text).text)"
+    found = ask(page, code, *german)
+    assert found == page_translator.rounded_translator("back")(german, width=1)
+    assert ask(page, "window.attnbook.back.glosses === undefined && t.ready")
+
+
 def test_a_short_beam_is_cut_as_pytorchs(page, translator):
     """At the greatest length only the end is left; not all W need be found."""
     source = ids(translator, CAPTIONS[0])
