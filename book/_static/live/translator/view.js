@@ -82,6 +82,7 @@
       else this.player.after(this.candidates, this.tree);
       this.beamTree = new live.BeamTree(this.tree);
       this.listMethod();
+      figure.classList.add("live-ready"); // the room kept for the controls is taken
     }
 
     find(selector) {

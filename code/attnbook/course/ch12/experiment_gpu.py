@@ -7,6 +7,7 @@ import os
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -20,8 +21,14 @@ from attnbook.decoding.ensemble import Ensemble
 from attnbook.translation.bleu_score import corpus_scores
 from attnbook.translation.configs import from_json
 from attnbook.translation.corpora import load_texts
+from attnbook.translation.evaluation import bleu_by_alpha
 from attnbook.translation.moses import detokenised
-from attnbook.translation.report import check_may_test, score_splits, test_splits
+from attnbook.translation.report import (
+    BEAM_WIDTH,
+    check_may_test,
+    score_splits,
+    test_splits,
+)
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.translator import Translator
 
@@ -137,6 +144,40 @@ def gpu_ensemble() -> dict:
     folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu"))
     seeds = [Translator(path / "model") for path in sorted(folder.glob("published/*"))]
     return scores_with(together(seeds), seeds[0])
+
+
+@experiment
+def rankings() -> dict:
+    """Rank the same models' hypotheses in both ways, on validation data.
+
+    Reads the runs of English to German in the folder named by ``ATTNBOOK_RUN``, by
+    default ``runs/gpu``.
+
+    Returns:
+        By part and run BLEU (lowercased, on each model's own text) "per_token", and
+        "by_alpha" of the length penalty.
+    """
+    folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu"))
+    return {
+        part: {run.name: ranked(run) for run in sorted(folder.glob(f"{part}/*"))}
+        for part in ("en_de", "published")
+    }
+
+
+def ranked(run: Path) -> dict:
+    """Validation BLEU of a run's model, by what its hypotheses are ranked by."""
+    print(f"  {run}", flush=True)
+    translator = Translator(run / "model")
+    texts = load_texts(replace(translator.config, score_tests=False), "val")
+    score = partial(
+        bleu_by_alpha,
+        *(translator.model, translator.subwords, texts.source, texts.target),
+        BEAM_WIDTH,
+        lowercase=True,
+    )
+    (per_token,) = score(alphas=(1.0,), per_token=True).values()
+    by_alpha = {str(alpha): round(bleu, 2) for alpha, bleu in score().items()}
+    return {"per_token": round(per_token, 2), "by_alpha": by_alpha}
 
 
 def together(translators: Sequence[Translator]) -> Ensemble:

@@ -8,16 +8,20 @@ from matplotlib.figure import Figure
 from attnbook.core import results
 from attnbook.course.kit.colours import COLOURS, GREY
 from attnbook.course.kit.curves import label_lines
-from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 
 PARTS = {
-    "en_de": "multi30k-tiny, English to German",
-    "published": "multi30k-published, English to German",
-    "de_en": "multi30k-tiny, German to English",
+    "en_de": "multi30k-tiny",
+    "published": "multi30k-published",
+    "distilled": "multi30k-distilled-tiny",
 }
+INTO_ENGLISH = {
+    "de_en": "multi30k-tiny",
+    "distilled_de_en": "multi30k-distilled-tiny",
+}
+"""Parts of three seeds, scored on the tests, by their configs."""
 CHANGES = {
     "accumulated": "two half batches an update, clipping at 25",
-    "pre_norm": "pre-norm",
     "pre_norm_dropout_0.2": "pre-norm, dropout 0.2",
     "to_zero": "learning rate falls to zero",
     "pre_norm_to_zero": "pre-norm, dropout 0.2, learning rate falls to zero",
@@ -32,7 +36,7 @@ SPEEDS = {"tiny model": ("speed", "tiny_eager"), "base model": ("base", "base_ea
 LENGTHS = (1024, 4096, 16_384)
 
 
-def training_table() -> Table:
+def training_table(parts: dict[str, str] = PARTS) -> Table:
     """Show scores on plain text, time and memory of each run."""
     heads = ["seed", Column("validation", "", "BLEU, lowercased", 1)]
     heads += [Column(year, "", "BLEU, lowercased", 1) for year in TESTS.values()]
@@ -40,13 +44,15 @@ def training_table() -> Table:
     trained = results.load("gpu_runs")["trained"]
     tests, together = results.load("gpu_scores"), results.load("gpu_ensemble")
     rows: dict[str, list[tuple]] = {}
-    for part, words in PARTS.items():
+    for part, words in parts.items():
         for name, run in trained[part]["runs"].items():
             scores = {"val": run["validation_scores"]} | tests[part][name]
             size = run["seconds"] / 60, run["peak_memory_mb"]
             row = (name.removeprefix("seed_"), *bleu_by_split(scores), *size)
             rows.setdefault(words, []).append(row)
-    rows[PARTS["published"]].append(("all three", *bleu_by_split(together), None, None))
+    if "published" in parts:
+        three = ("all three", *bleu_by_split(together), None, None)
+        rows[parts["published"]].append(three)
     return table(heads, rows)
 
 
@@ -70,7 +76,7 @@ def changes_table() -> Table:
         "the same with seed 0 and one change or more": {
             words: trained["recipe"]["runs"][name] for name, words in CHANGES.items()
         },
-        "German to English": trained["de_en"]["runs"],
+        "pre-norm": trained["pre_norm"]["runs"],
     }
     rows = {
         group: [
@@ -84,6 +90,41 @@ def changes_table() -> Table:
         for group, runs in groups.items()
     }
     return table(heads, rows)
+
+
+def students_table() -> Table:
+    """Show validation scores of students and teachers, and of models without."""
+    trained = results.load("gpu_runs")["trained"]
+    runs = {part: [*trained[part]["runs"].values()] for part in trained}
+    together = results.load("distilled_teachers")
+    tiny = trained["en_de"]["runs"]
+    teachers = [tiny["seed_0"], tiny["seed_2"], trained["pre_norm"]["runs"]["seed_0"]]
+    rows = {
+        "English to German": [
+            ("a teacher", *validation_bleu(teachers)),
+            ("the teachers together", *bleu_of(together["en_de"]["scores"])),
+            ("a student", *validation_bleu(runs["distilled"])),
+            ("the same without teachers", *validation_bleu(runs["pre_norm"])),
+        ],
+        "German to English": [
+            ("a teacher", *validation_bleu(runs["de_en"])),
+            ("the teachers together", *bleu_of(together["de_en"]["scores"])),
+            ("a student", *validation_bleu(runs["distilled_de_en"])),
+        ],
+    }
+    heads = [Column(case, "", "BLEU", 1) for case in ("cased", "lowercased")]
+    return table(["model", *heads], rows)
+
+
+def bleu_of(scores: dict) -> list[float]:
+    """BLEU of a beam, cased and lowercased."""
+    return [scores[how]["bleu"] for how in (BEAM, LOWERCASED)]
+
+
+def validation_bleu(runs: list[dict]) -> list[Spread]:
+    """The same of several runs, on validation data."""
+    columns = zip(*(bleu_of(run["validation_scores"]) for run in runs), strict=True)
+    return [spread(column) for column in columns]
 
 
 def curves_figure() -> Figure:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MultipleLocator
 
 from attnbook.core import results
-from attnbook.course.kit.colours import SKY
+from attnbook.course.kit.colours import GREY, SKY
 from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.exact_match import CURVES
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
@@ -33,6 +33,11 @@ def part(name: str) -> dict:
 # Models and parts compared
 
 
+def whole_ladder() -> dict[str, dict]:
+    """Give the runs of the five models to their end, by name."""
+    return results.load("gpu_runs")["trained"]["ladder"]["runs"]
+
+
 def models_table() -> Table:
     """Show size, speed and validation scores (beam, cased) of each model.
 
@@ -40,15 +45,21 @@ def models_table() -> Table:
     """
     speeds, rows = results.load("processor_speeds")["models"], []
     for name, (label, _) in LADDER.items():
-        run = part("ladder")["runs"][name]
-        score = run["validation_scores"]["beam, cased"]
+        early, run = part("ladder")["runs"][name], whole_ladder()[name]
         sizes = run["parameters"] / 1e6, run["parameters_without_tables"] / 1e6
         speed = speeds[name]["tokens_per_second"]
-        rows.append((label, *sizes, speed, *validation_row(run, score)))
-    sizes = [
-        Column(x, "million", "parameters", 1) for x in ("all", "without embeddings")
+        bleu = [x["validation_scores"]["beam, cased"]["bleu"] for x in (early, run)]
+        loss = run["validation_loss"]
+        rows.append((label, *sizes, speed, bleu[0], run["epochs"], loss, bleu[1]))
+    heads = [
+        Column("all", "million", "parameters", 1),
+        Column("without embeddings", "million", "parameters", 1),
+        Column("training", "tokens/s"),
+        Column("BLEU", "", "ten epochs", 1),
+        Column("epochs", "", "to the end"),
+        Column("loss", "nats", "to the end", 2),
+        Column("BLEU", "", "to the end", 1),
     ]
-    heads = [*sizes, Column("training", "tokens/s"), *VALIDATION]
     return table(["model", *heads], rows)
 
 
@@ -128,19 +139,15 @@ def validation_spreads(runs: list[dict], how: str) -> list[float | Spread]:
 
 def ladder_figure() -> Figure:
     """Draw the validation BLEU of each model by epoch."""
-    runs = part("ladder")["runs"]
     fig, ax = plt.subplots(figsize=(5.5, 4))
     for name, (label, colour) in LADDER.items():
-        log = runs[name]["log"]
-        ax.plot(
-            [line["epoch"] for line in log],
-            [line["validation_bleu"] for line in log],
-            color=colour,
-            marker="o",
-            label=label,
-        )
-    ax.set(xlabel="epoch", ylabel="validation BLEU", xlim=(0, None), ylim=(0, None))
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        log = whole_ladder()[name]["log"]
+        epochs = [line["epoch"] for line in log]
+        bleu = [line["validation_bleu"] for line in log]
+        ax.plot(epochs, bleu, color=colour, label=label)
+    ax.axvline(10, color=GREY, lw=1)
+    ax.set(xlabel="epoch", ylabel="validation BLEU", xlim=(0, 36), ylim=(0, None))
+    ax.xaxis.set_major_locator(MultipleLocator(10))
     label_lines(ax)
     return fig
 

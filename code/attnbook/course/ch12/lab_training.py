@@ -123,6 +123,19 @@ def learning_rates_table() -> Table:
     return table(["model", *heads], rows)
 
 
+def lengths_table() -> Table:
+    """Show BLEU by the length of the source for the five models."""
+    found = results.load("ladder_lengths")
+    rows = []
+    for groups in zip(*(found[name] for name in LADDER), strict=True):
+        first, last = groups[0]["first"], groups[0]["last"]
+        words = f"{first} to {last}" if last < 99 else f"{first} and more"
+        scores = [group["bleu"] for group in groups]
+        rows.append((words, groups[0]["sentences"], *scores))
+    heads = [Column(label, "", "BLEU", 1) for label, _ in LADDER.values()]
+    return table(["words in the source", Column("sentences"), *heads], rows)
+
+
 # Label smoothing
 
 
