@@ -18,7 +18,7 @@ from attnbook.course.ch12.experiment_training import shortened
 from attnbook.course.kit.experiments import experiment
 from attnbook.data.subwords import Subwords
 from attnbook.decoding.ensemble import Ensemble
-from attnbook.translation.bleu_score import corpus_scores
+from attnbook.translation.bleu_score import corpus_scores, paired_bootstrap
 from attnbook.translation.configs import from_json
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.evaluation import bleu_by_alpha
@@ -89,22 +89,42 @@ def gpu_scores() -> dict:
     }
 
 
+RIVALS = ("luong", "bahdanau")
+
+
 @experiment
-def ladder_lengths() -> dict:
-    """Score the five models' translations by the length of the source.
+def ladder_scores() -> dict:
+    """Score the five models' translations of the validation split.
 
     Reads ``ladder`` in the folder named by ``ATTNBOOK_RUN``, by default ``runs/gpu``.
 
     Returns:
-        By model what :func:`by_length` finds, on validation data, with a beam of 5.
+        "by_length": by model what :func:`by_length` finds, with a beam of 5;
+        "against": by decoding and rival the paired bootstrap of the Transformer
+        against the RNNs with attention.
     """
     folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu")) / "ladder"
-    found = {}
-    for run in sorted(folder.glob("*")):
-        source, references = load_texts(from_json(run / "config.json"), "val")
-        outputs = json.loads((run / "hypotheses.json").read_text("utf-8"))["val"]
-        found[run.name] = by_length(source, outputs["beam"], references)
-    return found
+    outputs = {
+        run.name: json.loads((run / "hypotheses.json").read_text("utf-8"))["val"]
+        for run in sorted(folder.glob("*"))
+    }
+    config = from_json(folder / "transformer" / "config.json")
+    source, references = load_texts(config, "val")
+
+    def against(how: str, rival: str) -> dict:
+        pair = (outputs[name][how] for name in ("transformer", rival))
+        return paired_bootstrap(*pair, references)._asdict()
+
+    return {
+        "by_length": {
+            name: by_length(source, found["beam"], references)
+            for name, found in outputs.items()
+        },
+        "against": {
+            how: {rival: against(how, rival) for rival in RIVALS}
+            for how in ("beam", "greedy")
+        },
+    }
 
 
 def scores_of(run: Path) -> dict:

@@ -56,9 +56,9 @@ def models_table() -> Table:
         Column("without embeddings", "million", "parameters", 1),
         Column("training", "tokens/s"),
         Column("BLEU", "", "ten epochs", 1),
-        Column("epochs", "", "to the end"),
-        Column("loss", "nats", "to the end", 2),
-        Column("BLEU", "", "to the end", 1),
+        Column("epochs", "", "full run"),
+        Column("loss", "nats", "full run", 2),
+        Column("BLEU", "", "full run", 1),
     ]
     return table(["model", *heads], rows)
 

@@ -125,7 +125,7 @@ def learning_rates_table() -> Table:
 
 def lengths_table() -> Table:
     """Show BLEU by the length of the source for the five models."""
-    found = results.load("ladder_lengths")
+    found = results.load("ladder_scores")["by_length"]
     rows = []
     for groups in zip(*(found[name] for name in LADDER), strict=True):
         first, last = groups[0]["first"], groups[0]["last"]
