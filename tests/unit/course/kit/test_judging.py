@@ -92,6 +92,10 @@ def test_hints_come_with_changed_code_and_end_with_the_solution(judged):
             [(".softmax(-1)", ".transpose(-1)")],
             "Hint: That call has an argument too few or too many.",
         ),
+        (
+            [(".softmax(-1)", ".long().softmax(-1)")],
+            "NotImplementedError in line 8 of your cell, `weights =",
+        ),
         ([(DEF, "def attention(Q, K):\n")], "attention() takes 2 positional arguments"),
         (
             [("Q @ K.mT", "Q @ K")],

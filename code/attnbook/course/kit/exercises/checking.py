@@ -42,6 +42,8 @@ from attnbook.course.kit.exercises.hints import NO_MORE_HINTS, next_hint
 from attnbook.course.kit.exercises.readers_code import (
     error_line,
     files_of,
+    is_a_stubs,
+    is_unwritten,
     what_it_does,
 )
 
@@ -169,13 +171,15 @@ def _verdict_on_function(exercise: Exercise, name: str, answer: Callable) -> str
     """Right, or where its result first differs, and a hint."""
     try:
         got = _results(answer, exercise)
-    except NotImplementedError:
-        return f"{name}: your turn."
     except Exception as error:  # whatever may go wrong in the reader's function
+        if is_a_stubs(error):
+            return f"{name}: your turn."
         told = error_line(error, files_of([answer]))
         code = what_it_does([answer])
         hint = next_hint(name, [exercise.hint], code, NO_MORE_HINTS)
         return f"{name}: your function raises an error.\n{told}\n{hint}"
+    if got[0] is None and not is_unwritten(answer):
+        return f"{name}: your function returned None: is a `return` missing?"
     if got[0] is ... or got[0] is None:
         return f"{name}: your turn."
     wanted = _results(exercise.reference, exercise)
