@@ -46,7 +46,7 @@ def _recompute(
 
 def _models_and_sources() -> list[tuple[nn.Module, Tensor, int]]:
     with torch.random.fork_rng(devices=[]):  # the reader's stays as it is
-        torch.manual_seed(0)
+        torch.manual_seed(1427)  # each output changes to its end; one has EOS inside
         model = Transformer(
             TransformerConfig(12, d_model=16, n_heads=2, n_layers=1, d_ff=32)
         ).eval()
@@ -101,7 +101,7 @@ def _wrong_index(log_p: Tensor, steps: Tensor) -> tuple[Tensor, Tensor]:
 
 def _hypotheses() -> list[tuple[Tensor, Tensor]]:
     g = torch.Generator().manual_seed(1)
-    rows = torch.tensor([[0.05, 0.05, 0.6, 0.3], [0.5, 0.4, 0.05, 0.05]])
+    rows = torch.tensor([[0.05, 0.05, 0.7, 0.2], [0.5, 0.4, 0.05, 0.05]])
     random = torch.randn(2, 3, 6, generator=g).log_softmax(-1)
     return [
         (torch.tensor([[0.4, 0.6]]).log(), rows[None].log()),

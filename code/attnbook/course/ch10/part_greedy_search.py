@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.course.kit.exercises import expect
@@ -34,16 +34,20 @@ def greedy(model, src, max_len):
 PART = Part("greedy", 10, (greedy_search.greedy,), (greedy,))
 
 
-class Model:
+class Model(nn.Module):
     """A model whose next token depends on the last one and on the step.
 
-    Row b generates ``EOS`` after as many tokens as its first source id says.
+    Row b generates ``EOS`` after as many tokens as its first source id says. Words have
+    negative logits, for which 0 is no mask. Whatever the first input, ``PAD``, ``BOS``
+    or ``EOS``, it makes a difference.
     """
 
     def __init__(self, special: float = -99.0):
-        g = torch.Generator().manual_seed(0)
-        self.logits = torch.randn(STEPS, WORDS, WORDS, generator=g)  # step, last, next
-        self.logits[..., EOS] = -9.0
+        super().__init__()
+        g = torch.Generator().manual_seed(2)
+        shape = STEPS, WORDS, WORDS  # step, last, next
+        self.logits = torch.randn(shape, generator=g) - 4
+        self.logits[..., EOS] = -13.0
         self.logits[..., [PAD, BOS]] += special
         self.steps, self.with_gradients = 0, False
 
@@ -118,10 +122,17 @@ def tokens(decode: Callable) -> None:
 
     , BOS) => , EOS)
         The first input is not BOS.
+    , BOS) => , PAD)
+        The first input is not BOS.
+    output = [] => output = [token]
+        The first column is BOS, which is no part of the output.
     model.step(token, state) => model.step(torch.full_like(token, BOS), state)
         You give every step BOS: feed the last token back.
     logits, state = => logits, _ =
         You give every step the initial state: hand on the new one.
+    -torch.inf => 0
+        You generate PAD or BOS: their logits must be below all others, which may be
+        negative.
     logits.argmax(-1) => (logits[:, EOS + 1 :].argmin(-1) + EOS + 1)
         You take the least probable token.
     """
@@ -139,7 +150,8 @@ def ends(decode: Callable) -> None:
     then `finished = finished | (token == EOS)`; stop when all are.
 
     and not finished.all() =>
-        You always take max_len steps: stop when every sentence has generated EOS.
+        You take max_len steps: stop when every sentence has generated EOS, in this step
+        or an earlier one.
     finished.all() => finished.any()
         You stop when the first sentence has generated EOS: wait for all of them.
     torch.stack(output, 1) => torch.stack(output[:-1] if finished.all() else output, 1)

@@ -6,7 +6,10 @@ from compare import make_transformer
 
 from attnbook.core.vocabulary import EOS
 from attnbook.course.ch10 import drawings
-from attnbook.course.kit.exercises.checking import find
+from attnbook.course.ch10.part_greedy_search import PART
+from attnbook.course.kit.exercises.checking import find, verdict
+from attnbook.course.kit.exercises.edits import Mistake, with_mistake
+from attnbook.course.kit.exercises.stages import first_failure, hints_for
 from attnbook.course.kit.explorers.shipped import shipped_translator
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
@@ -76,6 +79,21 @@ def test_the_fixed_loop_generates_what_greedy_generates():
         assert len({tuple(row.tolist()) for row in found}) == len(src)
 
 
+@pytest.mark.parametrize("most", [1, 2])
+def test_the_tokens_change_to_the_end(most):
+    """A loop that never looks beyond an early position isn't right."""
+
+    def looks_at_the_start(model, src, length):
+        prefix = torch.full((len(src), 1), 1)
+        for t in range(length):
+            token = model(src, prefix)[:, min(t, most)].argmax(-1)
+            prefix = torch.cat([prefix, token[:, None]], dim=1)
+        return prefix[:, 1:]
+
+    name = "ex10_last_position"
+    assert "not yet right" in verdict(find(name), name, looks_at_the_start)
+
+
 def test_each_sentence_keeps_the_best_of_its_own_table():
     exercise = find("ex10_beam_step")
     for log_p, steps in exercise.inputs():
@@ -87,9 +105,29 @@ def test_each_sentence_keeps_the_best_of_its_own_table():
             )
             found = (log_p[b, parent] + steps[b, parent, token]).tolist()
             assert found == pytest.approx(every[: len(parent)])
+            best = torch.tensor(every[: len(parent) + 1])
+            assert best.diff().abs().min() > 1e-3, "a near-tie has two right answers"
 
 
 def _cells(steps):
     """Every hypothesis with every token."""
     _, w, v = steps.shape
     return [(i, j) for i in range(w) for j in range(v)]
+
+
+def edited(old, new):
+    """The solution of ``greedy`` with a change."""
+    return with_mistake(PART.solution, Mistake([(old, new)]))
+
+
+def test_a_model_may_be_put_into_eval_mode():
+    start = "state = model.start(src)"
+    assert first_failure(PART, edited(start, f"model.eval(); {start}")) is None
+
+
+def test_a_sentence_ends_once_and_for_all():
+    stage, error = first_failure(
+        PART, edited("finished | (token == EOS)", "token == EOS")
+    )
+    assert stage.name == "ends"
+    assert "in this step or an earlier one" in hints_for(PART, stage, error)[0]
