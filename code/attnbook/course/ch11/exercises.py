@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from torch import Tensor
 from torch.nn import functional as F
@@ -41,6 +42,18 @@ def _layers(n: int, k: int, dilated: bool) -> int:
     return layers
 
 
+def _by_logarithm(quotient: Callable[[int, int], float]) -> Callable[..., int]:
+    def layers(n: int, k: int, dilated: bool) -> int:
+        return math.ceil(quotient(n, k)) if dilated else _layers(n, k, False)
+
+    return layers
+
+
+ROUNDING = (
+    "Rounding: a quotient of logarithms can be a little too large, such as "
+    "math.log(125, 5). Multiply in a loop."
+)
+
 register(
     "ex11_layers",
     reference=_layers,
@@ -51,6 +64,8 @@ register(
         (1, 5, False),
         (9, 3, True),
         (125, 5, True),
+        (243, 3, True),
+        (512, 8, True),
         (1000, 3, True),
         (17, 2, True),
     ],
@@ -60,10 +75,14 @@ register(
             _layers(n, k, True) if dilated else math.ceil((n - 1) / k)
         ),
         "A layer adds k - 1 positions: one of the k was there already.",
-        lambda n, k, dilated: (
-            math.ceil(math.log(n, k)) if dilated else _layers(n, k, False)
-        ),
-        "Rounding: math.log(125, 5) is a little more than 3. Multiply in a loop.",
+        lambda n, k, dilated: _layers(n, k, True) if dilated else math.ceil(n / k),
+        "A layer adds k - 1 positions: one of the k was there already.",
+        _by_logarithm(math.log),
+        ROUNDING,
+        _by_logarithm(lambda n, k: math.log2(n) / math.log2(k)),
+        ROUNDING,
+        _by_logarithm(lambda n, k: math.log10(n) / math.log10(k)),
+        ROUNDING,
         lambda n, k, dilated: _layers(n, k, False),
         "With growing dilations each layer multiplies the receptive field by k.",
         lambda n, k, dilated: _layers(n, k, True) if dilated else (n - 1) // (k - 1),
