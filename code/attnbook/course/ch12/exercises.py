@@ -29,6 +29,8 @@ def _segmented_words() -> list[tuple[dict, dict]]:
         {"▁ an": 3, "▁ i n": 4, "▁ t i n": 2},
         {"▁ r est": 9, "▁ w est": 6, "▁ r i s e": 4, "▁ w i d e": 1, "▁ w e t": 2},
         {"▁ b a n a n a": 3, "▁ b a t": 2, "▁ a n": 1},
+        {"▁ t i n": 4, "▁ k i n": 3, "▁ l an e": 5, "▁ p an": 4, "▁ a n": 3},
+        {"▁ a n a n": 2, "▁ b": 5},
     )
     return [
         (

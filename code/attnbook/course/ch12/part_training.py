@@ -134,6 +134,8 @@ def values(loss: Callable, step: Callable) -> None:
         `smoothing` has no effect yet.
     log_p.mean(-1) => (log_p.sum(-1) - of_targets) / (WORDS - 1)
         You share ε among the other V - 1 tokens; the formula shares it among all V.
+    log_p.mean(-1) => (log_p.mean(-1) - of_targets / WORDS)
+        The correct token also gets its share of ε: 1 - ε + ε/V in all.
     -(1 - smoothing) * => -
         The right token should lose ε: its factor is 1 - ε.
     logits.log_softmax(-1) => logits.softmax(-1).log_softmax(-1)

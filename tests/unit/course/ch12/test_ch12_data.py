@@ -8,7 +8,7 @@ import pytest
 
 from attnbook.core import results
 from attnbook.course.ch12 import experiment_data as facts
-from attnbook.course.kit.exercises.checking import find
+from attnbook.course.kit.exercises.checking import find, verdict
 from attnbook.data import multi30k
 from attnbook.data.batching import IdPair
 from attnbook.data.subwords import Subwords
@@ -102,3 +102,29 @@ def test_one_pair_is_the_most_frequent():
                 found[pair] += counts[word]
         (_, first), (_, second) = found.most_common(2)
         assert first > second
+
+
+def squared(segmented, counts):
+    """Counts a pair that occurs twice in a word four times."""
+    found = Counter()
+    for word, symbols in segmented.items():
+        pairs = list(pairwise(symbols))
+        for pair in pairs:
+            found[pair] += pairs.count(pair) * counts[word]
+    return max(found, key=found.get)
+
+
+def in_characters(segmented, counts):
+    """Counts where a pair stands in the word, merged or not."""
+    pairs = {pair for symbols in segmented.values() for pair in pairwise(symbols)}
+
+    def count(pair):
+        return sum(word.count("".join(pair)) * n for word, n in counts.items())
+
+    return max(sorted(pairs), key=count)
+
+
+@pytest.mark.parametrize("count", [squared, in_characters])
+def test_pairs_that_are_counted_otherwise_are_wrong(count):
+    name = "ex12_next_merge"
+    assert "not yet right" in verdict(find(name), name, count)
