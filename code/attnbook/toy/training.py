@@ -26,6 +26,7 @@ def fit(
     steps: int,
     learning_rate: float,
     clip: float = 1.0,
+    warm_up: int = 1,
 ) -> list[float]:
     """Train with Adam, a cosine learning-rate schedule, and clipped gradients.
 
@@ -36,6 +37,7 @@ def fit(
         steps: Number of updates.
         learning_rate: That of the first step; it falls to 0 along half a cosine.
         clip: Maximum norm of the gradient of all parameters together.
+        warm_up: Steps in which the learning rate rises linearly to its schedule.
 
     Returns:
         The loss of each step, in nats per token, before the step's update.
@@ -46,9 +48,12 @@ def fit(
     if steps < 1:
         raise ValueError(f"steps is {steps}; it must be at least 1")
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: 0.5 * (1 + math.cos(math.pi * step / steps))
-    )
+
+    def share(step: int) -> float:
+        decay = 0.5 * (1 + math.cos(math.pi * step / steps))
+        return decay * min(1, (step + 1) / warm_up)
+
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, share)
     model.train()
     losses = []
     for batch in islice(batches, steps):

@@ -59,15 +59,17 @@ def small_model(seed=0):
     return InitialState(len(SOURCE), len(TARGET), d_embed=16, d_hidden=16)
 
 
-def test_fit_follows_the_cosine_and_clips():
+@pytest.mark.parametrize("warm_up", [1, 3])
+def test_fit_follows_the_cosine_and_clips(warm_up):
     """Against a loop written out, with plain gradient descent's Adam and its rate."""
     batches = list(islice(toy_batches(0, clauses=(1,), batch_size=8), 5))
     model, other = small_model(), small_model()
-    fit(model, batches, 5, 1e-2, clip=0.1)
+    fit(model, batches, 5, 1e-2, clip=0.1, warm_up=warm_up)
     optimizer = torch.optim.Adam(other.parameters())
     for step, batch in enumerate(batches):
         for group in optimizer.param_groups:
             group["lr"] = 1e-2 * (1 + math.cos(math.pi * step / 5)) / 2
+            group["lr"] *= min(1, (step + 1) / warm_up)
         loss = token_loss(other(batch.src, batch.tgt_in), batch.tgt_out)
         gradients = torch.autograd.grad(loss, list(other.parameters()))
         norm = sum(g.square().sum() for g in gradients).sqrt()

@@ -29,9 +29,8 @@ HELD_OUT = 256  # texts, twice as long
 
 def block_variant(name: str) -> dict:
     """Train one variant of the block with each learning rate and seed."""
-    texts = [*islice(character_texts(seed=12345, length=2 * LENGTH), HELD_OUT)]
-    least = torch.tensor([least_loss(text) for text in texts])  # (N, 2 T)
-    ids, runs = encode_characters(texts), []
+    ids, least = held_out()
+    runs = []
     for learning_rate, seed in product(LEARNING_RATES, SEEDS):
         torch.manual_seed(seed)
         model = VARIANTS[name]()
@@ -50,6 +49,12 @@ def block_variant(name: str) -> dict:
     size = sum(p.numel() for p in model.parameters())
     about = {"steps": STEPS, "length": LENGTH, "batch_size": BATCH_SIZE}
     return {**about, "held_out": HELD_OUT, "parameters": size, "runs": runs}
+
+
+def held_out() -> tuple[Tensor, Tensor]:
+    """Texts as ids, (N, 2 T + 1), and the least loss of each character, (N, 2 T)."""
+    texts = [*islice(character_texts(seed=12345, length=2 * LENGTH), HELD_OUT)]
+    return encode_characters(texts), torch.tensor([*map(least_loss, texts)])
 
 
 @torch.no_grad()

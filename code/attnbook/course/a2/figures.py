@@ -5,12 +5,14 @@ from __future__ import annotations
 from statistics import fmean
 
 import matplotlib.pyplot as plt
+import seaborn as sns
 from matplotlib.figure import Figure
 
 from attnbook.core import results
-from attnbook.course.kit.colours import DARK_GREY, INK, PALE_GREY, SKY
+from attnbook.course.kit.colours import DARK_GREY, GREY, INK, PALE_GREY, SKY
 from attnbook.course.kit.curves import band, label_lines
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
+from attnbook.course.kit.tables import stored_runs
 
 PARTS = {
     "rms_norm": "RMSNorm",
@@ -32,6 +34,25 @@ SWEPT = {
     "today": ("today's block", INK),
 }
 """The lines of the figure: their label and colour."""
+
+
+CONTROLS = {
+    "post-norm": {
+        "post-norm, SwiGLU": "SwiGLU",
+        "post-norm, RoPE": "RoPE instead of sinusoids",
+        "post-norm, QK-norm": "QK-norm†",
+        "post-norm, warm-up": "warm-up",
+    },
+    "pre-norm": {
+        "pre-norm, SiLU without gate": "SiLU without a gate",
+        "pre-norm, no positions": "no positions",
+        "pre-norm, small weights": "small initial weights",
+        "pre-norm, warm-up": "warm-up",
+    },
+}
+"""The stored controls by the place of the norm, and what a reader calls them."""
+LETTERS = 2.47
+"""Excess loss in nats of the characters' frequencies, which the page computes."""
 
 
 def runs_by_rate(name: str) -> dict[float, list[dict]]:
@@ -76,6 +97,48 @@ def _row(name: str, label: str) -> tuple:
 def _excess(runs: list[dict], half: int) -> Spread:
     """Nats per character within the trained length, half 0, or after it."""
     return spread(run["excess"][half] for run in runs)
+
+
+def rescue_figure() -> Figure:
+    """Excess loss of blocks and controls at the largest rate: a dot a seed."""
+    panels = {
+        "post-norm": {"as in 2017": at_largest("post_norm"), **controls("post-norm")},
+        "pre-norm": {
+            "baseline": at_largest("pre_norm"),
+            **{label: at_largest(name) for name, label in PARTS.items()},
+            **controls("pre-norm"),
+            "all parts of today": at_largest("today"),
+        },
+    }
+    heights = [len(rows) for rows in panels.values()]
+    fig, axes = plt.subplots(2, sharex=True, figsize=(5.5, 5.6), height_ratios=heights)
+    for ax, (title, rows) in zip(axes, panels.items(), strict=True):
+        ax.axvline(LETTERS, color=GREY, linewidth=1, zorder=0)
+        for height, excess in enumerate(rows.values()):
+            ax.plot(excess, [height] * len(excess), "o", color=INK, alpha=0.6)
+        ax.set(title=title, xscale="log", ylim=(len(rows) - 0.5, -0.6))
+        ax.set_yticks(range(len(rows)), rows)
+        ax.tick_params(axis="y", length=0)
+        sns.despine(ax=ax, left=True)
+    note = {"color": DARK_GREY, "ha": "right", "va": "bottom"}
+    axes[0].text(LETTERS, -0.6, "counting letters", **note)
+    axes[1].xaxis.set_major_formatter("{x:g}")
+    axes[1].set(xlabel="excess loss (nats)")
+    return fig
+
+
+def at_largest(name: str) -> list[float]:
+    """Excess loss of a stored variant at the largest learning rate, by seed."""
+    groups = runs_by_rate(name)
+    return [run["excess"][0] for run in groups[max(groups)]]
+
+
+def controls(norm: str) -> dict[str, list[float]]:
+    """Excess loss of the stored controls, by seed."""
+    return {
+        label: [run["excess"] for run in stored_runs("block_controls", control=name)]
+        for name, label in CONTROLS[norm].items()
+    }
 
 
 def learning_rate_figure() -> Figure:

@@ -1,0 +1,65 @@
+"""Appendix A2: any of the blocks, at any of the learning rates, while it trains."""
+
+from __future__ import annotations
+
+from attnbook.core import results
+from attnbook.course.a2.figures import PARTS
+from attnbook.course.kit.explorers.charts import Axis, Line, Lines, numbers
+from attnbook.course.kit.explorers.controls import Menu
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.views import View
+from attnbook.course.kit.tables import stored_runs
+
+BLOCKS = {
+    "2017: post-norm": "post_norm",
+    "baseline: pre-norm": "pre_norm",
+    **{f"baseline with {label}": name for name, label in PARTS.items()},
+    "today": "today",
+    "today, with experts": "experts",
+}
+"""What the reader chooses, and the stored variant."""
+RATES = {f"{rate:g}": rate for rate in (0.001, 0.003, 0.01, 0.03)}
+CONTROLS = {
+    "block": Menu("block", tuple(BLOCKS), "2017: post-norm"),
+    "rate": Menu("learning rate", tuple(RATES), "0.03"),
+}
+MOST = 3.2
+"""Nats, a little more than any stored loss."""
+
+
+def explore_learning_rate() -> object:
+    """Let the reader choose block and rate; see :func:`~.explorer.explore`."""
+    return explore(learning_rate_view, CONTROLS)
+
+
+def learning_rate_view(block: str, rate: str) -> View:
+    """Training losses of three seeds, and what is left of them on held-out texts."""
+    name = f"block_{BLOCKS[block]}"
+    runs = stored_runs(name, learning_rate=RATES[rate])
+    excess = sorted(run["excess"][0] for run in runs)
+    said = (
+        f"After training, the excess loss on held-out texts is {excess[0]:.3f} to "
+        f"{excess[-1]:.3f} nats per character."
+    )
+    steps = results.load(name)["steps"]
+    width = steps // len(runs[0]["losses"])
+    alt = (
+        f"Three lines of the training loss, in means of {width} steps: they begin "
+        f"between {min(r['losses'][0] for r in runs):.1f} and "
+        f"{max(r['losses'][0] for r in runs):.1f} nats and end between "
+        f"{min(r['losses'][-1] for r in runs):.2f} and "
+        f"{max(r['losses'][-1] for r in runs):.2f}."
+    )
+    last = len(runs[0]["losses"]) - 1
+    ticks = (0, (last + 1) // 2, last)
+    names = tuple(f"{width * (tick + 1)}" for tick in ticks)
+    chart = Lines(
+        Axis("step", 0, last, ticks, names),
+        Axis("training loss (nats)", 0, MOST, (0, 1, 2, 3)),
+        tuple(Line(numbers(run["losses"])) for run in runs),
+        height=230,
+    )
+    return View(said, (chart,), alt)
+
+
+on_page = learning_rate_view
