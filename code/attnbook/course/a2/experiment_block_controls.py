@@ -87,7 +87,7 @@ CONTROLS: dict[str, Callable[[], nn.Module]] = {
         pre_norm_model, OF_2017._replace(feed_forward=smooth)
     ),
 }
-"""What is changed in the model of 2017 or in the baseline; two are trained otherwise."""
+"""What is changed in the model of 2017 or in the baseline; two have a warm-up."""
 
 
 @experiment
