@@ -5,12 +5,45 @@ from __future__ import annotations
 from math import exp
 
 import matplotlib.pyplot as plt
+import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
+from attnbook.course.a1.experiment_one_encoder import in_other_order
 from attnbook.course.kit.colours import DARK_GREY
 from attnbook.course.kit.html_tables import Column, Table, spread, table
+
+# Writing
+
+TRAININGS = {
+    "gaps": ("gaps in whole sentences: the reader", "full"),
+    "gaps_asked_causal": ("the same, writing under the causal mask", "full"),
+    "gaps_between": ("the same, length and end given", "full"),
+    "one_gap": ("one gap in a whole sentence", "full"),
+    "cut": ("one gap, the sentence cut behind it", "full"),
+    "cut_longer": ("the same, 900 steps", "full"),
+    "gaps_causal": ("gaps in whole sentences", "causal"),
+    "next_few": ("next token, few targets", "causal"),
+    "next": ("next token: the writer", "causal"),
+}
+"""Rows of the table by their names in the stored result."""
+
+
+def writers_table() -> Table:
+    """How many texts are sentences, by training and mask: stored."""
+    rows = [
+        (trained, mask, spread(100 * run[key] for run in writers_runs()))
+        for key, (trained, mask) in TRAININGS.items()
+    ]
+    columns = ["trained on", "mask in training", Column("correct", "%", digits=1)]
+    return table(columns, rows)
+
+
+def writers_runs() -> list[dict]:
+    """Shares of correct sentences, one dictionary a seed."""
+    return results.load("writers")["runs"]
+
 
 # Captions
 
@@ -99,6 +132,19 @@ def patches_figure(image: Tensor, patches: Tensor) -> Figure:
     right.set(xlim=(-0.2, 10.7), ylim=(-2.8, 1.2), title="sequence of patches")
     right.set_anchor("N")
     right.set_axis_off()
+    return fig
+
+
+def shuffled_figure(images: Tensor) -> Figure:
+    """Draw images above, and below the same with their patches in another order."""
+    g = torch.Generator().manual_seed(0)
+    rows = (images, in_other_order(images, 2, g))
+    fig, axes = plt.subplots(2, len(images), figsize=(5.5, 2.0), layout="constrained")
+    for row, line in zip(rows, axes, strict=True):
+        for image, ax in zip(row, line, strict=True):
+            ax.imshow(image.numpy(), cmap="gray_r", vmin=0, vmax=1)
+            ax.set(xticks=[], yticks=[])
+            ax.spines[:].set(visible=True, color=DARK_GREY, lw=0.8)
     return fig
 
 

@@ -1,0 +1,108 @@
+"""Which training makes a model that writes? Gaps, cut texts, next words; two masks."""
+
+from __future__ import annotations
+
+import torch
+
+from attnbook.core.vocabulary import EOS
+from attnbook.course.a1.experiment_one_encoder import CLAUSES, MASK, SEEDS
+from attnbook.course.a1.writing import (
+    SHARE,
+    STEPS,
+    TokenModel,
+    correct,
+    gap_batches,
+    one_gap_batches,
+    some_next_words,
+    train,
+    write,
+    write_between,
+)
+from attnbook.course.kit.experiments import experiment
+from attnbook.nn.masks import key_mask, target_mask
+from attnbook.toy.data import SOURCE, held_out_pairs
+from attnbook.toy.language import kind_of
+
+NUMBER = 500  # texts that each model writes
+LONGER = 900  # steps
+FEW = 50  # steps in which a model that fills gaps learns to write
+
+
+@experiment
+def writers() -> dict:
+    """Let models write that differ in what they were trained on, and in their mask.
+
+    Returns:
+        "runs": for each seed the share of sentences among the texts written: by the
+        model that fills "gaps"; by the same weights under the causal mask
+        ("gaps_asked_causal"), or where length and end are given ("gaps_between"); by
+        models trained with one gap in whole texts ("one_gap") or in texts cut after the
+        gap ("cut", and "cut_longer" for more steps); with gaps under the causal mask
+        ("gaps_causal"); with the next word at all positions ("next") or at a share of
+        them ("next_few"); after few steps of that by a new model ("new_after_few") and
+        by the model that fills gaps ("gaps_after_few"). "kinds": how often the latter's
+        best guess for a hidden word has the right kind, in whole held-out sentences.
+    """
+    runs = []
+    for seed in SEEDS:
+        runs.append({"seed": seed, **shares(seed)})
+        print(f"  {runs[-1]}", flush=True)
+    steps = {"steps": STEPS, "longer": LONGER, "few": FEW}
+    return {**steps, "texts": NUMBER, "share": SHARE, "runs": runs}
+
+
+def shares(seed: int) -> dict[str, float]:
+    """All measurements of one seed."""
+    reader = train(key_mask, gap_batches(seed), seed)
+    found = {
+        "kinds": right_kinds(reader),
+        "gaps": correct(write(reader, NUMBER)),
+        "gaps_between": correct(write_between(reader, lengths())),
+    }
+    reader.mask_of = target_mask
+    found["gaps_asked_causal"] = correct(write(reader, NUMBER))
+    one, cut = (one_gap_batches(seed, cut) for cut in (False, True))
+    longer = one_gap_batches(seed, cut=True)
+    asked = {
+        "one_gap": train(key_mask, one, seed),
+        "cut": train(key_mask, cut, seed),
+        "cut_longer": train(key_mask, longer, seed, LONGER),
+        "gaps_causal": train(target_mask, gap_batches(seed), seed),
+    }
+    few, words = some_next_words(seed, SHARE), [some_next_words(seed) for _ in "123"]
+    next_word = {
+        "next": train(target_mask, words[0], seed),
+        "next_few": train(target_mask, few, seed),
+        "new_after_few": train(target_mask, words[1], seed, FEW),
+        "gaps_after_few": train(target_mask, words[2], seed, FEW, start=reader),
+    }
+    found |= {name: correct(write(model, NUMBER)) for name, model in asked.items()}
+    found |= {n: correct(write(m, NUMBER, ask=None)) for n, m in next_word.items()}
+    return {name: round(share, 4) for name, share in found.items()}
+
+
+def lengths() -> list[int]:
+    """Numbers of words of held-out sentences, half of them with one clause."""
+    pairs = [
+        pair for n in CLAUSES for pair in held_out_pairs(n, NUMBER // len(CLAUSES))
+    ]
+    return [len(pair.source) for pair in pairs]
+
+
+@torch.no_grad()
+def right_kinds(model: TokenModel) -> float:
+    """How often the best guess for one hidden word is a word of the right kind."""
+    right = number = 0
+    for pair in (pair for n in CLAUSES for pair in held_out_pairs(n, 100)):
+        ids = torch.tensor([*SOURCE.encode(pair.source), EOS])
+        hidden = torch.eye(len(ids), dtype=torch.bool)[:-1]  # (T, T + 1)
+        logits = model(ids.masked_fill(hidden, MASK))[hidden]  # (T, V)
+        best = [SOURCE.words[i] for i in logits[:, :MASK].argmax(-1)]
+        right += sum(map(same_kind, best, pair.source))
+        number += len(pair.source)
+    return right / number
+
+
+def same_kind(one: str, other: str) -> bool:
+    """Whether two words have the same kind; *and* has one of its own."""
+    return one == other or kind_of(one) == kind_of(other) is not None
