@@ -1,5 +1,7 @@
 """Models that fill gaps and models that write: their texts, and what they are asked."""
 
+from statistics import fmean
+
 import pytest
 import torch
 
@@ -117,3 +119,8 @@ def test_what_the_page_says_of_the_stored_runs():
         assert run["one_gap"] + 0.5 < run["cut"] < run["next"]
         assert run["next_few"] < run["next"]
         assert run["new_after_few"] + 0.4 < run["gaps_after_few"]
+    means = {name: fmean(100 * run[name] for run in runs) for name in runs[0]}
+    told = {"one_gap": 1, "next_few": 77, "gaps_after_few": 64, "new_after_few": 9}
+    assert {name: round(means[name]) for name in told} == told
+    luckiest = max(runs, key=lambda run: run["gaps"])
+    assert [round(100 * luckiest[n]) for n in ("gaps", "gaps_asked_causal")] == [28, 52]
