@@ -53,7 +53,8 @@ def test_the_scores_are_those_of_the_stored_weights(scored):
 def test_only_frozen_recipes_are_scored_on_multi30k():
     """With any seed and languages; what compares is scored on validation data."""
     for name in report.HEADLINES:
-        report.check_may_test(config(name, seed=7, score_tests=True, precision="bf16"))
+        free = {"data": "multi30k", "seed": 7, "precision": "bf16"}
+        report.check_may_test(config(name, score_tests=True, **free))
     report.check_may_test(config("multi30k-cpu", source="de", target="en"))
     report.check_may_test(config("multi30k-cpu", n_heads=8, score_tests=False))
     report.check_may_test(config("toy", n_heads=2))

@@ -68,6 +68,30 @@ def test_they_never_replace_those_of_a_cpu(tmp_path, monkeypatch):
         training.multi30k_runs()
 
 
+def test_models_are_compared_on_the_same_captions(tmp_path, monkeypatch):
+    """The Transformer's translations are right, the rival's only if they are short."""
+    words = [str(i) for i in range(20)]
+    captions = [" ".join(words[:n]) for n in (5, 9, 12, 15, 19)] * 4
+    half = [line if line == captions[0] else "a cat" for line in captions]
+    for name in ("transformer", *experiment_gpu.RIVALS):
+        run = tmp_path / "ladder" / name
+        run.mkdir(parents=True)
+        outputs = captions if name == "transformer" else half
+        found = {"val": {"beam": outputs, "greedy": captions}}
+        (run / "hypotheses.json").write_text(json.dumps(found))
+        (run / "config.json").write_text("{}")
+    monkeypatch.setenv(training.RUN_VARIABLE, str(tmp_path))
+    monkeypatch.setattr(experiment_gpu, "load_texts", lambda *_: (captions, captions))
+    found = experiment_gpu.ladder_scores()
+    bleu = {name: groups[1]["bleu"] for name, groups in found["by_length"].items()}
+    assert bleu["transformer"] == pytest.approx(100)
+    assert bleu["luong"] < 1
+    assert found["by_length"]["luong"][0]["bleu"] == pytest.approx(100)
+    against = found["against"]
+    assert against["beam"]["luong"]["bleu"] > against["beam"]["luong"]["other"]
+    assert against["greedy"]["bahdanau"]["other"] == pytest.approx(100)
+
+
 class Named:
     """Subwords that are known by name and number alone."""
 
