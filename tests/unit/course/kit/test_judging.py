@@ -148,6 +148,45 @@ def test_an_error_in_a_helper_of_another_cell_is_told_at_the_call(capsys):
     assert told in capsys.readouterr().out
 
 
+def test_hints_of_an_error_go_on_when_its_line_is_changed(judged):
+    told = [judged(RIGHT, ("Q @ K.mT", call)) for call in ("Q @ K", "Q @ (K + 1)")]
+    assert all("mat1 and mat2 shapes" in text for text in told)
+    first, second = (text.partition("Hint: ")[2] for text in told)
+    assert first[:20] != second[:20]
+
+
+BASE = """\
+from torch import nn
+
+class Base(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.W_1, self.W_2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def hidden(self, x):
+        return self.W_1(x).relu()
+"""
+DERIVED = """
+class FeedForward(Base):
+    def forward(self, x):
+        return self.W_2(self.hidden(x))
+"""
+
+
+def test_a_base_class_in_another_cell_is_part_of_the_answer(capsys):
+    said = []
+    for wrong in ("self.W_1(x)", "2 * self.W_1(x).relu()", "self.W_1(y)"):
+        names = run_cell(BASE.replace("self.W_1(x).relu()", wrong), {})
+        judge("FeedForward", run_cell(DERIVED, names)["FeedForward"])
+        said.append(" ".join(capsys.readouterr().out.split()))
+    assert "Hint: The ReLU is missing" in said[0]
+    assert "Hint: What stands between the two matrices" in said[1]
+    assert "NameError in line 9 of your cell, `return self.W_1(y)`" in said[2]
+    stub = DERIVED.replace("return self.W_2(self.hidden(x))", "...")
+    judge("FeedForward", run_cell(stub, names)["FeedForward"])
+    assert capsys.readouterr().out == "FeedForward: your turn.\n"
+
+
 @pytest.mark.parametrize(
     "body",
     ["...", "pass", '"""(…, T, d_v)."""', "return ...", "raise NotImplementedError"],

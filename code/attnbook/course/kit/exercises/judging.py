@@ -80,11 +80,12 @@ def _report(
 ) -> str:
     """The stages before the failure, the failure with a hint, the stages after it."""
     number = part.stages.index(stage)
-    finding = (
-        str(error) if isinstance(error, Wrong) else error_line(error, files_of(answers))
-    )
+    finding = mistake = str(error)
+    if not isinstance(error, Wrong):
+        finding = error_line(error, files_of(answers))
+        mistake = f"{type(error).__name__}: {error}"  # whatever its line says
     # Hints belong to a mistake: another one, in the same stage, gets them anew.
-    mistake = re.sub(r"\d+(\.\d+)?", "#", finding)
+    mistake = re.sub(r"\d+(\.\d+)?", "#", mistake)
     hint = next_hint(
         f"{part.name}: {stage.name}: {mistake}",
         hints_for(part, stage, error),

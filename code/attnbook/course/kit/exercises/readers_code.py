@@ -27,6 +27,14 @@ def functions_of(answer: object) -> list[FunctionType]:
     return [f for f in functions if f.__module__ == answer.__module__]
 
 
+def _with_bases(answer: object) -> list[FunctionType]:
+    """The same, and the functions of base classes that the reader wrote, too."""
+    if not inspect.isclass(answer):
+        return functions_of(answer)
+    classes = [c for c in answer.__mro__ if c.__module__ == answer.__module__]
+    return [f for c in classes for f in functions_of(c)]
+
+
 def is_unwritten(answer: object) -> bool:
     """Whether a function, or all of a class but ``__init__``, is still empty."""
     if answer is None or answer is ...:
@@ -50,11 +58,11 @@ def is_a_stubs(error: Exception) -> bool:
 
 
 def what_it_does(answers: Collection[object]) -> str:
-    """A text that changes with the code, the reader's helpers included.
+    """A text that changes with the code, the reader's helpers and bases included.
 
     Other comments, names of files or numbers of lines leave it as it is.
     """
-    waiting = [f for answer in answers for f in functions_of(answer)]
+    waiting = [f for answer in answers for f in _with_bases(answer)]
     done: dict[FunctionType, str] = {}
     while waiting:
         function = waiting.pop()
@@ -64,7 +72,7 @@ def what_it_does(answers: Collection[object]) -> str:
         for name in _names(function.__code__):
             used = function.__globals__.get(name)
             if getattr(used, "__module__", None) == function.__module__:
-                waiting += functions_of(used)
+                waiting += _with_bases(used)
             elif isinstance(used, str | int | float):
                 done[function] += f" {name} = {used!r}"
     return "\n".join(done.values()) or repr(answers)
@@ -85,7 +93,7 @@ def _names(code: CodeType) -> set[str]:
 
 def files_of(answers: Iterable[Callable]) -> set[str]:
     """The files, or cells of a notebook, in which functions and classes are written."""
-    return {f.__code__.co_filename for x in answers for f in functions_of(x)}
+    return {f.__code__.co_filename for x in answers for f in _with_bases(x)}
 
 
 def error_line(error: Exception, files: Collection[str]) -> str:
