@@ -56,7 +56,7 @@ def module(encoding: type, d: int) -> nn.Module:
     return made.double().eval()
 
 
-@PART.stage("sinusoids is (n, d); the module maps (B, T, D) to (B, T, D)")
+@PART.stage("sinusoids is (n, d)")
 def shapes(table: Callable, encoding: type) -> None:
     """There are d/2 frequencies, and each gives a sine and a cosine. Which shape has
     the product of all positions with all frequencies?
@@ -74,8 +74,6 @@ def shapes(table: Callable, encoding: type) -> None:
     """
     expect.shape(table(7, 4), (7, 4), "sinusoids(7, 4)", "(n, d)")
     expect.shape(table(1, 6), (1, 6), "sinusoids(1, 6)", "(n, d)")
-    (x,) = drawn(0, (2, 5, 6))
-    expect.shape(module(encoding, 6)(x), (2, 5, 6), "the output", "(B, T, D)")
 
 
 @PART.stage(f"the table holds {RULE}, from p = 0 on")
@@ -110,28 +108,38 @@ def values(table: Callable, encoding: type) -> None:
 
 @PART.stage("the module adds the encoding of positions 0 … T - 1, and learns nothing")
 def added_to_x(table: Callable, encoding: type) -> None:
-    """Which axis of x counts the positions?
+    """Which axis of x counts the positions, and which the features? Both may have any
+    length.
 
     `x + sinusoids(x.shape[1], x.shape[2])`: (T, D) broadcasts over the batch.
 
     super().__init__() => super().__init__(); self.table = nn.Embedding(100, d_model)
-        The module should have no nn.Parameter.
+        The module should have no nn.Parameter, at least none that needs a gradient.
     sinusoids(x.shape[1], x.shape[2]) => sinusoids(x.shape[0], x.shape[2])[:, None]
         You count along the batch: axis 0 are sentences, axis 1 positions.
+    x + sinusoids => sinusoids
+        You return the encoding alone: add it to x.
     x + sinusoids => 0 * x + sinusoids
         You return the encoding alone: add it to x.
     x + sinusoids => x * sinusoids
         You multiply: the encoding is added.
+    return x + => x = nn.functional.dropout(x, 0.1, self.training); return x +
+        You drop something: the module only adds.
     """
     made = module(encoding, 6)
-    if any(True for _ in made.parameters()):
-        raise Wrong("the module has parameters; sinusoids are not learned.")
+    if any(parameter.requires_grad for parameter in made.parameters()):
+        raise Wrong("the module has parameters to learn; sinusoids are not learned.")
     (x,) = drawn(0, (2, 5, 6))
     rule = "x plus the encoding of its positions"
+    expect.shape(made(x), (2, 5, 6), "the output", "(B, T, D)")
     expect.close(made(x), x + formula(5, 6), "the output", rule)
+    expect.same_in_training(made, x, what="the output")
     (x,) = drawn(1, (1, 70, 6))
     what = "the output for a sentence of 70"
     expect.close(made(x), x + formula(70, 6), what, rule)
+    (x,) = drawn(2, (2, 3, 4))
+    what = "the output of width 4"
+    expect.close(module(encoding, 4)(x), x + formula(3, 4), what, rule)
 
 
 @PART.stage("they pass to x unchanged")
@@ -152,13 +160,15 @@ def gradients(table: Callable, encoding: type) -> None:
 
 @PART.stage("more positions or features need no more calls to PyTorch")
 def operation_count(table: Callable, encoding: type) -> None:
-    """A Python loop over positions computes one row after another. Can a product of a
+    """A loop of calls makes one row, or one column, after another. Can a product of a
     column and a row give all angles?
 
     `torch.arange(n)[:, None] * frequencies` holds the angle of every position and pair.
 
     torch.arange(n)[:, None] => torch.stack([torch.tensor([p]) for p in range(n)])
         You loop over the positions: make all angles by one product.
+    (-2 * i / d) => torch.stack([-2 * j / d for j in i])
+        You loop over the pairs of features: make all angles by one product.
     """
-    over = "positions and features"
-    expect.no_loop(lambda size: table(*size), (3, 4), (30, 40), over)
+    for over, more in {"positions": (30, 4), "features": (3, 40)}.items():
+        expect.no_loop(lambda size: table(*size), (3, 4), more, over)

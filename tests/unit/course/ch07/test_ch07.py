@@ -5,6 +5,7 @@ from statistics import fmean
 
 import pytest
 import torch
+from edited_parts import failed_stage
 from torch import nn
 
 from attnbook.core import results
@@ -15,7 +16,7 @@ from attnbook.course.ch07 import experiment_task_runs as task_runs
 from attnbook.course.ch07 import figures as ch07
 from attnbook.course.ch07.experiment_order_by_mask import MaskInOne
 from attnbook.course.kit.colours import contrast
-from attnbook.course.kit.exercises.checking import find
+from attnbook.course.kit.exercises.checking import find, verdict
 from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
@@ -201,3 +202,44 @@ def test_half_split_rotates_pairs_of_halves():
     x = torch.randn(2, 6, 8, dtype=torch.float64)
     found = find("ex7_half_split").reference(x)
     torch.testing.assert_close(found[..., PAIRS], rotate(x[..., PAIRS]))
+
+
+def test_the_first_sentence_is_not_all_sentences():
+    def answer(x):
+        return x[0] + sinusoids(*x.shape[1:]).expand(x.shape)
+
+    name = "ex7_first_axis"
+    assert "not yet right" in verdict(find(name), name, answer)
+
+
+FORWARD = "return x + sinusoids(x.shape[1], x.shape[2])"
+BUFFER = "return x + self.table[: x.shape[1]]"
+
+
+@pytest.mark.parametrize(
+    ("table", "forward"),
+    [
+        ("nn.Parameter(sinusoids(99, d_model), requires_grad=False)", BUFFER),
+        (
+            "nn.Embedding.from_pretrained(sinusoids(99, d_model))",
+            "return x + self.table.weight[: x.shape[1]]",
+        ),
+    ],
+)
+def test_a_table_without_gradients_is_right(table, forward):
+    init = "super().__init__()"
+    edits = (init, f"{init}; self.table = {table}"), (FORWARD, forward)
+    assert failed_stage("positions", *edits) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("x.shape[2]", "6"),
+        ("x.shape[1]", "x.shape[0]"),
+        ("x +", "nn.functional.dropout(x, 0.3, self.training) +"),
+    ],
+)
+def test_a_wrong_sum_fails_at_the_sum(old, new):
+    edit = FORWARD, FORWARD.replace(old, new)
+    assert failed_stage("positions", edit) == "added to x"

@@ -153,6 +153,7 @@ def test_a_stage_leaves_random_numbers_and_modes_alone_and_runs_alike_each_time(
 
 
 two, other = one * 2, torch.ones(2, requires_grad=True)
+one_frozen = nn.Embedding.from_pretrained(torch.ones(1, 1))
 
 
 def loop(n):
@@ -204,6 +205,12 @@ def loop(n):
             (one * 3, two, "2"),
             "the gradient with respect to x did not equal 2.",
         ),
+        (expect.same_in_training, (nn.Dropout(0.0), one), ""),
+        (
+            expect.same_in_training,
+            (nn.Dropout(0.5), one),
+            "it in training was another than in eval mode.",
+        ),
         (expect.no_loop, (lambda n: one + n, 4, 40, "words"), ""),
         (
             expect.no_loop,
@@ -214,8 +221,10 @@ def loop(n):
     ],
 )
 def test_what_is_expected_and_what_is_said(check, given, finding):
-    named = {"x": one} if check is expect.gradients else {}
-    error = failure(one_stage(lambda answer: check(*given, **named))[1], (None,))
+    named = {expect.gradients: {"x": one}, expect.same_in_training: {"what": "it"}}
+    error = failure(
+        one_stage(lambda answer: check(*given, **named.get(check, {})))[1], (None,)
+    )
     assert (str(error) if error else "") == finding
 
 
@@ -229,5 +238,6 @@ def test_equal_names_get_equal_parameters():
     first, second = filled(Two("a", "b")), filled(Two("b", "a"))
     assert torch.equal(first.a.weight, second.a.weight)
     assert not torch.equal(first.a.weight, first.b.weight)
+    assert torch.equal(filled(one_frozen).weight, torch.ones(1, 1))
     assert first.a.weight.dtype == torch.float64
     assert not first.training

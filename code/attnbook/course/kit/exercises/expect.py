@@ -134,6 +134,19 @@ def parameters(module: nn.Module, shapes: Mapping[str, tuple]) -> None:
         raise Wrong(f"there is a parameter `{more[0]}` that is not needed.", more)
 
 
+def same_in_training(module: nn.Module, *given: Tensor, what: str) -> None:
+    """Raise Wrong if a module does something else in training, such as dropout.
+
+    Args:
+        module: The reader's; it is left in eval mode.
+        given: What it gets.
+        what: What it returns, such as "the output".
+    """
+    got, wanted = module.train()(*given), module.eval()(*given)
+    if not torch.allclose(got, wanted):
+        raise Wrong(f"{what} in training was another than in eval mode.")
+
+
 class _Counter(TorchDispatchMode):
     """Counts each operation that PyTorch carries out."""
 

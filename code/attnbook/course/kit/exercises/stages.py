@@ -159,7 +159,8 @@ def drawn(seed: int, *shapes: tuple[int, ...]) -> list[Tensor]:
 def filled(module: nn.Module, seed: int = 0) -> nn.Module:
     """Give a module random parameters, the same for equal names, and float64.
 
-    Without dropout, unless it is put into training mode.
+    Frozen ones stay: a table of positions, say. Without dropout, unless it is put into
+    training mode.
     """
     if not isinstance(module, nn.Module):
         raise Wrong(f"{describe(module)} is not an nn.Module.")
@@ -167,5 +168,6 @@ def filled(module: nn.Module, seed: int = 0) -> nn.Module:
     module = module.double().eval()
     with torch.no_grad():
         for _, parameter in sorted(module.named_parameters()):
-            parameter.normal_(std=0.5, generator=g)
+            if parameter.requires_grad:
+                parameter.normal_(std=0.5, generator=g)
     return module
