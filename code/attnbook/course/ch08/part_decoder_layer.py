@@ -86,15 +86,22 @@ def inputs() -> list[Tensor]:
 
 @PART.stage("two attentions, feed_forward, three norms, dropout; output (B, T, D)")
 def shapes(layer: type) -> None:
-    """Which sublayers does a decoder have that an encoder lacks?
+    """Which sublayers does a decoder have that an encoder lacks? If `forward` stops
+    with an error: what does each attention get as query, key and value?
 
     `self_attention`, `cross_attention` and `feed_forward`, a norm for each of them,
     `norm_1` to `norm_3`, and one `dropout`.
 
     self.norm_3 = nn.LayerNorm(config.d_model) =>
         Each of the three sublayers has a norm of its own.
+    self.norm_2 = nn.LayerNorm(config.d_model) => self.norm_2 = self.norm_1
+        Each of the three sublayers has a norm of its own.
     self.cross_attention = MultiHeadAttention(config.d_model, config.n_heads) =>
         The two attentions have matrices of their own.
+    self.norm_1 = => self.cross_attention = self.self_attention; self.norm_1 =
+        The two attentions have matrices of their own.
+    FeedForward(config.d_model, config.d_ff) => FeedForward(config.d_model, 4 * D)
+        The network's hidden width is `config.d_ff`.
     """
     found = made(layer, False, MODULES)
     expect.shape(found(*inputs()), (B, T, D), "the output", "(B, T, D)")
@@ -186,6 +193,10 @@ def dropout(layer: type) -> None:
     x + self.dropout(sublayer(norm(x))) => self.dropout(x + sublayer(norm(x)))
     x + self.dropout(sublayer(x)) => self.dropout(x + sublayer(x))
         You drop the sum, and with it x: the skip connection should stay whole.
+    norms = => memory = self.dropout(memory); norms =
+        `self.dropout` is for each sublayer's output, once, and for nothing else.
+    nn.Dropout(config.dropout) => nn.Dropout(0.1)
+        The probability stands in `config.dropout`.
     """
     compare_dropped(layer, MODULES, *inputs())
 

@@ -17,6 +17,7 @@ from attnbook.nn.layers import FeedForward, TransformerConfig
 from attnbook.nn.multi_head import MultiHeadAttention
 
 B, S, D, D_FF = 2, 5, multi_head.D, 10
+DROPOUT = 0.2  # not the default: the layer is to read its configuration
 NAMES = ("attention", "feed_forward", "norm_1", "norm_2", "dropout")
 POST = "Norm(x + Sublayer(x)), twice"
 PRE = "x + Sublayer(Norm(x)), twice"
@@ -54,12 +55,29 @@ def made(
 ) -> nn.Module:
     """The reader's layer, or model, with random parameters."""
     sizes |= {"d_model": D, "n_heads": multi_head.H, "d_ff": D_FF}
-    config = TransformerConfig(**sizes, dropout=0.2, norm_first=norm_first)
+    config = TransformerConfig(**sizes, dropout=DROPOUT, norm_first=norm_first)
     found = filled(layer(config))
     for name in names:
-        if not isinstance(getattr(found, name, None), nn.Module):
+        module = getattr(found, name, None)
+        if not isinstance(module, nn.Module):
             raise Wrong(f"there is no module `self.{name}`.", name)
+        needed = ("weight", "bias", "eps") if name.startswith("norm") else ()
+        if not all(hasattr(module, attribute) for attribute in needed):
+            raise Wrong(f"`self.{name}` is no nn.LayerNorm.", name)
+        if name == "feed_forward" and module.W_1.weight.shape != (D_FF, D):
+            raise Wrong("`self.feed_forward` has other sizes than the configuration.")
+    nothing_shared(found, names)
     return found
+
+
+def nothing_shared(found: nn.Module, names: Sequence[str]) -> None:
+    """Raise Wrong if two modules have the same parameters."""
+    owners: dict[int, str] = {}
+    for name in names:
+        for parameter in getattr(found, name).parameters():
+            owner = owners.setdefault(id(parameter), name)
+            if owner != name:
+                raise Wrong(f"`self.{owner}` and `self.{name}` share parameters.")
 
 
 def reference(
@@ -92,7 +110,8 @@ def normed(x: Tensor, norm: nn.LayerNorm) -> Tensor:
 
 @PART.stage("self.attention, feed_forward, norm_1, norm_2, dropout; output (B, S, D)")
 def shapes(layer: type) -> None:
-    """Which modules do two sublayers need, each with a norm of its own?
+    """Which modules do two sublayers need, each with a norm of its own? If `forward`
+    stops with an error: what does the attention get as query, key and value?
 
     `MultiHeadAttention(config.d_model, config.n_heads)`, `FeedForward(config.d_model,
     config.d_ff)`, two `nn.LayerNorm(config.d_model)` and one
@@ -100,6 +119,10 @@ def shapes(layer: type) -> None:
 
     self.norm_2 = nn.LayerNorm(config.d_model) =>
         Each of the two sublayers has a norm of its own.
+    self.norm_2 = nn.LayerNorm(config.d_model) => self.norm_2 = self.norm_1
+        Each of the two sublayers has a norm of its own.
+    FeedForward(config.d_model, config.d_ff) => FeedForward(config.d_model, 4 * D)
+        The network's hidden width is `config.d_ff`.
     """
     (x,) = drawn(0, (B, S, D))
     expect.shape(made(layer, False)(x), (B, S, D), "the output", "(B, S, D)")
@@ -188,6 +211,12 @@ def dropout(layer: type) -> None:
     x + self.dropout(sublayer(norm(x))) => self.dropout(x + sublayer(norm(x)))
     x + self.dropout(sublayer(x)) => self.dropout(x + sublayer(x))
         You drop the sum, and with it x: the skip connection should stay whole.
+    self.dropout(sublayer(x)) => self.dropout(self.dropout(sublayer(x)))
+        `self.dropout` is for each sublayer's output, once, and for nothing else.
+    config.n_heads) => config.n_heads, dropout=config.dropout)
+        Something else drops, too: in the attention, say, or in the network.
+    nn.Dropout(config.dropout) => nn.Dropout(0.1)
+        The probability stands in `config.dropout`.
     """
     compare_dropped(layer, NAMES, *drawn(0, (B, S, D)))
 
@@ -203,6 +232,23 @@ def compare_dropped(layer: type, names: Sequence[str], *given: Tensor) -> None:
                 right = normed(right, getattr(found, name))
         what = f"with norm_first={norm_first}, when each sublayer's output is dropped,"
         expect.close(found(*given), right, f"{what} the output", rule)
+        sublayers = sum(name.startswith("norm") for name in names)
+        nothing_else_dropped(found, sublayers, *given)
+    right_probability(made(layer, True, names))
+
+
+def nothing_else_dropped(found: nn.Module, times: int, *given: Tensor) -> None:
+    """Raise Wrong if `self.dropout` has more to do, or something else drops."""
+    expect.calls(found.dropout, times, "`self.dropout`", lambda: found(*given))
+    found.dropout.p = 0.0
+    what = "with `self.dropout.p = 0` the output"
+    expect.same_in_training(found, *given, what=what)
+
+
+def right_probability(found: nn.Module) -> None:
+    """Raise Wrong unless the dropout has the probability of the configuration."""
+    if found.dropout.p != DROPOUT:
+        raise Wrong("`self.dropout` has another probability than `config.dropout`.")
 
 
 @PART.stage("the gradients of x and of all parameters equal the formula's")

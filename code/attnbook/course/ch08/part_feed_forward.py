@@ -70,10 +70,13 @@ def values(model: type) -> None:
         The ReLU belongs between the two layers, not behind them.
     return self.W_2 => return x + self.W_2
         The skip connection belongs to the layer around this network.
+    F.relu(self.W_1(x)) => F.dropout(F.relu(self.W_1(x)), 0.1, self.training)
+        There is no dropout in this network: the layer around it drops its output.
     """
     network = filled(model(D, D_FF))
     (x,) = drawn(0, (B, T, D))
     expect.close(network(x), reference(network, x), "the output", RULE)
+    expect.same_in_training(network, x, what="the output")
 
 
 @PART.stage("the gradients of x and of all parameters equal the formula's")

@@ -2,6 +2,7 @@
 
 import pytest
 from compare import numbers
+from edited_parts import failed_stage
 
 from attnbook.course.ch08 import figures as ch08
 from attnbook.course.kit.exercises.checking import find
@@ -33,3 +34,29 @@ def test_parameters_in_the_exercise_are_those_of_the_layers(d, d_ff):
     for kind, decoder in ((EncoderLayer, False), (DecoderLayer, True)):
         layer = kind(TransformerConfig(d_model=d, n_heads=2, d_ff=d_ff))
         assert count(d, d_ff, decoder) == sum(p.numel() for p in layer.parameters())
+
+
+DROPPED = "self.dropout(sublayer(x))"
+FUNCTIONAL = "F.dropout(sublayer(x), self.dropout.p, self.training)"
+LISTED = "self.dropout = ", "self.all = nn.ModuleList([self.norm_1]); self.dropout = "
+
+
+@pytest.mark.parametrize("edit", [(DROPPED, FUNCTIONAL), LISTED])
+def test_an_encoder_layer_is_right(edit):
+    assert failed_stage("EncoderLayer", edit) is None
+
+
+NORM = "self.norm_2 = nn.LayerNorm(config.d_model)"
+
+
+@pytest.mark.parametrize(
+    ("stage", "old", "new"),
+    [
+        ("shapes", NORM, "self.norm_2 = nn.RMSNorm(config.d_model)"),
+        ("shapes", "config.d_ff", "4 * config.d_model"),
+        ("dropout", "config.dropout", "0.5"),
+        ("dropout", "return x", "return F.dropout(x, 0.1, self.training)"),
+    ],
+)
+def test_an_encoder_layer_is_wrong(stage, old, new):
+    assert failed_stage("EncoderLayer", (old, new)) == stage

@@ -147,6 +147,23 @@ def same_in_training(module: nn.Module, *given: Tensor, what: str) -> None:
         raise Wrong(f"{what} in training was another than in eval mode.")
 
 
+def calls(module: nn.Module, most: int, what: str, call: Callable[[], Any]) -> None:
+    """Raise Wrong if a module is called more often than needed.
+
+    Args:
+        module: The reader's, such as a dropout.
+        most: How often it is needed.
+        what: What it is.
+        call: Runs what calls it.
+    """
+    found: list[None] = []
+    hook = module.register_forward_hook(lambda *_: found.append(None))
+    call()
+    hook.remove()
+    if len(found) > most:
+        raise Wrong(f"{what} was called more than {most} times.")
+
+
 class _Counter(TorchDispatchMode):
     """Counts each operation that PyTorch carries out."""
 
