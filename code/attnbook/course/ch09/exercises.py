@@ -27,33 +27,52 @@ register(
 )
 
 
-def _parameters(v_source: int, v_target: int, d: int, n: int, d_ff: int) -> int:
+def _parameters(
+    v_source: int, v_target: int, d: int, n_encoder: int, n_decoder: int, d_ff: int
+) -> int:
     attention, norm = 4 * d * (d + 1), 2 * d
     network = 2 * d * d_ff + d_ff + d
     encoder = attention + network + 2 * norm
     decoder = 2 * attention + network + 3 * norm
-    return (v_source + v_target) * d + n * (encoder + decoder) + 2 * norm
+    output = v_target * (d + 1)
+    layers = n_encoder * encoder + n_decoder * decoder
+    return (v_source + v_target) * d + layers + 2 * norm + output
 
 
 register(
     "ex9_parameters",
     reference=_parameters,
-    inputs=lambda: [(10, 12, 4, 1, 8), (35, 43, 64, 2, 256), (50, 40, 6, 2, 24)],
+    inputs=lambda: [
+        (10, 12, 4, 1, 2, 8),
+        (35, 43, 64, 3, 1, 256),
+        (50, 40, 6, 2, 5, 24),
+    ],
     hint="An attention has four matrices with biases, a norm 2 D numbers; an encoder "
     "layer has one attention and two norms, a decoder layer two and three.",
     mistakes=wrong(
-        lambda s, t, d, n, d_ff: _parameters(s, t, d, n, d_ff) - 4 * d,
+        lambda s, t, d, e, n, d_ff: _parameters(s, t, d, e, n, d_ff) - 4 * d,
         "In pre-norm each stack ends with one more norm, of 2 D numbers.",
-        lambda s, t, d, n, d_ff: _parameters(s, t, d, n, d_ff) + t * d,
-        "The output has the target's table: count that once.",
-        lambda s, t, d, n, d_ff: _parameters(0, t, d, n, d_ff),
+        lambda s, t, d, e, n, d_ff: _parameters(s, t, d, e, n, d_ff) - t * (d + 1),
+        "The output has a table of its own here, and a bias.",
+        lambda s, t, d, e, n, d_ff: _parameters(s, t, d, e, n, d_ff) - t,
+        "The output has a bias for each target word.",
+        lambda s, t, d, e, n, d_ff: _parameters(s, t, d, e, n, d_ff) - t * d,
+        "The output doesn't share the target's table: count a matrix for each.",
+        lambda s, t, d, e, n, d_ff: _parameters(0, t, d, e, n, d_ff),
         "The source has a vocabulary, and a table, of its own.",
-        lambda s, t, d, n, d_ff: _parameters(s, t, d, n, d_ff) - 12 * n * d,
-        "The biases of the three attentions are missing.",
-        lambda s, t, d, n, d_ff: _parameters(s, t, d, n, d_ff) - 10 * n * d,
-        "The norms of the layers are missing: five in each pair of layers.",
-        lambda s, t, d, n, d_ff: (
-            _parameters(s, t, d, n, d_ff) - n * (4 * d * (d + 1) + 2 * d)
+        lambda s, t, d, e, n, d_ff: _parameters(s, t, d, n, e, d_ff),
+        "A layer of the decoder has more parameters than one of the encoder.",
+        lambda s, t, d, e, n, d_ff: (
+            _parameters(s, t, d, e, n, d_ff) - 4 * d * (e + 2 * n)
+        ),
+        "The biases of the attentions are missing.",
+        lambda s, t, d, e, n, d_ff: (
+            _parameters(s, t, d, e, n, d_ff) - 2 * d * (2 * e + 3 * n)
+        ),
+        "The norms of the layers are missing: two in the encoder's, three in the "
+        "decoder's.",
+        lambda s, t, d, e, n, d_ff: (
+            _parameters(s, t, d, e, n, d_ff) - n * (4 * d * (d + 1) + 2 * d)
         ),
         "A decoder layer has two attentions and three norms.",
     ),

@@ -146,11 +146,18 @@ def shapes(transformer: type) -> None:
         You return the logits of the last position; training needs all of them.
     = self.source_embedding => = nn.Embedding(config.source_vocab_size, d)
         If both languages share a vocabulary, they share its embeddings.
+    if config.target_vocab_size is not None: => if False:
+        With a `target_vocab_size` the target has a table of its own.
     (EncoderLayer(config) for _ in range(n)) => ([EncoderLayer(config)] * n)
         The layers of a stack should be different ones, and all be used: make each by a
         call of its own.
     nn.LayerNorm if config.norm_first else nn.Identity => nn.Identity
         In pre-norm a norm ends the encoder: nothing has normalised its sum.
+    self.encoder_norm, self.decoder_norm = => self.encoder_norm = self.decoder_norm =
+    norm(d), norm(d) => norm(d)
+        Each stack ends with a norm of its own.
+    config.n_layers => LAYERS
+        Each stack has `config.n_layers` layers.
     """
     model = model_of(transformer)
     logits = model(SOURCE, TARGET)
@@ -159,6 +166,8 @@ def shapes(transformer: type) -> None:
     joint = transformer(TransformerConfig(WORDS, None, **sizes))
     if joint.source_embedding.weight is not joint.target_embedding.weight:
         raise Wrong("with target_vocab_size=None there are two tables of embeddings.")
+    if not len(joint.encoder) == len(joint.decoder) == 1:
+        raise Wrong("the number of layers does not follow `config.n_layers`.")
 
 
 @PART.stage("the entries of new tables of embeddings have a variance of 1/D")
@@ -267,13 +276,15 @@ def steps(transformer: type) -> None:
 
     self.decode(ids, memory, mask)[:, -1] => self.decode(ids, memory, mask)[:, 0]
         The logits of the next token are those of the last position.
+    self.decode(ids, memory, mask)[:, -1] => self.decode(ids, memory, mask)
+        `step` returns the logits of the last position only.
     (memory, mask, ids) => state
         The decoder gets the last token alone: put each token into the state, and return
         the new state.
     memory = self.encode => self.ids = src[:, :0]; memory = self.encode
     ids = torch.cat([before, => ids = self.ids = torch.cat([self.ids,
-        The generated tokens are kept in the model: keep them in the state, so that two
-        continuations of one sentence do not mix.
+        The tokens are kept in the model, or `step` changes the state it was given.
+        Return a new state, so that two continuations of one sentence do not mix.
     """
     model = model_of(transformer)
     src, tgt_in = SOURCE, TARGET[[0, 0]]
@@ -284,6 +295,7 @@ def steps(transformer: type) -> None:
             for _ in range(2)
         )
         what = f"the logits of step {t + 1}"
+        expect.shape(first, tuple(right[:, t].shape), what, "(B, V)")
         expect.close(first, right[:, t], what, "those of `forward`")
         what = "a second step from the same state"
         expect.close(second, right[:, t], what, "the first one")
@@ -301,10 +313,17 @@ def dropout(transformer: type) -> None:
         Nothing is dropped yet.
     self.dropout(self.positions(x)) => self.positions(self.dropout(x))
         You drop the embedding alone: the position belongs to the sum.
+    self.dropout(self.positions(x)) => self.dropout(self.positions(self.dropout(x)))
+        `self.dropout` is for the sum of embedding and position, once on each side.
+    self.positions(x) => self.positions(nn.functional.dropout(x, 0.1, self.training))
+        Something else drops, too: in `positions`, say.
+    nn.Dropout(config.dropout) => nn.Dropout(0.1)
+        The probability stands in `config.dropout`.
     """
-    model = model_of(transformer)
+    model = model_of(transformer).train()
     model.dropout.p = 1.0
-    model.dropout.train()
+    for layer in (*model.encoder, *model.decoder):
+        layer.dropout.p = 0.0
     memory = torch.zeros(1, SOURCE.shape[1], D, dtype=torch.float64)
     y = torch.zeros(1, 1, D, dtype=torch.float64)
     for layer in model.encoder:
@@ -313,9 +332,11 @@ def dropout(transformer: type) -> None:
     for layer in model.decoder:
         y = decoder_layer.reference(layer, y, memory, norm_first=True)
     right = normed(y, model.decoder_norm) @ model.target_embedding.weight.T
-    got = model(SOURCE[:1], TARGET[:1, :1])
+    given = SOURCE[:1], TARGET[:1, :1]
     what = "the output, when embeddings and positions are dropped,"
-    expect.close(got, right, what, "that of zeros in their place")
+    expect.close(model(*given), right, what, "that of zeros in their place")
+    encoder_layer.nothing_else_dropped(model, 2, *given)
+    encoder_layer.right_probability(model_of(transformer))
 
 
 @PART.stage("the loss reaches every parameter")
@@ -333,4 +354,9 @@ def gradients(transformer: type) -> None:
     model = model_of(transformer)
     src, tgt_in = SOURCE[:1], TARGET[:1]
     right = predicted(model, src, tgt_in)
-    expect.gradients(model(src, tgt_in), right, RULE, model)
+    learned = {  # the positions may be a frozen table
+        f"`{name}`": parameter
+        for name, parameter in model.named_parameters()
+        if name.split(".")[0] in MODULES
+    }
+    expect.gradients(model(src, tgt_in), right, RULE, **learned)

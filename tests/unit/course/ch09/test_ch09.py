@@ -4,6 +4,7 @@ import pytest
 import torch
 from compare import make_transformer
 from drawn import cells
+from edited_parts import failed_stage
 
 from attnbook.analysis.maps import attention_maps
 from attnbook.course.ch09 import experiment_broken_builds as broken_builds
@@ -140,7 +141,10 @@ def test_parameters_are_those_of_the_model():
     for s, t, d, n, d_ff in ((10, 11, 4, 1, 8), (12, 9, 8, 3, 20)):
         sizes = {"d_model": d, "n_heads": 2, "n_layers": n, "d_ff": d_ff}
         model = make_transformer(s, t, **sizes, norm_first=True)
-        assert count(s, t, d, n, d_ff) == sum(p.numel() for p in model.parameters())
+        model.out = torch.nn.Linear(d, t)
+        model.decoder = model.decoder[:1]
+        found = sum(p.numel() for p in model.parameters())
+        assert count(s, t, d, n, 1, d_ff) == found
 
 
 def test_scores_are_those_that_the_model_computes():
@@ -149,3 +153,45 @@ def test_scores_are_those_that_the_model_computes():
     src, tgt = torch.full((1, 5), 4), torch.full((1, 4), 4)
     maps = attention_maps(model, src, tgt)  # (B, H, T, S) each
     assert count(3, 2, 5, 4) == sum(w.numel() for w in maps.values())
+
+
+SUM = "self.dropout(self.positions(x))"
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        [(SUM, f"nn.functional.{SUM[5:-1]}, self.dropout.p, self.training)")],
+        [
+            (
+                "SinusoidalPositions(d)",
+                "nn.Embedding.from_pretrained(positions.formula(99, d))",
+            ),
+            ("self.positions(x)", "x + self.positions.weight[: x.shape[1]]"),
+        ],
+    ],
+)
+def test_a_transformer_is_right(edits):
+    """With dropout as a function; with a frozen table of positions."""
+    assert failed_stage("Transformer", *edits) is None
+
+
+@pytest.mark.parametrize(
+    ("stage", "old", "new"),
+    [
+        ("shapes", "config.n_layers", "2"),
+        (
+            "dropout",
+            "SinusoidalPositions(d)",
+            "nn.Sequential(SinusoidalPositions(d), nn.Dropout(0.1))",
+        ),
+        (
+            "gradients",
+            "self.positions =",
+            "table.requires_grad_(False)\n        self.positions =",
+        ),
+        ("steps", "[:, -1], (", "[:, -1].argmax(-1), ("),
+    ],
+)
+def test_a_transformer_is_wrong(stage, old, new):
+    assert failed_stage("Transformer", (old, new)) == stage
