@@ -1,84 +1,110 @@
-"""A trained decoder that keeps only a window of its past, with and without a sink."""
+"""A trained decoder that keeps few positions: which one is worth its room?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
-from torch import Tensor
 
+from attnbook.analysis.maps import attention_maps
 from attnbook.core.vocabulary import PAD
-from attnbook.course.ch06.experiment_mask_at_inference import batches
+from attnbook.course.a3.short_cache import ShortCache, mean_first
+from attnbook.course.ch06.experiment_mask_at_inference import batches, stepwise_loss
 from attnbook.course.kit.experiments import experiment
 from attnbook.data.batching import Batch
 from attnbook.models.transformer import Transformer
-from attnbook.nn.losses import token_loss
-from attnbook.nn.masks import causal_mask, key_mask
-from attnbook.nn.windows import window_mask
+from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.corpora import load_texts
+from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
 
-KEPT = (4, 6, 8)  # positions in the cache
-MaskOf = Callable[[int], Tensor]  # number of positions → (T, T)
-
-
-@torch.no_grad()
-def masked_loss(model: Transformer, data: Sequence[Batch], mask_of: MaskOf) -> float:
-    """Loss per token under teacher forcing, with another mask in self-attention."""
-    total, number = 0.0, 0
-    for batch in data:
-        source_mask = key_mask(batch.src)
-        memory = model.encode(batch.src, source_mask)  # (B, S, D)
-        y = model.positions(model.target_embedding(batch.tgt_in))  # (B, T, D)
-        mask = key_mask(batch.tgt_in) & mask_of(batch.tgt_in.shape[1])
-        for layer in model.decoder:
-            y = layer(y, memory, mask, source_mask)
-        logits = model.out(model.decoder_norm(y))  # (B, T, V)
-        tokens = int((batch.tgt_out != PAD).sum())
-        total += tokens * token_loss(logits, batch.tgt_out).item()
-        number += tokens
-    return total / number
-
-
-def keep_one(t: int, window: int, position: int) -> Tensor:
-    """A window, and besides it one position for all that come after it: (T, T)."""
-    mask = window_mask(t, window)
-    mask[position:, position : position + 1] = True
-    return mask
+SIZES = (4, 6, 8)  # positions in the cache
+CLOSER_LOOK = 6  # the size whose weights are read, and whose sink is averaged, too
+EVERYTHING = 1000
 
 
 @experiment
 def sinks() -> dict:
-    """Give the translator's decoder a window, and measure its loss on validation data.
+    """Let the translator keep few positions; translate the validation data.
 
     Returns:
-        "full", the loss with all positions; "runs": for each number of "kept" positions
-        the loss with a "window" alone, with the first position, ``BOS``, as a "sink",
-        and with the second position, the first word, as a control: "word"; "length",
-        the mean number of positions.
+        "runs": for each "size" of the cache, and each choice of what it "keeps", the
+        loss per token with the correct tokens before, in nats; and of greedy
+        translations how many are "unchanged", compared with those of the full cache,
+        the "bleu", the mean number of "words", and how many are "long", at least half
+        as long again. The first run is the full cache. "weights": see
+        :func:`mean_weights`.
     """
     translator = Translator()
-    val = load_texts(translator.config, "val")
+    model, val = translator.model, load_texts(translator.config, "val")
     data = batches(encode_pairs(translator.subwords, val))
-    model = translator.model
-    full, runs = masked_loss(model, data, causal_mask), []
-    for kept in KEPT:
-        masks: dict[str, MaskOf] = {
-            "window": lambda t, kept=kept: window_mask(t, kept),
-            "sink": lambda t, kept=kept: window_mask(t, kept - 1, sinks=1),
-            "word": lambda t, kept=kept: keep_one(t, kept - 1, position=1),
-        }
-        found = {
-            name: round(masked_loss(model, data, m), 4) for name, m in masks.items()
-        }
-        runs.append({"kept": kept, **found})
+    full, runs = None, []
+    for keeps, short in decoders(model, data):
+        outputs = beam_translate(short, translator.subwords, val.source, width=1)
+        full = full or outputs
+        runs.append(
+            {
+                "size": short.size if full is not outputs else None,
+                "keeps": keeps,
+                "loss": round(stepwise_loss(short, data), 4),
+                "bleu": round(corpus_bleu(outputs, val.target).bleu, 2),
+                **compared(outputs, full),
+            }
+        )
         print(f"  {runs[-1]}", flush=True)
-    real = [(batch.tgt_out != PAD).sum(1) for batch in data]
-    length = torch.cat(real).float().mean().item()
-    return {
-        "sentences": len(val.source),
-        "length": round(length, 1),
-        "full": round(full, 4),
-        "runs": runs,
+    weights = {
+        k: round(w, 4) for k, w in mean_weights(model, data, CLOSER_LOOK).items()
     }
+    return {"sentences": len(val.source), "weights": weights, "runs": runs}
+
+
+def decoders(
+    model: Transformer, data: Sequence[Batch]
+) -> Iterator[tuple[str, ShortCache]]:
+    """The full cache, then for each size the last positions, or one less and another.
+
+    "sink" keeps ``BOS``; "word" the first word, a control; "average" the mean of
+    ``BOS`` over all sentences, the same for each.
+    """
+    yield "all", ShortCache(model, EVERYTHING)
+    for size in SIZES:
+        yield "last", ShortCache(model, size)
+        yield "word", ShortCache(model, size, always=(1,))
+        yield "sink", ShortCache(model, size, always=(0,))
+        if size == CLOSER_LOOK:
+            first = mean_first(model, data)
+            yield "average", ShortCache(model, size, always=(0,), first=first)
+
+
+def compared(outputs: Sequence[str], full: Sequence[str]) -> dict:
+    """How many translations a short cache leaves unchanged, and their length."""
+    pairs = [*zip(outputs, full, strict=True)]
+    lengths = [(len(a.split()), len(b.split())) for a, b in pairs]
+    return {
+        "unchanged": sum(a == b for a, b in pairs),
+        "words": round(sum(a for a, _ in lengths) / len(lengths), 2),
+        "long": sum(a >= 1.5 * b for a, b in lengths),
+    }
+
+
+@torch.no_grad()
+def mean_weights(model: Transformer, data: Sequence[Batch], size: int) -> dict:
+    """Where self-attention looks under teacher forcing, with the full cache.
+
+    Returns:
+        Mean weight over layers, heads and the queries that have more than ``size``
+        positions to see: on position 0 ("sink"), on position 1 ("word"), on the last
+        position that a cache of this size would hold ("oldest"), and an "equal" share.
+    """
+    found = []
+    for batch in data:
+        maps = attention_maps(model, batch.src, batch.tgt_in)
+        own = [w for name, w in maps.items() if name.endswith("self_attention")]
+        weights = torch.stack(own).mean((0, 2))  # (L, B, H, T, T) → (B, T, T)
+        for row, tokens in zip(weights, (batch.tgt_in != PAD).sum(1), strict=True):
+            for i in range(size, int(tokens)):
+                w = row[i]
+                found.append((w[0], w[1], w[i - size + 1], 1 / (i + 1)))
+    means = torch.tensor(found).mean(0).tolist()
+    return dict(zip(("sink", "word", "oldest", "equal"), means, strict=True))

@@ -32,17 +32,30 @@ from attnbook.toy.two_orders import valid_translations
 # Windows and sinks
 
 
+KEPT = {
+    "last": "the last ones",
+    "word": "first word and the last ones",
+    "sink": "`<bos>` and the last ones",
+    "average": "averaged `<bos>` and the last ones",
+}
+
+
 def sinks_table() -> Table:
-    """Show the loss of the translator's decoder by what its cache keeps."""
-    stored = results.load("sinks")
-    rows = [("all positions", stored["full"], None, None)]
-    rows += [
-        (f"{run['kept']} positions", run["window"], run["sink"], run["word"])
-        for run in stored["runs"]
+    """Show losses and translations of the translator by what its cache keeps."""
+    stored, groups = results.load("sinks"), {}
+    for run in stored["runs"]:
+        size = f"{run['size']} positions" if run["size"] else "full cache"
+        name = KEPT.get(run["keeps"], "all")
+        unchanged = 100 * run["unchanged"] / stored["sentences"]
+        row = (name, run["loss"], unchanged, run["bleu"], run["words"])
+        groups.setdefault(size, []).append(row)
+    heads = [
+        Column("loss", "nats", digits=3),
+        Column("unchanged", "%"),
+        Column("BLEU", digits=1),
+        Column("length", "words", digits=1),
     ]
-    names = "the last ones", "`<bos>` and the last ones", "first word and the last ones"
-    heads = [Column(name, "nats", digits=3) for name in names]
-    return table(["kept in the cache", *heads], rows)
+    return table(["kept in the cache", *heads], groups)
 
 
 # The state of linear attention

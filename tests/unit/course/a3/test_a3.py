@@ -2,6 +2,7 @@
 
 import torch
 
+from attnbook.core import results
 from attnbook.course.a3 import figures as a3
 from attnbook.course.kit.exercises.checking import find
 
@@ -30,3 +31,19 @@ def test_valid_translations_by_counting():
     right = find("exa3_valid").reference
     assert right([["a", "b"], ["b", "a"]]) == 0.5
     assert right([["a"] * 5, ["b"] * 5]) == 2 / 2**5
+
+
+def test_a_token_that_says_nothing_beats_a_word():
+    runs = {(r["size"], r["keeps"]): r for r in results.load("sinks")["runs"]}
+    silent, word, last = (runs[6, keeps] for keeps in ("average", "word", "last"))
+    for other in (word, last):
+        assert silent["loss"] < other["loss"]
+        assert silent["unchanged"] > other["unchanged"]
+    four = {keeps: runs[4, keeps] for keeps in ("last", "word", "sink")}
+    assert min(four, key=lambda k: four[k]["loss"]) == "sink"
+    assert min(four, key=lambda k: four[k]["bleu"]) == "sink"
+
+
+def test_the_table_of_sinks_shows_each_run():
+    shown = a3.sinks_table().groups
+    assert [len(rows) for rows in shown.values()] == [1, 3, 4, 3]

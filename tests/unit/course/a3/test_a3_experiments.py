@@ -15,8 +15,8 @@ from attnbook.course.a3 import (
 from attnbook.course.a3 import (
     experiment_two_orders as two_orders,
 )
+from attnbook.course.a3.short_cache import ShortCache, mean_first
 from attnbook.nn.linear_attention import LinearAttention
-from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import causal_mask, key_mask, prepare_mask
 from attnbook.nn.windows import window_mask
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
@@ -35,38 +35,92 @@ def trained():
     return load_toy_model("transformer")
 
 
-def test_with_the_causal_mask_the_loss_is_the_models(trained):
+def masked_logits(model, mask):
     with torch.no_grad():
-        wanted = token_loss(trained(BATCH.src, BATCH.tgt_in), BATCH.tgt_out).item()
-    assert sinks.masked_loss(trained, [BATCH], causal_mask) == pytest.approx(wanted)
+        source_mask = key_mask(BATCH.src)
+        memory = model.encode(BATCH.src, source_mask)
+        y = model.positions(model.target_embedding(BATCH.tgt_in))
+        for layer in model.decoder:
+            y = layer(y, memory, mask, source_mask)
+        return model.out(model.decoder_norm(y))
 
 
-def test_a_window_of_the_whole_text_changes_nothing(trained):
-    full = sinks.masked_loss(trained, [BATCH], causal_mask)
-    wide = sinks.masked_loss(trained, [BATCH], lambda t: window_mask(t, t))
-    assert (
-        wide == full != sinks.masked_loss(trained, [BATCH], lambda t: window_mask(t, 2))
+def stepped_logits(short):
+    state, logits = short.start(BATCH.src), []
+    with torch.no_grad():
+        for token in BATCH.tgt_in.unbind(1):
+            new, state = short.step(token, state)
+            logits.append(new)
+    return torch.stack(logits, 1)
+
+
+@pytest.mark.parametrize("always", [(), (0,), (1,)])
+def test_a_short_cache_is_a_mask(trained, always):
+    t, size = BATCH.tgt_in.shape[1], 4
+    mask = window_mask(t, size - len(always))
+    for position in always:
+        mask[size:, position] = True
+    mask[size - 1, :size] = True  # four positions have room
+    short = ShortCache(trained, size, always)
+    assert torch.allclose(
+        stepped_logits(short), masked_logits(trained, mask), atol=1e-4
     )
 
 
-def test_one_position_is_kept_besides_the_window():
-    first = sinks.keep_one(8, 3, position=0)
-    assert torch.equal(first, window_mask(8, 3, sinks=1))
-    second = sinks.keep_one(8, 3, position=1)
-    assert torch.equal(second & ~window_mask(8, 3), torch.tensor(
-        [[i >= 4 and j == 1 for j in range(8)] for i in range(8)]
-    ))  # fmt: skip
+def test_a_cache_with_room_for_all_changes_nothing(trained):
+    wanted = masked_logits(trained, causal_mask(BATCH.tgt_in.shape[1]))
+    assert torch.allclose(stepped_logits(ShortCache(trained, 100)), wanted, atol=1e-4)
+
+
+def test_the_oldest_that_may_go_is_dropped(trained):
+    short = ShortCache(trained, 4, always=(0,))
+    assert short.rows_to_keep((0, 1, 2)) == [0, 1, 2]
+    assert short.rows_to_keep((0, 5, 6, 7)) == [0, 2, 3]
+
+
+def test_the_average_of_a_single_sentence_is_its_own(trained):
+    alone = make_batch(held_out_pairs(2, 3)[:1])
+    first = mean_first(trained, [alone])
+    _, state = trained.step(alone.tgt_in[:, 0], trained.start(alone.src))
+    for mean, cache in zip(first, state.layers, strict=True):
+        assert torch.equal(mean.k, cache.target.k)
+        assert torch.equal(mean.v, cache.target.v)
+
+
+def test_an_average_replaces_position_0_for_later_tokens_only(trained):
+    first = mean_first(trained, [BATCH])
+    own = stepped_logits(ShortCache(trained, 4, (0,)))
+    mean = stepped_logits(ShortCache(trained, 4, (0,), first))
+    assert torch.allclose(own[:, 0], mean[:, 0], atol=1e-5)
+    assert not torch.allclose(own[:, 1], mean[:, 1], atol=1e-3)
+
+
+def test_lengths_and_unchanged_translations_are_counted():
+    found = sinks.compared(["a b", "a b c"], ["a b", "a b"])
+    assert found == {"unchanged": 1, "words": 2.5, "long": 1}
 
 
 def test_sinks_at_small_size(monkeypatch):
     texts = Texts(["A dog runs.", "Two men sit."], ["Ein Hund rennt.", "Zwei Männer."])
     monkeypatch.setattr(sinks, "load_texts", lambda run, split: texts)
-    monkeypatch.setattr(sinks, "KEPT", (2, 40))
+    monkeypatch.setattr(sinks, "SIZES", (3, 40))
+    monkeypatch.setattr(sinks, "CLOSER_LOOK", 3)
     found = sinks.sinks()
-    small, large = found["runs"]
+    everything, *small, last, word, sink = found["runs"]
     assert found["sentences"] == 2
-    assert large["window"] == large["sink"] == large["word"] == found["full"]
-    assert small["window"] != found["full"]
+    assert [run["keeps"] for run in small] == ["last", "word", "sink", "average"]
+    assert everything["unchanged"] == 2
+    assert everything["size"] is None
+    assert last["loss"] == word["loss"] == sink["loss"] == everything["loss"]
+    assert small[0]["loss"] != everything["loss"]
+
+
+def test_mean_weights_by_hand(trained):
+    found = sinks.mean_weights(trained, [BATCH], 4)
+    assert all(0 < found[name] < 1 for name in ("sink", "word", "oldest"))
+    lengths = (BATCH.tgt_in != 0).sum(1).tolist()
+    equal = [1 / (i + 1) for t in lengths for i in range(4, t)]
+    assert found["equal"] == pytest.approx(sum(equal) / len(equal))
 
 
 # The state of linear attention
