@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from attnbook.analysis.maps import attention_maps
-from attnbook.core.vocabulary import PAD
-from attnbook.course.a3.short_cache import ShortCache, mean_first
-from attnbook.course.ch06.experiment_mask_at_inference import batches, stepwise_loss
+from attnbook.core.vocabulary import EOS, PAD
+from attnbook.course.a3.short_cache import ShortCache, mean_first, without_values
+from attnbook.course.ch06.experiment_mask_at_inference import batches
 from attnbook.course.kit.experiments import experiment
 from attnbook.data.batching import Batch
 from attnbook.models.transformer import Transformer
@@ -19,9 +19,10 @@ from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
 
-SIZES = (4, 6, 8)  # positions in the cache
-CLOSER_LOOK = 6  # the size whose weights are read, and whose sink is averaged, too
+SIZES = (4, 6)  # positions in the cache
+CLOSER_LOOK = 6  # the size whose weights are read, and whose ``BOS`` is changed, too
 EVERYTHING = 1000
+EXAMPLE = "A man and a woman talk while standing next to a tree."
 
 
 @experiment
@@ -29,27 +30,32 @@ def sinks() -> dict:
     """Let the translator keep few positions; translate the validation data.
 
     Returns:
-        "runs": for each "size" of the cache, and each choice of what it "keeps", the
-        loss per token with the correct tokens before, in nats; and of greedy
-        translations how many are "unchanged", compared with those of the full cache,
-        the "bleu", the mean number of "words", and how many are "long", at least half
-        as long again. The first run is the full cache. "weights": see
+        "runs": for each "size" of the cache, and each choice of what it "keeps", what
+        :func:`with_correct_tokens` measures; and of greedy translations how many are
+        "unchanged", compared with those of the full cache, the "bleu", the mean number
+        of "words", how many are "long", at least half as long again, and the one of
+        the "example". The first run is the full cache. "weights": see
         :func:`mean_weights`.
     """
     translator = Translator()
     model, val = translator.model, load_texts(translator.config, "val")
-    data = batches(encode_pairs(translator.subwords, val))
+    subwords, data = (
+        translator.subwords,
+        batches(encode_pairs(translator.subwords, val)),
+    )
+    (full_stop,) = subwords.encode(".")[-1:]
     full, runs = None, []
     for keeps, short in decoders(model, data):
-        outputs = beam_translate(short, translator.subwords, val.source, width=1)
+        outputs = beam_translate(short, subwords, val.source, width=1)
         full = full or outputs
         runs.append(
             {
-                "size": short.size if full is not outputs else None,
+                "size": short.size if short.size < EVERYTHING else None,
                 "keeps": keeps,
-                "loss": round(stepwise_loss(short, data), 4),
+                **with_correct_tokens(short, data, (full_stop, EOS)),
                 "bleu": round(corpus_bleu(outputs, val.target).bleu, 2),
                 **compared(outputs, full),
+                "example": beam_translate(short, subwords, [EXAMPLE], width=1)[0],
             }
         )
         print(f"  {runs[-1]}", flush=True)
@@ -64,17 +70,54 @@ def decoders(
 ) -> Iterator[tuple[str, ShortCache]]:
     """The full cache, then for each size the last positions, or one less and another.
 
-    "sink" keeps ``BOS``; "word" the first word, a control; "average" the mean of
-    ``BOS`` over all sentences, the same for each.
+    "sink" keeps ``BOS``; "word" the first word, a control. Once the cache is full,
+    "average" replaces ``BOS`` by its mean over all sentences, "no values" sets its
+    values to 0, and "words" keeps everything but ``BOS``.
     """
     yield "all", ShortCache(model, EVERYTHING)
     for size in SIZES:
         yield "last", ShortCache(model, size)
         yield "word", ShortCache(model, size, always=(1,))
         yield "sink", ShortCache(model, size, always=(0,))
-        if size == CLOSER_LOOK:
-            first = mean_first(model, data)
-            yield "average", ShortCache(model, size, always=(0,), first=first)
+    mean, size = mean_first(model, data), CLOSER_LOOK
+    yield "average", ShortCache(model, size, always=(0,), change=lambda _: mean)
+    yield "no values", ShortCache(model, size, always=(0,), change=without_values)
+    yield "words", ShortCache(model, size, always=range(1, EVERYTHING))
+
+
+@torch.no_grad()
+def with_correct_tokens(
+    short: ShortCache, data: Sequence[Batch], ends: Sequence[int]
+) -> dict:
+    """What the decoder predicts if every step sees the reference's tokens before it.
+
+    Returns:
+        The "loss" per token, in nats. For tokens that a cache of ``CLOSER_LOOK``
+        positions can't all hold: the loss where the reference has one of the tokens
+        ``ends``, "loss_end", and elsewhere, "loss_other"; and the mean probability of
+        these tokens where the reference goes on, "early_end".
+    """
+    found = []
+    for batch in data:
+        state, steps = short.start(batch.src), []
+        for token in batch.tgt_in.unbind(1):
+            logits, state = short.step(token, state)  # (B, V)
+            steps.append(logits.log_softmax(-1))
+        log_p, tgt = torch.stack(steps, 1), batch.tgt_out  # (B, T, V), (B, T)
+        loss = -log_p.gather(-1, tgt[..., None])[..., 0]  # (B, T)
+        end = log_p[..., [*ends]].exp().sum(-1)  # (B, T)
+        late = torch.arange(tgt.shape[1]).expand_as(tgt) >= CLOSER_LOOK
+        is_end = torch.isin(tgt, torch.tensor(ends))
+        found.append(torch.stack([loss, end, late, is_end], -1)[tgt != PAD])  # (N, 4)
+    loss, end, late, is_end = torch.cat(found).unbind(-1)
+    at_end, goes_on = (late * is_end).bool(), (late * (1 - is_end)).bool()
+    measured = {
+        "loss": loss,
+        "loss_end": loss[at_end],
+        "loss_other": loss[goes_on],
+        "early_end": end[goes_on],
+    }
+    return {name: round(x.mean().item(), 4) for name, x in measured.items()}
 
 
 def compared(outputs: Sequence[str], full: Sequence[str]) -> dict:

@@ -13,6 +13,7 @@ from attnbook.course.a3.experiment_lite_encoders import (
     toy_lite_transformer,
     toy_local_transformer,
 )
+from attnbook.course.a3.experiment_sinks import CLOSER_LOOK
 from attnbook.course.kit.colours import (
     DARK_GREY,
     GREY,
@@ -33,10 +34,10 @@ from attnbook.toy.two_orders import valid_translations
 
 
 KEPT = {
+    "all": "all",
     "last": "the last ones",
     "word": "first word and the last ones",
     "sink": "`<bos>` and the last ones",
-    "average": "averaged `<bos>` and the last ones",
 }
 
 
@@ -44,11 +45,11 @@ def sinks_table() -> Table:
     """Show losses and translations of the translator by what its cache keeps."""
     stored, groups = results.load("sinks"), {}
     for run in stored["runs"]:
-        size = f"{run['size']} positions" if run["size"] else "full cache"
-        name = KEPT.get(run["keeps"], "all")
-        unchanged = 100 * run["unchanged"] / stored["sentences"]
-        row = (name, run["loss"], unchanged, run["bleu"], run["words"])
-        groups.setdefault(size, []).append(row)
+        if run["keeps"] in KEPT:
+            size = f"{run['size']} positions" if run["size"] else "full cache"
+            unchanged = 100 * run["unchanged"] / stored["sentences"]
+            row = (run["loss"], unchanged, run["bleu"], run["words"])
+            groups.setdefault(size, []).append((KEPT[run["keeps"]], *row))
     heads = [
         Column("loss", "nats", digits=3),
         Column("unchanged", "%"),
@@ -56,6 +57,41 @@ def sinks_table() -> Table:
         Column("length", "words", digits=1),
     ]
     return table(["kept in the cache", *heads], groups)
+
+
+FROM_FULL_TO_SHORT = {
+    "all": "all",
+    "words": "all but `<bos>`",
+    "last": "the last six",
+    "sink": "`<bos>` and the last five",
+    "average": "averaged `<bos>` and the last five",
+    "no values": "`<bos>` without values, last five",
+}
+
+
+def bos_table() -> Table:
+    """Show what becomes of the translator if ``<bos>`` is dropped or changed."""
+    stored, rows, sizes = results.load("sinks"), [], (None, CLOSER_LOOK)
+    runs = {run["keeps"]: run for run in stored["runs"] if run["size"] in sizes}
+    for keeps, name in FROM_FULL_TO_SHORT.items():
+        run = runs[keeps]
+        rows.append(
+            (
+                name,
+                run["loss"],
+                100 * run["early_end"],
+                run["loss_end"],
+                100 * run["unchanged"] / stored["sentences"],
+                "talks" if "unterhalten" in run["example"] else "silent",
+            )
+        )
+    heads = [
+        Column("loss", "nats", digits=3),
+        Column("early end", "%", digits=1),
+        Column("at the end", "nats", digits=2),
+        Column("unchanged", "%"),
+    ]
+    return table(["kept in the cache", *heads, "the couple"], rows)
 
 
 # The state of linear attention

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import torch
@@ -12,6 +12,9 @@ from attnbook.data.batching import Batch
 from attnbook.models.transformer import Transformer, TransformerState
 from attnbook.nn.layers import LayerCache
 from attnbook.nn.multi_head import KeysValues
+
+Change = Callable[[Sequence[KeysValues]], Sequence[KeysValues]]
+"""Of position 0: from its keys and values in each layer to those that replace them."""
 
 
 class ShortState(NamedTuple):
@@ -27,10 +30,10 @@ class ShortCache(nn.Module):
 
     Args:
         model: In eval mode.
-        size: Positions to which a token may attend, its own included.
-        always: Positions that are never dropped.
-        first: Keys and values that replace those of position 0, layer by layer, for all
-            tokens after it: (1, H, 1, d_k) each.
+        size: Positions to which a token may attend, its own included. The first token
+            for which there is no room has this position.
+        always: Positions that are never dropped, even if there is no room.
+        change: What becomes of position 0 once the cache is full, if it is kept.
     """
 
     def __init__(
@@ -38,10 +41,10 @@ class ShortCache(nn.Module):
         model: Transformer,
         size: int,
         always: Collection[int] = (),
-        first: Sequence[KeysValues] | None = None,
+        change: Change | None = None,
     ):
         super().__init__()
-        self.model, self.size, self.always, self.first = model, size, always, first
+        self.model, self.size, self.always, self.change = model, size, always, change
 
     def start(self, src: Tensor) -> ShortState:
         """Read the source, (B, S)."""
@@ -56,10 +59,9 @@ class ShortCache(nn.Module):
             y, cache = layer.step(y, cache, inner.source_mask)
             caches.append(cache)
         logits = m.out(m.decoder_norm(y))[:, 0]  # (B, V)
-        if position == 0 and self.first is not None:
-            caches = [
-                _with_target(c, new) for c, new in zip(caches, self.first, strict=True)
-            ]
+        if position == self.size - 1 and self.change is not None:
+            new = self.change([_first(cache) for cache in caches])
+            caches = [_with_first(*pair) for pair in zip(caches, new, strict=True)]
         held = (*held, position)
         rows = self.rows_to_keep(held)
         caches = [_select(cache, rows) for cache in caches]
@@ -70,8 +72,9 @@ class ShortCache(nn.Module):
     def rows_to_keep(self, held: Sequence[int]) -> list[int]:
         """Make room for the next position: the oldest that may go is dropped."""
         rows = list(range(len(held)))
-        if len(rows) >= self.size:
-            rows.remove(next(i for i in rows if held[i] not in self.always))
+        may_go = [i for i in rows if held[i] not in self.always]
+        if len(rows) >= self.size and may_go:
+            rows.remove(may_go[0])
         return rows
 
 
@@ -80,14 +83,25 @@ def _select(cache: LayerCache, rows: list[int]) -> LayerCache:
     return cache._replace(target=KeysValues(k[:, :, rows], v[:, :, rows]))
 
 
-def _with_target(cache: LayerCache, new: KeysValues) -> LayerCache:
-    k, v = (x.expand(len(cache.target.k), -1, -1, -1) for x in new)
-    return cache._replace(target=KeysValues(k, v))
+def _first(cache: LayerCache) -> KeysValues:
+    return KeysValues(*(x[:, :, :1] for x in cache.target))
+
+
+def _with_first(cache: LayerCache, new: KeysValues) -> LayerCache:
+    joined = []
+    for x, first in zip(cache.target, new, strict=True):
+        joined.append(torch.cat([first.expand(len(x), -1, -1, -1), x[:, :, 1:]], 2))
+    return cache._replace(target=KeysValues(*joined))
+
+
+def without_values(first: Sequence[KeysValues]) -> list[KeysValues]:
+    """Let position 0 take its share of the weight, but add nothing to the output."""
+    return [KeysValues(k, torch.zeros_like(v)) for k, v in first]
 
 
 @torch.no_grad()
 def mean_first(model: Transformer, data: Sequence[Batch]) -> list[KeysValues]:
-    """Average the keys and values of position 0 over all sentences, in each layer."""
+    """Average position 0 over all sentences: per layer, (1, H, 1, d_k) each."""
     found = []
     for batch in data:
         _, state = model.step(batch.tgt_in[:, 0], model.start(batch.src))

@@ -1,10 +1,14 @@
 """Figures, drawing and exercises of appendix A3."""
 
+import pytest
 import torch
 
 from attnbook.core import results
 from attnbook.course.a3 import figures as a3
 from attnbook.course.kit.exercises.checking import find
+from attnbook.toy.data import held_out_pairs
+from attnbook.toy.language import translate_by_rule
+from attnbook.toy.two_orders import valid_translations
 
 
 def test_lite_transformers_own_numbers(as_in_the_pages):
@@ -19,7 +23,7 @@ def test_lite_transformers_own_numbers(as_in_the_pages):
     assert round(plain[-1] - lite[2], 1) == 0.3
 
 
-def test_a_decay_is_attention_whose_mask_fades():
+def test_a_decay_is_attention_with_a_mask_that_decays():
     q, k, v, gamma = find("exa3_decay").inputs()[0]
     i = torch.arange(len(q))
     fading = (gamma ** (i[:, None] - i)).tril()
@@ -33,17 +37,59 @@ def test_valid_translations_by_counting():
     assert right([["a"] * 5, ["b"] * 5]) == 2 / 2**5
 
 
-def test_a_token_that_says_nothing_beats_a_word():
-    runs = {(r["size"], r["keeps"]): r for r in results.load("sinks")["runs"]}
-    silent, word, last = (runs[6, keeps] for keeps in ("average", "word", "last"))
-    for other in (word, last):
-        assert silent["loss"] < other["loss"]
-        assert silent["unchanged"] > other["unchanged"]
-    four = {keeps: runs[4, keeps] for keeps in ("last", "word", "sink")}
+def test_guessing_an_order_at_each_position_would_succeed_in_a_tenth():
+    right, chances = find("exa3_valid").reference, []
+    for pair in held_out_pairs(1):
+        source = " ".join(pair.source)
+        chances.append(right([*valid_translations(translate_by_rule(source))]))
+    assert round(100 * sum(chances) / len(chances)) == 10
+
+
+@pytest.fixture(scope="module")
+def sinks():
+    return {(r["size"], r["keeps"]): r for r in results.load("sinks")["runs"]}
+
+
+def test_bos_helps_even_averaged_but_not_without_its_values(sinks):
+    sink, average, none, word, last = (
+        sinks[6, keeps] for keeps in ("sink", "average", "no values", "word", "last")
+    )
+    assert average["loss"] - sink["loss"] < 0.001
+    assert average["unchanged"] > word["unchanged"] == last["unchanged"]
+    gain = sink["unchanged"] - last["unchanged"]
+    assert none["unchanged"] - last["unchanged"] < gain / 4
+    assert (last["loss"] - none["loss"]) / (last["loss"] - sink["loss"]) > 0.55
+
+
+def test_bos_makes_an_end_less_probable_right_or_wrong(sinks):
+    full, last, sink = sinks[None, "all"], sinks[6, "last"], sinks[6, "sink"]
+    assert 4 < last["early_end"] / full["early_end"] < 5
+    assert 0.5 < sink["early_end"] / last["early_end"] < 0.55
+    assert sink["loss_end"] > full["loss_end"] > last["loss_end"]
+
+
+def test_bos_does_not_replace_memory(sinks):
+    assert sinks[6, "words"]["loss"] < sinks[6, "sink"]["loss"] - 0.15
+    assert sinks[6, "words"]["unchanged"] > sinks[6, "sink"]["unchanged"]
+
+
+def test_with_four_positions_the_lowest_loss_has_the_worst_bleu(sinks):
+    four = {keeps: sinks[4, keeps] for keeps in ("last", "word", "sink")}
     assert min(four, key=lambda k: four[k]["loss"]) == "sink"
     assert min(four, key=lambda k: four[k]["bleu"]) == "sink"
+    assert max(four, key=lambda k: four[k]["words"]) == "sink"
 
 
-def test_the_table_of_sinks_shows_each_run():
+def test_bos_gets_hardly_more_than_an_equal_share():
+    weights = results.load("sinks")["weights"]
+    assert 1 < weights["sink"] / weights["equal"] < 1.2
+
+
+def test_the_tables_of_sinks_show_each_run(sinks):
     shown = a3.sinks_table().groups
-    assert [len(rows) for rows in shown.values()] == [1, 3, 4, 3]
+    assert [len(rows) for rows in shown.values()] == [1, 3, 3]
+    (rows,) = a3.bos_table().groups.values()
+    assert [row[-1] for row in rows] == [
+        "talks", "silent", "silent", "talks", "talks", "silent"
+    ]  # fmt: skip
+    assert {*a3.KEPT, *a3.FROM_FULL_TO_SHORT} == {keeps for _, keeps in sinks}

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from attnbook.core.vocabulary import EOS, PAD
 from attnbook.course.a3 import (
     experiment_linear_state as linear_state,
 )
@@ -15,7 +16,12 @@ from attnbook.course.a3 import (
 from attnbook.course.a3 import (
     experiment_two_orders as two_orders,
 )
-from attnbook.course.a3.short_cache import ShortCache, mean_first
+from attnbook.course.a3.short_cache import (
+    ShortCache,
+    mean_first,
+    without_values,
+)
+from attnbook.course.ch06.experiment_mask_at_inference import stepwise_loss
 from attnbook.nn.linear_attention import LinearAttention
 from attnbook.nn.masks import causal_mask, key_mask, prepare_mask
 from attnbook.nn.windows import window_mask
@@ -67,6 +73,16 @@ def test_a_short_cache_is_a_mask(trained, always):
     )
 
 
+def test_all_tokens_but_the_first_are_a_mask(trained):
+    t, size = BATCH.tgt_in.shape[1], 4
+    mask = causal_mask(t)
+    mask[size:, 0] = False
+    short = ShortCache(trained, size, always=range(1, 100))
+    assert torch.allclose(
+        stepped_logits(short), masked_logits(trained, mask), atol=1e-4
+    )
+
+
 def test_a_cache_with_room_for_all_changes_nothing(trained):
     wanted = masked_logits(trained, causal_mask(BATCH.tgt_in.shape[1]))
     assert torch.allclose(stepped_logits(ShortCache(trained, 100)), wanted, atol=1e-4)
@@ -87,12 +103,56 @@ def test_the_average_of_a_single_sentence_is_its_own(trained):
         assert torch.equal(mean.v, cache.target.v)
 
 
-def test_an_average_replaces_position_0_for_later_tokens_only(trained):
-    first = mean_first(trained, [BATCH])
+def test_the_average_of_a_single_sentence_changes_nothing(trained):
+    alone = make_batch(held_out_pairs(2, 3)[:1])
+    mean = mean_first(trained, [alone])
+    losses = [
+        stepwise_loss(ShortCache(trained, 4, (0,), change), [alone])
+        for change in (None, lambda _: mean)
+    ]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-6)
+
+
+def average(model):
+    mean = mean_first(model, [BATCH])
+    return lambda _: mean
+
+
+@pytest.mark.parametrize("make", [average, lambda _: without_values])
+def test_position_0_changes_once_the_cache_is_full(trained, make):
     own = stepped_logits(ShortCache(trained, 4, (0,)))
-    mean = stepped_logits(ShortCache(trained, 4, (0,), first))
-    assert torch.allclose(own[:, 0], mean[:, 0], atol=1e-5)
-    assert not torch.allclose(own[:, 1], mean[:, 1], atol=1e-3)
+    other = stepped_logits(ShortCache(trained, 4, (0,), make(trained)))
+    assert torch.allclose(own[:, :4], other[:, :4], atol=1e-5)
+    assert not torch.allclose(own[:, 4], other[:, 4], atol=1e-3)
+
+
+def test_without_values_position_0_still_takes_its_weight(trained):
+    short, tokens = ShortCache(trained, 4, (0,), without_values), BATCH.tgt_in
+    state = short.start(BATCH.src)
+    with torch.no_grad():
+        for token in tokens[:, :4].unbind(1):
+            _, state = short.step(token, state)
+    _, plain = trained.step(tokens[:, 0], trained.start(BATCH.src))
+    for changed, own in zip(state.inner.layers, plain.layers, strict=True):
+        assert torch.allclose(changed.target.k[:, :, :1], own.target.k)
+        assert not changed.target.v[:, :, 0].any()
+        assert changed.target.v[:, :, 1:].all()
+
+
+def test_ends_by_hand(trained):
+    short, last = ShortCache(trained, 100), BATCH.tgt_out.max().item()
+    found = sinks.with_correct_tokens(short, [BATCH], (last, EOS))
+    assert found["loss"] == pytest.approx(stepwise_loss(short, [BATCH]), abs=1e-4)
+    log_p, tgt = stepped_logits(short).log_softmax(-1), BATCH.tgt_out
+    ends, losses, early = (last, EOS), [], []
+    for row, targets in zip(log_p, tgt.tolist(), strict=True):
+        for t, token in enumerate(targets):
+            if t >= sinks.CLOSER_LOOK and token in ends:
+                losses.append(-row[t, token].item())
+            elif t >= sinks.CLOSER_LOOK and token != PAD:
+                early.append(row[t, [*ends]].exp().sum().item())
+    assert found["loss_end"] == pytest.approx(sum(losses) / len(losses), abs=1e-4)
+    assert found["early_end"] == pytest.approx(sum(early) / len(early), abs=1e-4)
 
 
 def test_lengths_and_unchanged_translations_are_counted():
@@ -106,13 +166,17 @@ def test_sinks_at_small_size(monkeypatch):
     monkeypatch.setattr(sinks, "SIZES", (3, 40))
     monkeypatch.setattr(sinks, "CLOSER_LOOK", 3)
     found = sinks.sinks()
-    everything, *small, last, word, sink = found["runs"]
+    everything, *runs = found["runs"]
     assert found["sentences"] == 2
-    assert [run["keeps"] for run in small] == ["last", "word", "sink", "average"]
+    assert [run["keeps"] for run in runs] == [
+        "last", "word", "sink", "last", "word", "sink", "average", "no values", "words"
+    ]  # fmt: skip
     assert everything["unchanged"] == 2
     assert everything["size"] is None
-    assert last["loss"] == word["loss"] == sink["loss"] == everything["loss"]
-    assert small[0]["loss"] != everything["loss"]
+    short, long, changed = runs[:3], runs[3:6], runs[6:]
+    assert all(run["loss"] == everything["loss"] for run in long)
+    assert all(run["loss"] != everything["loss"] for run in [*short, *changed])
+    assert "neben einem Baum" in everything["example"]
 
 
 def test_mean_weights_by_hand(trained):
