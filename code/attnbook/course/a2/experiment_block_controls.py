@@ -75,19 +75,32 @@ def small_start() -> CharacterModel:
 rotary = partial(RotaryAttention, WIDTH, HEADS)
 normed = partial(normed_heads, HEADS)
 smooth = partial(SmoothFeedForward, WIDTH, HIDDEN)
-CONTROLS: dict[str, Callable[[], nn.Module]] = {
-    "post-norm, warm-up": post_norm,
+WITH_WARM_UP: dict[str, Callable[[], nn.Module]] = {
+    "post-norm": post_norm,
     "post-norm, SwiGLU": partial(post_norm_with, feed_forward=OF_TODAY.feed_forward),
     "post-norm, RoPE": lambda: without_sinusoids(post_norm_with(attention=rotary)),
     "post-norm, QK-norm": partial(post_norm_with, attention=normed),
-    "pre-norm, warm-up": partial(pre_norm_model, OF_2017),
+    "post-norm, all parts": lambda: without_sinusoids(
+        post_norm_with(
+            feed_forward=OF_TODAY.feed_forward,
+            attention=OF_TODAY.attention,
+            norm_1=OF_TODAY.norm,
+            norm_2=OF_TODAY.norm,
+        )
+    ),
+    "pre-norm": partial(pre_norm_model, OF_2017),
+}
+"""What is trained with a warm-up; "all parts" replaces all but the norm's position."""
+CONTROLS: dict[str, Callable[[], nn.Module]] = {
+    **{f"{name}, warm-up": make_model for name, make_model in WITH_WARM_UP.items()},
+    **{name: WITH_WARM_UP[name] for name in WITH_WARM_UP if ", " in name},
     "pre-norm, small weights": small_start,
     "pre-norm, no positions": lambda: without_sinusoids(pre_norm_model(OF_2017)),
     "pre-norm, SiLU without gate": partial(
         pre_norm_model, OF_2017._replace(feed_forward=smooth)
     ),
 }
-"""What is changed in the model of 2017 or in the baseline; two have a warm-up."""
+"""What is changed in the model of 2017 or in the baseline, by the run's name."""
 
 
 @experiment

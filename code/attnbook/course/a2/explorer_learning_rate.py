@@ -11,8 +11,8 @@ from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.tables import stored_runs
 
 BLOCKS = {
-    "2017: post-norm": "post_norm",
-    "baseline: pre-norm": "pre_norm",
+    "post-norm, as in 2017": "post_norm",
+    "pre-norm baseline": "pre_norm",
     **{f"baseline with {label}": name for name, label in PARTS.items()},
     "today": "today",
     "today, with experts": "experts",
@@ -20,7 +20,7 @@ BLOCKS = {
 """What the reader chooses, and the stored variant."""
 RATES = {f"{rate:g}": rate for rate in (0.001, 0.003, 0.01, 0.03)}
 CONTROLS = {
-    "block": Menu("block", tuple(BLOCKS), "2017: post-norm"),
+    "block": Menu("block", tuple(BLOCKS), "post-norm, as in 2017"),
     "rate": Menu("learning rate", tuple(RATES), "0.03"),
 }
 MOST = 3.2
@@ -36,10 +36,11 @@ def learning_rate_view(block: str, rate: str) -> View:
     """Training losses of three seeds, and what is left of them on held-out texts."""
     name = f"block_{BLOCKS[block]}"
     runs = stored_runs(name, learning_rate=RATES[rate])
-    excess = sorted(run["excess"][0] for run in runs)
-    said = (
-        f"After training, the excess loss on held-out texts is {excess[0]:.3f} to "
-        f"{excess[-1]:.3f} nats per character."
+    excess = sorted(f"{run['excess'][0]:.3f}" for run in runs)
+    alike = excess[0] == excess[-1]
+    nats = f"{excess[0]}" if alike else f"{excess[0]} to {excess[-1]}"
+    said = f"After training, the excess loss on held-out texts is {nats} nats" + (
+        " per character with every seed." if alike else " per character."
     )
     steps = results.load(name)["steps"]
     width = steps // len(runs[0]["losses"])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from statistics import fmean
 
 import matplotlib.pyplot as plt
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attnbook.core import results
@@ -41,16 +43,17 @@ CONTROLS = {
         "post-norm, SwiGLU": "SwiGLU",
         "post-norm, RoPE": "RoPE instead of sinusoids",
         "post-norm, QK-norm": "QK-norm†",
-        "post-norm, warm-up": "warm-up",
+        "post-norm, all parts": "all parts of today",
     },
     "pre-norm": {
         "pre-norm, SiLU without gate": "SiLU without a gate",
         "pre-norm, no positions": "no positions",
         "pre-norm, small weights": "small initial weights",
-        "pre-norm, warm-up": "warm-up",
     },
 }
-"""The stored controls by the place of the norm, and what a reader calls them."""
+"""The stored controls by the position of the norm, and what a reader calls them."""
+UNCHANGED = {"post-norm": "as in 2017", "pre-norm": "baseline"}
+"""What a reader calls a block with the parts of 2017."""
 LETTERS = 2.47
 """Excess loss in nats of the characters' frequencies, which the page computes."""
 
@@ -100,11 +103,17 @@ def _excess(runs: list[dict], half: int) -> Spread:
 
 
 def rescue_figure() -> Figure:
-    """Excess loss of blocks and controls at the largest rate: a dot a seed."""
+    """Excess loss of blocks and controls at the largest rate: a dot a seed.
+
+    Dots are full without a warm-up and open with one.
+    """
     panels = {
-        "post-norm": {"as in 2017": at_largest("post_norm"), **controls("post-norm")},
+        "post-norm": {
+            UNCHANGED["post-norm"]: at_largest("post_norm"),
+            **controls("post-norm"),
+        },
         "pre-norm": {
-            "baseline": at_largest("pre_norm"),
+            UNCHANGED["pre-norm"]: at_largest("pre_norm"),
             **{label: at_largest(name) for name, label in PARTS.items()},
             **controls("pre-norm"),
             "all parts of today": at_largest("today"),
@@ -114,17 +123,28 @@ def rescue_figure() -> Figure:
     fig, axes = plt.subplots(2, sharex=True, figsize=(5.5, 5.6), height_ratios=heights)
     for ax, (title, rows) in zip(axes, panels.items(), strict=True):
         ax.axvline(LETTERS, color=GREY, linewidth=1, zorder=0)
-        for height, excess in enumerate(rows.values()):
-            ax.plot(excess, [height] * len(excess), "o", color=INK, alpha=0.6)
+        _dots(ax, rows, rows, "no warm-up", color=INK)
+        _dots(ax, rows, warm_ups(title), "warm-up", color=INK, mfc="none")
         ax.set(title=title, xscale="log", ylim=(len(rows) - 0.5, -0.6))
         ax.set_yticks(range(len(rows)), rows)
         ax.tick_params(axis="y", length=0)
         sns.despine(ax=ax, left=True)
     note = {"color": DARK_GREY, "ha": "right", "va": "bottom"}
     axes[0].text(LETTERS, -0.6, "counting letters", **note)
+    axes[0].legend(loc="upper left", borderaxespad=0, handletextpad=0)
     axes[1].xaxis.set_major_formatter("{x:g}")
     axes[1].set(xlabel="excess loss (nats)")
     return fig
+
+
+def _dots(
+    ax: Axes, rows: Iterable[str], found: dict[str, list[float]], label: str, **style
+) -> None:
+    """A dot for each seed, at the height of its row."""
+    heights = {name: height for height, name in enumerate(rows)}
+    x = [excess for seeds in found.values() for excess in seeds]
+    y = [heights[name] for name, seeds in found.items() for _ in seeds]
+    ax.plot(x, y, "o", alpha=0.6, label=label, **style)
 
 
 def at_largest(name: str) -> list[float]:
@@ -134,11 +154,22 @@ def at_largest(name: str) -> list[float]:
 
 
 def controls(norm: str) -> dict[str, list[float]]:
-    """Excess loss of the stored controls, by seed."""
-    return {
-        label: [run["excess"] for run in stored_runs("block_controls", control=name)]
-        for name, label in CONTROLS[norm].items()
+    """Excess loss of the stored controls without a warm-up, by seed."""
+    return {label: control_excess(name) for name, label in CONTROLS[norm].items()}
+
+
+def warm_ups(norm: str) -> dict[str, list[float]]:
+    """Excess loss with a warm-up, by seed, of the blocks that were trained with one."""
+    blocks = {norm: UNCHANGED[norm], **CONTROLS[norm]}
+    found = {
+        label: control_excess(f"{name}, warm-up") for name, label in blocks.items()
     }
+    return {label: excess for label, excess in found.items() if excess}
+
+
+def control_excess(name: str) -> list[float]:
+    """Excess loss of a control, by seed; empty if it isn't stored."""
+    return [run["excess"] for run in stored_runs("block_controls", control=name)]
 
 
 def learning_rate_figure() -> Figure:

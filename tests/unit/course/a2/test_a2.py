@@ -34,3 +34,34 @@ def test_the_explorer_shows_every_stored_run():
         [chart] = learning_rate_view(block, rate).drawn
         assert len(chart.lines) == 3
         assert max(max(line.y) for line in chart.lines) < chart.y.high
+
+
+def test_the_explorer_tells_one_number_where_the_seeds_agree():
+    said = [learning_rate_view(block, "0.03").said for block in BLOCKS]
+    assert said[0].endswith("is 2.474 nats per character with every seed.")
+    assert all("to" in text for text in said[1:])
+
+
+def test_the_explorer_answers_what_the_page_asks():
+    def excess(name, rate):
+        return [run["excess"][0] for run in a2.runs_by_rate(name)[rate]]
+
+    letters = a2.LETTERS
+    assert {n for n in VARIANTS if min(excess(n, 0.01)) > 0.9 * letters} == {
+        "post_norm"
+    }
+    assert {n for n in VARIANTS if max(excess(n, 0.03)) < 0.03} == {"today", "experts"}
+
+
+def test_what_the_page_says_of_the_four_learning_rates():
+    runs = {name: a2.runs_by_rate(name) for name in ("pre_norm", "rotary", "qk_norm")}
+    better = {
+        name: [
+            rate
+            for rate in runs["pre_norm"]
+            if max(run["excess"][0] for run in runs[name][rate])
+            < min(run["excess"][0] for run in runs["pre_norm"][rate])
+        ]
+        for name in ("rotary", "qk_norm")
+    }
+    assert better == {"rotary": [*runs["pre_norm"]], "qk_norm": [0.03]}

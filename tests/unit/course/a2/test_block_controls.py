@@ -1,5 +1,7 @@
 """The controls of page A2: each changes what its name says, and nothing else."""
 
+from statistics import fmean
+
 import pytest
 import torch
 from torch import nn
@@ -18,10 +20,38 @@ def control(name):
 
 
 def test_every_control_is_shown_and_stored():
-    shown = {name for names in figures.CONTROLS.values() for name in names}
-    assert shown == {*experiment.CONTROLS}
-    for name in shown:
+    assert {run["control"] for run in stored_runs("block_controls")} == {
+        *experiment.CONTROLS
+    }
+    for name in experiment.CONTROLS:
         assert len(stored_runs("block_controls", control=name)) == 3
+    shown = [figures.controls(norm) for norm in figures.CONTROLS]
+    shown += [figures.warm_ups(norm) for norm in figures.CONTROLS]
+    assert sum(map(len, shown)) == len(experiment.CONTROLS)
+    assert all(len(seeds) == 3 for rows in shown for seeds in rows.values())
+
+
+def test_what_the_page_says_of_post_norm():
+    letters, learns = figures.LETTERS, figures.LETTERS / 10
+    alone, late = figures.controls("post-norm"), figures.warm_ups("post-norm")
+    assert all(abs(x - letters) < 0.01 for seeds in alone.values() for x in seeds)
+    assert round(fmean(late["as in 2017"]), 2) == 2.30
+    assert max(late["RoPE instead of sinusoids"]) < learns
+    assert round(fmean(late["RoPE instead of sinusoids"]), 2) == 0.09
+    assert sum(excess < learns for excess in late["QK-norm†"]) == 2
+    assert min(late["SwiGLU"]) > 2
+    assert abs(fmean(late["all parts of today"]) - 0.011) < 0.002
+
+
+def test_what_the_page_says_of_pre_norm():
+    learns = figures.LETTERS / 10
+    alone, late = figures.controls("pre-norm"), figures.warm_ups("pre-norm")
+    parts = {name: figures.at_largest(name) for name in figures.PARTS}
+    found = {name for name, seeds in parts.items() if max(seeds) < learns}
+    assert found == {"rotary", "swiglu", "qk_norm"}
+    assert all(min(seeds) > learns for seeds in alone.values())
+    assert max(late["baseline"]) < min(map(min, parts.values()))
+    assert round(fmean(alone["small initial weights"]), 2) == 0.67
 
 
 @pytest.mark.parametrize(
@@ -32,6 +62,22 @@ def test_post_norm_gets_its_part_in_every_layer(name, part):
     model = control(name)
     assert sum(isinstance(module, part) for module in model.modules()) == 4
     assert isinstance(model.positions, nn.Identity) == (part is RotaryAttention)
+
+
+def test_all_parts_in_post_norm_are_those_of_today():
+    model = control("post-norm, all parts, warm-up")
+    assert not any(isinstance(module, nn.LayerNorm) for module in model.modules())
+    assert isinstance(model.positions, nn.Identity)
+    assert isinstance(model.norm, nn.Identity)  # none after the last: it is post-norm
+    of_today = VARIANTS["today"]().blocks[0]
+    layer = model.blocks[0]
+    assert not layer.norm_first
+    for part in ("norm_1", "attention", "norm_2", "feed_forward"):
+        wanted = getattr(of_today, part).state_dict()
+        found = getattr(layer, part).state_dict()
+        assert {k: v.shape for k, v in found.items()} == {
+            k: v.shape for k, v in wanted.items()
+        }
 
 
 def test_small_weights_are_smaller_at_the_end_of_each_sublayer():
