@@ -7,13 +7,14 @@ import torch
 from attnbook.core.vocabulary import EOS
 from attnbook.course.a1.experiment_one_encoder import CLAUSES, MASK, SEEDS
 from attnbook.course.a1.writing import (
+    LONGEST_SENTENCE,
     SHARE,
     STEPS,
     TokenModel,
     correct,
     gap_batches,
+    next_words,
     one_gap_batches,
-    some_next_words,
     train,
     write,
     write_between,
@@ -24,8 +25,8 @@ from attnbook.toy.data import SOURCE, held_out_pairs
 from attnbook.toy.language import kind_of
 
 NUMBER = 500  # texts that each model writes
-LONGER = 900  # steps
-FEW = 50  # steps in which a model that fills gaps learns to write
+FEW = 20  # steps on cut texts in which a model that fills gaps learns to write
+OTHER_TEXTS = 100  # added to the seed: these steps are not on the texts seen before
 
 
 @experiment
@@ -35,50 +36,66 @@ def writers() -> dict:
     Returns:
         "runs": for each seed the share of sentences among the texts written: by the
         model that fills "gaps"; by the same weights under the causal mask
-        ("gaps_asked_causal"), or where length and end are given ("gaps_between"); by
-        models trained with one gap in whole texts ("one_gap") or in texts cut after the
-        gap ("cut", and "cut_longer" for more steps); with gaps under the causal mask
-        ("gaps_causal"); with the next word at all positions ("next") or at a share of
-        them ("next_few"); after few steps of that by a new model ("new_after_few") and
-        by the model that fills gaps ("gaps_after_few"). "kinds": how often the latter's
-        best guess for a hidden word has the right kind, in whole held-out sentences.
+        ("gaps_asked_causal"), where length and end are given ("gaps_between"), or where
+        gaps follow up to the greatest length ("gaps_followed"); by models trained with
+        one gap in whole texts ("one_gap"), in texts cut after the gap ("cut") or later
+        ("cut_later"); with gaps under the causal mask ("gaps_causal"); with the next
+        word at all positions ("next") or at one of each text ("next_one"); after few
+        steps on cut texts by a new model ("few_new"), and by one that begins with the
+        word vectors ("few_vectors") or all weights ("few_all") of the model that fills
+        gaps. "kinds": how often the latter's best guess for a hidden word has the right
+        kind, in whole held-out sentences.
     """
     runs = []
     for seed in SEEDS:
         runs.append({"seed": seed, **shares(seed)})
         print(f"  {runs[-1]}", flush=True)
-    steps = {"steps": STEPS, "longer": LONGER, "few": FEW}
+    steps = {"steps": STEPS, "few": FEW}
     return {**steps, "texts": NUMBER, "share": SHARE, "runs": runs}
 
 
 def shares(seed: int) -> dict[str, float]:
     """All measurements of one seed."""
     reader = train(key_mask, gap_batches(seed), seed)
+    followed = write_between(reader, [LONGEST_SENTENCE] * NUMBER, ends=False)
     found = {
         "kinds": right_kinds(reader),
         "gaps": correct(write(reader, NUMBER)),
         "gaps_between": correct(write_between(reader, lengths())),
+        "gaps_followed": correct(followed),
     }
     reader.mask_of = target_mask
     found["gaps_asked_causal"] = correct(write(reader, NUMBER))
-    one, cut = (one_gap_batches(seed, cut) for cut in (False, True))
-    longer = one_gap_batches(seed, cut=True)
     asked = {
-        "one_gap": train(key_mask, one, seed),
-        "cut": train(key_mask, cut, seed),
-        "cut_longer": train(key_mask, longer, seed, LONGER),
+        "one_gap": train(key_mask, one_gap_batches(seed), seed),
+        "cut": train(key_mask, one_gap_batches(seed, "after the gap"), seed),
+        "cut_later": train(key_mask, one_gap_batches(seed, "later"), seed),
         "gaps_causal": train(target_mask, gap_batches(seed), seed),
+        **after_few_steps(seed, reader),
     }
-    few, words = some_next_words(seed, SHARE), [some_next_words(seed) for _ in "123"]
     next_word = {
-        "next": train(target_mask, words[0], seed),
-        "next_few": train(target_mask, few, seed),
-        "new_after_few": train(target_mask, words[1], seed, FEW),
-        "gaps_after_few": train(target_mask, words[2], seed, FEW, start=reader),
+        "next": train(target_mask, next_words(seed), seed),
+        "next_one": train(target_mask, next_words(seed, one=True), seed),
     }
     found |= {name: correct(write(model, NUMBER)) for name, model in asked.items()}
     found |= {n: correct(write(m, NUMBER, ask=None)) for n, m in next_word.items()}
     return {name: round(share, 4) for name, share in found.items()}
+
+
+def after_few_steps(seed: int, reader: TokenModel) -> dict[str, TokenModel]:
+    """Models after few steps on cut texts, by what they begin with."""
+    begin = {"few_new": {}, "few_vectors": {"W_e": reader.W_e}}
+    begin["few_all"] = reader.state_dict()
+    return {
+        name: train(
+            key_mask,
+            one_gap_batches(seed + OTHER_TEXTS, "after the gap"),
+            seed,
+            FEW,
+            weights,
+        )
+        for name, weights in begin.items()
+    }
 
 
 def lengths() -> list[int]:

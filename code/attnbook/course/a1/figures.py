@@ -17,15 +17,16 @@ from attnbook.course.kit.html_tables import Column, Table, spread, table
 # Writing
 
 TRAININGS = {
-    "gaps": ("gaps in whole sentences: the reader", "full"),
-    "gaps_asked_causal": ("the same, writing under the causal mask", "full"),
-    "gaps_between": ("the same, length and end given", "full"),
-    "one_gap": ("one gap in a whole sentence", "full"),
-    "cut": ("one gap, the sentence cut behind it", "full"),
-    "cut_longer": ("the same, 900 steps", "full"),
-    "gaps_causal": ("gaps in whole sentences", "causal"),
-    "next_few": ("next token, few targets", "causal"),
-    "next": ("next token: the writer", "causal"),
+    "gaps": ("gaps in whole texts: the reader", "full"),
+    "gaps_asked_causal": ("the reader, writing under the causal mask", "full"),
+    "gaps_followed": ("the reader, filling 16 gaps", "full"),
+    "gaps_between": ("the reader, with length and end given", "full"),
+    "one_gap": ("one gap in a whole text", "full"),
+    "cut_later": ("one gap in a cut text, not at its end", "full"),
+    "cut": ("one gap at the end of a cut text", "full"),
+    "gaps_causal": ("gaps in whole texts", "causal"),
+    "next_one": ("one next token in each text", "causal"),
+    "next": ("all next tokens: the writer", "causal"),
 }
 """Rows of the table by their names in the stored result."""
 
@@ -36,7 +37,11 @@ def writers_table() -> Table:
         (trained, mask, spread(100 * run[key] for run in writers_runs()))
         for key, (trained, mask) in TRAININGS.items()
     ]
-    columns = ["trained on", "mask in training", Column("correct", "%", digits=1)]
+    columns = [
+        "trained on, and how it writes",
+        "mask in training",
+        Column("correct", "%", digits=1),
+    ]
     return table(columns, rows)
 
 

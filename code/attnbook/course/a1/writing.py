@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -21,7 +21,8 @@ from attnbook.toy.training import fit
 
 BATCH_SIZE, STEPS, LEARNING_RATE = 64, 300, 2e-3
 SHARE = 0.15  # of the words, and of the ends, hidden in training
-LONGEST = 20  # tokens that a model may write; sentences have at most 15 words
+LONGEST_SENTENCE = 15  # words
+LONGEST = 20  # tokens that a model may write
 Batches = Iterator[tuple[Tensor, Tensor]]
 
 
@@ -59,24 +60,42 @@ def gap_batches(seed: int) -> Batches:
         yield ids.masked_fill(hidden, MASK), ids.masked_fill(~hidden, PAD)
 
 
-def one_gap_batches(seed: int, cut: bool) -> Batches:
-    """Whole texts with one hidden token each; if ``cut``, nothing comes after it."""
+def one_gap_batches(seed: int, cut: str | None = None) -> Batches:
+    """Texts with one hidden token each.
+
+    Args:
+        seed: The same seed gives the same sentences.
+        cut: None: the texts are whole. ``"after the gap"``: nothing comes after the
+            gap. ``"later"``: the text is cut, and at least one token comes after it.
+    """
     g = torch.Generator().manual_seed(seed)
+
+    def below(limits: Tensor) -> Tensor:
+        return (torch.rand(limits.shape, generator=g) * limits).long()
+
     for ids in whole_texts(seed):
         lengths = (ids != PAD).sum(1, keepdim=True)  # (B, 1)
-        place = (torch.rand(lengths.shape, generator=g) * lengths).long()  # (B, 1)
+        if cut == "later":
+            end = 2 + below(lengths - 1)  # (B, 1)
+            place = below(end - 1)  # (B, 1)
+        else:
+            place = below(lengths)
+            end = lengths if cut is None else place + 1
         positions = torch.arange(ids.shape[1])  # (T,)
-        given = ids.masked_fill(positions > place, PAD) if cut else ids
-        hidden = positions == place  # (B, T)
+        given, hidden = ids.masked_fill(positions >= end, PAD), positions == place
         yield given.masked_fill(hidden, MASK), ids.masked_fill(~hidden, PAD)
 
 
-def some_next_words(seed: int, share: float = 1.0) -> Batches:
-    """Texts from ``BOS`` on, and at a share of their positions the next token."""
+def next_words(seed: int, one: bool = False) -> Batches:
+    """Texts from ``BOS`` on, and the next tokens; or only ``one`` of them a text."""
     g = torch.Generator().manual_seed(seed)
     for ids, _, targets in next_word_batches(target_mask, seed, BATCH_SIZE):
-        left_out = torch.rand(targets.shape, generator=g) >= share
-        yield ids, targets.masked_fill(left_out, PAD)
+        if one:
+            lengths = (targets != PAD).sum(1, keepdim=True)  # (B, 1)
+            place = (torch.rand(lengths.shape, generator=g) * lengths).long()  # (B, 1)
+            others = torch.arange(targets.shape[1]) != place  # (B, T)
+            targets = targets.masked_fill(others, PAD)
+        yield ids, targets
 
 
 def train(
@@ -84,13 +103,12 @@ def train(
     batches: Iterable[tuple[Tensor, Tensor]],
     seed: int,
     steps: int = STEPS,
-    start: TokenModel | None = None,
+    weights: Mapping[str, Tensor] | None = None,
 ) -> TokenModel:
-    """Train a new model, or go on from the weights of another one."""
+    """Train a new model; it may begin with some or all of another one's weights."""
     torch.manual_seed(seed)
     model = TokenModel(mask_of)
-    if start is not None:
-        model.load_state_dict(start.state_dict())
+    model.load_state_dict(weights or {}, strict=False)
     fit(model, batches, steps, LEARNING_RATE)
     return model
 
@@ -118,7 +136,7 @@ def write(model: TokenModel, number: int, ask: int | None = MASK) -> list[list[s
     Args:
         model: Its mask stays as it is.
         number: Number of texts.
-        ask: Stands behind the text for the next token. None: the model predicts
+        ask: Stands after the text for the next token. None: the model predicts
             the next token, and the text begins with ``BOS``.
     """
     g = torch.Generator().manual_seed(0)
@@ -132,14 +150,24 @@ def write(model: TokenModel, number: int, ask: int | None = MASK) -> list[list[s
 
 
 @torch.no_grad()
-def write_between(model: TokenModel, lengths: Sequence[int]) -> list[list[str]]:
-    """Let a model write where the text's length and its ``EOS`` are given."""
+def write_between(
+    model: TokenModel, lengths: Sequence[int], ends: bool = True
+) -> list[list[str]]:
+    """Let a model fill texts of gaps from left to right.
+
+    Args:
+        model: Its mask stays as it is.
+        lengths: Numbers of words, one a text.
+        ends: Whether ``EOS`` is given after so many words. If not, there is one more
+            gap, and a text ends where the model samples ``EOS``.
+    """
     g = torch.Generator().manual_seed(0)
     texts = []
     for length in sorted({*lengths}):
         ids = torch.full((lengths.count(length), length + 1), MASK)
-        ids[:, -1] = EOS
-        for i in range(length):
+        if ends:
+            ids[:, -1] = EOS
+        for i in range(length if ends else length + 1):
             p = model(ids)[:, i, :MASK].softmax(-1)  # (n, V - 1)
             ids[:, i] = p.multinomial(1, generator=g)[:, 0]
         texts += [SOURCE.decode(row) for row in ids.tolist()]
