@@ -17,6 +17,12 @@ from attnbook.translation.translator import MODELS, OTHERS, Translator, named_fo
 
 BAHDANAU = "multi30k_bahdanau"
 KINDS = {BAHDANAU: Bahdanau, **{folder.name: Transformer for folder in OTHERS.values()}}
+TRANSLATIONS = {
+    "multi30k_bahdanau": "multi30k_bahdanau_hypotheses",
+    "multi30k_de_en": "multi30k_de_en_hypotheses",
+    "multi30k_en_de_distilled": "multi30k_en_de_distilled_hypotheses",
+}
+"""By model the stored result with its translations."""
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -55,7 +61,7 @@ def test_scores_follow_from_the_stored_translations(requires_data, name, transla
     """By sacreBLEU alone."""
     references = captions(translator).target
     found = results.load(name)["validation_scores"]
-    stored = results.load(f"{name}_hypotheses")["val"]
+    stored = results.load(TRANSLATIONS[name])["val"]
     for how, scores in found.items():
         method, case = how.split(", ")
         lowercase = case == "lowercased"
@@ -69,7 +75,7 @@ def test_scores_follow_from_the_stored_translations(requires_data, name, transla
 
 def test_it_still_translates_as_it_is_stored(requires_data, name, translator):
     source = captions(translator).source[:12]
-    stored = results.load(f"{name}_hypotheses")["val"]["greedy"][:12]
+    stored = results.load(TRANSLATIONS[name])["val"]["greedy"][:12]
     outputs = translator(source, width=1)
     same = sum(a == b for a, b in zip(outputs, stored, strict=True))
     assert same >= 11  # another processor may round a tie the other way

@@ -316,13 +316,13 @@
     tellBack(over) {
       this.backward.hidden = !over;
       this.ask.hidden = back.ready;
-      this.ask.textContent = `Back into English (loads ${megabytes(back)})`;
+      this.ask.textContent = `Say it in English (loads ${megabytes(back)})`;
       if (!over || !back.ready) {
         this.english.replaceChildren();
         return;
       }
       this.result.back ??= back.translate(this.result.text).text;
-      this.english.replaceChildren("Back in English, by a second model: ", element("q", {}, this.result.back));
+      this.english.replaceChildren("In English, by a second model: ", element("q", {}, this.result.back));
     }
 
     // Say where the text, or its translation, is beyond what the model has learned.
