@@ -148,6 +148,7 @@ def test_a_second_model_reads_the_german_back(page):
     ask.press("Enter")
     expect(line.locator("q")).to_have_text("A pen is playing chess.", timeout=60_000)
     expect(ask).to_be_hidden()
+    expect(box.get_by_role("button", name="Play")).to_be_focused()
     box.get_by_role("button", name="Back").click()
     expect(line).to_be_hidden()
     box.locator("[type=text]").fill(SENTENCE)

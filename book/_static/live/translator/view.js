@@ -310,6 +310,10 @@
       }
       this.ask.disabled = false;
       this.show(this.at);
+      // A disabled button loses the focus; whoever is typing elsewhere by now keeps it.
+      if ([document.body, this.ask].includes(document.activeElement)) {
+        (back.ready ? this.play : this.ask).focus({ preventScroll: true });
+      }
     }
 
     // What the second model makes of the German, once it is loaded and the German is whole.

@@ -39,10 +39,8 @@ def sinks() -> dict:
     """
     translator = Translator()
     model, val = translator.model, load_texts(translator.config, "val")
-    subwords, data = (
-        translator.subwords,
-        batches(encode_pairs(translator.subwords, val)),
-    )
+    subwords = translator.subwords
+    data = batches(encode_pairs(subwords, val))
     (full_stop,) = subwords.encode(".")[-1:]
     full, runs = None, []
     for keeps, short in decoders(model, data):
