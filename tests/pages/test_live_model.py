@@ -738,6 +738,8 @@ def test_digits_can_be_read_on_every_shade(transformer):
     say(transformer, "the king sees a dog")
     for scheme in ("light", "dark"):
         transformer.page.emulate_media(color_scheme=scheme)
+        themed = transformer.page.locator(f'html[data-theme="{scheme}"]')
+        themed.wait_for(state="attached")  # a script follows the setting, later
         colours = transformer.locator(".live-map tbody td").first.evaluate(
             """cell => [...Array(101)].map((_, weight) => {
                 cell.style.setProperty("--weight", weight);
