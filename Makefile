@@ -66,12 +66,16 @@ pins: env  ## renew requirements.txt from requirements.in
 	@grep -Ev '^(nvidia|cuda|triton)\b' _build/pins.txt >>_build/requirements.txt
 	@mv _build/requirements.txt requirements.txt && echo 'Now: make test'
 
-platforms: env  ## compare the chapters' outputs under several instruction sets and threads
+platforms: env  ## compare the pages' outputs on other processors, some of them pretended
 	@for threads in 1 2; do \
 	  for set in ATEN_CPU_CAPABILITY=default ATEN_CPU_CAPABILITY=avx2 -uATEN_CPU_CAPABILITY; do \
 	    echo "$$set, threads: $$threads"; \
 	    env "$$set" ATTNBOOK_THREADS=$$threads $(PY) -m pytest -n 2 -q book || failed=1; \
 	  done; \
+	done; \
+	for seed in 1 2 3; do \
+	  echo "other rounding in training, seed $$seed"; \
+	  ATTNBOOK_ROUNDING=$$seed $(PY) -m pytest -n 2 -q book || failed=1; \
 	done; exit $${failed:-0}
 
 rehearse: env  ## rehearse the half hour on a rented GPU: kill, resume, pack, import

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes .venv hold what requirements.txt names; does nothing if it already does.
-# PYTHON chooses the Python. TORCH=cpu takes PyTorch's smaller build for the processor,
-# which on Linux is not the one of the package index. pip does the rest, as this
+# PYTHON chooses the Python. On Linux the package index has PyTorch's build for NVIDIA's
+# GPUs; where there is none, the much smaller one for the processor is taken, from
+# PyTorch's own index. TORCH=cpu or TORCH=cuda chooses by hand. pip does the rest, as this
 # machine's pip.conf or environment says.
 set -eu
 cpu_index=https://download.pytorch.org/whl/cpu
@@ -11,8 +12,10 @@ fail() {
     exit 1
 }
 
-[ -z "${TORCH:-}" ] || [ "$TORCH" = cpu ] ||
-    fail "TORCH=$TORCH is unknown: say TORCH=cpu, or leave it out."
+case ${TORCH:=$(nvidia-smi -L 2>/dev/null | grep -q GPU && echo cuda || echo cpu)} in
+cpu | cuda) ;;
+*) fail "TORCH=$TORCH is unknown: say TORCH=cpu or TORCH=cuda, or leave it out." ;;
+esac
 
 here=$(pwd -P)
 made=
@@ -55,8 +58,8 @@ install() {
     # Python compiles modules when they are first imported; compiling all of them here
     # would double the time.
     .venv/bin/python -m pip install --no-compile "$@" || fail "pip failed, see above. \
-It needs a network (or the index of your pip.conf) and 2 GB, 6 GB with the CUDA build of \
-torch. If a package is not offered for your Python, try another: make book PYTHON=python3.12"
+It needs a network (or the index of your pip.conf) and 2 GB, 6 GB with PyTorch's build for \
+GPUs. If a package is not offered for your Python, try another: make book PYTHON=python3.12"
 }
 
 if [ "$made" != "$place" ]; then
@@ -65,8 +68,9 @@ if [ "$made" != "$place" ]; then
 sudo apt install python$found-venv"
 fi
 echo "$place" >.venv/made-from # and not more before all is installed
-if [ "${TORCH:-}" = cpu ]; then
-    install --no-deps --index-url "$cpu_index" "$(grep -o '^torch==[^ ]*' requirements.txt)"
+if [ "$TORCH" = cpu ] && [ "$(uname)" = Linux ]; then # without that index: the large build
+    install --no-deps --retries 1 --extra-index-url "$cpu_index" \
+        "$(grep -o '^torch==[^ ]*' requirements.txt)"
 fi
 install -r requirements.txt
 install --no-deps --no-build-isolation -e .

@@ -3,12 +3,13 @@
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TOOLS = ("cat", "cksum", "cp", "cut", "grep", "head", "mkdir", "rm", "tail")
+TOOLS = ("cat", "cksum", "cp", "cut", "grep", "head", "mkdir", "rm", "tail", "uname")
 # Stands in for a Python: it says which it is, copies itself and writes down the rest.
 FAKE = """#!/bin/sh
 case "$1 $2" in
@@ -54,7 +55,7 @@ def make_env(tmp_path):
     (tmp_path / "pyproject.toml").touch()
     tools = {name: shutil.which(name) for name in TOOLS}
 
-    def make(where=tmp_path, bare=False, pythons=None, **variables):
+    def make(where=tmp_path, bare=False, pythons=None, gpu=True, **variables):
         programs = where / "programs"
         shutil.rmtree(programs, ignore_errors=True)
         programs.mkdir()
@@ -69,6 +70,11 @@ def make_env(tmp_path):
             )
             (programs / name).write_text(text)
             (programs / name).chmod(0o755)
+        if gpu:
+            (programs / "nvidia-smi").write_text(
+                "#!/bin/sh\necho 'GPU 0: NVIDIA H200'\n"
+            )
+            (programs / "nvidia-smi").chmod(0o755)
         (where / "log").write_text("")
         done = subprocess.run(
             ["/bin/sh", ROOT / "scripts" / "environment.sh"],
@@ -98,13 +104,20 @@ def test_what_failed_is_tried_again(make_env):
     assert make_env()[1] == INSTALL
 
 
-def test_the_small_torch_comes_from_its_own_index(make_env):
-    options = "--no-deps --index-url https://download.pytorch.org/whl/cpu"
-    small = f"pip install --no-compile {options} torch==2.13.0"
-    assert make_env(TORCH="cpu")[1] == ["venv python3 .venv", small, *INSTALL]
+def test_without_a_gpu_linux_gets_the_small_torch(make_env, tmp_path):
+    index = "--extra-index-url https://download.pytorch.org/whl/cpu"
+    small = f"pip install --no-compile --no-deps --retries 1 {index} torch==2.13.0"
+    smaller = [small] * (sys.platform == "linux")  # elsewhere there is but one
+    assert make_env(gpu=False)[1] == ["venv python3 .venv", *smaller, *INSTALL]
+    (tmp_path / "pyproject.toml").write_text("# changed")
+    assert make_env(TORCH="cpu")[1] == [*smaller, *INSTALL]
+    (tmp_path / "pyproject.toml").write_text("# changed again")
+    assert make_env(gpu=False, TORCH="cuda")[1] == INSTALL
     done, steps = make_env(TORCH="gpu")
     assert (done.returncode, steps) == (1, [])
-    assert done.stderr == "TORCH=gpu is unknown: say TORCH=cpu, or leave it out.\n"
+    assert done.stderr == (
+        "TORCH=gpu is unknown: say TORCH=cpu or TORCH=cuda, or leave it out.\n"
+    )
 
 
 def test_without_ensurepip_any_pip_will_do(make_env):
