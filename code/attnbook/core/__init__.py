@@ -5,12 +5,14 @@
 - ``files``: atomic file writes
 - ``devices``: the device to compute on
 - ``checks``: validation of arguments, with messages that say what to do
+- ``divergence``: training whose numbers are no longer finite
 - ``threads``: the number of threads that PyTorch uses
 - ``signals``: what happens when a program is asked to end
 """
 
 from attnbook.core import results
 from attnbook.core.devices import choose_device, model_device
+from attnbook.core.divergence import DivergedError, check_finite
 from attnbook.core.files import write_whole
 from attnbook.core.threads import set_threads
 from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary

@@ -53,6 +53,24 @@ def read_object(path: Traversable, remedy: str, /, **kinds: type) -> dict:
     return values
 
 
+def write_object(path: Path, values: dict) -> None:
+    """Write a JSON object atomically.
+
+    Raises:
+        ValueError: If a number is NaN or infinite, which JSON doesn't have.
+        OSError: If the file cannot be written.
+    """
+    for name, value in values.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except ValueError as error:
+            raise ValueError(
+                f"{path} is not written: a number in {name} is NaN or infinite, and "
+                "nothing can be told from it; where it may be, store None"
+            ) from error
+    write_whole(path, json.dumps(values, indent=1, ensure_ascii=False) + "\n")
+
+
 def parse_object(path: Traversable, text: str) -> dict:
     """Parse JSON that stands in a file.
 

@@ -6,7 +6,6 @@ and records what is needed to repeat it.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 from importlib.resources import files
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from attnbook.core.files import read_object, write_whole
+from attnbook.core.files import read_object, write_object
 
 FOLDER = files("attnbook") / "stored" / "results"
 
@@ -54,6 +53,9 @@ def save(
 
     Returns:
         The path of the file.
+
+    Raises:
+        ValueError: If a number is NaN or infinite.
     """
     record = {
         "command": command or f"python -m attnbook.course {name}",
@@ -65,7 +67,7 @@ def save(
     }
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.json"
-    write_whole(path, json.dumps(record, indent=1) + "\n")
+    write_object(path, record)
     return path
 
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from attnbook.core.checks import check_sizes
+from attnbook.core.divergence import check_finite
 from attnbook.nn.layers import FeedForward
 from attnbook.nn.multi_head import MultiHeadAttention
 
@@ -83,5 +84,6 @@ def train_on_pairs(
         optimizer.step()
     with torch.no_grad():
         logits = model(PAIRS)  # (4, 2)
+    check_finite(logits)
     right = (logits.argmax(-1) == XOR).sum().item()
     return cross_entropy(logits, XOR).item(), int(right)

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from attnbook.core.divergence import check_finite
+
 RECALL_SYMBOLS = 16
 
 
@@ -63,6 +65,7 @@ def train_recall(
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
+    check_finite(model.parameters())
     return [{"length": length, **_test(model, length, g)} for length in lengths]
 
 

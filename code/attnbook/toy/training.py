@@ -10,7 +10,9 @@ from itertools import islice
 import torch
 from torch import Tensor, nn
 
+from attnbook.core.checks import check_sizes
 from attnbook.core.devices import model_device
+from attnbook.core.divergence import check_finite
 from attnbook.data.batching import pooled
 from attnbook.nn.losses import token_loss
 from attnbook.toy.data import CLAUSES, SOURCE, TARGET, make_batch, toy_pairs
@@ -43,10 +45,13 @@ def fit(
         The loss of each step, in nats per token, before the step's update.
 
     Raises:
-        ValueError: If ``steps`` is less than 1, or the batches run out.
+        ValueError: If an argument isn't positive, or the batches run out.
+        DivergedError: If a loss or a weight is no longer finite.
     """
-    if steps < 1:
-        raise ValueError(f"steps is {steps}; it must be at least 1")
+    check_sizes(steps=steps, warm_up=warm_up)
+    for name, value in (("learning_rate", learning_rate), ("clip", clip)):
+        if not value > 0:  # nor NaN
+            raise ValueError(f"{name} is {value}; it must be more than 0")
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
 
     def share(step: int) -> float:
@@ -64,7 +69,9 @@ def fit(
             f"the batches ran out after {len(losses)} of {steps} steps; give more"
         )
     model.eval()
-    return torch.stack(losses).tolist()
+    values = torch.stack(losses).tolist()
+    check_finite(model.parameters(), values)
+    return values
 
 
 def train_step(

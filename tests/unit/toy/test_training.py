@@ -13,11 +13,13 @@ from torch import nn
 from torch.nn import functional as F
 
 from attnbook.core import results
+from attnbook.core.divergence import DivergedError
 from attnbook.core.vocabulary import EOS, PAD
 from attnbook.course.kit import experiments
 from attnbook.course.kit.toy_translation import accuracy_by_clause, train_and_measure
 from attnbook.models.seq2seq import InitialState
 from attnbook.nn.losses import token_loss
+from attnbook.toy.bit_pairs import PairReader, train_on_pairs
 from attnbook.toy.data import (
     SOURCE,
     TARGET,
@@ -232,3 +234,80 @@ def test_the_command_lists_and_refuses(monkeypatch, capsys, names, code, told):
         experiments.main()
     assert end.value.code == code
     assert told in capsys.readouterr().err
+
+
+# Numbers that are no longer finite
+
+
+class Exploding(nn.Module):
+    """From a step on, its logits are NaN, or their gradient is alone."""
+
+    def __init__(self, step, gradient=False):
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(5))
+        self.step, self.gradient, self.calls = step, gradient, 0
+
+    def forward(self, x):
+        self.calls += 1
+        if self.calls < self.step:
+            return x + self.bias
+        if self.gradient:  # the root of 0 is 0, and its slope is infinite
+            return x + (self.bias * 0).sqrt()
+        return x + self.bias * math.nan
+
+
+def zeros(steps):
+    return [(torch.zeros(2, 3, 5), torch.ones(2, 3).long())] * steps
+
+
+@pytest.mark.parametrize(("step", "steps"), [(1, 1), (2, 4), (4, 4)])
+def test_fit_names_the_first_loss_that_is_not_finite(step, steps):
+    with pytest.raises(DivergedError, match=rf"loss of update {step} is nan; lower"):
+        fit(Exploding(step), zeros(steps), steps, 1e-2)
+
+
+def test_fit_notices_what_the_last_update_has_spoiled():
+    """The loss before it was finite, and so was every one that it returns."""
+    with pytest.raises(DivergedError, match="last update left weights that are not"):
+        fit(Exploding(1, gradient=True), zeros(1), 1, 1e-2)
+
+
+@pytest.mark.parametrize("learning_rate", [1e37, math.inf])
+def test_fit_does_not_return_a_ruined_model(learning_rate):
+    with pytest.raises(DivergedError):
+        fit(small_model(), toy_batches(0, batch_size=2), 3, learning_rate)
+
+
+@pytest.mark.parametrize("name", ["learning_rate", "clip"])
+@pytest.mark.parametrize("value", [0, -1e-3, math.nan, -math.inf])
+def test_fit_takes_no_rate_that_teaches_nothing(name, value):
+    given = {"learning_rate": 1e-2, "clip": 1.0, name: value}
+    with pytest.raises(ValueError, match=rf"{name} is .*; it must be more than 0"):
+        fit(small_model(), zeros(1), 1, **given)
+
+
+def test_fit_needs_a_step_of_warm_up():
+    with pytest.raises(ValueError, match="warm_up is 0; it must be a whole number"):
+        fit(small_model(), zeros(1), 1, 1e-2, warm_up=0)
+
+
+def test_other_loops_do_not_pass_it_on_either(monkeypatch):
+    with pytest.raises(DivergedError):
+        train_on_pairs(PairReader(nn.Identity()), 3, 1e37)
+    both, forward = [], RecallModel.forward
+
+    def spoiled(model, x):
+        both.append(x)
+        return [logits * math.inf for logits in forward(model, x)]
+
+    monkeypatch.setattr(RecallModel, "forward", spoiled)
+    with pytest.raises(DivergedError):
+        train_recall("rnn", lengths=(2,), steps=1, seed=0)
+    assert len(both) == 1  # it was not tested
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_a_result_that_is_not_finite_is_not_stored(tmp_path, number):
+    with pytest.raises(ValueError, match=r"trial\.json.*runs.*NaN or infinite"):
+        results.save("trial", {"runs": [{"loss": 1.0}, {"loss": number}]}, 1, tmp_path)
+    assert not (tmp_path / "trial.json").exists()

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from attnbook.core.divergence import check_finite
 from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.experiments import experiment
 from attnbook.data.batching import pad, pooled
@@ -136,6 +137,7 @@ def digit_accuracy(seed: int, patch: int, shuffled: bool) -> float:
     for _ in range(DIGIT_STEPS):
         rows = torch.randint(N_TRAIN, (BATCH_SIZE,), generator=g)
         train_step(model, optimizer, (images[rows], labels[rows]), F.cross_entropy)
+    check_finite(model.parameters())
     model.eval()
     with torch.no_grad():
         right = model(images[N_TRAIN:]).argmax(-1) == labels[N_TRAIN:]

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from attnbook.core.divergence import check_finite
 from attnbook.course.kit.experiments import experiment
 from attnbook.nn.scaled_dot_product import attention
 from attnbook.nn.scores import AdditiveScore
@@ -119,6 +120,7 @@ def train_look_up(
                 predicted = model(*test[:-1]).argmax(-1)
             hits = predicted == test.answer
             accuracy.append(round(hits.float().mean().item(), 4))
+    check_finite(model.parameters())
     return accuracy
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from attnbook.core.divergence import check_finite
 from attnbook.course.kit.experiments import experiment
 from attnbook.course.kit.toy_translation import SEEDS, THREE_SEEDS
 from attnbook.nn.multi_head import MultiHeadAttention
@@ -74,6 +75,7 @@ def train_colours(
             COLOUR_RATE * (1 + math.cos(math.pi * step / steps)) / 2
         )
         train_step(model, optimizer, next(batches), lambda *b: missing(*b).sum())
+    check_finite(model.parameters())
     return model.eval()
 
 

@@ -8,6 +8,7 @@ from itertools import islice, product
 import torch
 from torch import Tensor, nn
 
+from attnbook.core.divergence import check_finite
 from attnbook.course.kit.experiments import experiment
 from attnbook.nn.layers import ScaledEmbedding
 from attnbook.nn.losses import token_loss
@@ -136,6 +137,7 @@ def accuracy_over_updates(
         train_step(model, optimizer, batch, token_loss)
         if step % EVERY == 0:
             found.append(round(last_position_accuracy(model, test), 4))
+    check_finite(model.parameters())
     return found
 
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attnbook.core import results
+from attnbook.core.divergence import check_finite
 from attnbook.course.ch12.experiment_scores import RUN_VARIABLE
 from attnbook.course.kit.experiments import experiment
 from attnbook.toy.data import held_out_pairs
@@ -170,6 +171,7 @@ def train_logits(p: Tensor, amount: float, seed: int, n_samples: int | None) -> 
         adam.zero_grad()
         loss.backward()
         adam.step()
+    check_finite([logits])
     return logits.detach().log_softmax(-1)
 
 

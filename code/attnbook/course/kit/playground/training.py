@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import torch
 
+from attnbook.core.divergence import check_finite
 from attnbook.course.kit.playground.model import Model, accuracy_of, loss_of
 from attnbook.course.kit.playground.setting import Setting
 from attnbook.course.kit.playground.tasks import batches
@@ -34,4 +35,5 @@ def train(setting: Setting) -> Run:
         optimizer.step()
         losses.append(loss.item())
         accuracies.append(accuracy_of(logits, targets))
+    check_finite(model.parameters(), losses)
     return Run(model, losses, accuracies)
