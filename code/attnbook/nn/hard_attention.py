@@ -18,6 +18,7 @@ import torch
 from torch import Generator, Tensor
 
 from attnbook.core.checks import check_sizes
+from attnbook.nn.precision import wide
 
 
 def expected_reward(scores: Tensor, rewards: Tensor) -> Tensor:
@@ -34,7 +35,8 @@ def expected_reward(scores: Tensor, rewards: Tensor) -> Tensor:
         ValueError: If the two are not vectors of one length and one floating type.
     """
     check_score_vectors(scores, rewards)
-    return scores.softmax(-1) @ rewards
+    mean = wide(scores).softmax(-1) @ wide(rewards)
+    return mean.to(scores.dtype)
 
 
 def exact_gradient(scores: Tensor, rewards: Tensor) -> Tensor:
@@ -53,8 +55,9 @@ def exact_gradient(scores: Tensor, rewards: Tensor) -> Tensor:
     Raises:
         ValueError: If the two are not vectors of one length and one floating type.
     """
-    mean = expected_reward(scores, rewards)
-    return scores.softmax(-1) * (rewards - mean)
+    exact = wide(scores), wide(rewards)
+    mean = expected_reward(*exact)
+    return (exact[0].softmax(-1) * (exact[1] - mean)).to(scores.dtype)
 
 
 def reinforce(
@@ -87,11 +90,12 @@ def reinforce(
     """
     check_score_vectors(scores, rewards)
     check_sizes(samples=samples)
-    weights = scores.softmax(-1)  # (S,)
+    weights = wide(scores).softmax(-1)  # (S,)
     sampled = torch.multinomial(weights, samples, replacement=True, generator=generator)
     # d log a_j / d score_k is 1 - a_k for k = j, and -a_k otherwise.
-    log_gradient = torch.eye(len(scores)).to(scores)[sampled] - weights  # (N, S)
-    return (rewards[sampled] - baseline)[:, None] * log_gradient
+    log_gradient = torch.eye(len(scores)).to(weights)[sampled] - weights  # (N, S)
+    gradient = (wide(rewards)[sampled] - baseline)[:, None] * log_gradient
+    return gradient.to(scores.dtype)
 
 
 def gumbel_softmax(
@@ -124,14 +128,15 @@ def gumbel_softmax(
             f"temperature is {temperature}; it must be positive: the lower, the nearer "
             "the weights are to one-hot"
         )
+    exact = wide(scores)
     u = torch.rand(
         (samples, len(scores)),
         generator=generator,
-        dtype=scores.dtype,
+        dtype=exact.dtype,
         device=scores.device,
-    )
+    ).clamp_min(torch.finfo(exact.dtype).tiny)  # 0 is drawn once in 2²⁴, its log isn't
     noise = -(-u.log()).log()  # (N, S)
-    return ((scores + noise) / temperature).softmax(-1)
+    return ((exact + noise) / temperature).softmax(-1).to(scores.dtype)
 
 
 def gumbel_softmax_gradient(
@@ -162,9 +167,9 @@ def gumbel_softmax_gradient(
         ValueError: As in :func:`reinforce` and :func:`gumbel_softmax`.
     """
     check_score_vectors(scores, rewards)
-    y = gumbel_softmax(scores, temperature, samples, generator)  # (N, S)
-    mixed = y @ rewards  # (N,)
-    return y * (rewards - mixed[:, None]) / temperature
+    y = gumbel_softmax(wide(scores), temperature, samples, generator)  # (N, S)
+    mixed = y @ wide(rewards)  # (N,)
+    return (y * (rewards - mixed[:, None]) / temperature).to(scores.dtype)
 
 
 def check_score_vectors(scores: Tensor, rewards: Tensor) -> None:

@@ -15,10 +15,11 @@ from torch import Tensor, nn
 from attnbook.core.checks import check_sizes
 from attnbook.nn.attention_checks import check_heads, check_inputs
 from attnbook.nn.multi_head import merge_heads, split_heads
+from attnbook.nn.precision import wide, without_autocast
 
 
 class LinearState(NamedTuple):
-    """What linear attention keeps of all keys and values so far."""
+    """What linear attention keeps of all keys and values so far, at least float32."""
 
     s: Tensor  # (..., d_k, d_v)  sum of φ(k) vᵀ
     z: Tensor  # (..., d_k)  sum of φ(k)
@@ -40,9 +41,10 @@ def empty_state(k: Tensor, v: Tensor) -> LinearState:
         k: Keys, (..., S, d_k).
         v: Values, (..., S, d_v).
     """
+    one = wide(k.new_zeros(()))
     return LinearState(
-        k.new_zeros(*k.shape[:-2], k.shape[-1], v.shape[-1]),
-        k.new_zeros(*k.shape[:-2], k.shape[-1]),
+        one.new_zeros(*k.shape[:-2], k.shape[-1], v.shape[-1]),
+        one.new_zeros(*k.shape[:-2], k.shape[-1]),
     )
 
 
@@ -78,13 +80,15 @@ def causal_linear_attention(
         )
     s, z = empty_state(k, v) if state is None else state
     outputs = []
-    parts = (x.split(block, dim=-2) for x in (feature_map(q), feature_map(k), v))
-    for q_b, k_b, v_b in zip(*parts, strict=True):
-        pairs = (q_b @ k_b.mT).tril()  # (..., b, b): within the block
-        total = pairs.sum(-1, keepdim=True) + q_b @ z[..., None]  # (..., b, 1)
-        outputs.append((pairs @ v_b + q_b @ s) / total)  # (..., b, d_v)
-        s, z = s + k_b.mT @ v_b, z + k_b.sum(-2)
-    return torch.cat(outputs, dim=-2), LinearState(s, z)
+    exact = feature_map(wide(q)), feature_map(wide(k)), wide(v)
+    parts = (x.split(block, dim=-2) for x in exact)
+    with without_autocast(q):
+        for q_b, k_b, v_b in zip(*parts, strict=True):
+            pairs = (q_b @ k_b.mT).tril()  # (..., b, b): within the block
+            total = pairs.sum(-1, keepdim=True) + q_b @ z[..., None]  # (..., b, 1)
+            outputs.append((pairs @ v_b + q_b @ s) / total)  # (..., b, d_v)
+            s, z = s + k_b.mT @ v_b, z + k_b.sum(-2)
+    return torch.cat(outputs, dim=-2).to(q.dtype), LinearState(s, z)
 
 
 class LinearAttention(nn.Module):

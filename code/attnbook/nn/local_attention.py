@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
 from attnbook.nn.masks import check_mask, masked_softmax
+from attnbook.nn.precision import wide
 
 
 class GlobalAlignment(nn.Module):
@@ -84,8 +85,9 @@ class PredictiveAlignment(nn.Module):
         self.v = nn.Linear(d_hidden, 1, bias=False)
 
     def centre(self, h: Tensor, mask: Tensor) -> Tensor:
-        """Predict p_t from (B, T, H): (B, T), within the sentence."""
-        fraction = torch.sigmoid(self.v(torch.tanh(self.W(h)))).squeeze(-1)  # (B, T)
+        """Predict p_t from (B, T, H): (B, T), within the sentence, at least float32."""
+        hidden = torch.tanh(self.W(h))
+        fraction = torch.sigmoid(wide(self.v(hidden))).squeeze(-1)  # (B, T)
         length = mask.sum(-1, keepdim=True)  # S of each sentence, (B, 1)
         # S · sigmoid can exceed the last position, S - 1; rounding even makes it S.
         return torch.minimum(length * fraction, (length - 1).to(fraction.dtype))
@@ -97,9 +99,8 @@ class PredictiveAlignment(nn.Module):
         check_source_mask(mask, scores)
         p = self.centre(h, mask)
         inside = source_window(p, mask, self.half_width)
-        return masked_softmax(scores, inside) * gaussian(
-            p, scores.shape[-1], self.sigma
-        )
+        factor = gaussian(p, scores.shape[-1], self.sigma)  # (B, T, S)
+        return (masked_softmax(wide(scores), inside) * factor).to(scores.dtype)
 
 
 def distance_from_centre(centre: Tensor, source_len: int) -> Tensor:
@@ -110,7 +111,7 @@ def distance_from_centre(centre: Tensor, source_len: int) -> Tensor:
         source_len: S.
     """
     s = torch.arange(source_len, device=centre.device)
-    return s - centre[..., None]
+    return s - wide(centre)[..., None]
 
 
 def source_window(centre: Tensor, mask: Tensor, half_width: int) -> Tensor:
@@ -145,7 +146,7 @@ def gaussian(centre: Tensor, source_len: int, sigma: float) -> Tensor:
         (B, T, S).
     """
     d = distance_from_centre(centre, source_len)  # (B, T, S)
-    return torch.exp(-d.square() / (2 * sigma**2))
+    return torch.exp(-d.square() / (2 * sigma * sigma))
 
 
 def check_source_mask(mask: Tensor, scores: Tensor) -> None:

@@ -8,12 +8,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from attnbook.core.checks import check_known
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.masks import padding_mask
+from attnbook.nn.precision import wide
 
 
 def check_targets(logits: Tensor, targets: Tensor) -> None:
-    """Raise a ValueError unless there is one target for each distribution."""
+    """Raise a ValueError unless there is one target id for each distribution."""
+    if targets.dtype not in (torch.int64, torch.int32):
+        raise ValueError(
+            f"targets are of type {targets.dtype}; they must be integer ids: "
+            "targets.long() makes them"
+        )
     if logits.shape[:-1] != targets.shape:
         raise ValueError(
             f"logits have shape {tuple(logits.shape)}, targets {tuple(targets.shape)}; "
@@ -22,24 +29,41 @@ def check_targets(logits: Tensor, targets: Tensor) -> None:
         )
 
 
+def check_target_ids(logits: Tensor, targets: Tensor) -> None:
+    """Raise a ValueError unless each target is the id of a token, too.
+
+    Ids on a GPU are not looked at, since it would have to be waited for.
+    """
+    check_targets(logits, targets)
+    if targets.device.type == "cpu" and not torch.compiler.is_compiling():
+        check_known(targets, logits.shape[-1], "target")
+
+
+def check_smoothing(smoothing: float) -> None:
+    """Raise a ValueError unless 0 ≤ smoothing < 1."""
+    if not 0 <= smoothing < 1:
+        raise ValueError(f"smoothing is {smoothing}; it must be from 0 to below 1")
+
+
 def token_loss(logits: Tensor, targets: Tensor) -> Tensor:
     """Cross-entropy: mean of -log p(target token), padding excluded.
 
-    Equal to ``F.cross_entropy(..., ignore_index=PAD)``.
+    Equal to ``F.cross_entropy(..., ignore_index=PAD)``, also where all targets are
+    padding: the mean over no token is NaN.
 
     Args:
         logits: (B, T, V), or with more axes before V.
         targets: Ids, (B, T), or the same axes without V.
 
     Returns:
-        A scalar, in nats per token.
+        A scalar, in nats per token, at least float32.
 
     Raises:
-        ValueError: If the shapes do not agree.
+        ValueError: If the shapes do not agree, or a target is no token's id.
     """
-    check_targets(logits, targets)
-    log_p = logits.log_softmax(-1)  # (B, T, V)
-    of_targets = log_p.gather(-1, targets[..., None]).squeeze(-1)  # (B, T)
+    check_target_ids(logits, targets)
+    log_p = wide(logits).log_softmax(-1)  # (B, T, V)
+    of_targets = log_p.gather(-1, targets.long()[..., None]).squeeze(-1)  # (B, T)
     return -of_targets[padding_mask(targets)].mean()
 
 
@@ -59,18 +83,19 @@ def label_smoothing_loss(
         smoothing: ε; Vaswani et al. 2017 use 0.1.
 
     Returns:
-        (B, T), in nats; 0 at padding.
+        (B, T), in nats, at least float32; 0 at padding.
 
     Raises:
-        ValueError: If ``smoothing`` is not from 0 to below 1, or the shapes do not
-            agree.
+        ValueError: If ``smoothing`` is not from 0 to below 1, the shapes do not agree,
+            or a target is no token's id.
     """
-    check_targets(logits, targets)
-    if not 0 <= smoothing < 1:
-        raise ValueError(f"smoothing is {smoothing}; it must be from 0 to below 1")
-    log_p = logits.log_softmax(-1)  # (B, T, V)
-    of_targets = log_p.gather(-1, targets[..., None]).squeeze(-1)  # (B, T)
-    loss = -(1 - smoothing) * of_targets - smoothing * log_p.mean(-1)
+    check_target_ids(logits, targets)
+    check_smoothing(smoothing)
+    log_p = wide(logits).log_softmax(-1)  # (B, T, V)
+    of_targets = log_p.gather(-1, targets.long()[..., None]).squeeze(-1)  # (B, T)
+    loss = -(1 - smoothing) * of_targets
+    if smoothing:  # 0 times the -inf of an impossible token would be NaN
+        loss = loss - smoothing * log_p.mean(-1)
     return loss.masked_fill(~padding_mask(targets), 0.0)
 
 
@@ -98,17 +123,17 @@ def fused_smoothing_loss(
         smoothing: ε, from 0 to below 1.
 
     Returns:
-        (B, T), in nats; 0 at padding.
+        (B, T), in nats, at least float32; 0 at padding.
 
     Raises:
-        ValueError: If the shapes do not agree.
+        ValueError: As :func:`label_smoothing_loss`.
     """
-    check_targets(logits, targets)
+    check_target_ids(logits, targets)
+    check_smoothing(smoothing)
+    how = {"ignore_index": PAD, "label_smoothing": smoothing, "reduction": "none"}
     losses = [
-        F.cross_entropy(
-            rows, ids, ignore_index=PAD, label_smoothing=smoothing, reduction="none"
-        )
-        for rows, ids in _groups(logits.flatten(0, -2), targets.flatten())
+        F.cross_entropy(wide(rows), ids, **how)
+        for rows, ids in _groups(logits.flatten(0, -2), targets.flatten().long())
     ]
     return torch.cat(losses).view_as(targets)
 
@@ -126,7 +151,7 @@ def symmetric_kl(logits: Tensor, targets: Tensor) -> Tensor:
         targets: Ids, (B, T).
 
     Returns:
-        (B, T), in nats; 0 at padding.
+        (B, T), in nats, at least float32; 0 at padding.
 
     Raises:
         ValueError: If the shapes do not agree.
@@ -135,8 +160,10 @@ def symmetric_kl(logits: Tensor, targets: Tensor) -> Tensor:
     first, second = logits.chunk(2)
     divergences = []
     for z_1, z_2 in _groups(first.flatten(0, -2), second.flatten(0, -2)):
-        p_1, p_2 = z_1.softmax(-1), z_2.softmax(-1)  # fp32 under a GPU's autocast
-        difference = z_1.to(p_1.dtype) - z_2.to(p_2.dtype)
-        divergences.append(((p_1 - p_2) * difference).sum(-1) / 2)
+        z_1, z_2 = wide(z_1), wide(z_2)
+        impossible = z_1.isneginf() & z_2.isneginf()  # -inf less -inf would be NaN
+        difference = (z_1 - z_2).masked_fill(impossible, 0.0)
+        terms = (z_1.softmax(-1) - z_2.softmax(-1)) * difference
+        divergences.append(terms.sum(-1) / 2)
     divergence = torch.cat(divergences).view_as(targets)
     return divergence.masked_fill(~padding_mask(targets), 0.0)

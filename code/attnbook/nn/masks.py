@@ -10,6 +10,7 @@ from torch import Tensor
 from attnbook.core.checks import check_ids
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.attention_checks import check_lengths, check_mask
+from attnbook.nn.precision import wide
 
 
 def padding_mask(ids: Tensor) -> Tensor:
@@ -93,9 +94,10 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     check_mask(mask, scores.shape)
     # Not -inf: a fully masked row would give 0/0. The lowest number is as good, as
     # exp(lowest - highest) is 0, and leaves such a row finite until it is zeroed.
-    lowest = torch.finfo(scores.dtype).min
-    weights = scores.masked_fill(~mask, lowest).softmax(-1)
-    return weights.masked_fill(~mask, 0.0)
+    exact = wide(scores)
+    lowest = torch.finfo(exact.dtype).min
+    weights = exact.masked_fill(~mask, lowest).softmax(-1)
+    return weights.masked_fill(~mask, 0.0).to(scores.dtype)
 
 
 class PreparedMask(NamedTuple):

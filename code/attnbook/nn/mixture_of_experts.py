@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
+from attnbook.nn.precision import wide
 
 
 class MixtureOfExperts(nn.Module):
@@ -46,15 +47,15 @@ class MixtureOfExperts(nn.Module):
             Their weights, (..., k), which sum to 1, and their numbers, (..., k).
         """
         best, chosen = self.router(x).topk(self.top_k, -1)  # (..., k) each
-        return best.softmax(-1), chosen
+        return wide(best).softmax(-1), chosen
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (..., D) to (..., D)."""
         rows = x.reshape(-1, x.shape[-1])  # (N, D)
         weights, chosen = self.route(rows)  # (N, k) each
-        out = torch.zeros_like(rows)
+        out = torch.zeros_like(wide(rows))
         for number, expert in enumerate(self.experts):
             row, rank = (chosen == number).nonzero(as_tuple=True)
             found = weights[row, rank, None] * expert(rows[row])  # (its positions, D)
             out = out.index_add(0, row, found.to(out.dtype))  # autocast narrows it
-        return out.view_as(x)
+        return out.view_as(x).to(x.dtype)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
+from attnbook.nn.precision import wide
 
 
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
@@ -23,11 +24,13 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
         eps: ε, so that a position of equal features is not divided by 0.
 
     Returns:
-        (..., D).
+        (..., D), of the type of x; computed in at least float32, because squares of
+        float16 numbers overflow from 256 on.
     """
-    centred = x - x.mean(-1, keepdim=True)
+    exact = wide(x)
+    centred = exact - exact.mean(-1, keepdim=True)
     variance = centred.square().mean(-1, keepdim=True)
-    return centred * torch.rsqrt(variance + eps) * gain + bias
+    return (centred * torch.rsqrt(variance + eps) * gain + bias).to(x.dtype)
 
 
 def rms_norm(x: Tensor, gain: Tensor, eps: float = 1e-6) -> Tensor:
@@ -42,11 +45,10 @@ def rms_norm(x: Tensor, gain: Tensor, eps: float = 1e-6) -> Tensor:
         eps: ε, so that a position of zeros is not divided by 0.
 
     Returns:
-        (..., D), of the type of x; computed in at least float32, because squares of
-        float16 numbers overflow from 256 on.
+        (..., D), of the type of x; computed as :func:`layer_norm`.
     """
-    wide = x.to(torch.promote_types(x.dtype, torch.float32))
-    normed = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)
+    exact = wide(x)
+    normed = exact * torch.rsqrt(exact.square().mean(-1, keepdim=True) + eps)
     return (normed.to(x.dtype) * gain).to(x.dtype)  # a gain may be wider than x
 
 

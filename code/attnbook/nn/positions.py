@@ -38,7 +38,9 @@ def frequencies(
         (⌈d/2⌉,), in radians per position, decreasing from 1.
     """
     check_sizes(d=d)
-    return BASE ** (-torch.arange(0, d, 2, dtype=dtype, device=device) / d)
+    exact = torch.promote_types(dtype, torch.float32)
+    powers = -torch.arange(0, d, 2, dtype=exact, device=device) / d
+    return (BASE**powers).to(dtype)
 
 
 def position_angles(
@@ -118,10 +120,10 @@ def shift_matrix(k: int, d: int, dtype: torch.dtype = torch.float64) -> Tensor:
         ValueError: If the width is odd.
     """
     check_even(d)
-    angles = k * frequencies(d, dtype)
+    angles = k * frequencies(d, torch.promote_types(dtype, torch.float32))
     sin, cos = angles.sin(), angles.cos()
     rows = torch.stack([cos, sin, -sin, cos], -1).view(-1, 2, 2)  # (d/2, 2, 2)
-    return torch.block_diag(*rows)
+    return torch.block_diag(*rows).to(dtype)
 
 
 class SinusoidalPositions(nn.Module):

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from attnbook.core.checks import check_dropout
 from attnbook.nn.attention_checks import check_inputs, check_mask, check_score_bias
 from attnbook.nn.masks import PreparedMask, masked_softmax, prepare_mask
+from attnbook.nn.precision import dot_products, wide, without_autocast
 
 
 def attention(
@@ -54,14 +55,16 @@ def attention(
     check_dropout(dropout)
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     if need_weights:
-        scores = q @ k.transpose(-2, -1) * scale  # (..., T, S)
+        scores = dot_products(q, k) * scale  # (..., T, S)
         if score_bias is not None:
             scores = scores + score_bias
         if mask is None:
             weights = scores.softmax(-1)  # (..., T, S)
         else:
             weights = masked_softmax(scores, mask.mask)
-        return F.dropout(weights, dropout) @ v, weights  # (..., T, d_v), (..., T, S)
+        with without_autocast(v):
+            out = F.dropout(weights, dropout) @ wide(v)  # (..., T, d_v)
+        return out.to(v.dtype), weights.to(v.dtype)
     added = score_bias
     if mask is not None:
         added = mask.opened
@@ -86,6 +89,9 @@ def _prepared(
         check_mask(mask.mask, shape)
     if score_bias is not None:
         check_score_bias(score_bias, shape)
+        largest = torch.finfo(q.dtype).max
+        if largest < torch.finfo(score_bias.dtype).max:  # -1e9 stays finite in float16
+            score_bias = score_bias.clamp(-largest, largest)
         score_bias = torch.atleast_2d(score_bias.to(q.dtype))
     return mask, score_bias
 
@@ -98,12 +104,12 @@ def _fused(
     In bf16 the CPU's kernel takes about nine times as long backward, which costs more
     than bf16 saves in all other matrix products together.
     """
-    wide = q.device.type == "cpu" and torch.is_autocast_enabled("cpu")
-    if wide:
+    widen = q.device.type == "cpu" and torch.is_autocast_enabled("cpu")
+    if widen:
         q, k, v = q.float(), k.float(), v.float()
         if added is not None and added.is_floating_point():
             added = added.float()
-    with torch.autocast("cpu", enabled=False) if wide else nullcontext():
+    with torch.autocast("cpu", enabled=False) if widen else nullcontext():
         return F.scaled_dot_product_attention(
             q, k, v, attn_mask=added, dropout_p=dropout, scale=scale
         )

@@ -7,7 +7,8 @@ have one interface::
     keys = score.prepare(states)   # once per sentence: what does not need the query
     e = score(query, keys)         # (B, T, Q), (B, S, ·) → (B, T, S)
 
-``prepare`` is called once per sentence, the score itself at each decoding step.
+``prepare`` is called once per sentence, the score itself at each decoding step. Dot
+products of 16-bit numbers are float32: they are not scaled, and float16 ends at 65,504.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
+from attnbook.nn.precision import dot_products
 
 MAX_SOURCE_LEN = 64
 """Default number of source positions of a location score; eight clauses of the toy
@@ -84,7 +86,7 @@ class DotScore(nn.Module):
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Score (B, T, K) against (B, S, K): (B, T, S)."""
         check_shapes(query, self.width, keys, self.width)
-        return query @ keys.transpose(1, 2)  # (B, T, S)
+        return dot_products(query, keys)  # (B, T, S)
 
 
 class GeneralScore(nn.Module):
@@ -108,7 +110,7 @@ class GeneralScore(nn.Module):
     def forward(self, query: Tensor, keys: Tensor) -> Tensor:
         """Score (B, T, Q) against prepared (B, S, Q): (B, T, S)."""
         check_shapes(query, self.W.out_features, keys, self.W.out_features)
-        return query @ keys.transpose(1, 2)  # (B, T, S)
+        return dot_products(query, keys)  # (B, T, S)
 
 
 class LocationScore(nn.Module):

@@ -154,6 +154,8 @@ for name in ALIGNMENTS:
     )
 add(pairs, **{name: partial(models.Transformer, form) for name, form in FORMS.items()})
 OF_TYPES = [*CASES]
+WIDE = ["loss", "smoothed", "fused", "r_drop", "dot_score", "general_score"]
+"""Of 16-bit numbers they make float32: sums that may be larger than float16 allows."""
 COMPILED = ["weights", "rotary", "relative", "learned", "post", "pre"]
 
 add(lambda n: numbers(0, (n,), (n,)), hard=lambda: hard_attention)
@@ -250,7 +252,8 @@ def test_less_precise_types_differ_by_rounding(name, dtype):
             found, gradients = results(name, "cpu", torch.float32)
     else:
         found, gradients = results(name, "cpu", dtype)
-        assert {x.dtype for x in (*found, *gradients)} == {dtype}
+        assert {x.dtype for x in gradients} == {dtype}
+        assert {x.dtype for x in found} == {torch.float32 if name in WIDE else dtype}
     assert all(x.isfinite().all() for x in gradients)
     for ours, wanted in zip(found, results(name)[0], strict=True):
         share = SHARES.get(dtype, 0.05)

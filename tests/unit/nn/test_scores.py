@@ -122,7 +122,8 @@ def test_less_precise_types_differ_by_rounding(name, dtype):
     exact = score(query, score.prepare(states))
     score = score.to(dtype)
     found = score(query.to(dtype), score.prepare(states.to(dtype)))
-    assert found.dtype == dtype
+    products = name in ("dot", "general")  # which may be larger than float16 allows
+    assert found.dtype == (torch.float32 if products else dtype)
     close(found.double(), exact, 60 * torch.finfo(dtype).eps)
 
 
