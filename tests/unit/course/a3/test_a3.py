@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from notebook_cells import printed
 
 from attnbook.core import results
 from attnbook.course.a3 import figures as a3
@@ -93,3 +94,35 @@ def test_the_tables_of_sinks_show_each_run(sinks):
         "talks", "silent", "silent", "talks", "talks", "silent"
     ]  # fmt: skip
     assert {*a3.KEPT, *a3.FROM_FULL_TO_SHORT} == {keeps for _, keeps in sinks}
+
+
+# The page's own code, at its edges
+
+
+@pytest.mark.parametrize("block", [1, 3, 64, 600])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_linear_attention_of_the_page_in_any_type(dtype, block):
+    """Its weights are positive, and sum to 1 however long the sequence."""
+    attend, ones = printed("a3", "linear_attention"), torch.ones(520, 64, dtype=dtype)
+    for x in (ones, -15 * ones, -40 * ones.float()):
+        out = attend(x, x, ones.to(x), block)
+        assert out.dtype == x.dtype
+        assert torch.allclose(out, torch.ones_like(out), atol=1e-5)
+
+
+def test_linear_attention_of_the_page_by_the_formula():
+    attend = printed("a3", "linear_attention")
+    g = torch.Generator().manual_seed(0)
+    q, k, v = torch.randn(3, 7, 4, generator=g, dtype=torch.float64)
+    q_features, k_features = (torch.where(x > 0, x + 1, x.exp()) for x in (q, k))
+    for i in range(7):
+        weights = k_features[: i + 1] @ q_features[i]
+        wanted = weights @ v[: i + 1] / weights.sum()
+        assert torch.allclose(attend(q, k, v, 3)[i], wanted, 1e-12, 1e-12)
+
+
+@pytest.mark.parametrize("kernel_size", [1, 2, 3, 4, 9])
+def test_a_branch_of_the_page_keeps_the_length(kernel_size):
+    module = printed("a3", "LongShort")(8, 2, kernel_size)
+    for length in (1, 2, 6):
+        assert module(torch.ones(1, length, 8)).shape == (1, length, 8)

@@ -5,6 +5,7 @@ import json
 import matplotlib.pyplot as plt
 import pytest
 import torch
+from notebook_cells import printed
 
 from attnbook.analysis.occlusion import context_changes
 from attnbook.core import results
@@ -104,3 +105,18 @@ def test_a_small_run_has_the_form_of_the_stored_one(monkeypatch):
             wanted["model"],
             wanted["changes"].keys(),
         )
+
+
+# The page's own code, at its edges
+
+
+def test_the_encoder_of_the_page_keeps_columns_that_are_padding_alone():
+    torch.manual_seed(0)
+    encoder = printed("ch01", "Encoder")(9, 4, 3)
+    src = pad([[4, 5, 6, EOS], [7, EOS]])
+    states, last = encoder(torch.nn.functional.pad(src, (0, 3)))
+    alone, alone_last = encoder(src[1:, :2])
+    assert states.shape == (2, 7, 6)
+    assert torch.allclose(states[1:, :2], alone, atol=1e-6)
+    assert torch.allclose(last[1:], alone_last, atol=1e-6)
+    assert not states[1, 2:].any()

@@ -2,12 +2,13 @@
 
 import math
 import random
-from itertools import islice
+from itertools import islice, permutations
 
 import pytest
 import torch
 from compare import make_bahdanau
 from drawn import cells
+from notebook_cells import printed
 
 from attnbook.analysis.occlusion import bahdanau_hiding_effects, replacing_effects
 from attnbook.course.ch02 import experiments_clicks, experiments_learning, figures, lab
@@ -16,6 +17,7 @@ from attnbook.nn.losses import token_loss
 from attnbook.toy.data import TARGET, held_out_pairs, toy_batches
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.metrics import attention_weights
+from attnbook.toy.models import load_toy_model
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
@@ -154,3 +156,31 @@ def test_a_part_is_frozen_until_the_halt(part):
             }[part]
             held = named and step < experiments_learning.HALT
             assert parameter.requires_grad == (not held)
+
+
+# The page's own code, at its edges
+
+
+def test_clicks_in_any_order_write_what_the_package_writes():
+    model, write = load_toy_model("bahdanau"), printed("ch02", "write_by_clicks")
+    orders = [*permutations(range(6))][::11]
+    others = [[], [2], [6, 5], [2] * 30, [4, 3, 2, 1, 0, 5, 5, 5]]
+    for clicks in [*map(list, orders), *others]:
+        wanted = experiments_clicks.write_by_clicks(model, PAIR.source, clicks)
+        given = [*clicks]
+        with torch.no_grad():
+            assert write(model, PAIR.source, given) == wanted
+        assert given == clicks
+
+
+def test_a_click_beside_the_sentence_is_refused():
+    write = printed("ch02", "write_by_clicks")
+    with pytest.raises(IndexError, match="index 7 is out of bounds"):
+        write(load_toy_model("bahdanau"), PAIR.source, [7])
+
+
+def test_an_accuracy_of_no_word_is_refused():
+    accuracy = printed("ch02", "ex2_alignment_accuracy", solution=True)
+    assert accuracy([torch.eye(2)], [[0, None]]) == 1
+    with pytest.raises(ValueError, match="at least one"):
+        accuracy([torch.eye(2)], [[None, None]])

@@ -8,6 +8,7 @@ from statistics import fmean
 import pytest
 import torch
 from drawn import cells
+from notebook_cells import printed
 
 from attnbook.core import results
 from attnbook.course.ch05 import exercises, figures
@@ -62,3 +63,14 @@ def test_heads_of_a_group_share_keys_and_values():
         for head in range(q.shape[1]):
             of_group = k[:, head // share], v[:, head // share]
             torch.testing.assert_close(found[:, head], attention(q[:, head], *of_group))
+
+
+def test_the_layer_of_the_page_in_half_precision():
+    layer = printed("ch05", "MultiHead")(64, 1).half()
+    for linear in (layer.W_Q, layer.W_K, layer.W_V, layer.W_O):
+        torch.nn.init.eye_(linear.weight)
+        torch.nn.init.zeros_(linear.bias)
+    x = torch.full((1, 1, 64), 40.0).half()
+    out, weights = layer(x, x, x)
+    assert torch.equal(out, x)
+    assert weights.item() == 1

@@ -6,6 +6,7 @@ from statistics import fmean
 import pytest
 import torch
 from edited_parts import failed_stage
+from notebook_cells import printed
 from torch import nn
 
 from attnbook.core import results
@@ -243,3 +244,34 @@ def test_a_table_without_gradients_is_right(table, forward):
 def test_a_wrong_sum_fails_at_the_sum(old, new):
     edit = FORWARD, FORWARD.replace(old, new)
     assert failed_stage("positions", edit) == "added to x"
+
+
+# The page's own code, at its edges
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 8])
+@pytest.mark.parametrize("solution", [False, True])
+def test_the_encodings_of_the_page_have_the_width_asked_for(d, solution):
+    found = printed("ch07", "sinusoids", solution)(7, d)
+    assert torch.allclose(found, sinusoids(7, d), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_rotated_numbers_keep_their_type(dtype):
+    x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0)).to(dtype)
+    for name, order in (("rotate", range(8)), ("ex7_half_split", PAIRS)):
+        found = printed("ch07", name, solution=name.startswith("ex"))(x)
+        assert found.dtype == dtype
+        inverse = sorted(range(8), key=[*order].__getitem__)
+        wanted = rotate(x[..., [*order]].double())[..., inverse]
+        assert torch.allclose(found.double(), wanted, atol=0.03)
+
+
+@pytest.mark.parametrize("d", [1, 3, 5])
+@pytest.mark.parametrize("name", ["rotate", "ex7_half_split"])
+def test_an_odd_width_cannot_be_rotated(name, d):
+    turn = printed("ch07", name, solution=name.startswith("ex"))
+    with pytest.raises(
+        (RuntimeError, ValueError), match=r"invalid|too many|split_size|must match"
+    ):
+        turn(torch.ones(2, d))

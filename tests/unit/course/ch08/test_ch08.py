@@ -1,8 +1,13 @@
 """Chapter 8: drawn data, and exercises. What its pages show nbval compares."""
 
+import math
+
 import pytest
+import torch
 from compare import numbers
 from edited_parts import failed_stage
+from notebook_cells import printed
+from torch import nn
 
 from attnbook.course.ch08 import figures as ch08
 from attnbook.course.kit.exercises.checking import find
@@ -60,3 +65,21 @@ NORM = "self.norm_2 = nn.LayerNorm(config.d_model)"
 )
 def test_an_encoder_layer_is_wrong(stage, old, new):
     assert failed_stage("EncoderLayer", (old, new)) == stage
+
+
+# The page's own code, at its edges
+
+
+@pytest.mark.parametrize("numbers", [[300, -200, 100, 50], [0.01, -0.02, 0.01, 0]])
+def test_the_norm_of_the_page_in_half_precision(numbers):
+    x = torch.tensor(numbers).half()
+    found = printed("ch08", "layer_norm")(x, torch.ones_like(x), torch.zeros_like(x))
+    assert found.dtype == torch.float16
+    assert torch.allclose(found, nn.functional.layer_norm(x, (4,)), atol=4e-3)
+
+
+def test_the_entropy_of_shares_some_of_which_are_zero():
+    entropy = printed("ch08", "entropy")
+    for dtype in (torch.float16, torch.float32, torch.float64):
+        shares = torch.tensor([[1, 0, 0, 0], [0.5, 0.5, 0, 0]], dtype=dtype)
+        assert entropy(shares) == pytest.approx(math.log(2) / 2, rel=1e-3)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from compare import make_transformer
+from notebook_cells import printed
 
 from attnbook.core.vocabulary import EOS
 from attnbook.course.ch10 import drawings
@@ -13,6 +14,7 @@ from attnbook.course.kit.exercises.stages import first_failure, hints_for
 from attnbook.course.kit.explorers.shipped import shipped_translator
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
+from attnbook.decoding.sampling import token_probabilities
 from attnbook.decoding.scoring import log_probability
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
@@ -131,3 +133,92 @@ def test_a_sentence_ends_once_and_for_all():
     )
     assert stage.name == "ends"
     assert "in this step or an earlier one" in hints_for(PART, stage, error)[0]
+
+
+# The page's own code, at its edges
+
+
+def untrained(vocabulary):
+    torch.manual_seed(0)
+    model = make_transformer(9, vocabulary, d_model=8, n_heads=2, n_layers=1, d_ff=8)
+    return model.eval()
+
+
+@pytest.mark.parametrize("vocabulary", [4, 5, 43])
+@pytest.mark.parametrize("width", [1, 2, 22, 43, 100])
+def test_a_beam_wider_than_the_vocabulary(vocabulary, width):
+    model, src = untrained(vocabulary), torch.tensor([[4, 5, EOS]])
+    found = printed("ch10", "beam_search")(model, src, width)
+    assert len(found) <= width
+    assert found or 2 * width < vocabulary  # a narrow beam need not find an end
+    for _, log_p, ids in found:
+        assert log_p > -torch.inf
+        assert ids.index(EOS) == len(ids) - 1
+        assert min(ids) >= EOS
+        again = log_probability(model, src, torch.tensor([ids])).item()
+        assert log_p == pytest.approx(again, abs=1e-4)
+    if found and 2 * width < vocabulary:
+        wanted = beam_search(model, src, src.shape[1] + 50, width, alpha=0.0)
+        assert found[0][0] == pytest.approx(wanted.scores[0, 0].item(), abs=1e-4)
+
+
+SHARES = torch.tensor([[0.1, 0.6, 0.0, 0.3], [0.25, 0.25, 0.25, 0.25]])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"temperature": 1e-38}, {"temperature": 0.1}, {"temperature": 1e9}]
+    + [{"top_k": k} for k in (1, 3, 4, 5, 100)]
+    + [{"top_p": p} for p in (1e-4, 0.5, 0.95, 1.0)]
+    + [{"temperature": 2.0, "top_k": 3, "top_p": 0.7}],
+)
+def test_probabilities_of_the_page_are_the_packages(options, dtype):
+    logits = SHARES.log().to(dtype)[:1]
+    found = printed("ch10", "token_probabilities")(logits, **options)
+    wanted = token_probabilities(SHARES.log()[:1].double(), **options)
+    assert found.dtype == dtype
+    assert torch.allclose(found.double(), wanted, atol=2e-3)
+
+
+@pytest.mark.parametrize("top_k", [1, 2, 4])
+def test_ties_are_cut_to_k(top_k):
+    p = printed("ch10", "token_probabilities")(SHARES[1:].log(), top_k=top_k)
+    assert p.count_nonzero() == top_k
+    assert p.sum().item() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", ["temperature", "top_k", "top_p"])
+@pytest.mark.parametrize("value", [0, -1])
+def test_probabilities_of_no_token_are_refused(name, value):
+    with pytest.raises(ValueError, match="must be greater than 0"):
+        printed("ch10", "token_probabilities")(SHARES, **{name: value})
+
+
+def test_a_special_token_is_never_drawn():
+    """Whatever the logits, which a model that was trained badly may have."""
+    decode = printed("ch10", "decode")
+
+    class Model:
+        def start(self, src):
+            return 0
+
+        def step(self, token, state):
+            logits = torch.tensor([[9.0, 9.0, 0.0, 0.0, 1.0]])
+            return logits, state + 1
+
+    g = torch.Generator().manual_seed(0)
+    for choose in (
+        lambda logits: logits.argmax(-1),
+        lambda logits: logits.softmax(-1).multinomial(1, generator=g)[:, 0],
+    ):
+        output = decode(Model(), torch.tensor([[4, EOS]]), choose)
+        assert min(output) >= EOS
+
+
+@pytest.mark.parametrize("max_len", [0, 1, 2])
+def test_at_most_as_many_tokens_as_asked_for(max_len):
+    model, src = untrained(9), torch.tensor([[4, 5, EOS], [6, EOS, 0]])
+    assert printed("ch10", "greedy", True)(model, src, max_len).shape == (2, max_len)
+    found = printed("ch10", "ex10_last_position", True)(model, src, max_len)
+    assert found.shape == (2, max_len)

@@ -4,6 +4,7 @@ from itertools import pairwise, product
 
 import pytest
 import torch
+from notebook_cells import printed
 from torch import nn
 
 from attnbook.analysis.complexity import count
@@ -113,3 +114,11 @@ def test_the_bug_looks_ahead_and_the_reference_does_not():
             moved = affected_outputs(lambda x, f=form: f(x, weight, dilation), x, 5)  # noqa: B023
             assert form(x, weight, dilation).shape == x.shape
             assert moved[:5].any() == leaks
+
+
+@pytest.mark.parametrize("dilated", [False, True])
+def test_kernels_of_width_1_never_reach_a_neighbour(dilated):
+    layers = printed("ch11", "ex11_layers", solution=True)
+    assert layers(1, 1, dilated) == 0
+    with pytest.raises(ValueError, match="no neighbour"):
+        layers(2, 1, dilated)

@@ -5,12 +5,14 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
+from notebook_cells import printed
 
 from attnbook.core import results
 from attnbook.course.ch12 import experiment_data as facts
 from attnbook.course.kit.exercises.checking import find, verdict
 from attnbook.data import multi30k
 from attnbook.data.batching import IdPair
+from attnbook.data.bpe_from_scratch import learn_merges
 from attnbook.data.subwords import Subwords
 
 TRAIN = ["a dog runs", "a dog", "a cat sleeps", "a dog runs in snow"] * 20
@@ -128,3 +130,20 @@ def in_characters(segmented, counts):
 def test_pairs_that_are_counted_otherwise_are_wrong(count):
     name = "ex12_next_merge"
     assert "not yet right" in verdict(find(name), name, count)
+
+
+# The page's own code, at its edges
+
+
+@pytest.mark.parametrize("n", [0, 1, 8, 30, 40, 1000])
+def test_merges_end_when_every_word_is_one_symbol(n):
+    learn = printed("ch12", "learn_merges")
+    words = learn.__globals__["words"]
+    assert learn(n) == learn_merges(words, n)
+
+
+def test_nothing_to_merge_is_refused():
+    merge = printed("ch12", "ex12_next_merge", solution=True)
+    assert merge({"ab": ["a", "b"]}, {"ab": 2}) == ("a", "b")
+    with pytest.raises(ValueError, match="empty"):
+        merge({"ab": ["ab"]}, {"ab": 2})

@@ -6,6 +6,7 @@ from itertools import chain, product
 
 import pytest
 import torch
+from notebook_cells import printed
 
 import gpu
 from attnbook.core import results
@@ -261,3 +262,25 @@ def test_exact_match_is_the_share_of_equal_sentences(monkeypatch):
 
     monkeypatch.setattr(experiments, "beam_translate", translate)
     assert experiments.greedy_exact_match(AsTrained(), 2, number=4) == 0.75
+
+
+# The page's own code, at its edges
+
+
+@pytest.mark.parametrize("name", ["smoothed_loss", "label_smoothing_loss"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("lowest", [-3.0, -math.inf])
+def test_losses_of_the_page_are_pytorchs(name, smoothing, lowest):
+    loss = printed("ch12", name, solution=name.startswith("label"))
+    logits = torch.tensor([[[0.0, 0, lowest, 1], [1, lowest, 0, 2]]]).double()
+    targets = torch.tensor([[3, 0]])
+    logits.requires_grad_()
+    wanted = torch.nn.functional.cross_entropy(
+        logits[0], targets[0], reduction="none", label_smoothing=smoothing,
+        ignore_index=0,
+    )  # fmt: skip
+    found = loss(logits, targets, smoothing)[0]
+    assert torch.allclose(found, wanted, 1e-12, 1e-12)
+    if smoothing == 0:
+        both = [torch.autograd.grad(x.sum(), logits)[0] for x in (found, wanted)]
+        assert torch.allclose(*both, 1e-12, 1e-12)
