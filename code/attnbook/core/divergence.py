@@ -9,14 +9,21 @@ from torch import Tensor
 
 
 class DivergedError(ValueError):
-    """Training has made a number that isn't finite, from which nothing is learned."""
+    """Training has made a number that isn't finite, from which nothing is learned.
+
+    Args:
+        what: A clause that says which number it is.
+    """
+
+    def __init__(self, what: str):
+        super().__init__(
+            f"training diverged: {what}; lower the learning rate, or let it rise over "
+            "more updates"
+        )
 
 
 def check_finite(
-    weights: Iterable[Tensor],
-    losses: Sequence[float] = (),
-    remedy: str = "lower the learning rate, or let it rise over more steps",
-    first: int = 1,
+    weights: Iterable[Tensor], losses: Sequence[float] = (), first: int = 1
 ) -> None:
     """Raise a :class:`DivergedError` unless losses and weights are finite.
 
@@ -25,16 +32,10 @@ def check_finite(
     Args:
         weights: What the updates have left.
         losses: Of updates in a row.
-        remedy: What to try, for the message.
-        first: Number of the first of the updates.
+        first: Number of the first of these updates.
     """
     for update, loss in enumerate(losses, first):
         if not math.isfinite(loss):
-            raise DivergedError(
-                f"training diverged: the loss of update {update} is {loss}; {remedy}"
-            )
+            raise DivergedError(f"the loss of update {update} is {loss}")
     if not all(w.isfinite().all() for w in weights):
-        raise DivergedError(
-            f"training diverged: the last update left weights that are not finite; "
-            f"{remedy}"
-        )
+        raise DivergedError("the last update left weights that are not finite")

@@ -5,9 +5,13 @@ It is made with click, which suggests the nearest name for one that is mistyped.
 
 from __future__ import annotations
 
+import json
+import os
 import shlex
 import sys
+import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -59,6 +63,19 @@ def attnbook() -> None:
     """
 
 
+def show(error: click.ClickException) -> None:
+    """Tell an error once, though several processes of ``torchrun`` may have it.
+
+    The first one tells it. What the others write for torchrun stands at the end of its
+    own report.
+    """
+    if os.environ.get("RANK", "0") == "0":
+        error.show()
+    if file := os.environ.get("TORCHELASTIC_ERROR_FILE"):
+        told = {"message": error.format_message(), "timestamp": int(time.time())}
+        Path(file).write_text(json.dumps(told), encoding="utf-8")
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line.
 
@@ -71,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         attnbook.main(arguments, prog_name="attnbook", standalone_mode=False)
     except click.ClickException as error:
-        error.show()
+        show(error)
         sys.exit(error.exit_code)
     except click.Abort:  # Ctrl-C, before a command had words of its own for it
         click.echo("stopped", err=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from attnbook.core.devices import DEVICES
@@ -119,14 +121,13 @@ RULES = {
         ("r_drop", "save_minutes"),
     ),
     "from 0 to below 2**24": (lambda x: 0 <= x < 2**24, ("seed",)),
-    "more than 0": (lambda x: x > 0, ("clip",)),
     "more than 0, at most 1": (lambda x: 0 < x <= 1, ("scored_share",)),
-    "more than 0, and finite": (
-        lambda x: x is None or 0 < x < math.inf,
-        ("peak_learning_rate",),
+    "more than 0, at most 1e30": (
+        lambda x: x is None or 0 < x <= 1e30,
+        ("clip", "peak_learning_rate"),
     ),
-    "1 or more": (
-        lambda x: x >= 1,
+    "1 or more, below 2**31": (
+        lambda x: 1 <= x < 2**31,
         (
             *("vocab_size", "d_model", "n_heads", "n_layers", "d_ff"),
             *("batch_tokens", "batches_per_update", "warmup"),
@@ -209,6 +210,18 @@ CONFIGS = {
         average=2,
         precision="fp32",
     ),
+    "small-data": replace(
+        TINY,
+        norm_first=True,
+        vocab_size=1000,
+        n_layers=2,
+        batch_tokens=1024,
+        peak_learning_rate=2e-3,
+        warmup=200,
+        max_epochs=200,
+        patience=40,
+        average=5,
+    ),
     "multi30k-tiny": replace(
         TINY, few_shapes=True, max_epochs=116, patience=116, validate_every=5
     ),
@@ -269,12 +282,13 @@ CONFIGS = {
         score_tests=False,
     ),
 }
-"""Configs by name. "toy" needs seconds and no data. "multi30k-published" follows the
-recipe of Wu et al. 2021 as their code has it, without its early stopping: 10,000 merges
-of lowercased, tokenised text, two batches an update as on their two GPUs, and nearly
-8,000 updates. "multi30k-tiny" keeps its sizes, dropout and learning rate for plain
-text, in 7,424 updates on a GPU; "multi30k-cpu" has the same sizes and takes an hour and
-a half on one processor core. "multi30k-distilled" is that for twice the text, which
+"""Configs by name. "toy" needs seconds and no data. "small-data" is for some hundred to
+some thousand lines of your own. "multi30k-published" follows the recipe of Wu et al.
+2021 as their code has it, without its early stopping: 10,000 merges of lowercased,
+tokenised text, two batches an update as on their two GPUs, and nearly 8,000 updates.
+"multi30k-tiny" keeps its sizes, dropout and learning rate for plain text, in 7,424
+updates on a GPU; "multi30k-cpu" has the same sizes and takes an hour and a half on one
+processor core. "multi30k-distilled" is that for twice the text, which
 ``benchmarks/distil.py`` writes: half the epochs, as many updates;
 "multi30k-distilled-tiny" is "multi30k-tiny" in pre-norm for the same text, also with as
 many updates. "multi30k-small" is twice as wide. "base" is the base model of Vaswani et
@@ -288,10 +302,16 @@ def config(name: str, /, **changes: object) -> Config:
         ValueError: If there is no such config or entry, or a value is invalid.
     """
     if name not in CONFIGS:
-        raise ValueError(
-            f"there is no config {name!r}; choose among {', '.join(CONFIGS)}"
-        )
+        raise ValueError(f"there is no config {name!r}; {suggestion(name, CONFIGS)}")
     return changed(CONFIGS[name], **changes)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The known name that a mistyped one is near to, or else all of them."""
+    known = list(known)
+    if near := get_close_matches(name, known, 1):
+        return f"did you mean {near[0]!r}?"
+    return f"there are {', '.join(known)}"
 
 
 def changed(old: Config, /, **changes: object) -> Config:
@@ -303,7 +323,7 @@ def changed(old: Config, /, **changes: object) -> Config:
     values = asdict(old)
     for key, value in changes.items():
         if key not in values:
-            raise ValueError(f"no entry {key!r}; there are {', '.join(values)}")
+            raise ValueError(f"no entry {key!r}; {suggestion(key, values)}")
         values[key] = _read(key, value) if isinstance(value, str) else value
     return Config(**values)
 

@@ -15,8 +15,9 @@ Only several processes on one CPU have been tried so far, not several GPUs or ma
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 
@@ -88,12 +89,16 @@ class Processes:
         """Accumulate gradients locally; the last batch synchronises them all."""
         return model.no_sync() if self.world > 1 else nullcontext()
 
-    def sum(self, number: Tensor) -> float:
-        """Sum a number over all processes."""
+    def sum(self, numbers: Tensor) -> float | list[float]:
+        """Sum a number, or each of several, over all processes."""
         if self.world > 1:
-            number = number.clone()
-            dist.all_reduce(number)
-        return number.item()
+            numbers = numbers.clone()
+            dist.all_reduce(numbers)
+        return numbers.tolist()
+
+    def share_alike(self, batches: int) -> int:
+        """The least number of batches, this or more, of which all get equally many."""
+        return math.ceil(batches / self.world) * self.world
 
     def broadcast(self, number: float) -> float:
         """Return the first process's number, so that all processes decide alike."""
@@ -109,6 +114,16 @@ class Processes:
         if self.world > 1:
             dist.all_gather_object(shares, share)
         return shares
+
+    def spread(
+        self, texts: Sequence[str], function: Callable[[Sequence[str]], Sequence[str]]
+    ) -> list[str]:
+        """Apply a function to a share of texts in each process; all get all results."""
+        results = [""] * len(texts)
+        found = self.gather(function(texts[self.rank :: self.world]))
+        for rank, share in enumerate(found):
+            results[rank :: self.world] = share
+        return results
 
     def wait(self) -> None:
         """Wait for all processes."""

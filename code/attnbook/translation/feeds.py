@@ -58,8 +58,16 @@ class Feed:
         """The batches of an epoch, grouped by update.
 
         With several batches per update, the last ones that do not fill one are dropped.
+
+        Raises:
+            ValueError: If there are too few batches for a single update.
         """
         batches, size = self.cut(epoch), self.config.batches_per_update
+        if len(batches) < size:
+            raise ValueError(
+                f"an epoch has {len(batches)} batches, fewer than the {size} of an "
+                "update: lower batches_per_update or batch_tokens"
+            )
         return [batches[i : i + size] for i in range(0, len(batches) - size + 1, size)]
 
     def _rng(self, epoch: int) -> random.Random:

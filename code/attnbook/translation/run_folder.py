@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -38,6 +39,22 @@ def lock_folder(folder: Path) -> FileLock:
     return lock
 
 
+def leave_nothing(folder: Path, made: Sequence[Path]) -> None:
+    """Remove what a refused run has left, unless a run has begun in its folder.
+
+    Args:
+        folder: The folder.
+        made: The folders that were not there before, the innermost first.
+    """
+    if (folder / "config.json").exists():
+        return
+    for name in ("subwords.json", "lock"):
+        (folder / name).unlink(missing_ok=True)
+    with suppress(OSError):  # something else is in it
+        for path in (folder / "epochs", *made):
+            path.rmdir()
+
+
 def check_folder(folder: Path, config: Config, may_change: Sequence[str]) -> bool:
     """Whether a folder holds a run, which must then be of the same config.
 
@@ -69,7 +86,7 @@ def check_folder(folder: Path, config: Config, may_change: Sequence[str]) -> boo
 def append_metrics(path: Path, line: dict) -> None:
     """Append a line to a run's log."""
     with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
+        file.write(json.dumps(line, allow_nan=False) + "\n")
 
 
 def read_metrics(path: Path) -> list[dict]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attnbook.core.checks import check_sizes
+from attnbook.translation.configs import Config
 
 
 def noam_learning_rate(step: int, d_model: int, warmup: int = 4000) -> float:
@@ -52,3 +53,19 @@ def linear_learning_rate(step: int, peak: float, warmup: int, total: int) -> flo
     if step <= warmup:
         return peak * step / warmup
     return peak * max(total + 1 - step, 0) / (total + 1 - warmup)
+
+
+def learning_rate_of(config: Config, step: int, updates: int) -> float:
+    """The learning rate of an update by the schedule that a config asks for.
+
+    Args:
+        config: Of the run.
+        step: Number of the update, from 1.
+        updates: Number of all updates.
+    """
+    peak, warmup = config.peak_learning_rate, config.warmup
+    if peak is None:
+        return noam_learning_rate(step, config.d_model, warmup)
+    if config.decay_to_zero:
+        return linear_learning_rate(step, peak, warmup, updates)
+    return inverse_sqrt_learning_rate(step, peak, warmup)

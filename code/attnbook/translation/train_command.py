@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import signal
@@ -13,10 +14,11 @@ import click
 import torch
 
 from attnbook.core.devices import DEVICES, choose_device
+from attnbook.core.divergence import DivergedError
 from attnbook.core.signals import Ended, last_words, on_signal
 from attnbook.core.threads import set_threads
 from attnbook.translation.configs import CONFIGS, Config, changed, config, from_json
-from attnbook.translation.corpora import load_texts
+from attnbook.translation.corpora import holds_out, load_texts
 from attnbook.translation.report import check_may_test, finish, test_splits
 from attnbook.translation.trainer import Trainer
 
@@ -25,7 +27,13 @@ Examples:
   attnbook train --config toy            (half a minute, no data)
   attnbook train --config multi30k-cpu   (an hour and a half; 2 MB of data)
   attnbook train --config multi30k-cpu --set n_heads=8 score_tests=false
+  attnbook train --set data=FOLDER source=en target=it
+      (your own text: a sentence a line in FOLDER/train.en and FOLDER/train.it)
+  torchrun --nproc-per-node 4 -m attnbook train   (on four GPUs)
 """
+
+SMALL = 10_000
+"""Fewer lines of text than these are trained on with the config "small-data"."""
 
 
 @click.command(
@@ -38,7 +46,7 @@ Examples:
     "name",
     metavar="NAME",
     help=f"{', '.join(CONFIGS)}, or a JSON file. If not given: multi30k-tiny on a GPU, "
-    "multi30k-cpu without one.",
+    "multi30k-cpu without one; small-data for fewer than 10,000 lines of your own.",
 )
 @click.option(
     "--set",
@@ -74,15 +82,19 @@ def train_command(
     """
     set_threads()
     entries = [*changes, *more_changes, *([f"device={device}"] if device else [])]
-    name = name or default_config(device or "auto")
+    data = [text.removeprefix("data=") for text in entries if text.startswith("data=")]
+    name = name or default_config(device or "auto", *data[-1:])
     run = read_config(name, entries)
     folder = out or Path("runs") / f"{Path(name).stem}-{run.seed}"
     with last_words(lambda: f"stopped; the same command resumes the run in {folder}"):
         train(run, folder)
 
 
-def default_config(device: str) -> str:
-    """The name of the config that suits a device."""
+def default_config(device: str, data: str = "") -> str:
+    """The name of the config that suits a device, and the reader's own text."""
+    files = Path(data).expanduser().glob("train.*") if data else ()
+    if any(path.read_bytes().count(b"\n") < SMALL for path in files):
+        return "small-data"
     cpu = choose_device(device).type == "cpu"
     return "multi30k-cpu" if cpu else "multi30k-tiny"
 
@@ -117,16 +129,23 @@ def train(run: Config, folder: Path) -> dict | None:
 
     Raises:
         ValueError: If data is missing, the folder cannot be written, or memory is not
-            sufficient.
+            sufficient, or training diverged.
         Ended: If the program was asked to end; the state has been saved.
     """
     trainer = None
     try:
         check_splits(run)
         trainer = Trainer(run, folder)
-        announce(trainer)
+        announce(trainer, run)
         train_until_asked(trainer)
         return report(trainer) if trainer.processes.first else None
+    except DivergedError as error:
+        raise ValueError(
+            f"{error}. This run has peak_learning_rate={run.peak_learning_rate}, "
+            f"warmup={run.warmup} and clip={run.clip}: choose others, and a new folder "
+            f"with --out. (Or try precision=fp32, if it isn't, in this one. {folder} "
+            "holds what was saved before; nothing was saved since.)"
+        ) from error
     except (RuntimeError, MemoryError) as error:
         if not is_out_of_memory(error):
             raise
@@ -135,7 +154,8 @@ def train(run: Config, folder: Path) -> dict | None:
             f"batches_per_update (now {run.batches_per_update}) by the same factor, "
             "and name a new folder with --out, since other batches make another run. "
             "(If another program took the memory, the same command resumes the run in "
-            f"{folder}.) {error}"
+            f"{folder}; on a GPU, so it does with precision=bf16, which takes less.) "
+            f"{error}"
         ) from error
     except BrokenPipeError:  # of the output, which nobody reads any more
         raise
@@ -149,9 +169,9 @@ def train(run: Config, folder: Path) -> dict | None:
             trainer.close()
 
 
-def announce(trainer: Trainer) -> None:
-    """Say what begins, and how long it may take."""
-    lines = [start_message(trainer)]
+def announce(trainer: Trainer, run: Config) -> None:
+    """Say what begins, what isn't as the config has it, and how long it may take."""
+    lines = [start_message(trainer), *remarks(trainer, run)]
     # What is compiled takes its first updates to compile; then the bar tells the time.
     if not (trainer.finished or trainer.config.compile) and trainer.updates_left():
         lines.append(time_message(trainer))  # all processes take part in it
@@ -217,6 +237,29 @@ def start_message(trainer: Trainer) -> str:
         f"{trainer.folder}: {where}, {trainer.device.type}, {trainer.precision}, "
         f"at most {trainer.config.max_epochs} epochs"
     )
+
+
+def remarks(trainer: Trainer, run: Config) -> list[str]:
+    """What a run does that its config doesn't say, and whether it is too short."""
+    found, config = [], trainer.config
+    if config != run:
+        found.append(
+            f"batches_per_update is {config.batches_per_update}, not "
+            f"{run.batches_per_update}: {trainer.processes.world} processes share an "
+            "update, and each gets as many batches"
+        )
+    if holds_out(run):
+        found.append(
+            f"{run.data} has no val.{run.source} and val.{run.target}: "
+            f"{len(trainer.val_pairs)} pairs of train are held out to validate with"
+        )
+    if trainer.updates < 2 * run.warmup:
+        needed = math.ceil(5 * run.warmup * run.max_epochs / trainer.updates)
+        found.append(
+            f"warning: {trainer.updates} updates are too few to learn much (the "
+            f"learning rate rises over {run.warmup}); add max_epochs={needed}"
+        )
+    return found
 
 
 def time_message(trainer: Trainer) -> str:

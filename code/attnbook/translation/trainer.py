@@ -6,14 +6,16 @@ import math
 import random
 import time
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 
 import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from attnbook.core.checks import check_entries
+from attnbook.core.divergence import DivergedError, check_finite
 from attnbook.core.files import write_whole
 from attnbook.data.batching import Batch, IdPair, id_batch, token_batches
 from attnbook.data.subwords import Subwords
@@ -38,19 +40,19 @@ from attnbook.translation.run_folder import (
     LOG,
     append_metrics,
     check_folder,
+    leave_nothing,
     lock_folder,
     truncate_metrics,
 )
-from attnbook.translation.schedules import (
-    inverse_sqrt_learning_rate,
-    linear_learning_rate,
-    noam_learning_rate,
-)
+from attnbook.translation.schedules import learning_rate_of
 from attnbook.translation.training_state import load_state, save_state
 
 LOG_EVERY = 50
 """Updates between two lines of the log; reading the loss synchronises the GPU. States
 are written at these updates, too, so that a resumed run has the same log."""
+
+MIN_SCALE = 1e-4
+"""The scale of fp16's loss below which training stops, as in fairseq."""
 
 MAY_CHANGE = (
     *("max_epochs", "patience", "average", "validate_every", "scored_share"),
@@ -74,11 +76,13 @@ class Trainer:
     locked while a trainer for the folder exists, so that no other program trains there.
 
     Args:
-        config: The config of the run.
+        config: The config of the run; several processes raise ``batches_per_update``
+            to a multiple of their number.
         folder: The folder; it is created if it does not exist.
         clock: Gives the time in seconds; it decides when a state is due.
 
     Attributes:
+        updates: Number of updates of all epochs, as far as one epoch tells.
         stopped: Whether training ended because :meth:`stop` was called.
 
     Raises:
@@ -93,18 +97,22 @@ class Trainer:
         folder: Path | str,
         clock: Callable[[], float] = time.perf_counter,
     ):
-        self.config, self.folder, self.clock = config, Path(folder), clock
+        self.folder, self.clock = Path(folder), clock
         self.stop_requested = self.stopped = False
         self.processes = Processes(config.device)
-        self._check_processes()
+        even = self.processes.share_alike(config.batches_per_update)
+        self.config = replace(config, batches_per_update=even)
         self.device = self.processes.device
         set_backends()
+        made = [p for p in (self.folder, *self.folder.parents) if not p.exists()]
         if self.processes.first:
             self.lock = lock_folder(self.folder)
         try:
             self._set_up()
         except BaseException:
             self.close()
+            if self.processes.first:
+                leave_nothing(self.folder, made)
             raise
 
     def _set_up(self) -> None:
@@ -120,6 +128,7 @@ class Trainer:
         )
         feed = FixedFeed if config.few_shapes else Feed
         self.feed = feed(self.train_pairs, config, self.device)
+        self.updates = len(self.feed.groups(0)) * config.max_epochs
         self._make_model()
         if self.processes.first:  # only now that the config has proved usable
             write_whole(self.folder / "config.json", to_json(config))
@@ -131,15 +140,6 @@ class Trainer:
         if self.processes.first:
             truncate_metrics(self.folder / LOG, self.step)
         self.processes.wait()
-
-    def _check_processes(self) -> None:
-        """Each process must have as many batches of an update as the others."""
-        number, world = self.config.batches_per_update, self.processes.world
-        if number % world:
-            raise ValueError(
-                f"batches_per_update is {number}; it must be a multiple of the {world} "
-                "processes"
-            )
 
     @property
     def last(self) -> Path:
@@ -208,11 +208,6 @@ class Trainer:
         """Number of updates until the last epoch, if no early stopping ends the run."""
         return self.updates - self.step
 
-    @cached_property
-    def updates(self) -> int:
-        """Number of updates until the last epoch, as far as one epoch tells."""
-        return len(self.feed.groups(0)) * self.config.max_epochs
-
     def seconds_per_update(self, number: int = 3) -> float:
         """Time the gradients of a few updates; nothing of the run changes.
 
@@ -241,18 +236,12 @@ class Trainer:
             bar: Whether to show a progress bar; only the first process does.
 
         Raises:
-            ValueError: If an epoch has too few batches for a single update.
+            DivergedError: If a loss, a gradient or a weight is no longer finite; the
+                last state, of before, is kept.
         """
-        groups = self.feed.groups(self.epoch)
-        if not groups:
-            raise ValueError(
-                f"an epoch has fewer than {self.config.batches_per_update} batches: "
-                "lower batches_per_update or batch_tokens"
-            )
-        total = len(groups) * self.config.max_epochs
         hidden = not (bar and self.processes.first)
         self.saved_at = self.clock()
-        with tqdm(total=total, initial=self.step, disable=hidden) as progress:
+        with tqdm(total=self.updates, initial=self.step, disable=hidden) as progress:
             while not (self.finished or self.stopped):
                 self._train_epoch(self.feed.groups(self.epoch), progress)
                 if not self.stopped:
@@ -302,7 +291,7 @@ class Trainer:
             stops = self.stop_requested and alone
             if not (self.step % LOG_EVERY == 0 or ends or stops):
                 continue
-            loss = self.processes.sum(torch.stack(losses).mean())
+            loss = self._mean_loss(losses)
             now = self.clock()
             self._log_updates(loss, tokens, now - began, bar)
             began, tokens, losses = now, 0, []
@@ -313,6 +302,14 @@ class Trainer:
                 self._save()
             if self.stopped:
                 return
+
+    def _mean_loss(self, losses: list[Tensor]) -> float:
+        """The mean loss of the last updates, all of which must be finite."""
+        values = self.processes.sum(torch.stack(losses))
+        check_finite((), values, first=self.step - len(values) + 1)
+        if self.scaler.is_enabled() and self.scaler.get_scale() < MIN_SCALE:
+            raise DivergedError("the gradients overflow in fp16, however small")
+        return fmean(values)
 
     def _log_updates(self, loss: float, tokens: int, seconds: float, bar: tqdm) -> None:
         """Log some updates: their mean loss and how fast they were."""
@@ -329,7 +326,8 @@ class Trainer:
         """Take one step of Adam with this process's share of the batches.
 
         Returns:
-            This process's part of the loss, in nats per token of the whole update.
+            This process's part of the loss, in nats per token of the whole update; it
+            isn't finite if the gradient isn't.
         """
         self.step += 1
         world, rank = self.processes.world, self.processes.rank
@@ -348,11 +346,13 @@ class Trainer:
                 total += self._backward(batch, n_tokens)
         total += self._backward(mine[-1], n_tokens)
         self.scaler.unscale_(self.optimizer)
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.optimizer.zero_grad(set_to_none=not self.recorded)
-        return total
+        if self.scaler.is_enabled():  # which leaves out an update that overflows
+            return total
+        return total + 0 * norm  # NaN, too, if the gradient isn't finite
 
     def _backward(self, batch: Batch, n_tokens: int) -> Tensor:
         """Add the gradient of a batch: its summed loss over the update's tokens."""
@@ -387,12 +387,7 @@ class Trainer:
 
     def learning_rate(self) -> float:
         """The learning rate of the current update."""
-        peak, warmup = self.config.peak_learning_rate, self.config.warmup
-        if peak is None:
-            return noam_learning_rate(self.step, self.config.d_model, warmup)
-        if self.config.decay_to_zero:
-            return linear_learning_rate(self.step, peak, warmup, self.updates)
-        return inverse_sqrt_learning_rate(self.step, peak, warmup)
+        return learning_rate_of(self.config, self.step, self.updates)
 
     def _end_epoch(self) -> bool:
         """Keep the weights for the average, and validate if that is due.
@@ -437,19 +432,15 @@ class Trainer:
 
     def _validation_outputs(self) -> list[str]:
         """Translate the first sentences greedily; each process translates a share."""
-        world, source = self.processes.world, self.val_texts.source
+        source = self.val_texts.source
         source = source[: math.ceil(self.config.scored_share * len(source))]
-        share = beam_translate(
-            self.model,
-            self.subwords,
-            source[self.processes.rank :: world],
-            width=1,
-            batch_tokens=4 * self.config.batch_tokens,  # no activations to store
+        size = 4 * self.config.batch_tokens  # no activations to store
+        return self.processes.spread(
+            source,
+            lambda share: beam_translate(
+                self.model, self.subwords, share, width=1, batch_tokens=size
+            ),
         )
-        outputs = [""] * len(source)
-        for rank, translations in enumerate(self.processes.gather(share)):
-            outputs[rank::world] = translations
-        return outputs
 
     @torch.no_grad()
     def validation_loss(self, shared: bool = False) -> float:
@@ -458,6 +449,9 @@ class Trainer:
         Args:
             shared: Whether all processes call this together, each for a share of the
                 batches.
+
+        Raises:
+            DivergedError: If it isn't finite.
         """
         rank, world = self.processes.rank, self.processes.world
         mine = slice(rank, None, world) if shared else slice(None)
@@ -471,6 +465,10 @@ class Trainer:
             logits = self.model(batch.src, batch.tgt_in)
             total += fused_smoothing_loss(logits, batch.tgt_out, smoothing=0.0).sum()
         loss = self.processes.sum(total) if shared else total.item()
+        if not math.isfinite(loss):
+            raise DivergedError(
+                f"after update {self.step} the validation loss is {loss}"
+            )
         return loss / target_tokens(batches)
 
     def _log(self, **entries: float) -> None:

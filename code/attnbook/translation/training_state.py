@@ -10,6 +10,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from attnbook.core.divergence import check_finite
 from attnbook.core.files import parse_object, write_whole
 from attnbook.models.checkpoints import check_weights, tensors
 
@@ -33,12 +34,16 @@ def save_state(
         optimizer: Adam, over ``model.parameters()`` in their order; None to write the
             weights alone.
         numbers: Progress of the run; anything that JSON can hold.
+
+    Raises:
+        DivergedError: If a weight or a moment isn't finite; the old file stays.
     """
     content = {f"model.{name}": w.detach() for name, w in tensors(model).items()}
     moments = optimizer.state_dict()["state"] if optimizer else {}
     for i, tensors_of_i in moments.items():
         content |= {f"optimizer.{i}.{name}": t for name, t in tensors_of_i.items()}
     content = {name: t.cpu().contiguous() for name, t in content.items()}
+    check_finite(content.values())
     write_whole(path, save(content, {KEY: json.dumps(numbers)}))
 
 
@@ -89,7 +94,9 @@ def read_state(path: Path) -> tuple[dict[str, Tensor], dict[str, object]]:
     try:
         with safe_open(path, framework="pt") as file:
             numbers = parse_object(path, (file.metadata() or {})[KEY])
-            return {name: file.get_tensor(name) for name in file.keys()}, numbers  # noqa: SIM118
+            content = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        check_finite(content.values())
+        return content, numbers
     except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise ValueError(
             f"{path} is not a state of a training run ({error}); start a new run in "

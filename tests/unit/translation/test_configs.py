@@ -87,8 +87,16 @@ def test_only_what_is_named_changes():
         ("seed", 2**24, "from 0 to below"),
         ("r_drop", -1.0, "0 or more"),
         ("r_drop", math.inf, "0 or more, and finite"),
-        ("peak_learning_rate", math.inf, "more than 0, and finite"),
+        ("peak_learning_rate", math.inf, "more than 0, at most"),
         ("clip", 0, "more than 0"),
+        *[
+            (name, value, "more than 0, at most 1e30")
+            for name in ("clip", "peak_learning_rate")
+            for value in ("NaN", "Infinity", "-Infinity", math.nan, 1e31, -1)
+        ],
+        ("scored_share", math.nan, "more than 0, at most 1"),
+        ("save_minutes", math.inf, "0 or more, and finite"),
+        ("warmup", 2**31, "1 or more, below"),
         ("peak_learning_rate", 0.0, "more than 0"),
         ("device", "gpu", "auto, cpu, cuda or mps"),
         ("precision", "fp8", "auto, fp32, bf16 or fp16"),
@@ -102,7 +110,7 @@ def test_only_what_is_named_changes():
         ("dropout", "much", "of type float"),
         ("dropout", "None", "of type float"),
         ("data", 3, "of type str"),
-        *[(name, 0, "1 or more") for name in RULES["1 or more"][1]],
+        *[(name, 0, "1 or more") for name in RULES["1 or more, below 2**31"][1]],
     ],
 )
 def test_a_value_that_is_not_allowed_is_named(entry, value, words):
@@ -123,10 +131,22 @@ def test_two_languages_must_differ():
         Config(source="de", target="de")
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("sed", "seed"), ("max_epoch", "max_epochs"), ("layers", "n_layers"), ("x", None)],
+)
+def test_a_mistyped_entry_is_answered_with_the_nearest(wrong, right):
+    message = f"did you mean '{right}'" if right else "there are data, source"
+    with pytest.raises(ValueError, match=rf"no entry '{wrong}'; {message}"):
+        config("toy", **{wrong: 1})
+
+
 def test_unknown_names_are_answered_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"no config 'toi'; did you mean 'toy'\?"):
+        config("toi")
     with pytest.raises(ValueError, match=r"no config 'huge'; .* toy, .*multi30k-tiny"):
         config("huge")
-    with pytest.raises(ValueError, match=r"no entry 'layers'; there are .*n_layers"):
+    with pytest.raises(ValueError, match=r"no entry 'layers'; .*n_layers"):
         config("toy", layers=3)
     with pytest.raises(ValueError, match="no entry 'layers'"):
         changed(Config(), layers="3")
@@ -146,7 +166,7 @@ def test_a_file_may_leave_entries_out(tmp_path):
         (b'{"seed": 4', "cannot be read as a config"),
         (b"\xff\xfe", "cannot be read as a config"),
         (b"[1, 2]", "must hold one JSON object"),
-        (b'{"sead": 4}', "no entry 'sead'; there are"),
+        (b'{"sead": 4}', "no entry 'sead'; did you mean 'seed'"),
         (b'{"seed": -4}', "seed is -4; it must be"),
     ],
 )

@@ -43,8 +43,8 @@ def test_lines_are_cleaned_and_only_newlines_end_them(data):
         ("val.en", None, r"val\.en cannot be read as UTF-8 text: .*No such file"),
         ("val.de", None, r"val\.de cannot be read as UTF-8 text: .*No such file"),
         ("val.de", b"Stra\xdfe\n", r"val\.de cannot be read as UTF-8 text: .*0xdf"),
-        ("val.de", b"eins\nzwei\n", "val has 12 lines of en and 2 of de; line i must"),
-        ("val.en", b"", "val has 1 lines of en and 12 of de"),
+        ("val.de", b"eins\nzwei\n", "val.en has 12 lines and val.de 2; line i must"),
+        ("val.en", b"", "val.en is empty; write one sentence"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named(data, name, content, message):

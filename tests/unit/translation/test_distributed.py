@@ -8,8 +8,9 @@ import torch.distributed as dist
 from small_runs import command, lines_of, small_config, write_texts
 from torch import nn
 
-from attnbook.translation.configs import to_json
+from attnbook.translation.configs import changed, to_json
 from attnbook.translation.distributed import TIMEOUT, Processes
+from attnbook.translation.train_command import remarks
 from attnbook.translation.trainer import Trainer
 from attnbook.translation.training_state import read_state
 
@@ -140,10 +141,16 @@ def pretend_three(processes, device):
     processes.device = torch.device("cpu")
 
 
-def test_each_process_needs_a_batch(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("wanted", "taken"), [(1, 3), (3, 3), (4, 6)])
+def test_each_process_gets_as_many_batches(tmp_path, monkeypatch, wanted, taken):
     monkeypatch.setattr(Processes, "__init__", pretend_three)
-    data = write_texts(tmp_path / "data")
-    message = "batches_per_update is 4; it must be a multiple of the 3 processes"
-    with pytest.raises(ValueError, match=message):
-        Trainer(small_config(data, batches_per_update=4), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+    for name in ("wait", "close"):
+        monkeypatch.setattr(Processes, name, lambda self: None)
+    monkeypatch.setattr(Processes, "wrap", lambda self, model: model)
+    run = small_config(write_texts(tmp_path / "data"), batches_per_update=wanted)
+    trainer = Trainer(run, tmp_path / "run")
+    assert trainer.config == changed(run, batches_per_update=taken)
+    assert all(len(group) == taken for group in trainer.feed.groups(0))
+    told = " ".join(remarks(trainer, run))
+    raised = f"batches_per_update is {taken}, not {wanted}: 3 processes share"
+    assert (raised in told) == (wanted != taken)

@@ -175,7 +175,7 @@ def test_a_run_of_several_processes_stops_where_all_know_it(
         return loss
 
     monkeypatch.setattr(Trainer, "_update", alone)
-    monkeypatch.setattr(trainer.processes, "sum", lambda number: number.item())
+    monkeypatch.setattr(trainer.processes, "sum", lambda numbers: numbers.tolist())
     monkeypatch.setattr(trainer.processes, "broadcast", lambda number: number)
     monkeypatch.setattr(trainer.processes, "wait", lambda: None)
     trainer.processes.world = 2

@@ -9,17 +9,19 @@ from pathlib import Path
 import pytest
 import torch
 from filelock import FileLock
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from small_runs import LOG_EVERY, lines_of, small_config, write_texts
 from torch import nn
 from torch.distributions import Categorical, kl_divergence
 from torch.nn import functional as F
 
+from attnbook.core.divergence import DivergedError
 from attnbook.core.vocabulary import PAD
 from attnbook.data.batching import id_batch
 from attnbook.translation import trainer as trainer_module
 from attnbook.translation.configs import changed, from_json
 from attnbook.translation.feeds import target_tokens
+from attnbook.translation.report import finish
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
@@ -150,6 +152,7 @@ def one_update(trainer, group):
             torch.zeros_like(p) if p.grad is None else p.grad.clone()
             for p in trainer.model.parameters()
         ]
+        return torch.zeros(())
 
     before = trainer_module.nn.utils.clip_grad_norm_
     trainer_module.nn.utils.clip_grad_norm_ = spy
@@ -318,9 +321,9 @@ def test_groups_leave_out_what_fills_no_update(data, tmp_path):
 
 
 def test_too_few_batches_for_an_update_are_refused(data, tmp_path):
-    trainer = fresh(data, tmp_path / "run", batches_per_update=1000)
-    with pytest.raises(ValueError, match="fewer than 1000 batches: lower"):
-        trainer.train()
+    with pytest.raises(ValueError, match=r"has \d+ batches, fewer than the 1000 of"):
+        fresh(data, tmp_path / "new" / "run", batches_per_update=1000)
+    assert not (tmp_path / "new").exists()
 
 
 def test_validation_is_without_smoothing_and_dropout(whole):
@@ -358,7 +361,6 @@ def test_bf16_runs_on_a_processor(data, tmp_path):
         ([5, 4, 4, 3, 3, 3], 2, 6),
         ([5, 4, 4, 4, 1, 1], 2, 4),
         ([5, 6, 1, 1, 1, 1], 1, 2),
-        ([float("nan")] * 6, 3, 3),
     ],
 )
 def test_it_ends_when_the_loss_falls_no_more(
@@ -372,6 +374,126 @@ def test_it_ends_when_the_loss_falls_no_more(
     trainer.train()
     assert trainer.epoch == epochs
     assert trainer.finished
+
+
+# Numbers that are no longer finite
+
+
+def ruin(trainer, update, what):
+    """From an update on, make the loss NaN, its gradient or a weight infinite."""
+    backward, step = trainer._backward, trainer.optimizer.step
+
+    def spoiled(batch, n_tokens):
+        loss = backward(batch, n_tokens)
+        if trainer.step < update:
+            return loss
+        if what == "gradient":
+            trainer.model.out.weight.grad[5] = math.inf
+        return loss * math.nan if what == "loss" else loss
+
+    def stepping():
+        step()
+        if what == "weight" and trainer.step >= update:
+            with torch.no_grad():
+                trainer.model.out.weight[5] = -math.inf
+
+    trainer._backward, trainer.optimizer.step = spoiled, stepping
+
+
+NAMED = {
+    "loss": "the loss of update {} is nan",
+    "gradient": "the loss of update {} is nan",
+    "weight": "weights that are not finite|the validation loss is|the loss of update",
+}
+
+
+@pytest.mark.parametrize("update", [1, 3, 4, 10, 13, 14, 26])
+@pytest.mark.parametrize("what", NAMED)
+def test_training_stops_where_a_number_is_not_finite(
+    whole, data, tmp_path, update, what
+):
+    """And keeps what was saved before, from which a run goes on to the same end."""
+    trainer = fresh(data, tmp_path / "run")
+    ruin(trainer, update, what)
+    with pytest.raises(DivergedError, match=NAMED[what].format(update)):
+        trainer.train(bar=False)
+    for path in tmp_path.glob("run/**/*.safetensors"):
+        content, numbers = read_state(path)
+        assert all(t.isfinite().all() for t in content.values())
+        assert numbers.get("step", 0) < update
+    log = (tmp_path / "run" / "metrics.jsonl").read_text()
+    assert "NaN" not in log
+    assert "Infinity" not in log
+    again = until_done(whole.config, tmp_path / "run")
+    assert lines_of(again.folder) == lines_of(whole.folder)
+    assert equal(weights(again), weights(whole))
+
+
+def test_asked_to_stop_it_does_not_save_a_loss_that_is_not_finite(data, tmp_path):
+    trainer = fresh(data, tmp_path / "run")
+    ruin(trainer, 2, "loss")
+    trainer.stop()
+    step = trainer.optimizer.step
+    trainer.optimizer.step = lambda: (step(), trainer.stop())
+    trainer.train(bar=False)  # after the first update
+    assert read_state(trainer.last)[1]["step"] == 1
+    trainer.stopped = trainer.stop_requested = False
+    trainer.optimizer.step = lambda: (step(), trainer.stop())
+    with pytest.raises(DivergedError, match="the loss of update 2 is nan"):
+        trainer.train(bar=False)
+    assert read_state(trainer.last)[1]["step"] == 1
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_validation_loss_that_is_not_finite_stops(data, tmp_path, monkeypatch, value):
+    trainer = fresh(data, tmp_path / "run", save_minutes=1e9)
+    loss = trainer_module.fused_smoothing_loss
+
+    def spoiled(logits, targets, smoothing):
+        found = loss(logits, targets, smoothing)
+        return found if trainer.model.training else found * value
+
+    monkeypatch.setattr(trainer_module, "fused_smoothing_loss", spoiled)
+    with pytest.raises(DivergedError, match=r"after update 13 the validation loss is"):
+        trainer.train(bar=False)
+    assert not trainer.last.exists()
+    with pytest.raises(DivergedError):
+        finish(trainer)
+    assert not (trainer.folder / "model").exists()
+    assert not (trainer.folder / "results.json").exists()
+
+
+def test_weights_beyond_half_precision_are_no_finished_model(data, tmp_path):
+    trainer = fresh(data, tmp_path / "run")
+    with torch.no_grad():
+        trainer.model.out.weight[5] = 1e5
+    save_state(trainer.folder / "epochs" / "0001.safetensors", trainer.model)
+    with pytest.raises(DivergedError, match="weights that are not finite"):
+        finish(trainer)
+    assert not (trainer.folder / "model").exists()
+
+
+def test_a_state_of_before_that_was_ruined_is_not_resumed(whole, tmp_path):
+    path = tmp_path / "last.safetensors"
+    content = load_file(whole.last)
+    next(t for t in content.values() if t.dim() == 2)[0, 0] = math.nan
+    save_file(content, path, {"state": "{}"})
+    with pytest.raises(ValueError, match=r"last\.safetensors .*not finite.*new run in"):
+        read_state(path)
+
+
+@pytest.mark.parametrize(("scale", "stops"), [(2.0**-13, False), (2.0**-14, True)])
+def test_fp16_stops_once_no_scale_helps(data, tmp_path, scale, stops):
+    """As every update overflows, each is left out, and nothing is learned."""
+    trainer = fresh(data, tmp_path / "run")
+    trainer.step = 2
+    trainer.scaler.is_enabled, trainer.scaler.get_scale = lambda: True, lambda: scale
+    losses = [torch.tensor(3.0), torch.tensor(4.0)]
+    if stops:
+        with pytest.raises(DivergedError, match="overflow in fp16"):
+            trainer._mean_loss(losses)
+    else:
+        assert trainer._mean_loss(losses) == 3.5
 
 
 # Going on after a break
