@@ -2,34 +2,90 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
+
 import torch
 from torch import Tensor
 
 from attnbook.core.vocabulary import PAD
 
 
-def check_sizes(**sizes: int) -> None:
-    """Raise a ValueError that names the first size which is not a positive integer."""
+def check_sizes(least: int = 1, /, **sizes: int) -> None:
+    """Raise a ValueError that names the first size which is no integer from 1 on.
+
+    Args:
+        least: What to allow instead of 1.
+        sizes: Of Python's or NumPy's integer types, by name.
+    """
     for name, size in sizes.items():
-        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-            raise ValueError(f"{name} is {size!r}; it must be a whole number from 1 on")
+        rule = f"{name} is {size!r}; it must be a whole number from {least} on"
+        if not isinstance(size, Integral) or isinstance(size, bool):
+            raise ValueError(f"{rule}, of an integer type: int({name}) makes one")
+        if size < least:
+            raise ValueError(rule)
+
+
+def check_shares(**shares: float) -> None:
+    """Raise a ValueError that names the first number not from 0 to below 1."""
+    for name, share in shares.items():
+        number = isinstance(share, Real) and not isinstance(share, bool)
+        if not number or not 0 <= share < 1:
+            raise ValueError(
+                f"{name} is {share!r}; it is a share, a number from 0 (none) to below 1"
+            )
+
+
+def check_texts(**lists: object) -> None:
+    """Raise a ValueError that names the first list which is a single text.
+
+    A text is a sequence, too: its letters would be taken for texts.
+    """
+    for name, texts in lists.items():
+        if isinstance(texts, (str, bytes)):
+            raise ValueError(
+                f"{name} is the text {texts[:40]!r}; give a list, such as [text], or "
+                "text.split() where words are meant"
+            )
 
 
 def check_dropout(dropout: float) -> None:
     """Raise a ValueError unless 0 ≤ dropout < 1."""
-    if not 0 <= dropout < 1:
-        raise ValueError(f"dropout is {dropout!r}; it is a share, from 0 to below 1")
+    check_shares(dropout=dropout)
 
 
 def check_ids(**tensors: Tensor) -> None:
     """Raise a ValueError that names the first tensor which is not a batch of ids."""
     for name, ids in tensors.items():
-        if ids.dim() != 2 or ids.dtype not in (torch.int64, torch.int32):
-            raise ValueError(
-                f"{name} has shape {tuple(ids.shape)} and type {ids.dtype}; it must be "
-                "a matrix of integer ids, one row a sentence: pad makes one of several "
-                "sentences, ids[None] of one"
-            )
+        form = f"is a {type(ids).__name__}"
+        if isinstance(ids, Tensor):
+            if ids.dim() == 2 and ids.dtype in (torch.int64, torch.int32):
+                continue
+            form = f"has shape {tuple(ids.shape)} and type {ids.dtype}"
+        raise ValueError(
+            f"{name} {form}; it must be a matrix of integer ids, one row a sentence: "
+            "attnbook.data.pad makes one of several lists of ids, ids[None] of one row"
+        )
+
+
+def check_token(token: Tensor) -> None:
+    """Raise a ValueError unless a step is given one id for each sentence."""
+    if token.dim() != 1 or token.dtype not in (torch.int64, torch.int32):
+        raise ValueError(
+            f"token has shape {tuple(token.shape)} and type {token.dtype}; a step "
+            "reads one integer id of each sentence, (B,): give the columns of (B, T) "
+            "one after the other"
+        )
+
+
+def check_known(ids: Tensor, vocab_size: int, kind: str = "token") -> None:
+    """Raise a ValueError that names the first id which has no row in a table."""
+    unknown = (ids < 0) | (ids >= vocab_size)
+    if unknown.any():
+        raise ValueError(
+            f"{kind} id {ids[unknown][0].item()} is not in 0 … {vocab_size - 1}, the "
+            f"{vocab_size} rows of this model's table; encode with the vocabulary that "
+            "it was made for, or make it with the size of yours"
+        )
 
 
 def check_source(src: Tensor, vocab_size: int) -> None:
@@ -41,12 +97,8 @@ def check_source(src: Tensor, vocab_size: int) -> None:
     check_ids(src=src)
     if not len(src):
         raise ValueError("a batch of 0 sentences; give at least one")
-    unknown = (src < 0) | (src >= vocab_size)
-    if unknown.any():
-        raise ValueError(
-            f"source id {src[unknown][0].item()} is not in 0 … {vocab_size - 1}, this "
-            "model's source tokens; encode with the vocabulary that it was made for"
-        )
+    check_known(src, vocab_size, "source")
+    check_padded_right(wait=True, src=src)
     empty = ~(src != PAD).any(1)
     if empty.any():
         raise ValueError(
@@ -55,23 +107,52 @@ def check_source(src: Tensor, vocab_size: int) -> None:
         )
 
 
-def check_padded_right(src: Tensor) -> None:
+def check_padded_right(wait: bool = False, **tensors: Tensor) -> None:
     """Raise a ValueError if padding stands before a token of its sentence.
 
-    A recurrent encoder reads the first tokens of each row, as many as it has.
+    Positions are counted from the first id of a row, and a recurrent encoder reads as
+    many ids from there as the row has tokens. So with padding on the left or inside, a
+    model would read another sentence.
+
+    Args:
+        wait: Whether to look at ids on a GPU, which has to be waited for. Decoding does
+            so once a batch, a forward pass does not. Nothing is looked at either while
+            ``torch.compile`` traces.
+        tensors: Ids, (B, T), by name.
     """
-    gap = (src[:, :-1] == PAD) & (src[:, 1:] != PAD)
-    if gap.any():
+    for name, ids in tensors.items():
+        if wait or (ids.device.type == "cpu" and not torch.compiler.is_compiling()):
+            real = ids != PAD  # (B, T)
+            gap = real[:, 1:] > real[:, :-1]
+            if gap.any():
+                raise ValueError(
+                    f"{name}: sentence {gap.any(1).nonzero()[0].item()} has padding "
+                    "before its last token; all of it must stand on the right: "
+                    "attnbook.data.pad makes such a batch"
+                )
+
+
+def check_logits(logits: Tensor) -> None:
+    """Raise a ValueError unless a token can be chosen by each row of logits, (..., V).
+
+    Of log-probabilities, too: a softmax turns a whole row into NaN if one logit is NaN
+    or +inf, or if all are -inf. That some are -inf is no fault.
+    """
+    if not logits.amax(-1).isfinite().all():
         raise ValueError(
-            f"source sentence {gap.any(1).nonzero()[0].item()} has padding before its "
-            "last token; a recurrent encoder expects all of it on the right: pad makes "
-            "such a batch"
+            "the model's logits hold NaN or +inf, or allow no token, so none can be "
+            "chosen; if its weights are not finite, its training diverged: take an "
+            "earlier state, or train at a smaller learning rate; else decode in float32"
         )
 
 
 def check_batch(src: Tensor, tgt_in: Tensor) -> None:
-    """Raise a ValueError unless source and target have the same batch size."""
+    """Raise a ValueError unless row i of the target can belong to row i of the source.
+
+    Both must be ids, padded on the right, and have the same batch size.
+    """
     check_ids(src=src, tgt_in=tgt_in)
+    check_padded_right(src=src, tgt_in=tgt_in)
     if len(src) != len(tgt_in):
         raise ValueError(
             f"the batch has {len(src)} source but {len(tgt_in)} target sentences; "

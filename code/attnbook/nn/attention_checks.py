@@ -6,8 +6,19 @@ import torch
 from torch import Tensor
 
 
+def check_tensors(**tensors: Tensor) -> None:
+    """Raise a ValueError that names the first argument which is no tensor."""
+    for name, x in tensors.items():
+        if not isinstance(x, Tensor):
+            raise ValueError(
+                f"{name} is a {type(x).__name__}; it must be a tensor: "
+                f"torch.as_tensor({name}) makes one of lists and arrays"
+            )
+
+
 def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
     """Raise a ValueError unless queries, keys and values belong together."""
+    check_tensors(q=q, k=k, v=v)
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.dim() < 2:
             raise ValueError(
@@ -52,10 +63,17 @@ def check_lengths(t: int, s: int, offset: int) -> None:
 
 def check_mask(mask: Tensor, shape: torch.Size) -> None:
     """Raise a ValueError unless ``mask`` is bool and broadcasts to ``shape``."""
+    check_tensors(mask=mask)
     if mask.dtype != torch.bool:
+        remedy = "mask.bool() turns ones into True"
+        if (mask < 0).any() or (mask.is_floating_point() and not mask.any()):
+            remedy = (
+                "mask == 0 turns one that is added to the scores, of 0 and -inf, into "
+                "it; other numbers to add are a `score_bias`"
+            )
         raise ValueError(
             f"the mask is of type {mask.dtype}; it must be torch.bool, True where a "
-            "query may attend: mask.bool() turns ones into True"
+            f"query may attend: {remedy}"
         )
     if not broadcasts(mask.shape, shape):
         raise ValueError(
@@ -67,6 +85,7 @@ def check_mask(mask: Tensor, shape: torch.Size) -> None:
 
 def check_score_bias(score_bias: Tensor, shape: torch.Size) -> None:
     """Raise a ValueError unless the bias is of numbers and broadcasts to ``shape``."""
+    check_tensors(score_bias=score_bias)
     if not score_bias.is_floating_point():
         raise ValueError(
             f"score_bias is of type {score_bias.dtype}; it must hold numbers to add to "
@@ -95,6 +114,7 @@ def check_multi_head(
             "there is no key or no value; give both, three times the same tensor for "
             "self-attention, or `kept`, which keys_values makes"
         )
+    check_tensors(**given)
     for name, x in given.items():
         if x.dim() != 3 or x.shape[-1] != d_model:
             raise ValueError(

@@ -41,7 +41,7 @@ class MonotonicAlignment(nn.Module):
 
     def __init__(self, half_width: int):
         super().__init__()
-        check_half_width(half_width)
+        check_sizes(0, half_width=half_width)
         self.half_width = half_width
 
     def forward(
@@ -73,7 +73,7 @@ class PredictiveAlignment(nn.Module):
     def __init__(self, d_hidden: int, half_width: int, sigma: float | None = None):
         super().__init__()
         check_sizes(d_hidden=d_hidden)
-        check_half_width(half_width)
+        check_sizes(0, half_width=half_width)
         self.half_width = half_width
         self.sigma = half_width / 2 if sigma is None else sigma
         if not self.sigma > 0:
@@ -128,7 +128,7 @@ def source_window(centre: Tensor, mask: Tensor, half_width: int) -> Tensor:
     Raises:
         ValueError: If the mask is not bool or does not have B rows, or D is negative.
     """
-    check_half_width(half_width)
+    check_sizes(0, half_width=half_width)
     check_mask(mask, (len(centre), mask.shape[-1]))
     near = distance_from_centre(centre, mask.shape[-1]).abs() <= half_width  # (B, T, S)
     return near & mask[:, None]
@@ -156,15 +156,6 @@ def check_source_mask(mask: Tensor, scores: Tensor) -> None:
         raise ValueError(
             f"the source's mask has shape {tuple(mask.shape)}; for scores of shape "
             f"{tuple(scores.shape)} it must be {wanted}: padding_mask(src) makes it"
-        )
-
-
-def check_half_width(half_width: int) -> None:
-    """Raise a ValueError unless ``half_width`` is a whole number from 0 on."""
-    if not isinstance(half_width, int) or half_width < 0:
-        raise ValueError(
-            f"half_width is {half_width!r}; it must be a whole number from 0 on: the "
-            "number of positions on either side of the centre"
         )
 
 

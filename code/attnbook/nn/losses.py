@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnbook.core.checks import check_known
+from attnbook.core.checks import check_known, check_shares
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.masks import padding_mask
 from attnbook.nn.precision import wide
@@ -37,12 +37,6 @@ def check_target_ids(logits: Tensor, targets: Tensor) -> None:
     check_targets(logits, targets)
     if targets.device.type == "cpu" and not torch.compiler.is_compiling():
         check_known(targets, logits.shape[-1], "target")
-
-
-def check_smoothing(smoothing: float) -> None:
-    """Raise a ValueError unless 0 ≤ smoothing < 1."""
-    if not 0 <= smoothing < 1:
-        raise ValueError(f"smoothing is {smoothing}; it must be from 0 to below 1")
 
 
 def token_loss(logits: Tensor, targets: Tensor) -> Tensor:
@@ -90,7 +84,7 @@ def label_smoothing_loss(
             or a target is no token's id.
     """
     check_target_ids(logits, targets)
-    check_smoothing(smoothing)
+    check_shares(smoothing=smoothing)
     log_p = wide(logits).log_softmax(-1)  # (B, T, V)
     of_targets = log_p.gather(-1, targets.long()[..., None]).squeeze(-1)  # (B, T)
     loss = -(1 - smoothing) * of_targets
@@ -129,7 +123,7 @@ def fused_smoothing_loss(
         ValueError: As :func:`label_smoothing_loss`.
     """
     check_target_ids(logits, targets)
-    check_smoothing(smoothing)
+    check_shares(smoothing=smoothing)
     how = {"ignore_index": PAD, "label_smoothing": smoothing, "reduction": "none"}
     losses = [
         F.cross_entropy(wide(rows), ids, **how)

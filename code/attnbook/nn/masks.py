@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attnbook.core.checks import check_ids
 from attnbook.core.vocabulary import PAD
-from attnbook.nn.attention_checks import check_lengths, check_mask
+from attnbook.nn.attention_checks import check_lengths, check_mask, check_tensors
 from attnbook.nn.precision import wide
 
 
@@ -116,6 +116,7 @@ def prepare_mask(mask: Tensor | PreparedMask) -> PreparedMask:
     """
     if isinstance(mask, PreparedMask):
         return mask
+    check_tensors(mask=mask)
     check_mask(mask, mask.shape)
     mask = torch.atleast_2d(mask)  # the kernel asks for an axis of queries
     fully_masked = ~mask.any(-1, keepdim=True)

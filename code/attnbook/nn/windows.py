@@ -31,8 +31,7 @@ def window_mask(
             negative.
     """
     check_sizes(t=t, window=window)
-    if not isinstance(sinks, int) or sinks < 0:
-        raise ValueError(f"sinks is {sinks!r}; it must be a whole number from 0 on")
+    check_sizes(0, sinks=sinks)
     positions = torch.arange(t, device=device)
     near = positions > positions[:, None] - window  # (T, T): i - j < window
     return causal_mask(t, device=device) & (near | (positions < sinks))

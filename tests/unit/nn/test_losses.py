@@ -141,3 +141,84 @@ def test_groups_of_rows_do_not_change_r_drop():
         for pair in zip(*sentences, strict=True)
     ]
     same(symmetric_kl(logits, targets), torch.cat(one_by_one), [logits])
+
+
+# At the edge
+
+LOSSES = [token_loss, label_smoothing_loss, fused_smoothing_loss]
+INF = float("inf")
+
+
+def by_cross_entropy(logits, targets, smoothing):
+    return F.cross_entropy(
+        logits.flatten(0, -2),
+        targets.flatten().long(),
+        ignore_index=PAD,
+        label_smoothing=smoothing,
+        reduction="none",
+    ).view(targets.shape)
+
+
+@pytest.mark.parametrize("loss", [label_smoothing_loss, fused_smoothing_loss])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("target", [3, 2, PAD])
+def test_an_impossible_token_costs_what_it_costs_in_pytorch(loss, smoothing, target):
+    """Nothing without smoothing, unless it is the target; and with it, everything."""
+    logits = torch.tensor([[0.0, 1.0, -INF, 0.5]]).double().requires_grad_()
+    targets = torch.tensor([target])
+    found, wanted = (f(logits, targets, smoothing) for f in (loss, by_cross_entropy))
+    assert torch.equal(found.isinf(), wanted.isinf())
+    close(found.nan_to_num(), wanted.nan_to_num())
+    if wanted.isfinite():
+        same(found, wanted, [logits])
+        if target != PAD:
+            close(token_loss(logits, targets), F.cross_entropy(logits, targets))
+
+
+def test_r_drop_of_an_impossible_token():
+    """In both predictions it adds nothing; in one alone it is infinitely far."""
+    one, other = torch.tensor([[[[0.0, 1.0, -INF]]], [[[0.5, -1.0, -INF]]]]).double()
+    logits = torch.cat([one, other]).requires_grad_()
+    found = symmetric_kl(logits, torch.ones(1, 1).long())
+    close(found, symmetric_kl(logits[..., :2], torch.ones(1, 1).long()))
+    assert torch.autograd.grad(found.sum(), logits)[0].isfinite().all()
+    alone = torch.cat([one, other.nan_to_num(neginf=0.0)])
+    assert symmetric_kl(alone, torch.ones(1, 1).long()).item() == INF
+
+
+@pytest.mark.parametrize("loss", [label_smoothing_loss, fused_smoothing_loss])
+@pytest.mark.parametrize("smoothing", [-0.1, 1.0, 1.5, float("nan"), INF])
+def test_both_refuse_a_share_that_is_none(loss, smoothing):
+    with pytest.raises(ValueError, match=rf"smoothing is {smoothing}; .* below 1"):
+        loss(torch.zeros(1, 1, 4), torch.ones(1, 1).long(), smoothing)
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, symmetric_kl])
+def test_ids_may_have_32_bits_and_must_be_ids(loss):
+    (logits,) = numbers(0, (4, 5, 9))
+    targets = targets_of(0, 2 if loss is symmetric_kl else 4, 5, 9)
+    same(loss(logits, targets.int()), loss(logits, targets), [logits])
+    for kind in (torch.float32, torch.bool):
+        with pytest.raises(ValueError, match=rf"type {kind}; .* targets.long\(\)"):
+            loss(logits, targets.to(kind))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("wrong", [9, -1, -100])
+def test_a_target_that_is_no_token_is_named(loss, wrong):
+    """-100 is the padding of other libraries."""
+    targets = targets_of(0, 2, 5, 9)
+    targets[1, 2] = wrong
+    with pytest.raises(ValueError, match=rf"target id {wrong} is not in 0 … 8"):
+        loss(torch.zeros(2, 5, 9), targets)
+
+
+def test_a_batch_of_padding_alone_is_as_in_pytorch():
+    logits, nothing = torch.zeros(2, 3, 5), torch.full((2, 3), PAD)
+    assert token_loss(logits, nothing).isnan()
+    assert F.cross_entropy(logits.mT, nothing, ignore_index=PAD).isnan()
+    for loss in (label_smoothing_loss, fused_smoothing_loss):
+        assert torch.equal(loss(logits, nothing), torch.zeros(2, 3))
+    assert torch.equal(symmetric_kl(logits, nothing[:1]), torch.zeros(1, 3))
+    for loss in (label_smoothing_loss, fused_smoothing_loss):
+        assert loss(logits[:0], nothing[:0]).shape == (0, 3)

@@ -2,11 +2,13 @@
 
 from itertools import product
 
+import numpy as np
 import pytest
 import torch
 from compare import close, numbers, same, some_allowed
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
@@ -17,6 +19,8 @@ from attnbook.nn.masks import (
     padding_mask,
     target_mask,
 )
+from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.scaled_dot_product import attention
 
 small = st.integers(1, 5)
 seeds = st.integers(0, 999)
@@ -170,3 +174,59 @@ def test_a_mask_that_does_not_fit_is_named(mask, message):
 def test_ids_of_one_sentence_are_not_taken_for_a_batch(make):
     with pytest.raises(ValueError, match=r"ids has shape \(3,\).*ids\[None\]"):
         make(torch.tensor([5, 6, 7]))
+
+
+# What is no boolean mask
+
+CAUSAL = torch.ones(4, 4).tril()
+ADDED = torch.zeros(4, 4).masked_fill(CAUSAL == 0, -torch.inf)
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        nn.Transformer.generate_square_subsequent_mask(4),
+        ADDED.half(),
+        ADDED.double().nan_to_num(neginf=-1e9),
+        ADDED.nan_to_num(),  # the lowest number of float32
+        ADDED.nan_to_num(neginf=-10_000).long(),
+        torch.zeros(4, 4),  # nothing is hidden
+    ],
+)
+def test_the_advice_for_a_mask_that_is_added_is_right(added):
+    q = torch.randn(4, 8, generator=torch.Generator().manual_seed(0))
+    with pytest.raises(ValueError, match=f"type {added.dtype}; .*mask == 0") as error:
+        attention(q, q, q, added)
+    assert "mask.bool()" not in str(error.value)
+    theirs = F.scaled_dot_product_attention(q, q, q, added.float())
+    close(attention(q, q, q, added == 0), theirs, 1e-6)
+
+
+@pytest.mark.parametrize("kind", [torch.int64, torch.uint8, torch.float32, torch.half])
+def test_the_advice_for_ones_and_zeros_is_right(kind):
+    """Of the tokenizers of other libraries, and of ``tril``."""
+    q, ones = torch.ones(4, 8), CAUSAL.to(kind)
+    with pytest.raises(ValueError, match=rf"type {kind}; .*mask.bool\(\)") as error:
+        attention(q, q, q, ones)
+    assert "mask == 0" not in str(error.value)
+    assert torch.equal(ones.bool(), causal_mask(4))
+
+
+@pytest.mark.parametrize("mask", [[[True]], np.ones((4, 4), dtype=bool)])
+def test_a_mask_is_a_tensor(mask):
+    q = torch.ones(4, 8)
+    with pytest.raises(ValueError, match=r"mask is a .*: torch.as_tensor\(mask\)"):
+        attention(q, q, q, mask)
+
+
+@pytest.mark.parametrize("name", ["q", "k", "v", "score_bias"])
+def test_queries_keys_and_values_are_tensors(name):
+    q = torch.ones(4, 8)
+    given = {"q": q, "k": q, "v": q, name: [[1.0] * 8] * 4}
+    with pytest.raises(ValueError, match=rf"{name} is a list; .*as_tensor\({name}\)"):
+        attention(**given)
+    if name != "score_bias":
+        given = {"query": q[None], "key": q[None], "value": q[None]}
+        name = next(long for long in given if long[0] == name)
+        with pytest.raises(ValueError, match=rf"{name} is a list; it must"):
+            MultiHeadAttention(8, 2)(**given | {name: [[[1.0] * 8] * 4]})

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.exercises import expect
@@ -27,7 +28,7 @@ def causal_mask(t):
 
 
 def target_mask(ids):
-    return key_mask(ids) & causal_mask(ids.shape[1])
+    return key_mask(ids) & causal_mask(ids.shape[1]).to(ids.device)
 
 
 PART = Part(
@@ -57,6 +58,15 @@ def shapes(keys: Callable, causal: Callable, target: Callable) -> None:
 
     `[:, None, None]` turns (B, S) into (B, 1, 1, S). A comparison such as `!=` gives a
     boolean tensor.
+
+    On "causal_mask.* shape": One mask for all sentences: a row for each query, a column
+    for each key.
+
+    On "target_mask.* shape": (B, 1, 1, S) and (T, T) broadcast, if you join them as
+    they are.
+
+    On "torch.bool": A comparison gives True and False; `.bool()` turns ones into True,
+    `== 0` a mask of 0 and -inf that is added.
 
     (ids != PAD)[:, None, None] => ids != PAD
         (B, S) would be taken for (T, S): put axes of length 1 for heads and queries in
@@ -91,6 +101,9 @@ def padding(keys: Callable, causal: Callable, target: Callable) -> None:
     """What does True mean in this course?
 
     Compare the ids with PAD, which is 0: real tokens are those that differ.
+
+    On "another is open": Yours is True where it should be False, and the other way
+    round, for at least one token. What does True mean in this course?
 
     ids != PAD => ids == PAD
         You mark the padding. In this course True means: may attend.
@@ -143,7 +156,7 @@ def both(keys: Callable, causal: Callable, target: Callable) -> None:
         You also mask whole rows, those of queries at padding. They are hidden from
         others as keys, and their output is never used.
     """
-    for ids in (IDS, IDS.flip(1)):
+    for ids in (IDS, IDS[1:, :3]):  # padding stands on the right only
         t = ids.shape[1]
         before = torch.arange(t) <= torch.arange(t)[:, None]
         allowed = (ids != PAD)[:, None, None] & before
@@ -161,6 +174,19 @@ def operation_count(keys: Callable, causal: Callable, target: Callable) -> None:
         You fill the mask row by row: compare columns with rows at once.
     """
     expect.no_loop(causal, 3, 30, "positions in causal_mask")
-    few, many = IDS, IDS.repeat(8, 8)
+    few, many = IDS, F.pad(IDS.repeat(8, 1), (0, 28), value=PAD)
     expect.no_loop(keys, few, many, "positions and sentences in key_mask")
     expect.no_loop(target, few, many, "positions and sentences in target_mask")
+
+
+@PART.stage("the masks of ids lie where ids lies, on a GPU too")
+def devices(keys: Callable, causal: Callable, target: Callable) -> None:
+    """On a GPU, `ids` lies there. Where does `causal_mask(t)` lie?
+
+    `mask.to(ids.device)` is the mask on the device of the ids; functions that make a
+    tensor take `device=ids.device`.
+
+    .to(ids.device) =>
+        `causal_mask(t)` is made on the CPU, and `&` would meet it there.
+    """
+    expect.same_device(lambda: (keys(IDS), target(IDS)), IDS)
