@@ -54,7 +54,7 @@ def test_a_part_is_written_in_one_notebook_and_used_in_the_next(printed, tmp_pat
     *_, failed, passed, saved = printed(WRITES)
     assert "RuntimeError in line 2 of your cell, `scores = Q @ K /" in failed
     assert "Traceback" not in failed
-    assert passed.startswith("attention: all 7 stages passed.")
+    assert passed.startswith("attention: all 8 stages passed.")
     assert saved == "Saved attention in my_transformer.py.\n"
     text = (tmp_path / "my_transformer.py").read_text(encoding="utf-8")
     assert "\nimport math\nfrom torch import nn\n\n\ndef weigh(scores, mask):" in text

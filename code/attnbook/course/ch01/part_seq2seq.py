@@ -144,6 +144,9 @@ def padding(encoder: Callable, model: Callable) -> None:
     the GRU and `pad_packed_sequence(states, batch_first=True, total_length=S)` after
     it.
 
+    On "states at padding": `pad_packed_sequence` puts zeros there. What do you add to
+    them, or compute from them?
+
     self.gru(packed) => self.gru(x)
     states, _ = pad_packed_sequence(states, True, total_length=src.shape[1]) =>
         The GRU reads the padding: the final state of a short sentence comes from after

@@ -94,6 +94,12 @@ def shapes(model: type) -> None:
     `self.score.W(s)[:, None]` is (B, 1, A); `self.score.v` maps (B, S, A) to (B, S, 1);
     the context is `(weights[:, None] @ source.states)[:, 0]`.
 
+    On "BahdanauState": It has three fields, in this order: the new s, the source as it
+    was, and the weights of this step.
+
+    On "several steps at once": `self.score.W` and `self.score.v` are linear layers:
+    with them you can write the score of one step in a line.
+
     @ source.states => @ source.keys
         You average the keys U h_j. They are made for comparing; the context is a mean
         of the states h_j themselves.
@@ -120,6 +126,11 @@ def weights(model: type) -> None:
 
     `source.keys` already holds U h_j. Add W s, take the tanh, multiply by v, and take
     the softmax over the source positions.
+
+    On "the context": The weights are right. Which vectors do they belong to, and over
+    which axis is their sum?
+
+    On "NaN": Where are all scores of a sentence -∞?
 
     torch.tanh( => (
         The tanh is missing. Without it W s adds the same number to all scores, and the
@@ -178,6 +189,9 @@ def order_of_the_step(model: type) -> None:
 
     `c` from `attend(state.s, …)`; then `self.cell(torch.cat([y, c], -1), state.s)`
     makes the new state; then `self.readout(s, y, c)`.
+
+    On "state's `weights`": Logits and `s` are right. Which weights does the
+    BahdanauState hold that you return?
 
     [y, c] => [c, y]
         The cell reads the embedding first, then the context: [y; c].

@@ -84,6 +84,11 @@ def shapes(model: type) -> None:
     `_, s = self.gru(x[:, None], state.s[None])` gives s with an axis in front: `s[0]`
     is (B, H).
 
+    On "LuongState": It has five fields, in this order: s, h_tilde, t, source, weights.
+
+    On "`weights`": There is a weight for each position of the source; which axis of the
+    scores is left over?
+
     self.out(h_tilde), => self.out(h_tilde)[:, None],
         An axis of steps is left over: one step has the logits of one token each.
     """
@@ -128,6 +133,8 @@ def input_feeding(model: type) -> None:
 
     Concatenate `state.h_tilde` to the embedding, and return the new s, h̃ and t + 1 in
     the LuongState.
+
+    On "`t` should": What is `state.t` before the step, and what after it?
 
     state.h_tilde], -1) => torch.zeros_like(state.h_tilde)], -1)
         You feed zeros at every step.

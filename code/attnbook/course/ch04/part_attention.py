@@ -83,6 +83,8 @@ def values(attend: Callable) -> None:
 
     In order: QKᵀ, divided by √d_k; softmax over the keys, the last axis; times V.
 
+    On "in the thousands": How large is exp(1000), and how large exp(1000 - 1000)?
+
     / Q.shape[-1] ** 0.5 =>
         The scores are not scaled: what does the formula divide them by?
     / Q.shape[-1] ** 0.5 => / Q.shape[-1]
@@ -143,6 +145,16 @@ def masks(attend: Callable) -> None:
     Before the softmax, give the scores where the mask is False a number so low that its
     exponential is 0: `scores.masked_fill(~mask, …)`.
 
+    On "Error:": Compare the shapes of mask and scores. An axis of the mask may have
+    length 1, and axes may be missing in front: do not index it by the number of a query
+    before `mask.expand(scores.shape)`.
+
+    On "NaN": 0 times infinity is NaN, and so is infinity minus infinity. Choose between
+    two numbers instead of computing with infinite ones.
+
+    On "another mask afterwards": Other layers get the same mask: `~mask` makes a new
+    one.
+
     scores.masked_fill(~mask, torch.finfo(scores.dtype).min) => scores
     weights.masked_fill(~mask, 0.0) => weights
         The mask has no effect yet.
@@ -156,11 +168,14 @@ def masks(attend: Callable) -> None:
         A score of 0 is not a weight of 0: exp(0) = 1.
     """
     q, k, v = inputs((2,), 4, 5, 3, 6)
-    for shape in ((2, 4, 5), (4, 5), (2, 1, 5)):
+    for shape in ((2, 4, 5), (4, 5), (2, 1, 5), (1, 5)):
         mask = some_allowed(shape)
         what = f"the output under a mask of shape {shape}"
         rule = "the weighted mean over the allowed keys"
-        expect.close(attend(q, k, v, mask), reference(q, k, v, mask), what, rule)
+        right, got = reference(q, k, v, mask), attend(q, k, v, mask)
+        if not torch.equal(mask, some_allowed(shape)):
+            raise Wrong("the mask that was given is another mask afterwards.")
+        expect.close(got, right, what, rule)
 
 
 @PART.stage("a query that may attend to nothing gets zeros, with finite gradients")
@@ -198,6 +213,8 @@ def dropout(attend: Callable) -> None:
     `F.dropout(weights, dropout)`, between the softmax and the product with V, zeroes a
     share of the weights and divides the others by 1 - dropout.
 
+    On "the share of": `dropout` is the probability to be dropped, not to be kept.
+
     F.dropout(weights, dropout) => weights
         `dropout` has no effect yet.
     F.dropout(weights, dropout) => weights
@@ -207,6 +224,8 @@ def dropout(attend: Callable) -> None:
         Dropout comes before the product with V.
     F.dropout(weights, dropout) => weights * (torch.rand_like(weights) >= dropout)
         The mean of the output shrinks: divide the kept weights by 1 - dropout.
+    F.dropout(weights, dropout) => weights * F.dropout(weights[0] ** 0, dropout)
+        You drop the same weights of every sentence: draw each weight by itself.
     """
     share = 0.25
     q, k, _ = (x.detach() for x in inputs((50,), 6, 8, 4, 1))
@@ -233,6 +252,8 @@ def dropout(attend: Callable) -> None:
     )
     if abs(kept.double().mean() - (1 - share)) > 0.05:
         raise Wrong("the share of dropped weights is not the one asked for.")
+    if any((kept == first).all() for first in (kept[:1], kept[:, :1], kept[..., :1])):
+        raise Wrong("many weights are dropped by one draw.")
 
 
 @PART.stage("more queries, keys or sentences need no more calls to PyTorch")
@@ -249,3 +270,21 @@ def operation_count(attend: Callable) -> None:
     few, many = ((2,), 3, 5, 4, 6), ((8,), 30, 50, 4, 6)
     over = "queries, keys and sentences"
     expect.no_loop(lambda case: attend(*inputs(*case)), few, many, over)
+
+
+@PART.stage("what is made on the way lies where the input lies, on a GPU too")
+def devices(attend: Callable) -> None:
+    """On a GPU, Q, K and V lie there. Which tensors do you make yourself, and where do
+    they lie?
+
+    `torch.zeros_like(scores)` and its kin make a tensor where `scores` lies; others
+    take `device=scores.device`.
+
+    weights = scores.softmax(-1) => weights, p = scores.softmax(-1), dropout
+    F.dropout(weights, dropout) => (torch.rand(weights.shape) >= p) / (1 - p) * weights
+        `torch.rand(…)` draws on the CPU: `torch.rand_like(weights)` draws where the
+        weights are.
+    """
+    q, k, v = inputs((2,), 4, 5, 3, 6)
+    mask = some_allowed((2, 4, 5))
+    expect.same_device(lambda: attend(q, k, v, mask, dropout=0.5), q, k, v, mask)

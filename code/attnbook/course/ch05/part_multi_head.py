@@ -146,11 +146,16 @@ def gradients(model: type) -> None:
 
 @PART.stage("(T, S), and four axes that broadcast to (B, H, T, S)")
 def masks(model: type) -> None:
-    """If PyTorch complains of a `view`, join the heads by `flatten`. Otherwise: the
-    scores are (B, H, T, S). Does the mask reach them unchanged?
+    """The scores are (B, H, T, S). Does the mask reach them unchanged?
 
     Hand `mask` on to `attention`: it broadcasts by itself, and it handles fully masked
     rows.
+
+    On "view": After a transpose the heads do not lie side by side in memory: join them
+    by `flatten` or `reshape`.
+
+    On "Error:": The mask may be (T, S), and an axis of four may have length 1: hand it
+    on as it is.
 
     v, mask) => v)
         The mask has no effect yet.

@@ -102,6 +102,9 @@ def padding(keys: Callable, causal: Callable, target: Callable) -> None:
 
     Compare the ids with PAD, which is 0: real tokens are those that differ.
 
+    On "attended to: True": Try a sentence without padding, and one with BOS or EOS:
+    which of its positions are hidden?
+
     On "another is open": Yours is True where it should be False, and the other way
     round, for at least one token. What does True mean in this course?
 

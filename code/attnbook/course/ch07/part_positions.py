@@ -113,6 +113,9 @@ def added_to_x(table: Callable, encoding: type) -> None:
 
     `x + sinusoids(x.shape[1], x.shape[2])`: (T, D) broadcasts over the batch.
 
+    On "parameters to learn": Is your table an nn.Parameter or an nn.Embedding? A tensor
+    can be kept by `register_buffer`, or made in `forward`.
+
     super().__init__() => super().__init__(); self.table = nn.Embedding(100, d_model)
         The module should have no nn.Parameter, at least none that needs a gradient.
     sinusoids(x.shape[1], x.shape[2]) => sinusoids(x.shape[0], x.shape[2])[:, None]
@@ -172,3 +175,18 @@ def operation_count(table: Callable, encoding: type) -> None:
     """
     for over, more in {"positions": (30, 4), "features": (3, 40)}.items():
         expect.no_loop(lambda size: table(*size), (3, 4), more, over)
+
+
+@PART.stage("the encodings are added where x lies, on a GPU too")
+def devices(table: Callable, encoding: type) -> None:
+    """On a GPU, x lies there. Where does `sinusoids(n, d)` lie?
+
+    `encodings.to(x)` has the device and the type of x; a table that is kept as a buffer
+    moves together with the module.
+
+    sinusoids(x.shape[1], x.shape[2]).to(x) => sinusoids(x.shape[1], x.shape[2])
+        `sinusoids` makes its table on the CPU, and `+` would meet it there.
+    """
+    (x,) = drawn(0, (2, 5, 6))
+    made = module(encoding, 6)
+    expect.same_device(lambda: made(x), x, module=made)

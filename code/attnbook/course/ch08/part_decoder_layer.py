@@ -92,6 +92,9 @@ def shapes(layer: type) -> None:
     `self_attention`, `cross_attention` and `feed_forward`, a norm for each of them,
     `norm_1` to `norm_3`, and one `dropout`.
 
+    On "is no nn.LayerNorm": The norms of this course have a gain, `weight`, a `bias`,
+    and an `eps`.
+
     self.norm_3 = nn.LayerNorm(config.d_model) =>
         Each of the three sublayers has a norm of its own.
     self.norm_2 = nn.LayerNorm(config.d_model) => self.norm_2 = self.norm_1
@@ -187,6 +190,8 @@ def dropout(layer: type) -> None:
 
     `self.dropout(…)` goes around the sublayer's output, three times, and never around
     x.
+
+    On "another probability": Which entry of `config` have you not used yet?
 
     nn.Dropout(config.dropout) => nn.Identity()
         Nothing is dropped yet.

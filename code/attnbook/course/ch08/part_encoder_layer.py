@@ -117,6 +117,9 @@ def shapes(layer: type) -> None:
     config.d_ff)`, two `nn.LayerNorm(config.d_model)` and one
     `nn.Dropout(config.dropout)`.
 
+    On "is no nn.LayerNorm": The norms of this course have a gain, `weight`, a `bias`,
+    and an `eps`.
+
     self.norm_2 = nn.LayerNorm(config.d_model) =>
         Each of the two sublayers has a norm of its own.
     self.norm_2 = nn.LayerNorm(config.d_model) => self.norm_2 = self.norm_1
@@ -205,6 +208,8 @@ def dropout(layer: type) -> None:
     """If each sublayer's output were dropped entirely, what should be left?
 
     `self.dropout(…)` goes around the sublayer's output, before the sum; never around x.
+
+    On "another probability": Which entry of `config` have you not used yet?
 
     nn.Dropout(config.dropout) => nn.Identity()
         Nothing is dropped yet.

@@ -13,6 +13,8 @@ from attnbook.course.ch08 import part_encoder_layer as encoder_layer
 from attnbook.course.ch08.part_encoder_layer import normed
 from attnbook.course.kit.exercises import expect
 from attnbook.course.kit.exercises.stages import Part, Wrong
+from attnbook.decoding.beam import beam_search
+from attnbook.decoding.steps import select_rows
 from attnbook.models import transformer
 from attnbook.nn.layers import DecoderLayer, EncoderLayer, TransformerConfig
 from attnbook.nn.masks import key_mask, target_mask
@@ -138,6 +140,21 @@ def shapes(transformer: type) -> None:
     `source_embedding`, `target_embedding`, `dropout`, `encoder` and `decoder` as
     nn.ModuleList, `encoder_norm` and `decoder_norm`. With `target_vocab_size` None,
     `self.target_embedding = self.source_embedding`.
+
+    On "one layer several times": `[layer] * n` repeats one layer, and a layer made
+    before the loop stays one. How often is `EncoderLayer(config)` called?
+
+    On "follow `config.n_layers`|ModuleList of": How many times does your loop over the
+    layers run?
+
+    On "tables of embeddings": What should `self.target_embedding` be if
+    `config.target_vocab_size` is None?
+
+    On "is no nn.LayerNorm": Which of the two forms leaves the sum at the end of a stack
+    without a norm?
+
+    On "the output had": Follow the shapes: (B, T) ids, (B, T, D) vectors, and at the
+    end a number for each word, at every position.
 
     return logits => return y
         The decoder's vectors are not logits yet: each needs a number for every word of
@@ -274,6 +291,11 @@ def steps(transformer: type) -> None:
     so far. `step` appends the token to a copy, decodes all of them and returns the
     logits of the last position.
 
+    On "second step": What is another object, or has another content, after `step` than
+    before? Neither the state that it gets nor the model should be changed.
+
+    On "(B, V)": One step has the logits of one position. Which one?
+
     self.decode(ids, memory, mask)[:, -1] => self.decode(ids, memory, mask)[:, 0]
         The logits of the next token are those of the last position.
     self.decode(ids, memory, mask)[:, -1] => self.decode(ids, memory, mask)
@@ -302,12 +324,64 @@ def steps(transformer: type) -> None:
         state = new
 
 
+class Recomputed:
+    """The reader's model, decoded by the formula: its state is ids alone."""
+
+    def __init__(self, model: nn.Module):
+        self.model = model
+
+    def start(self, src: Tensor) -> tuple[Tensor, Tensor]:
+        """The source, and no token yet."""
+        return src, src[:, :0]
+
+    def step(self, token: Tensor, state: tuple) -> tuple[Tensor, tuple]:
+        """Predict all tokens anew, and return the logits of the last position."""
+        src, before = state
+        ids = torch.cat([before, token[:, None]], 1)
+        return predicted(self.model, src, ids)[:, -1], (src, ids)
+
+
+@PART.stage("a beam, which copies and reorders the rows of a state, finds the same")
+def beam(transformer: type) -> None:
+    """Beam search goes on with some hypotheses and gives up others: it takes rows of
+    the state, one more than once and another never. Where are the rows of your state?
+
+    A state is a tensor, or a tuple, list or dict of tensors. Each tensor has one row
+    for each sentence, on its first axis; numbers and None belong to all sentences.
+
+    return memory, => state = memory,
+    src[:, :0] => src[:, :0]; return lambda: state
+    before = state => before = state()
+    (memory, mask, ids) => (lambda: (memory, mask, ids))
+        Nobody knows where the rows of such an object are. Return a tuple or a dict of
+        tensors.
+    src[:, :0] => src.T[:0]
+    torch.cat([before, token[:, None]], 1) => torch.cat([before, token[None]])
+    self.decode(ids, => self.decode(ids.T,
+        The rows of a tensor should be sentences: the first axis is B, not the number of
+        tokens.
+    """
+    model = model_of(transformer)
+    try:
+        select_rows(model.start(SOURCE), torch.tensor([1, 0]))
+    except Exception as error:
+        raise Wrong(
+            "the state has a part without rows.", type(error).__name__
+        ) from error
+    wanted = beam_search(Recomputed(model), SOURCE, max_len=5, width=3)
+    found = beam_search(model, SOURCE, max_len=5, width=3)
+    if not torch.equal(found.ids, wanted.ids):
+        raise Wrong("beam search finds other translations with your state.")
+
+
 @PART.stage("in training the sums of embedding and position are dropped, too")
 def dropout(transformer: type) -> None:
     """The paper drops in two kinds of places. The layers have one of them; what is the
     other?
 
     `self.dropout(…)` around the sum of embedding and position, on both sides.
+
+    On "another probability": Which entry of `config` have you not used yet?
 
     self.dropout(self.positions(x)) => self.positions(x)
         Nothing is dropped yet.
@@ -360,3 +434,27 @@ def gradients(transformer: type) -> None:
         if name.split(".")[0] in MODULES
     }
     expect.gradients(model(src, tgt_in), right, RULE, **learned)
+
+
+@PART.stage("masks, positions and states lie where the ids lie, on a GPU too")
+def devices(transformer: type) -> None:
+    """On a GPU, ids and parameters lie there. Which tensors do you make yourself, and
+    where do they lie?
+
+    `src[:, :0]` and `src.new_zeros(…)` lie where `src` lies; functions such as
+    `torch.zeros` take `device=src.device`. If none of your lines makes a tensor, look
+    at the parts that the model is made of.
+
+    src[:, :0] => torch.zeros(len(src), 0, dtype=torch.long)
+        The tokens of your first state lie on the CPU.
+    mask = target_mask(tgt_in) => mask = torch.ones(tgt_in.shape[1], tgt_in.shape[1])
+    (y, memory, mask, => (y, memory, mask.tril().bool() & key_mask(tgt_in),
+        The causal mask is made on the CPU.
+    """
+    model = model_of(transformer)
+
+    def use():
+        _, state = model.step(TARGET[[0, 0], 0], model.start(SOURCE))
+        return model(SOURCE, TARGET), model.step(TARGET[[0, 0], 1], state)[0]
+
+    expect.same_device(use, SOURCE, TARGET, module=model)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnbook.core.vocabulary import BOS, EOS, PAD
+from attnbook.core.vocabulary import BOS, EOS, PAD, UNK
 from attnbook.course.kit.exercises import expect
 from attnbook.course.kit.exercises.stages import Part, Wrong
 from attnbook.decoding import greedy_search
@@ -19,12 +19,12 @@ WORDS, STEPS = 9, 12
 @torch.no_grad()
 def greedy(model, src, max_len):
     state = model.start(src)
-    token = torch.full((len(src),), BOS)
-    finished = torch.zeros(len(src), dtype=torch.bool)
+    token = torch.full((len(src),), BOS, device=src.device)
+    finished = torch.zeros_like(token, dtype=torch.bool)
     output = []
     while len(output) < max_len and not finished.all():
         logits, state = model.step(token, state)
-        logits[:, [PAD, BOS]] = -torch.inf
+        logits[:, [PAD, BOS, UNK]] = -torch.inf
         token = logits.argmax(-1).masked_fill(finished, PAD)
         finished = finished | (token == EOS)
         output.append(token)
@@ -44,11 +44,11 @@ class Model(nn.Module):
 
     def __init__(self, special: float = -99.0):
         super().__init__()
-        g = torch.Generator().manual_seed(2)
+        g = torch.Generator().manual_seed(3)
         shape = STEPS, WORDS, WORDS  # step, last, next
         self.logits = torch.randn(shape, generator=g) - 4
         self.logits[..., EOS] = -13.0
-        self.logits[..., [PAD, BOS]] += special
+        self.logits[..., [PAD, BOS, UNK]] += special
         self.steps, self.with_gradients = 0, False
 
     def start(self, src: Tensor) -> Tensor:
@@ -61,9 +61,10 @@ class Model(nn.Module):
         self.with_gradients |= torch.is_grad_enabled()
         if self.steps > 50 * STEPS:
             raise Wrong("the loop does not end: stop after max_len tokens.")
-        logits = self.logits[state[:, 0].clamp(max=STEPS - 1), token].clone()
+        place = state[:, 0].clamp(max=STEPS - 1) * WORDS + token
+        logits = self.logits.flatten(0, 1)[place]
         logits[state[:, 0] >= state[:, 1], EOS] = 9.0
-        return logits, state + torch.tensor([1, 0])
+        return logits, state + state.new_tensor([1, 0])
 
 
 def sources(*lengths: int) -> Tensor:
@@ -78,7 +79,8 @@ def decoded(model: Model, src: Tensor, max_len: int) -> Tensor:
         token, state, out = torch.tensor([BOS]), model.start(row[None]), []
         while len(out) < max_len and out[-1:] != [EOS]:
             logits, state = model.step(token, state)
-            token = logits[:, EOS:].argmax(-1) + EOS  # PAD and BOS come before EOS
+            logits[:, [PAD, BOS, UNK]] = -torch.inf
+            token = logits.argmax(-1)
             out.append(token.item())
         rows.append(out)
     longest = max(map(len, rows))
@@ -98,6 +100,8 @@ def shapes(decode: Callable) -> None:
 
     Collect the tokens in a list until it is `max_len` long, and return
     `torch.stack(output, 1)`.
+
+    On "floating-point": Which function returns the largest number, and which its place?
 
     torch.stack(output, 1) => torch.stack(output)
         Yours is (steps, B): rows should be sentences.
@@ -120,9 +124,9 @@ def tokens(decode: Callable) -> None:
     Start with BOS and `model.start(src)`. In each step `logits, state =
     model.step(token, state)`, and the argmax is the next token.
 
-    , BOS) => , EOS)
+    BOS, device => EOS, device
         The first input is not BOS.
-    , BOS) => , PAD)
+    BOS, device => PAD, device
         The first input is not BOS.
     output = [] => output = [token]
         The first column is BOS, which is no part of the output.
@@ -131,9 +135,9 @@ def tokens(decode: Callable) -> None:
     logits, state = => logits, _ =
         You give every step the initial state: hand on the new one.
     -torch.inf => 0
-        You generate PAD or BOS: their logits must be below all others, which may be
-        negative.
-    logits.argmax(-1) => (logits[:, EOS + 1 :].argmin(-1) + EOS + 1)
+        You generate PAD, BOS or UNK: their logits must be below all others, which may
+        be negative.
+    logits.argmax(-1) => (logits[:, UNK + 1 :].argmin(-1) + UNK + 1)
         You take the least probable token.
     """
     model, src = Model(), sources(8, 8)
@@ -165,23 +169,25 @@ def ends(decode: Callable) -> None:
     expect_tokens(decode(Model(), src, 9), decoded(Model(), src, 9), what, rule)
 
 
-@PART.stage("PAD and BOS are never generated")
+@PART.stage("PAD, BOS and UNK are never generated")
 def special_tokens(decode: Callable) -> None:
     """Which tokens can never be part of a sentence, however large their logits?
 
-    Set the logits of PAD and BOS to -inf before the argmax.
+    Set the logits of PAD, BOS and UNK to -inf before the argmax.
 
-    logits[:, [PAD, BOS]] = -torch.inf =>
-        You generate PAD or BOS.
-    [PAD, BOS] => [PAD]
+    logits[:, [PAD, BOS, UNK]] = -torch.inf =>
+        You generate PAD, BOS or UNK.
+    [PAD, BOS, UNK] => [PAD, UNK]
         You generate BOS.
-    [PAD, BOS] => [BOS]
+    [PAD, BOS, UNK] => [BOS, UNK]
         You generate PAD.
+    [PAD, BOS, UNK] => [PAD, BOS]
+        You generate UNK.
     """
     src = sources(5, 3)
     got = decode(Model(special=5.0), src, 9)
-    what = "the output of a model that gives PAD and BOS the largest logits"
-    rule = "neither of them may be generated"
+    what = "the output of a model that gives PAD, BOS and UNK the largest logits"
+    rule = "none of them may be generated"
     expect_tokens(got, decoded(Model(special=5.0), src, 9), what, rule)
 
 
@@ -192,6 +198,10 @@ def operation_count(decode: Callable) -> None:
 
     Decode all sentences of a batch together, and put `@torch.no_grad()` above the
     function.
+
+    On "steps were taken": How many sentences does one call of `model.step` continue?
+
+    On "for gradients": What turns autograd off for a whole function?
 
     state = model.start(src) => return decoded(model, src, max_len)
         You decode sentence by sentence: `model.step` takes the whole batch.
@@ -204,3 +214,20 @@ def operation_count(decode: Callable) -> None:
         raise Wrong(f"{model.steps} steps were taken for 6 tokens of 3 sentences.")
     if model.with_gradients:
         raise Wrong("the steps are recorded for gradients, which are not needed.")
+
+
+@PART.stage("its tensors lie where the ids lie, on a GPU too")
+def devices(decode: Callable) -> None:
+    """On a GPU, `src` lies there. Which tensors do you make before the first step, and
+    where do they lie?
+
+    `torch.full` and `torch.zeros` take `device=src.device`; `torch.zeros_like(token)`
+    makes a tensor where `token` lies.
+
+    torch.full((len(src),), BOS, device=src.device) => torch.full((len(src),), BOS)
+        Your first tokens are made on the CPU.
+    torch.zeros_like(token, dtype=torch.bool) => torch.zeros(len(src)).bool()
+        `finished` is made on the CPU.
+    """
+    model, src = Model(), sources(5, 2, 3)
+    expect.same_device(lambda: decode(model, src, 9), src, model.logits)

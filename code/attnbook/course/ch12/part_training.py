@@ -190,6 +190,15 @@ def update(loss: Callable, step: Callable) -> None:
     Compute the loss; `optimizer.zero_grad()`; `loss.backward()`; `optimizer.step()`.
     Return `loss.detach()`.
 
+    On "`train_step` returns": What is the loss of the batch, a tensor without axes, and
+    where in the step do you have it?
+
+    On "did not equal that of the batch": The parameters are right. When is the loss
+    computed that you return, before or after they change?
+
+    On "holds on to the graph": Which method of a tensor gives its numbers without their
+    history?
+
     optimizer.step() =>
         The parameters stay as they are: `optimizer.step()` is missing, or nothing is
         left of the gradients when it comes.
@@ -245,3 +254,18 @@ def repeated(loss: Callable, step: Callable) -> None:
     expect.close(tables, right, what, "that of gradient descent")
     rule = "those of gradient descent"
     expect.close(torch.stack(found), torch.stack(losses), "the losses", rule)
+
+
+@PART.stage("the loss lies where the logits lie, on a GPU too")
+def devices(loss: Callable, step: Callable) -> None:
+    """On a GPU, logits and targets lie there. Which tensors do you make yourself, and
+    where do they lie?
+
+    `torch.full_like(logits, …)`, `logits.new_zeros(…)` and `F.one_hot(targets, …)` make
+    tensors where their argument lies; `torch.full` takes `device=logits.device`.
+
+    log_p.mean(-1) => (log_p * torch.full((WORDS,), 1 / WORDS)).sum(-1)
+        Your distribution is made on the CPU.
+    """
+    (logits,) = drawn(0, (2, 3, WORDS))
+    expect.same_device(lambda: loss(logits, TARGETS, SMOOTHING), logits, TARGETS)

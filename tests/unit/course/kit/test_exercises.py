@@ -80,7 +80,8 @@ NOT_FOR_INTEGERS = (
     "your function raises an error.\nNotImplementedError in line "
     f"{not_for_integers.__code__.co_firstlineno + 1} of test_exercises.py, "
     "`return numbers.long().softmax(-1) # a NotImplementedError …`: "
-    "\"softmax_lastdim_kernel_impl\" not implemented for 'Long'\nHint: Think of two."
+    "\"softmax_lastdim_kernel_impl\" not implemented for 'Long'; here `numbers` is (2,)"
+    "\nHint: Think of two."
 )
 ERROR = (
     "your function raises an error.\nRuntimeError in line "

@@ -1,10 +1,16 @@
 """What readers are told of a part that they write: stages, findings, hints."""
 
+import inspect
+import types
+
 import pytest
+import torch
 from notebook_cells import run_cell
 
 from attnbook.course import judge
 from attnbook.course.kit.exercises import hints
+from attnbook.course.kit.exercises.edits import Mistake, with_mistake
+from attnbook.course.kit.exercises.parts import find_part
 from attnbook.course.kit.exercises.readers_code import is_unwritten, what_it_does
 from attnbook.nn import attention
 
@@ -47,12 +53,12 @@ def judged(capsys):
 
 def test_all_stages_pass(judged):
     first, *stages, last = judged(RIGHT).splitlines()
-    assert first == "attention: all 7 stages passed."
+    assert first == "attention: all 8 stages passed."
     assert (
         stages[0]
         == "✓ shapes: the output is (…, T, d_v), with any number of leading axes"
     )
-    assert sum(line.startswith("✓") for line in stages) == 7
+    assert sum(line.startswith("✓") for line in stages) == 8
     assert last == 'Keep it for later chapters: save_part("attention", attention)'
 
 
@@ -60,14 +66,14 @@ def test_hints_come_with_changed_code_and_end_with_the_solution(judged):
     over_queries = ("softmax(-1)", "softmax(-2)")
     said = judged(RIGHT, over_queries)
     assert said == (
-        "attention: 1 of 7 stages passed.\n"
+        "attention: 1 of 8 stages passed.\n"
         "✓ shapes: the output is (…, T, d_v), with any number of leading axes\n"
         "✗ values: the output did not equal softmax(QKᵀ/√d_k)V.\n"
         "  Hint: Your softmax runs over the queries. The weights of one query, over\n"
         "  all keys, should sum to 1.\n"
         "  Change your answer for another hint.\n"
         "· not judged yet: gradients, masks, fully masked rows, dropout, operation\n"
-        "  count\n"
+        "  count, devices\n"
     )
     assert judged(f"# the same in another line\n{RIGHT}", over_queries) == said
     others = [
@@ -136,7 +142,7 @@ def test_every_loop_over_the_queries_is_recognised(judged, row):
     loop = f"torch.cat([{row} for i in range(Q.shape[-2])], -2)"
     changes = (("import math", "import math\nimport torch"), ("Q @ K.mT", loop))
     said = judged(RIGHT, (DEF, f"{DEF}    S = K.shape[-2]\n"), *changes)
-    assert "6 of 7 stages passed" in said
+    assert "6 of 8 stages passed" in said
     assert "Hint: You loop over the queries" in said
 
 
@@ -153,6 +159,209 @@ def test_hints_of_an_error_go_on_when_its_line_is_changed(judged):
     assert all("mat1 and mat2 shapes" in text for text in told)
     first, second = (text.partition("Hint: ")[2] for text in told)
     assert first[:20] != second[:20]
+
+
+def told_of(part, capsys, names):
+    """What judge says of the functions or classes of a part among some names."""
+    judge(part, *(names[label] for label in find_part(part).names))
+    return " ".join(capsys.readouterr().out.split())
+
+
+LOOP = f"""\
+import torch
+
+{DEF}\
+    rows = []
+    for t in range(Q.shape[-2]):
+        scores = (Q[..., t, None, :] * K).sum(-1) / Q.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(~mask[..., t, :], -1e30)
+        rows.append((scores.softmax(-1)[..., None] * V).sum(-2))
+    return torch.stack(rows, -2)
+"""
+
+
+def test_of_an_error_the_shapes_are_told_and_the_hint_is_about_them(judged):
+    said = " ".join(judged(LOOP).split())
+    assert "✗ masks: IndexError in line 8 of your cell" in said
+    assert "with size 1; here `scores` is (2, 5), `mask` is (2, 1, 5) Hint: " in said
+    assert "Hint: Compare the shapes of mask and scores." in said
+    assert "Change your answer" not in said  # for a hint about sums of weights
+    right = "torch.broadcast_to(mask, (*Q.shape[:-1], K.shape[-2]))[..., t, :]"
+    said = judged(LOOP, ("mask[..., t, :]", right))
+    assert "✗ fully masked rows" in said
+
+
+TWO = """\
+def key_mask(ids):
+    return {key}[:, None, None]
+
+def causal_mask(t):
+    return torch.ones(t, t, dtype=torch.bool).tril()
+
+def target_mask(ids):
+    return {target}
+"""
+BOTH = "key_mask(ids) & causal_mask(ids.shape[1]).to(ids.device)"
+BY_LENGTH = "(torch.arange(ids.shape[1], device=ids.device) < {}[:, None])"
+PADDED = "torch.cat([ids, ids.new_zeros(len(ids), 1)], 1)"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "(ids != 0)",
+        "ids.bool()",
+        BY_LENGTH.format("(ids != 0).sum(1)"),
+        BY_LENGTH.format(f"{PADDED}.ne(0).int().argmin(1)"),
+        BY_LENGTH.format(f"{PADDED}.eq(0).int().argmax(1)"),
+        "ids.ne(0).int().cumprod(1).bool()",
+        "((ids == 0).cumsum(1) < 1)",
+        "ids.flip(1).cummax(1).values.flip(1).bool()",
+    ],
+)
+def test_every_mask_of_padding_on_the_right_passes(key, capsys):
+    source = TWO.format(key=key, target=BOTH)
+    names = run_cell(source, {"torch": torch})
+    assert told_of("masks", capsys, names).startswith("masks: all 6 stages passed.")
+
+
+@pytest.mark.parametrize(
+    ("key", "target", "said"),
+    [
+        ("(ids != 0)", BOTH.replace("&", "|"), "Hint: With `|` one of the two"),
+        ("(ids != 0)", "key_mask(ids).expand(-1, -1, ids.shape[1], -1)", "✗ both:"),
+        (BY_LENGTH.format("ids.ne(0).int().argmin(1)"), BOTH, "✗ padding:"),
+        ("(ids != 0)", BOTH.replace(".to(ids.device)", ""), "✗ devices: a tensor that"),
+        (
+            "torch.tensor([[x != 0 for x in row] for row in ids.tolist()])",
+            BOTH,
+            "✗ devices: the result lies on the CPU",
+        ),
+        ("ids.masked_fill_(ids == 0, -1).gt(0)", BOTH, "✗ shapes: a tensor that was"),
+        ("(ids != 0)", BOTH, "all 6 stages passed"),  # after the one that changes ids
+    ],
+)
+def test_wrong_masks_are_found(key, target, said, capsys):
+    names = run_cell(TWO.format(key=key, target=target), {"torch": torch})
+    assert said in told_of("masks", capsys, names)
+
+
+def edited(name, *edits):
+    """The solution of a part, with some edits, by its names."""
+    part = find_part(name)
+    answers = with_mistake(part.solution, Mistake([*edits]))
+    return dict(zip(part.names, answers, strict=True))
+
+
+LAYER = "EncoderLayer(config)"
+ROWS = "(memory, mask, ids)"
+BEFORE = "memory, mask, before = state"
+
+
+@pytest.mark.parametrize(
+    ("edits", "said"),
+    [
+        ([(ROWS, "[memory, mask, ids]")], "all 9 stages passed"),
+        (
+            [
+                ("src[:, :0]", "None"),
+                (
+                    BEFORE,
+                    f"{BEFORE}; before = memory.new_zeros(len(token), 0).long() "
+                    "if before is None else before",
+                ),
+            ],
+            "all 9 stages passed",
+        ),
+        (
+            [
+                ("return memory,", "state = memory,"),
+                ("src[:, :0]", "src[:, :0]; return dict(zip('abc', state))"),
+                (BEFORE, f"{BEFORE}.values()"),
+                (ROWS, f"dict(zip('abc', {ROWS}))"),
+            ],
+            "all 9 stages passed",
+        ),
+        (
+            [
+                ("return memory,", "state = memory,"),
+                ("src[:, :0]", "src[:, :0]; return types.SimpleNamespace(x=state)"),
+                (BEFORE, f"{BEFORE}.x"),
+                (ROWS, f"types.SimpleNamespace(x={ROWS})"),
+            ],
+            "Hint: Nobody knows where the rows of such an object are.",
+        ),
+        (
+            [
+                ("return memory,", "return memory.transpose(0, 1),"),
+                (BEFORE, f"{BEFORE}; memory = memory.transpose(0, 1)"),
+                (ROWS, "(memory.transpose(0, 1), mask, ids)"),
+            ],
+            "✗ beam: ",
+        ),
+    ],
+)
+def test_a_state_of_any_form_can_be_decoded_with_a_beam_or_is_refused(
+    edits, said, capsys, monkeypatch
+):
+    module = inspect.getmodule(find_part("Transformer").solution[0])
+    monkeypatch.setattr(module, "types", types, raising=False)
+    assert said in told_of("Transformer", capsys, edited("Transformer", *edits))
+
+
+@pytest.mark.parametrize(
+    ("part", "edits", "hints"),
+    [
+        (
+            "Transformer",
+            [
+                ("(EncoderLayer(config) for _ in range(n))", f"([{LAYER}] * {times})")
+                for times in ("n", "(n + 0)", "(n * 1)")
+            ],
+            ["The layers of a stack should be different ones", "`[layer] * n` repeats"],
+        ),
+        (
+            "training",
+            [("value.detach()", f"value * {n} / {n}") for n in (1, 2, 3)],
+            ["Return `loss.detach()`", "Which method of a tensor"],
+        ),
+    ],
+)
+def test_the_second_hint_is_about_the_same_error(part, edits, hints, capsys):
+    said = [told_of(part, capsys, edited(part, edit)) for edit in edits]
+    for hint, text in zip([*hints, "There are no more hints"], said, strict=True):
+        assert hint in text
+
+
+def test_what_the_reader_prints_is_shown_up_to_a_limit(judged):
+    said = judged(RIGHT, (DEF, f'{DEF}    print("scores", 8 * "so long ")\n'))
+    shown = said.partition("attention: ")[0]
+    assert 1990 < len(shown) < 2100
+    assert "rest of what your code prints is left out" in shown.splitlines()[-1]
+    few = "    if mask is None and Q.dim() == 2:\n        print('seen')\n"
+    assert judged(RIGHT, (DEF, DEF + few)).startswith("seen\n")
+
+
+def test_an_interrupted_loop_is_told_by_its_line():
+    stops = f"{DEF}    while True:\n        raise KeyboardInterrupt\n"
+    names = run_cell(stops, {})
+    with pytest.raises(KeyboardInterrupt, match="line 3 of your cell") as stopped:
+        judge("attention", names["attention"])
+    assert len(stopped.traceback) == 2  # this test, and judge
+    assert stopped.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("source", "call"),
+    [
+        (RIGHT.replace("def attention", "def mine"), "mine"),
+        (f"{RIGHT}\nattention_of_mine = attention\n", "attention"),
+    ],
+)
+def test_the_call_that_saves_names_what_the_reader_has_written(source, call, capsys):
+    judge("attention", run_cell(source, {})[call])
+    assert f'save_part("attention", {call})\n' in capsys.readouterr().out
 
 
 BASE = """\

@@ -163,8 +163,8 @@ def test_an_earlier_version_is_kept_and_all_else_stays(capsys, file):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        (("softmax(-1)", "softmax(-2)"), "attention: 1 of 7 stages passed."),
-        (("return", "return ... if 1 else"), "attention: 0 of 7 stages"),
+        (("softmax(-1)", "softmax(-2)"), "attention: 1 of 8 stages passed."),
+        (("return", "return ... if 1 else"), "attention: 0 of 8 stages"),
         ((CELLS.split("---\n")[2], "def attention(Q): ..."), "attention: your turn.\n"),
     ],
 )

@@ -1,10 +1,14 @@
 """Parts that readers write: the package's own pass, known mistakes are found out."""
 
+import inspect
+import re
+
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from attnbook.course.kit.exercises import expect
+from attnbook.course.kit.exercises import expect, stages
 from attnbook.course.kit.exercises.edits import (
     Mistake,
     hints_and_mistakes,
@@ -21,6 +25,7 @@ from attnbook.course.kit.exercises.stages import (
 )
 
 PARTS = [find_part(name) for name in MODULES]
+SOURCES = [expect, stages, *(inspect.getmodule(part.solution[0]) for part in PARTS)]
 EACH_STAGE = [(part, stage) for part in PARTS for stage in part.stages]
 each_stage = pytest.mark.parametrize(
     ("part", "stage"), EACH_STAGE, ids=[f"{p.name}: {s.name}" for p, s in EACH_STAGE]
@@ -44,9 +49,11 @@ def test_a_known_mistake_is_found_by_its_stage_and_gets_its_own_hint(part, stage
 
 @each_stage
 def test_a_stage_has_hints_in_steps_and_a_mistake_to_find(part, stage):
-    assert len(stage.hints) in (2, 3)
+    general = [hint for words, hint in stage.hints if not words]
+    assert len(general) in (2, 3)
     assert stage.mistakes
-    hints = [*stage.hints, *(mistake.hint for mistake in stage.mistakes)]
+    hints = [hint for _, hint in stage.hints]
+    hints += [mistake.hint for mistake in stage.mistakes]
     assert all(hint.endswith((".", "?")) for hint in hints)
     assert not stage.checked.endswith(".")
 
@@ -96,12 +103,9 @@ x * 2 => 3 * x
         (lambda x: x * 3, "Two, not three."),
         (lambda x: x + x + 5, "Do not add anything."),
         (lambda x: 5, "Not a tensor."),
-        (lambda x: None, None),  # no tensor either, but another finding
         (lambda x: x * 4, None),  # an unknown number
         (lambda x: torch.ones(3), None),
         (lambda x: 1 / 0, None),
-        (lambda x: x.add_(1), "Make a new one: `x = x + y` instead of `x += y`"),
-        (lambda: 1, "an argument too few or too many"),
     ],
 )
 def test_hints_of_a_stage_follow_that_of_the_mistake_with_the_same_result(answer, hint):
@@ -109,10 +113,144 @@ def test_hints_of_a_stage_follow_that_of_the_mistake_with_the_same_result(answer
         expect.close(answer(one), one * 2, "the output", "twice the input")
 
     part, stage = one_stage(run, MISTAKES)
-    first, *others = hints_for(part, stage, failure(stage, (answer,)))
-    assert (first if hint is None else others[0]) == "First."
-    assert hint is None or hint in first
-    assert others[-1] == "Second, and more."
+    told = hints_for(part, stage, failure(stage, (answer,)))
+    assert told == [hint] * (hint is not None) + ["First.", "Second, and more."]
+
+
+@pytest.mark.parametrize(
+    ("answer", "hints"),
+    [
+        (lambda x: x.add_(1), ["Make a new one: `x = x + y` instead of `x += y`"]),
+        (lambda: 1, ["an argument too few or too many"]),
+        (lambda x: None, ["A function without `return`"]),
+        (lambda x: x[:1], ["Compare the shapes."]),
+        (lambda x: x * nan, ["Where does", "Look at 0/0."]),
+        (lambda x: x * 3, ["Two, not three.", "First.", "Second, and more."]),
+        (lambda x: 0 * x, ["Nothing is left.", "Zero?"]),
+        (lambda x: 1 / 0, ["Division by zero."]),
+    ],
+)
+def test_a_hint_that_names_what_was_found_replaces_the_general_ones(answer, hints):
+    """The second and the third hint, too, are about the error that is there."""
+
+    def run(answer):
+        got = answer(one)
+        if isinstance(got, torch.Tensor) and not got.any():
+            raise Wrong("all is zero.")
+        expect.close(got, one * 2, "the output", "twice the input")
+
+    own = """\
+On "shape": Compare the shapes.
+
+On "NaN": Where does a NaN come from?
+
+On "NaN": Look at 0/0.
+
+On "ZeroDivision": Division by zero.
+
+On "all is zero": Zero?
+
+x * 2 => x * 0
+    Nothing is left.
+x * 2 => x * 3
+    Two, not three.
+"""
+    part, stage = one_stage(run, own)
+    told = hints_for(part, stage, failure(stage, (answer,)))
+    assert len(told) == len(hints)
+    assert all(words in hint for words, hint in zip(hints, told, strict=True))
+
+
+@each_stage
+def test_every_hint_for_a_finding_has_one(part, stage):
+    """In the source of the checks, or in what PyTorch says."""
+    source = "".join(map(inspect.getsource, SOURCES))
+    found = [
+        str(first_failure(part, with_mistake(part.solution, x))[1])
+        for x in stage.mistakes
+    ]
+    for words, hint in stage.hints:
+        assert not words or re.search(words, "\n".join([source, *found])), hint
+
+
+def test_what_readers_change_in_place_is_put_right_and_told():
+    """The constants of a stage are the same for the next try."""
+
+    def run(answer):
+        answer(CONSTANT)
+
+    _, stage = one_stage(run)
+    error = failure(stage, (lambda x: x.add_(1),))
+    assert "another one afterwards" in str(error)
+    assert torch.equal(CONSTANT, torch.arange(3))
+    assert failure(stage, (lambda x: x + 1,)) is None
+
+
+CONSTANT = torch.arange(3)
+
+
+@pytest.mark.parametrize(
+    ("call", "finding"),
+    [  # x is the input; on a GPU all else that is made without a device is elsewhere
+        (lambda x: x + torch.ones(3), "meets one"),
+        (lambda x: torch.ones(3) + x, "meets one"),
+        (lambda x: x + torch.arange(3).float() ** 2, "meets one"),
+        (lambda x: x + torch.ones(3).to(torch.float64), "meets one"),
+        (lambda x: torch.where(x > 0, x, torch.zeros(3)), "meets one"),
+        (lambda x: torch.cat([torch.ones(2), x]), "meets one"),
+        (lambda x: torch.stack([x, *torch.ones(1, 3)]), "meets one"),
+        (lambda x: torch.ones(3)[x.long()], "meets one"),
+        (lambda x: nn.functional.embedding(x.long(), torch.ones(9, 2)), "meets one"),
+        (lambda x: torch.tensor(x.tolist()), "lies on the CPU"),
+        (lambda x: (x, {"y": [torch.zeros(2)]}), "lies on the CPU"),
+        (lambda x: x + torch.ones(3).to(x), ""),
+        (lambda x: x + torch.ones(3).to(x.device), ""),
+        (lambda x: x + torch.ones(3).to(device=x.device), ""),
+        (lambda x: x + torch.ones(3).type_as(x), ""),
+        (lambda x: x + torch.ones(3, device=x.device), ""),
+        (lambda x: x + torch.ones_like(x), ""),
+        (lambda x: x + x.new_tensor([1.0, 2.0, 3.0]), ""),
+        (lambda x: x + torch.tensor(3), ""),
+        (lambda x: x + torch.ones(3).sum(), ""),
+        (lambda x: x + sum(float(y) for y in torch.ones(3)), ""),
+        (lambda x: x[torch.tensor([0, 2])], ""),
+        (lambda x: torch.stack([x[i] for i in torch.arange(3)]), ""),
+        (lambda x: sum(i * y for i, y in zip(torch.arange(3), x, strict=True)), ""),
+        (lambda x: torch.ones(2, 3).expand_as(x.expand(2, 3)).to(x) + x, ""),
+        (lambda x: torch.from_numpy(np.ones(3)) * x, ""),  # not seen
+        (lambda x: x.cpu() + torch.ones(3), ""),
+        (lambda x: x.index_fill(0, torch.tensor([1]).to(x.device), 0.0), ""),
+        (lambda x: torch.cat([torch.ones(2), torch.ones(1)]).to(x) * x, ""),
+    ],
+)
+def test_code_that_a_gpu_would_refuse_is_found_without_one(call, finding):
+    x = torch.rand(3)
+    _, stage = one_stage(lambda answer: expect.same_device(lambda: call(x), x))
+    error = failure(stage, (None,))
+    assert (finding in str(error)) if finding else error is None, error
+
+
+def test_a_module_moves_with_its_buffers_alone():
+    class Kept(nn.Module):
+        def __init__(self, how):
+            super().__init__()
+            how(self, torch.ones(3))
+
+        def forward(self, x):
+            return x + self.table
+
+    x = torch.rand(3)
+    for how, right in (
+        (lambda module, table: module.register_buffer("table", table), True),
+        (lambda module, table: setattr(module, "table", table), False),
+        (lambda module, table: setattr(module, "table", nn.Parameter(table)), True),
+    ):
+        outer = nn.Sequential(Kept(how))
+
+        def run(answer, outer=outer):
+            expect.same_device(lambda: outer(x), x, module=outer)
+
+        assert (failure(one_stage(run)[1], (None,)) is None) == right
 
 
 @pytest.mark.parametrize(

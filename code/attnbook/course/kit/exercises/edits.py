@@ -1,11 +1,15 @@
 """What a stage tells: hints, and mistakes as edits of the part's solution.
 
 The docstring of a check holds both. Paragraphs are hints, from a gentle one to a plain
-one; mistakes are lists of edits, each with its own hint behind it, indented::
+one; one that begins with `On "words":` replaces them if the words, a regular
+expression, are found in what went wrong. Mistakes are lists of edits, each with its own
+hint behind it, indented::
 
     Which axis should the weights sum to 1 along?
 
     `softmax(-1)`, after the division by √d_k.
+
+    On "NaN": How large is exp(1000)?
 
     softmax(-1) => softmax(-2)
         Your softmax runs over the queries.
@@ -21,11 +25,13 @@ the same has made the same mistake, and gets its hint.
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 ARROW = "=>"
+ON = re.compile(r'(?:On "(?P<words>.+?)": )?(?P<hint>.*)')
 
 
 @dataclass
@@ -36,8 +42,14 @@ class Mistake:
     hint: str = ""
 
 
-def hints_and_mistakes(text: str) -> tuple[list[str], list[Mistake]]:
+def hints_and_mistakes(
+    text: str,
+) -> tuple[list[tuple[str, str]], list[Mistake]]:
     """Read what a stage tells.
+
+    Returns:
+        The hints, each behind the words of the findings that it is for, and the
+        mistakes.
 
     Raises:
         ValueError: If a mistake has no hint, or a line among them no arrow.
@@ -47,7 +59,8 @@ def hints_and_mistakes(text: str) -> tuple[list[str], list[Mistake]]:
         if ARROW in block:
             mistakes += _mistakes(block)
         else:
-            hints.append(" ".join(block.split()))
+            found = ON.fullmatch(" ".join(block.split()))
+            hints.append((found["words"] or "", found["hint"]))
     return hints, mistakes
 
 

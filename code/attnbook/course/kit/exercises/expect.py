@@ -6,12 +6,14 @@ weights"), and none has a number that differs between readers with the same mist
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from attnbook.course.kit.exercises.differences import describe
 from attnbook.course.kit.exercises.stages import Wrong
@@ -194,3 +196,72 @@ def no_loop(call: Callable, few: Any, many: Any, over: str) -> None:
         counts.append(counter.count)
     if counts[1] > counts[0]:
         raise Wrong(f"more {over} needed more operations.")
+
+
+MOVES = {"to", "type", "type_as"}
+OF_THE_FIRST = {  # they take a shape, numbers or lengths from other tensors
+    *("expand_as", "view_as", "reshape_as"),
+    *("copy_", "__setitem__", "__set__", "_pack_padded_sequence"),
+}
+
+
+class _Devices(TorchFunctionMode):
+    """Tells tensors that come from the input from those that are made on the CPU.
+
+    Without a GPU all lie on the CPU, wherever they come from. What was moved, or was
+    given a device, may lie anywhere, and nothing is said against it.
+    """
+
+    def __init__(self, given: Iterable[Tensor], made: Iterable[Tensor]):
+        super().__init__()
+        # By id, and kept, so that no id comes twice.
+        self.given, self.made = ({id(x): x for x in part} for part in (given, made))
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        name, kwargs = func.__name__, kwargs or {}
+        used = _tensors((args, kwargs))
+        if name in OF_THE_FIRST or (
+            name == "__getitem__" and id(args[0]) in self.given  # by a CPU's index
+        ):
+            used = used[:1]
+        given = [x for x in used if id(x) in self.given]
+        made = [x for x in used if id(x) in self.made]
+        places = [x for x in args[1:] if isinstance(x, Tensor | torch.device | str)]
+        moved = name in ("cpu", "cuda") or (name in MOVES and places)
+        moved = moved or kwargs.get("device") is not None
+        if given and not moved and any(x.dim() for x in made):  # numbers may mix
+            raise Wrong(
+                "a tensor that is made on the CPU meets one that lies where the input "
+                "lies: on a GPU that is an error.",
+                name,
+            )
+        found = func(*args, **kwargs)
+        if moved:
+            return found.view_as(found) if args and found is args[0] else found
+        if given or len(made) == len(used):
+            of_one_kind = self.given if given else self.made
+            of_one_kind |= {id(x): x for x in _tensors(found)}
+        return found
+
+
+def _tensors(values: Any) -> list[Tensor]:
+    return [x for x in tree_leaves(values) if isinstance(x, Tensor)]
+
+
+def same_device(
+    call: Callable[[], Any], *given: Tensor, module: nn.Module | None = None
+) -> None:
+    """Raise Wrong unless the code would run on a GPU, too, on input that lies there.
+
+    Args:
+        call: Runs the code and returns what comes out.
+        given: The input.
+        module: Its parameters and buffers move to the GPU, other tensors don't.
+    """
+    modules = [] if module is None else [*module.modules()]
+    moved = [x for m in modules for x in (*m.parameters(), *m.buffers())]
+    left = [x for m in modules for x in vars(m).values() if isinstance(x, Tensor)]
+    with _Devices([*given, *moved], left) as devices:
+        found = call()
+    if any(id(x) in devices.made for x in _tensors(found)):
+        raise Wrong("the result lies on the CPU, wherever the input lies.")

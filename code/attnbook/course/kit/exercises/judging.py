@@ -24,6 +24,7 @@ from attnbook.course.kit.exercises.stages import (
 )
 
 WIDTH = 76  # columns of the page
+LONGEST_PRINT = 2000  # characters that are shown of what the reader's code prints
 
 
 def judge(name: str, *answers: Callable) -> None:
@@ -38,21 +39,30 @@ def judge(name: str, *answers: Callable) -> None:
     Raises:
         ValueError: If there is no such part, or it has another number of functions.
     """
-    print(verdict(find_part(name), answers))
+    try:
+        print(verdict(find_part(name), answers, shown=LONGEST_PRINT))
+    except KeyboardInterrupt as stop:  # without the lines of the judge
+        raise KeyboardInterrupt(error_line(stop, files_of(answers))) from None
 
 
-def verdict(part: Part, answers: tuple[Callable, ...]) -> str:
-    """What :func:`judge` prints."""
+def verdict(part: Part, answers: tuple[Callable, ...], shown: int = 0) -> str:
+    """What :func:`judge` prints.
+
+    Args:
+        part: The part.
+        answers: The reader's functions or classes.
+        shown: How many characters of what they print are shown.
+    """
     check_number(part, answers)
     if all(is_unwritten(answer) for answer in answers):
         return f"{part.name}: your turn."
     for label, answer in zip(part.names, answers, strict=True):
         if is_unwritten(answer):
             return f"{part.name}: {label} is not written yet."
-    failed = first_failure(part, answers)
+    failed = first_failure(part, answers, shown)
     if failed is None:
         stages = [_passed(stage) for stage in part.stages]
-        keep = f"Keep it for later chapters: {saving_call(part)}"
+        keep = f"Keep it for later chapters: {saving_call(part, answers)}"
         passed = f"{part.name}: all {len(stages)} stages passed."
         return "\n".join([passed, *stages, keep])
     if is_a_stubs(failed[1]):
@@ -65,14 +75,15 @@ def check_number(part: Part, answers: tuple) -> None:
     if len(answers) != len(part.names):
         raise ValueError(
             f"{part.name} consists of {len(part.names)}, {', '.join(part.names)}, but "
-            f'{len(answers)} are given: call judge("{part.name}", '
-            f"{', '.join(part.names)})"
+            f"{len(answers)} are given: give {', '.join(part.names)}, in this order"
         )
 
 
-def saving_call(part: Part) -> str:
-    """The call that keeps a part in the reader's file."""
-    return f'save_part("{part.name}", {", ".join(part.names)})'
+def saving_call(part: Part, answers: tuple[Callable, ...]) -> str:
+    """The call that keeps a part in the reader's file, under the reader's names."""
+    pairs = zip(answers, part.names, strict=True)
+    names = [getattr(answer, "__name__", label) for answer, label in pairs]
+    return f'save_part("{part.name}", {", ".join(names)})'
 
 
 def _report(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import dis
 import inspect
 import linecache
+import re
 import textwrap
 import traceback
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
+
+from torch import Tensor
 
 EMPTY_BODY = {"RESUME", "NOP", "LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"}
 """Instructions of a function that does nothing but return a constant."""
@@ -96,17 +99,34 @@ def files_of(answers: Iterable[Callable]) -> set[str]:
     return {f.__code__.co_filename for x in answers for f in _with_bases(x)}
 
 
-def error_line(error: Exception, files: Collection[str]) -> str:
-    """An error's type, the last line of the reader's files on its way, its message."""
-    frames = traceback.extract_tb(error.__traceback__)
-    readers = [frame for frame in frames if frame.filename in files]
+def error_line(error: BaseException, files: Collection[str]) -> str:
+    """An error's type, the last line of the reader's files on its way, its message.
+
+    And the shapes of the tensors that this line names.
+    """
     message = next(iter(str(error).strip().splitlines()), "no message")
     message = textwrap.shorten(message, LONGEST_MESSAGE, placeholder=" …")
     kind = type(error).__name__
+    walked = [*traceback.walk_tb(error.__traceback__)]
+    readers = [(f, n) for f, n in walked if f.f_code.co_filename in files]
     if not readers:
         return f"{kind}: {message}"
-    last = readers[-1]
-    place = Path(last.filename).name if Path(last.filename).exists() else "your cell"
-    text = linecache.getline(last.filename, last.lineno).strip()
+    frame, number = readers[-1]
+    file = frame.f_code.co_filename
+    place = Path(file).name if Path(file).exists() else "your cell"
+    text = linecache.getline(file, number).strip()
     quoted = f", `{textwrap.shorten(text, 60, placeholder=' …')}`" if text else ""
-    return f"{kind} in line {last.lineno} of {place}{quoted}: {message}"
+    told = f"{kind} in line {number} of {place}{quoted}: {message}"
+    return f"{told}{_shapes(frame, text)}"
+
+
+def _shapes(frame: FrameType, text: str) -> str:
+    """The shapes of the tensors that a line of a frame names."""
+    local, used = frame.f_locals, re.sub(r"^[\w, ]+= ", "", text)
+    names = dict.fromkeys(re.findall(r"(?<![.\w])\w+", used))
+    shapes = [
+        f"`{x}` is {tuple(local[x].shape)}"
+        for x in names
+        if isinstance(local.get(x), Tensor)
+    ]
+    return f"; here {', '.join(shapes)}" if shapes else ""

@@ -5,7 +5,11 @@ A stage calls the part on inputs of its own and compares what comes back, by ``e
 
 from __future__ import annotations
 
+import io
+import re
+import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -19,6 +23,36 @@ from attnbook.course.kit.exercises.edits import (
     hints_and_mistakes,
     with_mistake,
 )
+
+CHANGED = "a tensor that was given is another one afterwards."
+# What goes wrong in any stage, as a regular expression, and the hint for it.
+COMMON = [
+    (
+        "TypeError: .*argument",
+        "That call has an argument too few or too many. The skeleton's docstring lists "
+        "what goes in and what comes out.",
+    ),
+    (
+        f"in-place operation|{CHANGED}",
+        "Your code changes a tensor that it was given; the caller may still need it. "
+        "Make a new one: `x = x + y` instead of `x += y` or `x.add_(y)`, and "
+        "`masked_fill` instead of `masked_fill_` or `x[…] = y`.",
+    ),
+    (
+        "is a `return` missing",
+        "A function without `return`, or with `return` in one branch only, gives None.",
+    ),
+    ("should return two things", "`return a, b` returns both, as a tuple."),
+    (
+        "in training was another than in eval mode",
+        "What draws random numbers in training? `nn.Dropout` does, and so does a "
+        "module that was given a probability of dropout.",
+    ),
+    (
+        "share parameters",
+        "One module under two names has one set of parameters. Where do both get it?",
+    ),
+]
 
 
 class Wrong(Exception):  # noqa: N818  (it is a finding, not an error of ours)
@@ -42,14 +76,15 @@ class Stage:
         name: One or two words, such as "shapes".
         checked: What a part that passes does, in a phrase.
         run: Takes the part's functions or classes, and raises :class:`Wrong`.
-        hints: From a gentle one to a plain one.
+        hints: From a gentle one to a plain one, each behind the words of the findings
+            that it is for; none means all others.
         mistakes: What is often written and fails here, each with a hint of its own.
     """
 
     name: str
     checked: str
     run: Callable[..., None]
-    hints: list[str]
+    hints: list[tuple[str, str]]
     mistakes: list[Mistake]
 
 
@@ -94,49 +129,74 @@ class Part:
         return add
 
 
+class _Shown(io.TextIOBase):
+    """Hands on what is printed, up to a number of characters."""
+
+    def __init__(self, most: int):
+        self.most, self.stream, self.printed = most, sys.stdout, 0
+
+    def write(self, text: str) -> int:
+        left = self.most - self.printed
+        self.printed += len(text)
+        if left > 0:
+            self.stream.write(text[:left])
+        if 0 < left < len(text):
+            self.stream.write(" … (the rest of what your code prints is left out)\n")
+        return len(text)
+
+
 def first_failure(
-    part: Part, answers: tuple[Callable, ...]
+    part: Part, answers: tuple[Callable, ...], shown: int = 0
 ) -> tuple[Stage, Exception] | None:
     """Run the stages until one fails; return it and what it raised, or None.
 
     The reader's random numbers and modes stay as they are.
+
+    Args:
+        part: The part.
+        answers: The reader's functions or classes.
+        shown: How many characters of what they print are shown.
     """
-    for stage in part.stages:
-        error = failure(stage, answers)
-        if error is not None:
-            return stage, error
+    with redirect_stdout(_Shown(shown)):
+        for stage in part.stages:
+            error = failure(stage, answers)
+            if error is not None:
+                return stage, error
     return None
 
 
 def failure(stage: Stage, answers: tuple[Callable, ...]) -> Exception | None:
     """Run one stage; return what it raised, None if it passes."""
+    constants = stage.run.__globals__
+    given = {k: x.clone() for k, x in constants.items() if isinstance(x, Tensor)}
+    found = None
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         torch.manual_seed(0)
         try:
             stage.run(*answers)
         except Exception as error:  # whatever goes wrong in the reader's code
-            return error
-    return None
+            found = error
+    for name, before in given.items():
+        if not torch.equal(constants[name], before):
+            constants[name].copy_(before)  # the next try gets what it should
+            found = Wrong(CHANGED)
+    return found
 
 
 def hints_for(part: Part, stage: Stage, error: Exception) -> list[str]:
-    """The hint of the mistake that does the same, if there is one, then the stage's."""
-    known: list[str] = []
+    """The hint of the mistake that does the same, if there is one, then those that fit.
+
+    A hint that names what was found replaces the stage's general ones.
+    """
+    known, finding = [], str(error)
     if isinstance(error, Wrong):
         same = (x.hint for x in stage.mistakes if _same(part, stage, x, error))
         known = [*islice(same, 1)]
-    elif isinstance(error, TypeError) and "argument" in str(error):
-        known = [
-            "That call has an argument too few or too many. The skeleton's docstring "
-            "lists what goes in and what comes out."
-        ]
-    elif "in-place operation" in str(error):  # of autograd
-        known = [
-            "That line changes a tensor that you were given; the caller may still need "
-            "it. Make a new one: `x = x + y` instead of `x += y` or `x.add_(y)`, and "
-            "`masked_fill` instead of `masked_fill_` or `x[…] = y`."
-        ]
-    return [*known, *stage.hints]
+    else:
+        finding = f"{type(error).__name__}: {error}"
+    told = [*stage.hints, *COMMON]
+    own = [hint for words, hint in told if words and re.search(words, finding)]
+    return [*known, *(own or [hint for words, hint in stage.hints if not words])]
 
 
 def _same(part: Part, stage: Stage, mistake: Mistake, error: Wrong) -> bool:
