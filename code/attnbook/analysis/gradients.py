@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.nn.multi_head import MultiHeadAttention, merge_heads
+from attnbook.nn.precision import wide
 
 
 def gradient_through_values(
@@ -33,7 +34,7 @@ def gradient_through_values(
         _, values = block.keys_values(z, z)  # (B, H, T, d_k)
         z = z + block.W_O(merge_heads(weights @ values))  # (B, T, D)
     (found,) = torch.autograd.grad(z, start, direction)
-    return found.norm().item()
+    return wide(found).norm().item()
 
 
 def first_adam_step(
@@ -59,7 +60,7 @@ def first_adam_step(
     loss.backward()
     adam.step()
     moved = [
-        (parameter - before).square().mean().sqrt().item()
+        (wide(parameter) - wide(before)).square().mean().sqrt().item()
         for parameter, before in zip(parameters, old, strict=True)
     ]
-    return [parameter.grad.norm().item() for parameter in parameters], moved
+    return [wide(parameter.grad).norm().item() for parameter in parameters], moved

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
+from attnbook.core.checks import check_sizes
 from attnbook.nn.multi_head import MultiHeadAttention
 
 
@@ -56,7 +57,11 @@ def weight_by_offset(weights: Tensor, offsets: Iterable[int]) -> Tensor:
     Returns:
         (H, number of offsets): means over the T queries. A query that has no key at
         a distance counts as 0.
+
+    Raises:
+        ValueError: If there is no query.
     """
     length = weights.shape[-1]
+    check_sizes(T=length)
     sums = [weights.diagonal(offset, -2, -1).sum(-1) for offset in offsets]  # (H,) each
     return torch.stack(sums, dim=-1) / length

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attnbook.analysis.maps import attention_maps
-from attnbook.core.checks import check_sizes
+from attnbook.core.checks import check_sizes, check_some
 from attnbook.data.batching import IdPair, id_batch
 from attnbook.models.transformer import Transformer
 
@@ -92,6 +92,9 @@ def head_agreement(
         model: In eval mode.
         pairs: Sentences and translations, at least one of their words aligned.
         table: As estimated by :func:`train_ibm_model1`.
+
+    Raises:
+        ValueError: If no word is aligned.
     """
     hits: list[Tensor] = []
     averaged: list[Tensor] = []
@@ -106,6 +109,7 @@ def head_agreement(
         hits.append(cross[:, :, rows].argmax(-1) == aligned)  # (L, H, n)
         averaged.append(cross.mean((0, 1))[rows].argmax(-1) == aligned)  # (n,)
         on_diagonal.append(torch.tensor(diagonal(pair))[rows] == aligned)
+    check_some(range(sum(map(len, averaged))), "aligned word")
     by_head = torch.cat(hits, dim=-1).double().mean(-1)  # (L, H)
     means = (torch.cat(x).double().mean().item() for x in (averaged, on_diagonal))
     return HeadAgreement(by_head.tolist(), *means)

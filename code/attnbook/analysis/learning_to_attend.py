@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from attnbook.core.checks import check_some
 from attnbook.core.devices import model_device
 from attnbook.data.batching import Batch
 from attnbook.models.bahdanau import Bahdanau, EncodedSource
@@ -161,6 +162,9 @@ def mean_at_aligned(values: Tensor, pairs: Sequence[Pair]) -> float:
     Args:
         values: (B, T, S).
         pairs: The B pairs they belong to.
+
+    Raises:
+        ValueError: If no word renders one.
     """
     found = [
         values[b, t, j].item()
@@ -168,4 +172,5 @@ def mean_at_aligned(values: Tensor, pairs: Sequence[Pair]) -> float:
         for t, j in enumerate(pair.alignment)
         if j is not None
     ]
+    check_some(found, "word that renders a source word")
     return sum(found) / len(found)

@@ -17,6 +17,7 @@ from attnbook.analysis.maps import attention_maps
 from attnbook.core.devices import model_device
 from attnbook.models.bahdanau import Bahdanau, BahdanauState, EncodedSource
 from attnbook.models.transformer import Transformer
+from attnbook.nn.precision import wide
 from attnbook.toy.data import make_batch
 from attnbook.toy.language import KINDS, Pair, kind_of
 
@@ -38,9 +39,10 @@ def bahdanau_hiding_effects(model: Bahdanau, pair: Pair) -> Tensor:
         without = BahdanauState(state.s.expand(n, -1), source, state.weights)
         masked_logits, _ = model.step(token.expand(n), without)  # (S, V)
         logits, state = model.step(token[None], state)  # (1, V)
-        drops.append(
-            (logits.log_softmax(-1) - masked_logits.log_softmax(-1))[:, target]
+        before, after = (
+            wide(x).log_softmax(-1)[:, target] for x in (logits, masked_logits)
         )
+        drops.append(before - after)
     return torch.stack(drops)
 
 
@@ -78,7 +80,7 @@ def context_changes(encoder: nn.Module, pair: Pair, parts: int = 1) -> Tensor:
     def context(sources: Sequence[tuple[str, ...]]) -> Tensor:  # (N, parts, C / parts)
         pairs = [Pair(words, pair.target, pair.alignment) for words in sources]
         _, c = encoder(make_batch(pairs, model_device(encoder)).src)
-        return c.unflatten(-1, (parts, -1))
+        return wide(c).unflatten(-1, (parts, -1))
 
     [before] = context([pair.source])  # (parts, C / parts)
     changes = before.new_full((len(pair.source) + 1, parts), math.nan)
@@ -91,7 +93,7 @@ def context_changes(encoder: nn.Module, pair: Pair, parts: int = 1) -> Tensor:
 
 def _log_p(logits: Tensor, targets: Tensor) -> Tensor:
     """Log-probability of each target word: (B, T, V), (B, T) → (B, T)."""
-    return logits.log_softmax(-1).gather(-1, targets[..., None])[..., 0]
+    return wide(logits).log_softmax(-1).gather(-1, targets[..., None])[..., 0]
 
 
 def _log_p_of_pairs(model: nn.Module, pairs: Sequence[Pair]) -> Tensor:
@@ -152,7 +154,7 @@ def encoder_effects(model: Transformer, pair: Pair) -> Tensor:
         the word itself is changed.
     """
     src = make_batch([pair], model_device(model))[0]
-    before, positions = model.encode(src), src.shape[1]
+    before, positions = wide(model.encode(src)), src.shape[1]
     changes = before.new_full((positions, positions), math.nan)
     for j in range(positions - 1):  # the last is EOS
         changed = [
@@ -183,8 +185,10 @@ def rank_correlation(one: Tensor, other: Tensor) -> float:
         other: (n,); ties get the mean of their ranks.
 
     Returns:
-        NaN if one of them is constant.
+        NaN if one of them is constant, such as a single number.
     """
+    if len(one) < 2:
+        return math.nan
     ranks = torch.stack([_ranks(one), _ranks(other)])  # (2, n)
     return torch.corrcoef(ranks)[0, 1].item()
 

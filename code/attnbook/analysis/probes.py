@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from attnbook.core.checks import check_some
 from attnbook.models.transformer import Transformer
 
 
@@ -65,13 +66,15 @@ def fit_probe(x: Tensor, labels: Tensor, shrinkage: float = 0.01) -> LinearProbe
         shrinkage: Fraction of the mean variance that is added to each variance.
 
     Raises:
-        ValueError: If there are not as many labels as vectors, or each label occurs
-            only once, so that the classes have no covariance.
+        ValueError: If there are no vectors, not as many labels, or the covariance of
+            the classes cannot be inverted: each label occurs only once, or vectors
+            differ too little.
     """
     if len(x) != len(labels):
         raise ValueError(
             f"{len(x)} vectors and {len(labels)} labels; give one for each"
         )
+    check_some(x, "vector")
     x = x.double()
     classes, which, sizes = labels.unique(return_inverse=True, return_counts=True)
     if sizes.max() == 1:
@@ -84,11 +87,18 @@ def fit_probe(x: Tensor, labels: Tensor, shrinkage: float = 0.01) -> LinearProbe
     deviations = x - means[which]  # (n, D)
     covariance = deviations.mT @ deviations / len(x)  # (D, D)
     covariance.diagonal().add_(shrinkage * covariance.diagonal().mean())
-    weight = torch.linalg.solve(covariance, means.mT)  # (D, C)
+    try:
+        weight = torch.linalg.solve(covariance, means.mT)  # (D, C)
+    except torch.linalg.LinAlgError as error:
+        raise ValueError(
+            "the covariance of the classes can't be inverted; give vectors that differ "
+            f"within a class, and a shrinkage above 0: it is {shrinkage}"
+        ) from error
     bias = (sizes / len(x)).log() - (means * weight.mT).sum(-1) / 2
     return LinearProbe(weight, bias, classes)
 
 
 def probe_accuracy(probe: LinearProbe, x: Tensor, labels: Tensor) -> float:
     """Fraction of vectors, (n, D), whose label, (n,), the probe predicts."""
+    check_some(x, "vector")
     return (probe.predict(x) == labels).double().mean().item()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from numbers import Integral, Real
 
 import torch
@@ -46,6 +47,12 @@ def check_texts(**lists: object) -> None:
                 f"{name} is the text {texts[:40]!r}; give a list, such as [text], or "
                 "text.split() where words are meant"
             )
+
+
+def check_some(things: Sized, what: str) -> None:
+    """Raise a ValueError if a mean would be over nothing."""
+    if not len(things):
+        raise ValueError(f"there is no {what}, so there is no mean; give at least one")
 
 
 def check_dropout(dropout: float) -> None:

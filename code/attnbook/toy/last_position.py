@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from attnbook.core.checks import check_some
 from attnbook.nn.positions import SinusoidalPositions, check_even
 from attnbook.nn.residual import Residual
 from attnbook.nn.sequence_layers import (
@@ -108,8 +109,9 @@ def first_symbol_batches(n: int, seed: int, batch_size: int = 32) -> Iterator[tu
 
 @torch.no_grad()
 def last_position_accuracy(model: nn.Module, batch: tuple[Tensor, Tensor]) -> float:
-    """Accuracy of the predictions at the last position."""
+    """Accuracy of the predictions at the last position, of at least one sequence."""
     ids, targets = batch
+    check_some(ids, "sequence")
     return (model(ids).argmax(-1) == targets).float().mean().item()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from attnbook.core.checks import check_some, check_texts
 from attnbook.core.devices import model_device
 from attnbook.decoding.greedy_search import greedy
 from attnbook.nn.masks import padding_mask
@@ -29,6 +30,7 @@ def greedy_translations(
 
 def exact_match(model: nn.Module, pairs: Sequence[Pair]) -> float:
     """Fraction of sentences translated exactly, from 0 to 1."""
+    check_texts(pairs=pairs)
     outputs = greedy_translations(model, pairs)
     matches = [o == p.target for o, p in zip(outputs, pairs, strict=True)]
     return sum(matches) / len(pairs)
@@ -81,7 +83,7 @@ def alignment_accuracy(weights: Tensor, pairs: Sequence[Pair]) -> float:
         From 0 to 1.
 
     Raises:
-        ValueError: If the number of sentences differs.
+        ValueError: If the number of sentences differs, or no word renders one.
     """
     if len(weights) != len(pairs):
         raise ValueError(
@@ -94,4 +96,5 @@ def alignment_accuracy(weights: Tensor, pairs: Sequence[Pair]) -> float:
         for most_attended, aligned in zip(row, pair.alignment, strict=False)
         if aligned is not None
     ]
+    check_some(hits, "word that renders a source word")
     return sum(hits) / len(hits)

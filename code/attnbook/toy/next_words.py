@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from torch import Tensor
 
+from attnbook.core.checks import check_some
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.data.batching import pad, pooled
 from attnbook.toy.data import SOURCE, toy_pairs
@@ -60,8 +61,9 @@ def best_next_word_accuracy(pairs: Sequence[Pair]) -> float:
         included.
 
     Raises:
-        ValueError: If a sentence has more than two clauses.
+        ValueError: If there is no pair, or a sentence has more than two clauses.
     """
+    check_some(pairs, "pair")
     if longer := [pair for pair in pairs if pair.clauses > 2]:
         raise ValueError(
             f"a sentence has {longer[0].clauses} clauses; give sentences of one or two"

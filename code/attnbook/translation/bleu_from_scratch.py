@@ -6,11 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from attnbook.core.checks import check_texts
+
 Words = Sequence[str]
 
 
 def ngrams(words: Words, n: int) -> Counter:
     """Count the n-grams of a sentence."""
+    check_texts(words=words)
     return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
 
 
@@ -36,8 +39,12 @@ def modified_precision(
 
 def brevity_penalty(hypotheses: Sequence[Words], references: Sequence[Words]) -> float:
     """1 unless the hypotheses are shorter in total than the references, else less."""
+    for words in (*hypotheses, *references):
+        check_texts(words=words)
     c, r = (sum(map(len, sentences)) for sentences in (hypotheses, references))
-    return 1.0 if c > r else math.exp(1 - r / c)
+    if c >= r:
+        return 1.0
+    return math.exp(1 - r / c) if c else 0.0  # the limit for ever shorter hypotheses
 
 
 def bleu(hypotheses: Sequence[Words], references: Sequence[Words]) -> float:

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics.bleu import BLEUScore
 from sacrebleu.significance import PairedTest
+
+from attnbook.core.checks import check_texts
 
 
 class Score(NamedTuple):
@@ -27,11 +30,13 @@ def corpus_bleu(
         lowercase: Whether to lowercase all text, as the papers on Multi30k do.
 
     Raises:
-        ValueError: If there are none, or not as many references as hypotheses.
+        ValueError: If there are none, not as many references as hypotheses, or no word
+            in the references.
     """
     _check_lengths(hypotheses, references)
     metric = BLEU(lowercase=lowercase, force=True)
     score = metric.corpus_score(list(hypotheses), [list(references)])
+    _check_words(score)
     return Score(score.score, str(metric.get_signature()))
 
 
@@ -67,6 +72,7 @@ def corpus_scores(
     words = BLEU(lowercase=lowercase, force=True)
     characters = CHRF(lowercase=lowercase)
     bleu, chrf = words.corpus_score(*both), characters.corpus_score(*both)
+    _check_words(bleu)
     return Scores(
         bleu.score,
         str(words.get_signature()),
@@ -120,8 +126,15 @@ def paired_bootstrap(
     return Comparison(one.score, other.score, p_value)
 
 
+def _check_words(score: BLEUScore) -> None:
+    """Raise a ValueError if there was nothing to compare hypotheses with."""
+    if not score.ref_len:
+        raise ValueError("no reference has a word; give one that isn't empty")
+
+
 def _check_lengths(hypotheses: Sequence[str], references: Sequence[str]) -> None:
-    """Raise a ValueError unless there are as many of both, and at least one."""
+    """Raise a ValueError unless there are as many texts of both, and at least one."""
+    check_texts(hypotheses=hypotheses, references=references)
     if len(hypotheses) != len(references) or not references:
         raise ValueError(
             f"{len(hypotheses)} hypotheses and {len(references)} references; give "

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from torch import nn
 
-from attnbook.core.checks import check_sizes
+from attnbook.core.checks import check_sizes, check_some, check_texts
 from attnbook.core.devices import model_device
 from attnbook.core.vocabulary import EOS
 from attnbook.data.batching import pad
@@ -43,17 +43,18 @@ def beam_translate(
         ValueError: If a sentence is empty, or ``width`` is not a whole number from 1
             on.
     """
+    check_texts(sentences=sentences)
     check_sizes(width=width)
     device = model_device(model)
     ids = [[*subwords.encode(sentence), EOS] for sentence in sentences]
     translations: list[str] = [""] * len(ids)
     for group in _groups(ids, batch_tokens // width):
         src = pad([ids[i] for i in group]).to(device)
-        max_len = max_output_len(src.shape[1])
+        limits = [max_output_len(len(ids[i])) for i in group]
         if width == 1:
-            output = greedy(model, src, max_len)
+            output = greedy(model, src, limits)
         else:
-            found = beam_search(model, src, max_len, width, alpha, per_token)
+            found = beam_search(model, src, limits, width, alpha, per_token)
             output = found.ids[:, 0]
         for i, row in zip(group, output.tolist(), strict=True):
             translations[i] = subwords.decode(row)
@@ -69,7 +70,12 @@ def runaway_share(outputs: Sequence[str], references: Sequence[str]) -> float:
     """Share of outputs with more than twice as many words as their reference.
 
     Most are loops that run up to the maximum length: a sign of an untrained model.
+
+    Raises:
+        ValueError: If there is no output, or not as many references.
     """
+    check_some(outputs, "output")
+    check_texts(outputs=outputs, references=references)
     pairs = zip(outputs, references, strict=True)
     long = [len(output.split()) > 2 * len(right.split()) for output, right in pairs]
     return sum(long) / len(long)

@@ -50,9 +50,11 @@ def linear_learning_rate(step: int, peak: float, warmup: int, total: int) -> flo
         total: Number of all updates; the rate stays at 0 after them.
     """
     check_sizes(step=step, warmup=warmup, total=total)
+    if step > total:
+        return 0.0
     if step <= warmup:
         return peak * step / warmup
-    return peak * max(total + 1 - step, 0) / (total + 1 - warmup)
+    return peak * (total + 1 - step) / (total + 1 - warmup)
 
 
 def learning_rate_of(config: Config, step: int, updates: int) -> float:

@@ -44,3 +44,17 @@ def test_adams_first_step_is_the_learning_rate_whatever_the_gradient():
     assert gradients == pytest.approx([5, 1e-3])
     assert moved == pytest.approx([0.01, 0.01 / 2**0.5], rel=1e-4)
     assert parameters[0].tolist() == pytest.approx([0.99, -2.01])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_sizes_of_16_bit_parameters_do_not_vanish(dtype):
+    """The square of a step of 1e-5 is 0 in float16, that of 3e4 is infinite."""
+    weight = nn.Parameter(torch.zeros(400, dtype=dtype))
+    loss = weight.float().sum()
+    (gradient,), (moved,) = first_adam_step(loss, [weight], 1e-5)
+    assert gradient == pytest.approx(20, rel=0.01)
+    assert moved == pytest.approx(1e-5, rel=0.01)
+    block = Stack("post-norm", 1, 8, 2).to(dtype).blocks[:0]
+    x = torch.zeros(1, 100, 8, dtype=dtype)
+    found = gradient_through_values(block, x, torch.full_like(x, 3e4))
+    assert found == pytest.approx(3e4 * 800**0.5, rel=0.01)

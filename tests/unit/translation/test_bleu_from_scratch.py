@@ -38,6 +38,16 @@ def test_brevity_is_punished_and_length_is_not():
     assert brevity_penalty(eight, four) == brevity_penalty(four, four) == 1
 
 
+def test_the_brevity_penalty_of_nothing_is_the_limit():
+    """It falls to 0 with the length, and two empty sides are as long as each other."""
+    long = [brevity_penalty([["a"] * n], [["a"] * 1000]) for n in (100, 10, 2)]
+    assert long == sorted(long, reverse=True)
+    assert long[-1] < 1e-200
+    assert brevity_penalty([[]], [["a"]]) == brevity_penalty([[], []], [["a"], []]) == 0
+    assert brevity_penalty([[]], [[]]) == brevity_penalty([], []) == 1
+    assert brevity_penalty([["a"]], [[]]) == 1
+
+
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=5))
 def test_it_is_what_sacrebleu_says(pairs):
     output, right = map(list, zip(*pairs, strict=True))

@@ -131,6 +131,24 @@ def test_runaway_outputs_have_twice_the_words_of_their_reference():
     assert runaway_share(outputs, references) == 0.5
 
 
+def test_a_share_of_no_outputs_is_refused():
+    with pytest.raises(ValueError, match="no output, so there is no mean; give"):
+        runaway_share([], [])
+    assert runaway_share(["a"], [""]) == 1
+    assert runaway_share([""], [""]) == 0
+
+
+@pytest.mark.parametrize("score", [corpus_bleu, corpus_scores])
+@pytest.mark.parametrize("references", [[""], [" ", ""], ["<skipped>"]])
+def test_references_without_a_word_are_refused(score, references):
+    """sacreBLEU leaves out "<skipped>"; the ratio of lengths would be one over none."""
+    for text in ("a dog", ""):
+        with pytest.raises(ValueError, match="no reference has a word; give one"):
+            score([text] * len(references), references)
+    assert score(["", ""], ["", "a dog"]).bleu == 0
+    assert corpus_scores(["", "a dog"], ["", "a dog"]).length_ratio == 1
+
+
 @pytest.mark.parametrize("sides", [(["a"], []), ([], []), (["a"], ["a", "b"])])
 def test_as_many_references_as_translations(sides):
     numbers = f"{len(sides[0])} hypotheses and {len(sides[1])} references"

@@ -1,0 +1,70 @@
+"""A mean of nothing is refused with a sentence; a number that nothing says is NaN."""
+
+import math
+import warnings
+
+import pytest
+import torch
+from compare import make_bahdanau, make_transformer
+
+from attnbook.analysis import (
+    LinearProbe,
+    fit_probe,
+    head_agreement,
+    probe_accuracy,
+    rank_correlation,
+    take_snapshot,
+    weight_by_offset,
+)
+from attnbook.analysis.learning_to_attend import mean_at_aligned
+from attnbook.data.batching import IdPair
+from attnbook.toy import exact_match
+from attnbook.toy.language import Pair
+from attnbook.toy.last_position import last_position_accuracy
+from attnbook.toy.metrics import alignment_accuracy
+from attnbook.toy.next_words import best_next_word_accuracy
+
+AND = Pair(("and",), ("und",), (None,))  # a word that renders none
+PROBE = LinearProbe(torch.zeros(3, 2), torch.zeros(2), torch.arange(2))
+SMALL = {"d_model": 8, "n_heads": 2, "n_layers": 1}
+
+
+def aligned_heads(pairs):
+    return head_agreement(make_transformer(12, **SMALL).eval(), pairs, {})
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        *[
+            (lambda mean=mean, n=n: mean(torch.zeros(n, 3, 3), [AND] * n), "no word")
+            for mean in (alignment_accuracy, mean_at_aligned)
+            for n in (0, 1, 2)
+        ],
+        (lambda: exact_match(make_bahdanau(), []), "a batch of 0 sequences"),
+        (lambda: take_snapshot(make_bahdanau(), [], 0), "a batch of 0 sequences"),
+        (lambda: best_next_word_accuracy([]), "no pair"),
+        (lambda: last_position_accuracy(None, (torch.zeros(0, 4),) * 2), "no sequence"),
+        (lambda: probe_accuracy(PROBE, torch.zeros(0, 3), torch.ones(0)), "no vector"),
+        (lambda: fit_probe(torch.zeros(0, 3), torch.ones(0).long()), "no vector"),
+        (lambda: weight_by_offset(torch.zeros(2, 0, 0), [0]), "T is 0"),
+        (lambda: aligned_heads([]), "no aligned word"),
+        (lambda: aligned_heads([IdPair([5], [6])]), "no aligned word"),
+    ],
+)
+def test_a_mean_of_nothing_is_refused(call, message):
+    with pytest.raises(ValueError, match=f"{message}.*; "):
+        call()
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, 0.01])
+def test_equal_vectors_have_no_covariance(shrinkage):
+    with pytest.raises(ValueError, match=f"can't be inverted; .* it is {shrinkage}"):
+        fit_probe(torch.zeros(4, 3), torch.tensor([0, 0, 1, 1]), shrinkage)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_single_number_has_no_correlation(n):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert math.isnan(rank_correlation(torch.zeros(n), torch.zeros(n)))
