@@ -7,11 +7,12 @@
   const { element } = live;
   const ITS_OWN = -1; // a step that reads by the model's own attention
 
+  const longest = (source) => 2 * source.length + 6; // the source ends with EOS
+
   // The output of a decoder that reads only what is clicked: a list of {id, click}, where
   // click is missing if the model attended by itself.  It stops when clicks run out.
   live.byClicks = (model, source, clicks) => {
     const ends = new Set([live.EOS, model.target.indexOf(live.language.and[1])]);
-    const longest = 2 * source.length + 6; // the source ends with EOS
     const waiting = [...clicks];
     const steps = [];
     const next = (click) => {
@@ -21,10 +22,9 @@
         step(word, done.click);
         word = done.id;
       }
-      const scores = step(word, click);
-      return scores.indexOf(Math.max(...scores));
+      return live.likeliest(step(word, click));
     };
-    while (steps.length < longest && steps.at(-1)?.id !== live.EOS) {
+    while (steps.length < longest(source) && steps.at(-1)?.id !== live.EOS) {
       const id = next();
       if (ends.has(id)) {
         steps.push({ id });
@@ -106,13 +106,14 @@
       const model = live.models.bahdanau;
       const source = live.encode(this.words, model.source);
       const steps = live.byClicks(model, source, this.clicks);
-      const finished = steps.at(-1)?.id === live.EOS;
+      const ended = steps.at(-1)?.id === live.EOS;
+      const finished = ended || steps.length === longest(source);
       const written = steps.filter(({ id }) => id !== live.EOS);
       this.output.replaceChildren(
         ...written.flatMap(({ id, click }) => [this.card(model.target[id], click), " "]),
       );
       this.said.textContent = finished
-        ? this.verdict(written.map(({ id }) => model.target[id]))
+        ? this.verdict(ended, written.map(({ id }) => model.target[id]))
         : this.told(written.at(-1), model);
       this.offer(finished);
     }
@@ -136,10 +137,10 @@
       return `${cause} wrote ${word} (${english}). Click the word for the next step.`;
     }
 
-    verdict(written) {
+    verdict(ended, written) {
       const right = live.rightTranslation(this.words).join(" ");
-      if (written.join(" ") === right) return "The model ended the sentence. It is right.";
-      return `The model ended the sentence. Right would be: ${right}.`;
+      const end = ended ? "The model ended the sentence." : "The output may not grow longer.";
+      return written.join(" ") === right ? `${end} It is right.` : `${end} Right would be: ${right}.`;
     }
   }
 

@@ -121,6 +121,14 @@ const live = { models: {} };
 
   // --- Decoding ---
 
+  // Scores, or log p, of what can be written: PAD, BOS and UNK can't.
+  live.writable = (scores) => scores.map((x, id) => ([0, 1, 3].includes(id) ? -Infinity : x));
+
+  live.likeliest = (scores) => {
+    const writable = live.writable(scores);
+    return writable.indexOf(Math.max(...writable));
+  };
+
   // Say the most probable word, read it, say the next, until EOS.  `step` reads one word
   // and returns the scores (logits) of the next.
   live.greedy = (step, longest) => {
@@ -129,7 +137,7 @@ const live = { models: {} };
     let word = live.BOS;
     while (ids.length < longest && word !== live.EOS) {
       const scores = step(word);
-      word = scores.indexOf(Math.max(...scores));
+      word = live.likeliest(scores);
       logits.push(scores);
       ids.push(word);
     }

@@ -10,8 +10,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from attnbook.core.checks import check_batch
-from attnbook.core.vocabulary import BOS, PAD
+from attnbook.core.checks import check_batch, check_logits
+from attnbook.core.vocabulary import BOS, PAD, UNK
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask, prepare_mask
@@ -60,13 +60,20 @@ class NonAutoregressive(nn.Module):
     def translate(self, src: Tensor, lengths: Tensor) -> Tensor:
         """Take the most probable token at each position, in one pass.
 
+        ``PAD``, ``BOS`` and ``UNK`` are never taken.
+
         Args:
             src: Source ids, (B, S).
             lengths: Number of tokens of each target, ``EOS`` included, (B,).
 
         Returns:
             Target ids, (B, longest), ``PAD`` after the last.
+
+        Raises:
+            ValueError: If the logits are not finite.
         """
         real = torch.arange(int(lengths.max()), device=src.device) < lengths[:, None]
-        ids = self(src, torch.where(real, BOS, PAD)).argmax(-1)  # (B, T)
-        return ids.masked_fill(~real, PAD)
+        logits = self(src, torch.where(real, BOS, PAD))  # (B, T, V)
+        logits[..., [PAD, BOS, UNK]] = -torch.inf
+        check_logits(logits[real])
+        return logits.argmax(-1).masked_fill(~real, PAD)

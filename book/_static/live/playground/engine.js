@@ -597,8 +597,8 @@ globalThis.playgroundEngine = function (data) {
       return { answers, maps };
     }
 
-    // Word by word from <bos>, each drawn as the model finds it probable; it is shown what
-    // has been written, and nothing else.
+    // Word by word from <bos>, which is word 0 and isn't drawn again; the others are drawn as
+    // the model finds them probable.  It is shown what has been written, and nothing else.
     generate(count, name) {
       const random = stream(name);
       let rows = Array.from({ length: count }, () => [0]);
@@ -606,8 +606,8 @@ globalThis.playgroundEngine = function (data) {
         const { numbers } = this.forward(rows.flat(), length);
         rows = rows.map((row, i) => {
           const start = ((i + 1) * length - 1) * this.V;
-          const scores = numbers.subarray(start, start + this.V);
-          return [...row, draw(scores, random())];
+          const scores = numbers.subarray(start + 1, start + this.V);
+          return [...row, 1 + draw(scores, random())];
         });
       }
       return rows.map((row) => {

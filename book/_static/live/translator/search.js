@@ -6,7 +6,7 @@
 {
   const { BOS, EOS } = live;
 
-  // log p of each next word; PAD and BOS are never generated.
+  // log p of each next word; PAD, BOS and UNK are never generated.
   live.logProbs = (logits) => {
     let largest = -Infinity;
     for (const x of logits) if (x > largest) largest = x;
@@ -15,7 +15,7 @@
     const logSum = largest + Math.log(sum);
     const found = Float64Array.from(logits);
     for (let id = 0; id < found.length; id++) found[id] -= logSum;
-    return found.fill(-Infinity, 0, EOS);
+    return live.writable(found);
   };
 
   // The n largest of a list, the largest first: [{id, logProb}, …].

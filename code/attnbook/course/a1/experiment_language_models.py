@@ -17,6 +17,7 @@ from attnbook.data.batching import IdPair, id_batch, pad, token_batches
 from attnbook.data.hidden_tokens import hide_tokens
 from attnbook.data.subwords import Subwords
 from attnbook.decoding.sampling import sample
+from attnbook.decoding.steps import token_log_probs
 from attnbook.models.encoder_only import MaskedLanguageModel, TextEncoder
 from attnbook.models.language_model import LanguageModel
 from attnbook.models.trigram import Trigram
@@ -222,8 +223,8 @@ def fill(model: nn.Module, subwords: Subwords, text: str, best: int = 4) -> dict
     if not right.startswith(" "):  # as before a full stop: no ▁ there in training
         after = after[1:]
     ids = [*subwords.encode(left.strip()), mask_id, *after, EOS]
-    p = model(torch.tensor([ids]))[0, ids.index(mask_id), :mask_id].softmax(-1)
-    top = p.topk(best)
+    logits = model(torch.tensor([ids]))[0, ids.index(mask_id), :mask_id]
+    top = token_log_probs(logits).exp().topk(best)
     words = [subwords.decode([i]).strip() for i in top.indices.tolist()]
     found = zip(words, top.values.tolist(), strict=True)
     return {"text": text, "words": [[word, round(p, 3)] for word, p in found]}

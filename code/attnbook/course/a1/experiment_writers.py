@@ -20,6 +20,7 @@ from attnbook.course.a1.writing import (
     write_between,
 )
 from attnbook.course.kit.experiments import experiment
+from attnbook.decoding.steps import token_log_probs
 from attnbook.nn.masks import key_mask, target_mask
 from attnbook.toy.data import SOURCE, held_out_pairs
 from attnbook.toy.language import kind_of
@@ -114,7 +115,7 @@ def right_kinds(model: TokenModel) -> float:
         ids = torch.tensor([*SOURCE.encode(pair.source), EOS])
         hidden = torch.eye(len(ids), dtype=torch.bool)[:-1]  # (T, T + 1)
         logits = model(ids.masked_fill(hidden, MASK))[hidden]  # (T, V)
-        best = [SOURCE.words[i] for i in logits[:, :MASK].argmax(-1)]
+        best = [SOURCE.words[i] for i in token_log_probs(logits[:, :MASK]).argmax(-1)]
         right += sum(map(same_kind, best, pair.source))
         number += len(pair.source)
     return right / number

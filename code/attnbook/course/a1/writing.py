@@ -11,6 +11,7 @@ from torch import Tensor
 from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.course.a1.experiment_one_encoder import CLAUSES, CONFIG, MASK, MAX_LEN
 from attnbook.data.batching import pad, pooled
+from attnbook.decoding.steps import token_log_probs
 from attnbook.models.encoder_only import TextEncoder
 from attnbook.models.language_model import embed
 from attnbook.nn.masks import key_mask, target_mask
@@ -126,7 +127,7 @@ def guesses(model: TokenModel, text: str, best: int = 4) -> list[str]:
     """The most probable words for the gap ``[M]`` of a sentence."""
     ids = [MASK if word == "[M]" else SOURCE.encode([word])[0] for word in text.split()]
     logits = model(torch.tensor([[*ids, EOS]]))[0, ids.index(MASK)]  # (V,)
-    return [SOURCE.words[i] for i in logits[:MASK].topk(best).indices]
+    return [SOURCE.words[i] for i in token_log_probs(logits[:MASK]).topk(best).indices]
 
 
 @torch.no_grad()
@@ -144,8 +145,7 @@ def write(model: TokenModel, number: int, ask: int | None = MASK) -> list[list[s
     asked = torch.full((number, int(ask is not None)), ask or 0)
     begin = ids.shape[1]
     for _ in range(LONGEST):
-        p = model(torch.cat([ids, asked], 1))[:, -1, :MASK].softmax(-1)  # (n, V - 1)
-        ids = torch.cat([ids, p.multinomial(1, generator=g)], 1)
+        ids = torch.cat([ids, _drawn(model(torch.cat([ids, asked], 1))[:, -1], g)], 1)
     return [SOURCE.decode(row[begin:]) for row in ids.tolist()]
 
 
@@ -168,10 +168,15 @@ def write_between(
         if ends:
             ids[:, -1] = EOS
         for i in range(length if ends else length + 1):
-            p = model(ids)[:, i, :MASK].softmax(-1)  # (n, V - 1)
-            ids[:, i] = p.multinomial(1, generator=g)[:, 0]
+            ids[:, i] = _drawn(model(ids)[:, i], g)[:, 0]
         texts += [SOURCE.decode(row) for row in ids.tolist()]
     return texts
+
+
+def _drawn(logits: Tensor, g: torch.Generator) -> Tensor:
+    """A token for each row, (n, 1): a word or ``EOS``, and never ``MASK``."""
+    p = token_log_probs(logits[:, :MASK]).exp()  # (n, V - 1)
+    return p.multinomial(1, generator=g)
 
 
 def correct(texts: Sequence[Sequence[str]]) -> float:

@@ -10,6 +10,7 @@ from torch import nn
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.kit.colours import COLOURS, PALE_GREY
 from attnbook.course.kit.tables import shares
+from attnbook.decoding.steps import token_log_probs
 from attnbook.toy.data import SOURCE, TARGET
 from attnbook.toy.language import translate_by_rule
 
@@ -25,7 +26,7 @@ def prediction_frames(
     figures, captions, alts = [], [], []
     for t, target in enumerate([*targets, "<eos>"]):
         logits, state = model.step(torch.tensor([inputs[t]]), state)
-        p, ids = logits.softmax(-1)[0].topk(5)
+        p, ids = token_log_probs(logits)[0].exp().topk(5)
         words = [TARGET.words[i] for i in ids.tolist()]
         figures.append(_frame(words, p.tolist(), target))
         verdict = "correct" if words[0] == target else f"the target is {target}"

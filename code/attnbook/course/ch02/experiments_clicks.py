@@ -14,6 +14,7 @@ from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.ch02.experiments_translation import HELD_STEPS
 from attnbook.course.ch02.twin import SEED, load_twin, trained
 from attnbook.course.kit.experiments import experiment
+from attnbook.decoding.steps import token_log_probs
 from attnbook.models.bahdanau import Bahdanau, BahdanauState
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.language import (
@@ -58,12 +59,13 @@ def write_by_clicks(
     token = torch.tensor([BOS])
     while len(output) < 2 * len(source) + 8:
         logits, new = model.step(token, state)  # by its own attention
-        if logits.argmax().item() not in ITS_OWN:
+        if token_log_probs(logits).argmax().item() not in ITS_OWN:
             if (click := next(clicks, None)) is None:
                 return output
             only = torch.arange(len(source) + 1)[None] == click
             logits, new = model.step(token, read_only(state, only))
-        state, token = new._replace(source=everything), logits.argmax(-1)
+        token = token_log_probs(logits).argmax(-1)
+        state = new._replace(source=everything)
         if token.item() == EOS:
             return output
         output += TARGET.decode(token.tolist())

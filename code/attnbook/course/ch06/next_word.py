@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
+from attnbook.decoding.steps import token_log_probs
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.toy.data import SOURCE
 from attnbook.toy.language import ADJECTIVES, DETERMINERS, NOUNS, VERBS, Pair
@@ -61,7 +62,7 @@ def write(
     g = torch.Generator().manual_seed(seed)
     ids = torch.full((number, 1), BOS)
     for _ in range(longest):
-        odds = model(ids, mask_of(ids))[:, -1].softmax(-1)  # (B, V)
+        odds = token_log_probs(model(ids, mask_of(ids))[:, -1]).exp()  # (B, V)
         ids = torch.cat([ids, odds.multinomial(1, generator=g)], 1)
     return [" ".join(SOURCE.decode(row)) for row in ids.tolist()]
 

@@ -19,8 +19,8 @@ SRC = torch.tensor([[3, 5, 4, 4, EOS]])
 @pytest.fixture
 def model():
     torch.manual_seed(0)
-    small = make_transformer(6, d_model=16, n_heads=4, n_layers=2, d_ff=32).eval()
-    small.out.weight = nn.Parameter(torch.randn(6, 16))  # untied: larger logits
+    small = make_transformer(7, d_model=16, n_heads=4, n_layers=2, d_ff=32).eval()
+    small.out.weight = nn.Parameter(torch.randn(7, 16))  # untied: larger logits
     return small
 
 
@@ -31,7 +31,7 @@ def test_it_finds_the_best_of_all_short_translations(model):
     found = log_probability(model, SRC, torch.tensor([ids])).item()
     assert found == pytest.approx(log_p, abs=1e-4)
     for n in range(4):
-        for words in product((3, 4, 5), repeat=n):
+        for words in product((4, 5, 6), repeat=n):
             other = log_probability(model, SRC, torch.tensor([[*words, EOS]])).item()
             assert other <= log_p + 1e-4
     assert read >= len(ids)
@@ -52,7 +52,7 @@ class Undecided(nn.Module):
         return src
 
     def step(self, token, state):
-        return torch.tensor([0, 0, 0.01, 0.33, 0.33, 0.33]).log().expand(
+        return torch.tensor([0, 0, 0.01, 0, 0.33, 0.33, 0.33]).log().expand(
             len(token), -1
         ), state.expand(len(token), -1)
 

@@ -15,6 +15,7 @@ from attnbook.decoding.beam import beam_search
 from attnbook.decoding.sampling import token_probabilities
 from attnbook.decoding.steps import token_log_probs
 from attnbook.translation.doubts import doubts_about_text, repeated_part
+from attnbook.translation.plain_text import plain_text
 from browser import NO_BROWSER, open_browser
 
 CAPTIONS = speed.captions(40)
@@ -132,8 +133,9 @@ def test_probabilities_and_attention_are_those_of_pytorch(page, translator):
     assert found["text"] == translator([text], width=1)[0]
     shifted = torch.tensor([[BOS, *found["tokens"][:-1]]])
     wanted = token_log_probs(translator.model(source, shifted))[0]  # (T, V)
-    steps = torch.tensor([s[EOS:] for s in found["steps"]])  # JSON has no −∞
-    torch.testing.assert_close(steps, wanted[:, EOS:], atol=2e-4, rtol=0)
+    said = [EOS, *range(UNK + 1, wanted.shape[1])]  # JSON has no −∞
+    steps = torch.tensor([[step[i] for i in said] for step in found["steps"]])
+    torch.testing.assert_close(steps, wanted[:, said], atol=2e-4, rtol=0)
     own = wanted.gather(1, torch.tensor(found["tokens"])[:, None])[:, 0]
     torch.testing.assert_close(torch.tensor(found["logProbs"]), own, atol=1e-4, rtol=0)
     names = {
@@ -220,6 +222,15 @@ TEXTS = [
     "漢字 dog 🐕🦺",
     "The committee rejected the proposal.",
     "«x» ‘y’ “z” \u00a0end",
+    "A woman’s dog — wet – and a man &amp; a &quot;cat&quot; &dogs; </textarea> Ｘ ﬁ",
+    "so\u00adft\u200b \u200fx\ufeff\x00\x07 \u2028y\u2029\x1cz ❤\ufe0f \u3164\u2800",
+    "A man \ue000 \u0378 \u0600 x\u0328 👩\u200d🚒",
+    "\ufefftwo dogs\ufeffrun",
+    "Ein Hund rennt durch den Schnee.",
+    "Ja.",
+    "Un chien court dans la neige.",
+    "There are 3.5 dogs, 1,000 cats and ３ birds at 11:27.",
+    "A dog runs and " * 15,
 ]
 
 
@@ -227,13 +238,14 @@ def test_subwords_and_doubts_are_the_packages(page, translator):
     subwords = translator.subwords
     for text in TEXTS:
         found = ask(page, "t.subwords.split(given[0])", text)
-        clean = " ".join(text.split())
+        clean = plain_text(text, translator.usual)
+        assert ask(page, "t.subwords.plain(given[0])", text) == clean
         assert [one["id"] for one in found] == subwords.encode(clean), text
         known = [one["piece"] for one in found if one["id"] != UNK]
         pieces = [p for p in subwords.pieces(clean) if p != "<unk>"]
         assert known == pieces
-        doubts = ask(page, "t.subwords.doubts(given[0], t.manySubwords)", text)
-        assert doubts == doubts_about_text(text, subwords, translator.many_subwords)
+        doubts = ask(page, "t.subwords.doubts(given[0])", text)
+        assert doubts == doubts_about_text(clean, subwords, translator.usual)
     sequences = speed.random_sources(30, 8000, seed=1)
     joined = ask(page, "given[0].map((ids) => t.subwords.join(ids))", sequences)
     assert joined == [subwords.decode(ids) for ids in sequences]

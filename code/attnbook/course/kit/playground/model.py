@@ -122,14 +122,15 @@ class Model(nn.Module):
     def generate(self, count: int, name: str) -> list[list[int]]:
         """Write sentences word by word, each drawn by its probability.
 
-        The model is shown what has been written, and nothing else.
+        The model is shown what has been written, and nothing else. A sentence begins
+        with ``<bos>``, word 0, which isn't drawn again.
         """
         stream = Stream(name)
         ids = torch.zeros(count, 1, dtype=torch.long)
         for _ in range(LENGTH - 1):
-            shares = self(ids)[:, -1, 0].softmax(-1).double().cumsum(-1)  # (count, V)
-            drawn = stream.take(count, 1) * shares[:, -1:]
-            word = torch.searchsorted(shares, drawn, right=True)
+            shares = self(ids)[:, -1, 0, 1:].softmax(-1).double().cumsum(-1)
+            drawn = stream.take(count, 1) * shares[:, -1:]  # of (count, V - 1)
+            word = 1 + torch.searchsorted(shares, drawn, right=True)
             ids = torch.cat([ids, word], 1)
         rows = ids.tolist()
         return [row[: row.index(1) + 1] if 1 in row else row for row in rows]

@@ -1,0 +1,244 @@
+"""Whatever a model has learned, its texts hold words, and ``<eos>`` at most."""
+
+import json
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+import torch
+from compare import Chain, make_transformer, sentences
+from notebook_cells import printed
+
+from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
+from attnbook.course.a1 import experiment_language_models, experiment_writers, writing
+from attnbook.course.ch02.experiments_clicks import write_by_clicks
+from attnbook.course.ch06 import next_word
+from attnbook.course.kit.playground.model import Model
+from attnbook.course.kit.playground.presets import page_data
+from attnbook.course.kit.playground.setting import Setting
+from attnbook.data.subwords import Subwords
+from attnbook.decoding.beam import beam_search
+from attnbook.decoding.greedy_search import greedy
+from attnbook.decoding.sampling import sample
+from attnbook.models.bahdanau import Bahdanau
+from attnbook.models.non_autoregressive import NonAutoregressive
+from attnbook.models.seq2seq import InitialState
+from attnbook.nn.layers import TransformerConfig
+from attnbook.nn.masks import key_mask
+from attnbook.toy.characters import CHARACTERS
+from attnbook.toy.data import SOURCE, TARGET
+
+LIVE = Path(__file__).resolve().parents[4] / "book" / "_static" / "live"
+NEVER = [PAD, BOS, UNK]
+WORDS = ["the", "old", "farmer", "sees", "a", "bird"]
+LOGITS = pytest.mark.parametrize("special", [0.0, 9.0], ids=["uniform", "eager"])
+"""Logits of ``PAD`` and ``BOS``, and twice that of ``UNK``; all others have 0."""
+
+
+def row(size, special):
+    return torch.tensor([special, special, 0.0, 2 * special, *[0.0] * (size - 4)])
+
+
+class Everywhere(torch.nn.Module):
+    """The same logits for every token that it reads, in a tensor that is shared."""
+
+    def __init__(self, size, special):
+        super().__init__()
+        self.row = row(size, special)
+
+    def forward(self, ids, mask=None):
+        return self.row.expand(*ids.shape, -1)
+
+
+def indifferent(model, special):
+    """A model whose last layer ignores what it gets."""
+    layers = [m for m in model.modules() if isinstance(m, torch.nn.Linear)]
+    last = next(m for m in layers if m.out_features == len(TARGET))
+    torch.nn.init.zeros_(last.weight)
+    last.bias = torch.nn.Parameter(row(len(TARGET), special))
+    return model.eval()
+
+
+# The package
+
+
+@LOGITS
+def test_decoding(special):
+    chain, src = Chain([row(9, special).tolist()] * 9), torch.full((40, 1), 5)
+    found = beam_search(chain, src, 6, 3)
+    ways = [greedy(chain, src, 12), found.ids[found.scores.isfinite()]]
+    for how in ({}, {"temperature": 3.0}, {"top_k": 9}, {"top_p": 0.9}):
+        ways.append(sample(chain, src, 30, torch.Generator().manual_seed(0), **how))
+    for ids in ways:
+        assert not torch.isin(ids, torch.tensor([BOS, UNK])).any()
+        for text in ids.flatten(0, -2).tolist():  # padding only after the end
+            assert PAD not in text[: text.index(EOS) if EOS in text else None]
+
+
+@LOGITS
+def test_decoding_in_one_pass(special):
+    torch.manual_seed(0)
+    config = TransformerConfig(len(TARGET), d_model=8, n_heads=2, n_layers=1, d_ff=8)
+    model = NonAutoregressive(config)
+    model.transformer.out = Outputs(special)
+    ids = model.translate(sentences(0, (5, 3), 12), torch.tensor([4, 2]))
+    assert not torch.isin(ids, torch.tensor([BOS, UNK])).any()
+    assert torch.equal(ids == PAD, torch.tensor([[0, 0, 0, 0], [0, 0, 1, 1]]).bool())
+
+
+class Outputs(torch.nn.Module):
+    def __init__(self, special):
+        super().__init__()
+        self.row = row(len(TARGET), special)
+
+    def forward(self, y):
+        return self.row.repeat(*y.shape[:-1], 1)
+
+
+@LOGITS
+def test_models_that_fill_gaps_or_go_on(special, monkeypatch):
+    model = Everywhere(writing.MASK + 1, special)
+    drawn = listened(monkeypatch)
+    writing.write(model, 20)
+    writing.write(model, 20, ask=None)
+    writing.write_between(model, [3, 9], ends=False)
+    next_word.write(Everywhere(len(SOURCE), special), key_mask, 20)
+    assert set(torch.cat(drawn).tolist()) == {EOS, *range(4, len(SOURCE))}
+    words = writing.guesses(model, "the [M] farmer", best=len(SOURCE) - 3)
+    assert sorted(words) == sorted(["<eos>", *SOURCE.words[4:]])
+    assert experiment_writers.right_kinds(model) >= 0
+    subwords = Subwords.train(["a dog sees a cat"] * 9, 40)
+    filled = experiment_language_models.fill(
+        Everywhere(len(subwords) + 1, special), subwords, "a ___ sees", 9
+    )
+    assert all(word for word, _ in filled["words"][1:])  # one is the end
+
+
+def listened(monkeypatch):
+    """All ids that are drawn from now on."""
+    draw, drawn = torch.Tensor.multinomial, []
+
+    def listen(p, *args, **kwargs):
+        drawn.append(draw(p, *args, **kwargs).flatten())
+        return drawn[-1].view(len(p), -1) if p.dim() > 1 else drawn[-1]
+
+    monkeypatch.setattr(torch.Tensor, "multinomial", listen)
+    return drawn
+
+
+@LOGITS
+def test_a_decoder_led_by_clicks(special):
+    torch.manual_seed(0)
+    model = indifferent(Bahdanau(len(SOURCE), len(TARGET), 4, 6), special)
+    written = write_by_clicks(model, WORDS, [2, 1, 0, 5, 4, 3])
+    assert not {*written} & {*SPECIAL_TOKENS}
+
+
+@LOGITS
+def test_the_playground(special):
+    model = Model(Setting(task="next_word"))
+    torch.nn.init.zeros_(model.out.weight)
+    model.out.bias.data[0] = special
+    rows = model.generate(64, "x")
+    assert all(line[0] == 0 and 0 not in line[1:] for line in rows)
+    assert {word for line in rows for word in line} == set(range(model.n_symbols))
+
+
+# What the pages print
+
+
+@LOGITS
+def test_pages(special, monkeypatch):
+    drawn, g = listened(monkeypatch), torch.Generator().manual_seed(0)
+    gaps = Everywhere(len(SOURCE) + 1, special)
+    generate = printed("a1", "generate")
+    generate.__wrapped__.__globals__["MASK"] = len(SOURCE)
+    generate(gaps, 20, g)
+    model = Everywhere(len(SOURCE), special)
+    printed("ch06", "write")(model, key_mask)
+    assert set(torch.cat(drawn).tolist()) == {EOS, *range(4, len(SOURCE))}
+
+
+@pytest.mark.parametrize("special", [0.0, 9.0])
+def test_the_page_that_writes_characters(special):
+    logits = torch.zeros(len(CHARACTERS))
+    logits[: len(SPECIAL_TOKENS)] = special
+    model = Everywhere(len(CHARACTERS), special)
+    model.row = logits
+    text = printed("a2", "write")(model)
+    assert len(text) > 50
+    assert {*text} <= {*CHARACTERS.words[4:]}
+
+
+@LOGITS
+def test_pages_that_translate(special):
+    torch.manual_seed(0)
+    src = torch.tensor([[*SOURCE.encode(WORDS), EOS]])
+    model = indifferent(InitialState(len(SOURCE), len(TARGET), 4, 6), special)
+    assert not {*printed("ch01", "greedy")(model, src)} & {*SPECIAL_TOKENS}
+    attentive = indifferent(Bahdanau(len(SOURCE), len(TARGET), 4, 6), special)
+    written = printed("ch02", "write_by_clicks")(attentive, WORDS, [2, 1, 0, 5, 4, 3])
+    assert not {*written} & {*SPECIAL_TOKENS}
+    chain = Chain([row(9, special).tolist()] * 9)
+    decode = printed("ch10", "decode")
+    chain.start = lambda src: 0
+    assert not {*NEVER} & {*decode(chain, src)}
+    small = make_transformer(9, d_model=8, n_heads=2, n_layers=1, d_ff=8).eval()
+    small.out = Outputs(special)
+    ids = printed("ch10", "greedy", solution=True)(small, src % 9, 6)
+    assert not {*NEVER} & {*ids.flatten().tolist()}
+
+
+# The browser
+
+
+def in_node(code, *files, then=""):
+    """The value of an expression, after these scripts."""
+    texts = [(LIVE / file).read_text(encoding="utf-8") for file in files]
+    script = "\n".join([*texts, then, f"console.log(JSON.stringify({code}));"])
+    run = subprocess.run(["node"], input=script, capture_output=True, text=True)
+    assert not run.returncode, run.stderr
+    return json.loads(run.stdout)
+
+
+@LOGITS
+def test_live_models(special):
+    code = f"live.greedy(() => {row(9, special).tolist()}, 9).ids"
+    assert set(in_node(code, "numbers.js")) == {EOS}  # of equals the first
+    never = "{step: () => %s, fork() { return this; }}"
+    state = never % row(9, special).tolist()
+    files = "numbers.js", "translator/search.js"
+    options = "{temperature: 3}, live.randomNumbers(1)"
+    texts = [
+        *in_node(f"live.generate({state}, live.mostProbable, 9).tokens", *files),
+        *in_node(
+            f"Array.from({{length: 99}}, () => live.generate({state}, "
+            f"live.sampler({options}), 9).tokens).flat()",
+            *files,
+        ),
+        *in_node(
+            f"live.beam({state}, {{width: 3, longest: 5}}).tree.flat()"
+            ".flatMap(({tokens}) => tokens)",
+            *files,
+        ),
+    ]
+    assert set(texts) == {EOS, 4, 5, 6, 7, 8}
+
+
+@LOGITS
+def test_the_playground_in_the_browser(special):
+    setting = json.dumps(asdict(Setting(task="next_word")))
+    script = f"""
+    const engine = globalThis.playgroundEngine({json.dumps(page_data())});
+    const model = new engine.Model({setting});
+    const find = (name) => model.parameters.find((part) => part.name === name);
+    find("out.weight").value.numbers.fill(0);
+    find("out.bias").value.numbers[0] = {special};
+    const lines = model.generate(32, "x").map(({{ sentence }}) => sentence);
+    """
+    lines = in_node("lines", "playground/engine.js", then=script)
+    model = Model(Setting(task="next_word"))
+    torch.nn.init.zeros_(model.out.weight)
+    model.out.bias.data[0] = special
+    assert lines == model.generate(32, "x")
