@@ -26,7 +26,7 @@ from attnbook.translation.bleu_score import corpus_scores
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.report import BEAM_WIDTH
 from attnbook.translation.run_folder import read_metrics
-from attnbook.translation.translate_command import LANGUAGES
+from attnbook.translation.sentences import LANGUAGES
 from attnbook.translation.translator import OTHERS, Translator
 
 CARD = """\

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attnbook.analysis.ibm_model1 import TranslationTable, train_ibm_model1
+from attnbook.core.checks import check_texts
 from attnbook.data.batching import IdPair
 
 SURE = 0.3
@@ -45,6 +46,7 @@ class WordLinks:
         }
 
     def _encode(self, words: Sequence[str]) -> list[int]:
+        check_texts(words=words)
         return [self.ids.setdefault(word.lower(), len(self.ids)) for word in words]
 
     def _origin(

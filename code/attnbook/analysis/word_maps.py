@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from attnbook.core.checks import check_texts
+
 SPACE = "▁"  # in a subword: the space before it
 
 
@@ -23,6 +25,7 @@ def word_groups(pieces: Sequence[str]) -> list[list[int]]:
     Returns:
         The positions of each word's subwords, in order.
     """
+    check_texts(pieces=pieces)
     groups: list[list[int]] = []
     before = ""
     for position, piece in enumerate(pieces):

@@ -18,10 +18,12 @@ class Vocabulary:
         words: The words, without repetition; the first gets id 4.
 
     Raises:
-        ValueError: If a word occurs twice or is a special token.
+        ValueError: If a word occurs twice or is a special token, or if there is one
+            text instead of words.
     """
 
     def __init__(self, words: Iterable[str]):
+        _check_words(words)
         self.words = (*SPECIAL_TOKENS, *words)
         self.ids = {word: i for i, word in enumerate(self.words)}
         if len(self.ids) < len(self.words):
@@ -37,8 +39,7 @@ class Vocabulary:
         Raises:
             ValueError: If there is no word, or one that is not in the vocabulary.
         """
-        if isinstance(words, str):
-            raise ValueError(f"{words!r} is one string; give a list: text.split()")
+        _check_words(words)
         if not words:
             raise ValueError("there is no word to encode; give at least one")
         for word in words:
@@ -64,3 +65,12 @@ class Vocabulary:
             if i not in (PAD, BOS):
                 words.append(self.words[i])
         return words
+
+
+def _check_words(words: Iterable[str]) -> None:
+    """Raise a ValueError if a single text stands where words are meant."""
+    if isinstance(words, str):
+        raise ValueError(
+            f"words is the text {words[:40]!r}; give a list: text.split() of words, "
+            "list(text) of characters"
+        )

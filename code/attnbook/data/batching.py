@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from attnbook.core.checks import check_sizes
+from attnbook.core.checks import check_sizes, check_texts
 from attnbook.core.vocabulary import BOS, EOS, PAD
 
 SentencePair = TypeVar("SentencePair", bound=Any)
@@ -44,6 +44,9 @@ def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
     """
     if not sequences:
         raise ValueError("a batch of 0 sequences cannot be padded; give at least one")
+    check_texts(sequences=sequences)
+    for s in sequences:
+        check_texts(sequence=s)
     lengths = [len(s) for s in sequences]
     if 0 in lengths:
         raise ValueError(f"sequence {lengths.index(0)} is empty; leave it out")

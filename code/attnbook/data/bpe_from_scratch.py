@@ -58,10 +58,15 @@ def learn_merges(word_counts: Mapping[str, int], n_merges: int) -> list[SymbolPa
         n_merges: Number of merges; fewer are learned if every word is one symbol.
 
     Raises:
-        ValueError: If ``n_merges`` is negative.
+        ValueError: If ``n_merges`` is negative, or words come without counts.
     """
     if n_merges < 0:
         raise ValueError(f"n_merges is {n_merges}; it must be 0 or more")
+    if not isinstance(word_counts, Mapping):
+        raise ValueError(
+            "word_counts must say how often each word occurs; give "
+            "Counter(text.split()), for example"
+        )
     segmented = {word: list(word) for word in word_counts}  # first into characters
     merges: list[SymbolPair] = []
     while len(merges) < n_merges:

@@ -14,6 +14,8 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from attnbook.core.checks import check_texts
+
 DATA_VARIABLE = "ATTNBOOK_DATA"
 COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
 URLS = (
@@ -97,6 +99,7 @@ def available(languages: Sequence[str] = ("en", "de")) -> bool:
     Args:
         languages: The languages needed.
     """
+    check_texts(languages=languages)
     names = [f"{split}.{language}.gz" for split in SPLITS for language in languages]
     return all((_folder() / name).is_file() for name in names)
 
@@ -128,7 +131,7 @@ def _fetch(name: str) -> Path:
         return path
     import pooch
 
-    failures: list[Exception] = []
+    failures: dict[str, Exception] = {}
     for url in URLS:
         try:
             pooch.retrieve(
@@ -136,8 +139,16 @@ def _fetch(name: str) -> Path:
             )
             return path
         except (OSError, ValueError) as error:  # requests' errors are OSErrors
-            failures.append(error)
+            failures[url.removeprefix("https://").partition("/")[0]] = error
+    why = " nor ".join(f"{host} ({_told(error)})" for host, error in failures.items())
     raise ValueError(
-        f"{path.name} could not be downloaded: {'; '.join(map(str, failures))}. If you "
-        f"have a copy, set {DATA_VARIABLE} to its folder; `--config toy` needs no data."
-    ) from failures[0]
+        f"{path.name} could not be downloaded from {why}. If you have a copy, set "
+        f"{DATA_VARIABLE} to its folder; `--config toy` needs no data."
+    ) from next(iter(failures.values()))
+
+
+def _told(error: Exception) -> str:
+    """An error in a few words: requests would tell a whole stack of them."""
+    text = str(error)
+    long = isinstance(error, OSError) and len(text) > 80
+    return type(error).__name__ if long else text

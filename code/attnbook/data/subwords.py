@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -12,8 +11,12 @@ from pathlib import Path
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from tokenizers.trainers import BpeTrainer
 
+from attnbook.core.checks import check_texts
 from attnbook.core.files import write_whole
 from attnbook.core.vocabulary import EOS, SPECIAL_TOKENS
+
+END = "</w>"
+"""The end of a word, if spaces already divide all words."""
 
 
 class Subwords:
@@ -51,8 +54,10 @@ class Subwords:
                 same subword as the word alone.
 
         Raises:
-            ValueError: If ``vocab_size`` leaves no room for a merge.
+            ValueError: If ``vocab_size`` leaves no room for a merge, or there is one
+                text instead of several.
         """
+        check_texts(text=text)
         text = list(text)
         steps = [normalizers.NFC(), *[normalizers.Lowercase()] * lowercase]
         normalizer = normalizers.Sequence(steps)
@@ -63,8 +68,7 @@ class Subwords:
                 f"vocab_size is {vocab_size}, but the text already has {characters} "
                 "different characters; take several times as many"
             )
-        suffix = {"end_of_word_suffix": "</w>"} if tokenised else {}
-        tokenizer = Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[3], **suffix))
+        tokenizer = Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[3]))
         tokenizer.normalizer = normalizer
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
             [pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()]
@@ -72,16 +76,17 @@ class Subwords:
         tokenizer.decoder = decoders.Metaspace()
         if tokenised:
             tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-            tokenizer.decoder = decoders.BPEDecoder(**{"suffix": "</w>"})
+            tokenizer.decoder = decoders.BPEDecoder(**{"suffix": END})
+            text, ends = _with_ends(map(normalizer.normalize_str, text))
         trainer = BpeTrainer(
             vocab_size=vocab_size,
             min_frequency=2,
             special_tokens=list(SPECIAL_TOKENS),
+            initial_alphabet=sorted({*normal} - {" "}) if tokenised else [],
             show_progress=False,
-            **suffix,
         )
         tokenizer.train_from_iterator(text, trainer)
-        return cls(_ends_in_order(tokenizer) if tokenised else tokenizer)
+        return cls(_name_ends(tokenizer, ends) if tokenised else tokenizer)
 
     @classmethod
     def load(cls, path: Traversable) -> Subwords:
@@ -139,14 +144,29 @@ class Subwords:
         return self.tokenizer.decode(kept)
 
 
-def _ends_in_order(tokenizer: Tokenizer) -> Tokenizer:
-    """Number the letters that end a word in their order, and not by chance.
+def _with_ends(texts: Iterable[str]) -> tuple[list[str], dict[str, str]]:
+    """Put a character of its own in the place of each letter that ends a word.
 
-    The library numbers them as it meets them in a table of words, whose order is
-    another one in each process.
+    The library would number such letters as it meets them in a table of words, whose
+    order is another one in each process, and of equally frequent pairs it merges those
+    of the lowest numbers first. It numbers characters in their order.
+
+    Returns:
+        The texts, and what each new character stands for.
     """
+    words = [text.split() for text in texts]
+    letters = sorted({word[-1] for text in words for word in text})
+    marks = {letter: chr(0x100000 + i) for i, letter in enumerate(letters)}
+    marked = [" ".join(w[:-1] + marks[w[-1]] for w in text) for text in words]
+    return marked, {mark: letter + END for letter, mark in marks.items()}
+
+
+def _name_ends(tokenizer: Tokenizer, ends: dict[str, str]) -> Tokenizer:
+    """Write those characters as letters again, with :data:`END` after them."""
+    table = str.maketrans(ends)
     parts = json.loads(tokenizer.to_str())
-    vocab = parts["model"]["vocab"]
-    ends = sorted(text for text in vocab if re.fullmatch(r".</w>", text, re.DOTALL))
-    vocab.update(zip(ends, sorted(vocab[text] for text in ends), strict=True))
+    model = parts["model"]
+    model["vocab"] = {text.translate(table): i for text, i in model["vocab"].items()}
+    model["merges"] = [[t.translate(table) for t in pair] for pair in model["merges"]]
+    model["end_of_word_suffix"] = END
     return Tokenizer.from_str(json.dumps(parts))

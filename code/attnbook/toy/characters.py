@@ -14,7 +14,7 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from attnbook.core.checks import check_sizes
+from attnbook.core.checks import check_sizes, check_texts
 from attnbook.core.vocabulary import Vocabulary
 from attnbook.toy.data import toy_pairs
 from attnbook.toy.language import AND, PHRASE, SOURCE_WORDS, VERBS, phrase_words
@@ -58,6 +58,7 @@ def character_texts(seed: int, length: int) -> Iterator[str]:
 
 def encode_characters(texts: Sequence[str]) -> Tensor:
     """Turn B texts of one length into ids, (B, length)."""
+    check_texts(texts=texts)
     return torch.tensor([CHARACTERS.encode([*text]) for text in texts])
 
 

@@ -11,6 +11,7 @@
 - ``bleu_from_scratch``: BLEU in a few lines
 - ``report``: the results of a finished run
 - ``sentences``: a line of text, split into its sentences
+- ``plain_text``: a text as the captions are written
 - ``doubts``: signs that a text or its translation is beyond a model
 - ``train_command``: `attnbook train`
 - ``translate_command``: `attnbook translate`

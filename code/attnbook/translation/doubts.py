@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 
-from attnbook.core.vocabulary import SPECIAL_TOKENS, UNK
-from attnbook.data.multi30k import clean
+from attnbook.core.checks import check_texts
+from attnbook.core.vocabulary import UNK
 from attnbook.data.subwords import Subwords
+from attnbook.translation.corpora import Texts
 
 MANY_SUBWORDS = 1.6
 """More subwords per word than these are many, if a model has no number of its own.
@@ -17,44 +20,130 @@ Of Multi30k's English validation captions, 99 in 100 have no more under the subw
 the shipped model.
 """
 
+UNDECIDED = 4
+"""The level of a subword that is as frequent in both languages: see `sides`."""
+
 REPEATED = re.compile(r"(.{2,40}?)\1\1")
 """Two to forty characters that stand three times in a row."""
 
+NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+ENTITY = re.compile(r"&#?[A-Za-z0-9]+;")
 
-def doubts_about_text(
-    text: str, subwords: Subwords, many: float = MANY_SUBWORDS
-) -> list[str]:
+
+def usual_texts(train: Texts, val: Texts, subwords: Subwords) -> dict:
+    """What the texts are like that a model learns from, for :func:`doubts_about_text`.
+
+    Args:
+        train: Its training split.
+        val: Its validation split.
+        subwords: Its subwords.
+
+    Returns:
+        By name:
+
+        - ``many_subwords``: see :func:`many_subwords`
+        - ``longest``: the subwords that 999 in 1,000 source sentences have at most
+        - ``characters``: those of the source, the most frequent first
+        - ``numbers``: those of the source, with spaces between them
+        - ``sides``: a digit for each subword, from 0, which has it in the source alone,
+          to 8, in the target alone: ln of the ratio of the frequencies, plus 4
+    """
+    encoded = [[e.ids for e in subwords.tokenizer.encode_batch(t)] for t in train]
+    lengths = sorted(map(len, encoded[0]))
+    numbers = dict.fromkeys(n for text in train.source for n in NUMBER.findall(text))
+    characters = Counter(" ".join(train.source))
+    del characters[" "]
+    counts = [Counter(i for ids in side for i in ids) for side in encoded]
+    level = math.log(counts[0].total() / counts[1].total()) + UNDECIDED
+    ratios = ((counts[1][i] + 0.5) / (counts[0][i] + 0.5) for i in range(len(subwords)))
+    return {
+        "many_subwords": many_subwords(val.source, subwords),
+        "longest": lengths[int(0.999 * (len(lengths) - 1))],
+        "characters": "".join(sorted(characters, key=lambda c: (-characters[c], c))),
+        "numbers": " ".join(numbers),
+        "sides": "".join(
+            str(min(8, max(0, round(level + math.log(ratio))))) for ratio in ratios
+        ),
+    }
+
+
+def doubts_about_text(text: str, subwords: Subwords, usual: dict) -> list[str]:
     """Why a model will hardly translate a text well.
 
     Args:
-        text: A sentence.
+        text: As :func:`~attnbook.translation.plain_text.plain_text` writes it.
         subwords: Those of the model.
-        many: More subwords per word than these are many.
+        usual: As :func:`usual_texts` returns it, with ``languages``: the names of
+            source and target. An entry that is missing gives no doubt;
+            ``many_subwords`` is then :data:`MANY_SUBWORDS`.
 
     Returns:
         Reasons, each a clause that can stand in a warning.
     """
-    text = unicodedata.normalize("NFC", clean(text))  # as it is translated
+    source, target = usual.get("languages", ("the language", "another"))
+    many = usual.get("many_subwords", MANY_SUBWORDS)
+    count = len(subwords.pieces(text))
+    levels = side_levels(text, subwords, usual)
+    mean = sum(levels) / max(1, len(levels))  # below -1 for most captions
+    foreign = mean >= 0.5
+    unknown = unknown_characters(text, subwords, usual)
     found = []
-    if unknown := unknown_characters(text, subwords):
+    if unknown and not foreign:
         found.append(f"this model has no {' '.join(unknown)} and cannot read it")
-    pieces = len(subwords.pieces(text))
-    if text.isupper() and len(subwords.pieces(text.lower())) < pieces:
+    if text.isupper() and len(subwords.pieces(text.lower())) < count:
         found.append("it is in capitals, which this model hardly knows; use lower case")
+    elif foreign:
+        found.append(
+            f"it reads more like {target} than like {source}, which this model "
+            "translates"
+        )
     elif subwords_per_word(text, subwords) > many and not unknown:
         word = max(words(text), key=lambda word: len(word_pieces(word, subwords)))
         parts = "-".join(word_pieces(word, subwords))
         found.append(
             f"words such as {word} are new to this model, which reads it as {parts}"
         )
+    elif mean > -0.5 and len(levels) > 2 and not unknown:
+        found.append(f"it hardly reads like the {source} that this model has learned")
+    if count > (longest := usual.get("longest", count)):
+        found.append(
+            f"it has {count} subwords, and hardly a caption more than {longest}"
+        )
+    numbers = NUMBER.findall(text)
+    known = usual["numbers"].split() if "numbers" in usual else numbers
+    if new := [number for number in numbers if number not in known]:
+        found.append(f"numbers such as {new[0]} are new to this model")
+    if entities := ENTITY.findall(text):
+        found.append(f"it holds {entities[0]}, which stands for no character")
     return found
 
 
-def unknown_characters(text: str, subwords: Subwords) -> list[str]:
-    """The different characters of a text that the subwords do not hold."""
-    unknown = SPECIAL_TOKENS[UNK]
-    characters = dict.fromkeys(text.replace(" ", ""))  # each once, in their order
-    return [c for c in characters if unknown in subwords.pieces(c)]
+def side_levels(text: str, subwords: Subwords, usual: dict) -> list[int]:
+    """Below 0 for each subword of the source, above 0 for each of the target.
+
+    Subwords without a letter don't count, and none if ``usual`` says nothing of them.
+    """
+    if not (sides := usual.get("sides")):
+        return []
+    encoded = subwords.tokenizer.encode(text)
+    return [
+        int(sides[i]) - UNDECIDED
+        for i, piece in zip(encoded.ids, encoded.tokens, strict=True)
+        if i != UNK and re.search(r"[^\W\d_]", piece)
+    ]
+
+
+def unknown_characters(text: str, subwords: Subwords, usual: dict) -> list[str]:
+    """The different characters of a text that the model has not learned to read.
+
+    Those that show nothing by themselves are named by their code points.
+    """
+    known = usual.get("characters", text)
+    return [
+        c if unicodedata.category(c)[0] in "LNPS" else f"U+{ord(c):04X}"
+        for c in dict.fromkeys(text.replace(" ", ""))  # each once, in their order
+        if c not in known or UNK in subwords.tokenizer.encode(c).ids
+    ]
 
 
 def words(text: str) -> list[str]:
@@ -76,6 +165,7 @@ def subwords_per_word(text: str, subwords: Subwords) -> float:
 
 def many_subwords(texts: Sequence[str], subwords: Subwords) -> float:
     """The subwords per word that 99 in 100 texts have at most."""
+    check_texts(texts=texts)
     counts = sorted(subwords_per_word(text, subwords) for text in texts)
     return counts[int(0.99 * (len(counts) - 1))]
 

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
+from attnbook.core.checks import check_texts
+
 
 def tokenised(
     sentences: Sequence[str], language: str, lowercase: bool = False
@@ -29,6 +31,7 @@ def tokenised(
     Raises:
         ValueError: If sacremoses isn't installed.
     """
+    check_texts(sentences=sentences)
     moses = _sacremoses()
     normalizer = moses.MosesPunctNormalizer(language)
     tokenizer = moses.MosesTokenizer(language)
@@ -49,6 +52,7 @@ def detokenised(sentences: Sequence[str], language: str) -> list[str]:
     Raises:
         ValueError: If sacremoses isn't installed.
     """
+    check_texts(sentences=sentences)
     detokenizer = _sacremoses().MosesDetokenizer(language)
     return [detokenizer.detokenize(text.split(), unescape=False) for text in sentences]
 

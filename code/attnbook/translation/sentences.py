@@ -8,6 +8,14 @@ on. In doubt a text is left whole.
 
 from __future__ import annotations
 
+LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
+"""Languages by their codes."""
+
+
+def language_name(code: str) -> str:
+    """Name a language in English."""
+    return LANGUAGES.get(code, f"the language {code!r}")
+
 
 def split_sentences(line: str, language: str) -> list[str]:
     """Split a line into sentences.

@@ -16,15 +16,17 @@ from attnbook.core.devices import DEVICES
 from attnbook.core.signals import last_words
 from attnbook.core.threads import set_threads
 from attnbook.translation.doubts import doubts_about_text, repeated_part
-from attnbook.translation.sentences import split_sentences
-from attnbook.translation.translator import SHIPPED, Translator, named_folder
+from attnbook.translation.plain_text import plain_text
+from attnbook.translation.sentences import language_name, split_sentences
+from attnbook.translation.translator import (
+    SHIPPED,
+    Translator,
+    named_folder,
+    too_long,
+)
 
 LINES_PER_CHUNK = 64
 """Number of lines that are translated together."""
-
-LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
-"""Languages by their codes."""
-
 
 EXAMPLES = """\b
 Examples:
@@ -85,7 +87,8 @@ def translate_command(
     """
     if text and file:
         raise click.UsageError("give a text or --file, not both")
-    if text and not " ".join(text).strip():
+    given = " ".join(text)
+    if text and not plain_text(given, {}):
         raise ValueError("the text is empty; give at least a word")
     set_threads()
     translator = Translator(find_model(model) if model else SHIPPED, device)
@@ -93,8 +96,8 @@ def translate_command(
     if not sys.stdout.isatty():  # as what is read: Windows would take another encoding
         sys.stdout.reconfigure(encoding="utf-8")
     typed = not text and stream.isatty()
-    if text:
-        lines = iter([" ".join(text)])
+    if text:  # a byte that Python could not decode is no UTF-8 here either
+        lines = decode_lines([given.encode("utf-8", "surrogatepass")])
     elif typed:
         lines = typed_lines(stream, translator.config.source)
     else:
@@ -131,7 +134,7 @@ def typed_lines(stream: BinaryIO, language: str) -> Iterator[str]:
         language: Code of the source language.
     """
     end = "Ctrl-Z and Enter end" if os.name == "nt" else "Ctrl-D ends"
-    name = LANGUAGES.get(language, f"the language {language!r}")
+    name = language_name(language)
     click.echo(f"Type a sentence in {name} and press Enter; {end}.", err=True)
 
     def prompted() -> Iterator[bytes]:
@@ -145,26 +148,21 @@ def typed_lines(stream: BinaryIO, language: str) -> Iterator[str]:
     return decode_lines(prompted())
 
 
-def decode_lines(lines: Iterable[bytes]) -> Iterator[str]:
-    """Decode lines as UTF-8.
-
-    Raises:
-        ValueError: If a line is not UTF-8.
-    """
-    for number, line in enumerate(lines, start=1):
+def decode_lines(lines: Iterable[bytes]) -> Iterator[str | ValueError]:
+    """Decode lines as UTF-8; one that cannot be decoded becomes the reason."""
+    for line in lines:
         try:
-            # Windows' editors put a mark before the first line.
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+            yield line.decode().rstrip("\r\n")
         except UnicodeDecodeError as error:
-            raise ValueError(
-                f"line {number} is not UTF-8 ({error.reason}); convert the text, for "
-                "example with iconv -t UTF-8"
-            ) from error
+            yield ValueError(
+                f"is not UTF-8 ({error.reason}); convert the text, for example with "
+                "iconv -t UTF-8"
+            )
 
 
 def print_translations(
     translator: Translator,
-    lines: Iterator[str],
+    lines: Iterator[str | ValueError],
     width: int,
     typed: bool,
     single: bool,
@@ -173,12 +171,17 @@ def print_translations(
 
     Args:
         translator: The model.
-        lines: Texts of any number of sentences; a blank one stays blank.
+        lines: Texts of any number of sentences, or why there is none; a blank one stays
+            blank.
         width: Beam width.
         typed: Whether each line must be answered at once.
         single: Whether there is but one, so that warnings need not name it.
+
+    Raises:
+        ValueError: In the end, if a line could not be translated. Its own line of the
+            output is blank.
     """
-    done = 0
+    done, failed = 0, 0
 
     def words() -> str:
         if typed or single:
@@ -188,44 +191,54 @@ def print_translations(
     with last_words(words):
         size = 1 if typed else LINES_PER_CHUNK
         while chunk := list(islice(lines, size)):
-            names = [f"line {done + i + 1}" for i in range(len(chunk))]
-            for name, (output, doubts) in zip(
-                names, translate_lines(translator, chunk, width, names), strict=True
-            ):
-                where = "" if typed or single else f"{name}: "
+            for output, doubts in translate_lines(translator, chunk, width):
+                done += 1
+                if isinstance(output, ValueError):
+                    if single:
+                        raise ValueError(f"the text {output}")
+                    failed += 1
+                    click.echo(f"error: line {done} {output}", err=True)
+                    output = ""
+                where = "" if typed or single else f"line {done}: "
                 for doubt in doubts:
                     click.echo(f"warning: {where}{doubt}", err=True)
                 click.echo(output)
-                done += 1
+    if failed and not typed:
+        raise ValueError(f"{failed} of {done} lines could not be translated; see above")
     if not done and not typed:
         click.echo("warning: the text is empty; nothing was translated", err=True)
 
 
 def translate_lines(
-    translator: Translator, lines: list[str], width: int, names: list[str]
-) -> list[tuple[str, list[str]]]:
+    translator: Translator, lines: list[str | ValueError], width: int
+) -> list[tuple[str | ValueError, list[str]]]:
     """Translate lines, each sentence by itself.
 
     Args:
         translator: The model.
-        lines: Texts of any number of sentences.
+        lines: Texts of any number of sentences, or why there is none.
         width: Beam width.
-        names: How error messages call the lines.
 
     Returns:
-        For each line its translation, and doubts about it.
+        For each line its translation, or why there is none, and doubts about it.
     """
-    split = [split_sentences(line, translator.config.source) for line in lines]
-    flat = [sentence for sentences in split for sentence in sentences]
-    owners = [
-        f"a sentence in {name}"
-        for name, sentences in zip(names, split, strict=True)
-        for _ in sentences
-    ]
-    outputs = iter(translator(flat, width=width, names=owners))
+    usual, language = translator.usual, translator.config.source
+    split: list[list[str] | ValueError] = []
+    for line in lines:
+        if isinstance(line, str):
+            line = split_sentences(plain_text(line, usual), language)
+            reasons = [too_long(sentence, translator.subwords) for sentence in line]
+            if why := next(filter(None, reasons), ""):
+                line = ValueError(f"holds a sentence that {why}")
+        split.append(line)
+    good = [sentence for part in split if isinstance(part, list) for sentence in part]
+    outputs = iter(translator(good, width=width))
     results = []
-    for sentences in split:
-        pairs = [(sentence, next(outputs)) for sentence in sentences]
+    for part in split:
+        if isinstance(part, ValueError):
+            results.append((part, []))
+            continue
+        pairs = [(sentence, next(outputs)) for sentence in part]
         text = " ".join(output for _, output in pairs)
         results.append((text, [d for pair in pairs for d in doubts(translator, *pair)]))
     return results
@@ -233,8 +246,7 @@ def translate_lines(
 
 def doubts(translator: Translator, sentence: str, output: str) -> list[str]:
     """Reasons to doubt the translation of a sentence."""
-    many = translator.many_subwords
-    found = doubts_about_text(sentence, translator.subwords, many)
+    found = doubts_about_text(sentence, translator.subwords, translator.usual)
     if part := repeated_part(output):
         found.append(f"the translation repeats itself ({part} …); it is wrong there")
     return found

@@ -11,16 +11,16 @@ from pathlib import Path
 
 from torch import nn
 
-from attnbook.core.checks import check_entries
+from attnbook.core.checks import check_entries, check_sizes, check_texts
 from attnbook.core.devices import choose_device
-from attnbook.data.multi30k import clean
 from attnbook.data.subwords import Subwords
 from attnbook.models.checkpoints import load_weights, read_facts, save_weights
-from attnbook.translation.configs import Config, from_stored
-from attnbook.translation.doubts import MANY_SUBWORDS
+from attnbook.translation.configs import Config, from_stored, suggestion
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
 from attnbook.translation.moses import tokenised
+from attnbook.translation.plain_text import plain_text
+from attnbook.translation.sentences import language_name
 
 MODELS = files("attnbook") / "stored" / "models"
 SHIPPED = MODELS / "multi30k_en_de"
@@ -42,6 +42,9 @@ translations, too: the first translates German captions, the second English ones
 MAX_SUBWORDS = 200
 """Maximum length of a sentence; the longest of Multi30k's training split has 52."""
 
+MAX_WIDTH = 100
+"""Maximum beam width: memory grows with it, and no score beyond a tenth of it."""
+
 
 class Translator:
     """Translates plain text.
@@ -54,7 +57,8 @@ class Translator:
             every machine.
 
     Attributes:
-        many_subwords: More subwords per word than these are many for this model.
+        usual: What the texts are like that it learned from, as
+            :func:`~attnbook.translation.doubts.doubts_about_text` takes it.
 
     Raises:
         ValueError: If a file is missing or cannot be read, the files do not belong
@@ -73,18 +77,19 @@ class Translator:
                 f"subwords.json in {folder} is not the one that the model was trained "
                 "with; copy the whole folder, not single files"
             )
-        self.config = from_stored(self.facts["config"])
+        self.config = from_stored(self.facts["config"], path)
         self.model = model_from_config(self.config, len(self.subwords))
         load_weights(self.model, folder)
         self.model.to(choose_device(device))
-        self.many_subwords = self.facts.get("many_subwords", MANY_SUBWORDS)
+        pair = self.config.source, self.config.target
+        languages = [language_name(code) for code in pair]
+        self.usual = {"languages": languages, **self.facts.get("usual", {})}
 
     def __call__(
         self,
         sentences: Sequence[str],
         width: int = 5,
         alpha: float | None = None,
-        names: Sequence[str] | None = None,
     ) -> list[str]:
         """Translate sentences.
 
@@ -93,29 +98,25 @@ class Translator:
             width: Beam width; 1 is greedy decoding.
             alpha: α of the length penalty; by default the one chosen on the validation
                 split.
-            names: How error messages call each sentence; by default "sentence 1" …
 
         Returns:
             Plain text, in the same order.
 
         Raises:
-            ValueError: If a sentence is longer than :data:`MAX_SUBWORDS` subwords, or
-                there is one text instead of several.
+            ValueError: If a sentence is longer than :data:`MAX_SUBWORDS` subwords, the
+                beam wider than :data:`MAX_WIDTH`, or there is one text instead of
+                several.
         """
-        if isinstance(sentences, str):
+        check_texts(sentences=sentences)
+        check_sizes(width=width)
+        if width > MAX_WIDTH:
             raise ValueError(
-                f"sentences is the text {sentences[:40]!r}; give a list of sentences, "
-                "such as [text]"
+                f"width is {width}; a beam may be {MAX_WIDTH} wide at most: take 4 or 5"
             )
-        sentences = [clean(sentence) for sentence in sentences]  # as for training
-        names = names or [f"sentence {i + 1}" for i in range(len(sentences))]
-        for name, sentence in zip(names, sentences, strict=True):
-            length = len(self.subwords.pieces(sentence))
-            if length > MAX_SUBWORDS:
-                raise ValueError(
-                    f"{name} has {length} subwords; at most {MAX_SUBWORDS} can be "
-                    "translated at once: divide it into sentences"
-                )
+        sentences = [plain_text(sentence, self.usual) for sentence in sentences]
+        for number, sentence in enumerate(sentences, start=1):
+            if why := too_long(sentence, self.subwords):
+                raise ValueError(f"sentence {number} {why}")
         alpha = self.facts["alpha"] if alpha is None else alpha
         texts = [sentence for sentence in sentences if sentence]
         if self.config.moses:
@@ -128,10 +129,30 @@ class Translator:
         return [next(outputs) if sentence else "" for sentence in sentences]
 
 
+def too_long(sentence: str, subwords: Subwords) -> str:
+    """Why a sentence is too long to be translated, or ""."""
+    if (length := len(subwords.pieces(sentence))) <= MAX_SUBWORDS:
+        return ""
+    return (
+        f"has {length} subwords; at most {MAX_SUBWORDS} can be translated at once: "
+        "divide it into sentences"
+    )
+
+
 def named_folder(name: str) -> Traversable:
-    """The folder of this path or, if there is none, the model of this name."""
-    folder = Path(name)
-    return OTHERS[name] if name in OTHERS and not folder.exists() else folder
+    """The folder of this path or, if there is none, the model of this name.
+
+    Raises:
+        ValueError: If there is neither.
+    """
+    if (folder := Path(name)).exists():
+        return folder
+    if name not in OTHERS:
+        raise ValueError(
+            f"there is no folder {name!r}, nor a model of this name; "
+            f"{suggestion(name, OTHERS)}"
+        )
+    return OTHERS[name]
 
 
 def save_translator(

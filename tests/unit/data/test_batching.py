@@ -34,7 +34,7 @@ def test_special_ids():
     [
         (lambda v: v.encode([]), "no word to encode"),
         (lambda v: v.encode(["dragon"]), "'dragon' is not among the 5 words"),
-        (lambda v: v.encode("bird"), "is one string; give a list"),
+        (lambda v: v.encode("bird"), "words is the text 'bird'; give a list"),
         (lambda v: v.decode([5]), "id 5 is not in 0 … 4"),
         (lambda v: v.decode([-1]), "id -1 is not in 0 … 4"),
         (lambda v: Vocabulary(["a", "a"]), "'a' occurs twice"),

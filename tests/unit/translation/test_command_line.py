@@ -3,7 +3,9 @@
 import errno
 import io
 import json
+import math
 import re
+import shlex
 import subprocess
 import sys
 from importlib.metadata import version
@@ -18,7 +20,7 @@ from attnbook.translation import command_line, training_state, translate_command
 from attnbook.translation import train_command as training_command
 from attnbook.translation.configs import CONFIGS, to_json
 from attnbook.translation.trainer import Trainer
-from attnbook.translation.translator import SHIPPED
+from attnbook.translation.translator import OTHERS, SHIPPED
 
 SENTENCES = ["the dog sees a farmer", "", "a cat sees the small dog", "  ", "this dog"]
 
@@ -125,13 +127,12 @@ def test_a_sentence_is_translated(finished_run, model, capsys):
 class Loud:
     """In the place of a translator: gives a sentence in capitals."""
 
-    many_subwords = 9.0
-
     def __init__(self, folder, device="auto"):
         self.config = CONFIGS["multi30k-cpu"]
         self.subwords = Subwords.train(SENTENCES, 30)
+        self.usual = {"many_subwords": 9.0}
 
-    def __call__(self, sentences, width, names):
+    def __call__(self, sentences, width):
         return [sentence.upper() for sentence in sentences]
 
 
@@ -167,8 +168,8 @@ def test_the_shipped_model_is_used_unless_another_is_named(monkeypatch, capsys):
         translate_command, "Translator", lambda *f: taken.append(f[0]) or Loud(*f)
     )
     translate(["a"])
-    translate(["--model", "there", "a"])
-    assert [str(folder) for folder in taken] == [str(SHIPPED), "there"]
+    translate(["--model", "distilled", "a"])
+    assert taken == [SHIPPED, OTHERS["distilled"]]
     assert capsys.readouterr().out == "A\nA\n"
 
 
@@ -201,7 +202,7 @@ def test_a_reader_that_goes_away_is_not_an_error(model):
         ("the dog\nStraße\n".encode("latin-1"), "line 2 is not UTF-8"),
         (
             b"the dog\n\n" + b"dog " * 2000,
-            r"a sentence in line 3 has \d{4} subwords; at most 200",
+            r"line 3 holds a sentence that has \d{4} subwords; at most 200",
         ),
     ],
     ids=["latin-1", "2000 words"],
@@ -236,7 +237,7 @@ def test_a_wrong_argument_is_named(model, refused, arguments, message):
 
 def test_a_model_that_is_not_there_is_named(tmp_path, refused):
     output = refused(translate, "--model", tmp_path / "nowhere", "the dog")
-    assert "there is no facts.json in" in output
+    assert "Error: there is no folder" in output
     assert "nowhere" in output
 
 
@@ -299,9 +300,12 @@ def test_the_config_suits_the_device(monkeypatch, device, name):
     ("arguments", "message"),
     [
         (["--config", "toy", "--device", "gpu"], "'gpu' is not one of 'auto'"),
-        (["--config", "huge"], "Error: there is no config 'huge'; choose among toy, "),
+        (["--config", "huge"], "Error: there is no config 'huge'; there are toy, "),
         (["--config", "no.json"], "Error: no.json cannot be read as a config: "),
-        (["--config", "toy", "--set", "layers=3"], "Error: no entry 'layers'; there"),
+        (
+            ["--config", "toy", "--set", "layers=3"],
+            "Error: no entry 'layers'; did you mean 'n_layers'?",
+        ),
         (["--config", "toy", "--set", "seed"], "Error: seed: write ENTRY=VALUE"),
         (["toy"], "Error: toy: write ENTRY=VALUE, such as seed=1, or --config toy"),
         (["--config", "toy", "--set", "seed=x"], "Error: seed is 'x'; it must be of"),
@@ -390,9 +394,12 @@ def fails(error):
         fails(MemoryError("tried to allocate 20 GiB")),
         fails(RuntimeError("MPS backend out of memory (tried to allocate 20 GiB)")),
         fails(RuntimeError("not enough memory: you tried to allocate 9 bytes")),
+        fails(
+            RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED (tried to allocate")
+        ),
         lambda *_: too_much_memory(),
     ],
-    ids=["CUDA", "Python", "Apple", "Windows", "processor"],
+    ids=["CUDA", "Python", "Apple", "Windows", "cuBLAS", "processor"],
 )
 @pytest.mark.parametrize("where", ["_backward", "_make_model"])
 def test_out_of_memory_says_what_to_lower(
@@ -402,7 +409,128 @@ def test_out_of_memory_says_what_to_lower(
     output = run_small(data, tmp_path, refused)
     assert "out of memory: lower batch_tokens (now 384)" in output
     assert "batches_per_update (now 1)" in output
+    assert "precision=bf16" in output
     assert "tried to allocate" in output
+
+
+def test_after_an_update_that_memory_did_not_suffice_for_it_goes_on(
+    data, tmp_path, monkeypatch, refused, capsys
+):
+    """From the state that was saved before."""
+    backward = Trainer._backward
+
+    def full(trainer, *batch):
+        if trainer.step == 10:
+            raise torch.OutOfMemoryError("CUDA out of memory. tried to allocate 9 GiB")
+        return backward(trainer, *batch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "_backward", full)
+        output = run_small(data, tmp_path, refused)
+    assert f"the same command resumes the run in {tmp_path / 'run'}" in output
+    train(["--config", str(tmp_path / "mine.json"), "--out", str(tmp_path / "run")])
+    assert f"{tmp_path / 'run'}: resumes after update 8" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("precision", "more"), [("fp32", "nothing since."), ("bf16", "fp32 may help, and")]
+)
+def test_when_training_diverges_it_says_what_to_try(
+    data, tmp_path, refused, precision, more
+):
+    changes = ("peak_learning_rate=1e29", "warmup=1", f"precision={precision}")
+    output = run_small(data, tmp_path, refused, *changes)
+    assert "training diverged: the loss of update 2 is nan; lower the learn" in output
+    assert "This run has peak_learning_rate=1e+29, warmup=1 and clip=1.0" in output
+    assert f"In {tmp_path / 'run'} no state was saved yet" in output
+    assert (more in output) == (precision == "bf16")
+    assert not (tmp_path / "run" / "model").exists()
+    assert not (tmp_path / "run" / "results.json").exists()
+
+
+def test_what_was_saved_before_it_diverged_is_named(
+    data, tmp_path, monkeypatch, refused
+):
+    backward = Trainer._backward
+    monkeypatch.setattr(
+        Trainer,
+        "_backward",
+        lambda t, *batch: backward(t, *batch) * (math.inf if t.step == 10 else 1),
+    )
+    output = run_small(data, tmp_path, refused)
+    assert "the loss of update 10 is inf" in output
+    assert "the state after update 8 is kept, and nothing since." in output
+
+
+# A text of one's own
+
+
+def two_files(folder, lines=60):
+    """Nothing but train in two languages."""
+    write_texts(folder, {"train": lines})
+    (folder / "train.de").rename(folder / "train.it")
+    return folder
+
+
+def test_two_files_are_enough(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    two_files(tmp_path / "mine")
+    small = [f"{name}={value}" for name, value in SMALL.items()]
+    train(["--set", "data=mine", "source=en", "target=it", *small])
+    shown = capsys.readouterr().out
+    assert shown.startswith("runs/small-data-0: begins")
+    assert "mine has no val.en and val.it: 6 pairs of train are held out" in shown
+    assert "warning: " in shown
+    assert "val, beam, cased: BLEU" in shown
+    command = shlex.split(re.search(r"try it: attnbook (.*)\n", shown)[1])
+    command_line.main(command)
+    assert capsys.readouterr().out.endswith("\n")
+
+
+SMALL = {
+    **{"max_epochs": 2, "d_model": 32, "d_ff": 32, "n_layers": 1, "vocab_size": 120},
+    **{"average": 1, "precision": "fp32"},
+}
+
+
+@pytest.mark.parametrize("lines", [9_999, 10_000])
+def test_little_text_has_a_config_of_its_own(tmp_path, lines):
+    (tmp_path / "train.en").write_text("a dog\n" * lines)
+    found = training_command.default_config("cpu", str(tmp_path))
+    assert found == ("small-data" if lines < 10_000 else "multi30k-cpu")
+
+
+@pytest.mark.parametrize("changes", [(), ("max_epochs=2", "warmup=14")])
+def test_a_run_too_short_to_learn_is_told_how_long(
+    data, tmp_path, capsys, monkeypatch, changes
+):
+    """Fewer updates than twice the warm-up; enough of them are five times."""
+    monkeypatch.setattr(training_command, "train_until_asked", lambda trainer: None)
+    monkeypatch.setattr(training_command, "report", lambda trainer: None)
+    (tmp_path / "mine.json").write_text(to_json(small_config(data)))
+    name = ["--config", str(tmp_path / "mine.json"), "--out", str(tmp_path / "run")]
+    train([*name, "--set", "seed=0", *changes])
+    shown = capsys.readouterr().out
+    assert ("warning: 26 updates are too few" in shown) == bool(changes)
+    assert ("add max_epochs=6" in shown) == bool(changes)
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["vocab_size=9", "n_heads=3", "model=gpt", "batches_per_update=999", "r_drop=NaN"],
+)
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_refused_run_leaves_nothing(data, tmp_path, refused, change, kept):
+    """Nor a folder around it; but what was there before stays."""
+    (tmp_path / "mine.json").write_text(to_json(small_config(data)))
+    run = tmp_path / "runs" / "new" / "run"
+    if kept:
+        run.mkdir(parents=True)
+        (run / "notes.txt").write_text("mine")
+    refused(train, "--config", tmp_path / "mine.json", "--out", run, "--set", change)
+    left = [p.name for p in (tmp_path / "runs").glob("**/*")]
+    assert left == (["new", "run", "notes.txt"] if kept else [])
+    assert (tmp_path / "runs").exists() == kept
 
 
 def test_an_error_of_another_kind_is_not_taken_for_memory(data, tmp_path, monkeypatch):

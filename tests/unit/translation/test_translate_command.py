@@ -15,14 +15,13 @@ from attnbook.translation.translator import SHIPPED
 class Echo:
     """In the place of a translator: gives each sentence in brackets."""
 
-    many_subwords = 1.6
-
     def __init__(self, folder=None, device="cpu"):
         self.config = CONFIGS["multi30k-cpu"]
         self.subwords = Subwords.load(SHIPPED / "subwords.json")
+        self.usual = {}
         self.calls = []
 
-    def __call__(self, sentences, width, names):
+    def __call__(self, sentences, width):
         self.calls.append(list(sentences))
         return [f"[{sentence}]" for sentence in sentences]
 
@@ -86,7 +85,7 @@ def test_a_hyphen_is_the_standard_input(echo, monkeypatch, capsys):
 def test_the_mark_before_a_text_of_windows_is_no_character(echo, monkeypatch, capsys):
     read(monkeypatch, io.BytesIO(b"\xef\xbb\xbfA dog runs.\n\xef\xbb\xbf\n"))
     translate()
-    assert capsys.readouterr().out == "[A dog runs.]\n[\ufeff]\n"
+    assert capsys.readouterr().out == "[A dog runs.]\n\n"
 
 
 def test_what_is_not_shown_but_stored_is_utf_8(echo, monkeypatch):
@@ -174,3 +173,95 @@ def test_ctrl_c_at_the_prompt(echo, monkeypatch, capsys):
         translate()
     assert end.value.code == 130
     assert capsys.readouterr().err.endswith("> \nstopped\n")
+
+
+def fails(*arguments):
+    with pytest.raises(SystemExit) as end:
+        translate(*arguments)
+    assert end.value.code == 2
+
+
+LATIN = "Zwei Männer.".encode("latin-1")
+LONG = b"dog " * 390
+
+
+@pytest.mark.parametrize("place", [1, 2, 63, 64, 65, 100])
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (LATIN, "is not UTF-8 (invalid continuation byte); convert the text"),
+        (LONG, "holds a sentence that has 390 subwords; at most 200 can be"),
+    ],
+)
+def test_a_line_that_cannot_be_translated_takes_no_other_along(
+    echo, monkeypatch, tmp_path, capsys, place, line, reason
+):
+    """Its own line is blank, so that line n still translates line n."""
+    lines = [b"A dog %d." % n for n in range(1, 101)]
+    lines[place - 1] = line
+    path = tmp_path / "some.txt"
+    path.write_bytes(b"\n".join(lines))
+    wanted = [f"[A dog {n}.]" if n != place else "" for n in range(1, 101)]
+    for arguments in (["--file", path], ["--file", "-"], []):
+        read(monkeypatch, io.BytesIO(path.read_bytes()))
+        fails(*arguments)
+        shown = capsys.readouterr()
+        assert shown.out.split("\n") == [*wanted, ""]
+        errors = shown.err.splitlines()
+        assert errors[0].startswith(f"error: line {place} {reason}")
+        assert errors[1:] == [
+            "Error: 1 of 100 lines could not be translated; see above"
+        ]
+
+
+def test_all_lines_may_be_bad(echo, monkeypatch, capsys):
+    read(monkeypatch, io.BytesIO(b"\n".join([LATIN, LONG, b"A dog. " + LONG])))
+    fails()
+    shown = capsys.readouterr()
+    assert shown.out == "\n\n\n"
+    assert [line[:14] for line in shown.err.splitlines()] == [
+        *(f"error: line {n} " for n in (1, 2, 3)),
+        "Error: 3 of 3 ",
+    ]
+
+
+def test_a_bad_line_at_the_prompt_is_told_and_the_next_one_asked_for(
+    echo, monkeypatch, capsys
+):
+    read(monkeypatch, Terminal(LATIN + b"\nA dog.\n"))
+    translate()
+    shown = capsys.readouterr()
+    assert shown.out == "\n[A dog.]\n"
+    assert "error: line 1 is not UTF-8" in shown.err
+
+
+@pytest.mark.parametrize("text", ["\udcff", "A dog \ud83d runs."])
+def test_an_argument_that_is_not_utf_8_is_told_in_a_sentence(echo, capsys, text):
+    fails(text)
+    assert capsys.readouterr().err.startswith("Error: the text is not UTF-8 (")
+
+
+@pytest.mark.parametrize("code", [0xAD, 0x200B, 0x200F, 0xFEFF, 0x2028, 0x2800, 0])
+def test_a_line_of_something_invisible_stays_empty(echo, monkeypatch, capsys, code):
+    read(monkeypatch, io.BytesIO(f"{chr(code)}\nA {chr(code)}dog.\n".encode()))
+    translate()
+    assert capsys.readouterr() == ("\n[A dog.]\n", "")
+    fails(chr(code))
+    assert capsys.readouterr().err == "Error: the text is empty; give at least a word\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("german_english", "did you mean 'german-english'?"), ("x", "distilled")],
+)
+def test_a_model_that_is_not_there_names_those_that_are(capsys, name, told):
+    fails("--model", name, "A dog.")
+    error = capsys.readouterr().err
+    assert error.startswith(f"Error: there is no folder {name!r}")
+    assert told in error
+
+
+def test_a_beam_that_would_fill_the_memory_is_refused(capsys):
+    fails("--width", 99999, "A dog.")
+    told = "Error: width is 99999; a beam may be 100 wide at most: take 4 or 5\n"
+    assert capsys.readouterr().err == told

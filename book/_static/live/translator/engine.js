@@ -117,7 +117,6 @@ window.attnbook ??= {};
       Object.assign(translator, {
         subwords: new live.Subwords(head),
         alpha: head.alpha,
-        manySubwords: head.many_subwords,
         glosses: head.glosses,
         means: head.means,
         ready: true,

@@ -1,5 +1,6 @@
-// The translator in the page, part 1: subwords, as in attnbook.data.subwords, and signs that
-// a text is beyond what the model has learned, as in attnbook.translation.doubts.
+// The translator in the page, part 1: subwords, as in attnbook.data.subwords, plain text, as in
+// attnbook.translation.plain_text, and signs that a text is beyond what the model has learned,
+// as in attnbook.translation.doubts.
 "use strict";
 
 {
@@ -7,22 +8,47 @@
   const UNK = 3;
   // Each of these is a token of its own: Unicode's punctuation, and that of ASCII.
   const PUNCTUATION = /([\p{P}$+<=>^`|~])/u;
+  const NUMBER = /\p{Nd}+(?:[.,:]\p{Nd}+)*/gu;
+  const ENTITY = /&#?[A-Za-z0-9]+;/;
+  const UNDECIDED = 4; // the level of a subword that is as frequent in both languages
   const REPEATED = /(.{2,40}?)\1\1/gu; // two to forty characters, three times in a row
 
   live.Subwords = class {
-    constructor({ special, characters, merges }) {
+    constructor({ special, characters, merges, usual, plain }) {
       const pairs = merges.split("\n").map((pair) => pair.split(" "));
       this.pieces = [...special, ...characters, ...pairs.map((pair) => pair.join(""))];
       this.ids = new Map(this.pieces.map((piece, id) => [piece, id]).slice(special.length));
       this.ranks = new Map(pairs.map((pair, rank) => [pair.join(" "), rank]));
+      this.usual = usual;
+      this.signs = plain.signs;
+      this.and = plain.and[usual.languages[0]] ?? "&";
+      this.invisible = new RegExp(`[${plain.invisible}]`, "gu");
     }
 
-    // White space as single spaces, and characters as one code point where that is possible.
-    static clean = (text) => text.trim().replace(/[\s\u0085]+/g, " ").normalize("NFC");
+    // White space as single spaces.
+    static clean = (text) => text.replace(/[^\S\ufeff]|[\x1c-\x1f\x85]/gu, " ").trim().replace(/ +/g, " ");
+
+    // A text as the model has learned to read it.
+    plain(text) {
+      const box = document.createElement("textarea"); // it reads HTML's entities
+      box.innerHTML = text.replaceAll("\0", "").replaceAll("<", "&lt;");
+      const whole = Subwords.clean(box.value.replace(/\p{Cs}/gu, "\ufffd"));
+      const seen = whole.replace(this.invisible, "").normalize("NFC");
+      const written = [...seen].map((c) => this.form(c)).join("").normalize("NFC");
+      return Subwords.clean(written).replace(/ &(?= )/g, ` ${this.and}`);
+    }
+
+    // The plain form of a character, unless it is known, and before that.
+    form(character) {
+      const form = this.signs[character] ?? character.normalize("NFKC");
+      const known = [...this.usual.characters];
+      const [at, before] = [character, [...form.trim()][0]].map((c) => known.indexOf(c));
+      return at >= 0 && !(before >= 0 && before < at) ? character : form;
+    }
 
     // A text as subwords: [{piece, id}, …].  A character that the model lacks is UNK.
     split(text) {
-      const marked = Subwords.clean(text).replaceAll(" ", SPACE);
+      const marked = this.plain(text).replaceAll(" ", SPACE);
       if (!marked) return [];
       const words = (SPACE + marked.replace(/^▁/u, "")).split(/(?=▁)/u);
       return words
@@ -52,37 +78,60 @@
       return pieces.join("").replaceAll(SPACE, " ");
     }
 
-    // Reasons why the model will hardly translate a text well; `many` subwords a word are many.
-    doubts(text, many) {
-      const clean = Subwords.clean(text);
-      const unknown = [...new Set(clean.replaceAll(" ", ""))].filter((c) => this.lacks(c));
+    // Reasons why the model will hardly translate a text well.
+    doubts(text) {
+      const clean = this.plain(text);
+      const { languages, many_subwords, longest, characters, numbers, sides } = this.usual;
+      const [source, target] = languages;
       const count = (string) => this.split(string).length;
-      const found = [];
-      if (unknown.length) {
-        found.push(`this model has no ${unknown.join(" ")} and cannot read it`);
-      }
+      const levels = this.split(clean)
+        .filter(({ piece, id }) => id !== UNK && /\p{L}/u.test(piece))
+        .map(({ id }) => Number(sides[id]) - UNDECIDED);
+      const level = levels.reduce((sum, x) => sum + x, 0) / Math.max(1, levels.length);
+      const foreign = level >= 0.5;
+      const unknown = [...new Set(clean.replaceAll(" ", ""))].filter(
+        (c) => !characters.includes(c) || this.split(c).some(({ id }) => id === UNK),
+      );
       const words = clean.match(/[\p{L}\p{N}_]+/gu) ?? [];
       const parts = words.map((word) =>
         this.split(word).map(({ piece }) => piece.replace(SPACE, "")).filter(Boolean),
       );
       const mean = parts.flat().length / words.length;
       const isUpper = clean === clean.toUpperCase() && clean !== clean.toLowerCase();
+      const found = [];
+      if (unknown.length && !foreign) {
+        found.push(`this model has no ${unknown.map(named).join(" ")} and cannot read it`);
+      }
       if (isUpper && count(clean.toLowerCase()) < count(clean)) {
         found.push("it is in capitals, which this model hardly knows; use lower case");
-      } else if (mean > many && !unknown.length) {
-        const longest = Math.max(...parts.map((list) => list.length));
-        const worst = parts.findIndex((list) => list.length === longest);
+      } else if (foreign) {
+        found.push(`it reads more like ${target} than like ${source}, which this model translates`);
+      } else if (mean > many_subwords && !unknown.length) {
+        const most = Math.max(...parts.map((list) => list.length));
+        const worst = parts.findIndex((list) => list.length === most);
         const reading = `which reads it as ${parts[worst].join("-")}`;
         found.push(`words such as ${words[worst]} are new to this model, ${reading}`);
+      } else if (level > -0.5 && levels.length > 2 && !unknown.length) {
+        found.push(`it hardly reads like the ${source} that this model has learned`);
       }
+      if (count(clean) > longest) {
+        found.push(`it has ${count(clean)} subwords, and hardly a caption more than ${longest}`);
+      }
+      const known = numbers.split(" ");
+      const strange = (clean.match(NUMBER) ?? []).find((number) => !known.includes(number));
+      if (strange) found.push(`numbers such as ${strange} are new to this model`);
+      const entity = clean.match(ENTITY);
+      if (entity) found.push(`it holds ${entity[0]}, which stands for no character`);
       return found;
-    }
-
-    lacks(character) {
-      return this.split(character).some(({ id }) => id === UNK);
     }
   };
   const { Subwords } = live;
+
+  // What shows nothing by itself is named by its code point.
+  function named(c) {
+    if (/[\p{L}\p{N}\p{P}\p{S}]/u.test(c)) return c;
+    return `U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+  }
 
   // What a translation repeats again and again, or "".
   live.repeatedPart = (output) => {

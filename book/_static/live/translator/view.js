@@ -8,7 +8,6 @@
   const { translator, back } = window.attnbook;
   const BEST = 5; // next subwords that are listed
   const PAUSE = 550; // ms from word to word
-  const LONGEST_TRAINED = 52; // subwords of the longest caption in training
   const MOST = 200;
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   const megabytes = ({ bytes }) => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -294,7 +293,7 @@
       this.stored?.end();
       this.result = translator.translate(text, { ...this.options(), prefix });
       this.source = [...parts.map(({ piece, id }) => (id === 3 ? `${piece}\u00a0?` : label(piece))), this.name("<eos>")];
-      this.doubt(text, parts);
+      this.doubt(text);
       this.player.hidden = false;
       this.start(prefix.length);
     }
@@ -330,10 +329,8 @@
     }
 
     // Say where the text, or its translation, is beyond what the model has learned.
-    doubt(text, parts) {
-      const { subwords, manySubwords } = translator;
-      const found = subwords.doubts(text, manySubwords);
-      if (parts.length > LONGEST_TRAINED) found.push("it is longer than any caption in training");
+    doubt(text) {
+      const found = translator.subwords.doubts(text);
       const repeated = live.repeatedPart(this.result.text);
       if (repeated) found.push(`the translation repeats “${repeated}”, as models do beyond their training`);
       this.doubts.replaceChildren(

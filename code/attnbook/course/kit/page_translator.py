@@ -22,6 +22,7 @@ from attnbook.core import results
 from attnbook.core.vocabulary import SPECIAL_TOKENS
 from attnbook.data.subwords import Subwords
 from attnbook.models.checkpoints import SCALE, dequantize, quantize
+from attnbook.translation.plain_text import AND, INVISIBLE, PLAIN
 from attnbook.translation.translator import OTHERS, SHIPPED, Translator
 
 PARTS = 8
@@ -79,7 +80,8 @@ def translator_scripts(name: str = "translator") -> dict[str, str]:
         ).decode(),
         "tied": tied,
         "alpha": translator.facts["alpha"],
-        "many_subwords": translator.many_subwords,
+        "usual": translator.usual,
+        "plain": {"signs": PLAIN, "and": AND, "invisible": INVISIBLE},
         **(figures_need() if name == "translator" else {}),
         **subword_table(translator.subwords),
     }
