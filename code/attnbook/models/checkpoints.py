@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -51,8 +52,9 @@ def load_weights(model: nn.Module, folder: Traversable) -> dict:
     """
     facts = read_facts(folder)
     weights = dequantize(_read(folder, "weights.safetensors", load))
+    weights = {plain(name): w for name, w in weights.items()}
     check_weights(model, weights)
-    model.load_state_dict(weights, strict=False)  # a tied matrix is there once
+    set_weights(model, weights)
     model.eval()
     return facts
 
@@ -121,9 +123,26 @@ def _read(folder: Traversable, name: str, parse: Callable[[bytes], dict]) -> dic
         raise ValueError(f"what is in {folder} cannot be read: {error}") from error
 
 
+WRAPPERS = re.compile(r"^((module|_orig_mod)\.)+|\b_orig_mod\.")
+"""What ``DistributedDataParallel`` and ``torch.compile`` add to a weight's name."""
+
+
+def plain(name: str) -> str:
+    """The name of a weight as it is without a wrapper around the model or a part."""
+    return WRAPPERS.sub("", name)
+
+
 def tensors(model: nn.Module) -> dict[str, Tensor]:
     """All that a model has learned or counted; a matrix with two uses is named once."""
-    return dict(model.named_parameters()) | dict(model.named_buffers())
+    found = dict(model.named_parameters()) | dict(model.named_buffers())
+    return {plain(name): w for name, w in found.items()}
+
+
+@torch.no_grad()
+def set_weights(model: nn.Module, weights: dict[str, Tensor]) -> None:
+    """Copy weights that :func:`check_weights` has found to fit into a model."""
+    for name, w in tensors(model).items():
+        w.copy_(weights[name])
 
 
 def check_weights(model: nn.Module, weights: dict[str, Tensor]) -> None:

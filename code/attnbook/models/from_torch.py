@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from collections.abc import Callable
 from typing import TypeVar
 
-from torch import nn
-from torch.nn import functional as F
+import torch
+from torch import Tensor, nn
 
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import DecoderLayer, EncoderLayer, TransformerConfig
@@ -124,10 +125,10 @@ def transformer_from_torch(
 
 def _config(theirs: nn.Module) -> TransformerConfig:
     """The sizes of a layer that does what the paper says."""
-    if not (theirs.activation is F.relu or isinstance(theirs.activation, nn.ReLU)):
+    if not _is_relu(theirs.activation):
         raise ValueError(
-            f"the layer's activation is {theirs.activation}; the paper's is ReLU: make "
-            "it with activation='relu'"
+            f"the layer's activation is {theirs.activation}, which is not the paper's "
+            "ReLU; make it with activation='relu'"
         )
     if theirs.linear1.bias is None:
         raise ValueError("the layer has no biases; make it with bias=True")
@@ -138,6 +139,14 @@ def _config(theirs: nn.Module) -> TransformerConfig:
         dropout=0.0,
         norm_first=theirs.norm_first,
     )
+
+
+def _is_relu(activation: Callable[[Tensor], Tensor]) -> bool:
+    """Whether it is ``nn.ReLU``, or a function that gives what ReLU gives."""
+    if isinstance(activation, nn.Module):
+        return isinstance(activation, nn.ReLU)
+    x = torch.tensor([-1e3, -5, -1, -0.1, 0, 0.1, 1, 5, 7, 1e3])
+    return torch.equal(activation(x.clone()), x.relu())
 
 
 def _without_dropout(theirs: nn.MultiheadAttention) -> MultiHeadAttention:

@@ -111,6 +111,9 @@ class Config:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if getattr(value, "ndim", None) == 0:  # NumPy's number becomes Python's
+                object.__setattr__(self, name, value.item())
         _check(self)
 
 
@@ -143,6 +146,13 @@ RULES = {
 """Each rule in words, as a test, and the entries that it applies to."""
 
 
+EXAMPLES = {
+    **{"int": "a whole number, such as 4", "float": "a number, such as 0.1"},
+    **{"bool": "true or false", "str": "text"},
+}
+"""What the types of entries are, for messages."""
+
+
 def _check(chosen: Config) -> None:
     """Raise a ValueError that names the first invalid entry."""
     kinds = {"str": str, "bool": bool, "int": int, "float": (int, float)}
@@ -154,7 +164,8 @@ def _check(chosen: Config) -> None:
         )
         if not (fits or (value is None and kind != field.type)):
             raise ValueError(
-                f"{field.name} is {value!r}; it must be of type {field.type}"
+                f"{field.name} is {value!r}; it must be of type {field.type}: "
+                f"{EXAMPLES[kind]}"
             )
     for words, (allowed, names) in RULES.items():
         for name in names:
@@ -217,9 +228,9 @@ CONFIGS = {
         n_layers=2,
         batch_tokens=1024,
         peak_learning_rate=2e-3,
-        warmup=200,
-        max_epochs=200,
-        patience=40,
+        warmup=100,
+        max_epochs=120,
+        patience=30,
         average=5,
     ),
     "multi30k-tiny": replace(
@@ -332,17 +343,23 @@ RETIRED = ("save_every",)
 """Entries of older configs that are read and left out; none changed an update."""
 
 
-def from_stored(values: dict) -> Config:
+def from_stored(values: dict, path: object = "the stored config") -> Config:
     """Make a config from the entries that a run or a model was stored with.
 
     Args:
         values: By name; missing entries have their default values.
+        path: Where they were read, to be named.
 
     Raises:
         ValueError: If there is no such entry, or a value is invalid.
     """
     kept = {key: value for key, value in values.items() if key not in RETIRED}
-    return changed(Config(), **kept)
+    try:
+        return changed(Config(), **kept)
+    except ValueError as error:
+        raise ValueError(
+            f"{path}: {error}; if another version of attnbook wrote it, use that one"
+        ) from error
 
 
 def to_json(chosen: Config) -> str:
@@ -362,7 +379,11 @@ def from_json(path: Path) -> Config:
         raise ValueError(f"{path} cannot be read as a config: {error}") from error
     if not isinstance(values, dict):
         raise ValueError(f"{path} must hold one JSON object, {{entry: value, …}}")
-    return from_stored(values)
+    return from_stored(values, path)
+
+
+WORDS = {"none": "null", "true": "true", "false": "false"}
+"""What Python's users write, in JSON."""
 
 
 def _read(key: str, text: str) -> object:
@@ -370,9 +391,9 @@ def _read(key: str, text: str) -> object:
     kind = next(f.type for f in fields(Config) if f.name == key)
     if kind == "str":
         return text
-    try:
-        return json.loads(
-            text.lower() if kind == "bool" else text.replace("None", "null")
-        )
-    except ValueError:
-        raise ValueError(f"{key} is {text!r}; it must be of type {kind}") from None
+    for parse in (json.loads, float):  # JSON has no .2 and no 5.
+        try:
+            return parse(WORDS.get(text.lower(), text))
+        except ValueError:
+            continue
+    return text

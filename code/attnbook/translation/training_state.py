@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from attnbook.core.divergence import check_finite
 from attnbook.core.files import parse_object, write_whole
-from attnbook.models.checkpoints import check_weights, tensors
+from attnbook.models.checkpoints import check_weights, set_weights, tensors
 
 KEY = "state"
 
@@ -63,7 +63,7 @@ def load_state(
     weights = _part(content, "model.")
     check_weights(model, weights)
     moments = _moments(path, content, list(model.parameters()))
-    model.load_state_dict(weights, strict=False)  # a tied matrix is there once
+    set_weights(model, weights)
     optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
     return numbers
 

@@ -1,12 +1,14 @@
 """Sizes and shares that are none, and those of NumPy that are."""
 
 import re
+from importlib.metadata import version
 
 import numpy as np
 import pytest
 import torch
 from compare import make_transformer, sentences
 
+import attnbook
 from attnbook.core.checks import check_dropout, check_shares, check_sizes
 from attnbook.nn import LocalBranch, attention, causal_mask, window_mask
 from attnbook.nn.local_attention import MonotonicAlignment
@@ -76,3 +78,9 @@ def test_numpys_numbers_are_shares(kind):
     model = make_transformer(12, d_model=8, n_heads=2, n_layers=1, dropout=kind(0.2))
     src = sentences(0, [4, 2], 12)
     assert model(src, src).isfinite().all()
+
+
+def test_the_package_knows_its_version():
+    assert attnbook.__version__ == version("attnbook")
+    with pytest.raises(AttributeError, match="'attnbook' has no attribute 'x'"):
+        _ = attnbook.x

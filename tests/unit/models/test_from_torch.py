@@ -1,5 +1,7 @@
 """Copies of PyTorch's layers: equal in values and gradients, and what is not copied."""
 
+from functools import partial
+
 import pytest
 import torch
 from compare import close, double, numbers, randomise, same, sentences
@@ -149,7 +151,14 @@ def test_epsilon_and_an_axis_order_are_minded(copy):
     close(copy(theirs)(*inputs), theirs(*turned).transpose(0, 1), 1e-10)
 
 
-@pytest.mark.parametrize("activation", [F.relu, nn.ReLU(), "relu"])
+@pytest.mark.parametrize(
+    "activation",
+    [
+        *(F.relu, torch.relu, nn.ReLU(), nn.ReLU(inplace=True), "relu"),
+        *(F.relu_, torch.relu_, torch.Tensor.relu, partial(F.relu, inplace=True)),
+        *(lambda x: x.clamp(min=0), lambda x: torch.maximum(x, torch.zeros_like(x))),
+    ],
+)
 def test_relu_by_any_name_is_taken(activation):
     theirs = theirs_of(nn.TransformerEncoderLayer, activation=activation)
     (x,) = numbers(0, (2, 4, D))
@@ -159,8 +168,9 @@ def test_relu_by_any_name_is_taken(activation):
 @pytest.mark.parametrize("copy", LAYERS)
 def test_what_the_paper_does_not_know_is_not_copied(copy):
     kind = LAYERS[copy]
-    with pytest.raises(ValueError, match=r"activation is .*gelu.*'relu'"):
-        copy(kind(D, H, D_FF, activation="gelu"))
+    for other in ("gelu", F.relu6, torch.selu, nn.LeakyReLU(0.01), nn.ReLU6()):
+        with pytest.raises(ValueError, match=r"activation is .*(?i:lu).*'relu'"):
+            copy(kind(D, H, D_FF, activation=other))
     with pytest.raises(ValueError, match="no biases; make it with bias=True"):
         copy(kind(D, H, D_FF, bias=False))
     with pytest.raises(ValueError, match="gelu"):

@@ -4,7 +4,9 @@ import json
 import math
 from dataclasses import asdict, fields
 
+import numpy as np
 import pytest
+import torch
 
 from attnbook.translation.configs import (
     CONFIGS,
@@ -13,6 +15,7 @@ from attnbook.translation.configs import (
     changed,
     config,
     from_json,
+    from_stored,
     to_json,
 )
 
@@ -60,6 +63,12 @@ def test_a_config_comes_back_from_its_file(tmp_path, name):
         ("peak_learning_rate", "None", None),
         ("peak_learning_rate", "null", None),
         ("peak_learning_rate", "5e-4", 5e-4),
+        ("peak_learning_rate", "NONE", None),
+        ("dropout", ".2", 0.2),
+        ("dropout", "0.", 0.0),
+        ("clip", "5.", 5.0),
+        ("dropout", "+.2", 0.2),
+        ("norm_first", "TRUE", True),
         ("data", "some/folder", "some/folder"),
         ("source", "fr", "fr"),
     ],
@@ -115,6 +124,51 @@ def test_only_what_is_named_changes():
 )
 def test_a_value_that_is_not_allowed_is_named(entry, value, words):
     with pytest.raises(ValueError, match=rf"{entry} is .*; it must be ({words})"):
+        config("toy", **{entry: value})
+
+
+@pytest.mark.parametrize(
+    ("entry", "value"),
+    [
+        ("d_model", np.int64(64)),
+        ("seed", np.uint8(3)),
+        ("dropout", np.float32(0.25)),
+        ("clip", np.float64(2)),
+        ("clip", np.int32(2)),
+        ("norm_first", np.True_),
+        ("dropout", torch.tensor(0.25)),
+        ("seed", torch.tensor(3)),
+        ("data", np.str_("toy")),
+    ],
+)
+def test_numpys_numbers_become_pythons(entry, value, tmp_path):
+    """So that they can be written as JSON."""
+    found = config("toy", **{entry: value})
+    assert found == config("toy", **{entry: value.item()} if entry != "data" else {})
+    assert type(getattr(found, entry)) in (int, float, bool, str)
+    (tmp_path / "config.json").write_text(to_json(found))
+    assert from_json(tmp_path / "config.json") == found
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "message"),
+    [
+        ("dropout", "0,2", "'0,2'; it must be of type float: a number, such as 0.1$"),
+        (
+            "n_layers",
+            np.float64(2),
+            "2.0; it must be of type int: a whole number, such",
+        ),
+        ("n_layers", "", "''; it must be of type int: a whole number"),
+        ("n_layers", torch.ones(2), r"tensor\(\[1., 1.\]\); it must be of type int"),
+        ("norm_first", "yes", "'yes'; it must be of type bool: true or false$"),
+        ("norm_first", 0, "0; it must be of type bool: true or false$"),
+        ("peak_learning_rate", "", "''; it must be of type float | None: a number"),
+        ("dropout", "nan", "nan; it must be from 0 to below 1$"),
+    ],
+)
+def test_what_is_no_such_value_is_told_what_is_one(entry, value, message):
+    with pytest.raises(ValueError, match=f"^{entry} is {message}"):
         config("toy", **{entry: value})
 
 
@@ -174,8 +228,20 @@ def test_a_file_that_is_no_config_is_refused(tmp_path, content, message):
     path = tmp_path / "mine.json"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as error:
         from_json(path)
+    assert str(path) in str(error.value)
+
+
+def test_the_config_of_another_version_is_named():
+    values = asdict(Config()) | {"beta_2": 0.98}
+    with pytest.raises(
+        ValueError, match=r"^facts: no entry 'beta_2'; .* another version of attnbook"
+    ):
+        from_stored(values, "facts")
+    with pytest.raises(ValueError, match=r"^the stored config: no entry 'beta_2'"):
+        from_stored(values)
+    assert from_stored(asdict(Config()) | {"save_every": 3}) == Config()
 
 
 def test_only_the_transformer_can_be_compiled():
