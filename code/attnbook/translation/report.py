@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import platform
 import statistics
@@ -16,14 +15,15 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from attnbook.core.files import write_whole
+from attnbook.core.divergence import check_finite
+from attnbook.core.files import write_object
 from attnbook.core.results import machine
 from attnbook.data.subwords import Subwords
 from attnbook.models.word_tables import count_parameters
 from attnbook.translation.bleu_score import corpus_scores
 from attnbook.translation.configs import CONFIGS, Config
-from attnbook.translation.corpora import load_texts
-from attnbook.translation.doubts import many_subwords
+from attnbook.translation.corpora import has_files, load_texts
+from attnbook.translation.doubts import usual_texts
 from attnbook.translation.evaluation import beam_translate, bleu_by_alpha
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.trainer import Trainer
@@ -70,6 +70,7 @@ def finish(trainer: Trainer) -> dict:
     Raises:
         ValueError: If the run has no epoch to average, or may not be scored on the test
             sets.
+        DivergedError: If averaged weights or their validation loss aren't finite.
     """
     check_may_test(trainer.config)
     folder, config = trainer.folder, trainer.config
@@ -80,8 +81,9 @@ def finish(trainer: Trainer) -> dict:
         name: w.half().float() if w.is_floating_point() else w
         for name, w in average_weights(kept).items()
     }
+    check_finite(weights.values())  # half precision ends at 65,504
     trainer.model.load_state_dict(weights, strict=False)
-    trainer.model.eval()
+    validation_loss = trainer.validation_loss()
     val = trainer.val_texts
     alphas = {"alphas": (1.0,), "per_token": True} if config.per_token else {}
     by_alpha = bleu_by_alpha(
@@ -101,13 +103,13 @@ def finish(trainer: Trainer) -> dict:
         config,
         folder / "model",
         alpha=alpha,
-        many_subwords=many_subwords(val.source, trainer.subwords),
+        usual=usual_texts(load_texts(config, "train"), val, trainer.subwords),
         **made_by,
     )
     values = {
         "config": asdict(config),
         **made_by,
-        "validation_loss": trainer.validation_loss(),
+        "validation_loss": validation_loss,
         "validation_bleu_by_alpha": {str(a): score for a, score in by_alpha.items()},
         "validation_scores": scores.pop("val"),
         "alpha": alpha,
@@ -116,8 +118,7 @@ def finish(trainer: Trainer) -> dict:
         "scores": scores,
     }
     for name, content in (("hypotheses", hypotheses), ("results", values)):
-        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-        write_whole(folder / f"{name}.json", text)
+        write_object(folder / f"{name}.json", content)
     return values
 
 
@@ -143,7 +144,10 @@ def check_may_test(config: Config) -> None:
 
 
 def test_splits(config: Config) -> tuple[str, ...]:
-    """Names of the test splits of a config's data."""
+    """Names of the test splits of a config's data; a folder may have none."""
+    own = config.data not in ("toy", *TEST_SPLITS)
+    if own and not has_files(config, "test"):
+        return ()
     return TEST_SPLITS.get(config.data, ("test",))
 
 
