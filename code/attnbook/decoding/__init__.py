@@ -5,7 +5,7 @@
 - ``sampling``: sampling with temperature, top-k and top-p
 - ``ensemble``: several models that translate as one
 - ``scoring``: the log-probability of a given translation
-- ``steps``: allowed tokens and selection of state rows, shared by all of them
+- ``steps``: limits, allowed tokens and rows of a state, shared by all of them
 """
 
 from attnbook.decoding.beam import Hypotheses, beam_search, length_penalty

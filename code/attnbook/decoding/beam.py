@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -10,13 +11,13 @@ from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
 from attnbook.core.vocabulary import BOS, EOS, PAD
-from attnbook.decoding.steps import select_rows, token_log_probs
+from attnbook.decoding.steps import row_limits, select_rows, token_log_probs
 
 
 class Hypotheses(NamedTuple):
     """The W best translations found for each of B sentences, the best first."""
 
-    ids: Tensor  # (B, W, max_len)  PAD after EOS; all PAD where none was found
+    ids: Tensor  # (B, W, longest)  PAD after EOS; all PAD where none was found
     scores: Tensor  # (B, W)  log p over the length penalty; -inf where none was found
 
 
@@ -24,7 +25,7 @@ class Hypotheses(NamedTuple):
 def beam_search(
     model: nn.Module,
     src: Tensor,
-    max_len: int,
+    max_len: int | Sequence[int] | Tensor,
     width: int = 4,
     alpha: float = 0.6,
     per_token: bool = False,
@@ -41,35 +42,36 @@ def beam_search(
             ``step(token, state) -> (logits, state)``; see
             :func:`~attnbook.decoding.steps.select_rows` for what a state may be.
         src: Source ids, (B, S).
-        max_len: Maximum length of the output, EOS included; the last token is EOS.
+        max_len: Maximum length of the output, EOS included: one for all sentences, or
+            one for each. A hypothesis of this length ends with EOS.
         width: Beam width W, the number of hypotheses.
         alpha: α of the length penalty.
         per_token: As in :func:`length_penalty`.
 
     Returns:
-        The finished hypotheses; ``PAD`` and ``BOS`` are never generated.
+        The finished hypotheses; no special token but EOS is generated.
 
     Raises:
         ValueError: If ``max_len`` or ``width`` is not a whole number from 1 on, or α
-            not a number from 0 on.
+            not a number from 0 on, or logits are not finite.
     """
-    check_sizes(max_len=max_len, width=width)
+    check_sizes(width=width)
     if not 0 <= alpha < math.inf:
         raise ValueError(f"alpha is {alpha}; a length penalty has a number from 0 on")
+    start, limits = model.start(src), row_limits(max_len, len(src))
     b, device = len(src), src.device
     # Row i·W + j of the state belongs to hypothesis j of sentence i.
     first_row = width * torch.arange(b, device=device)[:, None]  # (B, 1)
-    state = select_rows(
-        model.start(src), torch.arange(b, device=device).repeat_interleave(width)
-    )
-    unfinished, finished = _start(b, width, max_len, device)
+    state = select_rows(start, torch.arange(b, device=device).repeat_interleave(width))
+    unfinished, finished = _start(b, width, max(limits), device)
+    largest = [length_penalty(limit, alpha, per_token) for limit in limits]
     done = torch.zeros(b, dtype=torch.bool, device=device)
-    for length in range(1, max_len + 1):
+    for length in range(1, max(limits) + 1):
         token = unfinished.ids[:, :, -1].flatten()  # (B·W,)
         logits, state = model.step(token, state)  # (B·W, V)
         log_p = token_log_probs(logits).unflatten(0, (b, width))  # (B, W, V)
-        if length == max_len:
-            log_p[..., :EOS] = log_p[..., EOS + 1 :] = -torch.inf
+        for i in [i for i, limit in enumerate(limits) if limit == length]:
+            log_p[i, :, :EOS] = log_p[i, :, EOS + 1 :] = -torch.inf
         extended, parent = _extend(unfinished, log_p)
         ends = extended.ids[..., -1] == EOS  # (B, 2 W)
         scores = extended.scores / length_penalty(length, alpha, per_token)
@@ -77,9 +79,8 @@ def beam_search(
         finished = _merge(finished, extended.ids[:, :width], scores[:, :width])
         scores, kept = extended.scores.masked_fill(ends, -torch.inf).topk(width)
         unfinished = Hypotheses(_pick(extended.ids, kept), scores)
-        # log p can only fall, and no penalty is larger than that of max_len.
-        largest = length_penalty(max_len, alpha, per_token)
-        done = scores[:, 0] / largest <= finished.scores[:, 0]
+        # log p can only fall, and no penalty of a sentence is larger than its last one.
+        done = scores[:, 0] / scores.new_tensor(largest) <= finished.scores[:, 0]
         if done.all():
             break
         state = select_rows(state, (first_row + parent.gather(1, kept)).flatten())

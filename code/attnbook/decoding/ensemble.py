@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from attnbook.nn.precision import wide
+
 
 class Ensemble(nn.Module):
     """The mean of the next-token probabilities of several models.
@@ -39,5 +41,5 @@ class Ensemble(nn.Module):
         """
         pairs = zip(self.members, state, strict=True)
         steps = [model.step(token, own) for model, own in pairs]
-        log_p = torch.stack([logits.log_softmax(-1) for logits, _ in steps])
+        log_p = torch.stack([wide(logits).log_softmax(-1) for logits, _ in steps])
         return log_p.logsumexp(0), tuple(own for _, own in steps)

@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
-from attnbook.core.checks import check_sizes
 from attnbook.core.vocabulary import BOS, EOS, PAD
-from attnbook.decoding.steps import token_log_probs
+from attnbook.decoding.steps import row_limits, token_log_probs
 
 
 @torch.no_grad()
-def greedy(model: nn.Module, src: Tensor, max_len: int) -> Tensor:
+def greedy(
+    model: nn.Module, src: Tensor, max_len: int | Sequence[int] | Tensor
+) -> Tensor:
     """Generate the most probable token, feed it back, and so on until EOS.
 
     Args:
         model: Has ``start(src) -> state`` and
             ``step(token, state) -> (logits, state)``.
         src: Source ids, (B, S).
-        max_len: Maximum length of the output, EOS included.
+        max_len: Maximum length of the output, EOS included: one for all sentences, or
+            one for each.
 
     Returns:
-        Target ids, (B, at most ``max_len``); ``PAD`` after EOS. Before EOS, ``PAD`` and
-        ``BOS`` are never generated.
+        Target ids, (B, at most ``max_len``); ``PAD`` after EOS or the maximum. Before,
+        no special token is generated.
 
     Raises:
-        ValueError: If ``max_len`` is not a whole number from 1 on.
+        ValueError: If ``max_len`` is not a whole number from 1 on, or logits are not
+            finite.
     """
-    check_sizes(max_len=max_len)
     state = model.start(src)
-    token = torch.full((len(src),), BOS, device=src.device)
-    finished = torch.zeros_like(token, dtype=torch.bool)
+    limits = torch.tensor(row_limits(max_len, len(src)), device=src.device)  # (B,)
+    token = torch.full_like(limits, BOS)
+    finished = torch.zeros_like(limits, dtype=torch.bool)
     output = []
-    while len(output) < max_len and not finished.all():
+    while not finished.all():
         logits, state = model.step(token, state)  # (B, V)
         token = token_log_probs(logits).argmax(-1).masked_fill(finished, PAD)  # (B,)
-        finished = finished | (token == EOS)
         output.append(token)
+        finished = finished | (token == EOS) | (limits == len(output))
     return torch.stack(output, dim=1)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
-from attnbook.core.checks import check_sizes
+from attnbook.core.checks import check_logits, check_sizes
 from attnbook.core.vocabulary import BOS, EOS, PAD
-from attnbook.decoding.steps import token_log_probs
+from attnbook.decoding.steps import row_limits, token_log_probs
+from attnbook.nn.precision import wide
 
 COLDEST = 2.0**-149
 """The least temperature, which is the least number above 0 in float32."""
@@ -19,7 +21,7 @@ COLDEST = 2.0**-149
 def sample(
     model: nn.Module,
     src: Tensor,
-    max_len: int,
+    max_len: int | Sequence[int] | Tensor,
     generator: torch.Generator,
     temperature: float = 1.0,
     top_k: int | None = None,
@@ -31,32 +33,33 @@ def sample(
         model: Has ``start(src) -> state`` and
             ``step(token, state) -> (logits, state)``.
         src: Source ids, (B, S).
-        max_len: Maximum length of the output, EOS included.
+        max_len: Maximum length of the output, EOS included: one for all sentences, or
+            one for each.
         generator: Source of randomness, on the device of ``src``.
         temperature: See :func:`token_probabilities`, also for the next two.
         top_k: Number of tokens to sample from.
         top_p: Probability mass to sample from.
 
     Returns:
-        Target ids, (B, at most ``max_len``); ``PAD`` after EOS. Before EOS, ``PAD`` and
-        ``BOS`` are never sampled.
+        Target ids, (B, at most ``max_len``); ``PAD`` after EOS or the maximum. Before,
+        no special token is sampled.
 
     Raises:
         ValueError: If ``max_len``, ``temperature``, ``top_k`` or ``top_p`` is out of
-            range.
+            range, or logits are not finite.
     """
-    check_sizes(max_len=max_len)
     state = model.start(src)
-    token = torch.full((len(src),), BOS, device=src.device)
-    finished = torch.zeros_like(token, dtype=torch.bool)
+    limits = torch.tensor(row_limits(max_len, len(src)), device=src.device)  # (B,)
+    token = torch.full_like(limits, BOS)
+    finished = torch.zeros_like(limits, dtype=torch.bool)
     output = []
-    while len(output) < max_len and not finished.all():
+    while not finished.all():
         logits, state = model.step(token, state)  # (B, V)
         p = token_probabilities(token_log_probs(logits), temperature, top_k, top_p)
         token = p.multinomial(1, generator=generator)[:, 0]  # (B,)
         token = token.masked_fill(finished, PAD)
-        finished = finished | (token == EOS)
         output.append(token)
+        finished = finished | (token == EOS) | (limits == len(output))
     return torch.stack(output, dim=1)
 
 
@@ -82,11 +85,12 @@ def token_probabilities(
 
     Raises:
         ValueError: If the temperature is not above 0, k is not a whole number from 1
-            on, or p is not above 0 and at most 1.
+            on, or p is not above 0 and at most 1; if logits are not finite.
     """
     check_sampling_options(temperature, top_k, top_p)
+    check_logits(logits)
     # Subtract the maximum first: a small temperature could turn all logits into -inf.
-    logits = logits - logits.amax(-1, keepdim=True)
+    logits = wide(logits) - logits.amax(-1, keepdim=True)
     p = (logits / temperature).softmax(-1)
     p, order = p.sort(dim=-1, descending=True, stable=True)  # (..., V)
     if top_k is not None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from attnbook.core.checks import check_ids, check_logits
 from attnbook.core.vocabulary import BOS
 from attnbook.nn.masks import padding_mask
+from attnbook.nn.precision import wide
 
 
 @torch.no_grad()
@@ -19,9 +21,15 @@ def log_probability(model: nn.Module, src: Tensor, output: Tensor) -> Tensor:
         output: Target ids, (B, T); ``PAD`` after EOS.
 
     Returns:
-        log p(output | src), (B,).
+        log p(output | src), (B,); -inf if a token of it is impossible.
+
+    Raises:
+        ValueError: If a matrix is not one of ids, or the logits are not finite.
     """
+    check_ids(src=src, output=output)
     bos = torch.full_like(output[:, :1], BOS)
-    log_p = model(src, torch.cat([bos, output[:, :-1]], 1)).log_softmax(-1)
+    log_p = wide(model(src, torch.cat([bos, output[:, :-1]], 1))).log_softmax(-1)
+    real = padding_mask(output)  # (B, T)
+    check_logits(log_p[real])
     of_tokens = log_p.gather(-1, output[..., None]).squeeze(-1)  # (B, T)
-    return (of_tokens * padding_mask(output)).sum(1)
+    return of_tokens.masked_fill(~real, 0.0).sum(1)

@@ -1,43 +1,83 @@
-"""What all decoding methods share: allowed tokens, and the rows of a decoder state."""
+"""What all decoding methods share: limits, allowed tokens, rows of a decoder state."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from attnbook.core.vocabulary import EOS
+from attnbook.core.checks import check_logits, check_sizes
+from attnbook.core.vocabulary import EOS, UNK
+from attnbook.nn.precision import wide
+
+
+def row_limits(max_len: int | Sequence[int] | Tensor, n_rows: int) -> list[int]:
+    """One maximum length for each row of a batch, whether one is given or B.
+
+    Raises:
+        ValueError: If one is not a whole number from 1 on, or there are not B of them.
+    """
+    if isinstance(max_len, Tensor):
+        max_len = max_len.tolist()
+    limits = list(max_len) if isinstance(max_len, Sequence) else [max_len] * n_rows
+    for limit in limits:
+        check_sizes(max_len=limit)
+    if len(limits) != n_rows:
+        raise ValueError(
+            f"max_len has {len(limits)} numbers for {n_rows} sentences; give one for "
+            "each, or a single one for all"
+        )
+    return limits
 
 
 def token_log_probs(logits: Tensor) -> Tensor:
-    """Log-probabilities of the next token; ``PAD`` and ``BOS`` are never generated.
+    """Log-probabilities of the next token: a word or ``EOS``, no other special token.
 
     Args:
         logits: (..., V).
 
     Returns:
-        (..., V); -inf at ``PAD`` and ``BOS``.
+        (..., V), at least float32, so that rounding makes no ties; -inf at ``PAD``,
+        ``BOS`` and ``UNK``.
+
+    Raises:
+        ValueError: If a logit is NaN or +inf, or no token is possible.
     """
-    hidden = torch.arange(logits.shape[-1], device=logits.device) < EOS  # PAD and BOS
-    return logits.log_softmax(-1).masked_fill(hidden, -torch.inf)
+    ids = torch.arange(logits.shape[-1], device=logits.device)
+    hidden = (ids <= UNK) & (ids != EOS)
+    log_p = wide(logits).log_softmax(-1).masked_fill(hidden, -torch.inf)
+    check_logits(log_p)
+    return log_p
 
 
 def select_rows(state: Any, rows: Tensor) -> Any:
     """Select rows of every tensor in a decoder state.
 
     Args:
-        state: A tensor with one row per sentence, a number that all sentences share, or
-            a tuple of such states.
+        state: A tensor with one row per sentence; a number that all sentences share, or
+            None; or a tuple, list or dict of such states.
         rows: Indices of the rows, (R,); a row may be selected several times or never.
 
     Returns:
         A new state with R rows.
+
+    Raises:
+        ValueError: If something else is part of the state.
     """
-    if isinstance(state, Tensor):
+    if isinstance(state, Tensor) and state.dim():
         return state.index_select(0, rows)
-    if isinstance(state, int):  # such as the number of the step
+    if state is None or isinstance(state, int | float | Tensor):  # shared by all rows
         return state
-    parts = [select_rows(part, rows) for part in state]
-    named = hasattr(state, "_fields")
-    return type(state)(*parts) if named else tuple(parts)
+    if isinstance(state, dict):
+        return {name: select_rows(part, rows) for name, part in state.items()}
+    if isinstance(state, list | tuple):
+        parts = [select_rows(part, rows) for part in state]
+        named = hasattr(state, "_fields")
+        return type(state)(*parts) if named else type(state)(parts)
+    raise ValueError(
+        f"the decoder state has a part of type {type(state).__name__}, whose rows are "
+        "not known; make it of tensors with one row a sentence, numbers and None, in "
+        "tuples, lists or dicts"
+    )

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attnbook.core.checks import check_batch, check_sizes
-from attnbook.core.vocabulary import PAD
+from attnbook.core.checks import check_batch, check_sizes, check_token
 from attnbook.models.seq2seq import Encoder, Readout
+from attnbook.nn.layers import TokenEmbedding
 from attnbook.nn.masks import masked_softmax, padding_mask
 from attnbook.nn.scores import AdditiveScore
 
@@ -61,7 +61,7 @@ class Bahdanau(nn.Module):
         width = self.encoder.width
         self.bridge = nn.Linear(d_hidden, d_hidden)
         self.score = AdditiveScore(d_hidden, width, d_attention)
-        self.embedding = nn.Embedding(target_vocab_size, d_embed, padding_idx=PAD)
+        self.embedding = TokenEmbedding(target_vocab_size, d_embed)
         self.cell = nn.GRUCell(d_embed + width, d_hidden)
         self.readout = Readout(
             d_hidden + d_embed + width, d_hidden, target_vocab_size, dropout
@@ -101,6 +101,7 @@ class Bahdanau(nn.Module):
         Returns:
             Logits of the next token, (B, V), and the new state.
         """
+        check_token(token)
         y = self.dropout(self.embedding(token))  # (B, E)
         c, weights = self.attend(state.s, state.source)
         s = self.cell(torch.cat([y, c], -1), state.s)  # (B, H)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from attnbook.core.checks import check_ids, check_sizes
+from attnbook.core.checks import check_ids, check_padded_right, check_sizes
 from attnbook.models.language_model import embed, table
-from attnbook.nn.layers import TransformerConfig
+from attnbook.nn.layers import TransformerConfig, check_config
 from attnbook.nn.masks import key_mask
 from attnbook.nn.stack import EncoderStack
 
@@ -25,6 +25,7 @@ class TextEncoder(nn.Module):
 
     def __init__(self, config: TransformerConfig, max_len: int):
         super().__init__()
+        check_config(config)
         check_sizes(max_len=max_len)
         self.W_e = table(config.source_vocab_size, config.d_model)  # (V, D)
         self.W_p = table(max_len, config.d_model)  # (max_len, D)
@@ -32,12 +33,14 @@ class TextEncoder(nn.Module):
         self.stack = EncoderStack(config)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Turn ids, (B, T), into vectors, (B, T, D).
+        """Turn ids, (B, T), padded on the right, into vectors, (B, T, D).
 
         Raises:
-            ValueError: If the text is longer than ``max_len``.
+            ValueError: If the text is longer than ``max_len``, or the ids are not of
+                the vocabulary, or not so padded.
         """
         check_ids(ids=ids)
+        check_padded_right(ids=ids)
         h = self.dropout(embed(ids, self.W_e, self.W_p))  # (B, T, D)
         return self.stack(h, key_mask(ids))
 

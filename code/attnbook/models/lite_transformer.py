@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attnbook.models.transformer import Transformer
-from attnbook.nn.layers import TransformerConfig
+from attnbook.nn.layers import TransformerConfig, check_config
 from attnbook.nn.long_short import LongShortAttention
 
 
@@ -20,6 +20,7 @@ def make_lite_transformer(config: TransformerConfig, width: int) -> Transformer:
     Raises:
         ValueError: If the number of heads is odd, or the width even.
     """
+    check_config(config)
     if config.n_heads % 2:
         raise ValueError(
             f"{config.n_heads} heads cannot be halved; give an even number"

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attnbook.core.checks import check_batch, check_sizes
-from attnbook.core.vocabulary import PAD
+from attnbook.core.checks import check_batch, check_sizes, check_token
 from attnbook.models.bahdanau import EncodedSource
 from attnbook.models.seq2seq import Encoder
+from attnbook.nn.layers import TokenEmbedding
 from attnbook.nn.local_attention import make_alignment
 from attnbook.nn.masks import padding_mask
 from attnbook.nn.scores import make_score
@@ -73,7 +73,7 @@ class Luong(nn.Module):
             source_vocab_size, d_embed, d_hidden // 2, dropout=dropout
         )
         self.bridge = nn.Linear(d_hidden, d_hidden)
-        self.embedding = nn.Embedding(target_vocab_size, d_embed, padding_idx=PAD)
+        self.embedding = TokenEmbedding(target_vocab_size, d_embed)
         self.input_feeding = input_feeding
         width = d_embed + (d_hidden if input_feeding else 0)
         self.gru = nn.GRU(width, d_hidden, batch_first=True)
@@ -106,6 +106,7 @@ class Luong(nn.Module):
         """
         scores = self.score(s, source.keys)  # (B, T, S)
         weights = self.align(scores, s, first_step, source.mask)  # (B, T, S)
+        weights = weights.to(source.states.dtype)
         c = weights @ source.states  # (B, T, H)
         return torch.tanh(self.combine(torch.cat([c, s], -1))), weights
 
@@ -119,6 +120,7 @@ class Luong(nn.Module):
         Returns:
             Logits of the next token, (B, V), and the new state.
         """
+        check_token(token)
         x = self.dropout(self.embedding(token))  # (B, E)
         if self.input_feeding:
             x = torch.cat([x, state.h_tilde], -1)  # (B, E + H)

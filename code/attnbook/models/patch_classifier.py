@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
 from attnbook.models.language_model import table
-from attnbook.nn.layers import TransformerConfig
+from attnbook.nn.layers import TransformerConfig, check_config
 from attnbook.nn.stack import EncoderStack
 
 
@@ -55,6 +55,7 @@ class PatchClassifier(nn.Module):
         self, config: TransformerConfig, image: int, patch: int, n_classes: int
     ):
         super().__init__()
+        check_config(config)
         check_sizes(image=image, patch=patch, n_classes=n_classes)
         self.patch = patch
         number = len(cut_patches(torch.zeros(1, image, image), patch)[0])

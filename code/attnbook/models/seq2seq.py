@@ -17,11 +17,12 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from attnbook.core.checks import (
     check_batch,
     check_dropout,
-    check_padded_right,
     check_sizes,
     check_source,
+    check_token,
 )
 from attnbook.core.vocabulary import PAD
+from attnbook.nn.layers import TokenEmbedding
 from attnbook.nn.masks import padding_mask
 
 
@@ -72,7 +73,6 @@ class Encoder(nn.Module):
                 or padding before its last one.
         """
         check_source(src, self.embedding.num_embeddings)
-        check_padded_right(src)
         lengths = padding_mask(src).sum(1).cpu()
         packed = pack_padded_sequence(
             self.dropout(self.embedding(src)),
@@ -145,7 +145,7 @@ class InitialState(nn.Module):
             source_vocab_size, d_embed, d_hidden, bidirectional, dropout
         )
         self.bridge = nn.Linear(self.encoder.width, d_hidden)
-        self.embedding = nn.Embedding(target_vocab_size, d_embed, padding_idx=PAD)
+        self.embedding = TokenEmbedding(target_vocab_size, d_embed)
         self.gru = nn.GRU(d_embed, d_hidden, batch_first=True)
         self.readout = Readout(d_hidden + d_embed, d_hidden, target_vocab_size, dropout)
 
@@ -183,6 +183,7 @@ class InitialState(nn.Module):
         Returns:
             Logits of the next token, (B, V), and the new state, (B, H).
         """
+        check_token(token)
         y = self.dropout(self.embedding(token))  # (B, E)
         _, s = self.gru(y[:, None], s[None])  # (1, B, H)
         return self.readout(s[0], y), s[0]
@@ -232,7 +233,7 @@ class StaticContext(nn.Module):
         self.encoder = Encoder(source_vocab_size, d_embed, d_hidden, dropout=dropout)
         width = self.encoder.width
         self.bridge = nn.Linear(width, d_hidden)
-        self.embedding = nn.Embedding(target_vocab_size, d_embed, padding_idx=PAD)
+        self.embedding = TokenEmbedding(target_vocab_size, d_embed)
         self.gru = nn.GRU(d_embed + width, d_hidden, batch_first=True)
         self.readout = Readout(
             d_hidden + d_embed + width, d_hidden, target_vocab_size, dropout
@@ -257,6 +258,7 @@ class StaticContext(nn.Module):
 
     def step(self, token: Tensor, state: StaticState) -> tuple[Tensor, StaticState]:
         """Take one decoding step; as in :class:`InitialState`."""
+        check_token(token)
         y = self.dropout(self.embedding(token))  # (B, E)
         y_and_c = torch.cat([y, state.c], -1)[:, None]  # (B, 1, E + width)
         _, s = self.gru(y_and_c, state.s[None])  # (1, B, H)

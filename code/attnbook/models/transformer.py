@@ -6,13 +6,20 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from attnbook.core.checks import check_batch, check_source
+from attnbook.core.checks import (
+    check_batch,
+    check_ids,
+    check_padded_right,
+    check_source,
+    check_token,
+)
 from attnbook.nn.layers import (
     DecoderLayer,
     EncoderLayer,
     LayerCache,
     ScaledEmbedding,
     TransformerConfig,
+    check_config,
 )
 from attnbook.nn.masks import PreparedMask, key_mask, prepare_mask, target_mask
 from attnbook.nn.positions import SinusoidalPositions
@@ -40,6 +47,7 @@ class Transformer(nn.Module):
 
     def __init__(self, config: TransformerConfig, positions: nn.Module | None = None):
         super().__init__()
+        check_config(config)
         self.config = config
         d_model, n_layers = config.d_model, config.n_layers
         self.source_embedding = ScaledEmbedding(config.source_vocab_size, d_model)
@@ -70,7 +78,9 @@ class Transformer(nn.Module):
             Logits, (B, T, V).
 
         Raises:
-            ValueError: If the two batches are of different size.
+            ValueError: If the two batches are of different size, or an id is not in the
+                vocabulary, or padding stands before a token; a GPU isn't asked for
+                the last two.
         """
         check_batch(src, tgt_in)
         source_mask = prepare_mask(key_mask(src))  # (B, 1, 1, S)
@@ -78,6 +88,8 @@ class Transformer(nn.Module):
 
     def encode(self, src: Tensor, mask: Tensor | PreparedMask | None = None) -> Tensor:
         """Turn source ids, (B, S), into one vector a position, (B, S, D)."""
+        check_ids(src=src)
+        check_padded_right(src=src)
         mask = prepare_mask(key_mask(src) if mask is None else mask)  # (B, 1, 1, S)
         x = self.dropout(self.positions(self.source_embedding(src)))  # (B, S, D)
         for layer in self.encoder:
@@ -88,6 +100,8 @@ class Transformer(nn.Module):
         self, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor | PreparedMask
     ) -> Tensor:
         """Predict from target ids, (B, T), and what the encoder returned, (B, S, D)."""
+        check_ids(tgt_in=tgt_in)
+        check_padded_right(tgt_in=tgt_in)
         mask = prepare_mask(target_mask(tgt_in))  # (B, 1, T, T), for all layers
         memory_mask = prepare_mask(memory_mask)  # (B, 1, 1, S)
         y = self.dropout(self.positions(self.target_embedding(tgt_in)))  # (B, T, D)
@@ -99,7 +113,8 @@ class Transformer(nn.Module):
         """Read the source, (B, S), before decoding token by token.
 
         Raises:
-            ValueError: If an id is not in the source vocabulary, or a sentence empty.
+            ValueError: If an id is not in the source vocabulary, a sentence empty, or
+                not all of its padding on the right.
         """
         check_source(src, self.source_embedding.num_embeddings)
         mask = prepare_mask(key_mask(src))  # (B, 1, 1, S)
@@ -120,6 +135,7 @@ class Transformer(nn.Module):
         Returns:
             Logits of the next token, (B, V), and the new state.
         """
+        check_token(token)
         y = self.target_embedding(token[:, None])  # (B, 1, D)
         y = self.dropout(self.positions(y, offset=state.position))
         caches = []

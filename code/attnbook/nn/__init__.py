@@ -3,6 +3,7 @@
 - ``scaled_dot_product``: scaled dot-product attention
 - ``multi_head``: multi-head attention
 - ``masks``: padding and causal masks, and the softmax under them
+- ``precision``: products and sums of 16-bit numbers, in float32
 - ``positions``: absolute positional encodings, sinusoidal and learned
 - ``relative``: relative position bias
 - ``rotary``: rotary position embedding (RoPE)
@@ -43,6 +44,7 @@ from attnbook.nn.layers import (
     FeedForward,
     LayerCache,
     ScaledEmbedding,
+    TokenEmbedding,
     TransformerConfig,
 )
 from attnbook.nn.linear_attention import (

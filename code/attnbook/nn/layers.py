@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from attnbook.core.checks import check_dropout, check_sizes
+from attnbook.core.checks import check_dropout, check_known, check_sizes
 from attnbook.core.vocabulary import PAD
-from attnbook.nn.masks import PreparedMask
+from attnbook.nn.attention_checks import check_heads
+from attnbook.nn.masks import PreparedMask, causal_mask
 from attnbook.nn.multi_head import KeysValues, MultiHeadAttention
 from attnbook.nn.residual import add_and_norm
 
@@ -25,7 +27,8 @@ class TransformerConfig:
     """The sizes of a Transformer; the defaults are the paper's base model (table 3).
 
     Raises:
-        ValueError: If a size is not a positive integer, or a dropout not in [0, 1).
+        ValueError: If a size is not a positive integer, a dropout not in [0, 1), or D
+            cannot be divided by H.
     """
 
     source_vocab_size: int = 37_000
@@ -44,8 +47,18 @@ class TransformerConfig:
         others = ("dropout", "attention_dropout", "norm_first")
         sizes = {name: n for name, n in vars(self).items() if name not in others}
         check_sizes(**{name: n for name, n in sizes.items() if n is not None})
+        check_heads(self.d_model, self.n_heads)
         check_dropout(self.dropout)
         check_dropout(self.attention_dropout)
+
+
+def check_config(config: TransformerConfig) -> None:
+    """Raise a ValueError if sizes are not given as one config."""
+    if not isinstance(config, TransformerConfig):
+        raise ValueError(
+            f"config is {config!r:.40}; give all sizes in one: "
+            "TransformerConfig(source_vocab_size=14, target_vocab_size=14, d_model=64)"
+        )
 
 
 class FeedForward(nn.Module):
@@ -72,21 +85,43 @@ class FeedForward(nn.Module):
         return self.W_2(self.W_1(x).relu())
 
 
-class ScaledEmbedding(nn.Embedding):
-    """Word vectors whose components start with variance 1/D, multiplied by √D.
+def look_up(ids: Tensor, table: Tensor, padding_idx: int | None = None) -> Tensor:
+    """Take rows of a table of word vectors, (V, D): ids, (...), to (..., D).
 
-    Vaswani et al. 2017, section 3.4. So the table can be the output layer's as well:
-    small there, and next to the positions as large as they are.
+    Raises:
+        ValueError: If an id has no row. On a GPU PyTorch stops without saying which.
+    """
+    try:
+        return F.embedding(ids, table, padding_idx)
+    except IndexError:  # which PyTorch raises on a CPU, without the id
+        check_known(ids, len(table))
+        raise
+
+
+class TokenEmbedding(nn.Embedding):
+    """A vector for each token; that of ``PAD`` starts at 0, and no look-up changes it.
 
     Args:
-        vocab_size: Number of tokens V, ``PAD`` included; its vector starts at 0, and no
-            look-up changes it.
+        vocab_size: Number of tokens V, ``PAD`` included.
         d_model: Width D.
     """
 
     def __init__(self, vocab_size: int, d_model: int):
         check_sizes(vocab_size=vocab_size, d_model=d_model)
         super().__init__(vocab_size, d_model, padding_idx=PAD)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Look up ids, (...): vectors, (..., D)."""
+        return look_up(ids, self.weight, PAD)
+
+
+class ScaledEmbedding(TokenEmbedding):
+    """Word vectors whose components start with variance 1/D, multiplied by √D.
+
+    Vaswani et al. 2017, section 3.4. So the table can be the output layer's as well:
+    small there, and next to the positions as large as they are. Its arguments are those
+    of :class:`TokenEmbedding`.
+    """
 
     def reset_parameters(self) -> None:
         """Initialise the table: N(0, 1/D), and zeros for ``PAD``."""
@@ -100,6 +135,7 @@ class ScaledEmbedding(nn.Embedding):
 
 
 def _attention(config: TransformerConfig) -> MultiHeadAttention:
+    check_config(config)
     return MultiHeadAttention(
         config.d_model, config.n_heads, dropout=config.attention_dropout
     )
@@ -126,24 +162,40 @@ class EncoderLayer(nn.Module):
         x = add_and_norm(self, x, attend, self.norm_1)
         return add_and_norm(self, x, self.feed_forward, self.norm_2)
 
+    def start(self, x: Tensor) -> KeysValues:
+        """Keep no position yet of B sequences; of ``x``, (B, …, D), only B counts."""
+        if not isinstance(self.attention, MultiHeadAttention):
+            raise ValueError(
+                f"{type(self.attention).__name__} keeps no keys and values from step "
+                "to step; give all positions to forward"
+            )
+        nothing = x.new_zeros(len(x), 0, self.attention.d_model)  # (B, 0, D)
+        return self.attention.keys_values(nothing, nothing)
+
     def step(self, x: Tensor, kept: KeysValues) -> tuple[Tensor, KeysValues]:
-        """Rewrite one more position, as ``forward`` does with a causal mask.
+        """Rewrite T more positions, as ``forward`` does with a causal mask.
 
         Args:
-            x: (B, 1, D).
-            kept: Keys and values of the positions before it; they are not changed.
+            x: (B, T, D).
+            kept: Keys and values of the positions before them; they are not changed.
 
         Returns:
-            (B, 1, D), and the keys and values with those of this position.
+            (B, T, D), and the keys and values with those of these positions.
         """
 
         def attend(y: Tensor) -> Tensor:
             nonlocal kept
             kept = kept.extend(self.attention.keys_values(y, y))
-            return self.attention(y, kept=kept)
+            return self.attention(y, kept=kept, mask=_causal(y, kept))
 
         x = add_and_norm(self, x, attend, self.norm_1)
         return add_and_norm(self, x, self.feed_forward, self.norm_2), kept
+
+
+def _causal(y: Tensor, kept: KeysValues) -> Tensor | None:
+    """Hide from T new positions those after each; after a single one there is none."""
+    t, s = y.shape[1], kept.k.shape[2]
+    return None if t == 1 else causal_mask(t, s, s - t, y.device)  # (T, S)
 
 
 class LayerCache(NamedTuple):
@@ -208,23 +260,22 @@ class DecoderLayer(nn.Module):
         cache: LayerCache,
         memory_mask: Tensor | PreparedMask | None = None,
     ) -> tuple[Tensor, LayerCache]:
-        """Rewrite one more target position, as ``forward`` does with a causal mask.
+        """Rewrite T more target positions, as ``forward`` does with a causal mask.
 
         Args:
-            x: (B, 1, D).
-            cache: Of the positions before it; it is not changed.
-            memory_mask: As in ``forward``, with T = 1.
+            x: (B, T, D).
+            cache: Of the positions before them; it is not changed.
+            memory_mask: As in ``forward``.
 
         Returns:
-            (B, 1, D), and the cache with this position.
+            (B, T, D), and the cache with these positions.
         """
         target, source = cache
 
         def attend(y: Tensor) -> Tensor:
             nonlocal target
             target = target.extend(self.self_attention.keys_values(y, y))
-            # All these keys are of this position and those before it: no causal mask.
-            return self.self_attention(y, kept=target)
+            return self.self_attention(y, kept=target, mask=_causal(y, target))
 
         def read(y: Tensor) -> Tensor:
             return self.cross_attention(y, kept=source, mask=memory_mask)

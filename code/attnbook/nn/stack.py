@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from attnbook.nn.layers import EncoderLayer, TransformerConfig
+from attnbook.nn.layers import EncoderLayer, TransformerConfig, check_config
 from attnbook.nn.masks import PreparedMask, prepare_mask
 from attnbook.nn.multi_head import KeysValues
 
@@ -20,6 +20,7 @@ class EncoderStack(nn.Module):
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
+        check_config(config)
         self.layers = nn.ModuleList(
             EncoderLayer(config) for _ in range(config.n_layers)
         )
@@ -35,22 +36,19 @@ class EncoderStack(nn.Module):
 
     def start(self, x: Tensor) -> tuple[KeysValues, ...]:
         """Make an empty cache for B sequences; of ``x``, (B, …, D), only B counts."""
-        nothing = x.new_zeros(len(x), 0, self.layers[0].attention.d_model)  # (B, 0, D)
-        return tuple(
-            layer.attention.keys_values(nothing, nothing) for layer in self.layers
-        )
+        return tuple(layer.start(x) for layer in self.layers)
 
     def step(
         self, x: Tensor, cache: tuple[KeysValues, ...]
     ) -> tuple[Tensor, tuple[KeysValues, ...]]:
-        """Rewrite one more position, as ``forward`` does with a causal mask.
+        """Rewrite T more positions, as ``forward`` does with a causal mask.
 
         Args:
-            x: (B, 1, D).
+            x: (B, T, D).
             cache: Each layer's keys and values of the positions before; not changed.
 
         Returns:
-            (B, 1, D), and the cache with this position.
+            (B, T, D), and the cache with these positions.
         """
         longer = []
         for layer, kept in zip(self.layers, cache, strict=True):

@@ -14,7 +14,7 @@ from attnbook.decoding.beam import beam_search, length_penalty
 from attnbook.decoding.greedy_search import greedy
 from attnbook.decoding.steps import token_log_probs
 
-WORDS = (UNK, 4, 5)  # of a target vocabulary of 6
+WORDS = (4, 5)  # of a target vocabulary of 6
 LONGEST = 4
 SRC = sentences(0, [6, 4, 1, 3], 12)
 ALPHAS = pytest.mark.parametrize("alpha", [0.0, 0.6, 1.2])
@@ -108,6 +108,32 @@ def test_it_equals_the_plain_loop(name, width, max_len, alpha, seed):
         assert scores[:n].tolist() == pytest.approx([s for s, _ in wanted], abs=1e-10)
         assert (scores[n:] == -torch.inf).all()
         assert not ids[n:].any()
+
+
+@pytest.mark.parametrize("name", ["post-norm", "luong"])
+@given(
+    st.integers(1, 5),
+    st.lists(st.integers(1, 9), min_size=4, max_size=4),
+    st.floats(0, 2),
+    st.booleans(),
+    st.integers(0, 999),
+)
+@settings(max_examples=15)
+def test_neighbours_with_limits_of_their_own_change_nothing(
+    name, width, limits, alpha, per_token, seed
+):
+    """Which, in which order, with what score: as alone, for each sentence."""
+    model = decoder_of(name, seed=seed)
+    together = beam_search(model, SRC, limits, width, alpha, per_token)
+    assert together.ids.shape == (4, width, max(limits))
+    for src, limit, ids, scores in zip(SRC, limits, *together, strict=True):
+        one = src[src != PAD][None]
+        alone = beam_search(model, one, limit, width, alpha, per_token)
+        assert torch.equal(ids[:, :limit], alone.ids[0])
+        assert not ids[:, limit:].any()
+        assert scores.tolist() == pytest.approx(alone.scores[0].tolist(), abs=1e-12)
+    same = beam_search(model, SRC, torch.tensor(limits), width, alpha, per_token)
+    assert torch.equal(same.ids, together.ids)
 
 
 @NAMES
@@ -225,6 +251,8 @@ small = make_transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
     ("call", "message"),
     [
         (lambda: beam_search(small, SRC, 0), "max_len is 0; .* from 1 on"),
+        (lambda: beam_search(small, SRC, [5, 5]), "max_len has 2 numbers for 4 sent"),
+        (lambda: beam_search(small, SRC.tolist(), 5), "src is a list"),
         (lambda: beam_search(small, SRC, 5, 0), "width is 0; .* from 1 on"),
         (lambda: beam_search(small, SRC, 5, 2.5), "width is 2.5; .* whole number"),
         (lambda: beam_search(small, SRC, 5, 2, -0.1), "alpha is -0.1; .* from 0 on"),

@@ -2,11 +2,12 @@
 
 import pytest
 import torch
-from compare import DECODERS, close, decoder_of, make_transformer, sentences
+from compare import DECODERS, Chain, close, decoder_of, make_transformer, sentences
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from attnbook.core.vocabulary import BOS, EOS, PAD
+from attnbook.core.vocabulary import BOS, EOS, PAD, UNK
+from attnbook.decoding import Ensemble, beam_search, log_probability, sample
 from attnbook.decoding.greedy_search import greedy
 from attnbook.decoding.steps import select_rows, token_log_probs
 
@@ -50,14 +51,15 @@ def never_ends(model):
 
 
 def test_greedy_generates_the_most_probable_token_of_a_full_pass(model):
-    """Each sentence unbatched, the whole prefix anew at each step; no PAD, no BOS."""
+    """Each sentence unbatched, the whole prefix anew at each step; words or EOS."""
     output = greedy(model, SRC, max_len=9)
     assert all(p.grad is None for p in model.parameters())
     for src, row in zip(SRC, output.tolist(), strict=True):
         ids = [BOS]
         while len(ids) <= 9 and ids[-1] != EOS:
             logits = model(src[src != PAD][None], torch.tensor([ids]))[0, -1]
-            ids.append(logits[EOS:].argmax().item() + EOS)
+            logits[[PAD, BOS, UNK]] = -torch.inf
+            ids.append(logits.argmax().item())
         assert row == ids[1:] + [PAD] * (len(row) - len(ids) + 1)
 
 
@@ -101,18 +103,104 @@ def test_nothing_but_padding_follows_the_end():
     assert greedy(Countdown(), src[2:], 9).tolist() == [[EOS]]
 
 
+def test_each_sentence_has_its_own_maximum():
+    """A number for each row, as a list or as a tensor; what follows it is padding."""
+    src, limits = torch.tensor([[3], [9], [1], [9]]), [2, 4, 5, 1]
+    rows = [[5, 5, PAD, PAD], [5, 5, 5, 5], [5, EOS, PAD, PAD], [5, PAD, PAD, PAD]]
+    for given in (limits, tuple(limits), torch.tensor(limits)):
+        assert greedy(Countdown(), src, given).tolist() == rows
+    assert greedy(Countdown(), src, torch.tensor(2)).shape == (4, 2)
+
+
+def test_a_sentence_alone_and_in_a_batch_with_its_own_maximum(model):
+    limits = [5, 2, 8, 3]
+    together = greedy(never_ends(model), SRC, limits)
+    for src, limit, row in zip(SRC, limits, together, strict=True):
+        alone = greedy(model, src[src != PAD][None], limit)[0]
+        assert torch.equal(row[:limit], alone)
+        assert not row[limit:].any()
+
+
 # What can be said
 
 
-def test_padding_and_beginnings_are_not_words():
+def test_of_special_tokens_only_the_end_can_be_said():
     logits = torch.randn(3, 4, 7, generator=torch.Generator().manual_seed(0)) * 5
     before = logits.clone()
     log_p = token_log_probs(logits)
-    assert (log_p[..., [PAD, BOS]] == -torch.inf).all()
+    assert (log_p[..., [PAD, BOS, UNK]] == -torch.inf).all()
     loop = logits - logits.exp().sum(-1, keepdim=True).log()
-    close(log_p[..., EOS:], loop[..., EOS:], 1e-5)
+    said = [EOS, *range(UNK + 1, 7)]
+    close(log_p[..., said], loop[..., said], 1e-5)
     assert torch.equal(logits, before)
     close(token_log_probs(logits[0, 0]), log_p[0, 0], 0)
+
+
+class Broken(Chain):
+    """It says 4, 5, 4 …; in its second step the logits of one row are spoilt."""
+
+    def __init__(self, *spoilt):
+        super().__init__(torch.eye(6)[[3, 4, 3, 4, 5, 4]].tolist())
+        self.spoilt = spoilt
+
+    def step(self, token, state):
+        logits, state = super().step(token, state)
+        if (state == 2).all():
+            logits[-1, : len(self.spoilt)] = torch.tensor(self.spoilt).double()
+        return logits, state
+
+    def __call__(self, src, tgt_in):
+        return torch.stack(
+            [self.step(token, src[:, 0] + 1)[0] for token in tgt_in.T], 1
+        )
+
+
+NAN, INF = float("nan"), float("inf")
+WAYS = {
+    "greedy": lambda model: greedy(model, SRC - SRC, 4),
+    "beam": lambda model: beam_search(model, SRC - SRC, 4, 2),
+    "sample": lambda model: sample(model, SRC - SRC, 4, torch.Generator()),
+    "ensemble": lambda model: greedy(together(Broken(), model), SRC, 4),
+    "scoring": lambda model: log_probability(model, SRC - SRC, SRC.clamp(max=5)),
+}
+
+
+def together(*models):
+    """An ensemble of what are no modules."""
+    ensemble = Ensemble([torch.nn.Identity()])
+    del ensemble.members
+    ensemble.members = models
+    return ensemble
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "spoilt",
+    [[NAN], [0, 0, 0, 0, 0, NAN], [INF], [0, 0, 0, INF, -INF], [-INF] * 6, [NAN] * 6],
+)
+def test_numbers_that_are_not_finite_are_no_translation(way, spoilt):
+    with pytest.raises(ValueError, match=r"NaN or \+inf, or allow no token.*smaller"):
+        WAYS[way](Broken(*spoilt))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_some_tokens_may_be_impossible(way):
+    """-inf says so; that of what is padding does not count."""
+    WAYS[way](Broken(-INF, -INF, 0, -INF, 0, -INF))
+
+
+def test_padding_alone_cannot_be_said():
+    with pytest.raises(ValueError, match="allow no token"):
+        token_log_probs(torch.tensor([[0.0] * 6, [5.0, 5.0] + [-INF] * 4]))
+
+
+def test_an_impossible_translation_has_no_probability():
+    src, said = torch.zeros(2, 1).long(), torch.tensor([[5, 3, EOS], [5, EOS, PAD]])
+    model = Broken(*[-INF] * 4, 0, 0)  # in the last row: neither 3 nor EOS
+    found = log_probability(model, src, said)
+    assert found.isfinite().tolist() == [True, False]
+    model = Broken(-INF, 0, 0, 0, 0, 0)  # nor PAD, which is not asked for
+    assert log_probability(model, src, said).isfinite().all()
 
 
 # Rows of a state
@@ -139,6 +227,50 @@ def test_a_number_is_of_all_rows_and_tuples_stay_tuples():
     assert isinstance(taken, tuple)
 
 
+def test_a_state_may_be_of_any_common_form():
+    rows, table = torch.tensor([1, 1]), torch.arange(6).view(3, 2)
+    shared = {"step": 3, "scale": 0.5, "none": None, "count": torch.tensor(7)}
+    state = {"rows": [table, (table, None)], "of": shared, "empty": []}
+    taken = select_rows(state, rows)
+    assert taken["of"] == shared
+    assert taken["empty"] == []
+    [one, (other, nothing)] = taken["rows"]
+    assert one.tolist() == other.tolist() == [[2, 3], [2, 3]]
+    assert nothing is None
+
+
+@pytest.mark.parametrize("part", ["text", b"bytes", {1, 2}, object(), Countdown(), 1j])
+def test_a_state_of_another_form_is_refused(part):
+    with pytest.raises(ValueError, match=f"of type {type(part).__name__}, whose rows"):
+        select_rows({"part": [part]}, torch.tensor([0]))
+
+
+class Remembers:
+    """A recurrent decoder with a dict for a state; nothing was read before BOS."""
+
+    def __init__(self):
+        self.inner = decoder_of("initial state")
+
+    def start(self, src):
+        return {"s": self.inner.start(src), "seen": None, "steps": [0]}
+
+    def step(self, token, state):
+        logits, s = self.inner.step(token, state["s"])
+        seen = 0 * logits if state["seen"] is None else state["seen"]
+        new = {"s": s, "seen": seen + logits, "steps": [state["steps"][0] + 1]}
+        return logits + seen, new
+
+
+def test_a_state_in_a_dict_is_decoded_as_any_other():
+    """With all that was seen in the state, each beam must have its own."""
+    model, limits = Remembers(), [4, 6, 2, 5]
+    together = beam_search(model, SRC, limits, 3)
+    for i, limit in enumerate(limits):
+        alone = beam_search(model, SRC[i : i + 1], limit, 3)
+        close(together.scores[i], alone.scores[0])
+        assert torch.equal(together.ids[i, :, :limit], alone.ids[0])
+
+
 small = make_transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
 
 
@@ -147,7 +279,14 @@ small = make_transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
     [
         (lambda: greedy(small, SRC, 0), "max_len is 0; .* from 1 on"),
         (lambda: greedy(small, SRC, 2.5), "max_len is 2.5; .* whole number"),
+        (lambda: greedy(small, SRC, [2, 3]), "max_len has 2 numbers for 4 sentences"),
+        (lambda: greedy(small, SRC, [2, 3, 0, 1]), "max_len is 0; .* from 1 on"),
+        (lambda: greedy(small, SRC, torch.ones(4)), "max_len is 1.0; .* whole number"),
+        (lambda: greedy(small, SRC, [2, 3, True, 1]), "max_len is True"),
+        (lambda: greedy(small, SRC, None), "max_len is None"),
         (lambda: greedy(small, SRC[0], 3), r"src has shape \(6,\)"),
+        (lambda: greedy(small, SRC.tolist(), 3), "src is a list; .*data.pad makes one"),
+        (lambda: small(SRC, SRC.tolist()), "tgt_in is a list; .* matrix of integer"),
     ],
 )
 def test_bad_input_is_named(call, message):
@@ -162,6 +301,8 @@ def test_every_model_looks_at_its_source_where_it_comes_in(name):
         (SRC + 9, r"id \d+ is not in 0 … 11, .*; encode with"),
         (-SRC, r"id -\d+ is not in 0 … 11"),
         (0 * SRC, "sentence 0 has no word, only padding; leave it out"),
+        (SRC.flip(1), "sentence 1 has padding before its last token; .* on the right"),
+        (torch.tensor([[5, PAD, 6]]), "src: sentence 0 has padding before its last"),
         (SRC[:0], "0 sentences"),
         (SRC.double(), "torch.float64"),
     ):

@@ -5,7 +5,8 @@ import torch
 from compare import agree, close, double, randomise, sentences
 from torch import nn
 
-from attnbook.core.vocabulary import BOS
+from attnbook.core.vocabulary import BOS, EOS, PAD, UNK
+from attnbook.data.batching import pad
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
 from attnbook.decoding.sampling import sample
@@ -15,12 +16,12 @@ from attnbook.nn.masks import causal_mask
 
 WORDS, MAX_LEN = 12, 9
 LENGTHS = (6, 4, 1)
+SMALL = {"d_model": 8, "n_heads": 2, "n_layers": 2, "d_ff": 12}
 FORMS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"])
 
 
 def model_of(norm_first=True, **sizes):
-    sizes = {"d_model": 8, "n_heads": 2, "n_layers": 2, "d_ff": 12} | sizes
-    config = TransformerConfig(WORDS, norm_first=norm_first, **sizes)
+    config = TransformerConfig(WORDS, norm_first=norm_first, **SMALL | sizes)
     return randomise(double(LanguageModel, config, MAX_LEN)).eval()
 
 
@@ -59,7 +60,7 @@ def test_padding_changes_nothing(ids):
 @FORMS
 def test_token_by_token_is_as_all_at_once(norm_first, ids):
     model = model_of(norm_first)
-    state, steps = model.start(ids), []
+    state, steps = model.start(ids[:, :0]), []
     for position, token in enumerate(ids[:, :4].unbind(1)):
         assert state.position == position
         logits, state = model.step(token, state)
@@ -80,11 +81,113 @@ def test_decoding_begins_with_no_source():
     assert beam_search(model, nothing[:1], MAX_LEN, width=2)
 
 
+# A prompt is continued
+
+
+def talker(norm_first=True):
+    """A model that does not end at once, nor say the same whatever it has read."""
+    torch.manual_seed(0)
+    model = model_of(norm_first)
+    for name, parameter in model.named_parameters():
+        parameter.data *= 0 if "bias" in name else 2
+    model.W_e.data[EOS] = 0
+    return model
+
+
+def continued(model, prompt, number):
+    """Each text by itself; all of it put through the model anew for each token."""
+    rows = []
+    for row in prompt.tolist():
+        ids = [BOS, *row]
+        while len(ids) <= len(row) + number and ids[-1] != EOS:
+            logits = model(torch.tensor([ids]))[0, -1]
+            logits[[PAD, BOS, UNK]] = -torch.inf
+            ids.append(logits.argmax().item())
+        rows.append(ids[1 + len(row) :])
+    return pad(rows)
+
+
+@FORMS
+@pytest.mark.parametrize("length", [0, 1, 3])
+def test_a_prompt_is_continued(norm_first, length):
+    """As by a full pass for each token; with BOS or without, nothing else differs."""
+    model, prompt = talker(norm_first), torch.randint(4, WORDS, (4, length))
+    wanted = continued(model, prompt, 5)
+    begun = torch.cat([torch.full((4, 1), BOS), prompt], 1)
+    for given in (prompt, begun):
+        assert torch.equal(greedy(model, given, 5), wanted)
+        coldest = sample(model, given, 5, torch.Generator(), top_k=1)
+        assert torch.equal(coldest, wanted)
+    if length:
+        other = prompt.clone()
+        other[:, 0] = 4 + (other[:, 0] - 3) % (WORDS - 4)
+        assert not torch.equal(greedy(model, other, 5), wanted)
+
+
+@pytest.mark.parametrize("length", [0, 1, 3])
+def test_a_beam_continues_each_prompt(length):
+    """Its scores are those of one full pass over prompt and continuation."""
+    model, prompt = talker(), torch.randint(4, WORDS, (3, length))
+    found = beam_search(model, prompt, [5, 2, 4], width=3, alpha=0.0)
+    for row, ids, scores in zip(prompt, *found, strict=True):
+        for said, score in zip(ids.tolist(), scores.tolist(), strict=True):
+            words = said[: said.index(EOS) + 1]
+            text = torch.tensor([[BOS, *row.tolist(), *words]])
+            log_p = model(text[:, :-1])[0].log_softmax(-1)[length:]  # (n, V)
+            total = log_p.gather(1, text[0, 1 + length :, None]).sum().item()
+            assert score == pytest.approx(total, abs=1e-10)
+
+
+def test_a_prompt_is_read_with_gradients():
+    model, ids = model_of(), sentences(0, [5, 5], WORDS)
+    state, bos = model.start(ids), torch.full((2,), BOS)
+    assert state.position == 5
+    logits, after = model.step(bos, state)
+    assert after.position == 6
+    text = torch.cat([bos[:, None], ids], 1)
+    agree(logits, model(text)[:, -1], model.parameters())
+    again, _ = model.step(ids[:, 1], after)
+    text = torch.cat([text, ids[:, 1:2]], 1)
+    agree(again, model(text)[:, -1], model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.start([[5, 6]]), "prompt is a list; .*data.pad makes one"),
+        (lambda m: m.start(torch.tensor([5, 6])), r"prompt has shape \(2,\)"),
+        (lambda m: m.start(torch.tensor([[5, 12]])), "prompt id 12 is not in 0 … 11"),
+        (lambda m: m.start(torch.zeros(0, 3).long()), "a batch of 0 prompts"),
+        (lambda m: m.start(torch.tensor([[5, 6], [5, 0]])), "must have one length"),
+        (lambda m: m.start(torch.tensor([[0, 6]])), "padding, .* one length"),
+        (lambda m: m.start(torch.tensor([[1, 6], [5, 6]])), "or BOS after its begin"),
+        (lambda m: m.start(torch.full((1, MAX_LEN + 2), 5)), "only 9 have a vector"),
+        (lambda m: greedy(m, torch.full((1, 5), 5), 9), "10 positions, but only 9"),
+        (
+            lambda m: m.step(torch.tensor([4]), m.start(torch.tensor([[5]]))),
+            r"token is \[4\] in the first step after a prompt; give BOS",
+        ),
+        (
+            lambda m: m.step(torch.ones(1, 2).long(), m.start(torch.tensor([[5]]))),
+            r"token has shape \(1, 2\)",
+        ),
+        (lambda m: m(torch.tensor([[5, 12]])), "id 12 is not in 0 … 11"),
+        (lambda m: m(torch.tensor([[1, 5, 0], [0, 1, 5]])), "ids: sentence 1 has padd"),
+        (lambda m: m(torch.tensor([[1, 0, 5]])), "ids: sentence 0 has padding before"),
+    ],
+)
+def test_what_is_no_prompt_is_named(call, message):
+    model = randomise(LanguageModel(TransformerConfig(12, **SMALL), MAX_LEN)).eval()
+    model.W_e.data[EOS] = 0  # it does not end at once
+    with pytest.raises(ValueError, match=message):
+        call(model)
+
+
 def test_a_text_that_is_too_long_is_refused():
     model, ids = model_of(), torch.full((1, MAX_LEN + 1), 5)
     with pytest.raises(ValueError, match="10 positions, but only 9 have a vector"):
         model(ids)
-    state = model.start(ids)
+    state = model.start(ids[:, :0])
     for token in ids.unbind(1)[:-1]:
         _, state = model.step(token, state)
     with pytest.raises(ValueError, match="10 positions"):

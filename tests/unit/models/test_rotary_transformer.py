@@ -10,6 +10,7 @@ from attnbook.core.vocabulary import BOS, PAD
 from attnbook.models.rotary_transformer import RotaryTransformer
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
+from attnbook.nn.masks import key_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 
 SIZES = {"d_model": 16, "n_heads": 2, "n_layers": 2, "d_ff": 24, "dropout": 0.0}
@@ -34,9 +35,13 @@ def test_at_position_0_it_is_the_transformer_without_positions(norm_first):
 
 
 def test_only_distances_count():
-    """Padding on the left moves all positions of the source, and changes nothing."""
+    """Three hidden places on the left move all others, and change nothing."""
     rotary = model()
-    close(rotary(F.pad(SRC, (3, 0), value=PAD), TGT), rotary(SRC, TGT))
+    x = rotary.source_embedding(SRC)  # (2, 6, D)
+    moved, hidden = F.pad(x, (0, 0, 3, 0), value=9.0), F.pad(SRC, (3, 0), value=PAD)
+    for layer in rotary.encoder:
+        x, moved = layer(x, key_mask(SRC)), layer(moved, key_mask(hidden))
+    close(moved[:, 3:], x)
 
 
 def test_steps_equal_all_at_once_and_leave_the_state_alone():

@@ -158,11 +158,11 @@ ids = torch.tensor([[4, 5]])
         (lambda: Encoder(9, 3, 4)(ids[0]), r"src has shape \(2,\)"),
         (
             lambda: Encoder(9, 3, 4)(ids.double()),
-            "type torch.float64; .* pad makes one",
+            r"type torch.float64; .*data\.pad makes one",
         ),
         (
             lambda: Encoder(9, 3, 4)(torch.tensor([[4, 5, 6], [PAD, 4, 5]])),
-            "sentence 1 has padding before its last token; .* on the right: pad ",
+            "sentence 1 has padding before its last token; .* on the right: attn",
         ),
         (lambda: InitialState(9, 9)(ids, ids.repeat(3, 1)), "1 source but 3 target"),
         (lambda: StaticContext(9, 9)(ids, ids.repeat(3, 1)), "1 source but 3 target"),

@@ -21,11 +21,21 @@ from torch import nn
 from attnbook.analysis.leaks import influence
 from attnbook.core.vocabulary import BOS, PAD
 from attnbook.data.batching import pad
+from attnbook.models import (
+    LanguageModel,
+    NonAutoregressive,
+    PatchClassifier,
+    RotaryTransformer,
+    TextEncoder,
+    make_lite_transformer,
+)
 from attnbook.models.transformer import Transformer
+from attnbook.nn.layers import DecoderLayer, EncoderLayer, TransformerConfig
 from attnbook.nn.masks import causal_mask, key_mask
 from attnbook.nn.positions import LearnedPositions, SinusoidalPositions
 from attnbook.nn.relative import RelativeAttention
 from attnbook.nn.rotary import RotaryAttention
+from attnbook.nn.stack import EncoderStack
 
 WORDS = 12
 LENGTHS, STEPS = (6, 4, 1, 3), (5, 3, 2, 5)
@@ -207,9 +217,10 @@ def test_each_word_is_projected_once(src):
         assert calls == ([1] * 64 if own else [src.shape[1]])
 
 
-def test_pads_on_the_left_give_no_nan(model, tgt_in):
+def test_rows_of_pads_give_no_nan(model, src, tgt_in):
     """Places that may attend to nothing."""
-    logits = model(sentences(0, LENGTHS, WORDS).flip(1), tgt_in.flip(1))
+    nothing = torch.tensor([[PAD]] * 3 + [[1]])
+    logits = model(src * nothing, tgt_in * nothing.flip(0))
     assert logits.isfinite().all()
     logits.square().mean().backward()
     assert all(p.grad.isfinite().all() for p in model.parameters())
@@ -284,6 +295,63 @@ def test_attentions_with_positions_of_their_own_fit_in(
         agree(one, other, model.parameters(), 1e-10)
 
 
+GAPS = pytest.mark.parametrize(
+    "gap", [[[PAD, 4, 5]], [[4, 5, 6], [4, PAD, 5]], [[PAD, PAD, 2], [4, 5, PAD]]]
+)
+
+
+@GAPS
+@pytest.mark.parametrize("kind", [Transformer, RotaryTransformer, NonAutoregressive])
+def test_padding_before_a_token_is_refused(kind, gap):
+    torch.manual_seed(0)
+    model = kind(TransformerConfig(WORDS, **tiny))
+    inner, gap = getattr(model, "transformer", model), torch.tensor(gap)
+    right = torch.where(gap.sort(1, descending=True)[0] > 2, 4, PAD)
+    memory, mask = inner.encode(right), key_mask(right)
+    model(right, right)
+    for call, name in (
+        (lambda: model(gap, right), "src"),
+        (lambda: model(right, gap), "tgt_in"),
+        (lambda: inner.start(gap), "src"),
+        (lambda: inner.encode(gap), "src"),
+        (lambda: inner.decode(gap, memory, mask), "tgt_in"),
+    ):
+        with pytest.raises(ValueError, match=f"{name}: sentence . has padding before"):
+            call()
+
+
+def test_ids_without_a_row_are_named():
+    model = make_transformer(WORDS, 9, **tiny)
+    for call, message in (
+        (lambda: model(ids + 4, ids), "id 12 is not in 0 … 11, the 12 rows of this"),
+        (lambda: model(ids, ids + 4), "id 9 is not in 0 … 8, .* encode with"),
+        (lambda: model(ids - 9, ids), "id -5 is not in 0 … 11"),
+        (lambda: model.step(ids[:, 0] + 9, model.start(ids)), "id 13 is not in 0 … 8"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        Transformer,
+        RotaryTransformer,
+        NonAutoregressive,
+        partial(make_lite_transformer, width=3),
+        partial(LanguageModel, max_len=9),
+        partial(TextEncoder, max_len=9),
+        partial(PatchClassifier, image=4, patch=2, n_classes=3),
+        EncoderStack,
+        EncoderLayer,
+        DecoderLayer,
+    ],
+)
+def test_sizes_are_given_as_a_config(make):
+    with pytest.raises(ValueError, match=r"config is 14; .* TransformerConfig\("):
+        make(14)
+
+
 tiny = {"d_model": 8, "n_heads": 2, "n_layers": 1, "d_ff": 12}
 ids = torch.tensor([[4, 5, 6], [7, 8, PAD]])
 small_model = make_transformer(WORDS, **tiny)
@@ -306,7 +374,7 @@ small_model = make_transformer(WORDS, **tiny)
         (lambda: small_model.start(0 * ids), "source sentence 0 has no word"),
         (
             lambda: small_model.step(ids[:, :1], small_model.start(ids)),
-            r"shape \(2, 1, 1, 8\); it must be \(B, T, 8\)",
+            r"token has shape \(2, 1\) .* one integer id of each sentence, \(B,\)",
         ),
         (
             lambda: make_transformer(9, **tiny, positions=SinusoidalPositions(6))(

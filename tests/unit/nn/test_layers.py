@@ -26,11 +26,13 @@ from attnbook.nn.layers import (
     EncoderLayer,
     FeedForward,
     ScaledEmbedding,
+    TokenEmbedding,
     TransformerConfig,
 )
 from attnbook.nn.masks import causal_mask, key_mask, target_mask
 from attnbook.nn.norms import layer_norm
 from attnbook.nn.residual import Residual
+from attnbook.nn.rotary import RotaryAttention
 
 small = st.integers(1, 4)
 seeds = st.integers(0, 999)
@@ -275,6 +277,30 @@ def test_step_by_step_equals_all_at_once(norm_first, b, t, s, h, d_k, seed):
     agree(one_by_one, together, [x, memory, *layer.parameters()], 1e-10)
 
 
+@FORMS
+@given(
+    st.lists(small, min_size=1, max_size=4), small, small, small, small, switch, seeds
+)
+@settings(max_examples=15)
+def test_several_places_in_a_step_equal_all_at_once(
+    norm_first, parts, b, s, h, d_k, rotary, seed
+):
+    """However the target is cut into parts."""
+    d, t = 2 * h * d_k, sum(parts)
+    layer = layer_of(DecoderLayer, d, h, 5, seed, norm_first=norm_first)
+    if rotary:
+        layer.self_attention = randomise(RotaryAttention(d, h).double())
+    x, memory = numbers(seed, (b, t, d), (b, s, d))
+    mask = some_allowed(seed, b, 1, 1, s)
+    together = layer(x, memory, causal_mask(t), mask)
+    cache, out = layer.start(memory), []
+    for part in x.split(parts, dim=1):
+        found, cache = layer.step(part, cache, mask)
+        out.append(found)
+    inputs = [x, memory, *layer.parameters()]
+    agree(torch.cat(out, 1), together, inputs, 1e-10)
+
+
 def test_a_cache_grows_by_one_place_and_the_old_one_stays():
     """Nothing is changed in place; and the source is projected once."""
     layer, x, memory = layer_of(DecoderLayer), plain(0, 2, 4, 8), plain(1, 2, 6, 8)
@@ -306,6 +332,9 @@ x = torch.zeros(2, 3, 8)
         (lambda: FeedForward(8, 4.0), "d_ff is 4.0; .* whole number"),
         (lambda: ScaledEmbedding(0, 8), "vocab_size is 0"),
         (lambda: ScaledEmbedding(9, -1), "d_model is -1"),
+        (lambda: TransformerConfig(d_model=64, n_heads=5), "64 cannot be .* 5 heads"),
+        (lambda: TokenEmbedding(9, 4)(torch.tensor([9])), "id 9 is not in 0 … 8"),
+        (lambda: ScaledEmbedding(9, 4)(torch.tensor([[4, -1]])), "id -1 is not in 0"),
         (
             lambda: make_layer(EncoderLayer, 8, 3, 4),
             "8 cannot be divided among 3 heads",

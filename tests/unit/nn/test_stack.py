@@ -3,11 +3,17 @@
 import pytest
 import torch
 from compare import agree, close, double, numbers, randomise, some_allowed
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import nn
 
 from attnbook.models.from_torch import encoder_layer_from_torch
 from attnbook.nn.layers import TransformerConfig
+from attnbook.nn.long_short import LongShortAttention
 from attnbook.nn.masks import causal_mask
+from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.relative import RelativeAttention
+from attnbook.nn.rotary import RotaryAttention
 from attnbook.nn.stack import EncoderStack
 
 FORMS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"])
@@ -48,6 +54,38 @@ def test_position_by_position_it_is_causal(norm_first):
         cache = longer
         outputs.append(out)
     agree(torch.cat(outputs, 1), stack(x, causal_mask(6)), [x, *stack.parameters()])
+
+
+@FORMS
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.integers(0, 99))
+@settings(max_examples=12)
+def test_several_positions_in_a_step_are_causal_too(norm_first, parts, seed):
+    """However a sequence is cut, as all at once: the first part is a prompt."""
+    (x,) = numbers(seed, (2, sum(parts), 8))
+    for kind in (MultiHeadAttention, RotaryAttention, nearby):
+        stack = stack_of(norm_first)
+        for layer in stack.layers:
+            layer.attention = randomise(kind(8, 2).double())
+        cache, outputs = stack.start(x), []
+        for part in x.split(parts, dim=1):
+            out, cache = stack.step(part, cache)
+            outputs.append(out)
+        wanted = stack(x, causal_mask(sum(parts)))
+        agree(torch.cat(outputs, 1), wanted, [x, *stack.parameters()], 1e-10)
+
+
+def nearby(*sizes):
+    return RelativeAttention(*sizes, max_distance=2)
+
+
+def test_attention_that_keeps_nothing_cannot_take_steps():
+    (x,) = numbers(0, (2, 3, 8))
+    stack = stack_of(True)
+    stack.layers[1].attention = LongShortAttention(8, 2, 3).double()
+    with pytest.raises(ValueError, match=r"ShortAttention keeps no keys .* forward"):
+        stack.start(x)
+    with pytest.raises(ValueError, match="no causal mask of 0 queries"):
+        stack_of(True).step(x[:, :0], stack_of(True).start(x))
 
 
 @FORMS
