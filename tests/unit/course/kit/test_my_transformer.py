@@ -1,5 +1,8 @@
 """The file of solved parts: what is copied into it, kept, refused and used again."""
 
+import importlib
+import sys
+
 import pytest
 from notebook_cells import run_cell
 
@@ -57,9 +60,9 @@ def edit(file, old, new):
 
 def test_the_latest_definition_is_copied():
     names = run_cell("def f(x):\n    return 1\n\ndef f(x):\n    return 2\n", {})
-    assert own_source((names["f"],)) == "def f(x):\n    return 2\n"
+    assert own_source((names["f"],), ["f"]) == "def f(x):\n    return 2\n"
     run_cell("def f(x):\n    return 3", names)
-    assert own_source((names["f"],)) == "def f(x):\n    return 3\n"
+    assert own_source((names["f"],), ["f"]) == "def f(x):\n    return 3\n"
 
 
 @pytest.mark.parametrize(
@@ -116,13 +119,13 @@ def test_what_a_definition_needs_comes_with_it(source):
         run_cell(cell, names)
     with pytest.raises(SyntaxError):  # a cell that failed is no hindrance
         run_cell("def f(x:", names)
-    assert own_source((names["f"],)) == source
+    assert own_source((names["f"],), ["f"]) == source
 
 
 def test_a_tensor_of_the_notebook_cannot_be_copied():
     cell = "import torch\ntable = torch.ones(3)\ndef f(x):\n    return table"
     with pytest.raises(ValueError, match="uses `table`, an object of type Tensor"):
-        own_source((run_cell(cell, {})["f"],))
+        own_source((run_cell(cell, {})["f"],), ["f"])
 
 
 def test_what_passes_is_saved_and_used_later(capsys, file):
@@ -246,7 +249,8 @@ def test_a_saved_part_that_no_longer_passes_is_not_used(old, new, said, capsys, 
 
 def test_what_works_in_the_notebook_alone_is_not_saved(monkeypatch, file):
     """Such as a helper whose name the file gives another meaning."""
-    copied = own_source((written("softmax(-1)", "softmax(-2)"),))
+    wrong = written("softmax(-1)", "softmax(-2)")
+    copied = own_source((wrong,), ["attention"])
     monkeypatch.setattr(my_transformer, "own_source", lambda *args: copied)
     with pytest.raises(ValueError, match=r"fails in the stage 'values'\. Nothing was"):
         save_part("attention", written())
@@ -272,21 +276,23 @@ class MultiHeadAttention(nn.Module):
 
 @pytest.mark.parametrize("attention_first", [True, False])
 def test_a_part_uses_the_saved_part_that_it_is_made_of(attention_first, file):
-    """Whichever of the two is saved first: the file imports it only if it must."""
+    """Whichever of the two is saved first."""
     if attention_first:
         save_part("attention", written())
     names = run_cell("attention = my_part('attention')", {"my_part": my_part})
     run_cell(MULTI_HEAD, names)
     save_part("MultiHeadAttention", names["MultiHeadAttention"])
-    save_part("attention", written())
     text = file.read_text(encoding="utf-8")
     assert ("from attnbook.nn import attention" in text) != attention_first
+    save_part("attention", written())
+    text = file.read_text(encoding="utf-8")
+    assert "from attnbook" not in text
     joint = "# %% end of attention\n\n# %% MultiHeadAttention (chapter 5)\n"
     assert joint in text  # in the order of the course
     found = my_part("MultiHeadAttention")
     assert found.__module__ == "my_transformer"
     used = found.forward.__globals__["attention"]
-    assert (used.__module__ == "my_transformer") == attention_first
+    assert used.__module__ == "my_transformer"
     assert my_part("attention").__module__ == "my_transformer"
 
 
@@ -301,3 +307,219 @@ def test_parts_that_do_not_fit_together_are_refused(file):
     with pytest.raises(ValueError, match="with MultiHeadAttention in my_transformer"):
         save_part("MultiHeadAttention", names["MultiHeadAttention"])
     assert file.read_bytes() == before
+
+
+def test_parts_saved_later_replace_ours_and_those_still_ours_are_named(capsys, file):
+    names = run_cell("from attnbook.nn import attention", {})
+    run_cell(MULTI_HEAD, names)
+    in_file = "MultiHeadAttention in my_transformer.py. Still ours in it: attention.\n"
+    save_part("MultiHeadAttention", names["MultiHeadAttention"])
+    assert capsys.readouterr().out == f"Saved {in_file}"
+    my_part("MultiHeadAttention")
+    yours = "MultiHeadAttention: yours, from my_transformer.py."
+    assert capsys.readouterr().out == f"{yours} Still ours in it: attention.\n"
+    save_part("attention", written())
+    saved = (
+        "Saved attention in my_transformer.py. MultiHeadAttention: now made of it.\n"
+    )
+    assert capsys.readouterr().out == saved
+    my_part("MultiHeadAttention")
+    assert capsys.readouterr().out == f"{yours}\n"
+    whole = run_cell(file.read_text(encoding="utf-8"), {})
+    assert whole["attention"].__module__ != packages_attention.__module__
+
+
+@pytest.mark.parametrize(
+    ("imported", "left"),
+    [
+        ("from attnbook.nn import attention as attend", "attend = attention"),
+        (
+            "from attnbook.nn import (\n    attention as attend,\n    key_mask,\n)",
+            "from attnbook.nn import key_mask\nattend = attention",
+        ),
+        (
+            "from attnbook.nn.scaled_dot_product import attention as attend",
+            "attend = attention",
+        ),
+        ("from attnbook.nn import attention as attend; size = 3", None),
+    ],
+)
+def test_imports_by_another_name_or_by_hand_are_replaced_too(imported, left, file):
+    names = run_cell("from attnbook.nn import attention as attend", {})
+    run_cell(MULTI_HEAD.replace("attention(q", "attend(q"), names)
+    save_part("MultiHeadAttention", names["MultiHeadAttention"])
+    old = "from attnbook.nn import attention as attend"
+    edit(file, old, imported)
+    save_part("attention", written())
+    text = file.read_text(encoding="utf-8")
+    assert f"\n{left}\n" in text if left else imported in text
+    used = my_part("MultiHeadAttention").forward.__globals__["attend"]
+    assert (used.__module__ == "my_transformer") == bool(left)
+
+
+def test_a_part_that_needs_more_of_ours_than_a_reader_writes_keeps_it(capsys, file):
+    names = run_cell("from attnbook.nn import attention", {})
+    more = MULTI_HEAD.replace("v, mask)", "v, mask, need_weights=True)[0]")
+    run_cell(more, names)
+    save_part("MultiHeadAttention", names["MultiHeadAttention"])
+    save_part("attention", written())
+    assert "Still ours in it: attention." in capsys.readouterr().out.splitlines()[-1]
+    assert my_part("MultiHeadAttention").__module__ == "my_transformer"
+
+
+NAMED = """\
+import functools
+import torch
+from torch import nn
+
+{head}
+def mine(Q, K, V, mask=None, dropout=0.0):
+    return masked(Q, K, V, mask, dropout)
+{tail}
+"""
+MASKED = CELLS.replace("---\n", "\n").replace("def attention", "def masked")
+MASKED = MASKED.replace("unused = attention", "unused = masked")
+LOGGED = """\
+def logged(function):
+    {wraps}
+    def inner(*arguments, **named):
+        return function(*arguments, **named)
+    return inner
+
+@logged"""
+DEF_MINE = "def attention(Q, K, V, mask=None, dropout=0.0):\n    ...\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "tail", "answer", "last"),
+    [
+        ("", "", "mine", "attention = mine"),
+        ("", "attention = mine", "attention", "attention = mine"),
+        ("@torch.no_grad()\n@torch.enable_grad()", "", "mine", "attention = mine"),
+        (LOGGED.format(wraps="@functools.wraps(function)"), "", "mine", "= mine"),
+        (LOGGED.format(wraps=""), "attention = mine", "mine", None),
+        (LOGGED.format(wraps=""), "", "mine", None),
+        ("", "attention = functools.partial(mine)", "attention", None),
+        ("", "attention = lambda *a, **b: mine(*a, **b)", "attention", None),
+        (DEF_MINE, "attention = lambda *a, **b: mine(*a, **b)", "attention", None),
+        (
+            DEF_MINE,
+            "def make():\n    def attention(*a, **b):\n        return mine(*a, **b)\n"
+            "    return attention\nattention = make()",
+            "attention",
+            None,
+        ),
+        (
+            "",
+            "class Layer(nn.Module):\n    def forward(self, *a, **b):\n"
+            "        return mine(*a, **b)\nattention = Layer()",
+            "attention",
+            None,
+        ),
+        (
+            "",
+            "class A:\n    def f(self, *a, **b):\n        return mine(*a, **b)\n"
+            "attention = A().f",
+            "attention",
+            None,
+        ),
+    ],
+)
+def test_a_function_of_any_name_and_kind_is_saved_or_refused(
+    head, tail, answer, last, file
+):
+    """What is no function by `def` at the left margin gets a sentence."""
+    names = run_cell(MASKED, {})
+    run_cell(NAMED.format(head=head, tail=tail), names)
+    if last is None:
+        advice = "(?s)write.*`?def |at the left margin of a cell"
+        with pytest.raises(ValueError, match=advice):
+            save_part("attention", names[answer])
+        assert not file.exists()
+        return
+    save_part("attention", names[answer])
+    text = file.read_text(encoding="utf-8")
+    assert text.endswith(f"{last}\n{END}")
+    assert my_part("attention").__module__ == "my_transformer"
+
+
+def test_a_decorated_function_and_a_helper_of_another_name_are_saved(file):
+    names = run_cell(MASKED, {})
+    run_cell("weigh = masked", names)
+    plain = CELLS.split("---\n")[2].partition("\n\n")[2].partition(":\n")[0]
+    cell = f"{LOGGED.format(wraps='pass')}\n{plain}:\n"
+    run_cell(f"{cell}    return weigh(Q, K, V, mask, dropout)\n", names)
+    save_part("attention", names["attention"])
+    text = file.read_text(encoding="utf-8")
+    assert "\nweigh = masked\n" in text
+    assert "\n@logged\ndef attention(" in text
+    assert my_part("attention").__module__ == "my_transformer"
+
+
+def test_a_function_of_a_file_is_copied_from_it(file, monkeypatch):
+    own = file.with_name("mine.py")
+    own.write_text(MASKED.replace("masked(", "attention("), encoding="utf-8")
+    monkeypatch.syspath_prepend(file.parent)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    save_part("attention", importlib.import_module("mine").attention)
+    assert "def attention(Q, K" in file.read_text(encoding="utf-8")
+    assert my_part("attention").__module__ == "my_transformer"
+
+
+def test_functions_in_another_order_are_told_by_their_names(capsys, file):
+    names = run_cell("import torch\n" + MASKS, {})
+    with pytest.raises(ValueError, match="give key_mask, causal_mask, target_mask, in"):
+        save_part("masks", names["causal_mask"], names["key_mask"])
+    save_part("masks", *(names[x] for x in ("key_mask", "causal_mask", "target_mask")))
+    assert file.exists()
+
+
+MASKS = """\
+def key_mask(ids):
+    return (ids != 0)[:, None, None]
+
+def causal_mask(t):
+    return torch.ones(t, t, dtype=torch.bool).tril()
+
+def target_mask(ids):
+    return key_mask(ids) & causal_mask(ids.shape[1]).to(ids.device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "place"),
+    [
+        (
+            "    return F",
+            "  return F",
+            22,
+            "in the section attention: IndentationError",
+        ),
+        ("import math", "import nothing_such", 8, "the section attention: ModuleNotF"),
+        ("LOWEST = -1e+30", "LOWEST = lowest", 10, "the section attention: NameError"),
+        ("\n# %% attention", "\nx = = 1\n# %% attention", 7, "outside of the sections"),
+    ],
+)
+def test_a_broken_section_is_named_and_the_good_part_is_not_blamed(
+    old, new, line, place, capsys, file
+):
+    save_part("attention", written())
+    names = run_cell("import torch\n" + MASKS, {})
+    masks = [names[x] for x in ("key_mask", "causal_mask", "target_mask")]
+    edit(file, old, new)
+    before = file.read_bytes()
+    said = rf"is broken in line {line}, .*{place}.*masks passes and is not to blame"
+    with pytest.raises(ValueError, match=said):
+        save_part("masks", *masks)
+    assert file.read_bytes() == before
+    assert before.decode().splitlines()[line - 1].strip() in f"{new} {CELLS}"
+    if "attention" in place:
+        save_part("attention", written())  # heals it
+        save_part("masks", *masks)
+        assert my_part("masks")[0].__module__ == "my_transformer"
+        # A section below the one that is saved: the line is that of the file.
+        edit(file, "ids.shape[1]", "ids.shape[1")
+        at = file.read_text(encoding="utf-8").splitlines()
+        at = [n for n, text in enumerate(at, 1) if "ids.shape[1)" in text]
+        with pytest.raises(ValueError, match=f"in line {at[0]}, in the section masks"):
+            save_part("attention", written("sum to 1.", "sum to 1.\n    # Really."))

@@ -5,6 +5,7 @@
   part is made of, ``expect`` its comparisons, ``edits`` its mistakes; ``judging``:
   judges it stage by stage
 - ``hints``: one for each try; ``inputs``: seeded tensors to try answers on
-- ``readers_code``, ``own_source``: where the reader's code fails, what it consists of
+- ``readers_code``, ``own_source``, ``own_imports``: where the reader's code fails, what
+  it consists of, and what it still has of the package
 - ``my_transformer``: the file in which the reader keeps the solved parts
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import re
+import traceback
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 from attnbook.core.files import write_whole
 from attnbook.course.kit.exercises.judging import check_number, verdict
+from attnbook.course.kit.exercises.own_imports import ours_in, without_ours
 from attnbook.course.kit.exercises.own_source import own_source
 from attnbook.course.kit.exercises.parts import MODULES, find_part
 from attnbook.course.kit.exercises.readers_code import error_line, is_unwritten
@@ -55,14 +57,17 @@ def save_part(name: str, *answers: Callable) -> None:
         return
     path = Path(FILE)
     text = _read(path)
-    new = _with_section(text, part, own_source(answers, _given(text)))
+    new = _with_section(text, part, own_source(answers, part.names, _given(text)))
+    new, using = _with_own_imports(new)
     if new == text:
-        print(f"{name} is in {FILE} already.")
+        print(f"{name} is in {FILE} already.{_still_ours(new, [*_sections(new)])}")
         return
     _check_together(text, new, part)
     kept = _keep(path) if name in _sections(text) else ""
     write_whole(path, new)
-    print(f"Saved {name} in {FILE}.{kept}")
+    others = [section for section in using if section != name]
+    told = f" {', '.join(others)}: now made of it." if others else ""
+    print(f"Saved {name} in {FILE}.{kept}{told}{_still_ours(new, [*_sections(new)])}")
 
 
 def my_part(name: str) -> Any:
@@ -91,7 +96,7 @@ def my_part(name: str) -> Any:
     trouble = _trouble(text, name)
     if trouble:
         return _ours(part, f" Yours, in {FILE}, {trouble}.")
-    print(f"{name}: yours, from {FILE}.")
+    print(f"{name}: yours, from {FILE}.{_still_ours(text, _used_by(text, name))}")
     return _single(_run(text, part))
 
 
@@ -118,6 +123,16 @@ def _run(text: str, part: Part) -> tuple:
 
 def _check_together(old: str, new: str, part: Part) -> None:
     """Raise a ValueError unless a part works in the new file, and the others do too."""
+    section, line, error = _broken(new)
+    if line and section != part.name and _broken(old)[1]:  # it was broken before
+        end = new[: _sections(new)[part.name].end()].count("\n")
+        line -= (new.count("\n") - old.count("\n")) * (line > end)
+        place = f"in the section {section}" if section else "outside of the sections"
+        anew = f", or save {section} anew" if section else ""
+        raise ValueError(
+            f"{FILE} is broken in line {line}, {place}: {error}. {part.name} passes "
+            f"and is not to blame, but nothing was saved: first mend that line{anew}"
+        )
     for name in _sections(new):
         if name != part.name and (name not in MODULES or _trouble(old, name)):
             continue  # it did not work before
@@ -136,8 +151,63 @@ def _trouble(text: str, name: str) -> str:
     try:
         failed = first_failure(part, _run(text, part))
     except Exception as error:  # the file is the reader's: anything may be in it
-        return f"does not run: {error_line(error, {FILE})}"
+        section = _broken(text)[0]
+        place = f", in the section {section}" if section not in ("", name) else ""
+        return f"does not run: {error_line(error, {FILE})}{place}"
     return f"fails in the stage {failed[0].name!r}" if failed else ""
+
+
+def _broken(text: str) -> tuple[str, int, str]:
+    """The section where a file stops, the line, from 1 on, and the error."""
+    sections = _sections(text)
+    source = text[: max((match.end() for match in sections.values()), default=0)]
+    try:
+        exec(compile(source, FILE, "exec"), vars(ModuleType(Path(FILE).stem)))
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == FILE]
+        line = lines[0] if lines else getattr(error, "lineno", None) or 1
+        start = sum(map(len, text.splitlines(keepends=True)[: line - 1]))
+        inside = [k for k, x in sections.items() if x.start() <= start < x.end()]
+        said = getattr(error, "msg", error)  # a SyntaxError's without its line
+        return "".join(inside), line, f"{type(error).__name__}: {said}"
+    return "", 0, ""
+
+
+def _with_own_imports(text: str) -> tuple[str, list[str]]:
+    """Let sections use the reader's parts above them where they import ours.
+
+    A section that would then fail stays as it is.
+
+    Returns:
+        The file, and the sections that were changed.
+    """
+    changed = []
+    for name in [name for name in _sections(text) if name in MODULES]:
+        section = _sections(text)[name]
+        above = text[: section.start()]
+        new = without_ours(section[0], name, {*_sections(above)})
+        trial = above + new + text[section.end() :]
+        if trial != text and not _trouble(trial, name):
+            text = trial
+            changed.append(name)
+    return text, changed
+
+
+def _used_by(text: str, name: str) -> list[str]:
+    """The section of a part, and those above it whose names it mentions."""
+    sections = _sections(text)
+    above = [x for x in sections if sections[x].end() <= sections[name].start()]
+    words = {*re.findall(r"\w+", sections[name][0])}
+    named = [x for x in above if x in MODULES and words & {*find_part(x).names}]
+    return list(dict.fromkeys([name, *(y for x in named for y in _used_by(text, x))]))
+
+
+def _still_ours(text: str, names: list[str]) -> str:
+    """A sentence that names the parts that some sections import from the package."""
+    sections = _sections(text)
+    found = {part for name in names for *_, part, _ in ours_in(sections[name][0], name)}
+    return f" Still ours in it: {', '.join(sorted(found))}." if found else ""
 
 
 def _given(text: str) -> set[str]:

@@ -8,12 +8,13 @@ import inspect
 import linecache
 import symtable
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
+from attnbook.course.kit.exercises.differences import describe
 from attnbook.course.kit.exercises.readers_code import functions_of
 
 READERS_MODULES = ("__main__", "my_transformer")
@@ -26,11 +27,15 @@ class SourceError(ValueError):
     """The reader's code cannot be copied; the message says why and what to do."""
 
 
-def own_source(answers: tuple[Callable, ...], given: Collection[str] = ()) -> str:
+def own_source(
+    answers: tuple[Callable, ...], names: Sequence[str], given: Collection[str] = ()
+) -> str:
     """Copy functions and classes of the notebook with the imports and helpers they use.
 
     Args:
         answers: The functions and classes.
+        names: What each of them is to be called; one of another name is copied under
+            its own, and gets this one, too.
         given: Names that need no definition, as the reader's file has them.
 
     Raises:
@@ -38,12 +43,30 @@ def own_source(answers: tuple[Callable, ...], given: Collection[str] = ()) -> st
             notebook that cannot be written down, such as a tensor.
     """
     collected = _Collected(given)
-    for answer in answers:
-        collected.done.add(answer.__name__)
-        collected.add(answer.__name__, answer, {})
+    for answer, name in zip(answers, names, strict=True):
+        collected.done.add(name)
+        collected.add(name, answer, {})
     imports = sorted(collected.imports, key=lambda x: (x.startswith("from"), x))
     head = [*imports, *collected.constants]
     return "\n\n\n".join(["\n".join(head)] * bool(head) + collected.definitions) + "\n"
+
+
+def _own_name(name: str, value: Any, namespace: dict[str, Any]) -> str:
+    """The name by which a function or class is defined, whatever it is called now.
+
+    Raises:
+        SourceError: If it is neither, or has no name.
+    """
+    if not functions_of(value) and not inspect.isclass(value):
+        raise SourceError(
+            f"{name} is {describe(value)}, which cannot be copied: write a function, "
+            f"`def {name}(…):`, that calls it or does the same, and save that"
+        )
+    if value.__name__ == "<lambda>":
+        raise SourceError(f"{name} is a lambda: write it as `def {name}(…):`")
+    # What a decorator returns may be called as the function inside the decorator.
+    decorated = namespace.get(value.__name__) is not value is namespace.get(name)
+    return name if decorated else value.__name__
 
 
 class _Collected:
@@ -63,9 +86,16 @@ class _Collected:
             value: The function or class.
             namespace: The names around it, for a class without functions.
         """
-        source = _definition(name, value)
         functions = functions_of(value)
         namespace = functions[0].__globals__ if functions else namespace
+        own = _own_name(name, value, namespace)
+        if own != name:
+            if own not in self.done:
+                self.done.add(own)
+                self.add(own, value, namespace)
+            self.definitions.append(f"{name} = {own}")
+            return
+        source = _definition(name, value)
         for used in _global_names(source):
             if used not in self.done and used in namespace:
                 self._add_used(used, namespace[used], namespace)
@@ -91,7 +121,9 @@ class _Collected:
 
 def _definition(name: str, value: Any) -> str:
     """The text of the cell that defines a function or class at its left margin."""
-    for file in (*_files(functions_of(value)), *_cells()):
+    codes = [f.__code__ for f in functions_of(value)]
+    files = dict.fromkeys(code.co_filename for code in codes)
+    for file in (*files, *_cells()):
         text = "".join(linecache.getlines(file))
         try:
             body = ast.parse(text).body
@@ -99,17 +131,22 @@ def _definition(name: str, value: Any) -> str:
             continue
         for node in reversed(body):
             defines = isinstance(node, ast.FunctionDef | ast.ClassDef)
-            if defines and node.name == name:
-                first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            if not (defines and node.name == name):
+                continue
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            # A decorator may have put a function of another place here.
+            own = range(first, node.end_lineno + 1)
+            places = [(f.co_filename, f.co_firstlineno) for f in codes]
+            if (
+                not codes
+                or node.decorator_list
+                or any(at == file and line in own for at, line in places)
+            ):
                 return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
     raise SourceError(
         f"the source of `{name}` is not to be found: define it by `def` or `class` at "
-        "the left margin of a cell, and run the cell"
+        "the left margin of a cell without `%%`, and run the cell"
     )
-
-
-def _files(functions: list[FunctionType]) -> list[str]:
-    return list(dict.fromkeys(f.__code__.co_filename for f in functions))
 
 
 def _cells() -> list[str]:

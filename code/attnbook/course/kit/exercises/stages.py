@@ -141,7 +141,7 @@ class _Shown(io.TextIOBase):
         if left > 0:
             self.stream.write(text[:left])
         if 0 < left < len(text):
-            self.stream.write(" … (the rest of what your code prints is left out)\n")
+            self.stream.write("\n… (the rest of what your code prints is left out)\n")
         return len(text)
 
 
