@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from attnbook.core.checks import check_sizes
+from attnbook.core.checks import check_sizes, check_texts
 from attnbook.core.vocabulary import Vocabulary
 from attnbook.data.batching import Batch, IdPair, id_batch, pooled
 from attnbook.toy.language import SOURCE_WORDS, TARGET_WORDS, Pair, sample_pair
@@ -26,6 +26,7 @@ def make_batch(
         pairs: B pairs.
         device: The device of the batch; by default the CPU.
     """
+    check_texts(pairs=pairs)
     batch = id_batch(
         [IdPair(SOURCE.encode(p.source), TARGET.encode(p.target)) for p in pairs]
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from attnbook.core.checks import check_some, check_texts
+from attnbook.core.checks import check_some
 from attnbook.core.devices import model_device
 from attnbook.decoding.greedy_search import greedy
 from attnbook.nn.masks import padding_mask
@@ -20,17 +20,17 @@ def greedy_translations(
 ) -> list[tuple[str, ...]]:
     """Translate the sources of ``pairs`` by greedy decoding.
 
-    The maximum length is one token more than the longest reference needs. An output
-    that is cut off there is wrong, however much longer it would have become.
+    The maximum length is one token more than a sentence's own reference needs. An
+    output that is cut off there is wrong, however much longer it would have become.
     """
     batch = make_batch(pairs, model_device(model))
-    ids = greedy(model, batch.src, max_len=batch.tgt_out.shape[1] + 1)
+    limits = padding_mask(batch.tgt_out).sum(1) + 1  # (B,)
+    ids = greedy(model, batch.src, limits)
     return [tuple(TARGET.decode(row)) for row in ids.tolist()]
 
 
 def exact_match(model: nn.Module, pairs: Sequence[Pair]) -> float:
     """Fraction of sentences translated exactly, from 0 to 1."""
-    check_texts(pairs=pairs)
     outputs = greedy_translations(model, pairs)
     matches = [o == p.target for o, p in zip(outputs, pairs, strict=True)]
     return sum(matches) / len(pairs)

@@ -1,11 +1,15 @@
 """Subwords: text, ids, the same text again; learned from the training split alone."""
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_runs import small_config, write_texts
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 from attnbook.data.subwords import Subwords
@@ -191,3 +195,49 @@ def test_they_are_learned_from_the_training_split_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(trainer, "load_texts", spy)
     Trainer(small_config(data), out)
     assert set(asked) == {"train"}
+
+
+EVERYWHERE = """
+from collections import Counter
+from attnbook.data import Subwords, learn_merges
+ties = ["no on to ot so os", "ab ba, xab xba. (ab) ba? Éa aé"]
+for lowercase in (False, True):
+    for tokenised in (False, True):
+        print(Subwords.train(ties * 2, 60, lowercase, tokenised).fingerprint())
+print(learn_merges(Counter(" ".join(ties).split()), 20))
+"""
+
+
+def test_what_is_learned_is_the_same_in_every_process():
+    """Of many equally frequent pairs, too, however the process orders its tables."""
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", EVERYWHERE],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in "012"
+    }
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("size", [30, 45, 60])
+def test_merges_of_tokenised_text_are_those_of_the_library(size):
+    """Where no two pairs are equally frequent, the library's own suffix gives them."""
+    words = ["haus", "baum", "hausbau", "bauhaus", "raum", "maus"]
+    text = [" ".join(word for n, w in enumerate(words) for word in [w] * 3**n)]
+    found = Subwords.train(text, size, tokenised=True)
+    plain = Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
+    plain.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        min_frequency=2,
+        special_tokens=list(SPECIAL_TOKENS),
+        end_of_word_suffix="</w>",
+        show_progress=False,
+    )
+    plain.train_from_iterator(text, trainer)
+    assert found.tokenizer.get_vocab().keys() == plain.get_vocab().keys()
+    for word in [*words, "mausbaum", "umhaus", "x"]:
+        assert found.pieces(word) == plain.encode(word).tokens
