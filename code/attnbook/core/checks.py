@@ -21,7 +21,7 @@ def check_sizes(least: int = 1, /, **sizes: int) -> None:
     for name, size in sizes.items():
         rule = f"{name} is {size!r}; it must be a whole number from {least} on"
         if not isinstance(size, Integral) or isinstance(size, bool):
-            raise ValueError(f"{rule}, of an integer type: int({name}) makes one")
+            raise ValueError(f"{rule}, of type int: int({name}) turns a number into it")
         if size < least:
             raise ValueError(rule)
 
@@ -29,11 +29,11 @@ def check_sizes(least: int = 1, /, **sizes: int) -> None:
 def check_shares(**shares: float) -> None:
     """Raise a ValueError that names the first number not from 0 to below 1."""
     for name, share in shares.items():
-        number = isinstance(share, Real) and not isinstance(share, bool)
-        if not number or not 0 <= share < 1:
-            raise ValueError(
-                f"{name} is {share!r}; it is a share, a number from 0 (none) to below 1"
-            )
+        rule = f"{name} is {share!r}; it is a share, a number from 0 (none) to below 1"
+        if not isinstance(share, Real) or isinstance(share, bool):
+            raise ValueError(f"{rule}: float({name}) turns text or a tensor into it")
+        if not 0 <= share < 1:
+            raise ValueError(rule)
 
 
 def check_texts(**lists: object) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from attnbook.core.files import write_whole
 
 
-def save_weights(model: nn.Module, folder: Path, /, **facts: object) -> None:
+def save_weights(model: nn.Module, folder: Path | str, /, **facts: object) -> None:
     """Write a model's weights, and beside them what they were made by.
 
     Each of the two files appears whole or not at all.
@@ -26,6 +26,7 @@ def save_weights(model: nn.Module, folder: Path, /, **facts: object) -> None:
         folder: Where to put ``weights.safetensors`` and ``facts.json``.
         facts: Anything JSON can hold, such as the seed, the steps and the scores.
     """
+    folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: w.detach().contiguous() for name, w in tensors(model).items()}
     text = json.dumps(facts, indent=1) + "\n"
@@ -36,7 +37,7 @@ def save_weights(model: nn.Module, folder: Path, /, **facts: object) -> None:
         write_whole(folder / name, content)
 
 
-def load_weights(model: nn.Module, folder: Traversable) -> dict:
+def load_weights(model: nn.Module, folder: Traversable | str) -> dict:
     """Read weights into a model, and set it to eval mode.
 
     Args:
@@ -50,6 +51,7 @@ def load_weights(model: nn.Module, folder: Traversable) -> dict:
         ValueError: If a file is missing, is not of its kind, or holds the weights of
             another model. The model is then as it was.
     """
+    folder = Path(folder) if isinstance(folder, str) else folder
     facts = read_facts(folder)
     weights = dequantize(_read(folder, "weights.safetensors", load))
     weights = {plain(name): w for name, w in weights.items()}

@@ -26,9 +26,10 @@ def check_inputs(q: Tensor, k: Tensor, v: Tensor) -> None:
                 "positions and one of features: x[None] makes one vector a matrix"
             )
     if not q.is_floating_point() or not q.dtype == k.dtype == v.dtype:
+        kind = "q.dtype" if q.is_floating_point() else "torch.float32"
         raise ValueError(
             f"q, k and v are of types {q.dtype}, {k.dtype} and {v.dtype}; they must be "
-            "of one floating-point type: x.to(q.dtype) turns one into the other's"
+            f"of one floating-point type: x.to({kind}) turns others into it"
         )
     if not q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
         raise ValueError(

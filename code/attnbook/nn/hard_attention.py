@@ -18,6 +18,7 @@ import torch
 from torch import Generator, Tensor
 
 from attnbook.core.checks import check_sizes
+from attnbook.nn.attention_checks import check_tensors
 from attnbook.nn.precision import wide
 
 
@@ -174,6 +175,7 @@ def gumbel_softmax_gradient(
 
 def check_score_vectors(scores: Tensor, rewards: Tensor) -> None:
     """Raise a ValueError unless both are vectors of one length and floating type."""
+    check_tensors(scores=scores, rewards=rewards)
     if scores.dim() != 1 or scores.shape != rewards.shape or not len(scores):
         raise ValueError(
             f"scores have shape {tuple(scores.shape)}, rewards {tuple(rewards.shape)}; "

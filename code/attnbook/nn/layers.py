@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attnbook.core.checks import check_dropout, check_known, check_sizes
+from attnbook.core.checks import check_known, check_shares, check_sizes
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.attention_checks import check_heads
 from attnbook.nn.masks import PreparedMask, causal_mask
@@ -46,10 +46,13 @@ class TransformerConfig:
     def __post_init__(self):
         others = ("dropout", "attention_dropout", "norm_first")
         sizes = {name: n for name, n in vars(self).items() if name not in others}
-        check_sizes(**{name: n for name, n in sizes.items() if n is not None})
+        if self.target_vocab_size is None:
+            del sizes["target_vocab_size"]
+        check_sizes(**sizes)
         check_heads(self.d_model, self.n_heads)
-        check_dropout(self.dropout)
-        check_dropout(self.attention_dropout)
+        check_shares(dropout=self.dropout, attention_dropout=self.attention_dropout)
+        if self.norm_first not in (True, False):  # a text would be taken for True
+            raise ValueError(f"norm_first is {self.norm_first!r}; give True or False")
 
 
 def check_config(config: TransformerConfig) -> None:

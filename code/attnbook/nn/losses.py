@@ -10,12 +10,14 @@ from torch import Tensor
 
 from attnbook.core.checks import check_known, check_shares
 from attnbook.core.vocabulary import PAD
+from attnbook.nn.attention_checks import check_tensors
 from attnbook.nn.masks import padding_mask
 from attnbook.nn.precision import wide
 
 
 def check_targets(logits: Tensor, targets: Tensor) -> None:
     """Raise a ValueError unless there is one target id for each distribution."""
+    check_tensors(logits=logits, targets=targets)
     if targets.dtype not in (torch.int64, torch.int32):
         raise ValueError(
             f"targets are of type {targets.dtype}; they must be integer ids: "

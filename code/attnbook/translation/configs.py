@@ -320,7 +320,7 @@ def config(name: str, /, **changes: object) -> Config:
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The known name that a mistyped one is near to, or else all of them."""
     known = list(known)
-    if near := get_close_matches(name, known, 1):
+    if near := get_close_matches(str(name), known, 1):
         return f"did you mean {near[0]!r}?"
     return f"there are {', '.join(known)}"
 
@@ -367,14 +367,14 @@ def to_json(chosen: Config) -> str:
     return json.dumps(asdict(chosen), indent=1) + "\n"
 
 
-def from_json(path: Path) -> Config:
+def from_json(path: Path | str) -> Config:
     """Read a file of :func:`to_json`; missing entries have their default values.
 
     Raises:
         ValueError: If the file is missing or not JSON, or an entry is unknown.
     """
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ValueError(f"{path} cannot be read as a config: {error}") from error
     if not isinstance(values, dict):

@@ -33,8 +33,8 @@ def test_a_size_is_counted_from_1_on(size):
 def test_a_size_is_a_whole_number(size):
     """1.0 is one, too; so the type is named, and what makes it."""
     wanted = (
-        f"columns is {size!r}; it must be a whole number from 1 on, of an integer "
-        "type: int(columns) makes one"
+        f"columns is {size!r}; it must be a whole number from 1 on, of type int: "
+        "int(columns) turns a number into it"
     )
     with pytest.raises(ValueError, match=re.escape(wanted)):
         check_sizes(rows=1, columns=size)
@@ -65,8 +65,10 @@ def test_a_share_is_a_number_from_0_to_below_1(share):
     wanted = f"smoothing is {share!r}; it is a share, a number from 0 (none) to below 1"
     with pytest.raises(ValueError, match=re.escape(wanted)):
         check_shares(dropout=0.0, smoothing=share)
-    with pytest.raises(ValueError, match=r"^dropout is .* a share"):
+    with pytest.raises(ValueError, match=r"^dropout is .* a share") as error:
         check_dropout(share)
+    other = isinstance(share, str | list | bool) or share is None
+    assert ("float(dropout)" in str(error.value)) == other
 
 
 @pytest.mark.parametrize("kind", [float, np.float32, np.float64, np.float16])

@@ -33,8 +33,9 @@ def model_of(seed, n_target=None, **kwargs):
 @pytest.mark.parametrize("n_target", [None, 9])
 def test_what_is_read_is_what_was_written(tmp_path, n_target):
     one, other = model_of(0, n_target).eval(), model_of(1, n_target)
-    save_weights(one, tmp_path / "some" / "model", model="any", folder=[0.5, 1.0])
-    facts = load_weights(other, tmp_path / "some" / "model")
+    folder = str(tmp_path / "some" / "model")  # a text or a path
+    save_weights(one, folder, model="any", folder=[0.5, 1.0])
+    facts = load_weights(other, str(tmp_path / "some" / "model"))
     assert facts == {"model": "any", "folder": [0.5, 1.0]}
     assert not other.training
     assert torch.equal(other(SRC, SRC.clamp(max=8)), one(SRC, SRC.clamp(max=8)))

@@ -333,6 +333,12 @@ x = torch.zeros(2, 3, 8)
         (lambda: ScaledEmbedding(0, 8), "vocab_size is 0"),
         (lambda: ScaledEmbedding(9, -1), "d_model is -1"),
         (lambda: TransformerConfig(d_model=64, n_heads=5), "64 cannot be .* 5 heads"),
+        (
+            lambda: TransformerConfig(d_model=None),
+            "d_model is None; it must be a whole",
+        ),
+        (lambda: TransformerConfig(norm_first="no"), "norm_first is 'no'; give True"),
+        (lambda: TransformerConfig(dropout="0.1"), "^dropout is '0.1'; .* float"),
         (lambda: TokenEmbedding(9, 4)(torch.tensor([9])), "id 9 is not in 0 … 8"),
         (lambda: ScaledEmbedding(9, 4)(torch.tensor([[4, -1]])), "id -1 is not in 0"),
         (
@@ -342,7 +348,7 @@ x = torch.zeros(2, 3, 8)
         (lambda: make_layer(EncoderLayer, 8, 2, 4, dropout=1.0), "dropout is 1.0"),
         (
             lambda: make_layer(EncoderLayer, 8, 2, 4, attention_dropout=-1),
-            "dropout is -1",
+            "^attention_dropout is -1",
         ),
         (
             lambda: make_layer(EncoderLayer, 8, 2, 4)(x[0]),

@@ -222,3 +222,12 @@ def test_a_batch_of_padding_alone_is_as_in_pytorch():
     assert torch.equal(symmetric_kl(logits, nothing[:1]), torch.zeros(1, 3))
     for loss in (label_smoothing_loss, fused_smoothing_loss):
         assert loss(logits[:0], nothing[:0]).shape == (0, 3)
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, symmetric_kl])
+def test_lists_are_no_tensors(loss):
+    with pytest.raises(ValueError, match=r"logits is a list; .*as_tensor\(logits\)"):
+        loss([[[0.0, 1.0]]], torch.ones(1, 1).long())
+    if loss is not symmetric_kl:
+        with pytest.raises(ValueError, match=r"targets is a list; .*as_tensor"):
+            loss(torch.zeros(1, 1, 2), [[1]])

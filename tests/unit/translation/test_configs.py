@@ -48,7 +48,7 @@ def test_the_published_config_is_the_recipe_of_wu_et_al():
 def test_a_config_comes_back_from_its_file(tmp_path, name):
     path = tmp_path / "config.json"
     path.write_text(to_json(config(name)))
-    assert from_json(path) == config(name)
+    assert from_json(path) == from_json(str(path)) == config(name)
     assert json.loads(path.read_text()) == asdict(config(name))
 
 
