@@ -20,6 +20,7 @@ from attnbook.course.kit.exact_match import exact_match_figure, exact_match_tabl
 from attnbook.course.kit.exercises.checking import check
 from attnbook.course.kit.exercises.judging import judge
 from attnbook.course.kit.exercises.my_transformer import my_part, save_part
+from attnbook.course.kit.exercises.my_translator import my_translator
 from attnbook.course.kit.html_tables import Column, spread, table
 from attnbook.course.kit.sources import show_source
 from attnbook.course.kit.style import use_style
@@ -34,6 +35,7 @@ __all__ = [
     "exact_match_table",
     "judge",
     "my_part",
+    "my_translator",
     "save_part",
     "show_source",
     "spread",

@@ -8,7 +8,7 @@ import pytest
 import torch
 from notebook_cells import run_cell
 
-from attnbook.course import save_part
+from attnbook.course import my_translator, save_part
 from attnbook.course.kit.exercises.parts import MODULES, find_part
 from attnbook.toy import TARGET, held_out_pairs, load_toy_model, make_batch
 
@@ -120,3 +120,22 @@ def test_the_readers_step_trains_the_readers_transformer(mine):
     with torch.no_grad():
         found = mine["greedy"](model.eval(), batch.src, max_len=10)
     assert torch.equal(found, batch.tgt_out)
+
+
+def test_two_lines_train_the_readers_file_and_translate(
+    whole_file, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ATTNBOOK_PARTS", raising=False)
+    (tmp_path / "my_transformer.py").write_text(whole_file, encoding="utf-8")
+    translate = my_translator()
+    *parts, said = capsys.readouterr().out.splitlines()
+    yours = ("Transformer", "greedy", "training")
+    assert parts == [f"{name}: yours, from my_transformer.py." for name in yours]
+    assert re.fullmatch(
+        r"After 300 steps (19|20) of 20 new sentences are right\.", said
+    )
+    pair = held_out_pairs(clauses=2, number=1)[0]
+    assert translate(" ".join(pair.source)) == " ".join(pair.target)
+    with pytest.raises(ValueError, match="'Hund' is not among"):
+        translate("the Hund sees a cat")
