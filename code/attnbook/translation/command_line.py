@@ -72,8 +72,9 @@ def show(error: click.ClickException) -> None:
     if os.environ.get("RANK", "0") == "0":
         error.show()
     if file := os.environ.get("TORCHELASTIC_ERROR_FILE"):
-        told = {"message": error.format_message(), "timestamp": int(time.time())}
-        Path(file).write_text(json.dumps(told), encoding="utf-8")
+        text, now = error.format_message(), int(time.time())
+        told = {"message": text, "extraInfo": {"py_callstack": text, "timestamp": now}}
+        Path(file).write_text(json.dumps({"message": told}), encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

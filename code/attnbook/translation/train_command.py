@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import torch
+from torch.distributed import DistBackendError
 
 from attnbook.core.devices import DEVICES, choose_device
 from attnbook.core.divergence import DivergedError
@@ -21,6 +22,7 @@ from attnbook.translation.configs import CONFIGS, Config, changed, config, from_
 from attnbook.translation.corpora import holds_out, load_texts
 from attnbook.translation.report import check_may_test, finish, test_splits
 from attnbook.translation.trainer import Trainer
+from attnbook.translation.training_state import read_state
 
 EXAMPLES = """\b
 Examples:
@@ -140,13 +142,13 @@ def train(run: Config, folder: Path) -> dict | None:
         train_until_asked(trainer)
         return report(trainer) if trainer.processes.first else None
     except DivergedError as error:
-        raise ValueError(
-            f"{error}. This run has peak_learning_rate={run.peak_learning_rate}, "
-            f"warmup={run.warmup} and clip={run.clip}: choose others, and a new folder "
-            f"with --out. (Or try precision=fp32, if it isn't, in this one. {folder} "
-            "holds what was saved before; nothing was saved since.)"
-        ) from error
+        raise ValueError(f"{error}. {after_divergence(trainer)}") from error
     except (RuntimeError, MemoryError) as error:
+        if isinstance(error, DistBackendError) or "by peer" in str(error):
+            raise ValueError(
+                "another process of this run has ended; its own message says why, and "
+                f"the same command resumes the run in {folder}"
+            ) from error
         if not is_out_of_memory(error):
             raise
         raise ValueError(
@@ -167,6 +169,22 @@ def train(run: Config, folder: Path) -> dict | None:
     finally:
         if trainer:
             trainer.close()
+
+
+def after_divergence(trainer: Trainer) -> str:
+    """What to try when training has diverged, and what is kept."""
+    run, kept = trainer.config, "no state was saved yet"
+    if trainer.last.exists():
+        update = read_state(trainer.last)[1]["step"]
+        kept = f"the state after update {update} is kept, and nothing since"
+    text = (
+        f"This run has peak_learning_rate={run.peak_learning_rate}, "
+        f"warmup={run.warmup} and clip={run.clip}: choose others, and another folder "
+        f"with --out. In {trainer.folder} {kept}"
+    )
+    if trainer.precision == torch.float32:
+        return f"{text}."
+    return f"{text}; precision=fp32 may help, and goes on from there."
 
 
 def announce(trainer: Trainer, run: Config) -> None:
@@ -226,6 +244,7 @@ def tested(run: Config) -> tuple[str, ...]:
 def is_out_of_memory(error: Exception) -> bool:
     """Whether memory was exhausted; without CUDA only the message tells it."""
     phrases = ("out of memory", "can't allocate memory", "not enough memory")
+    phrases += ("ALLOC_FAILED", "bad_alloc")  # of cuBLAS and cuDNN, and of C++
     typed = isinstance(error, torch.OutOfMemoryError | MemoryError)
     return typed or any(phrase in str(error) for phrase in phrases)
 
@@ -287,7 +306,8 @@ def summary(results: dict) -> str:
         f"{results['parameters']:,} parameters, {results['updates']:,} updates, "
         f"{results['seconds']:,} s on {results['machine']}"
     ]
-    for split, scores in results["scores"].items():
+    tests = results["scores"] or {"val": results["validation_scores"]}
+    for split, scores in tests.items():
         for how, score in scores.items():
             lines.append(f"{split}, {how}: BLEU {score['bleu']:.1f}")
     return "\n".join(lines)

@@ -13,6 +13,10 @@ from importlib.metadata import version
 import pytest
 import torch
 from small_runs import command, small_config, without, write_texts
+from torch.distributed.elastic.multiprocessing.errors import (
+    ChildFailedError,
+    ProcessFailure,
+)
 
 from attnbook.data import multi30k
 from attnbook.data.subwords import Subwords
@@ -537,6 +541,34 @@ def test_an_error_of_another_kind_is_not_taken_for_memory(data, tmp_path, monkey
     monkeypatch.setattr(Trainer, "_backward", fails(RuntimeError("a bug")))
     with pytest.raises(RuntimeError, match="a bug"):
         training_command.train(small_config(data), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("[pair.cc:553] Connection closed by peer [127.0.0.1]:30375"),
+        torch.distributed.DistBackendError("NCCL error: remote process exited"),
+    ],
+)
+def test_a_process_whose_others_have_ended_says_so(
+    data, tmp_path, monkeypatch, refused, error
+):
+    monkeypatch.setattr(Trainer, "_backward", fails(error))
+    output = run_small(data, tmp_path, refused)
+    assert "another process of this run has ended; its own message says why" in output
+
+
+def test_a_mistake_of_several_processes_is_told_once(tmp_path, monkeypatch, capsys):
+    """Torchrun tells again what stands in its error files."""
+    for rank in (0, 1):
+        monkeypatch.setenv("RANK", str(rank))
+        monkeypatch.setenv("TORCHELASTIC_ERROR_FILE", str(tmp_path / f"{rank}.json"))
+        assert exit_code(["train", "--config", "toy", "--set", "sed=1"]) == 2
+        told = capsys.readouterr().err
+        assert ("did you mean 'seed'" in told) == (rank == 0)
+        failure = ProcessFailure(rank, 7, 2, str(tmp_path / f"{rank}.json"))
+        report = ChildFailedError("attnbook", {rank: failure}).format_msg()
+        assert "traceback : no entry 'sed'; did you mean 'seed'?" in report
 
 
 def test_on_a_full_disk_the_run_can_go_on_later(data, tmp_path, monkeypatch, refused):

@@ -1,6 +1,7 @@
 """Texts of a run: from a folder, of the toy language; what cannot be used is named."""
 
 import sys
+from itertools import pairwise
 
 import pytest
 from small_runs import PAIRS, small_config, write_texts
@@ -8,8 +9,9 @@ from small_runs import PAIRS, small_config, write_texts
 from attnbook.data import multi30k
 from attnbook.toy.language import translate_by_rule
 from attnbook.translation.configs import config
-from attnbook.translation.corpora import load_texts
+from attnbook.translation.corpora import holds_out, load_texts
 from attnbook.translation.moses import detokenised, tokenised
+from attnbook.translation.report import test_splits as splits_of
 
 
 @pytest.fixture
@@ -133,3 +135,67 @@ def test_the_toy_language_can_be_translated_back():
     assert load_texts(back, "val") == (target, source)
     with pytest.raises(ValueError, match="source is 'en' and target 'de'; the lang"):
         load_texts(config("toy", source="en", target="de"), "val")
+
+
+# Without files of val
+
+
+def numbered(folder, lines):
+    folder.mkdir(exist_ok=True)
+    for language in ("en", "de"):
+        text = "".join(f"{language} {i}\n" for i in range(lines))
+        (folder / f"train.{language}").write_text(text)
+    return small_config(folder)
+
+
+@pytest.mark.parametrize(
+    ("lines", "number"), [(10, 1), (19, 1), (20, 2), (300, 30), (10_999, 1000)]
+)
+def test_a_tenth_of_train_is_held_out(tmp_path, lines, number):
+    run = numbered(tmp_path / "mine", lines)
+    train, val = load_texts(run, "train"), load_texts(run, "val")
+    assert len(val.source) == number
+    assert load_texts(run, "val") == val  # the same ones each time
+    both = [int(line.split()[1]) for line in (*train.source, *val.source)]
+    assert sorted(both) == list(range(lines))
+    for source, target in (train, val):
+        assert [s.split()[1] for s in source] == [t.split()[1] for t in target]
+    kept = [int(line.split()[1]) for line in val.source]
+    steps = {b - a for a, b in pairwise(kept)}
+    assert len(steps) <= 1  # from all over the text
+
+
+def test_too_few_lines_to_hold_any_out_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="train has 9 lines, and none can be held out"):
+        load_texts(numbered(tmp_path / "mine", 9), "val")
+
+
+def test_what_is_there_is_not_held_out(data):
+    run = small_config(data)
+    assert not holds_out(run)
+    assert not holds_out(config("toy"))
+    assert not holds_out(config("multi30k-tiny"))
+    assert splits_of(run) == ("test",)
+    (data / "test.de").unlink()
+    assert splits_of(run) == ("test",)  # half a split is a mistake, to be told
+    (data / "test.en").unlink()
+    assert splits_of(run) == ()
+    (data / "val.de").unlink()
+    assert not holds_out(run)
+    (data / "val.en").unlink()
+    assert holds_out(run)
+
+
+def test_a_language_that_is_not_there_is_answered_with_those_that_are(data):
+    run = small_config(data, target="it")
+    message = r"train\.it cannot be .* has train\.de and train\.en, and .* train\.it:"
+    with pytest.raises(ValueError, match=message):
+        load_texts(run, "train")
+    with pytest.raises(ValueError, match="nowhere has no train file"):
+        load_texts(small_config(data / "nowhere"), "train")
+
+
+def test_a_folder_may_be_named_from_home(data, monkeypatch):
+    monkeypatch.setenv("HOME", str(data.parent))
+    run = small_config(f"~/{data.name}")
+    assert load_texts(run, "val") == load_texts(small_config(data), "val")
