@@ -6,6 +6,7 @@
 #   TORCH=cpu           PyTorch without CUDA, a much smaller download on Linux
 #   PORT=9000           for `make serve`
 #   CONFIG=toy          for `make train`
+#   ARGS="--port=9333"  options of JupyterLab, for `make lab`
 
 PY := .venv/bin/python
 export PYTHON TORCH
@@ -43,8 +44,8 @@ quick: env  ## run the tests of what changed, in three minutes at most
 notebooks: env  ## run the chapters and store their outputs (one: NAME=ch01_rnn_seq2seq)
 	@$(PY) scripts/run_notebooks.py $(NAME)
 
-lab: book  ## open the chapters in JupyterLab: copies of yours, in notebooks/
-	@$(PY) scripts/lab.py
+lab: book  ## open copies of the chapters in JupyterLab (its options: ARGS="--no-browser")
+	@$(PY) scripts/lab.py $(ARGS)
 
 serve: book  ## serve the built book on this machine (PORT=8000)
 	@$(PY) -m http.server --bind 127.0.0.1 --directory _build/html $(or $(PORT),8000)

@@ -2,7 +2,7 @@
 
     python scripts/lab.py       after `make book`; `make lab` does both
 
-Options are handed on to JupyterLab: `--no-browser`, `--port=9000`.
+Options are handed on to JupyterLab: `make lab ARGS="--no-browser --port=9000"`.
 
 The copies lie in the folder `notebooks`. One that the reader has not changed follows
 the book. One that has been changed stays as it is; if the book changed too, its new
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -76,6 +77,14 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def lab_options(options: list[str], is_root: bool) -> list[str]:
+    """Return JupyterLab's options: it refuses to run as root, as a container does."""
+    if not is_root or any(option.startswith("--allow-root") for option in options):
+        return options
+    print("You are root, as in a container: JupyterLab gets the option --allow-root.")
+    return ["--allow-root", *options]
+
+
 def main() -> int:
     """Update the copies, trust those that were written, and open JupyterLab."""
     written, lines = update(FOLDER, made(ROOT, site=False))
@@ -83,7 +92,9 @@ def main() -> int:
     jupyter = [sys.executable, "-m", "jupyter"]
     if written:
         subprocess.run([*jupyter, "trust", *written], check=True, capture_output=True)
-    command = [*jupyter, "lab", "intro.ipynb", *sys.argv[1:]]
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0  # Windows has no root
+    options = lab_options(sys.argv[1:], is_root)
+    command = [*jupyter, "lab", "intro.ipynb", *options]
     return subprocess.run(command, cwd=FOLDER).returncode
 
 

@@ -1,4 +1,4 @@
-"""Run chapters and store their outputs, the same bytes each time.
+"""Run chapters and store their outputs: the same bytes each time, but for times.
 
     python scripts/run_notebooks.py              all of them, and the front page
     python scripts/run_notebooks.py ch01 ch04    these

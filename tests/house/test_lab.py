@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 
-from lab import update
+from lab import lab_options, update
 
 
 def notebook(text):
@@ -77,3 +77,19 @@ def test_a_file_without_a_record_stays(make, change, tmp_path, made):
     change("mine")
     assert make("first")[0] == ["one-2.ipynb"]
     assert folder(tmp_path) == {"one.ipynb": "mine", "one-2.ipynb": "first"}
+
+
+@pytest.mark.parametrize(
+    ("options", "is_root", "given"),
+    [
+        ([], False, []),
+        (["--no-browser"], False, ["--no-browser"]),
+        (["--no-browser"], True, ["--allow-root", "--no-browser"]),
+        (["--port=1", "--allow-root"], True, ["--port=1", "--allow-root"]),
+        (["--allow-root=True"], True, ["--allow-root=True"]),
+    ],
+)
+def test_root_may_open_jupyterlab_and_is_told_so(options, is_root, given, capsys):
+    assert lab_options(options, is_root) == given
+    added = is_root and "--allow-root" not in "".join(options)
+    assert capsys.readouterr().out.count("--allow-root") == added
