@@ -175,7 +175,7 @@ def write_between(
 
 def _drawn(logits: Tensor, g: torch.Generator) -> Tensor:
     """A token for each row, (n, 1): a word or ``EOS``, and never ``MASK``."""
-    p = token_log_probs(logits[:, :MASK]).exp()  # (n, V - 1)
+    p = token_log_probs(logits[:, :MASK]).softmax(-1)  # (n, V - 1)
     return p.multinomial(1, generator=g)
 
 

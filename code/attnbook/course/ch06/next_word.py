@@ -62,7 +62,8 @@ def write(
     g = torch.Generator().manual_seed(seed)
     ids = torch.full((number, 1), BOS)
     for _ in range(longest):
-        odds = token_log_probs(model(ids, mask_of(ids))[:, -1]).exp()  # (B, V)
+        logits = model(ids, mask_of(ids))[:, -1]  # (B, V)
+        odds = token_log_probs(logits).softmax(-1)
         ids = torch.cat([ids, odds.multinomial(1, generator=g)], 1)
     return [" ".join(SOURCE.decode(row)) for row in ids.tolist()]
 

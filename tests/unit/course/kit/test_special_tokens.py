@@ -32,7 +32,7 @@ from attnbook.toy.data import SOURCE, TARGET
 LIVE = Path(__file__).resolve().parents[4] / "book" / "_static" / "live"
 NEVER = [PAD, BOS, UNK]
 WORDS = ["the", "old", "farmer", "sees", "a", "bird"]
-LOGITS = pytest.mark.parametrize("special", [0.0, 9.0], ids=["uniform", "eager"])
+LOGITS = pytest.mark.parametrize("special", [0.0, 9.0, 500.0])
 """Logits of ``PAD`` and ``BOS``, and twice that of ``UNK``; all others have 0."""
 
 
@@ -160,7 +160,7 @@ def test_pages(special, monkeypatch):
     assert set(torch.cat(drawn).tolist()) == {EOS, *range(4, len(SOURCE))}
 
 
-@pytest.mark.parametrize("special", [0.0, 9.0])
+@LOGITS
 def test_the_page_that_writes_characters(special):
     logits = torch.zeros(len(CHARACTERS))
     logits[: len(SPECIAL_TOKENS)] = special
