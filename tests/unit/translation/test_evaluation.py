@@ -27,6 +27,7 @@ from attnbook.translation.evaluation import (
     max_output_len,
     runaway_share,
 )
+from attnbook.translation.translator import Translator
 
 WORDS = [*"abcdefgh", "man", "hat", "grass", "dog"]
 
@@ -249,19 +250,38 @@ def test_a_batch_holds_as_many_positions_as_allowed(monkeypatch):
     assert len(sizes) < len(SENTENCES)
 
 
+class Endless(Teller):
+    """Never ends by itself, so that every output has its maximum length."""
+
+    def step(self, token, state):
+        logits, state = super().step(token, state)
+        logits[:, EOS] = -50.0
+        return logits, state
+
+
 def test_a_translation_may_be_fifty_words_longer():
     assert max_output_len(12) == 62
-
-    class Endless(Teller):
-        def step(self, token, state):
-            logits, state = super().step(token, state)
-            logits[:, EOS] = -50.0
-            return logits, state
-
     model = Endless()
     output = beam_translate(model, SUBWORDS, ["abba"], width=1)[0]
     src = torch.tensor([[*SUBWORDS.encode("abba"), EOS]])
     assert output == SUBWORDS.decode(greedy(model, src, src.shape[1] + 50)[0].tolist())
+
+
+@pytest.mark.parametrize(("width", "alpha"), [(1, 1.0), (3, 0.0), (3, 2.0)])
+def test_each_sentence_may_be_fifty_words_longer_than_itself(width, alpha):
+    """And not than the longest that happens to be next to it."""
+    found = beam_translate(Endless(), SUBWORDS, SENTENCES, width, alpha)
+    assert found == one_by_one(Endless(), width, alpha)
+
+
+@pytest.mark.parametrize("width", [1, 5])
+def test_a_long_neighbour_changes_no_translation(width):
+    """The shipped model went on for 70 words beside the long one, in a beam of 5."""
+    translator = Translator()
+    short = ["If it rains tomorrow, we will stay at home.", "zzzz zzzz zzzz", "Stop!"]
+    crowd = "a group of people in red shirts are standing in front of a big old house"
+    together = translator([*short, " and ".join([crowd] * 8)], width=width)
+    assert together[:3] == [translator([text], width=width)[0] for text in short]
 
 
 def test_nothing_to_translate():

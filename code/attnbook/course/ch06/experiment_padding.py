@@ -116,7 +116,8 @@ def translate(
     for start in range(0, len(ids), size):
         group = order[start : start + size]
         src = pad([ids[i] for i in group])
-        rows = greedy(model, src, max_output_len(src.shape[1])).tolist()
+        limits = [max_output_len(len(ids[i])) for i in group]
+        rows = greedy(model, src, limits).tolist()
         for i, row in zip(group, rows, strict=True):
             found[i] = subwords.decode(row)
     return found

@@ -148,7 +148,8 @@ def beam_outputs(
     for start in range(0, len(order), BATCH):
         group = order[start : start + BATCH]
         src = pad([sources[i] for i in group])
-        ids = beam_search(model, src, max_output_len(src.shape[1]), width, alpha).ids
+        limits = [max_output_len(len(sources[i])) for i in group]
+        ids = beam_search(model, src, limits, width, alpha).ids
         log_p = log_probability(model, src, ids[:, 0]).tolist()
         for i, score, row in zip(group, log_p, ids[:, 0].tolist(), strict=True):
             found[i] = score, row[: row.index(EOS) + 1]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from attnbook.core.vocabulary import EOS
+from attnbook.core.vocabulary import EOS, PAD
 from attnbook.course.kit.experiments import experiment
 from attnbook.data.batching import pad
 from attnbook.decoding.beam import beam_search
@@ -57,8 +57,8 @@ def silence() -> dict:
 
 def compare(model, src: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Log-probabilities of nothing and of the beam's best, (B,), and its ids."""
-    max_len = max_output_len(src.shape[1])
-    ids = beam_search(model, src, max_len, WIDTH, alpha=0.0).ids[:, 0]
+    limits = [max_output_len(n) for n in (src != PAD).sum(1).tolist()]
+    ids = beam_search(model, src, limits, WIDTH, alpha=0.0).ids[:, 0]
     nothing = torch.full((len(src), 1), EOS)
     return log_probability(model, src, nothing), log_probability(model, src, ids), ids
 
