@@ -121,6 +121,7 @@ def test_linear_attention_of_the_page_by_the_formula():
         assert torch.allclose(attend(q, k, v, 3)[i], wanted, 1e-12, 1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:Using padding=.same")  # it copies even ones
 @pytest.mark.parametrize("kernel_size", [1, 2, 3, 4, 9])
 def test_a_branch_of_the_page_keeps_the_length(kernel_size):
     module = printed("a3", "LongShort")(8, 2, kernel_size)
