@@ -55,7 +55,7 @@ def last_words(words: Callable[[], str]) -> Iterator[None]:
     Ctrl-C.
 
     Args:
-        words: Gives the line for stderr: what was kept, and how to go on.
+        words: Gives the line for stderr: what was kept, and how to go on; or "".
 
     Raises:
         SystemExit: When the program was asked to end.
@@ -68,5 +68,6 @@ def last_words(words: Callable[[], str]) -> Iterator[None]:
         with on_signal(leave):
             yield
     except Ended as ended:
-        print(words(), file=sys.stderr, flush=True)
+        if line := words():
+            print(line, file=sys.stderr, flush=True)
         sys.exit(128 + ended.number)

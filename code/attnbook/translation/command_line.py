@@ -15,6 +15,7 @@ from pathlib import Path
 
 import click
 
+from attnbook.translation.distributed import is_first
 from attnbook.translation.train_command import train_command
 from attnbook.translation.translate_command import translate_command
 
@@ -69,7 +70,7 @@ def show(error: click.ClickException) -> None:
     The first one tells it. What the others write for torchrun stands at the end of its
     own report.
     """
-    if os.environ.get("RANK", "0") == "0":
+    if is_first():
         error.show()
     if file := os.environ.get("TORCHELASTIC_ERROR_FILE"):
         text, now = error.format_message(), int(time.time())

@@ -2,13 +2,12 @@
 
 On one machine with 4 GPUs, each of which gets a process and a share of each update::
 
-    torchrun --nproc-per-node 4 -m attnbook train --set batches_per_update=4
+    torchrun --nproc-per-node 4 -m attnbook train
 
-On several machines the same command runs on each of them, with ``--nnodes``,
-``--rdzv-backend c10d`` and ``--rdzv-endpoint HOST:PORT`` of one of them. All machines
-must see the same data and the same run folder, on a shared file system: the first
-process writes the subwords and the state to resume from, and the others read them. The
-local network should be fast, as each update exchanges the gradients of all weights.
+``docs/training.md`` has the commands for several machines. All must see the same data
+and the same run folder, on a shared file system: the first process writes the subwords
+and the state to resume from, and the others read them. The local network should be
+fast, as each update exchanges the gradients of all weights.
 
 Only several processes on one CPU have been tried so far, not several GPUs or machines.
 """
@@ -31,6 +30,11 @@ from attnbook.core.devices import choose_device
 TIMEOUT = timedelta(hours=1)
 """Time after which a process that waits for the others gives up. The longest wait is
 for the first process, which learns the subwords from all of the training text."""
+
+
+def is_first() -> bool:
+    """Whether this is the process that speaks for all."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 class Processes:

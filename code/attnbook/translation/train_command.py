@@ -20,6 +20,7 @@ from attnbook.core.signals import Ended, last_words, on_signal
 from attnbook.core.threads import set_threads
 from attnbook.translation.configs import CONFIGS, Config, changed, config, from_json
 from attnbook.translation.corpora import holds_out, load_texts
+from attnbook.translation.distributed import is_first
 from attnbook.translation.report import check_may_test, finish, test_splits
 from attnbook.translation.trainer import Trainer
 from attnbook.translation.training_state import read_state
@@ -88,7 +89,8 @@ def train_command(
     name = name or default_config(device or "auto", *data[-1:])
     run = read_config(name, entries)
     folder = out or Path("runs") / f"{Path(name).stem}-{run.seed}"
-    with last_words(lambda: f"stopped; the same command resumes the run in {folder}"):
+    words = f"stopped; the same command resumes the run in {folder}"
+    with last_words(lambda: words if is_first() else ""):
         train(run, folder)
 
 
@@ -212,9 +214,10 @@ def train_until_asked(trainer: Trainer) -> None:
         Ended: If there was a signal; at a second one at once, without saving.
     """
     signals: list[int] = []
+    patience = 2 if trainer.processes.world > 1 else 1  # torchrun sends Ctrl-C on
 
     def stop(number: int) -> None:
-        if signals:
+        if len(signals) >= patience:
             raise Ended(number)
         signals.append(number)
         trainer.stop()

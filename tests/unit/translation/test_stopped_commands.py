@@ -12,7 +12,7 @@ from attnbook.core.signals import Ended
 from attnbook.translation import command_line
 from attnbook.translation.configs import to_json
 from attnbook.translation.report import finish
-from attnbook.translation.train_command import duration, train
+from attnbook.translation.train_command import duration, train, train_until_asked
 from attnbook.translation.trainer import Trainer
 from attnbook.translation.training_state import read_state
 
@@ -87,6 +87,26 @@ def test_signals_in_a_row_lose_nothing(data, config_file, tmp_path, capsys):
         for folder in (run, whole.folder)
     ]
     assert validation[0] == validation[1]
+
+
+def test_ctrl_c_reaches_each_of_several_processes_twice(data, tmp_path, monkeypatch):
+    """By the terminal, and by torchrun: the state is saved all the same."""
+
+    def twice(trainer):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        trainer.stopped = trainer.stop_requested
+
+    def train_with(processes):
+        trainer = Trainer(small_config(data), tmp_path / "run")
+        monkeypatch.setattr(Trainer, "train", twice)
+        trainer.processes.world = processes
+        with pytest.raises(Ended):
+            train_until_asked(trainer)
+        return trainer.stopped
+
+    assert train_with(2)
+    assert not train_with(1)
 
 
 def test_a_second_signal_ends_at_once(data, tmp_path, monkeypatch):
