@@ -111,7 +111,7 @@ def test_uncounted_positions_show_only_word_by_word():
 
 def test_a_mask_of_training_leaks_in_eval_mode():
     model = small(CausalInTraining, dropout=0.0)
-    other = torch.where(READ == 5, 6, 5)
+    other = torch.where(READ == 5, 6, 5).masked_fill(READ == 0, 0)
     for training in (True, False):
         model.train(training)
         moved = influence(lambda ids: model(SRC, ids), READ, other)
