@@ -7,6 +7,7 @@ import math
 
 import pytest
 import torch
+from notebook_cells import printed
 from torch import nn
 
 from attnbook.course.ch06 import figures, lab
@@ -96,3 +97,22 @@ def test_the_window_is_the_solution_of_the_page():
         back = torch.arange(t)[:, None] - torch.arange(t)
         expected = (back >= 0) & (back < w)
         assert torch.equal(find("ex6_window").reference(t, w), expected)
+
+
+# The page's own code, at its edges
+
+
+@pytest.mark.parametrize("solution", [False, True])
+def test_the_pages_masks_lie_where_the_ids_lie(solution):
+    mask_of = printed("ch06", "target_mask", solution)
+    assert torch.equal(mask_of(TARGET), target_mask(TARGET))
+    elsewhere = TARGET.to("meta")
+    assert mask_of(elsewhere).device == elsewhere.device
+
+
+def test_the_masks_for_pytorch_lie_where_the_ids_lie():
+    masks_of = printed("ch06", "ex6_torch_masks", solution=True)
+    later = torch.ones(5, 5, dtype=torch.bool).triu(1)
+    for found, wanted in zip(masks_of(TARGET), (TARGET == 0, later), strict=True):
+        assert torch.equal(found, wanted)
+    assert {mask.device.type for mask in masks_of(TARGET.to("meta"))} == {"meta"}
