@@ -1,8 +1,8 @@
 """Pretends to be another processor: gradients are off by a millionth, as by rounding.
 
-A kernel runs this before its first cell if ATTNBOOK_ROUNDING is set; its number seeds the
-noise. Training then takes the way that it would take on a machine with other kernels for
-matrix products, and a page's stored outputs must hold all the same.
+A kernel runs this before its first cell if ATTNBOOK_ROUNDING is set, whose number seeds
+the noise. Training then takes the way that it would take on a machine with other
+kernels for matrix products, and a page's stored outputs must hold all the same.
 """
 
 import os

@@ -107,7 +107,8 @@ def doubts_about_text(text: str, subwords: Subwords, usual: dict) -> list[str]:
         found.append(f"it hardly reads like the {source} that this model has learned")
     if count > (longest := usual.get("longest", count)):
         found.append(
-            f"it has {count} subwords, and hardly a caption more than {longest}"
+            f"it has {count} subwords, and hardly a text it learned from has more than "
+            f"{longest}"
         )
     numbers = NUMBER.findall(text)
     known = usual["numbers"].split() if "numbers" in usual else numbers

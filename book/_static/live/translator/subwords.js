@@ -25,7 +25,8 @@
       this.invisible = new RegExp(`[${plain.invisible}]`, "gu");
     }
 
-    // White space as single spaces.
+    // White space, as Python knows it, as single spaces.
+    // oxlint-disable-next-line no-control-regex
     static clean = (text) => text.replace(/[^\S\ufeff]|[\x1c-\x1f\x85]/gu, " ").trim().replace(/ +/g, " ");
 
     // A text as the model has learned to read it.
@@ -115,7 +116,7 @@
         found.push(`it hardly reads like the ${source} that this model has learned`);
       }
       if (count(clean) > longest) {
-        found.push(`it has ${count(clean)} subwords, and hardly a caption more than ${longest}`);
+        found.push(`it has ${count(clean)} subwords, and hardly a text it learned from has more than ${longest}`);
       }
       const known = numbers.split(" ");
       const strange = (clean.match(NUMBER) ?? []).find((number) => !known.includes(number));

@@ -335,7 +335,9 @@ def test_the_second_hint_is_about_the_same_error(part, edits, hints, capsys):
 
 
 def test_what_the_reader_prints_is_shown_up_to_a_limit(judged):
-    said = judged(RIGHT, (DEF, f'{DEF}    print("scores", *[60 * "x"] * 4, sep="\\n")\n'))
+    said = judged(
+        RIGHT, (DEF, f'{DEF}    print("scores", *[60 * "x"] * 4, sep="\\n")\n')
+    )
     shown = said.partition("attention: ")[0]
     assert 1990 < len(shown) < 2100
     assert "rest of what your code prints is left out" in shown.splitlines()[-1]
