@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Sequence
 from numbers import Integral, Real
 
 import torch
@@ -49,7 +49,7 @@ def check_texts(**lists: object) -> None:
             )
 
 
-def check_some(things: Sized, what: str) -> None:
+def check_some(things: Sequence, what: str) -> None:
     """Raise a ValueError if a mean would be over nothing."""
     if not len(things):
         raise ValueError(f"there is no {what}, so there is no mean; give at least one")

@@ -25,7 +25,7 @@ class Hypotheses(NamedTuple):
 def beam_search(
     model: nn.Module,
     src: Tensor,
-    max_len: int | Sequence[int] | Tensor,
+    max_len: Tensor | Sequence[int] | int,
     width: int = 4,
     alpha: float = 0.6,
     per_token: bool = False,

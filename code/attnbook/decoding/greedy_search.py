@@ -13,7 +13,7 @@ from attnbook.decoding.steps import row_limits, token_log_probs
 
 @torch.no_grad()
 def greedy(
-    model: nn.Module, src: Tensor, max_len: int | Sequence[int] | Tensor
+    model: nn.Module, src: Tensor, max_len: Tensor | Sequence[int] | int
 ) -> Tensor:
     """Generate the most probable token, feed it back, and so on until EOS.
 

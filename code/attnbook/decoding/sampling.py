@@ -21,7 +21,7 @@ COLDEST = 2.0**-149
 def sample(
     model: nn.Module,
     src: Tensor,
-    max_len: int | Sequence[int] | Tensor,
+    max_len: Tensor | Sequence[int] | int,
     generator: torch.Generator,
     temperature: float = 1.0,
     top_k: int | None = None,

@@ -13,7 +13,7 @@ from attnbook.core.vocabulary import EOS, UNK
 from attnbook.nn.precision import wide
 
 
-def row_limits(max_len: int | Sequence[int] | Tensor, n_rows: int) -> list[int]:
+def row_limits(max_len: Tensor | Sequence[int] | int, n_rows: int) -> list[int]:
     """One maximum length for each row of a batch, whether one is given or B.
 
     Raises:

@@ -21,7 +21,7 @@ the shipped model.
 """
 
 UNDECIDED = 4
-"""The level of a subword that is as frequent in both languages: see `sides`."""
+"""The level of a subword that is as frequent in both languages; see `sides`."""
 
 REPEATED = re.compile(r"(.{2,40}?)\1\1")
 """Two to forty characters that stand three times in a row."""

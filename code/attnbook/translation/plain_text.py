@@ -17,14 +17,14 @@ PLAIN = {
 """Typographic signs, and what captions have in their place."""
 
 AND = {"English": "and", "German": "und", "French": "et"}
-"""What a single & is read as, by language: captions hardly have one."""
+"""What a single & is read as, by language, since captions hardly have one."""
 
 INVISIBLE = (
     "\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
     "\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""What shows nothing: control characters, Unicode's default-ignorable ones, U+2800."""
+"""Control characters, Unicode's default-ignorable ones, and U+2800 show nothing."""
 
 
 def plain_text(text: str, usual: dict) -> str:

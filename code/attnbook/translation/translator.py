@@ -43,7 +43,7 @@ MAX_SUBWORDS = 200
 """Maximum length of a sentence; the longest of Multi30k's training split has 52."""
 
 MAX_WIDTH = 100
-"""Maximum beam width: memory grows with it, and no score beyond a tenth of it."""
+"""Maximum beam width. Memory grows with it, and scores don't beyond a tenth of it."""
 
 
 class Translator:
