@@ -6,7 +6,7 @@ not hold. `findings_over_http` and `findings_from_file` load a page and run them
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -337,7 +337,7 @@ def check_whole(page: Page) -> list[str]:
 
 
 def findings_over_http(
-    browser: Browser, site: str, path: str, dark: bool = True
+    browser: Browser, site: str, path: str, themes: Sequence[str] = ("light", "dark")
 ) -> list[str]:
     """Load a page once and check it on the desktop, and on a phone.
 
@@ -345,7 +345,7 @@ def findings_over_http(
         browser: A running browser.
         site: The address of the served book.
         path: Path of the page in it.
-        dark: Whether to test its accessibility in the dark as well.
+        themes: Those in which its accessibility is tested, "dark" on a phone.
     """
     with opened(browser, site, path) as (page, found):
         if not page.locator("main").count():
@@ -357,10 +357,9 @@ def findings_over_http(
         page.set_viewport_size(PHONE)
         found += check_width(page)
         thin_out(page)
-        if dark:
-            found += check_accessible(page, "dark")
-        page.set_viewport_size(DESKTOP)
-        found += check_accessible(page, "light")
+        for theme in themes:
+            page.set_viewport_size(PHONE if theme == "dark" else DESKTOP)
+            found += check_accessible(page, theme)
         return found
 
 
