@@ -15,12 +15,12 @@ os.environ["ATTNBOOK_STILL"] = "1"
 os.environ["ATTNBOOK_DEVICE"] = "cpu"
 
 # A profile without history or start-up files of the user's; `make platforms` adds one.
-os.environ["IPYTHONDIR"] = tempfile.mkdtemp()
+_profile = tempfile.TemporaryDirectory()
+os.environ["IPYTHONDIR"] = _profile.name
 if "ATTNBOOK_ROUNDING" in os.environ:
-    startup = Path(os.environ["IPYTHONDIR"], "profile_default", "startup")
+    startup = Path(_profile.name, "profile_default", "startup")
     startup.mkdir(parents=True)
-    pretended = Path(__file__).parents[1] / "tests" / "another_processor.py"
-    shutil.copy(pretended, startup)
+    shutil.copy(Path(__file__).parents[1] / "tests" / "another_processor.py", startup)
 
 FAR = 48
 """How much of 255 a pixel may differ: rounding elsewhere moves edges a little."""
