@@ -36,7 +36,7 @@ pdf: book  ## print the whole book into one PDF, which the pages then offer (som
 test: env  ## run everything that is checked: code, notebooks, pages in a browser, style
 	@$(PY) scripts/browser.py
 	@$(PY) scripts/build_book.py --whole
-	@$(PY) -m pytest -n 3  # more than two cores: tests of pages often wait
+	@$(PY) -m pytest -n 2
 
 quick: env  ## run the tests of what changed, in three minutes at most
 	@$(PY) scripts/quick_tests.py
