@@ -1,9 +1,9 @@
-# Two commands are all a reader needs: `make book` and `make test`.
+# Three commands are all a reader needs: `make book`, `make lab` and `make test`.
 # The work is done by small programs in scripts/; this file only names them.
 #
 # Variables, each on the command line or in the environment:
 #   PYTHON=python3.12   the Python to make .venv with
-#   TORCH=cpu           PyTorch without CUDA, a much smaller download on Linux
+#   TORCH=cpu or cuda   PyTorch without or with CUDA; else as a GPU is found or not
 #   PORT=9000           for `make serve`
 #   CONFIG=toy          for `make train`
 #   ARGS="--port=9333"  options of JupyterLab, for `make lab`
