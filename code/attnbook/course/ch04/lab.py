@@ -13,14 +13,11 @@ from torch import Tensor, nn
 
 from attnbook.analysis.random_attention import query_gradients, random_scores
 from attnbook.core import results
-from attnbook.course.ch04 import experiment_root_and_start as roots
-from attnbook.course.ch04.experiment_look_up import SCALES as FACTORS
-from attnbook.course.ch04.experiment_look_up import AdditiveRead
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, SKY
 from attnbook.course.kit.curves import band, label_lines, logarithmic_x
 from attnbook.course.kit.html_tables import Column, Table, spread, table
-from attnbook.course.kit.tables import stored_runs
-from attnbook.nn.scores import make_score
+from attnbook.course.kit.tables import Value, pivot, stored_runs
+from attnbook.nn.scores import AdditiveScore, make_score
 
 # By width
 
@@ -106,10 +103,8 @@ LOOK_UP_COLOURS = {
 }
 
 
-def look_up_shares(d_k: int, score: str) -> list[list[float]]:
-    """Correct answers in per cent, stored: one row per seed, one column per time."""
-    runs = stored_runs("look_up", d_k=d_k, score=score)
-    return [[100 * share for share in run["right"]] for run in runs]
+CURVE = {"right": "steps"}
+CORRECT = Value("right", "% correct", 100)
 
 
 def score_name(score: str) -> str:
@@ -118,40 +113,21 @@ def score_name(score: str) -> str:
 
 
 def look_up_table(
-    scores: Sequence[str] = tuple(FACTORS), after: Sequence[int] = (100, 400)
+    scores: Sequence[str] = (*LOOK_UP_COLOURS,)[:6], after: Sequence[int] = (100, 400)
 ) -> Table:
     """Show correct answers after some steps: mean and range over seeds."""
-    stored = results.load("look_up")
-    widths = sorted({run["d_k"] for run in stored["runs"]})
-
-    def row(score: str, steps: int) -> tuple:
-        column = stored["steps"].index(steps)
-        shares = (look_up_shares(width, score) for width in widths)
-        return score_name(score), *(
-            spread(seed[column] for seed in width) for width in shares
-        )
-
-    heads = [Column(f"d_k = {width}", "% correct") for width in widths]
-    return table(
-        ["score", *heads],
-        {f"after {n} steps": [row(score, n) for score in scores] for n in after},
-    )
+    runs = stored_runs("look_up", CURVE, score=(*scores,), steps=(*after,))
+    names = {"score": score_name, "d_k": "d_k = {}", "steps": "after {} steps"}
+    runs.sort(key=lambda run: run["steps"])
+    return pivot(runs, "score", "d_k", CORRECT, groups="steps", names=names)
 
 
 def root_table(after: Sequence[int] = (100, 200, 400)) -> Table:
     """Show correct answers with and without the root, and without it from less."""
-    steps = results.load("root_and_start")["steps"]
-
-    def row(form: str, rate: float) -> tuple:
-        runs = stored_runs("root_and_start", form=form, learning_rate=rate)
-        shares = ([100 * run["right"][steps.index(n)] for run in runs] for n in after)
-        return f"{rate:g}", *map(spread, shares)
-
-    heads = [Column(f"after {n} steps", "% correct") for n in after]
-    return table(
-        ["learning rate", *heads],
-        {form: [row(form, rate) for rate in roots.RATES] for form in roots.FORMS},
-    )
+    runs = stored_runs("root_and_start", CURVE, steps=(*after,))
+    names = {"learning_rate": "{:g}", "steps": "after {} steps"}
+    about = {"groups": "form", "names": names, "head": "learning rate"}
+    return pivot(runs, "learning_rate", "steps", CORRECT, **about)
 
 
 def look_up_figure(scores: Sequence[str], widths: Sequence[int]) -> Figure:
@@ -161,7 +137,8 @@ def look_up_figure(scores: Sequence[str], widths: Sequence[int]) -> Figure:
     fig, axes = plt.subplots(len(widths), sharex=True, squeeze=False, figsize=size)
     for ax, width in zip(axes[:, 0], widths, strict=True):
         for score in scores:
-            shares = look_up_shares(width, score)
+            runs = stored_runs("look_up", d_k=width, score=score)
+            shares = [[100 * share for share in run["right"]] for run in runs]
             band(ax, steps, shares, color=LOOK_UP_COLOURS[score], label=score)
         ax.set(title=f"$d_k$ = {width}", ylabel="correct, %", ylim=(0, 103))
         label_lines(ax)
@@ -189,7 +166,14 @@ def untrained_scores(
 
 def additive_start(d: int, v_std: float | None = None, **sizes: int) -> Tensor:
     """Scores of the untrained additive score."""
-    return untrained_scores(lambda: AdditiveRead(d, v_std).score, d, **sizes)
+
+    def make() -> nn.Module:
+        score = AdditiveScore(d, d, d_attention=d)
+        if v_std is not None:
+            nn.init.normal_(score.v.weight, std=v_std)
+        return score
+
+    return untrained_scores(make, d, **sizes)
 
 
 def general_start(d: int) -> Tensor:
@@ -222,16 +206,43 @@ def additive_table(widths: Sequence[int] = (4, 64, 256, 1024)) -> Table:
 
 def fused_table() -> Table:
     """Show memory and time of both forms by length."""
-    forms = ("readable", "fused")
-    slow, fast = (stored_runs("fused_cost", form=form) for form in forms)
-    memory = [Column(form, "MB", "peak memory", 1) for form in forms]
-    time = [Column(form, "ms", "processor time", 1) for form in forms]
-    rows = [
-        (
-            a["n"],
-            *(run["bytes"] / 1e6 for run in (a, b)),
-            *(1000 * run["seconds"] for run in (a, b)),
-        )
-        for a, b in zip(slow, fast, strict=True)
+    memory = Value("bytes", "MB", 1e-6, 1, "peak memory")
+    time = Value("seconds", "ms", 1000, 1, "processor time")
+    return pivot(stored_runs("fused_cost"), "n", "form", memory, time)
+
+
+# The translator's heads
+
+
+def head_habits_table() -> Table:
+    """For each head of the encoder: adjectives, next words, and how scores spread."""
+    found = results.load("adjective_heads")
+    trained, *fresh = (run["spreads"] for run in results.load("score_spreads")["runs"])
+
+    def row(of: dict) -> tuple:
+        at = of["layer"], of["head"]
+        start = spread(run[at[0]][at[1]] for run in fresh)
+        noun = 100 * of["noun"] / found["pairs"]
+        ahead = 100 * of["next"] / found["words"]
+        return at[1] + 1, noun, ahead, start, trained[at[0]][at[1]]
+
+    def layer(n: int) -> list[tuple]:
+        return [row(of) for of in found["heads"] if of["layer"] == n]
+
+    group = "standard deviation of scaled scores"
+    heads = [
+        Column("adjective → its noun", "% of pairs"),
+        Column("any word → the next", "% of words"),
+        Column("untrained", group=group, digits=2),
+        Column("trained", group=group, digits=2),
     ]
-    return table(["n", *memory, *time], rows)
+    return table(
+        ["head", *heads], {f"layer {n + 1}": layer(n) for n in range(len(trained))}
+    )
+
+
+def cuts_table() -> Table:
+    """BLEU and repetitions of the translator without some of its parts."""
+    bleu = Value("bleu", digits=1, name="BLEU")
+    twice = Value("twice", "of 300 captions", name="a word pair twice")
+    return pivot(stored_runs("translator_cuts"), "cut", None, bleu, twice)

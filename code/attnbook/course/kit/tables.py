@@ -1,19 +1,133 @@
-"""Stored runs for tables, and numbers in plain text."""
+"""Stored runs as tables: what makes a row, what a column, and what is shown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from attnbook.core import results
+from attnbook.course.kit.html_tables import Cell, Column, Table, spread, table
+
+Name = str | Mapping[object, str] | Callable[[object], Cell]
+"""How a setting reads in a table: a format such as "d_k = {}", names, a function."""
 
 
-def stored_runs(name: str, **where: object) -> list[dict]:
-    """The runs of a stored result, or those of them whose entries are as given."""
+class Value(NamedTuple):
+    """An entry of the runs as a table shows it.
+
+    Args:
+        entry: The name of the entry, or what computes it from a run.
+        unit: Unit of the numbers, after scaling.
+        scale: A factor, such as 100 for per cent.
+        digits: Decimals.
+        name: The column's heading, or the heading above the columns of this value.
+    """
+
+    entry: str | Callable[[dict], float | str | None]
+    unit: str = ""
+    scale: float = 1
+    digits: int = 0
+    name: str = ""
+
+    def of(self, run: dict) -> float | str | None:
+        """The value of a run; texts and None aren't scaled."""
+        found = self.entry(run) if callable(self.entry) else run[self.entry]
+        return found if isinstance(found, str | None) else self.scale * found
+
+
+def stored_runs(
+    name: str, along: Mapping[str, str] | None = None, **where: object
+) -> list[dict]:
+    """The runs of a stored result, or those of them whose entries are as given.
+
+    Args:
+        name: Name of the experiment.
+        along: Curves with the name of their axis, ``{"right": "steps"}``: each run is
+            then one run for each point, with the point's own "right" and "steps".
+        where: Entries and what they must be; of a tuple, any of its values will do.
+    """
+    stored = results.load(name)
+    runs = stored["runs"]
+    for curve, axis in (along or {}).items():
+        runs = [
+            {**run, axis: at, curve: value}
+            for run in runs
+            for at, value in zip(stored[axis], run[curve], strict=True)
+        ]
     return [
         run
-        for run in results.load(name)["runs"]
-        if all(run[entry] == wanted for entry, wanted in where.items())
+        for run in runs
+        if all(
+            run[entry] in wanted if isinstance(wanted, tuple) else run[entry] == wanted
+            for entry, wanted in where.items()
+        )
     ]
+
+
+def pivot(
+    runs: Iterable[dict],
+    rows: str,
+    columns: str | None,
+    *values: Value,
+    groups: str | None = None,
+    names: Mapping[str, Name] | None = None,
+    head: str | None = None,
+) -> Table:
+    """Return a table of runs: a cell for each row and column, and for each value.
+
+    Runs that differ in nothing but what isn't named here, such as the seed, share a
+    cell: their mean and range. Rows, columns and groups stand in the runs' order.
+
+    Args:
+        runs: Runs, see :func:`stored_runs`.
+        rows: The entry that makes a row.
+        columns: The entry that makes a column, or None for one column for each value.
+        values: What the cells show.
+        groups: The entry whose values stand above groups of rows.
+        names: How settings read, by entry; else as they are.
+        head: Heading of the first column; else the name of the entry.
+    """
+    runs = list(runs)
+    names = names or {}
+
+    def different(entry: str | None) -> list:
+        return list(dict.fromkeys(run[entry] for run in runs)) if entry else [None]
+
+    def name(entry: str | None, setting: object) -> Cell:
+        how = names.get(entry, lambda it: it)
+        if isinstance(how, str):
+            return how.format(setting)
+        return how[setting] if isinstance(how, Mapping) else how(setting)
+
+    def cell(value: Value, *at: tuple[str | None, object]) -> Cell:
+        found = [value.of(run) for run in runs if _stands(run, at)]
+        return spread(found) if len(found) > 1 else (found or [None])[0]
+
+    heads = [
+        Column(str(name(columns, column)), value.unit, value.name, value.digits)
+        if columns
+        else Column(value.name, value.unit, digits=value.digits)
+        for value in values
+        for column in different(columns)
+    ]
+    made: dict[str, list] = {}
+    for group in different(groups):
+        for row in different(rows):
+            at = ((groups, group), (rows, row))
+            if any(_stands(run, at) for run in runs):
+                cells = [
+                    cell(value, *at, (columns, column))
+                    for value in values
+                    for column in different(columns)
+                ]
+                rest = made.setdefault(str(name(groups, group)) if groups else "", [])
+                rest.append((name(rows, row), *cells))
+    return table([head or rows, *heads], made)
+
+
+def _stands(run: dict, at: Iterable[tuple[str | None, object]]) -> bool:
+    """Whether a run has these entries; an entry of None is none."""
+    return all(entry is None or run[entry] == setting for entry, setting in at)
 
 
 def shares(names: Iterable[str], numbers: Iterable[float]) -> str:

@@ -1,25 +1,181 @@
-"""The shipped translator, on validation captions: what is cut, counted and measured."""
+"""Chapter 4: the scale of scores, the fused kernel, the translator's own heads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from statistics import fmean
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
+from attnbook.analysis.cost import median_seconds, peak_bytes
 from attnbook.analysis.maps import attention_maps
 from attnbook.analysis.word_maps import word_weights
-from attnbook.course.kit.experiments import experiment
+from attnbook.core.divergence import check_finite
 from attnbook.data.batching import IdPair, id_batch
 from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.scaled_dot_product import attention
+from attnbook.nn.scores import AdditiveScore
 from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.corpora import Texts, load_texts
 from attnbook.translation.models import model_from_config
 from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
+from experiments.registry import experiment, sweep
+
+# The look-up task
+
+N_KEYS, N_VALUES = 64, 16  # sizes of the two vocabularies
+N_PAIRS = 16  # pairs of a key and a value in an example
+TESTED = range(50, 401, 50)  # training steps
+
+
+class Examples(NamedTuple):
+    """B examples of 16 key-value pairs and a queried key."""
+
+    query: Tensor  # (B,)  one of the keys
+    keys: Tensor  # (B, S), all different
+    values: Tensor  # (B, S)
+    answer: Tensor  # (B,)  its value
+
+
+def examples(b: int, generator: torch.Generator) -> Examples:
+    """Sample B examples; the pairs are random, so they cannot be memorised."""
+    keys = torch.rand(b, N_KEYS, generator=generator).argsort(-1)[:, :N_PAIRS]
+    values = torch.randint(N_VALUES, (b, N_PAIRS), generator=generator)
+    index = torch.randint(N_PAIRS, (b, 1), generator=generator)
+    query, answer = (ids.gather(1, index).squeeze(1) for ids in (keys, values))
+    return Examples(query, keys, values, answer)
+
+
+class ScaledRead(nn.Module):
+    """Scaled dot-product attention with learned projections."""
+
+    def __init__(self, d: int, scale: float, start: float = 1.0):
+        super().__init__()
+        self.scale = scale
+        self.W_Q, self.W_K = (nn.Linear(d, d, bias=False) for _ in range(2))
+        for linear in (self.W_Q, self.W_K):  # queries and keys of variance 1 ⋅ start²
+            nn.init.xavier_uniform_(linear.weight, gain=start)
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """The weighted mean of the values, (B, 1, d)."""
+        return attention(self.W_Q(q), self.W_K(k), v, scale=self.scale)
+
+
+class AdditiveRead(nn.Module):
+    """Attention with the additive score, which has its own projections."""
+
+    def __init__(self, d: int, v_std: float | None = None):
+        super().__init__()
+        self.score = AdditiveScore(d, d, d_attention=d)
+        if v_std is not None:
+            nn.init.normal_(self.score.v.weight, std=v_std)
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """The weighted mean of the values, (B, 1, d)."""
+        return self.score(q, self.score.prepare(k)).softmax(-1) @ v
+
+
+class LookUp(nn.Module):
+    """Looks a query up among keys by one attention, and predicts its value."""
+
+    def __init__(self, d: int, read: nn.Module):
+        super().__init__()
+        self.read = read
+        self.key, self.value = nn.Embedding(N_KEYS, d), nn.Embedding(N_VALUES, d)
+        self.W_V = nn.Linear(d, d, bias=False)
+        nn.init.xavier_uniform_(self.W_V.weight)
+        self.out = nn.Linear(d, N_VALUES)
+
+    def forward(self, query: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """Compute logits, (B, 16), of queries, (B,), given pairs, (B, S)."""
+        q, k = self.key(query)[:, None], self.key(keys)  # (B, 1, d), (B, S, d)
+        return self.out(self.read(q, k, self.W_V(self.value(values))).squeeze(1))
+
+
+def train_look_up(model: LookUp, seed: int, learning_rate: float = 1e-3) -> list[float]:
+    """Train; return the accuracy on 2,000 examples at the steps ``TESTED``."""
+    g = torch.Generator().manual_seed(seed)
+    test = examples(2000, torch.Generator().manual_seed(99))
+    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
+    accuracy = []
+    for step in range(1, TESTED[-1] + 1):
+        *inputs, answer = examples(64, g)
+        loss = F.cross_entropy(model(*inputs), answer)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step in TESTED:
+            with torch.no_grad():
+                predicted = model(*test[:-1]).argmax(-1)
+            hits = predicted == test.answer
+            accuracy.append(round(hits.float().mean().item(), 4))
+    check_finite(model.parameters())
+    return accuracy
+
+
+READS = {
+    "1": lambda d: ScaledRead(d, 1.0),
+    "8/√d": lambda d: ScaledRead(d, 8 * d**-0.5),
+    "2/√d": lambda d: ScaledRead(d, 2 * d**-0.5),
+    "1/√d": lambda d: ScaledRead(d, d**-0.5),
+    "0.5/√d": lambda d: ScaledRead(d, 0.5 * d**-0.5),
+    "1/d": lambda d: ScaledRead(d, 1 / d),
+    "additive": AdditiveRead,
+    "additive, large v": lambda d: AdditiveRead(d, v_std=1.0),
+}
+
+
+@sweep(d_k=(16, 64, 256), score=READS, seed=range(5), steps=[*TESTED])
+def look_up(d_k: int, score: str, seed: int) -> dict:
+    """Accuracy ("right") with every scale and the additive score, at every width."""
+    return {"right": train_look_up(LookUp(d_k, READS[score](d_k)), seed)}
+
+
+FORMS = {  # in the first and the last one the first scores are the same numbers
+    "1/√d": lambda d: ScaledRead(d, d**-0.5),
+    "no root": lambda d: ScaledRead(d, 1.0),
+    "no root, small start": lambda d: ScaledRead(d, 1.0, start=d**-0.25),
+}
+
+
+@sweep(form=FORMS, learning_rate=(3e-4, 1e-3, 3e-3), seed=range(3), steps=[*TESTED])
+def root_and_start(form: str, learning_rate: float, seed: int) -> dict:
+    """Without the root: is it the learning rate that is wrong, or the start?"""
+    model = LookUp(64, FORMS[form](64))
+    return {"right": train_look_up(model, seed, learning_rate)}
+
+
+# What the fused kernel saves
+
+HEADS, WIDTH = 8, 64  # H, d_k
+
+
+@sweep(
+    n=(128, 256, 512, 1024, 2048, 4096),
+    form=("readable", "fused"),
+    heads=HEADS,
+    d_k=WIDTH,
+)
+def fused_cost(n: int, form: str) -> dict:
+    """Cost of one self-attention of n positions, without gradients.
+
+    Peak memory in "bytes" beyond q, k and v, and the median processor time in
+    "seconds".
+    """
+    q, k, v = torch.randn(3, 1, HEADS, n, WIDTH)
+    call = partial(attention, q, k, v, need_weights=form == "readable")
+    with torch.inference_mode():
+        return {"bytes": peak_bytes(call), "seconds": median_seconds(call)}
+
+
+# The shipped translator, on validation captions
 
 N_CAPTIONS = 300
 SEEDS = (0, 1, 2)

@@ -1,25 +1,27 @@
-"""Experiments by name: each is registered where it is written, in its chapter's folder.
+"""Experiments by name: each is registered where it is written.
 
 ``@experiment`` before a function that returns what is to be stored is all that a new
-one needs. ``python -m attnbook.course`` lists them; with names, it runs them and writes
-their results into the package, where the pages find them.
+one needs, or ``@sweep(…)`` before one that makes a single run of many.
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
-from importlib.resources import files
+from itertools import product
 from pathlib import Path
+
+import torch
 
 from attnbook.core import results
 from attnbook.core.signals import last_words
 from attnbook.core.threads import set_threads
 
-Run = Callable[[], dict]
+Run = Callable[..., dict]
 
 EXPERIMENTS: dict[str, Run] = {}
 """What has been registered; :func:`find_experiments` loads all chapters first."""
@@ -37,15 +39,45 @@ def experiment(run: Run | str, name: str | None = None) -> Run:
     return run
 
 
+def sweep(**settings: Iterable) -> Callable[[Run], Run]:
+    """Register an experiment by the function that makes one of its runs.
+
+    The function is called with each combination of the settings that it takes, the last
+    one changing fastest, after PyTorch's generator was seeded with ``seed`` (0 if that
+    isn't a setting). What is stored for each run are its settings and the function's
+    results; what the function doesn't take is stored once, beside the "runs".
+
+    Args:
+        settings: The values of each setting; what goes into the result unchanged, such
+            as the steps after which a run was tested.
+    """
+
+    def register(run: Run) -> Run:
+        taken = [name for name in inspect.signature(run).parameters if name in settings]
+
+        def all_runs() -> dict:
+            runs = []
+            for values in product(*(settings[name] for name in taken)):
+                chosen = dict(zip(taken, values, strict=True))
+                torch.manual_seed(chosen.get("seed", 0))
+                runs.append(chosen | run(**chosen))
+                print(f"  {runs[-1]}", flush=True)
+            constant = {k: v for k, v in settings.items() if k not in taken}
+            return constant | {"runs": runs}
+
+        all_runs.run, all_runs.settings = run, {n: [*settings[n]] for n in taken}
+        experiment(all_runs, run.__name__)
+        return run
+
+    return register
+
+
 def find_experiments() -> dict[str, Run]:
     """All experiments by name, chapter by chapter, the appendix last."""
-    folders = [f for f in files("attnbook.course").iterdir() if f.is_dir()]
-    for folder in sorted(folders, key=lambda f: (f.name[0] == "a", f.name)):
-        for file in sorted(f.name for f in folder.iterdir()):
-            if file.startswith("experiment") and folder.name != "kit":
-                module = file.removesuffix(".py")
-                import_module(f"attnbook.course.{folder.name}.{module}")
-    import_module("attnbook.course.kit.playground.presets")
+    modules = {p.stem for p in Path(__file__).parent.glob("*.py")}
+    chapters = modules - {"__init__", "registry"}
+    for name in sorted(chapters, key=lambda n: (n[0] == "a", n)):
+        import_module(f"experiments.{name}")
     return EXPERIMENTS
 
 

@@ -1,0 +1,57 @@
+"""Each sweep, run once in small: it works, and its runs have the stored ones' form."""
+
+import pytest
+import torch
+
+from attnbook.core import results
+from experiments.registry import find_experiments
+
+# For each sweep what is made small: constants of its module, and one run's settings.
+SMALL = {
+    # ch01
+    # ch02
+    # ch03
+    # ch04
+    "look_up": ({"TESTED": range(1, 9)}, {"d_k": 4, "score": "additive", "seed": 0}),
+    "root_and_start": (
+        {"TESTED": range(1, 9)},
+        {"form": "no root, small start", "learning_rate": 0.01, "seed": 0},
+    ),
+    "fused_cost": ({}, {"n": 8, "form": "readable"}),
+    # ch05
+    # ch06
+    # ch07
+    # ch08
+    # ch09
+    # ch10
+    # ch11
+    # ch12
+    # a1
+    # a2
+    # a3
+}
+
+
+def form(found):
+    """What is stored without its numbers."""
+    if isinstance(found, dict):
+        return {key: form(value) for key, value in found.items()}
+    if isinstance(found, list | tuple):
+        return [form(found[0])] if found else []
+    return "number" if isinstance(found, int | float) else type(found).__name__
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_a_small_run_has_the_form_of_the_stored_ones(name, monkeypatch):
+    constants, settings = SMALL[name]
+    sweep = find_experiments()[name]
+    for constant, value in constants.items():
+        monkeypatch.setitem(sweep.run.__globals__, constant, value)
+    torch.manual_seed(settings.get("seed", 0))
+    run = settings | sweep.run(**settings)
+    assert form(run) == form(results.load(name)["runs"][0])
+
+
+def test_every_sweep_is_run_in_small():
+    sweeps = {n for n, run in find_experiments().items() if hasattr(run, "settings")}
+    assert sweeps == {*SMALL}
