@@ -23,7 +23,7 @@ from pathlib import Path
 from attnbook.core.devices import DEVICES
 from attnbook.core.files import write_whole
 from attnbook.core.threads import set_threads
-from attnbook.course.ch12.experiment_gpu import together
+from experiments.ch12_gpu import together
 from attnbook.data import multi30k
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.report import BEAM_WIDTH

@@ -28,7 +28,7 @@ import psutil
 
 from attnbook.core import results
 from attnbook.course.ch12 import figures_gpu
-from attnbook.course.ch12.experiment_gpu import collected
+from experiments.ch12_gpu import collected
 
 ROOT = Path(__file__).parents[1]
 

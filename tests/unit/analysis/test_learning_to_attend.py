@@ -12,13 +12,13 @@ from attnbook.analysis.learning_to_attend import (
     take_snapshot,
     watched,
 )
-from attnbook.course.ch02.experiment_plateau import plateau
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.nn.losses import token_loss
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch, toy_batches
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.metrics import alignment_accuracy, attention_weights
 from attnbook.toy.training import fit
+from experiments.ch02_plateau import plateau
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
@@ -150,8 +150,8 @@ def test_shares_are_those_of_the_weights_and_of_the_descent():
 
 
 def test_the_experiment_stores_its_snapshots_in_order(monkeypatch):
-    monkeypatch.setattr("attnbook.course.ch02.experiment_plateau.UNTIL", 10)
-    monkeypatch.setattr("attnbook.course.ch02.experiment_plateau.STEPS", 12)
+    monkeypatch.setattr("experiments.ch02_plateau.UNTIL", 10)
+    monkeypatch.setattr("experiments.ch02_plateau.STEPS", 12)
     found = plateau(seeds=(3,))
     [run] = found["runs"]
     assert run["seed"] == 3

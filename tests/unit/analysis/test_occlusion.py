@@ -18,11 +18,11 @@ from attnbook.analysis.occlusion import (
     word_swaps,
 )
 from attnbook.core.vocabulary import EOS
-from attnbook.course.ch11 import experiment_weights_tell as weights_tell
 from attnbook.models.seq2seq import InitialState
 from attnbook.toy.data import SOURCE, TARGET, make_batch
 from attnbook.toy.language import Pair, is_sentence, translate_by_rule
 from attnbook.toy.models import toy_transformer
+from experiments import ch11_weights_tell as weights_tell
 
 PAIR = translate_by_rule("the old farmer sees a bird")
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-import sys
 from itertools import islice, product
 
 import pytest
@@ -15,7 +14,6 @@ from torch.nn import functional as F
 from attnbook.core import results
 from attnbook.core.divergence import DivergedError
 from attnbook.core.vocabulary import EOS, PAD
-from attnbook.course.kit import experiments
 from attnbook.course.kit.toy_translation import accuracy_by_clause, train_and_measure
 from attnbook.models.seq2seq import InitialState
 from attnbook.nn.losses import token_loss
@@ -222,18 +220,6 @@ def test_results_are_stored_whole_and_found_again(tmp_path, monkeypatch):
     assert found["seconds"] == 12
     with pytest.raises(ValueError, match="no stored result 'other'; there are trial"):
         results.load("other")
-
-
-@pytest.mark.parametrize(
-    ("names", "code", "told"),
-    [([], 0, "  initial_state\n"), (["nonsense"], 2, "no experiment 'nonsense'")],
-)
-def test_the_command_lists_and_refuses(monkeypatch, capsys, names, code, told):
-    monkeypatch.setattr(sys, "argv", ["attnbook.course", *names])
-    with pytest.raises(SystemExit) as end:
-        experiments.main()
-    assert end.value.code == code
-    assert told in capsys.readouterr().err
 
 
 # Numbers that are no longer finite

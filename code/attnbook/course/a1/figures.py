@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
-from attnbook.course.a1.experiment_one_encoder import in_other_order
 from attnbook.course.kit.colours import DARK_GREY
 from attnbook.course.kit.html_tables import Column, Table, spread, table
+from experiments.a1_one_encoder import in_other_order
 
 # Writing
 

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
-from attnbook.course.a1.experiment_one_encoder import CLAUSES, CONFIG, MASK, MAX_LEN
 from attnbook.data.batching import pad, pooled
 from attnbook.decoding.steps import token_log_probs
 from attnbook.models.encoder_only import TextEncoder
@@ -19,6 +18,7 @@ from attnbook.toy.data import SOURCE, toy_pairs
 from attnbook.toy.language import is_sentence
 from attnbook.toy.next_words import next_word_batches
 from attnbook.toy.training import fit
+from experiments.a1_one_encoder import CLAUSES, CONFIG, MASK, MAX_LEN
 
 BATCH_SIZE, STEPS, LEARNING_RATE = 64, 300, 2e-3
 SHARE = 0.15  # of the words, and of the ends, hidden in training

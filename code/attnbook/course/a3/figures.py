@@ -9,11 +9,6 @@ from matplotlib.figure import Figure
 
 from attnbook.analysis.complexity import count
 from attnbook.core import results
-from attnbook.course.a3.experiment_lite_encoders import (
-    toy_lite_transformer,
-    toy_local_transformer,
-)
-from attnbook.course.a3.experiment_sinks import CLOSER_LOOK
 from attnbook.course.kit.colours import (
     DARK_GREY,
     GREY,
@@ -29,6 +24,11 @@ from attnbook.toy.data import SOURCE, TARGET
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.models import toy_transformer
 from attnbook.toy.two_orders import valid_translations
+from experiments.a3_lite_encoders import (
+    toy_lite_transformer,
+    toy_local_transformer,
+)
+from experiments.a3_sinks import CLOSER_LOOK
 
 # Windows and sinks
 

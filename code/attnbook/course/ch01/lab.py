@@ -12,7 +12,6 @@ from torch import Tensor, nn
 
 from attnbook.core import results
 from attnbook.core.vocabulary import PAD
-from attnbook.course.ch01.experiments import LENGTHS
 from attnbook.course.kit.colours import COLOURS, INK, PALE_GREY, SKY
 from attnbook.course.kit.curves import averaged, band, label_lines, logarithmic_x
 from attnbook.course.kit.exact_match import CURVES
@@ -23,6 +22,7 @@ from attnbook.toy.baselines import accuracy_without_source, loss_knowing
 from attnbook.toy.data import make_batch, toy_pairs
 from attnbook.toy.language import KINDS, Pair, kind_of
 from attnbook.toy.metrics import correct_tokens
+from experiments.ch01_runs import LENGTHS
 
 CLAUSES = (1, 2, 3, 4)
 

@@ -11,11 +11,11 @@ from html import escape
 
 from IPython.display import HTML
 
-from attnbook.course.ch02.experiments_clicks import aligned_clicks, write_by_clicks
 from attnbook.course.ch02.widget_film import gloss_table
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.language import AND_TARGET, translate_by_rule
 from attnbook.toy.models import load_toy_model
+from experiments.ch02_clicks import aligned_clicks, write_by_clicks
 
 SENTENCES = (
     " ".join(held_out_pairs(2, 1)[0].source),

@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
-from attnbook.course.ch02.experiments_learning import PARTS
 from attnbook.course.kit.alignment_maps import alignment_map
 from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, heat_map, numbers_from
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.toy.language import Pair
+from experiments.ch02_learning import PARTS
 
 # Learning where to attend
 

@@ -16,11 +16,11 @@ import torch
 
 from attnbook.core.results import machine
 from attnbook.core.threads import set_threads
-from attnbook.course.ch02.experiments_translation import HELD_STEPS, hold_uniform
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.checkpoints import load_weights, save_weights
 from attnbook.toy.data import SOURCE, TARGET, toy_batches
 from attnbook.toy.training import LEARNING_RATE, STEPS, fit
+from experiments.ch02_translation import HELD_STEPS, hold_uniform
 
 FOLDER = files("attnbook") / "stored" / "models" / "bahdanau_twin"
 SEED = 0

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from IPython.display import HTML
 
 from attnbook.core import results
-from attnbook.course.ch02.experiments_learning import EVERY, HALT, SHADES, STEPS
 from attnbook.course.kit.colours import COLOURS, GREY, INK, TEXT_COLOURS
 from attnbook.course.kit.widgets.controls import (
     BUTTON,
@@ -27,6 +26,7 @@ from attnbook.course.kit.widgets.scripts import on_load
 from attnbook.course.kit.widgets.tables import LACK, blue
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.language import AND, AND_TARGET, KINDS
+from experiments.ch02_learning import EVERY, HALT, SHADES, STEPS
 
 CAPTION = (
     "Press *Play*, or move the slider. Look for the step at which the frames begin to "

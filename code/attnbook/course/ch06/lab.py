@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
-from attnbook.course.ch06.experiment_mask_card import find_convention, torch_arguments
 from attnbook.course.ch06.figures import draw_mask
 from attnbook.course.kit.colours import TEXT_COLOURS
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.nn.masks import causal_mask, key_mask, target_mask
+from experiments.ch06_mask_card import find_convention, torch_arguments
 
 # How low must a masked score be?
 

@@ -16,7 +16,6 @@ from torch.nn import functional as F
 from attnbook.core import results
 from attnbook.core.vocabulary import PAD
 from attnbook.course.ch04.figures import draw_arrow
-from attnbook.course.ch07.experiment_position_vectors import VECTORS
 from attnbook.course.kit.colours import (
     COLOURS,
     DARK_GREY,
@@ -38,6 +37,7 @@ from attnbook.toy.tasks import (
     previous_symbols,
     random_symbols,
 )
+from experiments.ch07_position_vectors import VECTORS
 
 SIGNED = mpl.colormaps["RdBu_r"]
 """From -1, blue, to 1, red; 0 is white."""

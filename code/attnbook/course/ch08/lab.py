@@ -16,7 +16,6 @@ from torch import Tensor
 
 from attnbook.analysis.gradients import first_adam_step, gradient_through_values
 from attnbook.core import results
-from attnbook.course.ch08.experiment_layer_runs import INITIALISATIONS, WARM_UP_RATES
 from attnbook.course.ch08.figures import warm_up_runs
 from attnbook.course.kit.colours import DARK_GREY, INK, SKY
 from attnbook.course.kit.curves import label_lines
@@ -32,6 +31,7 @@ from attnbook.toy.deep_stacks import (
 )
 from attnbook.toy.taggers import deep_tagger
 from attnbook.toy.tasks import sorted_symbols, task_batches
+from experiments.ch08_layer_runs import INITIALISATIONS, WARM_UP_RATES
 
 SIZES = {"1/(3D)": 3**-0.5, "1/D": 1.0, "4/D": 2.0}
 """Variances of the initial weights, and the factor on those of variance 1/D."""

@@ -6,10 +6,10 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from attnbook.core import results
-from attnbook.course.ch10.experiment_exact_search import EXACT
 from attnbook.course.kit.colours import COLOURS, GREY
 from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.html_tables import Column, Table, table
+from experiments.ch10_exact_search import EXACT
 
 
 def cost_figure() -> Figure:

@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attnbook.core import results
-from attnbook.course.ch12.experiment_training import CHANGES
 from attnbook.course.ch12.figures_scores import (
     LADDER,
     VALIDATION,
@@ -21,6 +20,7 @@ from attnbook.course.ch12.figures_scores import (
 from attnbook.course.kit.colours import COLOURS, GREY, text_colour
 from attnbook.course.kit.html_tables import Cell, Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
+from experiments.ch12_training import CHANGES
 
 PRECISIONS = {"float32": "fp32", "bfloat16": "bf16"}
 

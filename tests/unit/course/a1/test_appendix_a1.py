@@ -6,20 +6,6 @@ import pytest
 import torch
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
-from attnbook.course.a1 import (
-    experiment_language_models as language_models,
-)
-from attnbook.course.a1 import (
-    experiment_one_encoder as one_encoder,
-)
-from attnbook.course.a1.experiment_language_models import (
-    best_rate,
-    decoder_losses,
-    encoder_losses,
-    fill,
-    one_hidden,
-    split_losses,
-)
 from attnbook.data.batching import pad
 from attnbook.data.digits import N_TRAIN, load_digits
 from attnbook.data.hidden_tokens import hide_tokens
@@ -30,6 +16,16 @@ from attnbook.models.trigram import Trigram
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.losses import token_loss
 from attnbook.toy.roles import ROLES
+from experiments import a1_language_models as language_models
+from experiments import a1_one_encoder as one_encoder
+from experiments.a1_language_models import (
+    best_rate,
+    decoder_losses,
+    encoder_losses,
+    fill,
+    one_hidden,
+    split_losses,
+)
 
 TEXTS = [[5, 6, 7], [5, 8], [6, 6, 5, 7]]
 WORDS = 10

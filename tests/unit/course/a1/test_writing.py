@@ -8,11 +8,11 @@ import torch
 
 from attnbook.core import results
 from attnbook.core.vocabulary import BOS, EOS, PAD
-from attnbook.course.a1 import experiment_writers as writers
 from attnbook.course.a1 import figures, writing
 from attnbook.course.a1.writing import MASK, TokenModel
 from attnbook.nn.masks import key_mask, target_mask
 from attnbook.toy.data import SOURCE
+from experiments import a1_writers as writers
 
 SENTENCE = ["the", "old", "farmer", "sees", "a", "bird"]
 

@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import nn
 
-from attnbook.course.a2 import experiment_block_controls as experiment
 from attnbook.course.a2 import figures
 from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.gated_feed_forward import SwiGLU
 from attnbook.nn.rotary import RotaryAttention
 from attnbook.toy.character_models import VARIANTS
+from experiments import a2_block_controls as experiment
 
 
 def control(name):

@@ -5,15 +5,15 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from attnbook.course.a2 import experiment_block_variants as experiment
-from attnbook.course.a2.experiment_block_variants import (
+from attnbook.nn.mixture_of_experts import MixtureOfExperts
+from attnbook.toy.character_models import VARIANTS
+from attnbook.toy.characters import CHARACTERS, encode_characters
+from experiments import a2_block_variants as experiment
+from experiments.a2_block_variants import (
     block_variant,
     busiest_shares,
     character_losses,
 )
-from attnbook.nn.mixture_of_experts import MixtureOfExperts
-from attnbook.toy.character_models import VARIANTS
-from attnbook.toy.characters import CHARACTERS, encode_characters
 
 
 class Uniform(nn.Module):

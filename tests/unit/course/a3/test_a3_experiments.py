@@ -4,24 +4,11 @@ import pytest
 import torch
 
 from attnbook.core.vocabulary import EOS, PAD
-from attnbook.course.a3 import (
-    experiment_linear_state as linear_state,
-)
-from attnbook.course.a3 import (
-    experiment_lite_encoders as lite_encoders,
-)
-from attnbook.course.a3 import (
-    experiment_sinks as sinks,
-)
-from attnbook.course.a3 import (
-    experiment_two_orders as two_orders,
-)
 from attnbook.course.a3.short_cache import (
     ShortCache,
     mean_first,
     without_values,
 )
-from attnbook.course.ch06.experiment_mask_at_inference import stepwise_loss
 from attnbook.nn.linear_attention import LinearAttention
 from attnbook.nn.masks import causal_mask, key_mask, prepare_mask
 from attnbook.nn.windows import window_mask
@@ -29,6 +16,11 @@ from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.models import load_toy_model, toy_transformer
 from attnbook.toy.two_orders import object_first
 from attnbook.translation.corpora import Texts
+from experiments import a3_linear_state as linear_state
+from experiments import a3_lite_encoders as lite_encoders
+from experiments import a3_sinks as sinks
+from experiments import a3_two_orders as two_orders
+from experiments.ch06_mask_at_inference import stepwise_loss
 
 BATCH = make_batch(held_out_pairs(2, 3))
 

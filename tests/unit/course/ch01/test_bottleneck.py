@@ -5,11 +5,11 @@ import torch
 
 from attnbook.core import results
 from attnbook.core.vocabulary import EOS
-from attnbook.course.ch01 import experiments_bottleneck as bottleneck
 from attnbook.course.ch01.lab import exchanged_table
 from attnbook.models.seq2seq import Encoder
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
 from attnbook.toy.language import AND_TARGET
+from experiments import ch01_bottleneck as bottleneck
 
 
 @pytest.mark.parametrize("clauses", [1, 3])

@@ -10,12 +10,13 @@ from notebook_cells import printed
 from attnbook.analysis.occlusion import context_changes
 from attnbook.core import results
 from attnbook.core.vocabulary import EOS
-from attnbook.course.ch01 import experiments, figures, lab
+from attnbook.course.ch01 import figures, lab
 from attnbook.data.batching import pad
 from attnbook.models.seq2seq import InitialState
 from attnbook.toy.baselines import loss_knowing
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
 from attnbook.toy.language import NOUNS, translate_by_rule
+from experiments import ch01_runs
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
@@ -76,7 +77,7 @@ def test_changes_are_averaged_by_kind_and_clause():
         translate_by_rule("the old farmer sees a bird and a dog hears the big cat"),
         translate_by_rule("a dog helps the cat and this king finds a robot"),
     ]
-    found = experiments.changes_by_kind(encoder, pairs)
+    found = ch01_runs.changes_by_kind(encoder, pairs)
     changes = [context_changes(encoder, pair)[:, 0] for pair in pairs]
     places = {  # of the words of a kind in both sentences, clause by clause
         "determiner": [([0, 4], [0, 3]), ([7, 10], [6, 9])],
@@ -93,10 +94,10 @@ def test_changes_are_averaged_by_kind_and_clause():
 
 
 def test_a_small_run_has_the_form_of_the_stored_one(monkeypatch):
-    monkeypatch.setattr(experiments, "SEEDS", (0,))
-    monkeypatch.setattr(experiments, "SENTENCES", 4)
-    monkeypatch.setattr(experiments, "train_toy_model", untrained)
-    found = json.loads(json.dumps(experiments.context_contents()))
+    monkeypatch.setattr(ch01_runs, "SEEDS", (0,))
+    monkeypatch.setattr(ch01_runs, "SENTENCES", 4)
+    monkeypatch.setattr(ch01_runs, "train_toy_model", untrained)
+    found = json.loads(json.dumps(ch01_runs.context_contents()))
     stored = results.load("context_contents")
     assert found.keys() <= stored.keys()
     one_seed = [run for run in stored["runs"] if run["seed"] == 0]

@@ -11,13 +11,14 @@ from drawn import cells
 from notebook_cells import printed
 
 from attnbook.analysis.occlusion import bahdanau_hiding_effects, replacing_effects
-from attnbook.course.ch02 import experiments_clicks, experiments_learning, figures, lab
-from attnbook.course.ch02 import experiments_translation as experiments
+from attnbook.course.ch02 import figures, lab
 from attnbook.nn.losses import token_loss
 from attnbook.toy.data import TARGET, held_out_pairs, toy_batches
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.metrics import attention_weights
 from attnbook.toy.models import load_toy_model
+from experiments import ch02_clicks, ch02_learning
+from experiments import ch02_translation as experiments
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
@@ -93,24 +94,24 @@ def test_a_click_reads_one_position_and_leaves_the_end_to_the_model(monkeypatch)
 
     monkeypatch.setattr(model, "step", watch)
     never = monkeypatch.setattr
-    never(experiments_clicks, "ITS_OWN", set())
-    output = experiments_clicks.write_by_clicks(model, PAIR.source, [2, 0])
+    never(ch02_clicks, "ITS_OWN", set())
+    output = ch02_clicks.write_by_clicks(model, PAIR.source, [2, 0])
     assert read[1::2] == [[2], [0]]
     assert all(positions == [*range(7)] for positions in read[::2])
     assert len(output) <= 2
     always = {*range(len(TARGET))}
-    never(experiments_clicks, "ITS_OWN", always)
+    never(ch02_clicks, "ITS_OWN", always)
     read.clear()
-    experiments_clicks.write_by_clicks(model, PAIR.source, [2, 0])
+    ch02_clicks.write_by_clicks(model, PAIR.source, [2, 0])
     assert all(positions == [*range(7)] for positions in read)
 
 
 def test_nouns_change_places_and_articles_follow():
     pair = translate_by_rule("a brave robot sees an old bird")
-    wanted, clicks = experiments_clicks.with_nouns_exchanged(pair)
+    wanted, clicks = ch02_clicks.with_nouns_exchanged(pair)
     assert wanted.source == tuple(["a", "brave", "bird", "sees", "an", "old", "robot"])
     assert [pair.source[j] for j in clicks[:3]] == ["bird", "brave", "a"]
-    rendered = experiments_clicks.renders
+    rendered = ch02_clicks.renders
     found = [rendered(*pair) for pair in (("dos", "an"), ("don", "a"), ("ken", "a"))]
     assert found == [True, True, False]
     found = [rendered(word, "farmer") for word in ("maron", "maros")]
@@ -119,42 +120,42 @@ def test_nouns_change_places_and_articles_follow():
 
 def test_covering_is_masking_what_is_named():
     model = make_bahdanau()
-    [*words] = experiments_clicks.covering_effects(model, PAIR, random.Random(0))
+    [*words] = ch02_clicks.covering_effects(model, PAIR, random.Random(0))
     effects = bahdanau_hiding_effects(model, PAIR)
     aligned = [effects[t, j].item() for t, j in enumerate(PAIR.alignment)]
     assert [word["aligned"] for word in words] == pytest.approx(aligned, abs=1e-5)
     assert [word["kind"] for word in words[:2]] == ["noun", "adjective"]
-    found = experiments_clicks.cover_medians(model, [PAIR])
+    found = ch02_clicks.cover_medians(model, [PAIR])
     assert [found[kind]["words"] for kind in ("all", "noun")] == [6, 2]
     nouns = [aligned[0], aligned[3]]
     assert found["noun"]["aligned"] == pytest.approx(sum(nouns) / 2, abs=1e-3)
 
 
 def test_training_halts_before_the_step_of_its_name(monkeypatch):
-    monkeypatch.setattr(experiments_learning, "HALT", 2)
+    monkeypatch.setattr(ch02_learning, "HALT", 2)
     model = make_bahdanau()
     losses = [
         token_loss(model(b.src, b.tgt_in), b.tgt_out) for b in islice(toy_batches(0), 1)
     ]
-    made, loss = experiments_learning.halted(lambda *sizes: model, 0)
+    made, loss = ch02_learning.halted(lambda *sizes: model, 0)
     assert made is model
     assert not model.training
     assert 0 < loss < losses[0].item()  # the second is after an update
 
 
-@pytest.mark.parametrize("part", experiments_learning.PARTS)
+@pytest.mark.parametrize("part", ch02_learning.PARTS)
 def test_a_part_is_frozen_until_the_halt(part):
     model = make_bahdanau()
     score = {*model.score.parameters()}
-    for step in (0, experiments_learning.HALT - 1, experiments_learning.HALT):
-        experiments_learning.freeze(model, part, step)
+    for step in (0, ch02_learning.HALT - 1, ch02_learning.HALT):
+        ch02_learning.freeze(model, part, step)
         for parameter in model.parameters():
             named = {
                 "nothing": False,
                 "the score": parameter in score,
                 "all but the score": parameter not in score,
             }[part]
-            held = named and step < experiments_learning.HALT
+            held = named and step < ch02_learning.HALT
             assert parameter.requires_grad == (not held)
 
 
@@ -166,7 +167,7 @@ def test_clicks_in_any_order_write_what_the_package_writes():
     orders = [*permutations(range(6))][::11]
     others = [[], [2], [6, 5], [2] * 30, [4, 3, 2, 1, 0, 5, 5, 5]]
     for clicks in [*map(list, orders), *others]:
-        wanted = experiments_clicks.write_by_clicks(model, PAIR.source, clicks)
+        wanted = ch02_clicks.write_by_clicks(model, PAIR.source, clicks)
         given = [*clicks]
         with torch.no_grad():
             assert write(model, PAIR.source, given) == wanted

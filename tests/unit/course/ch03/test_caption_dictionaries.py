@@ -2,10 +2,10 @@
 
 import torch
 
-from attnbook.course.ch03 import experiment_caption_dictionaries as dictionaries
-from attnbook.course.ch03 import experiment_frozen_encoders as frozen
 from attnbook.toy.data import SOURCE, TARGET, toy_batches
 from attnbook.toy.training import fit
+from experiments import ch03_caption_dictionaries as dictionaries
+from experiments import ch03_frozen_encoders as frozen
 
 
 class Said:

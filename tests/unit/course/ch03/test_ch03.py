@@ -4,13 +4,13 @@ import pytest
 import torch
 
 from attnbook.core import results
-from attnbook.course.ch03 import experiments_translation as experiments
 from attnbook.course.ch03 import figures
 from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.scores import SCORES
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.language import VERBS
 from attnbook.toy.metrics import alignment_accuracy
+from experiments import ch03_translation as experiments
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 

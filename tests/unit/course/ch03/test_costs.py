@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnbook.core import results
-from attnbook.course.ch03 import experiments_cost as experiment
-from attnbook.course.ch03.experiments_cost import (
+from experiments import ch03_cost as experiment
+from experiments.ch03_cost import (
     FORMS,
     count_scores,
     global_attention,

@@ -5,9 +5,9 @@ import torch
 from notebook_cells import printed
 
 from attnbook.course.ch04 import figures, lab
-from attnbook.course.ch04.experiments_translator import equal_weights
 from attnbook.course.kit.colours import contrast
 from attnbook.nn import MultiHeadAttention, attention, causal_mask
+from experiments.ch04 import equal_weights
 
 
 def test_a_cell_of_weight_is_darker_the_more_it_holds_and_stays_legible():

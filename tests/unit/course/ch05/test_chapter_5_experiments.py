@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from attnbook.course.ch05 import experiment_head_ablation as ablation
 from attnbook.data.batching import IdPair
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
+from experiments import ch05_head_ablation as ablation
 
 PAIRS = [IdPair([5, 6, 7], [8, 9]), IdPair([6, 5], [9, 8, 7]), IdPair([9], [5])]
 

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from attnbook.course.ch05 import experiment_two_sources as experiment
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
+from experiments import ch05_two_sources as experiment
 
 
 @pytest.fixture

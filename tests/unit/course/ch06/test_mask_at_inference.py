@@ -7,8 +7,6 @@ import pytest
 import torch
 
 from attnbook.core.vocabulary import BOS, EOS
-from attnbook.course.ch06 import experiment_mask_at_inference as experiment
-from attnbook.course.ch06.experiment_mask_at_inference import stepwise_loss
 from attnbook.course.ch06.translators import Recomputing
 from attnbook.data.batching import IdPair
 from attnbook.nn.losses import token_loss
@@ -17,6 +15,8 @@ from attnbook.toy.data import held_out_pairs, make_batch
 from attnbook.toy.metrics import greedy_translations
 from attnbook.toy.models import load_toy_model
 from attnbook.translation.corpora import Texts
+from experiments import ch06_mask_at_inference as experiment
+from experiments.ch06_mask_at_inference import stepwise_loss
 
 BATCH = make_batch(held_out_pairs(2, 3))
 

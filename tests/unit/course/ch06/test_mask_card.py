@@ -6,15 +6,15 @@ import pytest
 import torch
 
 from attnbook.core import results
-from attnbook.course.ch06 import experiment_mask_card as experiment
 from attnbook.course.ch06 import lab
-from attnbook.course.ch06.experiment_mask_card import (
+from attnbook.nn.scaled_dot_product import attention
+from experiments import ch06_mask_card as experiment
+from experiments.ch06_mask_card import (
     D,
     MaskArgument,
     find_convention,
     torch_arguments,
 )
-from attnbook.nn.scaled_dot_product import attention
 
 
 def probe(look, marks=(True, False)):

@@ -11,8 +11,7 @@ from notebook_cells import run_cell
 
 from attnbook.core import results
 from attnbook.core.vocabulary import BOS, EOS
-from attnbook.course.ch06 import experiment_next_word as experiment
-from attnbook.course.ch06 import experiment_order, next_word
+from attnbook.course.ch06 import next_word
 from attnbook.nn.masks import key_mask, target_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import LearnedPositions
@@ -21,6 +20,8 @@ from attnbook.toy.language import PHRASE, VERBS, phrase_words, translate_by_rule
 from attnbook.toy.next_words import next_word_batches, shifted_words
 from attnbook.toy.single_attention import OneLayer
 from attnbook.toy.training import fit
+from experiments import ch06_next_word as experiment
+from experiments import ch06_order
 
 FARMER = translate_by_rule("the old farmer sees a bird")
 MASKS = ("key", "target")
@@ -146,11 +147,11 @@ def test_what_was_measured_of_both_language_models():
 
 def test_the_best_guess_without_order_is_the_most_frequent_symbol(monkeypatch):
     """Sequences of three: at the last position, one of two earlier symbols."""
-    monkeypatch.setattr(experiment_order, "LENGTH", 3)
-    found = [experiment_order.bag_guess(causal=causal) for causal in (True, False)]
+    monkeypatch.setattr(ch06_order, "LENGTH", 3)
+    found = [ch06_order.bag_guess(causal=causal) for causal in (True, False)]
     assert found == pytest.approx([(1 + 1 / 16) / 2] * 2, abs=0.01)
-    monkeypatch.setattr(experiment_order, "LENGTH", 4)
+    monkeypatch.setattr(ch06_order, "LENGTH", 4)
     two, three = (1 + 1 / 16) / 2, (15 * 14 / 3 + 45 * 2 / 3 + 1) / 256
     wanted = (two + three) / 2, three
-    found = [experiment_order.bag_guess(causal=causal) for causal in (True, False)]
+    found = [ch06_order.bag_guess(causal=causal) for causal in (True, False)]
     assert found == pytest.approx(wanted, abs=0.01)

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from attnbook.course.ch06 import experiment_padding as experiment
 from attnbook.course.ch06.translators import PaddingInSight, ZerosAsPadding, as_kind
 from attnbook.data.batching import pad
 from attnbook.models.transformer import Transformer
 from attnbook.toy.models import load_toy_model
 from attnbook.translation.corpora import Texts
+from experiments import ch06_padding as experiment
 
 SRC, TGT = pad([[5, 6, 7, 2], [8, 9, 2]]), pad([[1, 5, 6], [1, 7, 8]])
 

@@ -10,12 +10,7 @@ from notebook_cells import printed
 from torch import nn
 
 from attnbook.core import results
-from attnbook.course.ch07 import experiment_captions as captions
-from attnbook.course.ch07 import experiment_distance_average as averaging
-from attnbook.course.ch07 import experiment_position_vectors as vectors
-from attnbook.course.ch07 import experiment_task_runs as task_runs
 from attnbook.course.ch07 import figures as ch07
-from attnbook.course.ch07.experiment_order_by_mask import MaskInOne
 from attnbook.course.kit.colours import contrast
 from attnbook.course.kit.exercises.checking import find, verdict
 from attnbook.course.kit.tables import stored_runs
@@ -25,6 +20,11 @@ from attnbook.nn.positions import sinusoids
 from attnbook.nn.rotary import rotate
 from attnbook.toy.single_attention import one_layer
 from attnbook.toy.tasks import random_symbols
+from experiments import ch07_captions as captions
+from experiments import ch07_distance_average as averaging
+from experiments import ch07_position_vectors as vectors
+from experiments import ch07_task_runs as task_runs
+from experiments.ch07_order_by_mask import MaskInOne
 
 PAIRS = [0, 4, 1, 5, 2, 6, 3, 7]
 """Components of width 8 that are halves, in the order of interleaved pairs."""

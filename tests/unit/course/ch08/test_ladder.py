@@ -6,9 +6,9 @@ from itertools import product
 import pytest
 import torch
 
-from attnbook.course.ch08 import experiments_ladder as ladder
 from attnbook.course.ch08.lab import ladder_table
 from attnbook.course.kit.tables import stored_runs
+from experiments import ch08_ladder as ladder
 
 
 @pytest.mark.parametrize("connection", ladder.CONNECTIONS)

@@ -5,11 +5,11 @@ import torch
 from compare import close, numbers
 from torch.nn import functional as F
 
-from attnbook.course.ch08 import experiment_layer_runs as layer_runs
 from attnbook.nn.losses import token_loss
 from attnbook.nn.positions import sinusoids
 from attnbook.toy.taggers import deep_tagger
 from attnbook.toy.tasks import sorted_symbols, task_batches
+from experiments import ch08_layer_runs as layer_runs
 
 
 @pytest.mark.parametrize("scaled", [True, False])

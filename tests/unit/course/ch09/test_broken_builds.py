@@ -10,10 +10,10 @@ from attnbook.analysis.bug_zoo import WrongSplit
 from attnbook.analysis.leaks import influence
 from attnbook.core import results
 from attnbook.core.vocabulary import BOS, EOS
-from attnbook.course.ch09 import experiment_broken_builds as broken_builds
 from attnbook.course.ch09.suspect import SUSPECT, accuracy, copies, planted, reversals
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.scaled_dot_product import attention
+from experiments import ch09_broken_builds as broken_builds
 
 
 def test_copies_and_reversals_are_shifted():

@@ -7,7 +7,6 @@ from drawn import cells
 from edited_parts import failed_stage
 
 from attnbook.analysis.maps import attention_maps
-from attnbook.course.ch09 import experiment_broken_builds as broken_builds
 from attnbook.course.ch09 import figures as ch09
 from attnbook.course.ch09 import lab as lab09
 from attnbook.course.kit.exercises.checking import find
@@ -15,6 +14,7 @@ from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
 from attnbook.toy.language import translate_by_rule
+from experiments import ch09_broken_builds as broken_builds
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 

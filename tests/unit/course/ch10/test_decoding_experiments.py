@@ -7,11 +7,11 @@ from compare import close, make_transformer
 
 from attnbook.core import results
 from attnbook.core.vocabulary import BOS, EOS, PAD
-from attnbook.course.ch10 import experiment_beams as beams
-from attnbook.course.ch10 import experiment_decode_cost as decode_cost
 from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import key_mask, padding_mask
 from attnbook.toy.data import held_out_pairs
+from experiments import ch10_beams as beams
+from experiments import ch10_decode_cost as decode_cost
 
 SRC = torch.tensor([[3, 5, 6, 4, 3, 9], [7, 8, 2, 0, 0, 0]])
 READ = torch.tensor([[1, 7, 4, 3, 5], [1, 5, 6, 0, 0]])

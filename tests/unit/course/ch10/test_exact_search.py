@@ -9,9 +9,9 @@ from torch import nn
 
 from attnbook.core import results
 from attnbook.core.vocabulary import BOS, EOS
-from attnbook.course.ch10 import experiment_exact_search as exact
-from attnbook.course.ch10 import experiment_waiting_for as waiting
 from attnbook.decoding.scoring import log_probability
+from experiments import ch10_exact_search as exact
+from experiments import ch10_waiting_for as waiting
 
 SRC = torch.tensor([[3, 5, 4, 4, EOS]])
 

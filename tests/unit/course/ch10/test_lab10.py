@@ -5,7 +5,7 @@ from sacrebleu.metrics import CHRF
 
 from attnbook.core import results
 from attnbook.course.ch10 import lab as lab10
-from attnbook.course.ch10.experiment_bayes_risk import most_similar
+from experiments.ch10_bayes_risk import most_similar
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 

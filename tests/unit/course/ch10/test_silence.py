@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from attnbook.core.vocabulary import BOS, EOS
-from attnbook.course.ch10 import experiment_silence as silence
+from experiments import ch10_silence as silence
 
 
 class Coin(nn.Module):

@@ -7,11 +7,11 @@ import pytest
 
 from attnbook.core import results
 from attnbook.core.vocabulary import EOS
-from attnbook.course.ch10 import experiment_exact_search as exact
-from attnbook.course.ch10 import experiment_waiting_for as waiting
-from attnbook.course.ch10 import experiment_without_penalty as without
 from attnbook.course.ch10 import figures, lab
 from attnbook.course.kit.explorers.shipped import shipped_translator
+from experiments import ch10_exact_search as exact
+from experiments import ch10_waiting_for as waiting
+from experiments import ch10_without_penalty as without
 
 STORED = results.load("without_penalty")
 

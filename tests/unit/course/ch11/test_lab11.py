@@ -4,18 +4,6 @@ import pytest
 import torch
 
 from attnbook.core import results
-from attnbook.course.ch11 import (
-    experiment_first_token as first_token,
-)
-from attnbook.course.ch11 import (
-    experiment_induction as induction,
-)
-from attnbook.course.ch11 import (
-    experiment_layer_cost as layer_cost,
-)
-from attnbook.course.ch11 import (
-    experiment_weights_tell as weights_tell,
-)
 from attnbook.course.ch11 import figures as ch11
 from attnbook.course.ch11 import lab as lab11
 from attnbook.toy.data import held_out_pairs
@@ -25,6 +13,10 @@ from attnbook.toy.last_position import (
     exponential_dilations,
 )
 from attnbook.toy.models import load_toy_model
+from experiments import ch11_first_token as first_token
+from experiments import ch11_induction as induction
+from experiments import ch11_layer_cost as layer_cost
+from experiments import ch11_weights_tell as weights_tell
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 

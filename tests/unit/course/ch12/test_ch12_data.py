@@ -8,12 +8,12 @@ import pytest
 from notebook_cells import printed
 
 from attnbook.core import results
-from attnbook.course.ch12 import experiment_data as facts
 from attnbook.course.kit.exercises.checking import find, verdict
 from attnbook.data import multi30k
 from attnbook.data.batching import IdPair
 from attnbook.data.bpe_from_scratch import learn_merges
 from attnbook.data.subwords import Subwords
+from experiments import ch12_data as facts
 
 TRAIN = ["a dog runs", "a dog", "a cat sleeps", "a dog runs in snow"] * 20
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from attnbook.course.ch12 import experiment_gpu
-from attnbook.course.ch12 import experiment_training as training
+from experiments import ch12_gpu
+from experiments import ch12_training as training
 
 
 def part(runs, **changes):
@@ -48,17 +48,17 @@ def test_runs_that_were_stopped_are_kept_apart(tmp_path):
         for file in ("config.json", *files):
             (run / file).write_text("{}")
     kept = {"config": {}, "log": lines[1:]}
-    assert experiment_gpu.unfinished(tmp_path) == {"recipe/stopped": kept}
+    assert ch12_gpu.unfinished(tmp_path) == {"recipe/stopped": kept}
 
 
 def test_only_whole_runs_of_a_gpu_are_imported(packed, tmp_path):
     for change in ({"device": "cpu"}, {"plan": {"small": True}}):
         file = packed({"speed": part({}, **change)})
         with pytest.raises(ValueError, match="only a GPU's whole runs are imported"):
-            experiment_gpu.collected(file)
-        assert experiment_gpu.collected(file, trial=True)["measured"]["speed"]
+            ch12_gpu.collected(file)
+        assert ch12_gpu.collected(file, trial=True)["measured"]["speed"]
     with pytest.raises(ValueError, match=r"no results of a GPU.*half_hour.py"):
-        experiment_gpu.collected(tmp_path)
+        ch12_gpu.collected(tmp_path)
 
 
 def test_they_never_replace_those_of_a_cpu(tmp_path, monkeypatch):
@@ -73,7 +73,7 @@ def test_models_are_compared_on_the_same_captions(tmp_path, monkeypatch):
     words = [str(i) for i in range(20)]
     captions = [" ".join(words[:n]) for n in (5, 9, 12, 15, 19)] * 4
     half = [line if line == captions[0] else "a cat" for line in captions]
-    for name in ("transformer", *experiment_gpu.RIVALS):
+    for name in ("transformer", *ch12_gpu.RIVALS):
         run = tmp_path / "ladder" / name
         run.mkdir(parents=True)
         outputs = captions if name == "transformer" else half
@@ -81,8 +81,8 @@ def test_models_are_compared_on_the_same_captions(tmp_path, monkeypatch):
         (run / "hypotheses.json").write_text(json.dumps(found))
         (run / "config.json").write_text("{}")
     monkeypatch.setenv(training.RUN_VARIABLE, str(tmp_path))
-    monkeypatch.setattr(experiment_gpu, "load_texts", lambda *_: (captions, captions))
-    found = experiment_gpu.ladder_scores()
+    monkeypatch.setattr(ch12_gpu, "load_texts", lambda *_: (captions, captions))
+    found = ch12_gpu.ladder_scores()
     bleu = {name: groups[1]["bleu"] for name, groups in found["by_length"].items()}
     assert bleu["transformer"] == pytest.approx(100)
     assert bleu["luong"] < 1
@@ -108,6 +108,6 @@ def test_word_tables_are_put_into_the_order_of_other_subwords():
     model = nn.ModuleList([nn.Embedding(3, 2), nn.Linear(2, 2)])
     old, other = model[0].weight.detach().clone(), model[1].weight.detach().clone()
     own = SimpleNamespace(model=model, subwords=Named(["a", "b", "c"]))
-    experiment_gpu.renumbered(own, Named(["c", "a", "b"]))
+    ch12_gpu.renumbered(own, Named(["c", "a", "b"]))
     assert torch.equal(model[0].weight, old[[2, 0, 1]])
     assert torch.equal(model[1].weight, other)

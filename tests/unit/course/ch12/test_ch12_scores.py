@@ -8,8 +8,6 @@ from sacrebleu.metrics import CHRF
 
 from attnbook.analysis.ibm_model1 import align_words, train_ibm_model1
 from attnbook.core import results
-from attnbook.course.ch12 import experiment_probes as probes
-from attnbook.course.ch12 import experiment_scores as decoding
 from attnbook.course.kit.exercises.checking import find
 from attnbook.data.batching import IdPair, id_batch
 from attnbook.data.subwords import Subwords
@@ -23,6 +21,8 @@ from attnbook.translation.corpora import Texts
 from attnbook.translation.models import model_from_config
 from attnbook.translation.training_state import save_state
 from attnbook.translation.translator import SHIPPED, Translator
+from experiments import ch12_probes as probes
+from experiments import ch12_scores as decoding
 
 # What the laboratory says without a table
 

@@ -10,13 +10,13 @@ from notebook_cells import printed
 
 import gpu
 from attnbook.core import results
-from attnbook.course.ch12 import experiment_training as experiments
 from attnbook.course.ch12 import figures_training as training_run
 from attnbook.course.ch12 import lab_training as lab
 from attnbook.course.ch12.figures_scores import ABLATION, LADDER, part
 from attnbook.nn.losses import label_smoothing_loss
 from attnbook.toy.data import held_out_pairs
 from attnbook.translation.configs import CONFIGS, config
+from experiments import ch12_training as experiments
 
 # The run of the chapter
 

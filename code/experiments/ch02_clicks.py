@@ -1,0 +1,246 @@
+"""Chapter 2's translator when somebody else chooses what it reads, or covers a word."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+import torch
+from torch import Tensor
+
+from attnbook.core.vocabulary import BOS, EOS
+from attnbook.course.ch02.twin import SEED, load_twin, trained
+from attnbook.decoding.steps import token_log_probs
+from attnbook.models.bahdanau import Bahdanau, BahdanauState
+from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
+from attnbook.toy.language import (
+    AND_TARGET,
+    KINDS,
+    NOUNS,
+    Pair,
+    kind_of,
+    translate_by_rule,
+)
+from attnbook.toy.models import load_toy_model
+from attnbook.toy.training import LEARNING_RATE, STEPS
+from experiments.ch02_translation import HELD_STEPS
+from experiments.registry import experiment
+
+ITS_OWN = {EOS, TARGET.encode([AND_TARGET])[0]}
+"""Output tokens that render no source word: here the decoder attends by itself."""
+
+
+# What is read
+
+
+def read_only(state: BahdanauState, positions: Tensor) -> BahdanauState:
+    """The same state with a source of which only some positions can be read."""
+    n = len(positions)
+    states, keys, _ = state.source
+    source = state.source._replace(
+        states=states.expand(n, -1, -1), keys=keys.expand(n, -1, -1), mask=positions
+    )
+    return BahdanauState(state.s.expand(n, -1), source, state.weights)
+
+
+@torch.no_grad()
+def write_by_clicks(
+    model: Bahdanau, source: Sequence[str], clicks: Iterable[int]
+) -> list[str]:
+    """Translate; at each step all weight is on the word clicked.
+
+    Where the model's own attention would give the connective or the end, it does. The
+    output also ends when there are no more clicks, and when it is far too long.
+    """
+    state = model.start(torch.tensor([[*SOURCE.encode(source), EOS]]))
+    everything, output, clicks = state.source, [], iter(clicks)
+    token = torch.tensor([BOS])
+    while len(output) < 2 * len(source) + 8:
+        logits, new = model.step(token, state)  # by its own attention
+        if token_log_probs(logits).argmax().item() not in ITS_OWN:
+            if (click := next(clicks, None)) is None:
+                return output
+            only = torch.arange(len(source) + 1)[None] == click
+            logits, new = model.step(token, read_only(state, only))
+        token = token_log_probs(logits).argmax(-1)
+        state = new._replace(source=everything)
+        if token.item() == EOS:
+            return output
+        output += TARGET.decode(token.tolist())
+    return output
+
+
+# Clicks
+
+
+@torch.no_grad()
+def read_each(model: Bahdanau, pair: Pair) -> list[list[str]]:
+    """The word that each step gives if it reads position j alone: [t][j].
+
+    The steps before are the right ones, with the model's own weights.
+    """
+    src, tgt_in, _ = make_batch([pair])
+    each = torch.eye(src.shape[1], dtype=torch.bool)
+    state, found = model.start(src), []
+    for token in tgt_in[0]:
+        logits, _ = model.step(token.expand(len(each)), read_only(state, each))
+        found.append([TARGET.words[i] for i in logits.argmax(-1).tolist()])
+        _, state = model.step(token[None], state)
+    return found
+
+
+def renders(output: str, word: str) -> bool:
+    """Whether an output word translates a source word, with either ending."""
+    kind = kind_of(word)
+    translation = KINDS[kind]["a" if word == "an" else word]
+    if kind in ("noun", "verb"):
+        return output == translation
+    return output in (f"{translation}n", f"{translation}s")
+
+
+def count_clicks(model: Bahdanau, pairs: Sequence[Pair]) -> dict[str, list[int]]:
+    """How often one click on another word gives that word: [hits, trials] by kind.
+
+    "same" kind as the word that is due; else by the kind of the word clicked.
+    """
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for pair in pairs:
+        given = read_each(model, pair)
+        for t, due in enumerate(pair.alignment):
+            for j, word in enumerate(pair.source):
+                if due is None or (kind := kind_of(word)) is None:
+                    continue
+                wanted = kind_of(pair.source[due])
+                if renders(pair.target[t], word):
+                    continue  # the same word, here or elsewhere
+                entry = counts["same" if kind == wanted else kind]
+                entry[0] += renders(given[t][j], word)
+                entry[1] += 1
+    return dict(counts)
+
+
+def aligned_clicks(pair: Pair) -> list[int]:
+    """The clicks that translate a sentence: its alignment, without the connective."""
+    return [j for j in pair.alignment if j is not None]
+
+
+def with_nouns_exchanged(pair: Pair) -> tuple[Pair, list[int]]:
+    """The translation, and the clicks, if the first two nouns change places."""
+    one, two = [j for j, word in enumerate(pair.source) if word in NOUNS][:2]
+    change = {one: two, two: one}
+    words = [pair.source[change.get(j, j)] for j in range(len(pair.source))]
+    for j, word in enumerate(words):
+        if word in ("a", "an"):
+            words[j] = "an" if words[j + 1][0] in "aeiou" else "a"
+    clicks = [change.get(j, j) for j in aligned_clicks(pair)]
+    return translate_by_rule(words), clicks
+
+
+def source_order_hits(model: Bahdanau, pairs: Sequence[Pair]) -> list[int]:
+    """Clicks in the order of the source: how many give their word, and of how many."""
+    hits = trials = 0
+    for pair in pairs:
+        clicks = sorted(aligned_clicks(pair))
+        output = write_by_clicks(model, pair.source, clicks)
+        words = [word for word in output if word != AND_TARGET]
+        trials += len(clicks)
+        hits += sum(
+            renders(word, pair.source[j])
+            for word, j in zip(words, clicks, strict=False)
+        )
+    return [hits, trials]
+
+
+# Covers
+
+
+COVERS = ("aligned", "neighbours too", "another word")
+
+
+@torch.no_grad()
+def covering_effects(model: Bahdanau, pair: Pair, rng: random.Random) -> list[dict]:
+    """Drop of log p, in nats, if words are covered at one step."""
+    src, tgt_in, tgt_out = make_batch([pair])
+    length = src.shape[1]
+    state, found = model.start(src), []
+    for t, token in enumerate(tgt_in[0]):
+        logits, new = model.step(token[None], state)
+        j = pair.alignment[t] if t < len(pair.alignment) else None
+        if j is not None:
+            other = rng.choice([i for i in range(length - 1) if i != j])
+            covered = ({j}, {j - 1, j, j + 1}, {other})
+            open_ = torch.tensor([[i not in c for i in range(length)] for c in covered])
+            some, _ = model.step(token.expand(len(open_)), read_only(state, open_))
+            target = tgt_out[0, t]
+            before = logits.log_softmax(-1)[0, target]
+            drops = before - some.log_softmax(-1)[:, target]
+            kind, weight = kind_of(pair.source[j]), new.weights[0, j].item()
+            named = dict(zip(COVERS, drops.tolist(), strict=True))
+            found.append({"kind": kind, "weight": weight, **named})
+        state = new
+    return found
+
+
+def cover_medians(model: Bahdanau, pairs: Sequence[Pair]) -> dict[str, dict]:
+    """Median drops over all words and over each kind, and the mean weight."""
+    rng = random.Random(0)
+    words = [word for pair in pairs for word in covering_effects(model, pair, rng)]
+    groups = {"all": words}
+    for kind in KINDS:
+        groups[kind] = [word for word in words if word["kind"] == kind]
+    groups["equal weight"] = [word for word in words if 0.6 <= word["weight"] <= 0.8]
+    return {
+        name: {
+            "words": len(group),
+            "weight": round(sum(word["weight"] for word in group) / len(group), 3),
+            # Adding 0 makes a 0 of a −0.
+            **{c: round(median(word[c] for word in group), 3) + 0.0 for c in COVERS},
+        }
+        for name, group in groups.items()
+        if group
+    }
+
+
+# The experiment
+
+
+def model_of(seed: int, held: int) -> Bahdanau:
+    """A usual model, or a twin; those of seed 0 come with the package."""
+    if seed != SEED:
+        return trained(seed, held)
+    return load_twin() if held else load_toy_model("bahdanau")
+
+
+@experiment
+def click_or_cover(seeds: Sequence[int] = (0,)) -> dict:
+    """Choose what the usual model and its twin read, or cover it; two clauses."""
+    runs = []
+    for held in (0, HELD_STEPS):
+        for seed in seeds:
+            model = model_of(seed, held)
+            runs.append({"held": held, "seed": seed, **measure_clicks(model)})
+            print(f"  held {held}, seed {seed}: {runs[-1]}", flush=True)
+    return {"steps": STEPS, "rate": LEARNING_RATE, "runs": runs}
+
+
+def measure_clicks(model: Bahdanau) -> dict:
+    """All that the experiment measures of a model."""
+    pairs = held_out_pairs(2, 100)
+    exchanged = [with_nouns_exchanged(pair) for pair in pairs]
+
+    def right(wanted: Pair, source: Pair, clicks: list[int]) -> bool:
+        return tuple(write_by_clicks(model, source.source, clicks)) == wanted.target
+
+    return {
+        "clicks": count_clicks(model, pairs[:40]),
+        "sentences": sum(right(p, p, aligned_clicks(p)) for p in pairs),
+        "exchanged": sum(
+            right(wanted, p, clicks)
+            for p, (wanted, clicks) in zip(pairs, exchanged, strict=True)
+        ),
+        "of": len(pairs),
+        "source order": source_order_hits(model, pairs),
+        "covered": cover_medians(model, pairs),
+    }

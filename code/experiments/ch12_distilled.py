@@ -1,0 +1,66 @@
+"""Chapter 12: a model trained on the translations of several others."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from attnbook.translation.report import check_may_test, score_splits, test_splits
+from attnbook.translation.translator import Translator
+from experiments.ch12_gpu import together
+from experiments.ch12_scores import RUN_VARIABLE
+from experiments.ch12_training import KEPT
+from experiments.registry import experiment
+
+FOLDER = "runs/distilled"
+TEACHERS = {"en_de": FOLDER, "de_en": "runs/distilled_de_en"}
+"""By direction the folder where ``benchmarks/distil.py`` names the models."""
+
+
+@experiment
+def distilled_teachers() -> dict:
+    """Score several models that translate together, on validation data.
+
+    Returns:
+        By direction "models": their folders; "alpha": α of their beam; "scores": BLEU
+        and chrF by decoding and case.
+    """
+    return {direction: scores_together(Path(f)) for direction, f in TEACHERS.items()}
+
+
+def scores_together(folder: Path) -> dict:
+    """Scores of the models that a folder names."""
+    about = json.loads((folder / "teachers.json").read_text(encoding="utf-8"))
+    teachers = [Translator(model) for model in about["models"]]
+    first = teachers[0]
+    config = replace(first.config, score_tests=False)
+    scores, _ = score_splits(
+        together(teachers), first.subwords, config, about["alpha"], ("val",)
+    )
+    return about | {"scores": scores["val"]}
+
+
+@experiment
+def distilled() -> dict:
+    """Score the student of those models on the test sets, once.
+
+    Reads the run ``student`` of ``multi30k-distilled`` in the folder named by the
+    environment variable ``ATTNBOOK_RUN``, by default ``runs/distilled``.
+
+    Returns:
+        What is kept of the run, with its "validation_scores", and "scores" by test set.
+    """
+    run = Path(os.environ.get(RUN_VARIABLE, FOLDER)) / "student"
+    found = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    student = Translator(run / "model")
+    # It was trained on a folder of texts.
+    config = replace(student.config, data="multi30k", score_tests=True)
+    check_may_test(config)
+    scores, _ = score_splits(
+        *(student.model, student.subwords, config),
+        *(student.facts["alpha"], test_splits(config)),
+    )
+    kept = {entry: found[entry] for entry in (*KEPT, "validation_scores")}
+    return kept | {"scores": scores}

@@ -1,0 +1,272 @@
+"""Chapter 12: training runs collected, label smoothing, an ablation on a toy task."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from itertools import product
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from attnbook.core import results
+from attnbook.core.divergence import check_finite
+from attnbook.toy.data import held_out_pairs
+from attnbook.translation.configs import config
+from attnbook.translation.evaluation import beam_translate
+from attnbook.translation.trainer import Trainer
+from experiments.ch12_scores import RUN_VARIABLE
+from experiments.registry import experiment
+
+# Runs on Multi30k
+
+
+PARTS = ("en_de", "de_en", "ladder", "ablation", "ablation_seed_2")
+"""The parts of that script that train models."""
+
+KEPT = (
+    *("config", "machine", "commit", "precision", "versions", "parameters"),
+    *("updates", "epochs", "seconds", "tokens_per_second", "peak_memory_mb"),
+    *("validation_loss", "validation_bleu_by_alpha", "alpha", "averaged_epochs"),
+    *("weights_sha256", "scores"),
+)
+"""Entries of a run that are stored unchanged."""
+LATER = ("parameters_without_tables", "validation_scores")
+"""The same, where there are; the first runs that were stored lack them."""
+
+
+@experiment
+def multi30k_runs() -> dict:
+    """Collect the training runs of all parts that exist.
+
+    Reads the folder named by the environment variable ``ATTNBOOK_RUN``; by default
+    ``runs/gpu``, where ``benchmarks/gpu.py`` writes them. A part that the folder lacks
+    stays as it is stored, and so do earlier runs under another name.
+
+    Returns:
+        "parts": by part, "bleu" (mean, standard deviation and number of runs that
+        differ in their seed only), "missing" (names of missing runs), "jobs_at_once"
+        (how many shared a GPU or a CPU) and "runs": by name the entries of
+        :data:`KEPT` and :data:`LATER`, and "log", a line for each epoch.
+    """
+    folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu"))
+    parts = {}
+    for part in PARTS:
+        path = folder / f"{part}.json"
+        if path.exists():
+            found = json.loads(path.read_text(encoding="utf-8"))
+            if found.get("device", "cpu") != "cpu":
+                raise ValueError(
+                    f"{path} was made on {found['device']}, not on a CPU; import "
+                    "it with python -m attnbook.course gpu_runs"
+                )
+            parts[part] = shortened(found)
+    if not parts:
+        raise ValueError(
+            f"{folder} holds none of {', '.join(PARTS)}; make them with "
+            f"python benchmarks/gpu.py, and name its folder in {RUN_VARIABLE}"
+        )
+    first = not (results.FOLDER / "multi30k_runs.json").is_file()
+    return {"parts": parts if first else results.load("multi30k_runs")["parts"] | parts}
+
+
+@experiment
+def multi30k_learning_rates() -> dict:
+    """Collect the validation losses of ``benchmarks/learning_rates.py``.
+
+    Reads its folder, named by the environment variable ``ATTNBOOK_RUN``; by default
+    ``runs/learning_rates``.
+
+    Returns:
+        "losses": by model and peak learning rate, in nats per token after each epoch.
+    """
+    folder = Path(os.environ.get(RUN_VARIABLE, "runs/learning_rates"))
+    path = folder / "learning_rates.json"
+    if not path.exists():
+        raise ValueError(
+            f"there is no {path}; make it with python benchmarks/learning_rates.py, "
+            f"and name its folder in {RUN_VARIABLE}"
+        )
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        "losses": {
+            model: {
+                rate: [round(x, 4) for x in losses] for rate, losses in runs.items()
+            }
+            for model, runs in found.items()
+        }
+    }
+
+
+def shortened(part: dict) -> dict:
+    """Keep the entries that the page shows or that are needed to repeat the runs."""
+    runs = {}
+    for name, run in part["runs"].items():
+        epochs = [line for line in run["log"] if "validation_loss" in line]
+        later = {entry: run[entry] for entry in LATER if entry in run}
+        runs[name] = {entry: run[entry] for entry in KEPT} | later | {"log": epochs}
+    return {
+        "bleu": part["bleu"],
+        "missing": sorted(part["missing"]),
+        "jobs_at_once": part["jobs_at_once"],
+        "runs": runs,
+    }
+
+
+# Label smoothing with known probabilities
+
+
+N_CONTEXTS, VOCAB_SIZE = 20, 50
+LOGIT_STD = 2.0  # standard deviation of the logits of the true distribution
+STEPS, BATCH, LEARNING_RATE = 2000, 256, 0.03
+FEW_SAMPLES = 1000  # fifty per context
+AMOUNTS = (0.0, 0.1, 0.2, 0.3)
+SEEDS = (0, 1, 2, 3, 4)
+
+
+def sample_language() -> Tensor:
+    """Sample a language: the probability of each of 50 words in each of 20 contexts."""
+    g = torch.Generator().manual_seed(0)
+    logits = torch.randn(N_CONTEXTS, VOCAB_SIZE, generator=g, dtype=torch.float64)
+    return (LOGIT_STD * logits).softmax(-1)
+
+
+def sample_words(p: Tensor, number: int, g: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Sample contexts uniformly, and a word for each: two of shape (number,)."""
+    contexts = torch.randint(len(p), (number,), generator=g)
+    return contexts, torch.multinomial(p[contexts], 1, generator=g).squeeze(-1)
+
+
+def evaluate_distribution(p: Tensor, log_q: Tensor) -> dict[str, float]:
+    """Evaluate a model by the true distribution, without sampling."""
+    expected = torch.where(p > 0, p * log_q, 0.0)  # p = 0 counts as 0
+    choice = log_q.argmax(-1, keepdim=True)
+    return {
+        "perplexity": (-expected.sum(-1)).mean().exp().item(),
+        "accuracy": p.gather(-1, choice).mean().item(),
+    }
+
+
+def smoothed(p: Tensor, amount: float) -> Tensor:
+    """The optimum of training with smoothed labels on unlimited data."""
+    return (1 - amount) * p + amount / p.shape[-1]
+
+
+def train_logits(p: Tensor, amount: float, seed: int, n_samples: int | None) -> Tensor:
+    """Train a table of logits, on new samples at each step or on a fixed few."""
+    g = torch.Generator().manual_seed(seed)
+    logits = nn.Parameter(torch.zeros_like(p))
+    adam = torch.optim.Adam([logits], lr=LEARNING_RATE)
+    training_set = sample_words(p, n_samples, g) if n_samples else None
+    for step in range(STEPS):
+        adam.param_groups[0]["lr"] = LEARNING_RATE * (1 - step / STEPS)
+        contexts, words = training_set or sample_words(p, BATCH, g)
+        if training_set:
+            chosen = torch.randint(n_samples, (BATCH,), generator=g)
+            contexts, words = contexts[chosen], words[chosen]
+        loss = F.cross_entropy(logits[contexts], words, label_smoothing=amount)
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    check_finite([logits])
+    return logits.detach().log_softmax(-1)
+
+
+@experiment
+def smoothing_known() -> dict:
+    """Train with four amounts of smoothing, on new samples and on a fixed few.
+
+    Returns:
+        "best": perplexity and accuracy of the language itself; "limit": by amount,
+        those of :func:`smoothed`; "runs": for each kind of samples, amount and seed.
+    """
+    p, runs = sample_language(), []
+    for n_samples, amount, seed in product((None, FEW_SAMPLES), AMOUNTS, SEEDS):
+        found = evaluate_distribution(p, train_logits(p, amount, seed, n_samples))
+        about = {"samples": n_samples or "fresh", "smoothing": amount, "seed": seed}
+        runs.append({**about, **{k: round(v, 4) for k, v in found.items()}})
+        print(f"  {runs[-1]}", flush=True)
+    return {
+        "contexts": N_CONTEXTS,
+        "words": VOCAB_SIZE,
+        "steps": STEPS,
+        "batch": BATCH,
+        "best": evaluate_distribution(p, p.log()),
+        "limit": {
+            str(a): evaluate_distribution(p, smoothed(p, a).log()) for a in AMOUNTS
+        },
+        "runs": runs,
+    }
+
+
+# Parts of the Transformer on the toy language
+
+
+TOY_SEEDS = (0, 1, 2)
+EPOCHS = 6
+N_SENTENCES = 256
+CHANGES: dict[str, dict] = {
+    "as it is": {},
+    "1 head": {"n_heads": 1},
+    "8 heads": {"n_heads": 8},
+    "no scale": {"variant": "no_scale"},
+    "no positions": {"variant": "no_positions"},
+    "no feed-forward": {"variant": "no_feed_forward"},
+    "pre-norm": {"norm_first": True},
+    "no smoothing": {"smoothing": 0.0},
+    "no dropout": {"dropout": 0.0},
+}
+"""Changes of the config "toy"; a variant is a model without a part."""
+
+
+def train_variant(change: dict, seed: int, epochs: int = EPOCHS) -> Trainer:
+    """Train the toy config with some entries changed."""
+    run = config("toy", seed=seed, max_epochs=epochs, **change)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = Trainer(run, Path(folder))
+        trainer.train()
+        trainer.close()  # its lock, before the folder is deleted
+    return trainer
+
+
+def greedy_exact_match(
+    trainer: Trainer, clauses: int, number: int = N_SENTENCES
+) -> float:
+    """Exact match of greedy decoding on unseen sentences."""
+    pairs = held_out_pairs(clauses, number)
+    sources = [" ".join(pair.source) for pair in pairs]
+    trainer.model.eval()
+    outputs = beam_translate(trainer.model, trainer.subwords, sources, width=1)
+    references = (" ".join(pair.target) for pair in pairs)
+    return sum(o == r for o, r in zip(outputs, references, strict=True)) / number
+
+
+@experiment
+def toy_ablation() -> dict:
+    """Train each variant with three seeds, all for as many epochs.
+
+    Returns:
+        "runs": for each change and seed the validation loss in nats per subword, exact
+        match on sentences of one and of two clauses, and the numbers of parameters and
+        updates.
+    """
+    runs = []
+    for name, seed in product(CHANGES, TOY_SEEDS):
+        found = measure_variant(CHANGES[name], seed)
+        runs.append({"change": name, "seed": seed, **found})
+        print(f"  {runs[-1]}", flush=True)
+    return {"epochs": EPOCHS, "sentences": N_SENTENCES, "runs": runs}
+
+
+def measure_variant(change: dict, seed: int) -> dict:
+    """Train one variant, and evaluate it."""
+    trainer = train_variant(change, seed)
+    return {
+        "validation_loss": round(trainer.validation_loss(), 4),
+        "exact": {str(n): round(greedy_exact_match(trainer, n), 4) for n in (1, 2)},
+        "parameters": sum(p.numel() for p in trainer.model.parameters()),
+        "updates": trainer.step,
+    }

@@ -1,0 +1,68 @@
+"""What chapter 4's experiments measure, at small size."""
+
+import torch
+from compare import close, double, numbers
+
+from attnbook.core import results
+from experiments import ch04
+
+
+def test_the_answer_stands_beside_the_asked_key():
+    drawn = ch04.examples(50, torch.Generator().manual_seed(0))
+    for asked, keys, values, answer in zip(*drawn, strict=True):
+        assert len(set(keys.tolist())) == ch04.N_PAIRS
+        assert values[keys == asked].tolist() == [answer]
+
+
+def test_a_look_up_reads_nothing_but_its_mean_of_values():
+    model = double(ch04.LookUp, 8, ch04.ScaledRead(8, 0.3))
+    asked, keys, values, _ = ch04.examples(3, torch.Generator().manual_seed(0))
+    q, k = model.read.W_Q(model.key(asked)), model.read.W_K(model.key(keys))
+    v = model.W_V(model.value(values))
+    weights = (torch.einsum("bd,bsd->bs", q, k) * 0.3).softmax(-1)
+    mean = torch.einsum("bs,bsd->bd", weights, v)
+    close(model(asked, keys, values), model.out(mean))
+
+
+def test_the_additive_look_up_uses_the_additive_score():
+    read = double(ch04.AdditiveRead, 8)
+    q, k, v = numbers(0, (2, 1, 8), (2, 5, 8), (2, 5, 8))
+    score = read.score
+    hidden = torch.tanh(score.W(q)[:, :, None] + score.U(k)[:, None])
+    weights = score.v(hidden).squeeze(-1).softmax(-1)
+    close(read(q, k, v), weights @ v)
+
+
+def test_a_large_v_has_the_deviation_that_is_asked_for():
+    torch.manual_seed(0)
+    plain, large = (ch04.READS[name](400) for name in ("additive", "additive, large v"))
+    assert plain.score.v.weight.abs().max() <= 1 / 20
+    assert 0.9 < large.score.v.weight.std() < 1.1
+    assert large.score.W.out_features == 400
+
+
+def test_a_look_up_is_learned_at_small_width(monkeypatch):
+    monkeypatch.setattr(ch04, "TESTED", range(50, 201, 50))
+    torch.manual_seed(0)
+    model = ch04.LookUp(64, ch04.READS["1/√d"](64))
+    assert ch04.train_look_up(model, seed=0)[-1] > 0.8
+
+
+def test_the_peak_bytes_are_those_held_at_one_moment():
+    def call():
+        first = torch.ones(1000)  # 4,000 bytes
+        first = first.sum()  # and given back
+        return torch.ones(3000) + first  # 12,000, twice
+
+    held = ch04.peak_bytes(call)
+    assert 24_000 <= held < 28_000
+
+
+def test_the_fused_form_holds_no_scores():
+    stored = results.load("fused_cost")
+    for run in stored["runs"]:
+        n, scores = run["n"], 4 * stored["heads"] * run["n"] ** 2
+        if run["form"] == "readable":
+            assert run["bytes"] >= scores
+        elif n >= 1024:
+            assert run["bytes"] < scores / 10
