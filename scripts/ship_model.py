@@ -24,9 +24,9 @@ from attnbook.data.subwords import Subwords
 from attnbook.models.checkpoints import quantize, tensors
 from attnbook.translation.bleu_score import corpus_scores
 from attnbook.translation.corpora import load_texts
-from attnbook.translation.report import BEAM_WIDTH
+from attnbook.translation.plain_text import LANGUAGES
+from attnbook.translation.report import BEAM_WIDTH, METHODS
 from attnbook.translation.run_folder import read_metrics
-from attnbook.translation.sentences import LANGUAGES
 from attnbook.translation.translator import OTHERS, Translator
 
 CARD = """\
@@ -122,7 +122,7 @@ def round_weights(folder: Path, results: dict, hypotheses: dict) -> None:
     config = replace(rounded.config, data="multi30k")
     source, references = load_texts(config, "val")
     scores, hypotheses["val"] = {}, {}
-    for name, width in (("greedy", 1), ("beam", BEAM_WIDTH)):
+    for name, width in METHODS.items():
         outputs = rounded(source, width)
         hypotheses["val"][name] = outputs
         for case, lowercase in (("cased", False), ("lowercased", True)):

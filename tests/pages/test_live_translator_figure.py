@@ -136,6 +136,18 @@ def test_what_it_cannot_know_is_marked_and_the_rest_translated(page):
     assert "Hund" in german(box)  # the last translation stays
 
 
+def test_what_it_is_unsure_of_is_told_unless_attention_is_off(page):
+    box = figure(page, "light")
+    box.locator("[type=submit]").click()
+    expect(box.locator(".tr-player")).to_be_visible(timeout=60_000)
+    assert box.locator(".tr-doubts").inner_text() == ""
+    box.locator("[type=text]").fill("I love you.")
+    box.locator("[type=submit]").click()
+    expect(box.locator(".tr-doubts")).to_contain_text("less sure of this translation")
+    box.get_by_role("checkbox", name="attention").uncheck()
+    expect(box.locator(".tr-doubts")).to_be_empty()
+
+
 def test_a_second_model_reads_the_german_back(page):
     """On request; from then on after every whole translation."""
     box = figure(page, "light")

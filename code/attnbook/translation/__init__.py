@@ -10,8 +10,7 @@
 - ``bleu_score``: BLEU and chrF with their signatures, significance tests
 - ``bleu_from_scratch``: BLEU in a few lines
 - ``report``: the results of a finished run
-- ``sentences``: a line of text, split into its sentences
-- ``plain_text``: a text as the captions are written
+- ``plain_text``: a text as the captions are written, in single sentences
 - ``doubts``: signs that a text or its translation is beyond a model
 - ``train_command``: `attnbook train`
 - ``translate_command``: `attnbook translate`

@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from attnbook.core.checks import check_texts
 from attnbook.core.vocabulary import UNK
@@ -22,6 +22,9 @@ the shipped model.
 
 UNDECIDED = 4
 """The level of a subword that is as frequent in both languages; see `sides`."""
+
+FOREIGN = 4
+"""From this sum of levels on, a text is in the target's language: odds of 55 to 1."""
 
 REPEATED = re.compile(r"(.{2,40}?)\1\1")
 """Two to forty characters that stand three times in a row."""
@@ -49,7 +52,6 @@ def usual_texts(train: Texts, val: Texts, subwords: Subwords) -> dict:
           to 8, in the target alone: ln of the ratio of the frequencies, plus 4
     """
     encoded = [[e.ids for e in subwords.tokenizer.encode_batch(t)] for t in train]
-    lengths = sorted(map(len, encoded[0]))
     numbers = dict.fromkeys(n for text in train.source for n in NUMBER.findall(text))
     characters = Counter(" ".join(train.source))
     del characters[" "]
@@ -58,7 +60,7 @@ def usual_texts(train: Texts, val: Texts, subwords: Subwords) -> dict:
     ratios = ((counts[1][i] + 0.5) / (counts[0][i] + 0.5) for i in range(len(subwords)))
     return {
         "many_subwords": many_subwords(val.source, subwords),
-        "longest": lengths[int(0.999 * (len(lengths) - 1))],
+        "longest": quantile(map(len, encoded[0]), 0.999),
         "characters": "".join(sorted(characters, key=lambda c: (-characters[c], c))),
         "numbers": " ".join(numbers),
         "sides": "".join(
@@ -83,9 +85,7 @@ def doubts_about_text(text: str, subwords: Subwords, usual: dict) -> list[str]:
     source, target = usual.get("languages", ("the language", "another"))
     many = usual.get("many_subwords", MANY_SUBWORDS)
     count = len(subwords.pieces(text))
-    levels = side_levels(text, subwords, usual)
-    mean = sum(levels) / max(1, len(levels))  # below -1 for most captions
-    foreign = mean >= 0.5
+    foreign = sum(side_levels(text, subwords, usual)) >= FOREIGN
     unknown = unknown_characters(text, subwords, usual)
     found = []
     if unknown and not foreign:
@@ -101,10 +101,9 @@ def doubts_about_text(text: str, subwords: Subwords, usual: dict) -> list[str]:
         word = max(words(text), key=lambda word: len(word_pieces(word, subwords)))
         parts = "-".join(word_pieces(word, subwords))
         found.append(
-            f"words such as {word} are new to this model, which reads it as {parts}"
+            f"words such as {word} are hardly known to this model, which reads it as "
+            f"{parts}"
         )
-    elif mean > -0.5 and len(levels) > 2 and not unknown:
-        found.append(f"it hardly reads like the {source} that this model has learned")
     if count > (longest := usual.get("longest", count)):
         found.append(
             f"it has {count} subwords, and hardly a text it learned from has more than "
@@ -116,6 +115,39 @@ def doubts_about_text(text: str, subwords: Subwords, usual: dict) -> list[str]:
         found.append(f"numbers such as {new[0]} are new to this model")
     if entities := ENTITY.findall(text):
         found.append(f"it holds {entities[0]}, which stands for no character")
+    return found
+
+
+def doubts_about_translation(
+    text: str,
+    output: str,
+    log_prob: float,
+    method: str,
+    subwords: Subwords,
+    usual: dict,
+) -> list[str]:
+    """Why a translation is hardly a good one.
+
+    Args:
+        text: What was translated, as :func:`doubts_about_text` takes it.
+        output: The translation.
+        log_prob: Its log-probability per token.
+        method: What found it: ``"greedy"`` or ``"beam"``.
+        subwords: Those of the model.
+        usual: As :func:`doubts_about_text` takes it, with ``unsure``: by method, the
+            ``log_prob`` that the translations of 97 in 100 captions have at least.
+
+    Returns:
+        The doubts about the text, and reasons that the translation itself gives.
+    """
+    found = doubts_about_text(text, subwords, usual)
+    if (part := repeated_part(output)) and not repeated_part(text):
+        found.append(f"the translation repeats itself ({part} …); it is wrong there")
+    if not found and log_prob < usual.get("unsure", {}).get(method, log_prob):
+        found.append(
+            "the model is less sure of this translation than of those of 97 captions "
+            "in 100"
+        )
     return found
 
 
@@ -148,8 +180,8 @@ def unknown_characters(text: str, subwords: Subwords, usual: dict) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """The words and numbers of a text, without punctuation."""
-    return re.findall(r"\w+", text)
+    """The words of a text, without punctuation and without what holds a digit."""
+    return [word for word in re.findall(r"\w+", text) if not re.search(r"\d", word)]
 
 
 def word_pieces(word: str, subwords: Subwords) -> list[str]:
@@ -167,8 +199,13 @@ def subwords_per_word(text: str, subwords: Subwords) -> float:
 def many_subwords(texts: Sequence[str], subwords: Subwords) -> float:
     """The subwords per word that 99 in 100 texts have at most."""
     check_texts(texts=texts)
-    counts = sorted(subwords_per_word(text, subwords) for text in texts)
-    return counts[int(0.99 * (len(counts) - 1))]
+    return quantile((subwords_per_word(text, subwords) for text in texts), 0.99)
+
+
+def quantile(values: Iterable[float], share: float) -> float:
+    """The one of some values that this share of them has at most."""
+    ordered = sorted(values)
+    return ordered[int(share * (len(ordered) - 1))]
 
 
 def repeated_part(output: str) -> str:

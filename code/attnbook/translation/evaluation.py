@@ -8,11 +8,12 @@ from torch import nn
 
 from attnbook.core.checks import check_sizes, check_some, check_texts
 from attnbook.core.devices import model_device
-from attnbook.core.vocabulary import EOS
+from attnbook.core.vocabulary import EOS, PAD
 from attnbook.data.batching import pad
 from attnbook.data.subwords import Subwords
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
+from attnbook.decoding.scoring import log_probability
 from attnbook.translation.bleu_score import corpus_bleu
 
 
@@ -24,7 +25,8 @@ def beam_translate(
     alpha: float = 1.0,
     batch_tokens: int = 4096,
     per_token: bool = False,
-) -> list[str]:
+    scored: bool = False,
+) -> list[str] | list[tuple[str, float]]:
     """Translate sentences by beam search, in batches of similar length.
 
     Args:
@@ -35,9 +37,11 @@ def beam_translate(
         alpha: α of the length penalty.
         batch_tokens: Maximum of source positions times width per batch.
         per_token: As in :func:`~attnbook.decoding.beam.length_penalty`.
+        scored: Whether log-probabilities are returned as well.
 
     Returns:
-        Plain text, in the order of ``sentences``.
+        Plain text, in the order of ``sentences``; if ``scored``, each with its
+        log-probability per token, EOS included.
 
     Raises:
         ValueError: If a sentence is empty, or ``width`` is not a whole number from 1
@@ -48,6 +52,7 @@ def beam_translate(
     device = model_device(model)
     ids = [[*subwords.encode(sentence), EOS] for sentence in sentences]
     translations: list[str] = [""] * len(ids)
+    log_probs = [0.0] * len(ids)
     for group in _groups(ids, batch_tokens // width):
         src = pad([ids[i] for i in group]).to(device)
         limits = [max_output_len(len(ids[i])) for i in group]
@@ -58,7 +63,11 @@ def beam_translate(
             output = found.ids[:, 0]
         for i, row in zip(group, output.tolist(), strict=True):
             translations[i] = subwords.decode(row)
-    return translations
+        if scored:
+            means = log_probability(model, src, output) / (output != PAD).sum(1)
+            for i, mean in zip(group, means.tolist(), strict=True):
+                log_probs[i] = mean
+    return [*zip(translations, log_probs, strict=True)] if scored else translations
 
 
 def max_output_len(source_length: int) -> int:

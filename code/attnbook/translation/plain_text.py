@@ -1,4 +1,4 @@
-"""A text as a model's captions are written: plain signs, and nothing invisible."""
+"""A text as a model's captions are written: plain signs, in single sentences."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ PLAIN = {
     "—": " - ",
 }
 """Typographic signs, and what captions have in their place."""
+
+LANGUAGES = {
+    **{"en": "English", "de": "German", "fr": "French", "cs": "Czech"},
+    **{"es": "Spanish", "it": "Italian", "nl": "Dutch", "pt": "Portuguese"},
+}
+"""Languages by their codes."""
 
 AND = {"English": "and", "German": "und", "French": "et"}
 """What a single & is read as, by language, since captions hardly have one."""
@@ -52,3 +58,30 @@ def _plain(character: str, known: str) -> str:
     form = PLAIN.get(character) or unicodedata.normalize("NFKC", character)
     more_frequent, found, _ = known.partition(character)
     return character if found and form.strip()[:1] not in more_frequent else form
+
+
+def language_name(code: str) -> str:
+    """Name a language in English, or quote its code."""
+    return LANGUAGES.get(code, repr(code))
+
+
+def split_sentences(line: str, language: str) -> list[str]:
+    """Split a line into sentences, since the models know single ones.
+
+    The rule is that of the library sentencex: a full stop, a question mark or an
+    exclamation mark ends a sentence, unless it belongs to an abbreviation of the
+    language ("Mr.", "z. B."), to a number or a date ("3.30", "3. Mai"), or to a
+    quotation that goes on. In doubt a text is left whole.
+
+    Args:
+        line: Plain text.
+        language: Its code, such as "en"; a language unknown to the library is split by
+            the rules of English.
+
+    Returns:
+        The sentences, without the space around them; none if the line is blank.
+    """
+    from sentencex import segment  # here: training on a bare machine needs none
+
+    parts = segment(language, line)
+    return [part.strip() for part in parts if part.strip()]

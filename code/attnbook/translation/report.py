@@ -23,7 +23,7 @@ from attnbook.models.word_tables import count_parameters
 from attnbook.translation.bleu_score import corpus_scores
 from attnbook.translation.configs import CONFIGS, Config
 from attnbook.translation.corpora import has_files, load_texts
-from attnbook.translation.doubts import usual_texts
+from attnbook.translation.doubts import quantile, usual_texts
 from attnbook.translation.evaluation import beam_translate, bleu_by_alpha
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.trainer import Trainer
@@ -52,6 +52,9 @@ FREE = (
 
 BEAM_WIDTH = 5
 """Beam width of the reported scores, as in Wu et al. 2021."""
+
+METHODS = {"greedy": 1, "beam": BEAM_WIDTH}
+"""Widths of the decoding methods that are reported, by name."""
 
 
 def finish(trainer: Trainer) -> dict:
@@ -96,6 +99,15 @@ def finish(trainer: Trainer) -> dict:
     scores, hypotheses = score_splits(
         trainer.model, trainer.subwords, config, alpha, splits
     )
+    usual = usual_texts(load_texts(config, "train"), val, trainer.subwords)
+    usual["unsure"] = {}
+    for name, width in METHODS.items():
+        scored = beam_translate(
+            *(trainer.model, trainer.subwords, val.source, width, alpha),
+            per_token=config.per_token,
+            scored=True,
+        )
+        usual["unsure"][name] = round(quantile([p for _, p in scored], 0.03), 3)
     made_by = run_facts(trainer)
     save_translator(
         trainer.model,
@@ -103,7 +115,7 @@ def finish(trainer: Trainer) -> dict:
         config,
         folder / "model",
         alpha=alpha,
-        usual=usual_texts(load_texts(config, "train"), val, trainer.subwords),
+        usual=usual,
         **made_by,
     )
     values = {
@@ -175,7 +187,7 @@ def score_splits(
     for split in splits:
         source, references = load_texts(config, split)
         scores[split], hypotheses[split] = {}, {}
-        for name, width in (("greedy", 1), ("beam", BEAM_WIDTH)):
+        for name, width in METHODS.items():
             outputs = beam_translate(
                 *(model, subwords, source, width, alpha), per_token=config.per_token
             )

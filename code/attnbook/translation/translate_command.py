@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from importlib.resources.abc import Traversable
 from itertools import islice
-from pathlib import Path
 from typing import BinaryIO
 
 import click
@@ -15,15 +13,9 @@ import click
 from attnbook.core.devices import DEVICES
 from attnbook.core.signals import last_words
 from attnbook.core.threads import set_threads
-from attnbook.translation.doubts import doubts_about_text, repeated_part
-from attnbook.translation.plain_text import plain_text
-from attnbook.translation.sentences import language_name, split_sentences
-from attnbook.translation.translator import (
-    SHIPPED,
-    Translator,
-    named_folder,
-    too_long,
-)
+from attnbook.translation.doubts import doubts_about_translation
+from attnbook.translation.plain_text import language_name, plain_text, split_sentences
+from attnbook.translation.translator import SHIPPED, Translator, too_long
 
 LINES_PER_CHUNK = 64
 """Number of lines that are translated together."""
@@ -52,7 +44,6 @@ Examples:
 )
 @click.option(
     "--model",
-    type=click.Path(path_type=Path),
     metavar="FOLDER",
     help="The folder of a finished run, or one of two models that come with the "
     "package: german-english, or distilled (English to German, with a higher BLEU). "
@@ -75,7 +66,7 @@ Examples:
 def translate_command(
     text: tuple[str, ...],
     file: BinaryIO | None,
-    model: Path | None,
+    model: str | None,
     width: int,
     device: str,
 ) -> None:
@@ -91,7 +82,7 @@ def translate_command(
     if text and not plain_text(given, {}):
         raise ValueError("the text is empty; give at least a word")
     set_threads()
-    translator = Translator(find_model(model) if model else SHIPPED, device)
+    translator = Translator(model or SHIPPED, device)
     stream = file or sys.stdin.buffer
     if not sys.stdout.isatty():  # as what is read: Windows would take another encoding
         sys.stdout.reconfigure(encoding="utf-8")
@@ -106,24 +97,6 @@ def translate_command(
         print_translations(translator, lines, width, typed, single=bool(text))
     except BrokenPipeError:  # the reader, such as head, closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def find_model(folder: Path) -> Traversable:
-    """The folder of a model: the one given or named, or ``model`` in that of a run.
-
-    Raises:
-        ValueError: If it is the folder of a run that is not finished.
-    """
-    if (folder / "facts.json").exists():
-        return folder
-    if (folder / "model" / "facts.json").exists():
-        return folder / "model"
-    if (folder / "config.json").exists():
-        raise ValueError(
-            f"the run in {folder} is not finished: resume it by the command that "
-            "started it; at its end it writes its model"
-        )
-    return named_folder(str(folder))
 
 
 def typed_lines(stream: BinaryIO, language: str) -> Iterator[str]:
@@ -223,6 +196,7 @@ def translate_lines(
         For each line its translation, or why there is none, and doubts about it.
     """
     usual, language = translator.usual, translator.config.source
+    method = "greedy" if width == 1 else "beam"
     split: list[list[str] | ValueError] = []
     for line in lines:
         if isinstance(line, str):
@@ -232,21 +206,18 @@ def translate_lines(
                 line = ValueError(f"holds a sentence that {why}")
         split.append(line)
     good = [sentence for part in split if isinstance(part, list) for sentence in part]
-    outputs = iter(translator(good, width=width))
+    outputs = iter(translator(good, width=width, scored=True))
     results = []
     for part in split:
         if isinstance(part, ValueError):
             results.append((part, []))
             continue
-        pairs = [(sentence, next(outputs)) for sentence in part]
-        text = " ".join(output for _, output in pairs)
-        results.append((text, [d for pair in pairs for d in doubts(translator, *pair)]))
+        texts, found = [], []
+        for sentence in part:
+            text, log_prob = next(outputs)
+            texts.append(text)
+            found += doubts_about_translation(
+                *(sentence, text, log_prob, method, translator.subwords, usual)
+            )
+        results.append((" ".join(texts), found))
     return results
-
-
-def doubts(translator: Translator, sentence: str, output: str) -> list[str]:
-    """Reasons to doubt the translation of a sentence."""
-    found = doubts_about_text(sentence, translator.subwords, translator.usual)
-    if part := repeated_part(output):
-        found.append(f"the translation repeats itself ({part} …); it is wrong there")
-    return found

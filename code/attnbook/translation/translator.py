@@ -19,8 +19,7 @@ from attnbook.translation.configs import Config, from_stored, suggestion
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
 from attnbook.translation.moses import tokenised
-from attnbook.translation.plain_text import plain_text
-from attnbook.translation.sentences import language_name
+from attnbook.translation.plain_text import language_name, plain_text
 
 MODELS = files("attnbook") / "stored" / "models"
 SHIPPED = MODELS / "multi30k_en_de"
@@ -50,8 +49,8 @@ class Translator:
     """Translates plain text.
 
     Args:
-        folder: Written by :func:`save_translator`, or a name of :data:`OTHERS`; by
-            default the shipped model.
+        folder: A model's, a finished run's, or a name, as :func:`find_model` takes it;
+            by default the shipped model.
         device: Name of the device, as :func:`~attnbook.core.devices.choose_device`
             takes it. By default the CPU, where a text has the same translation on
             every machine.
@@ -61,12 +60,12 @@ class Translator:
             :func:`~attnbook.translation.doubts.doubts_about_text` takes it.
 
     Raises:
-        ValueError: If a file is missing or cannot be read, the files do not belong
-            together, or there is no such device.
+        ValueError: If there is no such model or device, a file is missing or cannot be
+            read, or the files do not belong together.
     """
 
     def __init__(self, folder: Traversable | str = SHIPPED, device: str = "cpu"):
-        folder = named_folder(folder) if isinstance(folder, str) else folder
+        folder = find_model(folder)
         self.facts = read_facts(folder)
         remedy = "it is no translator; give the folder `model` of a finished run"
         path = folder / "facts.json"
@@ -90,7 +89,8 @@ class Translator:
         sentences: Sequence[str],
         width: int = 5,
         alpha: float | None = None,
-    ) -> list[str]:
+        scored: bool = False,
+    ) -> list[str] | list[tuple[str, float]]:
         """Translate sentences.
 
         Args:
@@ -98,9 +98,11 @@ class Translator:
             width: Beam width; 1 is greedy decoding.
             alpha: α of the length penalty; by default the one chosen on the validation
                 split.
+            scored: As in :func:`~attnbook.translation.evaluation.beam_translate`.
 
         Returns:
-            Plain text, in the same order.
+            Plain text, in the same order; if ``scored``, each with its log-probability
+            per token, which is 0 for an empty sentence.
 
         Raises:
             ValueError: If a sentence is longer than :data:`MAX_SUBWORDS` subwords, the
@@ -124,9 +126,10 @@ class Translator:
         found = beam_translate(
             *(self.model, self.subwords, texts, width, alpha),
             per_token=self.config.per_token,
+            scored=scored,
         )
-        outputs = iter(found)
-        return [next(outputs) if sentence else "" for sentence in sentences]
+        outputs, empty = iter(found), ("", 0.0) if scored else ""
+        return [next(outputs) if sentence else empty for sentence in sentences]
 
 
 def too_long(sentence: str, subwords: Subwords) -> str:
@@ -139,20 +142,32 @@ def too_long(sentence: str, subwords: Subwords) -> str:
     )
 
 
-def named_folder(name: str) -> Traversable:
-    """The folder of this path or, if there is none, the model of this name.
+def find_model(folder: Traversable | str) -> Traversable:
+    """The folder of a model.
+
+    Args:
+        folder: That folder, written by :func:`save_translator`; or the folder of a run,
+            whose ``model`` is meant; or, if there is no such folder, a name of
+            :data:`OTHERS`.
 
     Raises:
-        ValueError: If there is neither.
+        ValueError: If there is none of these, or the run is not finished.
     """
-    if (folder := Path(name)).exists():
-        return folder
-    if name not in OTHERS:
+    name = str(folder)
+    folder = Path(folder) if isinstance(folder, str) else folder
+    if (folder / "model" / "facts.json").is_file():
+        return folder / "model"
+    if (folder / "config.json").is_file():
+        raise ValueError(
+            f"the run in {name} is not finished: resume it by the command that "
+            "started it; at its end it writes its model"
+        )
+    if not folder.is_dir() and name not in OTHERS:
         raise ValueError(
             f"there is no folder {name!r}, nor a model of this name; "
             f"{suggestion(name, OTHERS)}"
         )
-    return OTHERS[name]
+    return folder if folder.is_dir() else OTHERS[name]
 
 
 def save_translator(

@@ -24,7 +24,7 @@ from attnbook.translation import command_line, training_state, translate_command
 from attnbook.translation import train_command as training_command
 from attnbook.translation.configs import CONFIGS, to_json
 from attnbook.translation.trainer import Trainer
-from attnbook.translation.translator import OTHERS, SHIPPED
+from attnbook.translation.translator import SHIPPED
 
 SENTENCES = ["the dog sees a farmer", "", "a cat sees the small dog", "  ", "this dog"]
 
@@ -136,8 +136,8 @@ class Loud:
         self.subwords = Subwords.train(SENTENCES, 30)
         self.usual = {"many_subwords": 9.0}
 
-    def __call__(self, sentences, width):
-        return [sentence.upper() for sentence in sentences]
+    def __call__(self, sentences, width, scored):
+        return [(sentence.upper(), 0.0) for sentence in sentences]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_the_shipped_model_is_used_unless_another_is_named(monkeypatch, capsys):
     )
     translate(["a"])
     translate(["--model", "distilled", "a"])
-    assert taken == [SHIPPED, OTHERS["distilled"]]
+    assert taken == [SHIPPED, "distilled"]
     assert capsys.readouterr().out == "A\nA\n"
 
 

@@ -235,6 +235,31 @@ def test_batches_give_what_one_by_one_gives(width, alpha, batch_tokens):
     assert len(set(found)) == len(set(SENTENCES))
 
 
+@pytest.mark.parametrize("width", [1, 5])
+def test_a_score_is_the_log_probability_per_token(width):
+    """Step by step, and each sentence alone."""
+    translator = Translator()
+    model, subwords = translator.model, translator.subwords
+    texts = [
+        "A dog.",
+        "I love you.",
+        "A man in a red hat is reading a book in the park.",
+    ]
+    scored = beam_translate(model, subwords, texts, width, 0.6, scored=True)
+    for text, (translation, log_prob) in zip(texts, scored, strict=True):
+        src = torch.tensor([[*subwords.encode(text), EOS]])
+        limit = max_output_len(src.shape[1])
+        by_beam = beam_search(model, src, limit, width, 0.6).ids[0, 0]
+        ids = (greedy(model, src, limit)[0] if width == 1 else by_beam).tolist()
+        ids = ids[: ids.index(EOS) + 1]
+        state, total = model.start(src), 0.0
+        for before, token in zip([BOS, *ids[:-1]], ids, strict=True):
+            logits, state = model.step(torch.tensor([before]), state)
+            total += logits.log_softmax(-1)[0, token].item()
+        assert translation == subwords.decode(ids)
+        assert log_prob == pytest.approx(total / len(ids), abs=1e-4)
+
+
 def test_a_batch_holds_as_many_positions_as_allowed(monkeypatch):
     """Pads and all beginnings of the beam included; a long sentence is alone."""
     sizes = []

@@ -13,7 +13,7 @@ from attnbook.data.batching import pad
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.transformer import Transformer
 from attnbook.translation.corpora import load_texts
-from attnbook.translation.translator import MODELS, OTHERS, Translator, named_folder
+from attnbook.translation.translator import MODELS, OTHERS, Translator, find_model
 
 BAHDANAU = "multi30k_bahdanau"
 KINDS = {BAHDANAU: Bahdanau, **{folder.name: Transformer for folder in OTHERS.values()}}
@@ -97,4 +97,4 @@ def test_a_name_is_a_model_unless_there_is_such_a_folder(tmp_path, monkeypatch):
     assert Translator("distilled").config.source == "en"
     monkeypatch.chdir(tmp_path)
     (tmp_path / "distilled").mkdir()
-    assert named_folder("distilled") != OTHERS["distilled"]
+    assert find_model("distilled") != OTHERS["distilled"]

@@ -15,6 +15,11 @@ from attnbook.translation.train_command import train
 from attnbook.translation.trainer import Trainer
 
 
+def nothing(model, subwords, source, *_, scored=False, **__):
+    """In the place of ``beam_translate``."""
+    return [("", 0.0) if scored else ""] * len(source)
+
+
 @pytest.fixture
 def scored(finished_run, tmp_path, monkeypatch):
     """The weights at each kind of scoring in a new report, and the run's folder."""
@@ -22,14 +27,14 @@ def scored(finished_run, tmp_path, monkeypatch):
     trainer, weights = Trainer(finished_run.config, folder), {}
 
     def noted(name, answer):
-        def score(*given, **_):
+        def score(*given, **how):
             found = trainer.model.state_dict().items()
             weights[name] = {entry: w.clone() for entry, w in found}
-            return answer(*given)
+            return answer(*given, **how)
 
         return score
 
-    losses, nothing = trainer.validation_loss, lambda *given: [""] * len(given[2])
+    losses = trainer.validation_loss
     monkeypatch.setattr(
         report, "bleu_by_alpha", noted("alphas", lambda *_, **__: {0.5: 1.0})
     )
@@ -77,7 +82,7 @@ def test_per_token_no_alpha_is_searched(finished_run, tmp_path, monkeypatch):
 
     def translate(*given, **how):
         asked.append((*given[4:], how["per_token"]))
-        return [""] * len(given[2])
+        return nothing(*given, **how)
 
     monkeypatch.setattr(report, "beam_translate", translate)
     monkeypatch.setattr(evaluation, "beam_translate", translate)

@@ -20,10 +20,12 @@ class Echo:
         self.subwords = Subwords.load(SHIPPED / "subwords.json")
         self.usual = {}
         self.calls = []
+        self.form, self.log_prob = "[{}]", 0.0
 
-    def __call__(self, sentences, width):
+    def __call__(self, sentences, width, scored):
+        assert scored
         self.calls.append(list(sentences))
-        return [f"[{sentence}]" for sentence in sentences]
+        return [(self.form.format(text), self.log_prob) for text in sentences]
 
 
 @pytest.fixture
@@ -110,7 +112,7 @@ def test_at_a_terminal_it_prompts_and_answers_each_line(
 
 
 def test_what_is_doubted_is_told_on_stderr_with_its_line(echo, monkeypatch, capsys):
-    lines = ["A dog runs.", "A DOG RUNS FAST.", "A 🐶 runs.", "no no no no no no no"]
+    lines = ["A dog runs.", "A DOG RUNS FAST.", "A 🐶 runs.", "A &dogs; runs."]
     read(monkeypatch, io.BytesIO("\n".join(lines).encode()))
     translate()
     shown = capsys.readouterr()
@@ -119,10 +121,18 @@ def test_what_is_doubted_is_told_on_stderr_with_its_line(echo, monkeypatch, caps
     assert [warning[:17] for warning in warnings] == [
         f"warning: line {n}: " for n in (2, 3, 4)
     ]
-    for warning, reason in zip(warnings, ("capitals", "🐶", "repeats"), strict=True):
+    for warning, reason in zip(warnings, ("capitals", "🐶", "&dogs;"), strict=True):
         assert reason in warning
     translate(lines[1])
     assert capsys.readouterr().err.startswith("warning: it is in capitals")
+    echo.usual, echo.log_prob = {"unsure": {"greedy": -0.9, "beam": -0.7}}, -0.8
+    translate("A dog runs.")
+    assert capsys.readouterr().err.startswith("warning: the model is less sure")
+    translate("--width", 1, "A dog runs.")
+    assert capsys.readouterr().err == ""
+    echo.form = "{0}{0}{0}"
+    translate("A dog runs.")
+    assert capsys.readouterr().err.startswith("warning: the translation repeats itself")
 
 
 def test_the_folder_of_a_run_stands_for_its_model(finished_run, tmp_path, capsys):

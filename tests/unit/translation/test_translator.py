@@ -20,6 +20,7 @@ from attnbook.translation import report
 from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.configs import config, from_stored
 from attnbook.translation.corpora import load_texts
+from attnbook.translation.doubts import quantile
 from attnbook.translation.models import model_from_config
 from attnbook.translation.trainer import Trainer
 from attnbook.translation.training_state import average_weights
@@ -50,12 +51,30 @@ def test_split(finished_run):
 # The translator
 
 
+def test_the_folder_of_a_run_stands_for_its_model(finished_run, translator, tmp_path):
+    for folder in (finished_run.folder, str(finished_run.folder)):
+        assert Translator(folder).facts == translator.facts
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ValueError, match="is not finished: resume it by the command"):
+        Translator(tmp_path)
+
+
 def test_it_says_what_the_run_said(finished_run, translator, test_split):
     """Word for word: what was scored has the precision of what is kept."""
     stored = finished_run.hypotheses["test"]
     for name, width in (("greedy", 1), ("beam", 5)):
         assert translator(test_split.source, width=width) == stored[name]
     assert translator(test_split.source) == translator(test_split.source, width=5)
+
+
+def test_three_in_100_validation_texts_are_below_the_stored_limit(
+    finished_run, translator
+):
+    texts = load_texts(finished_run.config, "val").source
+    for name, width in (("greedy", 1), ("beam", 5)):
+        log_probs = [log_prob for _, log_prob in translator(texts, width, scored=True)]
+        limit = quantile(log_probs, 0.03)
+        assert translator.usual["unsure"][name] == pytest.approx(limit, abs=1e-3)
 
 
 def test_weights_are_stored_in_half_and_used_in_full(finished_run, model_folder):
@@ -72,6 +91,9 @@ def test_empty_sentences_stay_empty_and_white_space_does_not_count(translator):
     (output,) = translator([sentence])
     found = translator(["", sentence, " ", "\u00a0the  dog sees\ta\u00a0farmer "])
     assert found == ["", output, "", output]
+    blank, (text, log_prob) = translator([" ", sentence], scored=True)
+    assert (blank, text) == (("", 0.0), output)
+    assert log_prob < 0
     assert translator([]) == []
     assert translator([""]) == [""]
 
@@ -82,7 +104,7 @@ def test_the_penalty_is_the_one_chosen_unless_another_is_given(
     asked = []
     monkeypatch.setattr(
         "attnbook.translation.translator.beam_translate",
-        lambda *args, per_token: asked.append((*args[3:], per_token)) or ["x"],
+        lambda *args, per_token, scored: asked.append((*args[3:], per_token)) or ["x"],
     )
     translator(["the dog"])
     translator(["the dog"], width=2, alpha=0.0)
@@ -151,7 +173,9 @@ def test_a_spoiled_folder_is_told(model_folder, how, message):
 
 
 def test_a_folder_of_another_kind_is_told(tmp_path):
-    with pytest.raises(ValueError, match=r"there is no facts\.json in .*nowhere"):
+    with pytest.raises(
+        ValueError, match=r"there is no folder '.*nowhere', nor a model"
+    ):
         Translator(tmp_path / "nowhere")
     with pytest.raises(ValueError, match=r"facts\.json has no entry 'config'; it is"):
         Translator(TOY_MODELS / "transformer")

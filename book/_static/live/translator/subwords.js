@@ -11,6 +11,7 @@
   const NUMBER = /\p{Nd}+(?:[.,:]\p{Nd}+)*/gu;
   const ENTITY = /&#?[A-Za-z0-9]+;/;
   const UNDECIDED = 4; // the level of a subword that is as frequent in both languages
+  const FOREIGN = 4; // from this sum of levels on, a text is one of the target's language
   const REPEATED = /(.{2,40}?)\1\1/gu; // two to forty characters, three times in a row
 
   live.Subwords = class {
@@ -88,12 +89,11 @@
       const levels = this.split(clean)
         .filter(({ piece, id }) => id !== UNK && /\p{L}/u.test(piece))
         .map(({ id }) => Number(sides[id]) - UNDECIDED);
-      const level = levels.reduce((sum, x) => sum + x, 0) / Math.max(1, levels.length);
-      const foreign = level >= 0.5;
+      const foreign = levels.reduce((sum, x) => sum + x, 0) >= FOREIGN;
       const unknown = [...new Set(clean.replaceAll(" ", ""))].filter(
         (c) => !characters.includes(c) || this.split(c).some(({ id }) => id === UNK),
       );
-      const words = clean.match(/[\p{L}\p{N}_]+/gu) ?? [];
+      const words = (clean.match(/[\p{L}\p{N}_]+/gu) ?? []).filter((word) => !/\p{Nd}/u.test(word));
       const parts = words.map((word) =>
         this.split(word).map(({ piece }) => piece.replace(SPACE, "")).filter(Boolean),
       );
@@ -111,9 +111,7 @@
         const most = Math.max(...parts.map((list) => list.length));
         const worst = parts.findIndex((list) => list.length === most);
         const reading = `which reads it as ${parts[worst].join("-")}`;
-        found.push(`words such as ${words[worst]} are new to this model, ${reading}`);
-      } else if (level > -0.5 && levels.length > 2 && !unknown.length) {
-        found.push(`it hardly reads like the ${source} that this model has learned`);
+        found.push(`words such as ${words[worst]} are hardly known to this model, ${reading}`);
       }
       if (count(clean) > longest) {
         found.push(`it has ${count(clean)} subwords, and hardly a text it learned from has more than ${longest}`);
@@ -123,6 +121,20 @@
       if (strange) found.push(`numbers such as ${strange} are new to this model`);
       const entity = clean.match(ENTITY);
       if (entity) found.push(`it holds ${entity[0]}, which stands for no character`);
+      return found;
+    }
+
+    // Reasons why a translation is hardly a good one; logProb is that of a token, on average,
+    // and method what found it: "greedy" or "beam".
+    translationDoubts(text, output, logProb, method) {
+      const found = this.doubts(text);
+      const part = repeatedPart(output);
+      if (part && !repeatedPart(this.plain(text))) {
+        found.push(`the translation repeats itself (${part} …); it is wrong there`);
+      }
+      if (!found.length && logProb < this.usual.unsure[method]) {
+        found.push("the model is less sure of this translation than of those of 97 captions in 100");
+      }
       return found;
     }
   };
@@ -135,10 +147,10 @@
   }
 
   // What a translation repeats again and again, or "".
-  live.repeatedPart = (output) => {
+  function repeatedPart(output) {
     for (const [, part] of `${output} `.matchAll(REPEATED)) {
       if (/[\p{L}_]/u.test(part)) return part.trim();
     }
     return "";
-  };
+  }
 }

@@ -291,9 +291,11 @@
         return;
       }
       this.stored?.end();
-      this.result = translator.translate(text, { ...this.options(), prefix });
+      const options = { ...this.options(), prefix };
+      this.result = translator.translate(text, options);
       this.source = [...parts.map(({ piece, id }) => (id === 3 ? `${piece}\u00a0?` : label(piece))), this.name("<eos>")];
-      this.doubt(text);
+      // How sure the model is counts where neither chance nor the reader has chosen.
+      this.doubt(text, options.off || prefix.length ? "" : options.method);
       this.player.hidden = false;
       this.start(prefix.length);
     }
@@ -329,10 +331,9 @@
     }
 
     // Say where the text, or its translation, is beyond what the model has learned.
-    doubt(text) {
-      const found = translator.subwords.doubts(text);
-      const repeated = live.repeatedPart(this.result.text);
-      if (repeated) found.push(`the translation repeats “${repeated}”, as models do beyond their training`);
+    doubt(text, method) {
+      const { text: output, logProb, tokens } = this.result;
+      const found = translator.subwords.translationDoubts(text, output, logProb / tokens.length, method);
       this.doubts.replaceChildren(
         ...found.map((reason) => paragraph("live-unlike", `Don't expect a good translation: ${reason}.`)),
       );

@@ -1,6 +1,7 @@
 """The translator in the page computes what the package does with the same weights."""
 
 import json
+from itertools import product
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ from attnbook.data.subwords import Subwords
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.sampling import token_probabilities
 from attnbook.decoding.steps import token_log_probs
-from attnbook.translation.doubts import doubts_about_text, repeated_part
+from attnbook.translation.doubts import doubts_about_text, doubts_about_translation
 from attnbook.translation.plain_text import plain_text
 from browser import NO_BROWSER, open_browser
 
@@ -228,6 +229,9 @@ TEXTS = [
     "\ufefftwo dogs\ufeffrun",
     "Ein Hund rennt durch den Schnee.",
     "Ja.",
+    "Hello.",
+    "I am hungry.",
+    "Peter, 12 and the 3rd",
     "Un chien court dans la neige.",
     "There are 3.5 dogs, 1,000 cats and ３ birds at 11:27.",
     "A dog runs and " * 15,
@@ -249,13 +253,28 @@ def test_subwords_and_doubts_are_the_packages(page, translator):
     sequences = speed.random_sources(30, 8000, seed=1)
     joined = ask(page, "given[0].map((ids) => t.subwords.join(ids))", sequences)
     assert joined == [subwords.decode(ids) for ids in sequences]
-    for text in (
-        "ein Hund ein Hund ein Hund",
-        "der Hund",
-        "ha ha ha ha",
-        "1 1 1 1 1 1",
-    ):
-        assert ask(page, "live.repeatedPart(given[0])", text) == repeated_part(text)
+
+
+OUTPUTS = ["ein Hund ein Hund ein Hund", "der Hund", "ha ha ha ha", "1 1 1 1 1 1"]
+
+
+def test_doubts_about_translations_are_the_packages(page, translator):
+    code = "t.subwords.translationDoubts(...given)"
+    for text in ("A dog.", "a dog, a dog, a dog, a dog", "A 🐶."):
+        for given in product(OUTPUTS, (-0.7, -0.9, -9.0), ("greedy", "beam")):
+            rest = (translator.subwords, translator.usual)
+            wanted = doubts_about_translation(text, *given, *rest)
+            assert ask(page, code, text, *given) == wanted
+    assert ask(page, code, "A dog.", "Ein Hund.", -9.0, "sample") == []
+
+
+def test_the_page_is_as_sure_of_a_translation_as_pytorch(page, translator):
+    texts = ["A dog runs through the snow.", "I love you.", "What time is it?"]
+    code = "given.map((x) => t.translate(x)).map((r) => r.logProb / r.tokens.length)"
+    wanted = [log_prob for _, log_prob in translator(texts, width=1, scored=True)]
+    assert ask(page, code, *texts) == pytest.approx(wanted, abs=1e-4)
+    limit = translator.usual["unsure"]["greedy"]
+    assert [log_prob < limit for log_prob in wanted] == [False, True, True]
 
 
 def test_subwords_numbered_otherwise_are_refused(monkeypatch):
