@@ -1,6 +1,6 @@
-// Ticks: "I have read this page", a box at each exercise, how far the reader is in the
-// table of contents, and the button that clears it all.  What each page has to offer is
-// written into the page by book/_ext/course_parts.py.
+// Ticks: "I have read this page", a box and a link at each exercise, how far the reader is in
+// the table of contents, the place where the page was left, and the button that clears it
+// all.  What each page has to offer is written into the page by book/_ext/course_parts.py.
 "use strict";
 
 {
@@ -42,6 +42,9 @@
     for (const exercise of document.querySelectorAll("div.exercise")) {
       const title = exercise.querySelector(".admonition-title");
       title.append(tickBox("exercises", exercise.id, "done", `${title.textContent.trim()} done`));
+      const link = make("a", { className: "headerlink", href: `#${exercise.id}` }, "#");
+      link.title = "Link to this exercise"; // as figures and sections have it
+      exercise.querySelector(".caption-number").append(link);
     }
     const read = tickBox("pages", PAGE, "I have read this page");
     document
@@ -57,6 +60,18 @@
       const [short, long] = howFar(PAGE);
       line.textContent = short && long;
     });
+  }
+
+  // The last heading above the middle of the window: the front page offers to go on there.
+  function keepPlace() {
+    const titleOf = (heading) => heading?.textContent.replace(/#$/, "").trim();
+    const above = [...document.querySelectorAll(".bd-article section > h2")].filter(
+      (heading) => heading.getBoundingClientRect().top < window.innerHeight / 2,
+    );
+    const heading = above.at(-1);
+    const title = titleOf(document.querySelector(".bd-article h1"));
+    const place = { section: titleOf(heading), id: heading?.parentElement.id };
+    progress.set("places", "last", { page: PAGE, title, ...place });
   }
 
   // --- The table of contents, and the cards of the front page ---
@@ -113,6 +128,10 @@
   if (PAGE in PARTS) {
     addTicks();
     addStanding();
+    if (!PAGE.startsWith("book/lab")) {
+      document.addEventListener("visibilitychange", () => document.hidden && keepPlace());
+      window.addEventListener("pagehide", keepPlace);
+    }
   }
   markContents();
   addClearing();

@@ -23,7 +23,7 @@ window.attnbook ??= {};
 
   const label = (text, x, y, more = {}) => {
     const { role = "ink", anchor = "middle", turn = 0, ...others } = more;
-    const made = svg("text", { x, y, class: `chart-text-${role}`, "text-anchor": anchor, ...others });
+    const made = svg("text", { x, y, class: `chart-text role-${role}`, "text-anchor": anchor, ...others });
     if (turn) made.setAttribute("transform", `rotate(${turn} ${x} ${y})`);
     const parts = lines(text);
     if (parts.length === 1) made.textContent = text;
@@ -57,7 +57,7 @@ window.attnbook ??= {};
     return y - LINE + (named.length ? LINE + 6 : 4);
   }
 
-  const fill = ({ colour, pale }) => `chart-fill-${colour}${pale ? " chart-pale" : ""}`;
+  const fill = ({ colour, pale }) => `chart-fill role-${colour}${pale ? " chart-pale" : ""}`;
 
   // The upright axis at the left of a box, with its label.
   function uprightAxis(drawing, axis, box, at) {
@@ -83,7 +83,7 @@ window.attnbook ??= {};
 
   const curve = (line, x, y) => {
     const points = line.y.map((value, i) => [x(i), y(value)]);
-    return svg("path", { class: `chart-line chart-line-${line.colour}`, d: path(points) });
+    return svg("path", { class: `chart-line role-${line.colour}`, d: path(points) });
   };
 
   // --- The kinds of charts ---
@@ -152,7 +152,7 @@ window.attnbook ??= {};
         cells[i].forEach((value, j) => {
           const place = { x: left + size * j, y: y + 1, width: size, height: high - 2 };
           const told = `${name}, feature ${j}: ${value.toFixed(1)}`;
-          const sign = `chart-signed chart-${value < 0 ? "negative" : "positive"}`;
+          const sign = `chart-signed${value < 0 ? " chart-negative" : ""}`;
           const cell = svg("rect", { ...place, class: sign }, svg("title", {}, told));
           cell.style.setProperty("--weight", `${Math.round((100 * Math.abs(value)) / most)}%`);
           drawing.append(cell);
@@ -214,8 +214,8 @@ window.attnbook ??= {};
     const shaft = path([[x0, y0], back(8, 0)]);
     const role = arrow.colour;
     return [
-      svg("path", { class: `chart-line chart-line-${role}`, d: shaft }),
-      svg("path", { class: `chart-fill-${role}`, d: tip }),
+      svg("path", { class: `chart-line role-${role}`, d: shaft }),
+      svg("path", { class: `chart-fill role-${role}`, d: tip }),
       label(arrow.label, x1 + 14 * dx, y1 + 14 * dy + 5, { role }),
     ];
   }
