@@ -8,7 +8,7 @@ from tiny_book import build_tiny_book
 
 from attnbook.course.kit.html_tables import table
 
-EXTENSIONS = ["book_setup", "numbering"]
+EXTENSIONS = ["numbering"]
 
 
 def result(name, made=None):

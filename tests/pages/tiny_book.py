@@ -13,7 +13,7 @@ CONFIGURATION = """
 import sys
 sys.path.insert(0, {extensions!r})
 project = "Tiny"
-extensions = ["myst_nb", "sphinx_exercise", "formulas", {own}]
+extensions = ["myst_nb", "sphinx_exercise", "formulas", "book_setup", {own}]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 nb_execution_mode = "off"
 numfig = True
