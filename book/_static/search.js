@@ -114,20 +114,13 @@ const search = {};
   const ALL = 25; // in a group, on the page of the search
   const EXCERPT = 160; // characters
 
-  function element(tag, className, ...children) {
-    const made = document.createElement(tag);
-    if (className) made.className = className;
-    made.append(...children);
-    return made;
-  }
-
   // A text in pieces, with the words that were asked for in marks.
   function marked(text, patterns) {
     const any = new RegExp(patterns.map(({ source }) => `(?:${source})`).join("|"), "gi");
     const pieces = [];
     let end = 0;
     for (const { 0: word, index } of text.matchAll(any)) {
-      pieces.push(text.slice(end, index), element("mark", "", word));
+      pieces.push(text.slice(end, index), element("mark", {}, word));
       end = index + word.length;
     }
     return [...pieces, text.slice(end)];
@@ -152,12 +145,10 @@ const search = {};
     const address = new URL(ROOT + url, location.href);
     address.searchParams.set("highlight", [...new Set(words)].join(" "));
     address.hash = anchor;
-    const link = element("a", "", ...marked(title, patterns));
-    link.href = address.href;
-    const item = element("li", "", link);
-    if (kind !== GLOSSARY && anchor) item.append(element("span", "search-page", pageTitle));
+    const item = element("li", {}, element("a", { href: address.href }, ...marked(title, patterns)));
+    if (kind !== GLOSSARY && anchor) item.append(element("span", { class: "search-page" }, pageTitle));
     const shown = kind === GLOSSARY ? text : excerpt(text, patterns);
-    item.append(element("p", "", ...marked(shown, patterns)));
+    item.append(element("p", {}, ...marked(shown, patterns)));
     return item;
   }
 
@@ -167,8 +158,8 @@ const search = {};
       const all = found.filter((result) => result.kind === kind);
       const some = all.slice(first, first + (isPage && count > 1 ? ALL : count));
       if (!some.length) return [];
-      const list = element("ul", "", ...some.map((result) => resultItem(result, patterns)));
-      return [element("section", "", element("h2", "", heading), list)];
+      const list = element("ul", {}, ...some.map((result) => resultItem(result, patterns)));
+      return [element("section", {}, element("h2", {}, heading), list)];
     });
     place.replaceChildren(...groups);
     if (!found.length) return "Nothing found. Try fewer words, or another one.";
@@ -178,21 +169,13 @@ const search = {};
   // --- The fields ---
 
   let loaded = null;
-  function load() {
-    loaded ??= new Promise((done, failed) => {
-      const script = document.createElement("script");
-      const src = `${ROOT}_static/search_index.js`;
-      document.head.append(Object.assign(script, { src, onload: done, onerror: failed }));
-    });
-    return loaded;
-  }
+  const load = () => (loaded ??= loadScript(`${ROOT}_static/search_index.js`));
 
   function connect(form) {
     const isPage = !form.closest("dialog");
     const field = form.querySelector("input[type=search]");
-    const status = element("p", "search-status");
-    status.role = "status";
-    const place = element("div", "search-results");
+    const status = element("p", { class: "search-status", role: "status" });
+    const place = element("div", { class: "search-results" });
     if (isPage) place.id = "search-results";
     form.after(status, place);
 

@@ -23,7 +23,7 @@ LIVE = Path(__file__).resolve().parents[4] / "book" / "_static" / "live"
 @pytest.fixture(scope="module")
 def clicks_page(tmp_path_factory):
     """The figure with the engine and a model, from files."""
-    names = ["numbers", "recurrent", "language", "map", "widget", "ch02_clicks"]
+    names = "../book numbers recurrent language map widget ch02_clicks".split()
     tags = "".join(
         f'<script src="{(LIVE / f"{n}.js").as_uri()}"></script>' for n in names
     )
