@@ -91,8 +91,9 @@ window.attnbook ??= {};
         const choose =
           method === "sample"
             ? live.sampler(options, options.random ?? Math.random)
-            : live.mostProbable;
-        const found = live.generate(start, choose, longest, prefix);
+            : live.likeliest;
+        const found = live.generate(start, choose, longest, { prefix, read: live.logProbs });
+        found.state = start;
         found.logProbs = found.tokens.map((token, t) => found.steps[t][token]);
         return { ...tellAll(translator, source, found), steps: found.steps };
       },
