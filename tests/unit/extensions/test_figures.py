@@ -3,13 +3,51 @@
 import base64
 import io
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from fontTools.ttLib import TTFont
 from PIL import Image
 
 import figures
+from attnbook.course.kit.colours import COLOURS, INK, TEXT_COLOURS, contrast
+
+BOOK = Path(__file__).resolve().parents[3] / "book"
+GROUND = "#121212"  # of sphinx-book-theme's dark pages
+HUE_TURNED = np.array(  # hue-rotate(180deg) of CSS
+    [[-0.574, 1.43, 0.144], [0.426, 0.43, 0.144], [0.426, 1.43, -0.856]]
+)
+
+
+def in_the_dark(colour):
+    """What the style sheet's filter makes of a colour."""
+    style = (BOOK / "_static" / "book.css").read_text(encoding="utf-8")
+    steps = r"invert\(([\d.]+)\) hue-rotate\(180deg\) brightness\(([\d.]+)\)"
+    invert, brightness = map(float, re.search(steps, style).groups())
+    rgb = np.array([*bytes.fromhex(colour[1:])]) / 255
+    rgb = HUE_TURNED @ (invert + (1 - 2 * invert) * rgb)
+    rgb = (brightness * rgb.clip(0, 1)).clip(0, 1)
+    return "#" + "".join(f"{round(255 * channel):02x}" for channel in rgb)
+
+
+def test_paper_becomes_the_ground_and_what_is_read_stands_out():
+    assert in_the_dark("#FFFFFF") == GROUND
+    for colours, least in ((COLOURS.values(), 3), ([INK, *TEXT_COLOURS.values()], 7)):
+        for colour in colours:
+            found = in_the_dark(colour)
+            assert contrast(GROUND) / contrast(found) >= least, (colour, found)
+
+
+def test_a_colour_keeps_its_meaning_in_the_dark():
+    """The largest and the smallest part of it stay so."""
+    for colour in [*COLOURS.values(), *TEXT_COLOURS.values()]:
+        before, after = (
+            [*bytes.fromhex(one[1:])] for one in (colour, in_the_dark(colour))
+        )
+        assert np.argmax(before) == np.argmax(after)
+        assert np.argmin(before) == np.argmin(after)
 
 
 @pytest.fixture
