@@ -139,7 +139,7 @@ def forget_modules_without_source(app: Sphinx, env: BuildEnvironment) -> list[st
 # --- Weight: the theme's layout and macros are replaced in book/_templates ---
 
 ICONS = {
-    "fa-solid-900": "angle-down angle-left angle-right arrow-up bars chevron-down "
+    "fa-solid-900": "angle-down angle-left angle-right arrow-up bars bell chevron-down "
     "circle-half-stroke circle-info code download file file-pdf lightbulb list "
     "magnifying-glass moon pencil rocket sun",
     "fa-brands-400": "github",
