@@ -1,23 +1,32 @@
-"""What the book adds to Sphinx: the repository's address, mends of extensions."""
+"""What the book adds to Sphinx: its address, mends of the markup, a lighter build."""
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import matplotlib.axes
 import torch
 from docutils import nodes
+from fontTools.subset import Subsetter
+from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
-from sphinx_codeautolink.extension.block import CodeBlockAnalyser
+
+from attnbook.core.threads import set_threads
 
 ROOT = Path(__file__).resolve().parents[2]
 BINDER = "https://mybinder.org"
 COLAB = "https://colab.research.google.com"
+
+
+# --- The address ---
 
 
 def repository() -> str:
@@ -77,19 +86,7 @@ def use_public_names() -> None:
                 thing.__module__ = module.__name__
 
 
-def mend_codeautolink() -> None:
-    """Let sphinx-codeautolink 0.19 live with sphinx-exercise.
-
-    It pops its stack of titles at the end of every section; those of sphinx-exercise
-    have no title, and the build stops with "pop from empty list".
-    """
-
-    def depart_section(self: CodeBlockAnalyser, node: nodes.section) -> None:
-        if any(isinstance(child, nodes.title) for child in node.children):
-            self.title_stack.pop()
-
-    CodeBlockAnalyser.depart_section = depart_section
-
+# --- Markup ---
 
 # A signature over several lines, as Sphinx 7 writes it.
 SIGNATURE = re.compile(r"(?<=\(</span>)\s*<dl>(.*?)</dl>", re.DOTALL)
@@ -117,6 +114,17 @@ def as_lines(signature: re.Match) -> str:
     return parameters.replace("</dd>", "</span>")
 
 
+VERBATIM = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)
+
+
+def join_percent_signs(app: Sphinx, doctree: nodes.document) -> None:
+    """Let no line break between a number and its percent sign, except in code."""
+    for text in list(doctree.findall(nodes.Text)):
+        joined = re.sub(r"(?<=\d) %", "\u00a0%", text)
+        if joined != text and not isinstance(text.parent, VERBATIM):
+            text.parent.replace(text, nodes.Text(joined))
+
+
 def forget_modules_without_source(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Leave them out of the list of source pages, which would link to no file.
 
@@ -128,14 +136,81 @@ def forget_modules_without_source(app: Sphinx, env: BuildEnvironment) -> list[st
     return []
 
 
+# --- Weight: the theme's layout and macros are replaced in book/_templates ---
+
+ICONS = {
+    "fa-solid-900": "angle-down angle-left angle-right arrow-up bars bell chevron-down "
+    "circle-half-stroke circle-info code download file file-pdf lightbulb list "
+    "magnifying-glass moon pencil rocket sun",
+    "fa-brands-400": "github",
+}
+"""By the font of the theme, the icons that pages show; ``book.css`` names the files."""
+
+
+def write_icons(app: Sphinx, exception: Exception | None) -> None:
+    """Write fonts of the few icons that are shown: all of them weigh 0.3 MB."""
+    if exception or app.builder.format != "html":
+        return
+    static = Path(app.outdir) / "_static"
+    for name, icons in ICONS.items():
+        path = static / "vendor" / "fontawesome" / "webfonts" / f"{name}.ttf"
+        with TTFont(path, recalcTimestamp=False) as font:
+            chosen = Subsetter()
+            chosen.populate(glyphs=icons.split())  # an icon that is not there stops it
+            chosen.subset(font)
+            font.save(static / f"{name}.ttf")
+
+
+# --- Time ---
+
+
+def read_again(
+    app: Sphinx, env: BuildEnvironment, added: set, changed: set, removed: set
+) -> list[str]:
+    """Name the pages that depend on what differs from the last build without fault.
+
+    Sphinx itself reads a page with a fault once, and then takes it for known.
+    """
+    names = {*os.environ.get("BOOK_CHANGED", "").splitlines()}
+    return [
+        page
+        for page in env.all_docs
+        if names & {env.doc2path(page, base=False), *env.dependencies[page]}
+    ]
+
+
+def write_in_two(app: Sphinx, env: BuildEnvironment) -> None:
+    """Let two processes write the pages; only Linux copies a process safely.
+
+    Reading is over: not all extensions can say whether two may read.
+    """
+    if sys.platform == "linux" and (os.cpu_count() or 1) > 1:
+        app.parallel = 2
+
+
+def save_time() -> None:
+    """Take away what costs time and gives nothing."""
+    # Half of the time went into looking for garbage among millions of objects, nearly
+    # all of them in use until the end.
+    gc.disable()
+    atexit.register(gc.freeze)  # nor at the end, which would take as long as ten pages
+    # On busy cores, threads that wait for each other compute for minutes what one
+    # computes in seconds: the data of the explorers.
+    set_threads()
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register all of the above with Sphinx."""
+    save_time()
     use_public_names()
-    mend_codeautolink()
     if repository():
         app.tags.add("published")  # for the directive `only`
     app.connect("config-inited", add_repository)
+    app.connect("doctree-read", join_percent_signs)
+    app.connect("env-get-outdated", read_again)
     app.connect("env-updated", forget_modules_without_source)
+    app.connect("env-check-consistency", write_in_two)
     app.connect("html-page-context", launch_readers_notebooks, priority=900)
     app.connect("html-page-context", mend_markup, priority=900)
+    app.connect("build-finished", write_icons)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,7 @@
 """Tells the pages' scripts what there is to be ticked: pages, predict boxes, exercises.
 
 ``book/_static/ticks.js`` reads it, and keeps in the browser what the reader has done.
+The front page has a style and a script of its own besides.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from predict import predict_labels
+from predict_box import predict_labels
 
 # Chapters, laboratory pages, appendices.
 TO_BE_READ = re.compile(r"book/(?:ch|lab|a)\d+_\w+")
@@ -38,13 +39,16 @@ def add_parts(
     """Write the parts into a page, and let it load the scripts."""
     parts = json.dumps(course_parts(app.env)).replace("<", r"\u003c")
     app.add_js_file(None, body=parts, type="application/json", id="course-parts")
-    for name in ("progress.js", "ticks.js", "place.js", "landmarks.js"):
+    for name in ("progress.js", "ticks.js"):
         app.add_js_file(name, loading_method="defer")
+    if 'class="front-start' in context.get("body", ""):
+        app.add_css_file("front.css")
+        app.add_js_file("front.js", loading_method="defer")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register all of the above with Sphinx."""
-    app.setup_extension("predict")
+    app.setup_extension("predict_box")
     # Before the scripts that use what these define.
     app.connect("html-page-context", add_parts, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,10 +9,8 @@ A module may instead name a model that runs in the page and takes what is typed.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from functools import cache
-from html import escape
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -21,18 +19,10 @@ from typing import Any
 from sphinx.application import Sphinx
 
 import attnbook
-from attnbook.course.kit.explorers.controls import (
-    Control,
-    Menu,
-    Slider,
-    Stops,
-    Switch,
-    TextBox,
-)
+from attnbook.course.kit.explorers.controls import Control, Menu, Switch, TextBox
 from attnbook.course.kit.explorers.packed import script
 from attnbook.toy.language import translate_by_rule
-from live_model import stored_example
-from live_translator import stored_example as translated_example
+from live import model_figure, render, translator_figure, version_of
 
 STILL = re.compile(
     r'<(?:figure|div) class="book-stepper" data-explorer="(?P<name>[\w.]+)".*?'
@@ -54,7 +44,7 @@ def mount(
         return
     context["body"] = STILL.sub(lambda found: mounted(app, found), body)
     if 'class="explorer-controls"' in context["body"]:
-        app.add_css_file("live/explorers.css")
+        app.add_css_file("live/live.css")
         for name in SCRIPTS:
             app.add_js_file(f"live/{name}.js", loading_method="defer")
 
@@ -63,11 +53,11 @@ def mounted(app: Sphinx, still: re.Match) -> str:
     """Return the figure of an explorer with its controls."""
     module = import_module(still["name"])
     if hasattr(module, "live_model"):  # it computes whatever the reader types
-        figure = stored_example([module.live_model], translate_by_rule(module.SENTENCE))
+        figure = model_figure([module.live_model], translate_by_rule(module.SENTENCE))
         return f"<div>\n<div>\n{figure}</figure>"
     if hasattr(module, "live_translator"):  # it translates whatever the reader types
         first, *others = module.CONTROLS["caption"].choices
-        figure = translated_example("search", first, others, module.live_translator)
+        figure = translator_figure("search", first, others, module.live_translator)
         return f"<div>\n<div>\n{figure}</figure>"
     name = short_name(still["name"])
     write_data(app, name, module)
@@ -90,54 +80,26 @@ def short_name(module: str) -> str:
     return f"{chapter}-{name.removeprefix('explorer_')}".replace("_", "-")
 
 
-# --- Controls ---
-
-
 def controls(given: dict[str, Control]) -> str:
     """Write the form with all controls of an explorer."""
-    kinds = {Menu: menu, TextBox: menu, Switch: switch}
-    rows = "\n".join(kinds.get(type(one), slider)(one) for one in given.values())
-    return f'<form class="explorer-controls" autocomplete="off">\n{rows}\n</form>'
+    return render("explorer_controls", controls=[*map(described, given.values())])
 
 
-def slider(control: Slider | Stops) -> str:
-    """Write a slider over the places of its choices, with the one chosen in words."""
+def described(control: Control) -> dict[str, Any]:
+    """Return what the template says of a control; texts are chosen from a menu, too."""
+    found = {"label": control.label, "start": control.start, "kind": "slider"}
     choices = [*control.choices]
-    place = min(range(len(choices)), key=lambda i: abs(choices[i] - control.start))
+    if isinstance(control, Switch):
+        return found | {"kind": "switch"}
+    if isinstance(control, Menu | TextBox):
+        return found | {"kind": "menu", "choices": choices}
     whole = all(float(choice).is_integer() for choice in choices)
     texts = [
         (f"{choice:,.0f}" if whole else f"{choice:.1f}").replace("-", "−")
         for choice in choices
     ]
-    return (
-        f'<label class="explorer-slider"><span>{escape(control.label)}</span>'
-        f'<input type="range" min="0" max="{len(choices) - 1}" step="1" '
-        f'value="{place}" data-stops="{"|".join(texts)}" '
-        f'aria-label="{escape(control.label)}" aria-valuetext="{texts[place]}">'
-        '<span class="explorer-value" aria-hidden="true">'
-        f"{texts[place]}</span></label>"
-    )
-
-
-def menu(control: Menu | TextBox) -> str:
-    """Write a menu; texts are chosen from it, too."""
-    options = "".join(
-        f"<option{' selected' * (choice == control.start)}>{escape(choice)}</option>"
-        for choice in control.choices
-    )
-    return (
-        f'<label class="explorer-menu"><span>{escape(control.label)}</span>'
-        f"<select>{options}</select></label>"
-    )
-
-
-def switch(control: Switch) -> str:
-    """Write a box to tick."""
-    checked = " checked" * control.start
-    return (
-        f'<label class="explorer-switch"><input type="checkbox"{checked}>'
-        f"<span>{escape(control.label)}</span></label>"
-    )
+    place = min(range(len(choices)), key=lambda i: abs(choices[i] - control.start))
+    return found | {"texts": texts, "place": place}
 
 
 # --- Data ---
@@ -146,10 +108,7 @@ def switch(control: Switch) -> str:
 @cache
 def version() -> str:
     """Name the state of the package, from which all data are computed."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(attnbook.__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
+    return version_of(Path(attnbook.__file__).parent.rglob("*.py"))
 
 
 def write_data(app: Sphinx, name: str, module: ModuleType) -> None:

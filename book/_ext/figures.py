@@ -1,9 +1,9 @@
-"""Figures in the page: for light and dark, as wide as the text, of a known size.
+"""Figures in the page: as wide as the text, of a known size, packed.
 
-Notebooks store pictures on white paper, two pixels for one. Here each gets a twin for
-dark pages (`dark_colours`), and both are packed without loss in half the bytes; a
-browser loads the one that the theme shows, when the reader comes near. A drawing has
-its colours replaced and gets the page's letters (`drawing_letters`).
+Notebooks store pictures on white paper, two pixels for one. Here each is packed without
+loss in half the bytes, and loaded when the reader comes near; a drawing, which cannot
+load the page's font, brings its letters. On a dark page ``book.css`` turns the
+lightness of both over, and leaves the hues.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ import hashlib
 import io
 import re
 import shutil
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
+from fontTools.subset import Options, Subsetter
+from fontTools.ttLib import TTFont
 from PIL import Image
 from sphinx.application import Sphinx
-
-import dark_colours
-import drawing_letters
 
 TEXT = 672  # pixels: --book-measure in book.css
 STORED_WIDTH = 550  # of nearly all figures; others grow as much
@@ -32,6 +33,8 @@ SMALL = 100  # no figure, but a sign in a line
 TEXT_OF_PLOTS, TEXT_OF_DRAWINGS, SMALLEST_TEXT = 17.4, 16, 11
 # Quick to pack; the best would be a fifth smaller and take four times as long.
 PACKED = {"lossless": True, "method": 1, "quality": 40}
+# The theme leaves a picture of its class dark-light alone.
+CLASSES = "on-paper dark-light"
 
 PICTURE = re.compile(
     r"(?P<link><a [^>]*image-reference[^>]*>\s*)?<img (?P<within>[^>]*?)\s*/?>"
@@ -40,14 +43,12 @@ PICTURE = re.compile(
 ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')
 EMBEDDED = re.compile(r"data:image/(png|svg)\b[^,]*;base64,(.*)", re.DOTALL)
 SIZE = re.compile(r"(?:width|height|aspect-ratio): [\d.]+(?:px| / [\d.]+);?\s*")
-COLOUR = re.compile(r"#(?:[0-9A-Fa-f]{6}|[0-9A-Fa-f]{3})\b")
 
 
-class Twins(NamedTuple):
-    """The files of a figure, and the size of the stored one in the page's pixels."""
+class Picture(NamedTuple):
+    """The file of a figure, and its size as stored, in the page's pixels."""
 
-    light: str
-    dark: str
+    file: str
     width: float
     height: float
 
@@ -59,32 +60,34 @@ def rewrite(
     body = context.get("body", "")
     if app.builder.format == "html" and "<img " in body:
         folder = context["pathto"]("_images", resource=True)
-        context["body"] = PICTURE.sub(lambda found: picture(app, found, folder), body)
+        context["body"] = PICTURE.sub(lambda found: markup(app, found, folder), body)
 
 
-def picture(app: Sphinx, found: re.Match, folder: str) -> str:
-    """Return the markup of a picture for both themes, or what was there."""
+def markup(app: Sphinx, found: re.Match, folder: str) -> str:
+    """Return the markup of a picture, packed and sized, or what was there."""
     given = dict(ATTRIBUTE.findall(found["within"]))
     stored = read(app, given.get("src", ""))
-    if stored is None or "only-" in given.get("class", ""):
+    if stored is None:
         return found[0]
     kind, data = stored
-    twins = write_twins(app, kind, data)
-    if twins.width < SMALL or (kind == "svg" and "onload" in given):  # a script draws
+    picture = write(app, kind, data)
+    if picture.width < SMALL or (kind == "svg" and "onload" in given):  # a script draws
         return found[0]
     style = SIZE.sub("", given.pop("style", ""))
-    width, height = shown_size(twins)
+    width, height = shown_size(picture)
     given |= {"style": style, "width": str(width), "height": str(height)}
-    images = image(given, f"{folder}/{twins.light}", "only-light")
-    given.pop("onload", None)
-    images += image(given, f"{folder}/{twins.dark}", "only-dark")
+    given["src"] = f"{folder}/{picture.file}"
+    given["class"] = f"{given.get('class', '')} {CLASSES}".strip()
+    if "onload" not in given:  # the script that a picture starts is wanted at once
+        given["loading"] = "lazy"
+    image = "<img " + " ".join(f'{k}="{v}"' for k, v in given.items() if v) + ">"
     if found["link"]:
-        images = f"{found['link']}{images}</a>"
+        image = f"{found['link']}{image}</a>"
     if re.search(r"(?<!-)width: 100%", style):  # it has a box
-        return images
+        return image
     text = TEXT_OF_DRAWINGS if kind == "svg" else TEXT_OF_PLOTS
-    least = f"--smallest-width: {twins.width * SMALLEST_TEXT / text:.0f}px"
-    return f'<div class="scroll-box" style="{least}">{images}</div>'
+    least = f"--smallest-width: {picture.width * SMALLEST_TEXT / text:.0f}px"
+    return f'<div class="scroll-box" style="{least}">{image}</div>'
 
 
 def read(app: Sphinx, source: str) -> tuple[str, bytes] | None:
@@ -98,61 +101,37 @@ def read(app: Sphinx, source: str) -> tuple[str, bytes] | None:
     return None
 
 
-def image(given: dict[str, str], source: str, theme: str) -> str:
-    """Return one element; a picture that starts a script is loaded in both themes."""
-    given = given | {
-        "src": source,
-        "class": f"{given.get('class', '')} {theme}".strip(),
-    }
-    if "onload" not in given:
-        given["loading"] = "lazy"
-    return "<img " + " ".join(f'{k}="{v}"' for k, v in given.items() if v) + ">"
-
-
-def shown_size(twins: Twins) -> tuple[int, int]:
+def shown_size(picture: Picture) -> tuple[int, int]:
     """Return the width and the height that a figure has in the page, in pixels."""
-    limits = (TEXT / STORED_WIDTH, TEXT / twins.width, TALLEST / twins.height)
+    limits = (TEXT / STORED_WIDTH, TEXT / picture.width, TALLEST / picture.height)
     growth = max(1, min(limits))
-    return round(growth * twins.width), round(growth * twins.height)
+    return round(growth * picture.width), round(growth * picture.height)
 
 
 # --- Files ---
 
 
-def write_twins(app: Sphinx, kind: str, data: bytes) -> Twins:
-    """Write a picture for light and for dark pages, packed once for all builds."""
-    modules = (dark_colours, drawing_letters)
-    code = b"".join(Path(module.__file__).read_bytes() for module in modules)
-    code += repr(PACKED).encode()
+def write(app: Sphinx, kind: str, data: bytes) -> Picture:
+    """Write a picture into the book, packed once for all builds."""
+    code = Path(__file__).read_bytes()
     name = hashlib.sha256(data + code).hexdigest()[:20]
-    ending = "svg" if kind == "svg" else "webp"
-    files = f"{name}.{ending}", f"{name}-dark.{ending}"
-    kept = Path(app.outdir).parent / "figures"
-    shown = Path(app.outdir) / "_images"
-    for folder in (kept, shown):
-        folder.mkdir(parents=True, exist_ok=True)
-    if not all((kept / file).exists() for file in files):
-        for file, packed in zip(files, pack(kind, data), strict=True):
-            (kept / file).write_bytes(packed)
-    for file in files:
-        shutil.copyfile(kept / file, shown / file)
-    return Twins(*files, *stored_size(kind, data))
+    file = f"{name}.{'svg' if kind == 'svg' else 'webp'}"
+    kept = Path(app.outdir).parent / "figures" / file
+    shown = Path(app.outdir) / "_images" / file
+    for path in (kept, shown):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    if not kept.exists():
+        kept.write_bytes(pack(kind, data))
+    shutil.copyfile(kept, shown)
+    return Picture(file, *stored_size(kind, data))
 
 
-def pack(kind: str, data: bytes) -> tuple[bytes, bytes]:
-    """Return a picture for light and for dark pages."""
+def pack(kind: str, data: bytes) -> bytes:
+    """Return a drawing with its letters, or a picture as WebP."""
     if kind == "svg":
-        drawn = drawing_letters.with_letters(data.decode())
-        dark = COLOUR.sub(lambda found: dark_colours.dark_colour(found[0]), drawn)
-        return drawn.encode(), dark.encode()
-    light = Image.open(io.BytesIO(data)).convert("RGB")
-    return webp(light), webp(dark_colours.dark_picture(light))
-
-
-def webp(picture: Image.Image) -> bytes:
-    """Return a picture as WebP."""
+        return with_letters(data.decode()).encode()
     file = io.BytesIO()
-    picture.save(file, "WEBP", **PACKED)
+    Image.open(io.BytesIO(data)).convert("RGB").save(file, "WEBP", **PACKED)
     return file.getvalue()
 
 
@@ -167,6 +146,46 @@ def stored_size(kind: str, data: bytes) -> tuple[float, float]:
         for side in ("width", "height")
     )
     return width, height
+
+
+# --- Letters of drawings ---
+
+FAMILY = "Attnbook Sans"
+FONTS = {"normal": "AttnbookSansRegular.ttf", "bold": "AttnbookSansBold.ttf"}
+FOLDER = files("attnbook.course.kit") / "fonts"
+RULE = (
+    '@font-face {{ font-family: "{}"; font-weight: {}; '
+    'src: url("data:font/woff;base64,{}") format("woff"); }}'
+)
+ROOT = re.compile(r'(<svg [^>]*?font-family=")([^>]*?>)')
+
+
+def with_letters(drawing: str) -> str:
+    """Put the letters that a drawing shows into it, ahead of the fonts that it names.
+
+    A drawing that names no font in its first element stays as it is.
+    """
+    if not ROOT.match(drawing):
+        return drawing
+    shown = ElementTree.fromstring(drawing).iterfind(".//{*}text")
+    text = "".join(letter for element in shown for letter in element.itertext())
+    weights = [w for w in FONTS if w == "normal" or f'font-weight="{w}"' in drawing]
+    rules = "".join(RULE.format(FAMILY, w, subset(FONTS[w], text)) for w in weights)
+    root = rf"\1'{FAMILY}', \2<style>{rules}</style>"
+    return ROOT.sub(root, drawing, count=1)
+
+
+def subset(name: str, text: str) -> str:
+    """Return a font with the letters of a text alone, packed for an address."""
+    options = Options(hinting=False, layout_features=["kern"])
+    with TTFont(FOLDER / name, recalcTimestamp=False) as font:
+        chosen = Subsetter(options)
+        chosen.populate(text=text)
+        chosen.subset(font)
+        font.flavor = "woff"
+        file = io.BytesIO()
+        font.save(file)
+    return base64.b64encode(file.getvalue()).decode()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

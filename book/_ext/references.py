@@ -160,17 +160,30 @@ def address(
     return f"{INTERNAL}{there}#{anchor}".removesuffix("#")
 
 
+def kept_pages(app: Sphinx, file: str, new: dict[str, Any]) -> dict[str, Any]:
+    """Return what was found on each page, and keep it beside the folder of the pages.
+
+    Pages that were not written anew are as an earlier build found them.
+
+    Args:
+        app: Sphinx, at the end of a build.
+        file: The name to keep it under.
+        new: What this build has found, by page.
+    """
+    path = Path(app.outdir).parent / file
+    known = json.loads(path.read_text("utf-8"))["pages"] if path.exists() else {}
+    known |= new
+    pages = {page: known[page] for page in sorted(app.env.found_docs & {*known})}
+    found = {"site": app.config.html_baseurl, "pages": pages}
+    text = json.dumps(found, ensure_ascii=False, indent=1)
+    path.write_text(f"{text}\n", encoding="utf-8")
+    return pages
+
+
 def store(app: Sphinx, failure: Exception | None) -> None:
-    """Write the file, beside the folder of the pages."""
+    """Write the file."""
     if failure is None and app.builder.name == "html":
-        path = Path(app.outdir).parent / FILE
-        # Pages that were not written anew are as they were.
-        old = json.loads(path.read_text("utf-8"))["pages"] if path.exists() else {}
-        known = old | getattr(app, "book_references", {})
-        pages = {page: known[page] for page in sorted(app.env.found_docs & {*known})}
-        found = {"site": app.config.html_baseurl, "pages": pages}
-        text = json.dumps(found, ensure_ascii=False, indent=1)
-        path.write_text(f"{text}\n", encoding="utf-8")
+        kept_pages(app, FILE, getattr(app, "book_references", {}))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

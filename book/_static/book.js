@@ -1,6 +1,41 @@
-// What a small screen needs: wide things scroll in a box of their own, the keyboard
-// reaches the box, and its edge fades where it goes on.
+// What all pages and scripts share, and what a small screen needs.
 "use strict";
+
+// An element of HTML with its attributes and children.
+function element(tag, attributes = {}, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+// An element of SVG.
+function drawn(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function filled(made, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+// What comes on request comes as a script: a page opened from a file may load nothing else.
+// Scripts run in the order in which they were asked for.
+function loadScript(src) {
+  return new Promise((resolve, reject) => {
+    const script = element("script", { src });
+    script.async = false;
+    script.onload = resolve;
+    script.onerror = () => {
+      script.remove();
+      reject(new Error(`${src.replace(/.*\/|\?.*/g, "")} could not be loaded`));
+    };
+    document.head.append(script);
+  });
+}
+
+Object.assign(globalThis, { element, drawn, loadScript });
+
+// --- Wide things scroll in a box of their own, which the keyboard reaches, and whose edge
+// fades where it goes on ---
 
 const BOXES =
   ".scroll-box, .book-picture, .bd-article pre, div.math > math, .pst-scrollable-table-container";

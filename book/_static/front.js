@@ -8,10 +8,9 @@
     const line = document.querySelector(".front-continue p");
     if (!place || !line) return;
     const root = document.documentElement.dataset.content_root;
-    const link = document.createElement("a");
-    link.href = `${root}${place.page}.html${place.id ? `#${place.id}` : ""}`;
-    link.textContent = [place.title, place.section].filter(Boolean).join(", ");
-    line.replaceChildren("Where you left off: ", link);
+    const href = `${root}${place.page}.html${place.id ? `#${place.id}` : ""}`;
+    const named = [place.title, place.section].filter(Boolean).join(", ");
+    line.replaceChildren("Where you left off: ", element("a", { href }, named));
   }
 
   function markParts() {
@@ -20,10 +19,7 @@
       part.classList.toggle("front-done", done);
       part.querySelector(".front-mark")?.remove();
       if (!done) continue;
-      const mark = document.createElement("span");
-      mark.className = "front-mark";
-      mark.textContent = " ✓ yours";
-      part.querySelector("span").append(mark);
+      part.querySelector("span").append(element("span", { class: "front-mark" }, " ✓ yours"));
     }
   }
 

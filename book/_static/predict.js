@@ -1,10 +1,9 @@
 // Predict boxes.  The page holds a question, its answers and a fold with the explanation
-// (book/_ext/predict.py); what would tell lies in folds of class predict-cover.  This turns
+// (book/_ext/predict_box.py); what would tell lies in folds of class predict-cover.  This turns
 // the answers into buttons, says whether the choice was right, and opens the folds.
 "use strict";
 
 {
-  const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
   const LETTERS = "abcde";
 
   // What the address points at; after a lone "%" it cannot be decoded.
@@ -21,8 +20,8 @@
     constructor(box) {
       this.label = box.id;
       this.fold = box.querySelector("details");
-      this.status = make("span", { role: "status" });
-      this.again = make("button", { type: "button", textContent: "Choose again" });
+      this.status = element("span", { role: "status" });
+      this.again = element("button", { type: "button" }, "Choose again");
       this.choice = null; // nothing is shown yet
       const items = [...box.querySelectorAll(".predict-answers > li")];
       this.right = items.findIndex((item) => item.classList.contains("predict-right"));
@@ -33,7 +32,7 @@
       box.role = "group";
       box.setAttribute("aria-labelledby", `${this.label}-question`);
       box.classList.add("predict-live");
-      const verdict = make("p", { className: "predict-verdict" });
+      const verdict = element("p", { class: "predict-verdict" });
       verdict.append(this.status, " ", this.again);
       this.fold.before(verdict);
       this.again.addEventListener("click", () => this.chooseAgain());
@@ -42,11 +41,11 @@
     }
 
     makeButton(item, number) {
-      const button = make("button", { type: "button", className: "predict-answer" });
-      const letter = make("span", { textContent: `(${LETTERS[number]}) ` });
-      const words = make("span", { className: "predict-words" });
+      const button = element("button", { type: "button", class: "predict-answer" });
+      const letter = element("span", {}, `(${LETTERS[number]}) `);
+      const words = element("span", { class: "predict-words" });
       words.append(...(item.querySelector("p") ?? item).childNodes);
-      button.append(letter, words, make("span", { className: "predict-mark" }));
+      button.append(letter, words, element("span", { class: "predict-mark" }));
       item.replaceChildren(button);
       button.addEventListener("click", () => {
         if (button.ariaDisabled !== "true") progress.set("answers", this.label, number);

@@ -1,10 +1,108 @@
 // The search: results as one types, in the dialog that Ctrl+K opens and on the page
-// search.html.  What it needs is loaded when a search field is first used.
+// search.html.  The index (book/_ext/book_search.py) is loaded when a search field is first
+// used.  It is small enough to be read through for each query: a query becomes a few
+// patterns, one for each thing that it names, and each entry is scored by where they occur.
 "use strict";
+
+const search = {};
 
 {
   const ROOT = document.documentElement.dataset.content_root;
-  const GLOSSARY = 1; // see KINDS in book/_ext/search_index.py
+
+  // --- What comes first ---
+
+  const STOP = new Set(
+    "a an and are by can do does for how i in is of on or the to what when why with".split(" "),
+  );
+  // Other names, besides those that the glossary gives (bookIndex.names).
+  const NAMES = [
+    ["sqrt", "square root", "√"],
+    ["square root", "√"],
+    ["warmup", "warm-up"],
+    ["key value cache", "cache"],
+    ["mha", "multi-head attention"],
+    ["gpt", "decoder-only"],
+    ["bert", "encoder-only"],
+    ["complexity", "operations"],
+    ["weight tying", "tied weights"],
+  ];
+  const USUAL_LENGTH = 700; // of a section, in characters
+
+  const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}√]+/gu, " ").trim();
+
+  // A word stands for its plural, too, and for its American or British spelling.
+  function wordPattern(word) {
+    const stem = word.length > 3 ? word.replace(/ies$/, "y").replace(/(?<![su])s$/, "") : word;
+    return stem
+      .replace(/i[sz](?=[aei])/, "i[sz]")
+      .replace(/our$/, "ou?r")
+      .replace(/(?<=.{3})y$/, "(?:y|ie)");
+  }
+
+  // Finds each of the names, and longer words that begin so: then group 2 is the rest.
+  function patternOf(names) {
+    const alternatives = names.map((name) => {
+      const start = /^\w/.test(name) ? "(?<!non-)\\b" : "";
+      return start + plain(name).split(" ").map(wordPattern).join("[\\s\\-–]*");
+    });
+    return new RegExp(`(${alternatives.join("|")})(?:e?s(?!\\w))?(\\w*)`, "gi");
+  }
+
+  // The things that a query names: those with other names first, then word by word.
+  function readQuery(query, names) {
+    let rest = ` ${plain(query)} `;
+    const patterns = [];
+    for (const [name, ...others] of [...NAMES, ...names]) {
+      const known = ` ${plain(name)} `;
+      if (!rest.includes(known)) continue;
+      rest = rest.replace(known, " ");
+      patterns.push(patternOf([name, ...others]));
+    }
+    const words = rest.split(" ").filter(Boolean);
+    const telling = words.filter((word) => !STOP.has(word));
+    const asked = telling.length || patterns.length ? telling : words;
+    patterns.push(...asked.map((word) => patternOf([word])));
+    return { patterns, phrase: asked.length > 1 ? [patternOf([asked.join(" ")])] : [] };
+  }
+
+  function scoreOf(pattern, [, , title, keys, text]) {
+    const inTitle = title.match(pattern);
+    const named = inTitle ? 3 + (4 * inTitle.join("").length) / title.length : 0;
+    const isWhole = (key) => [...key.matchAll(pattern)].some(([all, , rest]) => !rest && all === key);
+    const inKeys = [...keys.matchAll(pattern)];
+    const explained = inKeys.some(([, , rest]) => !rest) ? 3 : 0;
+    const defined = explained && keys.split(";").some(isWhole) ? 4 : 0;
+    let count = 0; // a longer word counts less
+    for (const [, , rest] of text.matchAll(pattern)) count += rest ? 0.3 : 1;
+    const expected = 0.45 + (1.05 * text.length) / USUAL_LENGTH;
+    return named + explained + defined + (3 * count) / (count + expected);
+  }
+
+  // The entries that a query finds, best first, and the patterns to mark in them.
+  search.find = ({ pages, entries, names }, query) => {
+    const { patterns, phrase } = readQuery(query, names);
+    const scores = [...patterns, ...phrase].map((pattern) => {
+      const all = entries.map((entry) => scoreOf(pattern, entry));
+      // What few sections speak of says more than what all do.
+      const rarity = Math.log(1 + all.length / (1 + all.filter(Boolean).length));
+      return all.map((score) => score * rarity);
+    });
+    const results = entries.map(([page, anchor, title, , text, weight], place) => {
+      const [url, pageTitle, kind] = pages[page];
+      const each = scores.map((all) => all[place]);
+      const score = weight * each.reduce((one, other) => one + other, 0);
+      const hasAll = each.slice(0, patterns.length).every(Boolean) || each[patterns.length] > 0;
+      return { url, pageTitle, kind, anchor, title, text, score, hasAll };
+    });
+    const found = results.filter(({ score }) => score > 0);
+    const complete = found.filter(({ hasAll }) => hasAll);
+    const best = complete.length ? complete : found;
+    return { found: best.sort((one, other) => other.score - one.score), patterns };
+  };
+
+  // --- What is shown ---
+
+  const GLOSSARY = 1; // see KINDS in book_search.py
   // Headings of the groups, each with its kind, and its first result and how many.
   const GROUPS = [
     ["Chapters", 0, 0, 1],
@@ -16,108 +114,78 @@
   const ALL = 25; // in a group, on the page of the search
   const EXCERPT = 160; // characters
 
-  let loaded = null;
-
-  function loadScript(name) {
-    return new Promise((done, failed) => {
-      const script = document.createElement("script");
-      script.async = false; // the index runs after what reads it
-      Object.assign(script, { src: `${ROOT}_static/${name}`, onload: done, onerror: failed });
-      document.head.append(script);
-    });
-  }
-
-  function load() {
-    loaded ??= Promise.all(["search_ranking.js", "search_index.js"].map(loadScript));
-    return loaded;
-  }
-
-  function element(tag, className, ...children) {
-    const made = document.createElement(tag);
-    if (className) made.className = className;
-    made.append(...children);
-    return made;
-  }
-
   // A text in pieces, with the words that were asked for in marks.
   function marked(text, patterns) {
     const any = new RegExp(patterns.map(({ source }) => `(?:${source})`).join("|"), "gi");
     const pieces = [];
     let end = 0;
     for (const { 0: word, index } of text.matchAll(any)) {
-      pieces.push(text.slice(end, index), element("mark", "", word));
+      pieces.push(text.slice(end, index), element("mark", {}, word));
       end = index + word.length;
     }
     return [...pieces, text.slice(end)];
   }
 
-  // The sentence in which most of the words stand.
+  // From the sentence in which most of the words stand.
   function excerpt(text, patterns) {
     const sentences = text.match(/.+?(?:[.!?:](?=\s[^a-z])|$)/g) ?? [];
     const hits = sentences.map((line) => patterns.filter((one) => line.search(one) >= 0).length);
-    const best = Math.max(0, hits.indexOf(Math.max(...hits)));
-    const rest = sentences.slice(best).join("").trim();
+    const rest = sentences.slice(hits.indexOf(Math.max(...hits))).join("").trim();
     const start = Math.max(0, rest.search(patterns[0]) - EXCERPT / 2);
     const from = start && rest.length > EXCERPT ? rest.indexOf(" ", start) + 1 : 0;
-    const shown = rest.slice(from, from + EXCERPT).replace(/\s+\S*$/, "");
-    const isWhole = shown.length >= rest.length - from - 1;
-    return `${from ? "… " : ""}${isWhole ? rest.slice(from) : `${shown} …`}`;
+    const to = from + EXCERPT < rest.length ? rest.lastIndexOf(" ", from + EXCERPT) : rest.length;
+    return `${from ? "… " : ""}${rest.slice(from, to)}${to < rest.length ? " …" : ""}`;
   }
 
-  // The words of a result that its page is to mark (sphinx_highlight.js).
-  function wordsFound({ title, text }, patterns) {
-    const found = patterns.flatMap((one) => [...`${title} ${text}`.matchAll(one)]);
-    const words = found.flatMap(([, name]) => name.toLowerCase().split(/[\s\-–]+/));
-    return [...new Set(words)].join(" ");
-  }
-
-  function resultItem(result, patterns) {
-    const { url, anchor, title, pageTitle, kind, text } = result;
+  // The page is to mark the words that were found (sphinx_highlight.js).
+  function resultItem({ url, anchor, title, pageTitle, kind, text }, patterns) {
+    const words = patterns
+      .flatMap((one) => [...`${title} ${text}`.matchAll(one)])
+      .flatMap(([, name]) => name.toLowerCase().split(/[\s\-–]+/));
     const address = new URL(ROOT + url, location.href);
-    address.searchParams.set("highlight", wordsFound(result, patterns));
+    address.searchParams.set("highlight", [...new Set(words)].join(" "));
     address.hash = anchor;
-    const link = element("a", "", ...marked(title, patterns));
-    link.href = address.href;
+    const item = element("li", {}, element("a", { href: address.href }, ...marked(title, patterns)));
+    if (kind !== GLOSSARY && anchor) item.append(element("span", { class: "search-page" }, pageTitle));
     const shown = kind === GLOSSARY ? text : excerpt(text, patterns);
-    const item = element("li", "", link);
-    if (kind !== GLOSSARY && anchor) item.append(element("span", "search-page", pageTitle));
-    item.append(element("p", "", ...marked(shown, patterns)));
+    item.append(element("p", {}, ...marked(shown, patterns)));
     return item;
   }
 
   function show(place, query, isPage) {
-    const { found, patterns } = ranking.find(bookIndex, query);
+    const { found, patterns } = search.find(bookIndex, query);
     const groups = GROUPS.flatMap(([heading, kind, first, count]) => {
       const all = found.filter((result) => result.kind === kind);
       const some = all.slice(first, first + (isPage && count > 1 ? ALL : count));
       if (!some.length) return [];
-      const list = element("ul", "", ...some.map((result) => resultItem(result, patterns)));
-      return [element("section", "", element("h2", "", heading), list)];
+      const list = element("ul", {}, ...some.map((result) => resultItem(result, patterns)));
+      return [element("section", {}, element("h2", {}, heading), list)];
     });
     place.replaceChildren(...groups);
     if (!found.length) return "Nothing found. Try fewer words, or another one.";
     return `${found.length} results.${isPage ? "" : " Enter shows all."}`;
   }
 
+  // --- The fields ---
+
+  let loaded = null;
+  const load = () => (loaded ??= loadScript(`${ROOT}_static/search_index.js`));
+
   function connect(form) {
     const isPage = !form.closest("dialog");
     const field = form.querySelector("input[type=search]");
-    const status = element("p", "search-status");
-    status.role = "status";
-    const place = element("div", "search-results");
+    const status = element("p", { class: "search-status", role: "status" });
+    const place = element("div", { class: "search-results" });
     if (isPage) place.id = "search-results";
     form.after(status, place);
 
-    async function search() {
+    async function ask() {
       const query = field.value.trim();
       if (isPage) history.replaceState(null, "", query ? `?q=${encodeURIComponent(query)}` : "?");
-      if (!query) {
-        place.replaceChildren();
-        status.textContent = "";
-        return;
-      }
-      await load();
-      if (query === field.value.trim()) status.textContent = show(place, query, isPage);
+      if (query) await load();
+      if (query !== field.value.trim()) return;
+      if (!query) place.replaceChildren();
+      status.textContent = query && show(place, query, isPage);
     }
 
     // The arrow keys go through the results, from the field and back.
@@ -131,12 +199,12 @@
     }
 
     field.addEventListener("focus", load, { once: true });
-    field.addEventListener("input", search);
+    field.addEventListener("input", ask);
     form.parentElement.addEventListener("keydown", step);
     if (isPage) {
       field.value = new URLSearchParams(location.search).get("q") ?? "";
       field.focus();
-      search();
+      ask();
     }
   }
 

@@ -1,6 +1,6 @@
-// Ticks: "I have read this page", a box at each exercise, how far the reader is in the
-// table of contents, and the button that clears it all.  What each page has to offer is
-// written into the page by book/_ext/course_parts.py.
+// Ticks: "I have read this page", a box and a link at each exercise, how far the reader is in
+// the table of contents, the place where the page was left, and the button that clears it
+// all.  What each page has to offer is written into the page by book/_ext/course_parts.py.
 "use strict";
 
 {
@@ -12,26 +12,20 @@
   const NOT_KEPT =
     "This browser keeps nothing: your answers and ticks last until you leave the page.";
 
-  function make(tag, properties, ...content) {
-    const element = Object.assign(document.createElement(tag), properties);
-    element.append(...content);
-    return element;
-  }
-
   // --- Pages and exercises ---
 
   function tickBox(kind, name, words, described) {
-    const box = make("input", { type: "checkbox" });
+    const box = element("input", { type: "checkbox" });
     if (described) box.setAttribute("aria-label", described);
     box.addEventListener("change", () => progress.set(kind, name, box.checked || undefined));
     progress.follow(() => {
       box.checked = progress.get(kind, name) === true;
     });
-    return make("label", { className: "tick" }, box, ` ${words}`);
+    return element("label", { class: "tick" }, box, ` ${words}`);
   }
 
   function whereKept(className) {
-    const note = make("span", { className });
+    const note = element("span", { class: className });
     progress.follow(() => {
       note.textContent = progress.lasting ? KEPT : NOT_KEPT;
     });
@@ -42,21 +36,36 @@
     for (const exercise of document.querySelectorAll("div.exercise")) {
       const title = exercise.querySelector(".admonition-title");
       title.append(tickBox("exercises", exercise.id, "done", `${title.textContent.trim()} done`));
+      const link = element("a", { class: "headerlink", href: `#${exercise.id}` }, "#");
+      link.title = "Link to this exercise"; // as figures and sections have it
+      exercise.querySelector(".caption-number").append(link);
     }
     const read = tickBox("pages", PAGE, "I have read this page");
     document
       .querySelector("article.bd-article")
-      .append(make("p", { className: "read-mark" }, read, " ", whereKept("tick-note")));
+      .append(element("p", { class: "read-mark" }, read, " ", whereKept("tick-note")));
   }
 
   // In the page's header.
   function addStanding() {
-    const line = make("span", { className: "standing" });
+    const line = element("span", { class: "standing" });
     document.querySelector(".header-article-items__start").append(line);
     progress.follow(() => {
       const [short, long] = howFar(PAGE);
       line.textContent = short && long;
     });
+  }
+
+  // The last heading above the middle of the window: the front page offers to go on there.
+  function keepPlace() {
+    const titleOf = (heading) => heading?.textContent.replace(/#$/, "").trim();
+    const above = [...document.querySelectorAll(".bd-article section > h2")].filter(
+      (heading) => heading.getBoundingClientRect().top < window.innerHeight / 2,
+    );
+    const heading = above.at(-1);
+    const title = titleOf(document.querySelector(".bd-article h1"));
+    const place = { section: titleOf(heading), id: heading?.parentElement.id };
+    progress.set("places", "last", { page: PAGE, title, ...place });
   }
 
   // --- The table of contents, and the cards of the front page ---
@@ -79,9 +88,9 @@
     for (const link of document.querySelectorAll(LINKS)) {
       const page = link.href.replace(/[?#].*/, "").slice(root.length).replace(/\.html$/, "");
       if (!(page in PARTS)) continue;
-      const sign = make("span", { ariaHidden: "true" });
-      const words = make("span", { className: "visually-hidden" });
-      const mark = make("span", { className: "how-far" }, sign, words);
+      const sign = element("span", { "aria-hidden": "true" });
+      const words = element("span", { class: "visually-hidden" });
+      const mark = element("span", { class: "how-far" }, sign, words);
       link.append(mark);
       progress.follow(() => {
         const [short, long] = howFar(page);
@@ -93,9 +102,9 @@
   }
 
   function addClearing() {
-    const status = make("span", { role: "status" });
-    const button = make("button", { type: "button" }, "Clear my progress");
-    const note = make("div", { className: "sidebar-primary-item progress-note", tabIndex: -1 });
+    const status = element("span", { role: "status" });
+    const button = element("button", { type: "button" }, "Clear my progress");
+    const note = element("div", { class: "sidebar-primary-item progress-note", tabindex: -1 });
     note.append(whereKept(""), " ", status, button);
     button.addEventListener("click", () => {
       if (!confirm("Forget all your answers and ticks in this book?")) return;
@@ -113,6 +122,10 @@
   if (PAGE in PARTS) {
     addTicks();
     addStanding();
+    if (!PAGE.startsWith("book/lab")) {
+      document.addEventListener("visibilitychange", () => document.hidden && keepPlace());
+      window.addEventListener("pagehide", keepPlace);
+    }
   }
   markContents();
   addClearing();

@@ -15,7 +15,7 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-import live_model
+import live
 from attnbook.analysis.maps import attention_maps
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.decoding.greedy_search import greedy
@@ -298,7 +298,7 @@ def test_words_are_marked_as_in_the_stored_example(engine):
     marks = engine.evaluate(
         "cases => cases.map(([a, b]) => live.mark(a, b).map(mark => mark.right))", cases
     )
-    assert marks == [live_model.mark(*case) for case in cases]
+    assert marks == [live.mark(*case) for case in cases]
     assert not all(map(all, marks))
 
 
@@ -382,7 +382,7 @@ def test_wrong_words_are_marked(bahdanau):
     model = rounded("static_context")
     for pair in held_out_pairs(3, 3):
         said = TARGET.decode(expected_ids(model, [pair], 50)[0])
-        good = live_model.mark(said, pair.target)
+        good = live.mark(said, pair.target)
         say(bahdanau, " ".join(pair.source))
         line = bahdanau.locator(".live-said dd").nth(1)
         wrong = [word for word, right in zip(said, good, strict=True) if not right]

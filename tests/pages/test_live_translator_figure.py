@@ -5,13 +5,13 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-import live_translator
+import live
 import translator_speed as speed
 
 STATIC = speed.LIVE.parent
 OPTIONS = "<script>const DOCUMENTATION_OPTIONS = {};</script>"  # Sphinx's
 SENTENCE = "People are waiting at the station."
-FIGURES = {"light": None, "caption": "greedy", "search": "beam"}
+FIGURES = {"light": "greedy", "caption": "greedy", "search": "beam"}
 
 
 @pytest.fixture(scope="module")
@@ -21,14 +21,13 @@ def at(tmp_path_factory):
     speed.write_page(folder / "live")
     (folder / "book.js").write_bytes((STATIC / "book.js").read_bytes())
     scripts = "".join(
-        f'<script defer src="{name}.js" data-parts="{live_translator.PARTS}"'
+        f'<script defer src="live/{name}.js" data-parts="{live.PARTS}"'
         f' data-bytes="2400000" data-back="2500000" data-version="0"></script>'
-        for name in ("book", *live_translator.LOADS)
+        for name in ("../book", *live.SCRIPTS["data-translator"])
     )
-    styles = '<link rel="stylesheet" href="live/translator/translator.css">'
+    styles = '<link rel="stylesheet" href="live/live.css">'
     body = "".join(
-        live_translator.stored_example(form, SENTENCE, ["Two dogs run."], method)
-        + "</figure>"
+        live.translator_figure(form, SENTENCE, ["Two dogs run."], method) + "</figure>"
         for form, method in FIGURES.items()
     )
     page = folder / "figures.html"
@@ -81,7 +80,7 @@ def test_nothing_is_loaded_before_it_is_asked_for(page):
     assert page.evaluate(loaded) == 0
     box.locator("[type=text]").press("Enter")
     expect(box.locator(".tr-player")).to_be_visible(timeout=60_000)
-    assert page.evaluate(loaded) == live_translator.PARTS
+    assert page.evaluate(loaded) == live.PARTS
     assert box.locator("[type=submit]").inner_text() == "Translate"
     assert german(box)[-1] == "Station."
 

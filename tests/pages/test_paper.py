@@ -1,6 +1,4 @@
-"""Pages on paper and on a phone, and the landmarks of a long page."""
-
-import re
+"""Pages on paper and on a phone, and links to what stands in them."""
 
 import pytest
 from playwright.sync_api import expect
@@ -54,21 +52,7 @@ def test_a_table_keeps_its_first_column(visit):
     assert abs(head.bounding_box()["x"] - box.bounding_box()["x"]) < 2
 
 
-def test_the_minutes_left_fall_to_nothing(page):
-    box = page.locator(".chapter-box").inner_text()
-    (minutes,) = re.findall(r"Time (\d+) minutes", box)
-    at_first = f"about {minutes} min left"
-    left = page.locator(".minutes-left")
-    expect(left).to_have_text(at_first)
-    page.locator("#exercises").scroll_into_view_if_needed()
-    expect(left).not_to_have_text(at_first)
-    page.evaluate("() => scrollTo(0, document.documentElement.scrollHeight)")
-    expect(left).to_be_empty()
-
-
-def test_a_link_to_an_exercise_is_copied(page):
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.locator("#ex2-step .headerlink").press("Enter")
-    expect(page.get_by_text("Link copied")).to_be_visible()
-    copied = page.evaluate("() => navigator.clipboard.readText()")
-    assert copied.endswith("ch02_bahdanau.html#ex2-step")
+def test_an_exercise_has_a_link(page):
+    link = page.locator("#ex2-step .headerlink")
+    link.press("Enter")
+    assert page.url.endswith("ch02_bahdanau.html#ex2-step")

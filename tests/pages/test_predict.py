@@ -6,7 +6,7 @@ from tiny_book import build_tiny_book, code
 
 from page_checks import ON_PHONE, check_accessible, check_predict, check_width
 
-EXTENSIONS = ["predict", "course_parts"]
+EXTENSIONS = ["predict_box", "course_parts"]
 BOX = r"""
 :::{predict} Which is larger, $2^3$ or $3^2$?
 :label: predict-powers

@@ -13,14 +13,14 @@ CONFIGURATION = """
 import sys
 sys.path.insert(0, {extensions!r})
 project = "Tiny"
-extensions = ["myst_nb", "sphinx_exercise", "formulas", {own}]
+extensions = ["myst_nb", "sphinx_exercise", "formulas", "book_setup", {own}]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 nb_execution_mode = "off"
 numfig = True
 html_theme = "sphinx_book_theme"
 html_context = {{"default_mode": "auto"}}
 html_static_path = [{static!r}]
-html_css_files = ["book.css", "kit.css", "phone.css", "print.css"]
+html_css_files = ["book.css", "kit.css", "print.css"]
 html_js_files = ["book.js", "print.js"]
 html_favicon = {favicon!r}
 html_math_renderer = "mathml"

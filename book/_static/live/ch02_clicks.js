@@ -4,7 +4,6 @@
 "use strict";
 
 {
-  const { element } = live;
   const ITS_OWN = -1; // a step that reads by the model's own attention
 
   const longest = (source) => 2 * source.length + 6; // the source ends with EOS

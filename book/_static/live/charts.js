@@ -1,6 +1,6 @@
 // The explorers, part 1: charts as SVG, drawn from the data that attnbook.course.kit.explorers
-// makes (charts.py).  Colours are classes and variables of explorers.css, so that a chart
-// follows the theme.  Texts keep their size: a chart is drawn anew for each width.
+// makes (charts.py).  Colours are classes of live.css.  Texts keep their size: a chart is
+// drawn anew for each width.
 "use strict";
 
 window.attnbook ??= {};
@@ -8,14 +8,7 @@ window.attnbook ??= {};
 {
   const LETTER = 8; // pixels, about as wide as a letter
   const LINE = 18; // and as high as a line
-  const NAMESPACE = "http://www.w3.org/2000/svg";
 
-  const svg = (tag, attributes = {}, ...children) => {
-    const made = document.createElementNS(NAMESPACE, tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.append(...children);
-    return made;
-  };
   const widest = (texts) => Math.max(0, ...texts.map((text) => text.length)) * LETTER;
   const lines = (text) => `${text}`.split("\n");
   const range = (count) => Array.from({ length: count }, (_, i) => i);
@@ -23,11 +16,11 @@ window.attnbook ??= {};
 
   const label = (text, x, y, more = {}) => {
     const { role = "ink", anchor = "middle", turn = 0, ...others } = more;
-    const made = svg("text", { x, y, class: `chart-text-${role}`, "text-anchor": anchor, ...others });
+    const made = drawn("text", { x, y, class: `chart-text role-${role}`, "text-anchor": anchor, ...others });
     if (turn) made.setAttribute("transform", `rotate(${turn} ${x} ${y})`);
     const parts = lines(text);
     if (parts.length === 1) made.textContent = text;
-    else made.append(...parts.map((part, i) => svg("tspan", { x, dy: i ? LINE : 0 }, part)));
+    else made.append(...parts.map((part, i) => drawn("tspan", { x, dy: i ? LINE : 0 }, part)));
     return made;
   };
 
@@ -51,20 +44,20 @@ window.attnbook ??= {};
       const wide = 26 + LETTER * mark.label.length;
       if (x > left && x + wide > width) [x, y] = [left, y + LINE + 2];
       const look = { x, y: y - 13, width: 14, height: 10, class: fill(mark) };
-      drawing.append(svg("rect", look), label(mark.label, x + 20, y - 4, { anchor: "start" }));
+      drawing.append(drawn("rect", look), label(mark.label, x + 20, y - 4, { anchor: "start" }));
       x += wide + 12;
     }
     return y - LINE + (named.length ? LINE + 6 : 4);
   }
 
-  const fill = ({ colour, pale }) => `chart-fill-${colour}${pale ? " chart-pale" : ""}`;
+  const fill = ({ colour, pale }) => `chart-fill role-${colour}${pale ? " chart-pale" : ""}`;
 
   // The upright axis at the left of a box, with its label.
   function uprightAxis(drawing, axis, box, at) {
-    drawing.append(svg("path", { class: "chart-axis", d: `M${box.left},${box.top}V${box.bottom}` }));
+    drawing.append(drawn("path", { class: "chart-axis", d: `M${box.left},${box.top}V${box.bottom}` }));
     axis.ticks.forEach((tick, i) => {
       const y = at(tick);
-      drawing.append(svg("path", { class: "chart-axis", d: `M${box.left},${y}h-5` }));
+      drawing.append(drawn("path", { class: "chart-axis", d: `M${box.left},${y}h-5` }));
       drawing.append(label(axis.names[i], box.left - 8, y + 5, { anchor: "end" }));
     });
     const middle = (box.top + box.bottom) / 2;
@@ -72,9 +65,9 @@ window.attnbook ??= {};
   }
 
   function lyingAxis(drawing, axis, box, at) {
-    drawing.append(svg("path", { class: "chart-axis", d: `M${box.left},${box.bottom}H${box.right}` }));
+    drawing.append(drawn("path", { class: "chart-axis", d: `M${box.left},${box.bottom}H${box.right}` }));
     axis.ticks.forEach((tick, i) => {
-      drawing.append(svg("path", { class: "chart-axis", d: `M${at(tick)},${box.bottom}v5` }));
+      drawing.append(drawn("path", { class: "chart-axis", d: `M${at(tick)},${box.bottom}v5` }));
       drawing.append(label(axis.names[i], at(tick), box.bottom + 20));
     });
     const middle = (box.left + box.right) / 2;
@@ -83,14 +76,14 @@ window.attnbook ??= {};
 
   const curve = (line, x, y) => {
     const points = line.y.map((value, i) => [x(i), y(value)]);
-    return svg("path", { class: `chart-line chart-line-${line.colour}`, d: path(points) });
+    return drawn("path", { class: `chart-line role-${line.colour}`, d: path(points) });
   };
 
   // --- The kinds of charts ---
 
   const draw = {
     Lines(chart, width, height) {
-      const drawing = svg("svg");
+      const drawing = drawn("svg");
       const left = 26 + widest(chart.y.names) + 8;
       const top = head(drawing, chart, chart.lines, left, width) + 6;
       const bottom = height - (chart.x.label ? 50 : 28);
@@ -112,7 +105,7 @@ window.attnbook ??= {};
       const top = 34 + 0.87 * widest(chart.columns);
       const [width, height] = [left + size * chart.columns.length, top + size * chart.rows.length];
       const wide = width + 0.5 * widest(chart.columns.slice(-1)) + 12;
-      const drawing = svg("svg", { "data-width": wide, "data-height": height + 4 });
+      const drawing = drawn("svg", { "data-width": wide, "data-height": height + 4 });
       const [ofRows, ofColumns] = chart.roles;
       drawing.append(label(chart.labels[0], 14, (top + height) / 2, { turn: -90, role: ofRows }));
       drawing.append(label(chart.labels[1], left, 14, { anchor: "start", role: ofColumns }));
@@ -126,14 +119,14 @@ window.attnbook ??= {};
         chart.cells[i].forEach((weight, j) => {
           const place = { x: left + size * j, y, width: size, height: size, class: "chart-cell" };
           const told = `${name} to ${chart.columns[j]}: ${weight.toFixed(2)}`;
-          const cell = svg("rect", place, svg("title", {}, told));
+          const cell = drawn("rect", place, drawn("title", {}, told));
           cell.style.setProperty("--weight", `${Math.round(100 * weight)}%`);
           drawing.append(cell);
         });
       });
       for (const [i, j] of chart.frames) {
         const place = { x: left + size * j, y: top + size * i, width: size, height: size };
-        drawing.append(svg("rect", { ...place, class: "chart-frame" }));
+        drawing.append(drawn("rect", { ...place, class: "chart-frame" }));
       }
       return drawing;
     },
@@ -145,21 +138,21 @@ window.attnbook ??= {};
       const size = Math.max(4, (width - left - 4) / cells[0].length);
       const wide = size * cells[0].length;
       const bottom = top + high * rows.length;
-      const drawing = svg("svg", { "data-width": left + wide + 4, "data-height": bottom + 48 });
+      const drawing = drawn("svg", { "data-width": left + wide + 4, "data-height": bottom + 48 });
       rows.forEach((name, i) => {
         const y = top + high * i;
         drawing.append(label(name, left - 6, y + 18, { anchor: "end", role }));
         cells[i].forEach((value, j) => {
           const place = { x: left + size * j, y: y + 1, width: size, height: high - 2 };
           const told = `${name}, feature ${j}: ${value.toFixed(1)}`;
-          const sign = `chart-signed chart-${value < 0 ? "negative" : "positive"}`;
-          const cell = svg("rect", { ...place, class: sign }, svg("title", {}, told));
+          const sign = `chart-signed${value < 0 ? " chart-negative" : ""}`;
+          const cell = drawn("rect", { ...place, class: sign }, drawn("title", {}, told));
           cell.style.setProperty("--weight", `${Math.round((100 * Math.abs(value)) / most)}%`);
           drawing.append(cell);
         });
       });
       const frame = { x: left, y: top + high * chosen, width: wide, height: high };
-      drawing.append(svg("rect", { ...frame, class: "chart-chosen" }));
+      drawing.append(drawn("rect", { ...frame, class: "chart-chosen" }));
       const scale = `${text}\norange: to −${most}; blue: to ${most}`;
       drawing.append(label(scale, left, bottom + 22, { anchor: "start" }));
       return drawing;
@@ -167,7 +160,7 @@ window.attnbook ??= {};
 
     // Columns of boxes from the bottom up, one of them lit.
     Stages({ columns, titles, lit }, width, height) {
-      const drawing = svg("svg");
+      const drawing = drawn("svg");
       const slot = width / columns.length;
       columns.forEach((names, i) => {
         const x = slot * i;
@@ -176,7 +169,7 @@ window.attnbook ??= {};
           const on = lit[0] === i && lit[1] === j;
           const y = height - 20 * (j + 1) - 4;
           const place = { x: x + 2, y, width: slot - 6, height: 17, rx: 3 };
-          drawing.append(svg("rect", { ...place, class: on ? "chart-lit" : "chart-box" }));
+          drawing.append(drawn("rect", { ...place, class: on ? "chart-lit" : "chart-box" }));
           const more = on ? { class: "chart-lit-text" } : {};
           drawing.append(label(name, x + slot / 2, y + 13, { "font-size": 12, ...more }));
         });
@@ -185,7 +178,7 @@ window.attnbook ??= {};
     },
 
     Arrows({ reach, arrows }, width, height) {
-      const drawing = svg("svg");
+      const drawing = drawn("svg");
       const size = Math.min(width, height) - 30;
       const [left, top] = [24, 6];
       const x = (value) => left + (size * (value + reach)) / (2 * reach);
@@ -197,9 +190,9 @@ window.attnbook ??= {};
         drawing.append(label(text, left - 6, y(tick) + 5, { anchor: "end" }));
       }
       const cross = `M${x(-reach)},${y(0)}H${x(reach)}M${x(0)},${y(-reach)}V${y(reach)}`;
-      drawing.append(svg("path", { class: "chart-grid", d: cross }));
+      drawing.append(drawn("path", { class: "chart-grid", d: cross }));
       const frame = `M${left},${top}V${top + size}H${left + size}`;
-      drawing.append(svg("path", { class: "chart-axis", d: frame }));
+      drawing.append(drawn("path", { class: "chart-axis", d: frame }));
       for (const arrow of arrows) drawing.append(...arrowTo(arrow, x, y));
       return drawing;
     },
@@ -214,8 +207,8 @@ window.attnbook ??= {};
     const shaft = path([[x0, y0], back(8, 0)]);
     const role = arrow.colour;
     return [
-      svg("path", { class: `chart-line chart-line-${role}`, d: shaft }),
-      svg("path", { class: `chart-fill-${role}`, d: tip }),
+      drawn("path", { class: `chart-line role-${role}`, d: shaft }),
+      drawn("path", { class: `chart-fill role-${role}`, d: tip }),
       label(arrow.label, x1 + 14 * dx, y1 + 14 * dy + 5, { role }),
     ];
   }
@@ -231,7 +224,7 @@ window.attnbook ??= {};
   }
 
   function upright(chart, width, height) {
-    const drawing = svg("svg");
+    const drawing = drawn("svg");
     const left = 26 + widest(chart.value.names) + 8;
     const top = head(drawing, chart, chart.series, left, width) + (chart.notes.length ? 12 : 4);
     const right = width - 8;
@@ -251,10 +244,10 @@ window.attnbook ??= {};
         if (!bar) return;
         const [low, high] = [y(Math.min(...bar)), y(Math.max(...bar))];
         const place = { x: x(j) + shift - size / 2, y: high, width: size, height: low - high };
-        drawing.append(svg("rect", { ...place, class: fill(chart.series[k]) }));
+        drawing.append(drawn("rect", { ...place, class: fill(chart.series[k]) }));
       });
     });
-    drawing.append(svg("path", { class: "chart-axis", d: `M${left},${y(0)}H${right}` }));
+    drawing.append(drawn("path", { class: "chart-axis", d: `M${left},${y(0)}H${right}` }));
     chart.notes.forEach((note, j) => {
       const end = chart.series.at(-1).values[j];
       drawing.append(label(note, x(j), y(end) + (end < 0 ? 16 : -5), { class: "chart-note" }));
@@ -271,7 +264,7 @@ window.attnbook ??= {};
   }
 
   function lying(chart, width, height) {
-    const drawing = svg("svg");
+    const drawing = drawn("svg");
     const left = widest(chart.names) + 10;
     const top = head(drawing, chart, chart.series, 0, width) + 4;
     const bottom = height - (chart.value.label ? 48 : 26);
@@ -285,10 +278,10 @@ window.attnbook ??= {};
       bars.forEach((bar, j) => {
         const [low, high] = [x(Math.min(...bar)), x(Math.max(...bar))];
         const place = { x: low, y: y(j) - size / 2, width: high - low, height: size };
-        drawing.append(svg("rect", { ...place, class: fill(chart.series[k]) }));
+        drawing.append(drawn("rect", { ...place, class: fill(chart.series[k]) }));
       }),
     );
-    drawing.append(svg("path", { class: "chart-axis", d: `M${x(0)},${top}V${bottom}` }));
+    drawing.append(drawn("path", { class: "chart-axis", d: `M${x(0)},${top}V${bottom}` }));
     const last = ends(chart).at(-1);
     chart.notes.forEach((note, j) => {
       const end = last[j][1];

@@ -11,13 +11,6 @@ window.attnbook ??= {};
   const FOLDER = document.currentScript.src.replace(/live\/[^/]*$/, "explorers/");
   const NEAR = "600px";
 
-  const make = (tag, attributes = {}, ...children) => {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.append(...children);
-    return made;
-  };
-
   // --- Data ---
 
   // One of the views that attnbook.course.kit.explorers.packed has put together.
@@ -33,16 +26,10 @@ window.attnbook ??= {};
   const packed = {};
   const loading = {};
 
-  // A script, since a page opened from a file may load nothing else.
   function load(name, version) {
-    loading[name] ??= new Promise((resolve, reject) => {
-      const script = make("script", { src: `${FOLDER}${name}.js?v=${version}` });
-      script.onload = () => resolve(packed[name]);
-      script.onerror = () => {
-        delete loading[name]; // so that the next try is one
-        reject(new Error("The figure's data could not be loaded; it shows one setting."));
-      };
-      document.head.append(script);
+    loading[name] ??= loadScript(`${FOLDER}${name}.js?v=${version}`).catch(() => {
+      delete loading[name]; // so that the next try is one
+      throw new Error("The figure's data could not be loaded; it shows one setting.");
     });
     return loading[name];
   }
@@ -114,7 +101,7 @@ window.attnbook ??= {};
       this.view = attnbook.explorers.view(this.name, this.controls.map(placeOf));
       this.draw();
       if (this.said.textContent !== this.view.said) {
-        this.said.replaceChildren(make("p", {}, this.view.said));
+        this.said.replaceChildren(element("p", {}, this.view.said));
       }
       if (!this.view.table) return;
       this.more.replaceChildren(tableOf(this.view.table));
@@ -146,19 +133,19 @@ window.attnbook ??= {};
     const numeric = heads.map((_, j) => rows.some((row) => /^[−\d]/.test(row[j])));
     const side = (j) => ({ style: `text-align: ${numeric[j] ? "right" : "left"}` });
     const head = heads.map(([name, unit], j) => {
-      const cell = make("th", { scope: "col", ...side(j) }, name);
-      if (unit) cell.append(make("br"), make("span", { class: "unit" }, unit));
+      const cell = element("th", { scope: "col", ...side(j) }, name);
+      if (unit) cell.append(element("br"), element("span", { class: "unit" }, unit));
       return cell;
     });
     const body = rows.map((row) => {
       const cells = row.map((text, j) => {
-        return make(j ? "td" : "th", j ? side(j) : { scope: "row", ...side(j) }, text);
+        return element(j ? "td" : "th", j ? side(j) : { scope: "row", ...side(j) }, text);
       });
-      return make("tr", {}, ...cells);
+      return element("tr", {}, ...cells);
     });
-    const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)));
-    table.append(make("tbody", {}, ...body));
-    return make("div", { class: "book-table scroll-box" }, table);
+    const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)));
+    table.append(element("tbody", {}, ...body));
+    return element("div", { class: "book-table scroll-box" }, table);
   }
 
   document.querySelectorAll(".explorer").forEach((figure) => new Explorer(figure));

@@ -16,13 +16,6 @@
     ["scores", "scores before the softmax"],
   ];
 
-  live.element = (tag, attributes = {}, ...children) => {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.append(...children);
-    return made;
-  };
-  const { element } = live;
   const paragraph = (text) => element("p", {}, text);
   const number = (x, digits = 2) => x.toFixed(digits).replace("-", "−");
   const mean = (list) => list.reduce((sum, x) => sum + x) / list.length;

@@ -129,25 +129,25 @@ const live = { models: {} };
     return writable.indexOf(Math.max(...writable));
   };
 
-  // Say the most probable word, read it, say the next, until EOS.  `step` reads one word
-  // and returns the scores (logits) of the next.
-  live.greedy = (step, longest) => {
-    const ids = [];
-    const logits = [];
-    let word = live.BOS;
-    while (ids.length < longest && word !== live.EOS) {
-      const scores = step(word);
-      word = live.likeliest(scores);
-      logits.push(scores);
-      ids.push(word);
+  // One word after the other, until EOS.  `step` reads one word and returns the scores
+  // (logits) of the next, from which, or from what `read` makes of them, `choose` takes one;
+  // those of `prefix` are given.
+  live.generate = ({ step }, choose, longest, { prefix = [], read = (scores) => scores } = {}) => {
+    const tokens = [];
+    const steps = [];
+    while (tokens.length < longest && tokens.at(-1) !== live.EOS) {
+      const scores = read(step(tokens.at(-1) ?? live.BOS));
+      steps.push(scores);
+      tokens.push(prefix[tokens.length] ?? choose(scores));
     }
-    return { ids, logits };
+    return { tokens, steps };
   };
 
   // Source ids, EOS included, to {ids, logits, maps}: maps.cross[layer][head] and so on.
   live.translate = (model, source, longest = 2 * source.length + 8) => {
-    const { step, maps } = live.start[model.name](model, source);
-    return { ...live.greedy(step, longest), maps };
+    const state = live.start[model.name](model, source);
+    const { tokens, steps } = live.generate(state, live.likeliest, longest);
+    return { ids: tokens, logits: steps, maps: state.maps };
   };
 
   live.start = {}; // for each model a function that reads the source: parts 2 and 3

@@ -1,5 +1,5 @@
 // The live models, part 6: what the reader types and what the models say.  A page holds
-// figures of class live-model with a stored example, made by book/_ext/live_model.py; this
+// figures of class live-model with a stored example, made by book/_ext/live.py; this
 // adds the controls, and replaces the example.  Should anything fail, the example stays.
 "use strict";
 
@@ -28,20 +28,13 @@
     <p class="live-loading" role="status"></p>
     <details class="live-words"><summary>The words it knows</summary></details>
     <p class="live-alert" id="ID-alert" role="alert"></p>`;
-  const { element } = live;
   const toyWords = (...words) => element("span", { lang: "art-x-toy" }, ...words);
 
-  // A file of data/, as a script, since a page opened from a file may load nothing else.
-  const loaded = {};
+  const loaded = {}; // files of data/
   function load(file) {
-    loaded[file] ??= new Promise((resolve, reject) => {
-      const script = element("script", { src: FOLDER + file });
-      script.onload = resolve;
-      script.onerror = () => {
-        delete loaded[file]; // so that the next try is one
-        reject(new Error("The model could not be loaded. The example below is a stored one."));
-      };
-      document.head.append(script);
+    loaded[file] ??= loadScript(FOLDER + file).catch(() => {
+      delete loaded[file]; // so that the next try is one
+      throw new Error("The model could not be loaded. The example below is a stored one.");
     });
     return loaded[file];
   }

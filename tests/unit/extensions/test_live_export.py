@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import export_live
-import live_model
+import live
 from attnbook.models.registry import make_model
 from attnbook.toy import models
 from attnbook.toy.data import SOURCE, TARGET
@@ -63,28 +63,27 @@ SAID = [
 @pytest.mark.parametrize(("said", "hits"), SAID)
 def test_words_in_their_place_are_counted(said, hits):
     right = translate_by_rule("the farmer sees a bird").target
-    assert sum(live_model.mark(said.split(), right)) == hits
+    assert sum(live.mark(said.split(), right)) == hits
 
 
 def test_a_fault_in_one_clause_does_not_shift_the_next():
     right = translate_by_rule("the farmer sees a bird and a dog finds the cat").target
     said = ["maron", "ken", "mirat", "ul", "bodus", "dos", "nikan", "ken", "tekut"]
     wanted = [True, True, False, True, True, True, True, True, True]
-    assert live_model.mark(said, right) == wanted
+    assert live.mark(said, right) == wanted
 
 
-def test_a_changed_file_gets_a_new_version(tmp_path, monkeypatch):
-    monkeypatch.setattr(live_model, "LIVE", tmp_path)
-    (tmp_path / "data").mkdir()
-    file = tmp_path / "data" / "model.js"
+def test_a_changed_file_gets_a_new_version(tmp_path):
+    file = tmp_path / "model.js"
     file.write_text("1")
-    first = live_model.version()
-    assert first == live_model.version()
+    first = live.version_of([file])
+    assert first == live.version_of([file])
     file.write_text("2")
-    assert live_model.version() != first
+    assert live.version_of([file]) != first
+    assert live.version_of([file], "more") != live.version_of([file])
 
 
-def test_only_pages_with_a_live_model_load_it():
+def test_only_pages_with_a_live_figure_load_its_files():
     class App:
         def __init__(self):
             self.files = []
@@ -95,18 +94,25 @@ def test_only_pages_with_a_live_model_load_it():
         def add_js_file(self, name, **_):
             self.files.append(name)
 
-    plain, live = App(), App()
-    live_model.add_files(plain, "page", "", {"body": "<p>text</p>"}, None)
-    live_model.add_files(
-        live, "page", "", {"body": '<figure class="live-model">'}, None
+    def loaded(body):
+        app = App()
+        live.add_files(app, "page", "", {"body": body}, None)
+        assert len(app.files) == len({*app.files})
+        return {*app.files}
+
+    assert loaded("<p>text</p>") == set()
+    figures = (
+        '<figure data-models="{}"><figure data-translator><div class="live-clicks">'
     )
-    assert plain.files == []
-    assert all((LIVE.parent / name).is_file() for name in live.files)
-    others = {"explorers.js", "explorers.css", "charts.js", "ch02_clicks.js"}
-    assert {Path(name) for name in live.files} == {
+    every = loaded(figures + '<figure data-preset="free">')
+    assert all((LIVE.parent / name).is_file() for name in every)
+    assert {Path(name) for name in every} == {
         path.relative_to(LIVE.parent)
-        for path in LIVE.glob("*.*")
-        if path.name not in others  # other figures' own
+        for path in LIVE.rglob("*.*s")
+        if path.parent != LIVE / "data"
+        and path.name not in {"explorers.js", "charts.js"}  # explorers' own
+        and path.relative_to(LIVE).as_posix()  # the loader loads these
+        not in {"playground/engine.js", "playground/view.js"}
     }
 
 

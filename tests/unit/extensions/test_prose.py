@@ -3,7 +3,7 @@
 import pytest
 from docutils import nodes
 
-from prose import plain_formula, prose
+from book_search import plain_formula, prose
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,10 @@ from types import SimpleNamespace
 import pytest
 from docutils import nodes
 from sphinx import addnodes
-from sphinx_codeautolink.parse import parse_names
 
 import api_pages
 import book_setup
 import formulas
-import light_pages
-import quick_build
 from attnbook.course.kit.colours import TEXT_COLOURS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -96,84 +93,6 @@ def test_names_are_those_pytorch_documents(monkeypatch):
     assert (Layer.__module__, Stranger.__module__) == ("torch.nn", "typing")
 
 
-CELLS = (
-    "import torch\nfrom math import sqrt as root",
-    "x = torch.zeros(2)\n\n\ndef f(y):\n    return root(y)",
-    "root = torch.sqrt\nroot(x.sum())",
-)
-
-
-def test_cells_read_once_have_the_same_names():
-    reader = quick_build.CellReader()
-    for last in range(len(CELLS)):
-        source = "\n".join(CELLS[: last + 1])
-        before = "\n".join([*CELLS[:last], ""]).count("\n")
-        expected = [name for name in parse_names(source, None) if name.lineno > before]
-        assert reader.parse_names(source, None) == expected != []
-
-
-def test_the_next_page_knows_no_names_of_the_last():
-    reader = quick_build.CellReader()
-    assert reader.parse_names("import torch\ntorch.zeros(2)", None)
-    assert reader.parse_names("torch.zeros(2)", None) == []
-
-
-PAGE = """<!DOCTYPE html>
-<html><br/><p title='As it is.'>&amp;<br>
-<div class="highlight-ipython3 notranslate"><div class="highlight"><pre><span></span>\
-<span class="n">x</span> <span class="o">&lt;</span> <span class="n">y</span>
-</pre></div>
-</div>
-<div class="predict">
-<div class="highlight-python notranslate"><div class="highlight"><pre><span></span>\
-<span class="n">y</span>
-</pre></div>
-</div></div></html>
-"""
-
-
-def test_links_go_into_the_code_alone():
-    page = quick_build.CodeBlocks(PAGE)
-    assert str(page) == PAGE
-    found = page.find_all("div", attrs={"class": "highlight-python"})
-    [block] = [div.select("div > pre")[0] for div in found]
-    assert block.get_text() == "y\n"
-    block.replace_with(quick_build.parse("<pre><a>y</a></pre>", "html.parser"))
-    old = '<pre><span></span><span class="n">y</span>\n</pre>'
-    assert str(page) == PAGE.replace(old, "<pre><a>y</a></pre>")
-    assert str(page) != PAGE
-
-
-def test_each_block_of_code_has_lines_of_its_own():
-    """sphinx-codeautolink tells blocks from each other by their lines."""
-    page = quick_build.CodeBlocks(PAGE.replace("\n", " "))
-    first, second = (
-        page.find_all("div", attrs={"class": f"highlight-{language}"})[0].sourceline
-        for language in ("ipython3", "python")
-    )
-    assert first < second
-
-
-def test_a_page_without_code_stays_as_it_is():
-    page = "<!DOCTYPE html><p>A &lt; B"
-    assert str(quick_build.CodeBlocks(page)) == page
-
-
-def test_the_side_bar_has_titles_and_subpages():
-    def outline(title, *below):
-        item = nodes.list_item("", nodes.paragraph(title, title), *below)
-        return nodes.bullet_list("", item)
-
-    page = outline("1", outline("1.1"))
-    assert str(quick_build.titles_of(page)) == str(outline("1"))
-    assert "1.1" in str(page)  # the page itself keeps its sections
-    subpages = addnodes.toctree()
-    parent = outline("2", outline("2.1", subpages))
-    assert str(quick_build.titles_of(parent)) == str(
-        outline("2", nodes.bullet_list("", subpages))
-    )
-
-
 @pytest.mark.parametrize("role", TEXT_COLOURS)
 def test_formulas_keep_their_colours_in_the_dark(role):
     """The style sheet gives each a lighter one, by the style that Temml writes."""
@@ -195,28 +114,6 @@ def test_a_formula_is_typeset_and_a_wrong_one_is_reported():
     assert '<span class="math-comma"><math>x</math>),</span></span> and' in page["body"]
     with pytest.raises(ValueError, match="expected '}'"):
         formulas.typeset(r"\frac{1}{2")
-
-
-# Lighter pages
-
-
-def test_scripts_are_left_out_wherever_they_lie():
-    kept = '<script src="a.js"></script>'
-    for source in ("b.js", "../_static/b.js?v=1"):
-        markup = f'{kept}<script defer="" src="{source}"></script>'
-        assert light_pages.without_scripts(markup, "b.js") == kept
-
-
-def test_a_script_that_the_theme_does_not_load_is_reported():
-    with pytest.raises(ValueError, match=r"no b\.js any more.*_templates/layout"):
-        light_pages.without_scripts('<script src="bb.js"></script>', "b.js")
-
-
-def test_an_icon_has_all_its_code_points():
-    font = SimpleNamespace(getBestCmap=lambda: {0xF0C9: "bars", 9776: "bars", 65: "a"})
-    assert light_pages.code_points(font, ["bars"]) == [9776, 0xF0C9]
-    with pytest.raises(ValueError, match=r"no b, c: correct FONTS"):
-        light_pages.code_points(font, ["c", "bars", "b"])
 
 
 def test_a_long_value_of_a_constant_is_left_out():

@@ -1,22 +1,11 @@
 // The playground, part 3: what a page loads at once.  A figure of class train-here holds a
-// question and stored runs, made by book/_ext/train_here.py; a click on its button, or an
+// question and stored runs, made by book/_ext/live.py; a click on its button, or an
 // address that names a setting, loads the engine and the view.
 "use strict";
 
 {
   const FOLDER = document.currentScript.src.replace(/[^/]*$/, "");
   let loaded = null;
-
-  function script(file, version) {
-    return new Promise((resolve, reject) => {
-      const tag = document.createElement("script");
-      tag.async = false; // they run in this order, whichever comes first
-      tag.src = `${FOLDER}${file}?v=${version}`;
-      tag.onload = resolve;
-      tag.onerror = () => reject(new Error(`${file} could not be loaded`));
-      document.head.append(tag);
-    });
-  }
 
   async function open(figure) {
     const button = figure.querySelector(".play-open button");
@@ -26,7 +15,8 @@
     alert.textContent = "";
     try {
       const files = ["data.js", "engine.js", "view.js"];
-      loaded ??= Promise.all(files.map((file) => script(file, figure.dataset.version)));
+      const { version } = figure.dataset;
+      loaded ??= Promise.all(files.map((file) => loadScript(`${FOLDER}${file}?v=${version}`)));
       await loaded;
       figure.playground = new globalThis.playground.Figure(figure);
     } catch (problem) {

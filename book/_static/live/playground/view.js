@@ -5,24 +5,9 @@
 globalThis.playground = (() => {
   const data = globalThis.playgroundData;
   const LETTERS = "abcdefghijklmnop";
-  const SVG = "http://www.w3.org/2000/svg";
   const MEAN = 10; // steps over which a loss is averaged
   const SIDES = ["a", "b"]; // classes: a solid line and a dashed one
   let active = null; // the figure that trains: one at a time
-
-  function element(tag, attributes = {}, ...children) {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.append(...children);
-    return made;
-  }
-
-  function drawn(tag, attributes, text = "") {
-    const made = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.textContent = text;
-    return made;
-  }
 
   function button(text, act) {
     const made = element("button", { type: "button" }, text);

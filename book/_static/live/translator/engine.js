@@ -65,9 +65,9 @@ window.attnbook ??= {};
       receive: (part, value) => received.set(part, value),
 
       load: (tell = () => {}) => {
-        loading ??= loadAll(tell).catch((problem) => {
+        loading ??= loadAll(tell).catch(() => {
           loading = null; // so that the next try is one
-          throw problem;
+          throw new Error("The translator could not be loaded; press the button to try again.");
         });
         return loading;
       },
@@ -91,8 +91,9 @@ window.attnbook ??= {};
         const choose =
           method === "sample"
             ? live.sampler(options, options.random ?? Math.random)
-            : live.mostProbable;
-        const found = live.generate(start, choose, longest, prefix);
+            : live.likeliest;
+        const found = live.generate(start, choose, longest, { prefix, read: live.logProbs });
+        found.state = start;
         found.logProbs = found.tokens.map((token, t) => found.steps[t][token]);
         return { ...tellAll(translator, source, found), steps: found.steps };
       },
@@ -105,7 +106,8 @@ window.attnbook ??= {};
       await Promise.all(
         files.map(async (part) => {
           const file = part === "head" ? "head" : `part-${part}`;
-          if (!received.has(part)) await loadScript(`${name}/${file}`);
+          const path = `${FOLDER}${name}/${file}.js?v=${dataset.version}`;
+          if (!received.has(part)) await loadScript(path);
           there += 1;
           tell(there / files.length);
         }),
@@ -140,22 +142,6 @@ window.attnbook ??= {};
       attention,
       heads: state.maps,
     };
-  }
-
-  // --- Loading ---
-
-  // A script, since a page opened from a file may load nothing else.
-  function loadScript(path) {
-    return new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.src = `${FOLDER}${path}.js?v=${dataset.version}`;
-      script.onload = resolve;
-      script.onerror = () => {
-        script.remove();
-        reject(new Error("The translator could not be loaded; press the button to try again."));
-      };
-      document.head.append(script);
-    });
   }
 
   // The matrices hold whole numbers from −127 to 127, times the scale of their row.

@@ -3,8 +3,6 @@
 "use strict";
 
 {
-  const { element } = live;
-  const SVG = "http://www.w3.org/2000/svg";
   const SEEN = 0.03; // a line of less weight is left out
 
   live.Links = class extends live.Map {
@@ -69,10 +67,8 @@
             return item;
           }),
         );
-      const svg = document.createElementNS(SVG, "svg");
-      svg.setAttribute("viewBox", `0 0 100 ${height}`);
-      svg.setAttribute("preserveAspectRatio", "none");
-      svg.setAttribute("aria-hidden", "true");
+      const look = { preserveAspectRatio: "none", "aria-hidden": "true" };
+      const svg = drawn("svg", { viewBox: `0 0 100 ${height}`, ...look });
       for (let i = 0; i < rows; i++) {
         this.weights[i].forEach((weight, j) => svg.append(...this.line(i, j, weight)));
       }
@@ -83,12 +79,9 @@
 
     line(i, j, weight) {
       if (!(weight >= SEEN)) return [];
-      const line = document.createElementNS(SVG, "line");
       const place = { x1: 0, y1: j + 0.5, x2: 100, y2: i + 0.5 };
-      for (const [name, value] of Object.entries(place)) line.setAttribute(name, value);
-      line.setAttribute("style", `--weight: ${weight.toFixed(3)}`);
-      if (i === this.active) line.setAttribute("class", "tr-now");
-      return [line];
+      const now = i === this.active ? { class: "tr-now" } : {};
+      return [drawn("line", { ...place, ...now, style: `--weight: ${weight.toFixed(3)}` })];
     }
 
     linesText() {

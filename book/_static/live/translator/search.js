@@ -59,22 +59,6 @@
     return end < 0 ? first : scaled(first.slice(0, end));
   };
 
-  // One word after the other.  `choose` takes the log-probabilities of the next word and
-  // returns one; those of `prefix` are given.  Returns the words up to EOS, and for each of
-  // them the log-probabilities that it was chosen from.
-  live.generate = (state, choose, longest, prefix = []) => {
-    const tokens = [];
-    const steps = [];
-    while (tokens.length < longest && tokens.at(-1) !== EOS) {
-      const logProbs = live.logProbs(state.step(tokens.at(-1) ?? BOS));
-      steps.push(logProbs);
-      tokens.push(prefix[tokens.length] ?? choose(logProbs));
-    }
-    return { tokens, steps, state };
-  };
-
-  live.mostProbable = (logProbs) => live.best(logProbs, 1)[0].id;
-
   // Choose at random; `random` returns numbers from 0 up to 1.
   live.sampler = (options, random) => (logProbs) => {
     const left = live.tokenProbabilities(logProbs, options);

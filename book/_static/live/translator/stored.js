@@ -15,7 +15,7 @@
       this.withAttention = [...this.german.childNodes];
       const template = figure.querySelector(".tr-without").content.firstElementChild;
       this.without = [...template.childNodes];
-      this.button = live.element("button", { type: "button" }, "▶ Play");
+      this.button = element("button", { type: "button" }, "▶ Play");
       this.button.addEventListener("click", () => (this.timer ? this.stop() : this.play()));
       if (calm.matches) return;
       this.watch = new IntersectionObserver(([{ isIntersecting }]) => {

@@ -3,17 +3,9 @@
 "use strict";
 
 {
-  const { element } = live;
-  const SVG = "http://www.w3.org/2000/svg";
   const [WIDE, HIGH, TOP] = [104, 26, 22];
   const FATES = { kept: "", finished: " ✓", dropped: " ×" };
 
-  const drawn = (tag, attributes, ...children) => {
-    const made = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.append(...children);
-    return made;
-  };
   const number = (x) => x.toFixed(2).replace("-", "−");
 
   live.BeamTree = class {

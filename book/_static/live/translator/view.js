@@ -1,10 +1,9 @@
 // The translator in the page, part 7: figures of class live-translator.  Each holds a stored
-// example, made by book/_ext/live_translator.py; this adds the controls and replaces it.
+// example, made by book/_ext/live.py; this adds the controls and replaces it.
 // data-form says which: "light" (front page), "caption" (chapter 12), "search" (chapter 10).
 "use strict";
 
 {
-  const { element } = live;
   const { translator, back } = window.attnbook;
   const BEST = 5; // next subwords that are listed
   const PAUSE = 550; // ms from word to word

@@ -25,7 +25,8 @@ def clicks_page(tmp_path_factory):
     """The figure with the engine and a model, from files."""
     names = ["numbers", "recurrent", "language", "map", "widget", "ch02_clicks"]
     tags = "".join(
-        f'<script src="{(LIVE / f"{n}.js").as_uri()}"></script>' for n in names
+        f'<script src="{(LIVE / f"{n}.js").as_uri()}"></script>'
+        for n in ("../book", *names)
     )
     style = f'<link rel="stylesheet" href="{(LIVE / "live.css").as_uri()}">'
     path = tmp_path_factory.mktemp("clicks") / "index.html"

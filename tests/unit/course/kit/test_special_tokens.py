@@ -205,17 +205,17 @@ def in_node(code, *files, then=""):
 
 @LOGITS
 def test_live_models(special):
-    code = f"live.greedy(() => {row(9, special).tolist()}, 9).ids"
+    state = f"{{step: () => {row(9, special).tolist()}}}"
+    code = f"live.generate({state}, live.likeliest, 9).tokens"
     assert set(in_node(code, "numbers.js")) == {EOS}  # of equals the first
     never = "{step: () => %s, fork() { return this; }}"
     state = never % row(9, special).tolist()
     files = "numbers.js", "translator/search.js"
     options = "{temperature: 3}, live.randomNumbers(1)"
     texts = [
-        *in_node(f"live.generate({state}, live.mostProbable, 9).tokens", *files),
         *in_node(
             f"Array.from({{length: 99}}, () => live.generate({state}, "
-            f"live.sampler({options}), 9).tokens).flat()",
+            f"live.sampler({options}), 9, {{read: live.logProbs}}).tokens).flat()",
             *files,
         ),
         *in_node(

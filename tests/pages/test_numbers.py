@@ -1,14 +1,14 @@
-"""What the book's extensions make of tables, folds and laboratory pages."""
+"""What the book's extensions make of tables, laboratory pages and percent signs."""
 
 import re
 
 import pytest
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
-from tiny_book import build_tiny_book, code
+from nbformat.v4 import new_code_cell, new_output
+from tiny_book import build_tiny_book
 
 from attnbook.course.kit.html_tables import table
 
-EXTENSIONS = ["folds", "lab_numbers", "numbered_tables", "percent_signs"]
+EXTENSIONS = ["numbering"]
 
 
 def result(name, made=None):
@@ -21,21 +21,15 @@ def result(name, made=None):
 
 
 COSTS = table(["n", "MB"], [("one", 1)])
-FOLD = new_markdown_cell(
-    "### Going further: more\n\nFolded text.", metadata={"tags": ["fold"]}
-)
 CHAPTERS = {
     "ch01_one": [
         "# One\n\n## Costs\n\nSee {numref}`tab-costs` and {numref}`fig-inside`.",
         result("tab-costs", COSTS),
         result("fig-before"),
-        FOLD,
-        code("print(1)", "1\n"),
         result("fig-inside"),
-        "The end of the fold.",
-        "## After\n\nIn the open. 39 %, but not in code: `7 % 3`.",
+        "## After\n\n39 %, but not in code: `7 % 3`.",
     ],
-    "ch02_two": ["# Two\n\nThe tag is called fold.", result("tab-two", COSTS)],
+    "ch02_two": ["# Two", result("tab-two", COSTS)],
     "lab04_two": [
         "# Lab 4\n\n{numref}`tab-lab4-b`, {numref}`fig-lab4-a`",
         result("tab-lab4-a", COSTS),
@@ -100,21 +94,6 @@ def test_a_page_of_the_appendix_counts_from_one_with_its_own_number(pages):
 
 def test_the_mask_card_counts_from_one(pages):
     assert numbers(pages["mask_card"]) == ["Table 1", "Fig. 1"]
-
-
-def test_a_fold_holds_its_text_its_code_and_its_figures(pages):
-    _, opening, rest = pages["ch01_one"].partition('<details class="book-fold">')
-    inside, closing, after = rest.partition("</details>")
-    assert opening
-    assert closing
-    summary, _, body = inside.partition("</summary>")
-    assert re.search("<summary><h3>Going further: more", summary)
-    for part in ("Folded text.", "print", "fig-inside", "The end of the fold."):
-        assert part in body
-        assert part not in after
-    assert "fig-before" not in inside
-    assert "In the open." in after
-    assert "<details" not in pages["ch02_two"]
 
 
 def test_a_percent_sign_stays_with_its_number(pages):
