@@ -16,7 +16,7 @@ export PYTHON TORCH
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env book pdf test quick notebooks lab serve train chapter repository pins platforms links rehearse clean
+.PHONY: help env book pdf test quick notebooks lab serve train chapter repository pins platforms links clean
 
 help:  ## list these commands
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' Makefile \
@@ -78,9 +78,6 @@ platforms: env  ## compare the pages' outputs on other processors, some of them 
 	  echo "other rounding in training, seed $$seed"; \
 	  ATTNBOOK_ROUNDING=$$seed $(PY) -m pytest -n 2 -q book || failed=1; \
 	done; exit $${failed:-0}
-
-rehearse: env  ## rehearse the half hour on a rented GPU: kill, resume, pack, import
-	@PYTHONPATH=code $(PY) benchmarks/rehearse.py
 
 links: env  ## check that links to other sites lead somewhere (needs a network)
 	@.venv/bin/jupyter-book build . --builder linkcheck --path-output _build/links

@@ -1,24 +1,8 @@
-"""Is the translator in the page PyTorch's, and how long does a sentence take there?
+"""A page that has nothing but the translator's engine, and what PyTorch computes."""
 
-    python benchmarks/translator_speed.py                    # this processor
-    python benchmarks/translator_speed.py --slower 4         # a phone, say
-
-On captions of our own making and on random sequences of subwords, the tokens of the
-page are compared with those of PyTorch that has the same rounded weights, by greedy
-decoding and by beam search. Then captions of twelve words are timed in Chromium, after
-one that warms up, each the best of three. The aim is 300 ms for greedy decoding.
-"""
-
-from __future__ import annotations
-
-import argparse
 import json
 import random
 import shutil
-import statistics
-import sys
-import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,23 +10,13 @@ import torch
 from playwright.sync_api import Page
 
 from attnbook.core.vocabulary import EOS, UNK
-from attnbook.course.kit.page_translator import (
-    PARTS,
-    bytes_to_load,
-    rounded_translator,
-    write_scripts,
-)
+from attnbook.course.kit.page_translator import PARTS, bytes_to_load, write_scripts
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
 from attnbook.translation.evaluation import max_output_len
 from attnbook.translation.translator import Translator
 
-ROOT = Path(__file__).resolve().parents[1]
-LIVE = ROOT / "book" / "_static" / "live"
-sys.path.insert(0, str(ROOT / "scripts"))
-
-from browser import NO_BROWSER, open_browser  # noqa: E402
-
+LIVE = Path(__file__).resolve().parents[2] / "book" / "_static" / "live"
 ENGINE = (
     *("numbers", "transformer"),
     *(f"translator/{name}" for name in ("subwords", "search", "engine")),
@@ -130,60 +104,3 @@ def by_page(
         [list(sources), options],
     )
     return json.loads(text)
-
-
-TIME = """([sources, options]) => sources.map((source) =>
-    Math.min(...[1, 2, 3].map(() => {
-        const start = performance.now();
-        window.attnbook.translator.translate(source, options);
-        return performance.now() - start;
-    })))"""
-METHODS = {
-    "greedy": {"method": "greedy"},
-    "beam, W = 5": {"method": "beam", "width": 5, "alpha": 1.4},
-}
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print how many outputs are the same, and the times."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--slower", type=float, default=1.0, help="than this processor")
-    parser.add_argument("--count", type=int, default=200, help="sentences to compare")
-    chosen = parser.parse_args(arguments)
-    torch.set_num_threads(1)
-    translator = rounded_translator()
-    texts = captions(chosen.count)
-    ids = [[*translator.subwords.encode(text), EOS] for text in texts]
-    random_ids = random_sources(chosen.count, len(translator.subwords))
-    with open_browser() as browser, tempfile.TemporaryDirectory() as folder:
-        if browser is None:
-            raise SystemExit(NO_BROWSER)
-        page = browser.new_page()
-        start = time.perf_counter()
-        load(page, write_page(Path(folder)))
-        print(f"bytes, compressed  {bytes_to_load():,}")
-        print(f"loaded from disk   {1000 * (time.perf_counter() - start):.0f} ms")
-        for kind, sources, given in (
-            ("captions", ids, texts),
-            ("random subwords", random_ids, random_ids),
-        ):
-            for name, options in METHODS.items():
-                how = {k: v for k, v in options.items() if k != "method"}
-                wanted = by_pytorch(translator, sources, **how)
-                found = by_page(page, given, **options)
-                same = sum(a == b for a, b in zip(wanted, found, strict=True))
-                print(f"{kind}, {name}: {same} of {len(given)} the same", flush=True)
-        page.context.new_cdp_session(page).send(
-            "Emulation.setCPUThrottlingRate", {"rate": chosen.slower}
-        )
-        twelve = [text for text in captions(500, seed=1) if len(text.split()) == 12]
-        for name, options in METHODS.items():
-            times = page.evaluate(TIME, [twelve[:20], options])
-            middle, longest = statistics.median(times), max(times)
-            print(f"12 words, {name}: median {middle:.0f} ms, slowest {longest:.0f} ms")
-
-
-if __name__ == "__main__":
-    main()
