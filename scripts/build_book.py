@@ -39,7 +39,7 @@ SOURCE_FOLDERS = ("book", "code")
 SOURCE_FILES = (
     *("_config.yml", "_toc.yml", "requirements.txt", "REPOSITORY"),
     # What the readers' notebooks are made by.
-    *("scripts/plain_markdown.py", "scripts/reader_notebooks.py"),
+    "scripts/reader_notebooks.py",
     *("scripts/run_notebooks.py", "scripts/notebook_checks.py"),
 )
 IGNORED = {"__pycache__", ".ipynb_checkpoints"}

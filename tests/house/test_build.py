@@ -121,7 +121,7 @@ def test_reads_anew_what_changed_until_it_is_without_fault(pretend, book, change
     "change",
     [
         *("_config.yml", "REPOSITORY", "book/picture.svg", "book/_ext/one.py", "env"),
-        *("scripts/plain_markdown.py", "scripts/run_notebooks.py", "book/_more.md"),
+        *("scripts/run_notebooks.py", "book/_more.md"),
     ],
 )
 def test_builds_all_again_after_another_change(pretend, book, change, monkeypatch):
