@@ -26,7 +26,7 @@ FILES = {
     "book/one.md": "# One\n",
     "book/two.md": "# Two\n",
     "code/attnbook/module.py": "",
-    **dict.fromkeys(build_book.SOURCE_FILES[2:], ""),
+    **dict.fromkeys(build_book.SOURCES[4:], ""),
 }
 
 
@@ -37,9 +37,11 @@ def book(tmp_path, monkeypatch):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     build = tmp_path / "_build"
-    places = {"BUILD": build, "HTML": build / "html", "LOG": build / "build.log"}
-    places |= {"ROOT": tmp_path, "STAMP": build / "built-from.json"}
-    for name, place in places.items():
+    for name, place in {
+        "ROOT": tmp_path,
+        "BUILD": build,
+        "HTML": build / "html",
+    }.items():
         monkeypatch.setattr(build_book, name, place)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -76,7 +78,7 @@ def test_refuses_a_dead_link(book, capfd):
     with pytest.raises(SystemExit, match="mend the above"):
         build_book.main(whole=False)
     assert "two.md:3: WARNING: " in capfd.readouterr().err
-    assert not build_book.STAMP.exists()
+    assert not (build_book.BUILD / build_book.STAMP).exists()
 
 
 def test_refuses_a_missing_page(pretend):
@@ -85,7 +87,7 @@ def test_refuses_a_missing_page(pretend):
         SystemExit, match=r"Named in _toc\.yml, but not built: book/two"
     ):
         build_book.main(whole=False)
-    assert not build_book.STAMP.exists()
+    assert not (build_book.BUILD / build_book.STAMP).exists()
 
 
 def test_does_nothing_twice_and_a_caches_change_is_none(pretend, book, capsys):
