@@ -91,7 +91,7 @@ def starts() -> bool:
 
 def remedies() -> Iterator[list[str]]:
     """Yield the commands that may help, one after the other, as far as they may run."""
-    if "BOOK_BROWSER" in os.environ:
+    if os.environ.get("BOOK_BROWSER"):
         return  # nothing is installed beside the user's choice
     if shutil.which("apt-get") and os.geteuid() == 0:
         apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
