@@ -36,7 +36,6 @@ COMMAND = [
 SOURCES = (
     *("book", "code", "_config.yml", "_toc.yml", "requirements.txt", "REPOSITORY"),
     *("scripts/reader_notebooks.py", "scripts/run_notebooks.py"),
-    "scripts/notebook_checks.py",
 )
 NO_SOURCE = re.compile(r"__pycache__|\.ipynb_checkpoints|\.egg-info")
 # What the addresses of the launch buttons are made from.

@@ -20,6 +20,8 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,8 +31,7 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from nbformat import NotebookNode
 
-from notebook_checks import place, tags
-from run_notebooks import METADATA, store
+from run_notebooks import METADATA, place, store, tags
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / "book" / "_ext"))
@@ -69,26 +70,14 @@ class Directive(NamedTuple):
     body: str
 
 
+@dataclass(frozen=True)
 class Page:
-    """One page of the book, and how to write its text without the book's markup.
+    """One page of the book, and how to write its text without the book's markup."""
 
-    Args:
-        name: Such as "book/ch02_bahdanau".
-        references: What the build found on all pages, by name.
-        notebooks: Names of the pages that lie beside it as notebooks.
-        site: Address of the published book, with a slash at its end, or "".
-    """
-
-    def __init__(
-        self,
-        name: str,
-        references: dict[str, dict[str, Any]],
-        notebooks: Collection[str] = (),
-        site: str = "",
-    ):
-        self.name, self.references = name, references
-        self.notebooks, self.site = notebooks, site
-        self.headings = iter(references[name]["sections"])
+    name: str  # such as "book/ch02_bahdanau"
+    references: dict[str, dict[str, Any]]  # what the build found on all pages
+    notebooks: Collection[str] = ()  # names of the pages that lie beside it as such
+    site: str = ""  # address of the published book, with a slash at its end
 
     def known(self, kind: str, key: str) -> str:
         """Return what the build made of a role or a label.
@@ -191,14 +180,11 @@ class Page:
 
     def heading(self, level: str, text: str) -> str:
         """Return a heading with its number."""
-        section = next(self.headings, {"number": "", "title": ""})
         text = PIECES.sub(self.piece, text)
-        if letters(text) != letters(section["title"]):
-            raise ValueError(
-                f"the heading {text!r} is not the page's next one, "
-                f"{section['title']!r}: build the book anew"
-            )
-        return f"{level} {section['number']}. {text}".replace(" . ", " ")
+        for section in self.references[self.name]["sections"]:
+            if letters(section["title"]) == letters(text):
+                return f"{level} {section['number']}. {text}".replace(" . ", " ")
+        raise ValueError(f"the page has no heading {text!r}: build the book anew")
 
 
 def anchor(label: str) -> str:
@@ -278,16 +264,6 @@ def in_the_page(title: str, words: str, at: str, page: Page, box: Directive) -> 
     return quoted(title, text)
 
 
-def live_model(page: Page, box: Directive) -> str:
-    """Return what stands where the page has a model that runs there."""
-    return in_the_page("A model to try", "Try it", "", page, box)
-
-
-def train_here(page: Page, box: Directive) -> str:
-    """Return what stands where the page trains two models."""
-    return in_the_page("Two models to train", "Train it", "#train-{}", page, box)
-
-
 def bibliography(page: Page, box: Directive) -> str:
     """Return the list of references."""
     entries = page.references[page.name]["bibliography"]
@@ -318,14 +294,14 @@ FORMS: dict[str, Callable[[Page, Directive], str]] = {
         f"### Exercise {page.number(box.options['label'])}"
     ),
     "glossary": glossary,
-    "live-model": live_model,
-    "live-translator": live_model,
+    "live-model": partial(in_the_page, "A model to try", "Try it", ""),
+    "live-translator": partial(in_the_page, "A model to try", "Try it", ""),
     "margin": admonition,
     "only": lambda page, box: page.plain(box.body) if page.site else "",
     "predict": predict,
     "solution-end": lambda page, box: END,
     "solution-start": lambda page, box: f"{START}{page.number(box.argument)}",
-    "train-here": train_here,
+    "train-here": partial(in_the_page, "Two models to train", "Train it", "#train-{}"),
 }
 
 # --- Cells ---

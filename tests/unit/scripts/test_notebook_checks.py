@@ -2,7 +2,6 @@
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-
 from notebook_checks import check_lab_links, findings, reader_findings
 
 FIGURE = {
@@ -105,7 +104,7 @@ BAD = [
     ([cell(outputs=[printed("")], tags=["timing"])], "tag it nbval-ignore-output"),
     ([new_markdown_cell(f"Look into {LOCAL}.")], "names a path of one machine"),
     ([new_markdown_cell("[here](file:///a.html)")], "names a path"),
-    ([cell(r"open('C:\data')")], "names a path"),
+    ([new_markdown_cell("In C:\\data it is.")], "names a path"),
     ([cell(outputs=[printed(f"saved in {LOCAL}")])], "names a path"),
     ([cell(outputs=[printed("<Model at 0x7f00ab12>")])], "an address in memory"),
     (solved("ex1_sum: your function raises an error.\n"), "the solution isn't right"),

@@ -137,7 +137,7 @@ def test_a_live_model_leads_to_the_page():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("# Other", "'Other' is not the page's next one"),
+        ("# Other", "the page has no heading 'Other'"),
         ("$$ a $$ (eq-other)", "'eq-other' is not among the numbers"),
         ("A {term}`unheard of`.", "is not among the roles of the page"),
         ("A {kbd}`Ctrl`.", "is not among the roles of the page"),

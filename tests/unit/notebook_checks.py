@@ -13,6 +13,15 @@ from collections.abc import Collection, Iterator, Mapping
 
 from nbformat import NotebookNode
 
+from run_notebooks import (
+    check_errors,
+    check_stderr,
+    check_widgets,
+    code_cells,
+    place,
+    tags,
+)
+
 # An alternative text shorter than this cannot say what is to be seen.
 SHORTEST_ALT = 5  # words
 
@@ -26,28 +35,6 @@ SOLUTION = re.compile(r"\{solution-(start|end)\}")
 JUDGED = re.compile(r"^(?:check|judge)\(", re.MULTILINE)
 PASSED = re.compile(r": right\.|: all \d+ stages passed\.")
 UNSEEN = {"remove-input", "remove-cell"}
-
-
-def tags(cell: NotebookNode) -> list[str]:
-    """Return the tags of a cell."""
-    return cell.metadata.get("tags", [])
-
-
-def place(number: int, cell: NotebookNode) -> str:
-    """Name a cell by its number, counted from 1, and its first line."""
-    lines = cell.source.strip().splitlines()
-    return f"cell {number} ({lines[0][:50]!r})" if lines else f"cell {number} (empty)"
-
-
-def code_cells(notebook: NotebookNode) -> Iterator[tuple[str, NotebookNode]]:
-    """Yield the place and the cell of all code that runs everywhere.
-
-    The first cell installs the package on Colab; it is tagged ``nbval-skip`` and left
-    out, here and when the chapters are run.
-    """
-    for number, cell in enumerate(notebook.cells, 1):
-        if cell.cell_type == "code" and "nbval-skip" not in tags(cell):
-            yield place(number, cell), cell
 
 
 def text_of(output: NotebookNode) -> str:
@@ -74,23 +61,6 @@ def check_counts(notebook: NotebookNode) -> Iterator[str]:
             )
 
 
-def check_stderr(notebook: NotebookNode) -> Iterator[str]:
-    """Nothing was written to the error stream: it differs from machine to machine."""
-    for where, cell in code_cells(notebook):
-        for output in cell.outputs:
-            if output.get("name") == "stderr":
-                line = output.text.strip().splitlines()[-1]
-                yield f"{where}: wrote to stderr: {line}"
-
-
-def check_errors(notebook: NotebookNode) -> Iterator[str]:
-    """A cell that is meant to fail is tagged so."""
-    for where, cell in code_cells(notebook):
-        for output in cell.outputs:
-            if output.output_type == "error" and "raises-exception" not in tags(cell):
-                yield f"{where}: {output.ename}: {output.evalue}".splitlines()[0]
-
-
 def check_tags(notebook: NotebookNode) -> Iterator[str]:
     """What differs between machines is not compared: training and timing."""
     for where, cell in code_cells(notebook):
@@ -107,17 +77,6 @@ def check_machine(notebook: NotebookNode) -> Iterator[str]:
             yield f"{place(number, cell)}: names a path of one machine"
         if ADDRESS.search(outputs):
             yield f"{place(number, cell)}: the output holds an address in memory"
-
-
-def check_widgets(notebook: NotebookNode) -> Iterator[str]:
-    """No widget is stored: without its kernel a reader would see "model not found"."""
-    for where, cell in code_cells(notebook):
-        kinds = [kind for output in cell.outputs for kind in output.get("data", {})]
-        if any("jupyter.widget" in kind for kind in kinds):
-            yield (
-                f"{where}: a widget is stored; an explorer stores a still if "
-                "ATTNBOOK_STILL is set"
-            )
 
 
 def check_solutions(notebook: NotebookNode) -> Iterator[str]:
