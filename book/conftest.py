@@ -14,7 +14,8 @@ from PIL import Image
 os.environ["ATTNBOOK_STILL"] = "1"
 os.environ["ATTNBOOK_DEVICE"] = "cpu"
 
-# A profile without history or start-up files of the user's; `make platforms` adds one.
+# A profile without history or start-up files of the user's; a pretended
+# processor is one.
 _profile = tempfile.TemporaryDirectory()
 os.environ["IPYTHONDIR"] = _profile.name
 if "ATTNBOOK_ROUNDING" in os.environ:

@@ -2,8 +2,9 @@
 
     python scripts/browser.py
 
-makes sure that one starts, as `make test` does before its first test: it installs what
-is missing where this may be done without asking.
+makes sure that one starts, as `make test` does before its first test: root, as in a
+container, gets one by apt, which often works where no other download does; else
+Playwright downloads its own.
 """
 
 from __future__ import annotations
@@ -15,62 +16,50 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Browser, Playwright, expect, sync_playwright
+from playwright.sync_api import Browser, Error, Playwright, expect, sync_playwright
 
-COMMANDS = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "microsoft-edge",
-)
-PROGRAMS = (
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-    "/Applications/Chromium.app/Contents/MacOS/Chromium",
-    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
-    r"C:\Program Files\Google\Chrome\Application\chrome.exe",
-    r"C:\Program Files (x86)\Google\Chrome\Application\chrome.exe",
-    r"C:\Program Files (x86)\Microsoft\Edge\Application\msedge.exe",
-)
+COMMANDS = ("chromium", "chromium-browser", "google-chrome")
+CHANNELS = ("chrome", "msedge")  # where Playwright itself looks for them
 # The browser is to do what the page asks, and nothing of its own.
 OPTIONS = [
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
 ]
 PATIENCE = 120_000
 """Milliseconds to wait for anything: it ends what hangs, and a busy machine is slow."""
 
 NO_BROWSER = (
-    "no Chromium, Chrome or Edge found: run `.venv/bin/playwright install chromium`, "
+    "no Chromium, Chrome or Edge starts: run `.venv/bin/playwright install chromium`, "
     "or name one in BOOK_BROWSER"
 )
 DEBIAN = ("chromium", "fonts-dejavu", "libatomic1")
 """A browser, the signs that pages show, what Playwright itself is linked with."""
 
 
-def find_browser(playwright: Playwright) -> str | None:
-    """Return the path of a browser, the user's choice before what is installed.
+def launch(playwright: Playwright) -> Browser | None:
+    """Start the user's choice, or else the first browser that starts, if any does.
 
     Raises:
         ValueError: If BOOK_BROWSER names no program.
     """
     chosen = os.environ.get("BOOK_BROWSER")
-    if chosen:
-        path = shutil.which(chosen)
-        if path is None:
-            raise ValueError(
-                f"BOOK_BROWSER is {chosen!r}, which is no program: give its path"
-            )
-        return path
-    downloaded = playwright.chromium.executable_path
-    for candidate in (*COMMANDS, *PROGRAMS, downloaded):
-        path = shutil.which(candidate)
-        if path is not None:
-            return path
+    if chosen and not shutil.which(chosen):
+        raise ValueError(
+            f"BOOK_BROWSER is {chosen!r}, which is no program: give its path"
+        )
+    paths = filter(None, map(shutil.which, [chosen] if chosen else COMMANDS))
+    ways = [{"executable_path": path} for path in paths]
+    if not chosen:
+        ways += [
+            *({"channel": name} for name in CHANNELS),
+            {},
+        ]  # {}: the downloaded one
+    for way in ways:
+        try:
+            return playwright.chromium.launch(args=OPTIONS, timeout=PATIENCE, **way)
+        except Error as error:
+            if "executable_path" in way:
+                print(str(error).partition("\n")[0], file=sys.stderr)
     return None
 
 
@@ -78,13 +67,10 @@ def find_browser(playwright: Playwright) -> str | None:
 def open_browser() -> Iterator[Browser | None]:
     """Yield a running browser, or None if the machine has none."""
     with sync_playwright() as playwright:
-        program = find_browser(playwright)
-        if program is None:
+        browser = launch(playwright)
+        if browser is None:
             yield None
             return
-        browser = playwright.chromium.launch(
-            executable_path=program, args=OPTIONS, timeout=PATIENCE
-        )
         browser.on("context", lambda context: context.set_default_timeout(PATIENCE))
         expect.set_options(timeout=PATIENCE)
         try:
@@ -93,40 +79,40 @@ def open_browser() -> Iterator[Browser | None]:
             browser.close()
 
 
-def problem() -> str:
-    """Say in one line why no browser starts; "" if one does."""
+def starts() -> bool:
+    """Say whether a browser starts; without libatomic, Playwright itself does not."""
     try:
         with open_browser() as browser:
-            return "" if browser else NO_BROWSER
-    except Exception as error:  # of Playwright's own program, if that does not start
-        return (str(error) or repr(error)).splitlines()[0]
+            return browser is not None
+    except Exception as error:
+        print(str(error).partition("\n")[0], file=sys.stderr)
+        return False
 
 
 def remedies() -> Iterator[list[str]]:
     """Yield the commands that may help, one after the other, as far as they may run."""
-    if shutil.which("apt-get"):
-        root = ["sudo", "-n"] if os.geteuid() else []
-        if not root or (shutil.which("sudo") and not subprocess.call([*root, "true"])):
-            apt = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
-            subprocess.call([*apt, "update"])
-            install = [*apt, "install", "--yes", "--no-install-recommends"]
-            yield [*install, *DEBIAN]
-            yield [*install, DEBIAN[-1]]  # Ubuntu has no such chromium
+    if os.environ.get("BOOK_BROWSER"):
+        return  # nothing is installed beside the user's choice
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
+        subprocess.call([*apt, "update"])
+        install = [*apt, "install", "--yes", "--no-install-recommends"]
+        yield [*install, *DEBIAN]
+        yield [*install, DEBIAN[-1]]  # Ubuntu has no such chromium
     yield [sys.executable, "-m", "playwright", "install", "chromium"]
 
 
 def main() -> None:
     """Make sure that a browser starts, or end with one line that says what to do."""
-    found = problem()
-    if found and not os.environ.get("BOOK_BROWSER"):
-        for command in remedies():
-            print("A browser for the tests:", *command, flush=True)
-            subprocess.call(command, stdout=subprocess.DEVNULL)
-            if not (found := problem()):
-                break
-    if found:
-        debian = f"on Debian, sudo apt install {' '.join(DEBIAN)}"
-        sys.exit(f"The tests need a browser ({debian}): {found}")
+    if starts():
+        return
+    for command in remedies():
+        print("A browser for the tests:", *command, flush=True)
+        subprocess.call(command, stdout=subprocess.DEVNULL)
+        if starts():
+            return
+    debian = f"on Debian, sudo apt install {' '.join(DEBIAN)}"
+    sys.exit(f"The tests need a browser ({debian}): {NO_BROWSER}")
 
 
 if __name__ == "__main__":

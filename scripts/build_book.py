@@ -26,39 +26,22 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "_build"
 HTML = BUILD / "html"
-LOG = BUILD / "build.log"
-STAMP = BUILD / "built-from.json"
+STAMP = "built-from.json"
 PDF = "attention-step-by-step.pdf"  # which pages offer, once it is in _build
 
 COMMAND = [
     str(Path(sys.executable).with_name("jupyter-book")),
     *("build", ".", "-W", "-n", "--keep-going"),
 ]
-
-SOURCE_FOLDERS = ("book", "code")
-SOURCE_FILES = (
-    *("_config.yml", "_toc.yml", "requirements.txt", "REPOSITORY"),
-    # What the readers' notebooks are made by.
-    *("scripts/plain_markdown.py", "scripts/reader_notebooks.py"),
-    *("scripts/run_notebooks.py", "scripts/notebook_checks.py"),
+SOURCES = (
+    *("book", "code", "_config.yml", "_toc.yml", "requirements.txt", "REPOSITORY"),
+    *("scripts/reader_notebooks.py", "scripts/run_notebooks.py"),
 )
-IGNORED = {"__pycache__", ".ipynb_checkpoints"}
+NO_SOURCE = re.compile(r"__pycache__|\.ipynb_checkpoints|\.egg-info")
 # What the addresses of the launch buttons are made from.
 VARIABLES = ("BOOK_REPOSITORY", "GITHUB_REPOSITORY")
 # Sphinx knows which pages depend on these.
 ONE_PAGE = re.compile(r"book/[^_].*\.(ipynb|md)|code/attnbook/.*\.py")
-
-
-def sources() -> Iterator[Path]:
-    """All files that the built pages depend on."""
-    for name in SOURCE_FILES:
-        yield ROOT / name
-    for folder in SOURCE_FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*")):
-            parts = set(path.parts)
-            egg_info = any(part.endswith(".egg-info") for part in parts)
-            if path.is_file() and not parts & IGNORED and not egg_info:
-                yield path
 
 
 def built_from() -> dict[str, str]:
@@ -67,12 +50,14 @@ def built_from() -> dict[str, str]:
     Contents rather than times: a fresh clone or a changed branch gives every file a new
     time, and an unchanged book need not be built again for that.
     """
-    others = {name: os.environ.get(name, "") for name in VARIABLES}
-    others[PDF] = str((BUILD / PDF).exists())
-    return others | {
-        path.relative_to(ROOT).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sources()
-    }
+    found = {name: os.environ.get(name, "") for name in VARIABLES}
+    found[PDF] = str((BUILD / PDF).exists())
+    for source in map(ROOT.joinpath, SOURCES):
+        for path in source.rglob("*") if source.is_dir() else [source]:
+            name = path.relative_to(ROOT).as_posix()
+            if path.is_file() and not NO_SOURCE.search(name):
+                found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
 
 
 def pages(entry: dict | list) -> Iterator[str]:
@@ -92,22 +77,22 @@ def missing_pages() -> list[str]:
     return [page for page in pages(contents) if not (HTML / f"{page}.html").is_file()]
 
 
-def build(changed: set[str] | None) -> None:
+def build(changed: set[str]) -> None:
     """Build the pages; the last good build may stand for those that did not change.
 
     Args:
-        changed: Files that differ from it; None to build from nothing, since what an
+        changed: Files that differ from it; none to build from nothing, since what an
             earlier build left behind can hide a warning.
     """
-    if changed is None:
-        STAMP.unlink(missing_ok=True)
-        (BUILD / "references.json").unlink(missing_ok=True)
-        for folder in ("html", ".doctrees"):
-            shutil.rmtree(BUILD / folder, ignore_errors=True)
-    print("Building the book …", *sorted(changed or ()), flush=True)
+    if not changed:
+        for left in ("html", ".doctrees"):
+            shutil.rmtree(BUILD / left, ignore_errors=True)
+        for left in (STAMP, "references.json"):
+            (BUILD / left).unlink(missing_ok=True)
+    print("Building the book …", *sorted(changed), flush=True)
     done = subprocess.run(
         COMMAND,
-        env=os.environ | {"BOOK_CHANGED": "\n".join(changed or ())},
+        env=os.environ | {"BOOK_CHANGED": "\n".join(changed)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
@@ -115,39 +100,36 @@ def build(changed: set[str] | None) -> None:
     )
     output = re.sub(r"\x1b\[[\d;]*m", "", done.stdout)
     BUILD.mkdir(exist_ok=True)
-    LOG.write_text(output, encoding="utf-8")
+    (BUILD / "build.log").write_text(output, encoding="utf-8")
     if done.returncode:
         lines = re.findall(r".*(?:WARNING|ERROR|CRITICAL|Error):.*", output)
         print(*dict.fromkeys(lines), sep="\n", file=sys.stderr)
-        sys.exit(f"The book was not built: mend the above. All of the output: {LOG}")
+        sys.exit("The book was not built: mend the above; all is in _build/build.log")
+    if missing := missing_pages():
+        sys.exit(f"Named in _toc.yml, but not built: {', '.join(missing)}")
 
 
 def main(*, whole: bool) -> None:
     """Build the book if anything it is made from has changed."""
     os.chdir(ROOT)
-    wanted = built_from()
-    last = json.loads(STAMP.read_text(encoding="utf-8")) if STAMP.exists() else {}
-    known = last.get("files", {})
-    changed = {
-        name for name in {*wanted, *known} if wanted.get(name) != known.get(name)
-    }
+    stamp = BUILD / STAMP
+    last = json.loads(stamp.read_text(encoding="utf-8")) if stamp.exists() else {}
+    wanted, known = built_from(), last.get("files", {})
+    changed = {name for name, _ in wanted.items() ^ known.items()}
     complete = (BUILD / "notebooks").is_dir() and not missing_pages()
     if complete and not changed and (last["whole"] or not whole):
         print("The book is up to date.")
     else:
         whole = whole or not complete or not all(map(ONE_PAGE.fullmatch, changed))
-        build(None if whole else changed)
-        if missing := missing_pages():
-            sys.exit(f"Named in _toc.yml, but not built: {', '.join(missing)}")
+        build(set() if whole else changed)
         import reader_notebooks  # slow, and not needed for what is up to date
 
         try:
             reader_notebooks.write(ROOT)
         except ValueError as error:
             sys.exit(f"The readers' notebooks were not made: {error}")
-        STAMP.write_text(
-            json.dumps({"whole": whole, "files": wanted}), encoding="utf-8"
-        )
+        written = json.dumps({"whole": whole, "files": wanted})
+        stamp.write_text(written, encoding="utf-8")
     print(f"Open {(HTML / 'index.html').as_uri()}")
 
 

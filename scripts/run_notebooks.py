@@ -22,14 +22,6 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from notebook_checks import (
-    check_errors,
-    check_stderr,
-    check_widgets,
-    code_cells,
-    tags,
-)
-
 BOOK = Path(__file__).resolve().parents[1] / "book"
 CELL_TIMEOUT = 1800  # seconds; it ends what hangs, on a busy machine too
 # What a notebook says of its kernel, less the version of Python it ran on.
@@ -46,6 +38,56 @@ METADATA = {
         "pygments_lexer": "ipython3",
     },
 }
+
+
+def tags(cell: NotebookNode) -> list[str]:
+    """Return the tags of a cell."""
+    return cell.metadata.get("tags", [])
+
+
+def place(number: int, cell: NotebookNode) -> str:
+    """Name a cell by its number, counted from 1, and its first line."""
+    lines = cell.source.strip().splitlines()
+    return f"cell {number} ({lines[0][:50]!r})" if lines else f"cell {number} (empty)"
+
+
+def code_cells(notebook: NotebookNode) -> Iterator[tuple[str, NotebookNode]]:
+    """Yield the place and the cell of all code that runs everywhere.
+
+    The first cell installs the package on Colab; it is tagged ``nbval-skip`` and left
+    out, here and when the chapters are run.
+    """
+    for number, cell in enumerate(notebook.cells, 1):
+        if cell.cell_type == "code" and "nbval-skip" not in tags(cell):
+            yield place(number, cell), cell
+
+
+def check_stderr(notebook: NotebookNode) -> Iterator[str]:
+    """Nothing was written to the error stream: it differs from machine to machine."""
+    for where, cell in code_cells(notebook):
+        for output in cell.outputs:
+            if output.get("name") == "stderr":
+                line = output.text.strip().splitlines()[-1]
+                yield f"{where}: wrote to stderr: {line}"
+
+
+def check_errors(notebook: NotebookNode) -> Iterator[str]:
+    """A cell that is meant to fail is tagged so."""
+    for where, cell in code_cells(notebook):
+        for output in cell.outputs:
+            if output.output_type == "error" and "raises-exception" not in tags(cell):
+                yield f"{where}: {output.ename}: {output.evalue}".splitlines()[0]
+
+
+def check_widgets(notebook: NotebookNode) -> Iterator[str]:
+    """No widget is stored: without its kernel a reader would see "model not found"."""
+    for where, cell in code_cells(notebook):
+        kinds = [kind for output in cell.outputs for kind in output.get("data", {})]
+        if any("jupyter.widget" in kind for kind in kinds):
+            yield (
+                f"{where}: a widget is stored; an explorer stores a still if "
+                "ATTNBOOK_STILL is set"
+            )
 
 
 class ChapterError(Exception):

@@ -1,19 +1,56 @@
 """Write the address of the published course where it must stand.
 
     python scripts/set_repository.py owner/name
+    python scripts/set_repository.py    only the first cells, by the file REPOSITORY
 
-That is: the file REPOSITORY, the first cell of every notebook, CITATION.cff, README.md.
-There, the chapters become links to the published pages: sources are no pages to read.
+That is: the file REPOSITORY, the first cell of every notebook, which installs the
+package where that is missing, CITATION.cff, and README.md. There, the chapters become
+links to the published pages: sources are no pages to read.
 """
 
 import re
 import sys
 from pathlib import Path
 
-import first_cell
+import nbformat
+
+from run_notebooks import store
+
+ROOT = Path(__file__).resolve().parents[1]
 
 # An owner has letters, digits, inner hyphens; a repository also dots and underscores.
 ADDRESS = re.compile(r"[A-Za-z0-9](?:-?[A-Za-z0-9])*/[\w.-]+", flags=re.ASCII)
+
+# Not shown in the book, not run by the tests and by run_notebooks.py.
+FIRST_METADATA = {
+    "jupyter": {"source_hidden": True},  # folded in JupyterLab
+    "tags": ["remove-cell", "nbval-skip"],
+}
+
+FIRST_CELL = """\
+# This cell makes the chapter run on Colab. Anywhere else it changes nothing.
+import importlib.util
+import os
+import subprocess
+import sys
+
+REPOSITORY = "{repository}"
+
+if importlib.util.find_spec("attnbook") is None:
+    if "COLAB_RELEASE_TAG" not in os.environ:
+        print(
+            "This Python lacks attnbook: in the folder of the course run `make lab`, "
+            "or `pip install -e .`, or choose the kernel of its .venv."
+        )
+    elif not REPOSITORY:
+        print(
+            "This copy does not know where the course is published: write owner/name "
+            "of its GitHub repository into REPOSITORY above, and run the cell again."
+        )
+    else:
+        package = f"attnbook @ git+https://github.com/{{REPOSITORY}}"
+        subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", package])
+"""
 
 README = """\
 [The book](https://{owner}.github.io/{name}/) ·
@@ -27,6 +64,29 @@ CITATION = """\
 repository-code: "https://github.com/{owner}/{name}"
 url: "https://{owner}.github.io/{name}/"
 """
+
+
+def first_cell(repository: str) -> str:
+    """Return the source of the first cell; the address is "" while it is unknown."""
+    return FIRST_CELL.format(repository=repository).rstrip("\n")
+
+
+def write_first_cells(book: Path, repository: str) -> None:
+    """Put the first cell into every notebook, in the place of the one it has."""
+    for path in sorted(book.glob("*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        cells = notebook.cells
+        if (
+            cells
+            and cells[0].cell_type == "code"
+            and cells[0].metadata == FIRST_METADATA
+        ):
+            cells[0].source = first_cell(repository)
+        else:
+            cell = nbformat.v4.new_code_cell(first_cell(repository), id="first-cell")
+            cell.metadata = nbformat.from_dict(FIRST_METADATA)
+            cells.insert(0, cell)
+        store(notebook, path)
 
 
 def replace_between(path: Path, opening: str, closing: str, text: str) -> None:
@@ -66,13 +126,12 @@ def set_repository(root: Path, repository: str) -> None:
     """
     if not ADDRESS.fullmatch(repository):
         raise ValueError(
-            f"NAME is {repository!r}; it must be owner/name, as in the address "
-            "github.com/owner/name: make repository NAME=owner/name"
+            f"the address is {repository!r}; it must be owner/name, as in "
+            "github.com/owner/name"
         )
     owner, name = repository.split("/")
     (root / "REPOSITORY").write_text(f"{repository}\n", encoding="utf-8")
-    for path in sorted((root / "book").glob("*.ipynb")):
-        first_cell.write(path, repository)
+    write_first_cells(root / "book", repository)
     for file, opening, closing, text in (
         ("README.md", "<!-- addresses -->", "<!-- end of addresses -->", README),
         ("CITATION.cff", "# addresses", "# end of addresses", CITATION),
@@ -87,6 +146,10 @@ def set_repository(root: Path, repository: str) -> None:
 
 if __name__ == "__main__":
     try:
-        set_repository(first_cell.ROOT, " ".join(sys.argv[1:]))
+        if len(sys.argv) > 1:
+            set_repository(ROOT, " ".join(sys.argv[1:]))
+        else:
+            address = (ROOT / "REPOSITORY").read_text(encoding="utf-8").strip()
+            write_first_cells(ROOT / "book", address)
     except ValueError as error:
         sys.exit(str(error))

@@ -11,12 +11,20 @@ from attnbook.translation.report import check_may_test, score_splits, test_split
 from attnbook.translation.translator import Translator
 from experiments.ch12_gpu import together
 from experiments.ch12_scores import RUN_VARIABLE
-from experiments.ch12_training import KEPT
 from experiments.registry import experiment
 
 FOLDER = "runs/distilled"
 TEACHERS = {"en_de": FOLDER, "de_en": "runs/distilled_de_en"}
-"""By direction the folder where ``benchmarks/distil.py`` names the models."""
+"""By direction the folder where ``benchmarks/distil.py`` names the models; that is part
+of an older state of this repository: ``git checkout gpu-runs``."""
+
+KEPT = (
+    *("config", "machine", "commit", "precision", "versions", "parameters"),
+    *("updates", "epochs", "seconds", "tokens_per_second", "peak_memory_mb"),
+    *("validation_loss", "validation_bleu_by_alpha", "alpha", "averaged_epochs"),
+    *("weights_sha256", "scores", "validation_scores"),
+)
+"""Entries of a run that are stored unchanged."""
 
 
 @experiment
@@ -62,5 +70,5 @@ def distilled() -> dict:
         *(student.model, student.subwords, config),
         *(student.facts["alpha"], test_splits(config)),
     )
-    kept = {entry: found[entry] for entry in (*KEPT, "validation_scores")}
+    kept = {entry: found[entry] for entry in KEPT}
     return kept | {"scores": scores}

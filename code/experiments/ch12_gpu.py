@@ -1,10 +1,13 @@
-"""Chapter 12: what a GPU made of the same training, imported next to the CPU's runs."""
+"""Chapter 12: the models that a GPU trained, scored next to the CPU's.
+
+The stored runs and speeds themselves, ``gpu_runs``, were imported by an older state of
+this repository: ``git checkout gpu-runs``.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,56 +29,20 @@ from attnbook.translation.report import (
     score_splits,
     test_splits,
 )
-from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.translator import Translator
 from experiments.ch12_scores import RUN_VARIABLE, by_length
-from experiments.ch12_training import shortened
 from experiments.registry import experiment
 
 SCORED = ("en_de", "de_en", "published", "distilled", "distilled_de_en")
-TRAINED = (*SCORED, "recipe", "pre_norm", "ladder")
-MEASURED = ("smoke", "speed", "base", "decoding", "costs", "compiled")
-"""Parts of ``benchmarks/gpu.py``. :data:`TRAINED` are training runs; those of
-:data:`SCORED` have frozen recipes and are scored on the test sets."""
-
-ABOUT = ("machine", "device", "commit", "plan")
-
-
-@experiment
-def gpu_runs() -> dict:
-    """Import the results of ``benchmarks/half_hour.py``.
-
-    Reads the packed file or the folder named by the environment variable
-    ``ATTNBOOK_RUN``; by default the folder ``runs/gpu``. Runs of a CPU are another
-    result, ``multi30k_runs``, which stays as it is.
-
-    Returns:
-        "trained": by direction what :func:`shortened` keeps; "measured": by part the
-        results of its programs; both with the machine and the commit. "unfinished": by
-        part and name the validations of runs that were stopped, if it is a folder.
-    """
-    source = Path(os.environ.get(RUN_VARIABLE, "runs/gpu"))
-    return collected(source) | {"unfinished": unfinished(source)}
-
-
-def unfinished(folder: Path) -> dict:
-    """Config and validations of each training run without a result."""
-    return {
-        f"{log.parent.parent.name}/{log.parent.name}": {
-            "config": json.loads(log.with_name("config.json").read_text("utf-8")),
-            "log": [line for line in read_metrics(log) if "validation_loss" in line],
-        }
-        for log in sorted(folder.glob("*/*/metrics.jsonl"))
-        if not log.with_name("results.json").exists()
-    }
+"""Parts of the runs, which have frozen recipes and are scored on the test sets."""
 
 
 @experiment
 def gpu_scores() -> dict:
     """Score the models of those runs on the test sets, once nothing more is chosen.
 
-    Reads the folder named by ``ATTNBOOK_RUN``, by default ``runs/gpu``, with the models
-    of the packed file.
+    Reads the folder named by ``ATTNBOOK_RUN``, by default ``runs/gpu``: by part, the
+    folder of each run.
 
     Returns:
         By part and run BLEU and chrF, by test set, decoding and case. A model of
@@ -219,36 +186,3 @@ def renumbered(translator: Translator, subwords: Subwords) -> nn.Module:
             if len(weights) == size:
                 weights.copy_(weights[order])
     return translator.model
-
-
-def collected(source: Path, trial: bool = False) -> dict:
-    """Collect the parts that a packed file or a folder holds."""
-    found = {
-        name: part for name in (*TRAINED, *MEASURED) if (part := read(source, name))
-    }
-    if not found:
-        raise ValueError(
-            f"{source} holds no results of a GPU; make them with "
-            f"python benchmarks/half_hour.py, and name its file in {RUN_VARIABLE}"
-        )
-    for name, part in found.items():
-        if not trial and (part["device"] != "cuda" or part["plan"]["small"]):
-            raise ValueError(
-                f"{name} in {source} was made on {part['device']} with {part['plan']}; "
-                "only a GPU's whole runs are imported here"
-            )
-    about = {name: {key: part[key] for key in ABOUT} for name, part in found.items()}
-    return {
-        "trained": {n: about[n] | shortened(found[n]) for n in TRAINED if n in found},
-        "measured": {
-            n: about[n] | {"missing": found[n]["missing"], "runs": found[n]["runs"]}
-            for n in MEASURED
-            if n in found
-        },
-    }
-
-
-def read(source: Path, part: str) -> dict | None:
-    """A part's file in an archive or a folder; None if it isn't there."""
-    path = (zipfile.Path(source) if source.is_file() else source) / f"{part}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None

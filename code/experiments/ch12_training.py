@@ -1,9 +1,11 @@
-"""Chapter 12: training runs collected, label smoothing, an ablation on a toy task."""
+"""Chapter 12: label smoothing, an ablation on a toy task.
+
+The stored runs on Multi30k, ``multi30k_runs`` and ``multi30k_learning_rates``, were
+collected by an older state of this repository: ``git checkout gpu-runs``.
+"""
 
 from __future__ import annotations
 
-import json
-import os
 import tempfile
 from itertools import product
 from pathlib import Path
@@ -12,109 +14,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attnbook.core import results
 from attnbook.core.divergence import check_finite
 from attnbook.toy.data import held_out_pairs
 from attnbook.translation.configs import config
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.trainer import Trainer
-from experiments.ch12_scores import RUN_VARIABLE
 from experiments.registry import experiment
-
-# Runs on Multi30k
-
-
-PARTS = ("en_de", "de_en", "ladder", "ablation", "ablation_seed_2")
-"""The parts of that script that train models."""
-
-KEPT = (
-    *("config", "machine", "commit", "precision", "versions", "parameters"),
-    *("updates", "epochs", "seconds", "tokens_per_second", "peak_memory_mb"),
-    *("validation_loss", "validation_bleu_by_alpha", "alpha", "averaged_epochs"),
-    *("weights_sha256", "scores"),
-)
-"""Entries of a run that are stored unchanged."""
-LATER = ("parameters_without_tables", "validation_scores")
-"""The same, where there are; the first runs that were stored lack them."""
-
-
-@experiment
-def multi30k_runs() -> dict:
-    """Collect the training runs of all parts that exist.
-
-    Reads the folder named by the environment variable ``ATTNBOOK_RUN``; by default
-    ``runs/gpu``, where ``benchmarks/gpu.py`` writes them. A part that the folder lacks
-    stays as it is stored, and so do earlier runs under another name.
-
-    Returns:
-        "parts": by part, "bleu" (mean, standard deviation and number of runs that
-        differ in their seed only), "missing" (names of missing runs), "jobs_at_once"
-        (how many shared a GPU or a CPU) and "runs": by name the entries of
-        :data:`KEPT` and :data:`LATER`, and "log", a line for each epoch.
-    """
-    folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu"))
-    parts = {}
-    for part in PARTS:
-        path = folder / f"{part}.json"
-        if path.exists():
-            found = json.loads(path.read_text(encoding="utf-8"))
-            if found.get("device", "cpu") != "cpu":
-                raise ValueError(
-                    f"{path} was made on {found['device']}, not on a CPU; import "
-                    "it with python -m attnbook.course gpu_runs"
-                )
-            parts[part] = shortened(found)
-    if not parts:
-        raise ValueError(
-            f"{folder} holds none of {', '.join(PARTS)}; make them with "
-            f"python benchmarks/gpu.py, and name its folder in {RUN_VARIABLE}"
-        )
-    first = not (results.FOLDER / "multi30k_runs.json").is_file()
-    return {"parts": parts if first else results.load("multi30k_runs")["parts"] | parts}
-
-
-@experiment
-def multi30k_learning_rates() -> dict:
-    """Collect the validation losses of ``benchmarks/learning_rates.py``.
-
-    Reads its folder, named by the environment variable ``ATTNBOOK_RUN``; by default
-    ``runs/learning_rates``.
-
-    Returns:
-        "losses": by model and peak learning rate, in nats per token after each epoch.
-    """
-    folder = Path(os.environ.get(RUN_VARIABLE, "runs/learning_rates"))
-    path = folder / "learning_rates.json"
-    if not path.exists():
-        raise ValueError(
-            f"there is no {path}; make it with python benchmarks/learning_rates.py, "
-            f"and name its folder in {RUN_VARIABLE}"
-        )
-    found = json.loads(path.read_text(encoding="utf-8"))
-    return {
-        "losses": {
-            model: {
-                rate: [round(x, 4) for x in losses] for rate, losses in runs.items()
-            }
-            for model, runs in found.items()
-        }
-    }
-
-
-def shortened(part: dict) -> dict:
-    """Keep the entries that the page shows or that are needed to repeat the runs."""
-    runs = {}
-    for name, run in part["runs"].items():
-        epochs = [line for line in run["log"] if "validation_loss" in line]
-        later = {entry: run[entry] for entry in LATER if entry in run}
-        runs[name] = {entry: run[entry] for entry in KEPT} | later | {"log": epochs}
-    return {
-        "bleu": part["bleu"],
-        "missing": sorted(part["missing"]),
-        "jobs_at_once": part["jobs_at_once"],
-        "runs": runs,
-    }
-
 
 # Label smoothing with known probabilities
 

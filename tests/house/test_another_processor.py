@@ -1,4 +1,4 @@
-"""The pretended processor of `make platforms`."""
+"""The pretended processor, on which training rounds otherwise: CONTRIBUTING.md."""
 
 import os
 import subprocess

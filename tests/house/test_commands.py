@@ -26,13 +26,6 @@ INSTALL = [
 ]
 
 
-def test_help_has_a_line_for_each_command():
-    shown = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True).stdout
-    listed = re.findall(r"^make (\w+) +\w", shown, flags=re.MULTILINE)
-    phony = re.search(r"\.PHONY: (.+)", (ROOT / "Makefile").read_text())[1].split()
-    assert sorted(listed) == sorted(phony)
-
-
 @pytest.mark.parametrize(
     "path",
     ["README.md", "CONTRIBUTING.md", ".ci/run", *(ROOT / ".github").rglob("*.yml")],
@@ -40,11 +33,8 @@ def test_help_has_a_line_for_each_command():
 )
 def test_commands_that_are_named_exist(path):
     phony = re.search(r"\.PHONY: (.+)", (ROOT / "Makefile").read_text())[1].split()
-    text = (ROOT / path).read_text()
-    code = re.findall(
-        r"^    make (\w+)|`make (\w+)|(?:run|exec):? make (\w+)", text, re.M
-    )
-    for groups in code:
+    named = r"^    make (\w+)|`make (\w+)|(?:run|exec):? make (\w+)"
+    for groups in re.findall(named, (ROOT / path).read_text(), re.M):
         assert "".join(groups) in phony
 
 
@@ -53,28 +43,23 @@ def make_env(tmp_path):
     """Run environment.sh where only the given fake Pythons are; return what it did."""
     (tmp_path / "requirements.txt").write_text("# pins\ntorch==2.13.0\n")
     (tmp_path / "pyproject.toml").touch()
-    tools = {name: shutil.which(name) for name in TOOLS}
 
     def make(where=tmp_path, bare=False, pythons=None, gpu=True, **variables):
         programs = where / "programs"
         shutil.rmtree(programs, ignore_errors=True)
         programs.mkdir()
-        for name, path in tools.items():
-            (programs / name).symlink_to(path)
+        for name in TOOLS:
+            (programs / name).symlink_to(shutil.which(name))
+        scripts = (
+            {"nvidia-smi": "#!/bin/sh\necho 'GPU 0: NVIDIA H200'\n"} if gpu else {}
+        )
         for name, version in (pythons or {"python3": "3.12.1"}).items():
-            text = FAKE.format(
-                name=name,
-                version=version,
-                unsuitable=int(version.split(".")[1] not in ("11", "12", "13")),
-                bare=int(bare),
-            )
+            unsuitable = int(version.split(".")[1] not in ("11", "12", "13"))
+            about = {"name": name, "version": version, "bare": int(bare)}
+            scripts[name] = FAKE.format(**about, unsuitable=unsuitable)
+        for name, text in scripts.items():
             (programs / name).write_text(text)
             (programs / name).chmod(0o755)
-        if gpu:
-            (programs / "nvidia-smi").write_text(
-                "#!/bin/sh\necho 'GPU 0: NVIDIA H200'\n"
-            )
-            (programs / "nvidia-smi").chmod(0o755)
         (where / "log").write_text("")
         done = subprocess.run(
             ["/bin/sh", ROOT / "scripts" / "environment.sh"],
@@ -89,19 +74,14 @@ def make_env(tmp_path):
 
 
 def test_an_environment_is_made_once_and_follows_the_requirements(make_env, tmp_path):
-    assert make_env()[1] == ["venv python3 .venv", *INSTALL]
-    assert make_env()[1] == []
-    (tmp_path / "requirements.txt").write_text("torch==3.0\n")
-    assert make_env()[1] == INSTALL
-    (tmp_path / "pyproject.toml").write_text("# changed")
-    assert make_env()[1] == INSTALL
-
-
-def test_what_failed_is_tried_again(make_env):
     done, steps = make_env(PIP_FAILS="1")
     assert (done.returncode, steps) == (1, ["venv python3 .venv", INSTALL[0]])
     assert done.stderr.startswith("pip failed, see above.")
-    assert make_env()[1] == INSTALL
+    assert make_env()[1] == INSTALL  # what failed is tried again
+    assert make_env()[1] == []
+    for name in ("requirements.txt", "pyproject.toml"):
+        (tmp_path / name).write_text("# changed\n")
+        assert make_env()[1] == INSTALL
 
 
 def test_without_a_gpu_linux_gets_the_small_torch(make_env, tmp_path):
@@ -115,9 +95,7 @@ def test_without_a_gpu_linux_gets_the_small_torch(make_env, tmp_path):
     assert make_env(gpu=False, TORCH="cuda")[1] == INSTALL
     done, steps = make_env(TORCH="gpu")
     assert (done.returncode, steps) == (1, [])
-    assert done.stderr == (
-        "TORCH=gpu is unknown: say TORCH=cpu or TORCH=cuda, or leave it out.\n"
-    )
+    assert "say TORCH=cpu or TORCH=cuda" in done.stderr
 
 
 def test_without_ensurepip_any_pip_will_do(make_env):
@@ -126,19 +104,19 @@ def test_without_ensurepip_any_pip_will_do(make_env):
 
 
 def test_one_that_was_moved_or_lost_its_python_is_made_anew(make_env, tmp_path):
+    made = ["venv python3 .venv", *INSTALL]
     make_env()
     moved = tmp_path / "moved"
     moved.mkdir()
     for name in ("requirements.txt", "pyproject.toml", ".venv"):
         (tmp_path / name).rename(moved / name)
-    assert make_env(moved)[1] == ["venv python3 .venv", *INSTALL]
+    assert make_env(moved)[1] == made
     (moved / ".venv" / "bin" / "python").unlink()
-    assert make_env(moved)[1] == ["venv python3 .venv", *INSTALL]
+    assert make_env(moved)[1] == made
     for name in ("requirements.txt", "pyproject.toml"):
         shutil.copy(moved / name, tmp_path)
     (tmp_path / ".venv").symlink_to(moved / ".venv")
-    assert make_env()[1] == ["venv python3 .venv", *INSTALL]
-    assert not (tmp_path / ".venv").is_symlink()
+    assert make_env()[1] == made
     assert make_env(moved)[1] == []  # nobody else's is touched
 
 
@@ -146,9 +124,8 @@ def test_one_that_was_moved_or_lost_its_python_is_made_anew(make_env, tmp_path):
     ("pythons", "wanted", "chosen"),
     [
         ({"python3": "3.9.2", "python3.11": "3.11.4"}, "", "python3.11"),
-        ({"python3": "3.14.0", "python3.13": "3.13.0"}, "", "python3.13"),
         ({"python3": "3.12.1", "python3.13": "3.13.0"}, "python3.13", "python3.13"),
-        ({"python3": "3.9.2"}, "", "and python3 is Python 3.9.2."),
+        ({"python3": "3.14.0"}, "", "and python3 is Python 3.14.0."),
         ({"python": "2.7.0"}, "", "and python3 is no Python that runs."),
         ({"python3": "3.12.1", "old": "3.8.0"}, "old", "and old is Python 3.8.0."),
     ],

@@ -40,22 +40,6 @@ def module_of(name):
     return inner if is_module else inner.rpartition(".")[0]
 
 
-@pytest.mark.parametrize(
-    ("code", "module"),
-    [
-        ("import attnbook.nn.masks", "nn.masks"),
-        ("import json, attnbook.toy as toy", "toy"),
-        ("from attnbook.nn.masks import PAD, causal_mask", "nn.masks"),
-        ("from attnbook.nn import masks", "nn.masks"),
-        ("from attnbook.nn import causal_mask", "nn"),
-        ("from attnbook import nn", "nn"),
-    ],
-)
-def test_every_kind_of_import_is_seen(code, module):
-    assert imported(code) == {module}
-    assert not imported("import attnbook, json\nfrom json import loads")
-
-
 def graph():
     """Each module of the package, but for the rooms' lists, with those it imports."""
     paths = [p for p in ROOT.rglob("*.py") if p.name != "__init__.py"]
@@ -80,13 +64,6 @@ def test_rooms_import_from_earlier_rooms_only():
             assert not later, f"{module} imports {later}"
 
 
-def test_real_training_does_without_the_toy_language():
-    """Only the config named toy asks for it, in ``corpora``."""
-    for module, others in graph().items():
-        if module.startswith(("core", "nn", "models", "decoding", "data")):
-            assert not [o for o in others if o.startswith("toy")], module
-
-
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_explains_its_modules_and_no_name_hides_one(room):
     package = importlib.import_module(f"attnbook.{room}")
@@ -98,8 +75,3 @@ def test_a_room_explains_its_modules_and_no_name_hides_one(room):
         assert found is None or isinstance(found, types.ModuleType), (
             f"attnbook.{room} has the module {module} and another thing of that name"
         )
-
-
-def test_nothing_but_rooms_at_the_top():
-    found = {p.name for p in ROOT.iterdir() if p.name != "__pycache__"}
-    assert found == {*ROOMS, "stored", "__init__.py", "__main__.py"}

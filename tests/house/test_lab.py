@@ -11,16 +11,12 @@ def notebook(text):
     return new_notebook(cells=[new_markdown_cell(text, id="a")])
 
 
-def text(path):
-    return nbformat.read(path, as_version=4).cells[0].source
-
-
 @pytest.fixture
 def make(tmp_path):
     """A function that brings the reader's folder up to date with a new version."""
 
-    def make(version, name="one.ipynb"):
-        written, lines = update(tmp_path / "lab", [(name, notebook(version))])
+    def make(version):
+        written, lines = update(tmp_path, [("one.ipynb", notebook(version))])
         return [path.name for path in written], lines
 
     return make
@@ -31,13 +27,16 @@ def change(tmp_path):
     """A function that changes a notebook, as a reader would."""
 
     def change(version, name="one.ipynb"):
-        nbformat.write(notebook(version), tmp_path / "lab" / name)
+        nbformat.write(notebook(version), tmp_path / name)
 
     return change
 
 
 def folder(tmp_path):
-    return {path.name: text(path) for path in (tmp_path / "lab").glob("*.ipynb")}
+    return {
+        path.name: nbformat.read(path, as_version=4).cells[0].source
+        for path in tmp_path.glob("*.ipynb")
+    }
 
 
 def test_copies_follow_the_book_and_a_deleted_one_comes_back(make, tmp_path):
@@ -45,26 +44,22 @@ def test_copies_follow_the_book_and_a_deleted_one_comes_back(make, tmp_path):
     assert make("first") == ([], [])
     assert make("second") == (["one.ipynb"], [])
     assert folder(tmp_path) == {"one.ipynb": "second"}
-    (tmp_path / "lab" / "one.ipynb").unlink()
+    (tmp_path / "one.ipynb").unlink()
     assert make("second") == (["one.ipynb"], [])
 
 
-def test_a_new_version_is_put_next_to_a_changed_copy(make, change, tmp_path):
+def test_new_versions_are_put_next_to_changed_copies(make, change, tmp_path):
     make("first")
     change("mine")
     assert make("first") == ([], [])
-    line = "one.ipynb has your changes. Its new version is one-2.ipynb."
-    assert make("second") == (["one-2.ipynb"], [line])
+    line = "one.ipynb has your changes. Its new version is {}."
+    assert make("second") == (["one-2.ipynb"], [line.format("one-2.ipynb")])
     assert make("second") == ([], [])
-    assert make("third") == (["one-2.ipynb"], [line])
+    assert make("third")[0] == ["one-2.ipynb"]
     assert folder(tmp_path) == {"one.ipynb": "mine", "one-2.ipynb": "third"}
-
-
-def test_every_changed_copy_stays(make, change, tmp_path):
-    for number, name in enumerate(["one.ipynb", "one-2.ipynb", "one-3.ipynb"]):
-        assert make(f"version {number}")[0] == [name]
-        change(f"mine {number}", name)
-    assert sorted(folder(tmp_path).values()) == ["mine 0", "mine 1", "mine 2"]
+    change("mine, too", "one-2.ipynb")
+    assert make("fourth") == (["one-3.ipynb"], [line.format("one-3.ipynb")])
+    assert folder(tmp_path)["one-2.ipynb"] == "mine, too"
 
 
 @pytest.mark.parametrize("made", [False, True])
@@ -72,8 +67,7 @@ def test_a_file_without_a_record_stays(make, change, tmp_path, made):
     """One of the reader's own, or one whose record is lost."""
     if made:
         make("first")
-        (tmp_path / "lab" / ".made.json").unlink()
-    (tmp_path / "lab").mkdir(exist_ok=True)
+        (tmp_path / ".made.json").unlink()
     change("mine")
     assert make("first")[0] == ["one-2.ipynb"]
     assert folder(tmp_path) == {"one.ipynb": "mine", "one-2.ipynb": "first"}
@@ -82,14 +76,11 @@ def test_a_file_without_a_record_stays(make, change, tmp_path, made):
 @pytest.mark.parametrize(
     ("options", "is_root", "given"),
     [
-        ([], False, []),
         (["--no-browser"], False, ["--no-browser"]),
         (["--no-browser"], True, ["--allow-root", "--no-browser"]),
-        (["--port=1", "--allow-root"], True, ["--port=1", "--allow-root"]),
         (["--allow-root=True"], True, ["--allow-root=True"]),
     ],
 )
 def test_root_may_open_jupyterlab_and_is_told_so(options, is_root, given, capsys):
     assert lab_options(options, is_root) == given
-    added = is_root and "--allow-root" not in "".join(options)
-    assert capsys.readouterr().out.count("--allow-root") == added
+    assert capsys.readouterr().out.count("--allow-root") == (given != options)

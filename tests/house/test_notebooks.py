@@ -4,29 +4,16 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from notebook_checks import check_lab_links, findings
 
-import hidden_checks
-import lab_checks
-import notebook_checks
-
-BOOK = Path(__file__).resolve().parents[2] / "book"
-NOTEBOOKS = sorted(BOOK.glob("*.ipynb"))
-LABS = [path for path in NOTEBOOKS if lab_checks.NAME.match(path.stem)]
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "book").glob("*.ipynb"))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_stored_notebook(path):
-    notebook = nbformat.read(path, as_version=4)
-    assert notebook_checks.findings(notebook) == []
-    assert hidden_checks.findings(notebook) == []
-
-
-@pytest.mark.parametrize("path", LABS, ids=lambda path: path.stem)
-def test_sections_of_a_laboratory_page_have_one_form(path):
-    notebook = nbformat.read(path, as_version=4)
-    assert [*lab_checks.check_form(path.stem, notebook)] == []
+    assert findings(nbformat.read(path, as_version=4)) == []
 
 
 def test_links_to_laboratory_pages_lead_to_the_section_they_name():
     book = {path.stem: nbformat.read(path, as_version=4) for path in NOTEBOOKS}
-    assert [*lab_checks.check_links(book)] == []
+    assert [*check_lab_links(book)] == []

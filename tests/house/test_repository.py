@@ -1,11 +1,20 @@
-"""`make repository NAME=owner/name` writes the address where it must stand."""
+"""The address of the published course, and the first cell of every notebook."""
+
+import importlib.util
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
 
 import nbformat
 import pytest
 import yaml
 
-import first_cell
-from set_repository import replace_between, set_repository
+from set_repository import FIRST_METADATA, first_cell, set_repository
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
+ADDRESS = (ROOT / "REPOSITORY").read_text(encoding="utf-8").strip()
 
 
 @pytest.fixture
@@ -21,8 +30,11 @@ def tree(tmp_path, copy_tree):
     return tmp_path
 
 
-def test_writes_the_address_everywhere(tree):
+def test_the_address_is_written_everywhere_and_the_second_replaces_the_first(tree):
+    set_repository(tree, "other/first")
     set_repository(tree, "an-owner/a.name_2")
+    files = [path for path in tree.rglob("*") if path.is_file()]
+    assert not [path for path in files if "other/first" in path.read_text()]
     assert (tree / "REPOSITORY").read_text() == "an-owner/a.name_2\n"
     readme = (tree / "README.md").read_text()
     assert "https://an-owner.github.io/a.name_2/" in readme
@@ -34,35 +46,57 @@ def test_writes_the_address_everywhere(tree):
     assert citation["repository-code"] == "https://github.com/an-owner/a.name_2"
     assert citation["url"] == "https://an-owner.github.io/a.name_2/"
     cells = nbformat.read(tree / "book" / "ch01_name.ipynb", as_version=4).cells
-    assert cells[0].source == first_cell.first_cell("an-owner/a.name_2")
-    assert [cell.source for cell in cells[1:]] == ["# A chapter", "print(42)"]
+    wanted = [first_cell("an-owner/a.name_2"), "# A chapter", "print(42)"]
+    assert [cell.source for cell in cells] == wanted
     assert cells[2].outputs[0].text == "42\n"
 
 
-def test_a_second_address_replaces_the_first(tree):
-    set_repository(tree, "an-owner/a-name")
-    set_repository(tree, "other/second")
-    files = [path for path in tree.rglob("*") if path.is_file()]
-    assert not [path for path in files if "an-owner" in path.read_text()]
-    assert (
-        len(nbformat.read(tree / "book" / "ch01_name.ipynb", as_version=4).cells) == 3
-    )
-
-
 @pytest.mark.parametrize(
-    "name",
-    ["", "a-name", "a/b/c", "https://github.com/a/b", "a /b", "-a/b", "a/b\nc", "ä/b"],
+    "name", ["", "a-name", "a/b/c", "https://github.com/a/b", "a /b", "-a/b", "a/b\nc"]
 )
 def test_refuses_what_is_no_address(tree, name):
     before = (tree / "REPOSITORY").read_text()
-    with pytest.raises(ValueError, match="must be owner/name") as refusal:
+    with pytest.raises(ValueError, match="must be owner/name"):
         set_repository(tree, name)
-    assert repr(name) in str(refusal.value)
     assert (tree / "REPOSITORY").read_text() == before
 
 
-def test_says_which_line_a_file_lacks(tmp_path):
-    file = tmp_path / "README.md"
-    file.write_text("<!-- addresses -->\n")
-    with pytest.raises(ValueError, match=r"README\.md must hold .*end of addresses"):
-        replace_between(file, "<!-- addresses -->", "<!-- end of addresses -->", "")
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_begin_with_the_first_cell(path):
+    cell = nbformat.read(path, as_version=4).cells[0]
+    assert (cell.source, cell.metadata) == (first_cell(ADDRESS), FIRST_METADATA)
+    assert not cell.outputs
+
+
+@pytest.mark.parametrize(
+    ("repository", "colab", "installed", "told"),
+    [
+        ("an-owner/a-name", True, False, ""),
+        ("", True, False, "write owner/name of its GitHub repository into REPOSITORY"),
+        ("", False, False, "make lab"),
+        ("an-owner/a-name", False, False, "pip install -e ."),
+        ("an-owner/a-name", True, True, ""),
+    ],
+)
+def test_it_installs_the_package_on_colab_and_else_says_what_to_do(
+    monkeypatch, capsys, repository, colab, installed, told
+):
+    commands = []
+    monkeypatch.setattr(subprocess, "check_call", commands.append)
+    found = importlib.util.find_spec("attnbook") if installed else None
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: found)
+    monkeypatch.delenv("COLAB_RELEASE_TAG", raising=False)
+    if colab:
+        monkeypatch.setenv("COLAB_RELEASE_TAG", "release-colab-1")
+    exec(first_cell(repository), {})
+    printed = capsys.readouterr().out
+    assert told in printed
+    assert printed.count("\n") == bool(told)
+    package = f"attnbook @ git+https://github.com/{repository}"
+    wanted = [[sys.executable, "-m", "pip", "install", "-q", package]]
+    assert commands == wanted * (not installed and not told)
+
+
+def test_the_torch_of_colab_is_left_alone():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert "torch>=2.4,<3" in project["dependencies"]

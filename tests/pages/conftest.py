@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from page_checks import opened
 from playwright.sync_api import Browser, Page
 
 from browser import NO_BROWSER, open_browser
 from build_book import HTML
-from page_checks import opened
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

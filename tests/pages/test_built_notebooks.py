@@ -2,9 +2,9 @@
 
 import nbformat
 import pytest
+from notebook_checks import reader_findings
 
 from build_book import ROOT
-from reader_checks import findings
 from reader_notebooks import made, read
 
 SOURCES = sorted(
@@ -21,7 +21,7 @@ def notebooks(html):
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_nothing_of_the_books_markup_is_left(notebooks, source):
     notebook = notebooks[f"{source.stem}.ipynb"]
-    assert findings(notebook, read(source), notebooks.keys()) == []
+    assert reader_findings(notebook, read(source), notebooks.keys()) == []
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)

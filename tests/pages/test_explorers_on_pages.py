@@ -5,11 +5,11 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from page_checks import PHONE, check_accessible, check_width
 from playwright.sync_api import expect
 
 import explorers
 from attnbook.course.kit.explorers.controls import Switch
-from page_checks import PHONE, check_accessible, check_width
 
 COURSE = Path(import_module("attnbook.course").__file__).parent
 ALIVE = [

@@ -3,9 +3,8 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
-
 from page_checks import ON_PHONE, PHONE, check_width
+from playwright.sync_api import expect
 
 FRONT, CHAPTER = "book/intro.html", "book/ch04_scaled_dot_product.html"
 WITHOUT = "Ein Mann mit einem Hut, der sich"

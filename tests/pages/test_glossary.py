@@ -1,9 +1,8 @@
 """The glossary of the built book, and its definitions beside linked terms."""
 
 import pytest
-from playwright.sync_api import expect
-
 from page_checks import ON_PHONE, PHONE, check_accessible
+from playwright.sync_api import expect
 
 CHAPTER = "book/ch08_layers.html"
 LINK = "article a[href*='glossary.html#term-dropout']"

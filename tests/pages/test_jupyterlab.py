@@ -7,10 +7,10 @@ import nbformat
 import pytest
 from lab_server import address_of, running_lab
 from nbformat.v4 import new_code_cell, new_notebook
+from page_checks import check_accessible
 from playwright.sync_api import Page, expect
 
 from build_book import ROOT
-from page_checks import check_accessible
 from reader_notebooks import made
 from run_notebooks import store
 

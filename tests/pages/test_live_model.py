@@ -4,8 +4,6 @@ import copy
 import json
 import random
 import re
-import subprocess
-import sys
 from functools import cache
 from html import unescape
 from itertools import product
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from page_checks import PHONE, check_accessible, check_width
 from playwright.sync_api import expect
 
 import live
@@ -24,7 +23,6 @@ from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.language import Pair
 from attnbook.toy.metrics import alignment_accuracy, attention_weights
 from export_live import half
-from page_checks import PHONE, check_accessible, check_width
 
 ROOT = Path(__file__).resolve().parents[2]
 LIVE = ROOT / "book" / "_static" / "live"
@@ -198,7 +196,7 @@ FEWEST = {
 
 @pytest.mark.parametrize("name", models.TOY_MODELS)
 def test_nothing_is_multiplied_twice(engine, name):
-    """How long that takes, says ``benchmarks/live_model.py``."""
+    """How long that takes, says ``benchmarks/pages.py``."""
     sources = [ids_of(pair) for pair in SHORT]
     found = engine.evaluate(
         """([name, sources]) => sources.map(source => {
@@ -210,15 +208,6 @@ def test_nothing_is_multiplied_twice(engine, name):
     )
     for source, (length, products) in zip(sources, found, strict=True):
         assert products == FEWEST[name](rounded(name), len(source), length)
-
-
-def test_the_benchmark_prints_a_line_for_each_model():
-    """In a process of its own, since one process may drive one browser only."""
-    program = [sys.executable, "benchmarks/live_model.py", "--each", "1"]
-    shown = subprocess.run(program, cwd=ROOT, capture_output=True, text=True)
-    assert shown.returncode == 0, shown.stderr
-    for name in models.TOY_MODELS:
-        assert re.search(rf"^{name} +median +[\d.]+ +slowest", shown.stdout, re.M)
 
 
 # --- The language ---

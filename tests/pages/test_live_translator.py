@@ -1,9 +1,8 @@
 """The translator in the book's own pages: for everyone, in any light, on a phone."""
 
 import pytest
-from playwright.sync_api import expect
-
 from page_checks import ON_PHONE, check_accessible, check_targets, check_width
+from playwright.sync_api import expect
 
 PAGES = {
     "search": "book/ch10_decoding.html",

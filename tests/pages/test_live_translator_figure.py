@@ -3,12 +3,12 @@
 import re
 
 import pytest
+import translator_page
 from playwright.sync_api import expect
 
 import live
-import translator_speed as speed
 
-STATIC = speed.LIVE.parent
+STATIC = translator_page.LIVE.parent
 OPTIONS = "<script>const DOCUMENTATION_OPTIONS = {};</script>"  # Sphinx's
 SENTENCE = "People are waiting at the station."
 FIGURES = {"light": "greedy", "caption": "greedy", "search": "beam"}
@@ -18,7 +18,7 @@ FIGURES = {"light": "greedy", "caption": "greedy", "search": "beam"}
 def at(tmp_path_factory):
     """A page with a figure of each form."""
     folder = tmp_path_factory.mktemp("figures")
-    speed.write_page(folder / "live")
+    translator_page.write_page(folder / "live")
     (folder / "book.js").write_bytes((STATIC / "book.js").read_bytes())
     scripts = "".join(
         f'<script defer src="live/{name}.js" data-parts="{live.PARTS}"'

@@ -2,14 +2,13 @@
 
 import base64
 
-import pytest
-
 import page_checks
-from link_checks import dead_links
+import pytest
 from page_checks import (
     check_controls,
     check_search,
     check_targets,
+    dead_links,
     findings_from_file,
     findings_over_http,
     opened,

@@ -5,15 +5,15 @@ import re
 
 import pytest
 import yaml
-
-from build_book import ROOT, pages
-from link_checks import dead_links
 from page_checks import (
     check_controls,
     check_search,
+    dead_links,
     findings_from_file,
     findings_over_http,
 )
+
+from build_book import ROOT, pages
 
 CONTENTS = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 ADDED = ["search", "genindex", "py-modindex"]  # by Sphinx

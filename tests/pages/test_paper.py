@@ -1,9 +1,8 @@
 """Pages on paper and on a phone, and links to what stands in them."""
 
 import pytest
-from playwright.sync_api import expect
-
 from page_checks import PHONE
+from playwright.sync_api import expect
 
 A4 = {"width": 642, "height": 931}
 """Pixels within the margins of print.css."""

@@ -1,10 +1,10 @@
 """The playground in its page: usable by everyone, and as gentle as it promises."""
 
 import pytest
+from page_checks import ON_PHONE, check_accessible, check_targets, check_width
 from playwright.sync_api import expect
 
 from attnbook.course.kit.playground.data import PRESETS
-from page_checks import ON_PHONE, check_accessible, check_targets, check_width
 
 PAGE = "book/playground.html"
 

@@ -1,10 +1,9 @@
 """Predict boxes and the reader's progress, in a tiny book and in chapter 4."""
 
 import pytest
+from page_checks import ON_PHONE, check_accessible, check_predict, check_width
 from playwright.sync_api import Page, expect
 from tiny_book import build_tiny_book, code
-
-from page_checks import ON_PHONE, check_accessible, check_predict, check_width
 
 EXTENSIONS = ["predict_box", "course_parts"]
 BOX = r"""

@@ -4,9 +4,8 @@ import gzip
 import re
 
 import pytest
-from playwright.sync_api import expect
-
 from page_checks import PHONE, check_accessible, opened
+from playwright.sync_api import expect
 
 # Query, and the section that teaches it.
 FIRST = {

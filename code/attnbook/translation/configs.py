@@ -300,7 +300,8 @@ tokenised text, two batches an update as on their two GPUs, and nearly 8,000 upd
 "multi30k-tiny" keeps its sizes, dropout and learning rate for plain text, in 7,424
 updates on a GPU; "multi30k-cpu" has the same sizes and takes an hour and a half on one
 processor core. "multi30k-distilled" is that for twice the text, which
-``benchmarks/distil.py`` writes: half the epochs, as many updates;
+``benchmarks/distil.py`` wrote (``git checkout gpu-runs``): half the epochs, as many
+updates;
 "multi30k-distilled-tiny" is "multi30k-tiny" in pre-norm for the same text, also with as
 many updates. "multi30k-small" is twice as wide. "base" is the base model of Vaswani et
 al. 2017 with its batch size."""

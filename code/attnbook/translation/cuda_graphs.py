@@ -8,8 +8,7 @@ addresses of the first ones.
 
 Only a GPU can show that this is right: that inputs are copied, that a result is not
 overwritten by the next replay, and that neither stream runs ahead of the other. The
-tests for it run where there is a GPU, and ``benchmarks/half_hour.py smoke`` compares
-recorded updates with plain ones; on a CPU the function is just called.
+tests for it run where there is a GPU; on a CPU the function is just called.
 """
 
 from __future__ import annotations

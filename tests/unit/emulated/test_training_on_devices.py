@@ -13,7 +13,6 @@ from attnbook.translation.report import finish
 from attnbook.translation.trainer import Trainer
 from attnbook.translation.training_state import read_state
 from attnbook.translation.translator import Translator
-from run_decodings import decodings
 
 KINDS = {
     "fp32": {},
@@ -154,8 +153,6 @@ def test_a_finished_run_translates(fresh, gpu, model):
     assert {p.device.type for p in there.model.parameters()} == {gpu}
     for width in (1, 3):
         assert there(texts, width=width) == here(texts, width=width)
-    *_, last = decodings(trainer.folder, torch.device(gpu))
-    assert last["widths"]
 
 
 def test_each_process_has_its_own_gpu_and_joins_by_nccl(gpu, monkeypatch):

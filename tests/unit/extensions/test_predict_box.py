@@ -2,8 +2,8 @@
 
 import pytest
 
-from plain_markdown import Directive, pieces
 from predict_box import Box, predict_text, read_box
+from reader_notebooks import Directive, pieces
 
 BOX = r"""
 :::{predict} How large is the largest weight? Choose before you look.

@@ -4,33 +4,40 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
+from playwright.sync_api import Error
 
-from browser import find_browser
-
-PLAYWRIGHT = SimpleNamespace(chromium=SimpleNamespace(executable_path="/downloaded"))
+from browser import launch
 
 
 @pytest.fixture
-def found(monkeypatch):
-    """A function that says which is found if only the given programs are installed."""
+def started(monkeypatch):
+    """A function that says which starts if only the given ones do."""
 
-    def find(*installed, chosen=""):
+    def start(*good, chosen=""):
         monkeypatch.setenv("BOOK_BROWSER", chosen)
-        programs = {name: name for name in installed}
-        monkeypatch.setattr(shutil, "which", programs.get)
-        return find_browser(PLAYWRIGHT)
+        monkeypatch.setattr(
+            shutil, "which", lambda name: (name in good and name) or None
+        )
 
-    return find
+        def try_one(args, timeout, executable_path="", channel="", downloaded="own"):
+            name = executable_path or channel or downloaded
+            if name not in good:
+                raise Error("does not start")
+            return name
+
+        return launch(SimpleNamespace(chromium=SimpleNamespace(launch=try_one)))
+
+    return start
 
 
-def test_takes_the_chosen_one_then_the_first_installed(found):
-    assert found("my-browser", "chromium", chosen="my-browser") == "my-browser"
-    assert found("google-chrome", "chromium") == "chromium"
-    assert found("/downloaded", "google-chrome") == "google-chrome"
-    assert found("/downloaded") == "/downloaded"
-    assert found() is None
+def test_takes_the_chosen_one_then_the_first_that_starts(started):
+    assert started("my-browser", "chromium", chosen="my-browser") == "my-browser"
+    assert started("google-chrome", "chromium", "own") == "chromium"
+    assert started("own", "msedge") == "msedge"
+    assert started("own") == "own"
+    assert started() is None
 
 
-def test_a_chosen_one_must_exist(found):
+def test_a_chosen_one_must_exist(started):
     with pytest.raises(ValueError, match="BOOK_BROWSER is 'gone', which is no program"):
-        found("chromium", chosen="gone")
+        started("chromium", chosen="gone")

@@ -1,9 +1,8 @@
-"""The notebook checks: each finds what it is there to find, in a tiny notebook."""
+"""The checks of notebooks: each finds what it is there to find, in a tiny notebook."""
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-
-from notebook_checks import findings
+from notebook_checks import check_lab_links, findings, reader_findings
 
 FIGURE = {
     "figure": {"name": "fig-line", "caption": "It rises."},
@@ -64,6 +63,10 @@ def solved(said, source=JUDGE):
     ]
 
 
+def unseen(source, *tags, count=1):
+    return cell(source, count=count, tags=tags or ["remove-cell"])
+
+
 GOOD = [
     solved("ex1_sum: right.\n"),
     solved("Stack: all 5 stages passed.\n✓ shapes\n", 'judge("Stack", Stack)'),
@@ -71,51 +74,48 @@ GOOD = [
     [cell(outputs=[printed("1\n")]), cell(count=2)],
     [cell(count=None, tags=["nbval-skip"]), cell()],
     [cell(outputs=[ERROR], tags=["raises-exception"])],
-    [cell("x\n" * 30)],
     [cell(outputs=[INSIDE])],
-    [cell("x" * 88)],
-    [cell("a = 1; b = 2")],
     [cell(outputs=[picture()], mystnb=FIGURE)],
     [table_of()],
     [cell("fit(model)", outputs=[printed("")], tags=["nbval-ignore-output"])],
     [cell("fit(model)")],
     [new_markdown_cell("See https://example.org/home/page and `code/tmp/x`.")],
+    [cell("!ls")],
+    [unseen("x = 1"), cell("x = 2\nprint(x)", count=2)],
+    [cell("x = 1"), unseen("x = 2", count=2), cell("print(x)", count=3)],
+    [unseen("_ = 1"), cell("for _ in 'ab':\n    print(_)", count=2)],
 ]
 BAD = [
-    ([cell(count=None)], "cell 1 ('print(1)'): was never run"),
+    ([cell(count=None)], "cell 1 ('print(1)'): its execution count is None"),
     ([cell(), cell(count=3)], "cell 2 ('print(1)'): its execution count is 3"),
     ([cell(outputs=[printed("oh\nno\n", "stderr")])], "wrote to stderr: no"),
     ([cell(outputs=[ERROR])], "cell 1 ('print(1)'): ValueError: no"),
-    ([cell("x\n" * 31)], "has 31 lines, 30 are allowed"),
-    ([cell("x" * 89)], "is 89 columns wide, 88 are allowed"),
-    ([cell("torch.manual_seed(0);\n")], "ends with a semicolon"),
-    ([cell(outputs=[picture()])], "the picture has no alt text"),
-    ([cell(outputs=[picture("image/svg+xml")])], "the picture has no alt text"),
-    ([cell(outputs=[picture()], mystnb=figure(alt=""))], "the picture has no alt text"),
+    ([cell(outputs=[picture()])], "the alt text '' does not say"),
+    ([cell(outputs=[picture("image/svg+xml")])], "the alt text '' does not say"),
     ([cell(outputs=[picture()], mystnb=figure(alt="A plot"))], "'A plot' does not say"),
     ([cell(outputs=[picture()], mystnb=ALT)], "the picture has no name"),
-    ([cell(outputs=[picture()], mystnb=ALT)], "the picture has no caption"),
-    ([table_of(name="")], "the table has no name tab-…"),
-    ([table_of(name="fig-costs")], "the table has no name tab-…"),
-    ([table_of(caption="")], "the table has no caption"),
-    (
-        [cell(mystnb={"figure": {"name": "tab-a", "caption": "A."}})],
-        "is named tab-a, and is no table",
-    ),
+    ([cell(outputs=[picture()], mystnb=ALT)], "has no caption"),
+    ([table_of(name="")], "the name of a table, and of nothing else, begins with tab-"),
+    ([table_of(name="fig-costs")], "the name of a table, and of nothing else, begins"),
+    ([table_of(caption="")], "has no caption"),
+    ([cell(mystnb={"figure": {"name": "tab-a", "caption": "A."}})], "of nothing else"),
     ([cell("fit(model)", outputs=[printed("")])], "tag it nbval-ignore-output"),
     ([cell("recall(4, steps=9)", outputs=[printed("")])], "tag it nbval-ignore-output"),
     ([cell(outputs=[printed("")], tags=["timing"])], "tag it nbval-ignore-output"),
-    ([new_markdown_cell(f"Look into {LOCAL}.")], "the source names a path"),
-    ([new_markdown_cell("[here](file:///a.html)")], "the source names a path"),
-    ([cell(r"open('C:\data')")], "the source names a path"),
-    ([cell(outputs=[printed(f"saved in {LOCAL}")])], "the output names a path"),
+    ([new_markdown_cell(f"Look into {LOCAL}.")], "names a path of one machine"),
+    ([new_markdown_cell("[here](file:///a.html)")], "names a path"),
+    ([new_markdown_cell("In C:\\data it is.")], "names a path"),
+    ([cell(outputs=[printed(f"saved in {LOCAL}")])], "names a path"),
     ([cell(outputs=[printed("<Model at 0x7f00ab12>")])], "an address in memory"),
-    (
-        solved("ex1_sum: your function raises an error.\n"),
-        "the solution isn't right: ex",
-    ),
+    (solved("ex1_sum: your function raises an error.\n"), "the solution isn't right"),
     (solved("ex1_sum: your turn.\n"), "the solution isn't right: ex1_sum: your turn"),
     ([cell(outputs=[WIDGET])], "cell 1 ('print(1)'): a widget is stored"),
+    ([unseen("x = 1"), cell("print(x)", count=2)], "reads x, which is made unseen in"),
+    ([unseen("def f():\n    pass"), cell("f()", count=2)], "reads f, which is made"),
+    (
+        [unseen("from a import b", "remove-input"), cell("b.c()", count=2)],
+        "cell 2 ('b.c()'): reads b, which is made unseen in cell 1 ('from a import b')",
+    ),
 ]
 
 
@@ -130,6 +130,108 @@ def test_finds(cells, expected):
     assert any(expected in line for line in found), found
 
 
-def test_the_state_of_widgets_is_found_too():
-    notebook = new_notebook(cells=[cell()], metadata={"widgets": {}})
-    assert any("state of widgets" in line for line in findings(notebook))
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Measured in {ref}`Lab 4.1 <lab4-own>`.", []),
+        ("{ref}`Lab 4.2 <lab4-own>`", ["Lab 4.2 leads to lab4-own, which is not it"]),
+        ("{ref}`Lab 4.1 <lab4-gone>`", ["Lab 4.1 leads to lab4-gone, which is not it"]),
+        ("See Lab 4.1.", ["Lab 4.1 is no link: {ref}`Lab 4.1 <label>`"]),
+    ],
+)
+def test_links_lead_to_the_section_they_name(text, expected):
+    lab = new_notebook(cells=[new_markdown_cell("(lab4-own)=\n## 4.1 Is it itself?")])
+    chapter = new_notebook(cells=[new_markdown_cell(text), new_code_cell("# Lab 9.9")])
+    found = check_lab_links({"lab04_attention": lab, "ch04": chapter})
+    assert [*found] == [f"ch04: {line}" for line in expected]
+
+
+# --- The readers' notebooks ---
+
+SOURCE = new_notebook(
+    cells=[
+        new_code_cell("ex1 = ..."),
+        new_markdown_cell("```{exercise-end}\n```\n\n```{solution-start} ex1\n```"),
+        new_code_cell("ex1 = 4.0"),
+        new_markdown_cell("```{solution-end}\n```"),
+    ]
+)
+TITLE = new_markdown_cell(
+    "# 1. A title\n\nSee [(1.1)](#eq-a), [2](two.ipynb#x), [above](#1.-A-title), "
+    "[a paper](https://example.org), `{eq}` and\n\n```python\nx = {}\n```\n\n"
+    '<a id="eq-a"></a>\n\n$$\na \\tag{1.1}\n$$'
+)
+STUB = new_code_cell("ex1 = ...")
+FOLD = new_markdown_cell(
+    "<details>\n<summary>Solution</summary>\n\n```python\nex1 = 4.0\n```\n\n</details>"
+)
+READERS = [TITLE, STUB, FOLD]
+
+
+def in_readers(*cells, source=SOURCE):
+    names = {"one.ipynb", "two.ipynb"}
+    return reader_findings(new_notebook(cells=cells), source, names)
+
+
+def test_a_good_readers_notebook_has_no_findings():
+    assert in_readers(*READERS) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("```{margin} Title\nText\n```", "the book is left: '```{margin} Title'"),
+        ("> :::{note}\n> Text", "markup of the book is left: '> :::{note}'"),
+        ("Text\n:::", "markup of the book is left: ':::'"),
+        ("see {cite:t}`luong`", "markup of the book is left: '{cite:t}`luong`'"),
+        ("(there)=\n## Two", "markup of the book is left: '(there)='"),
+        ("$$\na\n$$ (eq-a)", "markup of the book is left: '$$ (eq-a)'"),
+        ("[a](three.ipynb)", "the link to 'three.ipynb' leads nowhere"),
+        ("[a](page:book/one)", "the link to 'page:book/one' leads nowhere"),
+        ("[a](#eq-b)", "the link to '#eq-b' leads nowhere"),
+        ("<details>\n\nText", "a fold is not closed"),
+        ("Text\n\n</details>", "a fold is not closed, or not opened"),
+        ("ex1 = 4.0", "the solution stands outside a fold"),
+    ],
+)
+def test_what_is_left_in_a_text_is_found(text, told):
+    lines = in_readers(*READERS, new_markdown_cell(text))
+    assert any(told in line for line in lines), lines
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        ([*READERS, new_code_cell("ex1 = 4.0")], "the solution stands outside a fold"),
+        (READERS[:-1], "the solution is missing"),
+        (
+            [
+                TITLE,
+                new_code_cell("ex1 = ...", outputs=[printed("ex1: right.\n")]),
+                FOLD,
+            ],
+            "is that of a solution",
+        ),
+        ([*READERS, new_code_cell("more()")], "its code is not that of the book"),
+        ([TITLE, FOLD], "its code is not that of the book"),
+    ],
+)
+def test_what_is_wrong_with_a_cell_is_found(cells, told):
+    assert any(told in line for line in in_readers(*cells))
+
+
+@pytest.mark.parametrize(
+    ("later", "told"),
+    [
+        ("print(ex1)", []),  # the stub defines it, too
+        ("four = 4\nprint(four)", []),
+        ("print(four)", ["the cell 'print(four)' needs four, which only a solution"]),
+    ],
+)
+def test_code_that_needs_a_solution_is_found(later, told):
+    solution = "four = 4\nex1 = four"
+    source = new_notebook(cells=[*SOURCE.cells, new_code_cell(later)])
+    source.cells[2] = new_code_cell(solution)
+    fold = new_markdown_cell(FOLD.source.replace("ex1 = 4.0", solution))
+    lines = in_readers(TITLE, STUB, fold, new_code_cell(later), source=source)
+    assert [line.removesuffix(" defines") for line in lines] == told

@@ -2,7 +2,7 @@
 
 import pytest
 
-from plain_markdown import Page
+from reader_notebooks import Page
 
 ONE = {
     "sections": [
@@ -137,10 +137,10 @@ def test_a_live_model_leads_to_the_page():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("# Other", "'Other' is not the page's next one"),
-        ("$$ a $$ (eq-other)", "'eq-other' has no number in the page"),
-        ("A {term}`unheard of`.", "is not known to the page"),
-        ("A {kbd}`Ctrl`.", "is not known to the page"),
+        ("# Other", "the page has no heading 'Other'"),
+        ("$$ a $$ (eq-other)", "'eq-other' is not among the numbers"),
+        ("A {term}`unheard of`.", "is not among the roles of the page"),
+        ("A {kbd}`Ctrl`.", "is not among the roles of the page"),
         ("[there](gone.ipynb)", r"'gone.ipynb' leads to no page"),
         ("Text.\n\n```{tableau} x\n```", r"\{tableau\} has no plain form"),
         ("- one\n\n  ```{margin} Title\n  Text.\n  ```", "stands inside a list"),

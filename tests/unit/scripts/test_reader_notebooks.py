@@ -11,8 +11,7 @@ from nbformat.v4 import (
     new_output,
 )
 
-from plain_markdown import Page
-from reader_notebooks import made, reader_notebook
+from reader_notebooks import Page, made, reader_notebook
 
 KNOWN = {
     "sections": [{"number": "2", "title": "Attention", "ids": ["attention"]}],

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from page_checks import check_accessible
 
 from attnbook.course.ch02.clicks_figure import SENTENCES, clicks_figure
 from attnbook.toy.data import held_out_pairs
@@ -15,7 +16,6 @@ from experiments.ch02_clicks import (
     write_by_clicks,
 )
 from export_live import half
-from page_checks import check_accessible
 
 LIVE = Path(__file__).resolve().parents[4] / "book" / "_static" / "live"
 

@@ -3,11 +3,11 @@
 import re
 
 import pytest
+from page_checks import check_accessible
 from widgets import alone_on_a_page, check_first_state, check_self_contained, parts
 
 from attnbook.course.ch02 import widget_film, widget_query
 from attnbook.course.ch02.widget_query import QueryState
-from page_checks import check_accessible
 
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?")
 SHOW = """

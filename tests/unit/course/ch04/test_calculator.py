@@ -4,6 +4,7 @@ import re
 
 import pytest
 import torch
+from page_checks import check_accessible
 from widgets import Elements, alone_on_a_page, check_self_contained
 
 from attnbook.course.ch04.widget_calculator import (
@@ -16,7 +17,6 @@ from attnbook.course.ch04.widget_calculator import (
     calculator,
     result,
 )
-from page_checks import check_accessible
 
 T, S = len(ASKING), len(OFFERING)
 HTML = calculator().data

@@ -5,6 +5,7 @@ from itertools import product
 
 import pytest
 import torch
+from page_checks import check_accessible, check_sliders
 from widgets import Elements, alone_on_a_page, check_self_contained
 
 from attnbook.core.vocabulary import PAD
@@ -18,7 +19,6 @@ from attnbook.course.ch06.widget_mask_explorer import (
     mask_explorer,
 )
 from attnbook.nn.masks import key_mask, masked_softmax, target_mask
-from page_checks import check_accessible, check_sliders
 
 HTML = mask_explorer().data
 SIX, BOTH = range(1, 7), (True, False)

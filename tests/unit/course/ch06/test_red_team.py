@@ -1,6 +1,7 @@
 """Six planted masks: what the page shows is what the leak test finds."""
 
 import pytest
+from page_checks import check_accessible, check_sliders
 from widgets import Elements, alone_on_a_page, check_self_contained
 
 from attnbook.course.ch06.widget_red_team import (
@@ -9,7 +10,6 @@ from attnbook.course.ch06.widget_red_team import (
     found_by_influence,
     red_team,
 )
-from page_checks import check_accessible, check_sliders
 
 HTML = red_team().data
 NAMES = [[*BUGS][i] for i in ORDER]

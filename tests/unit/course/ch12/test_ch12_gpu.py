@@ -1,7 +1,6 @@
 """What comes from a GPU stands next to a CPU's runs."""
 
 import json
-import zipfile
 from types import SimpleNamespace
 
 import pytest
@@ -9,63 +8,6 @@ import torch
 from torch import nn
 
 from experiments import ch12_gpu
-from experiments import ch12_training as training
-
-
-def part(runs, **changes):
-    about = {"machine": "a GPU", "device": "cuda", "commit": "abc", "missing": {}}
-    plan = {"small": False, "config": "multi30k-tiny"}
-    return {
-        **about,
-        "plan": plan,
-        "bleu": {},
-        "jobs_at_once": 3,
-        "runs": runs,
-    } | changes
-
-
-PARTS = {"en_de": part({}), "speed": part({})}
-
-
-@pytest.fixture
-def packed(tmp_path):
-    def write(parts):
-        with zipfile.ZipFile(tmp_path / "results.zip", "w") as archive:
-            for name, values in parts.items():
-                archive.writestr(f"{name}.json", json.dumps(values))
-        return tmp_path / "results.zip"
-
-    return write
-
-
-def test_runs_that_were_stopped_are_kept_apart(tmp_path):
-    lines = [{"step": 50, "loss": 3.0}, {"step": 64, "validation_loss": 2.0}]
-    for name, files in {"whole": ("results.json",), "stopped": ()}.items():
-        run = tmp_path / "recipe" / name
-        run.mkdir(parents=True)
-        text = "".join(json.dumps(line) + "\n" for line in lines)
-        (run / "metrics.jsonl").write_text(text)
-        for file in ("config.json", *files):
-            (run / file).write_text("{}")
-    kept = {"config": {}, "log": lines[1:]}
-    assert ch12_gpu.unfinished(tmp_path) == {"recipe/stopped": kept}
-
-
-def test_only_whole_runs_of_a_gpu_are_imported(packed, tmp_path):
-    for change in ({"device": "cpu"}, {"plan": {"small": True}}):
-        file = packed({"speed": part({}, **change)})
-        with pytest.raises(ValueError, match="only a GPU's whole runs are imported"):
-            ch12_gpu.collected(file)
-        assert ch12_gpu.collected(file, trial=True)["measured"]["speed"]
-    with pytest.raises(ValueError, match=r"no results of a GPU.*half_hour.py"):
-        ch12_gpu.collected(tmp_path)
-
-
-def test_they_never_replace_those_of_a_cpu(tmp_path, monkeypatch):
-    (tmp_path / "en_de.json").write_text(json.dumps(PARTS["en_de"]))
-    monkeypatch.setenv(training.RUN_VARIABLE, str(tmp_path))
-    with pytest.raises(ValueError, match=r"made on cuda, .*gpu_runs"):
-        training.multi30k_runs()
 
 
 def test_models_are_compared_on_the_same_captions(tmp_path, monkeypatch):
@@ -80,7 +22,7 @@ def test_models_are_compared_on_the_same_captions(tmp_path, monkeypatch):
         found = {"val": {"beam": outputs, "greedy": captions}}
         (run / "hypotheses.json").write_text(json.dumps(found))
         (run / "config.json").write_text("{}")
-    monkeypatch.setenv(training.RUN_VARIABLE, str(tmp_path))
+    monkeypatch.setenv(ch12_gpu.RUN_VARIABLE, str(tmp_path))
     monkeypatch.setattr(ch12_gpu, "load_texts", lambda *_: (captions, captions))
     found = ch12_gpu.ladder_scores()
     bleu = {name: groups[1]["bleu"] for name, groups in found["by_length"].items()}

@@ -1,6 +1,5 @@
 """Chapter 12's runs: collected, named, repeated; and its small training experiments."""
 
-import json
 import math
 from itertools import chain, product
 
@@ -8,7 +7,6 @@ import pytest
 import torch
 from notebook_cells import printed
 
-import gpu
 from attnbook.core import results
 from attnbook.course.ch12 import figures_training as training_run
 from attnbook.course.ch12 import lab_training as lab
@@ -78,84 +76,19 @@ def test_learning_rates_are_the_papers():
 # Other runs
 
 
-def a_part(*bleus, missing=()):
-    """What the script writes of runs that differ in their seed."""
-    kept = dict.fromkeys([*experiments.KEPT, *experiments.LATER], 1)
-    runs = [
-        {
-            **kept,
-            "config": {"seed": seed},
-            "scores": {"test": {"beam": {"bleu": bleu}}},
-            "log": [{"epoch": 0, "loss": 6.0}, {"epoch": 1, "validation_loss": 3.0}],
-            "left out": 7,
-        }
-        for seed, bleu in enumerate(bleus)
-    ]
-    return {
-        "bleu": gpu.bleu_statistics(runs),
-        "missing": dict.fromkeys(missing, "the time was over"),
-        "jobs_at_once": 3,
-        "runs": {f"seed_{i}": run for i, run in enumerate(runs)},
-    }
-
-
-def test_runs_are_collected_without_what_no_page_shows(tmp_path, monkeypatch):
-    """A part that the folder lacks stays as it is stored."""
-    monkeypatch.setenv(experiments.RUN_VARIABLE, str(tmp_path))
-    for name in ("de_en", "en_de"):
-        made = a_part(39.0, 40.0, missing=["seed_9", "seed_2"])
-        (tmp_path / f"{name}.json").write_text(json.dumps(made), encoding="utf-8")
-    parts = experiments.multi30k_runs()["parts"]
-    found = parts["de_en"]
-    assert found["missing"] == ["seed_2", "seed_9"]
-    assert found["jobs_at_once"] == 3
-    assert found["bleu"]["test"]["beam"]["mean"] == 39.5
-    run = found["runs"]["seed_1"]
-    assert set(run) == set(part("ladder")["runs"]["luong"])
-    assert run["log"] == [{"epoch": 1, "validation_loss": 3.0}]
-    before = results.load("multi30k_runs")["parts"]
-    assert {*parts} == {*experiments.PARTS, "ablation_fp32"} == {*before}
-    assert parts["ablation"] == before["ablation"]
-    monkeypatch.setattr(results, "FOLDER", tmp_path)  # where nothing is stored yet
-    assert {*experiments.multi30k_runs()["parts"]} == {"de_en", "en_de"}
-
-
-def test_learning_rates_are_read_from_their_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv(experiments.RUN_VARIABLE, str(tmp_path))
-    found = {"luong": {"0.001": [3.123456, 2.0], "0.003": [2.5]}}
-    path = tmp_path / "learning_rates.json"
-    path.write_text(json.dumps(found), encoding="utf-8")
-    assert experiments.multi30k_learning_rates() == {
-        "losses": {"luong": {"0.001": [3.1235, 2.0], "0.003": [2.5]}}
-    }
-
-
-@pytest.mark.parametrize(
-    ("collect", "message"),
-    [
-        (experiments.multi30k_runs, r"holds none of en_de, .*benchmarks/gpu.py"),
-        (experiments.multi30k_learning_rates, r"no .*benchmarks/learning_rates.py"),
-    ],
-)
-def test_a_folder_without_runs_is_refused(tmp_path, monkeypatch, collect, message):
-    monkeypatch.setenv(experiments.RUN_VARIABLE, str(tmp_path))
-    with pytest.raises(ValueError, match=message):
-        collect()
-
-
 def test_the_compared_models_have_the_better_learning_rate():
     losses = results.load("multi30k_learning_rates")["losses"]
-    assert set(losses) == set(gpu.LADDER) == set(LADDER)
+    trained = part("ladder")["runs"]
+    assert set(losses) == set(trained) == set(LADDER)
     for model, rates in losses.items():
         best = min(rates, key=lambda rate: rates[rate][-1])
-        assert gpu.LADDER[model]["peak_learning_rate"] == float(best)
+        assert trained[model]["config"]["peak_learning_rate"] == float(best)
 
 
-def test_the_shown_rows_are_all_that_the_script_trains(tmp_path):
-    """Pre-norm is the configuration's own; runs in fp32 are a part of their own."""
-    shown = [name for kind in ABLATION.values() for name in kind]
-    jobs = gpu.Plan(tmp_path, config="multi30k-cpu").jobs("ablation")
-    assert {*shown, "fp32", "seed_2"} == {job.name for job in jobs}
+def test_the_shown_rows_are_all_that_was_trained():
+    """Runs in fp32 are a part of their own; "as it is" is shown once."""
+    shown = {name for kind in ABLATION.values() for name in kind}
+    assert shown <= {*part("ablation")["runs"]} <= {*shown, "fp32", "seed_2"}
 
 
 def test_every_stored_run_is_in_the_table_once():

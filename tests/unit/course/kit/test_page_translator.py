@@ -5,8 +5,8 @@ from itertools import product
 
 import pytest
 import torch
+import translator_page
 
-import translator_speed as speed
 from attnbook.analysis.head_ablation import without_heads
 from attnbook.analysis.maps import attention_maps
 from attnbook.core.vocabulary import BOS, EOS, UNK
@@ -19,8 +19,8 @@ from attnbook.translation.doubts import doubts_about_text, doubts_about_translat
 from attnbook.translation.plain_text import plain_text
 from browser import NO_BROWSER, open_browser
 
-CAPTIONS = speed.captions(40)
-RANDOM = speed.random_sources(10, 8000)
+CAPTIONS = translator_page.captions(40)
+RANDOM = translator_page.random_sources(10, 8000)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,9 @@ def page(tmp_path_factory):
         if browser is None:
             pytest.skip(NO_BROWSER)
         page = browser.new_page()
-        speed.load(page, speed.write_page(tmp_path_factory.mktemp("engine")))
+        translator_page.load(
+            page, translator_page.write_page(tmp_path_factory.mktemp("engine"))
+        )
         yield page
 
 
@@ -55,10 +57,10 @@ def test_tokens_are_those_of_pytorch(page, translator, how):
     method = {"method": "beam", **how} if how else {}
     texts = CAPTIONS[:10] if how else CAPTIONS  # a beam costs W times as much
     sources = [ids(translator, text) for text in texts]
-    wanted = speed.by_pytorch(translator, sources, **how)
-    assert speed.by_page(page, texts, **method) == wanted
-    wanted = speed.by_pytorch(translator, RANDOM, **how)
-    assert speed.by_page(page, RANDOM, **method) == wanted
+    wanted = translator_page.by_pytorch(translator, sources, **how)
+    assert translator_page.by_page(page, texts, **method) == wanted
+    wanted = translator_page.by_pytorch(translator, RANDOM, **how)
+    assert translator_page.by_page(page, RANDOM, **method) == wanted
 
 
 def test_the_second_model_translates_back_as_pytorch_does(page, translator):
@@ -250,7 +252,7 @@ def test_subwords_and_doubts_are_the_packages(page, translator):
         assert known == pieces
         doubts = ask(page, "t.subwords.doubts(given[0])", text)
         assert doubts == doubts_about_text(clean, subwords, translator.usual)
-    sequences = speed.random_sources(30, 8000, seed=1)
+    sequences = translator_page.random_sources(30, 8000, seed=1)
     joined = ask(page, "given[0].map((ids) => t.subwords.join(ids))", sequences)
     assert joined == [subwords.decode(ids) for ids in sequences]
 

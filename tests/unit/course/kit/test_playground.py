@@ -236,7 +236,7 @@ def test_presets_are_complete():
 
 @pytest.mark.parametrize("name", ["one-head", "no-positions"])
 def test_the_page_finds_what_is_stored(ask, name):
-    """The end of one run each; ``benchmarks/playground.py`` repeats all nine."""
+    """The end of one run each."""
     stored = page_data()["presets"][name]["stored"]
     runs = ask(*({"do": "train", "setting": asdict(s)} for s in settings_of(name, 5)))
     ends = [sum(step["loss"] for step in run[-10:]) / 10 for run in runs]

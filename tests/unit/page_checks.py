@@ -1,7 +1,8 @@
 """What must hold for a page of the book, as a browser shows it.
 
 Every check takes an open page and returns one line for each place where something does
-not hold. `findings_over_http` and `findings_from_file` load a page and run them.
+not hold. `findings_over_http` and `findings_from_file` load a page and run them;
+`dead_links` needs no browser.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
+import lxml.html
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import (
     Browser,
@@ -24,7 +27,6 @@ from playwright.sync_api import (
 from playwright.sync_api import TimeoutError as TimeLimit
 
 from browser import PATIENCE
-from result_checks import check_folds, check_tables
 
 DESKTOP = {"width": 1366, "height": 900}
 PHONE = {"width": 390, "height": 844}
@@ -351,8 +353,6 @@ def findings_over_http(
         if not page.locator("main").count():
             return [*found, "the page has no main part"]
         found += check_whole(page)
-        found += check_tables(page)
-        found += check_folds(page)
         found += check_width(page)
         page.set_viewport_size(PHONE)
         found += check_width(page)
@@ -367,3 +367,49 @@ def findings_from_file(browser: Browser, folder: Path, path: str) -> list[str]:
     """Load a page without a server, as from a download, and check that it is whole."""
     with opened(browser, folder.resolve().as_uri(), path) as (page, found):
         return found + check_whole(page)
+
+
+# Links to "#", but those of the theme to the top of the open page: in the contents and
+# in the logo.
+OWN_TOP = """//a[@href="#"]
+    [not(contains(@class, "current") or contains(@class, "navbar-brand"))]"""
+
+
+def dead_links(html: Path) -> list[str]:
+    """Return one line for each link of a site that leads to no file or no place in it.
+
+    Links to other sites are left out: they need a network, and are looked at once a
+    week.
+
+    Args:
+        html: The folder of the site.
+    """
+    paths = [p for p in sorted(html.rglob("*.html")) if "_static" not in p.parts]
+    places, links = {}, {}
+    for path in paths:
+        page = lxml.html.parse(path)
+        places[path] = {*page.xpath("//@id | //@name")}
+        links[path] = {*page.xpath("//@href | //@src")}
+        if not page.xpath(OWN_TOP):
+            links[path].discard("#")
+    return [
+        f"{path.relative_to(html)}: the link {link!r} {reason}"
+        for path in paths
+        for link in sorted(links[path])
+        if (reason := _reason_dead(link, path, places))
+    ]
+
+
+def _reason_dead(link: str, page: Path, places: dict[Path, set[str]]) -> str | None:
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc:
+        return None  # another site, mail, data
+    if link in ("", "#"):
+        return "leads nowhere"
+    path = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+    if not path.is_file():
+        return "leads to no file"
+    place = unquote(parts.fragment)
+    if place and path in places and place not in places[path]:
+        return "leads to no place in the page"
+    return None

@@ -1,13 +1,15 @@
-"""How heavy are the book's pages, and when can a reader use them?
+"""How heavy are the built pages, when do they answer, how fast do models run there?
 
-    python benchmarks/page_loads.py                          # a few chapters
-    python benchmarks/page_loads.py book/ch03_luong index
+    python benchmarks/pages.py                          # some pages, and the models
+    python benchmarks/pages.py book/ch03_luong index    # these pages
 
 For each page, on a desktop and on a slow phone (390 pixels, a processor four times
 slower, 1.6 Mb/s, 150 ms): kilobytes of all requests, compressed, down to the end of the
-page; seconds until covers are in place, predict boxes answer, and all has loaded; the
-shift of the layout while loading, and with a walk to the end of the page.
-Weights of models are not counted. The book is read from `_build/html`.
+page, without the weights of models; seconds until covers are in place, predict boxes
+answer, and all has loaded; the shift of the layout while loading, and with a walk to
+the end of the page. Then, in milliseconds: translations by the toy models and by the
+large one, each the best of three, and the longest pause of the main thread while two
+models train. The book is read from `_build/html`: `make book` first.
 """
 
 from __future__ import annotations
@@ -16,18 +18,24 @@ import argparse
 import functools
 import gzip
 import http.server
+import statistics
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
+
+from attnbook.core.vocabulary import EOS
+from attnbook.toy.data import SOURCE, held_out_pairs
+from attnbook.toy.models import TOY_MODELS
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
 from browser import NO_BROWSER, open_browser  # noqa: E402
+from build_book import HTML  # noqa: E402
 
 PAGES = [
     "index",
@@ -135,19 +143,77 @@ def load(browser: Browser, address: str, *, phone: bool) -> dict[str, float]:
     return seen | {"kB": bytes_sent / 1000, "shift": shift, "walk": seen["shift"]}
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print a line for each page and machine."""
+CAPTION = "A man in a red shirt is sitting on a bench near water."  # 12 words
+# Milliseconds of each call of a function of the sources, the best of three.
+TIME = """(call) => (sources) => sources.map((source) => {
+    const times = [1, 2, 3].map(() => {
+        const start = performance.now();
+        call(source);
+        return performance.now() - start;
+    });
+    return Math.min(...times);
+})"""
+CALLS = {
+    **{
+        name: f"(ids) => live.translate(live.models.{name}, ids)" for name in TOY_MODELS
+    },
+    "greedy": "(text) => attnbook.translator.translate(text, {method: 'greedy'})",
+    "beam": """(text) => attnbook.translator.translate(
+        text, {method: "beam", width: 5, alpha: 1.4})""",
+}
+PAUSES = """() => {
+    window.pauses = [0];
+    new PerformanceObserver((list) => {
+        pauses.push(...list.getEntries().map((entry) => entry.duration));
+    }).observe({entryTypes: ["longtask"]});
+}"""
+
+
+def slow_page(browser: Browser, name: str, slower: float) -> Page:
+    """Open a built page on a processor that is so many times slower."""
+    page = browser.new_page()
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Emulation.setCPUThrottlingRate", {"rate": slower})
+    page.goto((HTML / f"{name}.html").as_uri())
+    return page
+
+
+def translation_times(page: Page) -> Iterator[tuple[str, list[float]]]:
+    """Time toy sentences of one to four clauses, and a caption of 12 words."""
+    pairs = [pair for clauses in (1, 2, 3, 4) for pair in held_out_pairs(clauses, 5)]
+    toy = [[*SOURCE.encode(pair.source), EOS] for pair in pairs]
+    for name in TOY_MODELS:
+        page.add_script_tag(path=HTML / "_static" / "live" / "data" / f"{name}.js")
+    page.evaluate("attnbook.translator.load()")
+    for name, call in CALLS.items():
+        sources = toy if name in TOY_MODELS else [CAPTION]
+        yield name, page.evaluate(f"({TIME})({call})", sources)
+
+
+def longest_pause(page: Page) -> float:
+    """Milliseconds of the main thread's longest task while two models train."""
+    figure = page.locator("#train-no-scaling")
+    figure.get_by_role("button", name="Train it here").click()
+    figure.get_by_role("button", name="Train both").click()
+    page.wait_for_timeout(1000)
+    page.evaluate(PAUSES)
+    page.wait_for_timeout(15_000)
+    return page.evaluate("Math.max(...pauses)")
+
+
+def main() -> None:
+    """Print a line for each measurement."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("pages", nargs="*", default=PAGES, help="without .html")
-    parser.add_argument("--html", type=Path, default=ROOT / "_build" / "html")
-    chosen = parser.parse_args(arguments)
+    parser.add_argument("pages", nargs="*", help="without .html")
+    parser.add_argument("--slower", type=float, default=4.0, help="for the models")
+    chosen = parser.parse_args()
     print(f"{'':34}    kB  covered answers   loaded  shift   walk")
-    with served(chosen.html) as site, open_browser() as browser:
+    with served(HTML) as site, open_browser() as browser:
         if browser is None:
             raise SystemExit(NO_BROWSER)
-        for name in chosen.pages:
+        for name in chosen.pages or PAGES:
             for phone in (False, True):
                 found = load(browser, f"{site}/{name}.html", phone=phone)
                 print(
@@ -157,6 +223,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     f"{found['walk']:7.2f}",
                     flush=True,
                 )
+        if chosen.pages:
+            return
+        print(f"ms a sentence, {chosen.slower:g} times slower")
+        page = slow_page(browser, "book/intro", chosen.slower)
+        for name, times in translation_times(page):
+            middle, longest = statistics.median(times), max(times)
+            print(f"{name:16} median {middle:6.1f}   slowest {longest:6.1f}")
+        pause = longest_pause(slow_page(browser, "book/playground", chosen.slower))
+        print(f"longest pause while two models train: {pause:.0f} ms")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,0 @@
-"""The page of chapter @N@, and its laboratory."""

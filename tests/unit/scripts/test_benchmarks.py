@@ -1,0 +1,62 @@
+"""The program that trains and times, on a processor and with tiny models."""
+
+import json
+import sys
+
+import pytest
+
+import training
+from attnbook.translation import evaluation
+
+TINY = ["d_model=16", "n_heads=2", "n_layers=1", "d_ff=16", "batch_tokens=64"]
+
+
+@pytest.fixture
+def measure(monkeypatch, tmp_path):
+    """A function that runs the program and returns what it wrote, by name."""
+
+    def measure(what, *options):
+        given = [what, "--config", "toy", "--device", "cpu", "--out", str(tmp_path)]
+        monkeypatch.setattr(sys, "argv", ["training.py", *given, *options])
+        training.main()
+        return {p.name: json.loads(p.read_text()) for p in tmp_path.glob("*.json")}
+
+    return measure
+
+
+def test_speeds_of_all_models_by_length(measure, capsys):
+    found = measure("speed", "--lengths", "4", "8", "--set", *TINY)
+    assert len(found) == 2 * len(training.MODELS)
+    for name, row in found.items():
+        assert name == f"speed-toy-{row['model']}-{row['length']}.json"
+        assert row["sentences"] * row["length"] == 64
+        assert row["tokens_per_second"] > 0
+        assert row["peak_bytes"] > 0
+        assert {"command", "machine", "versions", "commit", "seed"} <= {*row}
+    capsys.readouterr()
+    assert measure("speed", "--lengths", "4", "8", "--set", *TINY) == found
+    assert capsys.readouterr().out.count("there already") == len(found)
+
+
+def test_a_size_that_is_not_possible_does_not_stop_the_others(measure, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("CUDA out of memory")
+
+    monkeypatch.setattr(training, "one_update", fail)
+    (row,) = measure("speed", "--lengths", "4", "--models", "luong").values()
+    assert row["failed"] == "CUDA out of memory"
+
+
+def test_runs_are_trained_with_each_seed_and_scored_on_validation_data(
+    measure, monkeypatch
+):
+    monkeypatch.setattr(evaluation, "max_output_len", lambda length: 3)
+    tiny = [*TINY, "max_epochs=1", "validate_every=1", "batch_tokens=1024"]
+    found = measure("runs", "--seeds", "3", "4", "--name", "tiny", "--set", *tiny)
+    assert {*found} == {"run-tiny-3.json", "run-tiny-4.json"}
+    for seed in (3, 4):
+        run = found[f"run-tiny-{seed}.json"]
+        assert run["seed"] == run["config"]["seed"] == seed
+        assert run["validation_scores"]
+        assert run["scores"] == {}
+        assert run["log"]
