@@ -4,11 +4,36 @@ import pytest
 import torch
 
 from attnbook.core import results
+from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
 from experiments.registry import find_experiments
+
+
+def untrained(make, seed):
+    """A model of the toy language, instead of training one."""
+    return make(len(SOURCE), len(TARGET)), []
+
+
+def few(clauses, *_, **__):
+    """A hundred held-out sentences instead of many."""
+    return held_out_pairs(clauses, 100)
+
 
 # For each sweep what is made small: constants of its module, and one run's settings.
 SMALL = {
     # ch01
+    "context_contents": ({"SENTENCES": 4}, {"seed": 0, "model": "untrained"}),
+    "sentence_goes_on": (
+        {
+            "train_toy_model": untrained,
+            "held_out_pairs": few,
+            "greedy_translations": lambda *_: [("ul",), ("boran",)],
+        },
+        {"seed": 0},
+    ),
+    "exchanged_encoders": (
+        {"train_toy_model": untrained, "STEPS": 1, "exact_match": lambda *_: 0.5},
+        {"seed": 0, "decoder": "static context"},
+    ),
     # ch02
     # ch03
     # ch04
