@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from compare import make_bahdanau
 
 from attnbook.core import results
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
@@ -13,9 +14,15 @@ def untrained(make, seed):
     return make(len(SOURCE), len(TARGET)), []
 
 
-def few(clauses, *_, **__):
-    """A hundred held-out sentences instead of many."""
-    return held_out_pairs(clauses, 100)
+def few(number):
+    """So many held-out sentences instead of as many as are asked for."""
+    return lambda clauses, *_, **__: held_out_pairs(clauses, number)
+
+
+def measured(*_, **__):
+    """What was measured of a trained model with attention."""
+    run = results.load("bahdanau")["runs"][0]
+    return {key: run[key] for key in ("exact", "by_clause", "align", "map")}
 
 
 # For each sweep what is made small: constants of its module, and one run's settings.
@@ -25,7 +32,7 @@ SMALL = {
     "sentence_goes_on": (
         {
             "train_toy_model": untrained,
-            "held_out_pairs": few,
+            "held_out_pairs": few(100),
             "greedy_translations": lambda *_: [("ul",), ("boran",)],
         },
         {"seed": 0},
@@ -35,6 +42,24 @@ SMALL = {
         {"seed": 0, "decoder": "static context"},
     ),
     # ch02
+    "halted_early": (
+        {"HALT": 2, "held_out_pairs": few(4)},
+        {"model": "static", "seed": 0},
+    ),
+    "frozen_at_first": (
+        {"HALT": 0, "alignment_accuracy": lambda *_: 1.0},
+        {"frozen": "the score", "seed": 0},
+    ),
+    "plateau": ({"STEPS": 1, "held_out_pairs": few(4)}, {"seed": 0}),
+    "late_attention": (
+        {
+            "trained": lambda *_: make_bahdanau(),
+            "held_out_pairs": few(2),
+            "measure_translation": measured,
+        },
+        {"held": 0, "seed": 0},
+    ),
+    "click_or_cover": ({"held_out_pairs": few(3)}, {"held": 0}),
     # ch03
     # ch04
     "look_up": ({"TESTED": range(1, 9)}, {"d_k": 4, "score": "additive", "seed": 0}),
