@@ -61,6 +61,14 @@ SMALL = {
     ),
     "click_or_cover": ({"held_out_pairs": few(3)}, {"held": 0}),
     # ch03
+    "alignment_two_ways": (
+        {"train_toy_model": untrained, "held_out_pairs": few(8)},
+        {"model": "dot", "seed": 0},
+    ),
+    "frozen_encoders": (
+        {"FROZEN_STEPS": 1, "held_out_pairs": few(1)},
+        {"seed": 0, "encoder": "untrained"},
+    ),
     # ch04
     "look_up": ({"TESTED": range(1, 9)}, {"d_k": 4, "score": "additive", "seed": 0}),
     "root_and_start": (
