@@ -1,20 +1,18 @@
-"""Chapter 2's translator when somebody else chooses what it reads, or covers a word."""
+"""Chapter 2: the translator when somebody chooses what it reads, or covers a word."""
 
 from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import median
 
 import torch
-from torch import Tensor
 
-from attnbook.core.vocabulary import BOS, EOS
-from attnbook.course.ch02.twin import SEED, load_twin, trained
-from attnbook.decoding.steps import token_log_probs
-from attnbook.models.bahdanau import Bahdanau, BahdanauState
-from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
+from attnbook.course.ch02.clicks import aligned_clicks, read_only, write_by_clicks
+from attnbook.course.ch02.twin import HELD_STEPS, SEED, load_twin
+from attnbook.models.bahdanau import Bahdanau
+from attnbook.toy.data import TARGET, held_out_pairs, make_batch
 from attnbook.toy.language import (
     AND_TARGET,
     KINDS,
@@ -25,52 +23,7 @@ from attnbook.toy.language import (
 )
 from attnbook.toy.models import load_toy_model
 from attnbook.toy.training import LEARNING_RATE, STEPS
-from experiments.ch02_translation import HELD_STEPS
-from experiments.registry import experiment
-
-ITS_OWN = {EOS, TARGET.encode([AND_TARGET])[0]}
-"""Output tokens that render no source word: here the decoder attends by itself."""
-
-
-# What is read
-
-
-def read_only(state: BahdanauState, positions: Tensor) -> BahdanauState:
-    """The same state with a source of which only some positions can be read."""
-    n = len(positions)
-    states, keys, _ = state.source
-    source = state.source._replace(
-        states=states.expand(n, -1, -1), keys=keys.expand(n, -1, -1), mask=positions
-    )
-    return BahdanauState(state.s.expand(n, -1), source, state.weights)
-
-
-@torch.no_grad()
-def write_by_clicks(
-    model: Bahdanau, source: Sequence[str], clicks: Iterable[int]
-) -> list[str]:
-    """Translate; at each step all weight is on the word clicked.
-
-    Where the model's own attention would give the connective or the end, it does. The
-    output also ends when there are no more clicks, and when it is far too long.
-    """
-    state = model.start(torch.tensor([[*SOURCE.encode(source), EOS]]))
-    everything, output, clicks = state.source, [], iter(clicks)
-    token = torch.tensor([BOS])
-    while len(output) < 2 * len(source) + 8:
-        logits, new = model.step(token, state)  # by its own attention
-        if token_log_probs(logits).argmax().item() not in ITS_OWN:
-            if (click := next(clicks, None)) is None:
-                return output
-            only = torch.arange(len(source) + 1)[None] == click
-            logits, new = model.step(token, read_only(state, only))
-        token = token_log_probs(logits).argmax(-1)
-        state = new._replace(source=everything)
-        if token.item() == EOS:
-            return output
-        output += TARGET.decode(token.tolist())
-    return output
-
+from experiments.registry import sweep
 
 # Clicks
 
@@ -119,11 +72,6 @@ def count_clicks(model: Bahdanau, pairs: Sequence[Pair]) -> dict[str, list[int]]
                 entry[0] += renders(given[t][j], word)
                 entry[1] += 1
     return dict(counts)
-
-
-def aligned_clicks(pair: Pair) -> list[int]:
-    """The clicks that translate a sentence: its alignment, without the connective."""
-    return [j for j in pair.alignment if j is not None]
 
 
 def with_nouns_exchanged(pair: Pair) -> tuple[Pair, list[int]]:
@@ -206,27 +154,10 @@ def cover_medians(model: Bahdanau, pairs: Sequence[Pair]) -> dict[str, dict]:
 # The experiment
 
 
-def model_of(seed: int, held: int) -> Bahdanau:
-    """A usual model, or a twin; those of seed 0 come with the package."""
-    if seed != SEED:
-        return trained(seed, held)
-    return load_twin() if held else load_toy_model("bahdanau")
-
-
-@experiment
-def click_or_cover(seeds: Sequence[int] = (0,)) -> dict:
-    """Choose what the usual model and its twin read, or cover it; two clauses."""
-    runs = []
-    for held in (0, HELD_STEPS):
-        for seed in seeds:
-            model = model_of(seed, held)
-            runs.append({"held": held, "seed": seed, **measure_clicks(model)})
-            print(f"  held {held}, seed {seed}: {runs[-1]}", flush=True)
-    return {"steps": STEPS, "rate": LEARNING_RATE, "runs": runs}
-
-
-def measure_clicks(model: Bahdanau) -> dict:
-    """All that the experiment measures of a model."""
+@sweep(held=(0, HELD_STEPS), steps=STEPS, rate=LEARNING_RATE)
+def click_or_cover(held: int) -> dict:
+    """Choose what the usual model or its twin reads, or cover it; two clauses."""
+    model = load_twin() if held else load_toy_model("bahdanau")
     pairs = held_out_pairs(2, 100)
     exchanged = [with_nouns_exchanged(pair) for pair in pairs]
 
@@ -234,6 +165,7 @@ def measure_clicks(model: Bahdanau) -> dict:
         return tuple(write_by_clicks(model, source.source, clicks)) == wanted.target
 
     return {
+        "seed": SEED,
         "clicks": count_clicks(model, pairs[:40]),
         "sentences": sum(right(p, p, aligned_clicks(p)) for p in pairs),
         "exchanged": sum(

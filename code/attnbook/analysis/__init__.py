@@ -3,7 +3,6 @@
 - ``maps``: the weights of every attention in a model
 - ``head_ablation``: attention with some of its heads removed
 - ``word_maps``: attention between words, from attention between subwords
-- ``learning_to_attend``: snapshots of a model while it learns where to attend
 - ``random_attention``: scores, weights and gradients of random queries and keys
 - ``gradients``: gradients by their path, and Adam's first step
 - ``leaks``: which outputs depend on which inputs
@@ -52,11 +51,6 @@ from attnbook.analysis.ibm_model1 import (
     train_ibm_model1,
 )
 from attnbook.analysis.leaks import affected_outputs, influence
-from attnbook.analysis.learning_to_attend import (
-    AttentionSnapshot,
-    take_snapshot,
-    watched,
-)
 from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.analysis.occlusion import (
     agreement,

@@ -5,7 +5,6 @@
 - ``example``: the sentence that every chapter works through by hand
 - ``training``: the training loop of all small models
 - ``metrics``: exact match, token accuracy, alignment accuracy
-- ``baselines``: what a decoder reaches without the source
 - ``models``: small models, trained, that come with the package
 - ``next_words``: predicting the next word of English sentences
 - ``roles``: the role of each word in its clause
@@ -13,7 +12,6 @@
 - ``character_models``: causal models with parts of 2017 and of today
 - ``two_orders``: sentences with two valid translations
 - ``tasks``: tasks on random symbols
-- ``recall_task``: recalling the first and the last symbol
 - ``single_attention``: a model with one attention layer
 - ``taggers``: small stacks that predict a symbol at each position
 - ``last_position``: models and tasks with an answer at the last position only
@@ -21,7 +19,6 @@
 - ``deep_stacks``: rank collapse and gradients in deep stacks
 """
 
-from attnbook.toy.baselines import accuracy_without_source, loss_knowing
 from attnbook.toy.bit_pairs import PairReader, train_on_pairs
 from attnbook.toy.character_models import VARIANTS, CharacterModel, attention_of_today
 from attnbook.toy.characters import (
@@ -82,7 +79,6 @@ from attnbook.toy.next_words import (
     next_word_batches,
     shifted_words,
 )
-from attnbook.toy.recall_task import RECALL_SYMBOLS, RecallModel, train_recall
 from attnbook.toy.roles import ROLES, role_batch, roles_of
 from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.taggers import (

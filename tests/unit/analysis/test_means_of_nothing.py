@@ -13,10 +13,8 @@ from attnbook.analysis import (
     head_agreement,
     probe_accuracy,
     rank_correlation,
-    take_snapshot,
     weight_by_offset,
 )
-from attnbook.analysis.learning_to_attend import mean_at_aligned
 from attnbook.data.batching import IdPair
 from attnbook.toy import exact_match
 from attnbook.toy.language import Pair
@@ -37,12 +35,10 @@ def aligned_heads(pairs):
     ("call", "message"),
     [
         *[
-            (lambda mean=mean, n=n: mean(torch.zeros(n, 3, 3), [AND] * n), "no word")
-            for mean in (alignment_accuracy, mean_at_aligned)
+            (lambda n=n: alignment_accuracy(torch.zeros(n, 3, 3), [AND] * n), "no word")
             for n in (0, 1, 2)
         ],
         (lambda: exact_match(make_bahdanau(), []), "a batch of 0 sequences"),
-        (lambda: take_snapshot(make_bahdanau(), [], 0), "a batch of 0 sequences"),
         (lambda: best_next_word_accuracy([]), "no pair"),
         (lambda: last_position_accuracy(None, (torch.zeros(0, 4),) * 2), "no sequence"),
         (lambda: probe_accuracy(PROBE, torch.zeros(0, 3), torch.ones(0)), "no vector"),

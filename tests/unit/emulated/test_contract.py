@@ -182,7 +182,6 @@ add(
         k: partial(lambda k: toy.LastPosition(LAYER_STACKS[k](6, 8), 8), k)
         for k in LAYER_STACKS
     },
-    **{f"{k} recall": partial(toy.RecallModel, k, 8) for k in ("rnn", "gru")},
 )
 MODULES = [name for name in CASES if name not in (*FUNCTIONS, "hard")]
 

@@ -2,15 +2,73 @@
 
 import pytest
 import torch
+from compare import make_bahdanau
 
 from attnbook.core import results
+from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
 from experiments.registry import find_experiments
+
+
+def untrained(make, seed):
+    """A model of the toy language, instead of training one."""
+    return make(len(SOURCE), len(TARGET)), []
+
+
+def few(number):
+    """So many held-out sentences instead of as many as are asked for."""
+    return lambda clauses, *_, **__: held_out_pairs(clauses, number)
+
+
+def measured(*_, **__):
+    """What was measured of a trained model with attention."""
+    run = results.load("bahdanau")["runs"][0]
+    return {key: run[key] for key in ("exact", "by_clause", "align", "map")}
+
 
 # For each sweep what is made small: constants of its module, and one run's settings.
 SMALL = {
     # ch01
+    "context_contents": ({"SENTENCES": 4}, {"seed": 0, "model": "untrained"}),
+    "sentence_goes_on": (
+        {
+            "train_toy_model": untrained,
+            "held_out_pairs": few(100),
+            "greedy_translations": lambda *_: [("ul",), ("boran",)],
+        },
+        {"seed": 0},
+    ),
+    "exchanged_encoders": (
+        {"train_toy_model": untrained, "STEPS": 1, "exact_match": lambda *_: 0.5},
+        {"seed": 0, "decoder": "static context"},
+    ),
     # ch02
+    "halted_early": (
+        {"HALT": 2, "held_out_pairs": few(4)},
+        {"model": "static", "seed": 0},
+    ),
+    "frozen_at_first": (
+        {"HALT": 0, "alignment_accuracy": lambda *_: 1.0},
+        {"frozen": "the score", "seed": 0},
+    ),
+    "plateau": ({"STEPS": 1, "held_out_pairs": few(4)}, {"seed": 0}),
+    "late_attention": (
+        {
+            "trained": lambda *_: make_bahdanau(),
+            "held_out_pairs": few(2),
+            "measure_translation": measured,
+        },
+        {"held": 0, "seed": 0},
+    ),
+    "click_or_cover": ({"held_out_pairs": few(3)}, {"held": 0}),
     # ch03
+    "alignment_two_ways": (
+        {"train_toy_model": untrained, "held_out_pairs": few(8)},
+        {"model": "dot", "seed": 0},
+    ),
+    "frozen_encoders": (
+        {"FROZEN_STEPS": 1, "held_out_pairs": few(1)},
+        {"seed": 0, "encoder": "untrained"},
+    ),
     # ch04
     "look_up": ({"TESTED": range(1, 9)}, {"d_k": 4, "score": "additive", "seed": 0}),
     "root_and_start": (

@@ -28,7 +28,6 @@ from attnbook.toy.data import (
 )
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.metrics import correct_tokens, exact_match, greedy_translations
-from attnbook.toy.recall_task import RecallModel, train_recall
 from attnbook.toy.training import fit
 
 axes = st.lists(st.integers(1, 4), min_size=2, max_size=3)
@@ -196,19 +195,6 @@ def test_an_experiment_in_miniature():
     assert len(found["runs"][0]["by_clause"]) == 4
 
 
-def test_recall_learns_the_last_symbol_at_once():
-    short, longer = train_recall("rnn", lengths=(2, 4), steps=200, seed=0)
-    assert (short["length"], longer["length"]) == (2, 4)
-    assert short["last"] > 0.9
-    assert longer["last"] > 0.9
-    assert short["first"] > 0.9
-
-
-def test_recall_names_an_unknown_kind():
-    with pytest.raises(ValueError, match="'lstm'; choose 'rnn' or 'gru'"):
-        RecallModel("lstm")
-
-
 def test_results_are_stored_whole_and_found_again(tmp_path, monkeypatch):
     path = results.save("trial", {"runs": [1, 2]}, 12.3, tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["trial.json"]
@@ -277,19 +263,9 @@ def test_fit_needs_a_step_of_warm_up():
         fit(small_model(), zeros(1), 1, 1e-2, warm_up=0)
 
 
-def test_other_loops_do_not_pass_it_on_either(monkeypatch):
+def test_another_loop_does_not_pass_it_on_either():
     with pytest.raises(DivergedError):
         train_on_pairs(PairReader(nn.Identity()), 3, 1e37)
-    both, forward = [], RecallModel.forward
-
-    def spoiled(model, x):
-        both.append(x)
-        return [logits * math.inf for logits in forward(model, x)]
-
-    monkeypatch.setattr(RecallModel, "forward", spoiled)
-    with pytest.raises(DivergedError):
-        train_recall("rnn", lengths=(2,), steps=1, seed=0)
-    assert len(both) == 1  # it was not tested
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])

@@ -12,19 +12,17 @@ from torch import Tensor, nn
 
 from attnbook.core import results
 from attnbook.core.vocabulary import PAD
+from attnbook.course.ch01.baselines import accuracy_without_source, loss_knowing
 from attnbook.course.kit.colours import COLOURS, INK, PALE_GREY, SKY
 from attnbook.course.kit.curves import averaged, band, label_lines, logarithmic_x
-from attnbook.course.kit.exact_match import CURVES
+from attnbook.course.kit.exact_match import CLAUSES, CURVES
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.names import name_of
-from attnbook.course.kit.tables import stored_runs
-from attnbook.toy.baselines import accuracy_without_source, loss_knowing
+from attnbook.course.kit.tables import Value, pivot, stored_runs
+from attnbook.course.kit.toy_translation import THREE_SEEDS
 from attnbook.toy.data import make_batch, toy_pairs
 from attnbook.toy.language import KINDS, Pair, kind_of
 from attnbook.toy.metrics import correct_tokens
-from experiments.ch01_runs import LENGTHS
-
-CLAUSES = (1, 2, 3, 4)
 
 # Which tokens are lost?
 
@@ -88,48 +86,42 @@ def clause_figure(*names: str) -> Figure:
 # Memory and gradients by distance
 
 
-def recall_shares(kind: str, steps: int, mixed: bool) -> list[list[float]]:
-    """First symbol recalled, per cent, stored: one row a seed, one entry a length."""
-    runs = stored_runs("recall", kind=kind, steps=steps)
-    columns = [
-        [
-            100 * run["first"]
-            for run in runs
-            if run["length"] == length and (run["trained_on"] == "mixed") == mixed
-        ]
-        for length in LENGTHS
-    ]
-    return [*zip(*columns, strict=True)]
+def recall_runs() -> list[dict]:
+    """The stored runs, each with its "training" in words."""
+    runs = stored_runs("recall")
+    for run in runs:
+        lengths = "mixed lengths" if run["trained_on"] == "mixed" else "one length"
+        run["training"] = f"{run['steps']:,} steps, {lengths}"
+    return runs
 
 
 def recall_table() -> Table:
     """How often the first symbol is recalled, by network, training and length."""
-    groups = {}
-    for mixed, steps in ((False, 300), (False, 1500), (True, 1500)):
-        lengths = "mixed lengths" if mixed else "one length"
-        groups[f"{steps:,} steps, {lengths}"] = [
-            (name, *map(spread, zip(*recall_shares(kind, steps, mixed), strict=True)))
-            for kind, name in (("rnn", "plain RNN"), ("gru", "GRU"))
-        ]
-    heads = [Column(f"{n} symbols", "%", "first symbol recalled") for n in LENGTHS]
-    return table(["network", *heads], groups)
+    recalled = Value("first", "%", 100, name="first symbol recalled")
+    names = {"kind": {"rnn": "plain RNN", "gru": "GRU"}, "length": "{} symbols"}
+    about = {"groups": "training", "names": names, "head": "network"}
+    return pivot(recall_runs(), "kind", "length", recalled, **about)
 
 
 def recall_figure() -> Figure:
     """Draw how often the first symbol is recalled: a panel for each training."""
     fig, axes = plt.subplots(1, 2, figsize=(5.5, 2.9), sharey=True)
-    looks = {"rnn": ("plain\nRNN", COLOURS["key"]), "gru": ("GRU", COLOURS["source"])}
-    for ax, mixed in zip(axes, (False, True), strict=True):
-        for kind, (label, colour) in looks.items():
-            runs = recall_shares(kind, 1500, mixed)
-            band(ax, LENGTHS, runs, marker="o", color=colour)
-            x, y = (8.6, 92) if kind == "gru" else (4.2, 12)
-            if not mixed:
-                ax.text(x, y, label, color=colour, size=12.5)
-        logarithmic_x(ax, LENGTHS)
-        title = "mixed lengths" if mixed else "trained on one length"
+    colours = {"rnn": COLOURS["key"], "gru": COLOURS["source"]}
+    titles = {"one length": "trained on one length", "mixed lengths": "mixed lengths"}
+    for ax, (lengths, title) in zip(axes, titles.items(), strict=True):
+        runs = [r for r in recall_runs() if r["training"] == f"1,500 steps, {lengths}"]
+        symbols = sorted({run["length"] for run in runs})
+        for kind, colour in colours.items():
+            shares = [
+                [100 * r["first"] for r in runs if (r["kind"], r["seed"]) == (kind, s)]
+                for s in THREE_SEEDS
+            ]
+            band(ax, symbols, shares, marker="o", color=colour)
+        logarithmic_x(ax, symbols)
         ax.set_title(title, size=13.5)
         ax.set(xlabel="symbols in the sequence", ylim=(-3, 103))
+    axes[0].text(4.2, 12, "plain\nRNN", color=colours["rnn"], size=12.5)
+    axes[0].text(8.6, 92, "GRU", color=colours["gru"], size=12.5)
     axes[0].set_ylabel("first symbol recalled, %")
     return fig
 

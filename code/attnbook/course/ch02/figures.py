@@ -2,55 +2,100 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from statistics import fmean
+from html import escape
 
 import matplotlib.pyplot as plt
+from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
+from attnbook.course.ch02.clicks import aligned_clicks, write_by_clicks
+from attnbook.course.ch02.widget_film import gloss_table
 from attnbook.course.kit.alignment_maps import alignment_map
 from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, heat_map, numbers_from
-from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
-from attnbook.course.kit.tables import stored_runs
-from attnbook.toy.language import Pair
-from experiments.ch02_learning import PARTS
+from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.course.kit.tables import Value, pivot, stored_runs
+from attnbook.toy.data import held_out_pairs
+from attnbook.toy.language import AND_TARGET, Pair, translate_by_rule
+from attnbook.toy.models import load_toy_model
+
+# Be the attention: the reader clicks, and the trained decoder writes
+
+SENTENCES = (
+    " ".join(held_out_pairs(2, 1)[0].source),
+    "the old farmer sees a bird",
+    "an old baker helps this child and the cat hears a small robot",
+)
+"""What can be written by clicks; the first is that of the chapter's beginning."""
+
+
+def clicks_figure() -> HTML:
+    """Let the reader click the word that the decoder reads, step by step.
+
+    What stands here at first, and stays in print, without scripts and in a notebook, is
+    an example. ``book/_static/live/ch02_clicks.js`` makes it live on the page.
+    """
+    pair = translate_by_rule(SENTENCES[0])
+    clicks = aligned_clicks(pair)
+    output = write_by_clicks(load_toy_model("bahdanau"), pair.source, clicks)
+    read, words = iter(clicks), []
+    for word in output:
+        below = "its own" if word == AND_TARGET else pair.source[next(read)]
+        words.append(_card(word, below))
+    given = {
+        "sentences": json.dumps(SENTENCES),
+        "gloss": json.dumps(gloss_table()),
+    }
+    data = "".join(f' data-{name}="{escape(text)}"' for name, text in given.items())
+    return HTML(
+        f'<div class="live-model live-clicks"{data}>\n'
+        f"<p>Source: <em>{escape(SENTENCES[0])}</em></p>\n"
+        '<p class="clicks-said">An example. Clicked, one after another: '
+        f"{escape(', '.join(pair.source[j] for j in clicks))}. "
+        "The model chose where to write <em>ul</em>.</p>\n"
+        f'<p class="clicks-output">{" ".join(words)}</p>\n</div>'
+    )
+
+
+def _card(word: str, below: str) -> str:
+    """A toy word with English below it."""
+    look = "display: inline-block; text-align: center; margin: 0 0.35em 0.3em 0"
+    return (
+        f'<span class="clicks-card" style="{look}"><span lang="art-x-toy">{word}</span>'
+        f"<br><small>{escape(below)}</small></span>"
+    )
+
 
 # Learning where to attend
 
 
 def halted_table() -> Table:
     """What is seen after 60 steps, without attention and with it."""
-    columns = [
-        "context",
-        Column("loss", "nats per token", digits=2),
-        Column("exact match", "%", digits=1),
-        Column("alignment accuracy", "%"),
-    ]
-    rows: list[tuple[str | Spread | None, ...]] = []
-    for name, label in {"static": "static", "attention": "attention"}.items():
-        runs = stored_runs("halted_early", model=name)
-        losses = spread(run["loss"] for run in runs)
-        exact = spread(100 * run["exact"] for run in runs)
-        aligned = [100 * run["alignment"] for run in runs if "alignment" in run]
-        rows.append((label, losses, exact, spread(aligned) if aligned else None))
-    return table(columns, rows)
+    values = (
+        Value("loss", "nats per token", digits=2, name="loss"),
+        Value("exact", "%", 100, 1, "exact match"),
+        Value(lambda run: run.get("alignment"), "%", 100, name="alignment accuracy"),
+    )
+    return pivot(stored_runs("halted_early"), "model", None, *values, head="context")
 
 
 def frozen_table() -> Table:
     """When attention is learned if a part of the model learns nothing at first."""
-    labels = {"all but the score": "everything but the score"}
-    rows: list[tuple[str | float, ...]] = []
-    for part in PARTS:
-        runs = stored_runs("frozen_at_first", frozen=part)
-        rows.append(
-            (labels.get(part, part), *(r["reached"] or "not by 700" for r in runs))
-        )
-    group = "step at which the alignment accuracy reaches 90 %"
-    columns = [Column(f"seed {run['seed']}", group=group) for run in runs]
-    return table(["frozen for 60 steps", *columns], rows)
+    reached = Value(
+        lambda run: run["reached"] or "not by 700",
+        name="step at which the alignment accuracy reaches 90 %",
+    )
+
+    def part(frozen: str) -> str:
+        return frozen.replace("all but", "everything but")
+
+    names = {"frozen": part, "seed": "seed {}"}
+    about = {"names": names, "head": "frozen for 60 steps"}
+    return pivot(stored_runs("frozen_at_first"), "frozen", "seed", reached, **about)
 
 
 # Alignment maps
@@ -90,36 +135,26 @@ def word_map_figure(
 # Do weights explain?
 
 
-def late_attention_runs(held: int) -> dict[str, list[float]]:
-    """The stored runs in which weights were held uniform for ``held`` steps."""
-    runs = stored_runs("late_attention", held=held)
-    found: dict[str, list[float]] = {"hidden": [run["hidden"][1] for run in runs]}
-    for entry in ("exact", "align"):
-        found[entry] = [100 * fmean(run[entry][n] for n in "1234") for run in runs]
-    return found
-
-
 def cover_table() -> Table:
     """Clicks and covers, in the usual model and in its twin."""
     effects = "median drop of log p if covered, in nats"
-    columns = [
-        "model",
-        Column("clicked words that were written", digits=0),
-        Column("aligned word", "all", effects, 2),
-        Column("aligned word", "nouns", effects, 2),
-        Column("neighbours too", "all", effects, 2),
-        Column("another word", "all", effects, 2),
-    ]
-    names = {0: "usual", 150: "twin"}
-    rows: list[tuple[str | float, ...]] = []
-    for held, name in names.items():
-        [run] = stored_runs("click_or_cover", held=held)
+
+    def written(run: dict) -> str:
         hits, trials = run["clicks"]["same"]
-        covered, nouns = run["covered"]["all"], run["covered"]["noun"]
-        drops = (covered[c] + 0.0 for c in ("neighbours too", "another word"))
-        aligned = covered["aligned"], nouns["aligned"]
-        rows.append((name, f"{hits:,} of {trials:,}", *aligned, *drops))
-    return table(columns, rows)
+        return f"{hits:,} of {trials:,}"
+
+    def drop(cover: str, words: str, name: str, which: str = "all") -> Value:
+        return Value(lambda r: r["covered"][words][cover], which, 1, 2, name, effects)
+
+    values = (
+        Value(written, name="clicked words that were written"),
+        drop("aligned", "all", "aligned word"),
+        drop("aligned", "noun", "aligned word", "nouns"),
+        drop("neighbours too", "all", "neighbours too"),
+        drop("another word", "all", "another word"),
+    )
+    about = {"names": {"held": {0: "usual", 150: "twin"}}, "head": "model"}
+    return pivot(stored_runs("click_or_cover"), "held", None, *values, **about)
 
 
 def links_table() -> Table:

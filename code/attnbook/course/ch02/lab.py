@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean
 
 from torch import nn
 
-from attnbook.analysis.learning_to_attend import AttentionSnapshot
-from attnbook.course.ch02.figures import late_attention_runs
-from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
-from attnbook.course.kit.tables import stored_runs
+from attnbook.core import results
+from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.course.kit.tables import Value, pivot, stored_runs
+from attnbook.toy.data import CLAUSES
 from attnbook.toy.language import AND_TARGET, Pair
 from attnbook.toy.metrics import greedy_translations
 
-SEEN = (1, 2, 3, 4)  # clauses in training
-
 # The plateau
-
-
-def plateau_logs() -> list[list[AttentionSnapshot]]:
-    """The stored snapshots: one list per seed."""
-    return [
-        [AttentionSnapshot(*numbers) for numbers in run["log"]]
-        for run in stored_runs("plateau")
-    ]
 
 
 def growth_table() -> Table:
     """By what factors the weight on the aligned word and the gain there grow."""
     spans = {"steps 10 to 60": (10, 60), "steps 60 to 100": (60, 100)}
-    rows = []
-    for seed, log in enumerate(plateau_logs()):
-        weight = {s.step: s.weight for s in log}
-        gain = {s.step: s.descent / s.weight for s in log}
+    stored, rows = results.load("plateau"), []
+    for run in stored["runs"]:
+        weight, gain = {}, {}
+        for snapshot in run["log"]:
+            at = dict(zip(stored["fields"], snapshot, strict=True))
+            weight[at["step"]] = at["weight"]
+            gain[at["step"]] = at["descent"] / at["weight"]
         factors = (x[b] / x[a] for a, b in spans.values() for x in (weight, gain))
-        rows.append((str(seed), *factors))
+        rows.append((str(run["seed"]), *factors))
     heads = [Column(n, "×", span, 1) for span in spans for n in ("weight", "gain")]
     return table(["seed", *heads], rows)
 
@@ -45,18 +38,14 @@ def growth_table() -> Table:
 
 def alignment_table() -> Table:
     """Exact match and alignment accuracy by number of clauses, over five seeds."""
-    runs = stored_runs("bahdanau")
-    columns = [
-        Column("clauses"),
-        Column("exact match", "%", digits=1),
-        Column("alignment accuracy", "%", digits=1),
+    runs = [
+        {"clauses": n, **{entry: run[entry][str(n)] for entry in ("exact", "align")}}
+        for n in (*CLAUSES, 5)
+        for run in stored_runs("bahdanau")
     ]
-    rows = [
-        (n, *(spread(100 * run[entry][str(n)] for run in runs) for entry in entries))
-        for entries in [("exact", "align")]
-        for n in (*SEEN, 5)
-    ]
-    return table(columns, rows)
+    exact = Value("exact", "%", 100, 1, "exact match")
+    aligned = Value("align", "%", 100, 1, "alignment accuracy")
+    return pivot(runs, "clauses", None, exact, aligned)
 
 
 def clause_shares(model: nn.Module, pairs: Sequence[Pair]) -> dict[str, float]:
@@ -88,27 +77,24 @@ def five_clauses_table(model: nn.Module, pairs: Sequence[Pair]) -> Table:
 
 def late_seeds_table() -> Table:
     """The runs with and without uniform weights at first, seed by seed."""
-    columns = [
-        "seed",
-        Column("exact match", "%", digits=1),
-        Column("alignment accuracy", "%"),
-        Column("median", "nats", "drop if hidden", 2),
-        Column("5 to 95 % of the words", "nats", "drop if hidden", 2),
-    ]
-    names = {0: "learned from the start", 150: "uniform for 150 steps"}
-    groups: dict[str, list[tuple[str | float | Spread, ...]]] = {}
-    for held, name in names.items():
-        found = late_attention_runs(held)
-        ranges = [run["hidden"] for run in stored_runs("late_attention", held=held)]
-        groups[name] = [
-            (
-                str(seed),
-                *(found[entry][seed] for entry in ("exact", "align", "hidden")),
-                f"{low:.2f}–{high:.2f}",
-            )
-            for seed, (low, _, high) in enumerate(ranges)
-        ]
-    return table(columns, groups)
+
+    def mean(entry: str) -> Callable[[dict], float]:
+        return lambda run: fmean(run[entry][str(n)] for n in CLAUSES)
+
+    def ends(run: dict) -> str:
+        low, _, high = run["hidden"]
+        return f"{low:.2f}–{high:.2f}"
+
+    hidden = "drop if hidden"
+    values = (
+        Value(mean("exact"), "%", 100, 1, "exact match"),
+        Value(mean("align"), "%", 100, name="alignment accuracy"),
+        Value(lambda run: run["hidden"][1], "nats", 1, 2, "median", hidden),
+        Value(ends, "nats", 1, 2, "5 to 95 % of the words", hidden),
+    )
+    held = {0: "learned from the start", 150: "uniform for 150 steps"}
+    about = {"groups": "held", "names": {"held": held, "seed": str}}
+    return pivot(stored_runs("late_attention"), "seed", None, *values, **about)
 
 
 # Clicks and covers
@@ -136,19 +122,22 @@ def clicks_table() -> Table:
 
 def sentences_table() -> Table:
     """Whole sentences by clicks."""
-    columns = [
-        "weights",
-        Column("aligned words", "of 100 right", "clicks in turn"),
-        Column("first two nouns exchanged", "of 100 right", "clicks in turn"),
-        Column("in source order", "% of words", "clicks in turn"),
-    ]
-    names = {0: "from the start", 150: "uniform for 150 steps"}
-    rows = []
-    for run in stored_runs("click_or_cover"):
+
+    def share(run: dict) -> float:
         hits, trials = run["source order"]
-        counts = run["sentences"], run["exchanged"], 100 * hits / trials
-        rows.append((names[run["held"]], *counts))
-    return table(columns, rows)
+        return hits / trials
+
+    group = "clicks in turn"
+    values = (
+        Value("sentences", "of 100 right", name="aligned words", group=group),
+        Value(
+            "exchanged", "of 100 right", name="first two nouns exchanged", group=group
+        ),
+        Value(share, "% of words", 100, name="in source order", group=group),
+    )
+    names = {"held": {0: "from the start", 150: "uniform for 150 steps"}}
+    about = {"names": names, "head": "weights"}
+    return pivot(stored_runs("click_or_cover"), "held", None, *values, **about)
 
 
 COVERED = {
@@ -163,20 +152,17 @@ COVERED = {
 
 def covers_table() -> Table:
     """Median drops if words are covered, by kind of word, usual model and twin."""
-    columns = ["words", Column("number"), Column("mean weight", "%")]
-    covers = ("aligned", "neighbours too", "another word")
-    columns += [Column(cover, "nats", "drop if covered", 2) for cover in covers]
-    groups: dict[str, list[tuple[str | float, ...]]] = {}
-    for held, name in {0: "usual model", 150: "twin"}.items():
-        [run] = stored_runs("click_or_cover", held=held)
-        groups[name] = [
-            (
-                label,
-                found["words"],
-                100 * found["weight"],
-                *(found[c] + 0.0 for c in covers),
-            )
-            for kind, label in COVERED.items()
-            for found in [run["covered"][kind]]
-        ]
-    return table(columns, groups)
+    runs = [
+        {"held": run["held"], "kind": kind, **run["covered"][kind]}
+        for run in stored_runs("click_or_cover")
+        for kind in COVERED
+    ]
+    values = [
+        Value("words", name="number"),
+        Value("weight", "%", 100, name="mean weight"),
+    ]
+    for cover in ("aligned", "neighbours too", "another word"):
+        values.append(Value(cover, "nats", 1, 2, cover, "drop if covered"))
+    names = {"kind": COVERED, "held": {0: "usual model", 150: "twin"}}
+    about = {"groups": "held", "names": names, "head": "words"}
+    return pivot(runs, "kind", None, *values, **about)

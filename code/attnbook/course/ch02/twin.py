@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import platform
 import time
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
 
@@ -16,14 +17,16 @@ import torch
 
 from attnbook.core.results import machine
 from attnbook.core.threads import set_threads
+from attnbook.data.batching import Batch
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.checkpoints import load_weights, save_weights
 from attnbook.toy.data import SOURCE, TARGET, toy_batches
 from attnbook.toy.training import LEARNING_RATE, STEPS, fit
-from experiments.ch02_translation import HELD_STEPS, hold_uniform
 
 FOLDER = files("attnbook") / "stored" / "models" / "bahdanau_twin"
 SEED = 0
+HELD_STEPS = 150
+"""Number of steps for which the attention weights are held uniform."""
 
 
 def load_twin() -> Bahdanau:
@@ -31,6 +34,25 @@ def load_twin() -> Bahdanau:
     model = Bahdanau(len(SOURCE), len(TARGET))
     load_weights(model, FOLDER)
     return model
+
+
+def hold_uniform(
+    batches: Iterable[Batch], model: Bahdanau, held: int
+) -> Iterator[Batch]:
+    """Pass batches on, and keep the attention uniform for the first ``held`` steps.
+
+    With v = 0 all scores are 0. Afterwards v gets back its initial values.
+    """
+    v = model.score.v.weight
+    initial = v.detach().clone()
+    for step, batch in enumerate(batches):
+        if step == 0 < held:
+            v.data.zero_()
+            v.requires_grad_(False)
+        elif step == held > 0:
+            v.data.copy_(initial)
+            v.requires_grad_(True)
+        yield batch
 
 
 def trained(seed: int, held: int) -> Bahdanau:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from html import escape
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
 from IPython.display import HTML
@@ -26,12 +27,15 @@ from attnbook.course.kit.widgets.scripts import on_load
 from attnbook.course.kit.widgets.tables import LACK, blue
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.language import AND, AND_TARGET, KINDS
-from experiments.ch02_learning import EVERY, HALT, SHADES, STEPS
+from attnbook.toy.training import STEPS
 
 CAPTION = (
     "Press *Play*, or move the slider. Look for the step at which the frames begin to "
     "fill, and for what happens near step 150."
 )
+
+SHADES = ascii_lowercase + ascii_uppercase + digits
+"""A letter for each weight from 0 to 1, in equal steps: so the film is stored."""
 
 # Pixels
 WIDTH, LEFT, RIGHT, TOP, ROW = 460, 68, 432, 82, 20
@@ -73,7 +77,7 @@ def film(caption: str = CAPTION) -> HTML:
     stored = results.load("attention_film")["frames"]
     last = frames()[-1]
     given = {
-        "every": EVERY,
+        "every": stored[1]["step"],
         "shades": SHADES,
         "lack": LACK,
         "weights": [frame["weights"] for frame in stored],
@@ -191,7 +195,7 @@ def _curve(frame: Frame) -> list[str]:
     points = " ".join(",".join(_point(f.step, f.loss)) for f in frames())
     x, y = _point(frame.step, frame.loss)
     floor = BOTTOM + CURVE
-    halt, _ = _point(HALT, 0)
+    halt, _ = _point(results.load("halted_early")["halt"], 0)
     ticks = [
         f'<text x="{_point(step, 0)[0]}" y="{floor + 17}" text-anchor="middle">{step}'
         "</text>"

@@ -7,9 +7,9 @@ from statistics import fmean
 
 from torch import Tensor
 
-from attnbook.course.kit.exact_match import CLAUSES, exact_match_shares
 from attnbook.course.kit.html_tables import Column, Table, spread, table
-from attnbook.course.kit.tables import stored_runs
+from attnbook.course.kit.tables import Value, pivot, stored_runs
+from attnbook.toy.data import CLAUSES
 
 KINDS = ("dot", "general", "concat", "location", "local_m", "local_p")
 
@@ -25,31 +25,27 @@ def label_of(result: str) -> str:
     return "Bahdanau" if kind == "bahdanau" else kind
 
 
-# How large are the scores at the start?
-
-
 # Translation and alignment
-
-
-def alignment_shares(name: str) -> list[list[float]]:
-    """Alignment accuracy in per cent, stored: one row a seed, 1 to 4 clauses."""
-    return [[100 * run["align"][str(n)] for n in CLAUSES] for run in stored_runs(name)]
 
 
 def luong_table(groups: dict[str, Sequence[str]]) -> Table:
     """Show exact match by clauses and alignment accuracy: mean and range over seeds."""
-    heads = [
-        Column(f"{n} clause{'s' * (n > 1)}", "%", "exact match", 1) for n in (1, 2, 4)
+    runs = [
+        {"group": heading, "model": label_of(name), **run}
+        for heading, names in groups.items()
+        for name in names
+        for run in stored_runs(name)
     ]
-    heads.append(Column("alignment accuracy", "%", digits=1))
-    rows: dict[str, list] = {}
-    for heading, names in groups.items():
-        for name in names:
-            one, two, _, four = zip(*exact_match_shares(name), strict=True)
-            aligned = [fmean(shares) for shares in alignment_shares(name)]
-            cells = map(spread, (one, two, four, aligned))
-            rows.setdefault(heading, []).append((label_of(name), *cells))
-    return table(["model", *heads], rows)
+
+    def exact(n: int) -> Value:
+        name = f"{n} clause{'s' * (n > 1)}"
+        return Value(lambda r: r["exact"][str(n)], "%", 100, 1, name, "exact match")
+
+    def aligned(run: dict) -> float:
+        return fmean(run["align"][str(n)] for n in CLAUSES)
+
+    values = *map(exact, (1, 2, 4)), Value(aligned, "%", 100, 1, "alignment accuracy")
+    return pivot(runs, "model", None, *values, groups="group")
 
 
 # Which word do the weights belong to?
@@ -57,24 +53,10 @@ def luong_table(groups: dict[str, Sequence[str]]) -> Table:
 
 def two_ways_table() -> Table:
     """Exact match and the alignment with output and input: ``alignment_two_ways``."""
-    entries = ("exact", "output", "input")
-    heads = [
-        Column("exact match", "%", digits=1),
-        *(Column(w, "%", "alignment accuracy, by the", 1) for w in ("output", "input")),
-    ]
-    rows = [
-        (name, *(spread(100 * r[key] for r in runs) for key in entries))
-        for name, runs in _by_model().items()
-    ]
-    return table(["model", *heads], rows)
-
-
-def _by_model() -> dict[str, list[dict]]:
-    """The runs of ``alignment_two_ways``, by model."""
-    found: dict[str, list[dict]] = {}
-    for run in stored_runs("alignment_two_ways"):
-        found.setdefault(run["model"], []).append(run)
-    return found
+    values = [Value("exact", "%", 100, 1, "exact match")]
+    for word in ("output", "input"):
+        values.append(Value(word, "%", 100, 1, word, "alignment accuracy, by the"))
+    return pivot(stored_runs("alignment_two_ways"), "model", None, *values)
 
 
 def kinds_table() -> Table:
@@ -84,7 +66,9 @@ def kinds_table() -> Table:
     output in 99 % of the cases are left out.
     """
     groups: dict[str, list] = {}
-    for name, runs in _by_model().items():
+    stored = stored_runs("alignment_two_ways")
+    for name in dict.fromkeys(run["model"] for run in stored):
+        runs = [run for run in stored if run["model"] == name]
         for kind in ("noun", "adjective", "determiner", "verb"):
             cells = [
                 spread(100 * run["kinds"][kind][which] for run in runs)
@@ -97,9 +81,6 @@ def kinds_table() -> Table:
         for text in ("source of output", "source of input", "another position")
     ]
     return table(["words", *heads], groups)
-
-
-# How far must a model attend?
 
 
 # Hard attention

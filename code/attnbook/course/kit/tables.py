@@ -21,6 +21,7 @@ class Value(NamedTuple):
         scale: A factor, such as 100 for per cent.
         digits: Decimals.
         name: The column's heading, or the heading above the columns of this value.
+        group: A heading above the column's own; neighbours with the same one share it.
     """
 
     entry: str | Callable[[dict], float | str | None]
@@ -28,6 +29,7 @@ class Value(NamedTuple):
     scale: float = 1
     digits: int = 0
     name: str = ""
+    group: str = ""
 
     def of(self, run: dict) -> float | str | None:
         """The value of a run; texts and None aren't scaled."""
@@ -76,7 +78,8 @@ def pivot(
     """Return a table of runs: a cell for each row and column, and for each value.
 
     Runs that differ in nothing but what isn't named here, such as the seed, share a
-    cell: their mean and range. Rows, columns and groups stand in the runs' order.
+    cell: the mean and range of their values that aren't None. Rows, columns and groups
+    stand in the runs' order.
 
     Args:
         runs: Runs, see :func:`stored_runs`.
@@ -101,12 +104,13 @@ def pivot(
 
     def cell(value: Value, *at: tuple[str | None, object]) -> Cell:
         found = [value.of(run) for run in runs if _stands(run, at)]
+        found = [each for each in found if each is not None]
         return spread(found) if len(found) > 1 else (found or [None])[0]
 
     heads = [
         Column(str(name(columns, column)), value.unit, value.name, value.digits)
         if columns
-        else Column(value.name, value.unit, digits=value.digits)
+        else Column(value.name, value.unit, value.group, value.digits)
         for value in values
         for column in different(columns)
     ]

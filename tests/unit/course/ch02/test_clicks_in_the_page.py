@@ -5,16 +5,13 @@ from pathlib import Path
 import pytest
 from page_checks import check_accessible
 
-from attnbook.course.ch02.clicks_figure import SENTENCES, clicks_figure
+from attnbook.course.ch02.clicks import aligned_clicks, write_by_clicks
+from attnbook.course.ch02.figures import SENTENCES, clicks_figure
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.models import load_toy_model
 from browser import NO_BROWSER, open_browser
-from experiments.ch02_clicks import (
-    aligned_clicks,
-    with_nouns_exchanged,
-    write_by_clicks,
-)
+from experiments.ch02_clicks import with_nouns_exchanged
 from export_live import half
 
 LIVE = Path(__file__).resolve().parents[4] / "book" / "_static" / "live"

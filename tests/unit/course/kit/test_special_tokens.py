@@ -12,6 +12,7 @@ from notebook_cells import printed
 
 from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 from attnbook.course.a1 import writing
+from attnbook.course.ch02.clicks import write_by_clicks
 from attnbook.course.ch06 import next_word
 from attnbook.course.kit.playground.model import Model
 from attnbook.course.kit.playground.presets import page_data
@@ -28,7 +29,6 @@ from attnbook.nn.masks import key_mask
 from attnbook.toy.characters import CHARACTERS
 from attnbook.toy.data import SOURCE, TARGET
 from experiments import a1_language_models, a1_writers
-from experiments.ch02_clicks import write_by_clicks
 
 LIVE = Path(__file__).resolve().parents[4] / "book" / "_static" / "live"
 NEVER = [PAD, BOS, UNK]

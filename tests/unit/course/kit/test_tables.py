@@ -41,25 +41,27 @@ def test_a_curve_is_a_run_for_each_of_its_points(monkeypatch):
 
 
 def test_what_differs_in_the_seed_alone_shares_a_cell():
-    made = pivot(RUNS, "form", "width", Value("right", "%", 100, 1))
+    nothing = RUNS[0] | {"seed": 2, "right": None}
+    made = pivot([*RUNS, nothing], "form", "width", Value("right", "%", 100, 1))
     heads = ["form", Column("4", "%", digits=1), Column("8", "%", digits=1)]
     both = Spread(pytest.approx(60), pytest.approx(50), pytest.approx(70))
     assert made == table(heads, [("b", both, 90.0), ("a", 10.0, None)])
 
 
 def test_groups_names_and_a_column_for_each_value():
-    values = Value(lambda run: 2 * run["right"], name="twice"), Value("note", name="n")
+    twice = Value(lambda run: 2 * run["right"], name="twice", group="above")
     made = pivot(
         [RUNS[2], RUNS[3]],
         "width",
         None,
-        *values,
+        twice,
+        Value("note", name="n"),
         groups="form",
         names={"form": {"a": "first", "b": "second"}, "width": "d = {}"},
         head="size",
     )
     wanted = {"second": [("d = 8", 1.8, "bb")], "first": [("d = 4", 0.2, "aa")]}
-    assert made == table(["size", Column("twice"), Column("n")], wanted)
+    assert made == table(["size", Column("twice", group="above"), Column("n")], wanted)
 
 
 def test_a_name_may_be_a_function_and_a_value_heads_its_columns():

@@ -1,0 +1,319 @@
+"""Chapter 1: translators of the toy language, what their vector holds, recall."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from functools import partial
+from statistics import fmean
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from attnbook.analysis.occlusion import context_changes
+from attnbook.analysis.probes import fit_probe
+from attnbook.core.divergence import check_finite
+from attnbook.core.vocabulary import EOS
+from attnbook.course.ch01.explorer_context_contents import SENTENCES as EXPLORED
+from attnbook.course.ch01.explorer_context_contents import halves_changed
+from attnbook.course.kit.toy_translation import SEEDS, THREE_SEEDS, train_and_measure
+from attnbook.models.narrow_context import NarrowContext
+from attnbook.models.seq2seq import InitialState, StaticContext
+from attnbook.toy.data import (
+    CLAUSES,
+    SOURCE,
+    TARGET,
+    held_out_pairs,
+    make_batch,
+    reverse_source,
+    toy_batches,
+)
+from attnbook.toy.language import (
+    AND,
+    AND_TARGET,
+    KINDS,
+    NOUNS,
+    VERBS,
+    Pair,
+    kind_of,
+    translate_by_rule,
+)
+from attnbook.toy.metrics import exact_match, greedy_translations
+from attnbook.toy.models import load_toy_model
+from attnbook.toy.training import LEARNING_RATE, STEPS, fit, train_toy_model
+from experiments.registry import experiment, sweep
+
+# Translators: equal steps, more width, more steps, another learning rate
+
+static_mean = partial(StaticContext, summary="mean")
+one_way = partial(InitialState, bidirectional=False)
+three_seeds = partial(train_and_measure, seeds=THREE_SEEDS)
+
+experiment(partial(train_and_measure, InitialState), "initial_state")
+experiment(partial(train_and_measure, StaticContext), "static_last")
+experiment(partial(train_and_measure, static_mean), "static_mean")
+experiment(partial(train_and_measure, NarrowContext), "static_narrow")
+
+for name, make in (("initial_state", InitialState), ("static_last", StaticContext)):
+    experiment(partial(three_seeds, partial(make, d_hidden=192)), f"{name}_wider")
+
+# A unidirectional encoder, and the same with the source reversed.
+experiment(partial(three_seeds, one_way), "one_way")
+experiment(partial(three_seeds, one_way, transform=reverse_source), "one_way_reversed")
+
+# What limits the translators: the vector, or the training?
+for name, make, rate, times in (
+    ("initial_state_longer", InitialState, LEARNING_RATE, 3),
+    ("initial_state_thirty_times", InitialState, LEARNING_RATE, 30),
+    ("initial_state_faster", InitialState, 8e-3, 1),
+    ("initial_state_faster_longer", InitialState, 8e-3, 3),
+    ("static_last_longer", StaticContext, LEARNING_RATE, 3),
+    ("static_last_ten_times", StaticContext, LEARNING_RATE, 10),
+    ("static_last_thirty_times", StaticContext, LEARNING_RATE, 30),
+    ("static_last_faster", StaticContext, 8e-3, 1),
+    ("static_last_faster_longer", StaticContext, 8e-3, 3),
+):
+    run = partial(three_seeds, make, steps=times * STEPS, learning_rate=rate)
+    experiment(run, name)
+
+
+# Which source words does the context hold?
+
+SENTENCES = 64
+MODELS = {
+    "initial_state": InitialState,
+    "static_narrow": NarrowContext,
+    "static_last": StaticContext,
+}
+
+
+def translator(name: str, seed: int) -> nn.Module:
+    """A trained translator, or the untrained one with an initial state."""
+    if name != "untrained":
+        return train_toy_model(MODELS[name], seed)[0]
+    torch.manual_seed(seed)
+    return InitialState(len(SOURCE), len(TARGET))
+
+
+@sweep(
+    seed=SEEDS,
+    model=("untrained", *MODELS),
+    sentences=SENTENCES,
+    clauses=2,
+    steps=STEPS,
+    rate=LEARNING_RATE,
+)
+def context_contents(seed: int, model: str) -> dict:
+    """Replace source words: how far does c move, by kind of word and clause?"""
+    encoder = translator(model, seed).encoder
+    return {"changes": changes_by_kind(encoder, held_out_pairs(2, SENTENCES))}
+
+
+def changes_by_kind(
+    encoder: nn.Module, pairs: Sequence[Pair]
+) -> dict[str, list[float]]:
+    """Means of ``context_changes`` by kind and clause."""
+    clauses = range(pairs[0].clauses)
+    found = {kind: [[] for _ in clauses] for kind in KINDS}
+    for pair in pairs:
+        changes = context_changes(encoder, pair)[:, 0].tolist()  # (S,)
+        for j, word in enumerate(pair.source):
+            if kind := kind_of(word):
+                found[kind][pair.source[:j].count(AND)].append(changes[j])
+    return {kind: [round(fmean(x), 3) for x in of] for kind, of in found.items()}
+
+
+@experiment
+def context_sentences() -> dict:
+    """Changes of both halves of the context by word, for the explorer's sentences."""
+    models = {
+        "untrained": translator("untrained", 0),
+        "initial state, trained": translator("initial_state", 1),
+        "static context, trained": load_toy_model("static_context"),
+    }
+    changes = {}
+    for sentence in EXPLORED:
+        found = halves_changed(models, translate_by_rule(sentence))
+        changes[sentence] = {
+            name: [None if row.isnan().any() else row.tolist() for row in rounded]
+            for name, rounded in ((n, of.round(decimals=2)) for n, of in found.items())
+        }
+    return {"steps": STEPS, "rate": LEARNING_RATE, "changes": changes}
+
+
+# Does the sentence go on? And what does the vector hold?
+
+PROBED: dict[str, Callable[[Pair], str]] = {
+    "first verb": lambda pair: _words(pair, VERBS)[0],
+    "second verb": lambda pair: _words(pair, VERBS)[1],
+    "last noun": lambda pair: _words(pair, NOUNS)[-1],
+}
+"""Words of two clauses that a linear probe looks for in the vector."""
+
+
+@sweep(seed=THREE_SEEDS, steps=STEPS, rate=LEARNING_RATE)
+def sentence_goes_on(seed: int) -> dict:
+    """Train the translator with an initial state; ask what it knows of its source.
+
+    Returns:
+        "connective" and "end", the mean probabilities after a correct first clause, by
+        the number of clauses of the source; "clauses", how many of 512 outputs for two
+        clauses have one, two … clauses; "probes", the accuracy of linear probes of the
+        vector, "trained" and "untrained".
+    """
+    untrained, model = translator("untrained", seed), translator("initial_state", seed)
+    found = {str(n): after_first_clause(model, held_out_pairs(n)) for n in CLAUSES}
+    outputs = greedy_translations(model, held_out_pairs(2))
+    lengths = [output.count(AND_TARGET) + 1 for output in outputs]
+    return {
+        "connective": {n: round(p[0], 3) for n, p in found.items()},
+        "end": {n: round(p[1], 3) for n, p in found.items()},
+        "clauses": {str(n): lengths.count(n) for n in sorted({*lengths})},
+        "probes": {
+            "trained": probe_vector(model.encoder),
+            "untrained": probe_vector(untrained.encoder),
+        },
+    }
+
+
+@torch.no_grad()
+def after_first_clause(model: nn.Module, pairs: Sequence[Pair]) -> tuple[float, float]:
+    """Mean probabilities of the connective and of EOS after a correct first clause."""
+    batch = make_batch(pairs)
+    p = model(batch.src, batch.tgt_in).softmax(-1)  # (B, T, V)
+    places = [(*pair.target, AND_TARGET).index(AND_TARGET) for pair in pairs]
+    rows = p[torch.arange(len(pairs)), places]  # (B, V)
+    connective = TARGET.encode([AND_TARGET])[0]
+    return rows[:, connective].mean().item(), rows[:, EOS].mean().item()
+
+
+@torch.no_grad()
+def probe_vector(encoder: nn.Module) -> dict[str, float]:
+    """Accuracy of linear probes of the encoder's vector for words of two clauses."""
+    fitted, tested = held_out_pairs(2, 2000, seed=54321), held_out_pairs(2)
+    vectors = [encoder(make_batch(pairs).src)[1] for pairs in (fitted, tested)]
+    return {
+        name: _accuracy(*vectors, [*map(word, fitted)], [*map(word, tested)])
+        for name, word in PROBED.items()
+    }
+
+
+def _accuracy(
+    x: Tensor, other: Tensor, words: Sequence[str], others: Sequence[str]
+) -> float:
+    ids = {word: i for i, word in enumerate(sorted({*words}))}
+    probe = fit_probe(x, torch.tensor([ids[word] for word in words]))
+    right = torch.tensor([ids[word] for word in others])
+    return round((probe.predict(other) == right).float().mean().item(), 3)
+
+
+def _words(pair: Pair, kind: dict[str, str]) -> list[str]:
+    return [word for word in pair.source if word in kind]
+
+
+# Encoder or decoder?
+
+KINDS_OF_MODEL = {"static context": StaticContext, "initial state": InitialState}
+
+
+@sweep(seed=THREE_SEEDS, decoder=KINDS_OF_MODEL, steps=STEPS, rate=LEARNING_RATE)
+def exchanged_encoders(seed: int, decoder: str) -> dict:
+    """Train a new decoder on the frozen encoder of the other kind of translator.
+
+    Returns:
+        The kind of the frozen "encoder", and "exact", the exact match on one clause and
+        on two.
+    """
+    [encoder] = KINDS_OF_MODEL.keys() - {decoder}
+    whole, _ = train_toy_model(KINDS_OF_MODEL[encoder], seed)
+    torch.manual_seed(seed + 100)
+    model = KINDS_OF_MODEL[decoder](len(SOURCE), len(TARGET))
+    model.encoder = whole.encoder.requires_grad_(False)
+    fit(model, toy_batches(seed + 100), STEPS, LEARNING_RATE)
+    exact = [round(exact_match(model, held_out_pairs(n)), 4) for n in (1, 2)]
+    return {"encoder": encoder, "exact": exact}
+
+
+# How long does a recurrent network remember its first input?
+
+LENGTHS = (4, 8, 16, 32)
+SYMBOLS = 16
+UNITS = {"rnn": nn.RNN, "gru": nn.GRU}
+
+
+class RecallModel(nn.Module):
+    """Reads symbols, then predicts the first and the last from its final state.
+
+    Args:
+        kind: "rnn", a plain tanh RNN, or "gru".
+    """
+
+    def __init__(self, kind: str):
+        super().__init__()
+        self.embedding = nn.Embedding(SYMBOLS, 32)
+        self.rnn = UNITS[kind](32, 64, batch_first=True)
+        self.first, self.last = nn.Linear(64, SYMBOLS), nn.Linear(64, SYMBOLS)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Map symbols, (B, L), to the logits of first and last, (B, 16) each."""
+        _, h = self.rnn(self.embedding(x))
+        return self.first(h[0]), self.last(h[0])
+
+
+@experiment("recall")
+def recall_grid() -> dict:
+    """RNN and GRU, trained on one length and on mixed lengths."""
+    trainings = [(str(n), (n,), steps) for steps in (300, 1500) for n in LENGTHS]
+    trainings.append(("mixed", LENGTHS, 1500))
+    runs = []
+    for kind in UNITS:
+        for trained_on, lengths, steps in trainings:
+            for seed in THREE_SEEDS:
+                about = dict(kind=kind, trained_on=trained_on, steps=steps, seed=seed)
+                found = train_recall(kind, lengths, steps, seed)
+                runs += [{**about, **run} for run in found]
+                shares = ", ".join(f"{100 * run['first']:.0f}" for run in found)
+                print(f"  {about}: first {shares} %", flush=True)
+    return {"runs": runs}
+
+
+def train_recall(
+    kind: str, lengths: Sequence[int], steps: int, seed: int
+) -> list[dict]:
+    """Train a :class:`RecallModel` on random sequences, and test it on new ones.
+
+    Args:
+        kind: "rnn" or "gru".
+        lengths: Sequence lengths; each batch has one of them, chosen at random.
+        steps: Number of batches of 64.
+        seed: Seed of weights and sequences.
+
+    Returns:
+        For each length, the accuracy on the "first" and the "last" symbol of 2,000
+        sequences; guessing gives 1/16.
+    """
+    torch.manual_seed(seed)
+    model = RecallModel(kind)
+    g, rng = torch.Generator().manual_seed(seed), random.Random(seed)
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    for _ in range(steps):
+        x = torch.randint(SYMBOLS, (64, rng.choice(lengths)), generator=g)
+        first, last = model(x)
+        loss = F.cross_entropy(first, x[:, 0]) + F.cross_entropy(last, x[:, -1])
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    check_finite(model.parameters())
+    return [{"length": length, **_test(model, length, g)} for length in lengths]
+
+
+@torch.no_grad()
+def _test(model: RecallModel, length: int, g: torch.Generator) -> dict:
+    x = torch.randint(SYMBOLS, (2000, length), generator=g)  # (2000, L)
+    first, last = (logits.argmax(-1) for logits in model(x))
+    return {
+        "first": round((first == x[:, 0]).float().mean().item(), 4),
+        "last": round((last == x[:, -1]).float().mean().item(), 4),
+    }
