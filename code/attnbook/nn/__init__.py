@@ -72,12 +72,10 @@ from attnbook.nn.losses import (
     token_loss,
 )
 from attnbook.nn.masks import (
-    PreparedMask,
     causal_mask,
     key_mask,
     masked_softmax,
     padding_mask,
-    prepare_mask,
     target_mask,
 )
 from attnbook.nn.mixture_of_experts import MixtureOfExperts

@@ -138,13 +138,12 @@ def check_heads(d_model: int, n_heads: int) -> None:
         )
 
 
-def check_axes(**masks: Tensor | tuple | None) -> None:
+def check_axes(**masks: Tensor | None) -> None:
     """Raise a ValueError if the first of three axes may be B or H.
 
     With B = H both readings would fit, and the wrong one would go unnoticed.
     """
     for name, x in masks.items():
-        x = getattr(x, "mask", x)  # of a PreparedMask
         if isinstance(x, Tensor) and x.dim() == 3:
             raise ValueError(
                 f"{name} has shape {tuple(x.shape)}: is its first axis B or H? "

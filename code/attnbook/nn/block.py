@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from attnbook.nn.masks import PreparedMask
 from attnbook.nn.residual import add_and_norm
 
 
@@ -38,7 +37,7 @@ class Block(nn.Module):
         self.norm_2, self.feed_forward = norm_2, feed_forward
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, mask: Tensor | PreparedMask | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Rewrite each position: (B, T, D), under a mask that fits (B, H, T, T)."""
 
         def attend(y: Tensor) -> Tensor:

@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
 from attnbook.nn.attention_checks import check_axes, check_heads, check_multi_head
-from attnbook.nn.masks import PreparedMask
 from attnbook.nn.multi_head import merge_heads, split_heads
 from attnbook.nn.scaled_dot_product import attention
 
@@ -66,7 +65,7 @@ class GroupedQueryAttention(nn.Module):
         query: Tensor,
         key: Tensor,
         value: Tensor,
-        mask: Tensor | PreparedMask | None = None,
+        mask: Tensor | None = None,
     ) -> Tensor:
         """Attend from T positions to S, as ``MultiHeadAttention`` does.
 

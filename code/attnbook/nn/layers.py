@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from attnbook.core.checks import check_known, check_shares, check_sizes
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.attention_checks import check_heads
-from attnbook.nn.masks import PreparedMask, causal_mask
+from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import KeysValues, MultiHeadAttention
 from attnbook.nn.residual import add_and_norm
 
@@ -156,7 +156,7 @@ class EncoderLayer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.norm_first = config.norm_first
 
-    def forward(self, x: Tensor, mask: Tensor | PreparedMask | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Rewrite each position: (B, S, D), under a mask that fits (B, H, S, S)."""
 
         def attend(y: Tensor) -> Tensor:
@@ -226,8 +226,8 @@ class DecoderLayer(nn.Module):
         self,
         x: Tensor,
         memory: Tensor,
-        mask: Tensor | PreparedMask | None = None,
-        memory_mask: Tensor | PreparedMask | None = None,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
     ) -> Tensor:
         """Rewrite each target position, all at once.
 
@@ -261,7 +261,7 @@ class DecoderLayer(nn.Module):
         self,
         x: Tensor,
         cache: LayerCache,
-        memory_mask: Tensor | PreparedMask | None = None,
+        memory_mask: Tensor | None = None,
     ) -> tuple[Tensor, LayerCache]:
         """Rewrite T more target positions, as ``forward`` does with a causal mask.
 

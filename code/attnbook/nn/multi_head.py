@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from attnbook.core.checks import check_dropout, check_sizes
 from attnbook.nn.attention_checks import check_axes, check_heads, check_multi_head
-from attnbook.nn.masks import PreparedMask
 from attnbook.nn.scaled_dot_product import attention
 
 
@@ -67,7 +66,7 @@ class MultiHeadAttention(nn.Module):
         query: Tensor,
         key: Tensor | None = None,
         value: Tensor | None = None,
-        mask: Tensor | PreparedMask | None = None,
+        mask: Tensor | None = None,
         *,
         kept: KeysValues | None = None,
         score_bias: Tensor | None = None,
@@ -105,7 +104,7 @@ class MultiHeadAttention(nn.Module):
         return (x, weights) if need_weights else x
 
     def attend(
-        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | PreparedMask | None, **how
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, **how
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Let each head attend; what knows of positions overrides this step alone.
 

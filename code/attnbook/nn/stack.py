@@ -5,7 +5,6 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from attnbook.nn.layers import EncoderLayer, TransformerConfig, check_config
-from attnbook.nn.masks import PreparedMask, prepare_mask
 from attnbook.nn.multi_head import KeysValues
 
 
@@ -27,9 +26,8 @@ class EncoderStack(nn.Module):
         norm = nn.LayerNorm if config.norm_first else nn.Identity
         self.norm = norm(config.d_model)
 
-    def forward(self, x: Tensor, mask: Tensor | PreparedMask | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Rewrite each position: (B, T, D), under a mask that fits (B, H, T, T)."""
-        mask = None if mask is None else prepare_mask(mask)
         for layer in self.layers:
             x = layer(x, mask)
         return self.norm(x)

@@ -17,7 +17,7 @@ from attnbook.nn.block import Block
 from attnbook.nn.gated_feed_forward import SwiGLU
 from attnbook.nn.grouped_query import GroupedQueryAttention
 from attnbook.nn.layers import EncoderLayer, FeedForward, TransformerConfig
-from attnbook.nn.masks import causal_mask, prepare_mask
+from attnbook.nn.masks import causal_mask
 from attnbook.nn.mixture_of_experts import MixtureOfExperts
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.norms import RMSNorm
@@ -57,7 +57,7 @@ class CharacterModel(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """Logits of the next character, (B, T, V), from ids without padding, (B, T)."""
         x = self.positions(self.embedding(ids))  # (B, T, D)
-        mask = prepare_mask(causal_mask(ids.shape[1], device=ids.device))
+        mask = causal_mask(ids.shape[1], device=ids.device)
         for block in self.blocks:
             x = block(x, mask)
         return self.out(self.norm(x))
