@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
-from attnbook.nn.positions import NoPositions
-from attnbook.nn.rotary import RotaryAttention
+from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.positions import NoPositions, check_even
+from attnbook.nn.rotary import Rotary
 
 
 class RotaryTransformer(Transformer):
     """The Transformer with RoPE in place of sinusoids.
 
-    Nothing is added to the embeddings. Every self-attention is a
-    :class:`~attnbook.nn.rotary.RotaryAttention`; cross-attention has no positions of
-    its own, because a distance between source and target has no meaning.
+    Nothing is added to the embeddings. Every self-attention turns queries and keys
+    (:class:`~attnbook.nn.rotary.Rotary`); cross-attention has no positions of its own,
+    because a distance between source and target has no meaning.
 
     Args:
         config: The sizes.
@@ -24,9 +25,15 @@ class RotaryTransformer(Transformer):
 
     def __init__(self, config: TransformerConfig):
         super().__init__(config, positions=NoPositions())
-        sizes = config.d_model, config.n_heads
-        dropout = config.attention_dropout
+        check_even(config.d_model // config.n_heads)
         for layer in self.encoder:
-            layer.attention = RotaryAttention(*sizes, dropout=dropout)
+            layer.attention = _rotary(config)
         for layer in self.decoder:
-            layer.self_attention = RotaryAttention(*sizes, dropout=dropout)
+            layer.self_attention = _rotary(config)
+
+
+def _rotary(config: TransformerConfig) -> MultiHeadAttention:
+    dropout = config.attention_dropout
+    return MultiHeadAttention(
+        config.d_model, config.n_heads, turn=Rotary(), dropout=dropout
+    )

@@ -60,8 +60,7 @@ def attend(q, k, v, bias, mask, **way):
 
 
 def grouped():
-    norms = (nn.Sequential(parts.RMSNorm(4), parts.Rotary()) for _ in "qk")
-    return parts.GroupedQueryAttention(8, 2, 1, *norms)
+    return parts.MultiHeadAttention(8, 2, n_groups=1, qk_norm=True, turn=parts.Rotary())
 
 
 def experts():
@@ -114,7 +113,7 @@ add(
     lambda n: [*vectors(n), sentences(0, (n, 2), 12)],
     lambda m, x, ids: m(x, x, x, parts.target_mask(ids), need_weights=True),
     multi_head=lambda: parts.MultiHeadAttention(8, 2),
-    rotary=lambda: parts.RotaryAttention(8, 2),
+    grouped=grouped,
     relative=lambda: parts.RelativeAttention(8, 2, max_distance=2),
 )
 add(

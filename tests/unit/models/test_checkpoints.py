@@ -163,7 +163,7 @@ def test_the_toy_transformer_is_small_and_has_both_forms():
         assert isinstance(model.encoder_norm, nn.LayerNorm) == norm_first
         assert model.out.weight.shape == (30, 64)
         assert model.source_embedding.weight.shape == (20, 64)
-    assert models.toy_transformer(20, 30).encoder[0].norm_first
+    assert models.toy_transformer(20, 30).encoder[0].residual.norm_first
 
 
 def test_what_a_model_has_counted_is_kept_too(tmp_path):

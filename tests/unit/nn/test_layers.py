@@ -21,6 +21,7 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
+from attnbook.nn.block import Residual
 from attnbook.nn.layers import (
     DecoderLayer,
     EncoderLayer,
@@ -30,9 +31,9 @@ from attnbook.nn.layers import (
     TransformerConfig,
 )
 from attnbook.nn.masks import causal_mask, key_mask, target_mask
+from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.norms import layer_norm
-from attnbook.nn.residual import Residual
-from attnbook.nn.rotary import RotaryAttention
+from attnbook.nn.rotary import Rotary
 
 small = st.integers(1, 4)
 seeds = st.integers(0, 999)
@@ -289,7 +290,9 @@ def test_several_places_in_a_step_equal_all_at_once(
     d, t = 2 * h * d_k, sum(parts)
     layer = layer_of(DecoderLayer, d, h, 5, seed, norm_first=norm_first)
     if rotary:
-        layer.self_attention = randomise(RotaryAttention(d, h).double())
+        layer.self_attention = randomise(
+            MultiHeadAttention(d, h, n_groups=1, turn=Rotary()).double()
+        )
     x, memory = numbers(seed, (b, t, d), (b, s, d))
     mask = some_allowed(seed, b, 1, 1, s)
     together = layer(x, memory, causal_mask(t), mask)
@@ -325,8 +328,7 @@ x = torch.zeros(2, 3, 8)
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Residual(0), "d_model is 0; .* from 1 on"),
-        (lambda: Residual(8, 1.5), "dropout is 1.5"),
+        (lambda: Residual(1.5), "dropout is 1.5"),
         (lambda: FeedForward(0, 4), "d_model is 0"),
         (lambda: FeedForward(8, 0), "d_ff is 0; .* from 1 on"),
         (lambda: FeedForward(8, 4.0), "d_ff is 4.0; .* whole number"),

@@ -1,7 +1,6 @@
 """Positions: sinusoids, a learned table, relative bias and rotation, from formulas."""
 
 import math
-from functools import partial
 
 import by_formula
 import pytest
@@ -10,7 +9,6 @@ from compare import agree, close, double, numbers, stacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnbook.analysis.leaks import influence
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import (
@@ -26,7 +24,7 @@ from attnbook.nn.relative import (
     first_query,
     relative_distances,
 )
-from attnbook.nn.rotary import RotaryAttention, rotate
+from attnbook.nn.rotary import Rotary, rotate
 
 widths = st.integers(1, 9)
 even = st.sampled_from([2, 4, 6, 8])
@@ -141,39 +139,23 @@ def test_rotation_turns_far_positions_exactly_in_every_type(dtype):
 
 
 def by_hand(mha, x, t, mask, bias=None):
-    """The last t places ask: turns as matrices, a number for each distance and head."""
-    s, turn = x.shape[1], None
-    if isinstance(mha, RotaryAttention):
-        powers = [shift_matrix(-p, mha.d_model // mha.n_heads) for p in range(s)]
-
-        def turn(y):
-            turns = zip(powers[s - len(y) :], y, strict=True)
-            return torch.stack([power @ row for power, row in turns])
-
-    else:
-        table, largest = mha.relative.table, mha.relative.table.shape[1] // 2
-        places = [
-            [max(-largest, min(largest, j - i)) + largest for j in range(s)]
-            for i in range(s - t, s)
-        ]
-        own = stacked([[[row[n] for n in query] for query in places] for row in table])
-        bias = own if bias is None else own + bias
-    rows = [
-        by_formula.multi_head(row[-t:], row, mha, mask, bias=bias, turn=turn)
-        for row in x
+    """The last t places ask: a number for each distance and head."""
+    s, table, largest = x.shape[1], mha.relative.table, mha.relative.table.shape[1] // 2
+    places = [
+        [max(-largest, min(largest, j - i)) + largest for j in range(s)]
+        for i in range(s - t, s)
     ]
+    own = stacked([[[row[n] for n in query] for query in places] for row in table])
+    bias = own if bias is None else own + bias
+    rows = [by_formula.multi_head(row[-t:], row, mha, mask, bias=bias) for row in x]
     return torch.stack(rows)
 
 
-@pytest.mark.parametrize("rotary", [True, False])
 @given(lengths, st.integers(0, 3), st.integers(1, 4), st.booleans(), seeds)
 @settings(max_examples=20)
-def test_attention_by_distance_equals_the_formula(
-    rotary, t, before, max_distance, causal, seed
-):
+def test_relative_attention_equals_the_formula(t, before, max_distance, causal, seed):
     """Also with fewer queries than keys, and with distances beyond the largest."""
-    mha = double(RotaryAttention, 8, 2) if rotary else relative(max_distance)
-    s = before + t
+    mha, s = relative(max_distance), before + t
     (x,) = numbers(seed, (2, s, 8))
     mask = causal_mask(t, s, before) if causal else torch.ones(t, s).bool()
     wanted, leaves = by_hand(mha, x, t, mask), [x, *mha.parameters()]
@@ -182,24 +164,6 @@ def test_attention_by_distance_equals_the_formula(
     (bias,) = numbers(seed, (2, t, s))
     wanted = by_hand(mha, x, t, mask, bias)
     agree(mha(x[:, -t:], x, x, mask, score_bias=bias[None]), wanted, [bias])
-
-
-by_distance = pytest.mark.parametrize(
-    "make", [partial(double, RotaryAttention, 8, 2), partial(relative, 3)]
-)
-
-
-@by_distance
-def test_a_layer_by_distance_word_by_word_equals_all_at_once(make):
-    """A query alone is the last place, not the first."""
-    mha = make()
-    x = vectors(2, 6, 8)
-    together = mha(x, x, x, causal_mask(6))
-    for i in range(6):
-        so_far = x[:, : i + 1]
-        close(mha(x[:, i : i + 1], so_far, so_far), together[:, i : i + 1])
-    moved = influence(lambda x: mha(x, x, x, causal_mask(6)), x) > 0
-    assert torch.equal(moved, causal_mask(6))
 
 
 def test_relative_attention_starts_as_plain_attention():
@@ -219,19 +183,16 @@ def test_relative_attention_starts_as_plain_attention():
     assert added == {"relative.table"}
 
 
-@pytest.mark.parametrize(
-    "make", [RotaryAttention, partial(RelativeAttention, max_distance=3)]
-)
-def test_dropout_and_bias_are_passed_on(make):
-    mha = double(make, 8, 2, dropout=0.5, bias=False)
-    assert mha.dropout == 0.5
-    assert {name.split(".")[-1] for name, _ in mha.named_parameters()} <= {
-        "weight",
-        "table",
-    }
+def test_relative_attention_passes_on_what_it_is_given():
+    """Dropout, biases, groups; it turns to its positions step by step, too."""
+    mha = double(RelativeAttention, 8, 2, max_distance=3, n_groups=1, bias=False)
+    assert mha.W_K.weight.shape == (4, 8)
+    assert mha.W_Q.bias is None
     x = vectors(2, 6, 8)
-    assert not torch.equal(mha.train()(x, x, x), mha(x, x, x))
-    assert torch.equal(mha.eval()(x, x, x), mha(x, x, x))
+    together, cache = mha(x, x, x, causal_mask(6)), mha.start(x)
+    for i in range(6):
+        out, cache = mha.step(x[:, i : i + 1], cache)
+        close(out, together[:, i : i + 1])
 
 
 x = torch.zeros(2, 3, 8)
@@ -272,10 +233,9 @@ x = torch.zeros(2, 3, 8)
         (lambda: rotate(x, -1), "offset is -1"),
         (lambda: RelativeBias(2, 0), "max_distance is 0"),
         (lambda: RelativeBias(0, 2), "n_heads is 0"),
-        (lambda: RotaryAttention(6, 2), "width of 3 cannot .* for each head"),
-        (lambda: RotaryAttention(7, 2), "7 cannot be divided among 2 heads"),
+        (lambda: Rotary()(x[..., :3], x[..., :3]), "width of 3 .* for each head"),
         (
-            lambda: RotaryAttention(8, 2)(x, x[:, :2], x[:, :2]),
+            lambda: MultiHeadAttention(8, 2, turn=Rotary())(x, x[:, :2], x[:, :2]),
             "3 queries for 2 keys: .* last positions .* use a plain MultiHeadAttention",
         ),
         (

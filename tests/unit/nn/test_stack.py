@@ -8,13 +8,12 @@ from hypothesis import strategies as st
 from torch import nn
 
 from attnbook.models.from_torch import encoder_layer_from_torch
-from attnbook.nn.layers import TransformerConfig
+from attnbook.nn.layers import EncoderStack, TransformerConfig
 from attnbook.nn.long_short import LongShortAttention
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.relative import RelativeAttention
-from attnbook.nn.rotary import RotaryAttention
-from attnbook.nn.stack import EncoderStack
+from attnbook.nn.rotary import Rotary
 
 FORMS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"])
 
@@ -48,9 +47,9 @@ def test_position_by_position_it_is_causal(norm_first):
     stack = stack_of(norm_first)
     cache, outputs = stack.start(x), []
     for position in x.split(1, dim=1):
-        before = [kept.k.shape[2] for kept in cache]
+        before = [layer.k.shape[2] for layer in cache]
         out, longer = stack.step(position, cache)
-        assert [kept.k.shape[2] for kept in cache] == before
+        assert [layer.k.shape[2] for layer in cache] == before
         cache = longer
         outputs.append(out)
     agree(torch.cat(outputs, 1), stack(x, causal_mask(6)), [x, *stack.parameters()])
@@ -62,7 +61,7 @@ def test_position_by_position_it_is_causal(norm_first):
 def test_several_positions_in_a_step_are_causal_too(norm_first, parts, seed):
     """However a sequence is cut, as all at once: the first part is a prompt."""
     (x,) = numbers(seed, (2, sum(parts), 8))
-    for kind in (MultiHeadAttention, RotaryAttention, nearby):
+    for kind in (MultiHeadAttention, rotary, nearby):
         stack = stack_of(norm_first)
         for layer in stack.layers:
             layer.attention = randomise(kind(8, 2).double())
@@ -72,6 +71,10 @@ def test_several_positions_in_a_step_are_causal_too(norm_first, parts, seed):
             outputs.append(out)
         wanted = stack(x, causal_mask(sum(parts)))
         agree(torch.cat(outputs, 1), wanted, [x, *stack.parameters()], 1e-10)
+
+
+def rotary(*sizes):
+    return MultiHeadAttention(*sizes, n_groups=1, turn=Rotary())
 
 
 def nearby(*sizes):
@@ -115,4 +118,4 @@ def test_the_cache_has_the_type_of_its_layers_under_autocast(norm_first):
         cache = stack.start(x.float())
         for position in x.float().split(1, dim=1):
             _, cache = stack.step(position, cache)
-    assert {kept.k.dtype for kept in cache} == {torch.bfloat16}
+    assert {layer.k.dtype for layer in cache} == {torch.bfloat16}
