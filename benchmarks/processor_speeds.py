@@ -15,7 +15,7 @@ from torch import nn
 from attnbook.core import results
 from attnbook.core.threads import set_threads
 from attnbook.data.batching import Batch
-from attnbook.nn.losses import fused_smoothing_loss
+from attnbook.nn.losses import label_smoothing_loss
 from attnbook.nn.masks import padding_mask
 from attnbook.translation.configs import config
 from attnbook.translation.devices import choose_precision
@@ -90,7 +90,7 @@ class Updates:
         for src, tgt_in, tgt_out in self.batches:
             low = self.precision != torch.float32
             with torch.autocast("cpu", torch.bfloat16, enabled=low):
-                losses = fused_smoothing_loss(self.model(src, tgt_in), tgt_out)
+                losses = label_smoothing_loss(self.model(src, tgt_in), tgt_out)
             self.optimizer.zero_grad()
             (losses.sum() / padding_mask(tgt_out).sum()).backward()
             nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)

@@ -24,7 +24,7 @@ from attnbook.data.batching import Batch, IdPair, id_batch, token_batches
 from attnbook.data.fixed_shapes import fixed_batch, fixed_batches
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
-from attnbook.nn.losses import fused_smoothing_loss
+from attnbook.nn.losses import label_smoothing_loss
 from attnbook.nn.masks import padding_mask
 from attnbook.translation.cuda_graphs import EAGER_CALLS, GraphedFunction
 from attnbook.translation.feeds import target_tokens
@@ -226,7 +226,7 @@ class Training:
         return loss.detach()
 
     def _loss(self, src: Tensor, tgt_in: Tensor, tgt_out: Tensor) -> Tensor:
-        losses = fused_smoothing_loss(self.model(src, tgt_in), tgt_out)
+        losses = label_smoothing_loss(self.model(src, tgt_in), tgt_out)
         return losses.sum() / padding_mask(tgt_out).sum()
 
 

@@ -126,7 +126,7 @@ class LanguageModel(nn.Module):
         Returns:
             Logits of the next token, (B, V), and the new state.
         """
-        check_token(token)
+        check_token(token, len(state.layers[0].k))
         if state.last is not None:
             if (token != BOS).any():
                 raise ValueError(

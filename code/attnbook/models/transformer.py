@@ -132,7 +132,7 @@ class Transformer(nn.Module):
         Returns:
             Logits of the next token, (B, V), and the new state.
         """
-        check_token(token)
+        check_token(token, len(state.source_mask))
         y = self.target_embedding(token[:, None])  # (B, 1, D)
         y = self.dropout(self.positions(y, offset=state.position))
         caches = []

@@ -62,12 +62,7 @@ from attnbook.nn.local_attention import (
     source_window,
 )
 from attnbook.nn.long_short import LocalBranch, LongShortAttention
-from attnbook.nn.losses import (
-    fused_smoothing_loss,
-    label_smoothing_loss,
-    symmetric_kl,
-    token_loss,
-)
+from attnbook.nn.losses import label_smoothing_loss, symmetric_kl, token_loss
 from attnbook.nn.masks import (
     causal_mask,
     key_mask,

@@ -151,7 +151,7 @@ class Broken(Chain):
 
     def __call__(self, src, tgt_in):
         return torch.stack(
-            [self.step(token, src[:, 0] + 1)[0] for token in tgt_in.T], 1
+            [self.step(token, 0 * src[:, 0] + 1)[0] for token in tgt_in.T], 1
         )
 
 
@@ -161,13 +161,13 @@ WAYS = {
     "beam": lambda model: beam_search(model, SRC - SRC, 4, 2),
     "sample": lambda model: sample(model, SRC - SRC, 4, torch.Generator()),
     "ensemble": lambda model: greedy(together(Broken(), model), SRC, 4),
-    "scoring": lambda model: log_probability(model, SRC - SRC, SRC.clamp(max=5)),
+    "scoring": lambda model: log_probability(model, SRC, SRC.clamp(max=5)),
 }
 
 
 def together(*models):
     """An ensemble of what are no modules."""
-    ensemble = Ensemble([torch.nn.Identity()])
+    ensemble = Ensemble([decoder_of("pre-norm")])
     del ensemble.members
     ensemble.members = models
     return ensemble
@@ -195,7 +195,7 @@ def test_padding_alone_cannot_be_said():
 
 
 def test_an_impossible_translation_has_no_probability():
-    src, said = torch.zeros(2, 1).long(), torch.tensor([[5, 3, EOS], [5, EOS, PAD]])
+    src, said = torch.full((2, 1), 7), torch.tensor([[5, 3, EOS], [5, EOS, PAD]])
     model = Broken(*[-INF] * 4, 0, 0)  # in the last row: neither 3 nor EOS
     found = log_probability(model, src, said)
     assert found.isfinite().tolist() == [True, False]
@@ -287,11 +287,34 @@ small = make_transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
         (lambda: greedy(small, SRC[0], 3), r"src has shape \(6,\)"),
         (lambda: greedy(small, SRC.tolist(), 3), "src is a list; .*data.pad makes one"),
         (lambda: small(SRC, SRC.tolist()), "tgt_in is a list; .* matrix of integer"),
+        (lambda: small(SRC, SRC.short()), r"torch.int16; .* 32 bits: .* ids.long\(\)"),
+        (lambda: log_probability(small, 0 * SRC, SRC), "sentence 0 has no word"),
+        (
+            lambda: log_probability(small, SRC, SRC.flip(1)),
+            "output: sentence 1 has pad",
+        ),
     ],
 )
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_model_that_cannot_decode_is_named(way):
+    with pytest.raises(ValueError, match="a Linear has no `start` and `step`"):
+        Ensemble([torch.nn.Linear(2, 2)]) if way == "ensemble" else WAYS[way](
+            torch.nn.Linear(2, 2)
+        )
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_a_step_reads_one_token_of_each_row_of_its_state(name):
+    model = decoder_of(name)
+    for rows in (3, 5):
+        token = torch.full((rows,), BOS)
+        with pytest.raises(ValueError, match=f"{rows} tokens for a state of 4"):
+            model.step(token, model.start(SRC))
 
 
 @pytest.mark.parametrize("name", DECODERS)

@@ -105,7 +105,6 @@ add(
     lambda n: [*numbers(0, (2, n, 6)), torch.arange(2 * n).view(2, n) % 6],
     loss=lambda: parts.token_loss,
     smoothed=lambda: parts.label_smoothing_loss,
-    fused=lambda: parts.fused_smoothing_loss,
     r_drop=lambda: lambda x, y: parts.symmetric_kl(torch.cat([x, x.flip(-1)]), y),
 )
 FUNCTIONS = [*CASES]
@@ -113,7 +112,7 @@ add(
     lambda n: [*vectors(n), sentences(0, (n, 2), 12)],
     lambda m, x, ids: m(x, x, x, parts.target_mask(ids), need_weights=True),
     multi_head=lambda: parts.MultiHeadAttention(8, 2),
-    grouped=grouped,
+    rotary=grouped,
     relative=lambda: parts.RelativeAttention(8, 2, max_distance=2),
 )
 add(

@@ -171,6 +171,10 @@ def test_a_prompt_is_read_with_gradients():
             lambda m: m.step(torch.ones(1, 2).long(), m.start(torch.tensor([[5]]))),
             r"token has shape \(1, 2\)",
         ),
+        (
+            lambda m: m.step(torch.ones(3).long(), m.start(torch.tensor([[5]]))),
+            "3 tokens for a state of 1 sentences",
+        ),
         (lambda m: m(torch.tensor([[5, 12]])), "id 12 is not in 0 … 11"),
         (lambda m: m(torch.tensor([[1, 5, 0], [0, 1, 5]])), "ids: sentence 1 has padd"),
         (lambda m: m(torch.tensor([[1, 0, 5]])), "ids: sentence 0 has padding before"),

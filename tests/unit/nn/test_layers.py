@@ -356,6 +356,12 @@ x = torch.zeros(2, 3, 8)
             lambda: make_layer(EncoderLayer, 8, 2, 4)(x[0]),
             r"shape \(3, 8\); .*\(B, T, 8\)",
         ),
+        (
+            lambda: (layer := make_layer(DecoderLayer, 8, 2, 4)).step(
+                x[:, 0], layer.start(x)
+            ),
+            r"query has shape \(2, 8\); .*\(B, T, 8\)",
+        ),
     ],
 )
 def test_bad_input_is_named(call, message):

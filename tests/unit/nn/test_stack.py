@@ -87,6 +87,8 @@ def test_attention_that_keeps_nothing_cannot_take_steps():
     stack.layers[1].attention = LongShortAttention(8, 2, 3).double()
     with pytest.raises(ValueError, match=r"ShortAttention keeps no keys .* forward"):
         stack.start(x)
+    with pytest.raises(ValueError, match=r"query has shape \(2, 8\); .*\(B, T, 8\)"):
+        stack_of(True).step(x[:, 0], stack_of(True).start(x))
     with pytest.raises(ValueError, match="no causal mask of 0 queries"):
         stack_of(True).step(x[:, :0], stack_of(True).start(x))
 
