@@ -2,7 +2,7 @@
 
 - ``scaled_dot_product``: scaled dot-product attention
 - ``multi_head``: multi-head attention, also in groups, and with a cache
-- ``masks``: padding and causal masks, and the softmax under them
+- ``masks``: padding, causal and window masks, and the softmax under them
 - ``precision``: products and sums of 16-bit numbers, in float32
 - ``positions``: absolute positional encodings, sinusoidal and learned
 - ``relative``: relative position bias
@@ -17,7 +17,6 @@
 - ``hard_attention``: hard attention, and estimators of its gradient
 - ``gru``: one step of a GRU
 - ``sequence_layers``: self-attention, recurrence and convolution with one interface
-- ``windows``: masks of sliding windows, with attention sinks
 - ``linear_attention``: linear attention, all positions at once or one by one
 - ``long_short``: long–short attention, half of it convolution
 - ``losses``: cross-entropy, label smoothing, R-Drop
@@ -69,6 +68,7 @@ from attnbook.nn.masks import (
     masked_softmax,
     padding_mask,
     target_mask,
+    window_mask,
 )
 from attnbook.nn.mixture_of_experts import MixtureOfExperts
 from attnbook.nn.multi_head import (
@@ -110,4 +110,3 @@ from attnbook.nn.sequence_layers import (
     WindowedSelfAttention,
     block_window_mask,
 )
-from attnbook.nn.windows import window_mask

@@ -9,8 +9,8 @@ from torch import Tensor
 from attnbook.analysis.maps import cross_weights
 from attnbook.course.kit.experiments import experiment
 from attnbook.course.kit.toy_translation import THREE_SEEDS, train_and_measure
-from attnbook.models.lite_transformer import make_lite_transformer
 from attnbook.models.transformer import Transformer
+from attnbook.models.variants import make_lite_transformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.long_short import LocalBranch, real_positions
 from attnbook.toy.models import SIZES, toy_transformer

@@ -23,8 +23,7 @@ from attnbook.course.a3.short_cache import (
 )
 from attnbook.course.ch06.experiment_mask_at_inference import stepwise_loss
 from attnbook.nn.linear_attention import LinearAttention
-from attnbook.nn.masks import causal_mask, key_mask
-from attnbook.nn.windows import window_mask
+from attnbook.nn.masks import causal_mask, key_mask, window_mask
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.models import load_toy_model, toy_transformer
 from attnbook.toy.two_orders import object_first
