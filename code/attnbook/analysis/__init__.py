@@ -21,7 +21,6 @@ from attnbook.analysis.bug_zoo import (
     DroppedStream,
     OneCache,
     SoftmaxInside,
-    UnbiasedNorm,
     Uncounted,
     WrongSplit,
     scale_wrongly,
@@ -51,7 +50,7 @@ from attnbook.analysis.ibm_model1 import (
     head_agreement,
     train_ibm_model1,
 )
-from attnbook.analysis.leaks import affected_outputs, influence
+from attnbook.analysis.leaks import influence
 from attnbook.analysis.learning_to_attend import (
     AttentionSnapshot,
     take_snapshot,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import torch
 from torch import Tensor, nn
 
 from attnbook.core.devices import model_device
@@ -68,27 +67,7 @@ class WrongSplit(MultiHeadAttention):
         )
 
 
-# Chapter 8: mistakes of a layer
-
-
-class UnbiasedNorm(nn.Module):
-    """A layer norm with ``std()``, which divides by D - 1, and ε outside the root.
-
-    Args:
-        d_model: Width D.
-        eps: ε.
-    """
-
-    def __init__(self, d_model: int, eps: float = 1e-5):
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Map (..., D) to (..., D)."""
-        centred = x - x.mean(-1, keepdim=True)
-        return centred / (x.std(-1, keepdim=True) + self.eps) * self.gain + self.bias
+# Chapter 8: a mistake of a layer
 
 
 class DroppedStream(Residual):

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from compare import close, make_transformer, numbers, project, randomise
+from compare import close, make_transformer, project
 from torch import nn
 from torch.nn import functional as F
 
@@ -11,7 +11,6 @@ from attnbook.analysis.bug_zoo import (
     DroppedStream,
     OneCache,
     SoftmaxInside,
-    UnbiasedNorm,
     Uncounted,
     WrongSplit,
     scale_wrongly,
@@ -41,17 +40,6 @@ def step_by_step(model, src, read):
 
 
 # Norms and dropout
-
-
-@pytest.mark.parametrize("d", [4, 64, 512])
-def test_an_unbiased_norm_is_too_small_by_a_share_that_d_decides(d):
-    """At D = 4 the variance is 3/4; the gain and the bias act as in any norm."""
-    (x,) = numbers(0, (3, 5, d))
-    norm = randomise(UnbiasedNorm(d, eps=0.5).double())
-    right, std = F.layer_norm(x, (d,), eps=0.0), x.std(-1, keepdim=True)
-    share = ((d - 1) / d) ** 0.5 * std / (std + 0.5)  # ε is outside the root
-    close(norm(x), right * share * norm.gain + norm.bias)
-    assert UnbiasedNorm(d).eps == nn.LayerNorm(d).eps
 
 
 def test_the_dropped_stream_drops_what_it_has_normed():
