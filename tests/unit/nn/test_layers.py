@@ -21,13 +21,11 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
-from attnbook.nn.block import Residual
 from attnbook.nn.layers import (
     DecoderLayer,
     EncoderLayer,
     FeedForward,
     ScaledEmbedding,
-    TokenEmbedding,
     TransformerConfig,
 )
 from attnbook.nn.masks import causal_mask, key_mask, target_mask
@@ -320,50 +318,3 @@ def test_a_cache_grows_by_one_place_and_the_old_one_stays():
     for cache, copy in zip(caches, copies, strict=True):
         assert torch.equal(cache.target.k, copy)
         assert torch.equal(cache.target.k, caches[-1].target.k[:, :, : copy.shape[2]])
-
-
-x = torch.zeros(2, 3, 8)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: Residual(1.5), "dropout is 1.5"),
-        (lambda: FeedForward(0, 4), "d_model is 0"),
-        (lambda: FeedForward(8, 0), "d_ff is 0; .* from 1 on"),
-        (lambda: FeedForward(8, 4.0), "d_ff is 4.0; .* whole number"),
-        (lambda: ScaledEmbedding(0, 8), "vocab_size is 0"),
-        (lambda: ScaledEmbedding(9, -1), "d_model is -1"),
-        (lambda: TransformerConfig(d_model=64, n_heads=5), "64 cannot be .* 5 heads"),
-        (
-            lambda: TransformerConfig(d_model=None),
-            "d_model is None; it must be a whole",
-        ),
-        (lambda: TransformerConfig(norm_first="no"), "norm_first is 'no'; give True"),
-        (lambda: TransformerConfig(dropout="0.1"), "^dropout is '0.1'; .* float"),
-        (lambda: TokenEmbedding(9, 4)(torch.tensor([9])), "id 9 is not in 0 … 8"),
-        (lambda: ScaledEmbedding(9, 4)(torch.tensor([[4, -1]])), "id -1 is not in 0"),
-        (
-            lambda: make_layer(EncoderLayer, 8, 3, 4),
-            "8 cannot be divided among 3 heads",
-        ),
-        (lambda: make_layer(EncoderLayer, 8, 2, 4, dropout=1.0), "dropout is 1.0"),
-        (
-            lambda: make_layer(EncoderLayer, 8, 2, 4, attention_dropout=-1),
-            "^attention_dropout is -1",
-        ),
-        (
-            lambda: make_layer(EncoderLayer, 8, 2, 4)(x[0]),
-            r"shape \(3, 8\); .*\(B, T, 8\)",
-        ),
-        (
-            lambda: (layer := make_layer(DecoderLayer, 8, 2, 4)).step(
-                x[:, 0], layer.start(x)
-            ),
-            r"query has shape \(2, 8\); .*\(B, T, 8\)",
-        ),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -6,7 +6,7 @@ from compare import close, double, numbers, randomise, same
 
 from attnbook.analysis.complexity import count
 from attnbook.nn.long_short import LocalBranch, LongShortAttention, real_positions
-from attnbook.nn.masks import causal_mask, key_mask
+from attnbook.nn.masks import key_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 
 
@@ -62,18 +62,6 @@ def test_real_positions_are_read_off_the_mask():
     ids = torch.tensor([[5, 6, 0], [5, 0, 0]])
     mask = key_mask(ids)
     assert torch.equal(real_positions(mask, torch.zeros(2, 3, 4)), ids > 0)
-
-
-def test_what_does_not_fit_is_refused(layer):
-    (x,) = numbers(0, (1, 3, 8))
-    with pytest.raises(ValueError, match="self-attention"):
-        layer(x, x.clone(), x.clone())
-    with pytest.raises(ValueError, match="no decoder"):
-        layer(x, x, x, causal_mask(3))
-    with pytest.raises(ValueError, match="odd"):
-        LocalBranch(4, 2)
-    with pytest.raises(ValueError, match="even"):
-        LongShortAttention(7, 1, 3)
 
 
 def test_it_is_lighter_than_attention_by_the_formula():

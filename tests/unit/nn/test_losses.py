@@ -66,14 +66,6 @@ def test_without_smoothing_it_is_the_plain_loss():
     same(ours, token_loss(logits, targets), [logits])
 
 
-@pytest.mark.parametrize("loss", [token_loss, label_smoothing_loss, symmetric_kl])
-@pytest.mark.parametrize("shape", [(2, 1), (1, 5), (2, 4), (10,)])
-def test_targets_are_not_broadcast(loss, shape):
-    rows = 4 if loss is symmetric_kl else 2
-    with pytest.raises(ValueError, match="they must agree in all axes but the last"):
-        loss(torch.zeros(rows, 5, 7), torch.ones(shape, dtype=torch.long))
-
-
 # R-Drop
 
 
@@ -148,40 +140,11 @@ def test_r_drop_of_an_impossible_token():
     assert symmetric_kl(alone, torch.ones(1, 1).long()).item() == INF
 
 
-@pytest.mark.parametrize("smoothing", [-0.1, 1.0, float("nan")])
-def test_a_share_that_is_none_is_refused(smoothing):
-    with pytest.raises(ValueError, match=rf"smoothing is {smoothing}; .* below 1"):
-        label_smoothing_loss(torch.zeros(1, 1, 4), torch.ones(1, 1).long(), smoothing)
-
-
 @pytest.mark.parametrize("loss", [*LOSSES, symmetric_kl])
-def test_ids_may_have_32_bits_and_must_be_ids(loss):
+def test_ids_may_have_32_bits(loss):
     (logits,) = numbers(0, (4, 5, 9))
     targets = targets_of(0, 2 if loss is symmetric_kl else 4, 5, 9)
     same(loss(logits, targets.int()), loss(logits, targets), [logits])
-    for kind in (torch.float32, torch.bool, torch.int16):
-        with pytest.raises(
-            ValueError, match=rf"type {kind}; .* 64 or 32 bits: targets.long\(\)"
-        ):
-            loss(logits, targets.to(kind))
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("wrong", [9, -1, -100])
-def test_a_target_that_is_no_token_is_named(loss, wrong):
-    """-100 is the padding of other libraries."""
-    targets = targets_of(0, 2, 5, 9)
-    targets[1, 2] = wrong
-    message = rf"target id {wrong} is not in 0 … 8, the tokens of these logits; .* id 0"
-    with pytest.raises(ValueError, match=message) as error:
-        loss(torch.zeros(2, 5, 9), targets)
-    assert "model's table" not in str(error.value)
-
-
-@pytest.mark.parametrize("loss", [*LOSSES, symmetric_kl])
-def test_ids_are_no_logits(loss):
-    with pytest.raises(ValueError, match=r"type torch.int64; .* floating"):
-        loss(torch.ones(2, 5, 9).long(), torch.ones(2, 5).long())
 
 
 def test_a_batch_of_padding_alone_is_as_in_pytorch():
@@ -191,12 +154,3 @@ def test_a_batch_of_padding_alone_is_as_in_pytorch():
     assert torch.equal(label_smoothing_loss(logits, nothing), torch.zeros(2, 3))
     assert torch.equal(symmetric_kl(logits, nothing[:1]), torch.zeros(1, 3))
     assert label_smoothing_loss(logits[:0], nothing[:0]).shape == (0, 3)
-
-
-@pytest.mark.parametrize("loss", [*LOSSES, symmetric_kl])
-def test_lists_are_no_tensors(loss):
-    with pytest.raises(ValueError, match=r"logits is a list; .*as_tensor\(logits\)"):
-        loss([[[0.0, 1.0]]], torch.ones(1, 1).long())
-    if loss is not symmetric_kl:
-        with pytest.raises(ValueError, match=r"targets is a list; .*as_tensor"):
-            loss(torch.zeros(1, 1, 2), [[1]])

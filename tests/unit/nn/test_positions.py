@@ -21,10 +21,9 @@ from attnbook.nn.positions import (
 from attnbook.nn.relative import (
     RelativeAttention,
     RelativeBias,
-    first_query,
     relative_distances,
 )
-from attnbook.nn.rotary import Rotary, rotate
+from attnbook.nn.rotary import rotate
 
 widths = st.integers(1, 9)
 even = st.sampled_from([2, 4, 6, 8])
@@ -193,72 +192,3 @@ def test_relative_attention_passes_on_what_it_is_given():
     for i in range(6):
         out, cache = mha.step(x[:, i : i + 1], cache)
         close(out, together[:, i : i + 1])
-
-
-x = torch.zeros(2, 3, 8)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: LearnedPositions(64, 8)(torch.zeros(1, 65, 8)),
-            "0 … 64 .* rows 0 … 63",
-        ),
-        (
-            lambda: LearnedPositions(4, 8)(x, offset=2),
-            "positions 2 … 4 are .*larger `max_len`",
-        ),
-        (
-            lambda: LearnedPositions(4, 8)(x, offset=-1),
-            "positions -1 … 1 are needed",
-        ),
-        (lambda: LearnedPositions(0, 8), "max_len is 0; .* from 1 on"),
-        (
-            lambda: LearnedPositions(4, 8)(x[..., :7]),
-            r"x has shape \(2, 3, 7\).*\(B, T, 8\)",
-        ),
-        (lambda: SinusoidalPositions(0), "d_model is 0"),
-        (lambda: SinusoidalPositions(7)(x), r"x has shape \(2, 3, 8\).*\(B, T, 7\)"),
-        (lambda: SinusoidalPositions(8)(x[0]), r"x has shape \(3, 8\)"),
-        (
-            lambda: SinusoidalPositions(8)(x, -2),
-            "offset is -2; positions are counted from 0",
-        ),
-        (lambda: sinusoids(3, 0), "d is 0"),
-        (lambda: relative_distances(2, 3, offset=-1), "offset is -1; .* from 0 on"),
-        (lambda: shift_matrix(1, 7), "width of 7 cannot be split into pairs"),
-        (lambda: shift_matrix(1, 0), "width of 0 cannot"),
-        (lambda: rotate(x[..., :5]), "width of 5 cannot be split .* even one"),
-        (lambda: rotate(x, -1), "offset is -1"),
-        (lambda: RelativeBias(2, 0), "max_distance is 0"),
-        (lambda: RelativeBias(0, 2), "n_heads is 0"),
-        (lambda: Rotary()(x[..., :3], x[..., :3]), "width of 3 .* for each head"),
-        (
-            lambda: MultiHeadAttention(8, 2, turn=Rotary())(x, x[:, :2], x[:, :2]),
-            "3 queries for 2 keys: .* last positions .* use a plain MultiHeadAttention",
-        ),
-        (
-            lambda: relative(2).float()(x, x[:, :2], x[:, :2]),
-            "3 queries for 2 keys: .* last positions .* use a plain MultiHeadAttention",
-        ),
-        (lambda: first_query(5, 4), "5 queries for 4 keys"),
-        (lambda: relative(0), "max_distance is 0; .* from 1 on"),
-        (lambda: relative(2, d=7), "7 cannot be divided among 2 heads"),
-        (lambda: relative(2, dropout=1.5), "dropout is 1.5"),
-        (lambda: relative(2)(x[0], x, x), r"query has shape \(3, 8\)"),
-        (lambda: relative(2)(x, x[..., :4], x), r"key has shape \(2, 3, 4\)"),
-        (lambda: relative(2)(x, x, x[:1]), "have 2, 2 and 1 sentences"),
-        (
-            lambda: relative(2).float()(x, x, x, torch.ones(3, 3)),
-            "torch.float32; it must be torch.bool",
-        ),
-        (
-            lambda: relative(2)(x, x, x, torch.ones(2, 3, 3).bool()),
-            r"\(2, 3, 3\): is its first axis B or H\?",
-        ),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
