@@ -152,34 +152,3 @@ def transformer(src, tgt_in, model, norm_first):
         y = decoder_layer(y, x, layer, norm_first)
     y = layer_norm(y, model.decoder_norm) if norm_first else y
     return y @ model.target_embedding.weight.T
-
-
-def named_as_pytorchs(ours):
-    """Our weights under the names of PyTorch's own layer or stack of layers.
-
-    For ``torch.func.functional_call``: what PyTorch then computes is a function of our
-    parameters, and its gradients reach them.
-    """
-    if isinstance(ours, nn.ModuleList):
-        found = {}
-        for i, layer in enumerate(ours):
-            found |= {f"layers.{i}.{n}": w for n, w in named_as_pytorchs(layer).items()}
-        return found
-    attentions = ["attention"]
-    if hasattr(ours, "cross_attention"):
-        attentions = ["self_attention", "cross_attention"]
-    found = {}
-    for name, attention in zip(
-        ("self_attn", "multihead_attn"), attentions, strict=False
-    ):
-        mha = getattr(ours, attention)
-        for kind in ("weight", "bias"):
-            three = [getattr(linear, kind) for linear in (mha.W_Q, mha.W_K, mha.W_V)]
-            found[f"{name}.in_proj_{kind}"] = torch.cat(three)
-            found[f"{name}.out_proj.{kind}"] = getattr(mha.W_O, kind)
-    for kind in ("weight", "bias"):
-        found[f"linear1.{kind}"] = getattr(ours.feed_forward.W_1, kind)
-        found[f"linear2.{kind}"] = getattr(ours.feed_forward.W_2, kind)
-        for i in range(1, len(attentions) + 2):
-            found[f"norm{i}.{kind}"] = getattr(getattr(ours, f"norm_{i}"), kind)
-    return found

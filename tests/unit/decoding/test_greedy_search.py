@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from compare import DECODERS, Chain, close, decoder_of, make_transformer, sentences
+from compare import DECODERS, Chain, close, decoder_of, sentences
 from torch import Tensor
 from torch.nn.functional import one_hot
 
@@ -110,15 +110,6 @@ def test_each_sentence_has_its_own_maximum():
     for given in (limits, tuple(limits), torch.tensor(limits)):
         assert greedy(Countdown(), src, given).tolist() == rows
     assert greedy(Countdown(), src, torch.tensor(2)).shape == (4, 2)
-
-
-def test_a_sentence_alone_and_in_a_batch_with_its_own_maximum(model):
-    limits = [5, 2, 8, 3]
-    together = greedy(never_ends(model), SRC, limits)
-    for src, limit, row in zip(SRC, limits, together, strict=True):
-        alone = greedy(model, src[src != PAD][None], limit)[0]
-        assert torch.equal(row[:limit], alone)
-        assert not row[limit:].any()
 
 
 # What can be said
@@ -269,68 +260,6 @@ def test_a_state_in_a_dict_is_decoded_as_any_other():
         alone = beam_search(model, SRC[i : i + 1], limit, 3)
         close(together.scores[i], alone.scores[0])
         assert torch.equal(together.ids[i, :, :limit], alone.ids[0])
-
-
-small = make_transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: greedy(small, SRC, 0), "max_len is 0; .* from 1 on"),
-        (lambda: greedy(small, SRC, 2.5), "max_len is 2.5; .* whole number"),
-        (lambda: greedy(small, SRC, [2, 3]), "max_len has 2 numbers for 4 sentences"),
-        (lambda: greedy(small, SRC, [2, 3, 0, 1]), "max_len is 0; .* from 1 on"),
-        (lambda: greedy(small, SRC, torch.ones(4)), "max_len is 1.0; .* whole number"),
-        (lambda: greedy(small, SRC, [2, 3, True, 1]), "max_len is True"),
-        (lambda: greedy(small, SRC, None), "max_len is None"),
-        (lambda: greedy(small, SRC[0], 3), r"src has shape \(6,\)"),
-        (lambda: greedy(small, SRC.tolist(), 3), "src is a list; .*data.pad makes one"),
-        (lambda: small(SRC, SRC.tolist()), "tgt_in is a list; .* matrix of integer"),
-        (lambda: small(SRC, SRC.short()), r"torch.int16; .* 32 bits: .* ids.long\(\)"),
-        (lambda: log_probability(small, 0 * SRC, SRC), "sentence 0 has no word"),
-        (
-            lambda: log_probability(small, SRC, SRC.flip(1)),
-            "output: sentence 1 has pad",
-        ),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_model_that_cannot_decode_is_named(way):
-    with pytest.raises(ValueError, match="a Linear has no `start` and `step`"):
-        Ensemble([torch.nn.Linear(2, 2)]) if way == "ensemble" else WAYS[way](
-            torch.nn.Linear(2, 2)
-        )
-
-
-@pytest.mark.parametrize("name", DECODERS)
-def test_a_step_reads_one_token_of_each_row_of_its_state(name):
-    model = decoder_of(name)
-    for rows in (3, 5):
-        token = torch.full((rows,), BOS)
-        with pytest.raises(ValueError, match=f"{rows} tokens for a state of 4"):
-            model.step(token, model.start(SRC))
-
-
-@pytest.mark.parametrize("name", DECODERS)
-def test_every_model_looks_at_its_source_where_it_comes_in(name):
-    model = decoder_of(name)
-    for src, message in (
-        (SRC + 9, r"id \d+ is not in 0 … 11, .*; encode with"),
-        (-SRC, r"id -\d+ is not in 0 … 11"),
-        (0 * SRC, "sentence 0 has no word, only padding; leave it out"),
-        (SRC.flip(1), "sentence 1 has padding before its last token; .* on the right"),
-        (torch.tensor([[5, PAD, 6]]), "src: sentence 0 has padding before its last"),
-        (SRC[:0], "0 sentences"),
-        (SRC.double(), "torch.float64"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            greedy(model, src, 3)
 
 
 def test_log_probabilities_have_a_gradient():

@@ -97,13 +97,6 @@ def test_none_changes_nothing_in_any_model():
     close(ours(src, src), plain(src, src))
 
 
-def test_an_unknown_variant_or_model_is_refused():
-    with pytest.raises(ValueError, match=r"no variant 'no_heads'; choose none, no_pos"):
-        ablate(model(), "no_heads")
-    with pytest.raises(ValueError, match=r"from a Transformer, and the model is a GRU"):
-        ablate(nn.GRU(3, 3), "no_scale")
-
-
 def test_a_rotary_model_loses_its_scale_but_has_no_positions_to_lose():
     torch.manual_seed(0)
     rotary = randomise(RotaryTransformer(TransformerConfig(20, 20, 8, 2, 2, 12))).eval()
@@ -160,11 +153,6 @@ def test_steps_equal_all_at_once_and_leave_the_state_alone():
         state = after
 
 
-def test_an_odd_head_is_refused():
-    with pytest.raises(ValueError, match="even"):
-        rotary_model(d_model=6, n_heads=2)
-
-
 def test_attention_dropout_reaches_every_rotary_attention():
     attentions = [
         module
@@ -192,12 +180,6 @@ def test_padding_changes_no_prediction():
     model = randomise(make_lite_transformer(CONFIG, width=3)).double().eval()
     src, tgt = sentences(0, (5, 3), 12), sentences(1, (4, 4), 9)
     close(model(src, tgt)[1:], model(src[1:, :3], tgt[1:]))
-
-
-def test_heads_must_be_even():
-    config = TransformerConfig(12, 9, d_model=9, n_heads=3, d_ff=12)
-    with pytest.raises(ValueError, match="3 heads"):
-        make_lite_transformer(config, width=3)
 
 
 def test_attention_dropout_reaches_its_attention():
