@@ -10,9 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.nn.layers import FeedForward
-from attnbook.nn.rotary import RotaryAttention
 from attnbook.toy.character_models import (
-    HEADS,
     HIDDEN,
     OF_2017,
     OF_TODAY,
@@ -21,6 +19,7 @@ from attnbook.toy.character_models import (
     normed_heads,
     post_norm,
     pre_norm_model,
+    rotary_heads,
 )
 from attnbook.toy.characters import character_batches
 from attnbook.toy.training import fit
@@ -72,14 +71,14 @@ def small_start() -> CharacterModel:
     return model
 
 
-rotary = partial(RotaryAttention, WIDTH, HEADS)
-normed = partial(normed_heads, HEADS)
 smooth = partial(SmoothFeedForward, WIDTH, HIDDEN)
 WITH_WARM_UP: dict[str, Callable[[], nn.Module]] = {
     "post-norm": post_norm,
     "post-norm, SwiGLU": partial(post_norm_with, feed_forward=OF_TODAY.feed_forward),
-    "post-norm, RoPE": lambda: without_sinusoids(post_norm_with(attention=rotary)),
-    "post-norm, QK-norm": partial(post_norm_with, attention=normed),
+    "post-norm, RoPE": lambda: without_sinusoids(
+        post_norm_with(attention=rotary_heads)
+    ),
+    "post-norm, QK-norm": partial(post_norm_with, attention=normed_heads),
     "post-norm, all parts": lambda: without_sinusoids(
         post_norm_with(
             feed_forward=OF_TODAY.feed_forward,

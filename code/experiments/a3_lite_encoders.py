@@ -8,11 +8,10 @@ from torch import Tensor
 
 from attnbook.analysis.maps import cross_weights
 from attnbook.course.kit.toy_translation import THREE_SEEDS, train_and_measure
-from attnbook.models.lite_transformer import make_lite_transformer
 from attnbook.models.transformer import Transformer
+from attnbook.models.variants import make_lite_transformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.long_short import LocalBranch, real_positions
-from attnbook.nn.masks import PreparedMask, prepare_mask
 from attnbook.toy.models import SIZES, toy_transformer
 from experiments.registry import experiment
 
@@ -31,10 +30,10 @@ class LocalOnly(LocalBranch):
     """The local branch for all features, where an encoder has self-attention."""
 
     def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | PreparedMask
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor
     ) -> Tensor:
         """Rewrite each position, (B, S, D), under a padding mask."""
-        return super().forward(query, real_positions(prepare_mask(mask), query))
+        return super().forward(query, real_positions(mask, query))
 
 
 def toy_local_transformer(

@@ -46,7 +46,7 @@ def multi_head(x, memory, mha, mask=None, *, values=None, bias=None, turn=None):
 
     x is (T, D), memory and values (S, D). The mask, (T, S) or (H, T, S), is True where
     a query may attend, the bias of the scores is shaped alike, and ``turn`` changes
-    queries and keys, (T, d_k) and (S, d_k).
+    queries and keys, (T, d_k) and (S, d_k). With a QK-norm they are normed before.
     """
     values, turn = memory if values is None else values, turn or (lambda y: y)
     n, d_k, found = mha.n_heads, mha.d_model // mha.n_heads, []
@@ -54,10 +54,11 @@ def multi_head(x, memory, mha, mask=None, *, values=None, bias=None, turn=None):
     mask = torch.ones(shape).bool() if mask is None else mask.expand(shape)
     bias = torch.zeros(shape) if bias is None else bias.expand(shape)
     for h in range(n):
-        group = h * getattr(mha, "n_groups", n) // n
-        q = turn(projected(x, mha.W_Q, slice(h * d_k, (h + 1) * d_k)))
+        group = h * mha.n_groups // n
+        q = projected(x, mha.W_Q, slice(h * d_k, (h + 1) * d_k))
         shared = slice(group * d_k, (group + 1) * d_k)
-        k = turn(projected(memory, mha.W_K, shared))
+        k = projected(memory, mha.W_K, shared)
+        q, k = turn(rms_norm(q, mha.for_queries)), turn(rms_norm(k, mha.for_keys))
         v = projected(values, mha.W_V, shared)
         positions = []
         for i in range(len(x)):
@@ -72,6 +73,14 @@ def projected(x, linear, rows=slice(None)):
     """x W^T + b, with some rows of W and b."""
     bias = 0 if linear.bias is None else linear.bias[rows]
     return x @ linear.weight[rows].T + bias
+
+
+def rms_norm(x, norm):
+    """Zhang and Sennrich 2019, row by row; x as it is where there is no norm."""
+    if isinstance(norm, nn.Identity):
+        return x
+    roots = [torch.sqrt(sum(row * row) / len(row) + norm.eps) for row in x]
+    return torch.stack([row / r * norm.gain for row, r in zip(x, roots, strict=True)])
 
 
 def residual(x, sublayer, norm, norm_first):
@@ -143,34 +152,3 @@ def transformer(src, tgt_in, model, norm_first):
         y = decoder_layer(y, x, layer, norm_first)
     y = layer_norm(y, model.decoder_norm) if norm_first else y
     return y @ model.target_embedding.weight.T
-
-
-def named_as_pytorchs(ours):
-    """Our weights under the names of PyTorch's own layer or stack of layers.
-
-    For ``torch.func.functional_call``: what PyTorch then computes is a function of our
-    parameters, and its gradients reach them.
-    """
-    if isinstance(ours, nn.ModuleList):
-        found = {}
-        for i, layer in enumerate(ours):
-            found |= {f"layers.{i}.{n}": w for n, w in named_as_pytorchs(layer).items()}
-        return found
-    attentions = ["attention"]
-    if hasattr(ours, "cross_attention"):
-        attentions = ["self_attention", "cross_attention"]
-    found = {}
-    for name, attention in zip(
-        ("self_attn", "multihead_attn"), attentions, strict=False
-    ):
-        mha = getattr(ours, attention)
-        for kind in ("weight", "bias"):
-            three = [getattr(linear, kind) for linear in (mha.W_Q, mha.W_K, mha.W_V)]
-            found[f"{name}.in_proj_{kind}"] = torch.cat(three)
-            found[f"{name}.out_proj.{kind}"] = getattr(mha.W_O, kind)
-    for kind in ("weight", "bias"):
-        found[f"linear1.{kind}"] = getattr(ours.feed_forward.W_1, kind)
-        found[f"linear2.{kind}"] = getattr(ours.feed_forward.W_2, kind)
-        for i in range(1, len(attentions) + 2):
-            found[f"norm{i}.{kind}"] = getattr(getattr(ours, f"norm_{i}"), kind)
-    return found

@@ -20,7 +20,6 @@ from attnbook.analysis.bug_zoo import (
     DroppedStream,
     OneCache,
     SoftmaxInside,
-    UnbiasedNorm,
     Uncounted,
     WrongSplit,
     scale_wrongly,
@@ -50,7 +49,7 @@ from attnbook.analysis.ibm_model1 import (
     head_agreement,
     train_ibm_model1,
 )
-from attnbook.analysis.leaks import affected_outputs, influence
+from attnbook.analysis.leaks import influence
 from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.analysis.occlusion import (
     agreement,

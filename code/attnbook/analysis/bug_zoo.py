@@ -8,15 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-import torch
 from torch import Tensor, nn
 
 from attnbook.core.devices import model_device
 from attnbook.models.transformer import Transformer, TransformerState
+from attnbook.nn.block import Residual
 from attnbook.nn.masks import key_mask, target_mask
 from attnbook.nn.multi_head import KeysValues, MultiHeadAttention
 from attnbook.nn.positions import SinusoidalPositions
-from attnbook.nn.residual import Residual
 from attnbook.nn.scaled_dot_product import attention
 
 
@@ -68,35 +67,17 @@ class WrongSplit(MultiHeadAttention):
         )
 
 
-# Chapter 8: mistakes of a layer
-
-
-class UnbiasedNorm(nn.Module):
-    """A layer norm with ``std()``, which divides by D - 1, and ε outside the root.
-
-    Args:
-        d_model: Width D.
-        eps: ε.
-    """
-
-    def __init__(self, d_model: int, eps: float = 1e-5):
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Map (..., D) to (..., D)."""
-        centred = x - x.mean(-1, keepdim=True)
-        return centred / (x.std(-1, keepdim=True) + self.eps) * self.gain + self.bias
+# Chapter 8: a mistake of a layer
 
 
 class DroppedStream(Residual):
     """Post-norm that drops what it returns, not what the sublayer returned."""
 
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+    def forward(
+        self, x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: nn.Module
+    ) -> Tensor:
         """Add, norm, and then drop: too late."""
-        return self.dropout(self.norm(x + sublayer(x)))
+        return self.dropout(norm(x + sublayer(x)))
 
 
 # Chapter 9: mistakes of a whole model
@@ -174,12 +155,12 @@ class OneCache(Transformer):
 
     def start(self, src: Tensor) -> TransformerState:
         """Read the source, and drop the last sentence's cache."""
-        self.kept = super().start(src)
-        return self.kept
+        self.state = super().start(src)
+        return self.state
 
     def step(
         self, token: Tensor, state: TransformerState
     ) -> tuple[Tensor, TransformerState]:
         """Read one more token, after all those read since ``start``."""
-        logits, self.kept = super().step(token, self.kept)
-        return logits, self.kept
+        logits, self.state = super().step(token, self.state)
+        return logits, self.state

@@ -35,55 +35,13 @@ def influence(
             model is not deterministic.
     """
     replacement, before = _replacement(x, replacement), _output(model, x)
-    columns = [_changes(model, x, j, replacement, before) for j in range(x.shape[1])]
+    columns = []
+    for j in range(x.shape[1]):
+        changed = x.clone()
+        changed[:, j] = replacement[:, j]
+        difference = (model(changed) - before).abs()  # (B, T, ...)
+        columns.append(difference.transpose(0, 1).flatten(1).amax(1))  # (T,)
     return torch.stack(columns, dim=1)
-
-
-@torch.no_grad()
-def affected_outputs(
-    model: Callable[[Tensor], Tensor],
-    x: Tensor,
-    j: int,
-    replacement: Tensor | None = None,
-    tolerance: float = 0.0,
-) -> Tensor:
-    """Which outputs change when position j is changed?
-
-    Args:
-        model: As in :func:`influence`.
-        x: Vectors, (B, S, ...), or ids, (B, S).
-        j: The position, from 0.
-        replacement: As in :func:`influence`.
-        tolerance: Largest absolute change that is ignored. 0 is right for a mask that
-            makes weights exactly 0: such a position changes nothing, even by rounding.
-
-    Returns:
-        (T,), bool. A causal model has False before position j.
-
-    Raises:
-        ValueError: If there is no position j, or as in :func:`influence`.
-    """
-    if not 0 <= j < x.shape[1]:
-        raise ValueError(
-            f"there is no position {j}; x has the positions 0 … {x.shape[1] - 1}"
-        )
-    replacement, before = _replacement(x, replacement), _output(model, x)
-    # Not "> tolerance": NaN counts as changed.
-    return ~(_changes(model, x, j, replacement, before) <= tolerance)
-
-
-def _changes(
-    model: Callable[[Tensor], Tensor],
-    x: Tensor,
-    j: int,
-    replacement: Tensor,
-    before: Tensor,
-) -> Tensor:
-    """Change of each output from ``before`` when position j is changed: (T,)."""
-    changed = x.clone()
-    changed[:, j] = replacement[:, j]
-    difference = (model(changed) - before).abs()  # (B, T, ...)
-    return difference.transpose(0, 1).flatten(1).amax(1)
 
 
 def _output(model: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:

@@ -60,51 +60,70 @@ def check_dropout(dropout: float) -> None:
     check_shares(dropout=dropout)
 
 
+ID_TYPES = (torch.int64, torch.int32)
+"""The types of numbers that PyTorch takes for the rows of a table."""
+
+
 def check_ids(**tensors: Tensor) -> None:
     """Raise a ValueError that names the first tensor which is not a batch of ids."""
     for name, ids in tensors.items():
         form = f"is a {type(ids).__name__}"
         if isinstance(ids, Tensor):
-            if ids.dim() == 2 and ids.dtype in (torch.int64, torch.int32):
+            if ids.dim() == 2 and ids.dtype in ID_TYPES:
                 continue
             form = f"has shape {tuple(ids.shape)} and type {ids.dtype}"
         raise ValueError(
-            f"{name} {form}; it must be a matrix of integer ids, one row a sentence: "
-            "attnbook.data.pad makes one of several lists of ids, ids[None] of one row"
+            f"{name} {form}; it must be a matrix of integer ids, one row a sentence, "
+            "of 64 or 32 bits: attnbook.data.pad makes one of several lists of ids, "
+            "ids[None] of one row, ids.long() of other integers"
         )
 
 
-def check_token(token: Tensor) -> None:
-    """Raise a ValueError unless a step is given one id for each sentence."""
-    if token.dim() != 1 or token.dtype not in (torch.int64, torch.int32):
+def check_token(token: Tensor, rows: int) -> None:
+    """Raise a ValueError unless a step is given one id for each row of its state."""
+    if token.dim() != 1 or token.dtype not in ID_TYPES:
         raise ValueError(
             f"token has shape {tuple(token.shape)} and type {token.dtype}; a step "
-            "reads one integer id of each sentence, (B,): give the columns of (B, T) "
-            "one after the other"
+            "reads one integer id of each sentence, (B,), of 64 or 32 bits: give the "
+            "columns of (B, T) one after the other"
         )
-
-
-def check_known(ids: Tensor, vocab_size: int, kind: str = "token") -> None:
-    """Raise a ValueError that names the first id which has no row in a table."""
-    unknown = (ids < 0) | (ids >= vocab_size)
-    if unknown.any():
+    if len(token) != rows:
         raise ValueError(
-            f"{kind} id {ids[unknown][0].item()} is not in 0 … {vocab_size - 1}, the "
-            f"{vocab_size} rows of this model's table; encode with the vocabulary that "
-            "it was made for, or make it with the size of yours"
+            f"there are {len(token)} tokens for a state of {rows} sentences; give one "
+            "for each: select_rows takes rows of a state"
         )
 
 
-def check_source(src: Tensor, vocab_size: int) -> None:
+def check_known(ids: Tensor, size: int, kind: str = "token") -> None:
+    """Raise a ValueError that names the first id which has no row in a table."""
+    if (unknown := ids_beyond(ids, size)).numel():
+        raise ValueError(
+            f"{kind} id {unknown[0].item()} is not in 0 … {size - 1}, the {size} rows "
+            "of this model's table; encode with the vocabulary that it was made for, "
+            "or make it with the size of yours"
+        )
+
+
+def ids_beyond(ids: Tensor, size: int) -> Tensor:
+    """Those ids that are not from 0 to below the size."""
+    return ids[(ids < 0) | (ids >= size)]
+
+
+def check_source(src: Tensor, vocab_size: int | None = None) -> None:
     """Raise a ValueError unless ``src`` holds non-empty sentences of known tokens.
 
     It reads the ids themselves, for which a GPU has to be waited for. So it is called
     where a batch of sentences enters a model, and not in every forward pass.
+
+    Args:
+        src: Source ids, (B, S).
+        vocab_size: None: any id is known.
     """
     check_ids(src=src)
     if not len(src):
         raise ValueError("a batch of 0 sentences; give at least one")
-    check_known(src, vocab_size, "source")
+    if vocab_size is not None:
+        check_known(src, vocab_size, "source")
     check_padded_right(wait=True, src=src)
     empty = ~(src != PAD).any(1)
     if empty.any():

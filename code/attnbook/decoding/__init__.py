@@ -1,6 +1,6 @@
 """From a trained model to an output sentence: greedy decoding, beam search, sampling.
 
-- ``greedy_search``: the most probable token at each step
+- ``greedy_search``: token by token, and the most probable one at each step
 - ``beam``: beam search with a length penalty
 - ``sampling``: sampling with temperature, top-k and top-p
 - ``ensemble``: several models that translate as one
@@ -10,7 +10,7 @@
 
 from attnbook.decoding.beam import Hypotheses, beam_search, length_penalty
 from attnbook.decoding.ensemble import Ensemble
-from attnbook.decoding.greedy_search import greedy
+from attnbook.decoding.greedy_search import generate, greedy
 from attnbook.decoding.sampling import sample, token_probabilities
 from attnbook.decoding.scoring import log_probability
 from attnbook.decoding.steps import select_rows, token_log_probs

@@ -11,7 +11,12 @@ from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
 from attnbook.core.vocabulary import BOS, EOS, PAD
-from attnbook.decoding.steps import row_limits, select_rows, token_log_probs
+from attnbook.decoding.steps import (
+    check_decoder,
+    row_limits,
+    select_rows,
+    token_log_probs,
+)
 
 
 class Hypotheses(NamedTuple):
@@ -58,6 +63,7 @@ def beam_search(
     check_sizes(width=width)
     if not 0 <= alpha < math.inf:
         raise ValueError(f"alpha is {alpha}; a length penalty has a number from 0 on")
+    check_decoder(model)
     start, limits = model.start(src), row_limits(max_len, len(src))
     b, device = len(src), src.device
     # Row i·W + j of the state belongs to hypothesis j of sentence i.
@@ -77,13 +83,13 @@ def beam_search(
         scores = extended.scores / length_penalty(length, alpha, per_token)
         scores = scores.masked_fill(~ends | done[:, None], -torch.inf)
         finished = _merge(finished, extended.ids[:, :width], scores[:, :width])
-        scores, kept = extended.scores.masked_fill(ends, -torch.inf).topk(width)
-        unfinished = Hypotheses(_pick(extended.ids, kept), scores)
+        scores, best = extended.scores.masked_fill(ends, -torch.inf).topk(width)
+        unfinished = Hypotheses(_pick(extended.ids, best), scores)
         # log p can only fall, and no penalty of a sentence is larger than its last one.
         done = scores[:, 0] / scores.new_tensor(largest) <= finished.scores[:, 0]
         if done.all():
             break
-        state = select_rows(state, (first_row + parent.gather(1, kept)).flatten())
+        state = select_rows(state, (first_row + parent.gather(1, best)).flatten())
     return finished
 
 

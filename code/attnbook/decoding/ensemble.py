@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from attnbook.decoding.steps import check_decoder
 from attnbook.nn.precision import wide
 
 
@@ -19,13 +20,15 @@ class Ensemble(nn.Module):
             ``step(token, state) -> (logits, state)``.
 
     Raises:
-        ValueError: If there are none.
+        ValueError: If there are none, or one cannot decode.
     """
 
     def __init__(self, models: Sequence[nn.Module]):
         super().__init__()
         if not models:
             raise ValueError("an ensemble needs at least one model; there is none")
+        for model in models:
+            check_decoder(model)
         self.members = nn.ModuleList(models)
 
     def start(self, src: Tensor) -> tuple:

@@ -1,21 +1,24 @@
-"""Greedy decoding: generate the most probable token at each step."""
+"""Decoding token by token, and the greedy way: the most probable token at each step."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
-from attnbook.decoding.steps import row_limits, token_log_probs
+from attnbook.decoding.steps import check_decoder, row_limits, token_log_probs
 
 
 @torch.no_grad()
-def greedy(
-    model: nn.Module, src: Tensor, max_len: Tensor | Sequence[int] | int
+def generate(
+    model: nn.Module,
+    src: Tensor,
+    max_len: Tensor | Sequence[int] | int,
+    choose: Callable[[Tensor], Tensor],
 ) -> Tensor:
-    """Generate the most probable token, feed it back, and so on until EOS.
+    """Choose a token, feed it back, and so on until EOS.
 
     Args:
         model: Has ``start(src) -> state`` and
@@ -23,15 +26,17 @@ def greedy(
         src: Source ids, (B, S).
         max_len: Maximum length of the output, EOS included: one for all sentences, or
             one for each.
+        choose: From log-probabilities, (B, V), to tokens, (B,); special tokens but EOS
+            have -inf.
 
     Returns:
-        Target ids, (B, at most ``max_len``); ``PAD`` after EOS or the maximum. Before,
-        no special token is generated.
+        Target ids, (B, at most ``max_len``); ``PAD`` after EOS or the maximum.
 
     Raises:
-        ValueError: If ``max_len`` is not a whole number from 1 on, or logits are not
-            finite.
+        ValueError: If the model cannot decode, ``max_len`` is not a whole number from 1
+            on, or logits are not finite.
     """
+    check_decoder(model)
     state = model.start(src)
     limits = torch.tensor(row_limits(max_len, len(src)), device=src.device)  # (B,)
     token = torch.full_like(limits, BOS)
@@ -39,7 +44,14 @@ def greedy(
     output = []
     while not finished.all():
         logits, state = model.step(token, state)  # (B, V)
-        token = token_log_probs(logits).argmax(-1).masked_fill(finished, PAD)  # (B,)
+        token = choose(token_log_probs(logits)).masked_fill(finished, PAD)  # (B,)
         output.append(token)
         finished = finished | (token == EOS) | (limits == len(output))
     return torch.stack(output, dim=1)
+
+
+def greedy(
+    model: nn.Module, src: Tensor, max_len: Tensor | Sequence[int] | int
+) -> Tensor:
+    """Generate the most probable token at each step; see :func:`generate`."""
+    return generate(model, src, max_len, lambda log_p: log_p.argmax(-1))

@@ -9,15 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.core.checks import check_logits, check_sizes
-from attnbook.core.vocabulary import BOS, EOS, PAD
-from attnbook.decoding.steps import row_limits, token_log_probs
+from attnbook.decoding.greedy_search import generate
 from attnbook.nn.precision import wide
 
 COLDEST = 2.0**-149
 """The least temperature, which is the least number above 0 in float32."""
 
 
-@torch.no_grad()
 def sample(
     model: nn.Module,
     src: Tensor,
@@ -30,37 +28,28 @@ def sample(
     """Sample each token from the model's distribution, until EOS.
 
     Args:
-        model: Has ``start(src) -> state`` and
-            ``step(token, state) -> (logits, state)``.
+        model: As in :func:`~attnbook.decoding.greedy_search.generate`, as are the next
+            two.
         src: Source ids, (B, S).
-        max_len: Maximum length of the output, EOS included: one for all sentences, or
-            one for each.
+        max_len: Maximum length of the output, EOS included.
         generator: Source of randomness, on the device of ``src``.
         temperature: See :func:`token_probabilities`, also for the next two.
         top_k: Number of tokens to sample from.
         top_p: Probability mass to sample from.
 
     Returns:
-        Target ids, (B, at most ``max_len``); ``PAD`` after EOS or the maximum. Before,
-        no special token is sampled.
+        Target ids, (B, at most ``max_len``), as greedy decoding does.
 
     Raises:
-        ValueError: If ``max_len``, ``temperature``, ``top_k`` or ``top_p`` is out of
-            range, or logits are not finite.
+        ValueError: If ``temperature``, ``top_k`` or ``top_p`` is out of range, or as
+            greedy decoding.
     """
-    state = model.start(src)
-    limits = torch.tensor(row_limits(max_len, len(src)), device=src.device)  # (B,)
-    token = torch.full_like(limits, BOS)
-    finished = torch.zeros_like(limits, dtype=torch.bool)
-    output = []
-    while not finished.all():
-        logits, state = model.step(token, state)  # (B, V)
-        p = token_probabilities(token_log_probs(logits), temperature, top_k, top_p)
-        token = p.multinomial(1, generator=generator)[:, 0]  # (B,)
-        token = token.masked_fill(finished, PAD)
-        output.append(token)
-        finished = finished | (token == EOS) | (limits == len(output))
-    return torch.stack(output, dim=1)
+
+    def choose(log_p: Tensor) -> Tensor:
+        p = token_probabilities(log_p, temperature, top_k, top_p)  # (B, V)
+        return p.multinomial(1, generator=generator)[:, 0]
+
+    return generate(model, src, max_len, choose)
 
 
 def token_probabilities(

@@ -5,8 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from attnbook.core.checks import check_ids, check_logits
+from attnbook.core.checks import (
+    check_ids,
+    check_logits,
+    check_padded_right,
+    check_source,
+)
 from attnbook.core.vocabulary import BOS
+from attnbook.decoding.steps import check_decoder
 from attnbook.nn.masks import padding_mask
 from attnbook.nn.precision import wide
 
@@ -16,7 +22,7 @@ def log_probability(model: nn.Module, src: Tensor, output: Tensor) -> Tensor:
     """Log-probability of an output: the sum over its tokens, EOS included.
 
     Args:
-        model: Called as ``model(src, tgt_in)``.
+        model: As in greedy decoding, and also called as ``model(src, tgt_in)``.
         src: Source ids, (B, S).
         output: Target ids, (B, T); ``PAD`` after EOS.
 
@@ -24,9 +30,13 @@ def log_probability(model: nn.Module, src: Tensor, output: Tensor) -> Tensor:
         log p(output | src), (B,); -inf if a token of it is impossible.
 
     Raises:
-        ValueError: If a matrix is not one of ids, or the logits are not finite.
+        ValueError: If a matrix is not one of ids, a source has no word, padding stands
+            before a token, or the logits are not finite.
     """
-    check_ids(src=src, output=output)
+    check_decoder(model)
+    check_source(src)
+    check_ids(output=output)
+    check_padded_right(wait=True, output=output)
     bos = torch.full_like(output[:, :1], BOS)
     log_p = wide(model(src, torch.cat([bos, output[:, :-1]], 1))).log_softmax(-1)
     real = padding_mask(output)  # (B, T)

@@ -6,11 +6,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnbook.core.checks import check_logits, check_sizes
 from attnbook.core.vocabulary import EOS, UNK
 from attnbook.nn.precision import wide
+
+
+def check_decoder(model: nn.Module) -> None:
+    """Raise a ValueError unless a model can decode token by token."""
+    if not (hasattr(model, "start") and hasattr(model, "step")):
+        raise ValueError(
+            f"a {type(model).__name__} has no `start` and `step`, by which models "
+            "decode; give a model such as a Transformer, and of a translator its "
+            "`model`"
+        )
 
 
 def row_limits(max_len: Tensor | Sequence[int] | int, n_rows: int) -> list[int]:

@@ -101,7 +101,7 @@ class Bahdanau(nn.Module):
         Returns:
             Logits of the next token, (B, V), and the new state.
         """
-        check_token(token)
+        check_token(token, len(state.s))
         y = self.dropout(self.embedding(token))  # (B, E)
         c, weights = self.attend(state.s, state.source)
         s = self.cell(torch.cat([y, c], -1), state.s)  # (B, H)

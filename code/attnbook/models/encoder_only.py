@@ -10,9 +10,8 @@ from torch import Tensor, nn
 
 from attnbook.core.checks import check_ids, check_padded_right, check_sizes
 from attnbook.models.language_model import embed, table
-from attnbook.nn.layers import TransformerConfig, check_config
+from attnbook.nn.layers import EncoderStack, TransformerConfig, check_config
 from attnbook.nn.masks import key_mask
-from attnbook.nn.stack import EncoderStack
 
 
 class TextEncoder(nn.Module):

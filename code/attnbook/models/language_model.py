@@ -21,10 +21,9 @@ from attnbook.core.checks import (
     check_token,
 )
 from attnbook.core.vocabulary import BOS, EOS
-from attnbook.nn.layers import TransformerConfig, check_config, look_up
+from attnbook.nn.layers import EncoderStack, TransformerConfig, check_config, look_up
 from attnbook.nn.masks import target_mask
 from attnbook.nn.multi_head import KeysValues
-from attnbook.nn.stack import EncoderStack
 
 INITIAL_STD = 0.02
 """Standard deviation of both tables at initialisation (Radford et al. 2018, § 4.1)."""
@@ -127,7 +126,7 @@ class LanguageModel(nn.Module):
         Returns:
             Logits of the next token, (B, V), and the new state.
         """
-        check_token(token)
+        check_token(token, len(state.layers[0].k))
         if state.last is not None:
             if (token != BOS).any():
                 raise ValueError(

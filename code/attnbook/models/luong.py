@@ -120,7 +120,7 @@ class Luong(nn.Module):
         Returns:
             Logits of the next token, (B, V), and the new state.
         """
-        check_token(token)
+        check_token(token, len(state.s))
         x = self.dropout(self.embedding(token))  # (B, E)
         if self.input_feeding:
             x = torch.cat([x, state.h_tilde], -1)  # (B, E + H)

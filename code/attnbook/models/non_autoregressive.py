@@ -14,7 +14,7 @@ from attnbook.core.checks import check_batch, check_logits
 from attnbook.core.vocabulary import BOS, PAD, UNK
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
-from attnbook.nn.masks import key_mask, prepare_mask
+from attnbook.nn.masks import key_mask
 
 
 class NonAutoregressive(nn.Module):
@@ -47,10 +47,10 @@ class NonAutoregressive(nn.Module):
         """
         check_batch(src, tgt_in)
         model = self.transformer
-        source_mask = prepare_mask(key_mask(src))  # (B, 1, 1, S)
+        source_mask = key_mask(src)  # (B, 1, 1, S)
         memory = model.encode(src, source_mask)  # (B, S, D)
         blanks = torch.full_like(tgt_in, BOS).masked_fill(tgt_in == PAD, PAD)  # (B, T)
-        mask = prepare_mask(key_mask(blanks))  # (B, 1, 1, T): not causal
+        mask = key_mask(blanks)  # (B, 1, 1, T): not causal
         y = model.dropout(model.positions(model.target_embedding(blanks)))  # (B, T, D)
         for layer in model.decoder:
             y = layer(y, memory, mask, source_mask)

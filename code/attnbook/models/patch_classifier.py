@@ -7,8 +7,7 @@ from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
 from attnbook.models.language_model import table
-from attnbook.nn.layers import TransformerConfig, check_config
-from attnbook.nn.stack import EncoderStack
+from attnbook.nn.layers import EncoderStack, TransformerConfig, check_config
 
 
 def cut_patches(images: Tensor, size: int) -> Tensor:

@@ -183,7 +183,7 @@ class InitialState(nn.Module):
         Returns:
             Logits of the next token, (B, V), and the new state, (B, H).
         """
-        check_token(token)
+        check_token(token, len(s))
         y = self.dropout(self.embedding(token))  # (B, E)
         _, s = self.gru(y[:, None], s[None])  # (1, B, H)
         return self.readout(s[0], y), s[0]
@@ -258,7 +258,7 @@ class StaticContext(nn.Module):
 
     def step(self, token: Tensor, state: StaticState) -> tuple[Tensor, StaticState]:
         """Take one decoding step; as in :class:`InitialState`."""
-        check_token(token)
+        check_token(token, len(state.s))
         y = self.dropout(self.embedding(token))  # (B, E)
         y_and_c = torch.cat([y, state.c], -1)[:, None]  # (B, 1, E + width)
         _, s = self.gru(y_and_c, state.s[None])  # (1, B, H)

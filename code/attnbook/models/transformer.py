@@ -21,7 +21,7 @@ from attnbook.nn.layers import (
     TransformerConfig,
     check_config,
 )
-from attnbook.nn.masks import PreparedMask, key_mask, prepare_mask, target_mask
+from attnbook.nn.masks import key_mask, target_mask
 from attnbook.nn.positions import SinusoidalPositions
 
 
@@ -29,7 +29,7 @@ class TransformerState(NamedTuple):
     """What :class:`Transformer` carries from step to step of decoding."""
 
     layers: tuple[LayerCache, ...]
-    source_mask: PreparedMask  # (B, 1, 1, S)
+    source_mask: Tensor  # (B, 1, 1, S)
 
     @property
     def position(self) -> int:
@@ -83,27 +83,24 @@ class Transformer(nn.Module):
                 the last two.
         """
         check_batch(src, tgt_in)
-        source_mask = prepare_mask(key_mask(src))  # (B, 1, 1, S)
+        source_mask = key_mask(src)  # (B, 1, 1, S)
         return self.decode(tgt_in, self.encode(src, source_mask), source_mask)
 
-    def encode(self, src: Tensor, mask: Tensor | PreparedMask | None = None) -> Tensor:
+    def encode(self, src: Tensor, mask: Tensor | None = None) -> Tensor:
         """Turn source ids, (B, S), into one vector a position, (B, S, D)."""
         check_ids(src=src)
         check_padded_right(src=src)
-        mask = prepare_mask(key_mask(src) if mask is None else mask)  # (B, 1, 1, S)
+        mask = key_mask(src) if mask is None else mask  # (B, 1, 1, S)
         x = self.dropout(self.positions(self.source_embedding(src)))  # (B, S, D)
         for layer in self.encoder:
             x = layer(x, mask)
         return self.encoder_norm(x)
 
-    def decode(
-        self, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor | PreparedMask
-    ) -> Tensor:
+    def decode(self, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
         """Predict from target ids, (B, T), and what the encoder returned, (B, S, D)."""
         check_ids(tgt_in=tgt_in)
         check_padded_right(tgt_in=tgt_in)
-        mask = prepare_mask(target_mask(tgt_in))  # (B, 1, T, T), for all layers
-        memory_mask = prepare_mask(memory_mask)  # (B, 1, 1, S)
+        mask = target_mask(tgt_in)  # (B, 1, T, T), for all layers
         y = self.dropout(self.positions(self.target_embedding(tgt_in)))  # (B, T, D)
         for layer in self.decoder:
             y = layer(y, memory, mask, memory_mask)
@@ -117,7 +114,7 @@ class Transformer(nn.Module):
                 not all of its padding on the right.
         """
         check_source(src, self.source_embedding.num_embeddings)
-        mask = prepare_mask(key_mask(src))  # (B, 1, 1, S)
+        mask = key_mask(src)  # (B, 1, 1, S)
         memory = self.encode(src, mask)  # (B, S, D)
         return TransformerState(
             tuple(layer.start(memory) for layer in self.decoder), mask
@@ -135,7 +132,7 @@ class Transformer(nn.Module):
         Returns:
             Logits of the next token, (B, V), and the new state.
         """
-        check_token(token)
+        check_token(token, len(state.source_mask))
         y = self.target_embedding(token[:, None])  # (B, 1, D)
         y = self.dropout(self.positions(y, offset=state.position))
         caches = []

@@ -1,35 +1,30 @@
 """The building blocks of all models: functions and layers, each from its equation.
 
 - ``scaled_dot_product``: scaled dot-product attention
-- ``multi_head``: multi-head attention
-- ``masks``: padding and causal masks, and the softmax under them
+- ``multi_head``: multi-head attention, also in groups, and with a cache
+- ``masks``: padding, causal and window masks, and the softmax under them
 - ``precision``: products and sums of 16-bit numbers, in float32
 - ``positions``: absolute positional encodings, sinusoidal and learned
 - ``relative``: relative position bias
 - ``rotary``: rotary position embedding (RoPE)
 - ``norms``: layer normalisation, RMSNorm
-- ``residual``: a residual connection and its norm, around any sub-layer
-- ``layers``: config, embedding, feed-forward, encoder and decoder layer
-- ``stack``: encoder layers one after the other, with a cache for a causal mask
+- ``block``: residual connections, and a block that is given its parts
+- ``layers``: config, embedding, feed-forward, encoder and decoder layer, a stack
 - ``gated_feed_forward``: SwiGLU
-- ``grouped_query``: grouped-query attention
 - ``mixture_of_experts``: several feed-forward networks and a router
-- ``block``: a pre-norm block that is given its parts
 - ``scores``: attention scores of Bahdanau and Luong
 - ``local_attention``: global and local attention of Luong
 - ``hard_attention``: hard attention, and estimators of its gradient
 - ``gru``: one step of a GRU
 - ``sequence_layers``: self-attention, recurrence and convolution with one interface
-- ``windows``: masks of sliding windows, with attention sinks
 - ``linear_attention``: linear attention, all positions at once or one by one
 - ``long_short``: long–short attention, half of it convolution
 - ``losses``: cross-entropy, label smoothing, R-Drop
 - ``attention_checks``: checks of the arguments of attention
 """
 
-from attnbook.nn.block import Block
+from attnbook.nn.block import Block, Residual
 from attnbook.nn.gated_feed_forward import SwiGLU
-from attnbook.nn.grouped_query import GroupedQueryAttention
 from attnbook.nn.gru import gru_step
 from attnbook.nn.hard_attention import (
     exact_gradient,
@@ -41,6 +36,7 @@ from attnbook.nn.hard_attention import (
 from attnbook.nn.layers import (
     DecoderLayer,
     EncoderLayer,
+    EncoderStack,
     FeedForward,
     LayerCache,
     ScaledEmbedding,
@@ -65,20 +61,14 @@ from attnbook.nn.local_attention import (
     source_window,
 )
 from attnbook.nn.long_short import LocalBranch, LongShortAttention
-from attnbook.nn.losses import (
-    fused_smoothing_loss,
-    label_smoothing_loss,
-    symmetric_kl,
-    token_loss,
-)
+from attnbook.nn.losses import label_smoothing_loss, symmetric_kl, token_loss
 from attnbook.nn.masks import (
-    PreparedMask,
     causal_mask,
     key_mask,
     masked_softmax,
     padding_mask,
-    prepare_mask,
     target_mask,
+    window_mask,
 )
 from attnbook.nn.mixture_of_experts import MixtureOfExperts
 from attnbook.nn.multi_head import (
@@ -92,6 +82,7 @@ from attnbook.nn.positions import (
     LearnedPositions,
     NoPositions,
     SinusoidalPositions,
+    first_query,
     frequencies,
     position_angles,
     shift_matrix,
@@ -100,11 +91,9 @@ from attnbook.nn.positions import (
 from attnbook.nn.relative import (
     RelativeAttention,
     RelativeBias,
-    first_query,
     relative_distances,
 )
-from attnbook.nn.residual import Residual, add_and_norm
-from attnbook.nn.rotary import Rotary, RotaryAttention, rotate
+from attnbook.nn.rotary import Rotary, rotate
 from attnbook.nn.scaled_dot_product import attention
 from attnbook.nn.scores import (
     SCORES,
@@ -121,5 +110,3 @@ from attnbook.nn.sequence_layers import (
     WindowedSelfAttention,
     block_window_mask,
 )
-from attnbook.nn.stack import EncoderStack
-from attnbook.nn.windows import window_mask

@@ -104,16 +104,16 @@ def check_multi_head(
     query: Tensor,
     key: Tensor | None,
     value: Tensor | None,
-    kept: tuple[Tensor, Tensor] | None = None,
+    cache: tuple[Tensor, Tensor] | None = None,
 ) -> None:
-    """Raise a ValueError unless inputs are (B, T, D) and (B, S, D), or were kept."""
+    """Raise a ValueError unless inputs are (B, T, D) and (B, S, D), or cached."""
     given = {"query": query, "key": key, "value": value}
-    if kept is not None:
+    if cache is not None:
         given = {"query": query}
     elif key is None or value is None:
         raise ValueError(
             "there is no key or no value; give both, three times the same tensor for "
-            "self-attention, or `kept`, which keys_values makes"
+            "self-attention, or a `cache`, which keys_values makes"
         )
     check_tensors(**given)
     for name, x in given.items():
@@ -122,7 +122,7 @@ def check_multi_head(
                 f"{name} has shape {tuple(x.shape)}; it must be (B, "
                 f"{'T' if name == 'query' else 'S'}, {d_model}), batch first"
             )
-    if kept is None and not len(query) == len(key) == len(value):
+    if cache is None and not len(query) == len(key) == len(value):
         raise ValueError(
             f"query, key and value have {len(query)}, {len(key)} and {len(value)} "
             "sentences; row i of each must belong together"
@@ -138,13 +138,21 @@ def check_heads(d_model: int, n_heads: int) -> None:
         )
 
 
-def check_axes(**masks: Tensor | tuple | None) -> None:
+def check_groups(n_heads: int, n_groups: int) -> None:
+    """Raise a ValueError unless the heads can be divided into groups."""
+    if n_heads % n_groups:
+        raise ValueError(
+            f"{n_heads} heads cannot be divided into {n_groups} groups; choose a "
+            "number of groups that divides the number of heads"
+        )
+
+
+def check_axes(**masks: Tensor | None) -> None:
     """Raise a ValueError if the first of three axes may be B or H.
 
     With B = H both readings would fit, and the wrong one would go unnoticed.
     """
     for name, x in masks.items():
-        x = getattr(x, "mask", x)  # of a PreparedMask
         if isinstance(x, Tensor) and x.dim() == 3:
             raise ValueError(
                 f"{name} has shape {tuple(x.shape)}: is its first axis B or H? "

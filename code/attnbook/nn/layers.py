@@ -1,12 +1,13 @@
 """The Transformer's layers: attention and a feed-forward network, joined by residuals.
 
 Each sub-layer is joined in one of two forms, post-norm and pre-norm, which
-:func:`~attnbook.nn.residual.add_and_norm` writes as on a whiteboard.
+:class:`~attnbook.nn.block.Residual` writes as on a whiteboard.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,9 +18,8 @@ from torch.nn import functional as F
 from attnbook.core.checks import check_known, check_shares, check_sizes
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.attention_checks import check_heads
-from attnbook.nn.masks import PreparedMask, causal_mask
+from attnbook.nn.block import Block, Residual
 from attnbook.nn.multi_head import KeysValues, MultiHeadAttention
-from attnbook.nn.residual import add_and_norm
 
 
 @dataclass(frozen=True)
@@ -144,65 +144,68 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
     )
 
 
-class EncoderLayer(nn.Module):
-    """Two sub-layers: self-attention, feed-forward."""
+class EncoderLayer(Block):
+    """The block of 2017: self-attention, then a feed-forward network."""
+
+    def __init__(self, config: TransformerConfig):
+        attention, d_model = _attention(config), config.d_model
+        super().__init__(
+            *(nn.LayerNorm(d_model), attention),
+            *(nn.LayerNorm(d_model), FeedForward(d_model, config.d_ff)),
+            dropout=config.dropout,
+            norm_first=config.norm_first,
+        )
+
+
+class EncoderStack(nn.Module):
+    """Encoder layers one after the other, and a last norm if they are pre-norm.
+
+    With a causal mask it is a decoder without cross-attention.
+
+    Args:
+        config: The sizes; those of vocabularies are not used.
+    """
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
-        self.attention = _attention(config)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff)
-        self.norm_1 = nn.LayerNorm(config.d_model)
-        self.norm_2 = nn.LayerNorm(config.d_model)
-        self.dropout = nn.Dropout(config.dropout)
-        self.norm_first = config.norm_first
+        check_config(config)
+        self.layers = nn.ModuleList(
+            EncoderLayer(config) for _ in range(config.n_layers)
+        )
+        norm = nn.LayerNorm if config.norm_first else nn.Identity
+        self.norm = norm(config.d_model)
 
-    def forward(self, x: Tensor, mask: Tensor | PreparedMask | None = None) -> Tensor:
-        """Rewrite each position: (B, S, D), under a mask that fits (B, H, S, S)."""
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Rewrite each position: (B, T, D), under a mask that fits (B, H, T, T)."""
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.norm(x)
 
-        def attend(y: Tensor) -> Tensor:
-            return self.attention(y, y, y, mask)
+    def start(self, x: Tensor) -> tuple[KeysValues, ...]:
+        """Make an empty cache for B sequences; of ``x``, (B, …, D), only B counts."""
+        return tuple(layer.start(x) for layer in self.layers)
 
-        x = add_and_norm(self, x, attend, self.norm_1)
-        return add_and_norm(self, x, self.feed_forward, self.norm_2)
-
-    def start(self, x: Tensor) -> KeysValues:
-        """Keep no position yet of B sequences; of ``x``, (B, …, D), only B counts."""
-        if not isinstance(self.attention, MultiHeadAttention):
-            raise ValueError(
-                f"{type(self.attention).__name__} keeps no keys and values from step "
-                "to step; give all positions to forward"
-            )
-        nothing = x.new_zeros(len(x), 0, self.attention.d_model)  # (B, 0, D)
-        return self.attention.keys_values(nothing, nothing)
-
-    def step(self, x: Tensor, kept: KeysValues) -> tuple[Tensor, KeysValues]:
+    def step(
+        self, x: Tensor, cache: tuple[KeysValues, ...]
+    ) -> tuple[Tensor, tuple[KeysValues, ...]]:
         """Rewrite T more positions, as ``forward`` does with a causal mask.
 
         Args:
             x: (B, T, D).
-            kept: Keys and values of the positions before them; they are not changed.
+            cache: Each layer's, of the positions before; not changed.
 
         Returns:
-            (B, T, D), and the keys and values with those of these positions.
+            (B, T, D), and the cache with these positions.
         """
-
-        def attend(y: Tensor) -> Tensor:
-            nonlocal kept
-            kept = kept.extend(self.attention.keys_values(y, y))
-            return self.attention(y, kept=kept, mask=_causal(y, kept))
-
-        x = add_and_norm(self, x, attend, self.norm_1)
-        return add_and_norm(self, x, self.feed_forward, self.norm_2), kept
-
-
-def _causal(y: Tensor, kept: KeysValues) -> Tensor | None:
-    """Hide from T new positions those after each; after a single one there is none."""
-    t, s = y.shape[1], kept.k.shape[2]
-    return None if t == 1 else causal_mask(t, s, s - t, y.device)  # (T, S)
+        longer = []
+        for layer, old in zip(self.layers, cache, strict=True):
+            x, new = layer.step(x, old)
+            longer.append(new)
+        return self.norm(x), tuple(longer)
 
 
 class LayerCache(NamedTuple):
-    """What a decoder layer keeps from step to step."""
+    """The cache of a decoder layer."""
 
     target: KeysValues  # of the tokens generated so far
     source: KeysValues  # of the source, made once a sentence
@@ -219,15 +222,14 @@ class DecoderLayer(nn.Module):
         self.norm_1 = nn.LayerNorm(config.d_model)
         self.norm_2 = nn.LayerNorm(config.d_model)
         self.norm_3 = nn.LayerNorm(config.d_model)
-        self.dropout = nn.Dropout(config.dropout)
-        self.norm_first = config.norm_first
+        self.residual = Residual(config.dropout, config.norm_first)
 
     def forward(
         self,
         x: Tensor,
         memory: Tensor,
-        mask: Tensor | PreparedMask | None = None,
-        memory_mask: Tensor | PreparedMask | None = None,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
     ) -> Tensor:
         """Rewrite each target position, all at once.
 
@@ -247,21 +249,18 @@ class DecoderLayer(nn.Module):
         def read(y: Tensor) -> Tensor:
             return self.cross_attention(y, memory, memory, memory_mask)
 
-        x = add_and_norm(self, x, attend, self.norm_1)
-        x = add_and_norm(self, x, read, self.norm_2)
-        return add_and_norm(self, x, self.feed_forward, self.norm_3)
+        return self._rewrite(x, attend, read)
 
     def start(self, memory: Tensor) -> LayerCache:
         """Make the keys and values of the source, and none of the target yet."""
         source = self.cross_attention.keys_values(memory, memory)
-        nothing = source.k[:, :, :0]  # (B, H, 0, d_k)
-        return LayerCache(KeysValues(nothing, nothing), source)
+        return LayerCache(self.self_attention.start(memory), source)
 
     def step(
         self,
         x: Tensor,
         cache: LayerCache,
-        memory_mask: Tensor | PreparedMask | None = None,
+        memory_mask: Tensor | None = None,
     ) -> tuple[Tensor, LayerCache]:
         """Rewrite T more target positions, as ``forward`` does with a causal mask.
 
@@ -277,13 +276,21 @@ class DecoderLayer(nn.Module):
 
         def attend(y: Tensor) -> Tensor:
             nonlocal target
-            target = target.extend(self.self_attention.keys_values(y, y))
-            return self.self_attention(y, kept=target, mask=_causal(y, target))
+            y, target = self.self_attention.step(y, target)
+            return y
 
         def read(y: Tensor) -> Tensor:
-            return self.cross_attention(y, kept=source, mask=memory_mask)
+            return self.cross_attention(y, cache=source, mask=memory_mask)
 
-        x = add_and_norm(self, x, attend, self.norm_1)
-        x = add_and_norm(self, x, read, self.norm_2)
-        x = add_and_norm(self, x, self.feed_forward, self.norm_3)
+        x = self._rewrite(x, attend, read)
         return x, LayerCache(target, source)
+
+    def _rewrite(
+        self,
+        x: Tensor,
+        attend: Callable[[Tensor], Tensor],
+        read: Callable[[Tensor], Tensor],
+    ) -> Tensor:
+        x = self.residual(x, attend, self.norm_1)
+        x = self.residual(x, read, self.norm_2)
+        return self.residual(x, self.feed_forward, self.norm_3)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
 from attnbook.nn.attention_checks import check_heads, check_inputs
-from attnbook.nn.multi_head import merge_heads, split_heads
+from attnbook.nn.multi_head import make_projections, merge_heads, split_heads
 from attnbook.nn.precision import wide, without_autocast
 
 
@@ -104,13 +104,7 @@ class LinearAttention(nn.Module):
         check_sizes(d_model=d_model, n_heads=n_heads)
         check_heads(d_model, n_heads)
         self.n_heads = n_heads
-        self.W_Q = nn.Linear(d_model, d_model)
-        self.W_K = nn.Linear(d_model, d_model)
-        self.W_V = nn.Linear(d_model, d_model)
-        self.W_O = nn.Linear(d_model, d_model)
-        for linear in (self.W_Q, self.W_K, self.W_V, self.W_O):
-            nn.init.xavier_uniform_(linear.weight)
-            nn.init.zeros_(linear.bias)
+        self.W_Q, self.W_K, self.W_V, self.W_O = make_projections(d_model, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map all positions at once: (B, n, D) to (B, n, D)."""

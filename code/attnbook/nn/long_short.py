@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attnbook.core.checks import check_sizes
-from attnbook.nn.masks import PreparedMask, prepare_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 
 
@@ -82,7 +81,7 @@ class LongShortAttention(nn.Module):
         query: Tensor,
         key: Tensor | None = None,
         value: Tensor | None = None,
-        mask: Tensor | PreparedMask | None = None,
+        mask: Tensor | None = None,
     ) -> Tensor:
         """Rewrite each position of one sequence.
 
@@ -104,14 +103,13 @@ class LongShortAttention(nn.Module):
                 "long–short attention is self-attention: query, key and value are one "
                 "tensor, since a convolution has no second sequence to look at"
             )
-        mask = None if mask is None else prepare_mask(mask)
         far, near = query.chunk(2, dim=-1)  # (B, S, D/2) each
         far = self.attention(far, far, far, mask)
         near = self.local(near, None if mask is None else real_positions(mask, near))
         return torch.cat([far, near], dim=-1)  # (B, S, D)
 
 
-def real_positions(mask: PreparedMask, x: Tensor) -> Tensor:
+def real_positions(mask: Tensor, x: Tensor) -> Tensor:
     """Read off a padding mask which positions are real: (B, S), bool.
 
     Args:
@@ -121,10 +119,10 @@ def real_positions(mask: PreparedMask, x: Tensor) -> Tensor:
     Raises:
         ValueError: If it differs from query to query, as a causal mask does.
     """
-    if mask.mask.dim() != 4 or mask.mask.shape[1:3] != (1, 1):
+    if mask.dim() != 4 or mask.shape[1:3] != (1, 1):
         raise ValueError(
-            f"the mask has shape {tuple(mask.mask.shape)}; it must be (B, 1, 1, S), as "
+            f"the mask has shape {tuple(mask.shape)}; it must be (B, 1, 1, S), as "
             "key_mask makes it: the convolution sees both sides, so no decoder can use "
             "it"
         )
-    return mask.mask[:, 0, 0].expand(x.shape[:2])
+    return mask[:, 0, 0].expand(x.shape[:2])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnbook.core.checks import check_known, check_shares
+from attnbook.core.checks import ID_TYPES, check_shares, ids_beyond
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.attention_checks import check_tensors
 from attnbook.nn.masks import padding_mask
@@ -18,10 +16,15 @@ from attnbook.nn.precision import wide
 def check_targets(logits: Tensor, targets: Tensor) -> None:
     """Raise a ValueError unless there is one target id for each distribution."""
     check_tensors(logits=logits, targets=targets)
-    if targets.dtype not in (torch.int64, torch.int32):
+    if not logits.is_floating_point():
         raise ValueError(
-            f"targets are of type {targets.dtype}; they must be integer ids: "
-            "targets.long() makes them"
+            f"logits are of type {logits.dtype}; they must be floating-point numbers, "
+            "one for each token of the vocabulary: is it ids that were given?"
+        )
+    if targets.dtype not in ID_TYPES:
+        raise ValueError(
+            f"targets are of type {targets.dtype}; they must be integer ids of 64 or "
+            "32 bits: targets.long() makes them"
         )
     if logits.shape[:-1] != targets.shape:
         raise ValueError(
@@ -38,7 +41,13 @@ def check_target_ids(logits: Tensor, targets: Tensor) -> None:
     """
     check_targets(logits, targets)
     if targets.device.type == "cpu" and not torch.compiler.is_compiling():
-        check_known(targets, logits.shape[-1], "target")
+        size = logits.shape[-1]
+        if (wrong := ids_beyond(targets, size)).numel():
+            raise ValueError(
+                f"target id {wrong[0].item()} is not in 0 … {size - 1}, the tokens of "
+                f"these logits; what is not to count is padding, id {PAD}: "
+                f"targets.masked_fill(targets < 0, {PAD})"
+            )
 
 
 def token_loss(logits: Tensor, targets: Tensor) -> Tensor:
@@ -69,9 +78,7 @@ def label_smoothing_loss(
     r"""Cross-entropy of each token with smoothed labels: Szegedy et al. 2016, § 7.
 
     The target distribution gives 1 - ε to the target token y and spreads ε evenly over
-    all V tokens: :math:`-(1 - ε) \log p_y - \frac{ε}{V} \sum_v \log p_v`. The sum over
-    a batch divided by its number of tokens is
-    ``F.cross_entropy(..., ignore_index=PAD, label_smoothing=ε)``.
+    all V tokens: :math:`-(1 - ε) \log p_y - \frac{ε}{V} \sum_v \log p_v`.
 
     Args:
         logits: (B, T, V).
@@ -87,51 +94,13 @@ def label_smoothing_loss(
     """
     check_target_ids(logits, targets)
     check_shares(smoothing=smoothing)
-    log_p = wide(logits).log_softmax(-1)  # (B, T, V)
-    of_targets = log_p.gather(-1, targets.long()[..., None]).squeeze(-1)  # (B, T)
-    loss = -(1 - smoothing) * of_targets
-    if smoothing:  # 0 times the -inf of an impossible token would be NaN
-        loss = loss - smoothing * log_p.mean(-1)
-    return loss.masked_fill(~padding_mask(targets), 0.0)
-
-
-ROWS = 64
-"""Number of tokens whose logits a CPU takes at a time. With V = 8,000 these are 2 MB,
-which a core keeps in its cache; a whole batch would come from memory, pass by pass."""
-
-
-def _groups(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    """Split tensors along their first axis on a CPU; a GPU takes all rows at once."""
-    rows = ROWS if tensors[0].device.type == "cpu" else max(len(tensors[0]), 1)
-    return zip(*(tensor.split(rows) for tensor in tensors), strict=True)
-
-
-def fused_smoothing_loss(
-    logits: Tensor, targets: Tensor, smoothing: float = 0.1
-) -> Tensor:
-    """Compute :func:`label_smoothing_loss` by PyTorch's function, for training.
-
-    On a CPU it goes through the tokens in groups (:data:`ROWS`).
-
-    Args:
-        logits: (B, T, V).
-        targets: Ids, (B, T).
-        smoothing: ε, from 0 to below 1.
-
-    Returns:
-        (B, T), in nats, at least float32; 0 at padding.
-
-    Raises:
-        ValueError: As :func:`label_smoothing_loss`.
-    """
-    check_target_ids(logits, targets)
-    check_shares(smoothing=smoothing)
-    how = {"ignore_index": PAD, "label_smoothing": smoothing, "reduction": "none"}
-    losses = [
-        F.cross_entropy(wide(rows), ids, **how)
-        for rows, ids in _groups(logits.flatten(0, -2), targets.flatten().long())
-    ]
-    return torch.cat(losses).view_as(targets)
+    return F.cross_entropy(
+        wide(logits).reshape(-1, logits.shape[-1]),
+        targets.reshape(-1).long(),
+        ignore_index=PAD,
+        label_smoothing=smoothing,
+        reduction="none",
+    ).view_as(targets)
 
 
 def symmetric_kl(logits: Tensor, targets: Tensor) -> Tensor:
@@ -153,13 +122,8 @@ def symmetric_kl(logits: Tensor, targets: Tensor) -> Tensor:
         ValueError: If the shapes do not agree.
     """
     check_targets(logits, targets.repeat(2, 1))
-    first, second = logits.chunk(2)
-    divergences = []
-    for z_1, z_2 in _groups(first.flatten(0, -2), second.flatten(0, -2)):
-        z_1, z_2 = wide(z_1), wide(z_2)
-        impossible = z_1.isneginf() & z_2.isneginf()  # -inf less -inf would be NaN
-        difference = (z_1 - z_2).masked_fill(impossible, 0.0)
-        terms = (z_1.softmax(-1) - z_2.softmax(-1)) * difference
-        divergences.append(terms.sum(-1) / 2)
-    divergence = torch.cat(divergences).view_as(targets)
-    return divergence.masked_fill(~padding_mask(targets), 0.0)
+    z_1, z_2 = wide(logits).chunk(2)  # (B, T, V) each
+    impossible = z_1.isneginf() & z_2.isneginf()  # -inf less -inf would be NaN
+    difference = (z_1 - z_2).masked_fill(impossible, 0.0)
+    terms = (z_1.softmax(-1) - z_2.softmax(-1)) * difference
+    return (terms.sum(-1) / 2).masked_fill(~padding_mask(targets), 0.0)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 
-from attnbook.core.checks import check_ids
+from attnbook.core.checks import check_ids, check_sizes
 from attnbook.core.vocabulary import PAD
-from attnbook.nn.attention_checks import check_lengths, check_mask, check_tensors
+from attnbook.nn.attention_checks import check_lengths, check_mask
 from attnbook.nn.precision import wide
 
 
@@ -75,6 +73,34 @@ def target_mask(ids: Tensor) -> Tensor:
     return key_mask(ids) & causal_mask(ids.shape[1], device=ids.device)
 
 
+def window_mask(
+    t: int, window: int, sinks: int = 0, device: torch.device | str | None = None
+) -> Tensor:
+    """Let each position attend to the last few, and to the first few of all.
+
+    Xiao et al. 2024 call the first ones attention sinks: trained models put weight on
+    them whatever they are. A decoder with this mask caches ``window + sinks`` of them.
+
+    Args:
+        t: Number T of positions.
+        window: How many of the last it sees, its own included.
+        sinks: How many of the first it always sees.
+        device: That of the ids or vectors.
+
+    Returns:
+        (T, T), bool.
+
+    Raises:
+        ValueError: If there is no position or no window, or the number of sinks is
+            negative.
+    """
+    check_sizes(t=t, window=window)
+    check_sizes(0, sinks=sinks)
+    positions = torch.arange(t, device=device)
+    near = positions > positions[:, None] - window  # (T, T): i - j < window
+    return causal_mask(t, device=device) & (near | (positions < sinks))
+
+
 def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     """Turn scores into weights over the allowed positions alone.
 
@@ -98,26 +124,3 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
     lowest = torch.finfo(exact.dtype).min
     weights = exact.masked_fill(~mask, lowest).softmax(-1)
     return weights.masked_fill(~mask, 0.0).to(scores.dtype)
-
-
-class PreparedMask(NamedTuple):
-    """A mask and what a fused kernel needs of it, made once for all layers."""
-
-    mask: Tensor  # (..., T or 1, S)  True where a query may attend
-    opened: Tensor  # the same, but fully masked rows are True throughout
-    fully_masked: Tensor  # (..., T or 1, 1)  True at these rows
-
-
-def prepare_mask(mask: Tensor | PreparedMask) -> PreparedMask:
-    """Find the fully masked rows of a mask, and open them for the fused kernel.
-
-    Kernels and versions of PyTorch differ in what a fully masked row gives, NaN among
-    it. So such a row is opened here, and attention sets its result to zero.
-    """
-    if isinstance(mask, PreparedMask):
-        return mask
-    check_tensors(mask=mask)
-    check_mask(mask, mask.shape)
-    mask = torch.atleast_2d(mask)  # the kernel asks for an axis of queries
-    fully_masked = ~mask.any(-1, keepdim=True)
-    return PreparedMask(mask, mask | fully_masked, fully_masked)

@@ -189,6 +189,21 @@ class LearnedPositions(nn.Module):
         return x + self.table[offset:end]
 
 
+def first_query(t: int, s: int) -> int:
+    """Position of the first query, if T queries are the last of S positions.
+
+    Raises:
+        ValueError: If there are more queries than keys.
+    """
+    if t > s:
+        raise ValueError(
+            f"{t} queries for {s} keys: the queries must be the last positions of the "
+            "keys' sentence; to attend to another sentence, use a plain "
+            "MultiHeadAttention"
+        )
+    return s - t
+
+
 def check_even(d: int) -> None:
     """Raise a ValueError unless ``d`` features can be split into pairs."""
     if d < 2 or d % 2:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
 from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.nn.positions import check_offset
+from attnbook.nn.positions import check_offset, first_query
 
 
 def relative_distances(
@@ -63,26 +63,20 @@ class RelativeAttention(MultiHeadAttention):
     """Self-attention with a :class:`RelativeBias`.
 
     If there are fewer queries than keys, the queries are the last positions: those
-    before them were decoded earlier. Other arguments are those of
-    :class:`~attnbook.nn.multi_head.MultiHeadAttention`.
+    before them were decoded earlier.
 
     Args:
+        d_model: Width D.
+        n_heads: Number H of heads.
         max_distance: The largest distance that has its own bias.
+        how: Other arguments of :class:`~attnbook.nn.multi_head.MultiHeadAttention`.
 
     Raises:
         ValueError: If there are more queries than keys.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        *,
-        max_distance: int,
-        bias: bool = True,
-        dropout: float = 0.0,
-    ):
-        super().__init__(d_model, n_heads, bias=bias, dropout=dropout)
+    def __init__(self, d_model: int, n_heads: int, *, max_distance: int, **how):
+        super().__init__(d_model, n_heads, **how)
         self.relative = RelativeBias(n_heads, max_distance)
 
     def attend(
@@ -101,18 +95,3 @@ class RelativeAttention(MultiHeadAttention):
         if score_bias is not None:
             bias = bias + score_bias
         return super().attend(q, k, v, mask, score_bias=bias, **how)
-
-
-def first_query(t: int, s: int) -> int:
-    """Position of the first query, if T queries are the last of S positions.
-
-    Raises:
-        ValueError: If there are more queries than keys.
-    """
-    if t > s:
-        raise ValueError(
-            f"{t} queries for {s} keys: the queries must be the last positions of the "
-            "keys' sentence; to attend to another sentence, use a plain "
-            "MultiHeadAttention"
-        )
-    return s - t

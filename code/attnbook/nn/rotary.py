@@ -5,9 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.nn.positions import check_even, position_angles
-from attnbook.nn.relative import first_query
+from attnbook.nn.positions import check_even, first_query, position_angles
 
 
 def rotate(x: Tensor, offset: int = 0) -> Tensor:
@@ -38,36 +36,17 @@ def rotate(x: Tensor, offset: int = 0) -> Tensor:
 
 
 class Rotary(nn.Module):
-    """:func:`rotate` as a module, for queries and keys that begin at position 0."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Rotate queries or keys, (..., T, d_k)."""
-        return rotate(x)
-
-
-class RotaryAttention(MultiHeadAttention):
-    """Self-attention whose queries and keys are rotated; values are not.
+    """Rotates queries and keys by their positions: the ``turn`` of an attention.
 
     If there are fewer queries than keys, the queries are the last positions: those
-    before them were decoded earlier. Arguments are those of
-    :class:`~attnbook.nn.multi_head.MultiHeadAttention`.
-
-    Raises:
-        ValueError: If the width of a head is odd, or there are more queries than keys.
+    before them were decoded earlier.
     """
 
-    def __init__(
-        self, d_model: int, n_heads: int, *, bias: bool = True, dropout: float = 0.0
-    ):
-        super().__init__(d_model, n_heads, bias=bias, dropout=dropout)
-        check_even(d_model // n_heads)
+    def forward(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """Rotate queries, (..., T, d_k), and keys, (..., S, d_k).
 
-    def attend(
-        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, **how
-    ) -> Tensor | tuple[Tensor, Tensor]:
-        """Rotate queries and keys, and let each head attend.
-
-        Keys are kept from step to step without their rotation, which takes little time.
+        Raises:
+            ValueError: If d_k is odd, or there are more queries than keys.
         """
-        first = first_query(q.shape[2], k.shape[2])
-        return super().attend(rotate(q, offset=first), rotate(k), v, mask, **how)
+        first = first_query(q.shape[-2], k.shape[-2])
+        return rotate(q, offset=first), rotate(k)

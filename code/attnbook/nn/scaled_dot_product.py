@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from attnbook.core.checks import check_dropout
 from attnbook.nn.attention_checks import check_inputs, check_mask, check_score_bias
-from attnbook.nn.masks import PreparedMask, masked_softmax, prepare_mask
+from attnbook.nn.masks import masked_softmax
 from attnbook.nn.precision import dot_products, wide, without_autocast
 
 
@@ -19,7 +19,7 @@ def attention(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    mask: Tensor | PreparedMask | None = None,
+    mask: Tensor | None = None,
     *,
     score_bias: Tensor | None = None,
     scale: float | None = None,
@@ -35,9 +35,8 @@ def attention(
         q: Queries, (..., T, d_k), with any number of leading axes.
         k: Keys, (..., S, d_k).
         v: Values, (..., S, d_v).
-        mask: bool, True where a query may attend, broadcast to (..., T, S); or one
-            from :func:`~attnbook.nn.masks.prepare_mask`, for use in many layers. A
-            fully masked query gets zeros.
+        mask: bool, True where a query may attend, broadcast to (..., T, S). A fully
+            masked query gets zeros.
         score_bias: Finite numbers to add to the scaled scores, as broadcast as mask.
         scale: What to multiply the scores by; 1/√d_k if not given.
         dropout: Share of the weights set to 0 at random; the rest grow to make up.
@@ -51,42 +50,37 @@ def attention(
         ValueError: If the shapes do not belong together, there is no key, the mask is
             not bool, dropout is not in [0, 1), or the types differ.
     """
-    mask, score_bias = _prepared(q, k, v, mask, score_bias)
+    mask, score_bias = _checked(q, k, v, mask, score_bias)
     check_dropout(dropout)
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     if need_weights:
         scores = dot_products(q, k) * scale  # (..., T, S)
         if score_bias is not None:
             scores = scores + score_bias
-        if mask is None:
-            weights = scores.softmax(-1)  # (..., T, S)
-        else:
-            weights = masked_softmax(scores, mask.mask)
+        weights = scores.softmax(-1) if mask is None else masked_softmax(scores, mask)
         with without_autocast(v):
             out = F.dropout(weights, dropout) @ wide(v)  # (..., T, d_v)
         return out.to(v.dtype), weights.to(v.dtype)
-    added = score_bias
-    if mask is not None:
-        added = mask.opened
-        if score_bias is not None:  # the kernel takes both as one tensor
-            added = score_bias.masked_fill(~mask.opened, -torch.inf)
-    out = _fused(q, k, v, added, dropout, scale)
-    return out if mask is None else out.masked_fill(mask.fully_masked, 0.0)
+    if mask is None:
+        return _fused(q, k, v, score_bias, dropout, scale)
+    # Kernels and versions of PyTorch differ in what a fully masked row gives, NaN among
+    # it. So such a row is opened, and its result set to zero.
+    fully_masked = ~mask.any(-1, keepdim=True)  # (..., T or 1, 1)
+    added = mask | fully_masked
+    if score_bias is not None:  # the kernel takes both as one tensor
+        added = score_bias.masked_fill(~added, -torch.inf)
+    return _fused(q, k, v, added, dropout, scale).masked_fill(fully_masked, 0.0)
 
 
-def _prepared(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    mask: Tensor | PreparedMask | None,
-    score_bias: Tensor | None,
-) -> tuple[PreparedMask | None, Tensor | None]:
-    """Check that all belong together; prepare the mask, cast the bias."""
+def _checked(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, score_bias: Tensor | None
+) -> tuple[Tensor | None, Tensor | None]:
+    """Check that all belong together; give mask and bias an axis of queries."""
     check_inputs(q, k, v)
     shape = torch.Size([*q.shape[:-1], k.shape[-2]])  # of the scores
     if mask is not None:
-        mask = prepare_mask(mask)
-        check_mask(mask.mask, shape)
+        check_mask(mask, shape)
+        mask = torch.atleast_2d(mask)
     if score_bias is not None:
         check_score_bias(score_bias, shape)
         largest = torch.finfo(q.dtype).max

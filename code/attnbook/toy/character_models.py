@@ -15,14 +15,13 @@ from torch import Tensor, nn
 
 from attnbook.nn.block import Block
 from attnbook.nn.gated_feed_forward import SwiGLU
-from attnbook.nn.grouped_query import GroupedQueryAttention
 from attnbook.nn.layers import EncoderLayer, FeedForward, TransformerConfig
-from attnbook.nn.masks import causal_mask, prepare_mask
+from attnbook.nn.masks import causal_mask
 from attnbook.nn.mixture_of_experts import MixtureOfExperts
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.norms import RMSNorm
 from attnbook.nn.positions import SinusoidalPositions
-from attnbook.nn.rotary import Rotary, RotaryAttention
+from attnbook.nn.rotary import Rotary
 from attnbook.toy.characters import CHARACTERS
 
 WIDTH, HEADS, GROUPS, LAYERS = 64, 4, 2, 4
@@ -57,7 +56,7 @@ class CharacterModel(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """Logits of the next character, (B, T, V), from ids without padding, (B, T)."""
         x = self.positions(self.embedding(ids))  # (B, T, D)
-        mask = prepare_mask(causal_mask(ids.shape[1], device=ids.device))
+        mask = causal_mask(ids.shape[1], device=ids.device)
         for block in self.blocks:
             x = block(x, mask)
         return self.out(self.norm(x))
@@ -72,18 +71,18 @@ class Parts(NamedTuple):
     positions: Callable[[], torch.nn.Module]
 
 
-def normed_heads(n_groups: int) -> GroupedQueryAttention:
-    """Attention with QK-norm: an RMSNorm for each head's queries, one for its keys."""
-    d_k = WIDTH // HEADS
-    norms = RMSNorm(d_k), RMSNorm(d_k)
-    return GroupedQueryAttention(WIDTH, HEADS, n_groups, *norms)
+def rotary_heads() -> MultiHeadAttention:
+    """Attention whose queries and keys are rotated."""
+    return MultiHeadAttention(WIDTH, HEADS, turn=Rotary())
 
 
-def attention_of_today() -> GroupedQueryAttention:
+normed_heads = partial(MultiHeadAttention, WIDTH, HEADS, qk_norm=True, bias=False)
+"""Makes an attention with QK-norm."""
+
+
+def attention_of_today() -> MultiHeadAttention:
     """Grouped queries, QK-norm, and then the rotation."""
-    d_k = WIDTH // HEADS
-    parts = (nn.Sequential(RMSNorm(d_k), Rotary()) for _ in ("queries", "keys"))
-    return GroupedQueryAttention(WIDTH, HEADS, GROUPS, *parts)
+    return normed_heads(n_groups=GROUPS, turn=Rotary())
 
 
 def experts() -> MixtureOfExperts:
@@ -138,9 +137,7 @@ VARIANTS: dict[str, Callable[[], nn.Module]] = {
     "rms_norm": partial(pre_norm_model, OF_2017._replace(norm=OF_TODAY.norm)),
     "rotary": partial(
         pre_norm_model,
-        OF_2017._replace(
-            attention=partial(RotaryAttention, WIDTH, HEADS), positions=nn.Identity
-        ),
+        OF_2017._replace(attention=rotary_heads, positions=nn.Identity),
     ),
     "swiglu": partial(
         pre_norm_model, OF_2017._replace(feed_forward=OF_TODAY.feed_forward)
@@ -149,12 +146,12 @@ VARIANTS: dict[str, Callable[[], nn.Module]] = {
     "grouped": partial(
         pre_norm_model,
         OF_2017._replace(
-            attention=partial(GroupedQueryAttention, WIDTH, HEADS, GROUPS)
+            attention=partial(
+                MultiHeadAttention, WIDTH, HEADS, n_groups=GROUPS, bias=False
+            )
         ),
     ),
-    "qk_norm": partial(
-        pre_norm_model, OF_2017._replace(attention=partial(normed_heads, HEADS))
-    ),
+    "qk_norm": partial(pre_norm_model, OF_2017._replace(attention=normed_heads)),
     "today": partial(pre_norm_model, OF_TODAY),
     "experts": partial(pre_norm_model, OF_TODAY._replace(feed_forward=experts)),
 }

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
+from attnbook.nn.block import Residual
 from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.nn.residual import Residual
 
 CONNECTIONS = ("none", "residual", "post-norm", "pre-norm")
 """f(x), x + f(x), LayerNorm(x + f(x)), x + f(LayerNorm(x))."""
@@ -45,10 +45,8 @@ class Stack(nn.Module):
         self.blocks = nn.ModuleList(
             MultiHeadAttention(d_model, n_heads) for _ in range(n_blocks)
         )
-        self.residuals = nn.ModuleList(
-            Residual(d_model, norm_first=connection == "pre-norm")
-            for _ in range(n_blocks)
-        )
+        self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in range(n_blocks))
+        self.residual = Residual(norm_first=connection == "pre-norm")
         with torch.no_grad():
             for parameter in self.blocks.parameters():
                 parameter.mul_(weight_scale)
@@ -63,16 +61,16 @@ class Stack(nn.Module):
             n_blocks + 1 tensors, (B, T, D).
         """
         states = [x]
-        for block, residual in zip(self.blocks, self.residuals, strict=True):
-            states.append(self._connect(states[-1], block, residual))
+        for block, norm in zip(self.blocks, self.norms, strict=True):
+            states.append(self._connect(states[-1], block, norm))
         return states
 
-    def _connect(self, x: Tensor, block: nn.Module, residual: Residual) -> Tensor:
+    def _connect(self, x: Tensor, block: nn.Module, norm: nn.Module) -> Tensor:
         if self.connection == "none":
             return block(x, x, x)
         if self.connection == "residual":
             return x + block(x, x, x)
-        return residual(x, lambda y: block(y, y, y))
+        return self.residual(x, lambda y: block(y, y, y), norm)
 
 
 def gradient_norms(stack: Stack, x: Tensor, direction: Tensor) -> list[float]:

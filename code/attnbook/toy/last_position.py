@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attnbook.core.checks import check_some
+from attnbook.nn.block import Residual
 from attnbook.nn.positions import SinusoidalPositions, check_even
-from attnbook.nn.residual import Residual
 from attnbook.nn.sequence_layers import (
     ConvolutionLayer,
     RecurrentLayer,
@@ -32,17 +32,16 @@ class LastPosition(nn.Module):
         self.embedding = nn.Embedding(TASK_VOCAB_SIZE, d_model)
         self.positions = SinusoidalPositions(d_model)
         self.layers = nn.ModuleList(layers)
-        self.residuals = nn.ModuleList(
-            Residual(d_model, norm_first=True) for _ in layers
-        )
+        self.norms = nn.ModuleList(nn.LayerNorm(d_model) for _ in layers)
+        self.residual = Residual(norm_first=True)
         self.norm = nn.LayerNorm(d_model)
         self.out = nn.Linear(d_model, TASK_VOCAB_SIZE)
 
     def forward(self, ids: Tensor) -> Tensor:
         """Map ids, (B, n), to the logits of the last position, (B, 1, V)."""
         x = self.positions(self.embedding(ids))  # (B, n, D)
-        for layer, residual in zip(self.layers, self.residuals, strict=True):
-            x = residual(x, layer)
+        for layer, norm in zip(self.layers, self.norms, strict=True):
+            x = self.residual(x, layer, norm)
         return self.out(self.norm(x[:, -1:]))  # (B, 1, V)
 
 

@@ -12,8 +12,8 @@ from torch import nn
 
 from attnbook.models.checkpoints import load_weights
 from attnbook.models.registry import make_model
-from attnbook.models.rotary_transformer import RotaryTransformer
 from attnbook.models.transformer import Transformer
+from attnbook.models.variants import RotaryTransformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.toy.data import SOURCE, TARGET
 

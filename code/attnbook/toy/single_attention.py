@@ -10,7 +10,7 @@ from attnbook.core.checks import check_sizes
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import LearnedPositions, SinusoidalPositions
 from attnbook.nn.relative import RelativeAttention
-from attnbook.nn.rotary import RotaryAttention
+from attnbook.nn.rotary import Rotary
 from attnbook.toy.tasks import TASK_VOCAB_SIZE
 
 POSITION_KINDS = ("none", "sinusoidal", "learned", "relative", "rotary")
@@ -96,7 +96,7 @@ def one_layer(
         )
     attention = {
         "relative": partial(RelativeAttention, max_distance=max_len - 1),
-        "rotary": RotaryAttention,
+        "rotary": partial(MultiHeadAttention, turn=Rotary()),
     }.get(positions, MultiHeadAttention)
     added = {
         "sinusoidal": partial(SinusoidalPositions, d_model),

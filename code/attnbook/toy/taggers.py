@@ -8,10 +8,10 @@ from functools import partial
 from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
+from attnbook.nn.block import Residual
 from attnbook.nn.layers import EncoderLayer, ScaledEmbedding, TransformerConfig
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import SinusoidalPositions
-from attnbook.nn.residual import Residual
 from attnbook.toy.tasks import TASK_VOCAB_SIZE
 
 
@@ -21,17 +21,18 @@ class AttentionLayer(nn.Module):
     Args:
         d_model: Width D.
         n_heads: Number H of heads.
-        norm_first: As in :class:`~attnbook.nn.residual.Residual`.
+        norm_first: As in :class:`~attnbook.nn.block.Residual`.
     """
 
     def __init__(self, d_model: int, n_heads: int, norm_first: bool = False):
         super().__init__()
         self.attention = MultiHeadAttention(d_model, n_heads)
-        self.residual = Residual(d_model, norm_first=norm_first)
+        self.norm = nn.LayerNorm(d_model)
+        self.residual = Residual(norm_first=norm_first)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (B, L, D) to (B, L, D)."""
-        return self.residual(x, lambda y: self.attention(y, y, y))
+        return self.residual(x, lambda y: self.attention(y, y, y), self.norm)
 
 
 def linear_layer(config: TransformerConfig) -> EncoderLayer:

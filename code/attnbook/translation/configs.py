@@ -33,7 +33,7 @@ class Config:
         d_ff: Width of the feed-forward networks.
         norm_first: Whether to use pre-norm; False is the paper's post-norm.
         variant: "none", or an ablation; see
-            :data:`attnbook.models.ablations.VARIANTS`.
+            :data:`attnbook.models.variants.VARIANTS`.
         tie_tables: Whether a recurrent model has one matrix for source embedding,
             target embedding and output layer; the Transformer always has.
         dropout: Dropout rate.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import nn
 
 from attnbook.models import registry
-from attnbook.models.ablations import ablate
+from attnbook.models.variants import ablate
 from attnbook.models.word_tables import tie_tables
 from attnbook.translation.configs import Config
 

@@ -20,7 +20,7 @@ from attnbook.core.files import write_whole
 from attnbook.data.batching import Batch, IdPair, id_batch, token_batches
 from attnbook.data.subwords import Subwords
 from attnbook.models.registry import RECURRENT
-from attnbook.nn.losses import fused_smoothing_loss, symmetric_kl
+from attnbook.nn.losses import label_smoothing_loss, symmetric_kl
 from attnbook.translation.bleu_score import corpus_scores
 from attnbook.translation.configs import Config, to_json
 from attnbook.translation.corpora import load_texts
@@ -380,9 +380,9 @@ class Trainer:
         smoothing, alpha = self.config.smoothing, self.config.r_drop
         if not alpha:
             logits = self.wrapped(batch.src, batch.tgt_in)
-            return fused_smoothing_loss(logits, batch.tgt_out, smoothing).sum()
+            return label_smoothing_loss(logits, batch.tgt_out, smoothing).sum()
         logits = self.wrapped(batch.src.repeat(2, 1), batch.tgt_in.repeat(2, 1))
-        twice = fused_smoothing_loss(logits, batch.tgt_out.repeat(2, 1), smoothing)
+        twice = label_smoothing_loss(logits, batch.tgt_out.repeat(2, 1), smoothing)
         return twice.sum() / 2 + alpha / 2 * symmetric_kl(logits, batch.tgt_out).sum()
 
     def learning_rate(self) -> float:
@@ -463,7 +463,7 @@ class Trainer:
         for pairs in batches[mine]:
             batch = to_device(id_batch(pairs), self.device)
             logits = self.model(batch.src, batch.tgt_in)
-            total += fused_smoothing_loss(logits, batch.tgt_out, smoothing=0.0).sum()
+            total += label_smoothing_loss(logits, batch.tgt_out, smoothing=0.0).sum()
         loss = self.processes.sum(total) if shared else total.item()
         if not math.isfinite(loss):
             raise DivergedError(

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from compare import close, make_transformer, numbers, project, randomise
+from compare import close, make_transformer, project
 from torch import nn
 from torch.nn import functional as F
 
@@ -11,7 +11,6 @@ from attnbook.analysis.bug_zoo import (
     DroppedStream,
     OneCache,
     SoftmaxInside,
-    UnbiasedNorm,
     Uncounted,
     WrongSplit,
     scale_wrongly,
@@ -19,8 +18,8 @@ from attnbook.analysis.bug_zoo import (
 )
 from attnbook.analysis.leaks import influence
 from attnbook.models.transformer import Transformer
+from attnbook.nn.block import Residual
 from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.nn.residual import Residual
 
 SRC = torch.tensor([[3, 5, 6, 4, 3, 9], [7, 8, 2, 0, 0, 0]])
 READ = torch.tensor([[1, 7, 4, 3, 5], [1, 5, 6, 0, 0]])
@@ -43,26 +42,15 @@ def step_by_step(model, src, read):
 # Norms and dropout
 
 
-@pytest.mark.parametrize("d", [4, 64, 512])
-def test_an_unbiased_norm_is_too_small_by_a_share_that_d_decides(d):
-    """At D = 4 the variance is 3/4; the gain and the bias act as in any norm."""
-    (x,) = numbers(0, (3, 5, d))
-    norm = randomise(UnbiasedNorm(d, eps=0.5).double())
-    right, std = F.layer_norm(x, (d,), eps=0.0), x.std(-1, keepdim=True)
-    share = ((d - 1) / d) ** 0.5 * std / (std + 0.5)  # ε is outside the root
-    close(norm(x), right * share * norm.gain + norm.bias)
-    assert UnbiasedNorm(d).eps == nn.LayerNorm(d).eps
-
-
 def test_the_dropped_stream_drops_what_it_has_normed():
     torch.manual_seed(0)
     x = torch.randn(200, 10, 64)
-    wrong = DroppedStream(64, dropout=0.3)
-    out, right = wrong(x, torch.sin), Residual(64)(x, torch.sin)
+    wrong, norm = DroppedStream(0.3), nn.LayerNorm(64)
+    out, right = wrong(x, torch.sin, norm), Residual()(x, torch.sin, norm)
     kept = out != 0
     assert kept.float().mean() == pytest.approx(0.7, abs=0.01)
     close(out[kept] * 0.7, right[kept], atol=1e-5)
-    close(wrong.eval()(x, torch.sin), right, atol=1e-6)
+    close(wrong.eval()(x, torch.sin, norm), right, atol=1e-6)
 
 
 # Heads, scale and softmax

@@ -8,17 +8,18 @@ from attnbook.nn.multi_head import MultiHeadAttention, split_heads
 from attnbook.nn.scaled_dot_product import attention
 
 
-@pytest.fixture
-def layer():
+@pytest.fixture(params=[3, 1], ids=["heads", "one group"])
+def layer(request):
     torch.manual_seed(0)
-    layer = MultiHeadAttention(12, 3).double()
+    layer = MultiHeadAttention(12, 3, n_groups=request.param).double()
     torch.nn.init.normal_(layer.W_O.bias)
     return layer
 
 
 def contributions(layer, x):
     """What each head adds to the output, by the formula: H of (B, T, D)."""
-    q, k, v = (split_heads(W(x), 3) for W in (layer.W_Q, layer.W_K, layer.W_V))
+    q = split_heads(layer.W_Q(x), 3)
+    k, v = (y.expand(-1, 3, -1, -1) for y in layer.keys_values(x, x))
     rows = layer.W_O.weight.T.chunk(3)  # W^O, (D, D), head by head
     return [attention(q[:, h], k[:, h], v[:, h]) @ rows[h] for h in range(3)]
 

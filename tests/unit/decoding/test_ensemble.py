@@ -1,6 +1,5 @@
 """An ensemble averages probabilities; each member keeps a state of its own."""
 
-import pytest
 import torch
 from compare import close, make_transformer, sentences
 
@@ -40,16 +39,3 @@ def test_one_member_translates_as_it_does_alone():
     assert torch.equal(greedy(alone, SRC, 9), greedy(model, SRC, 9))
     found = [beam_search(m, SRC, 9, width=3).ids for m in (alone, model)]
     assert torch.equal(*found)
-
-
-def test_limits_of_sentences_are_those_of_each_alone():
-    together, limits = Ensemble([m.double() for m in members(0, 1)]), [3, 7, 2, 5]
-    found = beam_search(together, SRC, limits, 3)
-    for i, limit in enumerate(limits):
-        alone = beam_search(together, SRC[i : i + 1], limit, 3).ids
-        assert torch.equal(found.ids[i, :, :limit], alone[0])
-
-
-def test_members_are_needed():
-    with pytest.raises(ValueError, match="needs at least one model"):
-        Ensemble([])

@@ -9,14 +9,13 @@ from compare import (
     Chain,
     close,
     decoder_of,
-    make_transformer,
     numbers,
     sentences,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnbook.core.vocabulary import BOS, EOS, PAD
+from attnbook.core.vocabulary import BOS, EOS
 from attnbook.decoding.greedy_search import greedy
 from attnbook.decoding.sampling import sample, token_probabilities
 from attnbook.decoding.steps import token_log_probs
@@ -127,25 +126,6 @@ def test_words_are_drawn_as_often_as_they_are_probable(chance):
 
 
 @pytest.mark.parametrize("name", DECODERS)
-def test_the_logits_it_draws_by_are_those_of_one_full_pass(name):
-    """A sampled prefix, in float32 as in float64."""
-    for dtype, share in ((torch.float32, 1e-5), (torch.float64, 1e-12)):
-        model, whole = (decoder_of(name, 12).to(dtype) for _ in range(2))
-        step, found = model.step, []
-
-        def listen(token, state, step=step, found=found):
-            one, state = step(token, state)
-            found.append(one)
-            return one.index_fill(-1, torch.tensor([EOS]), -99.0), state
-
-        model.step = listen
-        output = sample(model, SRC, 9, generator(), temperature=2.0)
-        assert output.shape == (4, 9)
-        read = torch.cat([torch.full((4, 1), BOS), output[:, :-1]], 1)
-        close(torch.stack(found, 1), whole(SRC, read), share)
-
-
-@pytest.mark.parametrize("name", DECODERS)
 @pytest.mark.parametrize(
     "chance", [{"temperature": 1e-6}, {"top_k": 1}, {"top_p": 1e-6}]
 )
@@ -171,38 +151,3 @@ def test_the_generator_alone_decides():
     one = generator(3)
     assert torch.equal(sample(model, SRC, 9, one), first)
     assert not torch.equal(sample(model, SRC, 9, one), first)
-
-
-def test_it_stops_when_all_have_ended():
-    """Word 4 is followed by 5, 5 by EOS; what follows EOS is not said."""
-    rows = torch.full((6, 6), -99.0)
-    rows[BOS, 4] = rows[4, 5] = rows[5, EOS] = rows[EOS, 4] = rows[PAD, 5] = 99.0
-    chain, src = Chain(rows.tolist()), torch.full((2, 1), 7)
-    assert sample(chain, src, 9, generator()).tolist() == [[4, 5, EOS]] * 2
-    assert sample(chain, src, 2, generator()).tolist() == [[4, 5]] * 2
-
-
-small = make_transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
-one = torch.zeros(5)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda g: sample(small, SRC, 0, g), "max_len is 0; .* from 1 on"),
-        (lambda g: sample(small, SRC, 5, g, 0.0), "temperature is 0.0; .* above 0"),
-        (lambda g: sample(small, SRC, 5, g, -1), "temperature is -1; .* greedy"),
-        (lambda g: sample(small, SRC, 5, g, 1e-50), "temperature is 1e-50"),
-        (lambda g: sample(small, SRC, 5, g, math.nan), "temperature is nan"),
-        (lambda g: sample(small, SRC, 5, g, math.inf), "temperature is inf"),
-        (lambda g: sample(small, SRC, 5, g, top_k=0), "top_k is 0; it must be"),
-        (lambda g: sample(small, SRC, 5, g, top_k=-3), "top_k is -3"),
-        (lambda g: sample(small, SRC, 5, g, top_p=0), "top_p is 0; .* at most 1"),
-        (lambda g: sample(small, SRC, 5, g, top_p=1.5), "top_p is 1.5"),
-        (lambda g: sample(small, SRC, 5, g, top_p=math.nan), "top_p is nan"),
-        (lambda g: token_probabilities(one, top_p=-0.5), "top_p is -0.5"),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call(generator())

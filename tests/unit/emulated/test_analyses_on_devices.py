@@ -5,7 +5,7 @@ import torch
 from compare import close, randomise
 
 from attnbook.analysis.bug_zoo import split_wrongly
-from attnbook.analysis.leaks import affected_outputs, influence
+from attnbook.analysis.leaks import influence
 from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.analysis.occlusion import (
     agreement,
@@ -68,9 +68,6 @@ ANALYSES = {
         "encoder's weights": lambda model: [encoder_weights(model, PAIR)],
         "probe": lambda model: [fit_probe(*encoded(model)).weight],
         "influence": lambda model: [influence(model.encode, *swapped(model))],
-        "affected": lambda model: [
-            affected_outputs(model.encode, swapped(model)[0], 0, swapped(model)[1])
-        ],
         "tokens": lambda model: correct_tokens(model, PAIRS),
     },
     "bahdanau": {

@@ -60,8 +60,7 @@ def attend(q, k, v, bias, mask, **way):
 
 
 def grouped():
-    norms = (nn.Sequential(parts.RMSNorm(4), parts.Rotary()) for _ in "qk")
-    return parts.GroupedQueryAttention(8, 2, 1, *norms)
+    return parts.MultiHeadAttention(8, 2, n_groups=1, qk_norm=True, turn=parts.Rotary())
 
 
 def experts():
@@ -106,7 +105,6 @@ add(
     lambda n: [*numbers(0, (2, n, 6)), torch.arange(2 * n).view(2, n) % 6],
     loss=lambda: parts.token_loss,
     smoothed=lambda: parts.label_smoothing_loss,
-    fused=lambda: parts.fused_smoothing_loss,
     r_drop=lambda: lambda x, y: parts.symmetric_kl(torch.cat([x, x.flip(-1)]), y),
 )
 FUNCTIONS = [*CASES]
@@ -114,7 +112,7 @@ add(
     lambda n: [*vectors(n), sentences(0, (n, 2), 12)],
     lambda m, x, ids: m(x, x, x, parts.target_mask(ids), need_weights=True),
     multi_head=lambda: parts.MultiHeadAttention(8, 2),
-    rotary=lambda: parts.RotaryAttention(8, 2),
+    rotary=grouped,
     relative=lambda: parts.RelativeAttention(8, 2, max_distance=2),
 )
 add(

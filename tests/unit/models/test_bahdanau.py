@@ -1,6 +1,5 @@
 """Bahdanau's model: word by word from the paper's equations, without batch or pads."""
 
-import pytest
 import torch
 from compare import close, double, numbers, same, sentences, stacked
 from hypothesis import given, settings
@@ -119,23 +118,3 @@ def test_the_model_equals_the_formulas_word_by_word(lengths, steps, seed):
         same(logits[i], words, parameters)
         same(weights[i, :, :n], alpha, parameters)
         assert not weights[i, :, n:].any()
-
-
-ids = torch.tensor([[4, 5]])
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: Bahdanau(9, 0), "target_vocab_size is 0; .* from 1 on"),
-        (lambda: Bahdanau(9, 9, d_attention=-1), "d_attention is -1"),
-        (lambda: Bahdanau(9, 9)(ids, ids.repeat(3, 1)), "1 source but 3 target"),
-        (
-            lambda: Bahdanau(9, 9).start(torch.tensor([[4], [0]])),
-            "sentence 1 has no word, .* leave it out",
-        ),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

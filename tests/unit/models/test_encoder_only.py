@@ -1,7 +1,6 @@
 """Encoder-only models: everything is seen but padding; one output layer each."""
 
 import pytest
-import torch
 from compare import agree, close, double, randomise, sentences
 from torch import nn
 
@@ -53,16 +52,3 @@ def test_a_tagger_has_an_output_layer_of_its_own(encoder, ids):
     assert model(ids).shape == (3, 6, 5)
     model(ids).sum().backward()
     assert encoder.W_e.grad.abs().sum() > 0
-
-
-def test_what_does_not_fit_is_refused(encoder):
-    with pytest.raises(ValueError, match="10 positions, but only 9"):
-        encoder(torch.full((1, 10), 5))
-    with pytest.raises(ValueError, match="id 12 is not in 0 … 11"):
-        encoder(torch.tensor([[5, 12]]))
-    for model in encoder, MaskedLanguageModel(encoder), SequenceTagger(encoder, 5):
-        for gap in ([0, 0, 5, 6], [5, 0, 6, 0]):
-            with pytest.raises(ValueError, match="ids: sentence 1 has padding before"):
-                model(torch.tensor([[4, 5, 6, 0], gap]))
-    with pytest.raises(ValueError, match="n_tags"):
-        SequenceTagger(encoder, 0)

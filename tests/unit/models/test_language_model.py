@@ -151,38 +151,6 @@ def test_a_prompt_is_read_with_gradients():
     agree(again, model(text)[:, -1], model.parameters())
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda m: m.start([[5, 6]]), "prompt is a list; .*data.pad makes one"),
-        (lambda m: m.start(torch.tensor([5, 6])), r"prompt has shape \(2,\)"),
-        (lambda m: m.start(torch.tensor([[5, 12]])), "prompt id 12 is not in 0 … 11"),
-        (lambda m: m.start(torch.zeros(0, 3).long()), "a batch of 0 prompts"),
-        (lambda m: m.start(torch.tensor([[5, 6], [5, 0]])), "must have one length"),
-        (lambda m: m.start(torch.tensor([[0, 6]])), "padding, .* one length"),
-        (lambda m: m.start(torch.tensor([[1, 6], [5, 6]])), "or BOS after its begin"),
-        (lambda m: m.start(torch.full((1, MAX_LEN + 2), 5)), "only 9 have a vector"),
-        (lambda m: greedy(m, torch.full((1, 5), 5), 9), "10 positions, but only 9"),
-        (
-            lambda m: m.step(torch.tensor([4]), m.start(torch.tensor([[5]]))),
-            r"token is \[4\] in the first step after a prompt; give BOS",
-        ),
-        (
-            lambda m: m.step(torch.ones(1, 2).long(), m.start(torch.tensor([[5]]))),
-            r"token has shape \(1, 2\)",
-        ),
-        (lambda m: m(torch.tensor([[5, 12]])), "id 12 is not in 0 … 11"),
-        (lambda m: m(torch.tensor([[1, 5, 0], [0, 1, 5]])), "ids: sentence 1 has padd"),
-        (lambda m: m(torch.tensor([[1, 0, 5]])), "ids: sentence 0 has padding before"),
-    ],
-)
-def test_what_is_no_prompt_is_named(call, message):
-    model = randomise(LanguageModel(TransformerConfig(12, **SMALL), MAX_LEN)).eval()
-    model.W_e.data[EOS] = 0  # it does not end at once
-    with pytest.raises(ValueError, match=message):
-        call(model)
-
-
 def test_a_text_that_is_too_long_is_refused():
     model, ids = model_of(), torch.full((1, MAX_LEN + 1), 5)
     with pytest.raises(ValueError, match="10 positions, but only 9 have a vector"):

@@ -144,27 +144,3 @@ def test_a_step_of_decoding_equals_the_formula(fed):
     close(new.weights[0], a)
     close(logits[0], model.out.weight @ h_tilde)
     assert new.t == 4
-
-
-ids = torch.tensor([[4, 5]])
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: Luong(9, 9, d_hidden=5), "d_hidden is 5; it must be even"),
-        (lambda: Luong(9, 9, d_hidden=0), "d_hidden is 0; .* from 1 on"),
-        (lambda: Luong(9, -1), "target_vocab_size is -1"),
-        (lambda: Luong(9, 9, score="additive"), "'additive'; choose among .*'concat'"),
-        (lambda: Luong(9, 9, align="window"), "'window'; choose among .*'local-p'"),
-        (lambda: Luong(9, 9, align="local-p"), "'local-p' .* needs a window"),
-        (lambda: Luong(9, 9)(ids, ids.repeat(3, 1)), "1 source but 3 target"),
-        (
-            lambda: Luong(9, 9, score="location")(ids.repeat(1, 33), ids),
-            "66 positions, .* has 64; .*`max_len`",
-        ),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -48,12 +48,3 @@ def test_it_is_a_convolution_and_a_stack(patch, norm_first):
         h = layer(h)
     wanted = model.out(model.stack.norm(h)[:, 0])
     agree(model(images), wanted, [images, *model.parameters()])
-
-
-def test_what_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match="8 × 8 pixels cannot be cut into patches"):
-        cut_patches(torch.zeros(1, 8, 8), 3)
-    with pytest.raises(ValueError, match=r"shape \(2, 1, 8, 8\).* give images\[:, 0\]"):
-        cut_patches(torch.zeros(2, 1, 8, 8), 2)
-    with pytest.raises(ValueError, match=r"\(4, 4\) make 4 patches; .* 16"):
-        model_of()(torch.zeros(1, 4, 4).double())

@@ -142,32 +142,3 @@ def test_decoder_equals_gru_steps_from_the_formula(name, batch):
         s = gru_step(torch.cat(seen, -1), s, model.gru, "_l0")
         hidden = torch.tanh(model.readout.hidden(torch.cat([s, *seen], -1)))
         assert torch.allclose(logits[:, i], model.readout.out(hidden), atol=1e-12)
-
-
-ids = torch.tensor([[4, 5]])
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: Encoder(0, 3, 4), "vocab_size is 0; .* from 1 on"),
-        (lambda: Encoder(9, -3, 4), "d_embed is -3"),
-        (lambda: InitialState(9, 0), "target_vocab_size is 0"),
-        (lambda: InitialState(9, 9, d_hidden=2.5), "d_hidden is 2.5"),
-        (lambda: StaticContext(9, 9, summary="max"), "'max'; choose 'last' or 'mean'"),
-        (lambda: Encoder(9, 3, 4)(ids[0]), r"src has shape \(2,\)"),
-        (
-            lambda: Encoder(9, 3, 4)(ids.double()),
-            r"type torch.float64; .*data\.pad makes one",
-        ),
-        (
-            lambda: Encoder(9, 3, 4)(torch.tensor([[4, 5, 6], [PAD, 4, 5]])),
-            "sentence 1 has padding before its last token; .* on the right: attn",
-        ),
-        (lambda: InitialState(9, 9)(ids, ids.repeat(3, 1)), "1 source but 3 target"),
-        (lambda: StaticContext(9, 9)(ids, ids.repeat(3, 1)), "1 source but 3 target"),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -30,12 +30,14 @@ from attnbook.models import (
     make_lite_transformer,
 )
 from attnbook.models.transformer import Transformer
-from attnbook.nn.layers import DecoderLayer, EncoderLayer, TransformerConfig
+from attnbook.nn.layers import (
+    DecoderLayer,
+    EncoderLayer,
+    EncoderStack,
+    TransformerConfig,
+)
 from attnbook.nn.masks import causal_mask, key_mask
 from attnbook.nn.positions import LearnedPositions, SinusoidalPositions
-from attnbook.nn.relative import RelativeAttention
-from attnbook.nn.rotary import RotaryAttention
-from attnbook.nn.stack import EncoderStack
 
 WORDS = 12
 LENGTHS, STEPS = (6, 4, 1, 3), (5, 3, 2, 5)
@@ -197,7 +199,7 @@ def test_two_calls_with_one_state_agree(model, src, tgt_in):
                 (*cache.target, *cache.source), (*old.target, *old.source), strict=True
             ):
                 assert torch.equal(part, before)
-        assert torch.equal(state.source_mask.mask, key_mask(src))
+        assert torch.equal(state.source_mask, key_mask(src))
 
 
 def test_each_word_is_projected_once(src):
@@ -213,6 +215,7 @@ def test_each_word_is_projected_once(src):
     step_by_step(model, src, torch.full((4, 64), 5))
     assert len(rows) == 12
     for name, calls in rows.items():
+        calls = [n for n in calls if n]  # an empty cache is made of no position
         own = "decoder" in name and "self" in name
         assert calls == ([1] * 64 if own else [src.shape[1]])
 
@@ -276,25 +279,6 @@ def test_learned_positions_fit_in(src, tgt_in):
     assert model.positions.table.requires_grad
 
 
-@FORMS
-@pytest.mark.parametrize(
-    "attention", [RotaryAttention, partial(RelativeAttention, max_distance=2)]
-)
-def test_attentions_with_positions_of_their_own_fit_in(
-    attention, norm_first, src, tgt_in
-):
-    """Step by step, too: each query has its true position."""
-    model = model_of(norm_first=norm_first)
-    for layer in model.encoder:
-        layer.attention = attention(8, 2)
-    for layer in model.decoder:
-        layer.self_attention = attention(8, 2)
-    randomise(model.double())
-    together, steps = model(src, tgt_in), step_by_step(model, src, tgt_in)
-    for one, other in zip(real(steps), real(together), strict=True):
-        agree(one, other, model.parameters(), 1e-10)
-
-
 GAPS = pytest.mark.parametrize(
     "gap", [[[PAD, 4, 5]], [[4, 5, 6], [4, PAD, 5]], [[PAD, PAD, 2], [4, 5, PAD]]]
 )
@@ -320,18 +304,6 @@ def test_padding_before_a_token_is_refused(kind, gap):
             call()
 
 
-def test_ids_without_a_row_are_named():
-    model = make_transformer(WORDS, 9, **tiny)
-    for call, message in (
-        (lambda: model(ids + 4, ids), "id 12 is not in 0 … 11, the 12 rows of this"),
-        (lambda: model(ids, ids + 4), "id 9 is not in 0 … 8, .* encode with"),
-        (lambda: model(ids - 9, ids), "id -5 is not in 0 … 11"),
-        (lambda: model.step(ids[:, 0] + 9, model.start(ids)), "id 13 is not in 0 … 8"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()
-
-
 @pytest.mark.parametrize(
     "make",
     [
@@ -353,37 +325,3 @@ def test_sizes_are_given_as_a_config(make):
 
 
 tiny = {"d_model": 8, "n_heads": 2, "n_layers": 1, "d_ff": 12}
-ids = torch.tensor([[4, 5, 6], [7, 8, PAD]])
-small_model = make_transformer(WORDS, **tiny)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: make_transformer(0, **tiny), "source_vocab_size is 0; .* from 1 on"),
-        (
-            lambda: make_transformer(9, 0, **tiny),
-            "target_vocab_size is 0; .* from 1 on",
-        ),
-        (lambda: make_transformer(9, **tiny | {"n_layers": 0}), "n_layers is 0"),
-        (lambda: small_model(ids, ids[:1]), "2 source but 1 target sentences"),
-        (
-            lambda: small_model.start(ids + 4),
-            r"source id 12 is not in 0 … 11, .*; encode with the vocabulary",
-        ),
-        (lambda: small_model.start(0 * ids), "source sentence 0 has no word"),
-        (
-            lambda: small_model.step(ids[:, :1], small_model.start(ids)),
-            r"token has shape \(2, 1\) .* one integer id of each sentence, \(B,\)",
-        ),
-        (
-            lambda: make_transformer(9, **tiny, positions=SinusoidalPositions(6))(
-                ids, ids
-            ),
-            r"must be \(B, T, 6\)",
-        ),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -1,53 +1,108 @@
-"""The block with given parts: equal to the 2017 layer, and to its two lines."""
+"""Residual connections and the block: equal to their formulas; also with a cache."""
 
+import by_formula
 import pytest
 import torch
-from compare import agree, double, make_layer, numbers, randomise
+from compare import agree, close, double, numbers, randomise
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import nn
+from torch.nn import functional as F
 
-from attnbook.nn.block import Block
+from attnbook.analysis.maps import attention_maps
+from attnbook.nn.block import Block, Residual
 from attnbook.nn.gated_feed_forward import SwiGLU
-from attnbook.nn.grouped_query import GroupedQueryAttention
-from attnbook.nn.layers import EncoderLayer
 from attnbook.nn.masks import causal_mask
+from attnbook.nn.multi_head import MultiHeadAttention, split_heads
 from attnbook.nn.norms import RMSNorm
+from attnbook.nn.rotary import Rotary
+
+small = st.integers(1, 4)
+seeds = st.integers(0, 999)
+FORMS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"])
+
+
+def plain(seed, *shape):
+    return numbers(seed, shape)[0].detach()
+
+
+@FORMS
+@given(small, small, small, seeds)
+@settings(max_examples=10)
+def test_residual_equals_the_formula(norm_first, b, t, d, seed):
+    add, norm = Residual(norm_first=norm_first), randomise(double(nn.LayerNorm, d))
+    x, w = numbers(seed, (b, t, d), (d, d))
+    ours = add(x, lambda y: torch.tanh(y @ w), norm)
+    loop = [
+        by_formula.residual(row, lambda y: torch.tanh(y @ w), norm, norm_first)
+        for row in x
+    ]
+    agree(ours, torch.stack(loop), [x, w, *norm.parameters()], 1e-10)
+
+
+@FORMS
+def test_a_residual_calls_its_sublayer_once(norm_first):
+    add, calls = Residual(norm_first=norm_first), []
+    add(torch.ones(1, 2, 4), lambda y: calls.append(y) or y, nn.LayerNorm(4))
+    assert len(calls) == 1
+
+
+def test_pre_norm_leaves_the_way_free_and_post_norm_does_not():
+    x = plain(0, 2, 5, 8) * 3
+    free, normed, norm = Residual(norm_first=True), Residual(), nn.LayerNorm(8).double()
+    assert torch.equal(free(x, torch.zeros_like, norm), x)
+    close(normed(x, torch.zeros_like, norm), F.layer_norm(x, (8,)))
+
+
+def test_dropout_takes_from_what_was_found_and_nothing_else():
+    """Before the sum, so before the norm of post-norm."""
+    torch.manual_seed(0)
+    x = plain(0, 50, 20, 16)
+    add, norm = Residual(0.3, norm_first=True), nn.LayerNorm(16).double()
+    found = add(x, torch.ones_like, norm) - x
+    dropped = found.abs() < 1e-9
+    assert dropped.double().mean().item() == pytest.approx(0.3, abs=0.02)
+    close(found[~dropped], torch.full_like(found[~dropped], 1 / 0.7), 1e-9)
+    close(add(x, torch.zeros_like, norm), x)
+    close(add.eval()(x, torch.ones_like, norm), x + 1)
+
+
+def test_in_training_what_leaves_post_norm_is_normed():
+    """Mean 0, deviation 1 and no zeros; the wrong way drops from the sum."""
+    torch.manual_seed(0)
+    x, norm = plain(0, 20, 10, 64), nn.LayerNorm(64).double()
+    out = Residual(0.3)(x, lambda y: y.roll(1, -1), norm)
+    close(out.mean(-1), torch.zeros(20, 10).double(), 1e-9)
+    close(out.square().mean(-1), torch.ones(20, 10).double(), 1e-4)
+    assert not (out == 0).any()
+    wrong = F.dropout(F.layer_norm(x + x.roll(1, -1), (64,)), 0.3)
+    assert (wrong == 0).double().mean().item() == pytest.approx(0.3, abs=0.02)
+    assert (wrong.std(-1, correction=0).mean() - 1) > 0.1
 
 
 def today():
     torch.manual_seed(0)
-    attention = GroupedQueryAttention(8, 4, 2)
+    attention = MultiHeadAttention(8, 4, n_groups=2, qk_norm=True, turn=Rotary())
     return randomise(Block(RMSNorm(8), attention, RMSNorm(8), SwiGLU(8, 6))).double()
 
 
-def test_with_the_parts_of_2017_it_is_the_pre_norm_encoder_layer():
-    layer = randomise(double(make_layer, EncoderLayer, 8, 2, 12, norm_first=True))
-    block = Block(layer.norm_1, layer.attention, layer.norm_2, layer.feed_forward)
-    x = numbers(0, (2, 5, 8))[0]
-    leaves = [x, *layer.parameters()]
-    agree(block(x, causal_mask(5)), layer(x, causal_mask(5)), leaves)
+def test_todays_block_decodes_with_a_cache():
+    """Position by position as all at once; the cache holds two groups."""
+    block, x = today(), numbers(1, (2, 6, 8))[0]
+    cache, outputs = block.start(x), []
+    for position in x.split(1, dim=1):
+        out, cache = block.step(position, cache)
+        outputs.append(out)
+    close(torch.cat(outputs, 1), block(x, causal_mask(6)))
+    assert cache.k.shape == cache.v.shape == (2, 2, 6, 2)
 
 
-def test_it_is_its_two_lines():
-    block, x = today(), numbers(1, (2, 5, 8))[0]
+def test_the_maps_of_todays_block_can_be_seen():
+    block, x = today(), numbers(1, (2, 6, 8))[0]
     y = block.norm_1(x)
-    h = x + block.attention(y, y, y)
-    h = h + block.feed_forward(block.norm_2(h))
-    agree(block(x), h, [x, *block.parameters()])
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_dropout_is_of_what_is_added(training):
-    same = nn.Identity()
-    block = Block(same, ReturnQuery(), same, same, dropout=0.5).train(training)
-    torch.manual_seed(0)
-    out = block(torch.ones(1, 50, 8))
-    found = {round(x, 3) for x in out.unique().tolist()}
-    # Each sum adds nothing or twice its input; without dropout its input.
-    assert found == ({1.0, 3.0, 9.0} if training else {4.0})
-
-
-class ReturnQuery(nn.Module):
-    """An attention that mixes nothing."""
-
-    def forward(self, query, key, value, mask):
-        return query
+    q = block.attention.for_queries(split_heads(block.attention.W_Q(y), 4))
+    q, k = Rotary()(q, block.attention.keys_values(y, y).k)
+    scores = q @ k.repeat_interleave(2, 1).mT / 2**0.5  # (2, 4, 6, 6)
+    wanted = scores.masked_fill(~causal_mask(6), -torch.inf).softmax(-1)
+    (found,) = attention_maps(block, x, causal_mask(6)).values()
+    close(found, wanted)

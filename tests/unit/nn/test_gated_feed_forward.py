@@ -1,6 +1,5 @@
 """SwiGLU: equal to its formula, values and gradients."""
 
-import pytest
 import torch
 from compare import agree, double, numbers, stacked
 from hypothesis import given, settings
@@ -41,8 +40,3 @@ def test_it_has_no_biases_and_as_many_parameters_as_without_gate():
     gated = sum(p.numel() for p in SwiGLU(6, 16).parameters())
     plain = sum(p.numel() for p in FeedForward(6, 24).parameters() if p.dim() == 2)
     assert gated == plain
-
-
-def test_a_width_of_zero_is_refused():
-    with pytest.raises(ValueError, match="d_hidden is 0"):
-        SwiGLU(4, 0)

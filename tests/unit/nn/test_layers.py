@@ -10,14 +10,12 @@ from compare import (
     make_layer,
     numbers,
     randomise,
-    sentences,
     some_allowed,
     stacked,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
-from torch.func import functional_call
 from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
@@ -26,13 +24,11 @@ from attnbook.nn.layers import (
     EncoderLayer,
     FeedForward,
     ScaledEmbedding,
-    TokenEmbedding,
-    TransformerConfig,
 )
-from attnbook.nn.masks import causal_mask, key_mask, target_mask
+from attnbook.nn.masks import causal_mask
+from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.norms import layer_norm
-from attnbook.nn.residual import Residual
-from attnbook.nn.rotary import RotaryAttention
+from attnbook.nn.rotary import Rotary
 
 small = st.integers(1, 4)
 seeds = st.integers(0, 999)
@@ -171,51 +167,6 @@ def test_a_decoder_layer_equals_the_formula(norm_first, t, s, h, d_k, d_ff, seed
     agree(ours, torch.stack(loop), [x, memory, *layer.parameters()], 1e-10)
 
 
-@FORMS
-@given(small, small, small, small, st.integers(1, 9), switch, st.data())
-@settings(max_examples=12)
-def test_an_encoder_layer_equals_pytorchs(norm_first, b, s, h, d_k, d_ff, causal, data):
-    d = h * d_k
-    layer = layer_of(EncoderLayer, d, h, d_ff, s, norm_first=norm_first)
-    theirs = nn.TransformerEncoderLayer(
-        d, h, d_ff, 0.0, batch_first=True, norm_first=norm_first
-    ).double()
-    ids = sentences(0, [s, *(data.draw(st.integers(1, s)) for _ in range(b - 1))], 20)
-    mask, reading = key_mask(ids), {"src_key_padding_mask": ids == PAD}
-    if causal:
-        mask = mask & causal_mask(s)
-        reading["src_mask"] = ~causal_mask(s)
-    (x,) = numbers(d_ff, (b, s, d))
-    weights = by_formula.named_as_pytorchs(layer)
-    expected = functional_call(theirs, weights, (x,), reading)
-    agree(layer(x, mask), expected, [x, *layer.parameters()], 1e-10)
-
-
-@FORMS
-@given(small, small, small, small, small, st.integers(1, 9), st.data())
-@settings(max_examples=12)
-def test_a_decoder_layer_equals_pytorchs(norm_first, b, t, s, h, d_k, d_ff, data):
-    d = h * d_k
-    layer = layer_of(DecoderLayer, d, h, d_ff, s, norm_first=norm_first)
-    theirs = nn.TransformerDecoderLayer(
-        d, h, d_ff, 0.0, batch_first=True, norm_first=norm_first
-    ).double()
-    src, tgt = (
-        sentences(0, [n, *(data.draw(st.integers(1, n)) for _ in range(b - 1))], 20)
-        for n in (s, t)
-    )
-    x, memory = numbers(d_ff, (b, t, d), (b, s, d))
-    reading = {
-        "tgt_mask": ~causal_mask(t),
-        "tgt_key_padding_mask": tgt == PAD,
-        "memory_key_padding_mask": src == PAD,
-    }
-    weights = by_formula.named_as_pytorchs(layer)
-    expected = functional_call(theirs, weights, (x, memory), reading)
-    ours = layer(x, memory, target_mask(tgt), key_mask(src))
-    agree(ours, expected, [x, memory, *layer.parameters()], 1e-10)
-
-
 def test_dropout_stands_after_each_sublayer():
     """Section 5.4; not inside the feed-forward network, where PyTorch has one."""
     x, memory = plain(0, 2, 5, 8), plain(1, 2, 6, 8)
@@ -245,36 +196,7 @@ def test_weights_are_dropped_only_if_asked_for(make):
     assert torch.equal(layer(*inputs), layer(*inputs))
 
 
-def test_the_default_sizes_are_those_of_the_base_model():
-    sizes = TransformerConfig()
-    found = sizes.d_model, sizes.n_heads, sizes.n_layers, sizes.d_ff
-    assert found == (512, 8, 6, 2048)
-
-
 # Step by step
-
-
-def steps(layer, x, memory, mask):
-    """Each place in turn; all caches, so that they can be looked at."""
-    caches, out = [layer.start(memory)], []
-    for i in range(x.shape[1]):
-        place, cache = layer.step(x[:, i : i + 1], caches[-1], mask)
-        caches.append(cache)
-        out.append(place)
-    return torch.cat(out, 1), caches
-
-
-@FORMS
-@given(small, small, small, small, small, seeds)
-@settings(max_examples=10)
-def test_step_by_step_equals_all_at_once(norm_first, b, t, s, h, d_k, seed):
-    d = h * d_k
-    layer = layer_of(DecoderLayer, d, h, 5, seed, norm_first=norm_first)
-    x, memory = numbers(seed, (b, t, d), (b, s, d))
-    mask = some_allowed(seed, b, 1, 1, s)
-    together = layer(x, memory, causal_mask(t), mask)
-    one_by_one, _ = steps(layer, x, memory, mask)
-    agree(one_by_one, together, [x, memory, *layer.parameters()], 1e-10)
 
 
 @FORMS
@@ -289,7 +211,9 @@ def test_several_places_in_a_step_equal_all_at_once(
     d, t = 2 * h * d_k, sum(parts)
     layer = layer_of(DecoderLayer, d, h, 5, seed, norm_first=norm_first)
     if rotary:
-        layer.self_attention = randomise(RotaryAttention(d, h).double())
+        layer.self_attention = randomise(
+            MultiHeadAttention(d, h, n_groups=1, turn=Rotary()).double()
+        )
     x, memory = numbers(seed, (b, t, d), (b, s, d))
     mask = some_allowed(seed, b, 1, 1, s)
     together = layer(x, memory, causal_mask(t), mask)
@@ -299,63 +223,3 @@ def test_several_places_in_a_step_equal_all_at_once(
         out.append(found)
     inputs = [x, memory, *layer.parameters()]
     agree(torch.cat(out, 1), together, inputs, 1e-10)
-
-
-def test_a_cache_grows_by_one_place_and_the_old_one_stays():
-    """Nothing is changed in place; and the source is projected once."""
-    layer, x, memory = layer_of(DecoderLayer), plain(0, 2, 4, 8), plain(1, 2, 6, 8)
-    with torch.no_grad():
-        out, caches = steps(layer, x, memory, None)
-        copies = [c.target.k.clone() for c in caches]
-        for i, cache in enumerate(caches):
-            assert cache.target.k.shape == cache.target.v.shape == (2, 2, i, 4)
-            assert cache.source.k is caches[0].source.k
-            assert cache.source.v is caches[0].source.v
-        again = layer.step(x[:, 2:3], caches[2])[0]
-        layer.step(x[:, :1], caches[2])
-    assert torch.equal(again, out[:, 2:3])
-    for cache, copy in zip(caches, copies, strict=True):
-        assert torch.equal(cache.target.k, copy)
-        assert torch.equal(cache.target.k, caches[-1].target.k[:, :, : copy.shape[2]])
-
-
-x = torch.zeros(2, 3, 8)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: Residual(0), "d_model is 0; .* from 1 on"),
-        (lambda: Residual(8, 1.5), "dropout is 1.5"),
-        (lambda: FeedForward(0, 4), "d_model is 0"),
-        (lambda: FeedForward(8, 0), "d_ff is 0; .* from 1 on"),
-        (lambda: FeedForward(8, 4.0), "d_ff is 4.0; .* whole number"),
-        (lambda: ScaledEmbedding(0, 8), "vocab_size is 0"),
-        (lambda: ScaledEmbedding(9, -1), "d_model is -1"),
-        (lambda: TransformerConfig(d_model=64, n_heads=5), "64 cannot be .* 5 heads"),
-        (
-            lambda: TransformerConfig(d_model=None),
-            "d_model is None; it must be a whole",
-        ),
-        (lambda: TransformerConfig(norm_first="no"), "norm_first is 'no'; give True"),
-        (lambda: TransformerConfig(dropout="0.1"), "^dropout is '0.1'; .* float"),
-        (lambda: TokenEmbedding(9, 4)(torch.tensor([9])), "id 9 is not in 0 … 8"),
-        (lambda: ScaledEmbedding(9, 4)(torch.tensor([[4, -1]])), "id -1 is not in 0"),
-        (
-            lambda: make_layer(EncoderLayer, 8, 3, 4),
-            "8 cannot be divided among 3 heads",
-        ),
-        (lambda: make_layer(EncoderLayer, 8, 2, 4, dropout=1.0), "dropout is 1.0"),
-        (
-            lambda: make_layer(EncoderLayer, 8, 2, 4, attention_dropout=-1),
-            "^attention_dropout is -1",
-        ),
-        (
-            lambda: make_layer(EncoderLayer, 8, 2, 4)(x[0]),
-            r"shape \(3, 8\); .*\(B, T, 8\)",
-        ),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -76,16 +76,6 @@ def test_work_grows_in_proportion_to_the_length():
     assert work(256, 256) > 3 * work(128, 128)
 
 
-def test_other_numbers_of_keys_are_refused():
-    q, k = numbers(0, (5, 3), (6, 3))
-    with pytest.raises(ValueError, match="5 queries and 6 keys"):
-        causal_linear_attention(q, k, k)
-    with pytest.raises(ValueError, match="block"):
-        causal_linear_attention(q, q, q, block=0)
-    with pytest.raises(ValueError, match="head"):
-        LinearAttention(8, 3)
-
-
 # The layer
 
 

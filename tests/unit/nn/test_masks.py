@@ -18,9 +18,10 @@ from attnbook.nn.masks import (
     masked_softmax,
     padding_mask,
     target_mask,
+    window_mask,
 )
-from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.scaled_dot_product import attention
+from attnbook.nn.sequence_layers import WindowedSelfAttention
 
 small = st.integers(1, 5)
 seeds = st.integers(0, 999)
@@ -66,17 +67,21 @@ def test_a_target_mask_hides_what_is_later_and_what_is_a_pad(rows):
         assert matrix == wanted
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        ((0,), "0 queries from position 0 on and 0 keys"),
-        ((3, 0), "3 queries from position 0 on and 0 keys; .* from 1 on"),
-        ((3, 5, -1), "3 queries from position -1 on and 5 keys; .* positions from 0"),
-    ],
-)
-def test_a_causal_mask_of_nothing_is_named(args, message):
-    with pytest.raises(ValueError, match=message):
-        causal_mask(*args)
+@pytest.mark.parametrize("sinks", [0, 1, 3])
+@pytest.mark.parametrize(("t", "window"), [(1, 1), (6, 2), (6, 9), (9, 4)])
+def test_each_cell_is_near_or_a_sink_and_never_later(t, window, sinks):
+    mask = window_mask(t, window, sinks)
+    for i in range(t):
+        for j in range(t):
+            near = i - window < j <= i
+            assert mask[i, j] == (near or (j < sinks and j <= i))
+
+
+def test_without_sinks_it_is_the_window_of_chapter_11():
+    torch.manual_seed(0)
+    layer = WindowedSelfAttention(8, 2, 3).double()
+    (x,) = numbers(0, (2, 10, 8))
+    same(layer(x), layer.attention(x, x, x, window_mask(10, 3)), [x])
 
 
 @given(small, small, small, seeds)
@@ -86,17 +91,6 @@ def test_masked_softmax_equals_the_loop(rows, steps, places, seed):
     (scores,) = numbers(seed, (rows, steps, places))
     mask = some_allowed(seed, rows, steps, places + 1)[..., 1:]
     same(masked_softmax(scores, mask), softmax_by_loop(scores, mask), [scores])
-
-
-@given(small, small, small, seeds)
-@settings(max_examples=25)
-def test_masked_softmax_equals_softmax_with_minus_infinity(rows, steps, places, seed):
-    (scores,) = numbers(seed, (rows, steps, places))
-    mask = some_allowed(seed, rows, steps, places)
-    theirs = F.softmax(scores.masked_fill(~mask, -torch.inf), -1)
-    same(masked_softmax(scores, mask), theirs, [scores])
-    everything = torch.ones_like(mask)
-    same(masked_softmax(scores, everything), F.softmax(scores, -1), [scores])
 
 
 @pytest.mark.parametrize("shape", [(4,), (3, 4), (1, 4), (2, 1, 4), (2, 3, 4)])
@@ -137,43 +131,6 @@ def test_large_scores_do_not_overflow(dtype):
     mask = torch.tensor([[True, True, True, False], [True, True, False, False]])
     wanted = torch.tensor([[0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]], dtype=dtype)
     assert torch.equal(masked_softmax(scores, mask), wanted)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_less_precise_types_differ_by_rounding(dtype):
-    (scores,) = numbers(0, (4, 3, 6))
-    mask = some_allowed(0, 4, 3, 6)
-    mask[0, 0] = False
-    exact = masked_softmax(scores.to(dtype).double(), mask)
-    close(
-        masked_softmax(scores.to(dtype), mask), exact.to(dtype), torch.finfo(dtype).eps
-    )
-
-
-scores = torch.zeros(2, 3, 4)
-
-
-@pytest.mark.parametrize(
-    ("mask", "message"),
-    [
-        (torch.ones(2, 3, 4), r"type torch.float32; .* mask.bool\(\)"),
-        (torch.ones(2, 3, 4, dtype=torch.int64), "type torch.int64; it must be"),
-        (torch.ones(2, 4).bool(), r"\(2, 4\), the scores \(2, 3, 4\); .*mask\[:, None"),
-        (torch.ones(3).bool(), r"shape \(3,\), the scores \(2, 3, 4\)"),
-        (torch.ones(2, 3, 1, 4).bool(), r"shape \(2, 3, 1, 4\)"),
-        (torch.ones(1, 2, 3, 4).bool(), r"shape \(1, 2, 3, 4\)"),
-        (torch.ones(4, 3, 4).bool(), r"shape \(4, 3, 4\)"),
-    ],
-)
-def test_a_mask_that_does_not_fit_is_named(mask, message):
-    with pytest.raises(ValueError, match=message):
-        masked_softmax(scores, mask)
-
-
-@pytest.mark.parametrize("make", [key_mask, target_mask])
-def test_ids_of_one_sentence_are_not_taken_for_a_batch(make):
-    with pytest.raises(ValueError, match=r"ids has shape \(3,\).*ids\[None\]"):
-        make(torch.tensor([5, 6, 7]))
 
 
 # What is no boolean mask
@@ -217,16 +174,3 @@ def test_a_mask_is_a_tensor(mask):
     q = torch.ones(4, 8)
     with pytest.raises(ValueError, match=r"mask is a .*: torch.as_tensor\(mask\)"):
         attention(q, q, q, mask)
-
-
-@pytest.mark.parametrize("name", ["q", "k", "v", "score_bias"])
-def test_queries_keys_and_values_are_tensors(name):
-    q = torch.ones(4, 8)
-    given = {"q": q, "k": q, "v": q, name: [[1.0] * 8] * 4}
-    with pytest.raises(ValueError, match=rf"{name} is a list; .*as_tensor\({name}\)"):
-        attention(**given)
-    if name != "score_bias":
-        given = {"query": q[None], "key": q[None], "value": q[None]}
-        name = next(long for long in given if long[0] == name)
-        with pytest.raises(ValueError, match=rf"{name} is a list; it must"):
-            MultiHeadAttention(8, 2)(**given | {name: [[[1.0] * 8] * 4]})

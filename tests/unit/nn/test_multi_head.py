@@ -1,4 +1,4 @@
-"""Multi-head attention: equal to its formula and to PyTorch's, head by head."""
+"""Multi-head attention: equal to its formula and to PyTorch's; also with a cache."""
 
 import by_formula
 import pytest
@@ -7,12 +7,15 @@ from compare import agree, close, double, numbers, project, randomise, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.nn import functional as F
 
 from attnbook.analysis.leaks import influence
 from attnbook.core.vocabulary import PAD
 from attnbook.models.from_torch import attention_from_torch
-from attnbook.nn.masks import causal_mask, key_mask, prepare_mask, target_mask
+from attnbook.nn.masks import causal_mask, key_mask, target_mask
 from attnbook.nn.multi_head import MultiHeadAttention, merge_heads, split_heads
+from attnbook.nn.positions import shift_matrix
+from attnbook.nn.rotary import Rotary
 
 small, seeds, switch = st.integers(1, 4), st.integers(0, 999), st.booleans()
 
@@ -21,31 +24,80 @@ def self_attention(d=8, h=2, **kwargs):
     return randomise(double(MultiHeadAttention, d, h, **kwargs)).eval()
 
 
-@given(small, small, small, small, small, seeds)
-@settings(max_examples=25)
-def test_it_equals_the_formula_head_by_head(b, t, s, h, d_k, seed):
-    """Fresh or kept keys, any mask or a prepared one, a bias; rows without a key."""
-    mha, d = self_attention(h * d_k, h, seed=seed), h * d_k
+def turned(rows, first):
+    """Each row of (T, d_k) by its own matrix, as of the positions first … first + T."""
+    return torch.stack(
+        [shift_matrix(-first - i, rows.shape[1]) @ row for i, row in enumerate(rows)]
+    )
+
+
+KINDS = pytest.mark.parametrize(
+    ("qk_norm", "turn"),
+    [(False, None), (False, Rotary()), (True, None), (True, Rotary())],
+    ids=["plain", "rotary", "qk-norm", "both"],
+)
+
+
+@KINDS
+@given(st.data(), small, small, small, st.integers(1, 2), st.integers(1, 2), seeds)
+@settings(max_examples=15)
+def test_it_equals_the_formula_head_by_head(
+    qk_norm, turn, data, b, t, before, g, d_k, seed
+):
+    """In groups or not; fresh or cached keys, any mask, a bias; rows without a key."""
+    h, d_k, s = g * data.draw(st.integers(1, 3)), 2 * d_k, before + t
+    d, how = h * d_k, {"n_groups": g, "qk_norm": qk_norm, "turn": turn}
+    mha = self_attention(d, h, seed=seed, **how, bias=data.draw(switch))
     query, key, value = numbers(seed, (b, t, d), (b, s, d), (b, s, d))
     (bias,) = numbers(seed, (b, h, t, s))
-    g = torch.Generator().manual_seed(seed)
-    mask = torch.rand(b, h, t, s, generator=g) < 0.6
-    loop = torch.stack(
-        [
-            by_formula.multi_head(q, k, mha, allowed, values=v, bias=added)
-            for q, k, v, allowed, added in zip(
-                query, key, value, mask, bias, strict=True
-            )
-        ]
-    )
+    generator = torch.Generator().manual_seed(seed)
+    mask = torch.rand(b, h, t, s, generator=generator) < 0.6
+
+    def by_place(rows):  # the queries are the last places, the keys all of them
+        return rows if turn is None else turned(rows, s - len(rows))
+
+    loop = [
+        by_formula.multi_head(*row, mha, m, values=v, bias=added, turn=by_place)
+        for *row, v, m, added in zip(query, key, value, mask, bias, strict=True)
+    ]
     leaves = [query, key, value, bias, *mha.parameters()]
-    kept = mha.keys_values(key, value)
+    cache = mha.keys_values(key, value)
+    assert cache.k.shape == cache.v.shape == (b, g, s, d_k)
     for ours in (
         mha(query, key, value, mask, score_bias=bias),
-        mha(query, kept=kept, mask=prepare_mask(mask), score_bias=bias),
+        mha(query, cache=cache, mask=mask, score_bias=bias),
         mha(query, key, value, mask, score_bias=bias, need_weights=True)[0],
     ):
-        agree(ours, loop, leaves)
+        agree(ours, torch.stack(loop), leaves, 1e-11)
+
+
+@pytest.mark.parametrize("g", [4, 2, 1])
+def test_in_groups_it_equals_pytorchs(g):
+    mha = self_attention(16, 4, n_groups=g, bias=False)
+    query, memory = numbers(0, (2, 3, 16), (2, 5, 16))
+    q = split_heads(mha.W_Q(query), 4)
+    k, v = (split_heads(w(memory), g) for w in (mha.W_K, mha.W_V))
+    theirs = F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+    leaves = [query, memory, *mha.parameters()]
+    agree(mha(query, memory, memory), mha.W_O(merge_heads(theirs)), leaves)
+
+
+@KINDS
+@given(st.lists(small, min_size=1, max_size=4), st.sampled_from([1, 2, 4]), seeds)
+@settings(max_examples=10)
+def test_in_steps_it_equals_all_at_once(qk_norm, turn, parts, g, seed):
+    """However a sequence is cut; each query and key has its true position."""
+    mha = self_attention(16, 4, n_groups=g, qk_norm=qk_norm, turn=turn, seed=seed)
+    (x,) = numbers(seed, (2, sum(parts), 16))
+    together, weights = mha(x, x, x, causal_mask(sum(parts)), need_weights=True)
+    cache, outputs = mha.start(x), []
+    for part in x.split(parts, dim=1):
+        out, longer = mha.step(part, cache)
+        assert longer.k.shape[2] == cache.k.shape[2] + part.shape[1]
+        outputs.append(out)
+        cache = longer
+    agree(torch.cat(outputs, 1), together, [x, *mha.parameters()])
+    close(mha(x[:, -1:], cache=cache, need_weights=True)[1], weights[:, :, -1:])
 
 
 @given(small, small, small, small, small, switch, switch, st.data())
@@ -85,13 +137,15 @@ def test_the_number_of_parameters_does_not_depend_on_the_heads(h, bias, number):
     assert sum(p.numel() for p in mha.parameters()) == number
 
 
-def test_at_the_start_the_scores_have_variance_one():
+@pytest.mark.parametrize("g", [8, 1])
+def test_at_the_start_the_scores_have_variance_one(g):
     """What the scale reckons with: neither 8 nor 1/8 of it."""
     torch.manual_seed(0)
-    mha = MultiHeadAttention(256, 8)
+    mha = MultiHeadAttention(256, 8, n_groups=g)
     x = torch.randn(4, 64, 256)
-    q, k, _ = project(mha, x, x, x)
+    q, k, v = project(mha, x, x, x)
     assert (q @ k.mT / 32**0.5).std().item() == pytest.approx(1, abs=0.1)
+    assert v.std().item() == pytest.approx(1, abs=0.05)
     assert all(not linear.bias.any() for linear in (mha.W_Q, mha.W_K, mha.W_V, mha.W_O))
 
 
@@ -114,28 +168,35 @@ def test_a_row_without_any_key_in_every_type(need_weights, dtype):
     assert x.grad[ids != PAD].any()
 
 
-def test_causal_attention_in_any_mode_and_word_by_word():
-    """No place reacts to a later one, and earlier places are all that a step needs."""
+def test_causal_attention_in_any_mode():
+    """No place reacts to a later one."""
     mha, (x,) = self_attention(8, 2), numbers(0, (2, 6, 8))
     for mode in (True, False):
         mha.train(mode)
         moved = influence(lambda x: mha(x, x, x, causal_mask(6)), x.detach()) > 0
         assert torch.equal(moved, causal_mask(6))
-    together, kept = mha(x, x, x, causal_mask(6)), mha.keys_values(x[:, :0], x[:, :0])
-    for i in range(6):
-        place = x[:, i : i + 1]
-        kept = kept.extend(mha.keys_values(place, place))
-        close(mha(place, kept=kept), together[:, i : i + 1])
+
+
+def test_with_qk_norm_no_score_exceeds_the_root_of_the_width():
+    mha = double(MultiHeadAttention, 8, 2, n_groups=1, qk_norm=True, bias=False)
+    x = 1000 * numbers(2, (1, 6, 8))[0]
+    q = mha.for_queries(split_heads(mha.W_Q(x), 2))
+    k, _ = mha.keys_values(x, x)
+    assert (q @ k.mT / 2).abs().max() <= 2 + 1e-9
+    with torch.no_grad():
+        before = mha(x, x, x)
+        mha.W_Q.weight.mul_(1000)
+        close(mha(x, x, x), before, 1e-2)  # but for ε
 
 
 def test_weights_are_those_before_dropout_and_only_dropout_knows_the_mode():
     mha, (x,) = self_attention(8, 2, dropout=0.5), numbers(0, (2, 6, 8))
-    kept, (out, weights) = mha.keys_values(x, x), mha(x, x, x, need_weights=True)
-    close(mha(x, kept=kept), out)
+    cache, (out, weights) = mha.keys_values(x, x), mha(x, x, x, need_weights=True)
+    close(mha(x, cache=cache), out)
     mha.train()
     dropped, found = mha(x, x, x, need_weights=True)
     close(found, weights)
-    for one in (dropped, mha(x, x, x), mha(x, kept=kept)):
+    for one in (dropped, mha(x, x, x), mha(x, cache=cache)):
         assert not torch.allclose(one, out)
     mha.dropout = 0.0
     close(mha(x, x, x), out)
@@ -146,43 +207,3 @@ def test_another_scale_is_used():
     mha.scale = 0.0
     _, weights = mha(x, x, x, need_weights=True)
     close(weights, torch.full_like(weights, 1 / 6))
-
-
-mha = MultiHeadAttention(8, 2)
-x = torch.zeros(2, 3, 8)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: MultiHeadAttention(100, 8), "100 .* 8 heads; .* such as 104"),
-        (lambda: MultiHeadAttention(8, 0), "n_heads is 0; .* from 1 on"),
-        (lambda: MultiHeadAttention(-8, 2), "d_model is -8"),
-        (lambda: MultiHeadAttention(8, 2, dropout=1.5), "dropout is 1.5"),
-        (lambda: mha(x), "no key or no value; give both"),
-        (lambda: mha(x, x), "no key or no value; give both"),
-        (lambda: mha(x[0], x, x), r"query has shape \(3, 8\); .*\(B, T, 8\), batch"),
-        (lambda: mha(x, x[..., :4], x), r"key has shape \(2, 3, 4\).*\(B, S, 8\)"),
-        (lambda: mha(x, x, x[None]), r"value has shape \(1, 2, 3, 8\).*\(B, S, 8\)"),
-        (lambda: mha(x, x[:1], x[:1]), "have 2, 1 and 1 sentences"),
-        (lambda: mha(x, x, x[:, :2]), "3 keys, but 2 values"),
-        (lambda: mha(x, x[:, :0], x[:, :0]), r"no key \(S = 0\)"),
-        (lambda: mha(x, x, x, torch.ones(3, 3)), "float32; it must be torch.bool"),
-        (
-            lambda: mha(x, x, x, torch.ones(2, 3, 3).bool()),
-            r"\(2, 3, 3\): is its first axis B or H\? mask\[:, None\]",
-        ),
-        (lambda: mha(x, x, x, torch.ones(3, 4).bool()), r"the scores \(2, 2, 3, 3\)"),
-        (
-            lambda: mha(x, x, x, score_bias=torch.ones(2, 3, 3)),
-            "score_bias has .*B or H",
-        ),
-        (
-            lambda: mha(x, x, x, score_bias=torch.ones(1, 3, 3, 3)),
-            r"score_bias has shape \(1, 3, 3, 3\), the scores \(2, 2, 3, 3\)",
-        ),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

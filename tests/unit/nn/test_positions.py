@@ -1,7 +1,6 @@
 """Positions: sinusoids, a learned table, relative bias and rotation, from formulas."""
 
 import math
-from functools import partial
 
 import by_formula
 import pytest
@@ -10,7 +9,6 @@ from compare import agree, close, double, numbers, stacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnbook.analysis.leaks import influence
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import (
@@ -23,10 +21,9 @@ from attnbook.nn.positions import (
 from attnbook.nn.relative import (
     RelativeAttention,
     RelativeBias,
-    first_query,
     relative_distances,
 )
-from attnbook.nn.rotary import RotaryAttention, rotate
+from attnbook.nn.rotary import rotate
 
 widths = st.integers(1, 9)
 even = st.sampled_from([2, 4, 6, 8])
@@ -141,39 +138,23 @@ def test_rotation_turns_far_positions_exactly_in_every_type(dtype):
 
 
 def by_hand(mha, x, t, mask, bias=None):
-    """The last t places ask: turns as matrices, a number for each distance and head."""
-    s, turn = x.shape[1], None
-    if isinstance(mha, RotaryAttention):
-        powers = [shift_matrix(-p, mha.d_model // mha.n_heads) for p in range(s)]
-
-        def turn(y):
-            turns = zip(powers[s - len(y) :], y, strict=True)
-            return torch.stack([power @ row for power, row in turns])
-
-    else:
-        table, largest = mha.relative.table, mha.relative.table.shape[1] // 2
-        places = [
-            [max(-largest, min(largest, j - i)) + largest for j in range(s)]
-            for i in range(s - t, s)
-        ]
-        own = stacked([[[row[n] for n in query] for query in places] for row in table])
-        bias = own if bias is None else own + bias
-    rows = [
-        by_formula.multi_head(row[-t:], row, mha, mask, bias=bias, turn=turn)
-        for row in x
+    """The last t places ask: a number for each distance and head."""
+    s, table, largest = x.shape[1], mha.relative.table, mha.relative.table.shape[1] // 2
+    places = [
+        [max(-largest, min(largest, j - i)) + largest for j in range(s)]
+        for i in range(s - t, s)
     ]
+    own = stacked([[[row[n] for n in query] for query in places] for row in table])
+    bias = own if bias is None else own + bias
+    rows = [by_formula.multi_head(row[-t:], row, mha, mask, bias=bias) for row in x]
     return torch.stack(rows)
 
 
-@pytest.mark.parametrize("rotary", [True, False])
 @given(lengths, st.integers(0, 3), st.integers(1, 4), st.booleans(), seeds)
 @settings(max_examples=20)
-def test_attention_by_distance_equals_the_formula(
-    rotary, t, before, max_distance, causal, seed
-):
+def test_relative_attention_equals_the_formula(t, before, max_distance, causal, seed):
     """Also with fewer queries than keys, and with distances beyond the largest."""
-    mha = double(RotaryAttention, 8, 2) if rotary else relative(max_distance)
-    s = before + t
+    mha, s = relative(max_distance), before + t
     (x,) = numbers(seed, (2, s, 8))
     mask = causal_mask(t, s, before) if causal else torch.ones(t, s).bool()
     wanted, leaves = by_hand(mha, x, t, mask), [x, *mha.parameters()]
@@ -182,24 +163,6 @@ def test_attention_by_distance_equals_the_formula(
     (bias,) = numbers(seed, (2, t, s))
     wanted = by_hand(mha, x, t, mask, bias)
     agree(mha(x[:, -t:], x, x, mask, score_bias=bias[None]), wanted, [bias])
-
-
-by_distance = pytest.mark.parametrize(
-    "make", [partial(double, RotaryAttention, 8, 2), partial(relative, 3)]
-)
-
-
-@by_distance
-def test_a_layer_by_distance_word_by_word_equals_all_at_once(make):
-    """A query alone is the last place, not the first."""
-    mha = make()
-    x = vectors(2, 6, 8)
-    together = mha(x, x, x, causal_mask(6))
-    for i in range(6):
-        so_far = x[:, : i + 1]
-        close(mha(x[:, i : i + 1], so_far, so_far), together[:, i : i + 1])
-    moved = influence(lambda x: mha(x, x, x, causal_mask(6)), x) > 0
-    assert torch.equal(moved, causal_mask(6))
 
 
 def test_relative_attention_starts_as_plain_attention():
@@ -219,86 +182,13 @@ def test_relative_attention_starts_as_plain_attention():
     assert added == {"relative.table"}
 
 
-@pytest.mark.parametrize(
-    "make", [RotaryAttention, partial(RelativeAttention, max_distance=3)]
-)
-def test_dropout_and_bias_are_passed_on(make):
-    mha = double(make, 8, 2, dropout=0.5, bias=False)
-    assert mha.dropout == 0.5
-    assert {name.split(".")[-1] for name, _ in mha.named_parameters()} <= {
-        "weight",
-        "table",
-    }
+def test_relative_attention_passes_on_what_it_is_given():
+    """Dropout, biases, groups; it turns to its positions step by step, too."""
+    mha = double(RelativeAttention, 8, 2, max_distance=3, n_groups=1, bias=False)
+    assert mha.W_K.weight.shape == (4, 8)
+    assert mha.W_Q.bias is None
     x = vectors(2, 6, 8)
-    assert not torch.equal(mha.train()(x, x, x), mha(x, x, x))
-    assert torch.equal(mha.eval()(x, x, x), mha(x, x, x))
-
-
-x = torch.zeros(2, 3, 8)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: LearnedPositions(64, 8)(torch.zeros(1, 65, 8)),
-            "0 … 64 .* rows 0 … 63",
-        ),
-        (
-            lambda: LearnedPositions(4, 8)(x, offset=2),
-            "positions 2 … 4 are .*larger `max_len`",
-        ),
-        (
-            lambda: LearnedPositions(4, 8)(x, offset=-1),
-            "positions -1 … 1 are needed",
-        ),
-        (lambda: LearnedPositions(0, 8), "max_len is 0; .* from 1 on"),
-        (
-            lambda: LearnedPositions(4, 8)(x[..., :7]),
-            r"x has shape \(2, 3, 7\).*\(B, T, 8\)",
-        ),
-        (lambda: SinusoidalPositions(0), "d_model is 0"),
-        (lambda: SinusoidalPositions(7)(x), r"x has shape \(2, 3, 8\).*\(B, T, 7\)"),
-        (lambda: SinusoidalPositions(8)(x[0]), r"x has shape \(3, 8\)"),
-        (
-            lambda: SinusoidalPositions(8)(x, -2),
-            "offset is -2; positions are counted from 0",
-        ),
-        (lambda: sinusoids(3, 0), "d is 0"),
-        (lambda: relative_distances(2, 3, offset=-1), "offset is -1; .* from 0 on"),
-        (lambda: shift_matrix(1, 7), "width of 7 cannot be split into pairs"),
-        (lambda: shift_matrix(1, 0), "width of 0 cannot"),
-        (lambda: rotate(x[..., :5]), "width of 5 cannot be split .* even one"),
-        (lambda: rotate(x, -1), "offset is -1"),
-        (lambda: RelativeBias(2, 0), "max_distance is 0"),
-        (lambda: RelativeBias(0, 2), "n_heads is 0"),
-        (lambda: RotaryAttention(6, 2), "width of 3 cannot .* for each head"),
-        (lambda: RotaryAttention(7, 2), "7 cannot be divided among 2 heads"),
-        (
-            lambda: RotaryAttention(8, 2)(x, x[:, :2], x[:, :2]),
-            "3 queries for 2 keys: .* last positions .* use a plain MultiHeadAttention",
-        ),
-        (
-            lambda: relative(2).float()(x, x[:, :2], x[:, :2]),
-            "3 queries for 2 keys: .* last positions .* use a plain MultiHeadAttention",
-        ),
-        (lambda: first_query(5, 4), "5 queries for 4 keys"),
-        (lambda: relative(0), "max_distance is 0; .* from 1 on"),
-        (lambda: relative(2, d=7), "7 cannot be divided among 2 heads"),
-        (lambda: relative(2, dropout=1.5), "dropout is 1.5"),
-        (lambda: relative(2)(x[0], x, x), r"query has shape \(3, 8\)"),
-        (lambda: relative(2)(x, x[..., :4], x), r"key has shape \(2, 3, 4\)"),
-        (lambda: relative(2)(x, x, x[:1]), "have 2, 2 and 1 sentences"),
-        (
-            lambda: relative(2).float()(x, x, x, torch.ones(3, 3)),
-            "torch.float32; it must be torch.bool",
-        ),
-        (
-            lambda: relative(2)(x, x, x, torch.ones(2, 3, 3).bool()),
-            r"\(2, 3, 3\): is its first axis B or H\?",
-        ),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+    together, cache = mha(x, x, x, causal_mask(6)), mha.start(x)
+    for i in range(6):
+        out, cache = mha.step(x[:, i : i + 1], cache)
+        close(out, together[:, i : i + 1])

@@ -124,18 +124,3 @@ def test_deep_graphs_need_no_recursion():
 def test_a_result_without_a_graph_is_refused():
     with pytest.raises(ValueError, match="keeps no graph"):
         longest_chain(torch.ones(1))
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: ConvolutionLayer(8, 0),
-        lambda: ConvolutionLayer(8, 3, 0),
-        lambda: RecurrentLayer(0),
-        lambda: WindowedSelfAttention(8, 2, 0),
-        lambda: SelfAttentionLayer(8, 3),
-    ],
-)
-def test_sizes_are_checked(make):
-    with pytest.raises(ValueError, match=r"positive|divided|at least 1|must"):
-        make()

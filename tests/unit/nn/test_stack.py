@@ -1,20 +1,17 @@
-"""A stack of encoder layers: equal to PyTorch's; token by token as all at once."""
+"""A stack of encoder layers: several positions in a step are as all at once."""
 
 import pytest
 import torch
-from compare import agree, close, double, numbers, randomise, some_allowed
+from compare import agree, double, numbers, randomise
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
 
-from attnbook.models.from_torch import encoder_layer_from_torch
-from attnbook.nn.layers import TransformerConfig
+from attnbook.nn.layers import EncoderStack, TransformerConfig
 from attnbook.nn.long_short import LongShortAttention
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.relative import RelativeAttention
-from attnbook.nn.rotary import RotaryAttention
-from attnbook.nn.stack import EncoderStack
+from attnbook.nn.rotary import Rotary
 
 FORMS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"])
 
@@ -26,43 +23,12 @@ def stack_of(norm_first, **sizes):
 
 
 @FORMS
-def test_it_is_pytorchs_under_any_mask(norm_first):
-    layer = nn.TransformerEncoderLayer(
-        8, 2, 12, 0.0, batch_first=True, norm_first=norm_first
-    )
-    norm = nn.LayerNorm(8) if norm_first else None
-    theirs = nn.TransformerEncoder(layer, 3, norm, enable_nested_tensor=False)
-    theirs = randomise(theirs.double())
-    ours = stack_of(norm_first)
-    ours.layers = nn.ModuleList(map(encoder_layer_from_torch, theirs.layers))
-    if norm_first:
-        ours.norm = theirs.norm
-    (x,) = numbers(0, (2, 5, 8))
-    mask = some_allowed(1, 5, 5)
-    agree(ours(x, mask), theirs(x, ~mask), [x])
-
-
-@FORMS
-def test_position_by_position_it_is_causal(norm_first):
-    (x,) = numbers(0, (3, 6, 8))
-    stack = stack_of(norm_first)
-    cache, outputs = stack.start(x), []
-    for position in x.split(1, dim=1):
-        before = [kept.k.shape[2] for kept in cache]
-        out, longer = stack.step(position, cache)
-        assert [kept.k.shape[2] for kept in cache] == before
-        cache = longer
-        outputs.append(out)
-    agree(torch.cat(outputs, 1), stack(x, causal_mask(6)), [x, *stack.parameters()])
-
-
-@FORMS
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4), st.integers(0, 99))
 @settings(max_examples=12)
 def test_several_positions_in_a_step_are_causal_too(norm_first, parts, seed):
     """However a sequence is cut, as all at once: the first part is a prompt."""
     (x,) = numbers(seed, (2, sum(parts), 8))
-    for kind in (MultiHeadAttention, RotaryAttention, nearby):
+    for kind in (MultiHeadAttention, rotary, nearby):
         stack = stack_of(norm_first)
         for layer in stack.layers:
             layer.attention = randomise(kind(8, 2).double())
@@ -72,6 +38,10 @@ def test_several_positions_in_a_step_are_causal_too(norm_first, parts, seed):
             outputs.append(out)
         wanted = stack(x, causal_mask(sum(parts)))
         agree(torch.cat(outputs, 1), wanted, [x, *stack.parameters()], 1e-10)
+
+
+def rotary(*sizes):
+    return MultiHeadAttention(*sizes, n_groups=1, turn=Rotary())
 
 
 def nearby(*sizes):
@@ -84,27 +54,6 @@ def test_attention_that_keeps_nothing_cannot_take_steps():
     stack.layers[1].attention = LongShortAttention(8, 2, 3).double()
     with pytest.raises(ValueError, match=r"ShortAttention keeps no keys .* forward"):
         stack.start(x)
-    with pytest.raises(ValueError, match="no causal mask of 0 queries"):
-        stack_of(True).step(x[:, :0], stack_of(True).start(x))
-
-
-@FORMS
-def test_dropout_is_only_for_training(norm_first):
-    (x,) = numbers(0, (2, 4, 8))
-    stack = stack_of(norm_first, dropout=0.5)
-    close(stack(x), stack(x))
-    stack.train()
-    assert not torch.equal(stack(x), stack(x))
-    out, _ = stack.step(x[:, :1], stack.start(x))
-    assert not torch.equal(out, stack.step(x[:, :1], stack.start(x))[0])
-
-
-def test_a_mask_for_each_sentence_is_not_taken_for_one_of_each_head():
-    """With B = H both readings would fit."""
-    (x,) = numbers(0, (2, 3, 8))
-    mask = torch.ones(2, 3, 3, dtype=torch.bool)
-    with pytest.raises(ValueError, match="is its first axis B or H"):
-        stack_of(True)(x, mask)
 
 
 @FORMS
@@ -115,4 +64,4 @@ def test_the_cache_has_the_type_of_its_layers_under_autocast(norm_first):
         cache = stack.start(x.float())
         for position in x.float().split(1, dim=1):
             _, cache = stack.step(position, cache)
-    assert {kept.k.dtype for kept in cache} == {torch.bfloat16}
+    assert {layer.k.dtype for layer in cache} == {torch.bfloat16}

@@ -9,7 +9,7 @@ from attnbook.nn.layers import EncoderLayer, FeedForward
 from attnbook.nn.mixture_of_experts import MixtureOfExperts
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.norms import RMSNorm
-from attnbook.nn.rotary import Rotary, RotaryAttention
+from attnbook.nn.rotary import Rotary
 from attnbook.toy.character_models import VARIANTS
 from attnbook.toy.characters import CHARACTERS
 
@@ -38,6 +38,10 @@ def kinds(name):
     return {type(module) for module in made(name).modules()}
 
 
+def attention_kinds(name):
+    return {type(module) for module in made(name).blocks[3].attention.modules()}
+
+
 def test_each_variant_exchanges_what_it_is_called_after():
     assert EncoderLayer in kinds("post_norm")
     assert Block not in kinds("post_norm")
@@ -45,10 +49,17 @@ def test_each_variant_exchanges_what_it_is_called_after():
     assert old <= kinds("pre_norm")
     assert nn.LayerNorm not in kinds("rms_norm")
     assert RMSNorm in kinds("rms_norm")
-    assert RotaryAttention in kinds("rotary")
+    assert Rotary in kinds("rotary")
     assert FeedForward not in kinds("swiglu")
-    assert not old & kinds("today")
-    assert Rotary in kinds("today")
+    assert not {nn.LayerNorm, FeedForward} & kinds("today")
+    groups = {name: made(name).blocks[3].attention.n_groups for name in VARIANTS}
+    assert {name for name, n in groups.items() if n == 2} == {
+        *("grouped", "today", "experts")
+    }
+    normed = {name for name in VARIANTS if RMSNorm in attention_kinds(name)}
+    assert normed == {"qk_norm", "today", "experts"}
+    turned = {name for name in VARIANTS if Rotary in attention_kinds(name)}
+    assert turned == {"rotary", "today", "experts"}
     assert MixtureOfExperts in kinds("experts")
     names = [name for name, _ in made("no_biases").named_parameters()]
     assert not [name for name in names if "bias" in name]

@@ -56,7 +56,7 @@ def test_gradients_are_those_of_finite_differences(connection):
 
     def end(x, first):
         tail = double(Stack, connection, 3, 4, 2)
-        tail.blocks, tail.residuals = tail.blocks[first:], tail.residuals[first:]
+        tail.blocks, tail.norms = tail.blocks[first:], tail.norms[first:]
         return (tail(x)[-1] * direction).sum()
 
     for first in range(3):

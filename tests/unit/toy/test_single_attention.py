@@ -12,7 +12,6 @@ from attnbook.nn.masks import target_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import LearnedPositions, SinusoidalPositions
 from attnbook.nn.relative import RelativeAttention
-from attnbook.nn.rotary import RotaryAttention
 from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.tasks import (
     TASK_VOCAB_SIZE,
@@ -78,7 +77,7 @@ def test_without_positions_nothing_is_added():
         ("sinusoidal", MultiHeadAttention, SinusoidalPositions),
         ("learned", MultiHeadAttention, LearnedPositions),
         ("relative", RelativeAttention, nn.Identity),
-        ("rotary", RotaryAttention, nn.Identity),
+        ("rotary", MultiHeadAttention, nn.Identity),
     ],
 )
 def test_each_way_has_its_part_and_no_other(positions, attention, added):

@@ -5,9 +5,9 @@ import torch
 from compare import close, double, make_layer, numbers, randomise
 from torch import nn
 
+from attnbook.nn.block import Residual
 from attnbook.nn.layers import EncoderLayer, ScaledEmbedding
 from attnbook.nn.positions import sinusoids
-from attnbook.nn.residual import Residual
 from attnbook.toy.taggers import (
     LAYERS,
     AttentionLayer,
@@ -38,7 +38,7 @@ def test_a_tagger_is_words_positions_layers_and_answers():
 def test_an_attention_layer_is_attention_and_its_residual(norm_first):
     layer = randomise(double(AttentionLayer, 8, 2, norm_first))
     (x,) = numbers(0, (2, 5, 8))
-    norm, attend = layer.residual.norm, layer.attention
+    norm, attend = layer.norm, layer.attention
     y = norm(x) if norm_first else x
     wanted = x + attend(y, y, y)
     close(layer(x), wanted if norm_first else norm(wanted))
@@ -59,9 +59,8 @@ def test_a_layer_without_relu_has_a_linear_network():
 @pytest.mark.parametrize("kind", LAYERS)
 def test_each_kind_has_the_sublayers_it_is_called_after(kind):
     model = tagger(kind, 2)
-    around = (Residual, EncoderLayer)
     assert len(model.layers) == 2
-    assert all(m.norm_first for m in model.modules() if isinstance(m, around))
+    assert all(m.norm_first for m in model.modules() if isinstance(m, Residual))
     norms = [m for m in model.layers.modules() if isinstance(m, nn.LayerNorm)]
     assert len(norms) == (2 if kind == "without" else 4)
     assert isinstance(model.norm, nn.LayerNorm)
@@ -74,7 +73,7 @@ def test_each_kind_has_the_sublayers_it_is_called_after(kind):
 def test_a_deep_one_ends_with_a_norm_of_its_own_in_pre_norm(norm_first):
     model = deep_tagger(3, norm_first, d_model=8)
     assert isinstance(model.norm, nn.LayerNorm) == norm_first
-    assert [layer.norm_first for layer in model.layers] == [norm_first] * 3
+    assert [layer.residual.norm_first for layer in model.layers] == [norm_first] * 3
     assert model(some_ids()).shape == (3, 5, 1, TASK_VOCAB_SIZE)
 
 

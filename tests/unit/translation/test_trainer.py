@@ -447,13 +447,13 @@ def test_asked_to_stop_it_does_not_save_a_loss_that_is_not_finite(data, tmp_path
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_validation_loss_that_is_not_finite_stops(data, tmp_path, monkeypatch, value):
     trainer = fresh(data, tmp_path / "run", save_minutes=1e9)
-    loss = trainer_module.fused_smoothing_loss
+    loss = trainer_module.label_smoothing_loss
 
     def spoiled(logits, targets, smoothing):
         found = loss(logits, targets, smoothing)
         return found if trainer.model.training else found * value
 
-    monkeypatch.setattr(trainer_module, "fused_smoothing_loss", spoiled)
+    monkeypatch.setattr(trainer_module, "label_smoothing_loss", spoiled)
     with pytest.raises(DivergedError, match=r"after update 13 the validation loss is"):
         trainer.train(bar=False)
     assert not trainer.last.exists()

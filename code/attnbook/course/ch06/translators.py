@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.models.transformer import Transformer, TransformerState
-from attnbook.nn.masks import PreparedMask, key_mask, prepare_mask, target_mask
+from attnbook.nn.masks import key_mask, target_mask
 from attnbook.translation.translator import Translator
 
 
@@ -23,14 +23,12 @@ class PaddingInSight(Transformer):
 
     sees = frozenset({"encoder", "cross"})
 
-    def encode(self, src: Tensor, mask: Tensor | PreparedMask | None = None) -> Tensor:
+    def encode(self, src: Tensor, mask: Tensor | None = None) -> Tensor:
         """Encode, with or without the padding mask."""
         seen = "encoder" in self.sees
         return super().encode(src, _everything(src) if seen else mask)
 
-    def decode(
-        self, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor | PreparedMask
-    ) -> Tensor:
+    def decode(self, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
         """Predict all at once, with or without the padding mask."""
         seen = "cross" in self.sees
         return super().decode(
@@ -48,17 +46,17 @@ class PaddingInSight(Transformer):
 class ZerosAsPadding(PaddingInSight):
     """The same, with vectors of zeros at the padding of the encoder's input."""
 
-    def encode(self, src: Tensor, mask: Tensor | PreparedMask | None = None) -> Tensor:
+    def encode(self, src: Tensor, mask: Tensor | None = None) -> Tensor:
         """Encode words and zeros alike."""
-        real = prepare_mask(mask).mask[:, 0, 0, :, None]  # (B, S, 1)
+        real = mask[:, 0, 0, :, None]  # (B, S, 1)
         x = self.positions(self.source_embedding(src)) * real  # (B, S, D)
         for layer in self.encoder:
             x = layer(x, _everything(src))
         return self.encoder_norm(x)
 
 
-def _everything(src: Tensor) -> PreparedMask:
-    return prepare_mask(torch.ones(len(src), 1, 1, src.shape[1], dtype=torch.bool))
+def _everything(src: Tensor) -> Tensor:
+    return torch.ones(len(src), 1, 1, src.shape[1], dtype=torch.bool)
 
 
 def as_kind(
@@ -94,9 +92,7 @@ class Uncovered(Transformer):
 
     bare: Collection[int] = ()
 
-    def decode(
-        self, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor | PreparedMask
-    ) -> Tensor:
+    def decode(self, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
         """Predict; in a bare layer, positions also attend to later ones."""
         y = self.positions(self.target_embedding(tgt_in))  # (B, T, D)
         for number, layer in enumerate(self.decoder):

@@ -396,8 +396,9 @@ def dropout(transformer: type) -> None:
     """
     model = model_of(transformer).train()
     model.dropout.p = 1.0
-    for layer in (*model.encoder, *model.decoder):
-        layer.dropout.p = 0.0
+    for module in (*model.encoder.modules(), *model.decoder.modules()):
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0
     memory = torch.zeros(1, SOURCE.shape[1], D, dtype=torch.float64)
     y = torch.zeros(1, 1, D, dtype=torch.float64)
     for layer in model.encoder:

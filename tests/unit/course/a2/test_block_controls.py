@@ -9,7 +9,7 @@ from torch import nn
 from attnbook.course.a2 import figures
 from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.gated_feed_forward import SwiGLU
-from attnbook.nn.rotary import RotaryAttention
+from attnbook.nn.rotary import Rotary
 from attnbook.toy.character_models import VARIANTS
 from experiments import a2_block_controls as experiment
 
@@ -56,12 +56,12 @@ def test_what_the_page_says_of_pre_norm():
 
 @pytest.mark.parametrize(
     ("name", "part"),
-    [("post-norm, SwiGLU", SwiGLU), ("post-norm, RoPE", RotaryAttention)],
+    [("post-norm, SwiGLU", SwiGLU), ("post-norm, RoPE", Rotary)],
 )
 def test_post_norm_gets_its_part_in_every_layer(name, part):
     model = control(name)
     assert sum(isinstance(module, part) for module in model.modules()) == 4
-    assert isinstance(model.positions, nn.Identity) == (part is RotaryAttention)
+    assert isinstance(model.positions, nn.Identity) == (part is Rotary)
 
 
 def test_all_parts_in_post_norm_are_those_of_today():
@@ -71,7 +71,7 @@ def test_all_parts_in_post_norm_are_those_of_today():
     assert isinstance(model.norm, nn.Identity)  # none after the last: it is post-norm
     of_today = VARIANTS["today"]().blocks[0]
     layer = model.blocks[0]
-    assert not layer.norm_first
+    assert not layer.residual.norm_first
     for part in ("norm_1", "attention", "norm_2", "feed_forward"):
         wanted = getattr(of_today, part).state_dict()
         found = getattr(layer, part).state_dict()

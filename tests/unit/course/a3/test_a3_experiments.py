@@ -10,8 +10,7 @@ from attnbook.course.a3.short_cache import (
     without_values,
 )
 from attnbook.nn.linear_attention import LinearAttention
-from attnbook.nn.masks import causal_mask, key_mask, prepare_mask
-from attnbook.nn.windows import window_mask
+from attnbook.nn.masks import causal_mask, key_mask, window_mask
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.models import load_toy_model, toy_transformer
 from attnbook.toy.two_orders import object_first
@@ -216,7 +215,7 @@ def test_lighter_encoders_ignore_padding(make):
 def test_the_local_encoder_sees_neighbours_only():
     layer = lite_encoders.LocalOnly(8, lite_encoders.WIDTH)
     x = torch.randn(1, 9, 8)
-    mask = prepare_mask(key_mask(torch.ones(1, 9, dtype=torch.long)))
+    mask = key_mask(torch.ones(1, 9, dtype=torch.long))
     changed = x.clone()
     changed[:, 4] += 1
     moved = (layer(changed, changed, changed, mask) - layer(x, x, x, mask))[0]

@@ -1,19 +1,28 @@
-"""A Transformer without one of its parts: what changes, and that nothing else does."""
+"""A Transformer without a part, or with another: that this changes, and no more."""
+
+import dataclasses
 
 import pytest
 import torch
 from compare import close, double, make_transformer, project, randomise, sentences
 from torch import nn
+from torch.nn import functional as F
 
-from attnbook.models.ablations import (
+from attnbook.core.vocabulary import BOS, PAD
+from attnbook.models.transformer import Transformer
+from attnbook.models.variants import (
     VARIANTS,
+    RotaryTransformer,
     ablate,
+    make_lite_transformer,
     without_feed_forward,
     without_positions,
     without_scale,
 )
-from attnbook.models.rotary_transformer import RotaryTransformer
 from attnbook.nn.layers import FeedForward, TransformerConfig
+from attnbook.nn.long_short import LongShortAttention
+from attnbook.nn.masks import key_mask
+from attnbook.nn.multi_head import MultiHeadAttention
 
 
 def model(norm_first=False, n_heads=2):
@@ -88,13 +97,6 @@ def test_none_changes_nothing_in_any_model():
     close(ours(src, src), plain(src, src))
 
 
-def test_an_unknown_variant_or_model_is_refused():
-    with pytest.raises(ValueError, match=r"no variant 'no_heads'; choose none, no_pos"):
-        ablate(model(), "no_heads")
-    with pytest.raises(ValueError, match=r"from a Transformer, and the model is a GRU"):
-        ablate(nn.GRU(3, 3), "no_scale")
-
-
 def test_a_rotary_model_loses_its_scale_but_has_no_positions_to_lose():
     torch.manual_seed(0)
     rotary = randomise(RotaryTransformer(TransformerConfig(20, 20, 8, 2, 2, 12))).eval()
@@ -105,3 +107,82 @@ def test_a_rotary_model_loses_its_scale_but_has_no_positions_to_lose():
     close(rotary.encode(src), before)
     ablate(rotary, "no_scale")
     assert not torch.allclose(rotary.encode(src), before)
+
+
+# Rotary
+
+SIZES = {"d_model": 16, "n_heads": 2, "n_layers": 2, "d_ff": 24, "dropout": 0.0}
+SRC = torch.tensor([[5, 7, 4, 6, 8, 2], [8, 9, 2, PAD, PAD, PAD]])
+TGT = torch.tensor([[BOS, 4, 6, 3, 7], [BOS, 8, 5, PAD, PAD]])
+
+
+def rotary_model(norm_first=True, **sizes):
+    torch.manual_seed(0)
+    config = TransformerConfig(12, 11, **SIZES | sizes, norm_first=norm_first)
+    return RotaryTransformer(config).double().eval()
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_at_position_0_it_is_the_transformer_without_positions(norm_first):
+    rotary = rotary_model(norm_first)
+    plain = Transformer(rotary.config, positions=nn.Identity()).double().eval()
+    plain.load_state_dict(rotary.state_dict())
+    src, tgt = SRC[:, :1], TGT[:, :1]
+    close(rotary(src, tgt), plain(src, tgt))
+    assert not torch.allclose(rotary(SRC, TGT), plain(SRC, TGT), atol=1e-3)
+
+
+def test_only_distances_count():
+    """Three hidden places on the left move all others, and change nothing."""
+    rotary = rotary_model()
+    x = rotary.source_embedding(SRC)  # (2, 6, D)
+    moved, hidden = F.pad(x, (0, 0, 3, 0), value=9.0), F.pad(SRC, (3, 0), value=PAD)
+    for layer in rotary.encoder:
+        x, moved = layer(x, key_mask(SRC)), layer(moved, key_mask(hidden))
+    close(moved[:, 3:], x)
+
+
+def test_steps_equal_all_at_once_and_leave_the_state_alone():
+    rotary = rotary_model()
+    logits, state = rotary(SRC, TGT), rotary.start(SRC)
+    for t, token in enumerate(TGT.T):
+        found, after = rotary.step(token, state)
+        close(rotary.step(token, state)[0], found)
+        real = TGT[:, t] != PAD
+        close(found[real], logits[:, t][real])
+        state = after
+
+
+def test_attention_dropout_reaches_every_rotary_attention():
+    attentions = [
+        module
+        for module in rotary_model(attention_dropout=0.3).modules()
+        if isinstance(module, MultiHeadAttention)
+    ]
+    assert {attention.dropout for attention in attentions} == {0.3}
+
+
+# Lite
+
+CONFIG = TransformerConfig(12, 9, d_model=8, n_heads=2, n_layers=2, d_ff=12, dropout=0)
+
+
+def test_the_encoder_alone_is_lighter():
+    model = make_lite_transformer(CONFIG, width=3)
+    assert all(isinstance(x.attention, LongShortAttention) for x in model.encoder)
+    assert all(x.attention.attention.n_heads == 1 for x in model.encoder)
+    assert not any(
+        isinstance(m, LongShortAttention) for x in model.decoder for m in x.modules()
+    )
+
+
+def test_padding_changes_no_prediction():
+    model = randomise(make_lite_transformer(CONFIG, width=3)).double().eval()
+    src, tgt = sentences(0, (5, 3), 12), sentences(1, (4, 4), 9)
+    close(model(src, tgt)[1:], model(src[1:, :3], tgt[1:]))
+
+
+def test_attention_dropout_reaches_its_attention():
+    config = dataclasses.replace(CONFIG, attention_dropout=0.3)
+    model = make_lite_transformer(config, width=3)
+    assert {layer.attention.attention.dropout for layer in model.encoder} == {0.3}

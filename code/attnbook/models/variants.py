@@ -1,8 +1,8 @@
-"""A Transformer without one of its parts, to see what the part is worth.
+"""Transformers with one of their parts exchanged, or taken away.
 
-Each function changes a model that is made, in place, before it is trained. Training,
-``start`` and ``step`` then go without the part; what is left keeps its names, so that
-weights are stored and loaded as always.
+What takes a part away changes a model that is made, in place, before it is trained.
+Training, ``start`` and ``step`` then go without the part; what is left keeps its names,
+so that weights are stored and loaded as always.
 """
 
 from __future__ import annotations
@@ -11,9 +11,73 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.models.transformer import Transformer
-from attnbook.nn.layers import DecoderLayer, EncoderLayer
+from attnbook.nn.layers import (
+    DecoderLayer,
+    EncoderLayer,
+    TransformerConfig,
+    check_config,
+)
+from attnbook.nn.long_short import LongShortAttention
 from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.nn.positions import NoPositions, SinusoidalPositions
+from attnbook.nn.positions import NoPositions, SinusoidalPositions, check_even
+from attnbook.nn.rotary import Rotary
+
+
+class RotaryTransformer(Transformer):
+    """The Transformer with RoPE in place of sinusoids: Su et al. 2024.
+
+    Nothing is added to the embeddings. Every self-attention turns queries and keys
+    (:class:`~attnbook.nn.rotary.Rotary`); cross-attention has no positions of its own,
+    because a distance between source and target has no meaning.
+
+    Args:
+        config: The sizes.
+
+    Raises:
+        ValueError: If the width of a head is odd.
+    """
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__(config, positions=NoPositions())
+        check_even(config.d_model // config.n_heads)
+        for layer in self.encoder:
+            layer.attention = _rotary(config)
+        for layer in self.decoder:
+            layer.self_attention = _rotary(config)
+
+
+def _rotary(config: TransformerConfig) -> MultiHeadAttention:
+    dropout = config.attention_dropout
+    return MultiHeadAttention(
+        config.d_model, config.n_heads, turn=Rotary(), dropout=dropout
+    )
+
+
+def make_lite_transformer(config: TransformerConfig, width: int) -> Transformer:
+    """Make a Transformer with long–short attention in the encoder.
+
+    After Lite Transformer (Wu et al. 2020), which has it in the decoder as well.
+    Attention keeps half of the heads, which are as wide as before.
+
+    Args:
+        config: The sizes; an even number of heads.
+        width: Of the convolutions: odd.
+
+    Raises:
+        ValueError: If the number of heads is odd, or the width even.
+    """
+    check_config(config)
+    if config.n_heads % 2:
+        raise ValueError(
+            f"{config.n_heads} heads cannot be halved; give an even number"
+        )
+    model = Transformer(config)
+    for layer in model.encoder:
+        layer.attention = LongShortAttention(
+            *(config.d_model, config.n_heads // 2, width),
+            dropout=config.attention_dropout,
+        )
+    return model
 
 
 def without_positions(model: Transformer) -> None:
