@@ -23,7 +23,7 @@
 - ``windows``: masks of sliding windows, with attention sinks
 - ``linear_attention``: linear attention, all positions at once or one by one
 - ``long_short``: long–short attention, half of it convolution
-- ``losses``: cross-entropy, label smoothing, R-Drop
+- ``losses``: cross-entropy, plain and with label smoothing
 - ``attention_checks``: checks of the arguments of attention
 """
 
@@ -68,7 +68,6 @@ from attnbook.nn.long_short import LocalBranch, LongShortAttention
 from attnbook.nn.losses import (
     fused_smoothing_loss,
     label_smoothing_loss,
-    symmetric_kl,
     token_loss,
 )
 from attnbook.nn.masks import (

@@ -1,8 +1,6 @@
-"""Losses: cross-entropy, label smoothing, and the divergence term of R-Drop."""
+"""Losses: cross-entropy, plain and with label smoothing."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import torch
 import torch.nn.functional as F
@@ -95,23 +93,10 @@ def label_smoothing_loss(
     return loss.masked_fill(~padding_mask(targets), 0.0)
 
 
-ROWS = 64
-"""Number of tokens whose logits a CPU takes at a time. With V = 8,000 these are 2 MB,
-which a core keeps in its cache; a whole batch would come from memory, pass by pass."""
-
-
-def _groups(*tensors: Tensor) -> Iterator[tuple[Tensor, ...]]:
-    """Split tensors along their first axis on a CPU; a GPU takes all rows at once."""
-    rows = ROWS if tensors[0].device.type == "cpu" else max(len(tensors[0]), 1)
-    return zip(*(tensor.split(rows) for tensor in tensors), strict=True)
-
-
 def fused_smoothing_loss(
     logits: Tensor, targets: Tensor, smoothing: float = 0.1
 ) -> Tensor:
     """Compute :func:`label_smoothing_loss` by PyTorch's function, for training.
-
-    On a CPU it goes through the tokens in groups (:data:`ROWS`).
 
     Args:
         logits: (B, T, V).
@@ -126,40 +111,10 @@ def fused_smoothing_loss(
     """
     check_target_ids(logits, targets)
     check_shares(smoothing=smoothing)
-    how = {"ignore_index": PAD, "label_smoothing": smoothing, "reduction": "none"}
-    losses = [
-        F.cross_entropy(wide(rows), ids, **how)
-        for rows, ids in _groups(logits.flatten(0, -2), targets.flatten().long())
-    ]
-    return torch.cat(losses).view_as(targets)
-
-
-def symmetric_kl(logits: Tensor, targets: Tensor) -> Tensor:
-    r"""Symmetric KL divergence of two predictions of each token, for R-Drop.
-
-    :math:`\frac12 (KL(p_1 \Vert p_2) + KL(p_2 \Vert p_1))`: Liang et al. 2021,
-    equation 2. It equals :math:`\frac12 \sum_v (p_{1v} - p_{2v})(z_{1v} - z_{2v})` with
-    the logits :math:`z`: the constants between logits and log-probabilities cancel,
-    since both distributions sum to 1.
-
-    Args:
-        logits: (2 B, T, V): the same batch twice, with two draws of dropout.
-        targets: Ids, (B, T).
-
-    Returns:
-        (B, T), in nats, at least float32; 0 at padding.
-
-    Raises:
-        ValueError: If the shapes do not agree.
-    """
-    check_targets(logits, targets.repeat(2, 1))
-    first, second = logits.chunk(2)
-    divergences = []
-    for z_1, z_2 in _groups(first.flatten(0, -2), second.flatten(0, -2)):
-        z_1, z_2 = wide(z_1), wide(z_2)
-        impossible = z_1.isneginf() & z_2.isneginf()  # -inf less -inf would be NaN
-        difference = (z_1 - z_2).masked_fill(impossible, 0.0)
-        terms = (z_1.softmax(-1) - z_2.softmax(-1)) * difference
-        divergences.append(terms.sum(-1) / 2)
-    divergence = torch.cat(divergences).view_as(targets)
-    return divergence.masked_fill(~padding_mask(targets), 0.0)
+    losses = F.cross_entropy(
+        *(wide(logits).flatten(0, -2), targets.flatten().long()),
+        ignore_index=PAD,
+        label_smoothing=smoothing,
+        reduction="none",
+    )  # (B T,)
+    return losses.view_as(targets)

@@ -11,7 +11,7 @@ from attnbook.course.ch12.experiment_gpu import together
 from attnbook.course.ch12.experiment_scores import RUN_VARIABLE
 from attnbook.course.ch12.experiment_training import KEPT
 from attnbook.course.kit.experiments import experiment
-from attnbook.translation.report import check_may_test, score_splits, test_splits
+from attnbook.translation.report import score_splits, test_splits
 from attnbook.translation.translator import Translator
 
 FOLDER = "runs/distilled"
@@ -35,9 +35,8 @@ def scores_together(folder: Path) -> dict:
     about = json.loads((folder / "teachers.json").read_text(encoding="utf-8"))
     teachers = [Translator(model) for model in about["models"]]
     first = teachers[0]
-    config = replace(first.config, score_tests=False)
     scores, _ = score_splits(
-        together(teachers), first.subwords, config, about["alpha"], ("val",)
+        together(teachers), first.subwords, first.config, about["alpha"], ("val",)
     )
     return about | {"scores": scores["val"]}
 
@@ -56,8 +55,7 @@ def distilled() -> dict:
     found = json.loads((run / "results.json").read_text(encoding="utf-8"))
     student = Translator(run / "model")
     # It was trained on a folder of texts.
-    config = replace(student.config, data="multi30k", score_tests=True)
-    check_may_test(config)
+    config = replace(student.config, data="multi30k")
     scores, _ = score_splits(
         *(student.model, student.subwords, config),
         *(student.facts["alpha"], test_splits(config)),
