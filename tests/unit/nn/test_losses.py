@@ -1,21 +1,20 @@
-"""Label smoothing and R-Drop: against their formulas and PyTorch."""
+"""Label smoothing: against its formula and PyTorch."""
 
 import pytest
 import torch
 from compare import close, numbers, same, stacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.distributions import Categorical, kl_divergence
 from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.losses import (
-    ROWS,
     fused_smoothing_loss,
     label_smoothing_loss,
-    symmetric_kl,
     token_loss,
 )
+
+LOSSES = [token_loss, label_smoothing_loss, fused_smoothing_loss]
 
 
 def targets_of(seed, b, t, v):
@@ -77,7 +76,7 @@ def test_a_share_that_is_none_is_refused(smoothing):
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.4])
 def test_the_fused_loss_is_the_same(smoothing):
     g = torch.Generator().manual_seed(0)
-    b, t = 3, ROWS // 2  # two groups of rows, and a part
+    b, t = 3, 8
     logits = torch.randn(b, t, 11, generator=g).double().requires_grad_()
     targets = torch.randint(0, 11, (b, t), generator=g)
     targets[0, 3:] = PAD
@@ -91,61 +90,15 @@ def test_the_fused_loss_is_the_same(smoothing):
         close(ours, fused)
 
 
-@pytest.mark.parametrize(
-    "loss", [token_loss, label_smoothing_loss, fused_smoothing_loss, symmetric_kl]
-)
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("shape", [(2, 1), (1, 5), (2, 4), (10,)])
 def test_targets_are_not_broadcast(loss, shape):
-    rows = 4 if loss is symmetric_kl else 2
     with pytest.raises(ValueError, match="they must agree in all axes but the last"):
-        loss(torch.zeros(rows, 5, 7), torch.ones(shape, dtype=torch.long))
-
-
-# R-Drop
-
-
-def divergence_by_loop(logits, targets):
-    """Half of KL(p‖q) + KL(q‖p), place after place."""
-    b, t = targets.shape
-    rows = []
-    for i in range(b):
-        row = []
-        for j in range(t):
-            p, q = (x.exp() / x.exp().sum() for x in (logits[i, j], logits[b + i, j]))
-            there = sum(p[w] * (p[w] / q[w]).log() for w in range(len(p)))
-            back = sum(q[w] * (q[w] / p[w]).log() for w in range(len(p)))
-            row.append((there + back) / 2 * (targets[i, j] != PAD))
-        rows.append(stacked(row))
-    return stacked(rows)
-
-
-@given(*[st.integers(1, 4)] * 2, st.integers(2, 6), st.integers(0, 99))
-@settings(max_examples=30)
-def test_r_drop_equals_a_loop_and_pytorchs(b, t, v, seed):
-    (logits,) = numbers(seed, (2 * b, t, v))
-    g = torch.Generator().manual_seed(seed)
-    targets = torch.randint(3, (b, t), generator=g)
-    ours = symmetric_kl(logits, targets)
-    same(ours, divergence_by_loop(logits, targets), [logits])
-    one, other = (Categorical(logits=x) for x in (logits[:b], logits[b:]))
-    theirs = (kl_divergence(one, other) + kl_divergence(other, one)) / 2
-    same(ours, theirs.masked_fill(targets == PAD, 0), [logits])
-
-
-def test_groups_of_rows_do_not_change_r_drop():
-    (logits,) = numbers(0, (6, ROWS // 2, 3))
-    targets = torch.ones(3, ROWS // 2, dtype=torch.long)
-    sentences = logits.chunk(2)
-    one_by_one = [
-        symmetric_kl(torch.stack(pair), targets[:1])
-        for pair in zip(*sentences, strict=True)
-    ]
-    same(symmetric_kl(logits, targets), torch.cat(one_by_one), [logits])
+        loss(torch.zeros(2, 5, 7), torch.ones(shape, dtype=torch.long))
 
 
 # At the edge
 
-LOSSES = [token_loss, label_smoothing_loss, fused_smoothing_loss]
 INF = float("inf")
 
 
@@ -175,17 +128,6 @@ def test_an_impossible_token_costs_what_it_costs_in_pytorch(loss, smoothing, tar
             close(token_loss(logits, targets), F.cross_entropy(logits, targets))
 
 
-def test_r_drop_of_an_impossible_token():
-    """In both predictions it adds nothing; in one alone it is infinitely far."""
-    one, other = torch.tensor([[[[0.0, 1.0, -INF]]], [[[0.5, -1.0, -INF]]]]).double()
-    logits = torch.cat([one, other]).requires_grad_()
-    found = symmetric_kl(logits, torch.ones(1, 1).long())
-    close(found, symmetric_kl(logits[..., :2], torch.ones(1, 1).long()))
-    assert torch.autograd.grad(found.sum(), logits)[0].isfinite().all()
-    alone = torch.cat([one, other.nan_to_num(neginf=0.0)])
-    assert symmetric_kl(alone, torch.ones(1, 1).long()).item() == INF
-
-
 @pytest.mark.parametrize("loss", [label_smoothing_loss, fused_smoothing_loss])
 @pytest.mark.parametrize("smoothing", [-0.1, 1.0, 1.5, float("nan"), INF])
 def test_both_refuse_a_share_that_is_none(loss, smoothing):
@@ -193,10 +135,10 @@ def test_both_refuse_a_share_that_is_none(loss, smoothing):
         loss(torch.zeros(1, 1, 4), torch.ones(1, 1).long(), smoothing)
 
 
-@pytest.mark.parametrize("loss", [*LOSSES, symmetric_kl])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_ids_may_have_32_bits_and_must_be_ids(loss):
     (logits,) = numbers(0, (4, 5, 9))
-    targets = targets_of(0, 2 if loss is symmetric_kl else 4, 5, 9)
+    targets = targets_of(0, 4, 5, 9)
     same(loss(logits, targets.int()), loss(logits, targets), [logits])
     for kind in (torch.float32, torch.bool):
         with pytest.raises(ValueError, match=rf"type {kind}; .* targets.long\(\)"):
@@ -219,15 +161,13 @@ def test_a_batch_of_padding_alone_is_as_in_pytorch():
     assert F.cross_entropy(logits.mT, nothing, ignore_index=PAD).isnan()
     for loss in (label_smoothing_loss, fused_smoothing_loss):
         assert torch.equal(loss(logits, nothing), torch.zeros(2, 3))
-    assert torch.equal(symmetric_kl(logits, nothing[:1]), torch.zeros(1, 3))
     for loss in (label_smoothing_loss, fused_smoothing_loss):
         assert loss(logits[:0], nothing[:0]).shape == (0, 3)
 
 
-@pytest.mark.parametrize("loss", [*LOSSES, symmetric_kl])
+@pytest.mark.parametrize("loss", LOSSES)
 def test_lists_are_no_tensors(loss):
     with pytest.raises(ValueError, match=r"logits is a list; .*as_tensor\(logits\)"):
         loss([[[0.0, 1.0]]], torch.ones(1, 1).long())
-    if loss is not symmetric_kl:
-        with pytest.raises(ValueError, match=r"targets is a list; .*as_tensor"):
-            loss(torch.zeros(1, 1, 2), [[1]])
+    with pytest.raises(ValueError, match=r"targets is a list; .*as_tensor"):
+        loss(torch.zeros(1, 1, 2), [[1]])
