@@ -77,12 +77,13 @@ class Trainer:
 
     def _load_texts(self) -> None:
         """Load both splits, as ids of subwords that the first process learns."""
-        texts, self.val_texts = (load_texts(self.config, x) for x in ("train", "val"))
+        texts = load_texts(self.config, "train")
         if self.first:
             run_folder.prepare_folder(self.folder, self.config, texts)
         self.processes.wait()
         self.subwords = Subwords.load(self.folder / "subwords.json")
         self.train_pairs = encode_pairs(self.subwords, texts)
+        self.val_texts = load_texts(self.config, "val")
         self.val_pairs = encode_pairs(self.subwords, self.val_texts)
         how = self.config, self.world
         self.updates_of = partial(cut_updates, self.train_pairs, *how)
@@ -90,9 +91,8 @@ class Trainer:
 
     def _make_model(self) -> None:
         """Make model and optimizer, with equal weights in all processes."""
-        self.precision = choose_precision(
-            self.config.precision, self.device, self.config.model in RECURRENT
-        )
+        kind = self.config.precision, self.device, self.config.model in RECURRENT
+        self.precision = choose_precision(*kind)
         torch.manual_seed(self.config.seed)
         self.model = model_from_config(self.config, len(self.subwords)).to(self.device)
         self.wrapped = self.processes.average_gradients(self.model)
