@@ -131,9 +131,9 @@ def speed(name: str, config: Config, length: int, device: torch.device) -> dict:
     return found | {"length": length, "config": asdict(config)}
 
 
-def one_run(config: Config, folder: Path) -> dict:
+def one_run(config: Config, folder: Path, device: torch.device) -> dict:
     """Train, or resume training, and score on validation data."""
-    results = train(config, folder)
+    results = train(config, folder, device.type)
     log = read_metrics(folder / "metrics.jsonl")
     return {"seed": config.seed, **results, "log": log}
 
@@ -176,17 +176,16 @@ def main() -> None:
     device = choose_device(chosen.device)
     chosen.out.mkdir(parents=True, exist_ok=True)
     name = chosen.name or Path(chosen.config).stem
-    entries = [*chosen.set, f"device={device.type}", "score_tests=false"]
 
     def config(**changes: object) -> Config:
         own = [f"{key}={value}" for key, value in changes.items()]
-        return read_config(chosen.config, [*own, *entries])
+        return read_config(chosen.config, [*own, *chosen.set])
 
     if chosen.what == "runs":
         for seed in chosen.seeds:
             folder = chosen.out / name / f"seed_{seed}"
             result = chosen.out / f"run-{name}-{seed}.json"
-            record(result, device, partial(one_run, config(seed=seed), folder))
+            record(result, device, partial(one_run, config(seed=seed), folder, device))
         return
     for model, length in product(chosen.models, chosen.lengths):
         result = chosen.out / f"speed-{name}-{model}-{length}.json"

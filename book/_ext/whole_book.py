@@ -1,4 +1,4 @@
-"""Offers the whole book as one PDF on every page, if `scripts/book_pdf.py` has printed it."""
+"""Offers the whole book as one PDF on every page, if it has been printed."""
 
 from __future__ import annotations
 

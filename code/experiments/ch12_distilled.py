@@ -7,7 +7,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from attnbook.translation.report import check_may_test, score_splits, test_splits
+from attnbook.translation.report import score_splits, test_splits
 from attnbook.translation.translator import Translator
 from experiments.ch12_gpu import together
 from experiments.ch12_scores import RUN_VARIABLE
@@ -43,9 +43,8 @@ def scores_together(folder: Path) -> dict:
     about = json.loads((folder / "teachers.json").read_text(encoding="utf-8"))
     teachers = [Translator(model) for model in about["models"]]
     first = teachers[0]
-    config = replace(first.config, score_tests=False)
     scores, _ = score_splits(
-        together(teachers), first.subwords, config, about["alpha"], ("val",)
+        together(teachers), first.subwords, first.config, about["alpha"], ("val",)
     )
     return about | {"scores": scores["val"]}
 
@@ -64,8 +63,7 @@ def distilled() -> dict:
     found = json.loads((run / "results.json").read_text(encoding="utf-8"))
     student = Translator(run / "model")
     # It was trained on a folder of texts.
-    config = replace(student.config, data="multi30k", score_tests=True)
-    check_may_test(config)
+    config = replace(student.config, data="multi30k")
     scores, _ = score_splits(
         *(student.model, student.subwords, config),
         *(student.facts["alpha"], test_splits(config)),

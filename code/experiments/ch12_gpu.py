@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -18,43 +16,12 @@ from torch import nn
 
 from attnbook.data.subwords import Subwords
 from attnbook.decoding.ensemble import Ensemble
-from attnbook.translation.bleu_score import corpus_scores, paired_bootstrap
+from attnbook.translation.bleu_score import paired_bootstrap
 from attnbook.translation.configs import from_json
 from attnbook.translation.corpora import load_texts
-from attnbook.translation.evaluation import bleu_by_alpha
-from attnbook.translation.moses import detokenised
-from attnbook.translation.report import (
-    BEAM_WIDTH,
-    check_may_test,
-    score_splits,
-    test_splits,
-)
 from attnbook.translation.translator import Translator
 from experiments.ch12_scores import RUN_VARIABLE, by_length
 from experiments.registry import experiment
-
-SCORED = ("en_de", "de_en", "published", "distilled", "distilled_de_en")
-"""Parts of the runs, which have frozen recipes and are scored on the test sets."""
-
-
-@experiment
-def gpu_scores() -> dict:
-    """Score the models of those runs on the test sets, once nothing more is chosen.
-
-    Reads the folder named by ``ATTNBOOK_RUN``, by default ``runs/gpu``: by part, the
-    folder of each run.
-
-    Returns:
-        By part and run BLEU and chrF, by test set, decoding and case. A model of
-        tokenised text is scored on it, as its authors did, and on the validation split,
-        too; "detokenised" are scores of the same translations on plain lowercased text.
-    """
-    folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu"))
-    return {
-        part: {path.name: scores_of(path) for path in sorted(folder.glob(f"{part}/*"))}
-        for part in SCORED
-    }
-
 
 RIVALS = ("luong", "bahdanau")
 
@@ -92,79 +59,6 @@ def ladder_scores() -> dict:
             for how in ("beam", "greedy")
         },
     }
-
-
-def scores_of(run: Path) -> dict:
-    """Scores of a run's model on the test sets, with the α that the run chose."""
-    print(f"  {run}", flush=True)
-    translator = Translator(run / "model")
-    return scores_with(translator.model, translator)
-
-
-def scores_with(model: nn.Module, translator: Translator) -> dict:
-    """Scores of a model with a translator's subwords, config and α."""
-    # A student was trained on a folder of texts; the tests are Multi30k's.
-    config = replace(translator.config, data="multi30k", score_tests=True)
-    check_may_test(config)
-    alpha, splits = translator.facts["alpha"], test_splits(config)
-    both = model, translator.subwords
-    if not config.moses:
-        return score_splits(*both, config, alpha, splits)[0]
-    scores, outputs = score_splits(*both, config, alpha, ("val", *splits))
-    plain = replace(config, moses=False, lowercase=False)
-    for split, by_decoding in outputs.items():
-        references = load_texts(plain, split).target
-        for how, texts in by_decoding.items():
-            texts = detokenised(texts, config.target)
-            score = corpus_scores(texts, references, lowercase=True)
-            scores[split][f"{how}, detokenised"] = score._asdict()
-    return scores
-
-
-@experiment
-def gpu_ensemble() -> dict:
-    """Let the three models of the published recipe translate together, scored once.
-
-    Returns:
-        As for each run in ``gpu_scores``.
-    """
-    folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu"))
-    seeds = [Translator(path / "model") for path in sorted(folder.glob("published/*"))]
-    return scores_with(together(seeds), seeds[0])
-
-
-@experiment
-def rankings() -> dict:
-    """Rank the same models' hypotheses in both ways, on validation data.
-
-    Reads the runs of English to German in the folder named by ``ATTNBOOK_RUN``, by
-    default ``runs/gpu``.
-
-    Returns:
-        By part and run BLEU (lowercased, on each model's own text) "per_token", and
-        "by_alpha" of the length penalty.
-    """
-    folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu"))
-    return {
-        part: {run.name: ranked(run) for run in sorted(folder.glob(f"{part}/*"))}
-        for part in ("en_de", "published")
-    }
-
-
-def ranked(run: Path) -> dict:
-    """Validation BLEU of a run's model, by what its hypotheses are ranked by."""
-    print(f"  {run}", flush=True)
-    translator = Translator(run / "model")
-    texts = load_texts(replace(translator.config, score_tests=False), "val")
-    score = partial(
-        bleu_by_alpha,
-        *(translator.model, translator.subwords, texts.source, texts.target),
-        BEAM_WIDTH,
-        lowercase=True,
-    )
-    (per_token,) = score(alphas=(1.0,), per_token=True).values()
-    by_alpha = {str(alpha): round(bleu, 2) for alpha, bleu in score().items()}
-    return {"per_token": round(per_token, 2), "by_alpha": by_alpha}
 
 
 def together(translators: Sequence[Translator]) -> Ensemble:

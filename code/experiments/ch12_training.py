@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attnbook.core.divergence import check_finite
+from attnbook.models.variants import ablate
 from attnbook.toy.data import held_out_pairs
 from attnbook.translation.configs import config
 from attnbook.translation.evaluation import beam_translate
@@ -117,21 +118,23 @@ CHANGES: dict[str, dict] = {
     "as it is": {},
     "1 head": {"n_heads": 1},
     "8 heads": {"n_heads": 8},
-    "no scale": {"variant": "no_scale"},
-    "no positions": {"variant": "no_positions"},
-    "no feed-forward": {"variant": "no_feed_forward"},
+    "no scale": {"without": "no_scale"},
+    "no positions": {"without": "no_positions"},
+    "no feed-forward": {"without": "no_feed_forward"},
     "pre-norm": {"norm_first": True},
     "no smoothing": {"smoothing": 0.0},
     "no dropout": {"dropout": 0.0},
 }
-"""Changes of the config "toy"; a variant is a model without a part."""
+"""Changes of the config "toy", or what its model is to be without."""
 
 
 def train_variant(change: dict, seed: int, epochs: int = EPOCHS) -> Trainer:
-    """Train the toy config with some entries changed."""
-    run = config("toy", seed=seed, max_epochs=epochs, **change)
+    """Train the toy config with some entries changed, or a part of its model gone."""
+    entries = {name: value for name, value in change.items() if name != "without"}
+    run = config("toy", seed=seed, max_epochs=epochs, **entries)
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(run, Path(folder))
+        ablate(trainer.model, change.get("without", "none"))
         trainer.train()
         trainer.close()  # its lock, before the folder is deleted
     return trainer

@@ -12,15 +12,19 @@ from attnbook.core import results
 from attnbook.course.kit.style import SETTINGS
 from attnbook.data import multi30k
 from attnbook.translation import trainer as trainer_module
-from attnbook.translation.report import finish
+from attnbook.translation.report import write_results
 from attnbook.translation.trainer import Trainer
 
 
 @pytest.fixture(scope="session", autouse=True)
 def frequent_log():
-    """Runs in the tests are short, and so are the parts between lines of their logs."""
+    """Runs in the tests are short, and so are the parts between lines of their logs.
+
+    A state is due at each line, so that no test depends on the clock.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trainer_module, "LOG_EVERY", LOG_EVERY)
+        patch.setattr(trainer_module, "SAVE_SECONDS", 0)
         yield
 
 
@@ -57,7 +61,7 @@ def finished_run(tmp_path_factory):
     config = small_config(write_texts(folder / "texts"))
     trainer = Trainer(config, folder / "run")
     trainer.train()
-    results = finish(trainer)
+    results = write_results(trainer)
     output = json.loads(
         (folder / "run" / "hypotheses.json").read_text(encoding="utf-8")
     )

@@ -1,8 +1,7 @@
 """The device to compute on: a CPU, a CUDA GPU or Apple's GPU (MPS).
 
-Most of what was measured in this course ran on a CPU, the rest on a CUDA GPU, which the
-tests emulate. MPS is written for, but nobody has tried it yet. So it is used only by
-request.
+Most of what was measured in this course ran on a CPU, the rest on a CUDA GPU. MPS is
+written for, but nobody has tried it yet. So it is used only by request.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from torch import nn
 DEVICE_VARIABLE = "ATTNBOOK_DEVICE"
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
-"""The names that a config, a command and the environment may give."""
+"""The names that a command and the environment may give."""
 
 
 def choose_device(wanted: str = "auto") -> torch.device:

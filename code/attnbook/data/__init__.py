@@ -1,7 +1,6 @@
 """From text to batches, for any language.
 
 - ``batching``: padding, and batches of sentence pairs grouped by length
-- ``fixed_shapes``: batches of a few fixed shapes, for CUDA graphs
 - ``subwords``: subword tokenisation by byte-pair encoding, at full speed
 - ``bpe_from_scratch``: byte-pair encoding in a few lines
 - ``multi30k``: the Multi30k captions, downloaded and verified
@@ -17,6 +16,7 @@ from attnbook.data.batching import (
     pad,
     padding_share,
     pooled,
+    target_tokens,
     token_batches,
 )
 from attnbook.data.bpe_from_scratch import (
@@ -27,12 +27,6 @@ from attnbook.data.bpe_from_scratch import (
     merge_pair,
 )
 from attnbook.data.digits import N_TRAIN, load_digits
-from attnbook.data.fixed_shapes import (
-    fixed_batch,
-    fixed_batches,
-    fixed_length,
-    fixed_shape,
-)
 from attnbook.data.hidden_tokens import hide_tokens
 from attnbook.data.multi30k import available, clean, sentences
 from attnbook.data.subwords import Subwords

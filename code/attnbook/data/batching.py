@@ -139,6 +139,11 @@ def token_batches(
     return batches
 
 
+def target_tokens(batches: Sequence[Sequence[IdPair]]) -> int:
+    """Number of target tokens, including ``EOS`` but not padding."""
+    return sum(len(pair.target) + 1 for pairs in batches for pair in pairs)
+
+
 def padding_share(batches: Sequence[Sequence[IdPair]]) -> float:
     """Fraction of all positions, source and target, that are padding.
 

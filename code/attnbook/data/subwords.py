@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -14,9 +13,6 @@ from tokenizers.trainers import BpeTrainer
 from attnbook.core.checks import check_texts
 from attnbook.core.files import write_whole
 from attnbook.core.vocabulary import EOS, SPECIAL_TOKENS
-
-END = "</w>"
-"""The end of a word, if spaces already divide all words."""
 
 
 class Subwords:
@@ -34,24 +30,13 @@ class Subwords:
         tokenizer.encode_special_tokens = True
 
     @classmethod
-    def train(
-        cls,
-        text: Iterable[str],
-        vocab_size: int,
-        lowercase: bool = False,
-        tokenised: bool = False,
-    ) -> Subwords:
+    def train(cls, text: Iterable[str], vocab_size: int) -> Subwords:
         """Learn the merges from text: both languages of the training split alone.
 
         Args:
             text: Sentences.
             vocab_size: Number of subwords, the four special tokens included. There are
                 fewer if no pair that occurs twice is left to merge.
-            lowercase: Whether to lowercase all text first.
-            tokenised: Whether spaces already divide all words and punctuation marks.
-                The text is then split nowhere else, and ``</w>`` stands for the end of
-                a word, as in the code of Sennrich et al.: what ends a compound is the
-                same subword as the word alone.
 
         Raises:
             ValueError: If ``vocab_size`` leaves no room for a merge, or there is one
@@ -59,8 +44,7 @@ class Subwords:
         """
         check_texts(text=text)
         text = list(text)
-        steps = [normalizers.NFC(), *[normalizers.Lowercase()] * lowercase]
-        normalizer = normalizers.Sequence(steps)
+        normalizer = normalizers.Sequence([normalizers.NFC()])
         normal = "".join(map(normalizer.normalize_str, text))
         characters = len({"▁", *normal.replace(" ", "▁")})
         if vocab_size <= characters + len(SPECIAL_TOKENS):
@@ -74,19 +58,14 @@ class Subwords:
             [pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()]
         )
         tokenizer.decoder = decoders.Metaspace()
-        if tokenised:
-            tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-            tokenizer.decoder = decoders.BPEDecoder(**{"suffix": END})
-            text, ends = _with_ends(map(normalizer.normalize_str, text))
         trainer = BpeTrainer(
             vocab_size=vocab_size,
             min_frequency=2,
             special_tokens=list(SPECIAL_TOKENS),
-            initial_alphabet=sorted({*normal} - {" "}) if tokenised else [],
             show_progress=False,
         )
         tokenizer.train_from_iterator(text, trainer)
-        return cls(_name_ends(tokenizer, ends) if tokenised else tokenizer)
+        return cls(tokenizer)
 
     @classmethod
     def load(cls, path: Traversable) -> Subwords:
@@ -142,31 +121,3 @@ class Subwords:
                 break
             kept.append(i)
         return self.tokenizer.decode(kept)
-
-
-def _with_ends(texts: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Put a character of its own in the place of each letter that ends a word.
-
-    The library would number such letters as it meets them in a table of words, whose
-    order is another one in each process, and of equally frequent pairs it merges those
-    of the lowest numbers first. It numbers characters in their order.
-
-    Returns:
-        The texts, and what each new character stands for.
-    """
-    words = [text.split() for text in texts]
-    letters = sorted({word[-1] for text in words for word in text})
-    marks = {letter: chr(0x100000 + i) for i, letter in enumerate(letters)}
-    marked = [" ".join(w[:-1] + marks[w[-1]] for w in text) for text in words]
-    return marked, {mark: letter + END for letter, mark in marks.items()}
-
-
-def _name_ends(tokenizer: Tokenizer, ends: dict[str, str]) -> Tokenizer:
-    """Write those characters as letters again, with :data:`END` after them."""
-    table = str.maketrans(ends)
-    parts = json.loads(tokenizer.to_str())
-    model = parts["model"]
-    model["vocab"] = {text.translate(table): i for text, i in model["vocab"].items()}
-    model["merges"] = [[t.translate(table) for t in pair] for pair in model["merges"]]
-    model["end_of_word_suffix"] = END
-    return Tokenizer.from_str(json.dumps(parts))

@@ -33,7 +33,6 @@ def beam_search(
     max_len: Tensor | Sequence[int] | int,
     width: int = 4,
     alpha: float = 0.6,
-    per_token: bool = False,
 ) -> Hypotheses:
     r"""Extend the W best hypotheses at each step, and keep the W best finished ones.
 
@@ -51,7 +50,6 @@ def beam_search(
             one for each. A hypothesis of this length ends with EOS.
         width: Beam width W, the number of hypotheses.
         alpha: α of the length penalty.
-        per_token: As in :func:`length_penalty`.
 
     Returns:
         The finished hypotheses; no special token but EOS is generated.
@@ -70,7 +68,7 @@ def beam_search(
     first_row = width * torch.arange(b, device=device)[:, None]  # (B, 1)
     state = select_rows(start, torch.arange(b, device=device).repeat_interleave(width))
     unfinished, finished = _start(b, width, max(limits), device)
-    largest = [length_penalty(limit, alpha, per_token) for limit in limits]
+    largest = [length_penalty(limit, alpha) for limit in limits]
     done = torch.zeros(b, dtype=torch.bool, device=device)
     for length in range(1, max(limits) + 1):
         token = unfinished.ids[:, :, -1].flatten()  # (B·W,)
@@ -80,7 +78,7 @@ def beam_search(
             log_p[i, :, :EOS] = log_p[i, :, EOS + 1 :] = -torch.inf
         extended, parent = _extend(unfinished, log_p)
         ends = extended.ids[..., -1] == EOS  # (B, 2 W)
-        scores = extended.scores / length_penalty(length, alpha, per_token)
+        scores = extended.scores / length_penalty(length, alpha)
         scores = scores.masked_fill(~ends | done[:, None], -torch.inf)
         finished = _merge(finished, extended.ids[:, :width], scores[:, :width])
         scores, best = extended.scores.masked_fill(ends, -torch.inf).topk(width)
@@ -93,7 +91,7 @@ def beam_search(
     return finished
 
 
-def length_penalty(length: int, alpha: float, per_token: bool = False) -> float:
+def length_penalty(length: int, alpha: float) -> float:
     r""":math:`lp = ((5 + |y|)/6)^\alpha`: Wu et al. 2016, equation 14.
 
     The log-probability falls with each token. So without a penalty (α = 0) short
@@ -102,10 +100,8 @@ def length_penalty(length: int, alpha: float, per_token: bool = False) -> float:
     Args:
         length: Number of tokens, EOS included.
         alpha: α.
-        per_token: Whether it is :math:`|y|^\alpha`, as in fairseq. With α = 1,
-            hypotheses are then ranked by their log-probability per token.
     """
-    return (length if per_token else (5 + length) / 6) ** alpha
+    return ((5 + length) / 6) ** alpha
 
 
 def _start(

@@ -19,7 +19,7 @@
 - ``sequence_layers``: self-attention, recurrence and convolution with one interface
 - ``linear_attention``: linear attention, all positions at once or one by one
 - ``long_short``: long–short attention, half of it convolution
-- ``losses``: cross-entropy, label smoothing, R-Drop
+- ``losses``: cross-entropy, plain and with label smoothing
 - ``attention_checks``: checks of the arguments of attention
 """
 
@@ -61,7 +61,10 @@ from attnbook.nn.local_attention import (
     source_window,
 )
 from attnbook.nn.long_short import LocalBranch, LongShortAttention
-from attnbook.nn.losses import label_smoothing_loss, symmetric_kl, token_loss
+from attnbook.nn.losses import (
+    label_smoothing_loss,
+    token_loss,
+)
 from attnbook.nn.masks import (
     causal_mask,
     key_mask,

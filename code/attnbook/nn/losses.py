@@ -1,4 +1,4 @@
-"""Losses: cross-entropy, label smoothing, and the divergence term of R-Drop."""
+"""Losses: cross-entropy, plain and with label smoothing."""
 
 from __future__ import annotations
 
@@ -101,29 +101,3 @@ def label_smoothing_loss(
         label_smoothing=smoothing,
         reduction="none",
     ).view_as(targets)
-
-
-def symmetric_kl(logits: Tensor, targets: Tensor) -> Tensor:
-    r"""Symmetric KL divergence of two predictions of each token, for R-Drop.
-
-    :math:`\frac12 (KL(p_1 \Vert p_2) + KL(p_2 \Vert p_1))`: Liang et al. 2021,
-    equation 2. It equals :math:`\frac12 \sum_v (p_{1v} - p_{2v})(z_{1v} - z_{2v})` with
-    the logits :math:`z`: the constants between logits and log-probabilities cancel,
-    since both distributions sum to 1.
-
-    Args:
-        logits: (2 B, T, V): the same batch twice, with two draws of dropout.
-        targets: Ids, (B, T).
-
-    Returns:
-        (B, T), in nats, at least float32; 0 at padding.
-
-    Raises:
-        ValueError: If the shapes do not agree.
-    """
-    check_targets(logits, targets.repeat(2, 1))
-    z_1, z_2 = wide(logits).chunk(2)  # (B, T, V) each
-    impossible = z_1.isneginf() & z_2.isneginf()  # -inf less -inf would be NaN
-    difference = (z_1 - z_2).masked_fill(impossible, 0.0)
-    terms = (z_1.softmax(-1) - z_2.softmax(-1)) * difference
-    return (terms.sum(-1) / 2).masked_fill(~padding_mask(targets), 0.0)

@@ -2,10 +2,11 @@
 
 - ``translator``: a trained model: text in, translated text out
 - ``configs``: the hyperparameters of a training run
-- ``corpora``: the parallel text of a config
+- ``corpora``: the parallel text of a config, and the batches of each epoch
 - ``models``: the model of a config
-- ``schedules``: learning-rate schedules
+- ``schedules``: the learning rate of each update
 - ``trainer``: the training loop
+- ``validation``: loss and scores on the validation split, after each epoch
 - ``evaluation``: translation in batches, choice of the length penalty
 - ``bleu_score``: BLEU and chrF with their signatures, significance tests
 - ``bleu_from_scratch``: BLEU in a few lines
@@ -15,11 +16,8 @@
 - ``train_command``: `attnbook train`
 - ``translate_command``: `attnbook translate`
 - ``command_line``: `attnbook`
-- ``moses``: text as papers on Multi30k prepare it: normalised, tokenised
-- ``feeds``: the batches of each epoch, and where they lie
 - ``run_folder``: a run's lock, the check of its config, its log
 - ``training_state``: the state of a run on disk
-- ``cuda_graphs``: the kernels of an update, recorded once and replayed
 - ``distributed``: data-parallel training by several processes
 - ``devices``: precision, PyTorch's backends and peak memory
 """
@@ -47,7 +45,12 @@ from attnbook.translation.configs import (
     from_json,
     to_json,
 )
-from attnbook.translation.corpora import Texts, load_texts
+from attnbook.translation.corpora import (
+    Texts,
+    cut_updates,
+    encode_pairs,
+    load_texts,
+)
 from attnbook.translation.devices import choose_precision, peak_memory, set_backends
 from attnbook.translation.distributed import Processes
 from attnbook.translation.evaluation import (
@@ -55,19 +58,18 @@ from attnbook.translation.evaluation import (
     bleu_by_alpha,
     max_output_len,
 )
-from attnbook.translation.feeds import encode_pairs, target_tokens, to_device
 from attnbook.translation.models import model_from_config
 from attnbook.translation.report import (
     commit,
-    finish,
     hardware,
     run_facts,
     score_splits,
+    write_results,
 )
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
-    linear_learning_rate,
+    learning_rate,
     noam_learning_rate,
 )
 from attnbook.translation.trainer import Trainer

@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
+from typing import NamedTuple
 
-from attnbook.core.devices import DEVICES
+Text = Precision = str
+Count = Seed = int
+Share = Positive = float
+"""The kinds of entries; :data:`KINDS` says what each of them allows."""
+
+
+class Kind(NamedTuple):
+    """What an entry may be: its type, what is allowed in words, and the test for it."""
+
+    type: type
+    words: str
+    allows: Callable[[object], bool] = lambda _: True
+
+
+KINDS = {
+    "Text": Kind(str, "text"),
+    "bool": Kind(bool, "true or false"),
+    "Count": Kind(
+        int, "a whole number, 1 or more, below 2**31", lambda x: 1 <= x < 2**31
+    ),
+    "Seed": Kind(
+        int, "a whole number, from 0 to below 2**24", lambda x: 0 <= x < 2**24
+    ),
+    "Share": Kind(float, "a number, from 0 to below 1", lambda x: 0 <= x < 1),
+    "Positive": Kind(
+        float, "a number, more than 0, at most 1e30", lambda x: 0 < x <= 1e30
+    ),
+    "Precision": Kind(
+        str, "auto, fp32 or bf16", lambda x: x in ("auto", "fp32", "bf16")
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -17,180 +47,92 @@ class Config:
     """Hyperparameters of a training run; the defaults: a tiny Transformer on Multi30k.
 
     Attributes:
-        data: "multi30k", "toy", or a folder of text files; see
+        data: The text: "multi30k", "toy", or a folder of text files; see
             :mod:`attnbook.translation.corpora`.
         source: Source language.
         target: Target language.
-        lowercase: Whether to lowercase all text first.
-        moses: Whether to normalise and tokenise all text first; see
-            :mod:`attnbook.translation.moses`. Translations come out tokenised, too.
         vocab_size: Number of subwords; both languages share one vocabulary.
-        model: One of :data:`attnbook.models.registry.MODELS`.
+        model: The model: one of :data:`attnbook.models.registry.MODELS`.
         d_model: Width D.
         n_heads: Number H of heads. Recurrent models ignore it, and also ``n_layers``,
             ``d_ff`` and ``norm_first``.
         n_layers: Number of encoder layers, and of decoder layers.
         d_ff: Width of the feed-forward networks.
         norm_first: Whether to use pre-norm; False is the paper's post-norm.
-        variant: "none", or an ablation; see
-            :data:`attnbook.models.variants.VARIANTS`.
-        tie_tables: Whether a recurrent model has one matrix for source embedding,
-            target embedding and output layer; the Transformer always has.
         dropout: Dropout rate.
-        batch_tokens: Positions of a padded batch on each side.
-        batches_per_update: Batches whose gradients are summed, over all processes.
-        few_shapes: Whether batches have a few fixed shapes, are cut once, and stay on
-            the device. For a small corpus on a GPU, whose time is otherwise spent on
-            launching kernels.
-        cuda_graphs: Whether a GPU records the kernels of an update of each shape, and
-            replays them; only with ``few_shapes``.
+        batch_tokens: The optimisation: positions of a padded batch on each side.
         peak_learning_rate: Highest learning rate. None: that of the paper's formula.
         warmup: Number of warm-up updates.
-        decay_to_zero: Whether the learning rate then falls linearly, to 0 at the end of
-            the last epoch, instead of with the inverse square root. It needs a peak.
         smoothing: ε of label smoothing.
-        r_drop: Weight α of R-Drop's divergence; 0: no R-Drop.
         clip: Maximum norm of the gradient.
-        max_epochs: Maximum number of epochs.
-        patience: Epochs without a lower validation loss before the run ends.
+        max_epochs: Maximum number of epochs; see also :attr:`patience`.
         average: Number of last epochs whose weights are averaged.
-        validate_every: Epochs between two validations; the last one is validated, too.
-        scored_share: Share of the validation split that is translated for the log.
-        per_token: Whether beam search at the end ranks translations by their
-            log-probability per token, as fairseq does, instead of with the length
-            penalty whose α is best on validation data.
-        score_tests: Whether the test sets are translated and scored at the end. For
-            comparisons and choices take False: they are made on validation data, and
-            Multi30k's test sets are kept for the recipes of
-            :data:`attnbook.translation.report.HEADLINES`.
-        save_minutes: Minutes between two states on disk; one is also written after each
-            epoch.
-        device: "cpu", "cuda", "mps", or "auto": see
-            :func:`attnbook.core.devices.choose_device`.
-        precision: "fp32", "bf16", "fp16", or "auto": the best one for the device.
-        compile: Whether to use ``torch.compile``; for the Transformer alone.
+        precision: The run: "fp32", "bf16", or "auto": the best one for the device.
         seed: Seed of weights, order of the data and dropout.
+
+    Raises:
+        ValueError: If an entry isn't of its kind, or both languages are the same.
     """
 
-    data: str = "multi30k"
-    source: str = "en"
-    target: str = "de"
-    lowercase: bool = False
-    moses: bool = False
-    vocab_size: int = 8000
-    model: str = "transformer"
-    d_model: int = 128
-    n_heads: int = 4
-    n_layers: int = 4
-    d_ff: int = 256
+    data: Text = "multi30k"
+    source: Text = "en"
+    target: Text = "de"
+    vocab_size: Count = 8000
+
+    model: Text = "transformer"
+    d_model: Count = 128
+    n_heads: Count = 4
+    n_layers: Count = 4
+    d_ff: Count = 256
     norm_first: bool = False
-    variant: str = "none"
-    tie_tables: bool = True
-    dropout: float = 0.3
-    batch_tokens: int = 8192
-    batches_per_update: int = 1
-    few_shapes: bool = False
-    cuda_graphs: bool = True
-    peak_learning_rate: float | None = 5e-3
-    warmup: int = 2000
-    decay_to_zero: bool = False
-    smoothing: float = 0.1
-    r_drop: float = 0.0
-    clip: float = 1.0
-    max_epochs: int = 160
-    patience: int = 10
-    average: int = 10
-    validate_every: int = 1
-    scored_share: float = 1.0
-    per_token: bool = False
-    score_tests: bool = True
-    save_minutes: float = 10.0
-    device: str = "auto"
-    precision: str = "auto"
-    compile: bool = False
-    seed: int = 0
+    dropout: Share = 0.3
+
+    batch_tokens: Count = 8192
+    peak_learning_rate: Positive | None = 5e-3
+    warmup: Count = 2000
+    smoothing: Share = 0.1
+    clip: Positive = 1.0
+    max_epochs: Count = 108
+    average: Count = 10
+
+    precision: Precision = "auto"
+    seed: Seed = 0
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
+        for field in fields(self):
+            value = getattr(self, field.name)
             if getattr(value, "ndim", None) == 0:  # NumPy's number becomes Python's
-                object.__setattr__(self, name, value.item())
-        _check(self)
-
-
-RULES = {
-    "from 0 to below 1": (lambda x: 0 <= x < 1, ("dropout", "smoothing")),
-    "0 or more, and finite": (
-        lambda x: 0 <= x < math.inf,
-        ("r_drop", "save_minutes"),
-    ),
-    "from 0 to below 2**24": (lambda x: 0 <= x < 2**24, ("seed",)),
-    "more than 0, at most 1": (lambda x: 0 < x <= 1, ("scored_share",)),
-    "more than 0, at most 1e30": (
-        lambda x: x is None or 0 < x <= 1e30,
-        ("clip", "peak_learning_rate"),
-    ),
-    "1 or more, below 2**31": (
-        lambda x: 1 <= x < 2**31,
-        (
-            *("vocab_size", "d_model", "n_heads", "n_layers", "d_ff"),
-            *("batch_tokens", "batches_per_update", "warmup"),
-            *("max_epochs", "patience", "average", "validate_every"),
-        ),
-    ),
-    "auto, cpu, cuda or mps": (lambda x: x in DEVICES, ("device",)),
-    "auto, fp32, bf16 or fp16": (
-        lambda x: x in ("auto", "fp32", "bf16", "fp16"),
-        ("precision",),
-    ),
-}
-"""Each rule in words, as a test, and the entries that it applies to."""
-
-
-EXAMPLES = {
-    **{"int": "a whole number, such as 4", "float": "a number, such as 0.1"},
-    **{"bool": "true or false", "str": "text"},
-}
-"""What the types of entries are, for messages."""
-
-
-def _check(chosen: Config) -> None:
-    """Raise a ValueError that names the first invalid entry."""
-    kinds = {"str": str, "bool": bool, "int": int, "float": (int, float)}
-    for field in fields(Config):
-        value = getattr(chosen, field.name)
-        kind = field.type.removesuffix(" | None")
-        fits = isinstance(value, kinds[kind]) and isinstance(value, bool) == (
-            kind == "bool"
-        )
-        if not (fits or (value is None and kind != field.type)):
+                value = value.item()
+                object.__setattr__(self, field.name, value)
+            _check_entry(field.name, field.type, value)
+        if self.source == self.target:
             raise ValueError(
-                f"{field.name} is {value!r}; it must be of type {field.type}: "
-                f"{EXAMPLES[kind]}"
+                f"source and target are both {self.source!r}; name two languages"
             )
-    for words, (allowed, names) in RULES.items():
-        for name in names:
-            if not allowed(value := getattr(chosen, name)):
-                raise ValueError(f"{name} is {value!r}; it must be {words}")
-    if chosen.source == chosen.target:
-        raise ValueError(
-            f"source and target are both {chosen.source!r}; name two languages"
-        )
-    if chosen.decay_to_zero and chosen.peak_learning_rate is None:
-        raise ValueError(
-            "decay_to_zero is true and peak_learning_rate None; name the highest "
-            "learning rate, or leave the paper's formula as it is"
-        )
-    if chosen.few_shapes and chosen.model != "transformer":
-        raise ValueError(
-            f"few_shapes is True and model is {chosen.model!r}; batches of few shapes "
-            "have rows of padding, which a recurrent model refuses: add "
-            "few_shapes=false"
-        )
-    if chosen.compile and chosen.model != "transformer":
-        raise ValueError(
-            f"compile is True and model is {chosen.model!r}; only the Transformer can "
-            "be compiled: a loop over steps is compiled anew for each number of steps"
-        )
+
+    @property
+    def patience(self) -> int:
+        """Epochs without a lower validation loss before a run ends.
+
+        A quarter of the longest run, but at least ten.
+        """
+        return max(10, self.max_epochs // 4)
+
+
+def _check_entry(name: str, annotation: str, value: object) -> None:
+    """Raise a ValueError unless a value is of the kind that its entry is annotated as.
+
+    Python's True is an int, too, and an int will do for a float.
+    """
+    kind = KINDS[annotation.removesuffix(" | None")]
+    types = (int, float) if kind.type is float else kind.type
+    fits = isinstance(value, types) and isinstance(value, bool) == (kind.type is bool)
+    if value is None:
+        fits = annotation.endswith(" | None")
+    elif fits:
+        fits = kind.allows(value)
+    if not fits:
+        raise ValueError(f"{name} is {value!r}; it must be {kind.words}")
 
 
 TINY = Config()
@@ -230,53 +172,18 @@ CONFIGS = {
         peak_learning_rate=2e-3,
         warmup=100,
         max_epochs=120,
-        patience=30,
         average=5,
     ),
-    "multi30k-tiny": replace(
-        TINY, few_shapes=True, max_epochs=116, patience=116, validate_every=5
-    ),
-    "multi30k-published": replace(
-        TINY,
-        lowercase=True,
-        moses=True,
-        vocab_size=10_126,
-        batch_tokens=4096,
-        batches_per_update=2,
-        clip=25.0,
-        per_token=True,
-        few_shapes=True,
-        max_epochs=133,
-        patience=133,
-        validate_every=10,
-        score_tests=False,
-    ),
+    "multi30k-tiny": TINY,
     "multi30k-cpu": CPU,
     "multi30k-distilled": replace(
-        CPU,
-        data="runs/distilled/both",
-        max_epochs=18,
-        average=5,
-        score_tests=False,
+        CPU, data="runs/distilled/both", max_epochs=18, average=5
     ),
     "multi30k-distilled-tiny": replace(
-        TINY,
-        data="runs/distilled/both",
-        norm_first=True,
-        few_shapes=True,
-        max_epochs=58,
-        patience=58,
-        average=5,
-        validate_every=5,
-        score_tests=False,
+        TINY, data="runs/distilled/both", norm_first=True, max_epochs=54, average=5
     ),
     "multi30k-small": replace(
-        TINY,
-        d_model=256,
-        d_ff=512,
-        peak_learning_rate=2e-3,
-        max_epochs=100,
-        score_tests=False,
+        TINY, d_model=256, d_ff=512, peak_learning_rate=2e-3, max_epochs=100
     ),
     "base": replace(
         TINY,
@@ -289,22 +196,22 @@ CONFIGS = {
         batch_tokens=25000,
         peak_learning_rate=None,
         warmup=4000,
+        max_epochs=160,
         average=5,
-        score_tests=False,
     ),
 }
 """Configs by name. "toy" needs seconds and no data. "small-data" is for some hundred to
-some thousand lines of your own. "multi30k-published" follows the recipe of Wu et al.
-2021 as their code has it, without its early stopping: 10,000 merges of lowercased,
-tokenised text, two batches an update as on their two GPUs, and nearly 8,000 updates.
-"multi30k-tiny" keeps its sizes, dropout and learning rate for plain text, in 7,424
-updates on a GPU; "multi30k-cpu" has the same sizes and takes an hour and a half on one
-processor core. "multi30k-distilled" is that for twice the text, which
-``benchmarks/distil.py`` wrote (``git checkout gpu-runs``): half the epochs, as many
-updates;
-"multi30k-distilled-tiny" is "multi30k-tiny" in pre-norm for the same text, also with as
-many updates. "multi30k-small" is twice as wide. "base" is the base model of Vaswani et
-al. 2017 with its batch size."""
+some thousand lines of your own. "multi30k-tiny" has the sizes, dropout and learning
+rate of Wu et al. 2021, and takes nearly 7,500 updates on a GPU; "multi30k-cpu" has the
+same sizes and takes an hour and a half on one processor core. "multi30k-distilled" is
+that for twice the text, with other models' translations next to the human ones: half
+the epochs, as many updates; "multi30k-distilled-tiny" is "multi30k-tiny" in pre-norm
+for the same text. "multi30k-small" is twice as wide. "base" is the base model of
+Vaswani et al. 2017 with its batch size.
+
+The runs on GPUs that the course reports were made by an earlier version (tag
+``gpu-runs``), whose batches had fixed shapes, and which had the published recipe of
+Wu et al., too."""
 
 
 def config(name: str, /, **changes: object) -> Config:
@@ -340,23 +247,61 @@ def changed(old: Config, /, **changes: object) -> Config:
     return Config(**values)
 
 
-RETIRED = ("save_every",)
-"""Entries of older configs that are read and left out; none changed an update."""
+WORDS = {"none": "null", "true": "true", "false": "false"}
+"""What Python's users write, in JSON."""
+
+
+def _read(key: str, text: str) -> object:
+    """Parse text from a command line as the type of the entry."""
+    kind = next(f.type for f in fields(Config) if f.name == key)
+    if kind in ("Text", "Precision"):
+        return text
+    for parse in (json.loads, float):  # JSON has no .2 and no 5.
+        try:
+            return parse(WORDS.get(text.lower(), text))
+        except ValueError:
+            continue
+    return text
+
+
+HOW_IT_WAS_TRAINED = (
+    *("batches_per_update", "decay_to_zero", "r_drop", "patience"),
+    *("few_shapes", "cuda_graphs", "compile", "device", "save_every", "save_minutes"),
+    *("validate_every", "scored_share", "score_tests"),
+)
+"""Entries of older configs without which a trained model is used as before."""
+
+ONE_IS_LEFT = {
+    "lowercase": False,
+    "moses": False,
+    "per_token": False,
+    "variant": "none",
+    "tie_tables": True,
+}
+"""Entries of older configs that a model does depend on, and the value that is left."""
 
 
 def from_stored(values: dict, path: object = "the stored config") -> Config:
     """Make a config from the entries that a run or a model was stored with.
 
     Args:
-        values: By name; missing entries have their default values.
+        values: By name; missing entries have their default values. Those of an older
+            version are left out.
         path: Where they were read, to be named.
 
     Raises:
-        ValueError: If there is no such entry, or a value is invalid.
+        ValueError: If there is no such entry, or a value is invalid, or a model of an
+            older version can't be used any more.
     """
-    kept = {key: value for key, value in values.items() if key not in RETIRED}
+    for key, left in ONE_IS_LEFT.items():
+        if (value := values.get(key, left)) != left:
+            raise ValueError(
+                f"{path}: {key} is {value!r}, which this version of attnbook no longer "
+                "has; use the one of the tag gpu-runs"
+            )
+    old = {*HOW_IT_WAS_TRAINED, *ONE_IS_LEFT}
     try:
-        return changed(Config(), **kept)
+        return changed(Config(), **{k: v for k, v in values.items() if k not in old})
     except ValueError as error:
         raise ValueError(
             f"{path}: {error}; if another version of attnbook wrote it, use that one"
@@ -381,20 +326,3 @@ def from_json(path: Path | str) -> Config:
     if not isinstance(values, dict):
         raise ValueError(f"{path} must hold one JSON object, {{entry: value, …}}")
     return from_stored(values, path)
-
-
-WORDS = {"none": "null", "true": "true", "false": "false"}
-"""What Python's users write, in JSON."""
-
-
-def _read(key: str, text: str) -> object:
-    """Parse text from a command line as the type of the entry."""
-    kind = next(f.type for f in fields(Config) if f.name == key)
-    if kind == "str":
-        return text
-    for parse in (json.loads, float):  # JSON has no .2 and no 5.
-        try:
-            return parse(WORDS.get(text.lower(), text))
-        except ValueError:
-            continue
-    return text

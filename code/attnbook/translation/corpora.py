@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from attnbook.data import multi30k
+from attnbook.data.batching import IdPair, token_batches
+from attnbook.data.subwords import Subwords
 from attnbook.toy.language import sample_pair
 from attnbook.translation.configs import Config
-from attnbook.translation.moses import tokenised
 
 
 class Texts(NamedTuple):
@@ -36,33 +37,62 @@ def load_texts(config: Config, split: str) -> Texts:
         ValueError: If the data is not available, the numbers of lines differ, or a line
             is empty.
     """
+    languages = config.source, config.target
     if config.data == "toy":
-        return _toy(split, config.source, config.target)
+        return _toy(split, *languages)
+    if config.data == "multi30k":
+        return Texts(*(multi30k.sentences(split, language) for language in languages))
     cut = split in ("train", "val") and holds_out(config)
-    read = multi30k.sentences if config.data == "multi30k" else _reader(config.data)
     name = "train" if cut else split
-    languages = (config.source, config.target)
-    both = Texts(*(read(name, language) for language in languages))
-    files = [f"{name}.{language}" for language in languages]
+    folder = Path(config.data).expanduser()
+    both = Texts(*(_read(folder, name, language, languages) for language in languages))
     if len(both.source) != len(both.target):
         raise ValueError(
-            f"{files[0]} has {len(both.source)} lines and {files[1]} "
-            f"{len(both.target)}; line i must translate line i"
+            f"{name}.{config.source} has {len(both.source)} lines and "
+            f"{name}.{config.target} {len(both.target)}; line i must translate line i"
         )
-    for file, lines in zip(files, both, strict=True):
-        if "" in lines:
-            raise ValueError(
-                f"line {lines.index('') + 1} of {file} is empty; leave the "
-                "pair out on both sides"
-            )
     if cut:
         both = Texts(*(_share(lines, split == "val") for lines in both))
-    if config.moses:
-        return Texts(
-            tokenised(both.source, config.source, config.lowercase),
-            tokenised(both.target, config.target, config.lowercase),
-        )
     return both
+
+
+def encode_pairs(subwords: Subwords, both: Texts) -> list[IdPair]:
+    """Encode sentences and translations as ids."""
+    return [
+        IdPair(subwords.encode(s), subwords.encode(t))
+        for s, t in zip(both.source, both.target, strict=True)
+    ]
+
+
+def cut_updates(
+    pairs: Sequence[IdPair], config: Config, processes: int, epoch: int
+) -> list[list[list[IdPair]]]:
+    """Cut the training text into the updates of an epoch, a batch for each process.
+
+    Each epoch is cut anew. The last batches are left out if they don't make an update.
+
+    Args:
+        pairs: The training split.
+        config: Says how large a batch is; its seed decides the order.
+        processes: Number of processes.
+        epoch: From 0.
+
+    Raises:
+        ValueError: If there are too few batches for a single update.
+    """
+    # The text is part of the seed: the order of recorded runs depends on it.
+    rng = random.Random(f"{config.seed}, pass {epoch}")
+    batches = token_batches(pairs, config.batch_tokens, rng)
+    updates = [
+        batches[i : i + processes]
+        for i in range(0, len(batches) - processes + 1, processes)
+    ]
+    if not updates:
+        raise ValueError(
+            f"an epoch has {len(batches)} batches, fewer than the {processes} "
+            "processes: lower batch_tokens, or start fewer processes"
+        )
+    return updates
 
 
 def holds_out(config: Config) -> bool:
@@ -91,29 +121,54 @@ def _share(lines: list[str], held_out: bool) -> list[str]:
     return [line for i, line in enumerate(lines) if (i in chosen) == held_out]
 
 
-def _reader(data: str) -> Callable[[str, str], list[str]]:
-    """Return a function that reads ``split.language`` from a folder."""
-    folder = Path(data).expanduser()
-
-    def read(split: str, language: str) -> list[str]:
-        path = folder / f"{split}.{language}"
-        try:
-            text = path.read_bytes().decode("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            files = sorted(p.name for p in folder.glob("train.*")) or ["no train file"]
-            hint = (
-                f"; {folder} has {' and '.join(files)}, and the run wants {path.name}: "
-                "name the two languages, such as source=en target=it"
-            )
+def _read(
+    folder: Path, split: str, language: str, languages: tuple[str, str]
+) -> list[str]:
+    """Read ``split.language`` from a folder; each line must have something to see."""
+    path = folder / f"{split}.{language}"
+    try:
+        content = path.read_bytes()
+        text = content.decode("utf-8-sig")
+    except FileNotFoundError:
+        hint = _hint(folder, split, language, languages)
+        raise ValueError(f"there is no {path}; {hint}") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"line {line} of {path} is not UTF-8 ({error}); save the file as UTF-8"
+        ) from error
+    if not text.strip():
+        raise ValueError(f"{path} is empty; write one sentence on each line")
+    lines = [multi30k.clean(line) for line in text.removesuffix("\n").split("\n")]
+    for number, line in enumerate(lines, 1):
+        # A zero-width space, say, is no white space, and nothing to see either.
+        if not any(c.isprintable() and not c.isspace() for c in line):
             raise ValueError(
-                f"{path} cannot be read as UTF-8 text: {error}"
-                f"{hint if isinstance(error, OSError) else ''}"
-            ) from error
-        if not text.strip():
-            raise ValueError(f"{path} is empty; write one sentence on each line")
-        return [multi30k.clean(line) for line in text.removesuffix("\n").split("\n")]
+                f"line {number} of {path.name} is empty; leave the pair out on both "
+                "sides"
+            )
+    return lines
 
-    return read
+
+def _hint(folder: Path, split: str, language: str, languages: tuple[str, str]) -> str:
+    """What to do about a file that isn't there."""
+    if not folder.is_dir():
+        return (
+            f"there is no folder {folder}, either: data is multi30k, toy, or a folder "
+            f"with {' and '.join(f'train.{name}' for name in languages)}"
+        )
+    files = " and ".join(sorted(path.name for path in folder.glob(f"{split}.*")))
+    if split == "train":
+        return (
+            f"{folder} has {files or 'no train file'}, and the run wants "
+            f"train.{language}: name the two languages, such as source=en target=it"
+        )
+    return (
+        f"{folder} has {files or 'no such file'}: add {split}.{language}, or take the "
+        "other one away"
+    )
 
 
 def _toy(split: str, source: str, target: str) -> Texts:

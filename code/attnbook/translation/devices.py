@@ -30,50 +30,41 @@ def choose_precision(
 ) -> torch.dtype:
     """Choose the floating-point type of matrix products.
 
-    bf16 has the range of fp32; fp16 has a smaller one, so that the loss must be scaled.
-    An update whose scaled gradients overflow is left out, but counted.
-    GPUs of 2017 to 2019, such as Colab's free T4, have tensor cores for fp16 only;
-    older ones have none. A CPU is faster in bf16 if it has instructions for it.
+    bf16 has the range of fp32, so that the loss needs no scaling, as it would in fp16.
+    GPUs have tensor cores for it since 2020, and some CPUs instructions.
 
     A recurrent model is not trained in bf16: under autocast cuDNN runs its GRU in fp16
-    then, too, and without a scaled loss its gradients underflow.
+    then, and without a scaled loss its gradients underflow.
 
     Args:
-        wanted: "fp32", "bf16", "fp16" or "auto".
+        wanted: "fp32", "bf16" or "auto".
         device: The device to compute on.
         recurrent: Whether the model holds an ``nn.GRU``; "auto" is then fp32.
 
     Raises:
-        ValueError: If there is no such precision, fp16 is requested without CUDA, or
-            bf16 for a recurrent model.
+        ValueError: If there is no such precision, or bf16 is wanted for a recurrent
+            model.
     """
-    kinds = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
     if wanted == "auto":
-        if recurrent:
-            return torch.float32
-        if device.type != "cuda":
-            native = device.type == "cpu" and has_bf16_products()
-            return torch.bfloat16 if native else torch.float32
-        capability = torch.cuda.get_device_capability(device)
-        if capability >= (8, 0):
-            return torch.bfloat16
-        return torch.float16 if capability >= (7, 0) else torch.float32
-    if wanted not in kinds:
-        raise ValueError(f"precision is {wanted!r}; choose auto, {', '.join(kinds)}")
-    if wanted == "fp16" and device.type != "cuda":
-        raise ValueError(
-            f"fp16 needs a CUDA GPU, and this is {device.type}; take fp32 or auto"
-        )
+        bf16 = not recurrent and has_bf16_products(device)
+        return torch.bfloat16 if bf16 else torch.float32
     if wanted == "bf16" and recurrent:
         raise ValueError(
             "a recurrent model cannot be trained in bf16, since cuDNN runs its GRU in "
             "fp16 then; take fp32 or auto"
         )
+    kinds = {"fp32": torch.float32, "bf16": torch.bfloat16}
+    if wanted not in kinds:
+        raise ValueError(f"precision is {wanted!r}; choose auto, {', '.join(kinds)}")
     return kinds[wanted]
 
 
-def has_bf16_products() -> bool:
-    """Whether the CPU multiplies matrices in bf16 by instructions of its own."""
+def has_bf16_products(device: torch.device) -> bool:
+    """Whether a device multiplies matrices in bf16 by instructions of its own."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_capability(device) >= (8, 0)
+    if device.type != "cpu":
+        return False
     found = getattr(torch.cpu, "get_capabilities", dict)()  # PyTorch of old has none
     return any(found.get(name, False) for name in ("avx512_bf16", "amx_bf16"))
 

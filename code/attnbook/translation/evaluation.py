@@ -24,7 +24,6 @@ def beam_translate(
     width: int = 5,
     alpha: float = 1.0,
     batch_tokens: int = 4096,
-    per_token: bool = False,
     scored: bool = False,
 ) -> list[str] | list[tuple[str, float]]:
     """Translate sentences by beam search, in batches of similar length.
@@ -36,7 +35,6 @@ def beam_translate(
         width: Beam width; 1 is greedy decoding.
         alpha: α of the length penalty.
         batch_tokens: Maximum of source positions times width per batch.
-        per_token: As in :func:`~attnbook.decoding.beam.length_penalty`.
         scored: Whether log-probabilities are returned as well.
 
     Returns:
@@ -59,7 +57,7 @@ def beam_translate(
         if width == 1:
             output = greedy(model, src, limits)
         else:
-            found = beam_search(model, src, limits, width, alpha, per_token)
+            found = beam_search(model, src, limits, width, alpha)
             output = found.ids[:, 0]
         for i, row in zip(group, output.tolist(), strict=True):
             translations[i] = subwords.decode(row)
@@ -110,14 +108,11 @@ def bleu_by_alpha(
     width: int = 5,
     alphas: Sequence[float] = (0.0, 0.6, 1.0, 1.4, 1.8),
     lowercase: bool = False,
-    per_token: bool = False,
 ) -> dict[float, float]:
     """BLEU for each α of the length penalty, to choose α on validation data."""
     return {
         alpha: corpus_bleu(
-            beam_translate(
-                model, subwords, sentences, width, alpha, per_token=per_token
-            ),
+            beam_translate(model, subwords, sentences, width, alpha),
             references,
             lowercase,
         ).bleu

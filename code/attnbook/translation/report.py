@@ -13,9 +13,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from attnbook.core.divergence import check_finite
+from attnbook.core.divergence import DivergedError
 from attnbook.core.files import write_object
 from attnbook.core.results import machine
 from attnbook.data.subwords import Subwords
@@ -36,18 +36,14 @@ TEST_SPLITS = {"multi30k": ("test_2016_flickr", "test_2017_flickr")}
 """Test splits by data; a folder and the toy language have one, "test"."""
 
 HEADLINES = (
-    "multi30k-published",
     "multi30k-tiny",
     "multi30k-cpu",
     "multi30k-distilled",
     "multi30k-distilled-tiny",
 )
-"""Configs, chosen on validation data, whose runs may be scored on the test sets."""
+"""Configs, chosen on validation data, whose runs are scored on the test sets."""
 
-FREE = (
-    *("data", "seed", "source", "target", "score_tests", "save_minutes"),
-    *("device", "precision", "compile"),
-)
+FREE = ("data", "seed", "source", "target", "precision")
 """Entries in which such a run may differ from its config."""
 
 BEAM_WIDTH = 5
@@ -57,12 +53,11 @@ METHODS = {"greedy": 1, "beam": BEAM_WIDTH}
 """Widths of the decoding methods that are reported, by name."""
 
 
-def finish(trainer: Trainer) -> dict:
+def write_results(trainer: Trainer) -> dict:
     """Average the last epochs, choose the length penalty, translate the test sets.
 
     Writes to the run's folder: ``model/`` (for a Translator), ``hypotheses.json`` (the
-    translations, by split and decoding method) and ``results.json``. The test sets are
-    left alone if ``score_tests`` is False.
+    translations, by split and decoding method) and ``results.json``.
 
     Args:
         trainer: A trainer that has trained for at least one epoch.
@@ -71,31 +66,20 @@ def finish(trainer: Trainer) -> dict:
         The content of ``results.json``.
 
     Raises:
-        ValueError: If the run has no epoch to average, or may not be scored on the test
-            sets.
-        DivergedError: If averaged weights or their validation loss aren't finite.
+        ValueError: If the run has no epoch to average.
+        DivergedError: If an averaged weight is too large to be stored, or the
+            validation loss isn't finite.
     """
-    check_may_test(trainer.config)
     folder, config = trainer.folder, trainer.config
     kept = sorted((folder / "epochs").glob("*.safetensors"))[-config.average :]
-    # The model is shipped in half precision. So is the one that is scored, so that its
-    # scores can be reproduced.
-    weights = {
-        name: w.half().float() if w.is_floating_point() else w
-        for name, w in average_weights(kept).items()
-    }
-    check_finite(weights.values())  # half precision ends at 65,504
-    trainer.model.load_state_dict(weights, strict=False)
+    trainer.model.load_state_dict(as_stored(average_weights(kept)), strict=False)
     validation_loss = trainer.validation_loss()
     val = trainer.val_texts
-    alphas = {"alphas": (1.0,), "per_token": True} if config.per_token else {}
     by_alpha = bleu_by_alpha(
-        *(trainer.model, trainer.subwords, val.source, val.target, BEAM_WIDTH),
-        lowercase=config.lowercase,
-        **alphas,
+        *(trainer.model, trainer.subwords, val.source, val.target, BEAM_WIDTH)
     )
     alpha = max(by_alpha, key=by_alpha.get)
-    splits = ("val", *(test_splits(config) if config.score_tests else ()))
+    splits = ("val", *test_splits(config))
     scores, hypotheses = score_splits(
         trainer.model, trainer.subwords, config, alpha, splits
     )
@@ -104,11 +88,10 @@ def finish(trainer: Trainer) -> dict:
     for name, width in METHODS.items():
         scored = beam_translate(
             *(trainer.model, trainer.subwords, val.source, width, alpha),
-            per_token=config.per_token,
             scored=True,
         )
         usual["unsure"][name] = round(quantile([p for _, p in scored], 0.03), 3)
-    made_by = run_facts(trainer)
+    facts = run_facts(trainer)
     save_translator(
         trainer.model,
         trainer.subwords,
@@ -116,11 +99,11 @@ def finish(trainer: Trainer) -> dict:
         folder / "model",
         alpha=alpha,
         usual=usual,
-        **made_by,
+        **facts,
     )
     values = {
         "config": asdict(config),
-        **made_by,
+        **facts,
         "validation_loss": validation_loss,
         "validation_bleu_by_alpha": {str(a): score for a, score in by_alpha.items()},
         "validation_scores": scores.pop("val"),
@@ -134,31 +117,39 @@ def finish(trainer: Trainer) -> dict:
     return values
 
 
-def check_may_test(config: Config) -> None:
-    """Keep Multi30k's test sets for headline scores.
+def as_stored(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Round weights to half precision, in which a model is stored.
 
-    Who compares or chooses by test scores fits the model to them. So only runs of the
-    recipes of :data:`HEADLINES` are scored there, and all others on validation data.
+    What is scored is what is stored, so that its scores can be reproduced.
 
     Raises:
-        ValueError: If the config asks for test scores of another recipe.
+        DivergedError: If one is larger than half precision allows.
     """
-    if not config.score_tests or config.data not in TEST_SPLITS:
-        return
-    same = {name: getattr(config, name) for name in FREE}
-    if all(replace(CONFIGS[name], **same) != config for name in HEADLINES):
-        raise ValueError(
-            "score_tests is true, but this recipe is none of those that are scored on "
-            f"Multi30k's test sets ({', '.join(HEADLINES)}, with any seed and pair of "
-            "languages); comparisons are made on validation data: add "
-            "score_tests=false"
+    real = {name: w for name, w in weights.items() if w.is_floating_point()}
+    largest = max(w.abs().max().item() for w in real.values())
+    if not largest <= (limit := torch.finfo(torch.half).max):
+        raise DivergedError(
+            f"a weight has grown to {largest:.2g}, and a model is stored in half "
+            f"precision, which ends at {limit:,.0f}"
         )
+    return weights | {name: w.half().float() for name, w in real.items()}
+
+
+def may_test(config: Config) -> bool:
+    """Whether a run is scored on test sets, and not on validation data alone.
+
+    Who compares or chooses by test scores fits the model to them. So of Multi30k's runs
+    only those of the recipes of :data:`HEADLINES` are.
+    """
+    same = {name: getattr(config, name) for name in FREE}
+    headline = any(replace(CONFIGS[name], **same) == config for name in HEADLINES)
+    return headline or config.data not in TEST_SPLITS
 
 
 def test_splits(config: Config) -> tuple[str, ...]:
-    """Names of the test splits of a config's data; a folder may have none."""
+    """Names of the test splits that a run is scored on; a folder may have none."""
     own = config.data not in ("toy", *TEST_SPLITS)
-    if own and not has_files(config, "test"):
+    if not may_test(config) or (own and not has_files(config, "test")):
         return ()
     return TEST_SPLITS.get(config.data, ("test",))
 
@@ -188,9 +179,7 @@ def score_splits(
         source, references = load_texts(config, split)
         scores[split], hypotheses[split] = {}, {}
         for name, width in METHODS.items():
-            outputs = beam_translate(
-                *(model, subwords, source, width, alpha), per_token=config.per_token
-            )
+            outputs = beam_translate(model, subwords, source, width, alpha)
             hypotheses[split][name] = outputs
             for case, lowercase in (("cased", False), ("lowercased", True)):
                 score = corpus_scores(outputs, references, lowercase)

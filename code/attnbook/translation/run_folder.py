@@ -1,4 +1,10 @@
-"""The folder of a training run: its lock, the check of its config, and its log."""
+"""The folder of a training run: its lock, the check of its config, and its log.
+
+It holds ``config.json``, ``subwords.json``, ``last.safetensors`` (the state to resume
+from), ``epochs/`` (weights after each of the last epochs, to be averaged) and
+``metrics.jsonl`` (the log, one JSON object per line). The file ``lock`` is locked while
+a trainer for the folder exists, so that no other program trains there.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +18,14 @@ from filelock import FileLock, Timeout
 
 from attnbook.core.checks import check_entries
 from attnbook.core.files import parse_object, write_whole
-from attnbook.translation.configs import Config, from_json
+from attnbook.data.subwords import Subwords
+from attnbook.translation.configs import Config, from_json, to_json
+from attnbook.translation.corpora import Texts
 
 LOG = "metrics.jsonl"
+
+MAY_CHANGE = ("max_epochs", "average", "precision")
+"""Entries of the config that may differ when a run is resumed."""
 
 
 def lock_folder(folder: Path) -> FileLock:
@@ -39,38 +50,54 @@ def lock_folder(folder: Path) -> FileLock:
     return lock
 
 
-def leave_nothing(folder: Path, made: Sequence[Path]) -> None:
-    """Remove what a refused run has left, unless a run has begun in its folder.
+def remove_refused(folder: Path, new: Sequence[Path]) -> None:
+    """Remove what a refused run has left, unless there is another one in its folder.
 
     Args:
         folder: The folder.
-        made: The folders that were not there before, the innermost first.
+        new: The folders that were not there before, the innermost first.
     """
-    if (folder / "config.json").exists():
+    if any((folder / name).exists() for name in ("config.json", "last.safetensors")):
         return
     for name in ("subwords.json", "lock"):
         (folder / name).unlink(missing_ok=True)
-    with suppress(OSError):  # something else is in it
-        for path in (folder / "epochs", *made):
+    for path in (folder / "epochs", *new):
+        with suppress(OSError):  # it isn't there, or something else is in it
             path.rmdir()
 
 
-def check_folder(folder: Path, config: Config, may_change: Sequence[str]) -> bool:
-    """Whether a folder holds a run, which must then be of the same config.
+def prepare_folder(folder: Path, config: Config, texts: Texts) -> None:
+    """Check that a folder is free or holds this run, and let it have its subwords.
 
     Args:
-        folder: It need not exist.
+        folder: The folder.
         config: The config of the run.
-        may_change: Entries that may differ.
+        texts: The training split; from it alone the subwords are learned.
 
     Raises:
-        ValueError: If it is a run of another config, or a state without its config.
+        ValueError: As :func:`check_folder`.
+    """
+    path = folder / "subwords.json"
+    if not check_folder(folder, config):
+        path.unlink(missing_ok=True)  # of no run, or of a refused one
+    if not path.exists():
+        both = [*texts.source, *texts.target]
+        Subwords.train(both, config.vocab_size).save(path)
+    (folder / "epochs").mkdir(exist_ok=True)
+
+
+def check_folder(folder: Path, config: Config) -> bool:
+    """Whether a folder holds a run, which must then be of the same config.
+
+    Raises:
+        ValueError: If it is a run of another config (except for :data:`MAY_CHANGE`), or
+            a state without its config.
     """
     path = folder / "config.json"
     if path.exists():
         old, new = asdict(from_json(path)), asdict(config)
         for key in old:
-            if old[key] != new[key] and key not in may_change:
+            if old[key] != new[key] and key not in MAY_CHANGE:
                 raise ValueError(
                     f"{folder} holds a run with {key} {old[key]!r}, not "
                     f"{new[key]!r}; name another folder, or that config"
@@ -81,6 +108,21 @@ def check_folder(folder: Path, config: Config, may_change: Sequence[str]) -> boo
             "that file back, or name another folder"
         )
     return path.exists()
+
+
+def check_processes(folder: Path, then: int, now: int) -> None:
+    """Raise a ValueError unless a run is resumed by as many processes as it had."""
+    if then != now:
+        raise ValueError(
+            f"{folder} holds a run of {then} processes, not {now}, which would make "
+            "other updates; start as many as before, or name another folder"
+        )
+
+
+def begin_run(folder: Path, config: Config, step: int) -> None:
+    """Write the config of a run, and leave in its log what was done up to a step."""
+    write_whole(folder / "config.json", to_json(config))
+    truncate_metrics(folder / LOG, step)
 
 
 def append_metrics(path: Path, line: dict) -> None:

@@ -1,4 +1,4 @@
-"""Learning-rate schedules: warm-up, then decay with the inverse square root or to 0."""
+"""Learning rates: warm-up, then decay with the inverse square root."""
 
 from __future__ import annotations
 
@@ -40,34 +40,14 @@ def inverse_sqrt_learning_rate(step: int, peak: float, warmup: int) -> float:
     )
 
 
-def linear_learning_rate(step: int, peak: float, warmup: int, total: int) -> float:
-    """Linear warm-up, then linear decay, to 0 after the last update.
-
-    Args:
-        step: Number of the update, from 1.
-        peak: Learning rate at update ``warmup``.
-        warmup: Number of warm-up updates.
-        total: Number of all updates; the rate stays at 0 after them.
-    """
-    check_sizes(step=step, warmup=warmup, total=total)
-    if step > total:
-        return 0.0
-    if step <= warmup:
-        return peak * step / warmup
-    return peak * (total + 1 - step) / (total + 1 - warmup)
-
-
-def learning_rate_of(config: Config, step: int, updates: int) -> float:
+def learning_rate(config: Config, step: int) -> float:
     """The learning rate of an update by the schedule that a config asks for.
 
     Args:
         config: Of the run.
         step: Number of the update, from 1.
-        updates: Number of all updates.
     """
     peak, warmup = config.peak_learning_rate, config.warmup
     if peak is None:
         return noam_learning_rate(step, config.d_model, warmup)
-    if config.decay_to_zero:
-        return linear_learning_rate(step, peak, warmup, updates)
     return inverse_sqrt_learning_rate(step, peak, warmup)

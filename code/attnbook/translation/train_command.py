@@ -21,7 +21,12 @@ from attnbook.core.threads import set_threads
 from attnbook.translation.configs import CONFIGS, Config, changed, config, from_json
 from attnbook.translation.corpora import holds_out, load_texts
 from attnbook.translation.distributed import is_first
-from attnbook.translation.report import check_may_test, finish, test_splits
+from attnbook.translation.report import (
+    HEADLINES,
+    may_test,
+    test_splits,
+    write_results,
+)
 from attnbook.translation.trainer import Trainer
 from attnbook.translation.training_state import read_state
 
@@ -29,7 +34,7 @@ EXAMPLES = """\b
 Examples:
   attnbook train --config toy            (half a minute, no data)
   attnbook train --config multi30k-cpu   (an hour and a half; 2 MB of data)
-  attnbook train --config multi30k-cpu --set n_heads=8 score_tests=false
+  attnbook train --config multi30k-cpu --set n_heads=8 --out runs/heads-8
   attnbook train --set data=FOLDER source=en target=it
       (your own text: a sentence a line in FOLDER/train.en and FOLDER/train.it)
   torchrun --nproc-per-node 4 -m attnbook train   (on four GPUs)
@@ -68,6 +73,7 @@ SMALL = 10_000
 @click.option(
     "--device",
     type=click.Choice(DEVICES),
+    default="auto",
     help="Where to compute; auto takes a GPU if there is one.",
 )
 @click.argument("more_changes", nargs=-1, metavar="")
@@ -75,7 +81,7 @@ def train_command(
     name: str | None,
     changes: tuple[str, ...],
     out: Path | None,
-    device: str | None,
+    device: str,
     more_changes: tuple[str, ...],
 ) -> None:
     """Train a translation model; the same command resumes a run that was stopped.
@@ -84,14 +90,14 @@ def train_command(
     run's folder.
     """
     set_threads()
-    entries = [*changes, *more_changes, *([f"device={device}"] if device else [])]
+    entries = [*changes, *more_changes]
     data = [text.removeprefix("data=") for text in entries if text.startswith("data=")]
-    name = name or default_config(device or "auto", *data[-1:])
+    name = name or default_config(device, *data[-1:])
     run = read_config(name, entries)
     folder = out or Path("runs") / f"{Path(name).stem}-{run.seed}"
     words = f"stopped; the same command resumes the run in {folder}"
     with last_words(lambda: words if is_first() else ""):
-        train(run, folder)
+        train(run, folder, device)
 
 
 def default_config(device: str, data: str = "") -> str:
@@ -125,7 +131,7 @@ def read_config(name: str, entries: Sequence[str]) -> Config:
     return config(name, **changes)
 
 
-def train(run: Config, folder: Path) -> dict | None:
+def train(run: Config, folder: Path, device: str = "auto") -> dict | None:
     """Train, or resume training, to the end; then report the results.
 
     Returns:
@@ -139,10 +145,11 @@ def train(run: Config, folder: Path) -> dict | None:
     trainer = None
     try:
         check_splits(run)
-        trainer = Trainer(run, folder)
-        announce(trainer, run)
+        trainer = Trainer(run, folder, device)
+        if trainer.first:
+            click.echo("\n".join([start_message(trainer), *remarks(trainer)]))
         train_until_asked(trainer)
-        return report(trainer) if trainer.processes.first else None
+        return report(trainer) if trainer.first else None
     except DivergedError as error:
         raise ValueError(f"{error}. {after_divergence(trainer)}") from error
     except (RuntimeError, MemoryError) as error:
@@ -154,11 +161,10 @@ def train(run: Config, folder: Path) -> dict | None:
         if not is_out_of_memory(error):
             raise
         raise ValueError(
-            f"out of memory: lower batch_tokens (now {run.batch_tokens}) and raise "
-            f"batches_per_update (now {run.batches_per_update}) by the same factor, "
-            "and name a new folder with --out, since other batches make another run. "
-            "(If another program took the memory, the same command resumes the run in "
-            f"{folder}; on a GPU, so it does with precision=bf16, which takes less.) "
+            f"out of memory: lower batch_tokens (now {run.batch_tokens}), and name a "
+            "new folder with --out, since other batches make another run. (If another "
+            f"program took the memory, the same command resumes the run in {folder}; "
+            "on a GPU, so it does with precision=bf16, which takes less.) "
             f"{error}"
         ) from error
     except BrokenPipeError:  # of the output, which nobody reads any more
@@ -176,32 +182,30 @@ def train(run: Config, folder: Path) -> dict | None:
 def after_divergence(trainer: Trainer) -> str:
     """What to try when training has diverged, and what is kept."""
     run, kept = trainer.config, "no state was saved yet"
-    if trainer.last.exists():
-        update = read_state(trainer.last)[1]["step"]
-        kept = f"the state after update {update} is kept, and nothing since"
     text = (
         f"This run has peak_learning_rate={run.peak_learning_rate}, "
         f"warmup={run.warmup} and clip={run.clip}: choose others, and another folder "
-        f"with --out. In {trainer.folder} {kept}"
+        "with --out"
     )
+    if trainer.finished:  # it would end the same way again
+        return f"{text}."
+    if trainer.last.exists():
+        update = read_state(trainer.last)[1]["step"]
+        kept = f"the state after update {update} is kept, and nothing since"
+    text = f"{text}. In {trainer.folder} {kept}"
     if trainer.precision == torch.float32:
         return f"{text}."
     return f"{text}; precision=fp32 may help, and goes on from there."
 
 
-def announce(trainer: Trainer, run: Config) -> None:
-    """Say what begins, what isn't as the config has it, and how long it may take."""
-    lines = [start_message(trainer), *remarks(trainer, run)]
-    # What is compiled takes its first updates to compile; then the bar tells the time.
-    if not (trainer.finished or trainer.config.compile) and trainer.updates_left():
-        lines.append(time_message(trainer))  # all processes take part in it
-    if trainer.processes.first:
-        click.echo("\n".join(lines))
-
-
 def report(trainer: Trainer) -> dict:
     """Test the model of a finished run, and say what came out."""
-    results = finish(trainer)
+    if trainer.ended_early:
+        click.echo(
+            f"stopped after {trainer.step:,} updates: no lower validation loss for "
+            f"{trainer.epochs_without_gain} epochs"
+        )
+    results = write_results(trainer)
     click.echo(summary(results))
     click.echo(f"try it: {example_command(trainer.config, trainer.folder)}")
     return results
@@ -214,7 +218,7 @@ def train_until_asked(trainer: Trainer) -> None:
         Ended: If there was a signal; at a second one at once, without saving.
     """
     signals: list[int] = []
-    patience = 2 if trainer.processes.world > 1 else 1  # torchrun sends Ctrl-C on
+    patience = 2 if trainer.world > 1 else 1  # torchrun sends Ctrl-C on
 
     def stop(number: int) -> None:
         if len(signals) >= patience:
@@ -232,16 +236,10 @@ def check_splits(run: Config) -> None:
     """Load every split once, so that a missing one is noticed before training.
 
     Raises:
-        ValueError: If a split cannot be read, or the test sets may not be scored.
+        ValueError: If a split cannot be read.
     """
-    check_may_test(run)
-    for split in ("train", "val", *tested(run)):
+    for split in ("train", "val", *test_splits(run)):
         load_texts(run, split)
-
-
-def tested(run: Config) -> tuple[str, ...]:
-    """The test splits that a run is scored on; none without ``score_tests``."""
-    return test_splits(run) if run.score_tests else ()
 
 
 def is_out_of_memory(error: Exception) -> bool:
@@ -261,46 +259,26 @@ def start_message(trainer: Trainer) -> str:
     )
 
 
-def remarks(trainer: Trainer, run: Config) -> list[str]:
-    """What a run does that its config doesn't say, and whether it is too short."""
-    found, config = [], trainer.config
-    if config != run:
-        found.append(
-            f"batches_per_update is {config.batches_per_update}, not "
-            f"{run.batches_per_update}: {trainer.processes.world} processes share an "
-            "update, and each gets as many batches"
-        )
+def remarks(trainer: Trainer) -> list[str]:
+    """What isn't as one might expect: a validation split, a test, a rate's peak."""
+    found, run = [], trainer.config
     if holds_out(run):
         found.append(
             f"{run.data} has no val.{run.source} and val.{run.target}: "
             f"{len(trainer.val_pairs)} pairs of train are held out to validate with"
         )
-    if trainer.updates < 2 * run.warmup:
+    if not may_test(run):
+        found.append(
+            "this recipe is compared on validation data; Multi30k's test sets are for "
+            f"those of {', '.join(HEADLINES)}"
+        )
+    if trainer.updates <= run.warmup:
         needed = math.ceil(5 * run.warmup * run.max_epochs / trainer.updates)
         found.append(
-            f"warning: {trainer.updates} updates are too few to learn much (the "
-            f"learning rate rises over {run.warmup}); add max_epochs={needed}"
+            f"warning: the learning rate rises over {run.warmup} updates, and the run "
+            f"has {trainer.updates}: add max_epochs={needed}, or lower warmup"
         )
     return found
-
-
-def time_message(trainer: Trainer) -> str:
-    """How long the run may take, by a few timed updates."""
-    left = trainer.updates_left()
-    seconds = left * trainer.seconds_per_update()
-    return (
-        f"about {duration(seconds)} for {left:,} updates, judging by a few; it may end "
-        "earlier, and the tests after each epoch and at the end come on top"
-    )
-
-
-def duration(seconds: float) -> str:
-    """A time in the unit that suits it."""
-    for unit, size in (("hour", 3600), ("minute", 60), ("second", 1)):
-        if seconds >= 2 * size or size == 1:
-            number = max(round(seconds / size), 1)
-            return f"{number} {unit}{'s' * (number > 1)}"
-    raise AssertionError
 
 
 def summary(results: dict) -> str:
@@ -318,7 +296,7 @@ def summary(results: dict) -> str:
 
 def example_command(run: Config, folder: Path) -> str:
     """A command that translates the first unseen sentence by a run's model."""
-    sentence = load_texts(run, (*tested(run), "val")[0]).source[0]
+    sentence = load_texts(run, (*test_splits(run), "val")[0]).source[0]
     command = ["attnbook", "translate", "--model", str(folder), sentence]
     windows = os.name == "nt"  # whose shell takes single quotes for letters
     return subprocess.list2cmdline(command) if windows else shlex.join(command)

@@ -10,11 +10,18 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
+from attnbook.core.checks import check_entries
 from attnbook.core.divergence import check_finite
 from attnbook.core.files import parse_object, write_whole
 from attnbook.models.checkpoints import check_weights, set_weights, tensors
 
 KEY = "state"
+
+PROGRESS = {
+    **{"step": int, "epoch": int, "updates_done": int, "epochs_without_gain": int},
+    **{"lowest": float, "seconds": float, "peak_memory": int, "world": int},
+}
+"""The numbers that hold the progress of a run, and their types."""
 
 
 def save_state(
@@ -47,25 +54,46 @@ def save_state(
     write_whole(path, save(content, {KEY: json.dumps(numbers)}))
 
 
+def keep_weights(folder: Path, model: nn.Module, epoch: int, average: int) -> None:
+    """Keep the weights after an epoch, and of all those in a run's folder the last.
+
+    Args:
+        folder: The run's folder; the weights are in ``epochs``.
+        model: The model.
+        epoch: Number of the epoch, from 1.
+        average: How many epochs are kept.
+    """
+    save_state(folder / "epochs" / f"{epoch:04}.safetensors", model)
+    old = folder / "epochs" / f"{epoch - average:04}.safetensors"
+    old.unlink(missing_ok=True)
+
+
 def load_state(
     path: Path, model: nn.Module, optimizer: torch.optim.Optimizer
 ) -> dict[str, object]:
     """Load a file of :func:`save_state` into a model and an optimizer.
 
+    Args:
+        path: The file.
+        model: The model.
+        optimizer: Adam, over ``model.parameters()`` in their order.
+
     Returns:
-        The numbers.
+        The numbers of :data:`PROGRESS`.
 
     Raises:
         ValueError: If the file is missing, damaged or of another kind, or holds the
             state of another model. Model and optimizer are then unchanged.
     """
     content, numbers = read_state(path)
+    remedy = "it is no last state of a run; start a new run in another folder"
+    check_entries(path, numbers, remedy, **PROGRESS)
     weights = _part(content, "model.")
     check_weights(model, weights)
     moments = _moments(path, content, list(model.parameters()))
     set_weights(model, weights)
     optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
-    return numbers
+    return {name: numbers[name] for name in PROGRESS}
 
 
 def _moments(

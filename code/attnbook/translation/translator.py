@@ -18,7 +18,6 @@ from attnbook.models.checkpoints import load_weights, read_facts, save_weights
 from attnbook.translation.configs import Config, from_stored, suggestion
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
-from attnbook.translation.moses import tokenised
 from attnbook.translation.plain_text import language_name, plain_text
 
 MODELS = files("attnbook") / "stored" / "models"
@@ -121,12 +120,8 @@ class Translator:
                 raise ValueError(f"sentence {number} {why}")
         alpha = self.facts["alpha"] if alpha is None else alpha
         texts = [sentence for sentence in sentences if sentence]
-        if self.config.moses:
-            texts = tokenised(texts, self.config.source, self.config.lowercase)
         found = beam_translate(
-            *(self.model, self.subwords, texts, width, alpha),
-            per_token=self.config.per_token,
-            scored=scored,
+            *(self.model, self.subwords, texts, width, alpha), scored=scored
         )
         outputs, empty = iter(found), ("", 0.0) if scored else ""
         return [next(outputs) if sentence else empty for sentence in sentences]

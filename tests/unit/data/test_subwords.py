@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_runs import small_config, write_texts
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 from attnbook.data.subwords import Subwords
@@ -91,34 +90,6 @@ def test_one_letter_in_two_ways_of_writing_is_one():
     assert TRAINED.encode("Ma\u0308nner") == TRAINED.encode("Männer")
 
 
-def test_lowercase():
-    small = Subwords.train(SENTENCES, 300, lowercase=True)
-    assert small.decode(small.encode("Zwei MÄNNER")) == "zwei männer"
-    assert not re.search(
-        "[A-ZÄÖÜ]", "".join(small.tokenizer.get_vocab()).replace("▁", "")
-    )
-    assert TRAINED.decode(TRAINED.encode("Zwei Männer")) == "Zwei Männer"
-
-
-def test_tokenised_text_is_split_at_spaces_and_ends_are_shared():
-    """The end of a compound is the subword that the word alone is."""
-    text = "ein haus , ein baumhaus , ein baum und ein baum ." * 4
-    small = Subwords.train([text], 60, tokenised=True)
-    assert small.pieces("haus , baum") == ["haus</w>", ",</w>", "baum</w>"]
-    assert small.pieces("holzhaus")[-1] == "haus</w>"
-    assert small.decode(small.encode("ein baumhaus , ein")) == "ein baumhaus , ein"
-
-
-def test_letters_that_end_a_word_are_numbered_in_their_order():
-    words = [f"{a}{b}" for a, b in zip("zyxwvuts", "hgfedcba", strict=True)]
-    found = Subwords.train([" ".join(words * 2)], 60, tokenised=True).tokenizer
-    ids = [found.token_to_id(f"{letter}</w>") for letter in "abcdefgh"]
-    assert ids == [*range(ids[0], ids[0] + 8)]
-    assert [found.encode(word).tokens for word in words] == [
-        [f"{w}</w>"] for w in words
-    ]
-
-
 def test_the_same_text_gives_the_same_subwords():
     again = Subwords.train([*SENTENCES, " ".join(SIGNS)], 300)
     assert again.fingerprint() == TRAINED.fingerprint()
@@ -144,14 +115,6 @@ def test_no_room_for_a_merge_is_refused():
         ValueError, match="size is 8, but the text already has 5 different"
     ):
         Subwords.train(["abcd"], 8)  # and the sign of the space
-
-
-def test_room_is_needed_for_what_is_learned_from_alone():
-    """Capitals are none of it if all text is lowercased first."""
-    both = ["ABCDEFGH abcdefgh"] * 2
-    assert len(Subwords.train(both, 20, lowercase=True)) == 20
-    with pytest.raises(ValueError, match="already has 17 different"):
-        Subwords.train(both, 20)
 
 
 def test_saved_and_read_they_are_the_same(tmp_path):
@@ -201,9 +164,7 @@ EVERYWHERE = """
 from collections import Counter
 from attnbook.data import Subwords, learn_merges
 ties = ["no on to ot so os", "ab ba, xab xba. (ab) ba? Éa aé"]
-for lowercase in (False, True):
-    for tokenised in (False, True):
-        print(Subwords.train(ties * 2, 60, lowercase, tokenised).fingerprint())
+print(Subwords.train(ties * 2, 60).fingerprint())
 print(learn_merges(Counter(" ".join(ties).split()), 20))
 """
 
@@ -220,24 +181,3 @@ def test_what_is_learned_is_the_same_in_every_process():
         for seed in "012"
     }
     assert len(told) == 1
-
-
-@pytest.mark.parametrize("size", [30, 45, 60])
-def test_merges_of_tokenised_text_are_those_of_the_library(size):
-    """Where no two pairs are equally frequent, the library's own suffix gives them."""
-    words = ["haus", "baum", "hausbau", "bauhaus", "raum", "maus"]
-    text = [" ".join(word for n, w in enumerate(words) for word in [w] * 3**n)]
-    found = Subwords.train(text, size, tokenised=True)
-    plain = Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
-    plain.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    trainer = trainers.BpeTrainer(
-        vocab_size=size,
-        min_frequency=2,
-        special_tokens=list(SPECIAL_TOKENS),
-        end_of_word_suffix="</w>",
-        show_progress=False,
-    )
-    plain.train_from_iterator(text, trainer)
-    assert found.tokenizer.get_vocab().keys() == plain.get_vocab().keys()
-    for word in [*words, "mausbaum", "umhaus", "x"]:
-        assert found.pieces(word) == plain.encode(word).tokens

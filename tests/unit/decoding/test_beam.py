@@ -115,24 +115,23 @@ def test_it_equals_the_plain_loop(name, width, max_len, alpha, seed):
     st.integers(1, 5),
     st.lists(st.integers(1, 9), min_size=4, max_size=4),
     st.floats(0, 2),
-    st.booleans(),
     st.integers(0, 999),
 )
 @settings(max_examples=15)
 def test_neighbours_with_limits_of_their_own_change_nothing(
-    name, width, limits, alpha, per_token, seed
+    name, width, limits, alpha, seed
 ):
     """Which, in which order, with what score: as alone, for each sentence."""
     model = decoder_of(name, seed=seed)
-    together = beam_search(model, SRC, limits, width, alpha, per_token)
+    together = beam_search(model, SRC, limits, width, alpha)
     assert together.ids.shape == (4, width, max(limits))
     for src, limit, ids, scores in zip(SRC, limits, *together, strict=True):
         one = src[src != PAD][None]
-        alone = beam_search(model, one, limit, width, alpha, per_token)
+        alone = beam_search(model, one, limit, width, alpha)
         assert torch.equal(ids[:, :limit], alone.ids[0])
         assert not ids[:, limit:].any()
         assert scores.tolist() == pytest.approx(alone.scores[0].tolist(), abs=1e-12)
-    same = beam_search(model, SRC, torch.tensor(limits), width, alpha, per_token)
+    same = beam_search(model, SRC, torch.tensor(limits), width, alpha)
     assert torch.equal(same.ids, together.ids)
 
 
@@ -193,11 +192,6 @@ def test_the_length_penalty_is_that_of_the_paper(alpha):
     for n in (2, 7, 30):
         assert length_penalty(n, alpha) == pytest.approx(penalty(n, alpha))
     assert length_penalty(7, 1.0) == 2
-
-
-def test_per_token_the_penalty_is_a_power_of_the_length():
-    assert length_penalty(7, 1.0, per_token=True) == 7
-    assert length_penalty(9, 0.5, per_token=True) == pytest.approx(3)
 
 
 def test_the_defaults_are_those_of_the_paper():

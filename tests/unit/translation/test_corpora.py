@@ -1,16 +1,15 @@
 """Texts of a run: from a folder, of the toy language; what cannot be used is named."""
 
-import sys
 from itertools import pairwise
 
 import pytest
 from small_runs import PAIRS, small_config, write_texts
 
 from attnbook.data import multi30k
+from attnbook.data.batching import IdPair
 from attnbook.toy.language import translate_by_rule
 from attnbook.translation.configs import config
-from attnbook.translation.corpora import holds_out, load_texts
-from attnbook.translation.moses import detokenised, tokenised
+from attnbook.translation.corpora import cut_updates, holds_out, load_texts
 from attnbook.translation.report import test_splits as splits_of
 
 
@@ -39,68 +38,105 @@ def test_lines_are_cleaned_and_only_newlines_end_them(data):
     assert load_texts(small_config(data), "val") == (["a b c", "d e f"], ["x", "y"])
 
 
+def write_lines(folder, name, lines):
+    """Write a file of some bytes, or take it away."""
+    (folder / name).unlink(missing_ok=True)
+    if lines is not None:
+        (folder / name).write_bytes(b"".join(lines))
+
+
+WORD = [b"word\n"]
+
+
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("split", "languages", "name", "lines", "message"),
     [
-        ("val.en", None, r"val\.en cannot be read as UTF-8 text: .*No such file"),
-        ("val.de", None, r"val\.de cannot be read as UTF-8 text: .*No such file"),
-        ("val.de", b"Stra\xdfe\n", r"val\.de cannot be read as UTF-8 text: .*0xdf"),
-        ("val.de", b"eins\nzwei\n", "val.en has 12 lines and val.de 2; line i must"),
-        ("val.en", b"", "val.en is empty; write one sentence"),
+        ("val", "en de", "val.de", None, "no .*val.de; .* has val.en: add val.de, or"),
+        ("test", "en de", "test.en", None, "no .*test.en; .* has test.de: add test.en"),
+        ("train", "en it", "", None, "train.de and train.en, .* wants train.it: name"),
+        (
+            "val",
+            "en de",
+            "val.de",
+            [b"a\n", b"Stra\xdfe\n"],
+            "line 2 of .*val.de is not",
+        ),
+        (
+            "val",
+            "en de",
+            "val.de",
+            WORD,
+            "val.en has 12 lines and val.de 1; line i mus",
+        ),
+        ("val", "en de", "val.en", [], "val.en is empty; write one sentence"),
+        (
+            "val",
+            "en de",
+            "val.en",
+            [b"\n", *WORD * 11],
+            "line 1 of val.en is empty; le",
+        ),
+        (
+            "val",
+            "en de",
+            "val.de",
+            [*WORD * 11, "\u00a0".encode()],
+            "line 12 of val.de",
+        ),
+        (
+            "val",
+            "en de",
+            "val.de",
+            [*WORD, "\u200b\n".encode()],
+            "line 2 of val.de is e",
+        ),
+        ("val", "en de", "val.de", [*WORD, b"\x00\n"], "line 2 of val.de is e"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_named(data, name, content, message):
-    (data / name).unlink()
-    if content is not None:
-        (data / name).write_bytes(content)
+def test_a_file_that_cannot_be_used_is_named(
+    data, split, languages, name, lines, message
+):
+    source, target = languages.split()
+    if name:
+        write_lines(data, name, lines)
     with pytest.raises(ValueError, match=message):
-        load_texts(small_config(data), "val")
+        load_texts(small_config(data, source=source, target=target), split)
 
 
-@pytest.mark.parametrize(
-    ("language", "line", "number"),
-    [("en", "", 1), ("de", "  ", 5), ("de", "\u00a0", 12)],
-)
-def test_an_empty_line_is_named(data, language, line, number):
-    path = data / f"val.{language}"
-    lines = path.read_text().split("\n")
-    lines[number - 1] = line
-    path.write_text("\n".join(lines))
-    message = (
-        rf"line {number} of val\.{language} is empty; leave the pair out on both sides"
-    )
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    message = "no folder .*nowhere, either: data is multi30k, toy, or a folder with tra"
     with pytest.raises(ValueError, match=message):
-        load_texts(small_config(data), "val")
+        load_texts(small_config(tmp_path / "nowhere"), "train")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ValueError, match="empty has no train file, and the run wants"):
+        load_texts(small_config(tmp_path / "empty"), "train")
 
 
-def test_text_is_lowercased_normalised_and_tokenised(data):
-    """By Moses' rules for the language, in the order of the dataset's own scripts."""
-    pytest.importorskip("sacremoses")
-    (data / "val.en").write_text("Mr. Smith’s dog (brown) can't run, can it?\n")
-    (data / "val.de").write_text("Der „Hund“ von z.B. Max’ Frau…\n")
-    plain = small_config(data, moses=True)
-    assert load_texts(plain, "val") == (
-        ["Mr. Smith 's dog ( brown ) can 't run , can it ?"],
-        ['Der " Hund " von z.B. Max \' Frau ...'],
-    )
-    lowered = load_texts(small_config(data, moses=True, lowercase=True), "val")
-    assert lowered.target == ['der " hund " von z.b. max \' frau ...']
+# The updates of an epoch
 
 
-def test_spaces_between_words_and_marks_go_again():
-    pytest.importorskip("sacremoses")
-    plain = ["ein hund (braun) rennt, oder?", 'er ruft "hallo".', "mike's hund 1 & 2"]
-    apart = tokenised(plain, "de")
-    assert apart[0] == "ein hund ( braun ) rennt , oder ?"
-    assert detokenised(apart, "de") == [*plain[:2], "mike 's hund 1 & 2"]
+def pairs_of(number):
+    return [IdPair([i] * (1 + i % 7), [i] * (1 + i % 5)) for i in range(number)]
 
 
-def test_without_sacremoses_the_remedy_is_named(data, monkeypatch):
-    monkeypatch.setitem(sys.modules, "sacremoses", None)
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_an_epoch_has_all_pairs_in_another_order(processes):
+    """But for the last batches that don't make an update of all processes."""
+    pairs, config = pairs_of(100), small_config("mine", batch_tokens=40)
+    one, again, other = (cut_updates(pairs, config, processes, e) for e in (0, 0, 1))
+    assert one == again != other
+    assert {len(update) for update in one} == {processes}
+    flat = [batch for update in one for batch in update]
+    every = [batch for (batch,) in cut_updates(pairs, config, 1, 0)]
+    assert flat == every[: len(every) // processes * processes]
+    assert sorted(pair for batch in every for pair in batch) == sorted(pairs)
+
+
+def test_too_many_processes_are_refused():
     with pytest.raises(
-        ValueError, match=r"moses=true needs .*`pip install sacremoses`"
+        ValueError, match="1 batches, fewer than the 2 processes: lower"
     ):
-        load_texts(small_config(data, moses=True), "val")
+        cut_updates(pairs_of(3), small_config("mine"), 2, 0)
 
 
 def test_multi30k_is_asked_for_split_and_language(monkeypatch):
@@ -184,15 +220,6 @@ def test_what_is_there_is_not_held_out(data):
     assert not holds_out(run)
     (data / "val.en").unlink()
     assert holds_out(run)
-
-
-def test_a_language_that_is_not_there_is_answered_with_those_that_are(data):
-    run = small_config(data, target="it")
-    message = r"train\.it cannot be .* has train\.de and train\.en, and .* train\.it:"
-    with pytest.raises(ValueError, match=message):
-        load_texts(run, "train")
-    with pytest.raises(ValueError, match="nowhere has no train file"):
-        load_texts(small_config(data / "nowhere"), "train")
 
 
 def test_a_folder_may_be_named_from_home(data, monkeypatch):

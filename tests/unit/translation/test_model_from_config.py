@@ -6,7 +6,7 @@ from torch import nn
 
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.luong import Luong
-from attnbook.models.registry import MODELS
+from attnbook.models.registry import MODELS, RECURRENT
 from attnbook.models.seq2seq import InitialState, StaticContext
 from attnbook.models.transformer import Transformer
 from attnbook.translation.configs import config
@@ -59,16 +59,8 @@ def test_dropout_is_in_training_alone(name):
     assert torch.equal(calm(SRC, TGT), model(SRC, TGT))
 
 
-@pytest.mark.parametrize(
-    ("name", "widths"),
-    [
-        ("initial_state", [16, 16, 16]),
-        ("static_context", [16, 16, 16]),
-        ("bahdanau", [16, 16, 16]),
-        ("luong", [16, 16, 16]),
-    ],
-)
-def test_a_recurrent_models_dropout_is_at_three_positions(name, widths):
+@pytest.mark.parametrize("name", RECURRENT)
+def test_a_recurrent_models_dropout_is_at_three_positions(name):
     """Word vectors of both sides, and what the last layer reads."""
     model = made(name, dropout=0.5)
     outs = []
@@ -76,9 +68,15 @@ def test_a_recurrent_models_dropout_is_at_three_positions(name, widths):
         if isinstance(module, nn.Dropout):
             module.register_forward_hook(lambda module, given, out: outs.append(out))
     model(SRC[:, :1], TGT[:, :1])
-    assert [out.shape[-1] for out in outs] == widths
+    assert [out.shape[-1] for out in outs] == [16, 16, 16]
     for out in outs:
         assert 0.1 < (out == 0).float().mean() < 0.95
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_all_words_are_in_one_table(name):
+    tables = [p for p in made(name).parameters() if len(p) == 20 and p.dim() == 2]
+    assert len(tables) == 1
 
 
 def test_the_transformer_is_of_the_configs_size():

@@ -7,12 +7,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from attnbook.translation import evaluation, report
+from attnbook.core.divergence import DivergedError
+from attnbook.translation import report
 from attnbook.translation.bleu_score import corpus_scores
-from attnbook.translation.configs import changed, config
+from attnbook.translation.configs import config
 from attnbook.translation.corpora import load_texts
-from attnbook.translation.train_command import train
+from attnbook.translation.train_command import after_divergence
 from attnbook.translation.trainer import Trainer
+from attnbook.translation.training_state import save_state
 
 
 def nothing(model, subwords, source, *_, scored=False, **__):
@@ -40,7 +42,7 @@ def scored(finished_run, tmp_path, monkeypatch):
     )
     monkeypatch.setattr(report, "beam_translate", noted("translations", nothing))
     monkeypatch.setattr(trainer, "validation_loss", noted("loss", losses))
-    report.finish(trainer)
+    report.write_results(trainer)
     return weights, folder
 
 
@@ -55,59 +57,49 @@ def test_the_scores_are_those_of_the_stored_weights(scored):
             assert torch.equal(w.float(), used[name]), name
 
 
-def test_only_frozen_recipes_are_scored_on_multi30k():
+def test_only_frozen_recipes_are_scored_on_multi30k(finished_run):
     """With any seed and languages; what compares is scored on validation data."""
+    free = {"data": "multi30k", "seed": 7, "precision": "bf16"}
+    both = ("test_2016_flickr", "test_2017_flickr")
     for name in report.HEADLINES:
-        free = {"data": "multi30k", "seed": 7, "precision": "bf16"}
-        report.check_may_test(config(name, score_tests=True, **free))
-    report.check_may_test(config("multi30k-cpu", source="de", target="en"))
-    report.check_may_test(config("multi30k-cpu", n_heads=8, score_tests=False))
-    report.check_may_test(config("toy", n_heads=2))
-    with pytest.raises(ValueError, match=r"none of those .* add score_tests=false"):
-        report.check_may_test(config("multi30k-cpu", n_heads=8))
+        assert report.test_splits(config(name, **free)) == both
+    assert report.test_splits(config("multi30k-cpu", source="de", target="en")) == both
+    assert report.test_splits(config("multi30k-cpu", n_heads=8)) == ()
+    assert report.test_splits(config("toy", n_heads=2)) == ("test",)
+    assert report.test_splits(finished_run.config) == ("test",)
 
 
-def test_a_refused_recipe_trains_nothing(tmp_path):
-    with pytest.raises(ValueError, match="comparisons are made on validation data"):
-        train(config("multi30k-cpu", dropout=0.1), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-def test_per_token_no_alpha_is_searched(finished_run, tmp_path, monkeypatch):
-    """Beam search then ranks by log p over the length, in all that is scored."""
+def test_weights_beyond_half_precision_are_no_finished_model(finished_run, tmp_path):
+    """The run is over, so that to resume it would be no remedy."""
     folder = shutil.copytree(finished_run.folder, tmp_path / "run")
+    shutil.rmtree(folder / "model")
     trainer = Trainer(finished_run.config, folder)
-    trainer.config = changed(finished_run.config, per_token=True)
-    asked = []
+    with torch.no_grad():
+        trainer.model.out.weight[5] = 2e5
+    save_state(folder / "epochs" / "0002.safetensors", trainer.model)
+    message = r"a weight has grown to 1e\+05, .* half precision, which ends at 65,504"
+    with pytest.raises(DivergedError, match=message) as error:
+        report.write_results(trainer)
+    assert not (folder / "model").exists()
+    advice = after_divergence(trainer)
+    assert "another folder with --out." in advice
+    assert "kept" not in f"{error.value} {advice}"
 
-    def translate(*given, **how):
-        asked.append((*given[4:], how["per_token"]))
-        return nothing(*given, **how)
 
-    monkeypatch.setattr(report, "beam_translate", translate)
-    monkeypatch.setattr(evaluation, "beam_translate", translate)
-    assert report.finish(trainer)["alpha"] == 1.0
-    assert {*asked} == {(1.0, True)}
-
-
-@pytest.mark.parametrize("tests", [True, False])
-def test_a_comparison_leaves_the_test_sets_alone(
-    finished_run, tmp_path, monkeypatch, tests
-):
+def test_a_comparison_leaves_the_test_sets_alone(finished_run, tmp_path, monkeypatch):
     folder = shutil.copytree(finished_run.folder, tmp_path / "run")
-    trainer = Trainer(changed(finished_run.config, score_tests=tests), folder)
-    opened, load = [], report.load_texts
+    trainer, opened, load = Trainer(finished_run.config, folder), [], report.load_texts
+    monkeypatch.setattr(report, "test_splits", lambda config: ())
     monkeypatch.setattr(
         report,
         "load_texts",
         lambda run, split: opened.append(split) or load(run, split),
     )
-    monkeypatch.setattr(report, "bleu_by_alpha", lambda *_, **__: {0.5: 1.0})
-    found = report.finish(trainer)
-    splits = {"val", "test"} if tests else {"val"}
+    monkeypatch.setattr(report, "bleu_by_alpha", lambda *_: {0.5: 1.0})
+    found = report.write_results(trainer)
     hypotheses = json.loads((folder / "hypotheses.json").read_text())
-    assert {*opened} - {"train"} == {*hypotheses} == splits
-    assert {*found["scores"]} == splits - {"val"}
+    assert {*opened} - {"train"} == {*hypotheses} == {"val"}
+    assert found["scores"] == {}
     right = load_texts(trainer.config, "val").target
     for how, lowercase in (("cased", False), ("lowercased", True)):
         again = corpus_scores(hypotheses["val"]["beam"], right, lowercase)

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attnbook.translation.configs import config
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
-    linear_learning_rate,
+    learning_rate,
     noam_learning_rate,
 )
 
@@ -48,20 +49,9 @@ def test_what_is_no_count_is_named(name, sizes):
         noam_learning_rate(*sizes)
 
 
-@pytest.mark.parametrize("total", [1, 10, 11, 12])
-def test_after_the_last_update_the_rate_is_0(total):
-    """Also if the warm-up would have taken longer than the run."""
-    for warmup in (1, 10, 11, 12, 50):
-        for step in range(total + 1, total + 5):
-            rate = linear_learning_rate(step, 1.0, warmup, total)
-            assert str(rate) == "0.0"
-        rates = [linear_learning_rate(n + 1, 1.0, warmup, total) for n in range(total)]
-        wanted = [min(n / warmup, 1.0) for n in range(1, total + 1)]
-        assert rates[:warmup] == wanted[:warmup]
-        assert all(0 < rate < 1 for rate in rates[warmup:])
-
-
-def test_a_linear_decay_ends_after_the_last_update():
-    rates = [linear_learning_rate(step, 6e-3, 3, 8) for step in range(1, 11)]
-    wanted = [2, 4, 6, 5, 4, 3, 2, 1, 0, 0]
-    assert rates == pytest.approx([x * 1e-3 for x in wanted], abs=1e-12)
+def test_the_config_chooses():
+    """The paper's rate without a peak, which is otherwise the highest."""
+    assert learning_rate(config("base"), 5) == noam_learning_rate(5, 512, 4000)
+    toy = config("toy")
+    wanted = inverse_sqrt_learning_rate(5, toy.peak_learning_rate, toy.warmup)
+    assert learning_rate(toy, 5) == wanted

@@ -17,7 +17,10 @@ from attnbook.translation.training_state import (
     save_state,
 )
 
-NUMBERS = {"step": 7, "lowest": 0.1 + 0.2, "scaler": {}, "never": float("inf")}
+NUMBERS = {
+    **{"step": 7, "epoch": 1, "updates_done": 2, "epochs_without_gain": 0, "world": 1},
+    **{"lowest": float("inf"), "seconds": 0.1 + 0.2, "peak_memory": 9},
+}
 
 
 def model_of(seed, width=8):
@@ -70,7 +73,7 @@ def test_the_optimizers_own_settings_stay(state):
 def test_what_a_model_has_counted_is_kept(tmp_path):
     model, other = nn.BatchNorm1d(3), nn.BatchNorm1d(3)
     model(torch.randn(9, 3))
-    save_state(tmp_path / "a", model, adam_of(model))
+    save_state(tmp_path / "a", model, adam_of(model), **NUMBERS)
     load_state(tmp_path / "a", other, adam_of(other))
     assert torch.equal(other.running_mean, model.running_mean)
     assert other.num_batches_tracked == 1

@@ -104,11 +104,11 @@ def test_the_penalty_is_the_one_chosen_unless_another_is_given(
     asked = []
     monkeypatch.setattr(
         "attnbook.translation.translator.beam_translate",
-        lambda *args, per_token, scored: asked.append((*args[3:], per_token)) or ["x"],
+        lambda *args, scored: asked.append(args[3:]) or ["x"],
     )
     translator(["the dog"])
     translator(["the dog"], width=2, alpha=0.0)
-    assert asked == [(5, translator.facts["alpha"], False), (2, 0.0, False)]
+    assert asked == [(5, translator.facts["alpha"]), (2, 0.0)]
 
 
 def test_a_sentence_of_2000_words_is_refused(translator):
@@ -243,7 +243,7 @@ def test_the_penalty_is_the_best_on_the_validation_split(finished_run):
 def test_without_an_epoch_there_is_nothing_to_report(finished_run, tmp_path):
     trainer = Trainer(finished_run.config, tmp_path / "run")
     with pytest.raises(ValueError, match="no state to average; train for"):
-        report.finish(trainer)
+        report.write_results(trainer)
     assert not (tmp_path / "run" / "results.json").exists()
 
 
@@ -252,7 +252,7 @@ def test_only_as_many_epochs_as_asked_for_are_averaged(finished_run, tmp_path):
     shorter = finished_run.config.__class__(
         **asdict(finished_run.config) | {"average": 1}
     )
-    found = report.finish(Trainer(shorter, folder))
+    found = report.write_results(Trainer(shorter, folder))
     assert found["averaged_epochs"] == 1
     wanted = average_weights([folder / "epochs" / "0002.safetensors"])
     for name, w in Translator(folder / "model").model.named_parameters():

@@ -5,7 +5,6 @@ import math
 import random
 from itertools import pairwise
 
-import pytest
 from small_runs import LOG_EVERY, lines_of, small_config, train_until, write_texts
 
 from attnbook.data import multi30k
@@ -78,17 +77,9 @@ def test_from_multi30k(tmp_path, requires_data, capsys):
         CONFIGS["multi30k-cpu"],
         **{"data": str(data), "vocab_size": 1000, "d_model": 32, "d_ff": 64},
         **{"n_layers": 1, "batch_tokens": 600, "warmup": 20, "max_epochs": 1},
-        **{"average": 1, "save_minutes": 0},
+        average=1,
     )
     results, output, _ = whole_path(config, tmp_path, "A man rides a bicycle.", capsys)
     assert results["updates"] >= 50
     assert len(output["test"]["beam"]) == 40
     assert results["validation_loss"] < math.log(1000)
-
-
-@pytest.mark.parametrize("split", ["train", "val", "test_2016_flickr"])
-def test_multi30k_is_read_as_texts(requires_data, split):
-    source, target = load_texts(CONFIGS["multi30k-tiny"], split)
-    assert len(source) == len(target)
-    assert all(source)
-    assert all(target)

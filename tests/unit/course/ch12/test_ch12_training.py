@@ -11,6 +11,7 @@ from attnbook.core import results
 from attnbook.course.ch12 import figures_training as training_run
 from attnbook.course.ch12 import lab_training as lab
 from attnbook.course.ch12.figures_scores import ABLATION, LADDER, part
+from attnbook.models.variants import VARIANTS
 from attnbook.nn.losses import label_smoothing_loss
 from attnbook.toy.data import held_out_pairs
 from attnbook.translation.configs import CONFIGS, config
@@ -172,11 +173,14 @@ def test_few_samples_are_used_again(monkeypatch):
 # The ablation on the toy language
 
 
-def test_each_change_is_a_config():
+def test_each_change_is_one_of_the_config_or_a_part_left_out():
     stored = results.load("toy_ablation")["runs"]
     runs = {(run["change"], run["seed"]) for run in stored}
     assert runs == {*product(experiments.CHANGES, experiments.TOY_SEEDS)}
     for change in experiments.CHANGES.values():
+        if "without" in change:
+            assert change["without"] in VARIANTS
+            continue
         run = config("toy", max_epochs=experiments.EPOCHS, **change)
         assert (run == CONFIGS["toy"]) == (not change)
 
