@@ -66,7 +66,6 @@ from attnbook.nn.local_attention import (
 )
 from attnbook.nn.long_short import LocalBranch, LongShortAttention
 from attnbook.nn.losses import (
-    fused_smoothing_loss,
     label_smoothing_loss,
     token_loss,
 )

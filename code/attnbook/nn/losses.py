@@ -67,9 +67,7 @@ def label_smoothing_loss(
     r"""Cross-entropy of each token with smoothed labels: Szegedy et al. 2016, § 7.
 
     The target distribution gives 1 - ε to the target token y and spreads ε evenly over
-    all V tokens: :math:`-(1 - ε) \log p_y - \frac{ε}{V} \sum_v \log p_v`. The sum over
-    a batch divided by its number of tokens is
-    ``F.cross_entropy(..., ignore_index=PAD, label_smoothing=ε)``.
+    all V tokens: :math:`-(1 - ε) \log p_y - \frac{ε}{V} \sum_v \log p_v`.
 
     Args:
         logits: (B, T, V).
@@ -82,32 +80,6 @@ def label_smoothing_loss(
     Raises:
         ValueError: If ``smoothing`` is not from 0 to below 1, the shapes do not agree,
             or a target is no token's id.
-    """
-    check_target_ids(logits, targets)
-    check_shares(smoothing=smoothing)
-    log_p = wide(logits).log_softmax(-1)  # (B, T, V)
-    of_targets = log_p.gather(-1, targets.long()[..., None]).squeeze(-1)  # (B, T)
-    loss = -(1 - smoothing) * of_targets
-    if smoothing:  # 0 times the -inf of an impossible token would be NaN
-        loss = loss - smoothing * log_p.mean(-1)
-    return loss.masked_fill(~padding_mask(targets), 0.0)
-
-
-def fused_smoothing_loss(
-    logits: Tensor, targets: Tensor, smoothing: float = 0.1
-) -> Tensor:
-    """Compute :func:`label_smoothing_loss` by PyTorch's function, for training.
-
-    Args:
-        logits: (B, T, V).
-        targets: Ids, (B, T).
-        smoothing: ε, from 0 to below 1.
-
-    Returns:
-        (B, T), in nats, at least float32; 0 at padding.
-
-    Raises:
-        ValueError: As :func:`label_smoothing_loss`.
     """
     check_target_ids(logits, targets)
     check_shares(smoothing=smoothing)

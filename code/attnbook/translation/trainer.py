@@ -17,7 +17,7 @@ from attnbook.core.divergence import check_finite
 from attnbook.data.batching import IdPair, id_batch, target_tokens
 from attnbook.data.subwords import Subwords
 from attnbook.models.registry import RECURRENT
-from attnbook.nn.losses import fused_smoothing_loss
+from attnbook.nn.losses import label_smoothing_loss
 from attnbook.translation import run_folder, training_state
 from attnbook.translation.configs import Config
 from attnbook.translation.corpora import cut_updates, encode_pairs, load_texts
@@ -171,7 +171,7 @@ class Trainer:
         half = self.precision != torch.float32
         with torch.autocast(self.device.type, self.precision, enabled=half):
             logits = self.wrapped(batch.src, batch.tgt_in)  # (B, T, V)
-            loss = fused_smoothing_loss(logits, batch.tgt_out, self.config.smoothing)
+            loss = label_smoothing_loss(logits, batch.tgt_out, self.config.smoothing)
             loss = loss.sum() / target_tokens(batches)
         (loss * self.world).backward()  # whose mean over the processes is to be the sum
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)

@@ -19,7 +19,7 @@ from attnbook.data.batching import (
     token_batches,
 )
 from attnbook.data.subwords import Subwords
-from attnbook.nn.losses import fused_smoothing_loss
+from attnbook.nn.losses import label_smoothing_loss
 from attnbook.translation.bleu_score import corpus_scores
 from attnbook.translation.corpora import Texts
 from attnbook.translation.evaluation import beam_translate, runaway_share
@@ -54,7 +54,7 @@ def mean_loss(
     for pairs_of_batch in batches:
         batch = to_device(id_batch(pairs_of_batch), device)
         logits = model(batch.src, batch.tgt_in)
-        total += fused_smoothing_loss(logits, batch.tgt_out, smoothing=0.0).sum()
+        total += label_smoothing_loss(logits, batch.tgt_out, smoothing=0.0).sum()
     loss = total.item() / target_tokens(batches)
     if not math.isfinite(loss):
         raise DivergedError(f"{when} the validation loss is {loss}")

@@ -9,12 +9,11 @@ from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
 from attnbook.nn.losses import (
-    fused_smoothing_loss,
     label_smoothing_loss,
     token_loss,
 )
 
-LOSSES = [token_loss, label_smoothing_loss, fused_smoothing_loss]
+LOSSES = [token_loss, label_smoothing_loss]
 
 
 def targets_of(seed, b, t, v):
@@ -67,29 +66,6 @@ def test_without_smoothing_it_is_the_plain_loss():
     same(ours, token_loss(logits, targets), [logits])
 
 
-@pytest.mark.parametrize("smoothing", [-0.1, 1.0, 2.0, float("nan")])
-def test_a_share_that_is_none_is_refused(smoothing):
-    with pytest.raises(ValueError, match=rf"smoothing is {smoothing}; .* below 1"):
-        label_smoothing_loss(torch.zeros(1, 1, 4), torch.ones(1, 1).long(), smoothing)
-
-
-@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.4])
-def test_the_fused_loss_is_the_same(smoothing):
-    g = torch.Generator().manual_seed(0)
-    b, t = 3, 8
-    logits = torch.randn(b, t, 11, generator=g).double().requires_grad_()
-    targets = torch.randint(0, 11, (b, t), generator=g)
-    targets[0, 3:] = PAD
-    found = []
-    for loss in (label_smoothing_loss, fused_smoothing_loss):
-        value = loss(logits, targets, smoothing)
-        assert value.shape == (b, t)
-        (gradient,) = torch.autograd.grad(value.square().sum(), logits)
-        found.append((value, gradient))
-    for ours, fused in zip(*found, strict=True):
-        close(ours, fused)
-
-
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("shape", [(2, 1), (1, 5), (2, 4), (10,)])
 def test_targets_are_not_broadcast(loss, shape):
@@ -112,14 +88,14 @@ def by_cross_entropy(logits, targets, smoothing):
     ).view(targets.shape)
 
 
-@pytest.mark.parametrize("loss", [label_smoothing_loss, fused_smoothing_loss])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("target", [3, 2, PAD])
-def test_an_impossible_token_costs_what_it_costs_in_pytorch(loss, smoothing, target):
+def test_an_impossible_token_costs_what_it_costs_in_pytorch(smoothing, target):
     """Nothing without smoothing, unless it is the target; and with it, everything."""
     logits = torch.tensor([[0.0, 1.0, -INF, 0.5]]).double().requires_grad_()
     targets = torch.tensor([target])
-    found, wanted = (f(logits, targets, smoothing) for f in (loss, by_cross_entropy))
+    both = label_smoothing_loss, by_cross_entropy
+    found, wanted = (loss(logits, targets, smoothing) for loss in both)
     assert torch.equal(found.isinf(), wanted.isinf())
     close(found.nan_to_num(), wanted.nan_to_num())
     if wanted.isfinite():
@@ -128,11 +104,10 @@ def test_an_impossible_token_costs_what_it_costs_in_pytorch(loss, smoothing, tar
             close(token_loss(logits, targets), F.cross_entropy(logits, targets))
 
 
-@pytest.mark.parametrize("loss", [label_smoothing_loss, fused_smoothing_loss])
 @pytest.mark.parametrize("smoothing", [-0.1, 1.0, 1.5, float("nan"), INF])
-def test_both_refuse_a_share_that_is_none(loss, smoothing):
+def test_a_share_that_is_none_is_refused(smoothing):
     with pytest.raises(ValueError, match=rf"smoothing is {smoothing}; .* below 1"):
-        loss(torch.zeros(1, 1, 4), torch.ones(1, 1).long(), smoothing)
+        label_smoothing_loss(torch.zeros(1, 1, 4), torch.ones(1, 1).long(), smoothing)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -159,10 +134,8 @@ def test_a_batch_of_padding_alone_is_as_in_pytorch():
     logits, nothing = torch.zeros(2, 3, 5), torch.full((2, 3), PAD)
     assert token_loss(logits, nothing).isnan()
     assert F.cross_entropy(logits.mT, nothing, ignore_index=PAD).isnan()
-    for loss in (label_smoothing_loss, fused_smoothing_loss):
-        assert torch.equal(loss(logits, nothing), torch.zeros(2, 3))
-    for loss in (label_smoothing_loss, fused_smoothing_loss):
-        assert loss(logits[:0], nothing[:0]).shape == (0, 3)
+    assert torch.equal(label_smoothing_loss(logits, nothing), torch.zeros(2, 3))
+    assert label_smoothing_loss(logits[:0], nothing[:0]).shape == (0, 3)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
