@@ -340,6 +340,14 @@ def test_training_stops_where_a_number_is_not_finite(
     assert equal(finish(whole.config, folder), whole)
 
 
+def test_a_validation_loss_that_is_not_finite_stops(data, tmp_path):
+    trainer = fresh(data, tmp_path / "run")
+    with torch.no_grad():
+        trainer.model.out.weight.fill_(1e38)
+    with pytest.raises(DivergedError, match="after update 0 the validation loss is"):
+        trainer.validation_loss()
+
+
 def test_asked_to_stop_it_does_not_save_a_loss_that_is_not_finite(
     data, tmp_path, monkeypatch
 ):
