@@ -9,7 +9,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from attnbook.core.checks import check_ids, check_padded_right, check_sizes
-from attnbook.models.language_model import embed, table
+from attnbook.models.language_model import embed, make_table
 from attnbook.nn.layers import EncoderStack, TransformerConfig, check_config
 from attnbook.nn.masks import key_mask
 
@@ -26,8 +26,8 @@ class TextEncoder(nn.Module):
         super().__init__()
         check_config(config)
         check_sizes(max_len=max_len)
-        self.W_e = table(config.source_vocab_size, config.d_model)  # (V, D)
-        self.W_p = table(max_len, config.d_model)  # (max_len, D)
+        self.W_e = make_table(config.source_vocab_size, config.d_model)  # (V, D)
+        self.W_p = make_table(max_len, config.d_model)  # (max_len, D)
         self.dropout = nn.Dropout(config.dropout)
         self.stack = EncoderStack(config)
 

@@ -61,8 +61,8 @@ class LanguageModel(nn.Module):
         super().__init__()
         check_config(config)
         check_sizes(max_len=max_len)
-        self.W_e = table(config.source_vocab_size, config.d_model)  # (V, D)
-        self.W_p = table(max_len, config.d_model)  # (max_len, D)
+        self.W_e = make_table(config.source_vocab_size, config.d_model)  # (V, D)
+        self.W_p = make_table(max_len, config.d_model)  # (max_len, D)
         self.dropout = nn.Dropout(config.dropout)
         self.stack = EncoderStack(config)
 
@@ -143,7 +143,7 @@ class LanguageModel(nn.Module):
         return self.stack.step(self.dropout(h), state.layers)
 
 
-def table(rows: int, d_model: int) -> nn.Parameter:
+def make_table(rows: int, d_model: int) -> nn.Parameter:
     """Make a table of learned vectors, (rows, D)."""
     check_sizes(rows=rows, d_model=d_model)
     return nn.Parameter(INITIAL_STD * torch.randn(rows, d_model))

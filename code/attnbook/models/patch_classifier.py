@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.core.checks import check_sizes
-from attnbook.models.language_model import table
+from attnbook.models.language_model import make_table
 from attnbook.nn.layers import EncoderStack, TransformerConfig, check_config
 
 
@@ -59,8 +59,8 @@ class PatchClassifier(nn.Module):
         self.patch = patch
         number = len(cut_patches(torch.zeros(1, image, image), patch)[0])
         self.W_patch = nn.Linear(patch**2, config.d_model)
-        self.class_token = table(1, config.d_model)  # (1, D)
-        self.W_p = table(1 + number, config.d_model)  # (1 + T, D)
+        self.class_token = make_table(1, config.d_model)  # (1, D)
+        self.W_p = make_table(1 + number, config.d_model)  # (1 + T, D)
         self.dropout = nn.Dropout(config.dropout)
         self.stack = EncoderStack(config)
         self.out = nn.Linear(config.d_model, n_classes)
