@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, filled
+from attnbook.course.kit.exercises.stages import Part, fill
 from attnbook.models import seq2seq
 
 WORDS, TARGETS, E, H = 12, 9, 3, 4
@@ -48,7 +48,7 @@ PART = Part("seq2seq", 1, (seq2seq.Encoder, seq2seq.InitialState), (Encoder, Seq
 
 def models(encoder: Callable, model: Callable) -> tuple[nn.Module, nn.Module]:
     """Make both with random parameters."""
-    return filled(encoder(WORDS, E, H)), filled(model(WORDS, TARGETS, E, H))
+    return fill(encoder(WORDS, E, H)), fill(model(WORDS, TARGETS, E, H))
 
 
 def encoded(encoder: nn.Module, src: Tensor) -> tuple[Tensor, Tensor]:

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, Wrong, drawn, filled
+from attnbook.course.kit.exercises.stages import Part, Wrong, draw_leaves, fill
 from attnbook.models.bahdanau import Bahdanau, BahdanauState, EncodedSource
 
 WORDS, TARGETS, E, H, A = 12, 9, 3, 4, 5
@@ -42,7 +42,7 @@ PART = Part("bahdanau_step", 2, (Bahdanau,), (MyBahdanau,))
 
 def made(model: type) -> nn.Module:
     """The reader's model with random parameters."""
-    return filled(model(WORDS, TARGETS, E, H, A))
+    return fill(model(WORDS, TARGETS, E, H, A))
 
 
 def encoded(model: nn.Module, src: Tensor = SOURCE) -> BahdanauState:
@@ -251,7 +251,7 @@ def operation_count(model: type) -> None:
     reader = made(model)
 
     def attend(positions):
-        s, states = drawn(0, (2, H), (2, positions, 2 * H))
+        s, states = draw_leaves(0, (2, H), (2, positions, 2 * H))
         mask = torch.ones(2, positions, dtype=torch.bool)
         reader.attend(s, EncodedSource(states, reader.score.U(states), mask))
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, Wrong, drawn, filled
+from attnbook.course.kit.exercises.stages import Part, Wrong, draw_leaves, fill
 from attnbook.models.bahdanau import EncodedSource
 from attnbook.models.luong import Luong, LuongState
 
@@ -34,7 +34,7 @@ PART = Part("luong_step", 3, (Luong,), (MyLuong,))
 
 def started(model: type, src: Tensor = SOURCE) -> tuple[nn.Module, LuongState]:
     """The reader's model with random parameters, and its state before a step."""
-    reader = filled(model(WORDS, TARGETS, E, H))
+    reader = fill(model(WORDS, TARGETS, E, H))
     return reader, Luong.start(reader, src)
 
 
@@ -199,7 +199,7 @@ def operation_count(model: type) -> None:
     reader, state = started(model)
 
     def attend(positions):
-        (states,) = drawn(0, (2, positions, H))
+        (states,) = draw_leaves(0, (2, positions, H))
         mask = torch.ones(2, positions, dtype=torch.bool)
         source = EncodedSource(states, reader.score.W(states), mask)
         reader.step(TOKENS[0], state._replace(source=source))

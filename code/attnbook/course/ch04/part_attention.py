@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, Wrong, drawn
+from attnbook.course.kit.exercises.stages import Part, Wrong, draw_leaves
 from attnbook.nn import scaled_dot_product
 
 RULE = "softmax(QKᵀ/√d_k)V"
@@ -32,7 +32,7 @@ PART = Part("attention", 4, (scaled_dot_product.attention,), (attention,))
 
 def inputs(lead: tuple, t: int, s: int, d_k: int, d_v: int) -> list[Tensor]:
     """Draw queries, keys and values."""
-    return drawn(0, (*lead, t, d_k), (*lead, s, d_k), (*lead, s, d_v))
+    return draw_leaves(0, (*lead, t, d_k), (*lead, s, d_k), (*lead, s, d_v))
 
 
 def reference(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, Wrong, drawn
+from attnbook.course.kit.exercises.stages import Part, Wrong, draw_leaves
 from attnbook.nn import positions
 
 RULE = "sin(p ω_i) at feature 2i and cos(p ω_i) at 2i + 1"
@@ -132,15 +132,15 @@ def added_to_x(table: Callable, encoding: type) -> None:
     made = module(encoding, 6)
     if any(parameter.requires_grad for parameter in made.parameters()):
         raise Wrong("the module has parameters to learn; sinusoids are not learned.")
-    (x,) = drawn(0, (2, 5, 6))
+    (x,) = draw_leaves(0, (2, 5, 6))
     rule = "x plus the encoding of its positions"
     expect.shape(made(x), (2, 5, 6), "the output", "(B, T, D)")
     expect.close(made(x), x + formula(5, 6), "the output", rule)
     expect.same_in_training(made, x, what="the output")
-    (x,) = drawn(1, (1, 70, 6))
+    (x,) = draw_leaves(1, (1, 70, 6))
     what = "the output for a sentence of 70"
     expect.close(made(x), x + formula(70, 6), what, rule)
-    (x,) = drawn(2, (2, 3, 4))
+    (x,) = draw_leaves(2, (2, 3, 4))
     what = "the output of width 4"
     expect.close(module(encoding, 4)(x), x + formula(3, 4), what, rule)
 
@@ -156,7 +156,7 @@ def gradients(table: Callable, encoding: type) -> None:
     x + sinusoids => x.detach() / 2 + x / 2 + sinusoids
         A part of x is cut off from the gradient.
     """
-    (x,) = drawn(0, (2, 5, 6))
+    (x,) = draw_leaves(0, (2, 5, 6))
     right = x + formula(5, 6)
     expect.gradients(module(encoding, 6)(x), right, "that of a sum", x=x)
 
@@ -187,6 +187,6 @@ def devices(table: Callable, encoding: type) -> None:
     sinusoids(x.shape[1], x.shape[2]).to(x) => sinusoids(x.shape[1], x.shape[2])
         `sinusoids` makes its table on the CPU, and `+` would meet it there.
     """
-    (x,) = drawn(0, (2, 5, 6))
+    (x,) = draw_leaves(0, (2, 5, 6))
     made = module(encoding, 6)
     expect.same_device(lambda: made(x), x, module=made)

@@ -9,7 +9,7 @@ from attnbook.course.ch05 import part_multi_head as multi_head
 from attnbook.course.ch08 import part_feed_forward as feed_forward
 from attnbook.course.ch08.part_encoder_layer import compare_dropped, made, through
 from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, drawn
+from attnbook.course.kit.exercises.stages import Part, draw_leaves
 from attnbook.nn import layers
 from attnbook.nn.layers import FeedForward
 from attnbook.nn.multi_head import MultiHeadAttention
@@ -81,7 +81,7 @@ def reference(
 
 def inputs() -> list[Tensor]:
     """The vectors of the target, (B, T, D), and the encoder's output, (B, S, D)."""
-    return drawn(0, (B, T, D), (B, S, D))
+    return draw_leaves(0, (B, T, D), (B, S, D))
 
 
 @PART.stage("two attentions, feed_forward, three norms, dropout; output (B, T, D)")

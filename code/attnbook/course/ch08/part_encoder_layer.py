@@ -11,7 +11,7 @@ from attnbook.course.ch04.part_attention import some_allowed
 from attnbook.course.ch05 import part_multi_head as multi_head
 from attnbook.course.ch08 import part_feed_forward as feed_forward
 from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, Wrong, drawn, filled
+from attnbook.course.kit.exercises.stages import Part, Wrong, draw_leaves, fill
 from attnbook.nn import layers
 from attnbook.nn.layers import FeedForward, TransformerConfig
 from attnbook.nn.multi_head import MultiHeadAttention
@@ -56,7 +56,7 @@ def made(
     """The reader's layer, or model, with random parameters."""
     sizes |= {"d_model": D, "n_heads": multi_head.H, "d_ff": D_FF}
     config = TransformerConfig(**sizes, dropout=DROPOUT, norm_first=norm_first)
-    found = filled(layer(config))
+    found = fill(layer(config))
     for name in names:
         module = getattr(found, name, None)
         if not isinstance(module, nn.Module):
@@ -127,14 +127,14 @@ def shapes(layer: type) -> None:
     FeedForward(config.d_model, config.d_ff) => FeedForward(config.d_model, 4 * D)
         The network's hidden width is `config.d_ff`.
     """
-    (x,) = drawn(0, (B, S, D))
+    (x,) = draw_leaves(0, (B, S, D))
     expect.shape(made(layer, False)(x), (B, S, D), "the output", "(B, S, D)")
 
 
 def compare(layer: type, norm_first: bool, rule: str) -> None:
     """The layer's output against the formula's in one of the forms."""
     found = made(layer, norm_first)
-    (x,) = drawn(0, (B, S, D))
+    (x,) = draw_leaves(0, (B, S, D))
     name = "pre-norm" if norm_first else "post-norm"
     right = reference(found, x, norm_first)
     expect.close(found(x), right, f"the output of the {name} layer", rule)
@@ -194,7 +194,7 @@ def masks(layer: type) -> None:
     self.attention(y, y, y, mask) => self.attention(y, y, y)
         The mask does not reach the attention.
     """
-    (x,) = drawn(0, (B, S, D))
+    (x,) = draw_leaves(0, (B, S, D))
     mask = some_allowed((B, 1, 1, S))
     for norm_first in (False, True):
         found = made(layer, norm_first)
@@ -223,7 +223,7 @@ def dropout(layer: type) -> None:
     nn.Dropout(config.dropout) => nn.Dropout(0.1)
         The probability stands in `config.dropout`.
     """
-    compare_dropped(layer, NAMES, *drawn(0, (B, S, D)))
+    compare_dropped(layer, NAMES, *draw_leaves(0, (B, S, D)))
 
 
 def compare_dropped(layer: type, names: Sequence[str], *given: Tensor) -> None:
@@ -268,7 +268,7 @@ def gradients(layer: type) -> None:
     self.dropout(sublayer(x)) => self.dropout(sublayer(x)).detach()
         The sublayers cannot learn: what they return is detached.
     """
-    (x,) = drawn(0, (B, S, D))
+    (x,) = draw_leaves(0, (B, S, D))
     for norm_first in (False, True):
         found = made(layer, norm_first)
         right = reference(found, x, norm_first)

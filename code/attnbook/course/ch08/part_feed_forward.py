@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, drawn, filled
+from attnbook.course.kit.exercises.stages import Part, draw_leaves, fill
 from attnbook.nn import layers
 
 B, T, D, D_FF = 2, 3, 4, 7
@@ -50,9 +50,9 @@ def shapes(model: type) -> None:
     nn.Linear(d_ff, d_model) => nn.Linear(d_ff, d_model, bias=False)
         Both layers have a bias, as nn.Linear has by default.
     """
-    network = filled(model(D, D_FF))
+    network = fill(model(D, D_FF))
     expect.parameters(network, PARAMETERS)
-    (x,) = drawn(0, (B, T, D))
+    (x,) = draw_leaves(0, (B, T, D))
     expect.shape(network(x), (B, T, D), "the output", "(B, T, D)")
 
 
@@ -73,8 +73,8 @@ def values(model: type) -> None:
     F.relu(self.W_1(x)) => F.dropout(F.relu(self.W_1(x)), 0.1, self.training)
         There is no dropout in this network: the layer around it drops its output.
     """
-    network = filled(model(D, D_FF))
-    (x,) = drawn(0, (B, T, D))
+    network = fill(model(D, D_FF))
+    (x,) = draw_leaves(0, (B, T, D))
     expect.close(network(x), reference(network, x), "the output", RULE)
     expect.same_in_training(network, x, what="the output")
 
@@ -88,7 +88,7 @@ def gradients(model: type) -> None:
     self.W_1(x) => self.W_1(x).detach()
         W_1 cannot learn: its output is detached.
     """
-    network = filled(model(D, D_FF))
-    (x,) = drawn(0, (B, T, D))
+    network = fill(model(D, D_FF))
+    (x,) = draw_leaves(0, (B, T, D))
     right = reference(network, x)
     expect.gradients(network(x), right, f"that of {RULE}", network, x=x)

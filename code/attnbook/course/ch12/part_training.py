@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, Wrong, drawn, filled
+from attnbook.course.kit.exercises.stages import Part, Wrong, draw_leaves, fill
 from attnbook.nn import losses
 from attnbook.toy import training
 
@@ -85,7 +85,7 @@ def mean_loss(logits: Tensor, targets: Tensor) -> Tensor:
 
 def after(steps: int, clip: float) -> tuple[Tensor, list[Tensor]]:
     """Both tables after some steps of gradient descent, and the losses before each."""
-    tables = torch.stack([*filled(Tiny()).parameters()]).detach()  # (2, V, V)
+    tables = torch.stack([*fill(Tiny()).parameters()]).detach()  # (2, V, V)
     losses = []
     for _ in range(steps):
         tables = tables.requires_grad_()
@@ -99,7 +99,7 @@ def after(steps: int, clip: float) -> tuple[Tensor, list[Tensor]]:
 
 def trained(step: Callable, steps: int, clip: float) -> tuple[Tensor, list[Tensor]]:
     """The same by the reader's step."""
-    model = filled(Tiny()).train()
+    model = fill(Tiny()).train()
     optimizer = torch.optim.SGD(model.parameters(), RATE)
     batch = SOURCES, INPUTS, TARGETS
     losses = [step(model, optimizer, batch, mean_loss, clip) for _ in range(steps)]
@@ -116,7 +116,7 @@ def shapes(loss: Callable, step: Callable) -> None:
     (targets == PAD, 0.0) => (targets == PAD, 0.0).mean()
         The loss should stay one number for each token: sums and means come later.
     """
-    (logits,) = drawn(0, (2, 3, WORDS))
+    (logits,) = draw_leaves(0, (2, 3, WORDS))
     got = loss(logits, TARGETS, SMOOTHING)
     expect.shape(got, (2, 3), "the smoothed loss", "(B, T)")
 
@@ -143,7 +143,7 @@ def values(loss: Callable, step: Callable) -> None:
     return loss => return -loss
         The sign is wrong: log-probabilities are negative, losses positive.
     """
-    (logits,) = drawn(0, (2, 3, WORDS))
+    (logits,) = draw_leaves(0, (2, 3, WORDS))
     for smoothing in (0.0, SMOOTHING):
         got = loss(logits, TARGETS, smoothing)
         expect.tensor(got, "the smoothed loss")
@@ -162,7 +162,7 @@ def padding(loss: Callable, step: Callable) -> None:
     .masked_fill(targets == PAD, 0.0) =>
         Padding is counted: set the loss there to zero.
     """
-    (logits,) = drawn(0, (2, 3, WORDS))
+    (logits,) = draw_leaves(0, (2, 3, WORDS))
     got = loss(logits, TARGETS, SMOOTHING)
     expect.close(got, smoothed(logits, SMOOTHING), "the loss at padding", "zero")
 
@@ -176,7 +176,7 @@ def gradients(loss: Callable, step: Callable) -> None:
     return loss => return loss.detach()
         The loss is detached.
     """
-    (logits,) = drawn(0, (2, 3, WORDS))
+    (logits,) = draw_leaves(0, (2, 3, WORDS))
     right = smoothed(logits, SMOOTHING)
     got = loss(logits, TARGETS, SMOOTHING)
     expect.gradients(got, right, RULE, **{"the logits": logits})
@@ -267,5 +267,5 @@ def devices(loss: Callable, step: Callable) -> None:
     log_p.mean(-1) => (log_p * torch.full((WORDS,), 1 / WORDS)).sum(-1)
         Your distribution is made on the CPU.
     """
-    (logits,) = drawn(0, (2, 3, WORDS))
+    (logits,) = draw_leaves(0, (2, 3, WORDS))
     expect.same_device(lambda: loss(logits, TARGETS, SMOOTHING), logits, TARGETS)

@@ -9,9 +9,9 @@ from notebook_cells import run_cell
 
 from attnbook.course import judge
 from attnbook.course.kit.exercises import hints
-from attnbook.course.kit.exercises.edits import Mistake, with_mistake
-from attnbook.course.kit.exercises.parts import find_part
+from attnbook.course.kit.exercises.hints import Mistake, make_mistake
 from attnbook.course.kit.exercises.readers_code import is_unwritten, what_it_does
+from attnbook.course.kit.exercises.stages import find_part
 from attnbook.nn import attention
 
 DEF = "def attention(Q, K, V, mask=None, dropout=0.0):\n"
@@ -250,7 +250,7 @@ def test_wrong_masks_are_found(key, target, said, capsys):
 def edited(name, *edits):
     """The solution of a part, with some edits, by its names."""
     part = find_part(name)
-    answers = with_mistake(part.solution, Mistake([*edits]))
+    answers = make_mistake(part.solution, Mistake([*edits]))
     return dict(zip(part.names, answers, strict=True))
 
 

@@ -9,7 +9,7 @@ import torch
 from notebook_cells import run_cell
 
 from attnbook.course import my_translator, save_part
-from attnbook.course.kit.exercises.parts import MODULES, find_part
+from attnbook.course.kit.exercises.stages import MODULES, find_part
 from attnbook.toy import TARGET, held_out_pairs, load_toy_model, make_batch
 
 BOOK = Path(__file__).resolve().parents[4] / "book"

@@ -6,8 +6,7 @@ import re
 import textwrap
 from collections.abc import Callable
 
-from attnbook.course.kit.exercises.hints import NO_MORE_HINTS, next_hint
-from attnbook.course.kit.exercises.parts import find_part
+from attnbook.course.kit.exercises.hints import next_hint
 from attnbook.course.kit.exercises.readers_code import (
     error_line,
     files_of,
@@ -19,6 +18,7 @@ from attnbook.course.kit.exercises.stages import (
     Part,
     Stage,
     Wrong,
+    find_part,
     first_failure,
     hints_for,
 )
@@ -101,7 +101,6 @@ def _report(
         f"{part.name}: {stage.name}: {mistake}",
         hints_for(part, stage, error),
         what_it_does(answers),
-        NO_MORE_HINTS,
     )
     lines = [
         f"{part.name}: {number} of {len(part.stages)} stages passed.",

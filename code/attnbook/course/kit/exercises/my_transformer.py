@@ -16,9 +16,8 @@ from attnbook.core.files import write_whole
 from attnbook.course.kit.exercises.judging import check_number, verdict
 from attnbook.course.kit.exercises.own_imports import ours_in, without_ours
 from attnbook.course.kit.exercises.own_source import own_source
-from attnbook.course.kit.exercises.parts import MODULES, find_part
 from attnbook.course.kit.exercises.readers_code import error_line, is_unwritten
-from attnbook.course.kit.exercises.stages import Part, first_failure
+from attnbook.course.kit.exercises.stages import MODULES, Part, find_part, first_failure
 
 FILE = "my_transformer.py"
 HEADER = '''\

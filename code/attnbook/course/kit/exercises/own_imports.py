@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection
 from importlib import import_module
 
-from attnbook.course.kit.exercises.parts import MODULES, find_part
+from attnbook.course.kit.exercises.stages import MODULES, find_part
 
 Found = tuple[ast.ImportFrom, ast.alias, str, str]
 
