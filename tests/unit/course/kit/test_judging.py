@@ -1,11 +1,13 @@
 """What readers are told of a part that they write: stages, findings, hints."""
 
+import functools
 import inspect
 import types
 
 import pytest
 import torch
 from notebook_cells import run_cell
+from torch import nn
 
 from attnbook.course import judge
 from attnbook.course.kit.exercises import hints
@@ -364,6 +366,29 @@ def test_an_interrupted_loop_is_told_by_its_line():
 def test_the_call_that_saves_names_what_the_reader_has_written(source, call, capsys):
     judge("attention", run_cell(source, {})[call])
     assert f'save_part("attention", {call})\n' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            "lambda *a, **b: attention(*a, **b)",
+            "yet: attention is a lambda: write it as",
+        ),
+        ("functools.partial(attention)", "object of type partial, which cannot be"),
+        ("Layer()", "object of type Layer, which cannot be copied: write a function"),
+        ("'attention'", "got 'attention': write attention without quotes"),
+        ("attention(*Q_K_V)", "a tensor of shape (1, 2): write attention without"),
+    ],
+)
+def test_what_cannot_be_saved_is_told_instead_of_a_call(call, said, capsys):
+    layer = "\nclass Layer(nn.Module):\n    def forward(self, *a, **b):\n"
+    source = f"{RIGHT}{layer}        return attention(*a, **b)\n\nx = {call}"
+    names = {"functools": functools, "nn": nn, "Q_K_V": torch.ones(3, 1, 2)}
+    judge("attention", run_cell(source, names)["x"])
+    out = capsys.readouterr().out
+    assert said in " ".join(out.split())
+    assert "save_part" not in out
 
 
 BASE = """\

@@ -83,7 +83,7 @@ class f(nn.Module):
         """\
 import functools
 import numpy as np
-from attnbook.nn import attention
+from attnbook.nn import attention  # ours
 from math import sqrt as root
 from torch.nn import functional as F
 
@@ -134,7 +134,7 @@ def test_what_passes_is_saved_and_used_later(capsys, file):
     text = file.read_text(encoding="utf-8")
     assert text.startswith('"""My Transformer: what I wrote')
     assert "\n# %% attention (chapter 4)\nimport math\n" in text
-    assert "\nLOWEST = -1e+30\n\n\ndef masked_softmax(scores, mask):\n    #" in text
+    assert "\nLOWEST = -1e30\n\n\ndef masked_softmax(scores, mask):\n    #" in text
     assert text.endswith("@ V\n# %% end of attention\n")
     assert "torch.ones" not in text
     found = my_part("attention")
@@ -209,10 +209,19 @@ def test_a_file_without_its_last_newline_is_not_damaged(capsys, file):
     assert file.read_text(encoding="utf-8") == whole
 
 
-def test_a_file_that_is_no_text_is_refused(file):
-    file.write_bytes(b"\xff\xfe\xff")
-    with pytest.raises(ValueError, match="is not text in UTF-8"):
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda file: file.write_bytes(b"\xff\xfe\xff"), "is not text in UTF-8"),
+        (lambda file: file.mkdir(), "is a folder: give it another name"),
+    ],
+)
+def test_what_is_no_text_is_refused(make, said, file, capsys):
+    make(file)
+    with pytest.raises(ValueError, match=said):
         save_part("attention", written())
+    assert my_part("attention") is packages_attention
+    assert f"the package's. my_transformer.py {said}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("prepare", ["nothing", "no section", "stored outputs"])
@@ -329,32 +338,18 @@ def test_parts_saved_later_replace_ours_and_those_still_ours_are_named(capsys, f
     assert whole["attention"].__module__ != packages_attention.__module__
 
 
-@pytest.mark.parametrize(
-    ("imported", "left"),
-    [
-        ("from attnbook.nn import attention as attend", "attend = attention"),
-        (
-            "from attnbook.nn import (\n    attention as attend,\n    key_mask,\n)",
-            "from attnbook.nn import key_mask\nattend = attention",
-        ),
-        (
-            "from attnbook.nn.scaled_dot_product import attention as attend",
-            "attend = attention",
-        ),
-        ("from attnbook.nn import attention as attend; size = 3", None),
-    ],
-)
-def test_imports_by_another_name_or_by_hand_are_replaced_too(imported, left, file):
-    names = run_cell("from attnbook.nn import attention as attend", {})
+def test_a_part_of_ours_under_another_name_is_replaced_too(file):
+    names = run_cell(
+        "from attnbook.nn import (\n    attention as attend,\n    Block)", {}
+    )
     run_cell(MULTI_HEAD.replace("attention(q", "attend(q"), names)
     save_part("MultiHeadAttention", names["MultiHeadAttention"])
-    old = "from attnbook.nn import attention as attend"
-    edit(file, old, imported)
     save_part("attention", written())
     text = file.read_text(encoding="utf-8")
-    assert f"\n{left}\n" in text if left else imported in text
+    assert "from attnbook" not in text
+    assert "\nattend = attention\n" in text
     used = my_part("MultiHeadAttention").forward.__globals__["attend"]
-    assert (used.__module__ == "my_transformer") == bool(left)
+    assert used.__module__ == "my_transformer"
 
 
 def test_a_part_that_needs_more_of_ours_than_a_reader_writes_keeps_it(capsys, file):
@@ -397,8 +392,8 @@ DEF_MINE = "def attention(Q, K, V, mask=None, dropout=0.0):\n    ...\n"
         ("", "attention = mine", "attention", "attention = mine"),
         ("@torch.no_grad()\n@torch.enable_grad()", "", "mine", "attention = mine"),
         (LOGGED.format(wraps="@functools.wraps(function)"), "", "mine", "= mine"),
-        (LOGGED.format(wraps=""), "attention = mine", "mine", None),
-        (LOGGED.format(wraps=""), "", "mine", None),
+        (LOGGED.format(wraps=""), "attention = mine", "mine", "= mine"),
+        (LOGGED.format(wraps=""), "", "mine", "attention = mine"),
         ("", "attention = functools.partial(mine)", "attention", None),
         ("", "attention = lambda *a, **b: mine(*a, **b)", "attention", None),
         (DEF_MINE, "attention = lambda *a, **b: mine(*a, **b)", "attention", None),
@@ -407,7 +402,7 @@ DEF_MINE = "def attention(Q, K, V, mask=None, dropout=0.0):\n    ...\n"
             "def make():\n    def attention(*a, **b):\n        return mine(*a, **b)\n"
             "    return attention\nattention = make()",
             "attention",
-            None,
+            "attention = make()",
         ),
         (
             "",
@@ -441,6 +436,27 @@ def test_a_function_of_any_name_and_kind_is_saved_or_refused(
     text = file.read_text(encoding="utf-8")
     assert text.endswith(f"{last}\n{END}")
     assert my_part("attention").__module__ == "my_transformer"
+
+
+BASE = """\
+from torch import nn
+
+class Base(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.W_1, self.W_2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.W_2(self.W_1(x).relu())
+"""
+
+
+def test_a_class_without_a_body_is_saved_with_its_base(file):
+    names = run_cell(BASE, {})
+    run_cell("class FeedForward(Base):\n    pass\n", names)
+    save_part("FeedForward", names["FeedForward"])
+    assert file.read_text(encoding="utf-8").count("class ") == 2
+    assert my_part("FeedForward").__module__ == "my_transformer"
 
 
 def test_a_decorated_function_and_a_helper_of_another_name_are_saved(file):
@@ -496,7 +512,7 @@ def target_mask(ids):
             "in the section attention: IndentationError",
         ),
         ("import math", "import nothing_such", 8, "the section attention: ModuleNotF"),
-        ("LOWEST = -1e+30", "LOWEST = lowest", 10, "the section attention: NameError"),
+        ("LOWEST = -1e30", "LOWEST = lowest", 10, "the section attention: NameError"),
         ("\n# %% attention", "\nx = = 1\n# %% attention", 7, "outside of the sections"),
     ],
 )

@@ -139,3 +139,7 @@ def test_two_lines_train_the_readers_file_and_translate(
     assert translate(" ".join(pair.source)) == " ".join(pair.target)
     with pytest.raises(ValueError, match="'Hund' is not among"):
         translate("the Hund sees a cat")
+    with pytest.raises(ValueError, match="is no sentence: give its words as one"):
+        translate(["the", "cat"])
+    with pytest.raises(ValueError, match=r"steps is .*: give the number of updates"):
+        my_translator(["the cat sees a dog"])

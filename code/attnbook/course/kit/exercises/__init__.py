@@ -1,4 +1,4 @@
-"""Exercises that answer. To read in this order:
+"""Exercises that answer, in the order in which to read them.
 
 - ``differences``: where two results first differ; ``hints``: one for each try, and the
   usual mistakes; ``checking``: says whether a short answer is right
@@ -6,5 +6,5 @@
   ``expect``: what they compare; ``judging``: judges a part stage by stage
 - ``readers_code``: whether the reader's code is written, and where it fails
 - ``own_source``: the text of what the reader wrote; ``my_transformer``: the file that
-  keeps it; ``my_translator``: what this file's Transformer translates once it is trained
+  keeps it; ``my_translator``: what its Transformer translates once it is trained
 """
