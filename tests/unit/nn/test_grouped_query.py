@@ -1,6 +1,5 @@
 """Grouped-query attention: equal to its formula, to PyTorch's and to multi-head."""
 
-import by_formula
 import pytest
 import torch
 from compare import agree, close, double, numbers, some_allowed
@@ -8,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
+from attnbook.course.kit.exercises import by_formula
 from attnbook.nn.grouped_query import GroupedQueryAttention
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention, merge_heads, split_heads

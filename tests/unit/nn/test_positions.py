@@ -3,7 +3,6 @@
 import math
 from functools import partial
 
-import by_formula
 import pytest
 import torch
 from compare import agree, close, double, numbers, stacked
@@ -11,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnbook.analysis.leaks import influence
+from attnbook.course.kit.exercises import by_formula
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import (

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from attnbook.course.ch04 import part_attention
 from attnbook.course.ch04.part_attention import some_allowed
-from attnbook.course.kit.exercises import expect
+from attnbook.course.kit.exercises import by_formula, expect
 from attnbook.course.kit.exercises.stages import Part, draw_leaves, fill
 from attnbook.nn import multi_head
 from attnbook.nn.scaled_dot_product import attention
@@ -47,26 +44,9 @@ def inputs(b: int = B, t: int = T, s: int = S, d: int = D) -> list[Tensor]:
     return draw_leaves(0, (b, t, d), (b, s, d), (b, s, d))
 
 
-def reference(
-    mha: nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Head after head, each with its own rows of the matrices: section 3.2.2."""
-    d_k, heads = D // H, []
-    for h in range(H):
-        rows = slice(h * d_k, (h + 1) * d_k)
-        q, k, v = (
-            F.linear(x, linear.weight[rows], linear.bias[rows])
-            for x, linear in ((query, mha.W_Q), (key, mha.W_K), (value, mha.W_V))
-        )
-        allowed = mask
-        if mask is not None:
-            allowed = mask.expand(len(q), H, q.shape[1], k.shape[1])[:, h]
-        heads.append(part_attention.reference(q, k, v, allowed))
-    return mha.W_O(torch.cat(heads, -1))
+def reference(mha: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask=None):
+    """Section 3.2.2, from the layer's own parameters."""
+    return by_formula.multi_head(query, key, mha, mask, values=value, n_heads=H)
 
 
 @PART.stage("four projections D → D with biases; the output is (B, T, D)")

@@ -6,9 +6,8 @@ from torch import Tensor, nn
 
 from attnbook.course.ch04.part_attention import some_allowed
 from attnbook.course.ch05 import part_multi_head as multi_head
-from attnbook.course.ch08 import part_feed_forward as feed_forward
-from attnbook.course.ch08.part_encoder_layer import compare_dropped, made, through
-from attnbook.course.kit.exercises import expect
+from attnbook.course.ch08.part_encoder_layer import compare_dropped, make
+from attnbook.course.kit.exercises import by_formula, expect
 from attnbook.course.kit.exercises.stages import Part, draw_leaves
 from attnbook.nn import layers
 from attnbook.nn.layers import FeedForward
@@ -55,28 +54,10 @@ class DecoderLayer(nn.Module):
 PART = Part("DecoderLayer", 8, (layers.DecoderLayer,), (DecoderLayer,))
 
 
-def reference(
-    layer: nn.Module,
-    x: Tensor,
-    memory: Tensor,
-    norm_first: bool,
-    mask: Tensor | None = None,
-    memory_mask: Tensor | None = None,
-) -> Tensor:
+def reference(layer: nn.Module, *given: Tensor, norm_first: bool, **masks: Tensor):
     """Sections 3.1 and 3.2.3, without dropout, from the layer's own parameters."""
-    own, cross = layer.self_attention, layer.cross_attention
-
-    def attend(y):
-        return multi_head.reference(own, y, y, y, mask)
-
-    def read(y):
-        return multi_head.reference(cross, y, memory, memory, memory_mask)
-
-    def feed(y):
-        return feed_forward.reference(layer.feed_forward, y)
-
-    norms = {attend: layer.norm_1, read: layer.norm_2, feed: layer.norm_3}
-    return through(x, norms, norm_first)
+    sizes = {"norm_first": norm_first, "n_heads": multi_head.H}
+    return by_formula.decoder_layer(*given, layer, **sizes, **masks)
 
 
 def inputs() -> list[Tensor]:
@@ -106,14 +87,14 @@ def shapes(layer: type) -> None:
     FeedForward(config.d_model, config.d_ff) => FeedForward(config.d_model, 4 * D)
         The network's hidden width is `config.d_ff`.
     """
-    found = made(layer, False, MODULES)
+    found = make(layer, False, MODULES)
     expect.shape(found(*inputs()), (B, T, D), "the output", "(B, T, D)")
 
 
 def compare(layer: type, norm_first: bool, rule: str) -> None:
     """The layer's output against the formula's in one of the forms."""
-    found = made(layer, norm_first, MODULES)
-    right = reference(found, *inputs(), norm_first)
+    found = make(layer, norm_first, MODULES)
+    right = reference(found, *inputs(), norm_first=norm_first)
     name = "pre-norm" if norm_first else "post-norm"
     expect.close(found(*inputs()), right, f"the output of the {name} layer", rule)
 
@@ -176,9 +157,9 @@ def masks(layer: type) -> None:
     """
     mask, memory_mask = some_allowed((B, 1, T, T)), some_allowed((B, 1, 1, S))
     for norm_first in (False, True):
-        found = made(layer, norm_first, MODULES)
+        found = make(layer, norm_first, MODULES)
         for name, used in (("mask", mask), ("memory_mask", memory_mask)):
-            right = reference(found, *inputs(), norm_first, **{name: used})
+            right = reference(found, *inputs(), norm_first=norm_first, **{name: used})
             what = f"with norm_first={norm_first} the output under `{name}`"
             got = found(*inputs(), **{name: used})
             expect.close(got, right, what, "that over the allowed keys")
@@ -220,7 +201,10 @@ def gradients(layer: type) -> None:
     """
     for norm_first in (False, True):
         x, memory = inputs()
-        found = made(layer, norm_first, MODULES)
-        got, right = found(x, memory), reference(found, x, memory, norm_first)
+        found = make(layer, norm_first, MODULES)
+        got, right = (
+            found(x, memory),
+            reference(found, x, memory, norm_first=norm_first),
+        )
         rule = "that of the formula"
         expect.gradients(got, right, rule, found, x=x, memory=memory)

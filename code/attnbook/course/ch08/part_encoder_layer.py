@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from attnbook.course.ch04.part_attention import some_allowed
 from attnbook.course.ch05 import part_multi_head as multi_head
-from attnbook.course.ch08 import part_feed_forward as feed_forward
-from attnbook.course.kit.exercises import expect
+from attnbook.course.kit.exercises import by_formula, expect
 from attnbook.course.kit.exercises.stages import Part, Wrong, draw_leaves, fill
 from attnbook.nn import layers
 from attnbook.nn.layers import FeedForward, TransformerConfig
@@ -50,7 +48,7 @@ class EncoderLayer(nn.Module):
 PART = Part("EncoderLayer", 8, (layers.EncoderLayer,), (EncoderLayer,))
 
 
-def made(
+def make(
     layer: type, norm_first: bool, names: Sequence[str] = NAMES, **sizes: int
 ) -> nn.Module:
     """The reader's layer, or model, with random parameters."""
@@ -66,11 +64,11 @@ def made(
             raise Wrong(f"`self.{name}` is no nn.LayerNorm.", name)
         if name == "feed_forward" and module.W_1.weight.shape != (D_FF, D):
             raise Wrong("`self.feed_forward` has other sizes than the configuration.")
-    nothing_shared(found, names)
+    share_nothing(found, names)
     return found
 
 
-def nothing_shared(found: nn.Module, names: Sequence[str]) -> None:
+def share_nothing(found: nn.Module, names: Sequence[str]) -> None:
     """Raise Wrong if two modules have the same parameters."""
     owners: dict[int, str] = {}
     for name in names:
@@ -84,28 +82,7 @@ def reference(
     layer: nn.Module, x: Tensor, norm_first: bool, mask: Tensor | None = None
 ) -> Tensor:
     """Sections 3.1 and 3.3, without dropout, from the layer's own parameters."""
-
-    def attend(y):
-        return multi_head.reference(layer.attention, y, y, y, mask)
-
-    def feed(y):
-        return feed_forward.reference(layer.feed_forward, y)
-
-    return through(x, {attend: layer.norm_1, feed: layer.norm_2}, norm_first)
-
-
-def through(x: Tensor, norms: dict[Callable, nn.LayerNorm], norm_first: bool) -> Tensor:
-    """Sublayers with their norms and skip connections, one behind another."""
-    for sublayer, norm in norms.items():
-        y = normed(x, norm) if norm_first else x
-        x = x + sublayer(y)
-        x = x if norm_first else normed(x, norm)
-    return x
-
-
-def normed(x: Tensor, norm: nn.LayerNorm) -> Tensor:
-    """Layer normalisation with the parameters of one of the layer's norms."""
-    return F.layer_norm(x, (D,), norm.weight, norm.bias, norm.eps)
+    return by_formula.encoder_layer(x, layer, norm_first, mask, multi_head.H)
 
 
 @PART.stage("self.attention, feed_forward, norm_1, norm_2, dropout; output (B, S, D)")
@@ -128,12 +105,12 @@ def shapes(layer: type) -> None:
         The network's hidden width is `config.d_ff`.
     """
     (x,) = draw_leaves(0, (B, S, D))
-    expect.shape(made(layer, False)(x), (B, S, D), "the output", "(B, S, D)")
+    expect.shape(make(layer, False)(x), (B, S, D), "the output", "(B, S, D)")
 
 
 def compare(layer: type, norm_first: bool, rule: str) -> None:
     """The layer's output against the formula's in one of the forms."""
-    found = made(layer, norm_first)
+    found = make(layer, norm_first)
     (x,) = draw_leaves(0, (B, S, D))
     name = "pre-norm" if norm_first else "post-norm"
     right = reference(found, x, norm_first)
@@ -197,7 +174,7 @@ def masks(layer: type) -> None:
     (x,) = draw_leaves(0, (B, S, D))
     mask = some_allowed((B, 1, 1, S))
     for norm_first in (False, True):
-        found = made(layer, norm_first)
+        found = make(layer, norm_first)
         right = reference(found, x, norm_first, mask)
         what = f"with norm_first={norm_first} the masked output"
         expect.close(found(x, mask), right, what, "that over the allowed keys")
@@ -229,20 +206,20 @@ def dropout(layer: type) -> None:
 def compare_dropped(layer: type, names: Sequence[str], *given: Tensor) -> None:
     """Only the skip connection and, in post-norm, the norms are left."""
     for norm_first in (True, False):
-        found = made(layer, norm_first, names).train()
+        found = make(layer, norm_first, names).train()
         found.dropout.p = 1.0
         right, rule = given[0], "x" if norm_first else "x with its norms"
         for name in names:
             if name.startswith("norm") and not norm_first:
-                right = normed(right, getattr(found, name))
+                right = by_formula.layer_norm(right, getattr(found, name))
         what = f"with norm_first={norm_first}, when each sublayer's output is dropped,"
         expect.close(found(*given), right, f"{what} the output", rule)
         sublayers = sum(name.startswith("norm") for name in names)
-        nothing_else_dropped(found, sublayers, *given)
-    right_probability(made(layer, True, names))
+        drop_nothing_else(found, sublayers, *given)
+    read_probability(make(layer, True, names))
 
 
-def nothing_else_dropped(found: nn.Module, times: int, *given: Tensor) -> None:
+def drop_nothing_else(found: nn.Module, times: int, *given: Tensor) -> None:
     """Raise Wrong if `self.dropout` has more to do, or something else drops."""
     expect.calls(found.dropout, times, "`self.dropout`", lambda: found(*given))
     found.dropout.p = 0.0
@@ -250,7 +227,7 @@ def nothing_else_dropped(found: nn.Module, times: int, *given: Tensor) -> None:
     expect.same_in_training(found, *given, what=what)
 
 
-def right_probability(found: nn.Module) -> None:
+def read_probability(found: nn.Module) -> None:
     """Raise Wrong unless the dropout has the probability of the configuration."""
     if found.dropout.p != DROPOUT:
         raise Wrong("`self.dropout` has another probability than `config.dropout`.")
@@ -270,6 +247,6 @@ def gradients(layer: type) -> None:
     """
     (x,) = draw_leaves(0, (B, S, D))
     for norm_first in (False, True):
-        found = made(layer, norm_first)
+        found = make(layer, norm_first)
         right = reference(found, x, norm_first)
         expect.gradients(found(x), right, "that of the formula", found, x=x)

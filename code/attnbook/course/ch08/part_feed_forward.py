@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional as F
 
-from attnbook.course.kit.exercises import expect
+from attnbook.course.kit.exercises import by_formula, expect
 from attnbook.course.kit.exercises.stages import Part, draw_leaves, fill
 from attnbook.nn import layers
 
@@ -30,13 +30,6 @@ class FeedForward(nn.Module):
 
 
 PART = Part("FeedForward", 8, (layers.FeedForward,), (FeedForward,))
-
-
-def reference(network: nn.Module, x: Tensor) -> Tensor:
-    """Equation 2 of the paper, from the network's own parameters."""
-    first, second = network.W_1, network.W_2
-    hidden = (x @ first.weight.T + first.bias).clamp(min=0)
-    return hidden @ second.weight.T + second.bias
 
 
 @PART.stage("W_1 maps D → d_ff, W_2 maps d_ff → D; the output is (B, T, D)")
@@ -75,7 +68,7 @@ def values(model: type) -> None:
     """
     network = fill(model(D, D_FF))
     (x,) = draw_leaves(0, (B, T, D))
-    expect.close(network(x), reference(network, x), "the output", RULE)
+    expect.close(network(x), by_formula.feed_forward(x, network), "the output", RULE)
     expect.same_in_training(network, x, what="the output")
 
 
@@ -90,5 +83,5 @@ def gradients(model: type) -> None:
     """
     network = fill(model(D, D_FF))
     (x,) = draw_leaves(0, (B, T, D))
-    right = reference(network, x)
+    right = by_formula.feed_forward(x, network)
     expect.gradients(network(x), right, f"that of {RULE}", network, x=x)

@@ -31,6 +31,9 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+from torch.nn import functional as F
+
 from attnbook.course.kit.exercises.differences import first_difference
 
 ARROW = "=>"
@@ -126,7 +129,7 @@ def _read_mistakes(block: str) -> list[Mistake]:
 
 
 def make_mistake(solution: tuple[Callable, ...], mistake: Mistake) -> tuple:
-    """Edit the solution's source, and run it in its module.
+    """Edit the solution's source, and run it in its module; `torch` and `F` are known.
 
     Raises:
         ValueError: If the left side of an edit doesn't stand in the source once.
@@ -136,6 +139,6 @@ def make_mistake(solution: tuple[Callable, ...], mistake: Mistake) -> tuple:
         if source.count(old) != 1:
             raise ValueError(f"{old!r} stands {source.count(old)} times in:\n{source}")
         source = source.replace(old, new)
-    names = {**vars(sys.modules[solution[0].__module__])}
+    names = {"torch": torch, "F": F, **vars(sys.modules[solution[0].__module__])}
     exec(compile(source, f"<{mistake.hint}>", "exec"), names)
     return tuple(names[answer.__name__] for answer in solution)
