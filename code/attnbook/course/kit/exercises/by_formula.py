@@ -164,24 +164,17 @@ def embed(ids: Tensor, table: nn.Module) -> Tensor:
     return x + sinusoids(ids.shape[-1], x.shape[-1]).to(x.dtype)
 
 
-def encode(src: Tensor, model: nn.Module, norm_first: bool, n_heads: int = 0) -> Tensor:
-    """What the encoder returns, (..., S, D), of ids, (..., S)."""
-    x, mask = embed(src, model.source_embedding), (src != PAD)[..., None, None, :]
-    for layer in model.encoder:
-        x = encoder_layer(x, layer, norm_first, mask, n_heads)
-    return layer_norm(x, model.encoder_norm) if norm_first else x
-
-
 def transformer(
     src: Tensor, tgt_in: Tensor, model: nn.Module, norm_first: bool, n_heads: int = 0
 ) -> Tensor:
     """Logits, (..., T, V), of source and target ids, (..., S) and (..., T)."""
-    memory = encode(src, model, norm_first, n_heads)
-    memory_mask = (src != PAD)[..., None, None, :]
-    t = tgt_in.shape[-1]
-    mask = torch.ones(t, t, dtype=torch.bool).tril()
-    y = embed(tgt_in, model.target_embedding)
+    t, reads = tgt_in.shape[-1], (src != PAD)[..., None, None, :]
+    before = torch.ones(t, t, dtype=torch.bool).tril()
+    x, y = embed(src, model.source_embedding), embed(tgt_in, model.target_embedding)
+    for layer in model.encoder:
+        x = encoder_layer(x, layer, norm_first, reads, n_heads)
+    x = layer_norm(x, model.encoder_norm) if norm_first else x
     for layer in model.decoder:
-        y = decoder_layer(y, memory, layer, norm_first, mask, memory_mask, n_heads)
+        y = decoder_layer(y, x, layer, norm_first, before, reads, n_heads)
     y = layer_norm(y, model.decoder_norm) if norm_first else y
     return y @ model.target_embedding.weight.T

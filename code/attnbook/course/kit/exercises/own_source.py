@@ -19,16 +19,16 @@ from importlib import import_module
 from typing import Any
 
 from attnbook.course.kit.exercises.differences import describe
-from attnbook.course.kit.exercises.readers_code import files_of, functions_of
+from attnbook.course.kit.exercises.readers_code import (
+    files_of,
+    functions_of,
+    functions_with_bases,
+)
 from attnbook.course.kit.exercises.stages import MODULES, find_part
 
 OWN_MODULE = "my_transformer"
 """Where saved parts live when they are run again."""
 PLAIN = str | int | float | tuple | list | dict | None
-
-
-class SourceError(ValueError):
-    """The reader's code cannot be copied; the message says why and what to do."""
 
 
 def own_source(
@@ -43,7 +43,7 @@ def own_source(
         given: Names that need no definition, as the reader's file has them.
 
     Raises:
-        SourceError: If a statement is not to be found, or if the code uses something
+        ValueError: If a statement is not to be found, or if the code uses something
             of the notebook that is no function, class, module or number, such as a
             tensor.
     """
@@ -51,7 +51,7 @@ def own_source(
     for answer, name in zip(answers, names, strict=True):
         reason = why_not_saved(name, answer)
         if reason:
-            raise SourceError(reason)
+            raise ValueError(reason)
         copied.add_answer(name, answer)
     return copied.text()
 
@@ -79,9 +79,9 @@ class _Copied:
         self.statements: list[tuple[str, bool]] = []  # and whether each is a definition
         self.done = ({*given} - {*labels}).union(dir(builtins))
         self.names = _namespace(answers)
-        # IPython keeps each cell that was run, the latest last.
-        cells = reversed(self.names.get("In", []))
-        self.texts = [*cells, *map(_text, sorted(files_of(answers)))]
+        cells = reversed(self.names.get("In", []))  # IPython's, each one that was run
+        files = map(linecache.getlines, sorted(files_of(answers)))
+        self.texts = [*cells, *map("".join, files)]
 
     def add_answer(self, label: str, answer: Any) -> None:
         """Copy an answer under the notebook's name for it, and name it as its part."""
@@ -112,13 +112,13 @@ class _Copied:
             if name != label:
                 self.statements.append((f"{name} = {label}", False))
             return
-        node, source = self._statement(name, value)
+        node, source = self._statement(name)
         defines = isinstance(node, ast.FunctionDef | ast.ClassDef)
         if isinstance(node, ast.Import | ast.ImportFrom):
             self.imports.add(source)
             return
         if not (defines or _may_be_copied(value)):
-            raise SourceError(
+            raise ValueError(
                 f"your code uses `{name}`, an object of type {type(value).__name__} "
                 "from another cell: make it an argument, or compute it inside"
             )
@@ -130,11 +130,9 @@ class _Copied:
                 self._add(used, self.names[used])
         self.statements.append((source, defines))
 
-    def _statement(self, name: str, value: Any) -> tuple[ast.stmt, str]:
+    def _statement(self, name: str) -> tuple[ast.stmt, str]:
         """The statement that gave a name its value, and its text."""
-        own = [f for f in functions_of(value) if f.__module__ == self.names["__name__"]]
-        files = dict.fromkeys(f.__code__.co_filename for f in own)
-        for text in [*map(_text, files), *self.texts]:
+        for text in self.texts:
             try:
                 body = ast.parse(text).body
             except SyntaxError:  # a cell that failed is kept, too
@@ -142,7 +140,7 @@ class _Copied:
             for node in reversed(body):
                 if name in _bound(node):
                     return node, _source_of(node, name, text)
-        raise SourceError(
+        raise ValueError(
             f"the source of `{name}` is not to be found: define or import it at the "
             "left margin of a cell without `%%`, and run the cell"
         )
@@ -150,17 +148,10 @@ class _Copied:
 
 def _namespace(answers: tuple[Callable, ...]) -> dict[str, Any]:
     """The names of the notebook, or file, in which answers are written."""
-    for answer in answers:
-        for base in inspect.getmro(answer) if inspect.isclass(answer) else [answer]:
-            for function in functions_of(base):
-                if function.__module__ == answer.__module__:
-                    return function.__globals__
+    functions = [f for answer in answers for f in functions_with_bases(answer)]
+    if functions:
+        return functions[0].__globals__
     return vars(sys.modules[answers[0].__module__])
-
-
-def _text(file: str) -> str:
-    """A file, or a cell: it has lines, but no file on disk."""
-    return "".join(linecache.getlines(file))
 
 
 def _bound(node: ast.stmt) -> set[str]:
