@@ -7,7 +7,6 @@ from torch import Tensor, nn
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.course.ch05 import part_multi_head as multi_head
-from attnbook.course.ch08 import part_decoder_layer as decoder_layer
 from attnbook.course.ch08 import part_encoder_layer as encoder_layer
 from attnbook.course.kit.exercises import by_formula, expect
 from attnbook.course.kit.exercises.stages import Part, Wrong
@@ -372,13 +371,14 @@ def dropout(transformer: type) -> None:
     model.dropout.p = 1.0
     for layer in (*model.encoder, *model.decoder):
         layer.dropout.p = 0.0
+    heads = multi_head.H
     memory = torch.zeros(1, SOURCE.shape[1], D, dtype=torch.float64)
     y = torch.zeros(1, 1, D, dtype=torch.float64)
     for layer in model.encoder:
-        memory = encoder_layer.reference(layer, memory, norm_first=True)
+        memory = by_formula.encoder_layer(memory, layer, True, n_heads=heads)
     memory = by_formula.layer_norm(memory, model.encoder_norm)
     for layer in model.decoder:
-        y = decoder_layer.reference(layer, y, memory, norm_first=True)
+        y = by_formula.decoder_layer(y, memory, layer, True, n_heads=heads)
     y = by_formula.layer_norm(y, model.decoder_norm)
     right = y @ model.target_embedding.weight.T
     given = SOURCE[:1], TARGET[:1, :1]

@@ -220,8 +220,7 @@ def _broken(text: str) -> tuple[str, int, str]:
 def _check_together(old: str, new: str, part: Part) -> None:
     """Raise a ValueError unless a part works in the new file, and the others do too."""
     section, line, error = _broken(old)
-    still = bool(_broken(new)[1]) and _broken(new)[0] == section
-    if line and still and section != part.name:
+    if line and section != part.name:
         place = f"in the section {section}" if section else "outside of the sections"
         anew = f", or save {section} anew" if section else ""
         raise ValueError(
