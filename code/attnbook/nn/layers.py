@@ -224,6 +224,11 @@ class DecoderLayer(nn.Module):
         self.norm_3 = nn.LayerNorm(config.d_model)
         self.residual = Residual(config.dropout, config.norm_first)
 
+    @property
+    def dropout(self) -> nn.Dropout:
+        """What drops features of all sub-layers' outputs."""
+        return self.residual.dropout
+
     def forward(
         self,
         x: Tensor,
