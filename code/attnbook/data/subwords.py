@@ -22,6 +22,13 @@ class Subwords:
 
     Args:
         tokenizer: Made by :meth:`train` or :meth:`load`.
+
+    Examples:
+        >>> subwords = Subwords.train(["low lower lowest", "new newer newest"] * 9, 30)
+        >>> subwords.pieces("newer lows")
+        ['▁newer', '▁low', 's']
+        >>> subwords.decode(subwords.encode("newest low"))
+        'newest low'
     """
 
     def __init__(self, tokenizer: Tokenizer):
