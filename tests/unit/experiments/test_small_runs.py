@@ -1,5 +1,7 @@
 """Each sweep, run once in small: it works, and its runs have the stored ones' form."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from compare import make_bahdanau
@@ -102,6 +104,19 @@ SMALL = {
         {"model": "transformer", "seed": 0},
     ),
     # ch12
+    "smoothing_known": (
+        {"STEPS": 1},
+        {"samples": "fresh", "smoothing": 0.1, "seed": 0},
+    ),
+    "toy_ablation": (
+        {
+            "train_variant": lambda *_: SimpleNamespace(
+                validation_loss=lambda: 0.5, model=torch.nn.Linear(1, 1), step=1
+            ),
+            "greedy_exact_match": lambda *_: 0.5,
+        },
+        {"change": "as it is", "seed": 0},
+    ),
     # a1
     # a2
     # a3
