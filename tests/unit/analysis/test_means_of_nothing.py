@@ -13,7 +13,6 @@ from attnbook.analysis import (
     head_agreement,
     probe_accuracy,
     rank_correlation,
-    weight_by_offset,
 )
 from attnbook.data.batching import IdPair
 from attnbook.toy import exact_match
@@ -43,7 +42,6 @@ def aligned_heads(pairs):
         (lambda: last_position_accuracy(None, (torch.zeros(0, 4),) * 2), "no sequence"),
         (lambda: probe_accuracy(PROBE, torch.zeros(0, 3), torch.ones(0)), "no vector"),
         (lambda: fit_probe(torch.zeros(0, 3), torch.ones(0).long()), "no vector"),
-        (lambda: weight_by_offset(torch.zeros(2, 0, 0), [0]), "T is 0"),
         (lambda: aligned_heads([]), "no aligned word"),
         (lambda: aligned_heads([IdPair([5], [6])]), "no aligned word"),
     ],

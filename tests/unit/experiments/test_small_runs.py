@@ -77,6 +77,12 @@ SMALL = {
     ),
     "fused_cost": ({}, {"n": 8, "form": "readable"}),
     # ch05
+    "two_colours": (
+        {"VARIANTS": {"one head": {"steps": 1}}},
+        {"model": "one head", "seed": 0},
+    ),
+    "heads": ({"STEPS": 1}, {"heads": 1, "seed": 0}),
+    "wrong_split": ({"STEPS": 1}, {"split": "wrong", "length": 8, "seed": 0}),
     # ch06
     # ch07
     # ch08
