@@ -19,7 +19,6 @@ from attnbook.toy import exact_match
 from attnbook.toy.language import Pair
 from attnbook.toy.last_position import last_position_accuracy
 from attnbook.toy.metrics import alignment_accuracy
-from attnbook.toy.next_words import best_next_word_accuracy
 
 AND = Pair(("and",), ("und",), (None,))  # a word that renders none
 PROBE = LinearProbe(torch.zeros(3, 2), torch.zeros(2), torch.arange(2))
@@ -38,7 +37,6 @@ def aligned_heads(pairs):
             for n in (0, 1, 2)
         ],
         (lambda: exact_match(make_bahdanau(), []), "a batch of 0 sequences"),
-        (lambda: best_next_word_accuracy([]), "no pair"),
         (lambda: last_position_accuracy(None, (torch.zeros(0, 4),) * 2), "no sequence"),
         (lambda: probe_accuracy(PROBE, torch.zeros(0, 3), torch.ones(0)), "no vector"),
         (lambda: fit_probe(torch.zeros(0, 3), torch.ones(0).long()), "no vector"),

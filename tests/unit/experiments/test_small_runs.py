@@ -6,6 +6,7 @@ from compare import make_bahdanau
 
 from attnbook.core import results
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
+from attnbook.translation.corpora import Texts
 from experiments.registry import find_experiments
 
 
@@ -84,6 +85,15 @@ SMALL = {
     "heads": ({"STEPS": 1}, {"heads": 1, "seed": 0}),
     "wrong_split": ({"STEPS": 1}, {"split": "wrong", "length": 8, "seed": 0}),
     # ch06
+    "mask_at_inference": (
+        {"held_out_pairs": few(2)},
+        {"model": "toy", "causal": False},
+    ),
+    "mask_by_layer": (
+        {"load_texts": lambda *_: Texts(["A dog."], ["Ein Hund."]), "FIRST": 0},
+        {"layers": "none"},
+    ),
+    "padding_toy": ({"held_out_pairs": few(1)}, {"with_mask": False}),
     # ch07
     # ch08
     # ch09
