@@ -16,7 +16,7 @@ from attnbook.translation.corpora import load_texts
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
-from experiments.ch06_mask_at_inference import batches
+from experiments.ch06 import batches
 from experiments.registry import experiment
 
 SIZES = (4, 6)  # positions in the cache

@@ -35,7 +35,7 @@ from attnbook.analysis.complexity import (
 )
 from attnbook.analysis.cost import median_seconds, peak_bytes
 from attnbook.analysis.gradients import first_adam_step, gradient_through_values
-from attnbook.analysis.head_ablation import weight_by_offset, without_heads
+from attnbook.analysis.head_ablation import without_heads
 from attnbook.analysis.ibm_model1 import (
     NULL_WORD,
     align_words,

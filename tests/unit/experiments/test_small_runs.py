@@ -8,6 +8,7 @@ from compare import make_bahdanau
 
 from attnbook.core import results
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
+from attnbook.translation.corpora import Texts
 from experiments.registry import find_experiments
 
 
@@ -79,8 +80,41 @@ SMALL = {
     ),
     "fused_cost": ({}, {"n": 8, "form": "readable"}),
     # ch05
+    "two_colours": (
+        {"VARIANTS": {"one head": {"steps": 1}}},
+        {"model": "one head", "seed": 0},
+    ),
+    "heads": ({"STEPS": 1}, {"heads": 1, "seed": 0}),
+    "wrong_split": ({"STEPS": 1}, {"split": "wrong", "length": 8, "seed": 0}),
     # ch06
+    "mask_at_inference": (
+        {"held_out_pairs": few(2)},
+        {"model": "toy", "causal": False},
+    ),
+    "mask_by_layer": (
+        {"load_texts": lambda *_: Texts(["A dog."], ["Ein Hund."]), "FIRST": 0},
+        {"layers": "none"},
+    ),
+    "padding_toy": ({"held_out_pairs": few(1)}, {"with_mask": False}),
     # ch07
+    "positions": ({"SHORT": 1}, {"positions": "none", "steps": 1, "seed": 0}),
+    "positions_farther": (
+        {"LONG": 1, "LENGTHS": (24, 25, 26, 27)},
+        {"positions": "rotary", "seed": 0},
+    ),
+    "positions_farther_clamped": ({"LONG": 1, "LENGTHS": (24,)}, {"seed": 0}),
+    "position_vectors": ({"SHORT": 1}, {"vector": "p and p²", "seed": 0}),
+    "clock_hands_at_48": ({"SHORT": 1}, {"hands": 2, "seed": 0}),
+    "slow_hand_at_48": ({"SHORT": 1}, {"seed": 0}),
+    "few_hands_beyond": ({"LONG": 1}, {"hands": 1, "seed": 0}),
+    "order_by_mask": (
+        {"ch06": SimpleNamespace(train_recall=lambda *_: [0.5, 0.5])},
+        {"masked": 1, "seed": 0},
+    ),
+    "captions_without_order": (
+        {"load_texts": lambda *_: Texts(["A dog."], ["Ein Hund."]), "VERBS": ()},
+        {"kept": "encoder"},
+    ),
     # ch08
     # ch09
     # ch10

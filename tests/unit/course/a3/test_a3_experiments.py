@@ -19,7 +19,7 @@ from experiments import a3_linear_state as linear_state
 from experiments import a3_lite_encoders as lite_encoders
 from experiments import a3_sinks as sinks
 from experiments import a3_two_orders as two_orders
-from experiments.ch06_mask_at_inference import stepwise_loss
+from experiments.ch06 import stepwise_loss
 
 BATCH = make_batch(held_out_pairs(2, 3))
 
