@@ -7,7 +7,6 @@
 - ``metrics``: exact match, token accuracy, alignment accuracy
 - ``models``: small models, trained, that come with the package
 - ``next_words``: predicting the next word of English sentences
-- ``roles``: the role of each word in its clause
 - ``characters``: predicting the next character, and the least loss of it
 - ``character_models``: causal models with parts of 2017 and of today
 - ``two_orders``: sentences with two valid translations
@@ -79,7 +78,6 @@ from attnbook.toy.next_words import (
     next_word_batches,
     shifted_words,
 )
-from attnbook.toy.roles import ROLES, role_batch, roles_of
 from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.taggers import (
     AttentionLayer,

@@ -5,6 +5,7 @@ import torch
 from compare import make_bahdanau
 
 from attnbook.core import results
+from attnbook.course.a1.writing import TokenModel
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
 from experiments.registry import find_experiments
 
@@ -85,6 +86,14 @@ SMALL = {
     # ch11
     # ch12
     # a1
+    "writers": (
+        {
+            "train": lambda mask_of, *_: TokenModel(mask_of).eval(),
+            "NUMBER": 4,
+            "held_out_pairs": few(2),
+        },
+        {"seed": 0},
+    ),
     # a2
     # a3
 }

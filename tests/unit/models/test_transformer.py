@@ -24,9 +24,7 @@ from attnbook.data.batching import pad
 from attnbook.models import (
     LanguageModel,
     NonAutoregressive,
-    PatchClassifier,
     RotaryTransformer,
-    TextEncoder,
     make_lite_transformer,
 )
 from attnbook.models.transformer import Transformer
@@ -312,8 +310,6 @@ def test_padding_before_a_token_is_refused(kind, gap):
         NonAutoregressive,
         partial(make_lite_transformer, width=3),
         partial(LanguageModel, max_len=9),
-        partial(TextEncoder, max_len=9),
-        partial(PatchClassifier, image=4, patch=2, n_classes=3),
         EncoderStack,
         EncoderLayer,
         DecoderLayer,

@@ -28,7 +28,7 @@ from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
 from attnbook.toy.characters import CHARACTERS
 from attnbook.toy.data import SOURCE, TARGET
-from experiments import a1_language_models, a1_writers
+from experiments import a1_captions, a1_toy
 
 LIVE = Path(__file__).resolve().parents[4] / "book" / "_static" / "live"
 NEVER = [PAD, BOS, UNK]
@@ -108,9 +108,9 @@ def test_models_that_fill_gaps_or_go_on(special, monkeypatch):
     assert set(torch.cat(drawn).tolist()) == {EOS, *range(4, len(SOURCE))}
     words = writing.guesses(model, "the [M] farmer", best=len(SOURCE) - 3)
     assert sorted(words) == sorted(["<eos>", *SOURCE.words[4:]])
-    assert a1_writers.right_kinds(model) >= 0
+    assert a1_toy.right_kinds(model) >= 0
     subwords = Subwords.train(["a dog sees a cat"] * 9, 40)
-    filled = a1_language_models.fill(
+    filled = a1_captions.fill(
         Everywhere(len(subwords) + 1, special), subwords, "a ___ sees", 9
     )
     assert all(word for word, _ in filled["words"][1:])  # one is the end
