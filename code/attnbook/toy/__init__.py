@@ -7,8 +7,6 @@
 - ``metrics``: exact match, token accuracy, alignment accuracy
 - ``models``: small models, trained, that come with the package
 - ``next_words``: predicting the next word of English sentences
-- ``characters``: predicting the next character, and the least loss of it
-- ``character_models``: causal models with parts of 2017 and of today
 - ``two_orders``: sentences with two valid translations
 - ``tasks``: tasks on random symbols
 - ``single_attention``: a model with one attention layer
@@ -19,14 +17,6 @@
 """
 
 from attnbook.toy.bit_pairs import PairReader, train_on_pairs
-from attnbook.toy.character_models import VARIANTS, CharacterModel, attention_of_today
-from attnbook.toy.characters import (
-    CHARACTERS,
-    character_batches,
-    character_texts,
-    encode_characters,
-    least_loss,
-)
 from attnbook.toy.data import (
     CLAUSES,
     SOURCE,

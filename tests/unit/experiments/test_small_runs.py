@@ -95,6 +95,10 @@ SMALL = {
         {"seed": 0},
     ),
     # a2
+    "block_controls": (
+        {"STEPS": 20, "LENGTH": 12, "HELD_OUT": 3},
+        {"control": "pre-norm, warm-up", "seed": 0},
+    ),
     # a3
 }
 

@@ -12,6 +12,7 @@ from notebook_cells import printed
 
 from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 from attnbook.course.a1 import writing
+from attnbook.course.a2.characters import CHARACTERS
 from attnbook.course.ch02.clicks import write_by_clicks
 from attnbook.course.ch06 import next_word
 from attnbook.course.kit.playground.model import Model
@@ -26,7 +27,6 @@ from attnbook.models.non_autoregressive import NonAutoregressive
 from attnbook.models.seq2seq import InitialState
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
-from attnbook.toy.characters import CHARACTERS
 from attnbook.toy.data import SOURCE, TARGET
 from experiments import a1_captions, a1_toy
 
