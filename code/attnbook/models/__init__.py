@@ -6,7 +6,6 @@
 - ``transformer``: the Transformer
 - ``variants``: Transformers with one of their parts exchanged, or taken away
 - ``language_model``: decoder-only, GPT
-- ``non_autoregressive``: a Transformer that predicts all tokens at once
 - ``from_torch``: copies of PyTorch's layers, to compare with
 - ``checkpoints``: weights as safetensors and JSON
 - ``registry``: the models for translation by name
@@ -31,7 +30,6 @@ from attnbook.models.from_torch import (
 )
 from attnbook.models.language_model import LanguageModel, LanguageState
 from attnbook.models.luong import Luong, LuongState
-from attnbook.models.non_autoregressive import NonAutoregressive
 from attnbook.models.registry import make_model
 from attnbook.models.seq2seq import (
     Encoder,
@@ -44,7 +42,6 @@ from attnbook.models.transformer import Transformer, TransformerState
 from attnbook.models.variants import (
     RotaryTransformer,
     ablate,
-    make_lite_transformer,
     without_feed_forward,
     without_positions,
     without_scale,

@@ -7,7 +7,6 @@
 - ``metrics``: exact match, token accuracy, alignment accuracy
 - ``models``: small models, trained, that come with the package
 - ``next_words``: predicting the next word of English sentences
-- ``two_orders``: sentences with two valid translations
 - ``tasks``: tasks on random symbols
 - ``single_attention``: a model with one attention layer
 - ``taggers``: small stacks that predict a symbol at each position
@@ -90,8 +89,3 @@ from attnbook.toy.tasks import (
     task_batches,
 )
 from attnbook.toy.training import fit, train_step, train_toy_model
-from attnbook.toy.two_orders import (
-    object_first,
-    two_order_pairs,
-    valid_translations,
-)

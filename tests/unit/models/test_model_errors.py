@@ -14,12 +14,10 @@ from attnbook.models import (
     InitialState,
     LanguageModel,
     Luong,
-    NonAutoregressive,
     RotaryTransformer,
     StaticContext,
     TransformerConfig,
     ablate,
-    make_lite_transformer,
     make_model,
 )
 from attnbook.nn.positions import SinusoidalPositions
@@ -83,12 +81,7 @@ TABLE = {
             ),
             "must be (B, T, 6)",
         ),
-        (lambda: NonAutoregressive(CONFIG)(ids, ids[:1]), "2 source but 1 target"),
         (lambda: RotaryTransformer(TransformerConfig(d_model=6, n_heads=2)), "even"),
-        (
-            lambda: make_lite_transformer(TransformerConfig(d_model=9, n_heads=3), 3),
-            "3 heads cannot be halved",
-        ),
         (lambda: ablate(small, "no_heads"), "choose none, no_positions"),
         (lambda: ablate(nn.GRU(3, 3), "no_scale"), "the model is a GRU"),
         (lambda: make_model("gpt", 9), "there is no model 'gpt'"),

@@ -23,12 +23,11 @@ from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
 from attnbook.decoding.sampling import sample
 from attnbook.models.bahdanau import Bahdanau
-from attnbook.models.non_autoregressive import NonAutoregressive
 from attnbook.models.seq2seq import InitialState
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
 from attnbook.toy.data import SOURCE, TARGET
-from experiments import a1_captions, a1_toy
+from experiments import a1_captions, a1_toy, a3
 
 LIVE = Path(__file__).resolve().parents[4] / "book" / "_static" / "live"
 NEVER = [PAD, BOS, UNK]
@@ -81,7 +80,7 @@ def test_decoding(special):
 def test_decoding_in_one_pass(special):
     torch.manual_seed(0)
     config = TransformerConfig(len(TARGET), d_model=8, n_heads=2, n_layers=1, d_ff=8)
-    model = NonAutoregressive(config)
+    model = a3.NonAutoregressive(config)
     model.transformer.out = Outputs(special)
     ids = model.translate(sentences(0, (5, 3), 12), torch.tensor([4, 2]))
     assert not torch.isin(ids, torch.tensor([BOS, UNK])).any()
