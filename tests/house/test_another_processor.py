@@ -1,4 +1,4 @@
-"""The pretended processor, on which training rounds otherwise: CONTRIBUTING.md."""
+"""The pretended processor, on which training rounds otherwise: docs/writing.md."""
 
 import os
 import subprocess

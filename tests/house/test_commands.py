@@ -28,7 +28,11 @@ INSTALL = [
 
 @pytest.mark.parametrize(
     "path",
-    ["README.md", "CONTRIBUTING.md", ".ci/run", *(ROOT / ".github").rglob("*.yml")],
+    [
+        *("README.md", "CONTRIBUTING.md", ".ci/run"),
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / ".github").rglob("*.yml"),
+    ],
     ids=lambda path: Path(path).name,
 )
 def test_commands_that_are_named_exist(path):

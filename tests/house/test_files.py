@@ -38,11 +38,15 @@ def test_actions_are_pinned_and_may_do_little(path):
         assert local or re.fullmatch(r"\S+@[0-9a-f]{40}  # v[\d.]+", action), action
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
-def test_links_lead_to_files(name):
-    text = (ROOT / name).read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    "path",
+    [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")],
+    ids=lambda path: path.name,
+)
+def test_links_lead_to_files(path):
+    text = path.read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
-        assert (ROOT / target).exists(), f"{name} links to {target}"
+        assert (path.parent / target).exists(), f"{path.name} links to {target}"
 
 
 def test_every_page_stands_in_the_contents():

@@ -20,6 +20,8 @@ WRITES = [
     "    return nn.functional.dropout(weigh(scores, mask), dropout) @ V\n\n"
     'judge("attention", attention)',
     'save_part("attention", attention)',
+    "from attnbook.nn import FeedForward as Ours\n\nclass FeedForward(Ours): pass",
+    'save_part("FeedForward", FeedForward)',
 ]
 USES = [
     'from attnbook.course import my_part\nattention = my_part("attention")',
@@ -51,11 +53,12 @@ def printed(tmp_path):
 
 
 def test_a_part_is_written_in_one_notebook_and_used_in_the_next(printed, tmp_path):
-    *_, failed, passed, saved = printed(WRITES)
+    *_, failed, passed, saved, _, also_saved = printed(WRITES)
     assert "RuntimeError in line 2 of your cell, `scores = Q @ K /" in failed
     assert "Traceback" not in failed
     assert passed.startswith("attention: all 8 stages passed.")
     assert saved == "Saved attention in my_transformer.py.\n"
+    assert also_saved.startswith("Saved FeedForward in my_transformer.py.")
     text = (tmp_path / "my_transformer.py").read_text(encoding="utf-8")
     assert "\nimport math\nfrom torch import nn\n\n\ndef weigh(scores, mask):" in text
     own, others = printed(USES)

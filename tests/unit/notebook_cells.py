@@ -16,6 +16,7 @@ def run_cell(source, namespace):
     name = f"/nowhere/ipykernel_1/{next(NUMBERS)}.py"
     linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
     namespace.setdefault("__name__", "__main__")
+    namespace.setdefault("In", [""]).append(source)
     exec(compile(source, name, "exec"), namespace)
     return namespace
 

@@ -11,7 +11,7 @@
 - ``ibm_model1``: word alignment learned from sentence pairs
 - ``word_links``: words that translate each other, by Model 1 in both directions
 - ``complexity``: number of operations, by formula and counted
-- ``cost``: time, memory and throughput, measured
+- ``cost``: time and memory, measured
 - ``bug_zoo``: mistakes of widely copied code
 """
 
@@ -29,18 +29,11 @@ from attnbook.analysis.complexity import (
     attention_work,
     convolution_work,
     count,
-    forward_flops,
     longest_chain,
     recurrent_work,
-    training_flops,
     windowed_work,
 )
-from attnbook.analysis.cost import (
-    matmul_throughput,
-    median_seconds,
-    peak_bytes,
-    synchronize,
-)
+from attnbook.analysis.cost import median_seconds, peak_bytes
 from attnbook.analysis.gradients import first_adam_step, gradient_through_values
 from attnbook.analysis.head_ablation import weight_by_offset, without_heads
 from attnbook.analysis.ibm_model1 import (

@@ -13,8 +13,6 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from attnbook.nn.layers import TransformerConfig
-
 
 def attention_work(n: int, d: int, *, projections: bool = True) -> int:
     """Multiply-adds of self-attention: scores and means; W^Q, W^K, W^V and W^O."""
@@ -81,39 +79,3 @@ def longest_chain(out: Tensor) -> int:
             depth[node] = 1 + max((depth[other] for other in before), default=0)
             todo.pop()
     return depth[out.grad_fn]
-
-
-def forward_flops(
-    config: TransformerConfig, batch: int, source: int, target: int
-) -> int:
-    """Operations of predicting a padded batch, a multiplication and an addition two.
-
-    Only matrix products are counted: all else is few operations. The attention's
-    products are counted for all pairs of positions, as they are computed before the
-    mask.
-
-    Args:
-        config: Sizes of the model.
-        batch: Sentences B.
-        source: Positions S of each source.
-        target: Positions T of each target.
-    """
-    d = config.d_model
-    network = 2 * d * config.d_ff  # multiplications for one position
-    encoder = source * (4 * d * d + network) + _attention(source, source, d)
-    decoder = target * (6 * d * d + network) + source * 2 * d * d
-    decoder += _attention(target, target, d) + _attention(target, source, d)
-    words = target * d * (config.target_vocab_size or config.source_vocab_size)
-    return 2 * batch * (config.n_layers * (encoder + decoder) + words)
-
-
-def _attention(queries: int, keys: int, d_model: int) -> int:
-    """Multiplications of all heads: scores, and weights times values."""
-    return 2 * queries * keys * d_model
-
-
-def training_flops(
-    config: TransformerConfig, batch: int, source: int, target: int
-) -> int:
-    """Operations of one training step: a product has two gradients as large as it."""
-    return 3 * forward_flops(config, batch, source, target)

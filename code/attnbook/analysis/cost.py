@@ -1,11 +1,11 @@
-"""Measured costs: the time and the memory of a call, and a device's peak throughput."""
+"""Measured costs: the time and the memory of a call."""
 
 from __future__ import annotations
 
 import json
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
@@ -69,49 +69,3 @@ def peak_bytes(call: Callable[[], object], device: torch.device = CPU) -> int:
         allocated += event["args"]["Bytes"]  # negative where memory is freed
         peak = max(peak, allocated)
     return peak
-
-
-MIN_MULTIPLICATIONS = 2e8
-"""Minimum of multiplications per timing; small matrices are multiplied repeatedly."""
-
-
-def matmul_throughput(
-    device: torch.device,
-    dtype: torch.dtype,
-    sizes: Sequence[int] | None = None,
-    repeats: int = 5,
-) -> float:
-    """Measure the peak throughput of square matrix products, in operations per second.
-
-    Args:
-        device: Device to measure.
-        dtype: Type of the matrices; they are random, as zeros would be faster.
-        sizes: Numbers of rows to try.
-        repeats: Timings of each size, of which the median is taken.
-    """
-    if sizes is None:
-        sizes = (4096, 8192, 16384) if device.type == "cuda" else (256, 512, 1024)
-    return max(_throughput(n, device, dtype, repeats) for n in sizes)
-
-
-def _throughput(
-    n: int, device: torch.device, dtype: torch.dtype, repeats: int
-) -> float:
-    a, b = (torch.randn(n, n, device=device).to(dtype) for _ in range(2))
-    least = (1e4 if device.type == "cuda" else 1) * MIN_MULTIPLICATIONS
-    products = max(1, round(least / n**3))
-    seconds = []
-    for _ in range(repeats + 1):  # the first one warms up
-        synchronize(device)
-        start = time.perf_counter()
-        for _ in range(products):
-            a @ b
-        synchronize(device)
-        seconds.append(time.perf_counter() - start)
-    return 2 * n**3 * products / median(seconds[1:])
-
-
-def synchronize(device: torch.device) -> None:
-    """Wait until a GPU has finished its queued work; it runs asynchronously."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)

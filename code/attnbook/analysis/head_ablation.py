@@ -27,6 +27,13 @@ def without_heads(
 
     Raises:
         ValueError: If there is no such head.
+
+    Examples:
+        >>> from attnbook.nn import MultiHeadAttention
+        >>> mha, x = MultiHeadAttention(8, 2), torch.randn(1, 3, 8)
+        >>> with without_heads(mha, [0, 1]):  # what is left is the bias of W^O
+        ...     bool((mha(x, x, x) == mha.W_O.bias).all())
+        True
     """
     heads = sorted(set(heads))
     if wrong := [head for head in heads if head not in range(attention.n_heads)]:

@@ -33,6 +33,13 @@ def influence(
     Raises:
         ValueError: If ``replacement`` is missing for ids or has another shape, or the
             model is not deterministic.
+
+    Examples:
+        >>> x = torch.randn(1, 3, 4)
+        >>> (influence(lambda x: x.cumsum(1), x) > 0).int()  # nothing from the future
+        tensor([[1, 0, 0],
+                [1, 1, 0],
+                [1, 1, 1]], dtype=torch.int32)
     """
     replacement, before = _replacement(x, replacement), _output(model, x)
     columns = []

@@ -31,6 +31,14 @@ def attention_maps(model: nn.Module, *inputs: Tensor) -> dict[str, Tensor]:
 
     Raises:
         ValueError: If one module is called twice.
+
+    Examples:
+        >>> from attnbook.analysis import attention_maps
+        >>> from attnbook.toy import load_toy_model
+        >>> src, tgt_in = torch.tensor([[4, 5, 6, 2]]), torch.tensor([[1, 7, 8]])
+        >>> maps = attention_maps(load_toy_model("transformer"), src, tgt_in)
+        >>> maps["decoder.0.cross_attention"].shape  # (B, H, T, S)
+        torch.Size([1, 4, 3, 4])
     """
     maps = {}
 

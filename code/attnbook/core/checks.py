@@ -49,6 +49,12 @@ def check_texts(**lists: object) -> None:
             )
 
 
+def check_text(text: object) -> None:
+    """Raise a ValueError unless a sentence is a text."""
+    if not isinstance(text, str):
+        raise ValueError(f"a sentence is {text!r:.40}; give a text, such as 'a dog'")
+
+
 def check_some(things: Sequence, what: str) -> None:
     """Raise a ValueError if a mean would be over nothing."""
     if not len(things):

@@ -41,6 +41,11 @@ def pad(sequences: Sequence[Sequence[int]]) -> Tensor:
 
     Raises:
         ValueError: If there is no sequence, or one without any id.
+
+    Examples:
+        >>> pad([[4, 5, 6], [7]])
+        tensor([[4, 5, 6],
+                [7, 0, 0]])
     """
     if not sequences:
         raise ValueError("a batch of 0 sequences cannot be padded; give at least one")
@@ -67,7 +72,16 @@ class IdPair(NamedTuple):
 
 
 def id_batch(pairs: Sequence[IdPair]) -> Batch:
-    """Make one padded batch of pairs of ids, with ``BOS`` and ``EOS`` added."""
+    """Make one padded batch of pairs of ids, with ``BOS`` and ``EOS`` added.
+
+    Examples:
+        >>> batch = id_batch([IdPair([4, 5], [6, 7, 8]), IdPair([4], [9])])
+        >>> batch.src  # 2 ends a sentence, 0 is padding
+        tensor([[4, 5, 2],
+                [4, 2, 0]])
+        >>> batch.tgt_in[1], batch.tgt_out[1]  # shifted by one; 1 begins a sentence
+        (tensor([1, 9, 0, 0]), tensor([9, 2, 0, 0]))
+    """
     return Batch(
         src=pad([[*pair.source, EOS] for pair in pairs]),
         tgt_in=pad([[BOS, *pair.target] for pair in pairs]),

@@ -10,7 +10,7 @@ from pathlib import Path
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from tokenizers.trainers import BpeTrainer
 
-from attnbook.core.checks import check_texts
+from attnbook.core.checks import check_text, check_texts
 from attnbook.core.files import write_whole
 from attnbook.core.vocabulary import EOS, SPECIAL_TOKENS
 
@@ -22,6 +22,13 @@ class Subwords:
 
     Args:
         tokenizer: Made by :meth:`train` or :meth:`load`.
+
+    Examples:
+        >>> subwords = Subwords.train(["low lower lowest", "new newer newest"] * 9, 30)
+        >>> subwords.pieces("newer lows")
+        ['▁newer', '▁low', 's']
+        >>> subwords.decode(subwords.encode("newest low"))
+        'newest low'
     """
 
     def __init__(self, tokenizer: Tokenizer):
@@ -92,14 +99,16 @@ class Subwords:
 
     def pieces(self, text: str) -> list[str]:
         """Split a sentence into subwords."""
+        check_text(text)
         return self.tokenizer.encode(text).tokens
 
     def encode(self, text: str) -> list[int]:
         """Convert a sentence to ids; characters unseen in training become ``UNK``.
 
         Raises:
-            ValueError: If the sentence is empty.
+            ValueError: If the sentence is empty or no text.
         """
+        check_text(text)
         ids = self.tokenizer.encode(text).ids
         if not text.strip():
             raise ValueError(

@@ -57,6 +57,14 @@ def beam_search(
     Raises:
         ValueError: If ``max_len`` or ``width`` is not a whole number from 1 on, or α
             not a number from 0 on, or logits are not finite.
+
+    Examples:
+        >>> from attnbook.decoding import beam_search
+        >>> from attnbook.toy import SOURCE, TARGET, load_toy_model
+        >>> src = torch.tensor([SOURCE.encode("the old farmer sees a bird".split())])
+        >>> found = beam_search(load_toy_model("transformer"), src, max_len=20, width=2)
+        >>> TARGET.decode(found.ids[0, 0])  # the best one
+        ['maron', 'velin', 'ken', 'lipas', 'dos', 'mirat']
     """
     check_sizes(width=width)
     if not 0 <= alpha < math.inf:

@@ -53,5 +53,13 @@ def generate(
 def greedy(
     model: nn.Module, src: Tensor, max_len: Tensor | Sequence[int] | int
 ) -> Tensor:
-    """Generate the most probable token at each step; see :func:`generate`."""
+    """Generate the most probable token at each step; see :func:`generate`.
+
+    Examples:
+        >>> from attnbook.decoding import greedy
+        >>> from attnbook.toy import SOURCE, TARGET, load_toy_model
+        >>> src = torch.tensor([SOURCE.encode("the old farmer sees a bird".split())])
+        >>> TARGET.decode(greedy(load_toy_model("transformer"), src, max_len=20)[0])
+        ['maron', 'velin', 'ken', 'lipas', 'dos', 'mirat']
+    """
     return generate(model, src, max_len, lambda log_p: log_p.argmax(-1))

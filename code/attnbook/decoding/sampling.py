@@ -43,6 +43,15 @@ def sample(
     Raises:
         ValueError: If ``temperature``, ``top_k`` or ``top_p`` is out of range, or as
             greedy decoding.
+
+    Examples:
+        >>> from attnbook.decoding import sample
+        >>> from attnbook.toy import SOURCE, load_toy_model
+        >>> src = torch.tensor([SOURCE.encode("the old farmer sees a bird".split())])
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> output = sample(load_toy_model("transformer"), src, 20, generator)
+        >>> output.shape[1] <= 20  # (B, T)
+        True
     """
 
     def choose(log_p: Tensor) -> Tensor:

@@ -32,6 +32,15 @@ def log_probability(model: nn.Module, src: Tensor, output: Tensor) -> Tensor:
     Raises:
         ValueError: If a matrix is not one of ids, a source has no word, padding stands
             before a token, or the logits are not finite.
+
+    Examples:
+        >>> from attnbook.decoding import greedy, log_probability
+        >>> from attnbook.toy import SOURCE, load_toy_model
+        >>> model = load_toy_model("transformer")
+        >>> src = torch.tensor([SOURCE.encode("the old farmer sees a bird".split())])
+        >>> log_p = log_probability(model, src, greedy(model, src, max_len=20))
+        >>> 0.9 < log_p.exp().item() < 1  # a translation that it is sure of
+        True
     """
     check_decoder(model)
     check_source(src)

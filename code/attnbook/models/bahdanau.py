@@ -43,6 +43,13 @@ class Bahdanau(nn.Module):
         d_hidden: Width of the decoder state, and of each direction of the encoder.
         d_attention: Width of the score's hidden layer.
         dropout: Dropout rate of the token embeddings and of the readout's hidden layer.
+
+    Examples:
+        >>> from attnbook.models import Bahdanau
+        >>> model = Bahdanau(source_vocab_size=9, target_vocab_size=11)
+        >>> src, tgt_in = torch.tensor([[4, 5, 2]]), torch.tensor([[1, 6, 7, 8]])
+        >>> model(src, tgt_in).shape  # logits, (B, T, V)
+        torch.Size([1, 4, 11])
     """
 
     def __init__(

@@ -38,6 +38,12 @@ def attention_from_torch(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
     Raises:
         ValueError: If it has ``kdim``, ``vdim``, ``add_bias_kv`` or
             ``add_zero_attn``.
+
+    Examples:
+        >>> theirs = nn.MultiheadAttention(8, 2, batch_first=True).eval()
+        >>> ours, x = attention_from_torch(theirs), torch.randn(1, 3, 8)
+        >>> torch.allclose(ours(x, x, x), theirs(x, x, x)[0], atol=1e-6)
+        True
     """
     weight = theirs.in_proj_weight  # (3 D, D): W^Q, W^K and W^V below each other
     if weight is None or theirs.bias_k is not None or theirs.add_zero_attn:

@@ -55,6 +55,14 @@ class LanguageModel(nn.Module):
     Args:
         config: The sizes; ``source_vocab_size`` is that of the one vocabulary, V.
         max_len: Number of positions that have a vector, ``BOS`` included.
+
+    Examples:
+        >>> from attnbook.models import LanguageModel
+        >>> from attnbook.nn import TransformerConfig
+        >>> sizes = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32}
+        >>> model = LanguageModel(TransformerConfig(9, **sizes), max_len=20)
+        >>> model(torch.tensor([[1, 4, 5]])).shape  # logits, (B, T, V)
+        torch.Size([1, 3, 9])
     """
 
     def __init__(self, config: TransformerConfig, max_len: int):

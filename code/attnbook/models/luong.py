@@ -47,6 +47,13 @@ class Luong(nn.Module):
 
     Raises:
         ValueError: If a size or a name is invalid, or they do not go together.
+
+    Examples:
+        >>> from attnbook.models import Luong
+        >>> model = Luong(source_vocab_size=9, target_vocab_size=11)
+        >>> src, tgt_in = torch.tensor([[4, 5, 2]]), torch.tensor([[1, 6, 7, 8]])
+        >>> model(src, tgt_in).shape  # logits, (B, T, V)
+        torch.Size([1, 4, 11])
     """
 
     def __init__(

@@ -127,6 +127,13 @@ class InitialState(nn.Module):
         d_hidden: Width of the hidden states.
         bidirectional: Passed to :class:`Encoder`.
         dropout: Dropout rate of the token embeddings and of the readout's hidden layer.
+
+    Examples:
+        >>> from attnbook.models import InitialState
+        >>> model = InitialState(source_vocab_size=9, target_vocab_size=11)
+        >>> src, tgt_in = torch.tensor([[4, 5, 2]]), torch.tensor([[1, 6, 7, 8]])
+        >>> model(src, tgt_in).shape  # logits, (B, T, V)
+        torch.Size([1, 4, 11])
     """
 
     def __init__(

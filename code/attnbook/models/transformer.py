@@ -43,6 +43,15 @@ class Transformer(nn.Module):
     Args:
         config: The sizes.
         positions: Adds positions to word vectors; sinusoids if not given.
+
+    Examples:
+        >>> from attnbook.models import Transformer
+        >>> from attnbook.nn import TransformerConfig
+        >>> sizes = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32}
+        >>> model = Transformer(TransformerConfig(9, 11, **sizes))
+        >>> src, tgt_in = torch.tensor([[4, 5, 2]]), torch.tensor([[1, 6, 7, 8]])
+        >>> model(src, tgt_in).shape  # logits, (B, T, V)
+        torch.Size([1, 4, 11])
     """
 
     def __init__(self, config: TransformerConfig, positions: nn.Module | None = None):

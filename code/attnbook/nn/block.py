@@ -67,6 +67,11 @@ class Block(nn.Module):
         self.norm_1, self.norm_2 = norm_1, norm_2
         self.residual = Residual(dropout, norm_first)
 
+    @property
+    def dropout(self) -> nn.Dropout:
+        """What drops features of both sub-layers' outputs."""
+        return self.residual.dropout
+
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Rewrite each position: (B, T, D), under a mask that fits (B, H, T, T)."""
         return self._rewrite(x, lambda y: self.attention(y, y, y, mask))

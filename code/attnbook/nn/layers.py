@@ -72,6 +72,10 @@ class FeedForward(nn.Module):
     Args:
         d_model: Width D of what comes in and goes out.
         d_ff: Width of the hidden layer; the paper has 4 D.
+
+    Examples:
+        >>> FeedForward(d_model=8, d_ff=32)(torch.randn(1, 3, 8)).shape
+        torch.Size([1, 3, 8])
     """
 
     def __init__(self, d_model: int, d_ff: int):
@@ -145,7 +149,14 @@ def _attention(config: TransformerConfig) -> MultiHeadAttention:
 
 
 class EncoderLayer(Block):
-    """The block of 2017: self-attention, then a feed-forward network."""
+    """The block of 2017: self-attention, then a feed-forward network.
+
+    Examples:
+        >>> from attnbook.nn import EncoderLayer, TransformerConfig
+        >>> layer = EncoderLayer(TransformerConfig(d_model=8, n_heads=2, d_ff=32))
+        >>> layer(torch.randn(1, 3, 8)).shape
+        torch.Size([1, 3, 8])
+    """
 
     def __init__(self, config: TransformerConfig):
         attention, d_model = _attention(config), config.d_model
@@ -223,6 +234,11 @@ class DecoderLayer(nn.Module):
         self.norm_2 = nn.LayerNorm(config.d_model)
         self.norm_3 = nn.LayerNorm(config.d_model)
         self.residual = Residual(config.dropout, config.norm_first)
+
+    @property
+    def dropout(self) -> nn.Dropout:
+        """What drops features of all sub-layers' outputs."""
+        return self.residual.dropout
 
     def forward(
         self,

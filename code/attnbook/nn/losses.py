@@ -65,6 +65,11 @@ def token_loss(logits: Tensor, targets: Tensor) -> Tensor:
 
     Raises:
         ValueError: If the shapes do not agree, or a target is no token's id.
+
+    Examples:
+        >>> logits = torch.zeros(1, 3, 4)  # four tokens, equally probable
+        >>> token_loss(logits, torch.tensor([[3, 2, 0]]))  # ln 4; the 0 is padding
+        tensor(1.3863)
     """
     check_target_ids(logits, targets)
     log_p = wide(logits).log_softmax(-1)  # (B, T, V)
@@ -91,6 +96,11 @@ def label_smoothing_loss(
     Raises:
         ValueError: If ``smoothing`` is not from 0 to below 1, the shapes do not agree,
             or a target is no token's id.
+
+    Examples:
+        >>> logits = torch.zeros(1, 3, 4)
+        >>> label_smoothing_loss(logits, torch.tensor([[3, 2, 0]]), smoothing=0.1)
+        tensor([[1.3863, 1.3863, 0.0000]])
     """
     check_target_ids(logits, targets)
     check_shares(smoothing=smoothing)

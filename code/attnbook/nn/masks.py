@@ -29,6 +29,13 @@ def key_mask(ids: Tensor) -> Tensor:
 
     Raises:
         ValueError: If the ids are not (B, S).
+
+    Examples:
+        >>> ids = torch.tensor([[5, 6, 7], [5, 6, 0]])  # 0 is padding
+        >>> key_mask(ids).shape
+        torch.Size([2, 1, 1, 3])
+        >>> key_mask(ids)[1].int()
+        tensor([[[1, 1, 0]]], dtype=torch.int32)
     """
     check_ids(ids=ids)
     return padding_mask(ids)[:, None, None]
@@ -53,6 +60,12 @@ def causal_mask(
 
     Raises:
         ValueError: If there is no query or no key, or the offset is negative.
+
+    Examples:
+        >>> causal_mask(3).int()
+        tensor([[1, 0, 0],
+                [1, 1, 0],
+                [1, 1, 1]], dtype=torch.int32)
     """
     s = offset + t if s is None else s
     check_lengths(t, s, offset)
@@ -69,6 +82,12 @@ def target_mask(ids: Tensor) -> Tensor:
 
     Returns:
         (B, 1, T, T), bool; broadcasts over heads.
+
+    Examples:
+        >>> target_mask(torch.tensor([[1, 6, 0]]))[0, 0].int()
+        tensor([[1, 0, 0],
+                [1, 1, 0],
+                [1, 1, 0]], dtype=torch.int32)
     """
     return key_mask(ids) & causal_mask(ids.shape[1], device=ids.device)
 
@@ -116,6 +135,12 @@ def masked_softmax(scores: Tensor, mask: Tensor) -> Tensor:
 
     Raises:
         ValueError: If the mask is not of type bool, or does not fit the scores.
+
+    Examples:
+        >>> mask = torch.tensor([[True, True], [False, False]])
+        >>> masked_softmax(torch.zeros(2, 2), mask)  # a row of False gets zeros
+        tensor([[0.5000, 0.5000],
+                [0.0000, 0.0000]])
     """
     check_mask(mask, scores.shape)
     # Not -inf: a fully masked row would give 0/0. The lowest number is as good, as

@@ -70,6 +70,14 @@ class MultiHeadAttention(nn.Module):
 
     Raises:
         ValueError: If D cannot be divided by H, or H by G, or a size is not positive.
+
+    Examples:
+        >>> from attnbook.nn import MultiHeadAttention
+        >>> mha = MultiHeadAttention(d_model=8, n_heads=2)
+        >>> x, memory = torch.randn(1, 3, 8), torch.randn(1, 5, 8)
+        >>> output, weights = mha(x, memory, memory, need_weights=True)
+        >>> output.shape, weights.shape  # (B, T, D), and (B, H, T, S)
+        (torch.Size([1, 3, 8]), torch.Size([1, 2, 3, 5]))
     """
 
     def __init__(
@@ -200,13 +208,23 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
 
     ``view`` cuts the last axis alone; ``transpose`` then brings the heads to the front.
     A ``view`` straight to (B, H, T, d_k) would deal out positions, not features.
+
+    Examples:
+        >>> split_heads(torch.zeros(2, 5, 8), 4).shape  # B, T, D to B, H, T, d_k
+        torch.Size([2, 4, 5, 2])
     """
     b, t, d = x.shape
     return x.view(b, t, n_heads, d // n_heads).transpose(1, 2)  # (B, H, T, d_k)
 
 
 def merge_heads(heads: Tensor) -> Tensor:
-    """Lay the heads' parts side by side again: (B, H, T, d_k) → (B, T, D)."""
+    """Lay the heads' parts side by side again: (B, H, T, d_k) → (B, T, D).
+
+    Examples:
+        >>> x = torch.randn(2, 5, 8)
+        >>> torch.equal(merge_heads(split_heads(x, 4)), x)
+        True
+    """
     return heads.transpose(1, 2).flatten(2)  # (B, T, H, d_k) → (B, T, D)
 
 

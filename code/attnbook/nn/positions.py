@@ -96,6 +96,12 @@ def sinusoids(
 
     Raises:
         ValueError: If the offset is negative.
+
+    Examples:
+        >>> sinusoids(50, 4).shape
+        torch.Size([50, 4])
+        >>> sinusoids(50, 4)[0]  # sines and cosines of 0
+        tensor([0., 1., 0., 1.])
     """
     angles = position_angles(n, d, offset, dtype, device)  # (n, ⌈d/2⌉)
     pairs = torch.stack([angles.sin(), angles.cos()], -1)  # (n, ⌈d/2⌉, 2)

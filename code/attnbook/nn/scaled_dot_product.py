@@ -49,6 +49,13 @@ def attention(
     Raises:
         ValueError: If the shapes do not belong together, there is no key, the mask is
             not bool, dropout is not in [0, 1), or the types differ.
+
+    Examples:
+        >>> from attnbook.nn import attention, causal_mask
+        >>> x = torch.eye(3)  # three positions, three features each
+        >>> output, weights = attention(x, x, x, causal_mask(3), need_weights=True)
+        >>> weights[0]  # the first position may attend to itself alone
+        tensor([1., 0., 0.])
     """
     mask, score_bias = _checked(q, k, v, mask, score_bias)
     check_dropout(dropout)

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from attnbook.core.checks import check_texts
+from attnbook.core.checks import check_sizes, check_texts
 
 Words = Sequence[str]
 
@@ -28,8 +28,9 @@ def modified_precision(
     """Modified n-gram precision: matching n-grams divided by all of the hypotheses.
 
     Raises:
-        ValueError: If no hypothesis has n words.
+        ValueError: If n is not 1 or more, or no hypothesis has n words.
     """
+    check_sizes(n=n)
     total = sum(ngrams(words, n).total() for words in hypotheses)
     if total == 0:
         raise ValueError(f"no sentence has {n} words; BLEU needs longer ones")

@@ -32,6 +32,11 @@ def corpus_bleu(
     Raises:
         ValueError: If there are none, not as many references as hypotheses, or no word
             in the references.
+
+    Examples:
+        >>> hypotheses, references = ["a dog runs in snow"], ["a dog runs in the snow"]
+        >>> round(corpus_bleu(hypotheses, references).bleu, 1)
+        57.9
     """
     _check_lengths(hypotheses, references)
     metric = BLEU(lowercase=lowercase, force=True)

@@ -9,10 +9,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
+# The kinds of entries; KINDS says what each of them allows.
 Text = Precision = str
 Count = Seed = int
 Share = Positive = float
-"""The kinds of entries; :data:`KINDS` says what each of them allows."""
 
 
 class Kind(NamedTuple):

@@ -24,7 +24,7 @@ UNDECIDED = 4
 """The level of a subword that is as frequent in both languages; see `sides`."""
 
 FOREIGN = 4
-"""From this sum of levels on, a text is in the target's language: odds of 55 to 1."""
+"""A text with this sum of levels, or more, is in the target's language (55 to 1)."""
 
 REPEATED = re.compile(r"(.{2,40}?)\1\1")
 """Two to forty characters that stand three times in a row."""

@@ -107,14 +107,12 @@ def bleu_by_alpha(
     references: Sequence[str],
     width: int = 5,
     alphas: Sequence[float] = (0.0, 0.6, 1.0, 1.4, 1.8),
-    lowercase: bool = False,
 ) -> dict[float, float]:
     """BLEU for each α of the length penalty, to choose α on validation data."""
     return {
         alpha: corpus_bleu(
             beam_translate(model, subwords, sentences, width, alpha),
             references,
-            lowercase,
         ).bleu
         for alpha in alphas
     }

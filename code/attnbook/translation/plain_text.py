@@ -6,6 +6,7 @@ import html
 import re
 import unicodedata
 
+from attnbook.core.checks import check_text
 from attnbook.data.multi30k import clean
 
 PLAIN = {
@@ -42,7 +43,11 @@ def plain_text(text: str, usual: dict) -> str:
     Args:
         text: Any text.
         usual: As :func:`~attnbook.translation.doubts.usual_texts` returns it.
+
+    Raises:
+        ValueError: If it is no text.
     """
+    check_text(text)
     text = re.sub("[\ud800-\udfff]", "\ufffd", html.unescape(text))
     text = re.sub(f"[{INVISIBLE}]", "", clean(text))
     text = unicodedata.normalize("NFC", text)

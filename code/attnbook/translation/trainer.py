@@ -219,7 +219,7 @@ class Trainer:
             self._log(validation_loss=loss, **scores)
 
     def validation_loss(self) -> float:
-        """Loss on the validation split, by :func:`mean_loss`."""
+        """Loss on the validation split, in nats per token, without smoothing."""
         size, step = self.config.batch_tokens, self.step
         return mean_loss(self.model, self.val_pairs, size, f"after update {step}")
 

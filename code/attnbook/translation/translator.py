@@ -61,6 +61,12 @@ class Translator:
     Raises:
         ValueError: If there is no such model or device, a file is missing or cannot be
             read, or the files do not belong together.
+
+    Examples:
+        >>> from attnbook.translation import Translator
+        >>> translate = Translator()
+        >>> translate(["A dog runs through the snow."])
+        ['Ein Hund rennt durch den Schnee.']
     """
 
     def __init__(self, folder: Traversable | str = SHIPPED, device: str = "cpu"):

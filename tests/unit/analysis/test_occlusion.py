@@ -22,7 +22,6 @@ from attnbook.models.seq2seq import InitialState
 from attnbook.toy.data import SOURCE, TARGET, make_batch
 from attnbook.toy.language import Pair, is_sentence, translate_by_rule
 from attnbook.toy.models import toy_transformer
-from experiments import ch11_weights_tell as weights_tell
 
 PAIR = translate_by_rule("the old farmer sees a bird")
 
@@ -142,17 +141,6 @@ def test_rows_without_an_order_are_left_out():
     assert agreement(weights, effects) == (pytest.approx(1), 1)
     with pytest.raises(ValueError, match="no row can be ranked"):
         agreement(weights, torch.ones(2, 3))
-
-
-def test_the_others_are_all_but_the_word_that_is_rendered():
-    weights = torch.rand(7, 7)
-    found = weights_tell.word_tables(weights, weights + 1, weights + 2, PAIR)
-    rows = weights_tell.rendering_positions(PAIR)
-    for name, more in (("hidden", 1), ("replaced", 2)):
-        kept, others = found[name][1], found[f"{name}_others"][1]
-        close(kept, weights[rows] + more)
-        missing = others.isnan().nonzero().tolist()
-        assert missing == [[k, PAIR.alignment[i]] for k, i in enumerate(rows)]
 
 
 @torch.no_grad()

@@ -70,3 +70,18 @@ CALLS = {
 def test_one_text_where_several_are_meant_is_refused(name):
     with pytest.raises(ValueError, match=r"(is the text|how often).*[;] give"):
         CALLS[name]()
+
+
+@pytest.mark.parametrize("given", [1, None, [TEXT], TEXT.encode()])
+@pytest.mark.parametrize(
+    "call", [LETTERS.encode, LETTERS.pieces, lambda given: Translator()([TEXT, given])]
+)
+def test_what_is_no_text_is_refused(call, given):
+    with pytest.raises(ValueError, match="give a text"):
+        call(given)
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.5])
+def test_there_are_no_words_in_an_n_gram_of_none(n):
+    with pytest.raises(ValueError, match=f"n is {n}"):
+        modified_precision([TEXT.split()], [TEXT.split()], n)

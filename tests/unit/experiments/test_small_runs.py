@@ -1,5 +1,7 @@
 """Each sweep, run once in small: it works, and its runs have the stored ones' form."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from compare import make_bahdanau
@@ -85,7 +87,38 @@ SMALL = {
     # ch09
     # ch10
     # ch11
+    "first_token": ({"RECALL_STEPS": 1}, {"n": 8, "kind": "GRU", "seed": 0}),
+    "first_token_longer": (
+        {"RECALL_STEPS": 1},
+        {"n": 8, "kind": "contiguous", "seed": 0},
+    ),
+    "first_token_room": ({"RECALL_STEPS": 1}, {"n": 8, "seed": 0}),
+    "induction": ({"FEW_STEPS": 1}, {"kind": "dilated", "seed": 0}),
+    "induction_longer": ({"FEW_STEPS": 1}, {"kind": "GRU", "seed": 0}),
+    "induction_query_first": (
+        {"FIRST_STEPS": 1, "EVERY": 1},
+        {"kind": "GRU", "d": 64, "seed": 0},
+    ),
+    "running_parity": ({}, {"steps": 1, "kind": "two encoder layers", "seed": 0}),
+    "layer_batches": ({}, {"batch": 1, "kind": "self-attention"}),
+    "weights_tell": (
+        {"train_toy_model": untrained, "held_out_pairs": few(1)},
+        {"model": "transformer", "seed": 0},
+    ),
     # ch12
+    "smoothing_known": (
+        {"STEPS": 1},
+        {"samples": "fresh", "smoothing": 0.1, "seed": 0},
+    ),
+    "toy_ablation": (
+        {
+            "train_variant": lambda *_: SimpleNamespace(
+                validation_loss=lambda: 0.5, model=torch.nn.Linear(1, 1), step=1
+            ),
+            "greedy_exact_match": lambda *_: 0.5,
+        },
+        {"change": "as it is", "seed": 0},
+    ),
     # a1
     "writers": (
         {

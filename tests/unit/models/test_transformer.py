@@ -3,7 +3,6 @@
 import copy
 from functools import partial
 
-import by_formula
 import pytest
 import torch
 from compare import (
@@ -20,6 +19,7 @@ from torch import nn
 
 from attnbook.analysis.leaks import influence
 from attnbook.core.vocabulary import BOS, PAD
+from attnbook.course.kit.exercises import by_formula
 from attnbook.data.batching import pad
 from attnbook.models import (
     LanguageModel,

@@ -1,6 +1,5 @@
 """Layers: equal to the paper's formulas and to PyTorch's, values and gradients."""
 
-import by_formula
 import pytest
 import torch
 from compare import (
@@ -19,6 +18,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
+from attnbook.course.kit.exercises import by_formula
 from attnbook.nn.layers import (
     DecoderLayer,
     EncoderLayer,
@@ -54,7 +54,7 @@ def test_layer_norm_equals_the_formula_and_pytorchs(eps, b, t, d, seed):
     x, gain, bias = numbers(seed, (b, t, d), (d,), (d,))
     norm = nn.LayerNorm(d, eps).double()
     norm.weight, norm.bias = nn.Parameter(gain), nn.Parameter(bias)
-    loop = torch.stack([by_formula.layer_norm(row, norm) for row in x])
+    loop = by_formula.layer_norm(x, norm)
     parts = [norm.weight, norm.bias]
     ours = layer_norm(x, norm.weight, norm.bias, eps)
     if eps == 1e-5:
@@ -82,7 +82,7 @@ def test_equal_numbers_give_the_bias_and_no_nan():
 def test_feed_forward_equals_the_formula(b, t, d, d_ff, seed):
     network = randomise(double(FeedForward, d, d_ff, seed=seed))
     (x,) = numbers(seed, (b, t, d))
-    loop = torch.stack([by_formula.feed_forward(row, network) for row in x])
+    loop = by_formula.feed_forward(x, network)
     agree(network(x), loop, [x, *network.parameters()])
 
 
@@ -145,11 +145,8 @@ def test_an_encoder_layer_equals_the_formula(norm_first, s, h, d_k, d_ff, seed):
     layer = layer_of(EncoderLayer, h * d_k, h, d_ff, seed, norm_first=norm_first)
     (x,) = numbers(seed, (2, s, h * d_k))
     mask = some_allowed(seed, 2, 1, s, s)
-    loop = [
-        by_formula.encoder_layer(row, layer, norm_first, allowed[0])
-        for row, allowed in zip(x, mask, strict=True)
-    ]
-    agree(layer(x, mask), torch.stack(loop), [x, *layer.parameters()], 1e-10)
+    wanted = by_formula.encoder_layer(x, layer, norm_first, mask)
+    agree(layer(x, mask), wanted, [x, *layer.parameters()], 1e-10)
 
 
 @FORMS
@@ -159,12 +156,40 @@ def test_a_decoder_layer_equals_the_formula(norm_first, t, s, h, d_k, d_ff, seed
     layer = layer_of(DecoderLayer, h * d_k, h, d_ff, seed, norm_first=norm_first)
     x, memory = numbers(seed, (2, t, h * d_k), (2, s, h * d_k))
     mask = some_allowed(seed, 2, 1, 1, s)
-    loop = [
-        by_formula.decoder_layer(row, source, layer, norm_first, allowed[0])
-        for row, source, allowed in zip(x, memory, mask, strict=True)
-    ]
-    ours = layer(x, memory, causal_mask(t), mask)
-    agree(ours, torch.stack(loop), [x, memory, *layer.parameters()], 1e-10)
+    masks = causal_mask(t), mask
+    wanted = by_formula.decoder_layer(x, memory, layer, norm_first, *masks)
+    agree(layer(x, memory, *masks), wanted, [x, memory, *layer.parameters()], 1e-10)
+
+
+def named_as_pytorchs(ours):
+    """Our weights under the names of PyTorch's own layer or stack of layers.
+
+    For ``torch.func.functional_call``: what PyTorch then computes is a function of our
+    parameters, and its gradients reach them.
+    """
+    if isinstance(ours, nn.ModuleList):
+        found = {}
+        for i, layer in enumerate(ours):
+            found |= {f"layers.{i}.{n}": w for n, w in named_as_pytorchs(layer).items()}
+        return found
+    attentions = ["attention"]
+    if hasattr(ours, "cross_attention"):
+        attentions = ["self_attention", "cross_attention"]
+    found = {}
+    for name, attention in zip(
+        ("self_attn", "multihead_attn"), attentions, strict=False
+    ):
+        mha = getattr(ours, attention)
+        for kind in ("weight", "bias"):
+            three = [getattr(linear, kind) for linear in (mha.W_Q, mha.W_K, mha.W_V)]
+            found[f"{name}.in_proj_{kind}"] = torch.cat(three)
+            found[f"{name}.out_proj.{kind}"] = getattr(mha.W_O, kind)
+    for kind in ("weight", "bias"):
+        found[f"linear1.{kind}"] = getattr(ours.feed_forward.W_1, kind)
+        found[f"linear2.{kind}"] = getattr(ours.feed_forward.W_2, kind)
+        for i in range(1, len(attentions) + 2):
+            found[f"norm{i}.{kind}"] = getattr(getattr(ours, f"norm_{i}"), kind)
+    return found
 
 
 def test_dropout_stands_after_each_sublayer():

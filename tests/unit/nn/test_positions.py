@@ -2,13 +2,13 @@
 
 import math
 
-import by_formula
 import pytest
 import torch
 from compare import agree, close, double, numbers, stacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from attnbook.course.kit.exercises import by_formula
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import (

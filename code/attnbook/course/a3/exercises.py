@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import register, wrong
-from attnbook.course.kit.exercises.inputs import drawn
+from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong
 
 FULL, WINDOW, STATE = 12 * 100_000 * 2048, 12 * 1004 * 2048, 12 * 16 * (64 * 64 + 64)
 
@@ -48,7 +47,7 @@ def _late(q: Tensor, k: Tensor, v: Tensor, gamma: float) -> Tensor:
 register(
     "exa3_decay",
     reference=_decay,
-    inputs=lambda: drawn(
+    inputs=lambda: draw_inputs(
         ((4, 3), (4, 3), (4, 2), 0.5),
         ((7, 2), (7, 2), (7, 5), 0.9),
     ),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import register, wrong
-from attnbook.course.kit.exercises.inputs import drawn
+from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong
 
 register(
     "ex1_all_but_the_verb",
@@ -25,7 +24,7 @@ register(
 
 def _states_and_lengths() -> list[tuple[Tensor, Tensor]]:
     short, long = torch.tensor([3, 1]), torch.tensor([2, 5, 4])
-    return drawn(((2, 3, 4), short), ((3, 5, 2), long))
+    return draw_inputs(((2, 3, 4), short), ((3, 5, 2), long))
 
 
 def _real(states: Tensor, lengths: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, filled
+from attnbook.course.kit.exercises.stages import Part, fill
 from attnbook.models import seq2seq
 
 WORDS, TARGETS, E, H = 12, 9, 3, 4
@@ -46,12 +46,12 @@ class Seq2Seq(seq2seq.InitialState):
 PART = Part("seq2seq", 1, (seq2seq.Encoder, seq2seq.InitialState), (Encoder, Seq2Seq))
 
 
-def models(encoder: Callable, model: Callable) -> tuple[nn.Module, nn.Module]:
+def make_models(encoder: Callable, model: Callable) -> tuple[nn.Module, nn.Module]:
     """Make both with random parameters."""
-    return filled(encoder(WORDS, E, H)), filled(model(WORDS, TARGETS, E, H))
+    return fill(encoder(WORDS, E, H)), fill(model(WORDS, TARGETS, E, H))
 
 
-def encoded(encoder: nn.Module, src: Tensor) -> tuple[Tensor, Tensor]:
+def encode(encoder: nn.Module, src: Tensor) -> tuple[Tensor, Tensor]:
     """What an encoder returns, if it is a pair."""
     return expect.pair(encoder(src), "Encoder", "all states and final states")
 
@@ -67,7 +67,7 @@ def read(encoder: nn.Module, src: Tensor) -> tuple[Tensor, Tensor]:
     return torch.cat(states), torch.cat(finals)
 
 
-def predicted(model: nn.Module, src: Tensor, tgt_in: Tensor) -> Tensor:
+def predict(model: nn.Module, src: Tensor, tgt_in: Tensor) -> Tensor:
     """The decoder's own modules: s_0 from the final states, the rest by its GRU."""
     s = torch.tanh(model.bridge(read(model.encoder, src)[1]))  # (B, H)
     y = model.embedding(tgt_in)  # (B, T, E)
@@ -85,8 +85,8 @@ def shapes(encoder: Callable, model: Callable) -> None:
     torch.cat([*last], -1) => last[-1]
         Your final state is that of one direction only; it should hold both.
     """
-    reader, model = models(encoder, model)
-    states, last = encoded(reader, SOURCE)
+    reader, model = make_models(encoder, model)
+    states, last = encode(reader, SOURCE)
     expect.shape(states, (2, 5, 2 * H), "all states", "(B, S, 2 d_hidden)")
     expect.shape(last, (2, 2 * H), "the final state", "(B, 2 d_hidden)")
     s = model.start(SOURCE)
@@ -122,16 +122,16 @@ def values(encoder: Callable, model: Callable) -> None:
     self.readout(states, y) => self.readout(states, y).softmax(-1)
         You return probabilities. The loss takes the softmax itself: return logits.
     """
-    reader, model = models(encoder, model)
+    reader, model = make_models(encoder, model)
     rule = "that of the GRU, its directions side by side"
-    (states, last), (right, right_last) = encoded(reader, EQUAL), read(reader, EQUAL)
+    (states, last), (right, right_last) = encode(reader, EQUAL), read(reader, EQUAL)
     expect.close(states, right, "all states", rule)
     expect.close(last, right_last, "the final state", rule)
     s = torch.tanh(model.bridge(read(model.encoder, EQUAL)[1]))
     rule = "tanh(bridge(final state))"
     expect.close(model.start(EQUAL), s, "the initial state", rule)
     rule = "the readout of the decoder's states and the embeddings"
-    logits = predicted(model, EQUAL, TARGET)
+    logits = predict(model, EQUAL, TARGET)
     expect.close(model(EQUAL, TARGET), logits, "the logits", rule)
 
 
@@ -154,15 +154,15 @@ def padding(encoder: Callable, model: Callable) -> None:
     return states, => return states + (src == PAD)[..., None],
         States at padding should be zero.
     """
-    reader, model = models(encoder, model)
-    states, last = encoded(reader, SOURCE)
+    reader, model = make_models(encoder, model)
+    states, last = encode(reader, SOURCE)
     right, right_last = read(reader, SOURCE)
     alone = "that of the sentence by itself"
     expect.close(last, right_last, "the final state of the shorter sentence", alone)
     real = (SOURCE != PAD)[..., None]
     expect.close(states * real, right, "a state of the shorter sentence", alone)
     expect.close(states, right, "the states at padding", "zero")
-    logits = predicted(model, SOURCE, TARGET)
+    logits = predict(model, SOURCE, TARGET)
     expect.close(model(SOURCE, TARGET), logits, "the logits in a batch", alone)
 
 
@@ -181,9 +181,9 @@ def steps(encoder: Callable, model: Callable) -> None:
     self.readout(new[0], y) => self.readout(s, y)
         The readout should get the new state, which has read the token.
     """
-    _, model = models(encoder, model)
+    _, model = make_models(encoder, model)
     s = model.start(SOURCE)
-    forward = predicted(model, SOURCE, TARGET)
+    forward = predict(model, SOURCE, TARGET)
     for t, token in enumerate(TARGET.T):
         found = model.step(token, s)
         logits, s = expect.pair(found, "step", "logits and the new state")
@@ -204,6 +204,6 @@ def gradients(encoder: Callable, model: Callable) -> None:
     self.readout(states, y) => self.readout(states, y).detach()
         The logits are detached.
     """
-    _, model = models(encoder, model)
-    right = predicted(model, SOURCE, TARGET)
+    _, model = make_models(encoder, model)
+    right = predict(model, SOURCE, TARGET)
     expect.gradients(model(SOURCE, TARGET), right, "that of the formula", model)

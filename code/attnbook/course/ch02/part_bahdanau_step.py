@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, Wrong, drawn, filled
+from attnbook.course.kit.exercises.stages import Part, Wrong, draw_leaves, fill
 from attnbook.models.bahdanau import Bahdanau, BahdanauState, EncodedSource
 
 WORDS, TARGETS, E, H, A = 12, 9, 3, 4, 5
@@ -40,17 +40,19 @@ SCORE_OF_SEVERAL_STEPS = (
 PART = Part("bahdanau_step", 2, (Bahdanau,), (MyBahdanau,))
 
 
-def made(model: type) -> nn.Module:
+def make(model: type) -> nn.Module:
     """The reader's model with random parameters."""
-    return filled(model(WORDS, TARGETS, E, H, A))
+    return fill(model(WORDS, TARGETS, E, H, A))
 
 
-def encoded(model: nn.Module, src: Tensor = SOURCE) -> BahdanauState:
+def start(model: nn.Module, src: Tensor = SOURCE) -> BahdanauState:
     """The state before the first step."""
     return Bahdanau.start(model, src)
 
 
-def attended(model: nn.Module, s: Tensor, source: EncodedSource) -> list[Tensor]:
+def attend_by_formula(
+    model: nn.Module, s: Tensor, source: EncodedSource
+) -> list[Tensor]:
     """Context and weights from equations 5 and 6 and appendix A.1.2."""
     score = model.score
     hidden = torch.tanh(score.W(s)[:, None] + score.U(source.states))  # (B, S, A)
@@ -59,9 +61,9 @@ def attended(model: nn.Module, s: Tensor, source: EncodedSource) -> list[Tensor]
     return [torch.einsum("bs,bsk->bk", weights, source.states), weights]
 
 
-def stepped(model: nn.Module, state: BahdanauState) -> list[Tensor]:
+def step_by_formula(model: nn.Module, state: BahdanauState) -> list[Tensor]:
     """Logits and the new state."""
-    y, (c, _) = model.embedding(TOKEN), attended(model, state.s, state.source)
+    y, (c, _) = model.embedding(TOKEN), attend_by_formula(model, state.s, state.source)
     s = model.cell(torch.cat([y, c], -1), state.s)
     return [model.readout(s, y, c), s]
 
@@ -106,8 +108,8 @@ def shapes(model: type) -> None:
     (weights[:, None] @ source.states)[:, 0] => weights[..., None] * source.states
         You multiply each state by its weight, but do not sum over the positions.
     """
-    reader = made(model)
-    state = encoded(reader)
+    reader = make(model)
+    state = start(reader)
     context, weights = attend(reader, state)
     expect.shape(weights, (2, 6), "the weights", "(B, S)")
     expect.shape(context, (2, 2 * H), "the context", "(B, width of the states)")
@@ -149,10 +151,10 @@ def weights(model: type) -> None:
         token may be attended to, and `masked_fill` fills where it gets True. A row
         without any number above -∞ becomes NaN.
     """
-    reader = made(model)
-    state = encoded(reader, SOURCE[:1])
+    reader = make(model)
+    state = start(reader, SOURCE[:1])
     context, found = attend(reader, state)
-    right_context, right = attended(reader, state.s, state.source)
+    right_context, right = attend_by_formula(reader, state.s, state.source)
     expect.close(found, right, "the weights", "softmax of vᵀ tanh(W s + U h_j) over j")
     mean = "the weighted mean of the encoder states"
     expect.close(context, right_context, "the context", mean)
@@ -172,10 +174,10 @@ def masks(model: type) -> None:
     ~source.mask, lowest => ~source.mask, 0.0
         A score of 0 is not a weight of 0: exp(0) = 1.
     """
-    reader = made(model)
-    state = encoded(reader)
+    reader = make(model)
+    state = start(reader)
     context, found = attend(reader, state)
-    right_context, right = attended(reader, state.s, state.source)
+    right_context, right = attend_by_formula(reader, state.s, state.source)
     what = "in a padded batch the weights"
     expect.close(found, right, what, "those over the real tokens alone")
     what = "in a padded batch the context"
@@ -205,17 +207,17 @@ def order_of_the_step(model: type) -> None:
     state.source, weights) => state.source, state.weights)
         The new state should carry the weights of this step.
     """
-    reader = made(model)
-    state = encoded(reader)
+    reader = make(model)
+    state = start(reader)
     for number in range(2):
         logits, new = step(reader, state)
-        right_logits, right_s = stepped(reader, state)
+        right_logits, right_s = step_by_formula(reader, state)
         where = f"in step {number + 1} "
         rule = "the GRU's, which reads [y; c] from s_{t-1}"
         expect.close(new.s, right_s, f"{where}the new state", rule)
         rule = "the readout of s_t, y and c_t"
         expect.close(logits, right_logits, f"{where}the logits", rule)
-        right = attended(reader, state.s, state.source)[1]
+        right = attend_by_formula(reader, state.s, state.source)[1]
         what = f"{where}the state's `weights`"
         expect.close(new.weights, right, what, "those of this step")
         state = new
@@ -232,9 +234,9 @@ def gradients(model: type) -> None:
         The weights are cut off from the scores, so that the model cannot learn where to
         look.
     """
-    reader = made(model)
-    state = encoded(reader)
-    got, right = step(reader, state)[0], stepped(reader, state)[0]
+    reader = make(model)
+    state = start(reader)
+    got, right = step(reader, state)[0], step_by_formula(reader, state)[0]
     expect.gradients(got, right, "that of the formula", reader)
 
 
@@ -248,10 +250,10 @@ def operation_count(model: type) -> None:
     query + source.keys => torch.cat([query + k for k in source.keys.split(1, 1)], 1)
         You loop over the source positions: score all of them at once.
     """
-    reader = made(model)
+    reader = make(model)
 
     def attend(positions):
-        s, states = drawn(0, (2, H), (2, positions, 2 * H))
+        s, states = draw_leaves(0, (2, H), (2, positions, 2 * H))
         mask = torch.ones(2, positions, dtype=torch.bool)
         reader.attend(s, EncodedSource(states, reader.score.U(states), mask))
 

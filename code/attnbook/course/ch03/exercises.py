@@ -8,8 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import register, wrong
-from attnbook.course.kit.exercises.inputs import drawn
+from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong
 from attnbook.nn.masks import masked_softmax
 
 
@@ -38,7 +37,7 @@ register(
 register(
     "ex3_general_is_dot",
     reference=lambda states, w: states @ w.T,
-    inputs=lambda: drawn(((2, 3, 4), (4, 4)), ((1, 5, 2), (2, 2))),
+    inputs=lambda: draw_inputs(((2, 3, 4), (4, 4)), ((1, 5, 2), (2, 2))),
     hint="Row j must be W h_j. The rows of `states` are the h_j.",
     mistakes=wrong(
         lambda states, w: states @ w,
@@ -66,7 +65,7 @@ def _local_p(
 register(
     "ex3_local_p",
     reference=_local_p,
-    inputs=lambda: drawn(((9,), 4.3, 2), ((7,), 0.4, 3), ((12,), 10.0, 4)),
+    inputs=lambda: draw_inputs(((9,), 4.3, 2), ((7,), 0.4, 3), ((12,), 10.0, 4)),
     hint="Softmax over the positions within D of p, zeros elsewhere; then multiply.",
     mistakes=wrong(
         partial(_local_p, renormalise=True),

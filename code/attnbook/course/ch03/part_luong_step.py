@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, Wrong, drawn, filled
+from attnbook.course.kit.exercises.stages import Part, Wrong, draw_leaves, fill
 from attnbook.models.bahdanau import EncodedSource
 from attnbook.models.luong import Luong, LuongState
 
@@ -32,9 +32,9 @@ class MyLuong(Luong):
 PART = Part("luong_step", 3, (Luong,), (MyLuong,))
 
 
-def started(model: type, src: Tensor = SOURCE) -> tuple[nn.Module, LuongState]:
+def start(model: type, src: Tensor = SOURCE) -> tuple[nn.Module, LuongState]:
     """The reader's model with random parameters, and its state before a step."""
-    reader = filled(model(WORDS, TARGETS, E, H))
+    reader = fill(model(WORDS, TARGETS, E, H))
     return reader, Luong.start(reader, src)
 
 
@@ -49,7 +49,7 @@ def step(model: nn.Module, token: Tensor, state: LuongState) -> tuple:
     return logits, new
 
 
-def formula(model: nn.Module, token: Tensor, state: LuongState) -> tuple:
+def step_by_formula(model: nn.Module, token: Tensor, state: LuongState) -> tuple:
     """Equations 5 to 8 with the general score; logits and the new state."""
     x = torch.cat([model.embedding(token), state.h_tilde], -1)  # (B, E + H)
     s = model.gru(x[:, None], state.s[None])[1][0]  # (B, H)
@@ -65,7 +65,7 @@ def formula(model: nn.Module, token: Tensor, state: LuongState) -> tuple:
 def compare(reader: nn.Module, token: Tensor, state: LuongState, where: str) -> None:
     """Compare each quantity of one step, in the order in which they are computed."""
     logits, new = step(reader, token, state)
-    right_logits, right = formula(reader, token, state)
+    right_logits, right = step_by_formula(reader, token, state)
     rules = {
         "s": (f"{where}s_t", "the GRU's state after [y; h̃_{t-1}]"),
         "weights": (f"{where}the weights", "the softmax of the scores of s_t"),
@@ -92,7 +92,7 @@ def shapes(model: type) -> None:
     self.out(h_tilde), => self.out(h_tilde)[:, None],
         An axis of steps is left over: one step has the logits of one token each.
     """
-    reader, state = started(model)
+    reader, state = start(model)
     logits, new = step(reader, TOKENS[0], state)
     expect.shape(logits, (2, TARGETS), "the logits", "(B, V)")
     expect.shape(new.s, (2, H), "the new state's `s`", "(B, H)")
@@ -122,7 +122,7 @@ def values(model: type) -> None:
     LuongState(s, h_tilde, => LuongState(s, state.h_tilde,
         The new state holds the old h̃: hand on the one that you have just computed.
     """
-    reader, state = started(model, SOURCE[:1])
+    reader, state = start(model, SOURCE[:1])
     compare(reader, TOKENS[0, :1], state, "in the first step ")
 
 
@@ -141,7 +141,7 @@ def input_feeding(model: type) -> None:
     state.t + 1 => state.t
         Count the step: t + 1.
     """
-    reader, state = started(model, SOURCE[:1])
+    reader, state = start(model, SOURCE[:1])
     for number, token in enumerate(TOKENS):
         compare(reader, token[:1], state, f"in step {number + 1} ")
         state = step(reader, token[:1], state)[1]
@@ -161,7 +161,7 @@ def masks(model: type) -> None:
     .masked_fill(~source.mask, lowest).softmax(-1) => .softmax(-1) * source.mask
         You mask after the softmax, so that the weights left no longer sum to 1.
     """
-    reader, state = started(model)
+    reader, state = start(model)
     compare(reader, TOKENS[0], state, "in a padded batch ")
 
 
@@ -177,11 +177,11 @@ def gradients(model: type) -> None:
     .softmax(-1) => .softmax(-1).detach()
         The weights are cut off from the scores.
     """
-    reader, state = started(model)
+    reader, state = start(model)
     mine, right = state, state
     for token in TOKENS[:2]:
         logits, mine = step(reader, token, mine)
-        right_logits, right = formula(reader, token, right)
+        right_logits, right = step_by_formula(reader, token, right)
     rule = "that of two steps of the formula"
     expect.gradients(logits, right_logits, rule, reader)
 
@@ -196,10 +196,10 @@ def operation_count(model: type) -> None:
     source.keys.mT => torch.cat([key.mT for key in source.keys.split(1, 1)], -1)
         You loop over the source positions: score all of them at once.
     """
-    reader, state = started(model)
+    reader, state = start(model)
 
     def attend(positions):
-        (states,) = drawn(0, (2, positions, H))
+        (states,) = draw_leaves(0, (2, positions, H))
         mask = torch.ones(2, positions, dtype=torch.bool)
         source = EncodedSource(states, reader.score.W(states), mask)
         reader.step(TOKENS[0], state._replace(source=source))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from attnbook.course.kit.exercises.checking import register, wrong
-from attnbook.course.kit.exercises.inputs import drawn
+from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong
 
 register(
     "ex4_spread",
@@ -27,7 +26,7 @@ register(
 register(
     "ex4_one_matrix",
     reference=lambda w_q, w_k: w_q @ w_k.T,
-    inputs=lambda: drawn(((4, 2), (4, 2)), ((3, 3), (3, 3))),
+    inputs=lambda: draw_inputs(((4, 2), (4, 2)), ((3, 3), (3, 3))),
     hint="A score is (x_i W^Q)(x_j W^K)ᵀ. A transposed product has the reverse order.",
     mistakes=wrong(
         lambda w_q, w_k: w_k @ w_q.T,
@@ -41,7 +40,7 @@ register(
 register(
     "ex4_jacobian",
     reference=lambda a: a.diag() - a.outer(a),
-    inputs=lambda: [(e.softmax(0),) for (e,) in drawn(((2,),), ((3,),), ((5,),))],
+    inputs=lambda: [(e.softmax(0),) for (e,) in draw_inputs(((2,),), ((3,),), ((5,),))],
     hint="Entry (i, j) is α_i (δ_ij - α_j), where δ_ij is 1 if i = j and else 0.",
     mistakes=wrong(
         lambda a: a.diag(),

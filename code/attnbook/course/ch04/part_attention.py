@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, Wrong, drawn
+from attnbook.course.kit.exercises import by_formula, expect
+from attnbook.course.kit.exercises.stages import Part, Wrong, draw_leaves
 from attnbook.nn import scaled_dot_product
 
 RULE = "softmax(QKᵀ/√d_k)V"
@@ -32,16 +32,7 @@ PART = Part("attention", 4, (scaled_dot_product.attention,), (attention,))
 
 def inputs(lead: tuple, t: int, s: int, d_k: int, d_v: int) -> list[Tensor]:
     """Draw queries, keys and values."""
-    return drawn(0, (*lead, t, d_k), (*lead, s, d_k), (*lead, s, d_v))
-
-
-def reference(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-    """PyTorch's kernel, which is not asked about fully masked rows: they are zeros."""
-    if mask is None:
-        return F.scaled_dot_product_attention(q, k, v)
-    mask = mask.expand(*q.shape[:-1], k.shape[-2])  # (..., T, S)
-    some = mask.any(-1, keepdim=True)  # (..., T, 1)
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask | ~some) * some
+    return draw_leaves(0, (*lead, t, d_k), (*lead, s, d_k), (*lead, s, d_v))
 
 
 def some_allowed(shape: tuple[int, ...]) -> Tensor:
@@ -109,10 +100,12 @@ def values(attend: Callable) -> None:
     """
     for case in CASES:
         q, k, v = inputs(*case)
-        expect.close(attend(q, k, v), reference(q, k, v), "the output", RULE)
+        right = by_formula.attention(q, k, v)
+        expect.close(attend(q, k, v), right, "the output", RULE)
     q, k, v = inputs(*CASES[1])
+    right = by_formula.attention(1e4 * q, k, v)
     large = "the output for scores in the thousands"
-    expect.close(attend(1e4 * q, k, v), reference(1e4 * q, k, v), large, RULE)
+    expect.close(attend(1e4 * q, k, v), right, large, RULE)
 
 
 @PART.stage("the gradients with respect to Q, K and V equal the formula's")
@@ -133,7 +126,7 @@ def gradients(attend: Callable) -> None:
     """
     for case in CASES:
         q, k, v = inputs(*case)
-        got, right = attend(q, k, v), reference(q, k, v)
+        got, right = attend(q, k, v), by_formula.attention(q, k, v)
         expect.gradients(got, right, f"that of {RULE}", Q=q, K=k, V=v)
 
 
@@ -172,7 +165,7 @@ def masks(attend: Callable) -> None:
         mask = some_allowed(shape)
         what = f"the output under a mask of shape {shape}"
         rule = "the weighted mean over the allowed keys"
-        right, got = reference(q, k, v, mask), attend(q, k, v, mask)
+        right, got = by_formula.attention(q, k, v, mask), attend(q, k, v, mask)
         if not torch.equal(mask, some_allowed(shape)):
             raise Wrong("the mask that was given is another mask afterwards.")
         expect.close(got, right, what, rule)
@@ -200,7 +193,7 @@ def fully_masked_rows(attend: Callable) -> None:
     q, k, v = inputs((2,), 4, 5, 3, 6)
     mask = some_allowed((2, 4, 5))
     mask[0, 1] = False
-    got, wanted = attend(q, k, v, mask), reference(q, k, v, mask)
+    got, wanted = attend(q, k, v, mask), by_formula.attention(q, k, v, mask)
     what = "the output with one fully masked row"
     expect.close(got, wanted, what, "zeros in that row and the usual in the others")
     expect.gradients(got, wanted, "that with the row left out", Q=q, K=k, V=v)
@@ -231,7 +224,7 @@ def dropout(attend: Callable) -> None:
     q, k, _ = (x.detach() for x in inputs((50,), 6, 8, 4, 1))
     # Values: two unit matrices side by side, so that the output is the weights, twice.
     v = torch.eye(8, dtype=torch.float64).repeat(1, 2).expand(50, 8, 16)
-    plain = reference(q, k, v)[..., :8]
+    plain = by_formula.attention(q, k, v)[..., :8]
     used = attend(q, k, v, dropout=share)
     expect.shape(used, (50, 6, 16), "the output with dropout", "(…, T, d_v)")
     used, again = used.chunk(2, -1)  # (50, 6, 8) each

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import register, wrong
-from attnbook.course.kit.exercises.inputs import drawn
+from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong
 from attnbook.nn.multi_head import merge_heads, split_heads
 from attnbook.nn.scaled_dot_product import attention
 
@@ -46,7 +45,7 @@ def _attend(q: Tensor, k: Tensor, v: Tensor, n_heads: int) -> Tensor:
 register(
     "ex5_find_the_bug",
     reference=_attend,
-    inputs=lambda: drawn(
+    inputs=lambda: draw_inputs(
         (*3 * [(2, 5, 8)], 2), (*3 * [(1, 4, 4)], 4), (*3 * [(2, 3, 6)], 1)
     ),
     hint="Write down the shape of the scores. Which two axes should they have last?",
@@ -96,7 +95,7 @@ def _averaged(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 register(
     "ex5_grouped",
     reference=_grouped,
-    inputs=lambda: drawn(
+    inputs=lambda: draw_inputs(
         ((2, 4, 3, 5), (2, 2, 6, 5), (2, 2, 6, 5)),
         ((1, 6, 2, 4), (1, 3, 5, 4), (1, 3, 5, 4)),
         ((1, 3, 2, 4), (1, 3, 4, 4), (1, 3, 4, 4)),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from attnbook.course.ch04 import part_attention
 from attnbook.course.ch04.part_attention import some_allowed
-from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, drawn, filled
+from attnbook.course.kit.exercises import by_formula, expect
+from attnbook.course.kit.exercises.stages import Part, draw_leaves, fill
 from attnbook.nn import multi_head
 from attnbook.nn.scaled_dot_product import attention
 
@@ -44,29 +41,12 @@ PART = Part(
 
 def inputs(b: int = B, t: int = T, s: int = S, d: int = D) -> list[Tensor]:
     """Draw what queries, keys and values are made from."""
-    return drawn(0, (b, t, d), (b, s, d), (b, s, d))
+    return draw_leaves(0, (b, t, d), (b, s, d), (b, s, d))
 
 
-def reference(
-    mha: nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Head after head, each with its own rows of the matrices: section 3.2.2."""
-    d_k, heads = D // H, []
-    for h in range(H):
-        rows = slice(h * d_k, (h + 1) * d_k)
-        q, k, v = (
-            F.linear(x, linear.weight[rows], linear.bias[rows])
-            for x, linear in ((query, mha.W_Q), (key, mha.W_K), (value, mha.W_V))
-        )
-        allowed = mask
-        if mask is not None:
-            allowed = mask.expand(len(q), H, q.shape[1], k.shape[1])[:, h]
-        heads.append(part_attention.reference(q, k, v, allowed))
-    return mha.W_O(torch.cat(heads, -1))
+def reference(mha: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask=None):
+    """Section 3.2.2, from the layer's own parameters."""
+    return by_formula.multi_head(query, key, mha, mask, values=value, n_heads=H)
 
 
 @PART.stage("four projections D → D with biases; the output is (B, T, D)")
@@ -84,7 +64,7 @@ def shapes(model: type) -> None:
     self.W_K = nn.Linear(D, D), => self.W_K = nn.Linear(D, D, bias=False),
         The projections should have biases, as nn.Linear has by default.
     """
-    mha = filled(model(D, H))
+    mha = fill(model(D, H))
     linears = ("W_Q", "W_K", "W_V", "W_O")
     sizes = {f"{name}.weight": (D, D) for name in linears}
     expect.parameters(mha, sizes | {f"{name}.bias": (D,) for name in linears})
@@ -118,7 +98,7 @@ def values(model: type) -> None:
     self.W_V(value) => self.W_K(value)
         W_K and W_V are exchanged.
     """
-    mha = filled(model(D, H))
+    mha = fill(model(D, H))
     query, key, value = inputs()
     right = reference(mha, query, key, value)
     expect.close(mha(query, key, value), right, "the output", RULE)
@@ -138,7 +118,7 @@ def gradients(model: type) -> None:
     self.W_O(joined) => self.W_O(joined.detach())
         Only W_O would learn: what it reads is detached.
     """
-    mha = filled(model(D, H))
+    mha = fill(model(D, H))
     given = dict(zip(("query", "key", "value"), inputs(), strict=True))
     right = reference(mha, **given)
     expect.gradients(mha(**given), right, f"that of {RULE}", mha, **given)
@@ -162,7 +142,7 @@ def masks(model: type) -> None:
     v, mask) => v, None if mask is None else ~mask)
         You hide the keys where the mask is True. In this course True means: may attend.
     """
-    mha = filled(model(D, H))
+    mha = fill(model(D, H))
     given = inputs()
     own = some_allowed((B, H, T, S))
     own[0, 1, 2] = False
@@ -191,6 +171,6 @@ def operation_count(model: type) -> None:
 
     def attend(size):
         heads, sentences = size
-        filled(model(24, heads))(*inputs(sentences, 4, 5, 24))
+        fill(model(24, heads))(*inputs(sentences, 4, 5, 24))
 
     expect.no_loop(attend, (2, 2), (12, 8), "heads and sentences")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import register, wrong
-from attnbook.course.kit.exercises.inputs import drawn
+from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong
 from attnbook.nn.positions import position_angles, sinusoids
 from attnbook.nn.rotary import rotate
 
@@ -36,7 +35,7 @@ def _along_batch(x: Tensor) -> Tensor:
 register(
     "ex7_first_axis",
     reference=lambda x: x + sinusoids(x.shape[1], x.shape[2]),
-    inputs=lambda: drawn(((3, 3, 4),), ((2, 5, 6),)),
+    inputs=lambda: draw_inputs(((3, 3, 4),), ((2, 5, 6),)),
     hint="Which axis of x counts the sentences, and which the words of a sentence?",
     mistakes=wrong(
         _along_batch,

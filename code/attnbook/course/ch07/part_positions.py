@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, Wrong, drawn
+from attnbook.course.kit.exercises import by_formula, expect
+from attnbook.course.kit.exercises.stages import Part, Wrong, draw_leaves
 from attnbook.nn import positions
 
 RULE = "sin(p ω_i) at feature 2i and cos(p ω_i) at 2i + 1"
@@ -38,17 +37,7 @@ PART = Part(
 )
 
 
-def formula(n: int, d: int) -> Tensor:
-    """Section 3.5 of the paper, number by number."""
-    rows = []
-    for p in range(n):
-        angles = [p / 10_000 ** (2 * (m // 2) / d) for m in range(d)]
-        row = [math.cos(a) if m % 2 else math.sin(a) for m, a in enumerate(angles)]
-        rows.append(row)
-    return torch.tensor(rows, dtype=torch.float64)
-
-
-def module(encoding: type, d: int) -> nn.Module:
+def make(encoding: type, d: int) -> nn.Module:
     """The reader's module in float64."""
     made = encoding(d)
     if not isinstance(made, nn.Module):
@@ -103,7 +92,9 @@ def values(table: Callable, encoding: type) -> None:
     """
     # Small angles first: large ones, in float32, differ with the order of operations.
     for n, d in ((2, 4), (40, 6), (3, 2)):
-        expect.close(table(n, d), formula(n, d), f"sinusoids({n}, {d})", RULE)
+        expect.close(
+            table(n, d), by_formula.sinusoids(n, d), f"sinusoids({n}, {d})", RULE
+        )
 
 
 @PART.stage("the module adds the encoding of positions 0 … T - 1, and learns nothing")
@@ -129,20 +120,20 @@ def added_to_x(table: Callable, encoding: type) -> None:
     return x + => x = nn.functional.dropout(x, 0.1, self.training); return x +
         You drop something: the module only adds.
     """
-    made = module(encoding, 6)
+    made = make(encoding, 6)
     if any(parameter.requires_grad for parameter in made.parameters()):
         raise Wrong("the module has parameters to learn; sinusoids are not learned.")
-    (x,) = drawn(0, (2, 5, 6))
+    (x,) = draw_leaves(0, (2, 5, 6))
     rule = "x plus the encoding of its positions"
     expect.shape(made(x), (2, 5, 6), "the output", "(B, T, D)")
-    expect.close(made(x), x + formula(5, 6), "the output", rule)
+    expect.close(made(x), x + by_formula.sinusoids(5, 6), "the output", rule)
     expect.same_in_training(made, x, what="the output")
-    (x,) = drawn(1, (1, 70, 6))
+    (x,) = draw_leaves(1, (1, 70, 6))
     what = "the output for a sentence of 70"
-    expect.close(made(x), x + formula(70, 6), what, rule)
-    (x,) = drawn(2, (2, 3, 4))
+    expect.close(made(x), x + by_formula.sinusoids(70, 6), what, rule)
+    (x,) = draw_leaves(2, (2, 3, 4))
     what = "the output of width 4"
-    expect.close(module(encoding, 4)(x), x + formula(3, 4), what, rule)
+    expect.close(make(encoding, 4)(x), x + by_formula.sinusoids(3, 4), what, rule)
 
 
 @PART.stage("they pass to x unchanged")
@@ -156,9 +147,9 @@ def gradients(table: Callable, encoding: type) -> None:
     x + sinusoids => x.detach() / 2 + x / 2 + sinusoids
         A part of x is cut off from the gradient.
     """
-    (x,) = drawn(0, (2, 5, 6))
-    right = x + formula(5, 6)
-    expect.gradients(module(encoding, 6)(x), right, "that of a sum", x=x)
+    (x,) = draw_leaves(0, (2, 5, 6))
+    right = x + by_formula.sinusoids(5, 6)
+    expect.gradients(make(encoding, 6)(x), right, "that of a sum", x=x)
 
 
 @PART.stage("more positions or features need no more calls to PyTorch")
@@ -187,6 +178,6 @@ def devices(table: Callable, encoding: type) -> None:
     sinusoids(x.shape[1], x.shape[2]).to(x) => sinusoids(x.shape[1], x.shape[2])
         `sinusoids` makes its table on the CPU, and `+` would meet it there.
     """
-    (x,) = drawn(0, (2, 5, 6))
-    made = module(encoding, 6)
+    (x,) = draw_leaves(0, (2, 5, 6))
+    made = make(encoding, 6)
     expect.same_device(lambda: made(x), x, module=made)

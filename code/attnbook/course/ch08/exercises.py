@@ -7,8 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import register, wrong
-from attnbook.course.kit.exercises.inputs import drawn
+from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong
 
 register(
     "ex8_who_mixes",
@@ -36,7 +35,7 @@ def _normed_stream(x: Tensor, norm: Map, sublayer: Map) -> Tensor:
 
 
 def _maps() -> list[tuple[Tensor, Map, Map]]:
-    [(x, w)] = drawn(((2, 3, 4), (4, 4)))
+    [(x, w)] = draw_inputs(((2, 3, 4), (4, 4)))
 
     def norm(x: Tensor) -> Tensor:
         return torch.nn.functional.layer_norm(x, x.shape[-1:])

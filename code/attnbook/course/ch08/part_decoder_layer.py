@@ -6,10 +6,9 @@ from torch import Tensor, nn
 
 from attnbook.course.ch04.part_attention import some_allowed
 from attnbook.course.ch05 import part_multi_head as multi_head
-from attnbook.course.ch08 import part_feed_forward as feed_forward
-from attnbook.course.ch08.part_encoder_layer import compare_dropped, made, through
-from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, drawn
+from attnbook.course.ch08.part_encoder_layer import Checks, make
+from attnbook.course.kit.exercises import by_formula, expect
+from attnbook.course.kit.exercises.stages import Part, draw_leaves
 from attnbook.nn import layers
 from attnbook.nn.layers import FeedForward
 from attnbook.nn.multi_head import MultiHeadAttention
@@ -55,33 +54,12 @@ class DecoderLayer(nn.Module):
 PART = Part("DecoderLayer", 8, (layers.DecoderLayer,), (DecoderLayer,))
 
 
-def reference(
-    layer: nn.Module,
-    x: Tensor,
-    memory: Tensor,
-    norm_first: bool,
-    mask: Tensor | None = None,
-    memory_mask: Tensor | None = None,
-) -> Tensor:
-    """Sections 3.1 and 3.2.3, without dropout, from the layer's own parameters."""
-    own, cross = layer.self_attention, layer.cross_attention
-
-    def attend(y):
-        return multi_head.reference(own, y, y, y, mask)
-
-    def read(y):
-        return multi_head.reference(cross, y, memory, memory, memory_mask)
-
-    def feed(y):
-        return feed_forward.reference(layer.feed_forward, y)
-
-    norms = {attend: layer.norm_1, read: layer.norm_2, feed: layer.norm_3}
-    return through(x, norms, norm_first)
-
-
 def inputs() -> list[Tensor]:
     """The vectors of the target, (B, T, D), and the encoder's output, (B, S, D)."""
-    return drawn(0, (B, T, D), (B, S, D))
+    return draw_leaves(0, (B, T, D), (B, S, D))
+
+
+CHECKS = Checks(MODULES, inputs, by_formula.decoder_layer)
 
 
 @PART.stage("two attentions, feed_forward, three norms, dropout; output (B, T, D)")
@@ -106,16 +84,8 @@ def shapes(layer: type) -> None:
     FeedForward(config.d_model, config.d_ff) => FeedForward(config.d_model, 4 * D)
         The network's hidden width is `config.d_ff`.
     """
-    found = made(layer, False, MODULES)
+    found = make(layer, False, MODULES)
     expect.shape(found(*inputs()), (B, T, D), "the output", "(B, T, D)")
-
-
-def compare(layer: type, norm_first: bool, rule: str) -> None:
-    """The layer's output against the formula's in one of the forms."""
-    found = made(layer, norm_first, MODULES)
-    right = reference(found, *inputs(), norm_first)
-    name = "pre-norm" if norm_first else "post-norm"
-    expect.close(found(*inputs()), right, f"the output of the {name} layer", rule)
 
 
 @PART.stage(f"the output equals {POST}", name="post-norm")
@@ -141,7 +111,7 @@ def post_norm(layer: type) -> None:
     self.cross_attention(y, memory => self.self_attention(y, memory
         Both attentions use the matrices of the first.
     """
-    compare(layer, False, POST)
+    CHECKS.compare(layer, False, "the output of the post-norm layer", POST)
 
 
 @PART.stage(f"with norm_first it equals {PRE}", name="pre-norm")
@@ -158,7 +128,7 @@ def pre_norm(layer: type) -> None:
     norms = => memory = self.norm_2(memory) if self.norm_first else memory; norms =
         The norm is for x; the encoder's output goes in as it is.
     """
-    compare(layer, True, PRE)
+    CHECKS.compare(layer, True, "the output of the pre-norm layer", PRE)
 
 
 @PART.stage("each attention gets its own mask")
@@ -174,14 +144,13 @@ def masks(layer: type) -> None:
     (y, memory, memory, memory_mask) => (y, memory, memory)
         `memory_mask` does not reach the cross-attention: it reads the padding.
     """
-    mask, memory_mask = some_allowed((B, 1, T, T)), some_allowed((B, 1, 1, S))
+    given = {"mask": some_allowed((B, 1, T, T))}
+    given["memory_mask"] = some_allowed((B, 1, 1, S))
+    rule = "that over the allowed keys"
     for norm_first in (False, True):
-        found = made(layer, norm_first, MODULES)
-        for name, used in (("mask", mask), ("memory_mask", memory_mask)):
-            right = reference(found, *inputs(), norm_first, **{name: used})
+        for name, mask in given.items():
             what = f"with norm_first={norm_first} the output under `{name}`"
-            got = found(*inputs(), **{name: used})
-            expect.close(got, right, what, "that over the allowed keys")
+            CHECKS.compare(layer, norm_first, what, rule, **{name: mask})
 
 
 @PART.stage("in training each sublayer's output is dropped before it is added")
@@ -203,7 +172,7 @@ def dropout(layer: type) -> None:
     nn.Dropout(config.dropout) => nn.Dropout(0.1)
         The probability stands in `config.dropout`.
     """
-    compare_dropped(layer, MODULES, *inputs())
+    CHECKS.compare_dropped(layer)
 
 
 @PART.stage("the gradients of both inputs and of all parameters equal the formula's")
@@ -218,9 +187,4 @@ def gradients(layer: type) -> None:
     self.dropout(sublayer(x)) => self.dropout(sublayer(x)).detach()
         The sublayers cannot learn: what they return is detached.
     """
-    for norm_first in (False, True):
-        x, memory = inputs()
-        found = made(layer, norm_first, MODULES)
-        got, right = found(x, memory), reference(found, x, memory, norm_first)
-        rule = "that of the formula"
-        expect.gradients(got, right, rule, found, x=x, memory=memory)
+    CHECKS.compare_gradients(layer, "x", "memory")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from attnbook.course.ch04.part_attention import some_allowed
 from attnbook.course.ch05 import part_multi_head as multi_head
-from attnbook.course.ch08 import part_feed_forward as feed_forward
-from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, Wrong, drawn, filled
+from attnbook.course.kit.exercises import by_formula, expect
+from attnbook.course.kit.exercises.stages import Part, Wrong, draw_leaves, fill
 from attnbook.nn import layers
 from attnbook.nn.layers import FeedForward, TransformerConfig
 from attnbook.nn.multi_head import MultiHeadAttention
@@ -50,13 +49,13 @@ class EncoderLayer(nn.Module):
 PART = Part("EncoderLayer", 8, (layers.EncoderLayer,), (EncoderLayer,))
 
 
-def made(
+def make(
     layer: type, norm_first: bool, names: Sequence[str] = NAMES, **sizes: int
 ) -> nn.Module:
     """The reader's layer, or model, with random parameters."""
     sizes |= {"d_model": D, "n_heads": multi_head.H, "d_ff": D_FF}
     config = TransformerConfig(**sizes, dropout=DROPOUT, norm_first=norm_first)
-    found = filled(layer(config))
+    found = fill(layer(config))
     for name in names:
         module = getattr(found, name, None)
         if not isinstance(module, nn.Module):
@@ -66,11 +65,11 @@ def made(
             raise Wrong(f"`self.{name}` is no nn.LayerNorm.", name)
         if name == "feed_forward" and module.W_1.weight.shape != (D_FF, D):
             raise Wrong("`self.feed_forward` has other sizes than the configuration.")
-    nothing_shared(found, names)
+    share_nothing(found, names)
     return found
 
 
-def nothing_shared(found: nn.Module, names: Sequence[str]) -> None:
+def share_nothing(found: nn.Module, names: Sequence[str]) -> None:
     """Raise Wrong if two modules have the same parameters."""
     owners: dict[int, str] = {}
     for name in names:
@@ -80,32 +79,61 @@ def nothing_shared(found: nn.Module, names: Sequence[str]) -> None:
                 raise Wrong(f"`self.{owner}` and `self.{name}` share parameters.")
 
 
-def reference(
-    layer: nn.Module, x: Tensor, norm_first: bool, mask: Tensor | None = None
-) -> Tensor:
-    """Sections 3.1 and 3.3, without dropout, from the layer's own parameters."""
+@dataclass(frozen=True)
+class Checks:
+    """Checks of a layer's output, in both forms, against the paper's formula.
 
-    def attend(y):
-        return multi_head.reference(layer.attention, y, y, y, mask)
+    Attributes:
+        names: Of the layer's modules.
+        inputs: Draws what the layer gets.
+        formula: Takes that, the layer and its form, and returns what should come out.
+    """
 
-    def feed(y):
-        return feed_forward.reference(layer.feed_forward, y)
+    names: Sequence[str]
+    inputs: Callable[[], list[Tensor]]
+    formula: Callable[..., Tensor]
 
-    return through(x, {attend: layer.norm_1, feed: layer.norm_2}, norm_first)
+    def compare(
+        self, layer: type, norm_first: bool, what: str, rule: str, *mask, **masks
+    ) -> None:
+        """Compare the output, under masks, in one of the forms."""
+        found, given = make(layer, norm_first, self.names), self.inputs()
+        sizes = {"n_heads": multi_head.H}
+        right = self.formula(*given, found, norm_first, *mask, **masks, **sizes)
+        expect.close(found(*given, *mask, **masks), right, what, rule)
+
+    def compare_gradients(self, layer: type, *names: str) -> None:
+        """Compare the gradients of the inputs, by name, and of all parameters."""
+        for norm_first in (False, True):
+            found, given = make(layer, norm_first, self.names), self.inputs()
+            right = self.formula(*given, found, norm_first, n_heads=multi_head.H)
+            leaves = dict(zip(names, given, strict=True))
+            expect.gradients(
+                found(*given), right, "that of the formula", found, **leaves
+            )
+
+    def compare_dropped(self, layer: type) -> None:
+        """Only the skip connection and, in post-norm, the norms are left."""
+        given = self.inputs()
+        norms = [name for name in self.names if name.startswith("norm")]
+        for norm_first in (True, False):
+            found = make(layer, norm_first, self.names).train()
+            found.dropout.p = 1.0
+            right, rule = given[0], "x" if norm_first else "x with its norms"
+            for name in [] if norm_first else norms:
+                right = by_formula.layer_norm(right, getattr(found, name))
+            what = f"with norm_first={norm_first}, when each sublayer's output is"
+            expect.close(found(*given), right, f"{what} dropped, the output", rule)
+            drop_nothing_else(found, len(norms), *given)
+        read_probability(make(layer, True, self.names))
 
 
-def through(x: Tensor, norms: dict[Callable, nn.LayerNorm], norm_first: bool) -> Tensor:
-    """Sublayers with their norms and skip connections, one behind another."""
-    for sublayer, norm in norms.items():
-        y = normed(x, norm) if norm_first else x
-        x = x + sublayer(y)
-        x = x if norm_first else normed(x, norm)
-    return x
+def inputs() -> list[Tensor]:
+    """The vectors of the source, (B, S, D)."""
+    return draw_leaves(0, (B, S, D))
 
 
-def normed(x: Tensor, norm: nn.LayerNorm) -> Tensor:
-    """Layer normalisation with the parameters of one of the layer's norms."""
-    return F.layer_norm(x, (D,), norm.weight, norm.bias, norm.eps)
+CHECKS = Checks(NAMES, inputs, by_formula.encoder_layer)
 
 
 @PART.stage("self.attention, feed_forward, norm_1, norm_2, dropout; output (B, S, D)")
@@ -127,17 +155,8 @@ def shapes(layer: type) -> None:
     FeedForward(config.d_model, config.d_ff) => FeedForward(config.d_model, 4 * D)
         The network's hidden width is `config.d_ff`.
     """
-    (x,) = drawn(0, (B, S, D))
-    expect.shape(made(layer, False)(x), (B, S, D), "the output", "(B, S, D)")
-
-
-def compare(layer: type, norm_first: bool, rule: str) -> None:
-    """The layer's output against the formula's in one of the forms."""
-    found = made(layer, norm_first)
-    (x,) = drawn(0, (B, S, D))
-    name = "pre-norm" if norm_first else "post-norm"
-    right = reference(found, x, norm_first)
-    expect.close(found(x), right, f"the output of the {name} layer", rule)
+    output = make(layer, False)(*inputs())
+    expect.shape(output, (B, S, D), "the output", "(B, S, D)")
 
 
 @PART.stage(f"the output equals {POST}", name="post-norm")
@@ -163,7 +182,7 @@ def post_norm(layer: type) -> None:
     self.dropout(sublayer(x)) => F.dropout(sublayer(x), self.dropout.p)
         You drop at inference too: `self.dropout` acts in training mode only.
     """
-    compare(layer, False, POST)
+    CHECKS.compare(layer, False, "the output of the post-norm layer", POST)
 
 
 @PART.stage(f"with norm_first it equals {PRE}", name="pre-norm")
@@ -182,7 +201,7 @@ def pre_norm(layer: type) -> None:
     self.attention(y, y, y, mask) => self.attention(y, x, x, mask)
         Only the queries come from norm_1(x); keys and values should, too.
     """
-    compare(layer, True, PRE)
+    CHECKS.compare(layer, True, "the output of the pre-norm layer", PRE)
 
 
 @PART.stage("the mask reaches the attention")
@@ -194,13 +213,10 @@ def masks(layer: type) -> None:
     self.attention(y, y, y, mask) => self.attention(y, y, y)
         The mask does not reach the attention.
     """
-    (x,) = drawn(0, (B, S, D))
-    mask = some_allowed((B, 1, 1, S))
+    mask, rule = some_allowed((B, 1, 1, S)), "that over the allowed keys"
     for norm_first in (False, True):
-        found = made(layer, norm_first)
-        right = reference(found, x, norm_first, mask)
         what = f"with norm_first={norm_first} the masked output"
-        expect.close(found(x, mask), right, what, "that over the allowed keys")
+        CHECKS.compare(layer, norm_first, what, rule, mask)
 
 
 @PART.stage("in training each sublayer's output is dropped before it is added")
@@ -223,26 +239,10 @@ def dropout(layer: type) -> None:
     nn.Dropout(config.dropout) => nn.Dropout(0.1)
         The probability stands in `config.dropout`.
     """
-    compare_dropped(layer, NAMES, *drawn(0, (B, S, D)))
+    CHECKS.compare_dropped(layer)
 
 
-def compare_dropped(layer: type, names: Sequence[str], *given: Tensor) -> None:
-    """Only the skip connection and, in post-norm, the norms are left."""
-    for norm_first in (True, False):
-        found = made(layer, norm_first, names).train()
-        found.dropout.p = 1.0
-        right, rule = given[0], "x" if norm_first else "x with its norms"
-        for name in names:
-            if name.startswith("norm") and not norm_first:
-                right = normed(right, getattr(found, name))
-        what = f"with norm_first={norm_first}, when each sublayer's output is dropped,"
-        expect.close(found(*given), right, f"{what} the output", rule)
-        sublayers = sum(name.startswith("norm") for name in names)
-        nothing_else_dropped(found, sublayers, *given)
-    right_probability(made(layer, True, names))
-
-
-def nothing_else_dropped(found: nn.Module, times: int, *given: Tensor) -> None:
+def drop_nothing_else(found: nn.Module, times: int, *given: Tensor) -> None:
     """Raise Wrong if `self.dropout` has more to do, or something else drops."""
     expect.calls(found.dropout, times, "`self.dropout`", lambda: found(*given))
     found.dropout.p = 0.0
@@ -250,7 +250,7 @@ def nothing_else_dropped(found: nn.Module, times: int, *given: Tensor) -> None:
     expect.same_in_training(found, *given, what=what)
 
 
-def right_probability(found: nn.Module) -> None:
+def read_probability(found: nn.Module) -> None:
     """Raise Wrong unless the dropout has the probability of the configuration."""
     if found.dropout.p != DROPOUT:
         raise Wrong("`self.dropout` has another probability than `config.dropout`.")
@@ -268,8 +268,4 @@ def gradients(layer: type) -> None:
     self.dropout(sublayer(x)) => self.dropout(sublayer(x)).detach()
         The sublayers cannot learn: what they return is detached.
     """
-    (x,) = drawn(0, (B, S, D))
-    for norm_first in (False, True):
-        found = made(layer, norm_first)
-        right = reference(found, x, norm_first)
-        expect.gradients(found(x), right, "that of the formula", found, x=x)
+    CHECKS.compare_gradients(layer, "x")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import nn
 from torch.nn import functional as F
 
-from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, drawn, filled
+from attnbook.course.kit.exercises import by_formula, expect
+from attnbook.course.kit.exercises.stages import Part, draw_leaves, fill
 from attnbook.nn import layers
 
 B, T, D, D_FF = 2, 3, 4, 7
@@ -32,13 +32,6 @@ class FeedForward(nn.Module):
 PART = Part("FeedForward", 8, (layers.FeedForward,), (FeedForward,))
 
 
-def reference(network: nn.Module, x: Tensor) -> Tensor:
-    """Equation 2 of the paper, from the network's own parameters."""
-    first, second = network.W_1, network.W_2
-    hidden = (x @ first.weight.T + first.bias).clamp(min=0)
-    return hidden @ second.weight.T + second.bias
-
-
 @PART.stage("W_1 maps D → d_ff, W_2 maps d_ff → D; the output is (B, T, D)")
 def shapes(model: type) -> None:
     """Which of the two layers has the wide output?
@@ -50,9 +43,9 @@ def shapes(model: type) -> None:
     nn.Linear(d_ff, d_model) => nn.Linear(d_ff, d_model, bias=False)
         Both layers have a bias, as nn.Linear has by default.
     """
-    network = filled(model(D, D_FF))
+    network = fill(model(D, D_FF))
     expect.parameters(network, PARAMETERS)
-    (x,) = drawn(0, (B, T, D))
+    (x,) = draw_leaves(0, (B, T, D))
     expect.shape(network(x), (B, T, D), "the output", "(B, T, D)")
 
 
@@ -73,9 +66,9 @@ def values(model: type) -> None:
     F.relu(self.W_1(x)) => F.dropout(F.relu(self.W_1(x)), 0.1, self.training)
         There is no dropout in this network: the layer around it drops its output.
     """
-    network = filled(model(D, D_FF))
-    (x,) = drawn(0, (B, T, D))
-    expect.close(network(x), reference(network, x), "the output", RULE)
+    network = fill(model(D, D_FF))
+    (x,) = draw_leaves(0, (B, T, D))
+    expect.close(network(x), by_formula.feed_forward(x, network), "the output", RULE)
     expect.same_in_training(network, x, what="the output")
 
 
@@ -88,7 +81,7 @@ def gradients(model: type) -> None:
     self.W_1(x) => self.W_1(x).detach()
         W_1 cannot learn: its output is detached.
     """
-    network = filled(model(D, D_FF))
-    (x,) = drawn(0, (B, T, D))
-    right = reference(network, x)
+    network = fill(model(D, D_FF))
+    (x,) = draw_leaves(0, (B, T, D))
+    right = by_formula.feed_forward(x, network)
     expect.gradients(network(x), right, f"that of {RULE}", network, x=x)

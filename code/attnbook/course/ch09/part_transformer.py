@@ -7,11 +7,8 @@ from torch import Tensor, nn
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.course.ch05 import part_multi_head as multi_head
-from attnbook.course.ch07 import part_positions as positions
-from attnbook.course.ch08 import part_decoder_layer as decoder_layer
 from attnbook.course.ch08 import part_encoder_layer as encoder_layer
-from attnbook.course.ch08.part_encoder_layer import normed
-from attnbook.course.kit.exercises import expect
+from attnbook.course.kit.exercises import by_formula, expect
 from attnbook.course.kit.exercises.stages import Part, Wrong
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.steps import select_rows
@@ -83,11 +80,11 @@ class Transformer(nn.Module):
 PART = Part("Transformer", 9, (transformer.Transformer,), (Transformer,))
 
 
-def model_of(transformer: type, norm_first: bool = True) -> nn.Module:
+def make(transformer: type, norm_first: bool = True) -> nn.Module:
     """The reader's model with random parameters, and its ``norm_first``."""
     sizes = {"source_vocab_size": WORDS, "target_vocab_size": TARGETS}
     sizes["n_layers"] = LAYERS
-    found = encoder_layer.made(transformer, norm_first, MODULES, **sizes)
+    found = encoder_layer.make(transformer, norm_first, MODULES, **sizes)
     for name in ("encoder", "decoder"):
         layers = getattr(found, name)
         if not isinstance(layers, nn.ModuleList) or len(layers) != LAYERS:
@@ -100,34 +97,10 @@ def model_of(transformer: type, norm_first: bool = True) -> nn.Module:
     return found
 
 
-def embedded(embedding: nn.Module, ids: Tensor) -> Tensor:
-    """Word vectors times √D, plus sinusoids: sections 3.4 and 3.5."""
-    return embedding.weight[ids] * D**0.5 + positions.formula(ids.shape[1], D)
-
-
-def final(norm: nn.Module, x: Tensor, norm_first: bool) -> Tensor:
-    """A norm ends each stack in pre-norm only."""
-    return normed(x, norm) if norm_first else x
-
-
-def read(model: nn.Module, src: Tensor) -> Tensor:
-    """What the encoder returns, (B, S, D)."""
-    norm_first, mask = model.judged_norm_first, (src != PAD)[:, None, None]
-    x = embedded(model.source_embedding, src)
-    for layer in model.encoder:
-        x = encoder_layer.reference(layer, x, norm_first, mask)
-    return final(model.encoder_norm, x, norm_first)
-
-
-def predicted(model: nn.Module, src: Tensor, tgt_in: Tensor) -> Tensor:
+def predict(model: nn.Module, src: Tensor, tgt_in: Tensor) -> Tensor:
     """Logits, (B, T, V), from the model's own parameters, without dropout."""
-    norm_first, t = model.judged_norm_first, tgt_in.shape[1]
-    memory, memory_mask = read(model, src), (src != PAD)[:, None, None]
-    mask = torch.ones(t, t, dtype=torch.bool).tril()
-    y = embedded(model.target_embedding, tgt_in)
-    for layer in model.decoder:
-        y = decoder_layer.reference(layer, y, memory, norm_first, mask, memory_mask)
-    return final(model.decoder_norm, y, norm_first) @ model.target_embedding.weight.T
+    sizes = model.judged_norm_first, multi_head.H
+    return by_formula.transformer(src, tgt_in, model, *sizes)
 
 
 @PART.stage(
@@ -176,7 +149,7 @@ def shapes(transformer: type) -> None:
     config.n_layers => LAYERS
         Each stack has `config.n_layers` layers.
     """
-    model = model_of(transformer)
+    model = make(transformer)
     logits = model(SOURCE, TARGET)
     expect.shape(logits, (2, 4, TARGETS), "the output", "(B, T, V)")
     sizes = {"d_model": D, "n_heads": multi_head.H, "n_layers": 1, "d_ff": 8}
@@ -247,9 +220,9 @@ def values(transformer: type) -> None:
     # One target token and no padding: there is nothing to mask yet.
     src, tgt_in = SOURCE[:1], TARGET[:1, :1]
     for norm_first in (False, True):
-        model = model_of(transformer, norm_first)
+        model = make(transformer, norm_first)
         name = "pre-norm" if norm_first else "post-norm"
-        right = predicted(model, src, tgt_in)
+        right = predict(model, src, tgt_in)
         expect.close(model(src, tgt_in), right, f"the output in {name}", RULE)
 
 
@@ -270,12 +243,12 @@ def masks(transformer: type) -> None:
     self.encode(src, mask), mask => self.encode(src, mask), None
         The cross-attention attends to padding of the source.
     """
-    model = model_of(transformer)
+    model = make(transformer)
     src, tgt_in = SOURCE[:1], TARGET[:1]
     what = "the output for several target tokens"
-    right = predicted(model, src, tgt_in)
+    right = predict(model, src, tgt_in)
     expect.close(model(src, tgt_in), right, what, "that without the later ones")
-    right = predicted(model, SOURCE, TARGET)
+    right = predict(model, SOURCE, TARGET)
     got = model(SOURCE, TARGET)
     expect.shape(got, tuple(right.shape), "the output of a padded batch", "(B, T, V)")
     real = TARGET != PAD
@@ -308,9 +281,9 @@ def steps(transformer: type) -> None:
         The tokens are kept in the model, or `step` changes the state it was given.
         Return a new state, so that two continuations of one sentence do not mix.
     """
-    model = model_of(transformer)
+    model = make(transformer)
     src, tgt_in = SOURCE, TARGET[[0, 0]]
-    right, state = predicted(model, src, tgt_in), model.start(SOURCE)
+    right, state = predict(model, src, tgt_in), model.start(SOURCE)
     for t, token in enumerate(tgt_in.T):
         (first, new), (second, _) = (
             expect.pair(model.step(token, state), "step", "logits and the new state")
@@ -338,7 +311,7 @@ class Recomputed:
         """Predict all tokens anew, and return the logits of the last position."""
         src, before = state
         ids = torch.cat([before, token[:, None]], 1)
-        return predicted(self.model, src, ids)[:, -1], (src, ids)
+        return predict(self.model, src, ids)[:, -1], (src, ids)
 
 
 @PART.stage("a beam, which copies and reorders the rows of a state, finds the same")
@@ -361,7 +334,7 @@ def beam(transformer: type) -> None:
         The rows of a tensor should be sentences: the first axis is B, not the number of
         tokens.
     """
-    model = model_of(transformer)
+    model = make(transformer)
     try:
         select_rows(model.start(SOURCE), torch.tensor([1, 0]))
     except Exception as error:
@@ -394,24 +367,26 @@ def dropout(transformer: type) -> None:
     nn.Dropout(config.dropout) => nn.Dropout(0.1)
         The probability stands in `config.dropout`.
     """
-    model = model_of(transformer).train()
+    model = make(transformer).train()
     model.dropout.p = 1.0
     for module in (*model.encoder.modules(), *model.decoder.modules()):
         if isinstance(module, nn.Dropout):
             module.p = 0.0
+    heads = multi_head.H
     memory = torch.zeros(1, SOURCE.shape[1], D, dtype=torch.float64)
     y = torch.zeros(1, 1, D, dtype=torch.float64)
     for layer in model.encoder:
-        memory = encoder_layer.reference(layer, memory, norm_first=True)
-    memory = normed(memory, model.encoder_norm)
+        memory = by_formula.encoder_layer(memory, layer, True, n_heads=heads)
+    memory = by_formula.layer_norm(memory, model.encoder_norm)
     for layer in model.decoder:
-        y = decoder_layer.reference(layer, y, memory, norm_first=True)
-    right = normed(y, model.decoder_norm) @ model.target_embedding.weight.T
+        y = by_formula.decoder_layer(y, memory, layer, True, n_heads=heads)
+    y = by_formula.layer_norm(y, model.decoder_norm)
+    right = y @ model.target_embedding.weight.T
     given = SOURCE[:1], TARGET[:1, :1]
     what = "the output, when embeddings and positions are dropped,"
     expect.close(model(*given), right, what, "that of zeros in their place")
-    encoder_layer.nothing_else_dropped(model, 2, *given)
-    encoder_layer.right_probability(model_of(transformer))
+    encoder_layer.drop_nothing_else(model, 2, *given)
+    encoder_layer.read_probability(make(transformer))
 
 
 @PART.stage("the loss reaches every parameter")
@@ -426,9 +401,9 @@ def gradients(transformer: type) -> None:
     self.target_embedding.weight.T => self.target_embedding.weight.detach().T
         The table learns as embeddings only, not as the output layer.
     """
-    model = model_of(transformer)
+    model = make(transformer)
     src, tgt_in = SOURCE[:1], TARGET[:1]
-    right = predicted(model, src, tgt_in)
+    right = predict(model, src, tgt_in)
     learned = {  # the positions may be a frozen table
         f"`{name}`": parameter
         for name, parameter in model.named_parameters()
@@ -452,7 +427,7 @@ def devices(transformer: type) -> None:
     (y, memory, mask, => (y, memory, mask.tril().bool() & key_mask(tgt_in),
         The causal mask is made on the CPU.
     """
-    model = model_of(transformer)
+    model = make(transformer)
 
     def use():
         _, state = model.step(TARGET[[0, 0], 0], model.start(SOURCE))

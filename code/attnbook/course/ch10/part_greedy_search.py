@@ -72,7 +72,7 @@ def sources(*lengths: int) -> Tensor:
     return torch.tensor([[n, 5, 6] for n in lengths])
 
 
-def decoded(model: Model, src: Tensor, max_len: int) -> Tensor:
+def decode_by_formula(model: Model, src: Tensor, max_len: int) -> Tensor:
     """Sentence by sentence, one token after another."""
     rows = []
     for row in src:
@@ -142,7 +142,9 @@ def tokens(decode: Callable) -> None:
     """
     model, src = Model(), sources(8, 8)
     rule = "each is the argmax of the step that got the one before it"
-    expect_tokens(decode(model, src, 6), decoded(Model(), src, 6), "the output", rule)
+    expect_tokens(
+        decode(model, src, 6), decode_by_formula(Model(), src, 6), "the output", rule
+    )
 
 
 @PART.stage("sentences end at different steps, and PAD follows EOS")
@@ -166,7 +168,9 @@ def ends(decode: Callable) -> None:
     src = sources(5, 2, 3)
     what = "the output for sentences of different lengths"
     rule = "after EOS there is PAD only"
-    expect_tokens(decode(Model(), src, 9), decoded(Model(), src, 9), what, rule)
+    expect_tokens(
+        decode(Model(), src, 9), decode_by_formula(Model(), src, 9), what, rule
+    )
 
 
 @PART.stage("PAD, BOS and UNK are never generated")
@@ -188,7 +192,7 @@ def special_tokens(decode: Callable) -> None:
     got = decode(Model(special=5.0), src, 9)
     what = "the output of a model that gives PAD, BOS and UNK the largest logits"
     rule = "none of them may be generated"
-    expect_tokens(got, decoded(Model(special=5.0), src, 9), what, rule)
+    expect_tokens(got, decode_by_formula(Model(special=5.0), src, 9), what, rule)
 
 
 @PART.stage("one step for each token of the longest sentence, without gradients")
@@ -203,7 +207,7 @@ def operation_count(decode: Callable) -> None:
 
     On "for gradients": What turns autograd off for a whole function?
 
-    state = model.start(src) => return decoded(model, src, max_len)
+    state = model.start(src) => return decode_by_formula(model, src, max_len)
         You decode sentence by sentence: `model.step` takes the whole batch.
     @torch.no_grad() =>
         `@torch.no_grad()` above the function saves the memory of all steps.

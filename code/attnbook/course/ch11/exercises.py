@@ -8,8 +8,7 @@ from collections.abc import Callable
 from torch import Tensor
 from torch.nn import functional as F
 
-from attnbook.course.kit.exercises.checking import register, wrong
-from attnbook.course.kit.exercises.inputs import drawn
+from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong
 
 register(
     "ex11_cheaper",
@@ -105,7 +104,7 @@ def _padding(weight: Tensor, dilation: int) -> int:
 register(
     "ex11_future",
     reference=lambda x, w, step: _dilated(x, w, step, _padding(w, step), 0),
-    inputs=lambda: drawn(  # x, (B, n, D), kernels, (D, D, k), and a dilation
+    inputs=lambda: draw_inputs(  # x, (B, n, D), kernels, (D, D, k), and a dilation
         ((1, 7, 2), (2, 2, 3), 1), ((2, 9, 2), (2, 2, 3), 2), ((2, 11, 4), (4, 4, 5), 2)
     ),
     hint="Change the last token of x: which outputs move? Where are the zeros added?",

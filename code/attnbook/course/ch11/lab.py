@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from attnbook.core import results
 from attnbook.course.ch11.figures import path_length, recall_runs, runs_of
 from attnbook.course.kit.html_tables import Column, Table, spread, table
-from attnbook.course.kit.tables import stored_runs
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.toy.last_position import LAYER_STACKS
 
 KINDS = ("self-attention", "restricted", "GRU", "convolution", "dilated")
@@ -47,15 +47,14 @@ def slope(runs: Sequence[dict], by: str, of: str) -> float:
 
 def batches_table() -> Table:
     """Show the stored time per sequence, by batch size."""
-    sizes = sorted({run["batch"] for run in stored_runs("layer_batches")})
-    heads = [Column(f"{size}", "ms per sequence", "batch size", 1) for size in sizes]
-    rows = []
-    for kind in ("self-attention", "GRU"):
-        runs = {
-            r["batch"]: r["seconds"] for r in stored_runs("layer_batches", kind=kind)
-        }
-        rows.append((kind, *(1000 * runs[size] / size for size in sizes)))
-    return table(["layer", *heads], rows)
+    each = Value(
+        lambda run: run["seconds"] / run["batch"],
+        "ms per sequence",
+        scale=1000,
+        digits=1,
+        name="batch size",
+    )
+    return pivot(stored_runs("layer_batches"), "kind", "batch", each, head="layer")
 
 
 # Recall of the first symbol
@@ -63,27 +62,21 @@ def batches_table() -> Table:
 
 def recall_table() -> Table:
     """Show the accuracy of all kinds by length, for each seed, after each training."""
-    groups = {}
-    lengths = [*recall_runs("GRU")]
+    cells = []
     for name, stacks in (
         ("first_token", "just enough layers"),
         ("first_token_longer", "just enough layers"),
         ("first_token_room", "half as many layers again"),
     ):
-        rows = []
+        training = f"{results.load(name)['steps']:,} updates, {stacks}"
         for kind in LAYER_STACKS:
-            found = recall_runs(kind, name)
-            if found:
-                runs = ([run["right"] for run in found.get(n, [])] for n in lengths)
-                rows.append((kind, *map(seed_by_seed, runs)))
-        groups[f"{results.load(name)['steps']:,} updates, {stacks}"] = rows
-    heads = [Column(f"n = {n}", "%", "accuracy, for each seed") for n in lengths]
-    return table(["layer", *heads], groups)
-
-
-def seed_by_seed(shares: Iterable[float]) -> str:
-    """Write the percentages of all seeds."""
-    return " · ".join(f"{100 * share:.0f}" for share in shares)
+            for n, runs in recall_runs(kind, name).items():
+                right = " · ".join(f"{100 * run['right']:.0f}" for run in runs)
+                about = {"training": training, "kind": kind, "n": n}
+                cells.append(about | {"right": right})
+    right = Value("right", "%", name="accuracy, for each seed")
+    about = {"groups": "training", "names": {"n": "n = {}"}, "head": "layer"}
+    return pivot(cells, "kind", "n", right, **about)
 
 
 def path_lengths_table() -> Table:
@@ -98,17 +91,14 @@ def path_lengths_table() -> Table:
 
 def induction_table() -> Table:
     """Show the accuracy of all kinds on induction, for each seed and training."""
-    groups = {}
-    for name in ("induction", "induction_longer"):
-        kinds = dict.fromkeys(run["kind"] for run in stored_runs(name))
-        groups[f"{results.load(name)['steps']:,} updates"] = [
-            (
-                kind,
-                spread(100 * run["accuracy"] for run in stored_runs(name, kind=kind)),
-            )
-            for kind in kinds
-        ]
-    return table(["layer", Column("accuracy", "%", digits=1)], groups)
+    runs = [
+        run | {"updates": results.load(name)["steps"]}
+        for name in ("induction", "induction_longer")
+        for run in stored_runs(name)
+    ]
+    accuracy = Value("accuracy", "%", 100, 1, name="accuracy")
+    about = {"groups": "updates", "names": {"updates": "{:,} updates"}, "head": "layer"}
+    return pivot(runs, "kind", None, accuracy, **about)
 
 
 def updates_table() -> Table:
@@ -133,23 +123,9 @@ def updates_table() -> Table:
 
 def parity_table() -> Table:
     """Show the accuracy of all kinds on the running parity."""
-    runs = stored_runs("running_parity")
-    kinds, steps = (dict.fromkeys(run[of] for run in runs) for of in ("kind", "steps"))
-    rows = [
-        (
-            kind,
-            *(
-                spread(
-                    100 * run["accuracy"]
-                    for run in stored_runs("running_parity", kind=kind, steps=n)
-                )
-                for n in steps
-            ),
-        )
-        for kind in kinds
-    ]
-    heads = [Column(f"{n:,} updates", "%", "accuracy") for n in steps]
-    return table(["layers", *heads], rows)
+    accuracy = Value("accuracy", "%", 100, name="accuracy")
+    about = {"names": {"steps": "{:,} updates"}, "head": "layers"}
+    return pivot(stored_runs("running_parity"), "kind", "steps", accuracy, **about)
 
 
 # What weights tell

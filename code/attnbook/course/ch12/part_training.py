@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.exercises import expect
-from attnbook.course.kit.exercises.stages import Part, Wrong, drawn, filled
+from attnbook.course.kit.exercises.stages import Part, Wrong, draw_leaves, fill
 from attnbook.nn import losses
 from attnbook.toy import training
 
@@ -47,7 +47,7 @@ PART = Part(
 )
 
 
-def smoothed(logits: Tensor, smoothing: float) -> Tensor:
+def smooth_by_formula(logits: Tensor, smoothing: float) -> Tensor:
     """Token by token: the cross-entropy with the smoothed distribution."""
     rows = []
     for row, target in zip(logits.flatten(0, 1), TARGETS.flatten(), strict=True):
@@ -83,9 +83,9 @@ def mean_loss(logits: Tensor, targets: Tensor) -> Tensor:
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=PAD)
 
 
-def after(steps: int, clip: float) -> tuple[Tensor, list[Tensor]]:
+def train_by_formula(steps: int, clip: float) -> tuple[Tensor, list[Tensor]]:
     """Both tables after some steps of gradient descent, and the losses before each."""
-    tables = torch.stack([*filled(Tiny()).parameters()]).detach()  # (2, V, V)
+    tables = torch.stack([*fill(Tiny()).parameters()]).detach()  # (2, V, V)
     losses = []
     for _ in range(steps):
         tables = tables.requires_grad_()
@@ -97,9 +97,9 @@ def after(steps: int, clip: float) -> tuple[Tensor, list[Tensor]]:
     return tables, losses
 
 
-def trained(step: Callable, steps: int, clip: float) -> tuple[Tensor, list[Tensor]]:
+def train(step: Callable, steps: int, clip: float) -> tuple[Tensor, list[Tensor]]:
     """The same by the reader's step."""
-    model = filled(Tiny()).train()
+    model = fill(Tiny()).train()
     optimizer = torch.optim.SGD(model.parameters(), RATE)
     batch = SOURCES, INPUTS, TARGETS
     losses = [step(model, optimizer, batch, mean_loss, clip) for _ in range(steps)]
@@ -116,7 +116,7 @@ def shapes(loss: Callable, step: Callable) -> None:
     (targets == PAD, 0.0) => (targets == PAD, 0.0).mean()
         The loss should stay one number for each token: sums and means come later.
     """
-    (logits,) = drawn(0, (2, 3, WORDS))
+    (logits,) = draw_leaves(0, (2, 3, WORDS))
     got = loss(logits, TARGETS, SMOOTHING)
     expect.shape(got, (2, 3), "the smoothed loss", "(B, T)")
 
@@ -143,11 +143,11 @@ def values(loss: Callable, step: Callable) -> None:
     return loss => return -loss
         The sign is wrong: log-probabilities are negative, losses positive.
     """
-    (logits,) = drawn(0, (2, 3, WORDS))
+    (logits,) = draw_leaves(0, (2, 3, WORDS))
     for smoothing in (0.0, SMOOTHING):
         got = loss(logits, TARGETS, smoothing)
         expect.tensor(got, "the smoothed loss")
-        right = smoothed(logits, smoothing)
+        right = smooth_by_formula(logits, smoothing)
         what = f"with smoothing={smoothing} the loss of a real token"
         expect.close(got[REAL], right[REAL], what, RULE)
 
@@ -162,9 +162,11 @@ def padding(loss: Callable, step: Callable) -> None:
     .masked_fill(targets == PAD, 0.0) =>
         Padding is counted: set the loss there to zero.
     """
-    (logits,) = drawn(0, (2, 3, WORDS))
+    (logits,) = draw_leaves(0, (2, 3, WORDS))
     got = loss(logits, TARGETS, SMOOTHING)
-    expect.close(got, smoothed(logits, SMOOTHING), "the loss at padding", "zero")
+    expect.close(
+        got, smooth_by_formula(logits, SMOOTHING), "the loss at padding", "zero"
+    )
 
 
 @PART.stage("the gradient of the loss equals the formula's")
@@ -176,8 +178,8 @@ def gradients(loss: Callable, step: Callable) -> None:
     return loss => return loss.detach()
         The loss is detached.
     """
-    (logits,) = drawn(0, (2, 3, WORDS))
-    right = smoothed(logits, SMOOTHING)
+    (logits,) = draw_leaves(0, (2, 3, WORDS))
+    right = smooth_by_formula(logits, SMOOTHING)
     got = loss(logits, TARGETS, SMOOTHING)
     expect.gradients(got, right, RULE, **{"the logits": logits})
 
@@ -207,8 +209,8 @@ def update(loss: Callable, step: Callable) -> None:
     value.detach() => value
         Return `loss.detach()`: a list of losses would keep the graphs of all steps.
     """
-    right, (before,) = after(1, 10.0)
-    tables, (found,) = trained(step, 1, 10.0)
+    right, (before,) = train_by_formula(1, 10.0)
+    tables, (found,) = train(step, 1, 10.0)
     expect.shape(found, (), "what `train_step` returns", "(), a scalar")
     expect.close(tables, right, "a parameter after a step", "that of gradient descent")
     rule = "that of the batch before the update"
@@ -233,8 +235,8 @@ def clipping(loss: Callable, step: Callable) -> None:
         You clip each parameter by itself: what counts is the norm of the gradients of
         all parameters together.
     """
-    right, _ = after(1, 0.1)
-    tables, _ = trained(step, 1, 0.1)
+    right, _ = train_by_formula(1, 0.1)
+    tables, _ = train(step, 1, 0.1)
     what = "a parameter after a step with clip=0.1"
     expect.close(tables, right, what, "that of the clipped gradient")
 
@@ -248,8 +250,8 @@ def repeated(loss: Callable, step: Callable) -> None:
     optimizer.zero_grad() =>
         The gradients of earlier steps are still there, and are added.
     """
-    right, losses = after(3, 10.0)
-    tables, found = trained(step, 3, 10.0)
+    right, losses = train_by_formula(3, 10.0)
+    tables, found = train(step, 3, 10.0)
     what = "a parameter after three steps"
     expect.close(tables, right, what, "that of gradient descent")
     rule = "those of gradient descent"
@@ -267,5 +269,5 @@ def devices(loss: Callable, step: Callable) -> None:
     log_p.mean(-1) => (log_p * torch.full((WORDS,), 1 / WORDS)).sum(-1)
         Your distribution is made on the CPU.
     """
-    (logits,) = drawn(0, (2, 3, WORDS))
+    (logits,) = draw_leaves(0, (2, 3, WORDS))
     expect.same_device(lambda: loss(logits, TARGETS, SMOOTHING), logits, TARGETS)

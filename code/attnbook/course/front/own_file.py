@@ -6,8 +6,7 @@ import inspect
 from html import escape
 
 from attnbook.course.kit.exercises.my_transformer import FILE
-from attnbook.course.kit.exercises.parts import MODULES, find_part
-from attnbook.course.kit.exercises.stages import Part
+from attnbook.course.kit.exercises.stages import MODULES, Part, find_part
 
 EXERCISES = {
     "seq2seq": ("ch01_rnn_seq2seq", "ex1-seq2seq", "a translator without attention"),

@@ -9,7 +9,7 @@ from attnbook.core import results
 from attnbook.course.kit.html_tables import Cell, Column, Table, spread, table
 
 Name = str | Mapping[object, str] | Callable[[object], Cell]
-"""How a setting reads in a table: a format such as "d_k = {}", names, a function."""
+"""How a setting is named, by a format such as "d_k = {}", by names, by a function."""
 
 
 class Value(NamedTuple):

@@ -165,7 +165,7 @@ SUM = "self.dropout(self.positions(x))"
         [
             (
                 "SinusoidalPositions(d)",
-                "nn.Embedding.from_pretrained(positions.formula(99, d))",
+                "nn.Embedding.from_pretrained(by_formula.sinusoids(99, d))",
             ),
             ("self.positions(x)", "x + self.positions.weight[: x.shape[1]]"),
         ],

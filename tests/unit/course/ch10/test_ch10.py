@@ -9,7 +9,7 @@ from attnbook.core.vocabulary import EOS
 from attnbook.course.ch10 import drawings
 from attnbook.course.ch10.part_greedy_search import PART
 from attnbook.course.kit.exercises.checking import find, verdict
-from attnbook.course.kit.exercises.edits import Mistake, with_mistake
+from attnbook.course.kit.exercises.hints import Mistake, make_mistake
 from attnbook.course.kit.exercises.stages import first_failure, hints_for
 from attnbook.course.kit.explorers.shipped import shipped_translator
 from attnbook.decoding.beam import beam_search
@@ -119,7 +119,7 @@ def _cells(steps):
 
 def edited(old, new):
     """The solution of ``greedy`` with a change."""
-    return with_mistake(PART.solution, Mistake([(old, new)]))
+    return make_mistake(PART.solution, Mistake([(old, new)]))
 
 
 def test_a_model_may_be_put_into_eval_mode():

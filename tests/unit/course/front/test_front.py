@@ -5,7 +5,7 @@ import re
 from attnbook.core import results
 from attnbook.course.front.drawings import CUTS, cuts, overview
 from attnbook.course.front.own_file import EXERCISES, OwnFile
-from attnbook.course.kit.exercises.parts import MODULES, find_part
+from attnbook.course.kit.exercises.stages import MODULES, find_part
 
 
 def test_every_box_of_the_overview_is_a_link():

@@ -1,17 +1,17 @@
 """What readers are told of a part that they write: stages, findings, hints."""
 
-import inspect
-import types
+import functools
 
 import pytest
 import torch
 from notebook_cells import run_cell
+from torch import nn
 
 from attnbook.course import judge
 from attnbook.course.kit.exercises import hints
-from attnbook.course.kit.exercises.edits import Mistake, with_mistake
-from attnbook.course.kit.exercises.parts import find_part
+from attnbook.course.kit.exercises.hints import Mistake, make_mistake
 from attnbook.course.kit.exercises.readers_code import is_unwritten, what_it_does
+from attnbook.course.kit.exercises.stages import find_part
 from attnbook.nn import attention
 
 DEF = "def attention(Q, K, V, mask=None, dropout=0.0):\n"
@@ -192,107 +192,80 @@ def test_of_an_error_the_shapes_are_told_and_the_hint_is_about_them(judged):
     assert "✗ fully masked rows" in said
 
 
-TWO = """\
-def key_mask(ids):
-    return {key}[:, None, None]
-
-def causal_mask(t):
-    return torch.ones(t, t, dtype=torch.bool).tril()
-
-def target_mask(ids):
-    return {target}
-"""
-BOTH = "key_mask(ids) & causal_mask(ids.shape[1]).to(ids.device)"
-BY_LENGTH = "(torch.arange(ids.shape[1], device=ids.device) < {}[:, None])"
-PADDED = "torch.cat([ids, ids.new_zeros(len(ids), 1)], 1)"
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        "(ids != 0)",
-        "ids.bool()",
-        BY_LENGTH.format("(ids != 0).sum(1)"),
-        BY_LENGTH.format(f"{PADDED}.ne(0).int().argmin(1)"),
-        BY_LENGTH.format(f"{PADDED}.eq(0).int().argmax(1)"),
-        "ids.ne(0).int().cumprod(1).bool()",
-        "((ids == 0).cumsum(1) < 1)",
-        "ids.flip(1).cummax(1).values.flip(1).bool()",
-    ],
-)
-def test_every_mask_of_padding_on_the_right_passes(key, capsys):
-    source = TWO.format(key=key, target=BOTH)
-    names = run_cell(source, {"torch": torch})
-    assert told_of("masks", capsys, names).startswith("masks: all 6 stages passed.")
-
-
-@pytest.mark.parametrize(
-    ("key", "target", "said"),
-    [
-        ("(ids != 0)", BOTH.replace("&", "|"), "Hint: With `|` one of the two"),
-        ("(ids != 0)", "key_mask(ids).expand(-1, -1, ids.shape[1], -1)", "✗ both:"),
-        (BY_LENGTH.format("ids.ne(0).int().argmin(1)"), BOTH, "✗ padding:"),
-        ("(ids != 0)", BOTH.replace(".to(ids.device)", ""), "✗ devices: a tensor that"),
-        (
-            "torch.tensor([[x != 0 for x in row] for row in ids.tolist()])",
-            BOTH,
-            "✗ devices: the result lies on the CPU",
-        ),
-        ("ids.masked_fill_(ids == 0, -1).gt(0)", BOTH, "✗ shapes: a tensor that was"),
-        ("(ids != 0)", BOTH, "all 6 stages passed"),  # after the one that changes ids
-    ],
-)
-def test_wrong_masks_are_found(key, target, said, capsys):
-    names = run_cell(TWO.format(key=key, target=target), {"torch": torch})
-    assert said in told_of("masks", capsys, names)
-
-
 def edited(name, *edits):
     """The solution of a part, with some edits, by its names."""
     part = find_part(name)
-    answers = with_mistake(part.solution, Mistake([*edits]))
+    answers = make_mistake(part.solution, Mistake([*edits]))
     return dict(zip(part.names, answers, strict=True))
 
 
+KEY, DEVICE, PASSED = "(ids != PAD)", ".to(ids.device)", "all 6 stages passed."
+CAUSAL = " & causal_mask(ids.shape[1]).to(ids.device)"
+BY_LENGTH = "(torch.arange(ids.shape[1], device=ids.device) < {}[:, None])"
+PADDED = "torch.cat([ids, ids.new_zeros(len(ids), 1)], 1)"
 LAYER = "EncoderLayer(config)"
 ROWS = "(memory, mask, ids)"
 BEFORE = "memory, mask, before = state"
+FIRST, START = ("return memory,", "state = memory,"), "src[:, :0]"
+OBJECT = "__import__('types').SimpleNamespace"
+WITHOUT_DEVICE = "torch.tensor([[x != 0 for x in row] for row in ids.tolist()])"
+INSTEAD = (
+    "before = memory.new_zeros(len(token), 0).long() if before is None else before"
+)
 
 
 @pytest.mark.parametrize(
-    ("edits", "said"),
+    ("part", "edits", "said"),
     [
-        ([(ROWS, "[memory, mask, ids]")], "all 9 stages passed"),
+        # Every mask of padding on the right is right.
+        ("masks", [(KEY, "ids.bool()")], PASSED),
+        ("masks", [(KEY, BY_LENGTH.format("(ids != 0).sum(1)"))], PASSED),
+        ("masks", [(KEY, BY_LENGTH.format(f"{PADDED}.ne(0).int().argmin(1)"))], PASSED),
+        ("masks", [(KEY, BY_LENGTH.format(f"{PADDED}.eq(0).int().argmax(1)"))], PASSED),
+        ("masks", [(KEY, "ids.ne(0).int().cumprod(1).bool()")], PASSED),
+        ("masks", [(KEY, "((ids == 0).cumsum(1) < 1)")], PASSED),
+        ("masks", [(KEY, "ids.flip(1).cummax(1).values.flip(1).bool()")], PASSED),
+        ("masks", [(KEY, BY_LENGTH.format("ids.ne(0).int().argmin(1)"))], "✗ padding:"),
+        ("masks", [("mask(ids) & ", "mask(ids) | ")], "Hint: With `|` one of the two"),
+        ("masks", [(CAUSAL, ".expand(-1, -1, ids.shape[1], -1)")], "✗ both:"),
+        ("masks", [(DEVICE, "")], "✗ devices: a tensor that"),
+        ("masks", [(KEY, WITHOUT_DEVICE)], "✗ devices: the result lies on the CPU"),
+        # A mask that changes the ids is told so, and the next one finds them whole.
         (
-            [
-                ("src[:, :0]", "None"),
-                (
-                    BEFORE,
-                    f"{BEFORE}; before = memory.new_zeros(len(token), 0).long() "
-                    "if before is None else before",
-                ),
-            ],
+            "masks",
+            [(KEY, "ids.masked_fill_(ids == 0, -1).gt(0)")],
+            "✗ shapes: a tensor",
+        ),
+        ("masks", [], PASSED),
+        # A state of any form can be decoded with a beam, or is refused.
+        ("Transformer", [(ROWS, "[memory, mask, ids]")], "all 9 stages passed"),
+        (
+            "Transformer",
+            [(START, "None"), (BEFORE, f"{BEFORE}; {INSTEAD}")],
             "all 9 stages passed",
         ),
         (
+            "Transformer",
             [
-                ("return memory,", "state = memory,"),
-                ("src[:, :0]", "src[:, :0]; return dict(zip('abc', state))"),
+                FIRST,
+                (START, f"{START}; return dict(zip('abc', state))"),
                 (BEFORE, f"{BEFORE}.values()"),
                 (ROWS, f"dict(zip('abc', {ROWS}))"),
             ],
             "all 9 stages passed",
         ),
         (
+            "Transformer",
             [
-                ("return memory,", "state = memory,"),
-                ("src[:, :0]", "src[:, :0]; return types.SimpleNamespace(x=state)"),
+                FIRST,
+                (START, f"{START}; return {OBJECT}(x=state)"),
                 (BEFORE, f"{BEFORE}.x"),
-                (ROWS, f"types.SimpleNamespace(x={ROWS})"),
+                (ROWS, f"{OBJECT}(x={ROWS})"),
             ],
             "Hint: Nobody knows where the rows of such an object are.",
         ),
         (
+            "Transformer",
             [
                 ("return memory,", "return memory.transpose(0, 1),"),
                 (BEFORE, f"{BEFORE}; memory = memory.transpose(0, 1)"),
@@ -302,12 +275,8 @@ BEFORE = "memory, mask, before = state"
         ),
     ],
 )
-def test_a_state_of_any_form_can_be_decoded_with_a_beam_or_is_refused(
-    edits, said, capsys, monkeypatch
-):
-    module = inspect.getmodule(find_part("Transformer").solution[0])
-    monkeypatch.setattr(module, "types", types, raising=False)
-    assert said in told_of("Transformer", capsys, edited("Transformer", *edits))
+def test_what_is_said_of_a_changed_solution(part, edits, said, capsys):
+    assert said in told_of(part, capsys, edited(part, *edits))
 
 
 @pytest.mark.parametrize(
@@ -364,6 +333,29 @@ def test_an_interrupted_loop_is_told_by_its_line():
 def test_the_call_that_saves_names_what_the_reader_has_written(source, call, capsys):
     judge("attention", run_cell(source, {})[call])
     assert f'save_part("attention", {call})\n' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            "lambda *a, **b: attention(*a, **b)",
+            "yet: attention is a lambda: write it as",
+        ),
+        ("functools.partial(attention)", "object of type partial, which cannot be"),
+        ("Layer()", "object of type Layer, which cannot be copied: write a function"),
+        ("'attention'", "got 'attention': write attention without quotes"),
+        ("attention(*Q_K_V)", "a tensor of shape (1, 2): write attention without"),
+    ],
+)
+def test_what_cannot_be_saved_is_told_instead_of_a_call(call, said, capsys):
+    layer = "\nclass Layer(nn.Module):\n    def forward(self, *a, **b):\n"
+    source = f"{RIGHT}{layer}        return attention(*a, **b)\n\nx = {call}"
+    names = {"functools": functools, "nn": nn, "Q_K_V": torch.ones(3, 1, 2)}
+    judge("attention", run_cell(source, names)["x"])
+    out = capsys.readouterr().out
+    assert said in " ".join(out.split())
+    assert "save_part" not in out
 
 
 BASE = """\

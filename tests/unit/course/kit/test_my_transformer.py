@@ -33,6 +33,7 @@ def attention(Q, K, V, mask=None, dropout=0.0):
 
 unused = attention(torch.ones(1, 2), torch.ones(3, 2), torch.ones(3, 1))
 """
+SAVED = "Saved attention in my_transformer.py.\n"
 
 
 @pytest.fixture(autouse=True)
@@ -58,11 +59,14 @@ def edit(file, old, new):
     return text
 
 
-def test_the_latest_definition_is_copied():
-    names = run_cell("def f(x):\n    return 1\n\ndef f(x):\n    return 2\n", {})
-    assert own_source((names["f"],), ["f"]) == "def f(x):\n    return 2\n"
-    run_cell("def f(x):\n    return 3", names)
-    assert own_source((names["f"],), ["f"]) == "def f(x):\n    return 3\n"
+def is_mine(name):
+    """Whether the part that later chapters get is the one in the file."""
+    found = my_part(name)
+    found = found if isinstance(found, tuple) else (found,)
+    return {x.__module__ for x in found} == {"my_transformer"}
+
+
+# What is copied
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,7 @@ class f(nn.Module):
         """\
 import functools
 import numpy as np
-from attnbook.nn import attention
+from attnbook.nn import attention  # ours
 from math import sqrt as root
 from torch.nn import functional as F
 
@@ -114,7 +118,7 @@ def f(x):
     ],
 )
 def test_what_a_definition_needs_comes_with_it(source):
-    names = run_cell("import math\n", {})
+    names = run_cell("import math\n\ndef f(x):\n    return 1\n", {})
     for cell in source.split("\n\n\n"):
         run_cell(cell, names)
     with pytest.raises(SyntaxError):  # a cell that failed is no hindrance
@@ -122,24 +126,133 @@ def test_what_a_definition_needs_comes_with_it(source):
     assert own_source((names["f"],), ["f"]) == source
 
 
-def test_a_tensor_of_the_notebook_cannot_be_copied():
-    cell = "import torch\ntable = torch.ones(3)\ndef f(x):\n    return table"
-    with pytest.raises(ValueError, match="uses `table`, an object of type Tensor"):
-        own_source((run_cell(cell, {})["f"],), ["f"])
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("import torch\ntable = torch.ones(3)", "uses `table`, an object of type Tens"),
+        ("if 1:\n    table = 3", "the source of `table` is not to be found: define or"),
+    ],
+)
+def test_what_cannot_be_copied_is_told(before, said):
+    names = run_cell(f"{before}\n\ndef f(x):\n    return table", {})
+    with pytest.raises(ValueError, match=said):
+        own_source((names["f"],), ["f"])
+
+
+HEAD = "import functools\nimport torch\nfrom torch import nn\n"
+MASKED = CELLS.replace("---\n", "\n").replace("def attention", "def masked")
+MASKED = MASKED.replace("unused = attention", "unused = masked")
+MINE = """
+def {}(Q, K, V, mask=None, dropout=0.0):
+    return masked(Q, K, V, mask, dropout)
+"""
+LOGGED = """\
+def logged(function):
+    {}
+    def inner(*arguments, **named):
+        return function(*arguments, **named)
+    return inner
+
+@logged"""
+WRAPPED = LOGGED.format("@functools.wraps(function)")
+MADE = (
+    "def make():\n    def {0}(*a, **b):\n        return mine(*a, **b)\n    return {0}"
+)
+CLASS = "class A(nn.Module):\n    def forward(self, *a, **b):\n"
+CLASS += "        return mine(*a, **b)\n"
+DEF = MINE.format("mine").strip()
+
+
+@pytest.mark.parametrize(
+    ("source", "answer", "last"),
+    [
+        (DEF, "mine", "attention = mine"),
+        (f"{DEF}\nattention = mine", "attention", "attention = mine"),
+        (f"@torch.no_grad()\n@torch.enable_grad()\n{DEF}", "mine", "= mine"),
+        (f"{WRAPPED}\n{DEF}", "mine", "attention = mine"),
+        (f"{LOGGED.format('pass')}\n{DEF}", "mine", "attention = mine"),
+        (
+            f"{LOGGED.format('')}\n{MINE.format('attention').strip()}",
+            "attention",
+            "    return masked(Q, K, V, mask, dropout)",
+        ),
+        (
+            f"weigh = masked\n{DEF.replace('masked(', 'weigh(')}",
+            "mine",
+            "    return weigh(Q, K, V, mask, dropout)\n\n\nattention = mine",
+        ),
+        (
+            f"{DEF}\n{MADE.format('attention')}\nattention = make()",
+            "attention",
+            "attention = make()",
+        ),
+        (f"{DEF}\nattention = functools.partial(mine)", "attention", None),
+        (f"{DEF}\nattention = lambda *a, **b: mine(*a, **b)", "attention", None),
+        (f"{DEF}\n{CLASS}attention = A()", "attention", None),
+        (f"{DEF}\n{CLASS}attention = A().forward", "attention", None),
+    ],
+)
+def test_a_function_of_any_name_and_kind_is_saved_or_refused(
+    source, answer, last, file
+):
+    """What is no function by `def`, and no class, gets a sentence."""
+    names = run_cell(MASKED, {})
+    run_cell(f"{HEAD}{source}\n", names)
+    if last is None:
+        with pytest.raises(ValueError, match=r"(?s)write.*`?def "):
+            save_part("attention", names[answer])
+        assert not file.exists()
+        return
+    save_part("attention", names[answer])
+    assert file.read_text(encoding="utf-8").endswith(f"{last}\n{END}")
+    assert is_mine("attention")
+
+
+BASE = """\
+from torch import nn
+
+class Base(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.W_1, self.W_2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.W_2(self.W_1(x).relu())
+"""
+
+
+def test_a_class_without_a_body_is_saved_with_its_base(file):
+    names = run_cell(BASE, {})
+    run_cell("class FeedForward(Base):\n    pass\n", names)
+    save_part("FeedForward", names["FeedForward"])
+    assert file.read_text(encoding="utf-8").count("class ") == 2
+    assert is_mine("FeedForward")
+
+
+def test_a_function_of_a_file_is_copied_from_it(file, monkeypatch):
+    own = file.with_name("mine.py")
+    own.write_text(MASKED.replace("masked(", "attention("), encoding="utf-8")
+    monkeypatch.syspath_prepend(file.parent)
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    save_part("attention", importlib.import_module("mine").attention)
+    assert "def attention(Q, K" in file.read_text(encoding="utf-8")
+    assert is_mine("attention")
+
+
+# What is kept, and what is refused
 
 
 def test_what_passes_is_saved_and_used_later(capsys, file):
     save_part("attention", written())
-    assert capsys.readouterr().out == "Saved attention in my_transformer.py.\n"
+    assert capsys.readouterr().out == SAVED
     text = file.read_text(encoding="utf-8")
     assert text.startswith('"""My Transformer: what I wrote')
     assert "\n# %% attention (chapter 4)\nimport math\n" in text
-    assert "\nLOWEST = -1e+30\n\n\ndef masked_softmax(scores, mask):\n    #" in text
-    assert text.endswith("@ V\n# %% end of attention\n")
+    assert "\nLOWEST = -1e30\n\n\ndef masked_softmax(scores, mask):\n    #" in text
+    assert text.endswith(f"@ V\n{END}")
     assert "torch.ones" not in text
     found = my_part("attention")
     assert capsys.readouterr().out == "attention: yours, from my_transformer.py.\n"
-    assert found.__module__ == "my_transformer"
     before = file.stat().st_mtime_ns
     for same in (written(), found):
         save_part("attention", same)
@@ -169,6 +282,7 @@ def test_an_earlier_version_is_kept_and_all_else_stays(capsys, file):
         (("softmax(-1)", "softmax(-2)"), "attention: 1 of 8 stages passed."),
         (("return", "return ... if 1 else"), "attention: 0 of 8 stages"),
         ((CELLS.split("---\n")[2], "def attention(Q): ..."), "attention: your turn.\n"),
+        ((CELLS.split("---\n")[2], "attention = 'attention'"), "attention: expected"),
     ],
 )
 def test_what_does_not_pass_is_not_saved(changes, said, capsys, file):
@@ -181,38 +295,34 @@ END = "# %% end of attention\n"
 
 
 @pytest.mark.parametrize(
-    "damage",
+    ("damage", "said"),
     [
-        lambda text: text.replace(END, ""),
-        lambda text: text + text,
-        lambda text: text.replace("# %% attention (chapter 4)\n", ""),
-        lambda text: text.replace(END, "# %% end of attentions\n"),
+        (lambda file: edit(file, END, ""), "is damaged: each part"),
+        (lambda file: edit(file, END, END + END), "is damaged: each part"),
+        (lambda file: edit(file, "# %% attention (", ""), "is damaged: each part"),
+        (lambda file: edit(file, END, "# %% end of b\n"), "is damaged: each part"),
+        (lambda file: file.write_bytes(b"\xff\xfe\xff"), "is not text in UTF-8"),
+        (lambda file: (file.unlink(), file.mkdir()), "is a folder: give it another"),
     ],
 )
-def test_a_damaged_file_is_refused_and_stays(damage, capsys, file):
+def test_a_damaged_file_is_refused_and_stays(damage, said, capsys, file):
     save_part("attention", written())
-    file.write_text(damage(file.read_text(encoding="utf-8")), encoding="utf-8")
-    before = file.read_bytes()
-    with pytest.raises(ValueError, match=r"my_transformer\.py is damaged: each part"):
+    damage(file)
+    before = file.read_bytes() if file.is_file() else b""
+    with pytest.raises(ValueError, match=rf"my_transformer\.py {said}"):
         save_part("attention", written("-1e30", "-1e31"))
-    assert file.read_bytes() == before
+    assert (file.read_bytes() if file.is_file() else b"") == before
     assert my_part("attention") is packages_attention
-    assert "the package's. my_transformer.py is damaged" in capsys.readouterr().out
+    assert f"the package's. my_transformer.py {said}" in capsys.readouterr().out
 
 
-def test_a_file_without_its_last_newline_is_not_damaged(capsys, file):
+def test_a_file_without_its_last_newline_is_not_damaged(file):
     save_part("attention", written())
     text = edit(file, END, END.strip())
-    assert my_part("attention").__module__ == "my_transformer"
+    assert is_mine("attention")
     save_part("attention", written("sum to 1.", "sum to one."))
     whole = text.replace("sum to 1.", "sum to one.") + "\n"
     assert file.read_text(encoding="utf-8") == whole
-
-
-def test_a_file_that_is_no_text_is_refused(file):
-    file.write_bytes(b"\xff\xfe\xff")
-    with pytest.raises(ValueError, match="is not text in UTF-8"):
-        save_part("attention", written())
 
 
 @pytest.mark.parametrize("prepare", ["nothing", "no section", "stored outputs"])
@@ -257,6 +367,9 @@ def test_what_works_in_the_notebook_alone_is_not_saved(monkeypatch, file):
     assert not file.exists()
 
 
+# Several parts
+
+
 MULTI_HEAD = """\
 from torch import nn
 
@@ -272,28 +385,65 @@ class MultiHeadAttention(nn.Module):
         q, k, v = split(self.W_Q(query)), split(self.W_K(key)), split(self.W_V(value))
         return self.W_O(attention(q, k, v, mask).transpose(1, 2).flatten(2))
 """
+MASKS = """\
+import torch
+
+def key_mask(ids):
+    return (ids != 0)[:, None, None]
+
+def causal_mask(t):
+    return torch.ones(t, t, dtype=torch.bool).tril()
+
+def target_mask(ids):
+    return key_mask(ids) & causal_mask(ids.shape[1]).to(ids.device)
+"""
 
 
-@pytest.mark.parametrize("attention_first", [True, False])
-def test_a_part_uses_the_saved_part_that_it_is_made_of(attention_first, file):
-    """Whichever of the two is saved first."""
-    if attention_first:
+@pytest.mark.parametrize("saved_first", [True, False])
+@pytest.mark.parametrize(
+    ("cell", "name"),
+    [
+        ("from attnbook.nn import attention", "attention"),
+        ("attention = my_part('attention')", "attention"),
+        ("from attnbook.nn import (\n    attention as attend,\n    Block)", "attend"),
+        ("attend = my_part('attention')", "attend"),
+    ],
+)
+def test_a_part_uses_the_saved_part_that_it_is_made_of(
+    cell, name, saved_first, capsys, file
+):
+    """Whichever of the two is saved first; until then it is ours, and named."""
+    if saved_first:
         save_part("attention", written())
-    names = run_cell("attention = my_part('attention')", {"my_part": my_part})
-    run_cell(MULTI_HEAD, names)
+    names = run_cell(cell, {"my_part": my_part})
+    run_cell(MULTI_HEAD.replace("attention(q", f"{name}(q"), names)
+    capsys.readouterr()
     save_part("MultiHeadAttention", names["MultiHeadAttention"])
-    text = file.read_text(encoding="utf-8")
-    assert ("from attnbook.nn import attention" in text) != attention_first
-    save_part("attention", written())
+    ours, out = " Still ours in it: attention.\n", capsys.readouterr().out
+    assert out.endswith("MultiHeadAttention in my_transformer.py.\n" * saved_first)
+    if not saved_first:
+        assert out == f"Saved MultiHeadAttention in my_transformer.py.{ours}"
+        my_part("MultiHeadAttention")
+        assert capsys.readouterr().out.endswith(f"from my_transformer.py.{ours}")
+        save_part("attention", written())
+        healed = " MultiHeadAttention: now made of it.\n"
+        assert capsys.readouterr().out == SAVED.replace("\n", healed)
     text = file.read_text(encoding="utf-8")
     assert "from attnbook" not in text
-    joint = "# %% end of attention\n\n# %% MultiHeadAttention (chapter 5)\n"
-    assert joint in text  # in the order of the course
-    found = my_part("MultiHeadAttention")
-    assert found.__module__ == "my_transformer"
-    used = found.forward.__globals__["attention"]
+    assert f"{END}\n# %% MultiHeadAttention (chapter 5)\n" in text  # the course's order
+    used = my_part("MultiHeadAttention").forward.__globals__[name]
     assert used.__module__ == "my_transformer"
-    assert my_part("attention").__module__ == "my_transformer"
+    assert "Still ours" not in capsys.readouterr().out
+
+
+def test_a_part_that_needs_more_of_ours_than_a_reader_writes_keeps_it(capsys):
+    names = run_cell("from attnbook.nn import attention", {})
+    more = MULTI_HEAD.replace("v, mask)", "v, mask, need_weights=True)[0]")
+    run_cell(more, names)
+    save_part("MultiHeadAttention", names["MultiHeadAttention"])
+    save_part("attention", written())
+    assert "Still ours in it: attention." in capsys.readouterr().out.splitlines()[-1]
+    assert is_mine("MultiHeadAttention")
 
 
 def test_parts_that_do_not_fit_together_are_refused(file):
@@ -309,202 +459,28 @@ def test_parts_that_do_not_fit_together_are_refused(file):
     assert file.read_bytes() == before
 
 
-def test_parts_saved_later_replace_ours_and_those_still_ours_are_named(capsys, file):
-    names = run_cell("from attnbook.nn import attention", {})
-    run_cell(MULTI_HEAD, names)
-    in_file = "MultiHeadAttention in my_transformer.py. Still ours in it: attention.\n"
-    save_part("MultiHeadAttention", names["MultiHeadAttention"])
-    assert capsys.readouterr().out == f"Saved {in_file}"
-    my_part("MultiHeadAttention")
-    yours = "MultiHeadAttention: yours, from my_transformer.py."
-    assert capsys.readouterr().out == f"{yours} Still ours in it: attention.\n"
-    save_part("attention", written())
-    saved = (
-        "Saved attention in my_transformer.py. MultiHeadAttention: now made of it.\n"
-    )
-    assert capsys.readouterr().out == saved
-    my_part("MultiHeadAttention")
-    assert capsys.readouterr().out == f"{yours}\n"
-    whole = run_cell(file.read_text(encoding="utf-8"), {})
-    assert whole["attention"].__module__ != packages_attention.__module__
-
-
-@pytest.mark.parametrize(
-    ("imported", "left"),
-    [
-        ("from attnbook.nn import attention as attend", "attend = attention"),
-        (
-            "from attnbook.nn import (\n    attention as attend,\n    key_mask,\n)",
-            "from attnbook.nn import key_mask\nattend = attention",
-        ),
-        (
-            "from attnbook.nn.scaled_dot_product import attention as attend",
-            "attend = attention",
-        ),
-        ("from attnbook.nn import attention as attend; size = 3", None),
-    ],
-)
-def test_imports_by_another_name_or_by_hand_are_replaced_too(imported, left, file):
-    names = run_cell("from attnbook.nn import attention as attend", {})
-    run_cell(MULTI_HEAD.replace("attention(q", "attend(q"), names)
-    save_part("MultiHeadAttention", names["MultiHeadAttention"])
-    old = "from attnbook.nn import attention as attend"
-    edit(file, old, imported)
-    save_part("attention", written())
-    text = file.read_text(encoding="utf-8")
-    assert f"\n{left}\n" in text if left else imported in text
-    used = my_part("MultiHeadAttention").forward.__globals__["attend"]
-    assert (used.__module__ == "my_transformer") == bool(left)
-
-
-def test_a_part_that_needs_more_of_ours_than_a_reader_writes_keeps_it(capsys, file):
-    names = run_cell("from attnbook.nn import attention", {})
-    more = MULTI_HEAD.replace("v, mask)", "v, mask, need_weights=True)[0]")
-    run_cell(more, names)
-    save_part("MultiHeadAttention", names["MultiHeadAttention"])
-    save_part("attention", written())
-    assert "Still ours in it: attention." in capsys.readouterr().out.splitlines()[-1]
-    assert my_part("MultiHeadAttention").__module__ == "my_transformer"
-
-
-NAMED = """\
-import functools
-import torch
-from torch import nn
-
-{head}
-def mine(Q, K, V, mask=None, dropout=0.0):
-    return masked(Q, K, V, mask, dropout)
-{tail}
-"""
-MASKED = CELLS.replace("---\n", "\n").replace("def attention", "def masked")
-MASKED = MASKED.replace("unused = attention", "unused = masked")
-LOGGED = """\
-def logged(function):
-    {wraps}
-    def inner(*arguments, **named):
-        return function(*arguments, **named)
-    return inner
-
-@logged"""
-DEF_MINE = "def attention(Q, K, V, mask=None, dropout=0.0):\n    ...\n"
-
-
-@pytest.mark.parametrize(
-    ("head", "tail", "answer", "last"),
-    [
-        ("", "", "mine", "attention = mine"),
-        ("", "attention = mine", "attention", "attention = mine"),
-        ("@torch.no_grad()\n@torch.enable_grad()", "", "mine", "attention = mine"),
-        (LOGGED.format(wraps="@functools.wraps(function)"), "", "mine", "= mine"),
-        (LOGGED.format(wraps=""), "attention = mine", "mine", None),
-        (LOGGED.format(wraps=""), "", "mine", None),
-        ("", "attention = functools.partial(mine)", "attention", None),
-        ("", "attention = lambda *a, **b: mine(*a, **b)", "attention", None),
-        (DEF_MINE, "attention = lambda *a, **b: mine(*a, **b)", "attention", None),
-        (
-            DEF_MINE,
-            "def make():\n    def attention(*a, **b):\n        return mine(*a, **b)\n"
-            "    return attention\nattention = make()",
-            "attention",
-            None,
-        ),
-        (
-            "",
-            "class Layer(nn.Module):\n    def forward(self, *a, **b):\n"
-            "        return mine(*a, **b)\nattention = Layer()",
-            "attention",
-            None,
-        ),
-        (
-            "",
-            "class A:\n    def f(self, *a, **b):\n        return mine(*a, **b)\n"
-            "attention = A().f",
-            "attention",
-            None,
-        ),
-    ],
-)
-def test_a_function_of_any_name_and_kind_is_saved_or_refused(
-    head, tail, answer, last, file
-):
-    """What is no function by `def` at the left margin gets a sentence."""
-    names = run_cell(MASKED, {})
-    run_cell(NAMED.format(head=head, tail=tail), names)
-    if last is None:
-        advice = "(?s)write.*`?def |at the left margin of a cell"
-        with pytest.raises(ValueError, match=advice):
-            save_part("attention", names[answer])
-        assert not file.exists()
-        return
-    save_part("attention", names[answer])
-    text = file.read_text(encoding="utf-8")
-    assert text.endswith(f"{last}\n{END}")
-    assert my_part("attention").__module__ == "my_transformer"
-
-
-def test_a_decorated_function_and_a_helper_of_another_name_are_saved(file):
-    names = run_cell(MASKED, {})
-    run_cell("weigh = masked", names)
-    plain = CELLS.split("---\n")[2].partition("\n\n")[2].partition(":\n")[0]
-    cell = f"{LOGGED.format(wraps='pass')}\n{plain}:\n"
-    run_cell(f"{cell}    return weigh(Q, K, V, mask, dropout)\n", names)
-    save_part("attention", names["attention"])
-    text = file.read_text(encoding="utf-8")
-    assert "\nweigh = masked\n" in text
-    assert "\n@logged\ndef attention(" in text
-    assert my_part("attention").__module__ == "my_transformer"
-
-
-def test_a_function_of_a_file_is_copied_from_it(file, monkeypatch):
-    own = file.with_name("mine.py")
-    own.write_text(MASKED.replace("masked(", "attention("), encoding="utf-8")
-    monkeypatch.syspath_prepend(file.parent)
-    monkeypatch.delitem(sys.modules, "mine", raising=False)
-    save_part("attention", importlib.import_module("mine").attention)
-    assert "def attention(Q, K" in file.read_text(encoding="utf-8")
-    assert my_part("attention").__module__ == "my_transformer"
-
-
-def test_functions_in_another_order_are_told_by_their_names(capsys, file):
-    names = run_cell("import torch\n" + MASKS, {})
+def test_functions_in_another_order_are_told_by_their_names(file):
+    names = run_cell(MASKS, {})
     with pytest.raises(ValueError, match="give key_mask, causal_mask, target_mask, in"):
         save_part("masks", names["causal_mask"], names["key_mask"])
     save_part("masks", *(names[x] for x in ("key_mask", "causal_mask", "target_mask")))
     assert file.exists()
 
 
-MASKS = """\
-def key_mask(ids):
-    return (ids != 0)[:, None, None]
-
-def causal_mask(t):
-    return torch.ones(t, t, dtype=torch.bool).tril()
-
-def target_mask(ids):
-    return key_mask(ids) & causal_mask(ids.shape[1]).to(ids.device)
-"""
-
-
 @pytest.mark.parametrize(
     ("old", "new", "line", "place"),
     [
-        (
-            "    return F",
-            "  return F",
-            22,
-            "in the section attention: IndentationError",
-        ),
+        ("    return F", "  return F", 22, "in the section attention: IndentationErr"),
         ("import math", "import nothing_such", 8, "the section attention: ModuleNotF"),
-        ("LOWEST = -1e+30", "LOWEST = lowest", 10, "the section attention: NameError"),
+        ("LOWEST = -1e30", "LOWEST = lowest", 10, "the section attention: NameError"),
         ("\n# %% attention", "\nx = = 1\n# %% attention", 7, "outside of the sections"),
     ],
 )
 def test_a_broken_section_is_named_and_the_good_part_is_not_blamed(
-    old, new, line, place, capsys, file
+    old, new, line, place, file
 ):
     save_part("attention", written())
-    names = run_cell("import torch\n" + MASKS, {})
+    names = run_cell(MASKS, {})
     masks = [names[x] for x in ("key_mask", "causal_mask", "target_mask")]
     edit(file, old, new)
     before = file.read_bytes()
@@ -516,7 +492,7 @@ def test_a_broken_section_is_named_and_the_good_part_is_not_blamed(
     if "attention" in place:
         save_part("attention", written())  # heals it
         save_part("masks", *masks)
-        assert my_part("masks")[0].__module__ == "my_transformer"
+        assert is_mine("masks")
         # A section below the one that is saved: the line is that of the file.
         edit(file, "ids.shape[1]", "ids.shape[1")
         at = file.read_text(encoding="utf-8").splitlines()

@@ -9,17 +9,18 @@ import torch
 from torch import nn
 
 from attnbook.course.kit.exercises import expect, stages
-from attnbook.course.kit.exercises.edits import (
+from attnbook.course.kit.exercises.hints import (
     Mistake,
-    hints_and_mistakes,
-    with_mistake,
+    make_mistake,
+    read_hints,
 )
-from attnbook.course.kit.exercises.parts import MODULES, find_part
 from attnbook.course.kit.exercises.stages import (
+    MODULES,
     Part,
     Wrong,
     failure,
-    filled,
+    fill,
+    find_part,
     first_failure,
     hints_for,
 )
@@ -41,7 +42,7 @@ def test_the_packages_part_and_the_solution_pass(part, stage):
 @each_stage
 def test_a_known_mistake_is_found_by_its_stage_and_gets_its_own_hint(part, stage):
     for mistake in stage.mistakes:
-        found, error = first_failure(part, with_mistake(part.solution, mistake))
+        found, error = first_failure(part, make_mistake(part.solution, mistake))
         assert found.name == stage.name, (mistake, error)
         assert isinstance(error, Wrong), (mistake, error)
         assert hints_for(part, stage, error)[0] == mistake.hint, error
@@ -166,7 +167,7 @@ def test_every_hint_for_a_finding_has_one(part, stage):
     """In the source of the checks, or in what PyTorch says."""
     source = "".join(map(inspect.getsource, SOURCES))
     found = [
-        str(first_failure(part, with_mistake(part.solution, x))[1])
+        str(first_failure(part, make_mistake(part.solution, x))[1])
         for x in stage.mistakes
     ]
     for words, hint in stage.hints:
@@ -264,13 +265,13 @@ def test_a_module_moves_with_its_buffers_alone():
 )
 def test_mistakes_that_cannot_be_read_are_refused(text, error):
     with pytest.raises(ValueError, match=error):
-        hints_and_mistakes(f"A hint.\n\n{text}")
+        read_hints(f"A hint.\n\n{text}")
 
 
 def test_an_edit_must_apply_once():
     for old, number in (("y", 0), ("x", 2)):
         with pytest.raises(ValueError, match=f"'{old}' stands {number} times in"):
-            with_mistake((double,), Mistake([(old, "z")], "Why?"))
+            make_mistake((double,), Mistake([(old, "z")], "Why?"))
 
 
 def test_a_stage_leaves_random_numbers_and_modes_alone_and_runs_alike_each_time():
@@ -355,7 +356,7 @@ def loop(n):
             (loop, 4, 40, "words"),
             "more words needed more operations.",
         ),
-        (filled, (3,), "3 is not an nn.Module."),
+        (fill, (3,), "3 is not an nn.Module."),
     ],
 )
 def test_what_is_expected_and_what_is_said(check, given, finding):
@@ -373,9 +374,9 @@ def test_equal_names_get_equal_parameters():
             for name in names:
                 setattr(self, name, nn.Linear(2, 2))
 
-    first, second = filled(Two("a", "b")), filled(Two("b", "a"))
+    first, second = fill(Two("a", "b")), fill(Two("b", "a"))
     assert torch.equal(first.a.weight, second.a.weight)
     assert not torch.equal(first.a.weight, first.b.weight)
-    assert torch.equal(filled(one_frozen).weight, torch.ones(1, 1))
+    assert torch.equal(fill(one_frozen).weight, torch.ones(1, 1))
     assert first.a.weight.dtype == torch.float64
     assert not first.training

@@ -9,7 +9,7 @@ import torch
 from notebook_cells import run_cell
 
 from attnbook.course import my_translator, save_part
-from attnbook.course.kit.exercises.parts import MODULES, find_part
+from attnbook.course.kit.exercises.stages import MODULES, find_part
 from attnbook.toy import TARGET, held_out_pairs, load_toy_model, make_batch
 
 BOOK = Path(__file__).resolve().parents[4] / "book"
@@ -139,3 +139,7 @@ def test_two_lines_train_the_readers_file_and_translate(
     assert translate(" ".join(pair.source)) == " ".join(pair.target)
     with pytest.raises(ValueError, match="'Hund' is not among"):
         translate("the Hund sees a cat")
+    with pytest.raises(ValueError, match="is no sentence: give its words as one"):
+        translate(["the", "cat"])
+    with pytest.raises(ValueError, match=r"steps is .*: give the number of updates"):
+        my_translator(["the cat sees a dog"])

@@ -1,12 +1,10 @@
-"""Exercises that answer.
+"""Exercises that answer, in the order in which to read them.
 
-- ``checking``: says whether a short answer is right; ``differences``: where it differs
-- ``parts``: where the parts are that the reader writes in full; ``stages``: what such a
-  part is made of, ``expect`` its comparisons, ``edits`` its mistakes; ``judging``:
-  judges it stage by stage
-- ``hints``: one for each try; ``inputs``: seeded tensors to try answers on
-- ``readers_code``, ``own_source``, ``own_imports``: where the reader's code fails, what
-  it consists of, and what it still has of the package
-- ``my_transformer``: the file in which the reader keeps the solved parts;
-  ``my_translator``: what this file's Transformer translates once it is trained
+- ``differences``: where two results first differ; ``hints``: one for each try, and the
+  usual mistakes; ``checking``: says whether a short answer is right
+- ``stages``: what a part that the reader writes in full must do, and in which stages;
+  ``expect``: what they compare; ``judging``: judges a part stage by stage
+- ``readers_code``: whether the reader's code is written, and where it fails
+- ``own_source``: the text of what the reader wrote; ``my_transformer``: the file that
+  keeps it; ``my_translator``: what its Transformer translates once it is trained
 """

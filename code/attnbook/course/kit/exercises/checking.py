@@ -4,14 +4,10 @@ A chapter registers its exercises in the module ``exercises`` of its folder and 
 them ``exN_...`` after its number, so that ``check`` finds them; those of the
 appendix are in ``aN`` and named ``exaN_...``::
 
-    def seeded():
-        g = torch.Generator().manual_seed(0)
-        return [(torch.randn(2, 3, 4, generator=g), torch.tensor([3, 1]))]
-
     register(
         "ex1_mean_state",
         reference=mean_state,
-        inputs=seeded,
+        inputs=lambda: draw_inputs(((2, 3, 4), torch.tensor([3, 1]))),
         hint="Each sentence has its own length: divide by that.",
         mistakes=wrong(
             mean_with_pads,
@@ -33,12 +29,14 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
+import torch
+
 from attnbook.course.kit.exercises.differences import (
     describe,
     first_difference,
     kind_of,
 )
-from attnbook.course.kit.exercises.hints import NO_MORE_HINTS, next_hint
+from attnbook.course.kit.exercises.hints import known_hint, next_hint
 from attnbook.course.kit.exercises.readers_code import (
     error_line,
     files_of,
@@ -93,6 +91,23 @@ def wrong(*answers_and_hints: Any) -> list[tuple[Any, str]]:
     if len(answers) != len(hints):
         raise ValueError(f"the last answer, {answers[-1]!r}, has no hint: add one.")
     return [*zip(answers, hints, strict=True)]
+
+
+def draw_inputs(*cases: tuple) -> list[tuple]:
+    """Draw arguments for an answer, the same at each call: float32, without gradients.
+
+    Args:
+        cases: The arguments of one try each. A tuple is a shape, and a tensor of that
+            shape is drawn, normal with variance 1; all else is given as it is.
+    """
+    g = torch.Generator().manual_seed(0)
+    return [
+        tuple(
+            torch.randn(entry, generator=g) if isinstance(entry, tuple) else entry
+            for entry in case
+        )
+        for case in cases
+    ]
 
 
 def check(name: str, answer: Any, reveal: bool = False) -> None:
@@ -156,8 +171,8 @@ def _verdict_on_value(exercise: Exercise, name: str, answer: Any, reveal: bool) 
     if kind_of(answer) != kind_of(right):
         lines.append(f"Expected {kind_of(right)}, got {describe(answer)}.")
     shows = f'There are no more hints: check("{name}", {name}, reveal=True) shows the '
-    hints = [_known_hint(exercise, [answer]), exercise.hint]
-    return "\n".join([*lines, next_hint(name, hints, repr(answer), f"{shows}answer.")])
+    hint = next_hint(name, _hints(exercise, [answer]), repr(answer), f"{shows}answer.")
+    return "\n".join([*lines, hint])
 
 
 def _letters(answer: Any) -> str | None:
@@ -176,7 +191,7 @@ def _verdict_on_function(exercise: Exercise, name: str, answer: Callable) -> str
             return f"{name}: your turn."
         told = error_line(error, files_of([answer]))
         code = what_it_does([answer])
-        hint = next_hint(name, [exercise.hint], code, NO_MORE_HINTS)
+        hint = next_hint(name, [exercise.hint], code)
         return f"{name}: your function raises an error.\n{told}\n{hint}"
     if got[0] is None and not is_unwritten(answer):
         return f"{name}: your function returned None: is a `return` missing?"
@@ -188,8 +203,7 @@ def _verdict_on_function(exercise: Exercise, name: str, answer: Callable) -> str
         if difference:
             given = ", ".join(map(describe, arguments))
             told = f"For {given}: {difference}" if given else difference
-            hints = [_known_hint(exercise, got), exercise.hint]
-            hint = next_hint(name, hints, what_it_does([answer]), NO_MORE_HINTS)
+            hint = next_hint(name, _hints(exercise, got), what_it_does([answer]))
             return f"{name}: not yet right.\n{told}\n{hint}"
     return f"{name}: right."
 
@@ -201,10 +215,7 @@ def _results(answer: Any, exercise: Exercise) -> list:
     return [answer(*arguments) for arguments in exercise.inputs()]
 
 
-def _known_hint(exercise: Exercise, got: list) -> str:
-    """The hint of the known mistake that gives the same results, else the general."""
-    for mistake, hint in exercise.mistakes:
-        same = zip(got, _results(mistake, exercise), strict=True)
-        if not any(first_difference(mine, wrong) for mine, wrong in same):
-            return hint
-    return exercise.hint
+def _hints(exercise: Exercise, got: list) -> list[str]:
+    """That of the known mistake with the same results, and the general one."""
+    wrong = ((_results(answer, exercise), hint) for answer, hint in exercise.mistakes)
+    return [*known_hint(got, wrong), exercise.hint]

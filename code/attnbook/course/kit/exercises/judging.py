@@ -6,8 +6,9 @@ import re
 import textwrap
 from collections.abc import Callable
 
-from attnbook.course.kit.exercises.hints import NO_MORE_HINTS, next_hint
-from attnbook.course.kit.exercises.parts import find_part
+from attnbook.course.kit.exercises.differences import describe
+from attnbook.course.kit.exercises.hints import next_hint
+from attnbook.course.kit.exercises.own_source import why_not_saved
 from attnbook.course.kit.exercises.readers_code import (
     error_line,
     files_of,
@@ -19,6 +20,7 @@ from attnbook.course.kit.exercises.stages import (
     Part,
     Stage,
     Wrong,
+    find_part,
     first_failure,
     hints_for,
 )
@@ -54,6 +56,12 @@ def verdict(part: Part, answers: tuple[Callable, ...], shown: int = 0) -> str:
         shown: How many characters of what they print are shown.
     """
     check_number(part, answers)
+    for label, answer in zip(part.names, answers, strict=True):
+        if not (callable(answer) or is_unwritten(answer)):
+            return (
+                f"{part.name}: expected the function or class itself, got "
+                f"{describe(answer)}: write {label} without quotes, and do not call it."
+            )
     if all(is_unwritten(answer) for answer in answers):
         return f"{part.name}: your turn."
     for label, answer in zip(part.names, answers, strict=True):
@@ -61,8 +69,8 @@ def verdict(part: Part, answers: tuple[Callable, ...], shown: int = 0) -> str:
             return f"{part.name}: {label} is not written yet."
     failed = first_failure(part, answers, shown)
     if failed is None:
-        stages = [_passed(stage) for stage in part.stages]
-        keep = f"Keep it for later chapters: {saving_call(part, answers)}"
+        stages = [_passed_line(stage) for stage in part.stages]
+        keep = _how_to_keep(part, answers)
         passed = f"{part.name}: all {len(stages)} stages passed."
         return "\n".join([passed, *stages, keep])
     if is_a_stubs(failed[1]):
@@ -79,11 +87,14 @@ def check_number(part: Part, answers: tuple) -> None:
         )
 
 
-def saving_call(part: Part, answers: tuple[Callable, ...]) -> str:
-    """The call that keeps a part in the reader's file, under the reader's names."""
-    pairs = zip(answers, part.names, strict=True)
-    names = [getattr(answer, "__name__", label) for answer, label in pairs]
-    return f'save_part("{part.name}", {", ".join(names)})'
+def _how_to_keep(part: Part, answers: tuple[Callable, ...]) -> str:
+    """The call that keeps a part in the reader's file, or why there is none yet."""
+    for label, answer in zip(part.names, answers, strict=True):
+        reason = why_not_saved(label, answer)
+        if reason:
+            return _wrap(f"It cannot be kept for later chapters yet: {reason}.")
+    names = ", ".join(answer.__name__ for answer in answers)
+    return f'Keep it for later chapters: save_part("{part.name}", {names})'
 
 
 def _report(
@@ -101,24 +112,23 @@ def _report(
         f"{part.name}: {stage.name}: {mistake}",
         hints_for(part, stage, error),
         what_it_does(answers),
-        NO_MORE_HINTS,
     )
     lines = [
         f"{part.name}: {number} of {len(part.stages)} stages passed.",
-        *map(_passed, part.stages[:number]),
-        _wrapped(f"✗ {stage.name}: {finding}"),
-        *(_wrapped(f"  {line}") for line in hint.splitlines()),
+        *map(_passed_line, part.stages[:number]),
+        _wrap(f"✗ {stage.name}: {finding}"),
+        *(_wrap(f"  {line}") for line in hint.splitlines()),
     ]
     later = ", ".join(other.name for other in part.stages[number + 1 :])
     if later:
-        lines.append(_wrapped(f"· not judged yet: {later}"))
+        lines.append(_wrap(f"· not judged yet: {later}"))
     return "\n".join(lines)
 
 
-def _passed(stage: Stage) -> str:
-    return _wrapped(f"✓ {stage.name}: {stage.checked}")
+def _passed_line(stage: Stage) -> str:
+    return _wrap(f"✓ {stage.name}: {stage.checked}")
 
 
-def _wrapped(line: str) -> str:
+def _wrap(line: str) -> str:
     """Break a line where the page would cut it off."""
     return textwrap.fill(line, WIDTH, subsequent_indent="  ", break_long_words=False)

@@ -6,7 +6,7 @@ import linecache
 import os
 import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
 from types import ModuleType
@@ -14,13 +14,16 @@ from typing import Any
 
 from attnbook.core.files import write_whole
 from attnbook.course.kit.exercises.judging import check_number, verdict
-from attnbook.course.kit.exercises.own_imports import ours_in, without_ours
-from attnbook.course.kit.exercises.own_source import own_source
-from attnbook.course.kit.exercises.parts import MODULES, find_part
+from attnbook.course.kit.exercises.own_source import OWN_MODULE, own_source
 from attnbook.course.kit.exercises.readers_code import error_line, is_unwritten
-from attnbook.course.kit.exercises.stages import Part, first_failure
+from attnbook.course.kit.exercises.stages import (
+    MODULES,
+    Part,
+    find_part,
+    first_failure,
+)
 
-FILE = "my_transformer.py"
+FILE = f"{OWN_MODULE}.py"
 HEADER = '''\
 """My Transformer: what I wrote in the exercises of "Attention, Step by Step".
 
@@ -32,13 +35,14 @@ SECTION = re.compile(
     r"^# %% (?P<name>\w+) \(chapter \d+\)\n.*?^# %% end of (?P=name)(?:\n|\Z)",
     re.MULTILINE | re.DOTALL,
 )
+OURS = re.compile(r"^from attnbook.* (?P<label>\w+)  # ours\n", re.MULTILINE)
 MARK = re.compile(r"^# %% (?:(\w+) \(chapter \d+\)|end of (\w+))$", re.MULTILINE)
 
 
 def save_part(name: str, *answers: Callable) -> None:
     """Keep a part that passes all its stages in ``my_transformer.py``.
 
-    The source of the reader's functions and classes is copied with the imports and
+    The text of the reader's functions and classes is copied with the imports and
     helpers that it needs. An earlier version of the part is replaced; the file as it
     was is kept under another name.
 
@@ -57,17 +61,17 @@ def save_part(name: str, *answers: Callable) -> None:
         return
     path = Path(FILE)
     text = _read(path)
-    new = _with_section(text, part, own_source(answers, part.names, _given(text)))
-    new, using = _with_own_imports(new)
+    source = own_source(answers, part.names, _labels(_sections(text)))
+    new, using = _use_own_parts(_put_section(text, part, source))
     if new == text:
-        print(f"{name} is in {FILE} already.{_still_ours(new, [*_sections(new)])}")
+        print(f"{name} is in {FILE} already.{_still_ours(new, _sections(new))}")
         return
     _check_together(text, new, part)
     kept = _keep(path) if name in _sections(text) else ""
     write_whole(path, new)
-    others = [section for section in using if section != name]
-    told = f" {', '.join(others)}: now made of it." if others else ""
-    print(f"Saved {name} in {FILE}.{kept}{told}{_still_ours(new, [*_sections(new)])}")
+    others = ", ".join(section for section in using if section != name)
+    told = f" {others}: now made of it." if others else ""
+    print(f"Saved {name} in {FILE}.{kept}{told}{_still_ours(new, _sections(new))}")
 
 
 def my_part(name: str) -> Any:
@@ -87,148 +91,30 @@ def my_part(name: str) -> Any:
         ValueError: If there is no such part.
     """
     part = find_part(name)
+    found, reason = part.ours, "Yours is used once you have saved it."
     try:
         text = _read(Path(FILE))
-    except ValueError as error:
-        return _ours(part, f" {error}.")
-    if os.environ.get("ATTNBOOK_PARTS") == "package" or name not in _sections(text):
-        return _ours(part, " Yours is used once you have saved it.")
-    trouble = _trouble(text, name)
-    if trouble:
-        return _ours(part, f" Yours, in {FILE}, {trouble}.")
-    print(f"{name}: yours, from {FILE}.{_still_ours(text, _used_by(text, name))}")
-    return _single(_run(text, part))
-
-
-def _ours(part: Part, reason: str) -> Any:
-    print(f"{part.name}: the package's.{reason}")
-    return _single(part.ours)
-
-
-def _single(functions: tuple) -> Any:
-    return functions[0] if len(functions) == 1 else functions
-
-
-def _run(text: str, part: Part) -> tuple:
-    """Run a file up to the end of a part's section; return the part's functions.
-
-    Later sections may import the package's version of a part that was saved after them.
-    """
-    linecache.checkcache(FILE)
-    module = ModuleType(Path(FILE).stem)
-    source = text[: _sections(text)[part.name].end()]
-    exec(compile(source, FILE, "exec"), vars(module))
-    return tuple(getattr(module, name) for name in part.names)
-
-
-def _check_together(old: str, new: str, part: Part) -> None:
-    """Raise a ValueError unless a part works in the new file, and the others do too."""
-    section, line, error = _broken(new)
-    if line and section != part.name and _broken(old)[1]:  # it was broken before
-        end = new[: _sections(new)[part.name].end()].count("\n")
-        line -= (new.count("\n") - old.count("\n")) * (line > end)
-        place = f"in the section {section}" if section else "outside of the sections"
-        anew = f", or save {section} anew" if section else ""
-        raise ValueError(
-            f"{FILE} is broken in line {line}, {place}: {error}. {part.name} passes "
-            f"and is not to blame, but nothing was saved: first mend that line{anew}"
-        )
-    for name in _sections(new):
-        if name != part.name and (name not in MODULES or _trouble(old, name)):
-            continue  # it did not work before
-        trouble = _trouble(new, name)
+        used = os.environ.get("ATTNBOOK_PARTS") != "package" and name in _sections(text)
+        trouble = _trouble(text, name) if used else ""
         if trouble:
-            raise ValueError(
-                f"with {part.name} in {FILE}, {name} {trouble}. Nothing was saved: "
-                f"put all that {part.name} needs into its own cell, and give helpers "
-                "names that no other part uses"
-            )
-
-
-def _trouble(text: str, name: str) -> str:
-    """What a part in a file does wrong; empty if it passes all its stages."""
-    part = find_part(name)
-    try:
-        failed = first_failure(part, _run(text, part))
-    except Exception as error:  # the file is the reader's: anything may be in it
-        section = _broken(text)[0]
-        place = f", in the section {section}" if section not in ("", name) else ""
-        return f"does not run: {error_line(error, {FILE})}{place}"
-    return f"fails in the stage {failed[0].name!r}" if failed else ""
-
-
-def _broken(text: str) -> tuple[str, int, str]:
-    """The section where a file stops, the line, from 1 on, and the error."""
-    sections = _sections(text)
-    source = text[: max((match.end() for match in sections.values()), default=0)]
-    try:
-        exec(compile(source, FILE, "exec"), vars(ModuleType(Path(FILE).stem)))
-    except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == FILE]
-        line = lines[0] if lines else getattr(error, "lineno", None) or 1
-        start = sum(map(len, text.splitlines(keepends=True)[: line - 1]))
-        inside = [k for k, x in sections.items() if x.start() <= start < x.end()]
-        said = getattr(error, "msg", error)  # a SyntaxError's without its line
-        return "".join(inside), line, f"{type(error).__name__}: {said}"
-    return "", 0, ""
-
-
-def _with_own_imports(text: str) -> tuple[str, list[str]]:
-    """Let sections use the reader's parts above them where they import ours.
-
-    A section that would then fail stays as it is.
-
-    Returns:
-        The file, and the sections that were changed.
-    """
-    changed = []
-    for name in [name for name in _sections(text) if name in MODULES]:
-        section = _sections(text)[name]
-        above = text[: section.start()]
-        new = without_ours(section[0], name, {*_sections(above)})
-        trial = above + new + text[section.end() :]
-        if trial != text and not _trouble(trial, name):
-            text = trial
-            changed.append(name)
-    return text, changed
-
-
-def _used_by(text: str, name: str) -> list[str]:
-    """The section of a part, and those above it whose names it mentions."""
-    sections = _sections(text)
-    above = [x for x in sections if sections[x].end() <= sections[name].start()]
-    words = {*re.findall(r"\w+", sections[name][0])}
-    named = [x for x in above if x in MODULES and words & {*find_part(x).names}]
-    return list(dict.fromkeys([name, *(y for x in named for y in _used_by(text, x))]))
-
-
-def _still_ours(text: str, names: list[str]) -> str:
-    """A sentence that names the parts that some sections import from the package."""
-    sections = _sections(text)
-    found = {part for name in names for *_, part, _ in ours_in(sections[name][0], name)}
-    return f" Still ours in it: {', '.join(sorted(found))}." if found else ""
-
-
-def _given(text: str) -> set[str]:
-    """Names of the parts that the file defines."""
-    return {
-        label
-        for name in _sections(text)
-        if name in MODULES
-        for label in find_part(name).names
-    }
-
-
-def _sections(text: str) -> dict[str, re.Match]:
-    """The sections of a file by the names of their parts."""
-    return {match["name"]: match for match in SECTION.finditer(text)}
+            reason = f"Yours, in {FILE}, {trouble}."
+        elif used:
+            found = _run(text, part)
+    except ValueError as error:
+        reason = f"{error}."
+    if found is part.ours:
+        print(f"{name}: the package's. {reason}")
+    else:
+        print(f"{name}: yours, from {FILE}.{_still_ours(text, _used_by(text, name))}")
+    return found[0] if len(found) == 1 else found
 
 
 def _read(path: Path) -> str:
     """The reader's file, or a new one; refused if its marks do not belong together."""
     if not path.exists():
         return HEADER
+    if path.is_dir():
+        raise ValueError(f"{FILE} is a folder: give it another name")
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -247,20 +133,30 @@ def _read(path: Path) -> str:
     return text
 
 
-def _with_section(text: str, part: Part, source: str) -> str:
+def _sections(text: str) -> dict[str, re.Match]:
+    """The sections of a file by the names of their parts."""
+    return {match["name"]: match for match in SECTION.finditer(text)}
+
+
+def _labels(sections: Iterable[str]) -> set[str]:
+    """Names of the functions and classes of some sections' parts."""
+    parts = [find_part(name) for name in sections if name in MODULES]
+    return {label for part in parts for label in part.names}
+
+
+def _put_section(text: str, part: Part, source: str) -> str:
     """A file with a part's section replaced, or put before those of later parts."""
     section = (
         f"# %% {part.name} (chapter {part.chapter})\n{source}# %% end of {part.name}\n"
     )
-    sections = _sections(text)
+    sections, order = _sections(text), [*MODULES]
     if part.name in sections:
         start, end = sections[part.name].span()
         return text[:start] + section + text[end:]
-    order = [*MODULES]
     later = [
-        match.start()
-        for name, match in sections.items()
-        if name in order and order.index(name) > order.index(part.name)
+        sections[name].start()
+        for name in order[order.index(part.name) + 1 :]
+        if name in sections
     ]
     place = min(later, default=len(text))
     before = text[:place] if text[:place].endswith("\n") else f"{text[:place]}\n"
@@ -274,3 +170,109 @@ def _keep(path: Path) -> str:
     copy = next(name for name in names if not name.exists())
     write_whole(copy, path.read_bytes())
     return f" The file as it was is kept as {copy.name}."
+
+
+def _execute(source: str) -> ModuleType:
+    """Run the beginning of a file as a module."""
+    linecache.checkcache(FILE)
+    module = ModuleType(OWN_MODULE)
+    exec(compile(source, FILE, "exec"), vars(module))
+    return module
+
+
+def _run(text: str, part: Part) -> tuple:
+    """Run a file up to the end of a part's section; return the part's functions.
+
+    Later sections may import the package's version of a part that was saved after them.
+    """
+    module = _execute(text[: _sections(text)[part.name].end()])
+    return tuple(getattr(module, name) for name in part.names)
+
+
+def _trouble(text: str, name: str) -> str:
+    """What a part in a file does wrong; empty if it passes all its stages."""
+    part = find_part(name)
+    try:
+        failed = first_failure(part, _run(text, part))
+    except Exception as error:  # the file is the reader's: anything may be in it
+        section = _broken(text)[0]
+        place = f", in the section {section}" if section not in ("", name) else ""
+        return f"does not run: {error_line(error, {FILE})}{place}"
+    return f"fails in the stage {failed[0].name!r}" if failed else ""
+
+
+def _broken(text: str) -> tuple[str, int, str]:
+    """The section where a file stops, the line, from 1 on, and the error."""
+    sections = _sections(text)
+    try:
+        _execute(text[: max((match.end() for match in sections.values()), default=0)])
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == FILE]
+        line = lines[0] if lines else getattr(error, "lineno", None) or 1
+        start = sum(map(len, text.splitlines(keepends=True)[: line - 1]))
+        inside = [k for k, x in sections.items() if x.start() <= start < x.end()]
+        said = getattr(error, "msg", error)  # a SyntaxError's without its line
+        return "".join(inside), line, f"{type(error).__name__}: {said}"
+    return "", 0, ""
+
+
+def _check_together(old: str, new: str, part: Part) -> None:
+    """Raise a ValueError unless a part works in the new file, and the others do too."""
+    section, line, error = _broken(old)
+    if line and section != part.name:
+        place = f"in the section {section}" if section else "outside of the sections"
+        anew = f", or save {section} anew" if section else ""
+        raise ValueError(
+            f"{FILE} is broken in line {line}, {place}: {error}. {part.name} passes "
+            f"and is not to blame, but nothing was saved: first mend that line{anew}"
+        )
+    for name in _sections(new):
+        if name != part.name and (name not in MODULES or _trouble(old, name)):
+            continue  # it did not work before
+        trouble = _trouble(new, name)
+        if trouble:
+            raise ValueError(
+                f"with {part.name} in {FILE}, {name} {trouble}. Nothing was saved: "
+                f"put all that {part.name} needs into its own cell, and give helpers "
+                "names that no other part uses"
+            )
+
+
+def _used_by(text: str, name: str) -> list[str]:
+    """The section of a part, and those above it whose names it mentions."""
+    sections = _sections(text)
+    above = [x for x in sections if sections[x].end() <= sections[name].start()]
+    words = {*re.findall(r"\w+", sections[name][0])}
+    named = [x for x in above if words & _labels([x])]
+    return list(dict.fromkeys([name, *(y for x in named for y in _used_by(text, x))]))
+
+
+def _still_ours(text: str, names: Iterable[str]) -> str:
+    """A sentence that names the parts that some sections import from the package."""
+    sections = _sections(text)
+    labels = {x["label"] for name in names for x in OURS.finditer(sections[name][0])}
+    found = sorted(name for name in MODULES if labels & _labels([name]))
+    return f" Still ours in it: {', '.join(found)}." if found else ""
+
+
+def _use_own_parts(text: str) -> tuple[str, list[str]]:
+    """Let sections use the reader's parts above them where they import ours.
+
+    A section that would then fail stays as it is.
+
+    Returns:
+        The file, and the sections that were changed.
+    """
+    changed = []
+    for name in [name for name in _sections(text) if name in MODULES]:
+        section = _sections(text)[name]
+        saved = _labels(_sections(text[: section.start()]))
+        own = OURS.sub(
+            lambda x, saved=saved: "" if x["label"] in saved else x[0], section[0]
+        )
+        trial = text[: section.start()] + own + text[section.end() :]
+        if trial != text and not _trouble(trial, name):
+            text = trial
+            changed.append(name)
+    return text, changed

@@ -34,7 +34,15 @@ def my_translator(steps: int = 300) -> Callable[[str], str]:
     Returns:
         A function that translates a sentence of the toy language. A word that is not
         in ``attnbook.toy.SOURCE.words`` is a ValueError.
+
+    Raises:
+        ValueError: If the number of steps is none.
     """
+    if not isinstance(steps, int) or steps < 1:
+        raise ValueError(
+            f"steps is {steps!r}: give the number of updates, such as 300; what comes "
+            "back takes the sentences"
+        )
     transformer, greedy = my_part("Transformer"), my_part("greedy")
     label_smoothing_loss, train_step = my_part("training")
 
@@ -42,6 +50,8 @@ def my_translator(steps: int = 300) -> Callable[[str], str]:
         return label_smoothing_loss(logits, targets).sum() / (targets != PAD).sum()
 
     def translate(text: str) -> str:
+        if not isinstance(text, str):
+            raise ValueError(f"{text!r} is no sentence: give its words as one string")
         src = id_batch([IdPair(SOURCE.encode(text.split()), [])]).src
         return " ".join(TARGET.decode(greedy(model, src, max_len=30)[0].tolist()))
 

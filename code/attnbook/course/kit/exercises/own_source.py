@@ -1,4 +1,10 @@
-"""The source of what the reader wrote, with all that it needs to stand by itself."""
+"""The text of what the reader wrote, with all of the notebook that it needs.
+
+One rule for functions, classes, imports and numbers: a name is copied as the latest
+statement that gave it its value, at the left margin of a cell or of a file, behind the
+statements for the names that it uses. Only the package's parts, which a part of the
+reader's may replace later, are imported in a form of our own.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +16,19 @@ import symtable
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from importlib import import_module
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from attnbook.course.kit.exercises.differences import describe
-from attnbook.course.kit.exercises.readers_code import functions_of
+from attnbook.course.kit.exercises.readers_code import (
+    files_of,
+    functions_of,
+    functions_with_bases,
+)
+from attnbook.course.kit.exercises.stages import MODULES, find_part
 
-READERS_MODULES = ("__main__", "my_transformer")
-"""Where the reader's own code lives: the notebook, and the file of saved parts."""
-HOMES = ("math", "torch", "torch.nn", "torch.nn.functional")
-"""Where to look for what does not say where it comes from, as PyTorch's functions."""
-
-
-class SourceError(ValueError):
-    """The reader's code cannot be copied; the message says why and what to do."""
+OWN_MODULE = "my_transformer"
+"""Where saved parts live when they are run again."""
+PLAIN = str | int | float | tuple | list | dict | None
 
 
 def own_source(
@@ -39,124 +43,172 @@ def own_source(
         given: Names that need no definition, as the reader's file has them.
 
     Raises:
-        SourceError: If a definition is not to be found, or if it uses something of the
-            notebook that cannot be written down, such as a tensor.
+        ValueError: If a statement is not to be found, or if the code uses something
+            of the notebook that is no function, class, module or number, such as a
+            tensor.
     """
-    collected = _Collected(given)
+    copied = _Copied(answers, names, given)
     for answer, name in zip(answers, names, strict=True):
-        collected.done.add(name)
-        collected.add(name, answer, {})
-    imports = sorted(collected.imports, key=lambda x: (x.startswith("from"), x))
-    head = [*imports, *collected.constants]
-    return "\n\n\n".join(["\n".join(head)] * bool(head) + collected.definitions) + "\n"
+        reason = why_not_saved(name, answer)
+        if reason:
+            raise ValueError(reason)
+        copied.add_answer(name, answer)
+    return copied.text()
 
 
-def _own_name(name: str, value: Any, namespace: dict[str, Any]) -> str:
-    """The name by which a function or class is defined, whatever it is called now.
-
-    Raises:
-        SourceError: If it is neither, or has no name.
-    """
-    if not functions_of(value) and not inspect.isclass(value):
-        raise SourceError(
-            f"{name} is {describe(value)}, which cannot be copied: write a function, "
-            f"`def {name}(…):`, that calls it or does the same, and save that"
-        )
-    if value.__name__ == "<lambda>":
-        raise SourceError(f"{name} is a lambda: write it as `def {name}(…):`")
-    # What a decorator returns may be called as the function inside the decorator.
-    decorated = namespace.get(value.__name__) is not value is namespace.get(name)
-    return name if decorated else value.__name__
-
-
-class _Collected:
-    """What was found so far; a helper is put before what uses it."""
-
-    def __init__(self, given: Collection[str]):
-        self.imports: set[str] = set()
-        self.constants: list[str] = []
-        self.definitions: list[str] = []
-        self.done = {*given, *dir(builtins)}
-
-    def add(self, name: str, value: Any, namespace: dict[str, Any]) -> None:
-        """Add the definition of a function or class, after all that it uses.
-
-        Args:
-            name: Its name in the notebook.
-            value: The function or class.
-            namespace: The names around it, for a class without functions.
-        """
-        functions = functions_of(value)
-        namespace = functions[0].__globals__ if functions else namespace
-        own = _own_name(name, value, namespace)
-        if own != name:
-            if own not in self.done:
-                self.done.add(own)
-                self.add(own, value, namespace)
-            self.definitions.append(f"{name} = {own}")
-            return
-        source = _definition(name, value)
-        for used in _global_names(source):
-            if used not in self.done and used in namespace:
-                self._add_used(used, namespace[used], namespace)
-        self.definitions.append(source)
-
-    def _add_used(self, name: str, value: Any, namespace: dict[str, Any]) -> None:
-        line = _import_line(name, value)
-        self.done.add(name)
-        if line:
-            self.imports.add(line)
-        elif inspect.isfunction(value) or inspect.isclass(value):
-            self.add(name, value, namespace)
-        elif _is_literal(value):
-            self.constants.append(f"{name} = {value!r}")
-        elif isinstance(value, float):  # inf and nan: no literals
-            self.constants.append(f'{name} = float("{value}")')
-        else:
-            raise SourceError(
-                f"your code uses `{name}`, an object of type {type(value).__name__} "
-                "from another cell: make it an argument, or compute it inside"
-            )
-
-
-def _definition(name: str, value: Any) -> str:
-    """The text of the cell that defines a function or class at its left margin."""
-    codes = [f.__code__ for f in functions_of(value)]
-    files = dict.fromkeys(code.co_filename for code in codes)
-    for file in (*files, *_cells()):
-        text = "".join(linecache.getlines(file))
-        try:
-            body = ast.parse(text).body
-        except SyntaxError:  # a cell that failed is kept, too
-            continue
-        for node in reversed(body):
-            defines = isinstance(node, ast.FunctionDef | ast.ClassDef)
-            if not (defines and node.name == name):
-                continue
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            # A decorator may have put a function of another place here.
-            own = range(first, node.end_lineno + 1)
-            places = [(f.co_filename, f.co_firstlineno) for f in codes]
-            if (
-                not codes
-                or node.decorator_list
-                or any(at == file and line in own for at, line in places)
-            ):
-                return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
-    raise SourceError(
-        f"the source of `{name}` is not to be found: define it by `def` or `class` at "
-        "the left margin of a cell without `%%`, and run the cell"
+def why_not_saved(name: str, answer: Any) -> str:
+    """Why an answer has no text of its own, and what to do; empty if it has one."""
+    if getattr(answer, "__name__", "") == "<lambda>":
+        return f"{name} is a lambda: write it as `def {name}(…):`"
+    if functions_of(answer) or inspect.isclass(answer):
+        return ""
+    return (
+        f"{name} is {describe(answer)}, which cannot be copied: write a function, "
+        f"`def {name}(…):`, that calls it or does the same, and save that"
     )
 
 
-def _cells() -> list[str]:
-    """Cells that were run, the latest first: they have lines, but no file on disk."""
-    named = [file for file in reversed(linecache.cache) if not file.startswith("<")]
-    return [file for file in named if not Path(file).exists()]
+class _Copied:
+    """What was found so far; what a statement uses is put before it."""
+
+    def __init__(
+        self, answers: tuple[Callable, ...], labels: Sequence[str], given: Collection
+    ):
+        self.labels = labels
+        self.imports: set[str] = set()
+        self.statements: list[tuple[str, bool]] = []  # and whether each is a definition
+        self.done = ({*given} - {*labels}).union(dir(builtins))
+        self.names = _namespace(answers)
+        cells = reversed(self.names.get("In", []))  # IPython's, each one that was run
+        files = map(linecache.getlines, sorted(files_of(answers)))
+        self.texts = [*cells, *map("".join, files)]
+
+    def add_answer(self, label: str, answer: Any) -> None:
+        """Copy an answer under the notebook's name for it, and name it as its part."""
+        candidates = [label, answer.__name__, *self.names]
+        found = (x for x in candidates if self.names.get(x) is answer)
+        name = next(found, answer.__name__)
+        self._add(name, answer)
+        if name != label:
+            self.statements.append((f"{label} = {name}", False))
+
+    def text(self) -> str:
+        """All that was copied: imports first, and space around definitions."""
+        imports = sorted(self.imports, key=lambda x: (x.startswith("from"), x))
+        text, before = "\n".join(imports), False
+        for source, defines in self.statements:
+            gap = "\n\n\n" if defines or before else "\n"
+            text, before = f"{text}{gap}{source}", defines
+        return f"{text.lstrip()}\n"
+
+    def _add(self, name: str, value: Any) -> None:
+        """Copy what gave a name of the notebook its value, unless it is there."""
+        if name in self.done:
+            return
+        self.done.add(name)
+        label = _part_label(value)
+        if label and label not in self.labels:
+            self.imports.add(_import_ours(label, value))
+            if name != label:
+                self.statements.append((f"{name} = {label}", False))
+            return
+        node, source = self._statement(name)
+        defines = isinstance(node, ast.FunctionDef | ast.ClassDef)
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            self.imports.add(source)
+            return
+        if not (defines or _may_be_copied(value)):
+            raise ValueError(
+                f"your code uses `{name}`, an object of type {type(value).__name__} "
+                "from another cell: make it an argument, or compute it inside"
+            )
+        module = getattr(value, "__module__", None)
+        if not defines and module == OWN_MODULE != self.names["__name__"]:
+            source = f"{name} = {value.__name__}"  # the reader's, by `my_part`
+        for used in _global_names(source):
+            if used in self.names:
+                self._add(used, self.names[used])
+        self.statements.append((source, defines))
+
+    def _statement(self, name: str) -> tuple[ast.stmt, str]:
+        """The statement that gave a name its value, and its text."""
+        for text in self.texts:
+            try:
+                body = ast.parse(text).body
+            except SyntaxError:  # a cell that failed is kept, too
+                continue
+            for node in reversed(body):
+                if name in _bound(node):
+                    return node, _source_of(node, name, text)
+        raise ValueError(
+            f"the source of `{name}` is not to be found: define or import it at the "
+            "left margin of a cell without `%%`, and run the cell"
+        )
+
+
+def _namespace(answers: tuple[Callable, ...]) -> dict[str, Any]:
+    """The names of the notebook, or file, in which answers are written."""
+    functions = [f for answer in answers for f in functions_with_bases(answer)]
+    if functions:
+        return functions[0].__globals__
+    return vars(sys.modules[answers[0].__module__])
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """Names to which an import, a definition or an assignment gives a value."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {*map(_imported, node.names)}
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if not isinstance(node, ast.Assign | ast.AnnAssign):
+        return set()
+    names = (x for x in ast.walk(node) if isinstance(x, ast.Name))
+    return {x.id for x in names if isinstance(x.ctx, ast.Store)}
+
+
+def _imported(alias: ast.alias) -> str:
+    return alias.asname or alias.name.partition(".")[0]
+
+
+def _source_of(node: ast.stmt, name: str, text: str) -> str:
+    """A statement as it is written; of an import only what gives the name."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        node.names = [alias for alias in node.names if _imported(alias) == name]
+        return ast.unparse(node)
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        return ast.get_source_segment(text, node)  # more may stand behind it
+    first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
+
+
+def _may_be_copied(value: Any) -> bool:
+    """Whether an assignment that is run again surely gives the same."""
+    return (
+        isinstance(value, PLAIN) or inspect.isroutine(value) or inspect.isclass(value)
+    )
+
+
+def _part_label(value: Any) -> str:
+    """What the page calls one of the package's parts; empty if it is none."""
+    for part in map(find_part, MODULES):
+        for label, ours in zip(part.names, part.ours, strict=True):
+            if value is ours:
+                return label
+    return ""
+
+
+def _import_ours(label: str, value: Any) -> str:
+    """How a section of the reader's file imports one of the package's parts."""
+    room = ".".join(value.__module__.split(".")[:2])
+    name = value.__name__
+    in_room = getattr(import_module(room), name, None) is value
+    home = room if in_room else value.__module__
+    renamed = f" as {label}" if label != name else ""
+    return f"from {home} import {name}{renamed}  # ours"
 
 
 def _global_names(source: str) -> Iterator[str]:
-    """Names that a definition takes from outside, each once, in a fixed order."""
+    """Names that a statement takes from outside, each once, in a fixed order."""
     tables, found = [symtable.symtable(source, "cell", "exec")], set()
     while tables:
         table = tables.pop()
@@ -167,39 +219,3 @@ def _global_names(source: str) -> Iterator[str]:
             if symbol.is_referenced() and symbol.is_global()
         }
     yield from sorted(found)
-
-
-def _import_line(name: str, value: Any) -> str:
-    """How a name of the notebook was imported; empty if the reader defined it."""
-    if isinstance(value, ModuleType):
-        package, _, last = value.__name__.rpartition(".")
-        if not package:
-            return f"import {last}" + (f" as {name}" if name != last else "")
-        return f"from {package} import {_as(last, name)}"
-    own_name = getattr(value, "__qualname__", "").rpartition(".")[2] or name
-    for home in _homes(value):
-        if getattr(import_module(home), own_name, None) is value:
-            return f"from {home} import {_as(own_name, name)}"
-    return ""
-
-
-def _homes(value: Any) -> list[str]:
-    """Modules that may export a value, the shortest first."""
-    module = getattr(value, "__module__", None) or ""
-    if module in READERS_MODULES:
-        return []
-    parts = module.split(".")
-    outer = [".".join(parts[:n]) for n in range(1, len(parts) + 1)] if module else []
-    return [home for home in (*outer, *HOMES) if home in sys.modules]
-
-
-def _as(own_name: str, name: str) -> str:
-    return name if own_name == name else f"{own_name} as {name}"
-
-
-def _is_literal(value: Any) -> bool:
-    """Whether a value can be written down as it is printed."""
-    try:
-        return ast.literal_eval(repr(value)) == value
-    except (ValueError, SyntaxError):
-        return False

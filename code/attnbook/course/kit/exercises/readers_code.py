@@ -30,7 +30,7 @@ def functions_of(answer: object) -> list[FunctionType]:
     return [f for f in functions if f.__module__ == answer.__module__]
 
 
-def _with_bases(answer: object) -> list[FunctionType]:
+def functions_with_bases(answer: object) -> list[FunctionType]:
     """The same, and the functions of base classes that the reader wrote, too."""
     if not inspect.isclass(answer):
         return functions_of(answer)
@@ -65,7 +65,7 @@ def what_it_does(answers: Collection[object]) -> str:
 
     Other comments, names of files or numbers of lines leave it as it is.
     """
-    waiting = [f for answer in answers for f in _with_bases(answer)]
+    waiting = [f for answer in answers for f in functions_with_bases(answer)]
     done: dict[FunctionType, str] = {}
     while waiting:
         function = waiting.pop()
@@ -75,7 +75,7 @@ def what_it_does(answers: Collection[object]) -> str:
         for name in _names(function.__code__):
             used = function.__globals__.get(name)
             if getattr(used, "__module__", None) == function.__module__:
-                waiting += _with_bases(used)
+                waiting += functions_with_bases(used)
             elif isinstance(used, str | int | float):
                 done[function] += f" {name} = {used!r}"
     return "\n".join(done.values()) or repr(answers)
@@ -96,7 +96,7 @@ def _names(code: CodeType) -> set[str]:
 
 def files_of(answers: Iterable[Callable]) -> set[str]:
     """The files, or cells of a notebook, in which functions and classes are written."""
-    return {f.__code__.co_filename for x in answers for f in _with_bases(x)}
+    return {f.__code__.co_filename for x in answers for f in functions_with_bases(x)}
 
 
 def error_line(error: BaseException, files: Collection[str]) -> str:

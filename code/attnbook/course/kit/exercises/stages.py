@@ -11,19 +11,36 @@ import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
-from itertools import islice
+from importlib import import_module
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from attnbook.course.kit.exercises.differences import describe, first_difference
-from attnbook.course.kit.exercises.edits import (
+from attnbook.course.kit.exercises.differences import describe
+from attnbook.course.kit.exercises.hints import (
     Mistake,
-    hints_and_mistakes,
-    with_mistake,
+    known_hint,
+    make_mistake,
+    read_hints,
 )
 
+MODULES = {
+    "seq2seq": "ch01.part_seq2seq",
+    "bahdanau_step": "ch02.part_bahdanau_step",
+    "luong_step": "ch03.part_luong_step",
+    "attention": "ch04.part_attention",
+    "MultiHeadAttention": "ch05.part_multi_head",
+    "masks": "ch06.part_masks",
+    "positions": "ch07.part_positions",
+    "FeedForward": "ch08.part_feed_forward",
+    "EncoderLayer": "ch08.part_encoder_layer",
+    "DecoderLayer": "ch08.part_decoder_layer",
+    "Transformer": "ch09.part_transformer",
+    "greedy": "ch10.part_greedy_search",
+    "training": "ch12.part_training",
+}
+"""Parts and their modules, in the order in which the course writes them."""
 CHANGED = "a tensor that was given is another one afterwards."
 # What goes wrong in any stage, as a regular expression, and the hint for it.
 COMMON = [
@@ -113,7 +130,7 @@ class Part:
         return tuple(answer.__name__ for answer in self.solution)
 
     def stage(self, checked: str, name: str = "") -> Callable:
-        """Decorate the check of the next stage; ``edits`` reads its docstring.
+        """Decorate the check of the next stage; its docstring tells the hints.
 
         Args:
             checked: What a part that passes does, in a phrase.
@@ -122,7 +139,7 @@ class Part:
 
         def add(run: Callable[..., None]) -> Callable[..., None]:
             label = name or run.__name__.replace("_", " ")
-            told = hints_and_mistakes(run.__doc__ or "")
+            told = read_hints(run.__doc__ or "")
             self.stages.append(Stage(label, checked, run, *told))
             return run
 
@@ -143,6 +160,17 @@ class _Shown(io.TextIOBase):
         if 0 < left < len(text):
             self.stream.write("\n… (the rest of what your code prints is left out)\n")
         return len(text)
+
+
+def find_part(name: str) -> Part:
+    """Look a part up by its name, such as "attention"; its module is loaded now.
+
+    Raises:
+        ValueError: If there is no part of that name.
+    """
+    if name not in MODULES:
+        raise ValueError(f"there is no part {name!r}; choose among {[*MODULES]}")
+    return import_module(f"attnbook.course.{MODULES[name]}").PART
 
 
 def first_failure(
@@ -190,8 +218,13 @@ def hints_for(part: Part, stage: Stage, error: Exception) -> list[str]:
     """
     known, finding = [], str(error)
     if isinstance(error, Wrong):
-        same = (x.hint for x in stage.mistakes if _same(part, stage, x, error))
-        known = [*islice(same, 1)]
+        others = (
+            (failure(stage, make_mistake(part.solution, x)), x.hint)
+            for x in stage.mistakes
+        )
+        known = known_hint(
+            _observed(error), ((_observed(x), hint) for x, hint in others)
+        )
     else:
         finding = f"{type(error).__name__}: {error}"
     told = [*stage.hints, *COMMON]
@@ -199,24 +232,19 @@ def hints_for(part: Part, stage: Stage, error: Exception) -> list[str]:
     return [*known, *(own or [hint for words, hint in stage.hints if not words])]
 
 
-def _same(part: Part, stage: Stage, mistake: Mistake, error: Wrong) -> bool:
-    """Whether a mistake is found out by the same observation."""
-    other = failure(stage, with_mistake(part.solution, mistake))
-    return (
-        isinstance(other, Wrong)
-        and str(other) == str(error)
-        and not first_difference(error.got, other.got)
-    )
+def _observed(error: Exception | None) -> tuple | None:
+    """What a stage has found, if the code runs and the stage finds something."""
+    return (str(error), error.got) if isinstance(error, Wrong) else None
 
 
-def drawn(seed: int, *shapes: tuple[int, ...]) -> list[Tensor]:
-    """Standard normal tensors in float64 that require gradients."""
+def draw_leaves(seed: int, *shapes: tuple[int, ...]) -> list[Tensor]:
+    """Draw standard normal tensors in float64 that require gradients."""
     g = torch.Generator().manual_seed(seed)
     made = [torch.randn(shape, generator=g, dtype=torch.float64) for shape in shapes]
     return [tensor.requires_grad_() for tensor in made]
 
 
-def filled(module: nn.Module, seed: int = 0) -> nn.Module:
+def fill(module: nn.Module, seed: int = 0) -> nn.Module:
     """Give a module random parameters, the same for equal names, and float64.
 
     Frozen ones stay: a table of positions, say. Without dropout, unless it is put into

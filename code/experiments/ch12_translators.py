@@ -1,21 +1,35 @@
-"""Evaluation of the shipped model: BLEU from several sides, beam width, averaging."""
+"""Chapter 12: translators scored, the shipped one from several sides, others beside it.
+
+The runs that a GPU made, ``gpu_runs``, were imported by an older state of this
+repository: ``git checkout gpu-runs``.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import random
+import re
 import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
+from torch import Tensor, nn
 
+from attnbook.analysis.ibm_model1 import NULL_WORD, train_ibm_model1
 from attnbook.core import results
-from attnbook.data.batching import id_batch, token_batches
+from attnbook.course.kit.page_translator import rounded_translator
+from attnbook.data.batching import IdPair, id_batch, token_batches
 from attnbook.data.subwords import Subwords
+from attnbook.decoding.ensemble import Ensemble
+from attnbook.models.transformer import Transformer
 from attnbook.nn.losses import label_smoothing_loss
+from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.translation.bleu_score import (
     corpus_bleu,
     corpus_scores,
@@ -25,6 +39,7 @@ from attnbook.translation.configs import from_json, from_stored
 from attnbook.translation.corpora import Texts, load_texts
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
+from attnbook.translation.report import score_splits, test_splits
 from attnbook.translation.trainer import encode_pairs, target_tokens
 from attnbook.translation.training_state import average_weights
 from attnbook.translation.translator import Translator
@@ -280,3 +295,240 @@ def multi30k_average() -> dict:
         runs.append({"epochs": number, "validation_bleu": round(score, 2)})
         print(f"  {runs[-1]}", flush=True)
     return {"last_epoch": int(kept[-1].stem), "runs": runs}
+
+
+# The five models, and several as one
+
+RIVALS = ("luong", "bahdanau")
+
+
+@experiment
+def ladder_scores() -> dict:
+    """Score the five models' translations of the validation split.
+
+    Reads ``ladder`` in the folder named by ``ATTNBOOK_RUN``, by default ``runs/gpu``.
+
+    Returns:
+        "by_length": by model what :func:`by_length` finds, with a beam of 5;
+        "against": by decoding and rival the paired bootstrap of the Transformer
+        against the RNNs with attention.
+    """
+    folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu")) / "ladder"
+    outputs = {
+        run.name: json.loads((run / "hypotheses.json").read_text("utf-8"))["val"]
+        for run in sorted(folder.glob("*"))
+    }
+    config = from_json(folder / "transformer" / "config.json")
+    source, references = load_texts(config, "val")
+
+    def against(how: str, rival: str) -> dict:
+        pair = (outputs[name][how] for name in ("transformer", rival))
+        return paired_bootstrap(*pair, references)._asdict()
+
+    return {
+        "by_length": {
+            name: by_length(source, found["beam"], references)
+            for name, found in outputs.items()
+        },
+        "against": {
+            how: {rival: against(how, rival) for rival in RIVALS}
+            for how in ("beam", "greedy")
+        },
+    }
+
+
+def together(translators: Sequence[Translator]) -> Ensemble:
+    """Several translators' models as one, for the subwords of the first.
+
+    Their subwords are the same, but their numbers may not be.
+    """
+    first = translators[0].subwords
+    return Ensemble([renumbered(one, first) for one in translators]).eval()
+
+
+def renumbered(translator: Translator, subwords: Subwords) -> nn.Module:
+    """The model of a translator with its word tables in the order of other subwords."""
+    own = translator.subwords.tokenizer
+    size = len(subwords)
+    order = [own.token_to_id(subwords.tokenizer.id_to_token(i)) for i in range(size)]
+    with torch.no_grad():
+        for weights in translator.model.parameters():
+            if len(weights) == size:
+                weights.copy_(weights[order])
+    return translator.model
+
+
+# A model trained on the translations of several others
+
+FOLDER = "runs/distilled"
+TEACHERS = {"en_de": FOLDER, "de_en": "runs/distilled_de_en"}
+"""By direction the folder where ``benchmarks/distil.py`` names the models; that is part
+of an older state of this repository: ``git checkout gpu-runs``."""
+
+KEPT = (
+    *("config", "machine", "commit", "precision", "versions", "parameters"),
+    *("updates", "epochs", "seconds", "tokens_per_second", "peak_memory_mb"),
+    *("validation_loss", "validation_bleu_by_alpha", "alpha", "averaged_epochs"),
+    *("weights_sha256", "scores", "validation_scores"),
+)
+"""Entries of a run that are stored unchanged."""
+
+
+@experiment
+def distilled_teachers() -> dict:
+    """Score several models that translate together, on validation data.
+
+    Returns:
+        By direction "models": their folders; "alpha": α of their beam; "scores": BLEU
+        and chrF by decoding and case.
+    """
+    return {direction: scores_together(Path(f)) for direction, f in TEACHERS.items()}
+
+
+def scores_together(folder: Path) -> dict:
+    """Scores of the models that a folder names."""
+    about = json.loads((folder / "teachers.json").read_text(encoding="utf-8"))
+    teachers = [Translator(model) for model in about["models"]]
+    first = teachers[0]
+    scores, _ = score_splits(
+        together(teachers), first.subwords, first.config, about["alpha"], ("val",)
+    )
+    return about | {"scores": scores["val"]}
+
+
+@experiment
+def distilled() -> dict:
+    """Score the student of those models on the test sets, once.
+
+    Reads the run ``student`` of ``multi30k-distilled`` in the folder named by the
+    environment variable ``ATTNBOOK_RUN``, by default ``runs/distilled``.
+
+    Returns:
+        What is kept of the run, with its "validation_scores", and "scores" by test set.
+    """
+    run = Path(os.environ.get(RUN_VARIABLE, FOLDER)) / "student"
+    found = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    student = Translator(run / "model")
+    # It was trained on a folder of texts.
+    config = replace(student.config, data="multi30k")
+    scores, _ = score_splits(
+        *(student.model, student.subwords, config),
+        *(student.facts["alpha"], test_splits(config)),
+    )
+    kept = {entry: found[entry] for entry in KEPT}
+    return kept | {"scores": scores}
+
+
+# The translator in a page
+
+N_SENTENCES = 300
+MIN_COUNT = 3  # of a German word; rarer ones are seldom aligned well
+WORD = re.compile(r"\w+(?:-\w+)*")
+
+
+@experiment
+def page_translator() -> dict:
+    """Score the shipped weights and the page's, rounded to 8 bits, on validation data.
+
+    Returns:
+        "shipped" and "rounded": "bleu" and "chrf", cased, by greedy decoding; "same":
+        how many translations are the same.
+    """
+    shipped, rounded = Translator(), rounded_translator()
+    texts = load_texts(shipped.config, "val")
+    found: dict = {"sentences": len(texts.source)}
+    outputs = {}
+    for name, translator in (("shipped", shipped), ("rounded", rounded)):
+        outputs[name] = translator(texts.source, width=1)
+        scores = corpus_scores(outputs[name], texts.target)
+        found[name] = {"bleu": round(scores.bleu, 2), "chrf": round(scores.chrf, 2)}
+        print(f"  {name}: {found[name]}", flush=True)
+    return found | {"same": sum(map(str.__eq__, *outputs.values()))}
+
+
+@experiment
+def translator_head_means() -> dict:
+    """Find what each head of the page's translator gives on average.
+
+    Returns:
+        "means": for each head, by its kind, layer and number, the mean of what it gives
+        to W^O, over all positions of so many validation "sentences".
+    """
+    rounded = rounded_translator()
+    texts = load_texts(rounded.config, "val")
+    pairs = encode_pairs(rounded.subwords, texts)[:N_SENTENCES]
+    return {"sentences": N_SENTENCES, "means": head_means(rounded.model, pairs)}
+
+
+@torch.no_grad()
+def head_means(
+    model: Transformer, pairs: Sequence[IdPair]
+) -> dict[str, list[list[list[float]]]]:
+    """The mean output of each head under teacher forcing: kind → layer → head → d_k."""
+    kinds = {
+        "encoder": [layer.attention for layer in model.encoder],
+        "decoder": [layer.self_attention for layer in model.decoder],
+        "cross": [layer.cross_attention for layer in model.decoder],
+    }
+    inputs: dict[MultiHeadAttention, list[Tensor]] = defaultdict(list)
+    hooks = [
+        layer.W_O.register_forward_pre_hook(
+            lambda _, x, layer=layer: inputs[layer].append(x[0][0])  # (T, D)
+        )
+        for layers in kinds.values()
+        for layer in layers
+    ]
+    for pair in pairs:
+        batch = id_batch([pair])
+        model(batch.src, batch.tgt_in)
+    for hook in hooks:
+        hook.remove()
+
+    def means(layer: MultiHeadAttention) -> list[list[float]]:
+        mean = torch.cat(inputs[layer]).mean(0).view(layer.n_heads, -1)  # (H, d_k)
+        return [[round(x, 4) for x in head] for head in mean.tolist()]
+
+    return {kind: [means(layer) for layer in layers] for kind, layers in kinds.items()}
+
+
+@experiment
+def german_glosses() -> dict:
+    """Find an English word for every German one of the training captions.
+
+    By IBM Model 1 on words, in both directions: the English word e for which
+    t(e | g) · t(g | e) is largest. The table glosses outputs word by word; it is no
+    dictionary.
+
+    Returns:
+        "least": the least number of times that a word occurs; "glosses": pairs.
+    """
+    return {
+        "least": MIN_COUNT,
+        "glosses": glosses(load_texts(Translator().config, "train"), MIN_COUNT),
+    }
+
+
+def glosses(texts: Texts, least: int) -> dict[str, str]:
+    """The English word that fits each German word best, in lower case both."""
+    numbers: dict[str, int] = {}
+
+    def ids(line: str) -> list[int]:
+        words = WORD.findall(line.lower())
+        return [numbers.setdefault(word, len(numbers)) for word in words]
+
+    english = [ids(line) for line in texts.source]
+    german = [ids(line) for line in texts.target]
+    there = [IdPair(*pair) for pair in zip(german, english, strict=True)]
+    back = [IdPair(*pair) for pair in zip(english, german, strict=True)]
+    forward, backward = train_ibm_model1(there), train_ibm_model1(back)
+    best: dict[int, tuple[float, int]] = {}
+    for (g, e), p in forward.items():
+        if g != NULL_WORD:
+            best[g] = max(best.get(g, (0.0, 0)), (p * backward.get((e, g), 0.0), e))
+    words = list(numbers)
+    counts = Counter(word for line in german for word in line)
+    return {
+        words[g]: words[e]
+        for g, (score, e) in sorted(best.items(), key=lambda item: words[item[0]])
+        if counts[g] >= least and score > 0
+    }

@@ -1,0 +1,437 @@
+"""Figures and tables of chapter 12, but for those of the runs on a GPU."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, MultipleLocator
+
+from attnbook.core import results
+from attnbook.course.kit.colours import (
+    COLOURS,
+    GREY,
+    INK,
+    SHADE,
+    SKY,
+    TEXT_COLOURS,
+)
+from attnbook.course.kit.curves import label_lines
+from attnbook.course.kit.exact_match import CURVES
+from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
+from attnbook.course.kit.names import name_of
+from attnbook.translation import run_folder
+from attnbook.translation.configs import config
+from attnbook.translation.report import TEST_SPLITS
+from attnbook.translation.schedules import noam_learning_rate
+from attnbook.translation.train_command import default_config, train
+
+# What Multi30k contains, and how much of its batches is padding
+
+METHODS = {
+    "random": "drawn at random",
+    "pooled": "sorted in pools of 16 batches",
+    "sorted": "all sorted, cut by number of pairs",
+    "tokens": "all sorted, cut by tokens",
+}
+"""Ways of cutting pairs into batches, as a reader calls them."""
+DRAWN = ("random", "pooled", "tokens")
+
+
+def data_table() -> Table:
+    """Show what was counted in both languages: words, rare words, lengths."""
+    stored = results.load("multi30k_facts")
+    rows = []
+    for language, name in (("en", "English"), ("de", "German")):
+        found = stored["rows"][language]
+        once = 100 * found["once"] / found["types"]
+        unseen = 100 * found["val_sentences_unknown"] / stored["sentences"]["val"]
+        lengths = (
+            found["per_sentence"][unit] for unit in ("words", "subwords", "characters")
+        )
+        rows.append((name, found["words"], found["types"], once, unseen, *lengths))
+    words, lengths = "training words", "mean length"
+    heads = [
+        Column("all", group=words),
+        Column("distinct", group=words),
+        Column("once", "%", words),
+        Column("unseen", "%", "validation"),
+        *(Column(unit, "", lengths, 1) for unit in ("words", "subwords", "characters")),
+    ]
+    return table(["language", *heads], rows)
+
+
+def words_table() -> Table:
+    """Show how many captions have the words of two sentences, and their fragments."""
+    stored = results.load("caption_words")
+    groups = {"words": stored["words"], "fragments": stored["pieces"]}
+    rows = {name: [*counts.items()] for name, counts in groups.items()}
+    return table(["in a caption", Column("captions")], rows)
+
+
+def padding_table() -> Table:
+    """Show the share of padding in one epoch, by the way batches are cut."""
+    shares = results.load("multi30k_facts")["padding"]
+    rows = [(name, 100 * shares[method]) for method, name in METHODS.items()]
+    return table(["pairs are", Column("padding", "%", digits=1)], rows)
+
+
+def batches_figure() -> Figure:
+    """Draw one stored batch of three kinds, source and target, a pair in each row."""
+    stored = results.load("multi30k_facts")
+    fig, axes = plt.subplots(len(DRAWN), 2, sharex=True, sharey="row", figsize=(5.5, 6))
+    for (left, right), method in zip(axes, DRAWN, strict=True):
+        pairs = stored["shown"][method]
+        sides = list(zip(*pairs, strict=True))  # lengths of sources, of targets
+        for ax, side, lengths in zip(
+            (left, right), ("source", "target"), sides, strict=True
+        ):
+            _draw_rows(ax, lengths, COLOURS[side])
+        positions = len(pairs) * sum(map(max, sides))
+        padding = 1 - sum(map(sum, sides)) / positions
+        left.set_title(f"{METHODS[method]}: {len(pairs)} pairs, {padding:.0%} padding")
+    for ax, side in zip(axes[-1], ("source", "target"), strict=True):
+        ax.set_xlabel(f"{side} positions", color=TEXT_COLOURS[side])
+    return fig
+
+
+def _draw_rows(ax: Axes, lengths: Sequence[int], colour: str) -> None:
+    """Draw sentences as rows, filled up with pale padding to the longest."""
+    rows = range(len(lengths))
+    ax.barh(rows, max(lengths), height=1, color=SHADE)
+    ax.barh(rows, lengths, height=1, color=colour)
+    ax.set(ylim=(len(lengths) - 0.5, -0.5), yticks=[], xticks=[0, 10, 20, 30])
+
+
+# The learning rate
+
+
+def learning_rates_figure(last: int = 20_000) -> Figure:
+    """Draw the learning rate for three widths, and for three lengths of warm-up."""
+    fig, (widths, warmups) = plt.subplots(2, sharex=True, figsize=(5.5, 5.6))
+    steps = range(1, last + 1, 50)
+    for ax, cases in (
+        (widths, [(d, 4000, f"D = {d}") for d in (128, 512, 1024)]),
+        (warmups, [(512, w, f"{w:,}") for w in (1000, 4000, 16000)]),
+    ):
+        for (d_model, warmup, label), look in zip(cases, ("--", "-", ":"), strict=True):
+            found = [1000 * noam_learning_rate(step, d_model, warmup) for step in steps]
+            ax.plot(steps, found, look, color=INK, label=label)
+        ax.set(xlim=(0, last), ylim=(0, None), ylabel="learning rate × 10³")
+    widths.set_title("warm-up of 4,000 updates")
+    warmups.set(title="D = 512, by updates of warm-up", xlabel="update")
+    warmups.set_xticks([0, 5000, 10_000, 15_000, 20_000])
+    warmups.xaxis.set_major_formatter("{x:,.0f}")
+    label_lines(widths)
+    _label_peaks(warmups)
+    return fig
+
+
+def _label_peaks(ax: Axes) -> None:
+    """Write each label at its line's peak: at the right end they all meet."""
+    for line in ax.get_lines():
+        x, y = max(zip(*line.get_data(), strict=True), key=lambda point: point[1])
+        ax.annotate(line.get_label(), (x, y), (6, 4), textcoords="offset points")
+    ax.set_ylim(0, 1.12 * ax.dataLim.ymax)
+
+
+# The run
+
+
+NAME = "multi30k_en_de"
+"""The recorded run."""
+LIVE = Path("runs/live")
+TARGET = {"color": COLOURS["target"]}
+
+
+def run(which: str, name: str | None = None, folder: Path = LIVE) -> dict:
+    """Give a training run's results and log: the recorded one's, or a new one's."""
+    if which == "recorded":
+        return results.load(NAME)
+    if which == "live":
+        made = train(config(name or default_config("auto")), folder)
+        return {**made, "log": run_folder.read_metrics(folder / "metrics.jsonl")}
+    raise ValueError(f"RUN is {which!r}; choose recorded or live")
+
+
+def run_table(found: dict) -> Table:
+    """Show where a run was made, its model, and what it took."""
+    made = found["config"]
+    layers = f"{made['n_layers']} + {made['n_layers']} layers"
+    norm = "pre-norm" if made["norm_first"] else "post-norm"
+    sizes = f"D = {made['d_model']}, d_ff = {made['d_ff']}, {made['n_heads']} heads"
+    speed = found["tokens_per_second"]
+    rows = [
+        ("machine", f"{found['machine']}, {found['precision']}"),
+        ("software", ", ".join(f"{n} {v}" for n, v in found["versions"].items())),
+        ("commit", found["commit"]),
+        ("model", f"{layers}, {sizes}, {norm}"),
+        ("parameters", f"{found['parameters']:,}"),
+        ("training", f"{found['epochs']} epochs, {found['updates']:,} updates"),
+        ("time", f"{found['seconds'] / 60:.0f} minutes"),
+        ("speed", f"{speed:,} target tokens per second"),
+        ("memory", f"at most {found['peak_memory_mb']:,} MB"),
+    ]
+    return table(["property", "value"], rows)
+
+
+def smoothed_floor(smoothing: float, n_tokens: int) -> float:
+    """The least smoothed loss of a vocabulary of that size, in nats per token."""
+    rest = smoothing / n_tokens
+    right = 1 - smoothing + rest
+    return -right * math.log(right) - (n_tokens - 1) * rest * math.log(rest)
+
+
+def training_losses(
+    log: Sequence[dict], least: int = 50
+) -> tuple[list[int], list[float]]:
+    """Join short stretches of a log, such as those at the end of an epoch."""
+    steps: list[int] = []
+    means: list[float] = []
+    start = before = 0
+    total = 0.0
+    for line in (line for line in log if "loss" in line):
+        step = line["step"]
+        total += (step - before) * line["loss"]
+        before = step
+        if step - start >= least:
+            steps.append(step)
+            means.append(total / (step - start))
+            start, total = step, 0.0
+    return steps, means
+
+
+def curves_figure(found: dict) -> Figure:
+    """Draw both losses by epoch, and below the validation BLEU."""
+    passes = [line for line in found["log"] if "validation_loss" in line]
+    updates = passes[0]["step"] / passes[0]["epoch"]  # of an epoch
+    epochs = [line["epoch"] for line in passes]
+    steps, means = training_losses(found["log"])
+    made = found["config"]
+    floor = smoothed_floor(made["smoothing"], made["vocab_size"])
+    fig, (losses, score) = plt.subplots(2, sharex=True, figsize=(5.5, 5.6))
+    for label, xs, ys, look in (
+        ("training", [step / updates for step in steps], means, {"color": GREY}),
+        ("validation", epochs, [line["validation_loss"] for line in passes], TARGET),
+        ("lower bound", [0, epochs[-1]], [floor] * 2, {"color": GREY, "ls": ":"}),
+    ):
+        losses.plot(xs, ys, label=label, **look)
+    losses.set(ylabel="loss, nats per token", ylim=(0, None), xlim=(0, None))
+    label_lines(losses)
+    score.plot(epochs, [line["validation_bleu"] for line in passes], **TARGET)
+    score.set(ylabel="validation BLEU", xlabel="epoch", ylim=(0, None))
+    averaged = found["averaged_epochs"]
+    first = epochs[-1] - averaged + 0.5
+    for ax in (losses, score):
+        ax.axvspan(first, epochs[-1] + 0.5, color=SHADE, zorder=0, lw=0)
+    text = f"{averaged} epochs\naveraged"
+    middle = (first + epochs[-1] + 0.5) / 2
+    score.text(middle, 3, text, ha="center", va="bottom")
+    score.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return fig
+
+
+def gap_table() -> Table:
+    """Show training and validation loss, measured alike: ``multi30k_scores``."""
+    rows = []
+    for row in results.load("multi30k_scores")["losses"]:
+        kept = [entry for entry in ("smoothing", "dropout") if row[entry]]
+        rows.append((" and ".join(kept) or "neither", row["train"], row["val"]))
+    sides = ("training sentences", "validation sentences")
+    heads = [Column(name, "nats per token", digits=2) for name in sides]
+    return table(["measured with", *heads], rows)
+
+
+# Scores on the test sets, and runs that differ in one thing
+
+BEAM, GREEDY = "beam, lowercased", "greedy, lowercased"
+LADDER = {
+    "initial_state": (name_of("initial_state"), CURVES["initial_state"][0]),
+    "static_context": (name_of("static_last"), CURVES["static_last"][0]),
+    "bahdanau": (name_of("bahdanau"), CURVES["bahdanau"][0]),
+    "luong": (name_of("luong_general"), SKY),
+    "transformer": (name_of("transformer"), CURVES["transformer"][0]),
+}
+"""Label and colour of each model, as in the figure that grows."""
+
+
+def part(name: str) -> dict:
+    """Give what is stored of a part of the runs."""
+    return results.load("multi30k_runs")["parts"][name]
+
+
+# Models and parts compared
+
+
+def whole_ladder() -> dict[str, dict]:
+    """Give the runs of the five models to their end, by name."""
+    return results.load("gpu_runs")["trained"]["ladder"]["runs"]
+
+
+def models_table() -> Table:
+    """Show size, speed and validation scores (beam, cased) of each model.
+
+    The speed is that of training alone on one thread: ``processor_speeds``.
+    """
+    speeds, rows = results.load("processor_speeds")["models"], []
+    for name, (label, _) in LADDER.items():
+        early, run = part("ladder")["runs"][name], whole_ladder()[name]
+        sizes = run["parameters"] / 1e6, run["parameters_without_tables"] / 1e6
+        speed = speeds[name]["tokens_per_second"]
+        bleu = [x["validation_scores"]["beam, cased"]["bleu"] for x in (early, run)]
+        loss = run["validation_loss"]
+        rows.append((label, *sizes, speed, bleu[0], run["epochs"], loss, bleu[1]))
+    heads = [
+        Column("all", "million", "parameters", 1),
+        Column("without embeddings", "million", "parameters", 1),
+        Column("training", "tokens/s"),
+        Column("BLEU", "", "ten epochs", 1),
+        Column("epochs", "", "full run"),
+        Column("loss", "nats", "full run", 2),
+        Column("BLEU", "", "full run", 1),
+    ]
+    return table(["model", *heads], rows)
+
+
+VALIDATION = [
+    Column("loss", "nats", "validation", 2),
+    Column("BLEU", "", "validation", 1),
+    Column("chrF", "", "validation", 1),
+    Column("length", "ratio", "validation", 2),
+]
+
+
+def validation_row(run: dict, score: dict) -> tuple[float, ...]:
+    """The cells of the columns ``VALIDATION``."""
+    return run["validation_loss"], score["bleu"], score["chrf"], score["length_ratio"]
+
+
+ABLATION = {
+    "the model": {
+        "as_it_is": "unchanged",
+        "heads_1": "one head instead of four",
+        "heads_8": "eight heads instead of four",
+        "no_scale": "no division by the root of d_k",
+        "no_positions": "no positional encoding",
+        "no_feed_forward": "no feed-forward networks",
+        "post_norm": "post-norm instead of pre-norm",
+        "post_norm_slow": "post-norm, learning rate 0.001",
+    },
+    "the training": {
+        "dropout_0": "no dropout",
+        "dropout_0.1": "dropout 0.1 instead of 0.2",
+        "smoothing_0": "no label smoothing",
+        "r_drop_5": "with R-Drop",
+        "lowercase": "all text in lower case",
+    },
+}
+"""The runs with one thing changed, as a reader calls them, by what is changed."""
+
+
+def ablation_runs(stored: str = "ablation") -> dict[str, dict[str, dict]]:
+    """Give the runs with one thing changed, by kind and by name for a reader."""
+    runs = part(stored)["runs"]
+    if stored == "ablation_seed_2":  # whose unchanged model is a row of the first
+        runs = runs | {"as_it_is": part("ablation")["runs"]["seed_2"]}
+    return {
+        kind: {label: runs[name] for name, label in labels.items() if name in runs}
+        for kind, labels in ABLATION.items()
+    }
+
+
+def ablation_seeds() -> dict[str, dict[str, list[dict]]]:
+    """Give the runs of each row of the ablation, one or two seeds, by their names."""
+    second = ablation_runs("ablation_seed_2")
+    return {
+        kind: {
+            label: [both[label] for both in (runs, second[kind]) if label in both]
+            for label in runs
+        }
+        for kind, runs in ablation_runs().items()
+    }
+
+
+def ablation_table() -> Table:
+    """Show the validation loss and scores (beam, cased) with the model changed."""
+    rows = [
+        (label, *validation_spreads(runs, "beam, cased")[:3])
+        for label, runs in ablation_seeds()["the model"].items()
+    ]
+    return table(["Transformer", *VALIDATION[:3]], rows)
+
+
+def validation_spreads(runs: list[dict], how: str) -> list[float | Spread]:
+    """The cells of the columns ``VALIDATION``, over seeds if there are several."""
+    rows = [validation_row(run, run["validation_scores"][how]) for run in runs]
+    columns = zip(*rows, strict=True)
+    return [spread(x) if len(runs) > 1 else x[0] for x in columns]
+
+
+def ladder_figure() -> Figure:
+    """Draw the validation BLEU of each model by epoch."""
+    fig, ax = plt.subplots(figsize=(5.5, 4))
+    for name, (label, colour) in LADDER.items():
+        log = whole_ladder()[name]["log"]
+        epochs = [line["epoch"] for line in log]
+        bleu = [line["validation_bleu"] for line in log]
+        ax.plot(epochs, bleu, color=colour, label=label)
+    ax.axvline(10, color=GREY, lw=1)
+    ax.set(xlabel="epoch", ylabel="validation BLEU", xlim=(0, 36), ylim=(0, None))
+    ax.xaxis.set_major_locator(MultipleLocator(10))
+    label_lines(ax)
+    return fig
+
+
+# Scores
+
+
+PUBLISHED = {"test_2016_flickr": 41.02}
+"""BLEU, English to German, text alone, trained on Multi30k alone, lowercased: Wu et al.
+2021, from README-baseline.md of LividWo/Revisit-MMT. Its tokenisation and sacreBLEU's
+13a agree in 991 of the 1,000 lowercased references."""
+
+RULES = {
+    "sacreBLEU's own, cased": "sacreBLEU's default: rule 13a, cased",
+    "lowercased": "rule 13a, lowercased",
+    "words between spaces": "split at spaces, cased",
+    "words between spaces, lowercased": "split at spaces, lowercased",
+    "letter by letter": "every character a token",
+}
+"""The stored rules, as a reader calls them."""
+
+
+def scorings_table() -> Table:
+    """Show one output's BLEU by several rules: ``multi30k_scores``."""
+    rows = [
+        (RULES[row["rule"]], row["bleu"])
+        for row in results.load("multi30k_scores")["scorings"]
+    ]
+    return table(["tokenisation", Column("BLEU", digits=1)], rows)
+
+
+def scores_table() -> Table:
+    """Show the shipped model's scores, those of three seeds, and a published one.
+
+    All with the beam; BLEU and chrF of the shipped model: ``multi30k_headline``.
+    """
+    shipped = results.load("multi30k_headline")["scores"]
+    seeds = part("en_de")["runs"].values()
+    rows = []
+    for split in TEST_SPLITS["multi30k"]:
+        cased = shipped[split]["beam, cased"]
+        lowercased = shipped[split][BEAM]["bleu"]
+        over_seeds = spread(run["scores"][split][BEAM]["bleu"] for run in seeds)
+        row = (split[5:9], cased["bleu"], cased["chrf"], lowercased, over_seeds)
+        rows.append((*row, PUBLISHED.get(split)))
+    heads = [
+        Column("BLEU", "", "shipped model, cased", 1),
+        Column("chrF", "", "shipped model, cased", 1),
+        Column("shipped model", "", "BLEU, lowercased", 1),
+        Column("three seeds", "", "BLEU, lowercased", 1),
+        Column("published", "", "BLEU, lowercased", 1),
+    ]
+    return table(["test set", *heads], rows)

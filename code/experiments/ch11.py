@@ -1,0 +1,426 @@
+"""Chapter 11: recall and induction by kind of layer, costs, what weights tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import islice, product
+from statistics import fmean
+
+import torch
+from torch import Tensor, nn
+
+from attnbook.analysis.cost import median_seconds, peak_bytes
+from attnbook.analysis.maps import cross_weights
+from attnbook.analysis.occlusion import (
+    agreement,
+    bahdanau_hiding_effects,
+    encoder_effects,
+    encoder_weights,
+    replacing_effects,
+    transformer_hiding_effects,
+)
+from attnbook.core.divergence import check_finite
+from attnbook.models.bahdanau import Bahdanau
+from attnbook.nn.layers import ScaledEmbedding
+from attnbook.nn.losses import token_loss
+from attnbook.nn.sequence_layers import (
+    ConvolutionLayer,
+    RecurrentLayer,
+    SelfAttentionLayer,
+    WindowedSelfAttention,
+)
+from attnbook.toy.data import held_out_pairs
+from attnbook.toy.language import Pair
+from attnbook.toy.last_position import (
+    LAYER_STACKS,
+    InductionModel,
+    LastPosition,
+    contiguous_dilations,
+    convolutions,
+    exponential_dilations,
+    first_symbol_batches,
+    induction_batches,
+    last_position_accuracy,
+)
+from attnbook.toy.metrics import attention_weights
+from attnbook.toy.models import toy_transformer
+from attnbook.toy.taggers import Tagger, tagger
+from attnbook.toy.tasks import (
+    TASK_VOCAB_SIZE,
+    parities,
+    random_symbols,
+    task_accuracy,
+    task_batches,
+)
+from attnbook.toy.training import (
+    LEARNING_RATE,
+    STEPS,
+    fit,
+    train_step,
+    train_toy_model,
+)
+from experiments.registry import experiment, sweep
+
+SEEDS = (0, 1, 2)
+
+# Recall of the first symbol at the last position
+
+RECALL_STEPS, RECALL_RATE, RECALL_WIDTH = 500, 3e-3, 32
+
+
+@sweep(
+    n=(8, 16, 32, 64),
+    kind=LAYER_STACKS,
+    seed=SEEDS,
+    steps=RECALL_STEPS,
+    rate=RECALL_RATE,
+    d=RECALL_WIDTH,
+)
+def first_token(n: int, kind: str, seed: int) -> dict:
+    """Train a kind of layer at a length, and test it on 2,000 new sequences."""
+    layers = LAYER_STACKS[kind](n, RECALL_WIDTH)
+    return train_last_position(layers, n, seed, RECALL_STEPS)
+
+
+@sweep(
+    n=(8, 16),
+    kind=("contiguous", "GRU"),
+    seed=SEEDS,
+    steps=4 * RECALL_STEPS,
+    rate=RECALL_RATE,
+    d=RECALL_WIDTH,
+)
+def first_token_longer(n: int, kind: str, seed: int) -> dict:
+    """The same with four times the steps, for the two kinds with long paths."""
+    layers = LAYER_STACKS[kind](n, RECALL_WIDTH)
+    return train_last_position(layers, n, seed, 4 * RECALL_STEPS)
+
+
+@sweep(n=(8, 16), seed=SEEDS, steps=RECALL_STEPS, rate=RECALL_RATE, d=RECALL_WIDTH)
+def first_token_room(n: int, seed: int) -> dict:
+    """Contiguous convolutions with half as many layers again as they need.
+
+    With just enough layers, the first symbol is at the edge of the receptive field, and
+    few paths lead from it to the output.
+    """
+    dilations = [1] * (3 * len(contiguous_dilations(n)) // 2)
+    layers = convolutions(RECALL_WIDTH, dilations)
+    found = train_last_position(layers, n, seed, RECALL_STEPS)
+    return {"kind": "contiguous", **found}
+
+
+def train_last_position(layers: list[nn.Module], n: int, seed: int, steps: int) -> dict:
+    """Train one model.
+
+    Returns:
+        The number of "layers", the accuracy ("right"), and the "loss", averaged over
+        every 20 steps.
+    """
+    model = LastPosition(layers, RECALL_WIDTH)
+    losses = fit(model, first_symbol_batches(n, seed), steps, RECALL_RATE)
+    test = next(first_symbol_batches(n, seed=99, batch_size=2000))
+    return {
+        "layers": len(layers),
+        "right": round(last_position_accuracy(model, test), 4),
+        "loss": [round(sum(losses[i : i + 20]) / 20, 3) for i in range(0, steps, 20)],
+    }
+
+
+# Two tasks at each kind of layer: what followed this symbol before, a running sum
+
+Batch = tuple[Tensor, Tensor]  # ids, (B, n); targets, (B, 1)
+
+N, WIDTH = 12, 64
+FEW_STEPS, RATE = 400, 4e-3
+
+LAYERS: dict[str, Callable[[int], nn.Module]] = {
+    "self-attention": lambda d: SelfAttentionLayer(d, n_heads=1),
+    "convolution": lambda d: nn.Sequential(ConvolutionLayer(d, N), nn.ReLU()),
+    "dilated": lambda d: nn.Sequential(*convolutions(d, exponential_dilations(N))),
+    "GRU": RecurrentLayer,
+}
+"""One layer of each kind, or three dilated convolutions; all see the N positions."""
+
+
+@sweep(kind=LAYERS, seed=SEEDS, steps=FEW_STEPS, n=N, d=WIDTH, learning_rate=RATE)
+def induction(kind: str, seed: int) -> dict:
+    """Train a kind of layer, and test it on 2,000 new sequences."""
+    return {"accuracy": induction_accuracy(kind, seed, FEW_STEPS)}
+
+
+@sweep(
+    kind=[kind for kind in LAYERS if kind != "self-attention"],
+    seed=SEEDS,
+    steps=5 * FEW_STEPS,
+    n=N,
+    d=WIDTH,
+    learning_rate=RATE,
+)
+def induction_longer(kind: str, seed: int) -> dict:
+    """The same with five times the updates, for all kinds but self-attention."""
+    return {"accuracy": induction_accuracy(kind, seed, 5 * FEW_STEPS)}
+
+
+def induction_accuracy(kind: str, seed: int, steps: int) -> float:
+    """Train one model and test it."""
+    model = InductionModel(LAYERS[kind](WIDTH), WIDTH)
+    fit(model, induction_batches(N, seed), steps, RATE)
+    test = next(induction_batches(N, seed=99, batch_size=2000))
+    return round(last_position_accuracy(model, test), 4)
+
+
+SLOW = (("GRU", 256), ("GRU", 64), ("convolution", 64))
+SLOW_STEPS, FIRST_STEPS, EVERY = 6000, 2000, 400
+
+
+@experiment
+def induction_updates() -> dict:
+    """Fifteen times the updates at a constant learning rate, and a wider GRU.
+
+    Returns:
+        "runs": for each kind, width "d" and seed the "accuracy" every 400 updates.
+    """
+    runs = []
+    for (kind, d), seed in product(SLOW, SEEDS):
+        torch.manual_seed(seed)
+        accuracy = accuracy_over_updates(kind, d, seed, SLOW_STEPS)
+        runs.append({"kind": kind, "d": d, "seed": seed, "accuracy": accuracy})
+        print(f"  {runs[-1]}", flush=True)
+    about = {"n": N, "every": EVERY, "learning_rate": RATE}
+    return {"steps": SLOW_STEPS, **about, "runs": runs}
+
+
+def query_first(batch: Batch) -> Batch:
+    """Move the last symbol of each sequence to its beginning."""
+    ids, targets = batch
+    return ids.roll(1, dims=1), targets
+
+
+@sweep(
+    kind=("GRU",),
+    d=(WIDTH,),
+    seed=SEEDS,
+    steps=FIRST_STEPS,
+    n=N,
+    every=EVERY,
+    learning_rate=RATE,
+)
+def induction_query_first(kind: str, d: int, seed: int) -> dict:
+    """The same for a GRU that reads the repeated symbol first, and not last.
+
+    So it knows from the beginning which pair to keep. Paths are as long as before.
+    """
+    return {"accuracy": accuracy_over_updates(kind, d, seed, FIRST_STEPS, query_first)}
+
+
+def accuracy_over_updates(
+    kind: str,
+    d: int,
+    seed: int,
+    steps: int,
+    reorder: Callable[[Batch], Batch] = lambda batch: batch,
+) -> list[float]:
+    """Train one model, and test it again and again."""
+    model = InductionModel(LAYERS[kind](d), d)
+    optimizer = torch.optim.Adam(model.parameters(), lr=RATE)
+    test = reorder(next(induction_batches(N, seed=99, batch_size=2000)))
+    found = []
+    batches = map(reorder, induction_batches(N, seed))
+    for step, batch in enumerate(islice(batches, steps), 1):
+        train_step(model, optimizer, batch, token_loss)
+        if step % EVERY == 0:
+            found.append(round(last_position_accuracy(model, test), 4))
+    check_finite(model.parameters())
+    return found
+
+
+TAGGERS: dict[str, Callable[[], Tagger]] = {
+    **{
+        kind: lambda make=make: Tagger(
+            ScaledEmbedding(TASK_VOCAB_SIZE, WIDTH), [make(WIDTH)]
+        )
+        for kind, make in LAYERS.items()
+    },
+    "two encoder layers": lambda: tagger("with", 2),
+}
+"""The same layers with an output at every position, and two of chapter 8's."""
+
+
+@sweep(
+    steps=(FEW_STEPS, 5 * FEW_STEPS),
+    kind=TAGGERS,
+    seed=SEEDS,
+    n=N,
+    d=WIDTH,
+    learning_rate=RATE,
+)
+def running_parity(steps: int, kind: str, seed: int) -> dict:
+    """A task with a state: is the sum of the symbols so far odd or even?
+
+    Returns:
+        The "accuracy" after the last symbol.
+    """
+    model = TAGGERS[kind]()
+    fit(model, task_batches(parities, N, seed), steps, RATE)
+    ids = random_symbols(2000, N, torch.Generator().manual_seed(99))
+    return {"accuracy": round(task_accuracy(model, parities(ids))[-1].item(), 4)}
+
+
+# Time and memory of each kind of layer, by length and by width
+
+COST_LENGTHS = (128, 256, 512, 1024, 2048, 4096)
+COST_WIDTHS = (64, 128, 256, 512, 1024)
+COST_LENGTH, COST_WIDTH = 512, 256  # while the other one changes
+HEAD_WIDTH, KERNEL, WINDOW = 64, 3, 64
+
+KINDS: dict[str, Callable[[int], nn.Module]] = {
+    "self-attention": lambda d: SelfAttentionLayer(d, d // HEAD_WIDTH),
+    "restricted": lambda d: WindowedSelfAttention(d, d // HEAD_WIDTH, WINDOW),
+    "GRU": RecurrentLayer,
+    "convolution": lambda d: ConvolutionLayer(d, KERNEL),
+    "dilated": lambda d: ConvolutionLayer(d, KERNEL, dilation=9),
+}
+
+
+@experiment
+def layer_cost() -> dict:
+    """Measure the forward pass of one layer of each kind on one sequence.
+
+    Returns:
+        "runs": for each length at one width, and each width at one length, and each
+        kind, what :func:`measure_layer` finds.
+    """
+    sizes = [(n, COST_WIDTH) for n in COST_LENGTHS]
+    sizes += [(COST_LENGTH, d) for d in COST_WIDTHS]
+    runs = []
+    for (n, d), kind in product(dict.fromkeys(sizes), KINDS):
+        runs.append({"kind": kind, "n": n, "d": d, **measure_layer(kind, n, d)})
+        print(f"  {runs[-1]}", flush=True)
+    about = {"kernel": KERNEL, "window": WINDOW, "head": HEAD_WIDTH}
+    return {"length": COST_LENGTH, "width": COST_WIDTH, **about, "runs": runs}
+
+
+@sweep(
+    batch=(1, 4, 16, 64),
+    kind=("self-attention", "GRU"),
+    n=COST_WIDTH,
+    d=COST_WIDTH,
+)
+def layer_batches(batch: int, kind: str) -> dict:
+    """Measure a whole batch in layers of equal work at n = d."""
+    return measure_layer(kind, COST_WIDTH, COST_WIDTH, batch)
+
+
+def measure_layer(kind: str, n: int, d: int, batch: int = 1) -> dict[str, float]:
+    """The forward pass of one kind at one size.
+
+    Returns:
+        The median processor time in "seconds", and the peak memory in "bytes" beyond
+        the weights and the input.
+    """
+    layer, x = KINDS[kind](d).eval(), torch.randn(batch, n, d)
+    call = partial(layer, x)
+    with torch.inference_mode():
+        call()  # the first call takes longer
+        return {"seconds": median_seconds(call), "bytes": peak_bytes(call)}
+
+
+# Do attention weights show what a prediction depends on?
+
+SENTENCES, CLAUSES = 40, 2
+WeightsAndEffects = tuple[Tensor, Tensor]  # of one shape
+
+
+def transformer_tables(model: nn.Module, pair: Pair) -> dict[str, WeightsAndEffects]:
+    """Weights and effects in a Transformer: cross-attention and encoder."""
+    return {
+        **word_tables(
+            cross_weights(model, [pair])[0],
+            transformer_hiding_effects(model, pair),
+            replacing_effects(model, pair),
+            pair,
+        ),
+        "encoder_others": (
+            encoder_weights(model, pair)[:-1],
+            encoder_effects(model, pair)[:-1],
+        ),
+    }
+
+
+@torch.no_grad()
+def bahdanau_tables(model: nn.Module, pair: Pair) -> dict[str, WeightsAndEffects]:
+    """The same for the model of Bahdanau et al., whose encoder has no attention."""
+    return word_tables(
+        attention_weights(model, [pair])[0],
+        bahdanau_hiding_effects(model, pair),
+        replacing_effects(model, pair),
+        pair,
+    )
+
+
+COMPARED = {
+    "transformer": (toy_transformer, transformer_tables),
+    "bahdanau": (Bahdanau, bahdanau_tables),
+}
+"""What makes each model, and what measures a sentence in it."""
+
+
+@sweep(
+    model=COMPARED,
+    seed=SEEDS,
+    sentences=SENTENCES,
+    clauses=CLAUSES,
+    steps=STEPS,
+    rate=LEARNING_RATE,
+)
+def weights_tell(model: str, seed: int) -> dict:
+    """Train a model on the toy task, and compare its weights with occlusion effects.
+
+    Returns:
+        The number of "parameters", and by the name of the occlusion
+        :func:`mean_agreement`; with "_others" in the name, without the source word that
+        the target word of the row renders, or the position of the row itself.
+    """
+    make, tables = COMPARED[model]
+    trained, _ = train_toy_model(make, seed)
+    trained.double()  # most effects are too small for single precision
+    size = sum(p.numel() for p in trained.parameters())
+    pairs = held_out_pairs(CLAUSES, SENTENCES)
+    found = mean_agreement([tables(trained, pair) for pair in pairs])
+    return {"parameters": size, **found}
+
+
+def mean_agreement(
+    tables: list[dict[str, WeightsAndEffects]],
+) -> dict[str, dict[str, float]]:
+    """Average :func:`~attnbook.analysis.occlusion.agreement` over sentences.
+
+    Returns:
+        By name of the table the mean rank "correlation", and the mean fraction of rows
+        in which the maxima agree ("first").
+    """
+    means = {}
+    for name in tables[0]:
+        pairs = [agreement(*of_one[name]) for of_one in tables]
+        correlation, first = (
+            round(fmean(side), 3) for side in zip(*pairs, strict=True)
+        )
+        means[name] = {"correlation": correlation, "first": first}
+    return means
+
+
+def word_tables(
+    weights: Tensor, hidden: Tensor, replaced: Tensor, pair: Pair
+) -> dict[str, WeightsAndEffects]:
+    """The rows of words that render a source word; "others" without its column."""
+    rows = [i for i, j in enumerate(pair.alignment) if j is not None]
+    columns = [pair.alignment[i] for i in rows]
+    tables = {}
+    for name, effects in (("hidden", hidden), ("replaced", replaced)):
+        all_effects = effects[rows]
+        of_others = all_effects.clone()
+        of_others[range(len(rows)), columns] = torch.nan
+        tables[name] = weights[rows], all_effects
+        tables[f"{name}_others"] = weights[rows], of_others
+    return tables
