@@ -25,6 +25,8 @@ def measured(*_, **__):
     return {key: run[key] for key in ("exact", "by_clause", "align", "map")}
 
 
+SHORT_LADDER = {"STEPS": 1, "WIDTH": 8}
+
 # For each sweep what is made small: constants of its module, and one run's settings.
 SMALL = {
     # ch01
@@ -80,6 +82,29 @@ SMALL = {
     # ch06
     # ch07
     # ch08
+    "warm_up": (
+        {"STEPS": 1},
+        {"rate": 1e-3, "norm_first": False, "warm_up": 30, "seed": 0},
+    ),
+    "ladder": (SHORT_LADDER, {"row": "1 plain", "seed": 0}),
+    "weights_and_norm": (
+        SHORT_LADDER,
+        {"row": "skip, network", "rate": 1e-3, "warm_up": False, "seed": 0},
+    ),
+    "ladder_rates": (
+        SHORT_LADDER,
+        {"row": "post-norm", "rate": 1e-3, "warm_up": True, "seed": 0},
+    ),
+    "ladder_controls": (SHORT_LADDER, {"row": "skip, small weights", "seed": 0}),
+    "xor_of_two_bits": ({"XOR_STEPS": 1}, {"heads": 0, "network": "none", "seed": 0}),
+    "embedding_scale": (
+        {"REVERSAL_STEPS": 20},
+        {"draw": "N(0, 1)", "scaled": True, "seed": 0},
+    ),
+    "embedding_proportion": (
+        {"REVERSAL_STEPS": 20},
+        {"draw": "N(0, 1)", "scaled": True, "seed": 0},
+    ),
     # ch09
     # ch10
     # ch11
