@@ -26,6 +26,7 @@ def measured(*_, **__):
 
 
 SHORT_LADDER = {"STEPS": 1, "WIDTH": 8}
+ONE_STEP = {"STEPS": 1, "new_sequences": lambda task: next(task(99, 8))}
 
 # For each sweep what is made small: constants of its module, and one run's settings.
 SMALL = {
@@ -106,6 +107,11 @@ SMALL = {
         {"draw": "N(0, 1)", "scaled": True, "seed": 0},
     ),
     # ch09
+    "broken_builds": (ONE_STEP, {"build": "as published", "seed": 0}),
+    "sixteen_heads": (ONE_STEP, {"bugs": [], "seed": 0}),
+    "broken_builds_longer": (ONE_STEP, {"bug": "softmax", "seed": 0}),
+    "suspect_tests": (ONE_STEP, {"seed": 0}),
+    "suspect_sevens": ({"STEPS": 1}, {"seed": 0}),
     # ch10
     # ch11
     # ch12
