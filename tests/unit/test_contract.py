@@ -17,7 +17,6 @@ from attnbook import nn as parts
 from attnbook.decoding import beam_search, greedy, log_probability, sample
 from attnbook.nn.local_attention import ALIGNMENTS
 from attnbook.nn.scores import SCORES
-from attnbook.toy.deep_stacks import CONNECTIONS
 from attnbook.toy.last_position import LAYER_STACKS
 from attnbook.toy.single_attention import POSITION_KINDS
 from attnbook.toy.taggers import LAYERS
@@ -156,10 +155,6 @@ WIDE = ["loss", "smoothed", "fused", "dot_score", "general_score"]
 COMPILED = ["weights", "rotary", "relative", "learned", "post", "pre"]
 
 add(lambda n: numbers(0, (n,), (n,)), hard=lambda: hard_attention)
-add(
-    vectors,
-    **{f"{kind} stack": partial(toy.Stack, kind, 3, 8, 2) for kind in CONNECTIONS},
-)
 for name in DECODERS:
     add(ids, decode, **{f"decoding by {name}": partial(decoder_of, name)})
     add(pairs, **{name: partial(decoder_of, name)})

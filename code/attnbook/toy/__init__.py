@@ -11,11 +11,8 @@
 - ``single_attention``: a model with one attention layer
 - ``taggers``: small stacks that predict a symbol at each position
 - ``last_position``: models and tasks with an answer at the last position only
-- ``bit_pairs``: the XOR of two bits through a single attention layer
-- ``deep_stacks``: rank collapse and gradients in deep stacks
 """
 
-from attnbook.toy.bit_pairs import PairReader, train_on_pairs
 from attnbook.toy.data import (
     CLAUSES,
     SOURCE,
@@ -26,7 +23,6 @@ from attnbook.toy.data import (
     toy_batches,
     toy_pairs,
 )
-from attnbook.toy.deep_stacks import Stack, gradient_norms, token_diversity
 from attnbook.toy.example import FEATURES, QUERY, SENTENCE, STATES, U, V, W
 from attnbook.toy.language import (
     ADJECTIVES,

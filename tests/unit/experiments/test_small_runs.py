@@ -29,6 +29,9 @@ def measured(*_, **__):
     return {key: run[key] for key in ("exact", "by_clause", "align", "map")}
 
 
+SHORT_LADDER = {"STEPS": 1, "WIDTH": 8}
+ONE_STEP = {"STEPS": 1, "new_sequences": lambda task: next(task(99, 8))}
+
 # For each sweep what is made small: constants of its module, and one run's settings.
 SMALL = {
     # ch01
@@ -84,7 +87,35 @@ SMALL = {
     # ch06
     # ch07
     # ch08
+    "warm_up": (
+        {"STEPS": 1},
+        {"rate": 1e-3, "norm_first": False, "warm_up": 30, "seed": 0},
+    ),
+    "ladder": (SHORT_LADDER, {"row": "1 plain", "seed": 0}),
+    "weights_and_norm": (
+        SHORT_LADDER,
+        {"row": "skip, network", "rate": 1e-3, "warm_up": False, "seed": 0},
+    ),
+    "ladder_rates": (
+        SHORT_LADDER,
+        {"row": "post-norm", "rate": 1e-3, "warm_up": True, "seed": 0},
+    ),
+    "ladder_controls": (SHORT_LADDER, {"row": "skip, small weights", "seed": 0}),
+    "xor_of_two_bits": ({"XOR_STEPS": 1}, {"heads": 0, "network": "none", "seed": 0}),
+    "embedding_scale": (
+        {"REVERSAL_STEPS": 20},
+        {"draw": "N(0, 1)", "scaled": True, "seed": 0},
+    ),
+    "embedding_proportion": (
+        {"REVERSAL_STEPS": 20},
+        {"draw": "N(0, 1)", "scaled": True, "seed": 0},
+    ),
     # ch09
+    "broken_builds": (ONE_STEP, {"build": "as published", "seed": 0}),
+    "sixteen_heads": (ONE_STEP, {"bugs": [], "seed": 0}),
+    "broken_builds_longer": (ONE_STEP, {"bug": "softmax", "seed": 0}),
+    "suspect_tests": (ONE_STEP, {"seed": 0}),
+    "suspect_sevens": ({"STEPS": 1}, {"seed": 0}),
     # ch10
     # ch11
     "first_token": ({"RECALL_STEPS": 1}, {"n": 8, "kind": "GRU", "seed": 0}),
