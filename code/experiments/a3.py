@@ -38,7 +38,7 @@ from attnbook.translation.corpora import load_texts
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
-from experiments.ch06_mask_at_inference import batches
+from experiments.ch06 import batches
 from experiments.registry import experiment, sweep
 
 # Sinks: a trained decoder that keeps few positions. Which one is worth its room?

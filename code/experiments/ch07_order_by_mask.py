@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import product
 
 import torch
 from torch import Tensor
 
 from attnbook.course.kit.toy_translation import THREE_SEEDS
-from attnbook.toy.tasks import previous_symbols, task_batches
-from attnbook.toy.training import fit
-from experiments.ch06_order import (
+from experiments.ch06 import (
     BACK,
-    LENGTH,
     RATE,
     STEPS,
     Recall,
-    measure,
+    train_recall,
 )
 from experiments.registry import experiment
 
@@ -49,8 +45,7 @@ def order_by_mask() -> dict:
     for masked, seed in product((1, 2), THREE_SEEDS):
         torch.manual_seed(seed)
         model = MaskInOne(masked)
-        task = partial(previous_symbols, back=BACK)
-        fit(model, task_batches(task, LENGTH, seed), STEPS, RATE)
-        runs.append({"masked": masked, "seed": seed, "right": measure(model)})
+        right = train_recall(model, seed)
+        runs.append({"masked": masked, "seed": seed, "right": right})
         print(f"  {runs[-1]}", flush=True)
     return {"steps": STEPS, "rate": RATE, "runs": runs}

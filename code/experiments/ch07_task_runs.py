@@ -2,85 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
-from math import isnan
-from statistics import fmean
 
 import torch
 
-from attnbook.analysis.bug_zoo import WrongSplit
-from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.nn.positions import LearnedPositions
 from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.tasks import (
-    TaskBatch,
     previous_symbols,
     random_symbols,
-    reversed_symbols,
     task_accuracy,
-    task_batches,
 )
-from attnbook.toy.training import fit
+from experiments.ch05 import accuracy_by_position, train_task_model
 from experiments.registry import experiment
 
 LEARNING_RATE = 4e-3
 SEEDS = (0, 1, 2, 3, 4)
 LENGTH = 12  # in training
 N_SEQUENCES = 2000  # in tests
-Task = Callable[[torch.Tensor], TaskBatch]
-
-
-def train_task_model(
-    model: OneLayer, make: Task, length: int, steps: int, seed: int
-) -> OneLayer:
-    """Train a model on a task, and return it."""
-    fit(model, task_batches(make, length, seed), steps, LEARNING_RATE)
-    return model
-
-
-def accuracy_by_position(
-    model: OneLayer, make: Task, length: int
-) -> list[list[float | None]]:
-    """Accuracy of K answers at each of L positions; None where none counts."""
-    ids = random_symbols(N_SEQUENCES, length, torch.Generator().manual_seed(99))
-    positions = task_accuracy(model, make(ids)).tolist()
-    return [[None if isnan(x) else round(x, 4) for x in row] for row in positions]
-
-
-@experiment
-def heads() -> dict:
-    """Predict the last symbol and the one before it, with 1, 2, 4 and 8 heads.
-
-    Accuracy is over the positions from the third on, where both answers count.
-    """
-    steps, runs = 400, []
-    for n_heads, seed in product((1, 2, 4, 8), SEEDS):
-        torch.manual_seed(seed)
-        model = one_layer("learned", LENGTH, n_heads=n_heads)
-        train_task_model(model, previous_symbols, LENGTH, steps, seed)
-        accuracy = accuracy_by_position(model, previous_symbols, LENGTH)
-        last, before = map(fmean, zip(*accuracy[2:], strict=True))
-        found = {"last": round(last, 4), "before": round(before, 4)}
-        runs.append({"heads": n_heads, "seed": seed, **found})
-        print(f"  {runs[-1]}", flush=True)
-    return {"steps": steps, "length": LENGTH, "runs": runs}
-
-
-@experiment
-def wrong_split() -> dict:
-    """Reverse a sequence, with heads split correctly and wrongly."""
-    kinds = {"right": MultiHeadAttention, "wrong": WrongSplit}
-    steps, runs = 400, []
-    for split, length, seed in product(kinds, (8, 16), SEEDS):
-        torch.manual_seed(seed)
-        model = OneLayer(kinds[split](64, 8), LearnedPositions(length, 64))
-        train_task_model(model, reversed_symbols, length, steps, seed)
-        rows = accuracy_by_position(model, reversed_symbols, length)
-        about = {"split": split, "length": length, "seed": seed}
-        runs.append({**about, "right": [row[0] for row in rows]})
-        print(f"  {runs[-1]}", flush=True)
-    return {"steps": steps, "heads": 8, "runs": runs}
 
 
 @experiment

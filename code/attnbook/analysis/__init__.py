@@ -33,7 +33,7 @@ from attnbook.analysis.complexity import (
     windowed_work,
 )
 from attnbook.analysis.cost import median_seconds, peak_bytes
-from attnbook.analysis.head_ablation import weight_by_offset, without_heads
+from attnbook.analysis.head_ablation import without_heads
 from attnbook.analysis.ibm_model1 import (
     NULL_WORD,
     align_words,

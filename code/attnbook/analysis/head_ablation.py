@@ -1,4 +1,4 @@
-"""Attention with some of its heads removed, and where each head attends."""
+"""Attention with some of its heads removed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor
 
-from attnbook.core.checks import check_sizes
 from attnbook.nn.multi_head import MultiHeadAttention
 
 
@@ -52,23 +50,3 @@ def without_heads(
     finally:
         with torch.no_grad():
             weight.copy_(before)
-
-
-def weight_by_offset(weights: Tensor, offsets: Iterable[int]) -> Tensor:
-    """How much weight the queries of one sentence put on keys at given distances.
-
-    Args:
-        weights: Of self-attention, (H, T, T).
-        offsets: Distances; -1 is the key before the query, 0 its own position.
-
-    Returns:
-        (H, number of offsets): means over the T queries. A query that has no key at
-        a distance counts as 0.
-
-    Raises:
-        ValueError: If there is no query.
-    """
-    length = weights.shape[-1]
-    check_sizes(T=length)
-    sums = [weights.diagonal(offset, -2, -1).sum(-1) for offset in offsets]  # (H,) each
-    return torch.stack(sums, dim=-1) / length

@@ -58,11 +58,7 @@ from attnbook.toy.metrics import (
     greedy_translations,
 )
 from attnbook.toy.models import load_toy_model, toy_transformer
-from attnbook.toy.next_words import (
-    best_next_word_accuracy,
-    next_word_batches,
-    shifted_words,
-)
+from attnbook.toy.next_words import next_word_batches, shifted_words
 from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.taggers import (
     AttentionLayer,

@@ -56,6 +56,32 @@ def test_the_dropped_stream_drops_what_it_has_normed():
 # Heads, scale and softmax
 
 
+def test_a_wrong_split_deals_out_positions():
+    torch.manual_seed(0)
+    wrong, x = WrongSplit(16, 4), torch.randn(2, 8, 16)
+    moved = influence(lambda x: wrong(x, x, x), x) > 0
+    pairs = torch.arange(8) // 2  # 8 places, 4 heads: two places a head
+    assert torch.equal(moved, pairs[:, None] == pairs)
+    out, weights = wrong(x, x, x, need_weights=True)
+    close(out, wrong(x, x, x), atol=1e-5)
+    close(weights.sum(-1), torch.ones(2, 4, 8), atol=1e-5)
+
+
+def test_a_wrong_split_of_one_head_is_right():
+    torch.manual_seed(0)
+    wrong, x = WrongSplit(16, 1), torch.randn(2, 5, 16)
+    q, k, v = wrong.W_Q(x), wrong.W_K(x), wrong.W_V(x)
+    close(wrong(x, x, x), wrong.W_O(F.scaled_dot_product_attention(q, k, v)), atol=1e-5)
+
+
+def test_a_wrong_split_drops_weights_in_training_alone():
+    torch.manual_seed(0)
+    wrong, x = WrongSplit(16, 4, dropout=0.5), torch.randn(2, 8, 16)
+    assert not torch.equal(wrong(x, x, x), wrong(x, x, x))
+    wrong.eval()
+    assert torch.equal(wrong(x, x, x), wrong(x, x, x))
+
+
 def test_a_wrong_split_reaches_every_attention():
     model = small()
     split_wrongly(model)

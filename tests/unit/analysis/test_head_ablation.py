@@ -1,9 +1,9 @@
-"""Removing heads, and the weight by distance."""
+"""Removing heads."""
 
 import pytest
 import torch
 
-from attnbook.analysis.head_ablation import weight_by_offset, without_heads
+from attnbook.analysis.head_ablation import without_heads
 from attnbook.nn.multi_head import MultiHeadAttention, split_heads
 from attnbook.nn.scaled_dot_product import attention
 
@@ -53,16 +53,3 @@ def test_a_head_that_there_is_not_is_an_error(layer, head):
         without_heads(layer, [head]),
     ):
         pass
-
-
-def test_weight_by_offset_is_a_mean_over_queries():
-    weights = torch.rand(2, 4, 4).softmax(-1)
-    found = weight_by_offset(weights, (-2, 0, 1))
-    for head in range(2):
-        for n, offset in enumerate((-2, 0, 1)):
-            inside = [
-                weights[head, i, i + offset].item()
-                for i in range(4)
-                if 0 <= i + offset < 4
-            ]
-            assert found[head, n].item() == pytest.approx(sum(inside) / 4)

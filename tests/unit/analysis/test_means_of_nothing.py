@@ -13,14 +13,12 @@ from attnbook.analysis import (
     head_agreement,
     probe_accuracy,
     rank_correlation,
-    weight_by_offset,
 )
 from attnbook.data.batching import IdPair
 from attnbook.toy import exact_match
 from attnbook.toy.language import Pair
 from attnbook.toy.last_position import last_position_accuracy
 from attnbook.toy.metrics import alignment_accuracy
-from attnbook.toy.next_words import best_next_word_accuracy
 
 AND = Pair(("and",), ("und",), (None,))  # a word that renders none
 PROBE = LinearProbe(torch.zeros(3, 2), torch.zeros(2), torch.arange(2))
@@ -39,11 +37,9 @@ def aligned_heads(pairs):
             for n in (0, 1, 2)
         ],
         (lambda: exact_match(make_bahdanau(), []), "a batch of 0 sequences"),
-        (lambda: best_next_word_accuracy([]), "no pair"),
         (lambda: last_position_accuracy(None, (torch.zeros(0, 4),) * 2), "no sequence"),
         (lambda: probe_accuracy(PROBE, torch.zeros(0, 3), torch.ones(0)), "no vector"),
         (lambda: fit_probe(torch.zeros(0, 3), torch.ones(0).long()), "no vector"),
-        (lambda: weight_by_offset(torch.zeros(2, 0, 0), [0]), "T is 0"),
         (lambda: aligned_heads([]), "no aligned word"),
         (lambda: aligned_heads([IdPair([5], [6])]), "no aligned word"),
     ],

@@ -16,7 +16,7 @@ from attnbook.toy.models import load_toy_model, toy_transformer
 from attnbook.translation.corpora import Texts
 from experiments import a3
 from experiments.a3 import ShortCache, mean_first, without_values
-from experiments.ch06_mask_at_inference import stepwise_loss
+from experiments.ch06 import stepwise_loss
 
 BATCH = make_batch(held_out_pairs(2, 3))
 

@@ -10,6 +10,7 @@ from attnbook.core import results
 from attnbook.course.a1.writing import TokenModel
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
 from attnbook.toy.models import toy_transformer
+from attnbook.translation.corpora import Texts
 from experiments.registry import find_experiments
 
 
@@ -84,7 +85,22 @@ SMALL = {
     ),
     "fused_cost": ({}, {"n": 8, "form": "readable"}),
     # ch05
+    "two_colours": (
+        {"VARIANTS": {"one head": {"steps": 1}}},
+        {"model": "one head", "seed": 0},
+    ),
+    "heads": ({"STEPS": 1}, {"heads": 1, "seed": 0}),
+    "wrong_split": ({"STEPS": 1}, {"split": "wrong", "length": 8, "seed": 0}),
     # ch06
+    "mask_at_inference": (
+        {"held_out_pairs": few(2)},
+        {"model": "toy", "causal": False},
+    ),
+    "mask_by_layer": (
+        {"load_texts": lambda *_: Texts(["A dog."], ["Ein Hund."]), "FIRST": 0},
+        {"layers": "none"},
+    ),
+    "padding_toy": ({"held_out_pairs": few(1)}, {"with_mask": False}),
     # ch07
     # ch08
     "warm_up": (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import matplotlib.pyplot as plt
 import torch
@@ -19,7 +19,8 @@ from attnbook.course.kit.heat_maps import (
     colour_bar,
     heat_map,
 )
-from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.html_tables import Table
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.multi_head import split_heads
 
 HEAD_COLOURS = ListedColormap(["#8CC8EC", "#F5E36B", "#D3D7DC", "#E5B8CF"])
@@ -88,32 +89,30 @@ def split_figure(words: Sequence[str], d: int = 4, n_heads: int = 2) -> Figure:
 def two_sources_table() -> Table:
     """What a possessive keeps of its translation if an English word is hidden."""
     *runs, _ = results.load("two_sources")["runs"]  # the last one changes the heads
-    return kept_table("hidden", [(run["hidden"], run) for run in runs])
+    return kept_table(runs, "hidden")
 
 
 def removed_heads_table() -> Table:
     """What a possessive keeps of its translation without some heads."""
     found = results.load("two_sources")
-    rows = [("none", found["runs"][0])]
+    names = {"neither": "three of the others"}
+    runs = [{**found["runs"][0], "heads removed": "none"}]
     for run in found["removed"]:
-        if run["mostly on"] == "neither":
-            rows.append(("three of the others", run))
-        elif run["how"] == "removed":
-            rows.append((f"the three on {run['mostly on']}", run))
-    return kept_table("heads removed", rows)
+        if run["how"] != "held at their mean":
+            name = names.get(run["mostly on"], f"the three on {run['mostly on']}")
+            runs.append({**run, "heads removed": name})
+    return kept_table(runs, "heads removed")
 
 
-def kept_table(changed: str, rows: Sequence[tuple[str, dict]]) -> Table:
+def kept_table(runs: Iterable[dict], changed: str) -> Table:
     """How often stem and ending survive, and how often neither can, in per cent."""
     cases = results.load("two_sources")["cases"]
-    columns = [changed, Column("stem", "% right"), Column("ending", "% right")]
-    columns.append(Column("other words", "%"))
-    counted = [
-        (name, run["stem"], run["ending"], cases - run["either"]) for name, run in rows
-    ]
-    return table(
-        columns, [(name, *(100 * n / cases for n in of)) for name, *of in counted]
+    values = (
+        Value("stem", "% right", 100 / cases, name="stem"),
+        Value("ending", "% right", 100 / cases, name="ending"),
+        Value(lambda run: cases - run["either"], "%", 100 / cases, name="other words"),
     )
+    return pivot(runs, changed, None, *values)
 
 
 # Two answers
@@ -146,10 +145,8 @@ def colours_figure(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Figure:
 
 def missing_table() -> Table:
     """Which share of two colours' variance is missing, by model."""
-    runs = results.load("two_colours")["runs"]
-    shares: dict[str, list[float]] = {}
-    for run in runs:
-        shares.setdefault(run["model"], []).append(50 * sum(run["missing"]))
-    del shares["two heads"]
-    columns = ["model", Column("missing, both colours together", "%")]
-    return table(columns, [(name, spread(of)) for name, of in shares.items()])
+    runs = [run for run in stored_runs("two_colours") if run["model"] != "two heads"]
+    name = "missing, both colours together"
+    return pivot(
+        runs, "model", None, Value(lambda run: 50 * sum(run["missing"]), "%", name=name)
+    )

@@ -10,8 +10,8 @@ from torch import Tensor
 from attnbook.core import results
 from attnbook.course.ch05.figures import kept_table
 from attnbook.course.kit.heat_maps import WHITE_LINES, colour_bar, heat_map
-from attnbook.course.kit.html_tables import Column, Table, spread, table
-from attnbook.course.kit.tables import stored_runs
+from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 
 QUESTIONS = ("previous symbol", "the one before it")
 
@@ -21,33 +21,34 @@ QUESTIONS = ("previous symbol", "the one before it")
 
 def seeds_table() -> Table:
     """What each stored run of ``heads`` has learned, seed by seed."""
-    rows = {}
-    for n_heads in sorted({run["heads"] for run in stored_runs("heads")}):
-        runs = stored_runs("heads", heads=n_heads)
-        rows[f"{n_heads} head{'s' * (n_heads > 1)}"] = [
-            (str(run["seed"]), 100 * run["last"], 100 * run["before"]) for run in runs
-        ]
-    return table(["seed", *(Column(name, "%", digits=1) for name in QUESTIONS)], rows)
+    values = (
+        Value(entry, "%", 100, 1, name)
+        for entry, name in zip(("last", "before"), QUESTIONS, strict=True)
+    )
+    names = {"seed": "{}", "heads": lambda n: f"{n} head{'s' * (n > 1)}"}
+    return pivot(
+        stored_runs("heads"), "seed", None, *values, groups="heads", names=names
+    )
 
 
 def symbols_table() -> Table:
     """The symbol that a model gives better, and the other; as it is, and frozen."""
-    runs = results.load("two_symbols")["runs"]
-    rows = []
-    for heads, steps in dict.fromkeys((run["heads"], run["steps"]) for run in runs):
-        same = stored_runs("two_symbols", heads=heads, steps=steps)
-        name = f"{'one head' if heads == 1 else 'two heads'}, {steps:,} steps"
-        lines = [
-            [100 * x for of in ("accuracy", "frozen") for x in sorted(run[of])[::-1]]
-            for run in same
-        ]
-        rows.append((name, *map(spread, zip(*lines, strict=True))))
-    columns = [
-        Column(answer, "% correct", group=group)
-        for group in ("weights as they are", "weights held at their mean")
-        for answer in ("better answer", "other answer")
+    counts = {1: "one head", 2: "two heads"}
+    runs = [
+        {**run, "model": f"{counts[run['heads']]}, {run['steps']:,} steps"}
+        for run in stored_runs("two_symbols")
     ]
-    return table(["model", *columns], rows)
+    values = [
+        Value(
+            lambda run, of=of, one=one: one(run[of]), "% correct", 100, 0, answer, group
+        )
+        for of, group in (
+            ("accuracy", "weights as they are"),
+            ("frozen", "weights held at their mean"),
+        )
+        for one, answer in ((max, "better answer"), (min, "other answer"))
+    ]
+    return pivot(runs, "model", None, *values)
 
 
 # The wrong split
@@ -88,15 +89,12 @@ def cross_heads_table() -> Table:
 
 def held_heads_table() -> Table:
     """What a possessive keeps if heads are removed, or held at their mean."""
-    runs = results.load("two_sources")["removed"]
-    return kept_table(
-        "heads",
-        [
-            (f"mostly on {run['mostly on']}: {run['how']}", run)
-            for run in runs
-            if run["mostly on"] != "neither"
-        ],
-    )
+    runs = [
+        {**run, "heads": f"mostly on {run['mostly on']}: {run['how']}"}
+        for run in results.load("two_sources")["removed"]
+        if run["mostly on"] != "neither"
+    ]
+    return kept_table(runs, "heads")
 
 
 def offsets_by_head_table() -> Table:
@@ -169,12 +167,8 @@ def together_table() -> Table:
 
 def layers_table() -> Table:
     """How the loss rises if all heads of one attention are removed."""
-    stored = results.load("head_ablation")["layers"]
-    kinds = [*dict.fromkeys(run["kind"] for run in stored)]
-    group = "increase in loss"
-    columns = ["layer", *(Column(kind, "nats", group, 3) for kind in kinds)]
-    by_layer: dict[int, list[float]] = {}
-    for run in stored:
-        by_layer.setdefault(run["layer"], []).append(run["rise"])
-    rows = [(str(layer + 1), *found) for layer, found in by_layer.items()]
-    return table(columns, rows)
+    rise = Value("rise", "nats", digits=3, name="increase in loss")
+    names = {"layer": lambda layer: str(layer + 1)}
+    return pivot(
+        results.load("head_ablation")["layers"], "layer", "kind", rise, names=names
+    )

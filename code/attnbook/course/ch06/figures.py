@@ -16,7 +16,8 @@ from attnbook.course.kit.heat_maps import (
     heat_map,
     numbers_from,
 )
-from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.html_tables import Table
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.masks import padding_mask, target_mask
 
 # Masks as maps
@@ -105,23 +106,22 @@ LANGUAGE_MODELS = {"key_mask": "full attention", "target_mask": "causal attentio
 def losses_table() -> Table:
     """Show both models' losses with and without later words: stored."""
     found = results.load("next_word")
-    rows = []
-    for mask, name in LANGUAGE_MODELS.items():
-        runs = [run for run in found["runs"] if run["mask"] == mask]
-        losses = (
-            spread(run[key] for run in runs) for key in ("loss", "loss_word_by_word")
-        )
-        rows.append((name, *losses, spread(run["grammatical"] for run in runs)))
-    rows += [
-        ("bigram table: which word follows which", None, found["last_word_loss"], None),
-        ("the grammar, known exactly", None, found["least_loss"], None),
-    ]
-    heads = [
-        Column("at once", "nats per word", "loss on new sentences", 3),
-        Column("word by word", "nats per word", "loss on new sentences", 3),
-        Column("sentences", "of 200 samples"),
-    ]
-    return table(["model", *heads], rows)
+    runs = [{**run, "model": LANGUAGE_MODELS[run["mask"]]} for run in found["runs"]]
+    nothing = {"loss": None, "grammatical": None}
+    for name, loss in (
+        ("bigram table: which word follows which", found["last_word_loss"]),
+        ("the grammar, known exactly", found["least_loss"]),
+    ):
+        runs.append({"model": name, "loss_word_by_word": loss, **nothing})
+    about = {"unit": "nats per word", "digits": 3, "group": "loss on new sentences"}
+    return pivot(
+        runs,
+        "model",
+        None,
+        Value("loss", name="at once", **about),
+        Value("loss_word_by_word", name="word by word", **about),
+        Value("grammatical", "of 200 samples", name="sentences"),
+    )
 
 
 # Padding
@@ -137,73 +137,37 @@ BATCHES = {
 
 def padding_table() -> Table:
     """Show what the translator loses without its padding mask, by batch: stored."""
-    found = results.load("padding_captions")
-    runs = {run["batches"]: run for run in found["runs"]}
-    rows = [
-        (name, runs[key]["changed"], runs[key]["bleu"]) for key, name in BATCHES.items()
-    ]
-    heads = [
-        Column("translations changed", f"of {found['captions']}"),
-        Column("BLEU", digits=1),
-    ]
-    return table(["captions in a batch", *heads], rows)
+    runs = [stored_runs("padding_captions", batches=name)[0] for name in BATCHES]
+    head = "captions in a batch"
+    names = {"batches": BATCHES}
+    return pivot(runs, "batches", None, *changed_and_bleu(192), names=names, head=head)
 
 
-# The mask at inference
+def changed_and_bleu(captions: int) -> tuple[Value, Value]:
+    """How many translations of so many captions changed, and their BLEU."""
+    changed = Value("changed", f"of {captions}", name="translations changed")
+    return changed, Value("bleu", digits=1, name="BLEU")
 
-MODELS = {
-    "toy": "toy language, exact match in %",
-    "captions": "English–German captions, BLEU",
-}
+
+# The causal mask at inference
+
 LAYERS = {"none": "none", "4": "4, the last", "1": "1, the first", "all": "1 to 4"}
 """Those that the chapter shows, of the translator's four."""
 
 
 def layers_table() -> Table:
     """Show what the translator loses without causal mask, layer by layer: stored."""
-    found = results.load("mask_by_layer")
-    runs = {run["layers"]: run for run in found["runs"]}
-    rows = [
-        (
-            name,
-            runs[key]["changed"],
-            runs[key]["bleu"],
-            *runs[key]["precisions"],
-            runs[key]["length_ratio"],
+    runs = [stored_runs("mask_by_layer", layers=name)[0] for name in LAYERS]
+    precisions = [
+        Value(
+            lambda run, n=n: run["precisions"][n - 1],
+            "%",
+            name=f"{n} word{'s' * (n > 1)}",
+            group="precision, runs of",
         )
-        for key, name in LAYERS.items()
-    ]
-    words = [
-        Column(f"{n} word{'s' * (n > 1)}", "%", "precision, runs of")
         for n in (1, 2, 3, 4)
     ]
-    heads = [
-        Column("translations changed", f"of {found['captions']:,}"),
-        Column("BLEU", digits=1),
-        *words,
-        Column("length", "÷ reference length", digits=2),
-    ]
-    return table(["decoder layers without causal mask", *heads], rows)
-
-
-def at_inference_table() -> Table:
-    """Show what two trained Transformers lose without the causal mask: stored."""
-    rows = []
-    runs = results.load("mask_at_inference")["runs"]
-    for model, name in MODELS.items():
-        by_mask = {run["causal"]: run for run in runs if run["model"] == model}
-        scores = [
-            100 * run["exact"] if "exact" in run else run["bleu"]
-            for run in (by_mask[True], by_mask[False])
-        ]
-        losses = [by_mask[causal]["loss"] for causal in (True, False)]
-        changed = 100 * by_mask[False]["changed"]
-        rows.append((name, *scores, *losses, changed))
-    heads = [
-        Column("with mask", group="score of the translations", digits=1),
-        Column("without", group="score of the translations", digits=1),
-        Column("with mask", "nats per token", "loss", 3),
-        Column("without", "nats per token", "loss", 3),
-        Column("changed", "% of translations"),
-    ]
-    return table(["model and score", *heads], rows)
+    length = Value("length_ratio", "÷ reference length", digits=2, name="length")
+    values = *changed_and_bleu(300), *precisions, length
+    head = "decoder layers without causal mask"
+    return pivot(runs, "layers", None, *values, names={"layers": LAYERS}, head=head)

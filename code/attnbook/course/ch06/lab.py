@@ -10,11 +10,38 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
-from attnbook.course.ch06.figures import draw_mask
+from attnbook.course.ch06.figures import changed_and_bleu, draw_mask
+from attnbook.course.ch06.mask_arguments import find_convention, torch_arguments
 from attnbook.course.kit.colours import TEXT_COLOURS
-from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.masks import causal_mask, key_mask, target_mask
-from experiments.ch06_mask_card import find_convention, torch_arguments
+
+# The causal mask at inference
+
+MODELS = {
+    "toy": "toy language, exact match in %",
+    "captions": "English–German captions, BLEU",
+}
+
+
+def at_inference_table() -> Table:
+    """Show what two trained Transformers lose without the causal mask: stored."""
+    rows = []
+    for model, name in MODELS.items():
+        runs = stored_runs("mask_at_inference", model=model)  # with it, without it
+        scores = [100 * run["exact"] if "exact" in run else run["bleu"] for run in runs]
+        losses = [run["loss"] for run in runs]
+        rows.append((name, *scores, *losses, 100 * runs[1]["changed"]))
+    heads = [
+        Column("with mask", group="score of the translations", digits=1),
+        Column("without", group="score of the translations", digits=1),
+        Column("with mask", "nats per token", "loss", 3),
+        Column("without", "nats per token", "loss", 3),
+        Column("changed", "% of translations"),
+    ]
+    return table(["model and score", *heads], rows)
+
 
 # How low must a masked score be?
 
@@ -106,20 +133,21 @@ def mask_card_table() -> Table:
 
 def padding_toy_table() -> Table:
     """Show the toy translator with and without its padding mask: stored."""
-    found = results.load("padding_toy")
-    names = {True: "with the padding mask", False: "without"}
-    rows = [(names[r["with_mask"]], r["right"], r["alone"]) for r in found["runs"]]
-    right = f"right, of {found['sentences']}"
-    heads = [Column("in one batch", group=right), Column("one by one", group=right)]
-    return table(["toy translator", *heads], rows)
+    group = "right, of 96"
+    values = (
+        Value("right", name="in one batch", group=group),
+        Value("alone", name="one by one", group=group),
+    )
+    names = {"with_mask": {True: "with the padding mask", False: "without"}}
+    about = {"names": names, "head": "toy translator"}
+    return pivot(stored_runs("padding_toy"), "with_mask", None, *values, **about)
 
 
 def padding_captions_table() -> Table:
     """Show what the translator loses without its padding mask, in all ways: stored."""
-    found = results.load("padding_captions")
-    rows = [(run["batches"], run["changed"], run["bleu"]) for run in found["runs"]]
-    changed = Column("translations changed", f"of {found['captions']}")
-    return table(["batches", changed, Column("BLEU", digits=1)], rows)
+    return pivot(
+        stored_runs("padding_captions"), "batches", None, *changed_and_bleu(192)
+    )
 
 
 # Order without positions
@@ -128,16 +156,20 @@ def padding_captions_table() -> Table:
 def order_table() -> Table:
     """Show what layers without positions recall of the last two symbols: stored."""
     found = results.load("order_without_positions")
-    rows = []
-    for name in dict.fromkeys(run["model"] for run in found["runs"]):
-        right = [run["right"] for run in found["runs"] if run["model"] == name]
-        shares = (spread(100 * x for x in of) for of in zip(*right, strict=True))
-        rows.append((name, *shares))
+    runs = [*found["runs"]]
     for mask, share in found["bag"].items():
         name = f"the most frequent symbol in sight, {mask} mask"
-        rows.append((name.replace("full mask", "no mask"), 100 * share, 100 * share))
-    heads = [Column(f"{n} back", "% right") for n in ("one", "two")]
-    return table(["model", *heads], rows)
+        name = name.replace("full mask", "no mask")
+        runs.append({"model": name, "right": [share, share]})
+    return pivot(runs, "model", None, *one_and_two_back("% right"))
+
+
+def one_and_two_back(unit: str) -> tuple[Value, Value]:
+    """Shares of right answers, in per cent: one symbol back, and two."""
+    return (
+        Value(lambda run: run["right"][0], unit, 100, name="one back"),
+        Value(lambda run: run["right"][1], unit, 100, name="two back"),
+    )
 
 
 # The masks of a batch, for the card

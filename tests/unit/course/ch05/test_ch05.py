@@ -1,45 +1,12 @@
-"""What chapter 5 and its laboratory measure, and maps of models that are trained there.
+"""Chapter 5's exercises and the page's own layer. What it shows nbval compares."""
 
-What else they show nbval compares.
-"""
-
-from statistics import fmean
-
-import pytest
 import torch
-from drawn import cells
 from notebook_cells import printed
 
-from attnbook.core import results
-from attnbook.course.ch05 import exercises, figures
+from attnbook.course.ch05 import exercises
 from attnbook.course.kit.exercises.checking import find, verdict
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.scaled_dot_product import attention
-
-pytestmark = pytest.mark.usefixtures("as_in_the_pages")
-G = torch.Generator().manual_seed(0)
-
-
-def test_maps_of_heads_show_the_weights():
-    four, tokens = torch.rand(4, 3, 3, generator=G), ["▁A", "▁dog", "<eos>"]
-    *axes, _ = figures.translator_heads_figure(four, tokens).axes
-    for ax, weights in zip(axes, four, strict=True):
-        torch.testing.assert_close(cells(ax), 100 * weights)
-    assert [t.get_text() for t in axes[0].get_yticklabels()] == ["A", "dog", "<eos>"]
-    assert [ax.get_title("left") for ax in axes] == [f"head {n}" for n in (1, 2, 3, 4)]
-
-
-def test_stored_runs_say_what_the_page_says():
-    for run in results.load("heads")["runs"]:
-        worse, better = sorted((run["last"], run["before"]))
-        assert better > 0.99
-        assert (worse < 0.1) == (run["heads"] == 1)
-    for run in results.load("wrong_split")["runs"]:
-        right = fmean(run["right"])
-        assert (right > 0.99) if run["split"] == "right" else (right < 0.1)
-
-
-# Exercises
 
 
 def test_parameters_in_the_exercise_are_those_of_the_layer():

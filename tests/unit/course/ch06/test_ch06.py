@@ -1,7 +1,4 @@
-"""What chapter 6, its laboratory and its exercises compute.
-
-What they show nbval compares.
-"""
+"""Chapter 6's exercises and the page's own masks. What it shows nbval compares."""
 
 import math
 
@@ -10,57 +7,12 @@ import torch
 from notebook_cells import printed
 from torch import nn
 
-from attnbook.course.ch06 import figures, lab
 from attnbook.course.kit.exercises.checking import find
 from attnbook.data.batching import pad
 from attnbook.models.from_torch import attention_from_torch
 from attnbook.nn.masks import target_mask
 
 TARGET = pad([[9] * 5, [9] * 3])
-
-
-def test_each_broken_mask_is_broken_in_its_own_way():
-    masks = figures.broken_masks(TARGET[1:])
-    wrong = {name: (mask != right) for name, (mask, right) in masks.items()}
-    assert all(cells.any() for cells in wrong.values())
-    kinds = {tuple(mask.flatten().tolist()) for mask, _ in masks.values()}
-    assert len(kinds) == len(masks) == 6
-    cells = {name: mask.nonzero().tolist() for name, mask in wrong.items()}
-    assert cells["one too many"] == [[0, 1], [1, 2]]
-    assert cells["one too few"] == [[0, 0], [1, 1], [2, 2]]
-    assert cells["no causal mask"] == [[0, 1], [0, 2], [1, 2]]
-
-
-# Numbers that hide scores
-
-
-def test_a_masked_row_in_float64_by_the_formula():
-    hidden = torch.tensor([False, True, False])
-    for add in (False, True):
-        for value in (-1e9, -math.inf, None):
-            row = lab.masked_row(hidden, value, torch.float64, add)
-            first = math.exp(1.0) / (math.exp(1.0) + math.exp(0.5))
-            assert row.tolist() == pytest.approx([first, 0, 1 - first])
-
-
-@pytest.mark.parametrize(
-    ("value", "dtype", "add", "wanted"),
-    [
-        (-math.inf, torch.float32, False, "NaN"),
-        (-1e9, torch.float32, False, "equal"),
-        (-1e9, torch.float32, True, "equal"),  # rounds scores away
-        (-1e4, torch.float32, True, "unmasked"),
-        (-1e9, torch.float64, True, "unmasked"),
-        (-1e9, torch.float16, False, "error"),
-    ],
-)
-def test_the_four_outcomes_of_a_fully_masked_row(value, dtype, add, wanted):
-    assert lab.fully_masked_outcome(value, dtype, add) == wanted
-
-
-def test_a_number_that_hides_nothing_is_refused():
-    with pytest.raises(AssertionError):
-        lab.fully_masked_outcome(-1.0, torch.float32, add=True)
 
 
 def test_what_the_mask_card_says_of_half_precision_and_of_masks_after_the_softmax():

@@ -5,16 +5,14 @@ from itertools import pairwise
 import pytest
 import torch
 
-from attnbook.core import results
-from attnbook.course.ch06 import lab
-from attnbook.nn.scaled_dot_product import attention
-from experiments import ch06_mask_card as experiment
-from experiments.ch06_mask_card import (
+from attnbook.course.ch06 import mask_arguments
+from attnbook.course.ch06.mask_arguments import (
     D,
     MaskArgument,
     find_convention,
     torch_arguments,
 )
+from attnbook.nn.scaled_dot_product import attention
 
 
 def probe(look, marks=(True, False)):
@@ -41,7 +39,9 @@ def filled(x, marks, value):
 
 def test_a_row_that_begins_with_dots_tries_the_argument_above(monkeypatch):
     for make in ("_multi_head", "_encoder_layer"):
-        monkeypatch.setattr(experiment, make, lambda argument, **how: (argument, how))
+        monkeypatch.setattr(
+            mask_arguments, make, lambda argument, **how: (argument, how)
+        )
     probes = [p for p in torch_arguments() if isinstance(p.attend, tuple)]
     for above, here in pairwise(probes):
         if here.argument.startswith("…"):
@@ -101,20 +101,3 @@ def test_probing_draws_nothing_from_the_common_generator():
     before = torch.get_rng_state()
     torch_arguments()
     assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_a_missing_library_is_named(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "keras", None)
-    with pytest.raises(ValueError, match=r"needs keras.*pip install"):
-        experiment.keras_arguments()
-
-
-def test_the_stored_card_has_every_library_and_pytorchs_rows_of_now():
-    live = [find_convention(probe) for probe in torch_arguments()]
-    rows = results.load("mask_card")["rows"]
-    assert {row["library"] for row in rows} == {*lab.NAMES}
-    assert all(row["version"] for row in rows if row["library"] != "attnbook")
-    assert all(row["attend"] != row["hidden"] for row in rows)
-    own = [row for row in rows if row["library"] in ("attnbook", "torch")]
-    without = [[row | {"version": ""} for row in found] for found in (own, live)]
-    assert without[0] == without[1]

@@ -1,14 +1,19 @@
-"""A Transformer that attends to padding."""
+"""A Transformer that attends to padding, or to later words."""
 
 import pytest
 import torch
 
-from attnbook.course.ch06.translators import PaddingInSight, ZerosAsPadding, as_kind
+from attnbook.course.ch06.translators import (
+    PaddingInSight,
+    Recomputing,
+    ZerosAsPadding,
+    as_kind,
+)
 from attnbook.data.batching import pad
 from attnbook.models.transformer import Transformer
+from attnbook.toy.data import held_out_pairs
+from attnbook.toy.metrics import greedy_translations
 from attnbook.toy.models import load_toy_model
-from attnbook.translation.corpora import Texts
-from experiments import ch06_padding as experiment
 
 SRC, TGT = pad([[5, 6, 7, 2], [8, 9, 2]]), pad([[1, 5, 6], [1, 7, 8]])
 
@@ -50,12 +55,20 @@ def test_each_attention_reads_what_it_is_shown_by_the_layers_themselves(trained,
         assert torch.allclose(step, row, atol=1e-4)
 
 
-def test_translations_come_back_in_their_order(monkeypatch):
-    texts = ["A dog runs.", "Two men sit on a bench in the park.", "A cat."]
-    monkeypatch.setattr(experiment, "load_texts", lambda *_: Texts(texts, texts))
-    monkeypatch.setattr(experiment, "CAPTIONS", 3)
-    runs = {run["batches"]: run for run in experiment.padding_captions()["runs"]}
-    assert (
-        runs["1"]["changed"] == runs["with the mask, 32 in file order"]["changed"] == 0
-    )
-    assert runs["32 in file order"]["changed"] > 0
+def test_with_the_causal_mask_it_decodes_as_with_a_cache(trained):
+    pairs = held_out_pairs(1, 4)
+    found = greedy_translations(Recomputing(trained), pairs)
+    assert found == greedy_translations(trained, pairs)
+
+
+def test_the_last_layer_does_not_need_its_mask_and_the_first_one_does(trained):
+    """The newest position attends to the whole prefix anyway: equal to the bit."""
+
+    def last(bare):
+        return logits(Recomputing(trained, bare).model)[:, -1]
+
+    assert torch.allclose(last([]), logits(trained)[:, -1], atol=1e-5)
+    assert torch.equal(last([1]), last([]))
+    assert not torch.allclose(last([0]), last([]), atol=1e-3)
+    assert torch.equal(last([0, 1]), last([0]))
+    assert type(trained) is Transformer

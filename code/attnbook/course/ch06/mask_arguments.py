@@ -1,17 +1,14 @@
-"""What does True mean in a mask? The conventions of several libraries, found by tests.
+"""What does True mean in a mask argument? Found by tests; documentation is not trusted.
 
-Documentation is not relied on. Four positions attend to each other, the mask has one
-value at one of them and another value elsewhere, and the leak test finds the positions
-that the first one reads.
+Four positions attend to each other, the mask has one value at one of them and another
+value elsewhere, and the leak test finds the positions that the first one reads.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from types import ModuleType
 from typing import NamedTuple
 
 import torch
@@ -20,7 +17,6 @@ from torch.nn import functional as F
 
 from attnbook.analysis.leaks import influence
 from attnbook.nn.scaled_dot_product import attention
-from experiments.registry import experiment
 
 Attend = Callable[[Tensor, list], Tensor]
 """Maps inputs, (S, D), and S mask values, equal for all queries, to the output of
@@ -55,25 +51,6 @@ class MaskArgument(NamedTuple):
     argument: str
     values: tuple  # the two mask values to test
     attend: Callable[[Tensor, list], Tensor]
-
-
-@experiment
-def mask_card() -> dict:
-    """Test all libraries; those other than PyTorch are not required by the book.
-
-    Returns:
-        "rows": for each argument the result of :func:`find_convention`.
-    """
-    arguments = [
-        *torch_arguments(),
-        *transformers_arguments(),
-        *keras_arguments(),
-        *jax_arguments(),
-    ]
-    rows = [find_convention(argument) for argument in arguments]
-    for row in rows:
-        print("  " + ", ".join(f"{value}" for value in row.values()), flush=True)
-    return {"rows": rows}
 
 
 def find_convention(tested: MaskArgument) -> dict[str, str]:
@@ -144,7 +121,7 @@ def _batched(attend: Attend, values: list, x: Tensor) -> Tensor:
     return attend(x[0], values)[None, None]
 
 
-def _square(values: Sequence) -> Tensor:
+def square(values: Sequence) -> Tensor:
     """A mask, (T, S), with these values for every query."""
     return torch.tensor([values] * len(values))
 
@@ -191,23 +168,23 @@ def _encoder_arguments(bools: tuple) -> list[MaskArgument]:
 
 
 def _ours(x: Tensor, values: list) -> Tensor:
-    return attention(x, x, x, _square(values))[0]
+    return attention(x, x, x, square(values))[0]
 
 
 def _sdpa(x: Tensor, values: list) -> Tensor:
-    return F.scaled_dot_product_attention(x, x, x, attn_mask=_square(values))[0]
+    return F.scaled_dot_product_attention(x, x, x, attn_mask=square(values))[0]
 
 
 def _mask_for(argument: str, values: list) -> Tensor:
     """A mask of keys, (B, S), or of queries and keys, (T, S)."""
     padding = argument.endswith("key_padding_mask")
-    return torch.tensor([values]) if padding else _square(values)
+    return torch.tensor([values]) if padding else square(values)
 
 
 def _multi_head(
     argument: str, *, train: bool = True, need_weights: bool = True
 ) -> Attend:
-    theirs = _seeded(nn.MultiheadAttention, D, 2, batch_first=True).train(train)
+    theirs = seeded(nn.MultiheadAttention, D, 2, batch_first=True).train(train)
 
     @torch.no_grad()
     def attend(x: Tensor, values: list) -> Tensor:
@@ -219,7 +196,7 @@ def _multi_head(
 
 
 def _encoder_layer(argument: str, *, train: bool = True) -> Attend:
-    layer = _seeded(nn.TransformerEncoderLayer, D, 2, D, 0.0, batch_first=True)
+    layer = seeded(nn.TransformerEncoderLayer, D, 2, D, 0.0, batch_first=True)
     layer.train(train)
 
     @torch.no_grad()
@@ -229,88 +206,8 @@ def _encoder_layer(argument: str, *, train: bool = True) -> Attend:
     return attend
 
 
-def _seeded(make: Callable[..., nn.Module], *arguments, **named) -> nn.Module:
+def seeded(make: Callable[..., nn.Module], *arguments, **named) -> nn.Module:
     """Create a module with fixed weights; the global random state is not changed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         return make(*arguments, **named)
-
-
-def transformers_arguments() -> list[MaskArgument]:
-    """A small BERT of Hugging Face with random weights."""
-    call, ints = "BertModel", (1, 0)
-    plain, fused = _bert("eager"), _bert("sdpa")
-    return [
-        MaskArgument("transformers", call, "attention_mask, eager", ints, plain),
-        MaskArgument("transformers", call, "attention_mask, sdpa", ints, fused),
-        MaskArgument("transformers", call, "… 0.0 and −inf", (0.0, -torch.inf), fused),
-    ]
-
-
-def _bert(implementation: str) -> Attend:
-    library = _optional("transformers")
-    config = library.BertConfig(
-        vocab_size=1,
-        hidden_size=D,
-        intermediate_size=D,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        initializer_range=1.0,  # so that scores differ
-        attn_implementation=implementation,
-    )
-    model = _seeded(library.BertModel, config, add_pooling_layer=False).eval()
-    for table in ("position_embeddings", "token_type_embeddings"):
-        nn.init.zeros_(
-            getattr(model.embeddings, table).weight
-        )  # so that x is used unchanged
-
-    @torch.no_grad()
-    def attend(x: Tensor, values: list) -> Tensor:
-        mask = torch.tensor([values])  # (B, S)
-        return model(inputs_embeds=x[None], attention_mask=mask)[0][0, 0]
-
-    return attend
-
-
-def keras_arguments() -> list[MaskArgument]:
-    """The layer of Keras 3, with PyTorch as the default backend."""
-    os.environ.setdefault("KERAS_BACKEND", "torch")
-    keras = _optional("keras")
-    keras.utils.set_random_seed(0)
-    layer = keras.layers.MultiHeadAttention(num_heads=2, key_dim=D // 2)
-
-    def attend(x: Tensor, values: list) -> Tensor:
-        out = layer(x[None], x[None], attention_mask=_square(values)[None])
-        return torch.tensor(keras.ops.convert_to_numpy(out))[0, 0]
-
-    call = "layers.MultiHeadAttention"
-    return [MaskArgument("keras", call, "attention_mask", (True, False), attend)]
-
-
-def jax_arguments() -> list[MaskArgument]:
-    """The functions of JAX and of Flax, which have the same order of arguments."""
-    jax, _, nnx = _optional("jax"), _optional("flax"), _optional("flax.nnx")
-
-    def attend(function: Callable, x: Tensor, values: list) -> Tensor:
-        q = jax.numpy.asarray(x.numpy())[None, :, None]  # (B, S, H, D)
-        mask = jax.numpy.asarray(_square(values).numpy())
-        return torch.tensor(function(q, q, q, mask=mask[None, None]).tolist())[0, 0, 0]
-
-    return [
-        MaskArgument(library, call, "mask", (True, False), partial(attend, function))
-        for library, call, function in (
-            ("jax", "nn.dot_product_attention", jax.nn.dot_product_attention),
-            ("flax", "nnx.dot_product_attention", nnx.dot_product_attention),
-        )
-    ]
-
-
-def _optional(name: str) -> ModuleType:
-    """Import a library that the book does not require."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ValueError(
-            f"the mask card needs {name}, which is not installed and not required by "
-            "the book: pip install transformers keras jax flax"
-        ) from error
