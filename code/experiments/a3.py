@@ -25,13 +25,10 @@ from attnbook.nn.multi_head import KeysValues
 from attnbook.nn.sequence_layers import SelfAttentionLayer
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch, toy_pairs
 from attnbook.toy.language import Pair
-from attnbook.toy.last_position import (
-    InductionModel,
-    induction_batches,
-    last_position_accuracy,
-)
 from attnbook.toy.metrics import greedy_translations
 from attnbook.toy.models import SIZES, toy_transformer
+from attnbook.toy.task_models import InductionModel
+from attnbook.toy.tasks import induction_batches, last_position_accuracy
 from attnbook.toy.training import LEARNING_RATE, fit
 from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.corpora import load_texts

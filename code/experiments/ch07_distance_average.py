@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attnbook.nn.multi_head import split_heads
 from attnbook.nn.relative import relative_distances
-from attnbook.toy.single_attention import OneLayer, one_layer
+from attnbook.toy.task_models import OneLayer, one_layer
 from attnbook.toy.tasks import previous_symbols, random_symbols, task_accuracy
 from experiments.ch07_task_runs import (
     LENGTH,

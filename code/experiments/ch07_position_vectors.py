@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import sinusoids
-from attnbook.toy.single_attention import OneLayer
+from attnbook.toy.task_models import OneLayer
 from attnbook.toy.tasks import previous_symbols
 from experiments.ch07_task_runs import (
     LENGTH,

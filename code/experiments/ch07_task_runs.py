@@ -6,7 +6,7 @@ from itertools import product
 
 import torch
 
-from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
+from attnbook.toy.task_models import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.tasks import (
     previous_symbols,
     random_symbols,

@@ -22,7 +22,7 @@ from attnbook.nn.layers import (
 from attnbook.nn.losses import token_loss
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import sinusoids
-from attnbook.toy.taggers import LAYERS, Tagger, deep_tagger, tagger
+from attnbook.toy.task_models import LAYERS, Tagger, deep_tagger, tagger
 from attnbook.toy.tasks import (
     TASK_VOCAB_SIZE,
     random_symbols,

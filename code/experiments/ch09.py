@@ -12,12 +12,23 @@ from torch import nn
 from attnbook.analysis.maps import cross_weights
 from attnbook.course.ch09.suspect import Batch, accuracy, copies, planted, reversals
 from attnbook.course.kit.toy_translation import THREE_SEEDS, train_and_measure
+from attnbook.models.variants import RotaryTransformer
+from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.losses import token_loss
-from attnbook.toy.models import toy_rotary, toy_transformer
+from attnbook.toy.models import SIZES, toy_transformer
 from attnbook.toy.training import fit
 from experiments.registry import experiment, sweep
 
 # Transformers on the toy language: pre-norm, post-norm, rotary
+
+
+def rotary(source_vocab_size: int, target_vocab_size: int) -> RotaryTransformer:
+    """The toy task's Transformer with rotary encodings in place of sinusoids."""
+    sizes = TransformerConfig(
+        source_vocab_size, target_vocab_size, **SIZES, norm_first=True
+    )
+    return RotaryTransformer(sizes)
+
 
 post_norm = partial(toy_transformer, norm_first=False)
 measure = partial(train_and_measure, weights_of=cross_weights)
@@ -28,7 +39,7 @@ experiment(
     partial(measure, post_norm, seeds=THREE_SEEDS, learning_rate=1e-3),
     "transformer_post_norm_slower",
 )
-experiment(partial(measure, toy_rotary), "transformer_rotary")
+experiment(partial(measure, rotary), "transformer_rotary")
 
 
 # Does a Transformer learn with bugs in it? Reversal of eight symbols, and copying

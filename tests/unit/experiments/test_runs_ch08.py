@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from attnbook.core.divergence import DivergedError
 from attnbook.nn.losses import token_loss
 from attnbook.nn.positions import sinusoids
-from attnbook.toy.taggers import deep_tagger
+from attnbook.toy.task_models import deep_tagger
 from attnbook.toy.tasks import sorted_symbols, task_batches
 from experiments import ch08
 

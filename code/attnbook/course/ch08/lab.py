@@ -26,7 +26,7 @@ from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.losses import token_loss
-from attnbook.toy.taggers import deep_tagger
+from attnbook.toy.task_models import deep_tagger
 from attnbook.toy.tasks import sorted_symbols, task_batches
 
 SIZES = {"1/(3D)": 3**-0.5, "1/D": 1.0, "4/D": 2.0}

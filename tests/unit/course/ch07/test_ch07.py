@@ -18,7 +18,7 @@ from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import sinusoids
 from attnbook.nn.rotary import rotate
-from attnbook.toy.single_attention import one_layer
+from attnbook.toy.task_models import one_layer
 from attnbook.toy.tasks import random_symbols
 from experiments import ch07_captions as captions
 from experiments import ch07_distance_average as averaging
