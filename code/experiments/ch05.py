@@ -36,7 +36,7 @@ from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import key_mask, padding_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import LearnedPositions
-from attnbook.toy.single_attention import OneLayer, one_layer
+from attnbook.toy.task_models import OneLayer, one_layer
 from attnbook.toy.tasks import (
     TaskBatch,
     previous_symbols,

@@ -16,7 +16,13 @@ from attnbook.decoding.steps import token_log_probs
 from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import key_mask, target_mask
 from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.toy.data import SOURCE, held_out_pairs, toy_pairs
+from attnbook.toy.data import (
+    SOURCE,
+    held_out_pairs,
+    next_word_batches,
+    shifted_words,
+    toy_pairs,
+)
 from attnbook.toy.language import (
     ADJECTIVES,
     AND,
@@ -26,7 +32,6 @@ from attnbook.toy.language import (
     Pair,
     is_sentence,
 )
-from attnbook.toy.next_words import next_word_batches, shifted_words
 from attnbook.toy.training import fit
 from experiments.registry import experiment
 

@@ -14,7 +14,7 @@ from attnbook.course.kit.toy_translation import SEEDS, THREE_SEEDS
 from attnbook.nn.multi_head import MultiHeadAttention, split_heads
 from attnbook.nn.positions import SinusoidalPositions, sinusoids
 from attnbook.nn.relative import relative_distances
-from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
+from attnbook.toy.task_models import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.tasks import previous_symbols, random_symbols, task_accuracy
 from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.corpora import load_texts

@@ -21,6 +21,14 @@ from attnbook.analysis.occlusion import (
     transformer_hiding_effects,
 )
 from attnbook.core.divergence import check_finite
+from attnbook.course.ch11.first_symbol import (
+    LAYER_STACKS,
+    LastPosition,
+    contiguous_dilations,
+    convolutions,
+    exponential_dilations,
+    first_symbol_batches,
+)
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.nn.layers import ScaledEmbedding
 from attnbook.nn.losses import token_loss
@@ -32,22 +40,17 @@ from attnbook.nn.sequence_layers import (
 )
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.language import Pair
-from attnbook.toy.last_position import (
-    LAYER_STACKS,
-    InductionModel,
-    LastPosition,
-    contiguous_dilations,
-    convolutions,
-    exponential_dilations,
-    first_symbol_batches,
-    induction_batches,
-    last_position_accuracy,
-)
 from attnbook.toy.metrics import attention_weights
 from attnbook.toy.models import toy_transformer
-from attnbook.toy.taggers import Tagger, tagger
+from attnbook.toy.task_models import (
+    InductionModel,
+    Tagger,
+    tagger,
+)
 from attnbook.toy.tasks import (
     TASK_VOCAB_SIZE,
+    induction_batches,
+    last_position_accuracy,
     parities,
     random_symbols,
     task_accuracy,

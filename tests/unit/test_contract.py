@@ -14,13 +14,14 @@ from torch import nn
 
 from attnbook import models, toy
 from attnbook import nn as parts
+from attnbook.course.ch11.first_symbol import LAYER_STACKS, LastPosition
 from attnbook.decoding import beam_search, greedy, log_probability, sample
 from attnbook.nn.local_attention import ALIGNMENTS
 from attnbook.nn.scores import SCORES
-from attnbook.toy.deep_stacks import CONNECTIONS
-from attnbook.toy.last_position import LAYER_STACKS
-from attnbook.toy.single_attention import POSITION_KINDS
-from attnbook.toy.taggers import LAYERS
+from attnbook.toy.task_models import (
+    LAYERS,
+    POSITION_KINDS,
+)
 
 CASES = {}
 
@@ -156,10 +157,6 @@ WIDE = ["loss", "smoothed", "fused", "dot_score", "general_score"]
 COMPILED = ["weights", "rotary", "relative", "learned", "post", "pre"]
 
 add(lambda n: numbers(0, (n,), (n,)), hard=lambda: hard_attention)
-add(
-    vectors,
-    **{f"{kind} stack": partial(toy.Stack, kind, 3, 8, 2) for kind in CONNECTIONS},
-)
 for name in DECODERS:
     add(ids, decode, **{f"decoding by {name}": partial(decoder_of, name)})
     add(pairs, **{name: partial(decoder_of, name)})
@@ -176,7 +173,7 @@ add(
     **{f"{k} positions": partial(toy.one_layer, k, 9, 8) for k in POSITION_KINDS},
     **{f"{k} tagger": partial(toy.tagger, k, 1) for k in LAYERS},
     **{
-        k: partial(lambda k: toy.LastPosition(LAYER_STACKS[k](6, 8), 8), k)
+        k: partial(lambda k: LastPosition(LAYER_STACKS[k](6, 8), 8), k)
         for k in LAYER_STACKS
     },
 )

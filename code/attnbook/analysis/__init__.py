@@ -4,7 +4,6 @@
 - ``head_ablation``: attention with some of its heads removed
 - ``word_maps``: attention between words, from attention between subwords
 - ``random_attention``: scores, weights and gradients of random queries and keys
-- ``gradients``: gradients by their path, and Adam's first step
 - ``leaks``: which outputs depend on which inputs
 - ``occlusion``: how much a prediction depends on a source word
 - ``probes``: linear probes of the encoder's layers
@@ -34,7 +33,6 @@ from attnbook.analysis.complexity import (
     windowed_work,
 )
 from attnbook.analysis.cost import median_seconds, peak_bytes
-from attnbook.analysis.gradients import first_adam_step, gradient_through_values
 from attnbook.analysis.head_ablation import without_heads
 from attnbook.analysis.ibm_model1 import (
     NULL_WORD,

@@ -4,7 +4,6 @@
 - ``subwords``: subword tokenisation by byte-pair encoding, at full speed
 - ``bpe_from_scratch``: byte-pair encoding in a few lines
 - ``multi30k``: the Multi30k captions, downloaded and verified
-- ``hidden_tokens``: texts with gaps
 - ``digits``: small images of handwritten digits
 """
 
@@ -27,6 +26,5 @@ from attnbook.data.bpe_from_scratch import (
     merge_pair,
 )
 from attnbook.data.digits import N_TRAIN, load_digits
-from attnbook.data.hidden_tokens import hide_tokens
 from attnbook.data.multi30k import available, clean, sentences
 from attnbook.data.subwords import Subwords

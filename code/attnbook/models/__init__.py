@@ -7,10 +7,6 @@
 - ``transformer``: the Transformer
 - ``variants``: Transformers with one of their parts exchanged, or taken away
 - ``language_model``: decoder-only, GPT
-- ``encoder_only``: guessing hidden words, tagging
-- ``patch_classifier``: images as sequences of patches, ViT
-- ``trigram``: counts of word triples, to compare with
-- ``non_autoregressive``: a Transformer that predicts all tokens at once
 - ``from_torch``: copies of PyTorch's layers, to compare with
 - ``checkpoints``: weights as safetensors and JSON
 - ``registry``: the models for translation by name
@@ -26,11 +22,6 @@ from attnbook.models.checkpoints import (
     save_weights,
     tensors,
 )
-from attnbook.models.encoder_only import (
-    MaskedLanguageModel,
-    SequenceTagger,
-    TextEncoder,
-)
 from attnbook.models.from_torch import (
     Layer,
     attention_from_torch,
@@ -40,8 +31,6 @@ from attnbook.models.from_torch import (
 )
 from attnbook.models.language_model import LanguageModel, LanguageState
 from attnbook.models.luong import Luong, LuongState
-from attnbook.models.non_autoregressive import NonAutoregressive
-from attnbook.models.patch_classifier import PatchClassifier, cut_patches
 from attnbook.models.registry import make_model
 from attnbook.models.seq2seq import (
     Encoder,
@@ -51,11 +40,9 @@ from attnbook.models.seq2seq import (
     StaticState,
 )
 from attnbook.models.transformer import Transformer, TransformerState
-from attnbook.models.trigram import Trigram
 from attnbook.models.variants import (
     RotaryTransformer,
     ablate,
-    make_lite_transformer,
     without_feed_forward,
     without_positions,
     without_scale,

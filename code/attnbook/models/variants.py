@@ -15,9 +15,7 @@ from attnbook.nn.layers import (
     DecoderLayer,
     EncoderLayer,
     TransformerConfig,
-    check_config,
 )
-from attnbook.nn.long_short import LongShortAttention
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import NoPositions, SinusoidalPositions, check_even
 from attnbook.nn.rotary import Rotary
@@ -51,33 +49,6 @@ def _rotary(config: TransformerConfig) -> MultiHeadAttention:
     return MultiHeadAttention(
         config.d_model, config.n_heads, turn=Rotary(), dropout=dropout
     )
-
-
-def make_lite_transformer(config: TransformerConfig, width: int) -> Transformer:
-    """Make a Transformer with long–short attention in the encoder.
-
-    After Lite Transformer (Wu et al. 2020), which has it in the decoder as well.
-    Attention keeps half of the heads, which are as wide as before.
-
-    Args:
-        config: The sizes; an even number of heads.
-        width: Of the convolutions: odd.
-
-    Raises:
-        ValueError: If the number of heads is odd, or the width even.
-    """
-    check_config(config)
-    if config.n_heads % 2:
-        raise ValueError(
-            f"{config.n_heads} heads cannot be halved; give an even number"
-        )
-    model = Transformer(config)
-    for layer in model.encoder:
-        layer.attention = LongShortAttention(
-            *(config.d_model, config.n_heads // 2, width),
-            dropout=config.attention_dropout,
-        )
-    return model
 
 
 def without_positions(model: Transformer) -> None:

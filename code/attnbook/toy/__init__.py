@@ -1,44 +1,27 @@
 """Small tasks that train in seconds: the toy language, and tasks on random symbols.
 
 - ``language``: the toy language and its rule-based translation
-- ``data``: its sentence pairs and batches
+- ``data``: its sentence pairs and batches, for translating and for the next word
 - ``example``: the sentence that every chapter works through by hand
 - ``training``: the training loop of all small models
 - ``metrics``: exact match, token accuracy, alignment accuracy
 - ``models``: small models, trained, that come with the package
-- ``next_words``: predicting the next word of English sentences
-- ``roles``: the role of each word in its clause
-- ``characters``: predicting the next character, and the least loss of it
-- ``character_models``: causal models with parts of 2017 and of today
-- ``two_orders``: sentences with two valid translations
 - ``tasks``: tasks on random symbols
-- ``single_attention``: a model with one attention layer
-- ``taggers``: small stacks that predict a symbol at each position
-- ``last_position``: models and tasks with an answer at the last position only
-- ``bit_pairs``: the XOR of two bits through a single attention layer
-- ``deep_stacks``: rank collapse and gradients in deep stacks
+- ``task_models``: small models for them: an attention, a stack, any one layer
 """
 
-from attnbook.toy.bit_pairs import PairReader, train_on_pairs
-from attnbook.toy.character_models import VARIANTS, CharacterModel, attention_of_today
-from attnbook.toy.characters import (
-    CHARACTERS,
-    character_batches,
-    character_texts,
-    encode_characters,
-    least_loss,
-)
 from attnbook.toy.data import (
     CLAUSES,
     SOURCE,
     TARGET,
     held_out_pairs,
     make_batch,
+    next_word_batches,
     reverse_source,
+    shifted_words,
     toy_batches,
     toy_pairs,
 )
-from attnbook.toy.deep_stacks import Stack, gradient_norms, token_diversity
 from attnbook.toy.example import FEATURES, QUERY, SENTENCE, STATES, U, V, W
 from attnbook.toy.language import (
     ADJECTIVES,
@@ -55,17 +38,6 @@ from attnbook.toy.language import (
     sample_pair,
     translate_by_rule,
 )
-from attnbook.toy.last_position import (
-    LAYER_STACKS,
-    InductionModel,
-    LastPosition,
-    contiguous_dilations,
-    convolutions,
-    exponential_dilations,
-    first_symbol_batches,
-    induction_batches,
-    last_position_accuracy,
-)
 from attnbook.toy.metrics import (
     alignment_accuracy,
     attention_weights,
@@ -74,20 +46,23 @@ from attnbook.toy.metrics import (
     greedy_translations,
 )
 from attnbook.toy.models import load_toy_model, toy_transformer
-from attnbook.toy.next_words import next_word_batches, shifted_words
-from attnbook.toy.roles import ROLES, role_batch, roles_of
-from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
-from attnbook.toy.taggers import (
+from attnbook.toy.task_models import (
+    POSITION_KINDS,
     AttentionLayer,
+    InductionModel,
+    OneLayer,
     Tagger,
     deep_tagger,
     linear_layer,
+    one_layer,
     tagger,
 )
 from attnbook.toy.tasks import (
     N_SYMBOLS,
     TASK_VOCAB_SIZE,
     TaskBatch,
+    induction_batches,
+    last_position_accuracy,
     position_numbers,
     previous_symbols,
     random_symbols,
@@ -98,8 +73,3 @@ from attnbook.toy.tasks import (
     task_batches,
 )
 from attnbook.toy.training import fit, train_step, train_toy_model
-from attnbook.toy.two_orders import (
-    object_first,
-    two_order_pairs,
-    valid_translations,
-)

@@ -1,15 +1,19 @@
-"""Sentence pairs of the toy language: endless for training, fixed for testing."""
+"""Pairs and batches of the toy language: endless for training, fixed for testing.
+
+Two tasks: translating, and predicting the next word of English sentences.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
+from torch import Tensor
 
 from attnbook.core.checks import check_sizes, check_texts
-from attnbook.core.vocabulary import Vocabulary
-from attnbook.data.batching import Batch, IdPair, id_batch, pooled
+from attnbook.core.vocabulary import BOS, EOS, Vocabulary
+from attnbook.data.batching import Batch, IdPair, id_batch, pad, pooled
 from attnbook.toy.language import SOURCE_WORDS, TARGET_WORDS, Pair, sample_pair
 
 SOURCE = Vocabulary(SOURCE_WORDS)
@@ -78,3 +82,36 @@ def reverse_source(pair: Pair) -> Pair:
     last = len(pair.source) - 1
     alignment = tuple(None if j is None else last - j for j in pair.alignment)
     return Pair(pair.source[::-1], pair.target, alignment)
+
+
+def shifted_words(pairs: Sequence[Pair]) -> tuple[Tensor, Tensor]:
+    """The input at each position, and its target: the next word.
+
+    Args:
+        pairs: B pairs; only their sources are used.
+
+    Returns:
+        Ids, (B, T), from ``BOS`` to the last word, and targets, (B, T), from the first
+        word to ``EOS``.
+    """
+    sentences = [SOURCE.encode(pair.source) for pair in pairs]
+    return pad([[BOS, *s] for s in sentences]), pad([[*s, EOS] for s in sentences])
+
+
+def next_word_batches(
+    mask_of: Callable[[Tensor], Tensor], seed: int, batch_size: int = 64
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Fresh sentences of one and two clauses, without end.
+
+    Args:
+        mask_of: Makes the mask of a batch from its ids.
+        seed: The same seed gives the same sentences.
+        batch_size: Sentences per batch, B.
+
+    Yields:
+        Ids, (B, T), their mask, and targets, (B, T).
+    """
+    pairs = toy_pairs(seed, clauses=(1, 2))
+    for group in pooled(pairs, batch_size, random.Random(seed)):
+        ids, targets = shifted_words(group)
+        yield ids, mask_of(ids), targets

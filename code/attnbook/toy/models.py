@@ -13,7 +13,6 @@ from torch import nn
 from attnbook.models.checkpoints import load_weights
 from attnbook.models.registry import make_model
 from attnbook.models.transformer import Transformer
-from attnbook.models.variants import RotaryTransformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.toy.data import SOURCE, TARGET
 
@@ -45,19 +44,6 @@ def toy_transformer(
             source_vocab_size, target_vocab_size, **SIZES, norm_first=norm_first
         )
     )
-
-
-def toy_rotary(source_vocab_size: int, target_vocab_size: int) -> RotaryTransformer:
-    """The same in pre-norm, with rotary encodings in place of sinusoids.
-
-    Args:
-        source_vocab_size: Number of source words.
-        target_vocab_size: Number of target words.
-    """
-    config = TransformerConfig(
-        source_vocab_size, target_vocab_size, **SIZES, norm_first=True
-    )
-    return RotaryTransformer(config)
 
 
 def load_toy_model(name: str) -> nn.Module:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from attnbook.core.checks import check_some
 from attnbook.core.vocabulary import PAD
 
 N_SYMBOLS = 16
@@ -112,6 +113,29 @@ def task_batches(
         yield make(random_symbols(batch_size, length, g))
 
 
+def induction_batches(n: int, seed: int, batch_size: int = 64) -> Iterator[tuple]:
+    """Endless batches of an induction task: which symbol followed the last one before?
+
+    The first n - 1 symbols are all different, so the last one occurred once before.
+
+    Yields:
+        Symbols, (B, n), and targets, (B, 1).
+
+    Raises:
+        ValueError: If there are not n - 1 different symbols, or n is too small.
+    """
+    if not 3 <= n <= N_SYMBOLS + 1:
+        raise ValueError(f"n is {n}; it must be from 3 to {N_SYMBOLS + 1}")
+    g = torch.Generator().manual_seed(seed)
+    while True:
+        # All different.
+        order = torch.rand(batch_size, N_SYMBOLS, generator=g).argsort(1)
+        ids = torch.cat([order[:, : n - 1], order[:, :1]], 1) + 1  # (B, n)
+        earlier = torch.randint(n - 2, (batch_size, 1), generator=g)
+        ids[:, -1:] = ids.gather(1, earlier)
+        yield ids, ids.gather(1, earlier + 1)
+
+
 @torch.no_grad()
 def task_accuracy(model: Callable[[Tensor], Tensor], batch: TaskBatch) -> Tensor:
     """Accuracy at each position.
@@ -126,3 +150,11 @@ def task_accuracy(model: Callable[[Tensor], Tensor], batch: TaskBatch) -> Tensor
     counts = batch.targets != PAD  # (B, L, K)
     correct = (model(batch.ids).argmax(-1) == batch.targets) & counts
     return correct.sum(0) / counts.sum(0)
+
+
+@torch.no_grad()
+def last_position_accuracy(model: nn.Module, batch: tuple[Tensor, Tensor]) -> float:
+    """Accuracy of the predictions at the last position, of at least one sequence."""
+    ids, targets = batch
+    check_some(ids, "sequence")
+    return (model(ids).argmax(-1) == targets).float().mean().item()

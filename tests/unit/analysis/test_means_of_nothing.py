@@ -17,8 +17,8 @@ from attnbook.analysis import (
 from attnbook.data.batching import IdPair
 from attnbook.toy import exact_match
 from attnbook.toy.language import Pair
-from attnbook.toy.last_position import last_position_accuracy
 from attnbook.toy.metrics import alignment_accuracy
+from attnbook.toy.tasks import last_position_accuracy
 
 AND = Pair(("and",), ("und",), (None,))  # a word that renders none
 PROBE = LinearProbe(torch.zeros(3, 2), torch.zeros(2), torch.arange(2))

@@ -10,7 +10,7 @@ from attnbook.data.batching import IdPair, id_batch
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
-from attnbook.toy.single_attention import one_layer
+from attnbook.toy.task_models import one_layer
 from attnbook.toy.tasks import previous_symbols, reversed_symbols
 from experiments import ch05
 

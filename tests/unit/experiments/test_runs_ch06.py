@@ -16,10 +16,15 @@ from attnbook.course.ch06.translators import Recomputing
 from attnbook.data.batching import IdPair
 from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import key_mask, target_mask
-from attnbook.toy.data import SOURCE, held_out_pairs, make_batch, toy_pairs
+from attnbook.toy.data import (
+    SOURCE,
+    held_out_pairs,
+    make_batch,
+    shifted_words,
+    toy_pairs,
+)
 from attnbook.toy.language import NOUNS, PHRASE, VERBS, phrase_words, translate_by_rule
 from attnbook.toy.models import load_toy_model
-from attnbook.toy.next_words import shifted_words
 from attnbook.translation.corpora import Texts
 from experiments import ch06
 from experiments import ch06_next_word as words

@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional as F
 
 from attnbook.nn.positions import sinusoids
-from attnbook.toy.single_attention import one_layer
+from attnbook.toy.task_models import one_layer
 from attnbook.toy.tasks import previous_symbols
 from experiments import ch07
 

@@ -7,7 +7,9 @@ import torch
 from compare import make_bahdanau
 
 from attnbook.core import results
+from attnbook.course.a1.writing import TokenModel
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
+from attnbook.toy.models import toy_transformer
 from attnbook.translation.corpora import Texts
 from experiments.registry import find_experiments
 
@@ -27,6 +29,9 @@ def measured(*_, **__):
     run = results.load("bahdanau")["runs"][0]
     return {key: run[key] for key in ("exact", "by_clause", "align", "map")}
 
+
+SHORT_LADDER = {"STEPS": 1, "WIDTH": 8}
+ONE_STEP = {"STEPS": 1, "new_sequences": lambda task: next(task(99, 8))}
 
 # For each sweep what is made small: constants of its module, and one run's settings.
 SMALL = {
@@ -116,7 +121,35 @@ SMALL = {
         {"kept": "encoder"},
     ),
     # ch08
+    "warm_up": (
+        {"STEPS": 1},
+        {"rate": 1e-3, "norm_first": False, "warm_up": 30, "seed": 0},
+    ),
+    "ladder": (SHORT_LADDER, {"row": "1 plain", "seed": 0}),
+    "weights_and_norm": (
+        SHORT_LADDER,
+        {"row": "skip, network", "rate": 1e-3, "warm_up": False, "seed": 0},
+    ),
+    "ladder_rates": (
+        SHORT_LADDER,
+        {"row": "post-norm", "rate": 1e-3, "warm_up": True, "seed": 0},
+    ),
+    "ladder_controls": (SHORT_LADDER, {"row": "skip, small weights", "seed": 0}),
+    "xor_of_two_bits": ({"XOR_STEPS": 1}, {"heads": 0, "network": "none", "seed": 0}),
+    "embedding_scale": (
+        {"REVERSAL_STEPS": 20},
+        {"draw": "N(0, 1)", "scaled": True, "seed": 0},
+    ),
+    "embedding_proportion": (
+        {"REVERSAL_STEPS": 20},
+        {"draw": "N(0, 1)", "scaled": True, "seed": 0},
+    ),
     # ch09
+    "broken_builds": (ONE_STEP, {"build": "as published", "seed": 0}),
+    "sixteen_heads": (ONE_STEP, {"bugs": [], "seed": 0}),
+    "broken_builds_longer": (ONE_STEP, {"bug": "softmax", "seed": 0}),
+    "suspect_tests": (ONE_STEP, {"seed": 0}),
+    "suspect_sevens": ({"STEPS": 1}, {"seed": 0}),
     # ch10
     # ch11
     "first_token": ({"RECALL_STEPS": 1}, {"n": 8, "kind": "GRU", "seed": 0}),
@@ -152,8 +185,31 @@ SMALL = {
         {"change": "as it is", "seed": 0},
     ),
     # a1
+    "writers": (
+        {
+            "train": lambda mask_of, *_: TokenModel(mask_of).eval(),
+            "NUMBER": 4,
+            "held_out_pairs": few(2),
+        },
+        {"seed": 0},
+    ),
     # a2
+    "block_controls": (
+        {"STEPS": 20, "LENGTH": 12, "HELD_OUT": 3},
+        {"control": "pre-norm, warm-up", "seed": 0},
+    ),
     # a3
+    "linear_state": (
+        {"RECALL_STEPS": 1, "N": 4, "THREE_SEEDS": (0,)},
+        {"kind": "linear", "heads": 2},
+    ),
+    "two_orders": (
+        {
+            "trained": lambda *_: (untrained(toy_transformer, 0)[0], [1.0]),
+            "held_out_pairs": few(3),
+        },
+        {"seed": 0, "model": "at once, two orders"},
+    ),
 }
 
 

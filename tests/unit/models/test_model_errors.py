@@ -14,17 +14,10 @@ from attnbook.models import (
     InitialState,
     LanguageModel,
     Luong,
-    MaskedLanguageModel,
-    NonAutoregressive,
-    PatchClassifier,
     RotaryTransformer,
-    SequenceTagger,
     StaticContext,
-    TextEncoder,
     TransformerConfig,
     ablate,
-    cut_patches,
-    make_lite_transformer,
     make_model,
 )
 from attnbook.nn.positions import SinusoidalPositions
@@ -34,13 +27,8 @@ SIZES = {"d_model": 8, "n_heads": 2, "n_layers": 1, "d_ff": 12}
 CONFIG = TransformerConfig(12, **SIZES)
 ids, two = torch.tensor([[4, 5, 6], [7, 8, PAD]]), torch.tensor([[4, 5]])
 gap = torch.tensor([[4, 5, 6], [PAD, 4, 5]])
-small, lm, encoder = (
-    make_transformer(12, 9, **SIZES),
-    LanguageModel(CONFIG, 9).eval(),
-    TextEncoder(CONFIG, 9),
-)
+small, lm = make_transformer(12, 9, **SIZES), LanguageModel(CONFIG, 9).eval()
 lm.W_e.data[EOS] = 0  # it does not end at once
-images = PatchClassifier(TransformerConfig(**SIZES), 8, 2, 10)
 
 
 def prompt(*rows):
@@ -93,12 +81,7 @@ TABLE = {
             ),
             "must be (B, T, 6)",
         ),
-        (lambda: NonAutoregressive(CONFIG)(ids, ids[:1]), "2 source but 1 target"),
         (lambda: RotaryTransformer(TransformerConfig(d_model=6, n_heads=2)), "even"),
-        (
-            lambda: make_lite_transformer(TransformerConfig(d_model=9, n_heads=3), 3),
-            "3 heads cannot be halved",
-        ),
         (lambda: ablate(small, "no_heads"), "choose none, no_positions"),
         (lambda: ablate(nn.GRU(3, 3), "no_scale"), "the model is a GRU"),
         (lambda: make_model("gpt", 9), "there is no model 'gpt'"),
@@ -118,17 +101,6 @@ TABLE = {
         (lambda: lm.step(torch.ones(3).long(), prompt([5])), "3 tokens for a state"),
         (lambda: lm(torch.tensor([[5, 12]])), "id 12 is not in 0 … 11"),
         (lambda: lm(gap), "ids: sentence 1 has padding before"),
-    ],
-    "encoders": [
-        (lambda: encoder(torch.full((1, 10), 5)), "10 positions, but only 9"),
-        (lambda: encoder(torch.tensor([[5, 12]])), "id 12 is not in 0 … 11"),
-        (lambda: encoder(gap), "ids: sentence 1 has padding before"),
-        (lambda: MaskedLanguageModel(encoder)(gap), "sentence 1 has padding before"),
-        (lambda: SequenceTagger(encoder, 5)(gap), "sentence 1 has padding before"),
-        (lambda: SequenceTagger(encoder, 0), "n_tags is 0"),
-        (lambda: cut_patches(torch.zeros(1, 8, 8), 3), "8 × 8 pixels cannot be cut"),
-        (lambda: cut_patches(torch.zeros(2, 1, 8, 8), 2), "give images[:, 0]"),
-        (lambda: images(torch.zeros(1, 4, 4)), "make 4 patches"),
     ],
 }
 

@@ -1,7 +1,5 @@
 """A Transformer without a part, or with another: that this changes, and no more."""
 
-import dataclasses
-
 import pytest
 import torch
 from compare import close, double, make_transformer, project, randomise, sentences
@@ -14,13 +12,11 @@ from attnbook.models.variants import (
     VARIANTS,
     RotaryTransformer,
     ablate,
-    make_lite_transformer,
     without_feed_forward,
     without_positions,
     without_scale,
 )
 from attnbook.nn.layers import FeedForward, TransformerConfig
-from attnbook.nn.long_short import LongShortAttention
 from attnbook.nn.masks import key_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 
@@ -160,29 +156,3 @@ def test_attention_dropout_reaches_every_rotary_attention():
         if isinstance(module, MultiHeadAttention)
     ]
     assert {attention.dropout for attention in attentions} == {0.3}
-
-
-# Lite
-
-CONFIG = TransformerConfig(12, 9, d_model=8, n_heads=2, n_layers=2, d_ff=12, dropout=0)
-
-
-def test_the_encoder_alone_is_lighter():
-    model = make_lite_transformer(CONFIG, width=3)
-    assert all(isinstance(x.attention, LongShortAttention) for x in model.encoder)
-    assert all(x.attention.attention.n_heads == 1 for x in model.encoder)
-    assert not any(
-        isinstance(m, LongShortAttention) for x in model.decoder for m in x.modules()
-    )
-
-
-def test_padding_changes_no_prediction():
-    model = randomise(make_lite_transformer(CONFIG, width=3)).double().eval()
-    src, tgt = sentences(0, (5, 3), 12), sentences(1, (4, 4), 9)
-    close(model(src, tgt)[1:], model(src[1:, :3], tgt[1:]))
-
-
-def test_attention_dropout_reaches_its_attention():
-    config = dataclasses.replace(CONFIG, attention_dropout=0.3)
-    model = make_lite_transformer(config, width=3)
-    assert {layer.attention.attention.dropout for layer in model.encoder} == {0.3}

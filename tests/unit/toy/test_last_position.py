@@ -5,19 +5,18 @@ import torch
 from compare import close
 from torch import nn
 
-from attnbook.nn.positions import sinusoids
-from attnbook.nn.sequence_layers import SelfAttentionLayer
-from attnbook.toy.last_position import (
+from attnbook.course.ch11.first_symbol import (
     LAYER_STACKS,
-    InductionModel,
     LastPosition,
     contiguous_dilations,
     convolutions,
     exponential_dilations,
     first_symbol_batches,
-    induction_batches,
-    last_position_accuracy,
 )
+from attnbook.nn.positions import sinusoids
+from attnbook.nn.sequence_layers import SelfAttentionLayer
+from attnbook.toy.task_models import InductionModel
+from attnbook.toy.tasks import induction_batches, last_position_accuracy
 
 
 def hears_the_first(layers, n, d=8):

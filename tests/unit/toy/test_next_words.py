@@ -6,9 +6,12 @@ import torch
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.nn.masks import key_mask, target_mask
-from attnbook.toy.data import SOURCE
+from attnbook.toy.data import (
+    SOURCE,
+    next_word_batches,
+    shifted_words,
+)
 from attnbook.toy.language import translate_by_rule
-from attnbook.toy.next_words import next_word_batches, shifted_words
 
 
 def test_targets_are_the_inputs_shifted_by_one():

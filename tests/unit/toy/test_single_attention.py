@@ -12,7 +12,7 @@ from attnbook.nn.masks import target_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import LearnedPositions, SinusoidalPositions
 from attnbook.nn.relative import RelativeAttention
-from attnbook.toy.single_attention import POSITION_KINDS, OneLayer, one_layer
+from attnbook.toy.task_models import POSITION_KINDS, OneLayer, one_layer
 from attnbook.toy.tasks import (
     TASK_VOCAB_SIZE,
     previous_symbols,

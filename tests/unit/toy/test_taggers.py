@@ -8,7 +8,7 @@ from torch import nn
 from attnbook.nn.block import Residual
 from attnbook.nn.layers import EncoderLayer, ScaledEmbedding
 from attnbook.nn.positions import sinusoids
-from attnbook.toy.taggers import (
+from attnbook.toy.task_models import (
     LAYERS,
     AttentionLayer,
     Tagger,

@@ -17,7 +17,6 @@ from attnbook.core.vocabulary import EOS, PAD
 from attnbook.course.kit.toy_translation import accuracy_by_clause, train_and_measure
 from attnbook.models.seq2seq import InitialState
 from attnbook.nn.losses import token_loss
-from attnbook.toy.bit_pairs import PairReader, train_on_pairs
 from attnbook.toy.data import (
     SOURCE,
     TARGET,
@@ -261,11 +260,6 @@ def test_fit_takes_no_rate_that_teaches_nothing(name, value):
 def test_fit_needs_a_step_of_warm_up():
     with pytest.raises(ValueError, match="warm_up is 0; it must be a whole number"):
         fit(small_model(), zeros(1), 1, 1e-2, warm_up=0)
-
-
-def test_another_loop_does_not_pass_it_on_either():
-    with pytest.raises(DivergedError):
-        train_on_pairs(PairReader(nn.Identity()), 3, 1e37)
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])

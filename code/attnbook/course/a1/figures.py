@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
+from attnbook.course.a1.patches import in_other_order
 from attnbook.course.kit.colours import DARK_GREY
 from attnbook.course.kit.html_tables import Column, Table, spread, table
-from experiments.a1_one_encoder import in_other_order
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 
 # Writing
 
@@ -33,8 +34,9 @@ TRAININGS = {
 
 def writers_table() -> Table:
     """How many texts are sentences, by training and mask: stored."""
+    runs = stored_runs("writers")
     rows = [
-        (trained, mask, spread(100 * run[key] for run in writers_runs()))
+        (trained, mask, spread(100 * run[key] for run in runs))
         for key, (trained, mask) in TRAININGS.items()
     ]
     columns = [
@@ -43,11 +45,6 @@ def writers_table() -> Table:
         Column("correct", "%", digits=1),
     ]
     return table(columns, rows)
-
-
-def writers_runs() -> list[dict]:
-    """Shares of correct sentences, one dictionary a seed."""
-    return results.load("writers")["runs"]
 
 
 # Captions
@@ -61,7 +58,7 @@ def perplexity_table() -> Table:
         ("decoder-only", "all before"),
         ("encoder-only", "all others"),
     ):
-        runs = [run for run in found["runs"] if run["model"] == model]
+        runs = stored_runs("language_models", model=model)
         rows.append((model, given, spread(exp(run["words"]) for run in runs)))
     return table(
         ["model", "given", Column("perplexity", "per subword", digits=1)], rows
@@ -90,24 +87,15 @@ def gaps_table() -> Table:
 
 def roles_table() -> Table:
     """Correct roles after training on few sentences: stored."""
-    found = results.load("one_encoder")
-    numbers = sorted({run["sentences"] for run in found["roles"]})
     names = {"scratch": "random weights", "pre_trained": "pre-trained weights"}
-    rows = [
-        (name, *(spread(roles_right(key, number)) for number in numbers))
+    runs = [
+        {"start": name, "right": run[key], **run}
         for key, name in names.items()
+        for run in results.load("one_encoder")["roles"]
     ]
-    heads = [
-        Column(f"{n} sentences", "%", group="labelled for training", digits=1)
-        for n in numbers
-    ]
-    return table(["the encoder begins with", *heads], rows)
-
-
-def roles_right(start: str, sentences: int) -> list[float]:
-    """Shares of correct roles in per cent, one a seed."""
-    runs = results.load("one_encoder")["roles"]
-    return [100 * run[start] for run in runs if run["sentences"] == sentences]
+    right = Value("right", "%", 100, 1, "labelled for training")
+    about = {"names": {"sentences": "{} sentences"}, "head": "the encoder begins with"}
+    return pivot(runs, "start", "sentences", right, **about)
 
 
 # Digits
@@ -156,21 +144,14 @@ def shuffled_figure(images: Tensor) -> Figure:
 def digits_table() -> Table:
     """Digits classified correctly, by patch and order: stored."""
     found = results.load("one_encoder")
-    kinds = {
-        "ViT, patches of 2 × 2 pixels": (2, False),
-        "ViT, the same in a random order": (2, True),
-        "ViT, patches of 4 × 4 pixels": (4, False),
+    methods = {
+        (2, False): "ViT, patches of 2 × 2 pixels",
+        (2, True): "ViT, the same in a random order",
+        (4, False): "ViT, patches of 4 × 4 pixels",
     }
-    rows = [
-        (
-            name,
-            spread(
-                100 * run["right"]
-                for run in found["digits"]
-                if (run["patch"], run["shuffled"]) == kind
-            ),
-        )
-        for name, kind in kinds.items()
+    runs = [
+        {"method": methods[run["patch"], run["shuffled"]], "right": run["right"]}
+        for run in found["digits"]
     ]
-    rows.append(("nearest training image", 100 * found["nearest"]))
-    return table(["method", Column("correct", "%", digits=1)], rows)
+    runs.append({"method": "nearest training image", "right": found["nearest"]})
+    return pivot(runs, "method", None, Value("right", "%", 100, 1, "correct"))

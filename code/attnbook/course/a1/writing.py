@@ -6,20 +6,28 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.data.batching import pad, pooled
 from attnbook.decoding.steps import token_log_probs
-from attnbook.models.encoder_only import TextEncoder
-from attnbook.models.language_model import embed
+from attnbook.models.language_model import embed, make_table
+from attnbook.nn.layers import EncoderStack, TransformerConfig
 from attnbook.nn.masks import key_mask, target_mask
-from attnbook.toy.data import SOURCE, toy_pairs
+from attnbook.toy.data import (
+    SOURCE,
+    next_word_batches,
+    toy_pairs,
+)
 from attnbook.toy.language import is_sentence
-from attnbook.toy.next_words import next_word_batches
 from attnbook.toy.training import fit
-from experiments.a1_one_encoder import CLAUSES, CONFIG, MASK, MAX_LEN
 
+CLAUSES = (1, 2)
+MASK = len(SOURCE)  # the id that stands for a hidden word
+CONFIG = TransformerConfig(
+    MASK + 1, d_model=64, n_heads=4, n_layers=2, d_ff=256, dropout=0.0, norm_first=True
+)
+MAX_LEN = 32
 BATCH_SIZE, STEPS, LEARNING_RATE = 64, 300, 2e-3
 SHARE = 0.15  # of the words, and of the ends, hidden in training
 LONGEST_SENTENCE = 15  # words
@@ -27,21 +35,39 @@ LONGEST = 20  # tokens that a model may write
 Batches = Iterator[tuple[Tensor, Tensor]]
 
 
-class TokenModel(TextEncoder):
-    """A text encoder with logits, under a mask that is chosen.
+class TokenModel(nn.Module):
+    """Vectors of tokens and positions, encoder layers, logits, and a mask to choose.
+
+    What is left out of BERT (Devlin et al. 2019): its second training task (is this
+    the next sentence?), the segment embeddings for it, and a layer before the logits.
 
     Args:
         mask_of: Makes the mask from ids, (B, T).
+        config: The sizes; ``source_vocab_size`` is that of the one vocabulary, V.
+        max_len: Number of positions that have a vector.
     """
 
-    def __init__(self, mask_of: Callable[[Tensor], Tensor]):
-        super().__init__(CONFIG, MAX_LEN)
+    def __init__(
+        self,
+        mask_of: Callable[[Tensor], Tensor],
+        config: TransformerConfig = CONFIG,
+        max_len: int = MAX_LEN,
+    ):
+        super().__init__()
         self.mask_of = mask_of
+        self.W_e = make_table(config.source_vocab_size, config.d_model)  # (V, D)
+        self.W_p = make_table(max_len, config.d_model)  # (max_len, D)
+        self.dropout = nn.Dropout(config.dropout)
+        self.stack = EncoderStack(config)
+
+    def encode(self, ids: Tensor) -> Tensor:
+        """One vector for each token, (B, T, D), for ids, (B, T)."""
+        h = self.dropout(embed(ids, self.W_e, self.W_p))  # (B, T, D)
+        return self.stack(h, self.mask_of(ids))
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Logits, (B, T, V), for ids, (B, T)."""
-        h = self.stack(embed(ids, self.W_e, self.W_p), self.mask_of(ids))
-        return h @ self.W_e.T
+        """Logits of the token or the next one, (B, T, V), for ids, (B, T)."""
+        return self.encode(ids) @ self.W_e.T
 
 
 # What the models are trained on

@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 
 from attnbook.analysis.complexity import count
 from attnbook.core import results
+from attnbook.course.a3.encoders import toy_lite_transformer, toy_local_transformer
+from attnbook.course.a3.two_orders import valid_translations
 from attnbook.course.kit.colours import (
     DARK_GREY,
     GREY,
@@ -19,16 +21,11 @@ from attnbook.course.kit.colours import (
 )
 from attnbook.course.kit.curves import band, label_lines, logarithmic_x
 from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.masks import key_mask
 from attnbook.toy.data import SOURCE, TARGET
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.models import toy_transformer
-from attnbook.toy.two_orders import valid_translations
-from experiments.a3_lite_encoders import (
-    toy_lite_transformer,
-    toy_local_transformer,
-)
-from experiments.a3_sinks import CLOSER_LOOK
 
 # Windows and sinks
 
@@ -41,22 +38,34 @@ KEPT = {
 }
 
 
+LOSS = Value("loss", "nats", digits=3, name="loss")
+UNCHANGED = Value(
+    lambda run: run["unchanged"] / results.load("sinks")["sentences"],
+    "%",
+    100,
+    name="unchanged",
+)
+
+
 def sinks_table() -> Table:
     """Show losses and translations of the translator by what its cache keeps."""
-    stored, groups = results.load("sinks"), {}
-    for run in stored["runs"]:
-        if run["keeps"] in KEPT:
-            size = f"{run['size']} positions" if run["size"] else "full cache"
-            unchanged = 100 * run["unchanged"] / stored["sentences"]
-            row = (run["loss"], unchanged, run["bleu"], run["words"])
-            groups.setdefault(size, []).append((KEPT[run["keeps"]], *row))
-    heads = [
-        Column("loss", "nats", digits=3),
-        Column("unchanged", "%"),
-        Column("BLEU", digits=1),
-        Column("length", "words", digits=1),
-    ]
-    return table(["kept in the cache", *heads], groups)
+    bleu = Value("bleu", digits=1, name="BLEU")
+    length = Value("words", "words", digits=1, name="length")
+    return pivot(
+        stored_runs("sinks", keeps=(*KEPT,)),
+        "keeps",
+        None,
+        LOSS,
+        UNCHANGED,
+        bleu,
+        length,
+        groups="size",
+        names={
+            "keeps": KEPT,
+            "size": lambda n: f"{n} positions" if n else "full cache",
+        },
+        head="kept in the cache",
+    )
 
 
 FROM_FULL_TO_SHORT = {
@@ -71,27 +80,23 @@ FROM_FULL_TO_SHORT = {
 
 def bos_table() -> Table:
     """Show what becomes of the translator if ``<bos>`` is dropped or changed."""
-    stored, rows, sizes = results.load("sinks"), [], (None, CLOSER_LOOK)
-    runs = {run["keeps"]: run for run in stored["runs"] if run["size"] in sizes}
-    for keeps, name in FROM_FULL_TO_SHORT.items():
-        run = runs[keeps]
-        rows.append(
-            (
-                name,
-                run["loss"],
-                100 * run["early_end"],
-                run["loss_end"],
-                100 * run["unchanged"] / stored["sentences"],
-                "talks" if "unterhalten" in run["example"] else "silent",
-            )
-        )
-    heads = [
-        Column("loss", "nats", digits=3),
-        Column("early end", "%", digits=1),
-        Column("at the end", "nats", digits=2),
-        Column("unchanged", "%"),
-    ]
-    return table(["kept in the cache", *heads, "the couple"], rows)
+    runs = {run["keeps"]: run for run in stored_runs("sinks")}  # last: six positions
+    return pivot(
+        [runs[keeps] for keeps in FROM_FULL_TO_SHORT],
+        "keeps",
+        None,
+        LOSS,
+        Value("early_end", "%", 100, 1, "early end"),
+        Value("loss_end", "nats", digits=2, name="at the end"),
+        UNCHANGED,
+        Value(lambda run: _couple(run["example"]), name="the couple"),
+        names={"keeps": FROM_FULL_TO_SHORT},
+        head="kept in the cache",
+    )
+
+
+def _couple(translation: str) -> str:
+    return "talks" if "unterhalten" in translation else "silent"
 
 
 # The state of linear attention
@@ -104,8 +109,7 @@ def state_figure() -> Figure:
     stored = results.load("linear_state")
     fig, ax = plt.subplots(figsize=(5.5, 2.9))
     for kind, colour in LOOKS.items():
-        runs = [run for run in stored["runs"] if run["kind"] == kind]
-        runs.sort(key=lambda run: run["d_k"])
+        runs = sorted(stored_runs("linear_state", kind=kind), key=lambda r: r["d_k"])
         by_seed = zip(*(run["accuracy"] for run in runs), strict=True)
         shares = [[100 * share for share in seed] for seed in by_seed]
         widths = [run["d_k"] for run in runs]
@@ -143,7 +147,7 @@ def encoders_table() -> Table:
     rows = []
     for name, (experiment, make) in ENCODERS.items():
         parameters, work = mixer_cost(make)
-        runs = results.load(experiment)["runs"][:N_SEEDS]
+        runs = stored_runs(experiment)[:N_SEEDS]
         exact = spread(100 * run["exact"]["4"] for run in runs)
         rows.append((name, parameters / 1e3, work / 1e3, exact))
     heads = [
@@ -207,19 +211,15 @@ MODELS = {
 
 def orders_table() -> Table:
     """Compare models on sentences with two valid translations."""
-    runs, rows = results.load("two_orders")["runs"], []
-    for key, name in MODELS.items():
-        found = [run for run in runs if run["model"] == key]
-        shares = ("valid", "right_words")
-        rows.append((name, *(spread(100 * r[s] for r in found) for s in shares)))
-    heads = [Column(name, "%") for name in ("valid", "right words")]
-    return table(["model, training data", *heads], rows)
+    valid = Value("valid", "%", 100, name="valid")
+    words = Value("right_words", "%", 100, name="right words")
+    about = {"names": {"model": MODELS}, "head": "model, training data"}
+    return pivot(stored_runs("two_orders"), "model", None, valid, words, **about)
 
 
 def orders_examples(number: int = 2) -> Table:
     """Show what the model that predicts all words at once makes of two orders."""
-    runs = results.load("two_orders")["runs"]
-    run = next(run for run in runs if run["model"] == "at once, two orders")
+    run = stored_runs("two_orders", model="at once, two orders")[0]
     columns = [(source, example_column(source, out)) for source, out in run["examples"]]
     sources, outputs = zip(*columns[:number], strict=True)
     names = "subject first", "object first", "non-autoregressive model"

@@ -7,12 +7,12 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
+from attnbook.course.ch08.deep_stacks import token_diversity
 from attnbook.course.ch08.lab import inputs, stack
 from attnbook.course.kit.explorers.charts import Axis, Line, Lines, numbers
 from attnbook.course.kit.explorers.controls import Menu, Slider
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.views import View
-from attnbook.toy.deep_stacks import token_diversity
 
 CONNECTIONS = {
     "plain": "none",
@@ -20,7 +20,7 @@ CONNECTIONS = {
     "post-norm": "post-norm",
     "pre-norm": "pre-norm",
 }
-"""What the reader chooses, and its name in :class:`~attnbook.toy.Stack`."""
+"""What the reader chooses, and its name in :class:`~.deep_stacks.Stack`."""
 
 DEEPEST = 24
 CONTROLS = {

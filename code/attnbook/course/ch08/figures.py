@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
+from attnbook.course.ch08.deep_stacks import token_diversity
 from attnbook.course.kit.colours import DARK_GREY, GREY, INK, SKY
 from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.tables import stored_runs
-from attnbook.toy.deep_stacks import token_diversity
 
 Run = tuple[Sequence[Tensor], Sequence[float]]
 """The states of a stack, (B, T, D) each, and the gradient of each layer's W_Q."""
@@ -130,20 +130,13 @@ def weights_and_norm_figure() -> Figure:
 # Warm-up: stored runs
 
 
-def warm_up_runs(
-    norm_first: bool, n_warm: int, learning_rate: float = 0.003
-) -> list[list[float]]:
-    """The stored losses, one list a seed."""
-    about = {"rate": learning_rate, "norm_first": norm_first, "warm_up": n_warm}
-    return [run["loss"] for run in stored_runs("warm_up", **about)]
-
-
 def warm_up_figure() -> Figure:
     """Draw the mean loss over seeds of post-norm and pre-norm, by warm-up."""
     fig, ax = plt.subplots(figsize=(5.5, 3.4))
     for norm_first, color in ((False, SKY), (True, INK)):
         for n_warm, style in ((0, "--"), (30, "-")):
-            runs = warm_up_runs(norm_first, n_warm)
+            about = {"rate": 0.003, "norm_first": norm_first, "warm_up": n_warm}
+            runs = (run["loss"] for run in stored_runs("warm_up", **about))
             mean = [fmean(losses) for losses in zip(*runs, strict=True)]
             name = "pre-norm" if norm_first else "post-norm"
             label = f"{name}, {'30 steps' if n_warm else 'no warm-up'}"

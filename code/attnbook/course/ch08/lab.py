@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from statistics import fmean
 
 import matplotlib.pyplot as plt
@@ -12,26 +11,23 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from torch import Tensor
+from torch import Tensor, nn
 
-from attnbook.analysis.gradients import first_adam_step, gradient_through_values
 from attnbook.core import results
-from attnbook.course.ch08.figures import warm_up_runs
-from attnbook.course.kit.colours import DARK_GREY, INK, SKY
-from attnbook.course.kit.curves import label_lines
-from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
-from attnbook.course.kit.tables import stored_runs
-from attnbook.nn.losses import token_loss
-from attnbook.toy.bit_pairs import NETWORKS
-from attnbook.toy.deep_stacks import (
+from attnbook.course.ch08.deep_stacks import (
     CONNECTIONS,
     Stack,
     gradient_norms,
+    gradient_through_values,
     token_diversity,
 )
-from attnbook.toy.taggers import deep_tagger
+from attnbook.course.kit.colours import DARK_GREY, INK, SKY
+from attnbook.course.kit.curves import label_lines
+from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
+from attnbook.course.kit.tables import Value, pivot, stored_runs
+from attnbook.nn.losses import token_loss
+from attnbook.toy.task_models import deep_tagger
 from attnbook.toy.tasks import sorted_symbols, task_batches
-from experiments.ch08_layer_runs import INITIALISATIONS, WARM_UP_RATES
 
 SIZES = {"1/(3D)": 3**-0.5, "1/D": 1.0, "4/D": 2.0}
 """Variances of the initial weights, and the factor on those of variance 1/D."""
@@ -218,7 +214,7 @@ def xor_table() -> Table:
     rows = []
     for n_heads, name in weights.items():
         cells = []
-        for network in NETWORKS:
+        for network in networks:
             runs = stored_runs("xor_of_two_bits", heads=n_heads, network=network)
             solved = sum(run["right"] == 4 for run in runs)
             cells += [f"{solved} of {len(runs)}", spread(run["loss"] for run in runs)]
@@ -236,19 +232,14 @@ def xor_table() -> Table:
 
 def warm_up_table() -> Table:
     """The loss of the last ten steps, by learning rate, norm and warm-up."""
-    groups: dict[str, list[tuple]] = {}
-    for rate, norm_first in product(WARM_UP_RATES, (False, True)):
-        ends = [
-            spread(fmean(losses[-10:]) for losses in warm_up_runs(*about, rate))
-            for about in ((norm_first, 0), (norm_first, 30))
-        ]
-        name = "pre-norm" if norm_first else "post-norm"
-        groups.setdefault(f"learning rate {rate:g}", []).append((name, *ends))
-    heads = [
-        Column(name, "nats per symbol", digits=2)
-        for name in ("no warm-up", "30 steps of warm-up")
-    ]
-    return table(["layers", *heads], groups)
+    names = {
+        "rate": "learning rate {:g}",
+        "norm_first": {False: "post-norm", True: "pre-norm"},
+        "warm_up": {0: "no warm-up", 30: "30 steps of warm-up"},
+    }
+    end = Value(lambda run: fmean(run["loss"][-10:]), "nats per symbol", digits=2)
+    about = {"groups": "rate", "names": names, "head": "layers"}
+    return pivot(stored_runs("warm_up"), "norm_first", "warm_up", end, **about)
 
 
 def first_step_table() -> Table:
@@ -266,48 +257,83 @@ def first_step_table() -> Table:
     return table(["layers", *heads, "first step"], rows)
 
 
+def first_adam_step(
+    loss: Tensor, parameters: Sequence[nn.Parameter], learning_rate: float
+) -> tuple[list[float], list[float]]:
+    """Gradients of some parameters, and how far Adam's first step moves them.
+
+    Adam divides each gradient by its size (Kingma and Ba 2015), so that the first step
+    is about as large as the learning rate, however large the gradient. The parameters
+    are changed in place.
+
+    Args:
+        loss: A scalar that depends on the parameters.
+        parameters: Any of a model's.
+        learning_rate: Of Adam.
+
+    Returns:
+        For each parameter the norm of its gradient, and the root mean square of the
+        change of its entries.
+    """
+    old = [parameter.detach().clone() for parameter in parameters]
+    adam = torch.optim.Adam(parameters, lr=learning_rate)
+    loss.backward()
+    adam.step()
+    moved = [
+        (parameter - before).square().mean().sqrt().item()
+        for parameter, before in zip(parameters, old, strict=True)
+    ]
+    return [parameter.grad.norm().item() for parameter in parameters], moved
+
+
 # What lets a deep stack learn?
 
 
 def ladder_table() -> Table:
     """The loss of the last ten steps, and the diversity before training, by stack."""
-    runs = stored_runs("ladder")
-    rows = []
-    for name in dict.fromkeys(run["row"] for run in runs):
-        of_row = [run for run in runs if run["row"] == name]
-        cells = (spread(run[of] for run in of_row) for of in ("diversity", "loss"))
-        rows.append((name, *cells))
-    diversity = Column("token diversity", "before training", digits=2)
-    return table(["stack", diversity, Column("loss", "nats", digits=2)], rows)
+    diversity = Value("diversity", "before training", 1, 2, "token diversity")
+    loss = Value("loss", "nats", digits=2, name="loss")
+    return pivot(stored_runs("ladder"), "row", None, diversity, loss, head="stack")
 
 
 def ladder_rates_table() -> Table:
     """The same loss over learning rates, with and without a warm-up."""
-    groups: dict[str, list[tuple]] = {}
-    runs = stored_runs("ladder_rates")
-    names, rates = (dict.fromkeys(run[of] for run in runs) for of in ("row", "rate"))
-    for name, warm in product(names, (False, True)):
-        cells = (
-            spread_of_finite([run["loss"] for run in stored_runs("ladder_rates", **at)])
-            for at in ({"row": name, "rate": rate, "warm_up": warm} for rate in rates)
-        )
-        label = "30 steps of warm-up" if warm else "no warm-up"
-        groups.setdefault(name, []).append((label, *cells))
-    heads = [Column(f"{rate:g}", "nats", "learning rate", 2) for rate in rates]
-    return table(["warm-up", *heads], groups)
+    warm_up = {False: "no warm-up", True: "30 steps of warm-up"}
+    names = dict.fromkeys(run["row"] for run in stored_runs("ladder_rates"))
+    groups = {
+        name: [
+            (label, *losses_by_rate("ladder_rates", row=name, warm_up=warm))
+            for warm, label in warm_up.items()
+        ]
+        for name in names
+    }
+    return table(["warm-up", *rate_columns("ladder_rates")], groups)
 
 
 def weights_and_norm_table() -> Table:
     """The same loss without a warm-up, with and without small weights and norms."""
-    runs = stored_runs("weights_and_norm")
-    names, rates = (dict.fromkeys(run[of] for run in runs) for of in ("row", "rate"))
-    rows = []
-    for name in names:
-        found = (stored_runs("weights_and_norm", row=name, rate=rate) for rate in rates)
-        losses = ([run["loss"] for run in of_rate] for of_rate in found)
-        rows.append((name, *map(spread_of_finite, losses)))
-    heads = [Column(f"{rate:g}", "nats", "learning rate", 2) for rate in rates]
-    return table(["stack", *heads], rows)
+    names = dict.fromkeys(run["row"] for run in stored_runs("weights_and_norm"))
+    rows = [(name, *losses_by_rate("weights_and_norm", row=name)) for name in names]
+    return table(["stack", *rate_columns("weights_and_norm")], rows)
+
+
+def rate_columns(name: str) -> list[Column]:
+    """A column for each learning rate of a stored result."""
+    rates = dict.fromkeys(run["rate"] for run in stored_runs(name))
+    return [Column(f"{rate:g}", "nats", "learning rate", 2) for rate in rates]
+
+
+def losses_by_rate(name: str, **where: object) -> list[Spread | str]:
+    """At each learning rate the mean and range of seeds, or how many diverged."""
+    losses: dict[float, list[float | None]] = {}
+    for run in stored_runs(name, **where):
+        losses.setdefault(run["rate"], []).append(run["loss"])
+    return [
+        f"{of_rate.count(None)} of {len(of_rate)} diverged"
+        if None in of_rate
+        else spread(of_rate)
+        for of_rate in losses.values()
+    ]
 
 
 def controls_table() -> Table:
@@ -321,13 +347,10 @@ def controls_table() -> Table:
     return table(["stack", "learning rate", *heads], rows)
 
 
-def spread_of_finite(losses: Sequence[float | None]) -> Spread | str:
-    """Mean and range, or how many runs diverged."""
-    diverged = losses.count(None)
-    return f"{diverged} of {len(losses)} diverged" if diverged else spread(losses)
-
-
 # Embeddings
+
+INITIALISATIONS = {"N(0, 1)": 1.0, "N(0, 1/D)": 64**-0.5}
+"""Standard deviations of embeddings at D = 64, by their distribution."""
 
 
 def embedding_table(bound: float = 0.1) -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
 
 import torch
@@ -10,9 +10,9 @@ from torch import Tensor
 from torch.autograd import gradcheck
 
 from attnbook.course.ch09.suspect import planted, reversals
-from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.names import name_of
-from attnbook.course.kit.tables import stored_runs
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.models.transformer import Transformer
 from attnbook.nn.masks import key_mask
 from attnbook.nn.multi_head import MultiHeadAttention
@@ -24,28 +24,28 @@ GROUP = "largest weight on the aligned word"
 
 def five_clauses_table(*names: str) -> Table:
     """Show the exact match of stored results at four and five clauses."""
-    rows = [
-        (
-            name_of(name),
-            *(spread(100 * run["exact"][n] for run in stored_runs(name)) for n in "45"),
-        )
-        for name in names
-    ]
-    heads = [Column(f"{n} clauses", "%", "exact match", 1) for n in (4, 5)]
-    return table(["model", *heads], rows)
+    clauses = {"4": "4 clauses", "5": "5 clauses"}
+    return by_clauses(names, "exact", "exact match", clauses)
 
 
 def alignment_table(*names: str) -> Table:
     """Show alignment accuracies of stored results: mean and range over seeds."""
-    heads = [Column(head, "%", GROUP, 1) for head in ("1 clause", "4 clauses")]
-    rows = [
-        (
-            name_of(name),
-            *(spread(100 * r["align"][n] for r in stored_runs(name)) for n in "14"),
-        )
-        for name in names
+    clauses = {"1": "1 clause", "4": "4 clauses"}
+    return by_clauses(names, "align", GROUP, clauses)
+
+
+def by_clauses(
+    names: Iterable[str], entry: str, group: str, clauses: dict[str, str]
+) -> Table:
+    """One row a stored result, one column a number of clauses."""
+    runs = [
+        {"model": name_of(name), **run} for name in names for run in stored_runs(name)
     ]
-    return table(["model", *heads], rows)
+    values = [
+        Value(lambda run, n=n: run[entry][n], "%", 100, 1, head, group)
+        for n, head in clauses.items()
+    ]
+    return pivot(runs, "model", None, *values)
 
 
 def heads_table(maps: dict[str, Tensor], pairs: Sequence[Pair]) -> Table:

@@ -10,12 +10,12 @@ from attnbook.analysis.complexity import (
     convolution_work,
     recurrent_work,
 )
+from attnbook.course.ch11.first_symbol import exponential_dilations
 from attnbook.course.kit.explorers.charts import Axis, Bars, Series, numbers
 from attnbook.course.kit.explorers.controls import Menu, Slider, Stops
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.html_tables import Column, Table, table
-from attnbook.toy.last_position import exponential_dilations
 
 LENGTHS = (
     *(64, 128, 256, 512, 576, 640, 704, 768, 1024, 1536, 2048, 2304, 2560, 2816, 3072),

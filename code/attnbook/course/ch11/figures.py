@@ -17,15 +17,15 @@ from attnbook.analysis.complexity import (
     windowed_work,
 )
 from attnbook.core import results
+from attnbook.course.ch11.first_symbol import (
+    contiguous_dilations,
+    exponential_dilations,
+)
 from attnbook.course.kit.colours import DARK_GREY, INK, PALE_GREY, SHADE
 from attnbook.course.kit.curves import band, label_lines, logarithmic
 from attnbook.course.kit.heat_maps import WHITE_LINES, colour_bar, heat_map
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
-from attnbook.toy.last_position import (
-    contiguous_dilations,
-    exponential_dilations,
-)
 
 KINDS = {
     "self-attention": INK,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from attnbook.core import results
 from attnbook.course.ch11.figures import path_length, recall_runs, runs_of
+from attnbook.course.ch11.first_symbol import LAYER_STACKS
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
-from attnbook.toy.last_position import LAYER_STACKS
 
 KINDS = ("self-attention", "restricted", "GRU", "convolution", "dilated")
 UNITS = {"ms": 1e-3, "MB": 1e6}

@@ -1,56 +1,97 @@
-"""Figures and tables of appendix A1: they show what is stored and given."""
+"""What appendix A1 is made of: patches, roles of words, and what it says of results."""
 
-from math import exp
 from statistics import fmean
 
 import pytest
+import torch
+from compare import agree, double, numbers, randomise
+from torch.nn import functional as F
 
 from attnbook.core import results
-from attnbook.course.a1 import figures as a1
+from attnbook.core.vocabulary import PAD
+from attnbook.course.a1.patches import PatchClassifier, cut_patches, in_other_order
+from attnbook.course.a1.roles import ROLES, role_batch, roles_of
 from attnbook.data.digits import load_digits
+from attnbook.nn.layers import TransformerConfig
+from attnbook.toy.data import SOURCE, held_out_pairs
+from attnbook.toy.language import translate_by_rule
 
-pytestmark = pytest.mark.usefixtures("as_in_the_pages")
-
-CAPTIONS = {
-    "trigram": {"with_end": 3.0, "words": 3.2},
-    "runs": [
-        {"model": "decoder-only", "seed": 0, "with_end": 2.0, "words": 2.2},
-        {"model": "encoder-only", "seed": 0, "with_end": None, "words": 1.0},
-        {"model": "decoder-only", "seed": 1, "with_end": 2.5, "words": 2.7},
-        {"model": "encoder-only", "seed": 1, "with_end": None, "words": 1.5},
-    ],
-    "samples": ["A dog runs.", "Two men sit."],
-    "gaps": [{"text": "A ___ runs.", "words": [["dog", 0.5], ["man", 0.25]]}],
-}
+TWO = "the old farmer sees a bird and an old cat helps this king"
 
 
-@pytest.fixture
-def captions(monkeypatch):
-    monkeypatch.setattr(results, "load", {"language_models": CAPTIONS}.__getitem__)
+def test_roles_of_a_sentence_by_hand():
+    subject, clause = ["subject"] * 3, ["verb", "object", "object"]
+    assert roles_of(TWO.split()) == [*subject, *clause, "connective", *subject, *clause]
 
 
-def test_perplexities_are_means_over_seeds_of_powers_of_e(captions):
-    trigram, decoder, encoder = a1.perplexity_table().rows()
-    assert trigram[2] == pytest.approx(exp(3.2))
-    assert decoder[2] == pytest.approx(
-        (fmean([exp(2.2), exp(2.7)]), exp(2.2), exp(2.7))
-    )
-    assert encoder[2] == pytest.approx((fmean([exp(1), exp(1.5)]), exp(1), exp(1.5)))
+def test_a_batch_has_an_id_for_each_word_and_its_role():
+    pairs = [translate_by_rule(TWO), *held_out_pairs(1, 3)]
+    ids, tags = role_batch(pairs)
+    for pair, row, tag in zip(pairs, ids.tolist(), tags.tolist(), strict=True):
+        n = len(pair.source)
+        assert row[:n] == SOURCE.encode(pair.source)
+        assert [ROLES[i] for i in tag[:n]] == roles_of(pair.source)
+        assert {*row[n:], *tag[n:]} <= {PAD}
 
 
-def test_the_table_of_writers_has_a_row_for_each_training(monkeypatch):
-    runs = [{key: share for key in a1.TRAININGS} for share in (0.25, 0.75)]
-    monkeypatch.setattr(results, "load", {"writers": {"runs": runs}}.__getitem__)
-    rows = a1.writers_table().rows()
-    assert [row[0] for row in rows] == [name for name, _ in a1.TRAININGS.values()]
-    assert {tuple(row[2]) for row in rows} == {(50, 25, 75)}
+@pytest.mark.parametrize("patch", [2, 4])
+def test_a_patch_classifier_is_a_convolution_and_a_stack(patch):
+    sizes = {"d_model": 8, "n_heads": 2, "n_layers": 2, "d_ff": 12}
+    config = TransformerConfig(norm_first=True, **sizes)
+    model = randomise(double(PatchClassifier, config, 8, patch, 10)).eval()
+    (images,) = numbers(0, (3, 8, 8))
+    kernel = model.W_patch.weight.view(8, 1, patch, patch)
+    x = F.conv2d(images[:, None], kernel, model.W_patch.bias, patch)  # (B, D, 8/P, 8/P)
+    x = x.flatten(2).transpose(1, 2)  # (B, T, D)
+    h = torch.cat([model.class_token[None].expand(3, 1, 8), x], 1) + model.W_p
+    for layer in model.stack.layers:
+        h = layer(h)
+    wanted = model.out(model.stack.norm(h)[:, 0])
+    agree(model(images), wanted, [images, *model.parameters()])
 
 
-def test_shuffled_images_are_drawn_below_the_images():
+def test_shuffled_images_have_the_same_patches_in_one_other_order():
     images, _ = load_digits()
-    drawn = [ax.images[0].get_array() for ax in a1.shuffled_figure(images[:3]).axes]
-    above, below = drawn[:3], drawn[3:]
-    for image, one, other in zip(images, above, below, strict=False):
-        assert (one == image.numpy()).all()
-        assert (other != one).any()
-        assert sorted(other.flatten()) == sorted(one.flatten())
+    g = torch.Generator().manual_seed(0)
+    there = cut_patches(in_other_order(images, 2, g), 2)
+    order = torch.randperm(16, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(there, cut_patches(images, 2)[:, order])
+
+
+def test_what_the_page_says_of_the_stored_writers():
+    runs = results.load("writers")["runs"]
+    assert sorted(run["gaps"] for run in runs)[2] == runs[4]["gaps"]
+    for name in ("cut", "next"):
+        assert max(run[name] for run in runs) == runs[4][name]
+    for run in runs:
+        assert run["kinds"] > 0.98
+        assert run["gaps"] < 0.3
+        assert run["gaps"] < run["gaps_followed"] < run["gaps_between"]
+        assert max(run["one_gap"], run["cut_later"]) + 0.5 < run["cut"] < run["next"]
+        assert 0.4 < run["gaps_causal"] < run["next"]
+        assert run["next_one"] < run["next"]
+        assert run["few_new"] == 0 < 2 * run["few_vectors"] < run["few_all"]
+    means = {name: fmean(100 * run[name] for run in runs) for name in runs[0]}
+    told = {"one_gap": 1, "cut_later": 0, "few_all": 58, "few_vectors": 24}
+    assert {name: round(means[name]) for name in told} == told
+    leads = [round(means[name] - means["cut"]) for name in ("next", "next_one")]
+    assert leads == [15, 3]
+    under = [round(100 * runs[0][name]) for name in ("gaps", "gaps_asked_causal")]
+    assert under == [14, 43]
+    assert means["kinds"] > 99
+
+
+def test_what_the_page_says_of_the_stored_taggers():
+    found = results.load("one_encoder")
+
+    def right(start, sentences):
+        runs = [run for run in found["roles"] if run["sentences"] == sentences]
+        return [100 * run[start] for run in runs]
+
+    gains = [
+        fmean(right("pre_trained", n)) - fmean(right("scratch", n)) for n in (4, 16, 64)
+    ]
+    assert round(gains[0] / (100 - fmean(right("scratch", 4))), 1) == 0.4  # two of five
+    assert gains == sorted(gains, reverse=True)
+    assert min(right("scratch", 64)) > 99
+    assert round(100 * found["by_word"]) == 61

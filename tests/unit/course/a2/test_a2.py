@@ -1,24 +1,145 @@
-"""Figures, drawing and exercises of appendix A2."""
+"""What appendix A2 is made of: its text, its models, and what it says of results."""
 
-from itertools import product
+import math
+from itertools import islice, product
+from statistics import fmean
 
+import pytest
 import torch
+from torch import nn
 
-from attnbook.course.a2 import figures as a2
+from attnbook.course.a2 import figures
+from attnbook.course.a2.character_models import VARIANTS
+from attnbook.course.a2.characters import (
+    CHARACTERS,
+    character_batches,
+    character_texts,
+    encode_characters,
+    least_loss,
+)
 from attnbook.course.a2.explorer_learning_rate import (
     BLOCKS,
     RATES,
     learning_rate_view,
 )
 from attnbook.course.kit.exercises.checking import find
+from attnbook.nn.block import Block
 from attnbook.nn.gated_feed_forward import SwiGLU
-from attnbook.toy.character_models import VARIANTS
+from attnbook.nn.layers import EncoderLayer, FeedForward
+from attnbook.nn.mixture_of_experts import MixtureOfExperts
+from attnbook.nn.norms import RMSNorm
+from attnbook.nn.rotary import Rotary
+from attnbook.toy.language import is_sentence
+
+# The text
 
 
-def test_every_variant_is_shown_somewhere():
-    named = {"post_norm", "pre_norm", "today", "experts", *a2.PARTS}
-    assert named == {*VARIANTS}
-    assert {*a2.SWEPT} <= named
+def test_batches_are_lines_of_the_toy_language_and_their_next_characters():
+    ids, targets = next(character_batches(3, 300, batch_size=5))
+    assert torch.equal(ids[:, 1:], targets[:, :-1])
+    assert ids.min() >= 4
+    texts = [*islice(character_texts(3, 300), 5)]
+    assert torch.equal(encode_characters(texts)[:, 1:], targets)
+    for row, text in zip(ids.tolist(), texts, strict=True):
+        assert "".join(CHARACTERS.decode(row)) == text[:-1]
+        assert (len(text), text[0]) == (301, "\n")
+        lines = text[1:].split("\n")
+        assert all(is_sentence(line) for line in lines[:-1])
+        assert all(line.count(" and ") <= 1 for line in lines)
+
+
+def test_the_least_loss_of_a_sentence_is_minus_the_log_of_its_probability():
+    """Two phrases of 252, a verb of 8; half of all sentences have one clause."""
+    one = "\nthe old farmer sees a bird\n"
+    two = "\nthe old farmer sees a bird and an old king helps this dog\n"
+    clause = 2 * math.log(252) + math.log(8)
+    assert sum(least_loss(one)) == pytest.approx(clause + math.log(2))
+    assert sum(least_loss(two)) == pytest.approx(2 * clause + math.log(2))
+    assert sum(least_loss(one + one[1:])) == pytest.approx(2 * sum(least_loss(one)))
+
+
+def test_it_is_the_loss_of_probabilities_that_sum_to_one():
+    text = "\nthe old farmer sees a bird and this"
+    for end in range(1, len(text)):
+        total = 0.0
+        for character in CHARACTERS.words[4:]:
+            try:
+                total += math.exp(-least_loss(text[:end] + character)[-1])
+            except ValueError:
+                continue
+        assert total == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("\nthe farmer sees a old", "no beginning of a text"),
+        ("\nthe farmer\n", "no beginning of a text"),
+        ("Xthe cat", "begins with 'X'"),
+    ],
+)
+def test_what_the_grammar_does_not_allow_is_refused(text, words):
+    with pytest.raises(ValueError, match=words):
+        least_loss(text)
+
+
+# The models
+
+
+def made(name):
+    torch.manual_seed(0)
+    return VARIANTS[name]()
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_an_output_depends_on_no_later_character_and_on_the_order_of_those_before(name):
+    model = made(name).eval()
+    ids = torch.randint(4, len(CHARACTERS), (2, 9))
+    changed = ids.clone()
+    changed[:, 5] = 4 + (changed[:, 5] - 3) % 20
+    with torch.no_grad():
+        one, other = model(ids), model(changed)
+        moved = model(ids[:, [1, 0, *range(2, 9)]])
+    assert torch.allclose(one[:, :5], other[:, :5], atol=1e-6)
+    assert (one[:, 5:] - other[:, 5:]).abs().amax((0, 2)).min() > 1e-5
+    assert (one[:, -1] - moved[:, -1]).abs().max() > 1e-4
+
+
+def with_part(kind, part=lambda model: model):
+    """The variants whose model, or this part of it, has a module of a kind."""
+    models = {name: part(made(name)) for name in VARIANTS}
+    return {n for n, m in models.items() if any(type(x) is kind for x in m.modules())}
+
+
+def test_each_variant_exchanges_what_it_is_called_after():
+    today = {"today", "experts"}
+    assert with_part(EncoderLayer) == {*VARIANTS} - with_part(Block) == {"post_norm"}
+    assert with_part(nn.LayerNorm) == {*VARIANTS} - {"rms_norm", *today}
+    assert with_part(FeedForward) == {*VARIANTS} - {"swiglu", *today}
+    assert with_part(MixtureOfExperts) == {"experts"}
+
+    def attention(model):
+        return model.blocks[3].attention
+
+    assert with_part(RMSNorm, attention) == {"qk_norm", *today}
+    assert with_part(Rotary, attention) == {"rotary", *today}
+    grouped = {name for name in VARIANTS if attention(made(name)).n_groups == 2}
+    assert grouped == {"grouped", *today}
+    biased = {n for n in VARIANTS if any("bias" in p for p in made(n).state_dict())}
+    assert biased == {*VARIANTS} - {"no_biases", *today}
+
+
+def test_only_shared_keys_and_biases_and_experts_change_the_number_of_parameters():
+    size = {n: sum(p.numel() for p in made(n).parameters()) for n in VARIANTS}
+    baseline = size["pre_norm"]
+    assert size["post_norm"] == baseline - 2 * 64  # the last norm
+    assert size["swiglu"] == pytest.approx(baseline, rel=0.01)
+    assert size["qk_norm"] == baseline - 4 * (4 * 64 - 2 * 16)
+    assert size["grouped"] == baseline - 4 * (4 * 64 + 2 * 64 * 32)
+    assert size["experts"] > 2.5 * size["today"]
+
+
+# Exercises and the explorer
 
 
 def test_an_expert_is_a_gated_network():
@@ -42,26 +163,46 @@ def test_the_explorer_tells_one_number_where_the_seeds_agree():
     assert all("to" in text for text in said[1:])
 
 
-def test_the_explorer_answers_what_the_page_asks():
-    def excess(name, rate):
-        return [run["excess"][0] for run in a2.runs_by_rate(name)[rate]]
+# What the page says of stored results
 
-    letters = a2.LETTERS
-    assert {n for n in VARIANTS if min(excess(n, 0.01)) > 0.9 * letters} == {
-        "post_norm"
-    }
-    assert {n for n in VARIANTS if max(excess(n, 0.03)) < 0.1} == {"today", "experts"}
+LEARNS = figures.LETTERS / 10
+
+
+def excess(name, rate):
+    return [run["excess"][0] for run in figures.runs_by_rate(name)[rate]]
 
 
 def test_what_the_page_says_of_the_four_learning_rates():
-    runs = {name: a2.runs_by_rate(name) for name in ("pre_norm", "rotary", "qk_norm")}
+    unable = {n for n in VARIANTS if min(excess(n, 0.01)) > 0.9 * figures.LETTERS}
+    assert unable == {"post_norm"}
+    best = {n for n in VARIANTS if max(excess(n, 0.03)) < 0.1}
+    assert best == {"today", "experts"}
+    rates = [*figures.runs_by_rate("pre_norm")]
     better = {
-        name: [
-            rate
-            for rate in runs["pre_norm"]
-            if max(run["excess"][0] for run in runs[name][rate])
-            < min(run["excess"][0] for run in runs["pre_norm"][rate])
-        ]
+        name: [r for r in rates if max(excess(name, r)) < min(excess("pre_norm", r))]
         for name in ("rotary", "qk_norm")
     }
-    assert better == {"rotary": [*runs["pre_norm"]], "qk_norm": [0.03]}
+    assert better == {"rotary": rates, "qk_norm": [0.03]}
+
+
+def test_what_the_page_says_of_post_norm():
+    alone, late = figures.controls("post-norm"), figures.warm_ups("post-norm")
+    assert all(
+        abs(x - figures.LETTERS) < 0.01 for seeds in alone.values() for x in seeds
+    )
+    assert round(fmean(late["as in 2017"]), 2) == 2.30
+    assert max(late["RoPE instead of sinusoids"]) < LEARNS
+    assert round(fmean(late["RoPE instead of sinusoids"]), 2) == 0.09
+    assert sum(x < LEARNS for x in late["QK-norm†"]) == 2
+    assert min(late["SwiGLU"]) > 2
+    assert abs(fmean(late["all parts of today"]) - 0.011) < 0.002
+
+
+def test_what_the_page_says_of_pre_norm():
+    alone, late = figures.controls("pre-norm"), figures.warm_ups("pre-norm")
+    parts = {name: figures.at_largest(name) for name in figures.PARTS}
+    found = {name for name, seeds in parts.items() if max(seeds) < LEARNS}
+    assert found == {"rotary", "swiglu", "qk_norm"}
+    assert all(min(seeds) > LEARNS for seeds in alone.values())
+    assert max(late["baseline"]) < min(map(min, parts.values()))
+    assert round(fmean(alone["small initial weights"]), 2) == 0.67

@@ -1,36 +1,15 @@
-"""Chapter 8: drawn data, and exercises. What its pages show nbval compares."""
+"""Chapter 8: exercises, and the page's own code at its edges."""
 
 import math
 
 import pytest
 import torch
-from compare import numbers
 from edited_parts import failed_stage
 from notebook_cells import printed
 from torch import nn
 
-from attnbook.course.ch08 import figures as ch08
 from attnbook.course.kit.exercises.checking import find
 from attnbook.nn.layers import DecoderLayer, EncoderLayer, TransformerConfig
-from attnbook.toy.deep_stacks import token_diversity
-
-
-@pytest.mark.usefixtures("as_in_the_pages")
-def test_the_figure_of_stacks_shows_diversity_and_gradients_by_layer():
-    """Its cell isn't compared: its smallest gradients are rounding."""
-    runs = {
-        name: (numbers(seed, *3 * [(2, 3, 4)]), [0.5, 1e-9])
-        for seed, name in enumerate(("plain", "with skip connections"))
-    }
-    above, below = ch08.stack_figure(runs).axes
-    for one, other, (name, (states, gradients)) in zip(
-        above.get_lines(), below.get_lines(), runs.items(), strict=True
-    ):
-        assert one.get_label() == other.get_label() == name
-        diversity = [token_diversity(s.detach()) for s in states]
-        assert one.get_data()[1].tolist() == pytest.approx(diversity)
-        layers, drawn = other.get_data()
-        assert (layers.tolist(), drawn.tolist()) == ([1, 2], gradients)
 
 
 @pytest.mark.parametrize(("d", "d_ff"), [(8, 32), (16, 10)])

@@ -10,15 +10,15 @@ from torch import nn
 from attnbook.analysis.complexity import count
 from attnbook.analysis.leaks import influence
 from attnbook.course.ch11 import figures as ch11
+from attnbook.course.ch11.first_symbol import (
+    contiguous_dilations,
+    exponential_dilations,
+)
 from attnbook.course.kit.exercises.checking import find
 from attnbook.nn.sequence_layers import (
     ConvolutionLayer,
     RecurrentLayer,
     SelfAttentionLayer,
-)
-from attnbook.toy.last_position import (
-    contiguous_dilations,
-    exponential_dilations,
 )
 
 # Paths

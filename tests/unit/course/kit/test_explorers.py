@@ -15,10 +15,12 @@ from attnbook.analysis.word_maps import word_weights
 from attnbook.course.ch01 import explorer_context_contents as context_contents
 from attnbook.course.ch02 import explorer_caption_alignment as caption_alignment
 from attnbook.course.ch08 import explorer_deep_stacks as deep_stacks
+from attnbook.course.ch08.deep_stacks import Stack, gradient_norms, token_diversity
 from attnbook.course.ch09 import explorer_toy_heads as toy_heads
 from attnbook.course.ch09 import explorer_transformer_pass as transformer_pass
 from attnbook.course.ch10 import explorer_search_and_sampling as search_and_sampling
 from attnbook.course.ch11 import explorer_layer_costs as layer_costs
+from attnbook.course.ch11.first_symbol import exponential_dilations
 from attnbook.course.ch12 import explorer_caption_heads as caption_heads
 from attnbook.course.kit.explorers.controls import Menu, Slider
 from attnbook.course.kit.explorers.shipped import (
@@ -42,9 +44,7 @@ from attnbook.nn.sequence_layers import (
     SelfAttentionLayer,
 )
 from attnbook.toy.data import SOURCE, TARGET, make_batch
-from attnbook.toy.deep_stacks import Stack, gradient_norms, token_diversity
 from attnbook.toy.language import translate_by_rule
-from attnbook.toy.last_position import exponential_dilations
 from attnbook.toy.models import load_toy_model
 from attnbook.translation.translator import Translator
 

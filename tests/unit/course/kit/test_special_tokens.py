@@ -12,6 +12,7 @@ from notebook_cells import printed
 
 from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 from attnbook.course.a1 import writing
+from attnbook.course.a2.characters import CHARACTERS
 from attnbook.course.ch02.clicks import write_by_clicks
 from attnbook.course.ch06 import next_word
 from attnbook.course.kit.playground.model import Model
@@ -22,13 +23,11 @@ from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
 from attnbook.decoding.sampling import sample
 from attnbook.models.bahdanau import Bahdanau
-from attnbook.models.non_autoregressive import NonAutoregressive
 from attnbook.models.seq2seq import InitialState
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
-from attnbook.toy.characters import CHARACTERS
 from attnbook.toy.data import SOURCE, TARGET
-from experiments import a1_language_models, a1_writers
+from experiments import a1_captions, a1_toy, a3
 
 LIVE = Path(__file__).resolve().parents[4] / "book" / "_static" / "live"
 NEVER = [PAD, BOS, UNK]
@@ -81,7 +80,7 @@ def test_decoding(special):
 def test_decoding_in_one_pass(special):
     torch.manual_seed(0)
     config = TransformerConfig(len(TARGET), d_model=8, n_heads=2, n_layers=1, d_ff=8)
-    model = NonAutoregressive(config)
+    model = a3.NonAutoregressive(config)
     model.transformer.out = Outputs(special)
     ids = model.translate(sentences(0, (5, 3), 12), torch.tensor([4, 2]))
     assert not torch.isin(ids, torch.tensor([BOS, UNK])).any()
@@ -108,9 +107,9 @@ def test_models_that_fill_gaps_or_go_on(special, monkeypatch):
     assert set(torch.cat(drawn).tolist()) == {EOS, *range(4, len(SOURCE))}
     words = writing.guesses(model, "the [M] farmer", best=len(SOURCE) - 3)
     assert sorted(words) == sorted(["<eos>", *SOURCE.words[4:]])
-    assert a1_writers.right_kinds(model) >= 0
+    assert a1_toy.right_kinds(model) >= 0
     subwords = Subwords.train(["a dog sees a cat"] * 9, 40)
-    filled = a1_language_models.fill(
+    filled = a1_captions.fill(
         Everywhere(len(subwords) + 1, special), subwords, "a ___ sees", 9
     )
     assert all(word for word, _ in filled["words"][1:])  # one is the end

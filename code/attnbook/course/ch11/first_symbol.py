@@ -6,17 +6,15 @@ from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from attnbook.core.checks import check_some
 from attnbook.nn.block import Residual
-from attnbook.nn.positions import SinusoidalPositions, check_even
+from attnbook.nn.positions import SinusoidalPositions
 from attnbook.nn.sequence_layers import (
     ConvolutionLayer,
     RecurrentLayer,
     SelfAttentionLayer,
 )
-from attnbook.toy.tasks import N_SYMBOLS, TASK_VOCAB_SIZE, random_symbols
+from attnbook.toy.tasks import TASK_VOCAB_SIZE, random_symbols
 
 
 class LastPosition(nn.Module):
@@ -104,60 +102,3 @@ def first_symbol_batches(n: int, seed: int, batch_size: int = 32) -> Iterator[tu
     while True:
         ids = random_symbols(batch_size, n, g)
         yield ids, ids[:, :1]
-
-
-@torch.no_grad()
-def last_position_accuracy(model: nn.Module, batch: tuple[Tensor, Tensor]) -> float:
-    """Accuracy of the predictions at the last position, of at least one sequence."""
-    ids, targets = batch
-    check_some(ids, "sequence")
-    return (model(ids).argmax(-1) == targets).float().mean().item()
-
-
-class InductionModel(nn.Module):
-    """Embeds each symbol together with the previous one; one layer; one output.
-
-    Args:
-        layer: Keeps the shape (B, n, D).
-        d_model: Width D; each of the two symbols gets half of it.
-
-    Raises:
-        ValueError: If the width is odd.
-    """
-
-    def __init__(self, layer: nn.Module, d_model: int):
-        super().__init__()
-        check_even(d_model)
-        self.own = nn.Embedding(TASK_VOCAB_SIZE, d_model // 2)
-        self.previous = nn.Embedding(TASK_VOCAB_SIZE, d_model // 2)
-        self.layer = layer
-        self.out = nn.Linear(d_model, TASK_VOCAB_SIZE)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """Map ids, (B, n), to the logits of the last position, (B, 1, V)."""
-        before = F.pad(ids[:, :-1], (1, 0))  # PAD before the first
-        x = torch.cat([self.own(ids), self.previous(before)], -1)  # (B, n, D)
-        return self.out(self.layer(x)[:, -1:])
-
-
-def induction_batches(n: int, seed: int, batch_size: int = 64) -> Iterator[tuple]:
-    """Endless batches of an induction task: which symbol followed the last one before?
-
-    The first n - 1 symbols are all different, so the last one occurred once before.
-
-    Yields:
-        Symbols, (B, n), and targets, (B, 1).
-
-    Raises:
-        ValueError: If there are not n - 1 different symbols, or n is too small.
-    """
-    if not 3 <= n <= N_SYMBOLS + 1:
-        raise ValueError(f"n is {n}; it must be from 3 to {N_SYMBOLS + 1}")
-    g = torch.Generator().manual_seed(seed)
-    while True:
-        # All different.
-        order = torch.rand(batch_size, N_SYMBOLS, generator=g).argsort(1)
-        ids = torch.cat([order[:, : n - 1], order[:, :1]], 1) + 1  # (B, n)
-        earlier = torch.randint(n - 2, (batch_size, 1), generator=g)
-        ids[:, -1:] = ids.gather(1, earlier)
-        yield ids, ids.gather(1, earlier + 1)

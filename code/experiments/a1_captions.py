@@ -1,9 +1,11 @@
-"""Decoder-only, encoder-only and trigram on the English captions of Multi30k."""
+"""Appendix A1: decoder-only, encoder-only and trigram on captions of Multi30k."""
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean
 
@@ -11,17 +13,17 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
+from attnbook.course.a1.writing import TokenModel
 from attnbook.data import multi30k
 from attnbook.data.batching import IdPair, id_batch, pad, token_batches
-from attnbook.data.hidden_tokens import hide_tokens
 from attnbook.data.subwords import Subwords
 from attnbook.decoding.sampling import sample
 from attnbook.decoding.steps import token_log_probs
-from attnbook.models.encoder_only import MaskedLanguageModel, TextEncoder
 from attnbook.models.language_model import LanguageModel
-from attnbook.models.trigram import Trigram
 from attnbook.nn.layers import TransformerConfig
+from attnbook.nn.masks import key_mask
 from attnbook.toy.training import fit
+from experiments.a1_toy import hide_tokens
 from experiments.registry import experiment
 
 SEEDS = (0, 1, 2)
@@ -118,12 +120,12 @@ def train_decoder(
 
 def train_encoder(
     texts: Texts, size: int, seed: int, learning_rate: float, epochs: int
-) -> tuple[MaskedLanguageModel, int]:
+) -> tuple[TokenModel, int]:
     """Train an encoder-only model; id ``size`` stands for a hidden subword."""
     batches = all_batches(texts, seed, epochs)
     torch.manual_seed(seed)
     config = replace(CONFIG, source_vocab_size=size + 1)
-    model = MaskedLanguageModel(TextEncoder(config, MAX_LEN))
+    model = TokenModel(key_mask, config, MAX_LEN)
     g = torch.Generator().manual_seed(seed)
     pairs = (hide_tokens(id_batch(b).src, SHARE, size, g) for b in batches)
     gaps = (
@@ -136,14 +138,83 @@ def train_encoder(
 class AtGaps(nn.Module):
     """Logits where they have a target: at the others they would cost and not count."""
 
-    def __init__(self, model: MaskedLanguageModel):
+    def __init__(self, model: TokenModel):
         super().__init__()
         self.model = model
 
     def forward(self, ids: Tensor, gaps: Tensor) -> Tensor:
         """Logits of N tokens, (N, V), for ids and their gaps, (B, T) each."""
-        encoder = self.model.encoder
-        return encoder(ids)[gaps] @ encoder.W_e.T
+        return self.model.encode(ids)[gaps] @ self.model.W_e.T
+
+
+class Trigram:
+    r"""The probability of a token from the two tokens before it, by counting.
+
+    With Kneser–Ney smoothing (1995), in the interpolated form of Chen and Goodman 1998:
+    what a neural language model has to beat.
+
+    .. math::
+
+       p(w \mid u, v) = \frac{\max(c(u, v, w) - d, 0)}{c(u, v)}
+           + \frac{d\, n(u, v)}{c(u, v)}\, p(w \mid v)
+
+    with the count c and the number n of different tokens that follow. p(w | v) and p(w)
+    have the same form, but their counts are of contexts: c(v, w) is the number of
+    different tokens before (v, w). The last term of p(w) is uniform.
+
+    Args:
+        sentences: Token ids, without ``BOS`` and ``EOS``.
+        vocab_size: Number V of tokens.
+    """
+
+    def __init__(self, sentences: Iterable[Sequence[int]], vocab_size: int):
+        self.vocab_size = vocab_size
+        triples = Counter(t for s in sentences for t in triples_of(s))
+        pairs = Counter(triple[1:] for triple in triples)
+        singles = Counter(pair[1:] for pair in pairs)
+        self.orders = [_Order(counts) for counts in (singles, pairs, triples)]
+
+    def probability(self, token: int, before: tuple[int, int]) -> float:
+        """p(token | the two tokens before); ``BOS`` stands before the first ones."""
+        p = 1 / self.vocab_size
+        for n, order in enumerate(self.orders):
+            p = order.interpolate(token, before[2 - n :], p)
+        return p
+
+    def losses(self, sentence: Sequence[int]) -> list[float]:
+        """-log p of each token of a sentence and of ``EOS``, in nats."""
+        return [
+            -math.log(self.probability(w, (u, v))) for u, v, w in triples_of(sentence)
+        ]
+
+
+class _Order:
+    """Discounted counts of one order, by context."""
+
+    def __init__(self, counts: Counter):
+        self.counts = counts
+        self.totals: Counter = Counter()
+        self.followers: Counter = Counter()
+        for key, count in counts.items():
+            self.totals[key[:-1]] += count
+            self.followers[key[:-1]] += 1
+        once, twice = (sum(c == n for c in counts.values()) for n in (1, 2))
+        # Ney, Essen and Kneser 1994; without a count of 1 there is nothing to estimate.
+        self.discount = once / (once + 2 * twice) if once else 0.5
+
+    def interpolate(self, token: int, context: tuple[int, ...], lower: float) -> float:
+        """The probability of this order, given that of the lower one."""
+        total = self.totals[context]
+        if not total:  # a context that was never seen
+            return lower
+        kept = max(self.counts[*context, token] - self.discount, 0)
+        return (kept + self.discount * self.followers[context] * lower) / total
+
+
+def triples_of(sentence: Sequence[int]) -> list[tuple[int, int, int]]:
+    """Each token of a sentence, and ``EOS``, with the two tokens before it."""
+    ids = (BOS, BOS, *sentence, EOS)
+    return [*zip(ids, ids[1:], ids[2:], strict=False)]
 
 
 def split_losses(model: Trigram, texts: Texts) -> dict[str, float]:
@@ -171,7 +242,7 @@ def decoder_losses(model: LanguageModel, texts: Texts) -> dict:
 
 
 @torch.no_grad()
-def encoder_losses(model: MaskedLanguageModel, texts: Texts, mask_id: int) -> dict:
+def encoder_losses(model: TokenModel, texts: Texts, mask_id: int) -> dict:
     """Loss per subword if each one is hidden in turn, and all others are seen."""
     total = number = 0
     for rows in in_batches(one_hidden(texts, mask_id)):

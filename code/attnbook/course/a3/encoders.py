@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from torch import Tensor
 
-from attnbook.analysis.maps import cross_weights
-from attnbook.course.kit.toy_translation import THREE_SEEDS, train_and_measure
 from attnbook.models.transformer import Transformer
-from attnbook.models.variants import make_lite_transformer
-from attnbook.nn.layers import TransformerConfig
-from attnbook.nn.long_short import LocalBranch, real_positions
-from attnbook.toy.models import SIZES, toy_transformer
-from experiments.registry import experiment
+from attnbook.nn.long_short import LocalBranch, LongShortAttention, real_positions
+from attnbook.toy.models import toy_transformer
 
 WIDTH = 5  # of the convolutions
 
 
 def toy_lite_transformer(source_vocab_size: int, target_vocab_size: int) -> Transformer:
-    """The toy task's Transformer, with long–short attention in the encoder."""
-    config = TransformerConfig(
-        source_vocab_size, target_vocab_size, **SIZES, norm_first=True
-    )
-    return make_lite_transformer(config, WIDTH)
+    """The toy task's Transformer, with long–short attention in the encoder.
+
+    After Lite Transformer (Wu et al. 2020), which has it in the decoder as well.
+    Attention keeps half of the heads, which are as wide as before.
+    """
+    model = toy_transformer(source_vocab_size, target_vocab_size)
+    d_model, heads = model.config.d_model, model.config.n_heads // 2
+    for layer in model.encoder:
+        layer.attention = LongShortAttention(d_model, heads, WIDTH)
+    return model
 
 
 class LocalOnly(LocalBranch):
@@ -44,8 +42,3 @@ def toy_local_transformer(
     for layer in model.encoder:
         layer.attention = LocalOnly(model.config.d_model, WIDTH)
     return model
-
-
-measure = partial(train_and_measure, seeds=THREE_SEEDS, weights_of=cross_weights)
-experiment(partial(measure, toy_lite_transformer), "lite_transformer")
-experiment(partial(measure, toy_local_transformer), "local_encoder")

@@ -39,19 +39,13 @@ def valid_translations(pair: Pair) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return pair.target, object_first(pair).target
 
 
-def two_order_pairs(seed: int, share: float = 0.5) -> Iterator[Pair]:
-    """Sample sentences of one clause, each with one of its two translations.
+def two_order_pairs(seed: int) -> Iterator[Pair]:
+    """Sample sentences of one clause, each with either of its two translations.
 
     Args:
         seed: The same seed gives the same pairs.
-        share: Of translations with the object first.
-
-    Raises:
-        ValueError: If the share is not from 0 to 1.
     """
-    if not 0 <= share <= 1:
-        raise ValueError(f"share is {share}; it must be from 0 to 1")
     rng = random.Random(seed)
     while True:
         pair = sample_pair(1, rng)
-        yield object_first(pair) if rng.random() < share else pair
+        yield object_first(pair) if rng.random() < 0.5 else pair

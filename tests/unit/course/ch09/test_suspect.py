@@ -1,19 +1,16 @@
-"""Chapter 9's broken builds: which bugs they have, and what they learned."""
+"""Chapter 9's suspect: its tasks, and what each of its bugs does."""
 
 from itertools import combinations
-from statistics import fmean
 
 import pytest
 import torch
 
 from attnbook.analysis.bug_zoo import WrongSplit
 from attnbook.analysis.leaks import influence
-from attnbook.core import results
 from attnbook.core.vocabulary import BOS, EOS
-from attnbook.course.ch09.suspect import SUSPECT, accuracy, copies, planted, reversals
+from attnbook.course.ch09.suspect import accuracy, copies, planted, reversals
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.scaled_dot_product import attention
-from experiments import ch09_broken_builds as broken_builds
 
 
 def test_copies_and_reversals_are_shifted():
@@ -111,60 +108,6 @@ def test_a_wrong_scale_is_a_right_model_with_larger_queries():
 
 def test_accuracy_is_the_share_of_symbols():
     src, read, tgt = next(reversals(seed=0))
-    halves = torch.nn.functional.one_hot(tgt, 19).float()
-    halves[:, :4] = 0  # the largest is then that of padding
-    assert accuracy(lambda *inputs: halves, (src, read, tgt)) == 0.5
-
-
-def test_stored_builds_are_complete_and_as_the_page_tells():
-    stored = results.load("broken_builds")
-    right, loss = {}, {}
-    for name in broken_builds.BUILDS:
-        runs = [run for run in stored["runs"] if run["build"] == name]
-        assert [run["seed"] for run in runs] == list(broken_builds.SEEDS)
-        right[name] = [run["right"] for run in runs]
-        loss[name] = [run["loss"] for run in runs]
-    for name, wrong in broken_builds.BUILDS.items():
-        if "heads" in wrong:
-            assert max(right[name]) < 0.08  # chance is 1/16
-        elif "softmax" not in wrong:
-            assert min(right[name]) > 0.98
-    assert min(loss["all but the softmax"]) > 2.03
-
-
-def test_stored_tests_of_the_suspect_are_as_the_page_tells():
-    runs = results.load("suspect_tests")["runs"]
-    assert [run["seed"] for run in runs] == list(broken_builds.SEEDS)
-    assert broken_builds.BUILDS["softmax mended"] == SUSPECT
-    for run in runs:
-        assert run["copying"] == run["one_batch"] == 1
-        assert max(run["one_batch_new"], run["longer"]) < 0.08
-
-
-def test_stored_runs_of_seven_symbols_are_as_the_page_tells():
-    found = results.load("suspect_sevens")
-    assert (found["steps"], found["length"]) == (600, 7)
-    assert [run["seed"] for run in found["runs"]] == list(broken_builds.SEEDS)
-    right = [100 * run["right"] for run in found["runs"]]
-    assert (round(min(right)), round(max(right))) == (60, 73)
-    assert fmean(right) == pytest.approx(200 / 3, abs=2)
-
-
-def test_stored_longer_runs_reverse_with_a_wrong_scale_or_a_second_softmax():
-    found = results.load("broken_builds_longer")
-    assert found["steps"] == 900
-    runs = {(run["bug"], run["heads"], run["seed"]): run for run in found["runs"]}
-    assert [*runs] == [
-        (*bug, seed) for bug in (("softmax", 4), ("scale", 16)) for seed in range(3)
-    ]
-    assert min(run["right"] for run in runs.values()) > 0.9995
-
-
-def test_stored_models_of_sixteen_heads_lose_by_the_wrong_scale():
-    runs = results.load("sixteen_heads")["runs"]
-    right = {
-        wrong: fmean(run["right"] for run in runs if run["bugs"] == [*wrong])
-        for wrong in ((), ("scale",))
-    }
-    assert len(runs) == 6
-    assert right[()] - right["scale",] == pytest.approx(0.12, abs=0.005)
+    outputs = torch.nn.functional.one_hot(tgt, 19).float()
+    outputs[:, :2] = 0  # the largest is then that of padding
+    assert accuracy(lambda *inputs: outputs, (src, read, tgt)) == 0.75

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from attnbook.course.a2.characters import CHARACTERS
 from attnbook.nn.block import Block
 from attnbook.nn.gated_feed_forward import SwiGLU
 from attnbook.nn.layers import EncoderLayer, FeedForward, TransformerConfig
@@ -22,7 +23,6 @@ from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.norms import RMSNorm
 from attnbook.nn.positions import SinusoidalPositions
 from attnbook.nn.rotary import Rotary
-from attnbook.toy.characters import CHARACTERS
 
 WIDTH, HEADS, GROUPS, LAYERS = 64, 4, 2, 4
 HIDDEN = 256  # of the feed-forward network without gate

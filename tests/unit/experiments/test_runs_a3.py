@@ -1,24 +1,21 @@
 """The experiments of appendix A3: what they measure, at small size."""
 
+from statistics import fmean
+
 import pytest
 import torch
+from compare import close, randomise, sentences
 
-from attnbook.core.vocabulary import EOS, PAD
-from attnbook.course.a3.short_cache import (
-    ShortCache,
-    mean_first,
-    without_values,
-)
-from attnbook.nn.linear_attention import LinearAttention
+from attnbook.analysis.maps import attention_maps
+from attnbook.core.vocabulary import BOS, EOS, PAD, UNK
+from attnbook.course.a3.two_orders import object_first
+from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import causal_mask, key_mask, window_mask
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.models import load_toy_model, toy_transformer
-from attnbook.toy.two_orders import object_first
 from attnbook.translation.corpora import Texts
-from experiments import a3_linear_state as linear_state
-from experiments import a3_lite_encoders as lite_encoders
-from experiments import a3_sinks as sinks
-from experiments import a3_two_orders as two_orders
+from experiments import a3
+from experiments.a3 import ShortCache, mean_first, without_values
 from experiments.ch06 import stepwise_loss
 
 BATCH = make_batch(held_out_pairs(2, 3))
@@ -59,44 +56,24 @@ def test_a_short_cache_is_a_mask(trained, always):
         mask[size:, position] = True
     mask[size - 1, :size] = True  # four positions have room
     short = ShortCache(trained, size, always)
-    assert torch.allclose(
-        stepped_logits(short), masked_logits(trained, mask), atol=1e-4
-    )
+    close(stepped_logits(short), masked_logits(trained, mask), 1e-4)
 
 
-def test_all_tokens_but_the_first_are_a_mask(trained):
-    t, size = BATCH.tgt_in.shape[1], 4
-    mask = causal_mask(t)
+@pytest.mark.parametrize("dropped", [True, False])
+def test_all_tokens_or_all_but_the_first_are_a_mask(trained, dropped):
+    mask, size = causal_mask(BATCH.tgt_in.shape[1]), 4 if dropped else 100
     mask[size:, 0] = False
     short = ShortCache(trained, size, always=range(1, 100))
-    assert torch.allclose(
-        stepped_logits(short), masked_logits(trained, mask), atol=1e-4
-    )
-
-
-def test_a_cache_with_room_for_all_changes_nothing(trained):
-    wanted = masked_logits(trained, causal_mask(BATCH.tgt_in.shape[1]))
-    assert torch.allclose(stepped_logits(ShortCache(trained, 100)), wanted, atol=1e-4)
-
-
-def test_the_oldest_that_may_go_is_dropped(trained):
-    short = ShortCache(trained, 4, always=(0,))
-    assert short.rows_to_keep((0, 1, 2)) == [0, 1, 2]
-    assert short.rows_to_keep((0, 5, 6, 7)) == [0, 2, 3]
-
-
-def test_the_average_of_a_single_sentence_is_its_own(trained):
-    alone = make_batch(held_out_pairs(2, 3)[:1])
-    first = mean_first(trained, [alone])
-    _, state = trained.step(alone.tgt_in[:, 0], trained.start(alone.src))
-    for mean, cache in zip(first, state.layers, strict=True):
-        assert torch.equal(mean.k, cache.target.k)
-        assert torch.equal(mean.v, cache.target.v)
+    close(stepped_logits(short), masked_logits(trained, mask), 1e-4)
 
 
 def test_the_average_of_a_single_sentence_changes_nothing(trained):
     alone = make_batch(held_out_pairs(2, 3)[:1])
     mean = mean_first(trained, [alone])
+    _, state = trained.step(alone.tgt_in[:, 0], trained.start(alone.src))
+    for own, cache in zip(mean, state.layers, strict=True):
+        assert torch.equal(own.k, cache.target.k)
+        assert torch.equal(own.v, cache.target.v)
     losses = [
         stepwise_loss(ShortCache(trained, 4, (0,), change), [alone])
         for change in (None, lambda _: mean)
@@ -130,33 +107,35 @@ def test_without_values_position_0_still_takes_its_weight(trained):
         assert changed.target.v[:, :, 1:].all()
 
 
-def test_ends_by_hand(trained):
-    short, last = ShortCache(trained, 100), BATCH.tgt_out.max().item()
-    found = sinks.with_correct_tokens(short, [BATCH], (last, EOS))
+def test_ends_by_hand():
+    torch.manual_seed(0)
+    untrained = toy_transformer(len(SOURCE), len(TARGET)).eval()
+    short, last = ShortCache(untrained, 100), BATCH.tgt_out.max().item()
+    found = a3.with_correct_tokens(short, [BATCH], (last, EOS))
     assert found["loss"] == pytest.approx(stepwise_loss(short, [BATCH]), abs=1e-4)
     log_p, tgt = stepped_logits(short).log_softmax(-1), BATCH.tgt_out
     ends, losses, early = (last, EOS), [], []
     for row, targets in zip(log_p, tgt.tolist(), strict=True):
         for t, token in enumerate(targets):
-            if t >= sinks.CLOSER_LOOK and token in ends:
+            if t >= a3.CLOSER_LOOK and token in ends:
                 losses.append(-row[t, token].item())
-            elif t >= sinks.CLOSER_LOOK and token != PAD:
+            elif t >= a3.CLOSER_LOOK and token != PAD:
                 early.append(row[t, [*ends]].exp().sum().item())
     assert found["loss_end"] == pytest.approx(sum(losses) / len(losses), abs=1e-4)
     assert found["early_end"] == pytest.approx(sum(early) / len(early), abs=1e-4)
 
 
 def test_lengths_and_unchanged_translations_are_counted():
-    found = sinks.compared(["a b", "a b c"], ["a b", "a b"])
+    found = a3.compared(["a b", "a b c"], ["a b", "a b"])
     assert found == {"unchanged": 1, "words": 2.5, "long": 1}
 
 
 def test_sinks_at_small_size(monkeypatch):
     texts = Texts(["A dog runs.", "Two men sit."], ["Ein Hund rennt.", "Zwei Männer."])
-    monkeypatch.setattr(sinks, "load_texts", lambda run, split: texts)
-    monkeypatch.setattr(sinks, "SIZES", (3, 40))
-    monkeypatch.setattr(sinks, "CLOSER_LOOK", 3)
-    found = sinks.sinks()
+    monkeypatch.setattr(a3, "load_texts", lambda run, split: texts)
+    monkeypatch.setattr(a3, "CACHE_SIZES", (3, 40))
+    monkeypatch.setattr(a3, "CLOSER_LOOK", 3)
+    found = a3.sinks()
     everything, *runs = found["runs"]
     assert found["sentences"] == 2
     assert [run["keeps"] for run in runs] == [
@@ -171,75 +150,47 @@ def test_sinks_at_small_size(monkeypatch):
 
 
 def test_mean_weights_by_hand(trained):
-    found = sinks.mean_weights(trained, [BATCH], 4)
-    assert all(0 < found[name] < 1 for name in ("sink", "word", "oldest"))
-    lengths = (BATCH.tgt_in != 0).sum(1).tolist()
-    equal = [1 / (i + 1) for t in lengths for i in range(4, t)]
-    assert found["equal"] == pytest.approx(sum(equal) / len(equal))
+    found, size = a3.mean_weights(trained, [BATCH], 4), 4
+    maps = attention_maps(trained, BATCH.src, BATCH.tgt_in)
+    own = [w for name, w in maps.items() if name.endswith("self_attention")]
+    weights = sum(layer.mean(1) for layer in own) / len(own)  # (B, T, T)
+    lengths = (BATCH.tgt_in != PAD).sum(1).tolist()
+    at = [(row, i) for row, t in enumerate(lengths) for i in range(size, t)]
+    wanted = {
+        "sink": [weights[row, i, 0].item() for row, i in at],
+        "word": [weights[row, i, 1].item() for row, i in at],
+        "oldest": [weights[row, i, i - size + 1].item() for row, i in at],
+        "equal": [1 / (i + 1) for _, i in at],
+    }
+    assert found == pytest.approx({name: fmean(x) for name, x in wanted.items()})
 
 
 # The state of linear attention
 
 
-def test_both_kinds_are_trained_with_all_heads(monkeypatch):
-    monkeypatch.setattr(linear_state, "STEPS", 2)
-    monkeypatch.setattr(linear_state, "HEADS", (1, 4))
-    runs = linear_state.linear_state(seeds=(0, 1))["runs"]
-    assert [(r["kind"], r["d_k"]) for r in runs] == [
-        ("softmax", 64), ("softmax", 16), ("linear", 64), ("linear", 16)
-    ]  # fmt: skip
-    assert all(len(r["accuracy"]) == 2 for r in runs)
-    assert linear_state.LAYERS["linear"] is LinearAttention
-
-
 def test_a_wide_state_learns_to_recall():
-    assert linear_state.recall_accuracy("linear", 1, 0, steps=200, n=5) > 0.8
-
-
-# Lighter encoders
-
-
-@pytest.mark.parametrize(
-    "make", [lite_encoders.toy_lite_transformer, lite_encoders.toy_local_transformer]
-)
-def test_lighter_encoders_ignore_padding(make):
-    torch.manual_seed(0)
-    model = make(len(SOURCE), len(TARGET)).eval()
-    one = make_batch(held_out_pairs(2, 3)[1:2])
-    with torch.no_grad():
-        alone = model(one.src, one.tgt_in)
-        batch = model(BATCH.src, BATCH.tgt_in)[1:2, : alone.shape[1]]
-    assert torch.allclose(batch, alone, atol=1e-4)
-
-
-def test_the_local_encoder_sees_neighbours_only():
-    layer = lite_encoders.LocalOnly(8, lite_encoders.WIDTH)
-    x = torch.randn(1, 9, 8)
-    mask = key_mask(torch.ones(1, 9, dtype=torch.long))
-    changed = x.clone()
-    changed[:, 4] += 1
-    moved = (layer(changed, changed, changed, mask) - layer(x, x, x, mask))[0]
-    assert moved.abs().amax(-1).nonzero().flatten().tolist() == [2, 3, 4, 5, 6]
+    assert a3.recall_accuracy("linear", 1, 0, steps=200, n=5) > 0.8
 
 
 # Two orders
 
 
 def test_valid_outputs_and_right_words_are_counted():
-    pairs = held_out_pairs(1, 4)
+    pairs = held_out_pairs(1, 5)
     outputs = [
         pairs[0].target,
         object_first(pairs[1]).target,
         pairs[2].target[::-1],  # the right words, in no valid order
         pairs[3].target[:-1] + pairs[3].target[:1],
+        object_first(pairs[4]).target,
     ]
-    found = two_orders.measured(outputs, pairs)
-    assert found == {"valid": 0.5, "object_first": 0.25, "right_words": 0.75}
+    found = a3.measured(outputs, pairs)
+    assert found == {"valid": 0.6, "object_first": 0.4, "right_words": 0.8}
 
 
 def test_distilled_pairs_have_the_teachers_translations(trained):
     pairs = [object_first(pair) for pair in held_out_pairs(1, 6)]
-    taught = {pair.source: pair.target for pair in two_orders.distilled(pairs, trained)}
+    taught = {pair.source: pair.target for pair in a3.distilled(pairs, trained)}
     rule = {pair.source: pair.target for pair in held_out_pairs(1, 6)}
     assert taught == rule  # it has learned the rule's order
 
@@ -248,13 +199,38 @@ def test_a_teacher_that_has_learned_nothing_is_refused():
     torch.manual_seed(0)
     untrained = toy_transformer(len(SOURCE), len(TARGET)).eval()
     with pytest.raises(ValueError, match="more steps"):
-        next(two_orders.distilled(held_out_pairs(1, 6), untrained))
+        next(a3.distilled(held_out_pairs(1, 6), untrained))
 
 
-def test_two_orders_at_small_size(monkeypatch):
-    monkeypatch.setattr(two_orders, "distilled", lambda pairs, teacher: pairs)
-    monkeypatch.setattr(two_orders, "held_out_pairs", lambda n: held_out_pairs(n, 4))
-    found = two_orders.two_orders(seeds=(0,), steps=2)
-    assert len(found["runs"]) == 4
-    assert all(len(run["examples"]) == 3 for run in found["runs"])
-    assert {run["seed"] for run in found["runs"]} == {0}
+def test_all_tokens_at_once_are_a_transformer_that_reads_blanks():
+    """The plain sum over layers, each blank seeing all blanks of its sentence."""
+    torch.manual_seed(0)
+    sizes = {"d_model": 8, "n_heads": 2, "n_layers": 2, "d_ff": 12, "dropout": 0}
+    model = a3.NonAutoregressive(TransformerConfig(12, 9, **sizes))
+    model, inner = randomise(model).double().eval(), model.transformer
+    src, tgt = sentences(0, (5, 3), 12), sentences(1, (4, 2), 9)
+    blanks = torch.tensor([[BOS] * 4, [BOS] * 2 + [PAD] * 2])
+    memory, y = inner.encode(src), inner.positions(inner.target_embedding(blanks))
+    for layer in inner.decoder:
+        y = layer(y, memory, key_mask(blanks), key_mask(src))
+    logits = inner.out(inner.decoder_norm(y))
+    close(model(src, tgt), logits)
+    logits = logits.detach()
+    logits[..., [PAD, BOS, UNK]] = -torch.inf
+    out = model.translate(src, torch.tensor([4, 2]))
+    assert torch.equal(out, logits.argmax(-1).masked_fill(tgt == PAD, PAD))
+
+
+def test_a_student_learns_from_its_teacher_of_the_same_seed(monkeypatch):
+    monkeypatch.setattr(a3, "ORDER_STEPS", 1)
+    monkeypatch.setattr(a3, "BATCH_SIZE", 4)
+    teachers = []
+    monkeypatch.setattr(
+        a3, "distilled", lambda p, teacher: teachers.append(teacher) or p
+    )
+    a3.trained.cache_clear()
+    model, losses = a3.trained("at once, distilled", 5)
+    assert isinstance(model, a3.NonAutoregressive)
+    assert len(losses) == 1
+    assert teachers == [a3.trained("one after another, two orders", 5)[0]]
+    a3.trained.cache_clear()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor, nn
 
-from attnbook.core.checks import check_sizes
 from attnbook.nn.block import Residual
-from attnbook.nn.multi_head import MultiHeadAttention
+from attnbook.nn.multi_head import MultiHeadAttention, merge_heads
 
 CONNECTIONS = ("none", "residual", "post-norm", "pre-norm")
 """f(x), x + f(x), LayerNorm(x + f(x)), x + f(LayerNorm(x))."""
@@ -36,7 +37,6 @@ class Stack(nn.Module):
         weight_scale: float = 1.0,
     ):
         super().__init__()
-        check_sizes(n_blocks=n_blocks)
         if connection not in CONNECTIONS:
             raise ValueError(
                 f"connection is {connection!r}; choose one of {', '.join(CONNECTIONS)}"
@@ -87,6 +87,32 @@ def gradient_norms(stack: Stack, x: Tensor, direction: Tensor) -> list[float]:
     states = stack(x.detach().requires_grad_())
     found = torch.autograd.grad(states[-1], states, direction)
     return [(g.norm() / direction.norm()).item() for g in found]
+
+
+def gradient_through_values(
+    blocks: Iterable[MultiHeadAttention], x: Tensor, direction: Tensor
+) -> float:
+    """Norm of the input's gradient when the attention weights are held fixed.
+
+    The gradient of x + attention(x) comes back through the skip connection, the values
+    and the scores. Fixed weights cut the last of these paths.
+
+    Args:
+        blocks: Self-attentions, each connected as x + attention(x).
+        x: The input of the first block, (B, T, D).
+        direction: The gradient at the output of the last block, (B, T, D).
+
+    Returns:
+        The norm of the gradient of ``x``.
+    """
+    start = z = x.clone().requires_grad_()
+    for block in blocks:
+        with torch.no_grad():
+            _, weights = block(z, z, z, need_weights=True)  # (B, H, T, T)
+        _, values = block.keys_values(z, z)  # (B, H, T, d_k)
+        z = z + block.W_O(merge_heads(weights @ values))  # (B, T, D)
+    (found,) = torch.autograd.grad(z, start, direction)
+    return found.norm().item()
 
 
 def token_diversity(x: Tensor) -> float:

@@ -1,0 +1,215 @@
+"""Appendix A2: the block of 2017 and that of today on toy text; what else helps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from itertools import islice, product
+
+import torch
+from torch import Tensor, nn
+
+from attnbook.course.a2.character_models import (
+    HIDDEN,
+    OF_2017,
+    OF_TODAY,
+    VARIANTS,
+    WIDTH,
+    CharacterModel,
+    normed_heads,
+    post_norm,
+    pre_norm_model,
+    rotary_heads,
+)
+from attnbook.course.a2.characters import (
+    character_batches,
+    character_texts,
+    encode_characters,
+    least_loss,
+)
+from attnbook.nn.layers import FeedForward
+from attnbook.nn.mixture_of_experts import MixtureOfExperts
+from attnbook.toy.training import fit
+from experiments.registry import experiment, sweep
+
+LEARNING_RATES = (1e-3, 3e-3, 1e-2, 3e-2)
+SEEDS = (0, 1, 2)
+STEPS = 300
+LENGTH = 64  # characters of a row in training
+BATCH_SIZE = 16
+HELD_OUT = 256  # texts, twice as long
+
+# Ten blocks at four learning rates
+
+
+def block_variant(name: str) -> dict:
+    """Train one variant of the block with each learning rate and seed.
+
+    Returns:
+        "runs": for each learning rate and seed the "excess" on both halves of the
+        held-out texts, the mean training loss of every twenty steps, and for a mixture
+        of experts the "busiest" shares; "parameters": the variant's.
+    """
+    ids, least = held_out(LENGTH, HELD_OUT)
+    runs = []
+    for learning_rate, seed in product(LEARNING_RATES, SEEDS):
+        torch.manual_seed(seed)
+        model = VARIANTS[name]()
+        losses = train(model, seed, learning_rate)
+        excess = (character_losses(model, ids) - least).unflatten(1, (2, -1))
+        run = {
+            **{"learning_rate": learning_rate, "seed": seed},
+            **{"excess": rounded(excess.mean((0, 2))), "losses": losses},
+        }
+        if busiest := busiest_shares(model, ids):
+            run["busiest"] = busiest
+        runs.append(run)
+        print(f"  {learning_rate:g}, {seed}: {run['excess']}", flush=True)
+    size = sum(p.numel() for p in model.parameters())
+    about = {"steps": STEPS, "length": LENGTH, "batch_size": BATCH_SIZE}
+    return {**about, "held_out": HELD_OUT, "parameters": size, "runs": runs}
+
+
+for variant in VARIANTS:
+    experiment(partial(block_variant, variant), f"block_{variant}")
+
+
+@cache
+def held_out(length: int, number: int) -> tuple[Tensor, Tensor]:
+    """Texts as ids, (N, 2 T + 1), and the least loss of each character, (N, 2 T)."""
+    texts = [*islice(character_texts(seed=12345, length=2 * length), number)]
+    return encode_characters(texts), torch.tensor([*map(least_loss, texts)])
+
+
+def train(
+    model: CharacterModel, seed: int, learning_rate: float, warm_up: int = 1
+) -> list[float]:
+    """Train a model; return the mean loss of every twenty steps."""
+    batches = character_batches(seed, LENGTH, BATCH_SIZE)
+    losses = fit(model, batches, STEPS, learning_rate, warm_up=warm_up)
+    return rounded(torch.tensor(losses).unflatten(0, (-1, 20)).mean(1))
+
+
+@torch.no_grad()
+def character_losses(model: nn.Module, ids: Tensor) -> Tensor:
+    """Loss of each character after the first: (N, T + 1) to (N, T), in nats."""
+    log_p = model(ids[:, :-1]).log_softmax(-1)  # (N, T, V)
+    return -log_p.gather(-1, ids[:, 1:, None]).squeeze(-1)
+
+
+@torch.no_grad()
+def busiest_shares(model: nn.Module, ids: Tensor) -> list[float]:
+    """For each mixture the share of all positions that use its most used expert."""
+    mixtures = [m for m in model.modules() if isinstance(m, MixtureOfExperts)]
+    found: list[Tensor] = []
+
+    def count(mixture: MixtureOfExperts, inputs: tuple[Tensor]) -> None:
+        _, chosen = mixture.route(inputs[0])  # (N, T, k)
+        uses = chosen.flatten().bincount(minlength=len(mixture.experts))
+        found.append(uses.max() / chosen[..., 0].numel())
+
+    hooks = [mixture.register_forward_pre_hook(count) for mixture in mixtures]
+    if mixtures:
+        model(ids[:, :-1])
+    for hook in hooks:
+        hook.remove()
+    return rounded(torch.stack(found)) if found else []
+
+
+def rounded(numbers: Tensor) -> list[float]:
+    """Four decimals of a vector."""
+    return [round(number, 4) for number in numbers.tolist()]
+
+
+# What else lets the block of 2017 learn at the largest rate, and what doesn't
+
+WARM_UP = 30  # steps, as in chapter 8
+
+
+class SmoothFeedForward(FeedForward):
+    """The network of 2017 with SiLU, SwiGLU's function, but without a gate."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (..., D) to (..., D)."""
+        return self.W_2(nn.functional.silu(self.W_1(x)))
+
+
+def post_norm_with(**parts: Callable[[], nn.Module]) -> CharacterModel:
+    """The post-norm model with one part of each layer replaced, by its name."""
+    model = post_norm()
+    for layer, (name, part) in product(model.blocks, parts.items()):
+        setattr(layer, name, part())
+    return model
+
+
+def without_sinusoids(model: CharacterModel) -> CharacterModel:
+    """Nothing is added to the embeddings any more."""
+    model.positions = nn.Identity()
+    return model
+
+
+def small_start() -> CharacterModel:
+    """The baseline with chapter 8's small weights: 1/√N for N sublayers."""
+    model = pre_norm_model(OF_2017)
+    with torch.no_grad():
+        for block in model.blocks:
+            for matrix in (block.attention.W_O.weight, block.feed_forward.W_2.weight):
+                matrix *= (2 * len(model.blocks)) ** -0.5
+    return model
+
+
+smooth = partial(SmoothFeedForward, WIDTH, HIDDEN)
+WITH_WARM_UP: dict[str, Callable[[], nn.Module]] = {
+    "post-norm": post_norm,
+    "post-norm, SwiGLU": partial(post_norm_with, feed_forward=OF_TODAY.feed_forward),
+    "post-norm, RoPE": lambda: without_sinusoids(
+        post_norm_with(attention=rotary_heads)
+    ),
+    "post-norm, QK-norm": partial(post_norm_with, attention=normed_heads),
+    "post-norm, all parts": lambda: without_sinusoids(
+        post_norm_with(
+            feed_forward=OF_TODAY.feed_forward,
+            attention=OF_TODAY.attention,
+            norm_1=OF_TODAY.norm,
+            norm_2=OF_TODAY.norm,
+        )
+    ),
+    "pre-norm": partial(pre_norm_model, OF_2017),
+}
+"""What is trained with a warm-up; "all parts" replaces all but the norm's position."""
+CONTROLS: dict[str, Callable[[], nn.Module]] = {
+    **{f"{name}, warm-up": make_model for name, make_model in WITH_WARM_UP.items()},
+    **{name: WITH_WARM_UP[name] for name in WITH_WARM_UP if ", " in name},
+    "pre-norm, small weights": small_start,
+    "pre-norm, no positions": lambda: without_sinusoids(pre_norm_model(OF_2017)),
+    "pre-norm, SiLU without gate": partial(
+        pre_norm_model, OF_2017._replace(feed_forward=smooth)
+    ),
+}
+"""What is changed in the model of 2017 or in the baseline, by the run's name."""
+
+
+@sweep(
+    control=CONTROLS,
+    seed=SEEDS,
+    steps=STEPS,
+    length=LENGTH,
+    batch_size=BATCH_SIZE,
+    learning_rate=max(LEARNING_RATES),
+    warm_up=WARM_UP,
+    held_out=HELD_OUT,
+)
+def block_controls(control: str, seed: int) -> dict:
+    """Train each control at the largest learning rate.
+
+    Returns:
+        The "excess" on the first half of the held-out texts, and the mean training loss
+        of every twenty steps.
+    """
+    ids, least = held_out(LENGTH, HELD_OUT)
+    ids, least = ids[:, : LENGTH + 1], least[:, :LENGTH]
+    warm_up = WARM_UP if control.endswith("warm-up") else 1
+    model = CONTROLS[control]()
+    losses = train(model, seed, max(LEARNING_RATES), warm_up)
+    excess = (character_losses(model, ids) - least).mean().item()
+    return {"excess": round(excess, 4), "losses": losses}

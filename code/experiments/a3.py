@@ -1,0 +1,485 @@
+"""Appendix A3: sinks, recall by linear attention, light encoders, two word orders."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache, partial
+from statistics import fmean
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from attnbook.analysis.maps import attention_maps, cross_weights
+from attnbook.core.vocabulary import BOS, EOS, PAD, UNK
+from attnbook.course.a3.encoders import toy_lite_transformer, toy_local_transformer
+from attnbook.course.a3.two_orders import two_order_pairs, valid_translations
+from attnbook.course.kit.toy_translation import THREE_SEEDS, train_and_measure
+from attnbook.data.batching import Batch, pooled
+from attnbook.models.transformer import Transformer, TransformerState
+from attnbook.nn.layers import LayerCache, TransformerConfig
+from attnbook.nn.linear_attention import LinearAttention
+from attnbook.nn.masks import key_mask
+from attnbook.nn.multi_head import KeysValues
+from attnbook.nn.sequence_layers import SelfAttentionLayer
+from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch, toy_pairs
+from attnbook.toy.language import Pair
+from attnbook.toy.metrics import greedy_translations
+from attnbook.toy.models import SIZES, toy_transformer
+from attnbook.toy.task_models import InductionModel
+from attnbook.toy.tasks import induction_batches, last_position_accuracy
+from attnbook.toy.training import LEARNING_RATE, fit
+from attnbook.translation.bleu_score import corpus_bleu
+from attnbook.translation.corpora import load_texts
+from attnbook.translation.evaluation import beam_translate
+from attnbook.translation.trainer import encode_pairs
+from attnbook.translation.translator import Translator
+from experiments.ch06 import batches
+from experiments.registry import experiment, sweep
+
+# Sinks: a trained decoder that keeps few positions. Which one is worth its room?
+
+CACHE_SIZES = (4, 6)  # positions in the cache
+CLOSER_LOOK = 6  # the size whose weights are read, and whose ``BOS`` is changed, too
+EVERYTHING = 1000
+EXAMPLE = "A man and a woman talk while standing next to a tree."
+
+
+@experiment
+def sinks() -> dict:
+    """Let the translator keep few positions; translate the validation data.
+
+    Returns:
+        "runs": for each "size" of the cache, and each choice of what it "keeps", what
+        :func:`with_correct_tokens` measures; and of greedy translations how many are
+        "unchanged", compared with those of the full cache, the "bleu", the mean number
+        of "words", how many are "long", at least half as long again, and the one of
+        the "example". The first run is the full cache. "weights": see
+        :func:`mean_weights`.
+    """
+    translator = Translator()
+    model, val = translator.model, load_texts(translator.config, "val")
+    subwords = translator.subwords
+    data = batches(encode_pairs(subwords, val))
+    (full_stop,) = subwords.encode(".")[-1:]
+    full, runs = None, []
+    for keeps, short in decoders(model, data):
+        outputs = beam_translate(short, subwords, val.source, width=1)
+        full = full or outputs
+        runs.append(
+            {
+                "size": short.size if short.size < EVERYTHING else None,
+                "keeps": keeps,
+                **with_correct_tokens(short, data, (full_stop, EOS)),
+                "bleu": round(corpus_bleu(outputs, val.target).bleu, 2),
+                **compared(outputs, full),
+                "example": beam_translate(short, subwords, [EXAMPLE], width=1)[0],
+            }
+        )
+        print(f"  {runs[-1]}", flush=True)
+    weights = {
+        k: round(w, 4) for k, w in mean_weights(model, data, CLOSER_LOOK).items()
+    }
+    return {"sentences": len(val.source), "weights": weights, "runs": runs}
+
+
+def decoders(
+    model: Transformer, data: Sequence[Batch]
+) -> Iterator[tuple[str, ShortCache]]:
+    """The full cache, then for each size the last positions, or one less and another.
+
+    "sink" keeps ``BOS``; "word" the first word, a control. Once the cache is full,
+    "average" replaces ``BOS`` by its mean over all sentences, "no values" sets its
+    values to 0, and "words" keeps everything but ``BOS``.
+    """
+    yield "all", ShortCache(model, EVERYTHING)
+    for size in CACHE_SIZES:
+        yield "last", ShortCache(model, size)
+        yield "word", ShortCache(model, size, always=(1,))
+        yield "sink", ShortCache(model, size, always=(0,))
+    mean, size = mean_first(model, data), CLOSER_LOOK
+    yield "average", ShortCache(model, size, always=(0,), change=lambda _: mean)
+    yield "no values", ShortCache(model, size, always=(0,), change=without_values)
+    yield "words", ShortCache(model, size, always=range(1, EVERYTHING))
+
+
+@torch.no_grad()
+def with_correct_tokens(
+    short: ShortCache, data: Sequence[Batch], ends: Sequence[int]
+) -> dict:
+    """What the decoder predicts if every step sees the reference's tokens before it.
+
+    Returns:
+        The "loss" per token, in nats. For tokens that a cache of ``CLOSER_LOOK``
+        positions can't all hold: the loss where the reference has one of the tokens
+        ``ends``, "loss_end", and elsewhere, "loss_other"; and the mean probability of
+        these tokens where the reference goes on, "early_end".
+    """
+    found = []
+    for batch in data:
+        state, steps = short.start(batch.src), []
+        for token in batch.tgt_in.unbind(1):
+            logits, state = short.step(token, state)  # (B, V)
+            steps.append(logits.log_softmax(-1))
+        log_p, tgt = torch.stack(steps, 1), batch.tgt_out  # (B, T, V), (B, T)
+        loss = -log_p.gather(-1, tgt[..., None])[..., 0]  # (B, T)
+        end = log_p[..., [*ends]].exp().sum(-1)  # (B, T)
+        late = torch.arange(tgt.shape[1]).expand_as(tgt) >= CLOSER_LOOK
+        is_end = torch.isin(tgt, torch.tensor(ends))
+        found.append(torch.stack([loss, end, late, is_end], -1)[tgt != PAD])  # (N, 4)
+    loss, end, late, is_end = torch.cat(found).unbind(-1)
+    at_end, goes_on = (late * is_end).bool(), (late * (1 - is_end)).bool()
+    measured = {
+        "loss": loss,
+        "loss_end": loss[at_end],
+        "loss_other": loss[goes_on],
+        "early_end": end[goes_on],
+    }
+    return {name: round(x.mean().item(), 4) for name, x in measured.items()}
+
+
+def compared(outputs: Sequence[str], full: Sequence[str]) -> dict:
+    """How many translations a short cache leaves unchanged, and their length."""
+    pairs = [*zip(outputs, full, strict=True)]
+    lengths = [(len(a.split()), len(b.split())) for a, b in pairs]
+    return {
+        "unchanged": sum(a == b for a, b in pairs),
+        "words": round(sum(a for a, _ in lengths) / len(lengths), 2),
+        "long": sum(a >= 1.5 * b for a, b in lengths),
+    }
+
+
+@torch.no_grad()
+def mean_weights(model: Transformer, data: Sequence[Batch], size: int) -> dict:
+    """Where self-attention looks under teacher forcing, with the full cache.
+
+    Returns:
+        Mean weight over layers, heads and the queries that have more than ``size``
+        positions to see: on position 0 ("sink"), on position 1 ("word"), on the last
+        position that a cache of this size would hold ("oldest"), and an "equal" share.
+    """
+    found = []
+    for batch in data:
+        maps = attention_maps(model, batch.src, batch.tgt_in)
+        own = [w for name, w in maps.items() if name.endswith("self_attention")]
+        weights = torch.stack(own).mean((0, 2))  # (L, B, H, T, T) → (B, T, T)
+        for row, tokens in zip(weights, (batch.tgt_in != PAD).sum(1), strict=True):
+            for i in range(size, int(tokens)):
+                w = row[i]
+                found.append((w[0], w[1], w[i - size + 1], 1 / (i + 1)))
+    means = torch.tensor(found).mean(0).tolist()
+    return dict(zip(("sink", "word", "oldest", "equal"), means, strict=True))
+
+
+# The cache that keeps few positions: the last ones, and some for ever
+
+Change = Callable[[Sequence[KeysValues]], Sequence[KeysValues]]
+"""Of position 0: from its keys and values in each layer to those that replace them."""
+
+
+class ShortState(NamedTuple):
+    """What :class:`ShortCache` carries from step to step."""
+
+    inner: TransformerState
+    held: tuple[int, ...]  # the positions whose keys and values are in the cache
+    position: int  # of the next token
+
+
+class ShortCache(nn.Module):
+    """Decodes with a trained Transformer, and drops keys and values on the way.
+
+    Args:
+        model: In eval mode.
+        size: Positions to which a token may attend, its own included. The first token
+            for which there is no room has this position.
+        always: Positions that are never dropped, even if there is no room.
+        change: What becomes of position 0 once the cache is full, if it is kept.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        size: int,
+        always: Collection[int] = (),
+        change: Change | None = None,
+    ):
+        super().__init__()
+        self.model, self.size, self.always, self.change = model, size, always, change
+
+    def start(self, src: Tensor) -> ShortState:
+        """Read the source, (B, S)."""
+        return ShortState(self.model.start(src), (), 0)
+
+    def step(self, token: Tensor, state: ShortState) -> tuple[Tensor, ShortState]:
+        """Read a token, (B,); predict the next, (B, V); drop what has no room."""
+        m, (inner, held, position) = self.model, state
+        y = m.positions(m.target_embedding(token[:, None]), offset=position)
+        caches = []
+        for layer, held_by in zip(m.decoder, inner.layers, strict=True):
+            y, kept = layer.step(y, held_by, inner.source_mask)
+            caches.append(kept)
+        logits = m.out(m.decoder_norm(y))[:, 0]  # (B, V)
+        if position == self.size - 1 and self.change is not None:
+            new = self.change([_first(cache) for cache in caches])
+            caches = [_with_first(*pair) for pair in zip(caches, new, strict=True)]
+        held = (*held, position)
+        rows = self.rows_to_keep(held)
+        caches = [_select(cache, rows) for cache in caches]
+        held = tuple(held[i] for i in rows)
+        inner = TransformerState(tuple(caches), inner.source_mask)
+        return logits, ShortState(inner, held, position + 1)
+
+    def rows_to_keep(self, held: Sequence[int]) -> list[int]:
+        """Make room for the next position: the oldest that may go is dropped."""
+        rows = list(range(len(held)))
+        may_go = [i for i in rows if held[i] not in self.always]
+        if len(rows) >= self.size and may_go:
+            rows.remove(may_go[0])
+        return rows
+
+
+def _select(cache: LayerCache, rows: list[int]) -> LayerCache:
+    k, v = cache.target
+    return cache._replace(target=KeysValues(k[:, :, rows], v[:, :, rows]))
+
+
+def _first(cache: LayerCache) -> KeysValues:
+    return KeysValues(*(x[:, :, :1] for x in cache.target))
+
+
+def _with_first(cache: LayerCache, new: KeysValues) -> LayerCache:
+    joined = []
+    for x, first in zip(cache.target, new, strict=True):
+        joined.append(torch.cat([first.expand(len(x), -1, -1, -1), x[:, :, 1:]], 2))
+    return cache._replace(target=KeysValues(*joined))
+
+
+def without_values(first: Sequence[KeysValues]) -> list[KeysValues]:
+    """Let position 0 take its share of the weight, but add nothing to the output."""
+    return [KeysValues(k, torch.zeros_like(v)) for k, v in first]
+
+
+@torch.no_grad()
+def mean_first(model: Transformer, data: Sequence[Batch]) -> list[KeysValues]:
+    """Average position 0 over all sentences: per layer, (1, H, 1, d_k) each."""
+    found = []
+    for batch in data:
+        _, state = model.step(batch.tgt_in[:, 0], model.start(batch.src))
+        found.append([cache.target for cache in state.layers])
+    layers = zip(*found, strict=True)
+    return [
+        KeysValues(
+            *(torch.cat(x).mean(0, keepdim=True) for x in zip(*layer, strict=True))
+        )
+        for layer in layers
+    ]
+
+
+# What a state of fixed size can recall: linear attention against softmax attention
+
+D_MODEL = 64
+HEADS = (1, 2, 4, 8, 16, 32)  # heads of 64, 32, 16, 8, 4 and 2 features
+N = 17  # positions: 16 different symbols, and one of them again
+RECALL_STEPS = 800
+
+LAYERS: dict[str, Callable[[int, int], nn.Module]] = {
+    "softmax": SelfAttentionLayer,
+    "linear": LinearAttention,
+}
+
+
+@sweep(
+    kind=LAYERS,
+    heads=HEADS,
+    n=N,
+    steps=RECALL_STEPS,
+    rate=LEARNING_RATE,
+    d_model=D_MODEL,
+    seeds=THREE_SEEDS,
+)
+def linear_state(kind: str, heads: int) -> dict:
+    """Train attention with heads of a width, "d_k": the "accuracy" of each seed."""
+    found = [recall_accuracy(kind, heads, seed, RECALL_STEPS) for seed in THREE_SEEDS]
+    return {"d_k": D_MODEL // heads, "accuracy": [round(x, 4) for x in found]}
+
+
+def recall_accuracy(kind: str, heads: int, seed: int, steps: int, n: int = N) -> float:
+    """Train one layer on the induction task, and test it."""
+    torch.manual_seed(seed)
+    model = InductionModel(LAYERS[kind](D_MODEL, heads), D_MODEL)
+    fit(model, induction_batches(n, seed), steps, LEARNING_RATE)
+    return last_position_accuracy(
+        model, next(induction_batches(n, 1000 + seed, batch_size=2000))
+    )
+
+
+# Lighter encoders on the toy translation task
+
+measure = partial(train_and_measure, seeds=THREE_SEEDS, weights_of=cross_weights)
+experiment(partial(measure, toy_lite_transformer), "lite_transformer")
+experiment(partial(measure, toy_local_transformer), "local_encoder")
+
+# Two word orders: one token after another, and all at once
+#
+# A model that predicts all tokens at once cannot keep to one of two word orders. It can
+# if its training data has one order only, or if the translations are those of a model
+# that predicts one token after another: knowledge distillation, as in Gu et al. 2018.
+
+ORDER_STEPS = 1200  # one token after another learns the two orders late, after some 600
+BATCH_SIZE = 192
+EXAMPLES = 3  # translations that are stored
+
+
+class NonAutoregressive(nn.Module):
+    """A Transformer that predicts all target tokens in one step, after Gu et al. 2018.
+
+    What its decoder reads is not the tokens before each position, but as many blanks as
+    the target has positions, without a causal mask. So no output depends on another,
+    and one pass is enough. (Gu et al. copy source tokens there.) The length of the
+    target is given; Gu et al. predict it, as the sum of how many target tokens each
+    source token has (its *fertility*).
+
+    Args:
+        config: The sizes.
+    """
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__()
+        self.transformer = Transformer(config)
+
+    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """Predict all target tokens, none of which sees another.
+
+        Args:
+            src: Source ids, (B, S).
+            tgt_in: Any ids of the target's length, (B, T). Only where they are ``PAD``
+                is used.
+
+        Returns:
+            Logits, (B, T, V).
+        """
+        model = self.transformer
+        source_mask = key_mask(src)  # (B, 1, 1, S)
+        memory = model.encode(src, source_mask)  # (B, S, D)
+        blanks = torch.full_like(tgt_in, BOS).masked_fill(tgt_in == PAD, PAD)  # (B, T)
+        mask = key_mask(blanks)  # (B, 1, 1, T): not causal
+        y = model.dropout(model.positions(model.target_embedding(blanks)))  # (B, T, D)
+        for layer in model.decoder:
+            y = layer(y, memory, mask, source_mask)
+        return model.out(model.decoder_norm(y))  # (B, T, V)
+
+    @torch.no_grad()
+    def translate(self, src: Tensor, lengths: Tensor) -> Tensor:
+        """Take the most probable token at each position, in one pass.
+
+        ``PAD``, ``BOS`` and ``UNK`` are never taken.
+
+        Args:
+            src: Source ids, (B, S).
+            lengths: Number of tokens of each target, ``EOS`` included, (B,).
+
+        Returns:
+            Target ids, (B, longest), ``PAD`` after the last.
+        """
+        real = torch.arange(int(lengths.max()), device=src.device) < lengths[:, None]
+        logits = self(src, torch.where(real, BOS, PAD))  # (B, T, V)
+        logits[..., [PAD, BOS, UNK]] = -torch.inf
+        return logits.argmax(-1).masked_fill(~real, PAD)
+
+
+def grouped(pairs: Iterable[Pair], seed: int) -> Iterator[list[Pair]]:
+    """Pairs in groups of a batch, of similar length."""
+    return pooled(pairs, BATCH_SIZE, random.Random(seed))
+
+
+def distilled(pairs: Iterable[Pair], teacher: nn.Module) -> Iterator[Pair]:
+    """The same sources, with the teacher's greedy translations for targets."""
+    for group in grouped(pairs, 0):
+        outputs = greedy_translations(teacher, group)
+        kept = [
+            Pair(pair.source, output, pair.alignment)
+            for pair, output in zip(group, outputs, strict=True)
+            if len(output) == len(pair.target)  # else the alignment would not fit
+        ]
+        if not kept:
+            raise ValueError(
+                "no translation of the teacher has the reference's length; train it "
+                "with more steps"
+            )
+        yield from kept
+
+
+def outputs_of(model: nn.Module, pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
+    """Translate: greedily, or at once with the length given."""
+    if not isinstance(model, NonAutoregressive):
+        return greedy_translations(model, pairs)
+    batch: Batch = make_batch(pairs)
+    ids = model.translate(batch.src, (batch.tgt_out != PAD).sum(1))  # (B, T)
+    return [tuple(TARGET.decode(row)) for row in ids.tolist()]
+
+
+def measured(outputs: Sequence[tuple[str, ...]], pairs: Sequence[Pair]) -> dict:
+    """Shares of valid outputs, of those with the object first, of the right words."""
+    valid = [valid_translations(pair) for pair in pairs]
+    either = [out in both for out, both in zip(outputs, valid, strict=True)]
+    second = [out == both[1] for out, both in zip(outputs, valid, strict=True)]
+    words = [
+        sorted(out) == sorted(pair.target)
+        for out, pair in zip(outputs, pairs, strict=True)
+    ]
+    n = len(pairs)
+    return {
+        "valid": round(sum(either) / n, 4),
+        "object_first": round(sum(second) / n, 4),
+        "right_words": round(sum(words) / n, 4),
+    }
+
+
+ORDERS: dict[str, Callable[[int], Iterator[Pair]]] = {
+    "one after another, two orders": two_order_pairs,
+    "at once, one order": partial(toy_pairs, clauses=(1,)),
+    "at once, two orders": two_order_pairs,
+    "at once, distilled": lambda seed: distilled(
+        two_order_pairs(seed), trained("one after another, two orders", seed)[0]
+    ),
+}
+"""Models, and what each is trained on, by seed."""
+
+
+@cache
+def trained(name: str, seed: int) -> tuple[nn.Module, list[float]]:
+    """Train one of the models; return it with the loss of each step."""
+    pairs = ORDERS[name](seed)
+    torch.manual_seed(seed)
+    if name.startswith("at once"):
+        sizes = TransformerConfig(len(SOURCE), len(TARGET), **SIZES, norm_first=True)
+        model = NonAutoregressive(sizes)
+    else:
+        model = toy_transformer(len(SOURCE), len(TARGET))
+    groups = map(make_batch, grouped(pairs, seed))
+    return model, fit(model, groups, ORDER_STEPS, LEARNING_RATE)
+
+
+@sweep(
+    seed=THREE_SEEDS,
+    model=ORDERS,
+    steps=ORDER_STEPS,
+    batch=BATCH_SIZE,
+    rate=LEARNING_RATE,
+)
+def two_orders(seed: int, model: str) -> dict:
+    """Train on one order, on two, or on distilled translations.
+
+    Returns:
+        The entries of :func:`measured` on held-out sentences of one clause, the last
+        "loss", and "examples", sources with their translations.
+    """
+    pairs, (translator, losses) = held_out_pairs(1), trained(model, seed)
+    outputs = outputs_of(translator, pairs)
+    examples = [*zip(pairs, outputs, strict=True)][:EXAMPLES]
+    return {
+        **measured(outputs, pairs),
+        "loss": round(fmean(losses[-20:]), 4),
+        "examples": [[" ".join(pair.source), " ".join(out)] for pair, out in examples],
+    }

@@ -1,0 +1,120 @@
+"""Chapter 9: Transformers on the toy language, and some with bugs in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import repeat
+
+import torch
+from torch import nn
+
+from attnbook.analysis.maps import cross_weights
+from attnbook.course.ch09.suspect import Batch, accuracy, copies, planted, reversals
+from attnbook.course.kit.toy_translation import THREE_SEEDS, train_and_measure
+from attnbook.models.variants import RotaryTransformer
+from attnbook.nn.layers import TransformerConfig
+from attnbook.nn.losses import token_loss
+from attnbook.toy.models import SIZES, toy_transformer
+from attnbook.toy.training import fit
+from experiments.registry import experiment, sweep
+
+# Transformers on the toy language: pre-norm, post-norm, rotary
+
+
+def rotary(source_vocab_size: int, target_vocab_size: int) -> RotaryTransformer:
+    """The toy task's Transformer with rotary encodings in place of sinusoids."""
+    sizes = TransformerConfig(
+        source_vocab_size, target_vocab_size, **SIZES, norm_first=True
+    )
+    return RotaryTransformer(sizes)
+
+
+post_norm = partial(toy_transformer, norm_first=False)
+measure = partial(train_and_measure, weights_of=cross_weights)
+
+experiment(partial(measure, toy_transformer), "transformer")
+experiment(partial(measure, post_norm, seeds=THREE_SEEDS), "transformer_post_norm")
+experiment(
+    partial(measure, post_norm, seeds=THREE_SEEDS, learning_rate=1e-3),
+    "transformer_post_norm_slower",
+)
+experiment(partial(measure, rotary), "transformer_rotary")
+
+
+# Does a Transformer learn with bugs in it? Reversal of eight symbols, and copying
+
+STEPS, LEARNING_RATE = 300, 2e-3
+SEEDS = (0, 1, 2)
+BUILDS = {
+    "as published": ("softmax", "heads", "scale"),
+    "softmax mended": ("heads", "scale"),
+    "softmax and heads mended": ("scale",),
+    "all mended": (),
+    "all but the softmax": ("softmax",),
+    "all but the heads": ("heads",),
+}
+"""The bugs of each build."""
+
+
+def new_sequences(task: Callable[[int, int], Iterator[Batch]]) -> Batch:
+    """1,000 sequences of a task, none of them meant for training."""
+    return next(task(99, 1000))
+
+
+@torch.no_grad()
+def evaluate_reversal(model: nn.Module) -> dict[str, float]:
+    """Loss and accuracy ("right") under teacher forcing on new sequences."""
+    *inputs, targets = batch = new_sequences(reversals)
+    loss = token_loss(model(*inputs), targets).item()
+    return {"loss": round(loss, 4), "right": round(accuracy(model, batch), 4)}
+
+
+@sweep(build=BUILDS, seed=SEEDS, steps=STEPS, rate=LEARNING_RATE, length=8)
+def broken_builds(build: str, seed: int) -> dict:
+    """What each of :data:`BUILDS` learns."""
+    model = planted(BUILDS[build], seed)
+    fit(model, reversals(seed), STEPS, LEARNING_RATE)
+    return evaluate_reversal(model)
+
+
+@sweep(bugs=([], ["scale"]), seed=SEEDS, steps=STEPS, rate=LEARNING_RATE, heads=16)
+def sixteen_heads(bugs: list[str], seed: int) -> dict:
+    """What models of sixteen heads learn with the right and with the wrong scale."""
+    model = planted(bugs, seed, n_heads=16)
+    fit(model, reversals(seed), STEPS, LEARNING_RATE)
+    return evaluate_reversal(model)
+
+
+@sweep(bug=("softmax", "scale"), seed=SEEDS, steps=3 * STEPS, rate=LEARNING_RATE)
+def broken_builds_longer(bug: str, seed: int) -> dict:
+    """Train the builds that learn, but slowly, for three times as long."""
+    n_heads = 16 if bug == "scale" else 4
+    model = planted([bug], seed, n_heads)
+    fit(model, reversals(seed), 3 * STEPS, LEARNING_RATE)
+    return {"heads": n_heads, **evaluate_reversal(model)}
+
+
+@sweep(seed=SEEDS, steps=STEPS, longer=5 * STEPS, rate=LEARNING_RATE)
+def suspect_tests(seed: int) -> dict:
+    """Test the suspect: copying, one batch of eight sequences, and more training."""
+    copying, one_batch, longer = (planted(seed=seed) for _ in range(3))
+    fit(copying, copies(seed), STEPS, LEARNING_RATE)
+    batch = next(reversals(seed, 8))
+    fit(one_batch, repeat(batch), STEPS, LEARNING_RATE)
+    fit(longer, reversals(seed), 5 * STEPS, LEARNING_RATE)
+    found = {
+        "copying": accuracy(copying, new_sequences(copies)),
+        "one_batch": accuracy(one_batch, batch),
+        "one_batch_new": accuracy(one_batch, new_sequences(reversals)),
+        "longer": accuracy(longer, new_sequences(reversals)),
+    }
+    return {name: round(right, 4) for name, right in found.items()}
+
+
+@sweep(seed=SEEDS, steps=2 * STEPS, rate=LEARNING_RATE, length=7)
+def suspect_sevens(seed: int) -> dict:
+    """Train the suspect on reversals of seven symbols, which its heads don't divide."""
+    model = planted(seed=seed)
+    fit(model, reversals(seed, length=7), 2 * STEPS, LEARNING_RATE)
+    return {"right": round(accuracy(model, next(reversals(99, 1000, length=7))), 4)}
