@@ -175,6 +175,15 @@ def test_the_script_waits_for_all_controls_and_the_caption_stands_below(live):
     assert "<strong>It moves.</strong> A &amp; <em>b</em>." in caption.value
 
 
+def test_a_film_has_buttons_that_move_its_slider(live):
+    film = {"n": Slider("numbers", 1, 5, 2, play=True)}
+    first, *_ = make(**film).children
+    play, slider = first.children
+    assert type(play).__name__ == "Play"
+    assert (play.min, play.max, play.step, play.value) == (1, 5, 1, 2)
+    assert slider.description == "numbers"
+
+
 # ipywidgets 7
 
 TRAITS = {
@@ -186,6 +195,8 @@ TRAITS = {
     "Checkbox": "value indent",
     "HTML": "value placeholder",
     "VBox": "children box_style",
+    "HBox": "children box_style",
+    "Play": "value min max step interval",
 }
 """What the classes of ipywidgets 7.7 take; all of them the three below, too."""
 COMMON = "description style layout"
@@ -210,6 +221,7 @@ def ipywidgets_7(monkeypatch):
         setattr(module, name, taking(name, traits))
     module.Layout = taking("Layout", LAYOUT)
     module.DOMWidget = object
+    module.jslink = lambda source, target: None
     monkeypatch.setitem(sys.modules, "ipywidgets", module)
     monkeypatch.delitem(sys.modules, LIVE, raising=False)
     monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
@@ -218,7 +230,7 @@ def ipywidgets_7(monkeypatch):
 
 
 def test_colab_s_ipywidgets_7_has_all_that_is_asked_for(ipywidgets_7):
-    box = make()
+    box = make(n=Slider("numbers", 1, 5, 2, play=True))
     assert type(box) is ipywidgets_7.VBox
     assert "<p>2 1 sum b &amp; c 4</p>" in box.children[-3].value
 
