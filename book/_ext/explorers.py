@@ -70,8 +70,9 @@ def mounted(app: Sphinx, still: re.Match) -> str:
     shown = module.on_page(**{k: c.start for k, c in module.CONTROLS.items()})
     stacked = sum(chart.height for chart in shown.drawn)
     room = f'style="--height: {shown.height}px; --stacked: {stacked}px"'
+    kind = "explorer explorer-printed" if hasattr(module, "printed") else "explorer"
     opening = (
-        f'class="book-stepper explorer" data-explorer="{name}" '
+        f'class="book-stepper {kind}" data-explorer="{name}" '
         f'data-version="{version()}"'
     )
     found = re.sub(r"class=[^>]*?(?= style=)", opening, still[0], count=1)

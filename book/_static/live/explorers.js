@@ -100,6 +100,8 @@ window.attnbook ??= {};
       this.form = figure.querySelector(".explorer-controls");
       this.controls = [...this.form.elements].filter((e) => e.matches("input, select"));
       this.picture = figure.querySelector(".book-picture");
+      // On paper some explorers show another picture than the one that moves.
+      this.printed = figure.matches(".explorer-printed") ? [...this.picture.children] : [];
       this.said = figure.querySelector(".book-said");
       this.more = figure.querySelector(".book-more");
       this.form.addEventListener("submit", (event) => event.preventDefault());
@@ -159,7 +161,7 @@ window.attnbook ??= {};
         const wide = Math.floor((this.width * chart.share) / shares);
         return attnbook.charts.draw(chart, wide, i ? "" : alt);
       });
-      this.picture.replaceChildren(...drawn);
+      this.picture.replaceChildren(...this.printed, ...drawn);
       this.picture.classList.add("explorer-drawn");
       globalThis.fitBox?.(this.picture); // book.js
     }

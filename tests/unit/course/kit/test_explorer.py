@@ -92,6 +92,15 @@ def test_the_still_is_the_same_each_time_and_leaves_no_figure(still):
     assert plt.get_fignums() == before
 
 
+def test_the_still_may_be_another_view_than_the_first(monkeypatch):
+    monkeypatch.setenv("ATTNBOOK_STILL", "1")
+    fig, _ = plt.subplots(figsize=(4, 2))
+    still = explore(show, CONTROLS, printed=lambda: View("all", fig, "All of them."))
+    assert "<p>all</p>" in still.data
+    assert 'alt="All of them."' in still.data
+    assert "Settings: numbers: 2" in still.data
+
+
 @pytest.mark.parametrize("value", ["", "0"])
 def test_the_variable_may_be_off(monkeypatch, value):
     monkeypatch.setenv("ATTNBOOK_STILL", value)
