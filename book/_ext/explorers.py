@@ -72,8 +72,7 @@ def mounted(app: Sphinx, still: re.Match) -> str:
     room = f'style="--height: {shown.height}px; --stacked: {stacked}px"'
     kind = "explorer explorer-printed" if hasattr(module, "printed") else "explorer"
     opening = (
-        f'class="book-stepper {kind}" data-explorer="{name}" '
-        f'data-version="{version()}"'
+        f'class="book-stepper {kind}" data-explorer="{name}" data-version="{version()}"'
     )
     found = re.sub(r"class=[^>]*?(?= style=)", opening, still[0], count=1)
     picture = f"{controls(module.CONTROLS)}\n{PICTURE[:-1]} {room}>"

@@ -18,7 +18,7 @@ from IPython.display import HTML
 
 from attnbook.course.kit.explorers.controls import Control, describe
 from attnbook.course.kit.explorers.views import View, shown
-from attnbook.course.kit.widgets.controls import figure
+from attnbook.course.kit.widgets.figures import figure
 
 STILL_VARIABLE = "ATTNBOOK_STILL"
 """The environment variable that asks for the still; any value but nothing and 0."""

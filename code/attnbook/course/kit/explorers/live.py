@@ -22,7 +22,7 @@ from attnbook.course.kit.explorers.controls import (
     has_play,
 )
 from attnbook.course.kit.explorers.views import View, shown
-from attnbook.course.kit.widgets.controls import claim
+from attnbook.course.kit.widgets.figures import claim
 from attnbook.course.kit.widgets.scripts import on_load
 
 
@@ -41,7 +41,7 @@ def live_explorer(
     made = {name: make_widget(control) for name, control in controls.items()}
     said, picture = ipywidgets.HTML(), ipywidgets.HTML()
     said.add_class("book-said")
-    script = on_load("explorer", controls=len(made))
+    script = on_load("attnbook.course.kit.widgets.explorer", controls=len(made))
 
     def update(_: object = None) -> None:
         settings = {name: widget.value for name, widget in made.items()}
