@@ -25,7 +25,7 @@ window.attnbook ??= {};
   };
 
   // How wide the columns of a map are: narrower where a phone has no room.
-  const fitting = (room, columns) => Math.max(17, Math.min(26, room / columns.length));
+  const fitting = (room, columns) => Math.max(15, Math.min(26, room / columns.length));
 
   // A number of an axis as a place between 0 and 1.
   const share = ({ low, high, log }, value) => {
@@ -94,7 +94,7 @@ window.attnbook ??= {};
   const draw = {
     Lines(chart, width, height) {
       const drawing = drawn("svg");
-      const left = 26 + widest(chart.y.names) + 8;
+      const left = (chart.y.label ? 34 : 12) + widest(chart.y.names);
       const top = head(drawing, chart, chart.lines, left, width) + 6;
       const bottom = height - (chart.x.label ? 50 : 28);
       const box = { left, top, right: width - 12, bottom };
@@ -139,7 +139,8 @@ window.attnbook ??= {};
           const cell = drawn("rect", place, drawn("title", {}, told));
           cell.style.setProperty("--weight", `${Math.round(100 * paler * weight)}%`);
           drawing.append(cell);
-          if (text) drawing.append(label(text, place.x + size / 2, y + high / 2 + 5));
+          const middle = [place.x + size / 2, y + high / 2 + 5.5];
+          if (text) drawing.append(label(text, ...middle, { "font-size": 16 }));
         });
       });
       for (const [i, j] of chart.frames) {

@@ -86,7 +86,7 @@ def _curve(step: int) -> Lines:
         Axis("training step", 0, len(losses) - 1, ticks, tuple(map(str, steps))),
         Axis("", 0, 4, (0, 2, 4)),
         (Line(losses),),
-        height=140,
+        height=180,
         title="loss, nats per token",
         points=(Point(step // EVERY, frames()[step].loss, colour="target"),),
     )

@@ -58,7 +58,7 @@ def query_view(side: float, tanh: bool) -> View:
         notes=tuple(f"{weight:.2f}" for weight in shares),
         across=True,
         role="source",
-        height=210,
+        height=200,
     )
     alt = "; ".join(
         f"{TITLES[k]} farmer {_text(after[2, k])}, bird {_text(after[5, k])}"
@@ -96,7 +96,7 @@ def _panel(k: int, tanh: bool, before: Tensor, after: Tensor) -> Lines:
             "", -1.2 * most, 1.2 * most, (-most, 0, most), (f"−{most}", "0", f"{most}")
         ),
         (Line(numbers((x.tanh() if tanh else x).tolist())),),
-        height=180,
+        height=160,
         title=TITLES[k],
         points=tuple(points),
     )

@@ -3,7 +3,8 @@ const TABLE = "margin: 0; padding: 0; border: 0; border-collapse: separate; bord
   + "width: auto; table-layout: auto; background: #FFF; font-size: 15px; line-height: 1.3; "
   + "font-variant-numeric: tabular-nums";
 const CELL = "padding: 2px 0; border: 0; background: #FFF; color: inherit; text-align: center; "
-  + "vertical-align: middle; min-width: 52px; height: 56px; font-weight: 400";
+  + "vertical-align: middle; min-width: 52px; font-weight: 400";
+const HIGH = `${CELL}; height: 56px`;
 const FIELD = "font: inherit; color: inherit; background: #FFF; box-sizing: border-box; "
   + "width: 50px; height: 28px; margin: 1px; padding: 0; text-align: center; border-radius: 4px";
 const BUTTON = "font: inherit; color: inherit; background: transparent; cursor: pointer; "
@@ -23,7 +24,7 @@ const table = (title, width, ...rows) => {
   const lines = [[head], ...rows].map((cells) => make("tr", {}, ...cells));
   return make("table", { style: TABLE }, make("tbody", {}, ...lines));
 };
-const cell = (...inside) => make("td", { style: CELL }, ...inside);
+const cell = (...inside) => make("td", { style: HIGH }, ...inside);
 const head = (scope, ...inside) => make("th", { scope, style: CELL }, ...inside);
 
 const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
@@ -44,6 +45,7 @@ const list = (words) => words.join(", ").replace(/, (?=[^,]*$)/, " and ");
 
 export const start = (image, { asking, offering, q, k, v, most, colours }) => {
   const frame = image.closest(".book-stepper").querySelector(".book-frame");
+  image.remove();
   const each = (what) => asking.map((query) => offering.map((key) => what(query, key)));
   const coloured = (role, text) => make("span", { style: `color: ${colours[role].text}` }, text);
 
@@ -69,7 +71,7 @@ export const start = (image, { asking, offering, q, k, v, most, colours }) => {
 
   const scores = each(() => make("span"));
   const weights = each(() => cell());
-  const outputs = asking.map(() => make("td", { style: `${CELL}; white-space: pre-line; background: ${colours.value.pale}` }));
+  const outputs = asking.map(() => make("td", { style: `${HIGH}; white-space: pre-line; background: ${colours.value.pale}` }));
   const said = make("p", { class: "book-result", "aria-live": "polite", style: "margin: 0.3em 0; white-space: pre-line" });
   const columns = (pairs) => pairs.map(([one, two], j) => head("col", offering[j], make("br"), one, make("br"), two));
   const scoreRows = asking.map((word, i) => [

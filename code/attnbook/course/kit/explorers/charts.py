@@ -117,7 +117,7 @@ class Map(Chart):
     @property
     def height(self) -> int:
         """Pixels, with room for the names above."""
-        return (120 + 36 * len(self.rows)) if self.texts else 170 + 27 * len(self.rows)
+        return (100 + 36 * len(self.rows)) if self.texts else 170 + 27 * len(self.rows)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from attnbook.course.kit.heat_maps import PALE_LINES, frame_cells, heat_map
 FILLS = COLOURS | {"ink": INK, "sky": SKY, "pale": PALE_GREY}
 TEXTS = TEXT_COLOURS | {"ink": INK}
 DOTS = 100  # pixels an inch
-PALER = 0.35  # how much of its colour a weight has on which something is written
+PALER = 0.5  # how much of its colour a weight has on which something is written
 
 
 def figure_of(charts: Sequence[Chart], *, columns: int = 1) -> Figure:

@@ -3,7 +3,7 @@
 It works alike on the published page, in JupyterLab and in Colab, with a mouse, by touch
 and from the keyboard. How:
 
-- All script stands in an attribute (:mod:`.scripts`), so nothing has to be loaded.
+- All script stands in an attribute (``scripts``), so nothing has to be loaded.
 - The controls are hidden until the script shows them. Where scripts are off, or removed
   (JupyterLab does so in a notebook that it has not run itself), the first picture and
   its text remain, and no dead control.
