@@ -7,7 +7,7 @@ all that belongs to it and to its laboratory page:
 - ``drawings``: diagrams
 - ``exercises``: what the short exercises check, and their hints
 - ``part_…``: what the reader writes in full, stage by stage, and the usual mistakes
-- ``explorer_…``: what the reader moves
+- ``explorer_…``, ``widget_…``: what the reader moves
 - ``experiment…``: what runs longer than a page may; ``python -m attnbook.course``
 
 ``front`` belongs to the front page, and ``kit`` is what chapters share. The names below

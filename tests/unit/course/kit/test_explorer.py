@@ -204,7 +204,6 @@ TRAITS = {
     "Checkbox": "value indent",
     "HTML": "value placeholder",
     "VBox": "children box_style",
-    "HBox": "children box_style",
     "Play": "value min max step interval",
 }
 """What the classes of ipywidgets 7.7 take; all of them the three below, too."""

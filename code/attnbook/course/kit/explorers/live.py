@@ -95,12 +95,12 @@ def make_widget(control: Control) -> ipywidgets.DOMWidget:
             return ipywidgets.Checkbox(value=start, indent=True, **common)
 
 
-def played(slider: ipywidgets.DOMWidget) -> ipywidgets.HBox:
-    """A slider behind buttons that play all its values."""
+def played(slider: ipywidgets.DOMWidget) -> ipywidgets.VBox:
+    """A slider below buttons that play all its values."""
     ends = {name: getattr(slider, name) for name in ("min", "max", "step", "value")}
     buttons = ipywidgets.Play(**ends, interval=400)  # milliseconds, to draw a picture
     ipywidgets.jslink((buttons, "value"), (slider, "value"))
-    return ipywidgets.HBox([buttons, slider])
+    return ipywidgets.VBox([buttons, slider])
 
 
 def _told(error: Exception) -> str:
