@@ -19,7 +19,13 @@ from typing import Any
 from sphinx.application import Sphinx
 
 import attnbook
-from attnbook.course.kit.explorers.controls import Control, Menu, Switch, TextBox
+from attnbook.course.kit.explorers.controls import (
+    Control,
+    Menu,
+    Switch,
+    TextBox,
+    has_play,
+)
 from attnbook.course.kit.explorers.packed import script
 from attnbook.toy.language import translate_by_rule
 from live import model_figure, render, translator_figure, version_of
@@ -62,12 +68,11 @@ def mounted(app: Sphinx, still: re.Match) -> str:
     name = short_name(still["name"])
     write_data(app, name, module)
     shown = module.on_page(**{k: c.start for k, c in module.CONTROLS.items()})
-    heights = [chart.height for chart in shown.drawn]
-    tall = max(heights) if shown.beside else sum(heights)
-    room = f'style="--height: {tall}px; --stacked: {sum(heights)}px"'
+    stacked = sum(chart.height for chart in shown.drawn)
+    room = f'style="--height: {shown.height}px; --stacked: {stacked}px"'
+    kind = "explorer explorer-printed" if hasattr(module, "printed") else "explorer"
     opening = (
-        f'class="book-stepper explorer" data-explorer="{name}" '
-        f'data-version="{version()}"'
+        f'class="book-stepper {kind}" data-explorer="{name}" data-version="{version()}"'
     )
     found = re.sub(r"class=[^>]*?(?= style=)", opening, still[0], count=1)
     picture = f"{controls(module.CONTROLS)}\n{PICTURE[:-1]} {room}>"
@@ -99,7 +104,7 @@ def described(control: Control) -> dict[str, Any]:
         for choice in choices
     ]
     place = min(range(len(choices)), key=lambda i: abs(choices[i] - control.start))
-    return found | {"texts": texts, "place": place}
+    return found | {"texts": texts, "place": place, "play": has_play(control)}
 
 
 # --- Data ---

@@ -17,8 +17,8 @@ from attnbook.analysis.ibm_model1 import diagonal
 from attnbook.analysis.occlusion import bahdanau_hiding_effects
 from attnbook.analysis.word_links import SURE, WordLinks
 from attnbook.analysis.word_maps import word_weights, words
+from attnbook.course.ch02.explorer_film import SHADES
 from attnbook.course.ch02.twin import HELD_STEPS, trained
-from attnbook.course.ch02.widget_film import SHADES
 from attnbook.course.kit.explorers.shipped import shipped_bahdanau
 from attnbook.course.kit.toy_translation import measure_translation, train_and_measure
 from attnbook.data.batching import Batch, IdPair, id_batch

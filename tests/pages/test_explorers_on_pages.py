@@ -9,6 +9,8 @@ from page_checks import PHONE, check_accessible, check_width
 from playwright.sync_api import expect
 
 import explorers
+from attnbook.course.ch02 import explorer_film
+from attnbook.course.ch06 import explorer_red_team
 from attnbook.course.kit.explorers.controls import Switch
 
 COURSE = Path(import_module("attnbook.course").__file__).parent
@@ -56,11 +58,45 @@ def test_every_control_moves_by_the_keyboard(visit, html, name):
         for mark in marks:
             expect(figure.locator("svg").first).to_contain_text(mark)
     assert "JupyterLab" not in figure.inner_text()
-    figure_number = figure.locator("xpath=ancestor::figure[1]//figcaption")
+    figure_number = figure.locator("xpath=ancestor::figure[1]//figcaption").last
     expect(figure_number).to_contain_text(re.compile(r"Fig\. \w+\.\d+"))
     assert check_accessible(page, "dark", place) == []
     page.set_viewport_size(PHONE)
     assert check_width(page) == []
+
+
+def test_a_film_plays_until_it_is_stopped_or_the_reader_moves_it(visit, html):
+    path, place = page_of(html, explorer_film)
+    figure = visit(path).locator(place)
+    figure.evaluate("it => it.closest('.predict-cover').setAttribute('open', '')")
+    figure.scroll_into_view_if_needed()
+    expect(figure.locator(".explorer-drawn")).to_have_count(1)
+    play, slider = figure.get_by_role("button"), figure.get_by_role("slider")
+    status = figure.get_by_role("status")
+    for stop in (lambda: play.press("Enter"), lambda: slider.press("ArrowRight")):
+        slider.press("End")
+        play.click()  # from the beginning
+        expect(status).to_contain_text("Step 15:")
+        expect(status).to_have_attribute("aria-live", "off")
+        stop()
+        expect(play).to_have_text("Play")
+        expect(status).to_have_attribute("aria-live", "polite")
+        said = status.inner_text()
+        figure.page.wait_for_timeout(300)  # three pictures' time
+        assert status.inner_text() == said
+
+
+def test_on_paper_the_six_wrong_masks_stand_by_their_names(visit, html):
+    path, place = page_of(html, explorer_red_team)
+    figure = visit(path).locator(place)
+    figure.scroll_into_view_if_needed()
+    names, drawing = figure.locator("img[alt^='Six maps']"), figure.locator("svg")
+    expect(drawing).to_be_visible()
+    expect(names).to_be_hidden()
+    figure.page.emulate_media(media="print")
+    expect(names).to_be_visible()
+    expect(drawing).to_be_hidden()
+    expect(figure.get_by_role("status")).to_be_hidden()
 
 
 def test_without_javascript_or_data_the_picture_stays(visit, browser, html):

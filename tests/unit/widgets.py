@@ -1,9 +1,7 @@
 """What the tests of the interactive figures share."""
 
-import base64
 from contextlib import contextmanager
 from html.parser import HTMLParser
-from xml.etree import ElementTree
 
 import pytest
 
@@ -32,44 +30,15 @@ def alone_on_a_page(html):
 
 
 class Elements(HTMLParser):
-    """All elements of a piece of HTML: pairs of tag and attributes, and texts."""
+    """All elements of a piece of HTML, as pairs of tag and attributes."""
 
     def __init__(self, html):
         super().__init__()
-        self.found, self.texts = [], []
+        self.found = []
         self.feed(html)
 
     def handle_starttag(self, tag, attributes):
         self.found.append((tag, dict(attributes)))
-        self.texts.append("")
-
-    def handle_data(self, data):
-        self.texts[-1] += data
-
-    def of(self, name):
-        """Attributes and text of each element of a class."""
-        found = zip(self.found, self.texts, strict=True)
-        return [(a, text) for (_, a), text in found if a.get("class") == name]
-
-
-def parts(svg):
-    """Every element: its tag, its attributes, its text."""
-    return [
-        (e.tag, dict(e.attrib), (e.text or "").strip())
-        for e in ElementTree.fromstring(svg).iter()
-    ]
-
-
-def check_first_state(html, svg, alt, output):
-    """Without scripts the first state is an image, and no control is to be seen."""
-    elements = Elements(html).found
-    (image,) = [a for tag, a in elements if tag == "img"]
-    data = image["src"].removeprefix("data:image/svg+xml;base64,")
-    assert base64.b64decode(data).decode() == svg
-    assert image["alt"] == alt
-    assert f">{output}</p>" in html
-    hidden = {a["class"] for _, a in elements if a.get("hidden") == "hidden"}
-    assert hidden == {"book-controls", "book-live"}
 
 
 def check_self_contained(html, controls):

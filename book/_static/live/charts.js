@@ -24,6 +24,9 @@ window.attnbook ??= {};
     return made;
   };
 
+  // How wide the columns of a map are: narrower where a phone has no room.
+  const fitting = (room, columns) => Math.max(15, Math.min(26, room / columns.length));
+
   // A number of an axis as a place between 0 and 1.
   const share = ({ low, high, log }, value) => {
     const of = log ? Math.log : (x) => x;
@@ -79,12 +82,19 @@ window.attnbook ??= {};
     return drawn("path", { class: `chart-line role-${line.colour}`, d: path(points) });
   };
 
+  const dot = ({ x, y, letter, colour }, across, up) => {
+    const [cx, cy, r] = [across(x), up(y), letter ? 9.5 : 5];
+    const made = drawn("g", {}, drawn("circle", { cx, cy, r, class: `chart-dot role-${colour}` }));
+    if (letter) made.append(label(letter, cx, cy + 4.5, { class: "chart-letter" }));
+    return made;
+  };
+
   // --- The kinds of charts ---
 
   const draw = {
     Lines(chart, width, height) {
       const drawing = drawn("svg");
-      const left = 26 + widest(chart.y.names) + 8;
+      const left = (chart.y.label ? 34 : 12) + widest(chart.y.names);
       const top = head(drawing, chart, chart.lines, left, width) + 6;
       const bottom = height - (chart.x.label ? 50 : 28);
       const box = { left, top, right: width - 12, bottom };
@@ -93,6 +103,8 @@ window.attnbook ??= {};
       uprightAxis(drawing, chart.y, box, y);
       lyingAxis(drawing, chart.x, box, x);
       drawing.append(...chart.lines.map((line) => curve(line, x, y)));
+      const inFront = (a, b) => a.letter.length - b.letter.length;
+      drawing.append(...[...chart.points].sort(inFront).map((point) => dot(point, x, y)));
       return drawing;
     },
 
@@ -100,11 +112,14 @@ window.attnbook ??= {};
       return chart.across ? lying(chart, width, height) : upright(chart, width, height);
     },
 
-    Map(chart) {
-      const [size, left] = [26, 30 + widest(chart.rows)];
+    Map(chart, room) {
+      const left = 30 + widest(chart.rows);
       const top = 34 + 0.87 * widest(chart.columns);
-      const [width, height] = [left + size * chart.columns.length, top + size * chart.rows.length];
-      const wide = width + 0.5 * widest(chart.columns.slice(-1)) + 12;
+      const beyond = 0.5 * widest(chart.columns.slice(-1)) + 12;
+      const [high, paler] = chart.texts.length ? [36, 0.35] : [26, 1];
+      const size = chart.texts.length ? 42 : fitting(room - left - beyond, chart.columns);
+      const [width, height] = [left + size * chart.columns.length, top + high * chart.rows.length];
+      const wide = width + beyond;
       const drawing = drawn("svg", { "data-width": wide, "data-height": height + 4 });
       const [ofRows, ofColumns] = chart.roles;
       drawing.append(label(chart.labels[0], 14, (top + height) / 2, { turn: -90, role: ofRows }));
@@ -114,18 +129,22 @@ window.attnbook ??= {};
         drawing.append(label(name, left + size * (j + 0.6), top - 6, more));
       });
       chart.rows.forEach((name, i) => {
-        const y = top + size * i;
-        drawing.append(label(name, left - 6, y + 18, { anchor: "end", role: ofRows }));
+        const y = top + high * i;
+        drawing.append(label(name, left - 6, y + high / 2 + 5, { anchor: "end", role: ofRows }));
         chart.cells[i].forEach((weight, j) => {
-          const place = { x: left + size * j, y, width: size, height: size, class: "chart-cell" };
-          const told = `${name} to ${chart.columns[j]}: ${weight.toFixed(2)}`;
+          const kind = weight === null ? "chart-masked" : "chart-cell";
+          const place = { x: left + size * j, y, width: size, height: high, class: kind };
+          const text = chart.texts[i]?.[j];
+          const told = `${name} to ${chart.columns[j]}: ${text ?? weight.toFixed(2)}`;
           const cell = drawn("rect", place, drawn("title", {}, told));
-          cell.style.setProperty("--weight", `${Math.round(100 * weight)}%`);
+          cell.style.setProperty("--weight", `${Math.round(100 * paler * weight)}%`);
           drawing.append(cell);
+          const middle = [place.x + size / 2, y + high / 2 + 5.5];
+          if (text) drawing.append(label(text, ...middle, { "font-size": 16 }));
         });
       });
       for (const [i, j] of chart.frames) {
-        const place = { x: left + size * j, y: top + size * i, width: size, height: size };
+        const place = { x: left + size * j, y: top + high * i, width: size, height: high };
         drawing.append(drawn("rect", { ...place, class: "chart-frame" }));
       }
       return drawing;

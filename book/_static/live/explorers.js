@@ -59,6 +59,38 @@ window.attnbook ??= {};
     control.closest("label").querySelector(".explorer-value").textContent = text;
   }
 
+  // A button plays a slider like a film, until the reader moves something.
+  function playing(button, form, said) {
+    const slider = button.parentElement.querySelector("input");
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const [stops, pause] = calm ? [10, 1200] : [1, 110]; // milliseconds
+    const atEnd = () => slider.value === slider.max;
+    let timer = 0;
+
+    const moveTo = (place) => {
+      slider.value = place;
+      slider.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+    const stop = () => {
+      clearInterval(timer);
+      timer = 0;
+      button.textContent = "Play";
+      said.setAttribute("aria-live", "polite");
+    };
+    const next = () => {
+      if (atEnd()) stop();
+      else moveTo(Number(slider.value) + stops);
+    };
+    button.addEventListener("click", () => {
+      if (timer) return stop();
+      if (atEnd()) moveTo(0);
+      said.setAttribute("aria-live", "off"); // not every picture is read out
+      button.textContent = "Pause";
+      timer = setInterval(next, pause);
+    });
+    form.addEventListener("input", ({ isTrusted }) => isTrusted && stop());
+  }
+
   // --- A figure ---
 
   class Explorer {
@@ -68,6 +100,8 @@ window.attnbook ??= {};
       this.form = figure.querySelector(".explorer-controls");
       this.controls = [...this.form.elements].filter((e) => e.matches("input, select"));
       this.picture = figure.querySelector(".book-picture");
+      // On paper some explorers show another picture than the one that moves.
+      this.printed = figure.matches(".explorer-printed") ? [...this.picture.children] : [];
       this.said = figure.querySelector(".book-said");
       this.more = figure.querySelector(".book-more");
       this.form.addEventListener("submit", (event) => event.preventDefault());
@@ -79,6 +113,8 @@ window.attnbook ??= {};
       this.form.reset();
       this.controls.forEach(tellPlace);
       this.said.setAttribute("role", "status");
+      const play = this.form.querySelector(".explorer-play");
+      if (play) playing(play, this.form, this.said);
       const seen = new IntersectionObserver(
         (found) => {
           if (!found.some((one) => one.isIntersecting)) return;
@@ -114,16 +150,18 @@ window.attnbook ??= {};
     }
 
     draw() {
-      const { charts, alt, beside } = this.view;
+      const { charts, alt } = this.view;
       this.width = this.picture.clientWidth;
-      const shares = charts.reduce((sum, { share }) => sum + share, 0);
-      const besides = beside && this.width > 480;
-      const wide = ({ share }) => (besides ? (this.width * share) / shares : this.width);
+      const columns = this.width > 480 ? this.view.columns : 1;
       // The first chart has the text for all.
       const drawn = charts.map((chart, i) => {
-        return attnbook.charts.draw(chart, Math.floor(wide(chart)), i ? "" : alt);
+        const first = i - (i % columns);
+        const row = charts.slice(first, first + columns);
+        const shares = row.reduce((sum, { share }) => sum + share, 0);
+        const wide = Math.floor((this.width * chart.share) / shares);
+        return attnbook.charts.draw(chart, wide, i ? "" : alt);
       });
-      this.picture.replaceChildren(...drawn);
+      this.picture.replaceChildren(...this.printed, ...drawn);
       this.picture.classList.add("explorer-drawn");
       globalThis.fitBox?.(this.picture); // book.js
     }

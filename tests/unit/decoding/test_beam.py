@@ -5,13 +5,14 @@ import math
 
 import pytest
 import torch
-from compare import DECODERS, Chain, decoder_of, sentences
+from compare import DECODERS, Chain, close, decoder_of, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnbook.core.vocabulary import BOS, EOS, PAD, UNK
 from attnbook.decoding.beam import beam_search, length_penalty
 from attnbook.decoding.greedy_search import greedy
+from attnbook.decoding.scoring import log_probability
 from attnbook.decoding.steps import token_log_probs
 
 WORDS = (4, 5)  # of a target vocabulary of 6
@@ -92,6 +93,14 @@ def test_a_wide_beam_finds_the_best_of_all(name, alpha):
             wanted = everything(model, src, alpha)
             assert output(ids[0]) == wanted[0][1]
             assert scores[0].item() == pytest.approx(wanted[0][0], abs=1e-10)
+
+
+@NAMES
+def test_without_a_penalty_a_score_is_the_log_probability(name):
+    model = decoder_of(name)
+    best = beam_search(model, SRC, LONGEST, 2, alpha=0.0)
+    found = log_probability(model, SRC, best.ids[:, 0])
+    close(found, best.scores[:, 0], atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["pre-norm", "bahdanau"])

@@ -5,13 +5,12 @@ from itertools import product
 
 import pytest
 import torch
-from compare import close, double, numbers
+from compare import close, double
 from torch import nn
 from torch.nn import functional as F
 
 from attnbook.core.divergence import DivergedError
 from attnbook.nn.losses import token_loss
-from attnbook.nn.positions import sinusoids
 from attnbook.toy.task_models import deep_tagger
 from attnbook.toy.tasks import sorted_symbols, task_batches
 from experiments import ch08
@@ -162,13 +161,6 @@ def test_word_vectors_are_as_large_as_their_name_says(draw, size, scaled):
     vectors = ch08.make_embedding(draw, scaled)(torch.arange(1, 17))
     wanted = size * (8 if scaled else 1)
     assert 0.9 * wanted < vectors.std() < 1.1 * wanted
-
-
-@pytest.mark.parametrize("factor", [0.5, 8.0])
-def test_codes_are_sinusoids_times_a_factor(factor):
-    (x,) = numbers(0, (2, 5, 8))
-    wanted = x + factor * sinusoids(5, 8, dtype=x.dtype)
-    close(ch08.ScaledSinusoids(factor)(x), wanted)
 
 
 def test_proportions_keep_or_shrink_the_positions(monkeypatch):

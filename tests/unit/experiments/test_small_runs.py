@@ -102,6 +102,24 @@ SMALL = {
     ),
     "padding_toy": ({"held_out_pairs": few(1)}, {"with_mask": False}),
     # ch07
+    "positions": ({"SHORT": 1}, {"positions": "none", "steps": 1, "seed": 0}),
+    "positions_farther": (
+        {"LONG": 1, "LENGTHS": (24, 25, 26, 27)},
+        {"positions": "rotary", "seed": 0},
+    ),
+    "positions_farther_clamped": ({"LONG": 1, "LENGTHS": (24,)}, {"seed": 0}),
+    "position_vectors": ({"SHORT": 1}, {"vector": "p and p²", "seed": 0}),
+    "clock_hands_at_48": ({"SHORT": 1}, {"hands": 2, "seed": 0}),
+    "slow_hand_at_48": ({"SHORT": 1}, {"seed": 0}),
+    "few_hands_beyond": ({"LONG": 1}, {"hands": 1, "seed": 0}),
+    "order_by_mask": (
+        {"ch06": SimpleNamespace(train_recall=lambda *_: [0.5, 0.5])},
+        {"masked": 1, "seed": 0},
+    ),
+    "captions_without_order": (
+        {"load_texts": lambda *_: Texts(["A dog."], ["Ein Hund."]), "VERBS": ()},
+        {"kept": "encoder"},
+    ),
     # ch08
     "warm_up": (
         {"STEPS": 1},

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attnbook.core import results
 from attnbook.course.ch02.clicks import aligned_clicks, write_by_clicks
-from attnbook.course.ch02.widget_film import gloss_table
+from attnbook.course.ch02.explorer_film import gloss_table
 from attnbook.course.kit.alignment_maps import alignment_map
 from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, heat_map, numbers_from
 from attnbook.course.kit.html_tables import Column, Table, table

@@ -44,7 +44,7 @@ def query_view(angle: float, length: float) -> View:
         said = "A query of length 0 gives all keys the same weight, 0.25."
     found = zip(NAMES, scores.tolist(), weights.tolist(), strict=True)
     alt = "; ".join(f"{k}: score {_number(e, 2)}, weight {a:.2f}" for k, e, a in found)
-    return View(said, _charts(query, scores, weights), f"{alt}.", beside=True)
+    return View(said, _charts(query, scores, weights), f"{alt}.", columns=2)
 
 
 on_page = query_view

@@ -28,7 +28,7 @@ from attnbook.course.kit.colours import (
 )
 from attnbook.course.kit.curves import band
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
-from attnbook.course.kit.tables import stored_runs
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.positions import frequencies, sinusoids
 from attnbook.nn.rotary import rotate
 from attnbook.toy.tasks import (
@@ -37,7 +37,6 @@ from attnbook.toy.tasks import (
     previous_symbols,
     random_symbols,
 )
-from experiments.ch07_position_vectors import VECTORS
 
 SIGNED = mpl.colormaps["RdBu_r"]
 """From -1, blue, to 1, red; 0 is white."""
@@ -45,18 +44,17 @@ SIGNED = mpl.colormaps["RdBu_r"]
 # A translator without positions
 
 
+ORDER = (
+    Value("right", "of 560 sentences", name="nouns in the right order"),
+    Value("same", "of 280 pairs", name="one translation for both"),
+)
+BLEU = Value("bleu", digits=1, name="BLEU")
+
+
 def captions_table() -> Table:
     """Show what the translator does with sentences and their reversals: stored runs."""
-    rows = [
-        (run["kept"], run["right"], run["same"], run["bleu"])
-        for run in results.load("captions_without_order")["runs"][:4]
-    ]
-    heads = [
-        Column("nouns in the right order", "of 560 sentences"),
-        Column("one translation for both", "of 280 pairs"),
-        Column("BLEU", digits=1),
-    ]
-    return table(["positions in", *heads], rows)
+    runs = stored_runs("captions_without_order")[:4]
+    return pivot(runs, "kept", None, *ORDER, BLEU, head="positions in")
 
 
 # Which position is farthest?
@@ -301,9 +299,10 @@ def most_frequent_accuracy(length: int) -> float:
 def vectors_table() -> Table:
     """Show how well one layer does with several vectors for positions: stored runs."""
     rows = [("none", accuracy_over("none", 1500, 12))]
-    for name in VECTORS:
-        runs = stored_runs("position_vectors", vector=name)
-        rows.append((name, spread(100 * run["right"] for run in runs)))
+    runs = stored_runs("position_vectors")
+    for name in dict.fromkeys(run["vector"] for run in runs):
+        shares = [100 * run["right"] for run in runs if run["vector"] == name]
+        rows.append((name, spread(shares)))
     rows.append(("one learned vector for each", accuracy_over("learned", 1500, 12)))
     guess = "guess: the most frequent other symbol"
     rows.append((guess, most_frequent_accuracy(12)))

@@ -9,11 +9,18 @@ import torch
 from matplotlib.figure import Figure
 
 from attnbook.core import results
-from attnbook.course.ch07.figures import SCHEMES, accuracy_over, most_frequent_accuracy
+from attnbook.course.ch06.lab import one_and_two_back
+from attnbook.course.ch07.figures import (
+    BLEU,
+    ORDER,
+    SCHEMES,
+    accuracy_over,
+    most_frequent_accuracy,
+)
 from attnbook.course.kit.colours import INK, PALE_GREY, SKY
 from attnbook.course.kit.curves import label_lines
-from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
-from attnbook.course.kit.tables import stored_runs
+from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.positions import sinusoids
 
 
@@ -62,51 +69,47 @@ def schemes_table() -> Table:
     return table(["positions", *heads], rows)
 
 
+BY_LENGTH = {"right": "lengths"}
+LENGTH_NAMES = {"lengths": "{} symbols"}
+RIGHT = Value("right", "%", 100)
+
+
 def farther_table() -> Table:
     """Show the accuracy of the relative kinds at up to 16 times the trained length."""
-    lengths = results.load("positions_farther")["lengths"]
-    rows = [
-        (SCHEMES[kind], *by_length(stored_runs("positions_farther", positions=kind)))
-        for kind in ("rotary", "relative")
+    runs = [
+        *stored_runs("positions_farther", BY_LENGTH, positions="rotary"),
+        *stored_runs("positions_farther", BY_LENGTH, positions="relative"),
     ]
-    clamped = results.load("positions_farther_clamped")["runs"]
-    rows.append(("relative bias, clamped", *by_length(clamped)))
-    heads = [Column(f"{n} symbols", "%") for n in lengths]
-    return table(["positions", *heads], rows)
-
-
-def by_length(runs: Sequence[dict]) -> list[Spread]:
-    """Accuracy at each tested length: mean of stored runs and range, in per cent."""
-    columns = zip(*(run["right"] for run in runs), strict=True)
-    return [spread(100 * x for x in found) for found in columns]
+    clamped = stored_runs("positions_farther_clamped", BY_LENGTH)
+    runs += [{**run, "positions": "clamped"} for run in clamped]
+    kinds = SCHEMES | {"clamped": "relative bias, clamped"}
+    names = {"positions": kinds, **LENGTH_NAMES}
+    return pivot(runs, "positions", "lengths", RIGHT, names=names)
 
 
 def few_hands_table() -> Table:
     """Show how well one clock hand and 32 do at new positions."""
-    rows = []
-    for hands in (1, 32):
-        runs = stored_runs("few_hands_beyond", hands=hands)
-        rows.append((str(hands), spread(100 * run["right"] for run in runs)))
-    return table(["clock hands", Column("positions 12–23", "%")], rows)
+    runs = stored_runs("few_hands_beyond")
+    right = RIGHT._replace(name="positions 12–23")
+    names = {"hands": "{}"}
+    return pivot(runs, "hands", None, right, names=names, head="clock hands")
 
 
 def masked_layer_table() -> Table:
     """Show two layers without positions, with the causal mask in one or in both."""
-    in_both = {"two layers, both masked": "causal, two layers"}
-    rows = {
+    models = {
         "two layers, masked in the first": stored_runs("order_by_mask", masked=1),
         "two layers, masked in the second": stored_runs("order_by_mask", masked=2),
     }
-    for name, model in (in_both | {"one layer, masked": "causal, one layer"}).items():
-        rows[name] = stored_runs("order_without_positions", model=model)
+    for name, model in (
+        ("two layers, both masked", "causal, two layers"),
+        ("one layer, masked", "causal, one layer"),
+    ):
+        models[name] = stored_runs("order_without_positions", model=model)
     bag = results.load("order_without_positions")["bag"]["causal"]
-    found = [
-        (name, *(spread(100 * run["right"][k] for run in runs) for k in (0, 1)))
-        for name, runs in rows.items()
-    ]
-    found.append(("the most frequent earlier symbol", 100 * bag, 100 * bag))
-    heads = [Column("one back", "%"), Column("two back", "%")]
-    return table(["model", *heads], found)
+    models["the most frequent earlier symbol"] = [{"right": [bag, bag]}]
+    runs = [{**run, "model": name} for name, of in models.items() for run in of]
+    return pivot(runs, "model", None, *one_and_two_back("%"))
 
 
 CHANGES = {
@@ -119,32 +122,27 @@ CHANGES = {
 
 def averages_table() -> Table:
     """Show what becomes of trained position vectors when scores are averaged."""
-    lengths = results.load("averaged_by_distance")["lengths"]
-    stored = {
-        "sinusoidal": "averaged_by_distance",
-        "learned": "learned_averaged_by_distance",
-    }
-    rows = {}
-    for kind, name in stored.items():
-        found = {c: by_length(stored_runs(name, change=c)) for c in CHANGES}
-        untested = [None] * (len(lengths) - len(found["nothing"]))
-        rows[kind] = [(CHANGES[c], *found[c], *untested) for c in CHANGES]
-    heads = [Column(f"{n} symbols", "%") for n in lengths]
-    return table(["change to the scores", *heads], rows)
+    runs = []
+    for kind, name in (
+        ("sinusoidal", "averaged_by_distance"),
+        ("learned", "learned_averaged_by_distance"),
+    ):
+        for change in CHANGES:
+            found = stored_runs(name, BY_LENGTH, change=change)
+            runs += [{**run, "kind": kind} for run in found]
+    names = {"change": CHANGES, **LENGTH_NAMES}
+    about = {"names": names, "head": "change to the scores"}
+    return pivot(runs, "change", "lengths", RIGHT, groups="kind", **about)
 
 
 def captions_table() -> Table:
     """Show who comes first in the translator's German, and its BLEU: stored runs."""
-    rows = [
-        [run[key] for key in ("kept", "right", "same", "human", "mixed", "bleu")]
-        for run in results.load("captions_without_order")["runs"]
-    ]
-    of_these = "of them, a human and an animal"
-    heads = [
-        Column("nouns in the right order", "of 560 sentences"),
-        Column("one translation for both", "of 280 pairs"),
-        Column("human first", group=of_these),
-        Column("all", group=of_these),
-        Column("BLEU", digits=1),
-    ]
-    return table(["positions in", *heads], rows)
+    group = "of them, a human and an animal"
+    values = (
+        *ORDER,
+        Value("human", name="human first", group=group),
+        Value("mixed", name="all", group=group),
+        BLEU,
+    )
+    runs = stored_runs("captions_without_order")
+    return pivot(runs, "kept", None, *values, head="positions in")

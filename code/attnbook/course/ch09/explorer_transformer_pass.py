@@ -84,7 +84,7 @@ def pass_view(stage: int, position: int) -> View:
     if at.name == "output":
         best = int(at.x[row].argmax())
         said += f" After {names[row]}: {TARGET.words[best]}, {at.x[row, best]:.2f}."
-        return View(said, (path, _probabilities(at.x, names)), said, beside=True)
+        return View(said, (path, _probabilities(at.x, names)), said, columns=2)
     said += f" The vector of {names[row]} has length {at.x[row].norm():.2f}."
     if at.weights is not None:
         best = int(at.weights[row].argmax())
@@ -99,7 +99,7 @@ def pass_view(stage: int, position: int) -> View:
         SIDES[at.stack],
         row,
     )
-    return View(said, (path, vectors), said, _table(at.x[row]), beside=True)
+    return View(said, (path, vectors), said, _table(at.x[row]), columns=2)
 
 
 on_page = pass_view

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from attnbook.core import results
 from attnbook.course.kit.colours import COLOURS, GREY
 from attnbook.course.kit.curves import label_lines
-from attnbook.course.kit.html_tables import Column, Table, table
-from experiments.ch10_exact_search import EXACT
+from attnbook.course.kit.html_tables import Table
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 
 
 def cost_figure() -> Figure:
@@ -28,18 +28,17 @@ def cost_figure() -> Figure:
     return fig
 
 
-PROBABLE = Column("log-probability", "mean", digits=1)
-LENGTH = Column("length", "% of the reference", digits=0)
-BLEU = Column("BLEU", digits=1)
+PROBABLE = Value("log_p", "mean", digits=1, name="log-probability")
+EMPTY = Value("empty", name="empty translations")
+LENGTH = Value("length", "% of the reference", 100, name="length")
+BLEU = Value("bleu", digits=1, name="BLEU")
 
 
 def widths_table() -> Table:
     """Show what wider and wider beams find: ``without_penalty``."""
-    rows = [
-        (_decoding(run["width"]), run["log_p"], 100 * run["length"], run["bleu"])
-        for run in results.load("without_penalty")["runs"]
-    ]
-    return table(["decoding", PROBABLE, LENGTH, BLEU], rows)
+    runs, names = stored_runs("without_penalty"), {"width": _decoding}
+    columns = PROBABLE, LENGTH, BLEU
+    return pivot(runs, "width", None, *columns, names=names, head="decoding")
 
 
 def _decoding(width: int) -> str:
@@ -48,24 +47,25 @@ def _decoding(width: int) -> str:
 
 def ways_table() -> Table:
     """Show what a more and more thorough search is worth: ``exact_search``."""
-    names = {"greedy": "greedy", "beam of 5, α = 0": "W = 5", EXACT: EXACT}
+    names = {
+        "greedy": "greedy",
+        "beam of 5, α = 0": "W = 5",
+        "exact search": "exact search",
+    }
     ways = results.load("exact_search")["ways"]
-    rows = [
-        (name, way["log_p"], way["empty"], 100 * way["length"], way["bleu"])
-        for name, way in ((names[key], ways[key]) for key in names)
-    ]
-    heads = [PROBABLE, Column("empty translations"), LENGTH, BLEU]
-    return table(["decoding", *heads], rows)
+    runs = [{"decoding": name, **ways[key]} for key, name in names.items()]
+    return pivot(runs, "decoding", None, PROBABLE, EMPTY, LENGTH, BLEU)
 
 
 def penalty_table() -> Table:
     """Show BLEU by the width of the beam, without a length penalty and with one."""
-    without = results.load("without_penalty")["runs"]
-    tuned = results.load("multi30k_beams")
-    rows = [
-        (_decoding(a["width"]), a["bleu"], b["bleu"])
-        for a, b in zip(without, tuned["runs"], strict=True)
+    runs = [
+        {**run, "alpha": alpha}
+        for name, alpha in (
+            ("without_penalty", 0),
+            ("multi30k_beams", results.load("multi30k_beams")["alpha"]),
+        )
+        for run in stored_runs(name)
     ]
-    alphas = "α = 0", f"α = {tuned['alpha']:g}"
-    heads = [Column(alpha, group="BLEU", digits=1) for alpha in alphas]
-    return table(["decoding", *heads], rows)
+    names = {"width": _decoding, "alpha": "α = {:g}"}
+    return pivot(runs, "width", "alpha", BLEU, names=names, head="decoding")

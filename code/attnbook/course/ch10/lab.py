@@ -2,86 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from attnbook.core import results
-from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
-from attnbook.course.kit.tables import stored_runs
+from attnbook.course.ch10.figures import BLEU, EMPTY
+from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 
 # Beams
-
-CLAUSES = (3, 4)
 
 
 def beams_table() -> Table:
     """Compare beam search with greedy decoding: ``beams``, ranges over seeds."""
-    nothing = (None, None)  # greedy is what the others are compared with
-    rows = [("greedy", *_spreads(stored_runs("beams"), "greedy_exact"), *nothing)]
-    widths = dict.fromkeys((run["width"], run["alpha"]) for run in stored_runs("beams"))
-    for width, alpha in widths:
-        if width > 1:  # 1 is greedy again
-            runs = stored_runs("beams", width=width, alpha=alpha)
-            cells = *_spreads(runs, "exact"), *_spreads(runs, "better")
-            rows.append((f"W = {width}, α = {alpha:g}", *cells))
-    heads = [
-        Column(f"{n} clauses", "%", group, 1)
-        for group in ("exact match", "more probable than greedy")
-        for n in CLAUSES
+    stored = stored_runs("beams", clauses=(3, 4))
+    runs = [  # greedy decoding, with which the beams of a run were compared
+        {**run, "decoding": "greedy", "exact": run["greedy_exact"], "better": None}
+        for run in stored
+        if run["width"] == 1
     ]
-    return table(["decoding", *heads], rows)
-
-
-def _spreads(runs: Sequence[dict], entry: str) -> list[Spread]:
-    """Mean and range over seeds in per cent, at three and four clauses."""
-    return [
-        spread(100 * run[entry] for run in runs if run["clauses"] == clauses)
-        for clauses in CLAUSES
+    runs += [
+        {**run, "decoding": f"W = {run['width']}, α = {run['alpha']:g}"}
+        for run in stored
+        if run["width"] > 1
     ]
+    exact = Value("exact", "%", 100, 1, "exact match")
+    better = Value("better", "%", 100, 1, "more probable than greedy")
+    names = {"clauses": "{} clauses"}
+    return pivot(runs, "decoding", "clauses", exact, better, names=names)
 
 
-LENGTHS = ((1, 9), (10, 14), (15, 19), (20, None))  # subwords, from and to
+LENGTHS = {  # subwords, from and to
+    "1 to 9": (1, 9),
+    "10 to 14": (10, 14),
+    "15 to 19": (15, 19),
+    "20 or more": (20, 999),
+}
 
 
-def _lengths(first: int, last: int | None) -> str:
-    return f"{first} to {last}" if last else f"{first} or more"
+def counts_by_length(name: str) -> list[tuple[str | int, ...]]:
+    """For each range of lengths the sums of the counts that a result stores."""
+    counts = results.load(name)["by_length"]
+    rows = []
+    for label, (first, last) in LENGTHS.items():
+        within = [row[1:] for row in counts if first <= row[0] <= last]
+        rows.append((label, *map(sum, zip(*within, strict=True))))
+    return rows
 
 
 def silence_table() -> Table:
     """Captions whose empty translation is more probable, by length of the source."""
-    counts, rows = results.load("silence")["by_length"], []
-    for first, last in LENGTHS:
-        of = [row for row in counts if first <= row[0] <= (last or row[0])]
-        captions, silent = (sum(row[i] for row in of) for i in (1, 2))
-        share = 100 * silent / captions
-        rows.append((_lengths(first, last), captions, silent, share))
+    rows = [
+        (label, captions, silent, 100 * silent / captions)
+        for label, captions, silent in counts_by_length("silence")
+    ]
     heads = [Column("captions"), Column("empty is more probable")]
     return table(["subwords", *heads, Column("share", "%")], rows)
 
 
 def exact_table() -> Table:
     """Captions whose best translation is empty, by length: ``exact_search``."""
-    counts, rows = results.load("exact_search")["by_length"], []
-    for first, last in LENGTHS:
-        of = [row for row in counts if first <= row[0] <= (last or row[0])]
-        captions, settled, empty = (sum(row[i] for row in of) for i in (1, 2, 3))
-        rows.append((_lengths(first, last), captions, settled, empty))
     heads = [Column(name) for name in ("captions", "settled", "empty")]
-    return table(["subwords", *heads], rows)
+    return table(["subwords", *heads], counts_by_length("exact_search"))
 
 
 def brevity_table() -> Table:
     """BLEU with and without its factor for length: ``without_penalty``."""
-    rows = [
-        (name, way["empty"], way["bleu"] / way["brevity"], way["brevity"], way["bleu"])
-        for name, way in results.load("without_penalty")["ways"].items()
-    ]
-    heads = [
-        Column("empty translations"),
-        Column("BLEU without brevity penalty", digits=1),
-        Column("brevity penalty", digits=2),
-        Column("BLEU", digits=1),
-    ]
-    return table(["decoding", *heads], rows)
+    ways = results.load("without_penalty")["ways"]
+    runs = [{"decoding": name, **way} for name, way in ways.items()]
+    values = (
+        EMPTY,
+        Value(
+            lambda way: way["bleu"] / way["brevity"],
+            digits=1,
+            name="BLEU without brevity penalty",
+        ),
+        Value("brevity", digits=2, name="brevity penalty"),
+        BLEU,
+    )
+    return pivot(runs, "decoding", None, *values)
 
 
 def waiting_table() -> Table:

@@ -8,7 +8,7 @@
 - ``drawings``: the boxes and arrows of diagrams
 - ``exercises``: what judges the reader's code, and the file that keeps it
 - ``explorers``: figures that PyTorch computes anew as the reader moves a control
-- ``widgets``: figures that move without a kernel, in HTML and JavaScript
+- ``widgets``: steppers, and the frame and the scripts of all figures that move
 - ``experiments``: finds and runs what chapters register; ``toy_translation`` is the run
   that four chapters repeat, ``train_toys`` makes the toy models that are shipped
 """

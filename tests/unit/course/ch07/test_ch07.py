@@ -1,7 +1,6 @@
 """Chapter 7: what its pages count and claim. What they show nbval compares."""
 
 from itertools import product
-from statistics import fmean
 
 import pytest
 import torch
@@ -13,18 +12,11 @@ from attnbook.core import results
 from attnbook.course.ch07 import figures as ch07
 from attnbook.course.kit.colours import contrast
 from attnbook.course.kit.exercises.checking import find, verdict
-from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import sinusoids
 from attnbook.nn.rotary import rotate
-from attnbook.toy.task_models import one_layer
 from attnbook.toy.tasks import random_symbols
-from experiments import ch07_captions as captions
-from experiments import ch07_distance_average as averaging
-from experiments import ch07_position_vectors as vectors
-from experiments import ch07_task_runs as task_runs
-from experiments.ch07_order_by_mask import MaskInOne
 
 PAIRS = [0, 4, 1, 5, 2, 6, 3, 7]
 """Components of width 8 that are halves, in the order of interleaved pairs."""
@@ -54,108 +46,13 @@ def test_the_most_frequent_other_symbol_is_counted_by_hand():
     assert ch07.most_frequent_accuracy(12) == pytest.approx(100 * correct / total)
 
 
-# Experiments
-
-
-def test_german_nouns_are_found_in_their_order():
-    assert captions.in_order("Ein Mann beißt einen Hund.", "man", "dog")
-    assert not captions.in_order("Ein Mann beißt einen Hund.", "dog", "man")
-    assert not captions.in_order("Ein Mann beißt.", "man", "dog")
-
-
-@pytest.mark.parametrize("kept", captions.KEPT.values())
-def test_positions_are_kept_where_they_are_named(kept):
-    positions, x = captions.PartlyPositions(8, kept), torch.zeros(1, 3, 8)
-    for part, found in {"encoder": positions(x), "decoder": positions(x, 5)}.items():
-        wanted = sinusoids(3, 8, 5 if part == "decoder" else 0)
-        assert torch.equal(found[0], wanted if part in kept else x[0])
-
-
-def test_one_position_for_all_words_of_the_source():
-    positions, x = captions.OnePosition(8), torch.zeros(2, 3, 8)
-    assert torch.equal(positions(x), sinusoids(1, 8, 5).expand(2, 3, 8))
-    assert torch.equal(positions(x, offset=2)[1], sinusoids(3, 8, 2))
-
-
-def test_averages_keep_scores_that_depend_on_distance_alone():
-    by_distance = torch.randn(2, 9, generator=torch.Generator().manual_seed(0))
-    scores = averaging.by_distance(by_distance, 5)  # (2, 5, 5)
-    torch.testing.assert_close(averaging.distance_means(scores), by_distance)
-    assert averaging.explained(scores) == pytest.approx(1)
-    longer = averaging.by_distance(by_distance, 9)
-    assert torch.equal(longer[:, 0, 4:], by_distance[:, -1:].expand(2, 5))
-    mixed = averaging.shuffled(scores).flatten(1).sort().values
-    assert torch.equal(mixed, scores.flatten(1).sort().values)
-
-
-def test_what_replaces_positional_scores_changes_nothing_else():
-    """Scores minus their positional part are those of a model without positions."""
-    torch.manual_seed(0)
-    model = one_layer("sinusoidal", max_len=12)
-    with torch.no_grad():
-        scores = averaging.position_scores(model, 6)
-        x = sinusoids(6, 64)[None]
-        _, weights = model.attention(
-            x, x, x, score_bias=-scores[None], need_weights=True
-        )
-    torch.testing.assert_close(weights, torch.full((1, 2, 6, 6), 1 / 6))
-
-
-def test_only_the_first_layers_mask_can_reveal_order():
-    """With the mask in layer 2, the order of earlier symbols changes nothing."""
-    ids = torch.tensor([[3, 5, 2, 7, 1, 4, 6, 8, 9, 2, 3, 5]])
-    other = ids.clone()
-    other[0, :4] = ids[0, [2, 0, 3, 1]]
-    changed = []
-    for masked in (1, 2):
-        torch.manual_seed(0)
-        model = MaskInOne(masked).eval()
-        with torch.no_grad():
-            changed.append((model(ids) - model(other))[0, 5:].abs().max().item())
-    assert changed[0] > 0.01
-    assert changed[1] < 1e-4
-
-
-def test_features_of_positions():
-    p = torch.arange(12.0)
-    assert vectors.VECTORS["binary digits"](p)[11].tolist() == [1, 1, 0, 1]
-    assert vectors.VECTORS["binary digits, as −1 and 1"](p)[4].tolist() == [
-        -1,
-        -1,
-        1,
-        -1,
-    ]
-    hand = vectors.VECTORS["one hand, half a turn"](p)
-    assert hand[-1].tolist() == pytest.approx([0, -1], abs=1e-6)
-    assert vectors.mean_accuracy([[None, 0.0], [1.0, 0.5]]) == 0.5
-
-
-def test_untrained_distances_get_the_last_trained_bias():
-    biases = torch.arange(31.0).repeat(2, 1)  # distances -15 … 15
-    task_runs.clamp_untrained(biases)
-    assert biases[1, :5].tolist() == [4, 4, 4, 4, 4]  # up to -11, which is trained
-    assert biases[1, 25:].tolist() == [25] * 6  # from 10 on, since 11 is untrained
-    assert torch.equal(biases[0, 4:26], torch.arange(4.0, 26))
-
-
-def mean_right(name, **where):
-    return round(100 * fmean(run["right"] for run in stored_runs(name, **where)))
-
-
-def test_figures_in_the_text_are_stored():
-    assert mean_right("few_hands_beyond", hands=1) == 95
+def test_numbers_that_stand_in_the_text_alone_are_stored():
     slow = [100 * run["mean"] for run in results.load("slow_hand_at_48")["runs"]]
     assert (round(min(slow)), round(max(slow))) == (97, 100)
-    clamped = results.load("positions_farther_clamped")["runs"]
-    assert round(100 * fmean(run["right"][-1] for run in clamped)) == 50
-    learned = "learned_averaged_by_distance"
-    for change, found in {"nothing": 9, "averages": 100}.items():
-        runs = stored_runs(learned, change=change)
-        assert round(100 * fmean(run["right"][0] for run in runs)) == found
-    shares = results.load(learned)["explained"]
-    for key, found in {"before": [13, 20], "after": [73, 78]}.items():
+    shares = results.load("learned_averaged_by_distance")["explained"]
+    for key, wanted in {"before": (13, 20), "after": (73, 78)}.items():
         percent = [100 * share[key] for share in shares]
-        assert [round(min(percent)), round(max(percent))] == found
+        assert (round(min(percent)), round(max(percent))) == wanted
 
 
 # What the list of contents promises

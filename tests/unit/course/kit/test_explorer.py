@@ -92,6 +92,15 @@ def test_the_still_is_the_same_each_time_and_leaves_no_figure(still):
     assert plt.get_fignums() == before
 
 
+def test_the_still_may_be_another_view_than_the_first(monkeypatch):
+    monkeypatch.setenv("ATTNBOOK_STILL", "1")
+    fig, _ = plt.subplots(figsize=(4, 2))
+    still = explore(show, CONTROLS, printed=lambda: View("all", fig, "All of them."))
+    assert "<p>all</p>" in still.data
+    assert 'alt="All of them."' in still.data
+    assert "Settings: numbers: 2" in still.data
+
+
 @pytest.mark.parametrize("value", ["", "0"])
 def test_the_variable_may_be_off(monkeypatch, value):
     monkeypatch.setenv("ATTNBOOK_STILL", value)
@@ -175,6 +184,15 @@ def test_the_script_waits_for_all_controls_and_the_caption_stands_below(live):
     assert "<strong>It moves.</strong> A &amp; <em>b</em>." in caption.value
 
 
+def test_a_film_has_buttons_that_move_its_slider(live):
+    film = {"n": Slider("numbers", 1, 5, 2, play=True)}
+    first, *_ = make(**film).children
+    play, slider = first.children
+    assert type(play).__name__ == "Play"
+    assert (play.min, play.max, play.step, play.value) == (1, 5, 1, 2)
+    assert slider.description == "numbers"
+
+
 # ipywidgets 7
 
 TRAITS = {
@@ -186,6 +204,7 @@ TRAITS = {
     "Checkbox": "value indent",
     "HTML": "value placeholder",
     "VBox": "children box_style",
+    "Play": "value min max step interval",
 }
 """What the classes of ipywidgets 7.7 take; all of them the three below, too."""
 COMMON = "description style layout"
@@ -210,6 +229,7 @@ def ipywidgets_7(monkeypatch):
         setattr(module, name, taking(name, traits))
     module.Layout = taking("Layout", LAYOUT)
     module.DOMWidget = object
+    module.jslink = lambda source, target: None
     monkeypatch.setitem(sys.modules, "ipywidgets", module)
     monkeypatch.delitem(sys.modules, LIVE, raising=False)
     monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
@@ -218,7 +238,7 @@ def ipywidgets_7(monkeypatch):
 
 
 def test_colab_s_ipywidgets_7_has_all_that_is_asked_for(ipywidgets_7):
-    box = make()
+    box = make(n=Slider("numbers", 1, 5, 2, play=True))
     assert type(box) is ipywidgets_7.VBox
     assert "<p>2 1 sum b &amp; c 4</p>" in box.children[-3].value
 

@@ -12,8 +12,11 @@ from torch.nn import functional as F
 from attnbook.analysis.complexity import count
 from attnbook.analysis.occlusion import context_changes
 from attnbook.analysis.word_maps import word_weights
+from attnbook.core import results
 from attnbook.course.ch01 import explorer_context_contents as context_contents
 from attnbook.course.ch02 import explorer_caption_alignment as caption_alignment
+from attnbook.course.ch02 import explorer_film as film
+from attnbook.course.ch02 import explorer_query as additive_query
 from attnbook.course.ch08 import explorer_deep_stacks as deep_stacks
 from attnbook.course.ch08.deep_stacks import Stack, gradient_norms, token_diversity
 from attnbook.course.ch09 import explorer_toy_heads as toy_heads
@@ -44,6 +47,7 @@ from attnbook.nn.sequence_layers import (
     SelfAttentionLayer,
 )
 from attnbook.toy.data import SOURCE, TARGET, make_batch
+from attnbook.toy.example import STATES, U, V, W
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.models import load_toy_model
 from attnbook.translation.translator import Translator
@@ -278,6 +282,46 @@ def test_every_caption_of_the_page_is_translated_and_has_its_gloss():
 def test_a_caption_without_words_is_an_error():
     with pytest.raises(ValueError, match="the caption is empty; type"):
         caption_alignment.alignment_view(" ", "words")
+
+
+# The worked example and the film of chapter 2
+
+
+@pytest.mark.parametrize("tanh", [False, True])
+@pytest.mark.parametrize("side", [-1, -0.3, 1])
+def test_the_query_moves_the_words_along_the_curve(side, tanh):
+    curve = torch.tanh if tanh else nn.Identity()
+    view = additive_query.query_view(side, tanh)
+    *panels, bars = view.drawn
+    before = torch.tensor([2.0, 0, 0, side]) @ W.T + STATES @ U.T  # (6, 3)
+    scores = curve(before) @ V
+    shares = bars.series[0].values
+    assert shares == pytest.approx(scores.softmax(0).tolist(), abs=5e-4)
+    for k, panel in enumerate(panels):
+        found = torch.tensor([[point.x / 4 - 7, point.y] for point in panel.points])
+        wanted = torch.stack([before[:, k], curve(before[:, k])], dim=-1)
+        torch.testing.assert_close(found, wanted, atol=2e-3, rtol=0)
+        x = torch.linspace(-7, 7, len(panel.lines[0].y))
+        y = torch.tensor(panel.lines[0].y)
+        torch.testing.assert_close(y, curve(x), atol=1e-3, rtol=0)
+    assert view.said.endswith(f"gets {shares[2]:.2f} and bird {shares[5]:.2f}.")
+
+
+def test_the_film_shows_what_is_stored_and_the_loss_of_that_step():
+    stored = results.load("attention_film")["frames"]
+    [slider] = film.CONTROLS.values()
+    assert [frame["step"] for frame in stored] == [*slider.choices]
+    for frame in stored[::20]:
+        weights, curve = film.film_view(frame["step"]).drawn
+        cells = torch.tensor(weights.cells)
+        letters = "".join(film.SHADES[i] for i in (61 * cells).round().int().flatten())
+        assert letters == frame["weights"]
+        [dot] = curve.points
+        assert curve.lines[0].y[dot.x] == dot.y == frame["loss"]
+    assert film.film_view(700).said.endswith(
+        "Word by word: horse kind this farmer brave this sees and wizard young the dog "
+        "kind this follows"
+    )
 
 
 # Search and sampling

@@ -14,7 +14,6 @@ from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
 from attnbook.course.a1 import writing
 from attnbook.course.a2.characters import CHARACTERS
 from attnbook.course.ch02.clicks import write_by_clicks
-from attnbook.course.ch06 import next_word
 from attnbook.course.kit.playground.model import Model
 from attnbook.course.kit.playground.presets import page_data
 from attnbook.course.kit.playground.setting import Setting
@@ -28,6 +27,7 @@ from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
 from attnbook.toy.data import SOURCE, TARGET
 from experiments import a1_captions, a1_toy, a3
+from experiments import ch06_next_word as next_word
 
 LIVE = Path(__file__).resolve().parents[4] / "book" / "_static" / "live"
 NEVER = [PAD, BOS, UNK]

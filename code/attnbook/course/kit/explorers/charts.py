@@ -51,14 +51,25 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Point:
+    """A dot; one with a letter is larger, and in front."""
+
+    x: float
+    y: float
+    letter: str = ""
+    colour: str = "ink"
+
+
+@dataclass(frozen=True)
 class Lines(Chart):
-    """Lines over a common axis."""
+    """Lines over a common axis, and dots that are marked on them."""
 
     x: Axis
     y: Axis
     lines: tuple[Line, ...]
     height: int = 200  # pixels
     title: str = ""
+    points: tuple[Point, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,19 +100,24 @@ class Bars(Chart):
 
 @dataclass(frozen=True)
 class Map(Chart):
-    """Weights from 0 to 1 as cells, a row for each query; frames mark some of them."""
+    """Weights from 0 to 1 as cells, a row for each query; frames mark some of them.
+
+    A cell that is None is grey. Where something is written in the cells, they are
+    larger, and so much paler that it can be read.
+    """
 
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: tuple[tuple[float, ...], ...]
+    cells: tuple[tuple[float | None, ...], ...]
     roles: tuple[str, str]  # colours of the names of rows and of columns
     labels: tuple[str, str]
     frames: tuple[tuple[int, int], ...] = ()
+    texts: tuple[tuple[str, ...], ...] = ()  # what is written in the cells
 
     @property
     def height(self) -> int:
         """Pixels, with room for the names above."""
-        return 170 + 27 * len(self.rows)
+        return (100 + 36 * len(self.rows)) if self.texts else 170 + 27 * len(self.rows)
 
 
 @dataclass(frozen=True)

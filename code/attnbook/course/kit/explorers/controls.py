@@ -15,6 +15,7 @@ class Slider:
         high: The greatest value.
         start: The value at first.
         step: By how much it moves; a whole number gives whole values.
+        play: Whether a button plays all values like a film.
     """
 
     label: str
@@ -22,6 +23,7 @@ class Slider:
     high: float
     start: float
     step: float = 1
+    play: bool = False
 
     def __post_init__(self):
         if not self.low <= self.start <= self.high:
@@ -118,6 +120,11 @@ def _check_start(kind: str, control: Stops | Menu) -> None:
             f"none of its choices: {', '.join(map(str, control.choices))}; name one of "
             "them"
         )
+
+
+def has_play(control: Control) -> bool:
+    """Whether a button plays it."""
+    return isinstance(control, Slider) and control.play
 
 
 def describe(control: Control) -> str:

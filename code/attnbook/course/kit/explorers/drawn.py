@@ -18,6 +18,7 @@ from attnbook.course.kit.colours import (
     COLOURS,
     INK,
     PALE_GREY,
+    SHADE,
     SKY,
     TEXT_COLOURS,
 )
@@ -30,6 +31,7 @@ from attnbook.course.kit.explorers.charts import (
     Line,
     Lines,
     Map,
+    Point,
     Stages,
 )
 from attnbook.course.kit.heat_maps import PALE_LINES, frame_cells, heat_map
@@ -37,25 +39,32 @@ from attnbook.course.kit.heat_maps import PALE_LINES, frame_cells, heat_map
 FILLS = COLOURS | {"ink": INK, "sky": SKY, "pale": PALE_GREY}
 TEXTS = TEXT_COLOURS | {"ink": INK}
 DOTS = 100  # pixels an inch
+PALER = 0.5  # how much of its colour a weight has on which something is written
 
 
-def figure_of(charts: Sequence[Chart], *, beside: bool = False) -> Figure:
-    """Draw charts below each other, or beside each other."""
-    rows, columns = (1, len(charts)) if beside else (len(charts), 1)
-    heights = [chart.height for chart in charts]
-    tall = max(heights) if beside else sum(heights)
-    grid = {"height_ratios": heights}
-    if beside:
-        grid = {"width_ratios": [chart.share for chart in charts]}
-    fig, axes = plt.subplots(
-        *(rows, columns),
-        figsize=(max(map(_width, charts)), tall / DOTS),
-        squeeze=False,
-        **grid,
+def figure_of(charts: Sequence[Chart], *, columns: int = 1) -> Figure:
+    """Draw charts row by row; those of a last row that is shorter share its width."""
+    places, heights = range(len(charts)), row_heights(charts, columns)
+    fig, axes = plt.subplot_mosaic(
+        [_row(places[i : i + columns], columns) for i in places[::columns]],
+        figsize=(max(map(_width, charts)), sum(heights) / DOTS),
+        width_ratios=[chart.share for chart in charts[:columns]],
+        height_ratios=heights,
     )
-    for ax, chart in zip(axes.flat, charts, strict=True):
-        draw(chart, ax)
+    for place, chart in enumerate(charts):
+        draw(chart, axes[place])
     return fig
+
+
+def row_heights(charts: Sequence[Chart], columns: int) -> list[int]:
+    """The height of each row of charts, pixels."""
+    starts = range(0, len(charts), columns)
+    return [max(chart.height for chart in charts[i : i + columns]) for i in starts]
+
+
+def _row(places: Sequence[int], columns: int) -> list[int]:
+    """Which chart takes each column."""
+    return [places[i * len(places) // columns] for i in range(columns)]
 
 
 def _width(chart: Chart) -> float:
@@ -73,6 +82,8 @@ def draw(chart: Chart, ax: Axes) -> None:
 def _(chart: Lines, ax: Axes) -> None:
     for line in chart.lines:
         _line(ax, line)
+    for point in sorted(chart.points, key=lambda point: bool(point.letter)):
+        _point(ax, point)
     _axis(ax, "x", chart.x)
     _axis(ax, "y", chart.y)
     _head(ax, chart.title, any(line.label for line in chart.lines))
@@ -111,7 +122,12 @@ def _(chart: Bars, ax: Axes) -> None:
 @draw.register
 def _(chart: Map, ax: Axes) -> None:
     names = {"rows": chart.rows, "columns": chart.columns, "turn": 60}
-    heat_map(ax, torch.tensor(chart.cells), roles=chart.roles, **names, **PALE_LINES)
+    cells = torch.tensor(np.array(chart.cells, dtype=float))  # None is not a number
+    look = {"roles": chart.roles, **PALE_LINES}
+    if chart.texts:
+        look |= {"notes": chart.texts, "annot_kws": {"color": INK}, "vmax": 1 / PALER}
+    ax.set_facecolor(SHADE)
+    heat_map(ax, cells, **names, **look)
     frame_cells(ax, chart.frames, COLOURS["target"])
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
@@ -171,6 +187,14 @@ def _(chart: Arrows, ax: Axes) -> None:
 
 def _line(ax: Axes, line: Line) -> None:
     ax.plot(line.y, color=FILLS[line.colour], label=line.label or None)
+
+
+def _point(ax: Axes, point: Point) -> None:
+    look = {"color": FILLS[point.colour], "markeredgecolor": "white", "zorder": 3}
+    look["clip_on"] = False  # one at an end of its axis is round, too
+    ax.plot(point.x, point.y, "o", markersize=14 if point.letter else 7, **look)
+    place = {"ha": "center", "va": "center_baseline", "size": 10, "zorder": 3}
+    ax.text(point.x, point.y, point.letter, color="white", **place)
 
 
 def _axis(ax: Axes, which: str, axis: Axis, colour: str = INK) -> None:

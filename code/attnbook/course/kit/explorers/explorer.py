@@ -18,7 +18,7 @@ from IPython.display import HTML
 
 from attnbook.course.kit.explorers.controls import Control, describe
 from attnbook.course.kit.explorers.views import View, shown
-from attnbook.course.kit.widgets.controls import figure
+from attnbook.course.kit.widgets.figures import figure
 
 STILL_VARIABLE = "ATTNBOOK_STILL"
 """The environment variable that asks for the still; any value but nothing and 0."""
@@ -36,6 +36,7 @@ def explore(
     *,
     caption: str = "",
     width: int = 550,
+    printed: Callable[[], View] | None = None,
 ) -> object:
     """Let the reader move controls, and show what follows.
 
@@ -47,19 +48,21 @@ def explore(
         caption: What is to be learned, as a claim; what stands between double asterisks
             is bold. A cell that is a numbered figure has it in its metadata instead.
         width: The most pixels that the still takes.
+        printed: What is shown on paper and where nothing moves, if it is not the first
+            view.
 
     Returns:
         What a notebook shows: an ipywidgets box; or the still, if ``ATTNBOOK_STILL`` is
         set or ipywidgets is not installed.
     """
     if os.environ.get(STILL_VARIABLE, "0") not in ("", "0"):
-        return still(show, controls, caption, width, RUN)
+        return still(show, controls, caption, width, RUN, printed)
     try:
         from attnbook.course.kit.explorers.live import live_explorer
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] != "ipywidgets":
             raise
-        return still(show, controls, caption, width, INSTALL)
+        return still(show, controls, caption, width, INSTALL, printed)
     return live_explorer(show, controls, caption)
 
 
@@ -69,10 +72,11 @@ def still(
     caption: str,
     width: int,
     hint: str,
+    printed: Callable[[], View] | None = None,
 ) -> HTML:
-    """The first view as a picture with its text."""
+    """The first view, or what is printed instead, as a picture with its text."""
     start = {name: control.start for name, control in controls.items()}
-    said, picture, table = shown(show, start)
+    said, picture, table = shown(printed, {}) if printed else shown(show, start)
     settings = escape("; ".join(map(describe, controls.values())))
     inside = (
         f'<div class="book-frame">\n<div class="book-picture">{picture}</div>\n'

@@ -19,9 +19,10 @@ from attnbook.course.kit.explorers.controls import (
     Stops,
     Switch,
     TextBox,
+    has_play,
 )
 from attnbook.course.kit.explorers.views import View, shown
-from attnbook.course.kit.widgets.controls import claim
+from attnbook.course.kit.widgets.figures import claim
 from attnbook.course.kit.widgets.scripts import on_load
 
 
@@ -40,7 +41,7 @@ def live_explorer(
     made = {name: make_widget(control) for name, control in controls.items()}
     said, picture = ipywidgets.HTML(), ipywidgets.HTML()
     said.add_class("book-said")
-    script = on_load("explorer", controls=len(made))
+    script = on_load("attnbook.course.kit.widgets.explorer", controls=len(made))
 
     def update(_: object = None) -> None:
         settings = {name: widget.value for name, widget in made.items()}
@@ -57,7 +58,9 @@ def live_explorer(
         widget.observe(update, names="value")
     update()
     below = [ipywidgets.HTML(_spaced(f"<p>{claim(caption)}</p>"))] if caption else []
-    box = ipywidgets.VBox([*made.values(), said, picture, *below])
+    films = {name for name, control in controls.items() if has_play(control)}
+    rows = [played(w) if name in films else w for name, w in made.items()]
+    box = ipywidgets.VBox([*rows, said, picture, *below])
     box.add_class("book-explorer")  # by which the script finds its parts
     return box
 
@@ -90,6 +93,14 @@ def make_widget(control: Control) -> ipywidgets.DOMWidget:
             return ipywidgets.Text(value=start, continuous_update=False, **common)
         case Switch(start=start):
             return ipywidgets.Checkbox(value=start, indent=True, **common)
+
+
+def played(slider: ipywidgets.DOMWidget) -> ipywidgets.VBox:
+    """A slider below buttons that play all its values."""
+    ends = {name: getattr(slider, name) for name in ("min", "max", "step", "value")}
+    buttons = ipywidgets.Play(**ends, interval=400)  # milliseconds, to draw a picture
+    ipywidgets.jslink((buttons, "value"), (slider, "value"))
+    return ipywidgets.VBox([buttons, slider])
 
 
 def _told(error: Exception) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import matplotlib.figure  # by its whole name, which the API page links
 
 from attnbook.course.kit.explorers.charts import Chart, as_data
-from attnbook.course.kit.explorers.drawn import figure_of
+from attnbook.course.kit.explorers.drawn import figure_of, row_heights
 from attnbook.course.kit.html_tables import Table
 from attnbook.course.kit.style import SETTINGS
 from attnbook.course.kit.widgets.png_pictures import png_image
@@ -22,20 +22,25 @@ class View(NamedTuple):
     drawn: matplotlib.figure.Figure | tuple[Chart, ...]
     alt: str  # what is drawn, for those who cannot see it
     table: Table | str = ""  # more of the result; HTML, if a string
-    beside: bool = False  # whether charts stand beside each other
+    columns: int = 1  # how many charts stand beside each other
 
     @property
     def figure(self) -> matplotlib.figure.Figure:
         """What is drawn as a figure of matplotlib; charts make a new one each time."""
         if isinstance(self.drawn, tuple):
-            return figure_of(self.drawn, beside=self.beside)
+            return figure_of(self.drawn, columns=self.columns)
         return self.drawn
+
+    @property
+    def height(self) -> int:
+        """Pixels that the charts take together."""
+        return sum(row_heights(self.drawn, self.columns))
 
     def as_data(self) -> dict[str, Any]:
         """The view as the published page draws it, as JSON holds it."""
         charts = [as_data(chart) for chart in self.drawn]
         found = {"said": self.said, "alt": self.alt, "charts": charts}
-        found["beside"] = self.beside
+        found["columns"] = self.columns
         if isinstance(self.table, Table):
             found["table"] = self.table.as_data()
         return found
@@ -67,4 +72,5 @@ def shown(
     table = view.table
     if isinstance(table, Table):
         table = table._repr_html_()
-    return Shown(f"<p>{escape(view.said)}</p>", picture, table)
+    said = escape(view.said).replace("\n", "<br/>")
+    return Shown(f"<p>{said}</p>", picture, table)

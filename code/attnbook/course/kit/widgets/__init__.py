@@ -1,7 +1,6 @@
-"""Figures that the reader moves: plain HTML, no kernel, no library.
+"""Figures that move without a kernel: HTML, and scripts that come with it.
 
-``steppers`` is a slider over pictures drawn beforehand. All widgets are made of
-``controls``; ``pictures`` are drawn here first and then by their script, which
-``scripts`` put into the page; ``png_pictures`` are figures of matplotlib.
-``explorer.js`` belongs to the explorers, which need a kernel.
+``steppers`` is a slider over pictures drawn beforehand. ``figures`` is the frame of all
+figures that move, ``scripts`` puts a script into them, and ``png_pictures`` are figures
+of matplotlib. ``explorer.js`` belongs to the explorers, which need a kernel.
 """

@@ -19,7 +19,15 @@ const nameSlider = (handle) => {
   readout.setAttribute("aria-label", `${text}, as a number`);
 };
 
+// The buttons of a film have icons and no names.
+const NAMES = { play: "Play", pause: "Pause", stop: "Stop", retweet: "Repeat" };
+const nameButton = (button) => {
+  const [, icon] = /fa-(\w+)/.exec(button.firstElementChild.className);
+  button.setAttribute("aria-label", NAMES[icon]);
+};
+
 const wire = (box) => {
+  box.querySelectorAll(".widget-play button").forEach(nameButton);
   box.querySelectorAll(HANDLES).forEach(nameSlider);
   box.querySelectorAll(`${CONTROLS}, [contenteditable]`).forEach((control) => {
     control.setAttribute("data-lm-suppress-shortcuts", "true");

@@ -1,32 +1,20 @@
-"""A wrong mask in one layer, what the leak test shows of it, and six names to choose.
-
-Python plants each mask in a layer and measures; ``widget_red_team.js`` shows what was
-found, one bug at a time. Without scripts, and on paper, all six stand there by name.
-"""
+"""Chapter 6: a wrong mask in one layer, what the leak test shows, and six names."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
-from IPython.display import HTML
 from torch import Tensor
 
 from attnbook.analysis.leaks import influence
 from attnbook.core.vocabulary import PAD
 from attnbook.course.ch06.figures import broken_masks, detector_figure
-from attnbook.course.kit.colours import INK, SHADE, TEXT_COLOURS
-from attnbook.course.kit.widgets.controls import (
-    HIDDEN,
-    ROW,
-    choice,
-    figure,
-    hidden_controls,
-    slider_row,
-)
-from attnbook.course.kit.widgets.png_pictures import png_image
-from attnbook.course.kit.widgets.scripts import on_load
-from attnbook.course.kit.widgets.tables import TABLE, cell, head
+from attnbook.course.kit.explorers.charts import Map
+from attnbook.course.kit.explorers.controls import Menu, Slider
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.views import View
 from attnbook.nn.multi_head import MultiHeadAttention
 
 WORDS = ("the", "old", "king", "pad", "pad")
@@ -35,6 +23,8 @@ IDS = torch.tensor([[5, 6, 7, PAD, PAD]])
 ORDER = (2, 4, 1, 5, 3, 0)
 """In which the six are planted, by their place in ``broken_masks``."""
 LEAK, LOST, READ, NOTHING = "×", "○", "•", ""
+SHADES = {LEAK: 1.0, LOST: 0.0, READ: 0.3, NOTHING: None}
+SPOKEN = {LEAK: "leak", LOST: "lost", READ: "changes", NOTHING: "no change"}
 
 
 class Bug(NamedTuple):
@@ -73,6 +63,7 @@ BUGS = {
         "(ids != PAD)[:, None, :, None]",
     ),
 }
+PLANTED = tuple([*BUGS][i] for i in ORDER)
 ALT = (
     "Six maps of five by five cells. No causal mask: three crosses above the diagonal. "
     "Transposed: three crosses above the diagonal, nine rings below it. One too many: "
@@ -86,9 +77,50 @@ LEGEND = (
     " marks an output that changes and should. A cross marks one that changes but must"
     " not. A ring marks one that should change but doesn't."
 )
+OPEN = "not chosen yet"
+CONTROLS = {
+    "bug": Slider("bug", 1, len(BUGS), 1),
+    "verdict": Menu("Which mask was planted?", (OPEN, *BUGS), OPEN),
+}
 
 
-def found_by_influence() -> dict[str, list[list[str]]]:
+def explore_red_team() -> object:
+    """Let the reader name the bug behind each map; see :func:`~.explorer.explore`."""
+    return explore(red_team_view, CONTROLS, caption=LEGEND, printed=printed)
+
+
+def red_team_view(bug: int, verdict: str) -> View:
+    """The map of a planted mask, and what the reader's verdict on it is worth."""
+    right = PLANTED[bug - 1]
+    signs = found_by_influence()[right]
+    leaks, lost = (sum(row.count(sign) for row in signs) for sign in (LEAK, LOST))
+    said = f"Bug {bug}: {leaks} × and {lost} ○. "
+    if verdict == OPEN:
+        said += "Which mask is it?"
+    elif verdict == right:
+        said += f"Yes, “{right}”: {BUGS[right].sign}. In code: {BUGS[right].code}"
+    else:
+        said += f"No. “{verdict}” would look different: {BUGS[verdict].sign}."
+    alt = "; ".join(
+        f"row {i}, {word}: {', '.join(SPOKEN[sign] for sign in row)}"
+        for i, (word, row) in enumerate(zip(WORDS, signs, strict=True), 1)
+    )
+    cells = tuple(tuple(SHADES[sign] for sign in row) for row in signs)
+    labels = ("output", "key and value changed")
+    chart = Map(WORDS, WORDS, cells, ("query", "key"), labels, texts=signs)
+    return View(said, (chart,), f"{alt}.")
+
+
+on_page = red_team_view
+
+
+def printed() -> View:
+    """All six by their names."""
+    return View("", detector_figure(_measured(), real=REAL), ALT)
+
+
+@lru_cache(maxsize=1)
+def found_by_influence() -> dict[str, tuple[tuple[str, ...], ...]]:
     """Plant each mask in an untrained layer; the sign of each cell of each map."""
     return {
         name: _signs(moved, wanted) for name, (moved, wanted) in _measured().items()
@@ -109,62 +141,9 @@ def _measured() -> dict[str, tuple[Tensor, Tensor]]:
     return {name: (plant(mask), wanted) for name, (mask, wanted) in masks}
 
 
-def _signs(moved: Tensor, wanted: Tensor) -> list[list[str]]:
+def _signs(moved: Tensor, wanted: Tensor) -> tuple[tuple[str, ...], ...]:
     signs = {(1, 0): LEAK, (0, 1): LOST, (1, 1): READ, (0, 0): NOTHING}
     both = zip(moved.int().tolist(), wanted.int().tolist(), strict=True)
-    return [[signs[pair] for pair in zip(*rows, strict=True)] for rows in both]
-
-
-def red_team() -> HTML:
-    """Let the reader name the bug behind each map."""
-    maps = found_by_influence()
-    names = [*BUGS]
-    planted = [names[i] for i in ORDER]
-    script = on_load(
-        "widget_red_team",
-        maps=[maps[name] for name in planted],
-        names=planted,
-        bugs=BUGS,
-        colours={"leak": INK, "lost": "#FFF", "read": "#C6DFF0", "nothing": SHADE},
-    )
-    still = png_image(detector_figure(_measured(), real=REAL), ALT, script=script)
-    inside = (
-        f"{still}\n{_controls()}\n"
-        f'<div class="book-live"{HIDDEN}>\n<div style="display: inline-block; padding: '
-        '4px; max-width: 100%; background: #FFF; border-radius: 6px">\n'
-        f"{_table()}\n</div>\n"
-        '<p class="book-result" aria-live="polite" style="margin: 0.3em 0; '
-        'min-height: 5em"></p>\n</div>\n'
-        f'<p style="margin: 0.3em 0">{LEGEND}</p>'
-    )
-    return figure(inside, "", width=550)
-
-
-def _table() -> str:
-    """An empty map: the script fills it."""
-    narrow = "; min-width: 48px"
-    corner = head("col", "output", narrow + "; font-size: 13px")
-    heads = "".join(
-        head("col", word, f"{narrow}; color: {TEXT_COLOURS['key']}") for word in WORDS
-    )
-    blank = cell("", "book-cell", f"{narrow}; height: 38px; font-size: 20px")
-    query = f"{narrow}; color: {TEXT_COLOURS['query']}"
-    rows = "".join(
-        f"<tr>{head('row', word, query)}{blank * len(WORDS)}</tr>\n" for word in WORDS
-    )
-    body = f"<tr>{corner}{heads}</tr>\n{rows}"
-    return f'<table style="{TABLE}"><tbody>{body}</tbody></table>'
-
-
-def _controls() -> str:
-    """Which bug, and the six names."""
-    names = "".join(
-        choice("radio", name, chosen=False, group="verdict") for name in BUGS
-    )
-    slider = slider_row("Bug", "Bug", low=1, value=1, high=len(BUGS), text="1 of 6")
-    return hidden_controls(
-        f'<form>{slider}<fieldset style="border: 0; padding: 0; margin: 0 0 0.6em; '
-        'min-width: 0"><legend style="font: inherit; color: inherit; padding: 0; '
-        f'float: none">Which mask was planted?</legend><div style="{ROW}; '
-        f'flex-wrap: wrap">{names}</div></fieldset></form>'
+    return tuple(
+        tuple(signs[pair] for pair in zip(*rows, strict=True)) for rows in both
     )

@@ -1,0 +1,107 @@
+"""Chapter 2: training as a film, the map of one sentence every five updates."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from string import ascii_lowercase, ascii_uppercase, digits
+from typing import NamedTuple
+
+from attnbook.core import results
+from attnbook.course.kit.explorers.charts import Axis, Line, Lines, Map, Point
+from attnbook.course.kit.explorers.controls import Slider
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.views import View
+from attnbook.toy.data import held_out_pairs
+from attnbook.toy.language import AND, AND_TARGET, KINDS
+from attnbook.toy.training import STEPS
+
+CAPTION = (
+    "Press *Play*, or move the slider. Look for the step at which the frames begin to "
+    "fill, and for what happens near step 150."
+)
+SHADES = ascii_lowercase + ascii_uppercase + digits
+"""A letter for each weight from 0 to 1, in equal steps: so the film is stored."""
+
+EVERY = 5  # updates between two pictures
+CONTROLS = {"step": Slider("training step", 0, STEPS, STEPS, step=EVERY, play=True)}
+PAIR = held_out_pairs(2, 1)[0]
+TARGET_SIDE, SOURCE_SIDE = (*PAIR.target, "<eos>"), (*PAIR.source, "<eos>")
+FRAMES = tuple((i, j) for i, j in enumerate(PAIR.alignment) if j is not None)
+
+
+class Frame(NamedTuple):
+    """One picture."""
+
+    loss: float
+    alignment: float
+    output: str
+    weights: tuple[tuple[float, ...], ...]  # (T, S)
+
+
+def explore_film() -> object:
+    """Let the reader play the training; see :func:`~.explorer.explore`."""
+    return explore(film_view, CONTROLS, caption=CAPTION)
+
+
+def film_view(step: int) -> View:
+    """The weights at a step of the training, and where it is on the loss curve."""
+    frame = frames()[step]
+    said = (
+        f"Step {step}: loss {frame.loss:.2f} nats; largest weight on the aligned "
+        f"word: {100 * frame.alignment:.0f} % of the words.\nOutput: {frame.output}\n"
+        f"Word by word: {gloss(frame.output)}"
+    )
+    largest = "; ".join(
+        f"{word}: {SOURCE_SIDE[row.index(max(row))]}, {max(row):.2f}"
+        for word, row in zip(TARGET_SIDE, frame.weights, strict=True)
+    )
+    labels = ("target word", "source word")
+    roles = ("target", "source")
+    weights = Map(TARGET_SIDE, SOURCE_SIDE, frame.weights, roles, labels, FRAMES)
+    return View(said, (weights, _curve(step)), f"Largest weights: {largest}.")
+
+
+on_page = film_view
+
+
+@lru_cache(maxsize=1)
+def frames() -> dict[int, Frame]:
+    """All pictures, by their steps."""
+    made, width = {}, len(SOURCE_SIDE)
+    for stored in results.load("attention_film")["frames"]:
+        shades = stored["weights"]
+        cells = [round(SHADES.index(x) / (len(SHADES) - 1), 2) for x in shades]
+        rows = (tuple(cells[i : i + width]) for i in range(0, len(cells), width))
+        about = (stored[name] for name in ("loss", "alignment", "output"))
+        made[stored["step"]] = Frame(*about, tuple(rows))
+    return made
+
+
+def _curve(step: int) -> Lines:
+    """The loss of the whole training, with a dot at the step."""
+    losses = tuple(frame.loss for frame in frames().values())
+    steps = (0, results.load("halted_early")["halt"], 200, 400, 600)
+    ticks = tuple(tick // EVERY for tick in steps)
+    return Lines(
+        Axis("training step", 0, len(losses) - 1, ticks, tuple(map(str, steps))),
+        Axis("", 0, 4, (0, 2, 4)),
+        (Line(losses),),
+        height=180,
+        title="loss, nats per token",
+        points=(Point(step // EVERY, frames()[step].loss, colour="target"),),
+    )
+
+
+def gloss_table() -> dict[str, str]:
+    """Each word of the toy target language in English."""
+    found = {AND_TARGET: AND}
+    for kind, words in KINDS.items():
+        endings = ("",) if kind in ("noun", "verb") else ("n", "s")
+        found |= {word + e: english for english, word in words.items() for e in endings}
+    return found
+
+
+def gloss(output: str) -> str:
+    """A toy sentence word by word in English."""
+    table = gloss_table()
+    return " ".join(table[word] for word in output.split())
