@@ -1,4 +1,6 @@
-"""Label smoothing: against its formula and PyTorch."""
+"""The losses, with and without label smoothing: against formula and PyTorch."""
+
+from itertools import product
 
 import pytest
 import torch
@@ -111,3 +113,21 @@ def test_a_batch_of_padding_alone_is_as_in_pytorch():
     assert F.cross_entropy(logits.mT, nothing, ignore_index=PAD).isnan()
     assert torch.equal(label_smoothing_loss(logits, nothing), torch.zeros(2, 3))
     assert label_smoothing_loss(logits[:0], nothing[:0]).shape == (0, 3)
+
+
+axes = st.lists(st.integers(1, 4), min_size=2, max_size=3)
+
+
+@given(axes, st.integers(2, 9), st.integers(0, 99))
+def test_without_smoothing_it_is_the_mean_over_targets_that_count(axes, width, seed):
+    """With one answer a place, (B, T), and with several, (B, L, K)."""
+    (logits,) = numbers(seed, (*axes, width))
+    g = torch.Generator().manual_seed(seed)
+    targets = torch.randint(width, axes, generator=g)
+    targets[(0,) * len(axes)] = 1  # at least one real token
+    nats = [
+        -logits[i].log_softmax(-1)[targets[i]]
+        for i in product(*map(range, axes))
+        if targets[i] != PAD
+    ]
+    same(token_loss(logits, targets), stacked(nats).mean(), [logits])

@@ -1,14 +1,25 @@
-"""How well do weights agree with which word renders which?"""
+"""Measures of translations: weights against alignments, outputs against targets."""
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
+from torch.nn import functional as F
 
+from attnbook.core.vocabulary import EOS, PAD
+from attnbook.course.kit.toy_translation import accuracy_by_clause, train_and_measure
 from attnbook.models.bahdanau import Bahdanau
-from attnbook.models.luong import Luong
+from attnbook.models.seq2seq import InitialState
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
-from attnbook.toy.metrics import alignment_accuracy, attention_weights
+from attnbook.toy.language import translate_by_rule
+from attnbook.toy.metrics import (
+    alignment_accuracy,
+    attention_weights,
+    correct_tokens,
+    exact_match,
+    greedy_translations,
+)
 
 clauses = st.lists(st.integers(1, 3), min_size=1, max_size=4)
 
@@ -45,15 +56,13 @@ def test_alignment_accuracy_equals_the_loop(numbers, seed):
     assert alignment_accuracy(weights, pairs) == score_by_loop(weights, pairs)
 
 
-@pytest.mark.parametrize("make", [Bahdanau, Luong])
-def test_attention_weights_are_those_of_teacher_forcing(make):
+def test_attention_weights_are_those_of_teacher_forcing():
     torch.manual_seed(0)
-    model = make(len(SOURCE), len(TARGET), d_embed=4, d_hidden=4)
+    model = Bahdanau(len(SOURCE), len(TARGET), d_embed=4, d_hidden=4)
     pairs = pairs_of([1, 2, 1])
     batch = make_batch(pairs)
     weights = attention_weights(model, pairs)
     assert not weights.requires_grad
-    assert weights.shape == (3, batch.tgt_in.shape[1], batch.src.shape[1])
     assert torch.equal(weights, model(batch.src, batch.tgt_in, need_weights=True)[1])
 
 
@@ -62,3 +71,60 @@ def test_weights_of_other_sentences_are_refused(number):
     pairs = pairs_of([1, 1])
     with pytest.raises(ValueError, match=f"of {number} sentences for 2 pairs; give"):
         alignment_accuracy(torch.zeros(number, 7, 7), pairs)
+
+
+class Cheat(nn.Module):
+    """Knows the right translation; spoils the sentences that it is told to."""
+
+    def __init__(self, spoil=()):
+        super().__init__()
+        self.spoil = spoil
+
+    def start(self, src):
+        rows = [translate_by_rule(SOURCE.decode(row)).target for row in src.tolist()]
+        ids = [[*TARGET.encode(row), EOS] for row in rows]
+        for i in self.spoil:
+            ids[i][-2] = 7
+        return ids, 0
+
+    def step(self, token, state):
+        ids, t = state
+        output = torch.tensor([row[t] if t < len(row) else EOS for row in ids])
+        return F.one_hot(output, len(TARGET)).double(), (ids, t + 1)
+
+    def forward(self, src, tgt_in):
+        ids, _ = self.start(src)
+        rows = [row + [PAD] * (tgt_in.shape[1] - len(row)) for row in ids]
+        return F.one_hot(torch.tensor(rows), len(TARGET)).double()
+
+
+def test_exact_match_counts_whole_sentences():
+    pairs = held_out_pairs(2, 10)
+    assert greedy_translations(Cheat(), pairs) == [pair.target for pair in pairs]
+    assert exact_match(Cheat(), pairs) == 1.0
+    assert exact_match(Cheat(spoil=(1, 4)), pairs) == pytest.approx(0.8)
+
+
+def test_right_tokens_counts_real_tokens():
+    pairs = held_out_pairs(1, 3) + held_out_pairs(2, 3)
+    right, real = correct_tokens(Cheat(spoil=(0,)), pairs)
+    assert real.sum().item() == sum(len(pair.target) + 1 for pair in pairs)
+    assert (real & ~right).sum().item() == 1
+    assert not (right & ~real).any()
+
+
+def test_right_by_clause_counts_words_of_clauses():
+    pairs = held_out_pairs(3, 4)
+    assert accuracy_by_clause(Cheat(), pairs) == [1.0, 1.0, 1.0]
+    *before, last = accuracy_by_clause(Cheat(spoil=(2,)), pairs)
+    assert before == [1.0, 1.0]
+    words = sum(len(" ".join(p.target).split(" ul ")[-1].split()) for p in pairs)
+    assert last == pytest.approx(1 - 1 / words)
+
+
+def test_an_experiment_in_miniature():
+    found = train_and_measure(InitialState, steps=2, seeds=(0, 1))
+    assert found["steps"] == 2
+    assert [run["seed"] for run in found["runs"]] == [0, 1]
+    assert set(found["runs"][0]["exact"]) == {"1", "2", "3", "4", "5"}
+    assert len(found["runs"][0]["by_clause"]) == 4

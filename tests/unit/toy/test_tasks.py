@@ -1,6 +1,6 @@
 """Small tasks on random symbols: their answers by hand, and how they are counted."""
 
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 import torch
@@ -9,17 +9,16 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
+from attnbook.toy import tasks
 from attnbook.toy.tasks import (
     N_SYMBOLS,
     TASK_VOCAB_SIZE,
     TaskBatch,
-    parities,
+    induction_batches,
+    last_position_accuracy,
     position_numbers,
     previous_symbols,
     random_symbols,
-    reversed_symbols,
-    sorted_symbols,
-    sum_with_previous,
     task_accuracy,
     task_batches,
 )
@@ -49,69 +48,38 @@ def test_previous_asks_for_the_symbol_k_positions_before(rows, back):
     assert batch.targets.tolist() == wanted
 
 
-def test_previous_asks_for_one_and_two_before_unless_told():
-    assert torch.equal(
-        previous_symbols(ids).targets, previous_symbols(ids, (1, 2)).targets
-    )
+ANSWERS = {  # of a row; sums are of numbers from 0 to 15, and 2 is an odd parity
+    "reversed_symbols": lambda row: row[::-1],
+    "sum_with_previous": lambda row: [
+        PAD,
+        *(1 + (b - 1 + a - 1) % 16 for a, b in pairwise(row)),
+    ],
+    "parities": lambda row: [1 + sum(row[: i + 1]) % 2 for i in range(len(row))],
+    "sorted_symbols": sorted,
+    "position_numbers": lambda row: [*range(1, len(row) + 1)],
+}
 
 
+@pytest.mark.parametrize("task", ANSWERS)
 @given(rows)
-def test_backwards_asks_for_the_sequence_from_its_end(rows):
-    batch = reversed_symbols(torch.tensor(rows))
+def test_each_task_asks_for_what_it_is_called_after(task, rows):
+    batch = getattr(tasks, task)(torch.tensor(rows))
     assert batch.ids.tolist() == rows
-    assert batch.targets[..., 0].tolist() == [row[::-1] for row in rows]
     assert batch.targets.shape == (*batch.ids.shape, 1)
-
-
-@given(rows)
-def test_sums_are_of_a_symbol_and_the_one_before(rows):
-    """As numbers from 0 to 15, modulo 16; nothing stands before the first."""
-    batch = sum_with_previous(torch.tensor(rows))
-    wanted = [
-        [PAD, *(1 + (row[i] - 1 + row[i - 1] - 1) % 16 for i in range(1, len(row)))]
-        for row in rows
-    ]
-    assert batch.ids.tolist() == rows
-    assert batch.targets[..., 0].tolist() == wanted
-    assert batch.targets.shape == (*batch.ids.shape, 1)
-
-
-@given(rows)
-def test_parities_are_of_all_symbols_so_far(rows):
-    """2 after an odd sum, 1 after an even one."""
-    batch = parities(torch.tensor(rows))
-    wanted = [[1 + sum(row[: i + 1]) % 2 for i in range(len(row))] for row in rows]
-    assert batch.targets[..., 0].tolist() == wanted
-    assert batch.targets.shape == (*batch.ids.shape, 1)
-
-
-@given(rows)
-def test_in_order_asks_for_the_symbols_sorted(rows):
-    batch = sorted_symbols(torch.tensor(rows))
-    assert batch.ids.tolist() == rows
-    assert batch.targets[..., 0].tolist() == [sorted(row) for row in rows]
-    assert batch.targets.shape == (*batch.ids.shape, 1)
-
-
-@given(rows)
-def test_position_asks_for_its_number_whatever_stands_there(rows):
-    batch = position_numbers(torch.tensor(rows))
-    assert batch.ids.tolist() == rows
-    assert batch.targets[..., 0].tolist() == [list(range(1, len(rows[0]) + 1))] * len(
-        rows
-    )
-    assert batch.targets.shape == (*batch.ids.shape, 1)
+    assert batch.targets[..., 0].tolist() == [ANSWERS[task](row) for row in rows]
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: previous_symbols(ids, (1, 0)), r"back is \(1, 0\); .* from 1 on"),
-        (lambda: previous_symbols(ids, (-1,)), r"back is \(-1,\)"),
+        (lambda: previous_symbols(ids, ()), r"back is \(\)"),
         (
             lambda: position_numbers(torch.ones(2, 17).long()),
-            "17 positions, but only 16 answers",
+            "17 positions, but only 16",
         ),
+        (lambda: next(induction_batches(2, seed=0)), "from 3 to 17"),
+        (lambda: next(induction_batches(18, seed=0)), "from 3 to 17"),
     ],
 )
 def test_what_cannot_be_asked_is_named(call, message):
@@ -119,57 +87,57 @@ def test_what_cannot_be_asked_is_named(call, message):
         call()
 
 
-def test_as_many_positions_as_answers_can_be_numbered():
-    assert position_numbers(torch.ones(1, 16).long()).targets[0, :, 0].tolist() == [
-        *range(1, 17)
-    ]
-
-
 def test_symbols_are_all_drawn_alike_and_padding_are_none():
     """16,000 draws: each about 1,000 times; 150 is nearly 5 standard deviations."""
     drawn = random_symbols(160, 100, torch.Generator().manual_seed(0))
-    assert drawn.shape == (160, 100)
     counts = drawn.flatten().bincount(minlength=TASK_VOCAB_SIZE).tolist()
-    assert counts[PAD] == 0
-    assert len(counts) == N_SYMBOLS + 1 == TASK_VOCAB_SIZE
+    assert (counts[PAD], len(counts)) == (0, TASK_VOCAB_SIZE)
     assert all(abs(n - 1000) < 150 for n in counts[1:])
 
 
-def first(make=reversed_symbols, length=6, seed=0, n=3, **kwargs):
-    return list(islice(task_batches(make, length, seed, **kwargs), n))
-
-
 def test_batches_follow_from_the_seed_and_are_all_different():
-    one, again, other = first(), first(), first(seed=1)
+    one, again, other = (
+        [*islice(task_batches(previous_symbols, 9, seed, batch_size=5), 3)]
+        for seed in (0, 0, 1)
+    )
     for a, b, c in zip(one, again, other, strict=True):
         assert torch.equal(a.ids, b.ids)
-        assert torch.equal(a.targets, b.targets)
+        assert torch.equal(a.targets, previous_symbols(b.ids, (1, 2)).targets)
         assert not torch.equal(a.ids, c.ids)
+        assert a.ids.shape == (5, 9)
     assert not torch.equal(one[0].ids, one[1].ids)
-    assert not torch.equal(one[1].ids, one[2].ids)
 
 
-def test_batches_are_of_the_size_asked_for_and_of_the_kind():
-    for batch in first(previous_symbols, length=9, batch_size=5):
-        assert batch.ids.shape == (5, 9)
-        assert torch.equal(batch.targets, previous_symbols(batch.ids).targets)
-    assert first(position_numbers, n=1)[0].ids.shape == (64, 6)
-    assert first(position_numbers, n=1)[0].targets.shape == (64, 6, 1)
+@pytest.mark.parametrize("n", [3, 12, 17])
+def test_induction_asks_for_what_followed(n):
+    ids, targets = next(induction_batches(n, seed=0, batch_size=50))
+    asked = set()
+    for row, target in zip(ids.tolist(), targets[:, 0].tolist(), strict=True):
+        assert len(row) == n
+        assert len(set(row[:-1])) == n - 1  # all different, so one answer
+        position = row.index(row[-1])
+        assert position < n - 2
+        assert row[position + 1] == target
+        asked.add(position)
+    assert asked == set(range(n - 2))  # each distance occurs
+
+
+# Accuracy
 
 
 def test_an_answer_that_does_not_count_has_no_share():
     """And saying PAD there earns nothing."""
     batch = previous_symbols(ids)
     found = task_accuracy(answers_of(batch), batch)
-    assert found.shape == (5, 2)
     assert found.isnan().tolist() == [[True, True], [False, True], *[[False] * 2] * 3]
     assert found.nansum() == 7
 
 
 def test_shares_are_those_of_each_position_and_answer():
-    """Counted by hand: one row of four is spoiled at place 1, two at place 2."""
-    four = torch.tensor([[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]])
+    """By hand: of four rows one is spoiled at place 1, two at 2; one doesn't count."""
+    four = torch.tensor([[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12], [1, 1, 1]])
     batch = previous_symbols(four, (1,))
+    batch.targets[4] = PAD
     output = batch.targets.clone()
     output[0, 1] = 16
     output[1:3, 2] = PAD
@@ -177,20 +145,9 @@ def test_shares_are_those_of_each_position_and_answer():
     assert found[1:].tolist() == [[0.75], [0.5]]
 
 
-def test_rows_that_do_not_count_are_left_out_of_the_share():
-    """Two rows of which one has a pad as its target: half of them counts."""
-    targets = torch.tensor([[[5]], [[PAD]]])
-    batch = TaskBatch(torch.ones(2, 1, dtype=torch.int64), targets)
-    assert task_accuracy(answers_of(batch), batch).tolist() == [[1.0]]
-
-
-def test_counting_keeps_no_gradient():
-    weight = torch.ones(TASK_VOCAB_SIZE, requires_grad=True)
-    seen = []
-
-    def model(ids):
-        seen.append((weight * 2).requires_grad)
-        return torch.zeros(*ids.shape, 1, TASK_VOCAB_SIZE) + weight
-
-    task_accuracy(model, reversed_symbols(ids))
-    assert seen == [False]
+def test_the_share_at_the_last_position_is_of_the_batch():
+    pairs = torch.tensor([[1, 2], [3, 4], [5, 5], [2, 1]])
+    found = last_position_accuracy(
+        lambda x: F.one_hot(x[:, -1:], 17), (pairs, pairs[:, :1])
+    )
+    assert found == 0.25

@@ -1,55 +1,18 @@
-"""Loss, training loop, measures, stored results, experiments."""
+"""The training loop of all toy tasks: its updates, its batches, what it refuses."""
 
-import json
 import math
-from itertools import islice, product
+from itertools import islice
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import nn
 from torch.nn import functional as F
 
-from attnbook.core import results
 from attnbook.core.divergence import DivergedError
-from attnbook.core.vocabulary import EOS, PAD
-from attnbook.course.kit.toy_translation import accuracy_by_clause, train_and_measure
 from attnbook.models.seq2seq import InitialState
 from attnbook.nn.losses import token_loss
-from attnbook.toy.data import (
-    SOURCE,
-    TARGET,
-    held_out_pairs,
-    make_batch,
-    reverse_source,
-    toy_batches,
-)
-from attnbook.toy.language import translate_by_rule
-from attnbook.toy.metrics import correct_tokens, exact_match, greedy_translations
+from attnbook.toy.data import SOURCE, TARGET, toy_batches
 from attnbook.toy.training import fit
-
-axes = st.lists(st.integers(1, 4), min_size=2, max_size=3)
-
-
-@given(axes, st.integers(2, 9), st.integers(0, 99))
-def test_loss_equals_a_loop_and_cross_entropy(axes, width, seed):
-    """With one answer a place, (B, T), and with several, (B, L, K)."""
-    g = torch.Generator().manual_seed(seed)
-    logits = torch.randn(*axes, width, generator=g).double().requires_grad_()
-    targets = torch.randint(width, axes, generator=g)
-    targets[(0,) * len(axes)] = 1  # at least one real token
-    ours = token_loss(logits, targets)
-    total, count = 0.0, 0
-    for i in product(*map(range, axes)):
-        if targets[i] != PAD:
-            p = logits[i].exp() / logits[i].exp().sum()
-            total, count = total - p[targets[i]].log(), count + 1
-    theirs = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=PAD)
-    assert torch.allclose(ours, total / count, atol=1e-12)
-    assert torch.allclose(ours, theirs, atol=1e-12)
-    a, b = (torch.autograd.grad(loss, logits)[0] for loss in (ours, theirs))
-    assert torch.allclose(a, b, atol=1e-12)
 
 
 def small_model(seed=0):
@@ -118,95 +81,6 @@ def test_fit_takes_as_many_batches_as_it_has_steps():
     assert len(list(batches)) == 1
 
 
-@pytest.mark.parametrize(
-    ("steps", "message"), [(0, "steps is 0"), (3, "ran out after 2 of 3")]
-)
-def test_fit_names_what_is_wrong(steps, message):
-    with pytest.raises(ValueError, match=message):
-        fit(small_model(), islice(toy_batches(0, batch_size=2), 2), steps, 1e-2)
-
-
-class Cheat(nn.Module):
-    """Knows the right translation; spoils the sentences that it is told to."""
-
-    def __init__(self, spoil=()):
-        super().__init__()
-        self.spoil = spoil
-
-    def start(self, src):
-        rows = [translate_by_rule(SOURCE.decode(row)).target for row in src.tolist()]
-        ids = [[*TARGET.encode(row), EOS] for row in rows]
-        for i in self.spoil:
-            ids[i][-2] = 7
-        return ids, 0
-
-    def step(self, token, state):
-        ids, t = state
-        output = torch.tensor([row[t] if t < len(row) else EOS for row in ids])
-        return F.one_hot(output, len(TARGET)).double(), (ids, t + 1)
-
-    def forward(self, src, tgt_in):
-        ids, _ = self.start(src)
-        rows = [row + [EOS] * (tgt_in.shape[1] - len(row)) for row in ids]
-        return F.one_hot(torch.tensor(rows), len(TARGET)).double()
-
-
-def test_exact_match_counts_whole_sentences():
-    pairs = held_out_pairs(2, 10)
-    assert greedy_translations(Cheat(), pairs) == [pair.target for pair in pairs]
-    assert exact_match(Cheat(), pairs) == 1.0
-    assert exact_match(Cheat(spoil=(1, 4)), pairs) == pytest.approx(0.8)
-
-
-def test_right_tokens_counts_real_tokens():
-    pairs = held_out_pairs(1, 3) + held_out_pairs(2, 3)
-    right, real = correct_tokens(Cheat(spoil=(0,)), pairs)
-    assert real.sum().item() == sum(len(pair.target) + 1 for pair in pairs)
-    assert (real & ~right).sum().item() == 1
-    assert not (right & ~real).any()
-
-
-def test_right_by_clause_counts_words_of_clauses():
-    pairs = held_out_pairs(3, 4)
-    assert accuracy_by_clause(Cheat(), pairs) == [1.0, 1.0, 1.0]
-    *before, last = accuracy_by_clause(Cheat(spoil=(2,)), pairs)
-    assert before == [1.0, 1.0]
-    words = sum(len(" ".join(p.target).split(" ul ")[-1].split()) for p in pairs)
-    assert last == pytest.approx(1 - 1 / words)
-
-
-def test_reversed_source_keeps_its_alignment():
-    pair = translate_by_rule("the old farmer sees a bird and a dog hears this cat")
-    turned = reverse_source(pair)
-    assert turned.source == pair.source[::-1]
-    for j, k in zip(pair.alignment, turned.alignment, strict=True):
-        assert (j is None) == (k is None)
-        assert j is None or pair.source[j] == turned.source[k]
-    assert reverse_source(turned) == pair
-    assert make_batch([turned]).src[0, -1] == EOS
-
-
-def test_an_experiment_in_miniature():
-    found = train_and_measure(InitialState, steps=2, seeds=(0, 1))
-    assert found["steps"] == 2
-    assert [run["seed"] for run in found["runs"]] == [0, 1]
-    assert set(found["runs"][0]["exact"]) == {"1", "2", "3", "4", "5"}
-    assert len(found["runs"][0]["by_clause"]) == 4
-
-
-def test_results_are_stored_whole_and_found_again(tmp_path, monkeypatch):
-    path = results.save("trial", {"runs": [1, 2]}, 12.3, tmp_path)
-    assert [p.name for p in tmp_path.iterdir()] == ["trial.json"]
-    monkeypatch.setattr(results, "FOLDER", tmp_path)
-    found = results.load("trial")
-    assert found == json.loads(path.read_text())
-    assert found["command"] == "python -m attnbook.course trial"
-    assert found["runs"] == [1, 2]
-    assert found["seconds"] == 12
-    with pytest.raises(ValueError, match="no stored result 'other'; there are trial"):
-        results.load("other")
-
-
 # Numbers that are no longer finite
 
 
@@ -243,27 +117,20 @@ def test_fit_notices_what_the_last_update_has_spoiled():
         fit(Exploding(1, gradient=True), zeros(1), 1, 1e-2)
 
 
-@pytest.mark.parametrize("learning_rate", [1e37, math.inf])
-def test_fit_does_not_return_a_ruined_model(learning_rate):
-    with pytest.raises(DivergedError):
-        fit(small_model(), toy_batches(0, batch_size=2), 3, learning_rate)
-
-
-@pytest.mark.parametrize("name", ["learning_rate", "clip"])
-@pytest.mark.parametrize("value", [0, -1e-3, math.nan, -math.inf])
-def test_fit_takes_no_rate_that_teaches_nothing(name, value):
-    given = {"learning_rate": 1e-2, "clip": 1.0, name: value}
-    with pytest.raises(ValueError, match=rf"{name} is .*; it must be more than 0"):
-        fit(small_model(), zeros(1), 1, **given)
-
-
-def test_fit_needs_a_step_of_warm_up():
-    with pytest.raises(ValueError, match="warm_up is 0; it must be a whole number"):
-        fit(small_model(), zeros(1), 1, 1e-2, warm_up=0)
-
-
-@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_a_result_that_is_not_finite_is_not_stored(tmp_path, number):
-    with pytest.raises(ValueError, match=r"trial\.json.*runs.*NaN or infinite"):
-        results.save("trial", {"runs": [{"loss": 1.0}, {"loss": number}]}, 1, tmp_path)
-    assert not (tmp_path / "trial.json").exists()
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"steps": 0}, "steps is 0"),
+        ({"steps": 3}, "ran out after 2 of 3"),
+        ({"warm_up": 0}, "warm_up is 0; it must be a whole number"),
+        *(
+            ({name: value}, rf"{name} is .*; it must be more than 0")
+            for name in ("learning_rate", "clip")
+            for value in (0, math.nan, -math.inf)
+        ),
+    ],
+)
+def test_fit_names_what_is_wrong(given, message):
+    arguments = {"steps": 1, "learning_rate": 1e-2, **given}
+    with pytest.raises(ValueError, match=message):
+        fit(Adder(), zeros(2), **arguments)

@@ -1,4 +1,4 @@
-"""What reaches the last place: the model, its stacks and its two tasks."""
+"""What reaches the last place: the model, its stacks and its task."""
 
 import pytest
 import torch
@@ -15,8 +15,6 @@ from attnbook.course.ch11.first_symbol import (
 )
 from attnbook.nn.positions import sinusoids
 from attnbook.nn.sequence_layers import SelfAttentionLayer
-from attnbook.toy.task_models import InductionModel
-from attnbook.toy.tasks import induction_batches, last_position_accuracy
 
 
 def hears_the_first(layers, n, d=8):
@@ -65,45 +63,7 @@ def test_the_first_symbol_is_asked_for():
     assert torch.equal(targets, ids[:, :1])
 
 
-@pytest.mark.parametrize("n", [3, 12, 17])
-def test_what_followed_is_asked_for(n):
-    ids, targets = next(induction_batches(n, seed=0, batch_size=50))
-    asked = set()
-    for row, target in zip(ids.tolist(), targets[:, 0].tolist(), strict=True):
-        assert len(row) == n
-        assert len(set(row[:-1])) == n - 1  # all different, so one answer
-        position = row.index(row[-1])
-        assert position < n - 2
-        assert row[position + 1] == target
-        asked.add(position)
-    assert asked == set(range(n - 2))  # each distance occurs
-
-
-@pytest.mark.parametrize("n", [2, 18])
-def test_followers_need_a_position_and_symbols(n):
-    with pytest.raises(ValueError, match="from 3 to 17"):
-        next(induction_batches(n, seed=0))
-
-
-def test_a_position_holds_its_symbol_and_the_one_before():
-    torch.manual_seed(0)
-    model, ids = InductionModel(nn.Identity(), 8), torch.tensor([[5, 6, 7]])
-    last = torch.cat([model.own.weight[7], model.previous.weight[6]])
-    close(model(ids)[0, 0], model.out(last), atol=1e-6)
-
-
-def test_share_right_is_of_the_batch():
-    ids = torch.tensor([[1, 2], [3, 4], [5, 5], [2, 1]])
-    model = lambda ids: nn.functional.one_hot(ids[:, -1:], 17).float()  # noqa: E731
-    assert last_position_accuracy(model, (ids, ids[:, :1])) == 0.25
-
-
 @pytest.mark.parametrize("dilations", [contiguous_dilations, exponential_dilations])
 def test_a_convolution_that_sees_one_position_is_refused(dilations):
     with pytest.raises(ValueError, match=r"width is 1; .* take 2 or more"):
         dilations(5, width=1)
-
-
-def test_an_odd_width_cannot_be_halved():
-    with pytest.raises(ValueError, match="even"):
-        InductionModel(nn.Identity(), 65)

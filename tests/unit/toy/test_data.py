@@ -1,4 +1,4 @@
-"""Predicting the next word: inputs and targets."""
+"""Batches of the toy language: reversed sources, and the next words of English."""
 
 from itertools import islice
 
@@ -8,10 +8,22 @@ from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.nn.masks import key_mask, target_mask
 from attnbook.toy.data import (
     SOURCE,
+    make_batch,
     next_word_batches,
+    reverse_source,
     shifted_words,
 )
 from attnbook.toy.language import translate_by_rule
+
+
+def test_reversed_source_keeps_its_alignment():
+    pair = translate_by_rule("the old farmer sees a bird and a dog hears this cat")
+    turned = reverse_source(pair)
+    assert turned.source == pair.source[::-1]
+    for j, k in zip(pair.alignment, turned.alignment, strict=True):
+        assert (j is None) == (k is None)
+        assert j is None or pair.source[j] == turned.source[k]
+    assert make_batch([turned]).src[0, -1] == EOS
 
 
 def test_targets_are_the_inputs_shifted_by_one():
@@ -26,12 +38,12 @@ def test_targets_are_the_inputs_shifted_by_one():
 
 
 def test_batches_hold_the_mask_of_their_ids():
-    stream = next_word_batches(target_mask, seed=3, batch_size=8)
-    for ids, mask, targets in islice(stream, 3):
-        assert targets.shape == ids.shape
+    streams = [next_word_batches(of, 3, batch_size=8) for of in (target_mask, key_mask)]
+    for (ids, mask, targets), (same, _, _) in islice(zip(*streams, strict=True), 3):
         assert len(ids) == 8
         assert torch.equal(mask, target_mask(ids))
+        assert torch.equal(
+            targets[:, :-1][ids[:, 1:] > EOS], ids[:, 1:][ids[:, 1:] > EOS]
+        )
         assert ((targets == SOURCE.ids["and"]).sum(1) <= 1).all()
-    again, _, _ = next(next_word_batches(key_mask, seed=3, batch_size=8))
-    first, _, _ = next(next_word_batches(target_mask, seed=3, batch_size=8))
-    assert torch.equal(again, first)
+        assert torch.equal(ids, same)
