@@ -43,7 +43,7 @@ class Trainer:
     Args:
         config: The config of the run.
         folder: The folder; it is created if it does not exist.
-        device: Where to train: see :func:`attnbook.core.devices.choose_device`.
+        device: Where to train: see :func:`~attnbook.core.devices.choose_device`.
 
     Attributes:
         updates: Number of updates of all epochs, as far as one epoch tells.

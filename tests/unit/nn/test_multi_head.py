@@ -66,7 +66,7 @@ def test_it_equals_the_formula_head_by_head(
         if turn is None:
             return q, k
         return tuple(
-            torch.stack([turned(rows, s - rows.shape[1]) for rows in y]) for y in (q, k)
+            torch.stack([turned(rows, s - len(rows)) for rows in y]) for y in (q, k)
         )
 
     loop = by_formula.multi_head(
