@@ -3,13 +3,14 @@
 A folder for each chapter, ``ch01`` to ``ch12``, and for each page of the appendix holds
 all that belongs to it and to its laboratory page:
 
-- ``figures…``, ``lab…``: figures and tables of the chapter, of the laboratory
+- ``figures``, ``lab``: figures and tables of the chapter, of the laboratory
 - ``drawings``: diagrams
 - ``exercises``: what the short exercises check, and their hints
 - ``part_…``: what the reader writes in full, stage by stage, and the usual mistakes
-- ``explorer_…``, ``widget_…``: what the reader moves
-- ``experiment…``: what runs longer than a page may; ``python -m attnbook.course``
+- ``explorer_…``: what the reader moves; ``widget_calculator`` of chapter 4 has too many
+  states to be computed beforehand, so its script computes them
 
+What runs longer than a page may stands beside the package, in ``code/experiments``.
 ``front`` belongs to the front page, and ``kit`` is what chapters share. The names below
 are those that most pages use.
 """
