@@ -32,6 +32,7 @@ from attnbook.toy.tasks import sorted_symbols, task_batches
 SIZES = {"1/(3D)": 3**-0.5, "1/D": 1.0, "4/D": 2.0}
 """Variances of the initial weights, and the factor on those of variance 1/D."""
 NAMES = {"none": "plain", "residual": "residual"}
+LARGE = 1e6
 
 
 # Deep stacks
@@ -64,9 +65,11 @@ def initialisation_table() -> Table:
             found = torch.autograd.grad(states[-1], queries, direction)
             norms = [gradient.norm().item() for gradient in found]
             of_input = gradient_norms(made, x, direction)[0]
-            shown = (power(norm) for norm in (of_input, norms[0], norms[-1]))
+            # In a stack that explodes, rounding decides the last layer's gradient.
+            last = "–" if of_input > LARGE else power(norms[-1])
             diversity = token_diversity(states[-1].detach())
-            rows.append((NAMES.get(connection, connection), diversity, *shown))
+            name = NAMES.get(connection, connection)
+            rows.append((name, diversity, power(of_input), power(norms[0]), last))
         groups[f"weights of variance {variance}"] = rows
     of = ("of the input", "of `W_Q`, layer 1", "of `W_Q`, layer 24")
     heads = (Column(name, "", "norm of the gradient") for name in of)
@@ -78,7 +81,7 @@ def power(number: float) -> str:
     """A number, or only that it is very small or very large."""
     if number < 1e-4:
         return "<\N{NO-BREAK SPACE}10⁻⁴"
-    if number > 1e6:
+    if number > LARGE:
         return ">\N{NO-BREAK SPACE}10⁶"
     return f"{number:.2f}" if number < 10 else f"{number:,.0f}"
 
