@@ -10,8 +10,10 @@ import torch
 from torch import nn
 
 from attnbook.analysis.maps import cross_weights
+from attnbook.core.vocabulary import UNK
 from attnbook.course.ch09.suspect import Batch, accuracy, copies, planted, reversals
 from attnbook.course.kit.toy_translation import THREE_SEEDS, train_and_measure
+from attnbook.models.transformer import Transformer
 from attnbook.models.variants import RotaryTransformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.losses import token_loss
@@ -40,6 +42,59 @@ experiment(
     "transformer_post_norm_slower",
 )
 experiment(partial(measure, rotary), "transformer_rotary")
+
+
+# How likely does an untrained model find the word that it has just read?
+
+WORDS = 37_000
+
+
+@sweep(
+    tables=("N(0, 1)", "N(0, 1/D)"),
+    layers=("Xavier", "Xavier / √3", "nn.Linear", "nn.Linear × √3"),
+    norm_first=(True, False),
+    seed=THREE_SEEDS,
+    words=WORDS,
+)
+def word_just_read(tables: str, layers: str, norm_first: bool, seed: int) -> dict:
+    """Untrained base models, by the initial weights of their embeddings and layers.
+
+    The vectors that enter the layers have variance 1 with both tables.
+
+    Returns:
+        Means over the positions of 16 random targets of 16 words: the "probability" of
+        the word just read, the "cosine" of its embedding and the output, and the "loss"
+        of random next words.
+    """
+    model = Transformer(TransformerConfig(WORDS, norm_first=norm_first)).eval()
+    for part in (model.encoder, model.decoder):
+        part.apply(partial(draw_anew, layers=layers))
+    if tables == "N(0, 1)":
+        nn.init.normal_(model.source_embedding.weight)
+        model.source_embedding.forward = partial(
+            nn.functional.embedding, weight=model.source_embedding.weight
+        )
+    read, src, targets = torch.randint(UNK + 1, WORDS, (3, 16, 16))
+    with torch.no_grad():
+        logits = model(src, read)  # (B, T, V)
+        own = logits.gather(-1, read[..., None])[..., 0]  # (B, T)
+        rows = model.source_embedding.weight[read]  # (B, T, D)
+        loss = token_loss(logits, targets)
+    chance = (own - logits.logsumexp(-1)).exp().mean()
+    # A normalised output has length √D.
+    cosine = (own / rows.norm(dim=-1)).mean() / rows.shape[-1] ** 0.5
+    found = {"probability": chance, "cosine": cosine, "loss": loss}
+    return {name: round(x.item(), 4) for name, x in found.items()}
+
+
+def draw_anew(module: nn.Module, layers: str) -> None:
+    """Draw a linear map's weights as ``nn.Linear`` does, or scale them."""
+    if isinstance(module, nn.Linear):
+        if "nn.Linear" in layers:
+            module.reset_parameters()
+        factor = 3**0.5 if "×" in layers else 3**-0.5 if "/" in layers else 1.0
+        with torch.no_grad():
+            module.weight.mul_(factor)
 
 
 # Does a Transformer learn with bugs in it? Reversal of eight symbols, and copying

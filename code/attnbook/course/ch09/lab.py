@@ -92,6 +92,21 @@ def differences_table() -> Table:
     )
 
 
+def just_read_table() -> Table:
+    """What untrained models make of the word just read, by their initial weights."""
+    values = (
+        Value("probability", "%", 100, 1, "probability"),
+        Value("cosine", digits=2, name="cosine"),
+        Value("loss", "nats", digits=1, name="loss"),
+    )
+    norms = {True: "pre-norm", False: "post-norm"}
+    runs = [
+        {**run, "kind": f"tables {run['tables']}, {norms[run['norm_first']]}"}
+        for run in stored_runs("word_just_read")
+    ]
+    return pivot(runs, "layers", None, *values, groups="kind", head="layers' weights")
+
+
 def with_parameters_of(right: Transformer, bug: str) -> Transformer:
     """A model with a bug and the parameters of the right one."""
     build = planted([bug], seed=1).eval()
