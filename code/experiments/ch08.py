@@ -245,6 +245,20 @@ def losses_and_diversity(
     return train_with_warmup(model, seed, STEPS, rate, n_warmup), diversity
 
 
+@sweep(
+    n_layers=(1, 2, 4, 8),
+    rate=(RATE / 4, RATE, 4 * RATE),
+    seed=SEEDS,
+    steps=10 * STEPS,
+    length=LENGTH,
+)
+def plain_for_longer(n_layers: int, rate: float, seed: int) -> dict:
+    """Do stacks of attention alone learn in ten times the steps?"""
+    model = stack("plain", n_layers)
+    losses = train_with_warmup(model, seed, 10 * STEPS, rate, 0)
+    return {"loss": loss_at_the_end(losses)}
+
+
 def loss_at_the_end(losses: list[float]) -> float | None:
     """The mean of the last ten steps; None if it is no longer finite."""
     mean = sum(losses[-10:]) / 10
@@ -293,39 +307,40 @@ def ladder_rates(row: str, rate: float, warm_up: bool, seed: int) -> dict:
     return weights_and_norm(row, rate, warm_up, seed)
 
 
-CONTROLS: dict[str, tuple[dict, float]] = {
-    "skip, network, last norm": (
-        {**LADDER["skip, network"], "last_norm": True},
-        RATE,
-    ),
-    "pre-norm, no network": ({"connection": "pre-norm"}, RATE),
-    "skip, small weights": (LADDER["skip, small weights"], 1e-3),
-    "skip, network, nn.Linear's weights": (
-        {**LADDER["skip, network"], "linear_default": True},
-        RATE,
-    ),
-    "post-norm, nn.Linear's weights": (
-        {**LADDER["post-norm"], "linear_default": True},
-        RATE,
-    ),
+@sweep(
+    row=("skip, network", "post-norm", "pre-norm"),
+    rate=(*RATES, 3e-2),
+    seed=range(5),
+    steps=STEPS,
+    length=LENGTH,
+)
+def linear_weights(row: str, rate: float, seed: int) -> dict:
+    """The same with the weights and biases that ``nn.Linear`` draws by default."""
+    losses, _ = losses_and_diversity(
+        {**LADDER[row], "linear_default": True}, rate, seed
+    )
+    return {"loss": loss_at_the_end(losses)}
+
+
+CONTROLS: dict[str, dict] = {
+    "skip, network, last norm": {**LADDER["skip, network"], "last_norm": True},
+    "pre-norm, no network": {"connection": "pre-norm"},
 }
-"""Stacks that differ in one thing from one of the others, and the learning rate."""
+"""Stacks that differ in one thing from one of the others."""
 
 
-@sweep(row=CONTROLS, seed=SEEDS, steps=STEPS, length=LENGTH)
+@sweep(row=CONTROLS, seed=SEEDS, steps=STEPS, rate=RATE, length=LENGTH)
 def ladder_controls(row: str, seed: int) -> dict:
-    """Does one last norm do? Are networks needed? What of PyTorch's own weights?
+    """Does one last norm do? Are networks needed?
 
     Returns:
-        The learning "rate", the "first" loss, before any step, and the "loss" of the
-        last ten steps.
+        What :func:`ladder` does, and the "first" loss, before any step.
     """
-    about, rate = CONTROLS[row]
-    losses, _ = losses_and_diversity(about, rate, seed)
+    losses, diversity = losses_and_diversity(CONTROLS[row], RATE, seed)
     return {
-        "rate": rate,
         "first": round(losses[0], 3),
         "loss": loss_at_the_end(losses),
+        "diversity": round(diversity, 4),
     }
 
 

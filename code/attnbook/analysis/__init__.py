@@ -16,7 +16,6 @@
 
 from attnbook.analysis.bug_zoo import (
     CausalInTraining,
-    DroppedStream,
     OneCache,
     SoftmaxInside,
     Uncounted,

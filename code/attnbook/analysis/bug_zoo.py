@@ -6,13 +6,11 @@ None of them stops a forward pass. Only experiments and figures use them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from torch import Tensor, nn
 
 from attnbook.core.devices import model_device
 from attnbook.models.transformer import Transformer, TransformerState
-from attnbook.nn.block import Residual
 from attnbook.nn.masks import key_mask, target_mask
 from attnbook.nn.multi_head import KeysValues, MultiHeadAttention
 from attnbook.nn.positions import SinusoidalPositions
@@ -65,19 +63,6 @@ class WrongSplit(MultiHeadAttention):
             "an attention with wrongly split heads has no keys and values to keep; "
             "compare the logits of all positions at once instead of decoding"
         )
-
-
-# Chapter 8: a mistake of a layer
-
-
-class DroppedStream(Residual):
-    """Post-norm that drops what it returns, not what the sublayer returned."""
-
-    def forward(
-        self, x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: nn.Module
-    ) -> Tensor:
-        """Add, norm, and then drop: too late."""
-        return self.dropout(norm(x + sublayer(x)))
 
 
 # Chapter 9: mistakes of a whole model

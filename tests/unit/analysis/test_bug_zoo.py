@@ -8,7 +8,6 @@ from torch.nn import functional as F
 
 from attnbook.analysis.bug_zoo import (
     CausalInTraining,
-    DroppedStream,
     OneCache,
     SoftmaxInside,
     Uncounted,
@@ -18,7 +17,6 @@ from attnbook.analysis.bug_zoo import (
 )
 from attnbook.analysis.leaks import influence
 from attnbook.models.transformer import Transformer
-from attnbook.nn.block import Residual
 from attnbook.nn.multi_head import MultiHeadAttention
 
 SRC = torch.tensor([[3, 5, 6, 4, 3, 9], [7, 8, 2, 0, 0, 0]])
@@ -37,20 +35,6 @@ def step_by_step(model, src, read):
         logits, state = model.step(token, state)
         rows.append(logits)
     return torch.stack(rows, dim=1)
-
-
-# Norms and dropout
-
-
-def test_the_dropped_stream_drops_what_it_has_normed():
-    torch.manual_seed(0)
-    x = torch.randn(200, 10, 64)
-    wrong, norm = DroppedStream(0.3), nn.LayerNorm(64)
-    out, right = wrong(x, torch.sin, norm), Residual()(x, torch.sin, norm)
-    kept = out != 0
-    assert kept.float().mean() == pytest.approx(0.7, abs=0.01)
-    close(out[kept] * 0.7, right[kept], atol=1e-5)
-    close(wrong.eval()(x, torch.sin, norm), right, atol=1e-6)
 
 
 # Heads, scale and softmax

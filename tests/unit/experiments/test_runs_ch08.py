@@ -89,11 +89,10 @@ def test_the_floors_by_counting_all_cases(monkeypatch):
 
 
 def test_controls_change_what_they_name():
-    (row, _) = ch08.CONTROLS["skip, network, nn.Linear's weights"]
     torch.manual_seed(0)
-    drawn = ch08.stack(**row).layers[0].parts[0].W_V.weight
+    drawn = ch08.stack("skip", linear_default=True).layers[0].parts[0].W_V.weight
     assert drawn.abs().max() <= ch08.WIDTH**-0.5  # nn.Linear's bound
-    (row, _) = ch08.CONTROLS["skip, network, last norm"]
+    row = ch08.CONTROLS["skip, network, last norm"]
     assert isinstance(ch08.stack(**row).norm, nn.LayerNorm)
 
 

@@ -134,7 +134,9 @@ SMALL = {
         SHORT_LADDER,
         {"row": "post-norm", "rate": 1e-3, "warm_up": True, "seed": 0},
     ),
-    "ladder_controls": (SHORT_LADDER, {"row": "skip, small weights", "seed": 0}),
+    "ladder_controls": (SHORT_LADDER, {"row": "pre-norm, no network", "seed": 0}),
+    "linear_weights": (SHORT_LADDER, {"row": "post-norm", "rate": 1e-3, "seed": 0}),
+    "plain_for_longer": (SHORT_LADDER, {"n_layers": 1, "rate": 1e-3, "seed": 0}),
     "xor_of_two_bits": ({"XOR_STEPS": 1}, {"heads": 0, "network": "none", "seed": 0}),
     "embedding_scale": (
         {"REVERSAL_STEPS": 20},
@@ -145,6 +147,10 @@ SMALL = {
         {"draw": "N(0, 1)", "scaled": True, "seed": 0},
     ),
     # ch09
+    "word_just_read": (
+        {"WORDS": 50},
+        {"tables": "N(0, 1)", "layers": "nn.Linear", "norm_first": True, "seed": 0},
+    ),
     "broken_builds": (ONE_STEP, {"build": "as published", "seed": 0}),
     "sixteen_heads": (ONE_STEP, {"bugs": [], "seed": 0}),
     "broken_builds_longer": (ONE_STEP, {"bug": "softmax", "seed": 0}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import fmean
 
@@ -21,8 +22,7 @@ from attnbook.course.ch08.deep_stacks import (
     gradient_through_values,
     token_diversity,
 )
-from attnbook.course.kit.colours import DARK_GREY, INK, SKY
-from attnbook.course.kit.curves import label_lines
+from attnbook.course.kit.colours import DARK_GREY
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.losses import token_loss
@@ -67,14 +67,20 @@ def initialisation_table() -> Table:
             of_input = gradient_norms(made, x, direction)[0]
             # In a stack that explodes, rounding decides the last layer's gradient.
             last = "–" if of_input > LARGE else power(norms[-1])
-            diversity = token_diversity(states[-1].detach())
+            end = states[-1].detach()
+            sizes = token_diversity(end), power(end.std().item())
             name = NAMES.get(connection, connection)
-            rows.append((name, diversity, power(of_input), power(norms[0]), last))
+            rows.append((name, *sizes, power(of_input), power(norms[0]), last))
         groups[f"weights of variance {variance}"] = rows
+    blocks = stack("residual", 1.0).blocks
+    fixed = power(gradient_through_values(blocks, x, direction))
+    name = "residual, attention weights held fixed"
+    groups["weights of variance 1/D"].insert(2, (name, None, None, fixed, None, None))
     of = ("of the input", "of `W_Q`, layer 1", "of `W_Q`, layer 24")
     heads = (Column(name, "", "norm of the gradient") for name in of)
-    diversity = Column("token diversity", "at the end", digits=2)
-    return table(["stack", diversity, *heads], groups)
+    diversity = Column("token diversity", "", "at the end", digits=2)
+    size = Column("standard deviation", "", "at the end")
+    return table(["stack", diversity, size, *heads], groups)
 
 
 def power(number: float) -> str:
@@ -84,37 +90,6 @@ def power(number: float) -> str:
     if number > LARGE:
         return ">\N{NO-BREAK SPACE}10⁶"
     return f"{number:.2f}" if number < 10 else f"{number:,.0f}"
-
-
-def stream_figure() -> Figure:
-    """Draw the standard deviation of the stream's features after each layer."""
-    x, _ = inputs()
-    fig, ax = plt.subplots(figsize=(5.5, 3.2))
-    colors = (SKY, DARK_GREY, INK)
-    for connection, color in zip(CONNECTIONS[1:], colors, strict=True):
-        with torch.no_grad():
-            deviations = [state.std().item() for state in stack(connection, 1.0)(x)]
-        ax.plot(deviations, color=color, label=connection)
-    ax.set(xlabel="after layer", ylabel="standard deviation", yscale="log")
-    ax.set(xticks=range(0, 25, 6), xlim=(0, 24), ylim=(0.5, 3000))
-    ax.minorticks_off()
-    ax.yaxis.set_major_formatter("{x:g}")
-    label_lines(ax)
-    return fig
-
-
-def values_table() -> Table:
-    """How much of the exploding gradient comes back through the values alone."""
-    x, direction = inputs()
-    made = stack("residual", 1.0)
-    norms = {
-        "skip connection, values and scores": gradient_norms(made, x, direction)[0],
-        "skip connection and values": gradient_through_values(
-            made.blocks, x, direction
-        ),
-    }
-    rows = [(paths, power(norm)) for paths, norm in norms.items()]
-    return table(["paths of the gradient", "norm at the input"], rows)
 
 
 # Which features a norm averages
@@ -240,7 +215,7 @@ def warm_up_table() -> Table:
         "norm_first": {False: "post-norm", True: "pre-norm"},
         "warm_up": {0: "no warm-up", 30: "30 steps of warm-up"},
     }
-    end = Value(lambda run: fmean(run["loss"][-10:]), "nats per symbol", digits=2)
+    end = Value(lambda run: fmean(run["loss"][-10:]), "nats per symbol", digits=1)
     about = {"groups": "rate", "names": names, "head": "layers"}
     return pivot(stored_runs("warm_up"), "norm_first", "warm_up", end, **about)
 
@@ -295,59 +270,90 @@ def first_adam_step(
 def ladder_table() -> Table:
     """The loss of the last ten steps, and the diversity before training, by stack."""
     diversity = Value("diversity", "before training", 1, 2, "token diversity")
-    loss = Value("loss", "nats", digits=2, name="loss")
-    return pivot(stored_runs("ladder"), "row", None, diversity, loss, head="stack")
+    loss = Value("loss", "nats", digits=1, name="loss")
+    runs = [*stored_runs("ladder"), *stored_runs("ladder_controls")]
+    return pivot(runs, "row", None, diversity, loss, head="stack")
 
 
-def ladder_rates_table() -> Table:
-    """The same loss over learning rates, with and without a warm-up."""
-    warm_up = {False: "no warm-up", True: "30 steps of warm-up"}
-    names = dict.fromkeys(run["row"] for run in stored_runs("ladder_rates"))
+def longer_table() -> Table:
+    """The loss of attention alone after 1,000 steps, seed by seed."""
+    runs, rows = stored_runs("plain_for_longer"), []
+    rates = dict.fromkeys(run["rate"] for run in runs)
+    for n in dict.fromkeys(run["n_layers"] for run in runs):
+        at = (stored_runs("plain_for_longer", n_layers=n, rate=rate) for rate in rates)
+        cells = (", ".join(rounded(run["loss"]) for run in runs) for runs in at)
+        rows.append((str(n), *cells))
+    heads = (Column(f"{rate:g}", "nats, by seed", "learning rate") for rate in rates)
+    return table(["attentions", *heads], rows)
+
+
+SMALL, LINEAR = ", small weights", "default weights of `nn.Linear`"
+RATES = {
+    "the package's weights": {
+        "no norm": ("weights_and_norm", "skip, network", False),
+        "post-norm": ("ladder_rates", "post-norm", False),
+        "pre-norm": ("weights_and_norm", "pre-norm", False),
+    },
+    "small weights": {
+        "no norm": ("weights_and_norm", "skip, network" + SMALL, False),
+        "post-norm": ("ladder_rates", "post-norm" + SMALL, False),
+        "pre-norm": ("weights_and_norm", "pre-norm" + SMALL, False),
+    },
+    LINEAR: {
+        "no norm": ("linear_weights", "skip, network"),
+        "post-norm": ("linear_weights", "post-norm"),
+        "pre-norm": ("linear_weights", "pre-norm"),
+    },
+    "small weights, 30 steps of warm-up": {
+        "no norm": ("ladder_rates", "skip, network" + SMALL, True),
+        "post-norm": ("ladder_rates", "post-norm" + SMALL, True),
+    },
+}
+"""Stored result, row and warm-up, by initial weights and norm."""
+
+
+def rates_table() -> Table:
+    """The loss of the last ten steps, by initial weights, norm and learning rate."""
+    rates = list(dict.fromkeys(r["rate"] for r in stored_runs("weights_and_norm")))
     groups = {
-        name: [
-            (label, *losses_by_rate("ladder_rates", row=name, warm_up=warm))
-            for warm, label in warm_up.items()
+        weights: [
+            (norm, *(losses_at(rate, *where) for rate in rates))
+            for norm, where in norms.items()
         ]
-        for name in names
+        for weights, norms in RATES.items()
     }
-    return table(["warm-up", *rate_columns("ladder_rates")], groups)
+    heads = [Column(f"{rate:g}", "nats", "learning rate", 1) for rate in rates]
+    return table(["norm", *heads], groups)
 
 
-def weights_and_norm_table() -> Table:
-    """The same loss without a warm-up, with and without small weights and norms."""
-    names = dict.fromkeys(run["row"] for run in stored_runs("weights_and_norm"))
-    rows = [(name, *losses_by_rate("weights_and_norm", row=name)) for name in names]
-    return table(["stack", *rate_columns("weights_and_norm")], rows)
+def losses_at(
+    rate: float, name: str, row: str, warm_up: bool = False
+) -> Spread | str | None:
+    """Mean and range of the seeds, or each seed's loss if one is above guessing."""
+    runs = stored_runs(name, row=row, rate=rate)
+    runs = [run for run in runs if run.get("warm_up", False) == warm_up]
+    losses = [math.inf if r["loss"] is None else r["loss"] for r in runs]
+    if max(losses, default=0) < GUESSING:
+        return spread(losses) if losses else None
+    return ", ".join(map(rounded, sorted(losses)))
 
 
-def rate_columns(name: str) -> list[Column]:
-    """A column for each learning rate of a stored result."""
-    rates = dict.fromkeys(run["rate"] for run in stored_runs(name))
-    return [Column(f"{rate:g}", "nats", "learning rate", 2) for rate in rates]
+GUESSING = 3.0
+"""Losses below this many nats are at most a little above guessing."""
 
 
-def losses_by_rate(name: str, **where: object) -> list[Spread | str]:
-    """At each learning rate the mean and range of seeds, or how many diverged."""
-    losses: dict[float, list[float | None]] = {}
-    for run in stored_runs(name, **where):
-        losses.setdefault(run["rate"], []).append(run["loss"])
-    return [
-        f"{of_rate.count(None)} of {len(of_rate)} diverged"
-        if None in of_rate
-        else spread(of_rate)
-        for of_rate in losses.values()
-    ]
+def rounded(loss: float) -> str:
+    """A loss as exactly as a run that explodes can be repeated."""
+    if loss < GUESSING:
+        return f"{loss:.1f}"
+    if loss < LARGE:
+        return f"{loss:,.0f}"
+    if not math.isfinite(loss):
+        return "∞"
+    return "10" + f"{math.log10(loss):.0f}".translate(RAISED)
 
 
-def controls_table() -> Table:
-    """The loss before the first step and at the end, by stack."""
-    runs, rows = stored_runs("ladder_controls"), []
-    for name in dict.fromkeys(run["row"] for run in runs):
-        of_row = [run for run in runs if run["row"] == name]
-        cells = (spread(run[of] for run in of_row) for of in ("first", "loss"))
-        rows.append((name, f"{of_row[0]['rate']:g}", *cells))
-    heads = (Column(when, "nats", "loss", 2) for when in ("first step", "end"))
-    return table(["stack", "learning rate", *heads], rows)
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 # Embeddings
