@@ -347,12 +347,24 @@ class OnePosition(SinusoidalPositions):
         return super().forward(x.flatten(0, 1)[:, None], offset=5).view_as(x)
 
 
+class RandomOrder(SinusoidalPositions):
+    """The source's words are at its positions, in a random order for each sentence."""
+
+    def forward(self, x: Tensor, offset: int | None = None) -> Tensor:
+        """Add the encodings of the positions, shuffled in the source."""
+        if offset is not None:
+            return super().forward(x, offset)
+        order = torch.rand(x.shape[:2]).argsort(-1)  # (B, S)
+        return x + sinusoids(x.shape[1], x.shape[2], dtype=x.dtype)[order]
+
+
 KEPT = {
     "encoder and decoder": partial(PartlyPositions, kept=("encoder", "decoder")),
     "decoder": partial(PartlyPositions, kept=("decoder",)),
     "encoder": partial(PartlyPositions, kept=("encoder",)),
     "neither": partial(PartlyPositions, kept=()),
     "decoder; one position in the encoder": OnePosition,
+    "decoder; random order in the encoder": RandomOrder,
 }
 """Where the translator keeps its positions."""
 
