@@ -63,8 +63,7 @@ for width in (0, 1, 2):
     experiment(partial(three_seeds, narrow), f"luong_local_m_{width}")
 
 # On the reversed source every word moves far.
-windows = ("local_m_0", partial(local_m, half_width=0)), ("local_m", local_m)
-for name, model in (("general", Luong), *windows, ("local_p", local_p)):
+for name, model in (("general", Luong), ("local_m", local_m), ("local_p", local_p)):
     reversed_too = partial(three_seeds, model, transform=reverse_source)
     experiment(reversed_too, f"luong_{name}_reversed")
 
