@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from statistics import fmean
+from statistics import fmean, median
 from typing import NamedTuple
 
 import torch
@@ -17,6 +17,7 @@ from attnbook.analysis.ibm_model1 import diagonal
 from attnbook.analysis.occlusion import bahdanau_hiding_effects
 from attnbook.analysis.word_links import SURE, WordLinks
 from attnbook.analysis.word_maps import word_weights, words
+from attnbook.course.ch02.clicks import read_only
 from attnbook.course.ch02.explorer_film import SHADES
 from attnbook.course.ch02.twin import HELD_STEPS, trained
 from attnbook.course.kit.explorers.shipped import shipped_bahdanau
@@ -27,7 +28,7 @@ from attnbook.models.seq2seq import StaticContext
 from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import padding_mask
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch, toy_batches
-from attnbook.toy.language import Pair
+from attnbook.toy.language import KINDS, Pair, kind_of
 from attnbook.toy.metrics import (
     alignment_accuracy,
     attention_weights,
@@ -144,26 +145,75 @@ def halted(make: Callable[[int, int], nn.Module], seed: int) -> tuple[nn.Module,
 
 @sweep(frozen=PARTS, seed=range(5), steps=STEPS, rate=LEARNING_RATE, halt=HALT)
 def frozen_at_first(frozen: str, seed: int) -> dict:
-    """Train a Bahdanau model of which a part learns nothing in the first 60 steps.
+    """Train a Bahdanau model of which a part learns nothing in the first 60 steps."""
+    model = Bahdanau(len(SOURCE), len(TARGET))
+    return {"reached": step_reached(model, seed, partial(freeze, model, frozen))}
+
+
+@sweep(
+    scaled=("W, U and v", "scores at first"),
+    factor=(0.1, 10, 30),
+    seed=range(5),
+    steps=STEPS,
+    rate=LEARNING_RATE,
+    halt=HALT,
+)
+def scaled_gradients(scaled: str, factor: float, seed: int) -> dict:
+    """Train a Bahdanau model with larger or smaller gradients at its score.
+
+    Scaled are the gradients of the score's parameters in every step, or those with
+    respect to the scores in the first 60 steps, and with them all that flows back
+    through the scores.
+    """
+    model, at_first = Bahdanau(len(SOURCE), len(TARGET)), True
+
+    def scale(gradient: Tensor) -> Tensor:
+        return factor * gradient
+
+    def look(step: int) -> None:
+        nonlocal at_first
+        at_first = step < HALT
+
+    def scale_scores(*call) -> None:
+        if at_first and call[-1].requires_grad:
+            call[-1].register_hook(scale)
+
+    if scaled == "W, U and v":
+        for parameter in model.score.parameters():
+            parameter.register_hook(scale)
+    else:
+        model.score.register_forward_hook(scale_scores)
+    return {"reached": step_reached(model, seed, look)}
+
+
+def step_reached(
+    model: Bahdanau, seed: int, before_step: Callable[[int], None]
+) -> int | None:
+    """Train until attention finds 90 % of the aligned words.
+
+    Args:
+        model: The model.
+        seed: That of the sentences.
+        before_step: Called with the number of the step.
 
     Returns:
-        "reached", the step at which the alignment accuracy on 64 held-out sentences of
-        two clauses, measured every ten steps, first was 90 %, or None if it never was.
+        The step at which the alignment accuracy on 64 held-out sentences of two
+        clauses, measured every ten steps from step 60 on, first was 90 %, or None.
     """
-    model, pairs = Bahdanau(len(SOURCE), len(TARGET)), held_out_pairs(2, 64)
+    pairs = held_out_pairs(2, 64)
 
     def look(step: int) -> None:
         if step >= HALT and step % 10 == 0:
             accuracy = alignment_accuracy(attention_weights(model, pairs), pairs)
             if accuracy >= 0.9:
                 raise _Halt(step)
-        freeze(model, frozen, step)
+        before_step(step)
 
     try:
         fit(model, watched(toy_batches(seed), look), STEPS, LEARNING_RATE)
     except _Halt as halt:
-        return {"reached": halt.args[0]}
-    return {"reached": None}
+        return halt.args[0]
+    return None
 
 
 def freeze(model: Bahdanau, part: str, step: int) -> None:
@@ -316,12 +366,13 @@ def mean_at_aligned(values: Tensor, pairs: Sequence[Pair]) -> float:
 # Attention held uniform at first
 
 
-@sweep(held=(0, HELD_STEPS), seed=range(3), steps=STEPS, rate=LEARNING_RATE)
+@sweep(held=(0, HELD_STEPS), seed=range(5), steps=STEPS, rate=LEARNING_RATE)
 def late_attention(held: int, seed: int) -> dict:
     """Train a Bahdanau model as usual, or with attention held uniform at first."""
     model = trained(seed, held)
     found = measure_translation(model, transform=lambda pair: pair)
-    return {**found, "hidden": hidden_quantiles(model)}
+    covered = cover_medians(model, held_out_pairs(2, 100))
+    return {**found, "hidden": hidden_quantiles(model), "covered": covered}
 
 
 def hidden_quantiles(model: Bahdanau) -> list[float]:
@@ -333,6 +384,60 @@ def hidden_quantiles(model: Bahdanau) -> list[float]:
         drops += [effects[t, j].item() for t, j in aligned if j is not None]
     levels = torch.tensor([0.05, 0.5, 0.95])
     return [round(x, 3) for x in torch.tensor(drops).quantile(levels).tolist()]
+
+
+REACH = 3
+COVERS = (*(f"up to {reach}" for reach in range(REACH + 1)), "elsewhere")
+"""Covered are the positions so far from the aligned one, or as many elsewhere."""
+
+
+@torch.no_grad()
+def covering_effects(model: Bahdanau, pair: Pair, rng: random.Random) -> list[dict]:
+    """Drop of log p, in nats, if words are covered at one step."""
+    src, tgt_in, tgt_out = make_batch([pair])
+    length = src.shape[1]
+    state, found = model.start(src), []
+    for t, token in enumerate(tgt_in[0]):
+        logits, new = model.step(token[None], state)
+        j = pair.alignment[t] if t < len(pair.alignment) else None
+        if j is not None:
+            far = [i for i in range(length - 1) if abs(i - j) > REACH]
+            reaches = [
+                *((j, reach) for reach in range(REACH + 1)),
+                (rng.choice(far), REACH),
+            ]
+            open_ = torch.tensor(
+                [[abs(i - at) > reach for i in range(length)] for at, reach in reaches]
+            )
+            some, _ = model.step(token.expand(len(open_)), read_only(state, open_))
+            target = tgt_out[0, t]
+            before = logits.log_softmax(-1)[0, target]
+            drops = before - some.log_softmax(-1)[:, target]
+            kind, weight = kind_of(pair.source[j]), new.weights[0, j].item()
+            named = dict(zip(COVERS, drops.tolist(), strict=True))
+            found.append({"kind": kind, "weight": weight, **named})
+        state = new
+    return found
+
+
+def cover_medians(model: Bahdanau, pairs: Sequence[Pair]) -> dict[str, dict]:
+    """Median drops over all words and over each kind, and the mean weight."""
+    rng = random.Random(0)
+    words = [word for pair in pairs for word in covering_effects(model, pair, rng)]
+    groups = {"all": words}
+    for kind in KINDS:
+        groups[kind] = [word for word in words if word["kind"] == kind]
+    groups["equal weight"] = [word for word in words if 0.6 <= word["weight"] <= 0.8]
+    return {
+        name: {
+            "words": len(group),
+            "weight": round(fmean(word["weight"] for word in group), 3),
+            # Adding 0 makes a 0 of a −0.
+            **{c: round(median(word[c] for word in group), 3) + 0.0 for c in COVERS},
+        }
+        for name, group in groups.items()
+        if group
+    }
 
 
 # Does the caption translator attend to the words that it translates?

@@ -1,11 +1,9 @@
-"""Chapter 2: the translator when somebody chooses what it reads, or covers a word."""
+"""Chapter 2: the translator when somebody chooses what it reads."""
 
 from __future__ import annotations
 
-import random
 from collections import defaultdict
 from collections.abc import Sequence
-from statistics import median
 
 import torch
 
@@ -101,62 +99,12 @@ def source_order_hits(model: Bahdanau, pairs: Sequence[Pair]) -> list[int]:
     return [hits, trials]
 
 
-# Covers
-
-
-COVERS = ("aligned", "neighbours too", "another word")
-
-
-@torch.no_grad()
-def covering_effects(model: Bahdanau, pair: Pair, rng: random.Random) -> list[dict]:
-    """Drop of log p, in nats, if words are covered at one step."""
-    src, tgt_in, tgt_out = make_batch([pair])
-    length = src.shape[1]
-    state, found = model.start(src), []
-    for t, token in enumerate(tgt_in[0]):
-        logits, new = model.step(token[None], state)
-        j = pair.alignment[t] if t < len(pair.alignment) else None
-        if j is not None:
-            other = rng.choice([i for i in range(length - 1) if i != j])
-            covered = ({j}, {j - 1, j, j + 1}, {other})
-            open_ = torch.tensor([[i not in c for i in range(length)] for c in covered])
-            some, _ = model.step(token.expand(len(open_)), read_only(state, open_))
-            target = tgt_out[0, t]
-            before = logits.log_softmax(-1)[0, target]
-            drops = before - some.log_softmax(-1)[:, target]
-            kind, weight = kind_of(pair.source[j]), new.weights[0, j].item()
-            named = dict(zip(COVERS, drops.tolist(), strict=True))
-            found.append({"kind": kind, "weight": weight, **named})
-        state = new
-    return found
-
-
-def cover_medians(model: Bahdanau, pairs: Sequence[Pair]) -> dict[str, dict]:
-    """Median drops over all words and over each kind, and the mean weight."""
-    rng = random.Random(0)
-    words = [word for pair in pairs for word in covering_effects(model, pair, rng)]
-    groups = {"all": words}
-    for kind in KINDS:
-        groups[kind] = [word for word in words if word["kind"] == kind]
-    groups["equal weight"] = [word for word in words if 0.6 <= word["weight"] <= 0.8]
-    return {
-        name: {
-            "words": len(group),
-            "weight": round(sum(word["weight"] for word in group) / len(group), 3),
-            # Adding 0 makes a 0 of a −0.
-            **{c: round(median(word[c] for word in group), 3) + 0.0 for c in COVERS},
-        }
-        for name, group in groups.items()
-        if group
-    }
-
-
 # The experiment
 
 
 @sweep(held=(0, HELD_STEPS), steps=STEPS, rate=LEARNING_RATE)
 def click_or_cover(held: int) -> dict:
-    """Choose what the usual model or its twin reads, or cover it; two clauses."""
+    """Choose what the usual model or its twin reads; two clauses."""
     model = load_twin() if held else load_toy_model("bahdanau")
     pairs = held_out_pairs(2, 100)
     exchanged = [with_nouns_exchanged(pair) for pair in pairs]
@@ -174,5 +122,4 @@ def click_or_cover(held: int) -> dict:
         ),
         "of": len(pairs),
         "source order": source_order_hits(model, pairs),
-        "covered": cover_medians(model, pairs),
     }

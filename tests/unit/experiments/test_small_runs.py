@@ -24,9 +24,14 @@ def few(number):
     return lambda clauses, *_, **__: held_out_pairs(clauses, number)
 
 
+def stored(name):
+    """The first of the stored runs."""
+    return results.load(name)["runs"][0]
+
+
 def measured(*_, **__):
     """What was measured of a trained model with attention."""
-    run = results.load("bahdanau")["runs"][0]
+    run = stored("bahdanau")
     return {key: run[key] for key in ("exact", "by_clause", "align", "map")}
 
 
@@ -58,12 +63,17 @@ SMALL = {
         {"HALT": 0, "alignment_accuracy": lambda *_: 1.0},
         {"frozen": "the score", "seed": 0},
     ),
+    "scaled_gradients": (
+        {"HALT": 0, "alignment_accuracy": lambda *_: 1.0},
+        {"scaled": "W, U and v", "factor": 10, "seed": 0},
+    ),
     "plateau": ({"STEPS": 1, "held_out_pairs": few(4)}, {"seed": 0}),
     "late_attention": (
         {
             "trained": lambda *_: make_bahdanau(),
             "held_out_pairs": few(2),
             "measure_translation": measured,
+            "cover_medians": lambda *_: stored("late_attention")["covered"],
         },
         {"held": 0, "seed": 0},
     ),
@@ -74,8 +84,8 @@ SMALL = {
         {"model": "dot", "seed": 0},
     ),
     "frozen_encoders": (
-        {"FROZEN_STEPS": 1, "held_out_pairs": few(1)},
-        {"seed": 0, "encoder": "untrained"},
+        {"held_out_pairs": few(1)},
+        {"seed": 0, "encoder": "untrained", "steps": 1},
     ),
     # ch04
     "look_up": ({"TESTED": range(1, 9)}, {"d_k": 4, "score": "additive", "seed": 0}),
@@ -236,7 +246,7 @@ def test_a_small_run_has_the_form_of_the_stored_ones(name, monkeypatch):
         monkeypatch.setitem(sweep.run.__globals__, constant, value)
     torch.manual_seed(settings.get("seed", 0))
     run = settings | sweep.run(**settings)
-    assert form(run) == form(results.load(name)["runs"][0])
+    assert form(run) == form(stored(name))
 
 
 def test_every_sweep_is_run_in_small():

@@ -135,28 +135,6 @@ def word_map_figure(
 # Do weights explain?
 
 
-def cover_table() -> Table:
-    """Clicks and covers, in the usual model and in its twin."""
-    effects = "median drop of log p if covered, in nats"
-
-    def written(run: dict) -> str:
-        hits, trials = run["clicks"]["same"]
-        return f"{hits:,} of {trials:,}"
-
-    def drop(cover: str, words: str, name: str, which: str = "all") -> Value:
-        return Value(lambda r: r["covered"][words][cover], which, 1, 2, name, effects)
-
-    values = (
-        Value(written, name="clicked words that were written"),
-        drop("aligned", "all", "aligned word"),
-        drop("aligned", "noun", "aligned word", "nouns"),
-        drop("neighbours too", "all", "neighbours too"),
-        drop("another word", "all", "another word"),
-    )
-    about = {"names": {"held": {0: "usual", 150: "twin"}}, "head": "model"}
-    return pivot(stored_runs("click_or_cover"), "held", None, *values, **about)
-
-
 def links_table() -> Table:
     """How often the largest weight of the caption translator finds the linked word."""
     found = results.load("caption_links")

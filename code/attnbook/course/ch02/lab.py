@@ -33,6 +33,26 @@ def growth_table() -> Table:
     return table(["seed", *heads], rows)
 
 
+def scaled_table() -> Table:
+    """When attention is learned if gradients at the score are scaled."""
+    reached = Value(
+        lambda run: run["reached"] or "not by 700",
+        name="step at which the alignment accuracy reaches 90 %",
+    )
+    about = {
+        "groups": "scaled",
+        "names": {
+            "scaled": {
+                "W, U and v": "gradients of W, U and v, in every step",
+                "scores at first": "gradients of the scores, for 60 steps",
+            },
+            "factor": "× {}",
+            "seed": "seed {}",
+        },
+    }
+    return pivot(stored_runs("scaled_gradients"), "factor", "seed", reached, **about)
+
+
 # Exact match, alignment and five clauses
 
 
@@ -150,19 +170,26 @@ COVERED = {
 }
 
 
-def covers_table() -> Table:
-    """Median drops if words are covered, by kind of word, usual model and twin."""
+def covers_table(kinds: Sequence[str] = tuple(COVERED)) -> Table:
+    """Median drops if words are covered, usual models and twins, over five seeds."""
     runs = [
         {"held": run["held"], "kind": kind, **run["covered"][kind]}
-        for run in stored_runs("click_or_cover")
-        for kind in COVERED
+        for run in stored_runs("late_attention")
+        for kind in kinds
     ]
-    values = [
-        Value("words", name="number"),
-        Value("weight", "%", 100, name="mean weight"),
-    ]
-    for cover in ("aligned", "neighbours too", "another word"):
-        values.append(Value(cover, "nats", 1, 2, cover, "drop if covered"))
-    names = {"kind": COVERED, "held": {0: "usual model", 150: "twin"}}
-    about = {"groups": "held", "names": names, "head": "words"}
-    return pivot(runs, "kind", None, *values, **about)
+    drops = "drop if covered, in nats"
+    names = {
+        "up to 0": "the word",
+        "up to 1": "± 1",
+        "up to 2": "± 2",
+        "up to 3": "± 3",
+        "elsewhere": "elsewhere",
+    }
+    values = [Value(cover, "", 1, 2, name, drops) for cover, name in names.items()]
+    models = {0: "usual models", 150: "twins"}
+    if len(kinds) == 1:
+        about = {"names": {"held": models}, "head": "models"}
+        return pivot(runs, "held", None, *values, **about)
+    weight = Value("weight", "%", 100, name="mean weight")
+    about = {"groups": "held", "names": {"kind": COVERED, "held": models}}
+    return pivot(runs, "kind", None, weight, *values, head="words", **about)

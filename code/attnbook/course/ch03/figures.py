@@ -16,8 +16,8 @@ from attnbook.course.kit.colours import (
     text_colour,
 )
 from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, frame_cells, heat_map
-from attnbook.course.kit.html_tables import Column, Table, spread, table
-from attnbook.course.kit.tables import stored_runs
+from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.toy.language import VERBS, Pair
 
 
@@ -77,13 +77,15 @@ FROZEN = {
 
 def frozen_table(clauses: Sequence[int] = (1, 2, 4)) -> Table:
     """Show what a new decoder with D = 0 learns on a frozen encoder, over seeds."""
-    heads = [Column(f"{n} clause{'s' * (n > 1)}", "%", "exact match") for n in clauses]
-    rows = []
-    for encoder, label in FROZEN.items():
-        runs = stored_runs("frozen_encoders", encoder=encoder)
-        cells = (spread(100 * run["exact"][str(n)] for run in runs) for n in clauses)
-        rows.append((label, *cells))
-    return table(["frozen encoder", *heads], rows)
+
+    def exact(n: int) -> Value:
+        name = f"{n} clause{'s' * (n > 1)}"
+        return Value(lambda r: r["exact"][str(n)], "%", 100, 0, name, "exact match")
+
+    steps = {300: "after 300 steps", 1500: "after 1,500 steps"}
+    about = {"names": {"encoder": FROZEN, "steps": steps}, "head": "frozen encoder"}
+    runs = sorted(stored_runs("frozen_encoders"), key=lambda run: run["steps"])
+    return pivot(runs, "encoder", None, *map(exact, clauses), groups="steps", **about)
 
 
 # The dictionaries of the caption translator's heads

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
-from torch import Tensor
-
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.toy.data import CLAUSES
@@ -81,21 +79,3 @@ def kinds_table() -> Table:
         for text in ("source of output", "source of input", "another position")
     ]
     return table(["words", *heads], groups)
-
-
-# Hard attention
-
-
-def gradients_table(exact: Tensor, estimates: dict[str, Tensor]) -> Table:
-    """Show the exact gradient, then mean and standard deviation of each estimate."""
-    heads = [Column(str(k), "", "score of position", 3) for k in range(len(exact))]
-    groups = {
-        "mean of all estimates": [("exact gradient", *exact.tolist())],
-        "standard deviation of one estimate": [],
-    }
-    for name, rows in estimates.items():
-        for group, found in zip(
-            groups.values(), (rows.mean(0), rows.std(0)), strict=True
-        ):
-            group.append((name, *found.tolist()))
-    return table(["estimate", *heads], groups)
