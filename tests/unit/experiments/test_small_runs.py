@@ -31,6 +31,10 @@ def measured(*_, **__):
 
 
 SHORT_LADDER = {"STEPS": 1, "WIDTH": 8}
+CAPTIONS = Texts(
+    ["A man and a woman talk under a tree."],
+    ["Ein Mann und eine Frau unterhalten sich unter einem Baum."],
+)
 ONE_STEP = {"STEPS": 1, "new_sequences": lambda task: next(task(99, 8))}
 
 # For each sweep what is made small: constants of its module, and one run's settings.
@@ -199,6 +203,11 @@ SMALL = {
         {"control": "pre-norm, warm-up", "seed": 0},
     ),
     # a3
+    "sinks": (
+        {"load_texts": lambda *_: CAPTIONS},
+        {"translator": "shipped", "keeps": "average"},
+    ),
+    "sink_weights": ({"load_texts": lambda *_: CAPTIONS}, {"translator": "shipped"}),
     "linear_state": (
         {"RECALL_STEPS": 1, "N": 4, "THREE_SEEDS": (0,)},
         {"kind": "linear", "heads": 2},
