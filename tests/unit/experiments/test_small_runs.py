@@ -198,6 +198,10 @@ SMALL = {
         {"seed": 0},
     ),
     # a2
+    "block_nine_seeds": (
+        {"STEPS": 20, "LENGTH": 12, "HELD_OUT": 3},
+        {"variant": "linear_start, no_biases", "seed": 0},
+    ),
     "block_controls": (
         {"STEPS": 20, "LENGTH": 12, "HELD_OUT": 3},
         {"control": "pre-norm, warm-up", "seed": 0},
