@@ -197,6 +197,14 @@ SMALL = {
         },
         {"seed": 0},
     ),
+    "writers_longer": (
+        {
+            "train": lambda mask_of, *_: TokenModel(mask_of).eval(),
+            "NUMBER": 4,
+            "held_out_pairs": few(2),
+        },
+        {"seed": 0},
+    ),
     # a2
     "block_nine_seeds": (
         {"STEPS": 20, "LENGTH": 12, "HELD_OUT": 3},
