@@ -204,6 +204,7 @@ def nearest_accuracy() -> float:
 
 NUMBER = 500  # texts that each model writes
 FEW = 20  # steps on cut texts in which a model that fills gaps learns to write
+LONGER = 1500  # steps
 OTHER_TEXTS = 100  # added to the seed: these steps are not on the texts seen before
 
 
@@ -225,13 +226,7 @@ def writers(seed: int) -> dict[str, float]:
         in whole held-out sentences.
     """
     reader = train(key_mask, gap_batches(seed), seed)
-    followed = write_between(reader, [LONGEST_SENTENCE] * NUMBER, ends=False)
-    found = {
-        "kinds": right_kinds(reader),
-        "gaps": correct(write(reader, NUMBER)),
-        "gaps_between": correct(write_between(reader, lengths())),
-        "gaps_followed": correct(followed),
-    }
+    found = {"kinds": right_kinds(reader), **asked_in_three_ways(reader)}
     reader.mask_of = target_mask
     found["gaps_asked_causal"] = correct(write(reader, NUMBER))
     asked = {
@@ -248,6 +243,24 @@ def writers(seed: int) -> dict[str, float]:
     found |= {name: correct(write(model, NUMBER)) for name, model in asked.items()}
     found |= {n: correct(write(m, NUMBER, ask=None)) for n, m in next_word.items()}
     return {name: round(share, 4) for name, share in found.items()}
+
+
+@sweep(seed=SEEDS[:2], steps=LONGER, texts=NUMBER, share=SHARE)
+def writers_longer(seed: int) -> dict[str, float]:
+    """Train the model that fills gaps for five times the steps; see :func:`writers`."""
+    reader = train(key_mask, gap_batches(seed), seed, LONGER)
+    found = {"kinds": right_kinds(reader), **asked_in_three_ways(reader)}
+    return {name: round(share, 4) for name, share in found.items()}
+
+
+def asked_in_three_ways(reader: TokenModel) -> dict[str, float]:
+    """What a model that fills gaps writes: see :func:`writers`."""
+    followed = write_between(reader, [LONGEST_SENTENCE] * NUMBER, ends=False)
+    return {
+        "gaps": correct(write(reader, NUMBER)),
+        "gaps_between": correct(write_between(reader, lengths())),
+        "gaps_followed": correct(followed),
+    }
 
 
 def after_few_steps(seed: int, reader: TokenModel) -> dict[str, TokenModel]:

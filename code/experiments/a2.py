@@ -158,6 +158,14 @@ def small_start() -> CharacterModel:
     return model
 
 
+def start_as_linear(model: CharacterModel) -> CharacterModel:
+    """All linear maps begin with PyTorch's own weights, and with its biases if any."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            module.reset_parameters()
+    return model
+
+
 smooth = partial(SmoothFeedForward, WIDTH, HIDDEN)
 WITH_WARM_UP: dict[str, Callable[[], nn.Module]] = {
     "post-norm": post_norm,
@@ -189,16 +197,23 @@ CONTROLS: dict[str, Callable[[], nn.Module]] = {
 """What is changed in the model of 2017 or in the baseline, by the run's name."""
 
 
-@sweep(
-    control=CONTROLS,
-    seed=SEEDS,
-    steps=STEPS,
-    length=LENGTH,
-    batch_size=BATCH_SIZE,
-    learning_rate=max(LEARNING_RATES),
-    warm_up=WARM_UP,
-    held_out=HELD_OUT,
-)
+NEAR_THE_BOUND: dict[str, Callable[[], nn.Module]] = {
+    **{name: VARIANTS[name] for name in ("swiglu", "rotary", "qk_norm")},
+    "linear_start": lambda: start_as_linear(VARIANTS["pre_norm"]()),
+    "linear_start, no_biases": lambda: start_as_linear(VARIANTS["no_biases"]()),
+}
+"""Variants of the baseline some of whose seeds end near a tenth of counting letters."""
+ABOUT = {
+    "steps": STEPS,
+    "length": LENGTH,
+    "batch_size": BATCH_SIZE,
+    "learning_rate": max(LEARNING_RATES),
+    "held_out": HELD_OUT,
+}
+"""What is stored with the runs at the largest learning rate."""
+
+
+@sweep(control=CONTROLS, seed=SEEDS, warm_up=WARM_UP, **ABOUT)
 def block_controls(control: str, seed: int) -> dict:
     """Train each control at the largest learning rate.
 
@@ -206,10 +221,20 @@ def block_controls(control: str, seed: int) -> dict:
         The "excess" on the first half of the held-out texts, and the mean training loss
         of every twenty steps.
     """
+    warm_up = WARM_UP if control.endswith("warm-up") else 1
+    return at_largest(CONTROLS[control](), seed, warm_up)
+
+
+@sweep(variant=NEAR_THE_BOUND, seed=range(9), **ABOUT)
+def block_nine_seeds(variant: str, seed: int) -> dict:
+    """Train with nine seeds what needs them; see :func:`block_controls`."""
+    return at_largest(NEAR_THE_BOUND[variant](), seed)
+
+
+def at_largest(model: CharacterModel, seed: int, warm_up: int = 1) -> dict:
+    """Train a model at the largest learning rate; see :func:`block_controls`."""
     ids, least = held_out(LENGTH, HELD_OUT)
     ids, least = ids[:, : LENGTH + 1], least[:, :LENGTH]
-    warm_up = WARM_UP if control.endswith("warm-up") else 1
-    model = CONTROLS[control]()
     losses = train(model, seed, max(LEARNING_RATES), warm_up)
     excess = (character_losses(model, ids) - least).mean().item()
     return {"excess": round(excess, 4), "losses": losses}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from statistics import fmean
 from typing import NamedTuple
@@ -31,77 +32,84 @@ from attnbook.toy.task_models import InductionModel
 from attnbook.toy.tasks import induction_batches, last_position_accuracy
 from attnbook.toy.training import LEARNING_RATE, fit
 from attnbook.translation.bleu_score import corpus_bleu
-from attnbook.translation.corpora import load_texts
+from attnbook.translation.corpora import Texts, load_texts
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.trainer import encode_pairs
-from attnbook.translation.translator import Translator
+from attnbook.translation.translator import OTHERS, SHIPPED, Translator
 from experiments.ch06 import batches
 from experiments.registry import experiment, sweep
 
-# Sinks: a trained decoder that keeps few positions. Which one is worth its room?
+# Sinks: trained decoders that keep few positions, with ``BOS`` or without it
 
-CACHE_SIZES = (4, 6)  # positions in the cache
-CLOSER_LOOK = 6  # the size whose weights are read, and whose ``BOS`` is changed, too
+SIZE = 6  # positions in the cache
 EVERYTHING = 1000
-EXAMPLE = "A man and a woman talk while standing next to a tree."
+TRANSLATORS = {"shipped": SHIPPED, **OTHERS}
+KEPT: dict[str, Callable[[Transformer, Sequence[Batch]], ShortCache]] = {
+    "all": lambda model, _: ShortCache(model, EVERYTHING),
+    "words": lambda model, _: ShortCache(model, SIZE, range(1, EVERYTHING)),
+    "last": lambda model, _: ShortCache(model, SIZE),
+    "word": lambda model, _: ShortCache(model, SIZE, (1,)),
+    "sink": lambda model, _: ShortCache(model, SIZE, (0,)),
+    "average": lambda model, data: averaged(model, data),
+    "no values": lambda model, _: ShortCache(model, SIZE, (0,), without_values),
+}
+"""What the cache keeps: everything, everything but ``BOS``, or six positions.
+
+Six are the last ones, or the last five and the first word, a control, or the last five
+and ``BOS``. Once the cache is full, "average" replaces ``BOS`` by its mean over all
+sentences, and "no values" sets its values to 0.
+"""
 
 
-@experiment
-def sinks() -> dict:
-    """Let the translator keep few positions; translate the validation data.
+class Validation(NamedTuple):
+    """A translator of the package, and the validation captions in its direction."""
+
+    translator: Translator
+    texts: Texts
+    batches: list[Batch]
+
+
+@cache
+def validation(name: str) -> Validation:
+    """Load a translator of the package, and what it is measured on."""
+    translator = Translator(TRANSLATORS[name])
+    texts = load_texts(replace(translator.config, data="multi30k"), "val")
+    data = batches(encode_pairs(translator.subwords, texts))
+    return Validation(translator, texts, data)
+
+
+@cache
+def translations(name: str, keeps: str) -> tuple[ShortCache, list[str]]:
+    """What a translator is with a short cache, and its greedy translations."""
+    translator, texts, data = validation(name)
+    short = KEPT[keeps](translator.model, data)
+    outputs = beam_translate(short, translator.subwords, texts.source, width=1)
+    return short, outputs
+
+
+@sweep(translator=TRANSLATORS, keeps=KEPT, size=SIZE, sentences=1014)
+def sinks(translator: str, keeps: str) -> dict:
+    """Let a translator keep few positions; translate the validation captions.
 
     Returns:
-        "runs": for each "size" of the cache, and each choice of what it "keeps", what
-        :func:`with_correct_tokens` measures; and of greedy translations how many are
-        "unchanged", compared with those of the full cache, the "bleu", the mean number
-        of "words", how many are "long", at least half as long again, and the one of
-        the "example". The first run is the full cache. "weights": see
-        :func:`mean_weights`.
+        What :func:`with_correct_tokens` measures; and of greedy translations how many
+        are "unchanged", compared with those of the full cache, the "bleu", the mean
+        number of "words", and how many are "long", at least half as long again.
     """
-    translator = Translator()
-    model, val = translator.model, load_texts(translator.config, "val")
-    subwords = translator.subwords
-    data = batches(encode_pairs(subwords, val))
-    (full_stop,) = subwords.encode(".")[-1:]
-    full, runs = None, []
-    for keeps, short in decoders(model, data):
-        outputs = beam_translate(short, subwords, val.source, width=1)
-        full = full or outputs
-        runs.append(
-            {
-                "size": short.size if short.size < EVERYTHING else None,
-                "keeps": keeps,
-                **with_correct_tokens(short, data, (full_stop, EOS)),
-                "bleu": round(corpus_bleu(outputs, val.target).bleu, 2),
-                **compared(outputs, full),
-                "example": beam_translate(short, subwords, [EXAMPLE], width=1)[0],
-            }
-        )
-        print(f"  {runs[-1]}", flush=True)
-    weights = {
-        k: round(w, 4) for k, w in mean_weights(model, data, CLOSER_LOOK).items()
+    loaded, texts, data = validation(translator)
+    short, outputs = translations(translator, keeps)
+    return {
+        **with_correct_tokens(short, data, (*loaded.subwords.encode(".")[-1:], EOS)),
+        "bleu": round(corpus_bleu(outputs, texts.target).bleu, 2),
+        **compared(outputs, translations(translator, "all")[1]),
     }
-    return {"sentences": len(val.source), "weights": weights, "runs": runs}
 
 
-def decoders(
-    model: Transformer, data: Sequence[Batch]
-) -> Iterator[tuple[str, ShortCache]]:
-    """The full cache, then for each size the last positions, or one less and another.
-
-    "sink" keeps ``BOS``; "word" the first word, a control. Once the cache is full,
-    "average" replaces ``BOS`` by its mean over all sentences, "no values" sets its
-    values to 0, and "words" keeps everything but ``BOS``.
-    """
-    yield "all", ShortCache(model, EVERYTHING)
-    for size in CACHE_SIZES:
-        yield "last", ShortCache(model, size)
-        yield "word", ShortCache(model, size, always=(1,))
-        yield "sink", ShortCache(model, size, always=(0,))
-    mean, size = mean_first(model, data), CLOSER_LOOK
-    yield "average", ShortCache(model, size, always=(0,), change=lambda _: mean)
-    yield "no values", ShortCache(model, size, always=(0,), change=without_values)
-    yield "words", ShortCache(model, size, always=range(1, EVERYTHING))
+@sweep(translator=TRANSLATORS, size=SIZE)
+def sink_weights(translator: str) -> dict:
+    """Where the self-attention of a translator looks: :func:`mean_weights`."""
+    loaded, _, data = validation(translator)
+    return mean_weights(loaded.model, data, SIZE)
 
 
 @torch.no_grad()
@@ -111,7 +119,7 @@ def with_correct_tokens(
     """What the decoder predicts if every step sees the reference's tokens before it.
 
     Returns:
-        The "loss" per token, in nats. For tokens that a cache of ``CLOSER_LOOK``
+        The "loss" per token, in nats. For tokens that a cache of ``SIZE``
         positions can't all hold: the loss where the reference has one of the tokens
         ``ends``, "loss_end", and elsewhere, "loss_other"; and the mean probability of
         these tokens where the reference goes on, "early_end".
@@ -125,7 +133,7 @@ def with_correct_tokens(
         log_p, tgt = torch.stack(steps, 1), batch.tgt_out  # (B, T, V), (B, T)
         loss = -log_p.gather(-1, tgt[..., None])[..., 0]  # (B, T)
         end = log_p[..., [*ends]].exp().sum(-1)  # (B, T)
-        late = torch.arange(tgt.shape[1]).expand_as(tgt) >= CLOSER_LOOK
+        late = torch.arange(tgt.shape[1]).expand_as(tgt) >= SIZE
         is_end = torch.isin(tgt, torch.tensor(ends))
         found.append(torch.stack([loss, end, late, is_end], -1)[tgt != PAD])  # (N, 4)
     loss, end, late, is_end = torch.cat(found).unbind(-1)
@@ -152,24 +160,26 @@ def compared(outputs: Sequence[str], full: Sequence[str]) -> dict:
 
 @torch.no_grad()
 def mean_weights(model: Transformer, data: Sequence[Batch], size: int) -> dict:
-    """Where self-attention looks under teacher forcing, with the full cache.
+    """How much self-attention gives ``BOS`` under teacher forcing, with the full cache.
 
     Returns:
-        Mean weight over layers, heads and the queries that have more than ``size``
-        positions to see: on position 0 ("sink"), on position 1 ("word"), on the last
-        position that a cache of this size would hold ("oldest"), and an "equal" share.
+        Means over the queries that have more than ``size`` positions to see: the weight
+        of position 0 in each layer and head, "by_head", and an "equal" share.
     """
-    found = []
+    found, equal = [], []
     for batch in data:
         maps = attention_maps(model, batch.src, batch.tgt_in)
         own = [w for name, w in maps.items() if name.endswith("self_attention")]
-        weights = torch.stack(own).mean((0, 2))  # (L, B, H, T, T) → (B, T, T)
-        for row, tokens in zip(weights, (batch.tgt_in != PAD).sum(1), strict=True):
-            for i in range(size, int(tokens)):
-                w = row[i]
-                found.append((w[0], w[1], w[i - size + 1], 1 / (i + 1)))
-    means = torch.tensor(found).mean(0).tolist()
-    return dict(zip(("sink", "word", "oldest", "equal"), means, strict=True))
+        first = torch.stack(own)[..., 0].movedim(1, 0)  # (B, L, H, T)
+        late = batch.tgt_in != PAD  # (B, T)
+        late[:, :size] = False
+        found.append(first.movedim(-1, 1)[late])  # (N, L, H)
+        equal.append(1 / (late.nonzero()[:, 1] + 1))  # (N,)
+    by_head = torch.cat(found).mean(0)  # (L, H)
+    return {
+        "by_head": [[round(w, 4) for w in layer] for layer in by_head.tolist()],
+        "equal": round(torch.cat(equal).mean().item(), 4),
+    }
 
 
 # The cache that keeps few positions: the last ones, and some for ever
@@ -258,6 +268,12 @@ def _with_first(cache: LayerCache, new: KeysValues) -> LayerCache:
 def without_values(first: Sequence[KeysValues]) -> list[KeysValues]:
     """Let position 0 take its share of the weight, but add nothing to the output."""
     return [KeysValues(k, torch.zeros_like(v)) for k, v in first]
+
+
+def averaged(model: Transformer, data: Sequence[Batch]) -> ShortCache:
+    """Keep the last positions, and ``BOS`` as it is on average."""
+    mean = mean_first(model, data)
+    return ShortCache(model, SIZE, (0,), lambda _: mean)
 
 
 @torch.no_grad()

@@ -1,5 +1,6 @@
 """The experiments of appendix A3: what they measure, at small size."""
 
+import functools
 from statistics import fmean
 
 import pytest
@@ -117,9 +118,9 @@ def test_ends_by_hand():
     ends, losses, early = (last, EOS), [], []
     for row, targets in zip(log_p, tgt.tolist(), strict=True):
         for t, token in enumerate(targets):
-            if t >= a3.CLOSER_LOOK and token in ends:
+            if t >= a3.SIZE and token in ends:
                 losses.append(-row[t, token].item())
-            elif t >= a3.CLOSER_LOOK and token != PAD:
+            elif t >= a3.SIZE and token != PAD:
                 early.append(row[t, [*ends]].exp().sum().item())
     assert found["loss_end"] == pytest.approx(sum(losses) / len(losses), abs=1e-4)
     assert found["early_end"] == pytest.approx(sum(early) / len(early), abs=1e-4)
@@ -132,37 +133,27 @@ def test_lengths_and_unchanged_translations_are_counted():
 
 def test_sinks_at_small_size(monkeypatch):
     texts = Texts(["A dog runs.", "Two men sit."], ["Ein Hund rennt.", "Zwei Männer."])
-    monkeypatch.setattr(a3, "load_texts", lambda run, split: texts)
-    monkeypatch.setattr(a3, "CACHE_SIZES", (3, 40))
-    monkeypatch.setattr(a3, "CLOSER_LOOK", 3)
-    found = a3.sinks()
-    everything, *runs = found["runs"]
-    assert found["sentences"] == 2
-    assert [run["keeps"] for run in runs] == [
-        "last", "word", "sink", "last", "word", "sink", "average", "no values", "words"
-    ]  # fmt: skip
-    assert everything["unchanged"] == 2
-    assert everything["size"] is None
-    short, long, changed = runs[:3], runs[3:6], runs[6:]
-    assert all(run["loss"] == everything["loss"] for run in long)
-    assert all(run["loss"] != everything["loss"] for run in [*short, *changed])
-    assert "neben einem Baum" in everything["example"]
+    monkeypatch.setattr(a3, "load_texts", lambda config, split: texts)
+    monkeypatch.setattr(a3, "SIZE", 3)
+    for loaded in (a3.validation, a3.translations):
+        monkeypatch.setattr(a3, loaded.__name__, functools.cache(loaded.__wrapped__))
+    found = {keeps: a3.sinks("shipped", keeps) for keeps in a3.KEPT}
+    assert found["all"]["unchanged"] == 2
+    everything, *others = (run["loss"] for run in found.values())
+    assert everything not in others
 
 
 def test_mean_weights_by_hand(trained):
     found, size = a3.mean_weights(trained, [BATCH], 4), 4
     maps = attention_maps(trained, BATCH.src, BATCH.tgt_in)
     own = [w for name, w in maps.items() if name.endswith("self_attention")]
-    weights = sum(layer.mean(1) for layer in own) / len(own)  # (B, T, T)
     lengths = (BATCH.tgt_in != PAD).sum(1).tolist()
     at = [(row, i) for row, t in enumerate(lengths) for i in range(size, t)]
-    wanted = {
-        "sink": [weights[row, i, 0].item() for row, i in at],
-        "word": [weights[row, i, 1].item() for row, i in at],
-        "oldest": [weights[row, i, i - size + 1].item() for row, i in at],
-        "equal": [1 / (i + 1) for _, i in at],
-    }
-    assert found == pytest.approx({name: fmean(x) for name, x in wanted.items()})
+    for layer, shares in zip(own, found["by_head"], strict=True):
+        for head, share in enumerate(shares):
+            wanted = fmean(layer[row, head, i, 0].item() for row, i in at)
+            assert share == pytest.approx(wanted, abs=1e-4)
+    assert found["equal"] == pytest.approx(fmean(1 / (i + 1) for _, i in at), abs=1e-4)
 
 
 # The state of linear attention

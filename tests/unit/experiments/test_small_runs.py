@@ -36,6 +36,10 @@ def measured(*_, **__):
 
 
 SHORT_LADDER = {"STEPS": 1, "WIDTH": 8}
+CAPTIONS = Texts(
+    ["A man and a woman talk under a tree."],
+    ["Ein Mann und eine Frau unterhalten sich unter einem Baum."],
+)
 ONE_STEP = {"STEPS": 1, "new_sequences": lambda task: next(task(99, 8))}
 
 # For each sweep what is made small: constants of its module, and one run's settings.
@@ -209,12 +213,29 @@ SMALL = {
         },
         {"seed": 0},
     ),
+    "writers_longer": (
+        {
+            "train": lambda mask_of, *_: TokenModel(mask_of).eval(),
+            "NUMBER": 4,
+            "held_out_pairs": few(2),
+        },
+        {"seed": 0},
+    ),
     # a2
+    "block_nine_seeds": (
+        {"STEPS": 20, "LENGTH": 12, "HELD_OUT": 3},
+        {"variant": "linear_start, no_biases", "seed": 0},
+    ),
     "block_controls": (
         {"STEPS": 20, "LENGTH": 12, "HELD_OUT": 3},
         {"control": "pre-norm, warm-up", "seed": 0},
     ),
     # a3
+    "sinks": (
+        {"load_texts": lambda *_: CAPTIONS},
+        {"translator": "shipped", "keeps": "average"},
+    ),
+    "sink_weights": ({"load_texts": lambda *_: CAPTIONS}, {"translator": "shipped"}),
     "linear_state": (
         {"RECALL_STEPS": 1, "N": 4, "THREE_SEEDS": (0,)},
         {"kind": "linear", "heads": 2},

@@ -12,7 +12,7 @@ from torch import Tensor
 from attnbook.core import results
 from attnbook.course.a1.patches import in_other_order
 from attnbook.course.kit.colours import DARK_GREY
-from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 
 # Writing
@@ -34,17 +34,23 @@ TRAININGS = {
 
 def writers_table() -> Table:
     """How many texts are sentences, by training and mask: stored."""
-    runs = stored_runs("writers")
+    runs, longer = stored_runs("writers"), stored_runs("writers_longer")
     rows = [
-        (trained, mask, spread(100 * run[key] for run in runs))
+        (trained, mask, _shares(runs, key), _shares(longer, key))
         for key, (trained, mask) in TRAININGS.items()
     ]
     columns = [
         "trained on, and how it writes",
         "mask in training",
-        Column("correct", "%", digits=1),
+        Column("300 steps", "%", "correct", digits=1),
+        Column("1,500 steps", "%", "correct", digits=1),
     ]
     return table(columns, rows)
+
+
+def _shares(runs: list[dict], key: str) -> Spread | None:
+    """Per cent over seeds, if it was measured."""
+    return spread(100 * run[key] for run in runs) if key in runs[0] else None
 
 
 # Captions

@@ -29,74 +29,53 @@ from attnbook.toy.models import toy_transformer
 
 # Windows and sinks
 
-
 KEPT = {
-    "all": "all",
-    "last": "the last ones",
-    "word": "first word and the last ones",
-    "sink": "`<bos>` and the last ones",
-}
-
-
-LOSS = Value("loss", "nats", digits=3, name="loss")
-UNCHANGED = Value(
-    lambda run: run["unchanged"] / results.load("sinks")["sentences"],
-    "%",
-    100,
-    name="unchanged",
-)
-
-
-def sinks_table() -> Table:
-    """Show losses and translations of the translator by what its cache keeps."""
-    bleu = Value("bleu", digits=1, name="BLEU")
-    length = Value("words", "words", digits=1, name="length")
-    return pivot(
-        stored_runs("sinks", keeps=(*KEPT,)),
-        "keeps",
-        None,
-        LOSS,
-        UNCHANGED,
-        bleu,
-        length,
-        groups="size",
-        names={
-            "keeps": KEPT,
-            "size": lambda n: f"{n} positions" if n else "full cache",
-        },
-        head="kept in the cache",
-    )
-
-
-FROM_FULL_TO_SHORT = {
     "all": "all",
     "words": "all but `<bos>`",
     "last": "the last six",
+    "word": "first word and the last five",
     "sink": "`<bos>` and the last five",
     "average": "averaged `<bos>` and the last five",
     "no values": "`<bos>` without values, last five",
 }
+TRANSLATORS = {
+    "shipped": "this translator",
+    "distilled": "distilled translator",
+    "german-english": "German–English translator",
+}
+EARLY_END = Value("early_end", "%", 100, 1, "early end")
+SCORE = Value("bleu", digits=1, name="BLEU")
 
 
-def bos_table() -> Table:
-    """Show what becomes of the translator if ``<bos>`` is dropped or changed."""
-    runs = {run["keeps"]: run for run in stored_runs("sinks")}  # last: six positions
-    return pivot(
-        [runs[keeps] for keeps in FROM_FULL_TO_SHORT],
-        "keeps",
-        None,
-        LOSS,
-        Value("early_end", "%", 100, 1, "early end"),
-        Value("loss_end", "nats", digits=2, name="at the end"),
-        UNCHANGED,
-        Value(lambda run: _couple(run["example"]), name="the couple"),
-        names={"keeps": FROM_FULL_TO_SHORT},
-        head="kept in the cache",
+def sinks_table() -> Table:
+    """Show what three translators write, by what their caches keep."""
+    length = Value("words", "words", digits=1, name="length")
+    too_long = Value("long", "translations", name="far too long")
+    return _by_translator(
+        ("all", "words", "last", "word", "sink"), EARLY_END, SCORE, length, too_long
     )
 
 
-def _couple(translation: str) -> str:
-    return "talks" if "unterhalten" in translation else "silent"
+def bos_table() -> Table:
+    """Show what three translators do if ``<bos>`` is kept, averaged or emptied."""
+    at_end = Value("loss_end", "nats", digits=2, name="at the end")
+    loss = Value("loss", "nats", digits=3, name="loss")
+    return _by_translator(
+        ("last", "sink", "average", "no values"), EARLY_END, at_end, loss, SCORE
+    )
+
+
+def _by_translator(keeps: tuple[str, ...], *values: Value) -> Table:
+    """A row for each choice of what is kept, under each translator."""
+    return pivot(
+        stored_runs("sinks", keeps=keeps),
+        "keeps",
+        None,
+        *values,
+        groups="translator",
+        names={"keeps": KEPT, "translator": TRANSLATORS},
+        head="kept in the cache",
+    )
 
 
 # The state of linear attention

@@ -95,3 +95,9 @@ def test_what_the_page_says_of_the_stored_taggers():
     assert gains == sorted(gains, reverse=True)
     assert min(right("scratch", 64)) > 99
     assert round(100 * found["by_word"]) == 61
+
+
+def test_after_more_steps_the_model_writes_if_all_gaps_are_given():
+    for run in results.load("writers_longer")["runs"]:
+        assert run["gaps"] < 0.05
+        assert 0.45 < run["gaps_followed"] < run["gaps_between"]

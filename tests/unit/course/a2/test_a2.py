@@ -202,7 +202,12 @@ def test_what_the_page_says_of_pre_norm():
     alone, late = figures.controls("pre-norm"), figures.warm_ups("pre-norm")
     parts = {name: figures.at_largest(name) for name in figures.PARTS}
     found = {name for name, seeds in parts.items() if max(seeds) < LEARNS}
-    assert found == {"rotary", "swiglu", "qk_norm"}
+    assert found == {"rotary", "qk_norm"}
+    below = {
+        name: sum(x < LEARNS for x in figures.at_largest(name))
+        for name in ("swiglu", *figures.LINEAR_STARTS)
+    }
+    assert below == {"swiglu": 3, "linear_start": 5, "linear_start, no_biases": 6}
     assert all(min(seeds) > LEARNS for seeds in alone.values())
     assert max(late["baseline"]) < min(map(min, parts.values()))
     assert round(fmean(alone["small initial weights"]), 2) == 0.67
