@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 
 import matplotlib.pyplot as plt
 import torch
@@ -11,7 +10,6 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from attnbook.core import results
-from attnbook.core.vocabulary import PAD
 from attnbook.course.ch01.baselines import accuracy_without_source, loss_knowing
 from attnbook.course.kit.colours import COLOURS, INK, PALE_GREY, SKY
 from attnbook.course.kit.curves import averaged, band, label_lines, logarithmic_x
@@ -20,7 +18,6 @@ from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.names import name_of
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.course.kit.toy_translation import THREE_SEEDS
-from attnbook.toy.data import make_batch, toy_pairs
 from attnbook.toy.language import KINDS, Pair, kind_of
 from attnbook.toy.metrics import correct_tokens
 
@@ -213,12 +210,3 @@ def exchanged_table() -> Table:
         rows.append((decoder, encoder, *(spread(100 * x for x in of) for of in shares)))
     heads = [Column(n, "%", "exact match", 1) for n in ("1 clause", "2 clauses")]
     return table(["new decoder", "frozen encoder of", *heads], rows)
-
-
-def padding_share(batches: int = 100) -> float:
-    """Share of padding among the targets of random, unsorted batches."""
-    pairs = toy_pairs(0)
-    targets = [
-        make_batch([*islice(pairs, 64)]).tgt_out.flatten() for _ in range(batches)
-    ]
-    return (torch.cat(targets) == PAD).float().mean().item()
