@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
-import torch
 from matplotlib.figure import Figure
-from torch import Tensor, nn
+from torch import Tensor
 
 from attnbook.core import results
 from attnbook.course.ch01.baselines import accuracy_without_source, loss_knowing
@@ -18,8 +17,9 @@ from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.names import name_of
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.course.kit.toy_translation import THREE_SEEDS
-from attnbook.toy.language import KINDS, Pair, kind_of
-from attnbook.toy.metrics import correct_tokens
+from attnbook.toy.language import KINDS
+
+AS_TEXT = {"seed": str}
 
 # Which tokens are lost?
 
@@ -38,16 +38,19 @@ def loss_figure(losses: Sequence[float], width: int = 20) -> Figure:
     return fig
 
 
-@torch.no_grad()
-def kind_table(model: nn.Module, pairs: Sequence[Pair]) -> Table:
-    """Token accuracy by the kind of word, under teacher forcing, in one clause."""
-    correct, _ = correct_tokens(model, pairs)
-    found: dict[str, list[bool]] = {}
-    for row, pair in zip(correct.tolist(), pairs, strict=True):
-        for hit, j in zip(row, pair.alignment, strict=False):  # EOS has no alignment
-            found.setdefault(kind_of(pair.source[j]), []).append(hit)
-    rows = [(kind, 100 * sum(hits) / len(hits)) for kind, hits in sorted(found.items())]
-    return table(["kind of word", Column("token accuracy", "%")], rows)
+def lost_words_table() -> Table:
+    """Token accuracy in one clause by kind of word, a row a seed."""
+    values = [
+        Value(
+            lambda run, kind=kind: run["right"][kind],
+            *("%", 100),
+            name=kind,
+            group="token accuracy",
+        )
+        for kind in KINDS
+    ]
+    verbs = Value(lambda run: run["wrong"]["verb"], "%", 100, name="verbs among wrong")
+    return pivot(stored_runs("lost_words"), "seed", None, *values, verbs, names=AS_TEXT)
 
 
 def clause_table(*names: str) -> Table:
@@ -199,14 +202,15 @@ def probes_table() -> Table:
 
 
 def exchanged_table() -> Table:
-    """Exact match of new decoders on the frozen encoder of the other kind."""
-    rows = []
-    for decoder, encoder in (
-        ("static context", "initial state"),
-        ("initial state", "static context"),
-    ):
-        runs = stored_runs("exchanged_encoders", decoder=decoder, encoder=encoder)
-        shares = zip(*(run["exact"] for run in runs), strict=True)
-        rows.append((decoder, encoder, *(spread(100 * x for x in of) for of in shares)))
-    heads = [Column(n, "%", "exact match", 1) for n in ("1 clause", "2 clauses")]
-    return table(["new decoder", "frozen encoder of", *heads], rows)
+    """Exact match of new decoders of both kinds on frozen encoders."""
+    values = [
+        Value(
+            lambda run, kind=kind, at=at: run["exact"][kind][at],
+            *("%", 100, 1, name),
+            group=f"exact match, {name_of(kind)}",
+        )
+        for kind in ("initial_state", "static_last")
+        for at, name in enumerate(("1 clause", "2 clauses"))
+    ]
+    about = {"names": {"encoder": name_of}, "head": "frozen encoder of"}
+    return pivot(stored_runs("exchanged_encoders"), "encoder", None, *values, **about)
