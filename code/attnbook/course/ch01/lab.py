@@ -87,11 +87,14 @@ def clause_figure(*names: str) -> Figure:
 
 
 def recall_runs() -> list[dict]:
-    """The stored runs, each with its "training" in words."""
-    runs = stored_runs("recall")
-    for run in runs:
-        lengths = "mixed lengths" if run["trained_on"] == "mixed" else "one length"
-        run["training"] = f"{run['steps']:,} steps, {lengths}"
+    """The stored runs, each with its learning "rate" and its "training" in words."""
+    runs = []
+    for name in ("recall", "recall_faster"):
+        rate = results.load(name)["rate"]
+        for run in stored_runs(name):
+            lengths = "mixed lengths" if run["trained_on"] == "mixed" else "one length"
+            training = f"{lengths}, {run['steps']:,} steps, learning rate {rate}"
+            runs.append({**run, "rate": rate, "training": training})
     return runs
 
 
@@ -104,12 +107,12 @@ def recall_table() -> Table:
 
 
 def recall_figure() -> Figure:
-    """Draw how often the first symbol is recalled: a panel for each training."""
+    """Draw how often the first symbol is recalled: a panel for each learning rate."""
     fig, axes = plt.subplots(1, 2, figsize=(5.5, 2.9), sharey=True)
     colours = {"rnn": COLOURS["key"], "gru": COLOURS["source"]}
-    titles = {"one length": "trained on one length", "mixed lengths": "mixed lengths"}
-    for ax, (lengths, title) in zip(axes, titles.items(), strict=True):
-        runs = [r for r in recall_runs() if r["training"] == f"1,500 steps, {lengths}"]
+    for ax, rate in zip(axes, (3e-3, 1e-2), strict=True):
+        training = f"one length, 1,500 steps, learning rate {rate}"
+        runs = [run for run in recall_runs() if run["training"] == training]
         symbols = sorted({run["length"] for run in runs})
         for kind, colour in colours.items():
             shares = [
@@ -118,7 +121,7 @@ def recall_figure() -> Figure:
             ]
             band(ax, symbols, shares, marker="o", color=colour)
         logarithmic_x(ax, symbols)
-        ax.set_title(title, size=13.5)
+        ax.set_title(f"learning rate {rate}", size=13.5)
         ax.set(xlabel="symbols in the sequence", ylim=(-3, 103))
     axes[0].text(4.2, 12, "plain\nRNN", color=colours["rnn"], size=12.5)
     axes[0].text(8.6, 92, "GRU", color=colours["gru"], size=12.5)
