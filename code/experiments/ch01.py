@@ -81,7 +81,6 @@ for name, make, rate, times in (
 for name, make, times in (
     ("initial_state_wider_longer", InitialState, 4),
     ("static_last_wider_slower", StaticContext, 1),
-    ("static_last_wider_longer", StaticContext, 4),
 ):
     settings = {"steps": times * STEPS, "seeds": (1, 2, 3), "learning_rate": 2e-3}
     wide = partial(make, d_hidden=192)

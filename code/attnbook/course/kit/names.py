@@ -20,9 +20,6 @@ NAMES = {
     "static_last_thirty_times": "static context, last, 21,000 steps",
     "static_last_faster_longer": "static context, last, 2,100 steps, 2 × learning rate",
     "static_last_wider": "static context, last, width 192",
-    "static_last_wider_longer": (
-        "static context, last, width 192, 2,800 steps, ½ × learning rate"
-    ),
     "static_last_wider_slower": "static context, last, width 192, ½ × learning rate",
     "one_way": "unidirectional encoder",
     "one_way_reversed": "unidirectional encoder, reversed source",
