@@ -195,10 +195,6 @@ SMALL = {
         {"model": "transformer", "seed": 0},
     ),
     # ch12
-    "smoothing_known": (
-        {"STEPS": 1},
-        {"samples": "fresh", "smoothing": 0.1, "seed": 0},
-    ),
     "toy_ablation": (
         {
             "train_variant": lambda *_: SimpleNamespace(
