@@ -6,6 +6,7 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from statistics import median
@@ -408,8 +409,12 @@ def scores(
 
 # The same beams on the captions that chose nothing
 
-CASES = {"shipped": (0.0, 0.6, 1.4), "distilled": (0.0,)}
-"""Translators, and the exponents of the length penalty to try with each."""
+PENALTIES = {
+    "shipped": (0.0, 0.6, 1.4),
+    "distilled": (0.0, 0.6),
+    "german-english": (0.0, 0.6),
+}
+"""The exponents of the length penalty to try with each translator."""
 OTHER_WIDTHS = (2, 5, 12)
 
 
@@ -422,13 +427,14 @@ def other_captions() -> dict:
         ("other"), the "p_value" of a paired bootstrap, and the length of the beam's
         outputs relative to the references, in words.
     """
-    shipped, runs = Translator(), []
-    source, wanted = (x[CAPTIONS:] for x in load_texts(shipped.config, "val"))
-    translators = {"shipped": shipped, "distilled": Translator("distilled")}
-    for name, alphas in CASES.items():
-        greedy_ones = translators[name](source, 1)
+    runs = []
+    for name, alphas in PENALTIES.items():
+        translator = Translator() if name == "shipped" else Translator(name)
+        texts = load_texts(replace(translator.config, data="multi30k"), "val")
+        source, wanted = (x[CAPTIONS:] for x in texts)
+        greedy_ones = translator(source, 1)
         for alpha, width in product(alphas, OTHER_WIDTHS):
-            outputs = translators[name](source, width, alpha)
+            outputs = translator(source, width, alpha)
             found = paired_bootstrap(outputs, greedy_ones, wanted)._asdict()
             words, expected = (
                 sum(len(text.split()) for text in texts) for texts in (outputs, wanted)
