@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import time
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -20,6 +21,7 @@ import torch
 from attnbook.core import results
 from attnbook.core.signals import last_words
 from attnbook.core.threads import set_threads
+from experiments.provenance import ABOUT, differences, fingerprint, save
 
 Run = Callable[..., dict]
 
@@ -91,9 +93,23 @@ def main() -> None:
     parser.add_argument(
         "--out", type=Path, default=Path(str(results.FOLDER)), help="folder to write to"
     )
+    parser.add_argument(
+        "--stale",
+        action="store_true",
+        help="name the results that other code made, with the seconds that each took",
+    )
+    parser.add_argument(
+        "--again",
+        type=int,
+        metavar="SECONDS",
+        help="repeat what took at most so long, and compare; store nothing",
+    )
     arguments = parser.parse_args()
     known = find_experiments()
     unknown = [name for name in arguments.names if name not in known]
+    if arguments.stale or arguments.again is not None:
+        names = [name for name in arguments.names or known if name in stored_names()]
+        parser.exit(stale(names) if arguments.stale else again(names, arguments.again))
     if unknown or not arguments.names:
         text = f"There is no experiment {unknown[0]!r}. " if unknown else ""
         parser.exit(
@@ -107,5 +123,38 @@ def main() -> None:
             start = time.process_time()
             values = known[name]()
             seconds = time.process_time() - start
-            path = results.save(name, values, seconds, arguments.out)
+            path = save(name, known[name], values, seconds, arguments.out)
         print(f"  wrote {path}", flush=True)
+
+
+def stored_names() -> set[str]:
+    """Whose results are stored."""
+    return {file.name.removesuffix(".json") for file in results.FOLDER.iterdir()}
+
+
+def stale(names: Iterable[str]) -> int:
+    """Say which results weren't made by the code that is here; return their number."""
+    found = [
+        n for n in names if results.load(n).get("code") != fingerprint(EXPERIMENTS[n])
+    ]
+    for name in found:
+        print(f"{name}  {results.load(name)['seconds']} s")
+    print(f"{len(found)} stale")
+    return min(len(found), 1)
+
+
+def again(names: Iterable[str], limit: int) -> int:
+    """Repeat results that took up to so many seconds, and say what differs."""
+    set_threads()
+    worst = 0.0
+    for name in names:
+        stored = results.load(name)
+        if stored["seconds"] > limit:
+            continue
+        own = {key: value for key, value in stored.items() if key not in ABOUT}
+        found = json.loads(json.dumps(EXPERIMENTS[name]()))
+        apart = differences(own, found)
+        worst = max(worst, *apart.values(), 0.0)
+        said = ", ".join(f"{k} by {v:.2g} of its spread" for k, v in apart.items())
+        print(f"{name}: {said or 'the same'}", flush=True)
+    return int(worst > 1)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from attnbook.core.files import read_object, write_object
+from attnbook.core.files import read_object
 
 FOLDER = files("attnbook") / "stored" / "results"
 
@@ -25,8 +25,9 @@ def load(name: str) -> dict:
         name: Name of the experiment.
 
     Returns:
-        The experiment's own entries, and "command", "machine", "python", "torch" and
-        "seconds" (of processor time).
+        The experiment's own entries, and what is needed to repeat it: "command",
+        "commit", "code" (a fingerprint of the code that made it), "machine", "python",
+        "torch" and "seconds" (of processor time).
 
     Raises:
         ValueError: If there is no such result, or it cannot be read; the message lists
@@ -37,38 +38,6 @@ def load(name: str) -> dict:
         known = sorted(f.name.removesuffix(".json") for f in FOLDER.iterdir())
         raise ValueError(f"no stored result {name!r}; there are {', '.join(known)}")
     return read_object(file, f"run python -m attnbook.course {name} again")
-
-
-def save(
-    name: str, values: dict, seconds: float, folder: Path, command: str | None = None
-) -> Path:
-    """Write a result together with the command, machine and versions that made it.
-
-    Args:
-        name: Name of the experiment.
-        values: Its results; anything that JSON can hold.
-        seconds: The processor time that it took.
-        folder: The folder to write to.
-        command: What repeats it, unless it is an experiment of the course.
-
-    Returns:
-        The path of the file.
-
-    Raises:
-        ValueError: If a number is NaN or infinite.
-    """
-    record = {
-        "command": command or f"python -m attnbook.course {name}",
-        "machine": machine(),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "seconds": round(seconds),
-        **values,
-    }
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.json"
-    write_object(path, record)
-    return path
 
 
 def machine() -> str:

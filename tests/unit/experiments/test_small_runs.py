@@ -56,6 +56,10 @@ ONE_STEP = {"STEPS": 1, "new_sequences": lambda task: next(task(99, 8))}
 # For each sweep what is made small: constants of its module, and one run's settings.
 SMALL = {
     # ch01
+    "lost_words": (
+        {"train_toy_model": untrained, "held_out_pairs": few(8)},
+        {"seed": 0},
+    ),
     "context_contents": ({"SENTENCES": 4}, {"seed": 0, "model": "untrained"}),
     "sentence_goes_on": (
         {
@@ -67,7 +71,7 @@ SMALL = {
     ),
     "exchanged_encoders": (
         {"train_toy_model": untrained, "STEPS": 1, "exact_match": lambda *_: 0.5},
-        {"seed": 0, "decoder": "static context"},
+        {"seed": 0, "encoder": "static_last"},
     ),
     # ch02
     "halted_early": (
@@ -217,10 +221,6 @@ SMALL = {
         {"model": "transformer", "seed": 0},
     ),
     # ch12
-    "smoothing_known": (
-        {"STEPS": 1},
-        {"samples": "fresh", "smoothing": 0.1, "seed": 0},
-    ),
     "toy_ablation": (
         {
             "train_variant": lambda *_: SimpleNamespace(
