@@ -35,7 +35,8 @@ from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.corpora import Texts, load_texts
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.trainer import encode_pairs
-from attnbook.translation.translator import OTHERS, SHIPPED, Translator
+from attnbook.translation.translator import Translator
+from experiments.ch04 import TRANSLATORS
 from experiments.ch06 import batches
 from experiments.registry import experiment, sweep
 
@@ -43,7 +44,6 @@ from experiments.registry import experiment, sweep
 
 SIZE = 6  # positions in the cache
 EVERYTHING = 1000
-TRANSLATORS = {"shipped": SHIPPED, **OTHERS}
 KEPT: dict[str, Callable[[Transformer, Sequence[Batch]], ShortCache]] = {
     "all": lambda model, _: ShortCache(model, EVERYTHING),
     "words": lambda model, _: ShortCache(model, SIZE, range(1, EVERYTHING)),

@@ -39,7 +39,7 @@ from attnbook.toy.language import (
     kind_of,
     translate_by_rule,
 )
-from attnbook.toy.metrics import exact_match, greedy_translations
+from attnbook.toy.metrics import correct_tokens, exact_match, greedy_translations
 from attnbook.toy.models import load_toy_model
 from attnbook.toy.training import LEARNING_RATE, STEPS, fit, train_toy_model
 from experiments.registry import experiment, sweep
@@ -76,6 +76,46 @@ for name, make, rate, times in (
 ):
     run = partial(three_seeds, make, steps=times * STEPS, learning_rate=rate)
     experiment(run, name)
+
+# Width, steps and a smaller learning rate together, with seeds of their own.
+for name, make, times in (
+    ("initial_state_wider_longer", InitialState, 4),
+    ("static_last_wider_slower", StaticContext, 1),
+):
+    settings = {"steps": times * STEPS, "seeds": (1, 2, 3), "learning_rate": 2e-3}
+    wide = partial(make, d_hidden=192)
+    experiment(partial(train_and_measure, wide, **settings), name)
+
+
+# Which words of one clause go wrong?
+
+
+@sweep(seed=SEEDS, steps=STEPS, rate=LEARNING_RATE)
+def lost_words(seed: int) -> dict:
+    """Train the translator with an initial state; which words of a clause are wrong?
+
+    Returns:
+        "right", the token accuracy of each kind of word under teacher forcing, and
+        "wrong", the share of the wrong words that are of this kind.
+    """
+    pairs = held_out_pairs(1)
+    correct, _ = correct_tokens(translator("initial_state", seed), pairs)
+    return right_and_wrong(correct.tolist(), pairs)
+
+
+def right_and_wrong(correct: Sequence[Sequence[bool]], pairs: Sequence[Pair]) -> dict:
+    """Accuracy of each kind of word of one clause, and its share of the wrong words."""
+    found: dict[str, list[bool]] = {kind: [] for kind in KINDS}
+    for row, pair in zip(correct, pairs, strict=True):
+        for hit, j in zip(row, pair.alignment, strict=False):  # EOS has no alignment
+            found[kind_of(pair.source[j])].append(hit)
+    wrong = {kind: hits.count(False) for kind, hits in found.items()}
+    return {
+        "right": {kind: round(fmean(hits), 3) for kind, hits in found.items()},
+        "wrong": {
+            kind: round(of / sum(wrong.values()), 3) for kind, of in wrong.items()
+        },
+    }
 
 
 # Which source words does the context hold?
@@ -214,25 +254,31 @@ def _words(pair: Pair, kind: dict[str, str]) -> list[str]:
 
 # Encoder or decoder?
 
-KINDS_OF_MODEL = {"static context": StaticContext, "initial state": InitialState}
 
-
-@sweep(seed=THREE_SEEDS, decoder=KINDS_OF_MODEL, steps=STEPS, rate=LEARNING_RATE)
-def exchanged_encoders(seed: int, decoder: str) -> dict:
-    """Train a new decoder on the frozen encoder of the other kind of translator.
+@sweep(
+    seed=THREE_SEEDS,
+    encoder=("untrained", "initial_state", "static_last"),
+    steps=STEPS,
+    rate=LEARNING_RATE,
+)
+def exchanged_encoders(seed: int, encoder: str) -> dict:
+    """Train new decoders of both kinds on a frozen encoder.
 
     Returns:
-        The kind of the frozen "encoder", and "exact", the exact match on one clause and
-        on two.
+        "exact", for each kind of decoder the exact match on one clause and on two.
     """
-    [encoder] = KINDS_OF_MODEL.keys() - {decoder}
-    whole, _ = train_toy_model(KINDS_OF_MODEL[encoder], seed)
-    torch.manual_seed(seed + 100)
-    model = KINDS_OF_MODEL[decoder](len(SOURCE), len(TARGET))
-    model.encoder = whole.encoder.requires_grad_(False)
-    fit(model, toy_batches(seed + 100), STEPS, LEARNING_RATE)
-    exact = [round(exact_match(model, held_out_pairs(n)), 4) for n in (1, 2)]
-    return {"encoder": encoder, "exact": exact}
+    frozen = translator(encoder, seed).encoder.requires_grad_(False)
+    decoders = ("initial_state", "static_last")
+    return {"exact": {kind: new_decoder(kind, frozen, seed + 100) for kind in decoders}}
+
+
+def new_decoder(kind: str, encoder: nn.Module, seed: int) -> list[float]:
+    """Train a decoder on a frozen encoder: its exact match on one clause and on two."""
+    torch.manual_seed(seed)
+    model = MODELS[kind](len(SOURCE), len(TARGET))
+    model.encoder = encoder
+    fit(model, toy_batches(seed), STEPS, LEARNING_RATE)
+    return [round(exact_match(model, held_out_pairs(n)), 4) for n in (1, 2)]
 
 
 # How long does a recurrent network remember its first input?
@@ -262,24 +308,33 @@ class RecallModel(nn.Module):
 
 
 @experiment("recall")
-def recall_grid() -> dict:
+def recall_grid(
+    numbers_of_steps: Sequence[int] = (300, 1500), learning_rate: float = 3e-3
+) -> dict:
     """RNN and GRU, trained on one length and on mixed lengths."""
-    trainings = [(str(n), (n,), steps) for steps in (300, 1500) for n in LENGTHS]
+    trainings = [(str(n), (n,), steps) for steps in numbers_of_steps for n in LENGTHS]
     trainings.append(("mixed", LENGTHS, 1500))
     runs = []
     for kind in UNITS:
         for trained_on, lengths, steps in trainings:
             for seed in THREE_SEEDS:
                 about = dict(kind=kind, trained_on=trained_on, steps=steps, seed=seed)
-                found = train_recall(kind, lengths, steps, seed)
+                found = train_recall(kind, lengths, steps, seed, learning_rate)
                 runs += [{**about, **run} for run in found]
                 shares = ", ".join(f"{100 * run['first']:.0f}" for run in found)
                 print(f"  {about}: first {shares} %", flush=True)
-    return {"runs": runs}
+    return {"rate": learning_rate, "runs": runs}
+
+
+experiment(partial(recall_grid, (1500,), 1e-2), "recall_faster")
 
 
 def train_recall(
-    kind: str, lengths: Sequence[int], steps: int, seed: int
+    kind: str,
+    lengths: Sequence[int],
+    steps: int,
+    seed: int,
+    learning_rate: float = 3e-3,
 ) -> list[dict]:
     """Train a :class:`RecallModel` on random sequences, and test it on new ones.
 
@@ -288,6 +343,7 @@ def train_recall(
         lengths: Sequence lengths; each batch has one of them, chosen at random.
         steps: Number of batches of 64.
         seed: Seed of weights and sequences.
+        learning_rate: Adam's, in every step.
 
     Returns:
         For each length, the accuracy on the "first" and the "last" symbol of 2,000
@@ -296,7 +352,7 @@ def train_recall(
     torch.manual_seed(seed)
     model = RecallModel(kind)
     g, rng = torch.Generator().manual_seed(seed), random.Random(seed)
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     for _ in range(steps):
         x = torch.randint(SYMBOLS, (64, rng.choice(lengths)), generator=g)
         first, last = model(x)

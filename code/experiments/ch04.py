@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from itertools import pairwise
+from dataclasses import replace
+from functools import cache, partial
+from itertools import pairwise, product
 from statistics import fmean
 from typing import NamedTuple
 
@@ -25,7 +27,7 @@ from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.corpora import Texts, load_texts
 from attnbook.translation.models import model_from_config
 from attnbook.translation.trainer import encode_pairs
-from attnbook.translation.translator import Translator
+from attnbook.translation.translator import OTHERS, SHIPPED, Translator
 from experiments.registry import experiment, sweep
 
 # The look-up task
@@ -145,10 +147,16 @@ FORMS = {  # in the first and the last one the first scores are the same numbers
 }
 
 
-@sweep(form=FORMS, learning_rate=(3e-4, 1e-3, 3e-3), seed=range(3), steps=[*TESTED])
-def root_and_start(form: str, learning_rate: float, seed: int) -> dict:
+@sweep(
+    d_k=(16, 64, 256),
+    form=FORMS,
+    learning_rate=(3e-4, 1e-3, 3e-3),
+    seed=range(5),
+    steps=[*TESTED],
+)
+def root_and_start(d_k: int, form: str, learning_rate: float, seed: int) -> dict:
     """Without the root: is it the learning rate that is wrong, or the start?"""
-    model = LookUp(64, FORMS[form](64))
+    model = LookUp(d_k, FORMS[form](d_k))
     return {"right": train_look_up(model, seed, learning_rate)}
 
 
@@ -175,8 +183,9 @@ def fused_cost(n: int, form: str) -> dict:
         return {"bytes": peak_bytes(call), "seconds": median_seconds(call)}
 
 
-# The shipped translator, on validation captions
+# The shipped translators, on validation captions
 
+TRANSLATORS = {"shipped": SHIPPED, **OTHERS}
 N_CAPTIONS = 300
 SEEDS = (0, 1, 2)
 ADJECTIVES = """
@@ -192,6 +201,13 @@ room window door sign tree trees water pool beach sand snow rock hill mountain r
 sidewalk bridge stage crowd group couple lady guy baby toddler animal bird shoes skirt
 shirts sweater tie bag umbrella
 """
+
+
+@cache
+def loaded(name: str) -> tuple[Translator, Texts]:
+    """A translator of the package, and the validation captions in its direction."""
+    translator = Translator(TRANSLATORS[name])
+    return translator, load_texts(replace(translator.config, data="multi30k"), "val")
 
 
 # What goes wrong without a part
@@ -239,38 +255,37 @@ def repeats(text: str) -> bool:
     return len({*pairs}) < len(pairs)
 
 
-@experiment
-def translator_cuts() -> dict:
-    """Cut a part out of the shipped translator, and translate 300 captions greedily.
+CUTS: dict[str, Callable] = {
+    "nothing": lambda model: silenced([]),
+    "cross-attention": lambda model: silenced(
+        [layer.cross_attention for layer in model.decoder]
+    ),
+    "decoder's self-attention": lambda model: silenced(
+        [layer.self_attention for layer in model.decoder]
+    ),
+    "decoder's self-attention: equal weights": lambda model: equal_weights(
+        [layer.self_attention for layer in model.decoder]
+    ),
+    "encoder's self-attention": lambda model: silenced(
+        [layer.attention for layer in model.encoder]
+    ),
+    "the root": lambda model: without_root(model),
+}
+
+
+@sweep(translator=TRANSLATORS, cut=CUTS, captions=N_CAPTIONS)
+def translator_cuts(translator: str, cut: str) -> dict:
+    """Cut a part out of a shipped translator, and translate 300 captions greedily.
 
     Returns:
-        "captions": their number; "runs": for each "cut" its "bleu", and how many
-        translations have two neighbouring words "twice".
+        The "bleu", and how many translations have two neighbouring words "twice".
     """
-    translator = Translator()
-    model = translator.model
-    texts = first(load_texts(translator.config, "val"), N_CAPTIONS)
-    cuts: dict[str, Callable] = {
-        "nothing": lambda: silenced([]),
-        "decoder's self-attention": lambda: silenced(
-            [layer.self_attention for layer in model.decoder]
-        ),
-        "decoder's self-attention: equal weights": lambda: equal_weights(
-            [layer.self_attention for layer in model.decoder]
-        ),
-        "encoder's self-attention": lambda: silenced(
-            [layer.attention for layer in model.encoder]
-        ),
-        "the root": lambda: without_root(model),
-    }
-    runs = []
-    for name, cut in cuts.items():
-        with cut():
-            outputs = translator(texts.source, width=1)
-        bleu = round(corpus_bleu(outputs, texts.target).bleu, 2)
-        runs.append({"cut": name, "bleu": bleu, "twice": sum(map(repeats, outputs))})
-        print(f"  {runs[-1]}", flush=True)
-    return {"captions": N_CAPTIONS, "runs": runs}
+    model, texts = loaded(translator)
+    texts = first(texts, N_CAPTIONS)
+    with CUTS[cut](model.model):
+        outputs = model(texts.source, width=1)
+    bleu = round(corpus_bleu(outputs, texts.target).bleu, 2)
+    return {"bleu": bleu, "twice": sum(map(repeats, outputs))}
 
 
 def first(texts: Texts, n: int) -> Texts:
@@ -281,68 +296,108 @@ def first(texts: Texts, n: int) -> Texts:
 # Where the adjectives look
 
 
-@experiment
-def adjective_heads() -> dict:
-    """Count where adjectives attend in each head of the shipped encoder.
+DETERMINERS = "a an the"
+READERS = ("shipped", "distilled")  # of English
+Rule = Callable[[Sequence[str]], list[tuple[int, int]]]
+"""From words in lower case, where a word stands and where it may look."""
 
-    An adjective and a noun of two lists stand side by side in a validation caption.
-    Does the adjective give its largest weight to the noun? And where two adjectives
-    precede the noun, does the first prefer the second one, or the noun?
+
+@sweep(translator=READERS)
+def adjective_heads(translator: str) -> dict:
+    """Count where words put their largest weight, in each head of an encoder.
 
     Returns:
-        "pairs" and "triples": how many there are; "words": how many words have a next
-        one; "random": the mean chance of the noun if a word is picked at random;
-        "heads": for each layer and head the numbers of "noun" and "next" (any word's
-        largest weight is on the next word), and for triples "second" and
-        "noun_of_three".
+        "counted": for each of :data:`RULES` the number of cases in the validation
+        captions; "random": the mean chance of the noun if a word is picked at random;
+        "heads": for each layer and head in how many cases the largest weight is where
+        the rule says. The rules "swapped" are counted in captions whose adjective and
+        noun have changed places.
     """
-    translator = Translator()
-    model, subwords = translator.model, translator.subwords
-    n_layers, n_heads = len(model.encoder), model.encoder[0].attention.n_heads
-    counts = torch.zeros(n_layers, n_heads, 4, dtype=torch.long)
-    pairs = triples = n_words = 0
-    chances = []
-    texts = load_texts(translator.config, "val").source
-    for caption in texts:
-        maps, words = encoder_word_maps(model, subwords, caption)  # (L, H, S, S)
-        winners = maps.argmax(-1)  # (L, H, S)
-        counts[..., 1] += (winners[..., :-2] == torch.arange(1, len(words) - 1)).sum(-1)
-        n_words += len(words) - 2  # neither the last word nor the end looks ahead
-        lower = [word.lower() for word in words]
-        for i in adjective_noun_places(lower):
-            pairs += 1
-            chances.append(1 / len(words))
-            counts[..., 0] += winners[..., i] == i + 1
-        for i in two_adjective_places(lower):
-            triples += 1
-            counts[..., 2] += winners[..., i] == i + 1
-            counts[..., 3] += winners[..., i] == i + 2
-    names = ("noun", "next", "second", "noun_of_three")
+    model, texts = loaded(translator)
+    encoder = model.model.encoder
+    n_layers, n_heads = len(encoder), encoder[0].attention.n_heads
+    hits = {name: torch.zeros(n_layers, n_heads, dtype=torch.long) for name in RULES}
+    counted, chances = Counter(), []
+    for caption in texts.source:
+        for text, rules in (caption, USUAL), (swapped(caption), SWAPPED):
+            if text is None:
+                continue
+            maps, words = encoder_word_maps(model.model, model.subwords, text)
+            winners = maps.argmax(-1)  # (L, H, S)
+            lower = [word.lower() for word in words]
+            for name, rule in rules.items():
+                places = rule(lower)
+                counted[name] += len(places)
+                for i, j in places:
+                    hits[name] += winners[..., i] == j
+            if rules is USUAL:
+                chances += [1 / len(words) for _ in adjective_noun_places(lower)]
     heads = [
-        {"layer": layer, "head": head, **dict(zip(names, row, strict=True))}
-        for layer, rows in enumerate(counts.tolist())
-        for head, row in enumerate(rows)
+        {"layer": n, "head": h} | {name: int(of[n, h]) for name, of in hits.items()}
+        for n, h in product(range(n_layers), range(n_heads))
     ]
-    facts = {"captions": len(texts), "pairs": pairs, "triples": triples}
-    return facts | {
-        "words": n_words,
-        "random": round(fmean(chances), 4),
-        "heads": heads,
-    }
+    return {"counted": counted, "random": round(fmean(chances), 4), "heads": heads}
 
 
 def adjective_noun_places(words: Sequence[str]) -> list[int]:
     """Where an adjective stands right before a noun."""
-    adjectives, nouns = set(ADJECTIVES.split()), set(NOUNS.split())
-    found = enumerate(pairwise(words))
-    return [i for i, (a, b) in found if a in adjectives and b in nouns]
+    return [i for i, j in before(ADJECTIVES, NOUNS)(words)]
 
 
-def two_adjective_places(words: Sequence[str]) -> list[int]:
-    """Where the first of two adjectives stands, right before a noun."""
+def before(first: str, second: str | None) -> Rule:
+    """Where words of one list stand right before one of another, or of no list."""
+    ones, others = set(first.split()), set((second or NOUNS + ADJECTIVES).split())
+
+    def rule(words: Sequence[str]) -> list[tuple[int, int]]:
+        pairs = enumerate(pairwise(words[:-1]))  # without the end
+        return [
+            (i, i + 1)
+            for i, (a, b) in pairs
+            if a in ones and (b in others) == (second is not None)
+        ]
+
+    return rule
+
+
+def behind(distance: int) -> Rule:
+    """Where an adjective stands right behind a noun, and a word at a distance."""
+    rule = before(NOUNS, ADJECTIVES)
+    return lambda words: [
+        (j, j + distance) for _, j in rule(words) if j + distance < len(words) - 1
+    ]
+
+
+def two_adjectives(distance: int) -> Rule:
+    """Where the first of two adjectives stands before a noun; a word after it."""
     adjectives = set(ADJECTIVES.split())
-    places = adjective_noun_places(words)
-    return [i - 1 for i in places if i and words[i - 1] in adjectives]
+    return lambda words: [
+        (i - 1, i - 1 + distance)
+        for i in adjective_noun_places(words)
+        if i and words[i - 1] in adjectives
+    ]
+
+
+def swapped(caption: str) -> str | None:
+    """A caption whose first adjective before a noun stands behind it; None: no such."""
+    words = caption.split()
+    places = adjective_noun_places([*(w.lower() for w in words), "<eos>"])
+    if not places or not (i := places[0]):  # the first word has a capital letter
+        return None
+    return " ".join([*words[:i], words[i + 1], words[i], *words[i + 2 :]])
+
+
+USUAL: dict[str, Rule] = {
+    "noun": before(ADJECTIVES, NOUNS),
+    "next": lambda words: [(i, i + 1) for i in range(len(words) - 2)],
+    "second": two_adjectives(1),
+    "noun_of_three": two_adjectives(2),
+    "determiner": before(DETERMINERS, NOUNS),
+    "no noun": before(ADJECTIVES, None),
+}
+SWAPPED = {"swapped: noun": behind(-1), "swapped: next": behind(1)}
+RULES = USUAL | SWAPPED
+"""Adjective → its noun; any word → the next; the first of two adjectives → the second,
+or their noun; article → its noun; adjective → a next word that is on no list."""
 
 
 @torch.no_grad()

@@ -49,6 +49,7 @@ from attnbook.toy.training import fit
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
+from experiments.ch04 import READERS, TRANSLATORS, loaded
 from experiments.registry import experiment, sweep
 
 # Two colours: one head, two heads
@@ -241,6 +242,28 @@ def head_ablation() -> dict:
     }
 
 
+@sweep(translator=TRANSLATORS, after=N_SENTENCES)
+def encoder_heads(translator: str) -> dict:
+    """Remove heads of a shipped encoder; validation sentences that chose nothing.
+
+    They are those after the first 300.
+
+    Returns:
+        "loss": nats per subword with all heads; "heads": for each head "rise", the
+        increase of the loss without it, and its mean weight at the "offsets".
+    """
+    found, texts = loaded(translator)
+    model = found.model
+    pairs = encode_pairs(found.subwords, texts)[N_SENTENCES:]
+    data = length_batches(pairs)
+    loss = mean_loss(model, data)
+    heads = encoder_offsets(model, pairs)
+    for head in heads:
+        with removed(model, [(KINDS[0], head["layer"], head["head"])]):
+            head["rise"] = round(mean_loss(model, data) - loss, 4)
+    return {"loss": round(loss, 4), "heads": heads}
+
+
 def length_batches(pairs: Sequence[IdPair]) -> list[Batch]:
     """Batches of sentences of similar length."""
     ordered = sorted(pairs, key=lambda pair: len(pair.source))
@@ -344,8 +367,8 @@ class Case(NamedTuple):
     other: list[int]  # of a word picked at random among the rest
 
 
-@experiment
-def two_sources() -> dict:
+@sweep(translator=READERS)
+def two_sources(translator: str) -> dict:
     """Hide English words from the decoder where it writes a possessive; remove heads.
 
     Validation captions with one English possessive whose greedy translation has one
@@ -354,24 +377,24 @@ def two_sources() -> dict:
     English possessive or on the next word.
 
     Returns:
-        "cases": their number; "stems": how often each is in the translations; "runs":
-        for each "hidden" the numbers of cases in which the most probable token keeps
-        the possessive's "stem" and its "ending" (an article with the same ending keeps
-        it), and in which it is an article or a possessive at all ("either");
+        "cases": their number; "stems" and "endings": how often each is in the
+        translations; "hidden": for each word hidden the numbers of cases in which the
+        most probable token keeps the possessive's "stem" and its "ending" (an article
+        with the same ending keeps it), and in which it is an article or a possessive
+        at all ("either");
         "weights": for each layer and head of the cross-attentions the mean weights on
         the possessive and on the next word; "removed": the same numbers for each group
         of "heads" without them, and with them held at their mean over the cases.
     """
-    translator = Translator()
-    model = translator.model
-    cases = find_cases(translator, load_texts(translator.config, "val").source)
+    found, texts = loaded(translator)
+    model, cases = found.model, find_cases(found, texts.source)
     changes = {
         "nothing": lambda case: [],
         "the possessive": lambda case: case.own,
         "the next word": lambda case: case.following,
         "a word at random": lambda case: case.other,
     }
-    forms = form_ids(translator, (*STEMS, *OTHERS))
+    forms = form_ids(found, (*STEMS, *OTHERS))
     runs = [
         {"hidden": name} | kept(model, cases, forms, hide)
         for name, hide in changes.items()
@@ -382,8 +405,9 @@ def two_sources() -> dict:
     weights = cross_weights(model, cases)  # (layers, H, 2)
     return {
         "cases": len(cases),
-        "stems": Counter(case.possessive[0] for case in cases),
-        "runs": runs,
+        "stems": Counter(case.possessive[0] for case in cases).most_common(),
+        "endings": Counter(case.possessive[1] for case in cases).most_common(),
+        "hidden": runs,
         "weights": [[[round(x, 4) for x in h] for h in of] for of in weights.tolist()],
         "removed": [*removals(model, cases, forms, weights)],
     }

@@ -53,6 +53,7 @@ from attnbook.translation.corpora import load_texts
 from attnbook.translation.evaluation import beam_translate, max_output_len
 from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
+from experiments.ch04 import TRANSLATORS, loaded
 from experiments.registry import experiment, sweep
 
 # The causal mask at inference
@@ -137,9 +138,9 @@ LAYERS = {"none": (), "1": (0,), "2": (1,), "3": (2,), "4": (3,), "all": range(4
 FIRST, LAST = 200, 500  # of the validation captions
 
 
-@sweep(layers=LAYERS, captions=LAST - FIRST)
-def mask_by_layer(layers: str) -> dict:
-    """Drop the causal mask in single layers of the translator; look at BLEU's parts.
+@sweep(translator=TRANSLATORS, layers=LAYERS, captions=LAST - FIRST)
+def mask_by_layer(translator: str, layers: str) -> dict:
+    """Drop the causal mask in single layers of a translator; look at BLEU's parts.
 
     Returns:
         The BLEU of greedy decoding on 300 validation captions, its four "precisions"
@@ -147,8 +148,8 @@ def mask_by_layer(layers: str) -> dict:
         translations, and if there are any the "p_value" of the difference in BLEU to
         the intact model, by paired bootstrap.
     """
-    outputs, references = decode_without(layers)
-    kept, _ = decode_without("none")
+    outputs, references = decode_without(translator, layers)
+    kept, _ = decode_without(translator, "none")
     changed = sum(a != b for a, b in zip(kept, outputs, strict=True))
     found = {"changed": changed, **bleu_parts(outputs, references)}
     if changed:
@@ -158,13 +159,11 @@ def mask_by_layer(layers: str) -> dict:
 
 
 @cache
-def decode_without(layers: str) -> tuple[list[str], list[str]]:
+def decode_without(translator: str, layers: str) -> tuple[list[str], list[str]]:
     """Translations without the masks of some layers, and their references."""
-    translator = Translator()
-    val = load_texts(translator.config, "val")
-    model = Recomputing(translator.model, LAYERS[layers])
-    english = val.source[FIRST:LAST]
-    outputs = beam_translate(model, translator.subwords, english, width=1)
+    found, val = loaded(translator)
+    model = Recomputing(found.model, LAYERS[layers])
+    outputs = beam_translate(model, found.subwords, val.source[FIRST:LAST], width=1)
     return outputs, val.target[FIRST:LAST]
 
 

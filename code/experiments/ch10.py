@@ -406,6 +406,47 @@ def scores(
     return {**describe(translator, outputs, references), "brevity": brevity}
 
 
+# The same beams on the captions that chose nothing
+
+CASES = {"shipped": (0.0, 0.6, 1.4), "distilled": (0.0,)}
+"""Translators, and the exponents of the length penalty to try with each."""
+OTHER_WIDTHS = (2, 5, 12)
+
+
+@experiment
+def other_captions() -> dict:
+    """Compare beams with greedy decoding on the validation captions after the first.
+
+    Returns:
+        "runs": by translator, α and width BLEU of the beam, that of greedy decoding
+        ("other"), the "p_value" of a paired bootstrap, and the length of the beam's
+        outputs relative to the references, in words.
+    """
+    shipped, runs = Translator(), []
+    source, wanted = (x[CAPTIONS:] for x in load_texts(shipped.config, "val"))
+    translators = {"shipped": shipped, "distilled": Translator("distilled")}
+    for name, alphas in CASES.items():
+        greedy_ones = translators[name](source, 1)
+        for alpha, width in product(alphas, OTHER_WIDTHS):
+            outputs = translators[name](source, width, alpha)
+            found = paired_bootstrap(outputs, greedy_ones, wanted)._asdict()
+            words, expected = (
+                sum(len(text.split()) for text in texts) for texts in (outputs, wanted)
+            )
+            runs.append(
+                {
+                    "translator": name,
+                    "alpha": alpha,
+                    "width": width,
+                    "captions": len(source),
+                    "length": round(words / expected, 4),
+                    **{entry: round(value, 4) for entry, value in found.items()},
+                }
+            )
+            print(f"  {runs[-1]}", flush=True)
+    return {"runs": runs}
+
+
 # Is saying nothing more probable than the best translation that a beam finds?
 
 WIDTH = 5

@@ -212,7 +212,7 @@ def query_first(batch: Batch) -> Batch:
 def induction_query_first(kind: str, d: int, seed: int) -> dict:
     """The same for a GRU that reads the repeated symbol first, and not last.
 
-    So it knows from the beginning which pair to keep. Paths are as long as before.
+    So it knows from the beginning which pair to keep. Paths are one step shorter.
     """
     return {"accuracy": accuracy_over_updates(kind, d, seed, FIRST_STEPS, query_first)}
 

@@ -97,21 +97,26 @@ def multi30k_scores() -> dict:
 
     Returns:
         "comparison": beam search against greedy decoding, by paired bootstrap;
-        "margin": that of beam search, by :func:`margin`; "by_length": BLEU by number of
-        source words; "scorings": the same translations scored in several ways; "worst":
-        indices of the sentences of at least eight words with the lowest sentence BLEU;
-        "losses": see :func:`losses`.
+        "margin": that of beam search, by :func:`margin`; "by_length": by test set, that
+        of 2017 included, BLEU by number of source words; "scorings": the same
+        translations scored in several ways; "worst": indices of the sentences of at
+        least eight words with the lowest sentence BLEU; "losses": see :func:`losses`.
     """
     split = "test_2016_flickr"
-    found = results.load("multi30k_en_de_hypotheses")[split]
-    translator = Translator()
-    source, references = load_texts(translator.config, split)
+    stored, translator = results.load("multi30k_en_de_hypotheses"), Translator()
+    texts = {name: load_texts(translator.config, name) for name in stored}
+    found, references = stored[split], texts[split].target
     outputs = found["beam"]
     return {
         "split": split,
         "comparison": paired_bootstrap(outputs, found["greedy"], references)._asdict(),
         "margin": margin(outputs, references),
-        "by_length": by_length(source, outputs, references),
+        "by_length": {
+            name: by_length(
+                texts[name].source, stored[name]["beam"], texts[name].target
+            )
+            for name in stored
+        },
         "scorings": scorings(outputs, references),
         "worst": worst(outputs, references),
         "loss_sentences": LOSS_SENTENCES,

@@ -10,7 +10,7 @@ from attnbook.core.divergence import DivergedError
 from attnbook.core.vocabulary import EOS
 from attnbook.models.seq2seq import Encoder
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
-from attnbook.toy.language import AND_TARGET, translate_by_rule
+from attnbook.toy.language import AND_TARGET, NOUNS, translate_by_rule
 from experiments import ch01
 
 
@@ -35,6 +35,16 @@ def test_only_a_vector_that_holds_a_word_is_read():
     wide, narrow = (ch01.probe_vector(e.requires_grad_(False)) for e in encoders)
     assert wide["last noun"] == 1.0
     assert narrow["last noun"] < 0.6
+
+
+def test_wrong_words_are_counted_by_kind():
+    pairs = held_out_pairs(1, 50)
+    correct = [[w in NOUNS.values() for w in (*p.target, "<eos>")] for p in pairs]
+    found = ch01.right_and_wrong(correct, pairs)
+    assert found["right"] == {"determiner": 0, "adjective": 0, "noun": 1, "verb": 0}
+    words = sum(len(pair.target) for pair in pairs)
+    assert found["wrong"]["noun"] == 0
+    assert found["wrong"]["verb"] == pytest.approx(50 / (words - 100), abs=6e-4)
 
 
 def test_changes_are_averaged_by_kind_and_clause():

@@ -1,7 +1,9 @@
 """What chapter 4's experiments measure, at small size."""
 
+import pytest
 import torch
 from compare import close, double, numbers
+from torch.nn import functional as F
 
 from attnbook.core import results
 from experiments import ch04
@@ -46,6 +48,45 @@ def test_a_look_up_is_learned_at_small_width(monkeypatch):
     torch.manual_seed(0)
     model = ch04.LookUp(64, ch04.READS["1/√d"](64))
     assert ch04.train_look_up(model, seed=0)[-1] > 0.8
+
+
+def test_a_small_start_is_a_larger_learning_rate_for_queries_and_keys():
+    d, steps, losses = 16, 8, {}
+    for form, factor in ("no root, small start", 1), ("1/√d", d**0.25):
+        torch.manual_seed(0)
+        model = ch04.LookUp(d, ch04.FORMS[form](d)).double()
+        chosen = {model.read.W_Q.weight, model.read.W_K.weight}
+        rest = [p for p in model.parameters() if p not in chosen]
+        groups = [{"params": [*chosen], "lr": 3e-3 * factor}, {"params": rest}]
+        optimizer = torch.optim.Adam(groups, lr=3e-3)
+        g = torch.Generator().manual_seed(0)
+        for _ in range(steps):
+            *inputs, answer = ch04.examples(64, g)
+            loss = F.cross_entropy(model(*inputs), answer)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.setdefault(form, []).append(loss.item())
+    one, other = losses.values()
+    assert one == pytest.approx(other, abs=1e-5)
+
+
+def test_a_swapped_caption_has_its_adjective_behind_the_noun():
+    text = "Two dogs and a black cat on the green grass."
+    assert ch04.swapped(text) == "Two dogs and a cat black on the green grass."
+    assert ch04.swapped("Old men and a dog.") is None
+    words = ["two", "dogs", "and", "a", "cat", "black", "on", "the", "lawn", "<eos>"]
+    assert ch04.SWAPPED["swapped: noun"](words) == [(5, 4)]
+    assert ch04.SWAPPED["swapped: next"](words) == [(5, 6)]
+
+
+def test_words_before_a_noun_are_counted_by_their_kind():
+    words = ["a", "small", "white", "dog", "and", "the", "red", "lawnmower", "<eos>"]
+    found = {name: rule(words) for name, rule in ch04.USUAL.items()}
+    assert found["noun"] == [(2, 3)]
+    assert (found["second"], found["noun_of_three"]) == ([(1, 2)], [(1, 3)])
+    assert (found["determiner"], found["no noun"]) == ([], [(6, 7)])
+    assert found["next"] == [(i, i + 1) for i in range(7)]
 
 
 def test_the_peak_bytes_are_those_held_at_one_moment():

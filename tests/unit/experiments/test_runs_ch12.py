@@ -1,19 +1,15 @@
 """What chapter 12's experiments count, train and probe, at small size."""
 
-import math
 import random
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from attnbook.analysis.ibm_model1 import align_words, train_ibm_model1
-from attnbook.core import results
 from attnbook.data import multi30k
 from attnbook.data.batching import IdPair
 from attnbook.data.subwords import Subwords
-from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
-from attnbook.toy.models import load_toy_model
+from attnbook.toy.data import held_out_pairs
 from attnbook.translation.configs import CONFIGS, config
 from experiments import ch12
 
@@ -83,50 +79,6 @@ def test_subwords_are_learned_from_the_training_split_alone(monkeypatch):
     assert found["rows"]["de"]["val_unk"] > 0
 
 
-# Label smoothing, where the truth is known
-
-
-def small_language():
-    p = ch12.TRUE[:3, :5]
-    return p / p.sum(-1, keepdim=True)
-
-
-def test_a_model_is_judged_by_what_is_true():
-    p = torch.tensor([[0.5, 0.25, 0.25, 0.0], [0.0, 1.0, 0.0, 0.0]])
-    q = torch.tensor([[0.25, 0.5, 0.25, 0.0], [0.5, 0.5, 0.0, 0.0]])
-    found = ch12.evaluate_distribution(p, q.log())
-    nats = (0.75 * math.log(4) + 0.25 * math.log(2) + math.log(2)) / 2
-    assert found["perplexity"] == pytest.approx(math.exp(nats))
-    assert found["accuracy"] == pytest.approx((0.25 + 0.0) / 2)
-
-
-def test_the_language_is_the_stored_one():
-    found = ch12.evaluate_distribution(ch12.TRUE, ch12.TRUE.log())
-    assert found == pytest.approx(results.load("smoothing_known")["best"])
-
-
-@pytest.mark.parametrize("amount", [0.0, 0.2])
-def test_training_reaches_what_the_formula_says(monkeypatch, amount):
-    monkeypatch.setattr(ch12, "STEPS", 600)
-    p = small_language()
-    learned = ch12.train_logits(p, amount, seed=0, n_samples=None).exp()
-    best = (1 - amount) * p + amount / 5
-    torch.testing.assert_close(learned, best, atol=0.03, rtol=0)
-    torch.testing.assert_close(ch12.smoothed(p, amount), best)
-
-
-def test_few_samples_are_used_again(monkeypatch):
-    monkeypatch.setattr(ch12, "STEPS", 1000)
-    monkeypatch.setattr(ch12, "BATCH", 16)
-    p = small_language()
-    learned = ch12.train_logits(p, 0.0, seed=0, n_samples=30).exp()
-    known = ch12.sample_words(p, 30, torch.Generator().manual_seed(0))
-    counts = torch.zeros_like(p)
-    counts.index_put_(known, torch.ones(30, dtype=p.dtype), accumulate=True)
-    found = counts / counts.sum(-1, keepdim=True)
-    torch.testing.assert_close(learned, found, atol=0.1, rtol=0)
-
-
 # The ablation on the toy language
 
 
@@ -149,40 +101,3 @@ def test_exact_match_is_the_share_of_equal_sentences(monkeypatch):
     trained = SimpleNamespace(model=torch.nn.Identity(), subwords=None)
     monkeypatch.setattr(ch12, "beam_translate", translate)
     assert ch12.greedy_exact_match(trained, 2, number=4) == 0.75
-
-
-# Probes, where the truth is known
-
-
-@pytest.fixture(scope="module")
-def toy():
-    pairs = held_out_pairs(2, 300)
-    ids = [IdPair(SOURCE.encode(p.source), TARGET.encode(p.target)) for p in pairs]
-    return ids, train_ibm_model1(ids)
-
-
-def test_labels_are_of_the_position_and_its_neighbours(toy):
-    ids, table = toy
-    pair = ids[0]
-    labels = {name: make(pair, table) for name, make in ch12.LABELS.items()}
-    assert labels["itself"] == list(pair.source)
-    assert labels["the one before"] == [-1, *pair.source[:-1]]
-    assert labels["the one after"] == [*pair.source[1:], -1]
-    positions = align_words(pair, table)
-    for j, target in enumerate(labels["its translation"]):
-        if target == -1:
-            assert j not in positions
-        else:
-            assert target == pair.target[positions.index(j)]
-
-
-def test_probes_read_off_what_is_there(toy):
-    ids, table = toy
-    positions = ch12.collect_states(load_toy_model("transformer"), ids, table)
-    n = sum(len(pair.source) for pair in ids)
-    assert [x.shape for x in positions.states] == [(n, 64)] * 3
-    own = ch12.probe_layers(positions, "itself", 0)
-    assert own["by_layer"][0] > 0.99
-    assert own["by_subword"] == 1
-    translation = ch12.probe_layers(positions, "its translation", 0)
-    assert translation["chance"] < 0.3 < 0.7 < max(translation["by_layer"])

@@ -11,6 +11,7 @@ from attnbook.course.a1.writing import TokenModel
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
 from attnbook.toy.models import toy_transformer
 from attnbook.translation.corpora import Texts
+from attnbook.translation.translator import Translator
 from experiments.registry import find_experiments
 
 
@@ -40,11 +41,25 @@ CAPTIONS = Texts(
     ["A man and a woman talk under a tree."],
     ["Ein Mann und eine Frau unterhalten sich unter einem Baum."],
 )
+
+
+def one_caption(*_):
+    """A translator, and a caption with an adjective and a possessive."""
+    return Translator(), Texts(
+        ["Two small children are being watched by their mother."],
+        ["Zwei kleine Kinder werden von ihrer Mutter beobachtet."],
+    )
+
+
 ONE_STEP = {"STEPS": 1, "new_sequences": lambda task: next(task(99, 8))}
 
 # For each sweep what is made small: constants of its module, and one run's settings.
 SMALL = {
     # ch01
+    "lost_words": (
+        {"train_toy_model": untrained, "held_out_pairs": few(8)},
+        {"seed": 0},
+    ),
     "context_contents": ({"SENTENCES": 4}, {"seed": 0, "model": "untrained"}),
     "sentence_goes_on": (
         {
@@ -56,7 +71,7 @@ SMALL = {
     ),
     "exchanged_encoders": (
         {"train_toy_model": untrained, "STEPS": 1, "exact_match": lambda *_: 0.5},
-        {"seed": 0, "decoder": "static context"},
+        {"seed": 0, "encoder": "static_last"},
     ),
     # ch02
     "halted_early": (
@@ -95,8 +110,18 @@ SMALL = {
     "look_up": ({"TESTED": range(1, 9)}, {"d_k": 4, "score": "additive", "seed": 0}),
     "root_and_start": (
         {"TESTED": range(1, 9)},
-        {"form": "no root, small start", "learning_rate": 0.01, "seed": 0},
+        {
+            "d_k": 4,
+            "form": "no root, small start",
+            "learning_rate": 0.01,
+            "seed": 0,
+        },
     ),
+    "translator_cuts": (
+        {"loaded": one_caption},
+        {"translator": "shipped", "cut": "cross-attention"},
+    ),
+    "adjective_heads": ({"loaded": one_caption}, {"translator": "shipped"}),
     "fused_cost": ({}, {"n": 8, "form": "readable"}),
     # ch05
     "two_colours": (
@@ -104,6 +129,11 @@ SMALL = {
         {"model": "one head", "seed": 0},
     ),
     "heads": ({"STEPS": 1}, {"heads": 1, "seed": 0}),
+    "encoder_heads": (
+        {"loaded": one_caption, "N_SENTENCES": 0},
+        {"translator": "shipped"},
+    ),
+    "two_sources": ({"loaded": one_caption}, {"translator": "shipped"}),
     "wrong_split": ({"STEPS": 1}, {"split": "wrong", "length": 8, "seed": 0}),
     # ch06
     "mask_at_inference": (
@@ -111,8 +141,8 @@ SMALL = {
         {"model": "toy", "causal": False},
     ),
     "mask_by_layer": (
-        {"load_texts": lambda *_: Texts(["A dog."], ["Ein Hund."]), "FIRST": 0},
-        {"layers": "none"},
+        {"loaded": one_caption, "FIRST": 0},
+        {"translator": "shipped", "layers": "none"},
     ),
     "padding_toy": ({"held_out_pairs": few(1)}, {"with_mask": False}),
     # ch07
@@ -191,10 +221,6 @@ SMALL = {
         {"model": "transformer", "seed": 0},
     ),
     # ch12
-    "smoothing_known": (
-        {"STEPS": 1},
-        {"samples": "fresh", "smoothing": 0.1, "seed": 0},
-    ),
     "toy_ablation": (
         {
             "train_variant": lambda *_: SimpleNamespace(

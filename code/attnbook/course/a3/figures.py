@@ -21,7 +21,7 @@ from attnbook.course.kit.colours import (
 )
 from attnbook.course.kit.curves import band, label_lines, logarithmic_x
 from attnbook.course.kit.html_tables import Column, Table, spread, table
-from attnbook.course.kit.tables import Value, pivot, stored_runs
+from attnbook.course.kit.tables import TRANSLATORS, Value, pivot, stored_runs
 from attnbook.nn.masks import key_mask
 from attnbook.toy.data import SOURCE, TARGET
 from attnbook.toy.language import translate_by_rule
@@ -37,11 +37,6 @@ KEPT = {
     "sink": "`<bos>` and the last five",
     "average": "averaged `<bos>` and the last five",
     "no values": "`<bos>` without values, last five",
-}
-TRANSLATORS = {
-    "shipped": "this translator",
-    "distilled": "distilled translator",
-    "german-english": "German–English translator",
 }
 EARLY_END = Value("early_end", "%", 100, 1, "early end")
 SCORE = Value("bleu", digits=1, name="BLEU")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 
 import matplotlib.pyplot as plt
-import torch
 from matplotlib.figure import Figure
-from torch import Tensor, nn
+from torch import Tensor
 
 from attnbook.core import results
-from attnbook.core.vocabulary import PAD
 from attnbook.course.ch01.baselines import accuracy_without_source, loss_knowing
 from attnbook.course.kit.colours import COLOURS, INK, PALE_GREY, SKY
 from attnbook.course.kit.curves import averaged, band, label_lines, logarithmic_x
@@ -20,9 +17,9 @@ from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.names import name_of
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.course.kit.toy_translation import THREE_SEEDS
-from attnbook.toy.data import make_batch, toy_pairs
-from attnbook.toy.language import KINDS, Pair, kind_of
-from attnbook.toy.metrics import correct_tokens
+from attnbook.toy.language import KINDS
+
+AS_TEXT = {"seed": str}
 
 # Which tokens are lost?
 
@@ -41,16 +38,19 @@ def loss_figure(losses: Sequence[float], width: int = 20) -> Figure:
     return fig
 
 
-@torch.no_grad()
-def kind_table(model: nn.Module, pairs: Sequence[Pair]) -> Table:
-    """Token accuracy by the kind of word, under teacher forcing, in one clause."""
-    correct, _ = correct_tokens(model, pairs)
-    found: dict[str, list[bool]] = {}
-    for row, pair in zip(correct.tolist(), pairs, strict=True):
-        for hit, j in zip(row, pair.alignment, strict=False):  # EOS has no alignment
-            found.setdefault(kind_of(pair.source[j]), []).append(hit)
-    rows = [(kind, 100 * sum(hits) / len(hits)) for kind, hits in sorted(found.items())]
-    return table(["kind of word", Column("token accuracy", "%")], rows)
+def lost_words_table() -> Table:
+    """Token accuracy in one clause by kind of word, a row a seed."""
+    values = [
+        Value(
+            lambda run, kind=kind: run["right"][kind],
+            *("%", 100),
+            name=kind,
+            group="token accuracy",
+        )
+        for kind in KINDS
+    ]
+    verbs = Value(lambda run: run["wrong"]["verb"], "%", 100, name="verbs among wrong")
+    return pivot(stored_runs("lost_words"), "seed", None, *values, verbs, names=AS_TEXT)
 
 
 def clause_table(*names: str) -> Table:
@@ -87,11 +87,14 @@ def clause_figure(*names: str) -> Figure:
 
 
 def recall_runs() -> list[dict]:
-    """The stored runs, each with its "training" in words."""
-    runs = stored_runs("recall")
-    for run in runs:
-        lengths = "mixed lengths" if run["trained_on"] == "mixed" else "one length"
-        run["training"] = f"{run['steps']:,} steps, {lengths}"
+    """The stored runs, each with its learning "rate" and its "training" in words."""
+    runs = []
+    for name in ("recall", "recall_faster"):
+        rate = results.load(name)["rate"]
+        for run in stored_runs(name):
+            lengths = "mixed lengths" if run["trained_on"] == "mixed" else "one length"
+            training = f"{lengths}, {run['steps']:,} steps, learning rate {rate}"
+            runs.append({**run, "rate": rate, "training": training})
     return runs
 
 
@@ -104,12 +107,12 @@ def recall_table() -> Table:
 
 
 def recall_figure() -> Figure:
-    """Draw how often the first symbol is recalled: a panel for each training."""
+    """Draw how often the first symbol is recalled: a panel for each learning rate."""
     fig, axes = plt.subplots(1, 2, figsize=(5.5, 2.9), sharey=True)
     colours = {"rnn": COLOURS["key"], "gru": COLOURS["source"]}
-    titles = {"one length": "trained on one length", "mixed lengths": "mixed lengths"}
-    for ax, (lengths, title) in zip(axes, titles.items(), strict=True):
-        runs = [r for r in recall_runs() if r["training"] == f"1,500 steps, {lengths}"]
+    for ax, rate in zip(axes, (3e-3, 1e-2), strict=True):
+        training = f"one length, 1,500 steps, learning rate {rate}"
+        runs = [run for run in recall_runs() if run["training"] == training]
         symbols = sorted({run["length"] for run in runs})
         for kind, colour in colours.items():
             shares = [
@@ -118,7 +121,7 @@ def recall_figure() -> Figure:
             ]
             band(ax, symbols, shares, marker="o", color=colour)
         logarithmic_x(ax, symbols)
-        ax.set_title(title, size=13.5)
+        ax.set_title(f"learning rate {rate}", size=13.5)
         ax.set(xlabel="symbols in the sequence", ylim=(-3, 103))
     axes[0].text(4.2, 12, "plain\nRNN", color=colours["rnn"], size=12.5)
     axes[0].text(8.6, 92, "GRU", color=colours["gru"], size=12.5)
@@ -202,23 +205,15 @@ def probes_table() -> Table:
 
 
 def exchanged_table() -> Table:
-    """Exact match of new decoders on the frozen encoder of the other kind."""
-    rows = []
-    for decoder, encoder in (
-        ("static context", "initial state"),
-        ("initial state", "static context"),
-    ):
-        runs = stored_runs("exchanged_encoders", decoder=decoder, encoder=encoder)
-        shares = zip(*(run["exact"] for run in runs), strict=True)
-        rows.append((decoder, encoder, *(spread(100 * x for x in of) for of in shares)))
-    heads = [Column(n, "%", "exact match", 1) for n in ("1 clause", "2 clauses")]
-    return table(["new decoder", "frozen encoder of", *heads], rows)
-
-
-def padding_share(batches: int = 100) -> float:
-    """Share of padding among the targets of random, unsorted batches."""
-    pairs = toy_pairs(0)
-    targets = [
-        make_batch([*islice(pairs, 64)]).tgt_out.flatten() for _ in range(batches)
+    """Exact match of new decoders of both kinds on frozen encoders."""
+    values = [
+        Value(
+            lambda run, kind=kind, at=at: run["exact"][kind][at],
+            *("%", 100, 1, name),
+            group=f"exact match, {name_of(kind)}",
+        )
+        for kind in ("initial_state", "static_last")
+        for at, name in enumerate(("1 clause", "2 clauses"))
     ]
-    return (torch.cat(targets) == PAD).float().mean().item()
+    about = {"names": {"encoder": name_of}, "head": "frozen encoder of"}
+    return pivot(stored_runs("exchanged_encoders"), "encoder", None, *values, **about)

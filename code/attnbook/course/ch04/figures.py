@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from attnbook.core import results
 from attnbook.course.kit.colours import (
     COLOURS,
     INK,
@@ -26,6 +25,7 @@ from attnbook.course.kit.heat_maps import (
     heat_map,
 )
 from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.scaled_dot_product import attention
 from attnbook.toy import FEATURES, SENTENCE, STATES
 
@@ -183,12 +183,12 @@ def draw_words(
 
 def adjective_table(layer: int = 0, head: int = 3) -> Table:
     """How often an adjective prefers its noun: one head, the others, chance."""
-    found = results.load("adjective_heads")
+    [found] = stored_runs("adjective_heads", translator="shipped")
     at = {(of["layer"], of["head"]): of for of in found["heads"]}
     chosen = at.pop((layer, head))
     others = max(of["noun"] for of in at.values())
-    share = 100 / found["pairs"]
-    ahead = 100 * chosen["next"] / found["words"]
+    share = 100 / found["counted"]["noun"]
+    ahead = 100 * chosen["next"] / found["counted"]["next"]
     best_other = "the best of the encoder's 15 other heads"
     rows = [
         ("adjective", "its noun", "this head", share * chosen["noun"]),

@@ -16,7 +16,7 @@ from attnbook.core import results
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, SKY
 from attnbook.course.kit.curves import band, label_lines, logarithmic_x
 from attnbook.course.kit.html_tables import Column, Table, spread, table
-from attnbook.course.kit.tables import Value, pivot, stored_runs
+from attnbook.course.kit.tables import TRANSLATORS, Value, pivot, stored_runs
 from attnbook.nn.scores import AdditiveScore, make_score
 
 # By width
@@ -122,12 +122,12 @@ def look_up_table(
     return pivot(runs, "score", "d_k", CORRECT, groups="steps", names=names)
 
 
-def root_table(after: Sequence[int] = (100, 200, 400)) -> Table:
+def root_table(after: int = 400) -> Table:
     """Show correct answers with and without the root, and without it from less."""
-    runs = stored_runs("root_and_start", CURVE, steps=(*after,))
-    names = {"learning_rate": "{:g}", "steps": "after {} steps"}
+    runs = stored_runs("root_and_start", CURVE, steps=after)
+    names = {"learning_rate": "{:g}", "d_k": "d_k = {}"}
     about = {"groups": "form", "names": names, "head": "learning rate"}
-    return pivot(runs, "learning_rate", "steps", CORRECT, **about)
+    return pivot(runs, "learning_rate", "d_k", CORRECT, **about)
 
 
 def look_up_figure(scores: Sequence[str], widths: Sequence[int]) -> Figure:
@@ -216,14 +216,13 @@ def fused_table() -> Table:
 
 def head_habits_table() -> Table:
     """For each head of the encoder: adjectives, next words, and how scores spread."""
-    found = results.load("adjective_heads")
+    [found] = stored_runs("adjective_heads", translator="shipped")
     trained, *fresh = (run["spreads"] for run in results.load("score_spreads")["runs"])
 
     def row(of: dict) -> tuple:
         at = of["layer"], of["head"]
         start = spread(run[at[0]][at[1]] for run in fresh)
-        noun = 100 * of["noun"] / found["pairs"]
-        ahead = 100 * of["next"] / found["words"]
+        noun, ahead = (100 * of[n] / found["counted"][n] for n in ("noun", "next"))
         return at[1] + 1, noun, ahead, start, trained[at[0]][at[1]]
 
     def layer(n: int) -> list[tuple]:
@@ -241,8 +240,44 @@ def head_habits_table() -> Table:
     )
 
 
+LOOKS = {
+    "noun": ("adjective", "its noun, which comes next"),
+    "no noun": ("adjective", "the next word, on neither list"),
+    "determiner": ("article", "its noun, which comes next"),
+    "next": ("any word", "the next word"),
+    "swapped: noun": ("adjective, put behind its noun", "its noun"),
+    "swapped: next": ("adjective, put behind its noun", "the next word"),
+}
+
+
+def looks_table() -> Table:
+    """Where the head of each translator that finds most nouns looks, by word."""
+    runs = stored_runs("adjective_heads")
+    best = [max(run["heads"], key=lambda of: of["noun"]) for run in runs]
+    pairs = [*zip(runs, best, strict=True)]
+    rows = [
+        (
+            *words,
+            runs[0]["counted"][name],
+            *(100 * head[name] / run["counted"][name] for run, head in pairs),
+        )
+        for name, words in LOOKS.items()
+    ]
+    heads = [
+        Column(
+            f"{TRANSLATORS[run['translator']]}, {of['layer'] + 1}.{of['head'] + 1}",
+            "%",
+            "largest weight on it: layer and head",
+        )
+        for run, of in pairs
+    ]
+    return table(["from", "to", "cases", *heads], rows)
+
+
 def cuts_table() -> Table:
-    """BLEU and repetitions of the translator without some of its parts."""
+    """BLEU and repetitions of the translators without some of their parts."""
     bleu = Value("bleu", digits=1, name="BLEU")
-    twice = Value("twice", "of 300 captions", name="a word pair twice")
-    return pivot(stored_runs("translator_cuts"), "cut", None, bleu, twice)
+    twice = Value("twice", name="a word pair twice, of 300 captions")
+    names = {"translator": TRANSLATORS}
+    runs = stored_runs("translator_cuts")
+    return pivot(runs, "cut", "translator", bleu, twice, names=names)

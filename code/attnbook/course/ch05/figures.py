@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import torch
@@ -12,14 +13,13 @@ from matplotlib.patches import Rectangle
 from torch import Tensor, nn
 
 from attnbook.analysis.word_maps import SPACE
-from attnbook.core import results
 from attnbook.course.kit.heat_maps import (
     PALE_LINES,
     WHITE_LINES,
     colour_bar,
     heat_map,
 )
-from attnbook.course.kit.html_tables import Table
+from attnbook.course.kit.html_tables import Column, Spread, Table, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.multi_head import split_heads
 
@@ -86,33 +86,70 @@ def split_figure(words: Sequence[str], d: int = 4, n_heads: int = 2) -> Figure:
 # One word, two sources
 
 
+def possessives() -> dict:
+    """The run of ``two_sources`` with the shipped translator."""
+    return stored_runs("two_sources", translator="shipped")[0]
+
+
 def two_sources_table() -> Table:
     """What a possessive keeps of its translation if an English word is hidden."""
-    *runs, _ = results.load("two_sources")["runs"]  # the last one changes the heads
-    return kept_table(runs, "hidden")
+    found = possessives()
+    *runs, _ = found["hidden"]  # the last one changes the heads
+    return kept_table(found, "hidden", {run["hidden"]: run for run in runs})
 
 
 def removed_heads_table() -> Table:
     """What a possessive keeps of its translation without some heads."""
-    found = results.load("two_sources")
-    names = {"neither": "three of the others"}
-    runs = [{**found["runs"][0], "heads removed": "none"}]
+    found = possessives()
+    rows = {"none": found["hidden"][0]}
     for run in found["removed"]:
         if run["how"] != "held at their mean":
-            name = names.get(run["mostly on"], f"the three on {run['mostly on']}")
-            runs.append({**run, "heads removed": name})
-    return kept_table(runs, "heads removed")
+            others = run["mostly on"] == "neither"
+            rows[
+                "three of the others" if others else f"those on {run['mostly on']}"
+            ] = run
+    return kept_table(found, "heads removed", rows)
 
 
-def kept_table(runs: Iterable[dict], changed: str) -> Table:
-    """How often stem and ending survive, and how often neither can, in per cent."""
-    cases = results.load("two_sources")["cases"]
-    values = (
-        Value("stem", "% right", 100 / cases, name="stem"),
-        Value("ending", "% right", 100 / cases, name="ending"),
-        Value(lambda run: cases - run["either"], "%", 100 / cases, name="other words"),
-    )
-    return pivot(runs, changed, None, *values)
+def kept_table(
+    found: dict, head: str, rows: dict[str, dict], between: bool = False
+) -> Table:
+    """How often stem and ending are unchanged, and how often neither can be, in %.
+
+    The last row is who always writes the commonest stem, or ending.
+
+    Args:
+        found: A run of ``two_sources``.
+        head: Heading of the first column.
+        rows: The counts of each row.
+        between: Whether to show 95 % intervals of stem and ending.
+    """
+    n = found["cases"]
+    most = {"stem": found["stems"][0][1], "ending": found["endings"][0][1], "either": n}
+    columns = [
+        Column("stem", "% unchanged"),
+        Column("ending", "% unchanged"),
+        Column("other words", "%"),
+    ]
+    cells = [
+        (
+            name,
+            *(
+                interval(run[of] / n, n) if between else 100 * run[of] / n
+                for of in ("stem", "ending")
+            ),
+            100 * (1 - run["either"] / n),
+        )
+        for name, run in {**rows, "(always the commonest)": most}.items()
+    ]
+    return table([head, *columns], cells)
+
+
+def interval(share: float, n: int, z: float = 1.96) -> Spread:
+    """A share of n cases and its 95 % interval, by Wilson, in per cent."""
+    middle, scale = share + z**2 / (2 * n), 1 + z**2 / n
+    half = z * math.sqrt(share * (1 - share) / n + (z / n) ** 2 / 4)
+    return Spread(100 * share, *(100 * (middle + d) / scale for d in (-half, half)))
 
 
 # Two answers

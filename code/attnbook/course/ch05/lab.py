@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
-from attnbook.course.ch05.figures import kept_table
+from attnbook.course.ch05.figures import kept_table, possessives
 from attnbook.course.kit.heat_maps import WHITE_LINES, colour_bar, heat_map
 from attnbook.course.kit.html_tables import Column, Table, table
-from attnbook.course.kit.tables import Value, pivot, stored_runs
+from attnbook.course.kit.tables import TRANSLATORS, Value, pivot, stored_runs
 
 QUESTIONS = ("previous symbol", "the one before it")
 
@@ -72,7 +72,7 @@ def influence_figure(panels: dict[str, Tensor]) -> Figure:
 
 def cross_heads_table() -> Table:
     """Where each head of cross-attention attends when a possessive is written."""
-    layers = results.load("two_sources")["weights"]
+    layers = possessives()["weights"]
     columns = [
         Column("head"),
         *(Column(word, "% of the weight") for word in ("possessive", "next word")),
@@ -89,12 +89,13 @@ def cross_heads_table() -> Table:
 
 def held_heads_table() -> Table:
     """What a possessive keeps if heads are removed, or held at their mean."""
-    runs = [
-        {**run, "heads": f"mostly on {run['mostly on']}: {run['how']}"}
-        for run in results.load("two_sources")["removed"]
+    found = possessives()
+    rows = {"all heads as they are": found["hidden"][0]} | {
+        f"mostly on {run['mostly on']}: {run['how']}": run
+        for run in found["removed"]
         if run["mostly on"] != "neither"
-    ]
-    return kept_table(runs, "heads")
+    }
+    return kept_table(found, "heads", rows, between=True)
 
 
 def offsets_by_head_table() -> Table:
@@ -108,20 +109,44 @@ def offsets_by_head_table() -> Table:
             for d in stored["distances"]
         ),
         Column("on `<eos>`", "%"),
-        Column("increase in loss", "nats", digits=3),
+        Column("first 300", "nats", "increase in loss", 3),
+        Column("other 714", "nats", "increase in loss", 3),
     ]
-    rises = {
-        (run["layer"], run["head"]): run["rise"]
-        for run in stored["heads"]
-        if run["kind"] == "encoder self-attention"
-    }
+    [again] = stored_runs("encoder_heads", translator="shipped")
+    rises: dict[tuple[int, int], list[float]] = {}
+    for run in stored["heads"] + again["heads"]:
+        if run.get("kind", "encoder self-attention") == "encoder self-attention":
+            rises.setdefault((run["layer"], run["head"]), []).append(run["rise"])
     rows: dict[str, list[tuple[str | float, ...]]] = {}
     for found in stored["offsets"]:
         row = [100 * share for share in (*found["offsets"], found["eos"])]
-        rise = rises[found["layer"], found["head"]]
         group = rows.setdefault(f"layer {found['layer'] + 1}", [])
-        group.append((str(found["head"] + 1), *row, rise))
+        both = rises[found["layer"], found["head"]]
+        group.append((str(found["head"] + 1), *row, *both))
     return table(columns, rows)
+
+
+def costly_heads_table(number: int = 3) -> Table:
+    """The heads that each encoder needs most, and the weight on their neighbours."""
+    rows = {}
+    for run in stored_runs("encoder_heads"):
+        heads = sorted(run["heads"], key=lambda of: -of["rise"])[:number]
+        rows[TRANSLATORS[run["translator"]]] = [
+            (
+                f"layer {of['layer'] + 1}, head {of['head'] + 1}",
+                100 * sum(of["offsets"][:2]),
+                100 * sum(of["offsets"][-2:]),
+                of["rise"],
+            )
+            for of in heads
+        ]
+    group = "% of the weight on"
+    columns = [
+        Column("the two before", group=group),
+        Column("the two after", group=group),
+        Column("increase in loss", "nats", digits=3),
+    ]
+    return table(["head", *columns], rows)
 
 
 def ablation_figure() -> Figure:

@@ -157,7 +157,10 @@ LAYERS = {"none": "none", "4": "4, the last", "1": "1, the first", "all": "1 to 
 
 def layers_table() -> Table:
     """Show what the translator loses without causal mask, layer by layer: stored."""
-    runs = [stored_runs("mask_by_layer", layers=name)[0] for name in LAYERS]
+    runs = [
+        stored_runs("mask_by_layer", translator="shipped", layers=name)[0]
+        for name in LAYERS
+    ]
     precisions = [
         Value(
             lambda run, n=n: run["precisions"][n - 1],

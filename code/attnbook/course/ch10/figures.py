@@ -35,10 +35,23 @@ BLEU = Value("bleu", digits=1, name="BLEU")
 
 
 def widths_table() -> Table:
-    """Show what wider and wider beams find: ``without_penalty``."""
-    runs, names = stored_runs("without_penalty"), {"width": _decoding}
-    columns = PROBABLE, LENGTH, BLEU
+    """Show what wider beams find: ``without_penalty``, and ``other_captions``."""
+    others = bleu_of_others(alpha=0)
+    runs = [
+        {**run, "others": others.get(run["width"])}
+        for run in stored_runs("without_penalty")
+    ]
+    columns = [PROBABLE, LENGTH]
+    for entry, name in (("bleu", "first 300"), ("others", "714 others")):
+        columns.append(Value(entry, name, digits=1, name="BLEU"))
+    names = {"width": _decoding}
     return pivot(runs, "width", None, *columns, names=names, head="decoding")
+
+
+def bleu_of_others(alpha: float) -> dict[int, float]:
+    """BLEU of the shipped translator by width, on captions that chose no width."""
+    runs = stored_runs("other_captions", translator="shipped", alpha=alpha)
+    return {1: runs[0]["other"], **{run["width"]: run["bleu"] for run in runs}}
 
 
 def _decoding(width: int) -> str:
@@ -58,14 +71,11 @@ def ways_table() -> Table:
 
 
 def penalty_table() -> Table:
-    """Show BLEU by the width of the beam, without a length penalty and with one."""
+    """Show BLEU by the width of the beam and α: ``other_captions``."""
     runs = [
-        {**run, "alpha": alpha}
-        for name, alpha in (
-            ("without_penalty", 0),
-            ("multi30k_beams", results.load("multi30k_beams")["alpha"]),
-        )
-        for run in stored_runs(name)
+        {"width": width, "alpha": alpha, "bleu": bleu}
+        for alpha in (0, 0.6, 1.4)
+        for width, bleu in bleu_of_others(alpha).items()
     ]
     names = {"width": _decoding, "alpha": "α = {:g}"}
     return pivot(runs, "width", "alpha", BLEU, names=names, head="decoding")

@@ -29,6 +29,17 @@ def beams_table() -> Table:
     return pivot(runs, "decoding", "clauses", exact, better, names=names)
 
 
+def other_captions_table() -> Table:
+    """Compare beams with greedy decoding on other captions: ``other_captions``."""
+    groups: dict[str, list[tuple]] = {}
+    for run in results.load("other_captions")["runs"]:
+        group = f"{run['translator']}, α = {run['alpha']:g}"
+        row = f"W = {run['width']}", run["bleu"], run["other"], run["p_value"]
+        groups.setdefault(group, []).append(row)
+    heads = [Column(name, "BLEU", digits=1) for name in ("beam", "greedy")]
+    return table(["decoding", *heads, Column("p", digits=3)], groups)
+
+
 LENGTHS = {  # subwords, from and to
     "1 to 9": (1, 9),
     "10 to 14": (10, 14),
@@ -78,16 +89,6 @@ def brevity_table() -> Table:
         BLEU,
     )
     return pivot(runs, "decoding", None, *values)
-
-
-def waiting_table() -> Table:
-    """Training captions with some words in them: ``waiting_for``."""
-    stored = results.load("waiting_for")
-    groups = {
-        "English": [*stored["english"].items()],
-        "German": [*stored["german"].items()],
-    }
-    return table(["words", Column("captions")], groups)
 
 
 def bayes_risk_table() -> Table:

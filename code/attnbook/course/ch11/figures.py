@@ -25,6 +25,7 @@ from attnbook.course.kit.colours import DARK_GREY, INK, PALE_GREY, SHADE
 from attnbook.course.kit.curves import band, label_lines, logarithmic
 from attnbook.course.kit.heat_maps import WHITE_LINES, colour_bar, heat_map
 from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.names import name_of
 from attnbook.course.kit.tables import stored_runs
 
 KINDS = {
@@ -273,3 +274,17 @@ def recall_figure() -> Figure:
     )
     colour_bar(ax, "accuracy, %")
     return fig
+
+
+# Whole models on a GPU
+
+
+def gpu_speeds_table() -> Table:
+    """Show how fast the five models of chapter 12 trained on a GPU: ``gpu_runs``."""
+    named = {"static_context": "static_last", "luong": "luong_general"}
+    runs = results.load("gpu_runs")["trained"]["ladder"]["runs"]
+    rows = [
+        (name_of(named.get(name, name)), run["tokens_per_second"])
+        for name, run in runs.items()
+    ]
+    return table(["model", Column("training", "tokens/s")], rows)

@@ -190,36 +190,3 @@ def costs_table() -> Table:
         times = [1000 * row["seconds"] for row in pair]
         rows.append((f"{n:,}", *times, *(row["bytes"] / 2**20 for row in pair)))
     return table(heads, rows)
-
-
-def facts() -> Table:
-    """Show the machine, and what its matrix products reach."""
-    found = results.load("gpu_runs")
-    run = next(iter(found["trained"]["en_de"]["runs"].values()))
-    peaks = found["measured"]["base"]["runs"]["base_eager"]["matmul_tflops"]
-    rows = [
-        ("machine", run["machine"]),
-        ("software", ", ".join(f"{n} {v}" for n, v in run["versions"].items())),
-        ("commit", run["commit"]),
-        *((f"matrix products in {n}", f"{x:.0f} TFLOP/s") for n, x in peaks.items()),
-        ("signature", run["validation_scores"][BEAM]["signature"]),
-    ]
-    return table(["property", "value"], rows)
-
-
-def smoke_table() -> Table:
-    """Show losses and speeds of four ways of training, after six epochs."""
-    runs = results.load("gpu_runs")["measured"]["smoke"]["runs"]
-    names = {
-        "plain": "as on a CPU, bfloat16",
-        "shapes": "few shapes",
-        "graphs": "few shapes, CUDA graphs",
-        "graphs_fp32": "the same in float32",
-    }
-    heads = ["way of training", Column("speed", "tokens/s")]
-    heads += [Column(word, "nats", "training loss", 4) for word in ("first", "last")]
-    rows = []
-    for name, words in names.items():
-        losses = runs[name]["losses"]
-        rows.append((words, runs[name]["tokens_per_second"], losses[0], losses[-1]))
-    return table(heads, rows)

@@ -1,11 +1,11 @@
-"""Laboratory page 12: training runs, scores, decoding, probes and speeds."""
+"""Laboratory page 12: scores of training runs, and decoding."""
 
 from __future__ import annotations
 
+from itertools import chain
 from statistics import fmean
 
 import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from attnbook.core import results
@@ -20,67 +20,15 @@ from attnbook.course.ch12.figures import (
     part,
     validation_spreads,
 )
-from attnbook.course.kit.colours import COLOURS, GREY, INK, text_colour
+from attnbook.course.kit.colours import COLOURS
 from attnbook.course.kit.html_tables import Cell, Column, Table, spread, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.translation.report import TEST_SPLITS
-
-PRECISIONS = {"float32": "fp32", "bfloat16": "bf16"}
-
-
-def all_runs() -> dict[str, dict[str, dict]]:
-    """Give every stored training run, by its kind and by its name for a reader."""
-    return {
-        "English to German, 36 epochs": {
-            **{
-                f"seed {run['config']['seed']}": run
-                for run in part("en_de")["runs"].values()
-            },
-            "seed 0 in bfloat16": results.load("multi30k_bf16"),
-            "seed 0 with R-Drop": results.load("multi30k_r_drop"),
-        },
-        "German to English, 36 epochs": {
-            f"seed {run['config']['seed']}": run
-            for run in part("de_en")["runs"].values()
-        },
-        "Comparison of models, ten epochs": {
-            label: part("ladder")["runs"][name] for name, (label, _) in LADDER.items()
-        },
-        "One thing changed, ten epochs": _together(ablation_runs()),
-        "The same with another seed": _together(ablation_runs("ablation_seed_2")),
-        "The same in fp32": _together(ablation_runs("ablation_fp32")),
-    }
 
 
 def _together(runs: dict[str, dict[str, dict]]) -> dict[str, dict]:
     """Runs by their names alone."""
     return {label: run for kind in runs.values() for label, run in kind.items()}
-
-
-def runs_table() -> Table:
-    """Show time, speed and validation scores of every stored run."""
-    groups = {
-        kind: [(name, *_cells(run)) for name, run in runs.items()]
-        for kind, runs in all_runs().items()
-    }
-    heads = [
-        Column("precision"),
-        Column("time", "minutes"),
-        Column("speed", "tokens/s"),
-        Column("loss", "nats", "validation", 2),
-        Column("BLEU", "", "validation", 1),
-        Column("chrF", "", "validation", 1),
-    ]
-    return table(["run", *heads], groups)
-
-
-def _cells(run: dict) -> tuple[str | float | None, ...]:
-    """The cells of ``runs_table``; the first runs did not record chrF."""
-    how = "beam, lowercased" if run["config"].get("lowercase") else "beam, cased"
-    score = run.get("validation_scores", {}).get(how, {})
-    speed = run["seconds"] / 60, run["tokens_per_second"]
-    quality = run["validation_loss"], best_bleu(run), score.get("chrf")
-    return PRECISIONS[run["precision"]], *speed, *quality
 
 
 def ablation_table() -> Table:
@@ -137,65 +85,6 @@ def lengths_table() -> Table:
         rows.append((words, groups[0]["sentences"], *scores))
     heads = [Column(label, "", "BLEU", 1) for label, _ in LADDER.values()]
     return table(["words in the source", Column("sentences"), *heads], rows)
-
-
-# Label smoothing
-
-
-def few_samples() -> int:
-    """The number of samples of the stored runs that use the same ones again."""
-    runs = stored_runs("smoothing_known")
-    return next(run["samples"] for run in runs if run["samples"] != "fresh")
-
-
-def smoothing_table() -> Table:
-    """Show perplexity and accuracy by ε: mean and range of the seeds."""
-    names = {
-        "samples": {
-            "fresh": "fresh samples at every step",
-            few_samples(): f"the same {few_samples():,} samples",
-            "all": "the language itself",
-        },
-        "smoothing": lambda amount: (
-            "true probabilities" if amount is None else f"ε = {amount}"
-        ),
-    }
-    truth = {"samples": "all", "smoothing": None}
-    truth |= results.load("smoothing_known")["best"]
-    return pivot(
-        [*stored_runs("smoothing_known"), truth],
-        "smoothing",
-        None,
-        Value("perplexity", digits=2, name="perplexity"),
-        Value("accuracy", "%", 100, 1, name="accuracy"),
-        groups="samples",
-        names=names,
-        head="model",
-    )
-
-
-def smoothing_figure() -> Figure:
-    """Draw the perplexity by ε, on fresh samples and on few."""
-    fig, (fresh, few) = plt.subplots(2, sharex=True, figsize=(5.5, 5))
-    stored = results.load("smoothing_known")
-    limit = {float(a): x["perplexity"] for a, x in stored["limit"].items()}
-    fresh.plot([*limit], [*limit.values()], color=GREY)
-    fresh.text(0.21, limit[0.1], "line: by formula", color=text_colour(GREY))
-    _perplexity_dots(fresh, "fresh", "trained on fresh samples")
-    title = f"trained on the same {few_samples():,} samples"
-    _perplexity_dots(few, few_samples(), title)
-    few.axhline(stored["best"]["perplexity"], color=GREY, linewidth=1.2)
-    few.text(0.3, stored["best"]["perplexity"] + 0.5, "the language itself", ha="right")
-    few.set(xlabel="label smoothing ε")
-    fig.align_ylabels()
-    return fig
-
-
-def _perplexity_dots(ax: Axes, samples: str | int, title: str) -> None:
-    runs = stored_runs("smoothing_known", samples=samples)
-    at, found = ([run[x] for run in runs] for x in ("smoothing", "perplexity"))
-    ax.plot(at, found, "o", color=COLOURS["target"])
-    ax.set(title=title, ylabel="perplexity", xticks=[0, 0.1, 0.2, 0.3])
 
 
 # Parts of the Transformer
@@ -341,76 +230,18 @@ def directions_table() -> Table:
     return table(["direction", *heads], rows)
 
 
-def lengths_figure() -> Figure:
-    """Draw BLEU by the length of the source: ``multi30k_scores``."""
-    groups = results.load("multi30k_scores")["by_length"]
-    words = [f"{g['first']}–{g['last']}" for g in groups]
-    words[0], words[-1] = f"≤ {groups[0]['last']}", f"≥ {groups[-1]['first']}"
-    names = [f"{w}\n({g['sentences']})" for w, g in zip(words, groups, strict=True)]
-    fig, ax = plt.subplots(figsize=(5.5, 3.4))
-    bars = ax.bar(
-        names,
-        [g["bleu"] for g in groups],
-        yerr=[g["margin"] for g in groups],
-        error_kw={"ecolor": INK, "capsize": 4},
-        color=COLOURS["target"],
-    )
-    ax.bar_label(bars, [f"{g['bleu']:.0f}" for g in groups], padding=2)
-    ax.margins(y=0.15)
-    ax.set(ylabel="BLEU", xlabel="words in the source (sentences)")
-    return fig
-
-
-# The inside of the encoder and decoder
-
-
-LABELS = {
-    "itself": "the subword itself",
-    "its translation": "its translation",
-    "the one before": "the subword before",
-    "the one after": "the subword after",
-}
-"""What the probes predict, as a reader calls it."""
-
-
-def accuracies(label: str) -> list[float]:
-    """Accuracy of a label's probes after each number of layers, mean of the splits."""
-    stored = results.load("multi30k_probes")["probes"]
-    splits = [probe["by_layer"] for probe in stored if probe["label"] == label]
-    return [100 * fmean(layer) for layer in zip(*splits, strict=True)]
-
-
-def probes_table() -> Table:
-    """Show the accuracy of linear probes by layer, and of two guesses without one."""
-    stored = results.load("multi30k_probes")["probes"]
+def lengths_on_tests_table() -> Table:
+    """Show BLEU by the length of the source, on both tests: ``multi30k_scores``."""
+    found = results.load("multi30k_scores")["by_length"]
     rows = []
-    for label, name in LABELS.items():
-        some = [probe for probe in stored if probe["label"] == label]
-        rest = (
-            100 * fmean(p[entry] for p in some) for entry in ("by_subword", "chance")
-        )
-        rows.append((name, *accuracies(label), *rest))
-    layers = range(len(rows[0]) - 3)
-    heads = [Column(str(n), "%", "encoder layers passed") for n in layers]
-    heads += [Column("subword alone", "%"), Column("most frequent", "%")]
-    return table(["label", *heads], rows)
-
-
-# Speeds
-
-
-def training_speeds_table() -> Table:
-    """Show tokens per second of training, ours and others, and their ratios."""
-    rows = [
-        row
-        for row in results.load("processor_speeds")["methods"]
-        if "tokens_per_second" in row
+    for groups in zip(*found.values(), strict=True):
+        first, last = groups[0]["first"], groups[0]["last"]
+        words = f"{first} to {last}" if last < 99 else f"{first} and more"
+        cells = ((g["sentences"], g["bleu"], g["margin"]) for g in groups)
+        rows.append((words, *chain.from_iterable(cells)))
+    heads = [
+        Column(name, "", f"test of {split[5:9]}", digits)
+        for split in found
+        for name, digits in (("sentences", 0), ("BLEU", 1), ("±", 1))
     ]
-    plain = rows[0]["tokens_per_second"]
-    return table(
-        ["method", Column("speed", "tokens/s"), Column("ratio", digits=2)],
-        [
-            (row["name"], row["tokens_per_second"], row["tokens_per_second"] / plain)
-            for row in rows
-        ],
-    )
+    return table(["words in the source", *heads], rows)

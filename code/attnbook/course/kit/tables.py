@@ -11,6 +11,13 @@ from attnbook.course.kit.html_tables import Cell, Column, Table, spread, table
 Name = str | Mapping[object, str] | Callable[[object], Cell]
 """How a setting is named, by a format such as "d_k = {}", by names, by a function."""
 
+TRANSLATORS = {
+    "shipped": "this translator",
+    "distilled": "distilled translator",
+    "german-english": "German–English translator",
+}
+"""How the package's translators read in tables."""
+
 
 class Value(NamedTuple):
     """An entry of the runs as a table shows it.

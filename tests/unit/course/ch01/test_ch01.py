@@ -6,10 +6,9 @@ from notebook_cells import printed
 from torch.nn import functional as F
 
 from attnbook.core.vocabulary import EOS
-from attnbook.course.ch01 import figures, lab
+from attnbook.course.ch01 import figures
 from attnbook.data.batching import pad
-from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
-from attnbook.toy.language import NOUNS, translate_by_rule
+from attnbook.toy.language import translate_by_rule
 from attnbook.toy.models import load_toy_model
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
@@ -27,21 +26,6 @@ def test_predictions_are_those_after_the_right_tokens():
         assert f"token: {word}, " in captions[t]
         assert captions[t].endswith("(correct).")
         assert f"tokens: {word} " in alts[t]
-
-
-def test_the_kinds_of_words_are_told_apart():
-    nouns = torch.tensor(TARGET.encode([*NOUNS.values()]))
-
-    class KnowsNouns(torch.nn.Module):
-        def forward(self, src, tgt_in):
-            pairs = [translate_by_rule(SOURCE.decode(row)) for row in src.tolist()]
-            ids = pad([[*TARGET.encode(pair.target), EOS] for pair in pairs])
-            return F.one_hot(
-                ids.where(torch.isin(ids, nouns), EOS), len(TARGET)
-            ).float()
-
-    made = dict(lab.kind_table(KnowsNouns(), held_out_pairs(1, 50)).rows())
-    assert made == {"adjective": 0, "determiner": 0, "noun": 100, "verb": 0}
 
 
 def test_the_encoder_of_the_page_keeps_columns_that_are_padding_alone():

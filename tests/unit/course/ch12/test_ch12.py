@@ -9,7 +9,7 @@ import torch
 from notebook_cells import printed
 
 from attnbook.core import results
-from attnbook.course.ch12 import figures, lab
+from attnbook.course.ch12 import figures
 from attnbook.course.kit.exercises.checking import find, verdict
 from attnbook.data.bpe_from_scratch import learn_merges
 from attnbook.nn.losses import label_smoothing_loss
@@ -66,25 +66,7 @@ def test_short_stretches_of_the_log_are_joined():
 # Other runs
 
 
-def test_every_stored_run_is_in_the_table_once():
-    """Those of the ablation among them, but for "as it is", which is shown once."""
-    runs = [run for kind in lab.all_runs().values() for run in kind.values()]
-    weights = [run["weights_sha256"] for run in runs]
-    assert len({*weights}) == len(weights)
-    for name in results.load("multi30k_runs")["parts"]:
-        for run in figures.part(name)["runs"].values():
-            assert run["weights_sha256"] in weights
-
-
 def test_what_the_laboratory_says_without_a_table():
-    rows = results.load("processor_speeds")["decoding"]
-    found = [(row["width"], row["ours"], row["marian"]) for row in rows]
-    assert found == [(1, 7371, 6559), (5, 1774, 1298)]
-    heads = results.load("multi30k_probes")
-    first, *others = [[round(100 * x) for x in layer] for layer in heads["heads"]]
-    assert (min(first), max(first)) == (14, 34)
-    assert (min(map(min, others)), max(map(max, others))) == (30, 49)
-    assert [round(100 * heads[x]) for x in ("mean", "diagonal")] == [57, 35]
     log = figures.part("ladder")["runs"]["bahdanau"]["log"]
     jump = [
         line for line in log if line["epoch"] in (3, 4) and "validation_bleu" in line
