@@ -55,7 +55,7 @@ def next_part(part: str, block: str) -> str:
 
 def claims_of(block: str, part: str) -> Iterator[str]:
     """The claims in one paragraph, list or box."""
-    if block.startswith(("```", ":::", "$$", "#", "(")):
+    if not block.strip() or block.startswith(("```", ":::", "$$", "#", "(")):
         return
     items = [one_line(item) for item in re.split(r"^- ", block, flags=re.MULTILINE)]
     if part == "summary" or "- {ref}" in block:
