@@ -9,7 +9,6 @@ from notebook_cells import printed
 
 from attnbook.course.ch02 import clicks, lab
 from attnbook.course.ch02.twin import hold_uniform
-from attnbook.course.kit.tables import stored_runs
 from attnbook.toy.data import TARGET, held_out_pairs, toy_batches
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.models import load_toy_model
@@ -35,12 +34,6 @@ def test_attention_is_uniform_as_long_as_it_is_held():
         assert torch.equal(v, initial if step >= 3 else torch.zeros_like(v))
     [*hold_uniform([None], model, 0)]
     assert torch.equal(v, initial)
-
-
-def test_ten_times_the_gradient_changes_no_step_of_the_prose():
-    for factor in (0.1, 10):
-        runs = stored_runs("scaled_gradients", scaled="W, U and v", factor=factor)
-        assert {run["reached"] for run in runs} == {120, 130}
 
 
 @pytest.mark.parametrize("its_own", [set(), {*range(len(TARGET))}])

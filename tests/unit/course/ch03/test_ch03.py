@@ -15,11 +15,7 @@ def test_five_clauses():
     assert (min(shares("luong_local_p")), max(shares("luong_local_p"))) == (5, 57)
 
 
-def test_the_first_head_of_the_translator():
-    found = results.load("caption_dictionaries")
-    assert (found["links"], found["moved"], found["captions"]) == (732, 159, 160)
-    assert round(100 * found["input_moved"][0][0] / found["moved"]) == 89
-    assert round(100 * found["diagonal"] / found["links"]) == 54
+def test_the_first_head_of_the_translator_matters_most():
     heads = results.load("head_ablation")["heads"]
     first, second, *_ = sorted(heads, key=lambda head: head["rise"], reverse=True)
     assert (first["kind"], first["layer"], first["head"]) == ("cross-attention", 0, 0)

@@ -8,7 +8,6 @@ from edited_parts import failed_stage
 from notebook_cells import printed
 from torch import nn
 
-from attnbook.core import results
 from attnbook.course.ch07 import figures as ch07
 from attnbook.course.kit.colours import contrast
 from attnbook.course.kit.exercises.checking import find, verdict
@@ -44,15 +43,6 @@ def test_the_most_frequent_other_symbol_is_counted_by_hand():
         correct += targets.count(counts.index(max(counts)))
         total += len(targets)
     assert ch07.most_frequent_accuracy(12) == pytest.approx(100 * correct / total)
-
-
-def test_numbers_that_stand_in_the_text_alone_are_stored():
-    slow = [100 * run["mean"] for run in results.load("slow_hand_at_48")["runs"]]
-    assert (round(min(slow)), round(max(slow))) == (97, 100)
-    shares = results.load("learned_averaged_by_distance")["explained"]
-    for key, wanted in {"before": (13, 20), "after": (73, 78)}.items():
-        percent = [100 * share[key] for share in shares]
-        assert (round(min(percent)), round(max(percent))) == wanted
 
 
 # What the list of contents promises

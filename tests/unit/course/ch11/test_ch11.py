@@ -35,14 +35,6 @@ def test_a_drawn_path_follows_connections_and_is_a_shortest_one():
         assert steps == len(path) - 1, name
 
 
-def test_the_times_cross_where_the_chapter_says():
-    attention, gru = (ch11.runs_of(k, d=256) for k in ("self-attention", "GRU"))
-    for fast, slow in zip(attention, gru, strict=True):
-        if fast["n"] != 2048:  # where they are about equal
-            assert (fast["seconds"] < slow["seconds"]) == (fast["n"] < 2048)
-    assert ch11.most_equal(256)[0] == 2048
-
-
 # The first symbol
 
 PATH_LENGTHS = {  # at 8 and 16 positions
