@@ -185,29 +185,22 @@ def test_what_the_page_says_of_the_four_learning_rates():
     assert better == {"rotary": rates, "qk_norm": [0.03]}
 
 
-def test_what_the_page_says_of_post_norm():
-    alone, late = figures.controls("post-norm"), figures.warm_ups("post-norm")
-    assert all(
-        abs(x - figures.LETTERS) < 0.01 for seeds in alone.values() for x in seeds
-    )
-    assert round(fmean(late["as in 2017"]), 2) == 2.30
+def test_what_the_text_says_of_post_norm_with_a_warm_up():
+    late = figures.warm_ups("post-norm")
     assert max(late["RoPE instead of sinusoids"]) < LEARNS
     assert round(fmean(late["RoPE instead of sinusoids"]), 2) == 0.09
     assert sum(x < LEARNS for x in late["QK-norm†"]) == 2
     assert min(late["SwiGLU"]) > 2
-    assert abs(fmean(late["all parts of today"]) - 0.011) < 0.002
+    assert round(fmean(late["all parts of today"]), 3) == 0.009
+    assert min(figures.controls("post-norm")["all parts of today"]) > 2
 
 
-def test_what_the_page_says_of_pre_norm():
-    alone, late = figures.controls("pre-norm"), figures.warm_ups("pre-norm")
-    parts = {name: figures.at_largest(name) for name in figures.PARTS}
-    found = {name for name, seeds in parts.items() if max(seeds) < LEARNS}
-    assert found == {"rotary", "qk_norm"}
+def test_what_the_text_says_of_seeds_below_the_bound_in_pre_norm():
     below = {
         name: sum(x < LEARNS for x in figures.at_largest(name))
         for name in ("swiglu", *figures.LINEAR_STARTS)
     }
     assert below == {"swiglu": 3, "linear_start": 5, "linear_start, no_biases": 6}
+    alone = figures.controls("pre-norm")
     assert all(min(seeds) > LEARNS for seeds in alone.values())
-    assert max(late["baseline"]) < min(map(min, parts.values()))
     assert round(fmean(alone["small initial weights"]), 2) == 0.67

@@ -1,4 +1,4 @@
-"""What appendix A3 is made of, its exercises, and what it says of stored results."""
+"""What appendix A3 is made of and its exercises."""
 
 from itertools import islice
 
@@ -6,7 +6,6 @@ import pytest
 import torch
 from notebook_cells import printed
 
-from attnbook.core import results
 from attnbook.course.a3 import encoders
 from attnbook.course.a3 import figures as a3
 from attnbook.course.a3.two_orders import (
@@ -15,7 +14,6 @@ from attnbook.course.a3.two_orders import (
     valid_translations,
 )
 from attnbook.course.kit.exercises.checking import find
-from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.masks import key_mask
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.language import translate_by_rule
@@ -124,40 +122,6 @@ def test_guessing_an_order_at_each_position_would_succeed_in_a_tenth():
         source = " ".join(pair.source)
         chances.append(right([*valid_translations(translate_by_rule(source))]))
     assert round(100 * sum(chances) / len(chances)) == 10
-
-
-# What the page says of stored results
-
-
-@pytest.fixture(params=["shipped", "distilled", "german-english"])
-def kept(request):
-    runs = stored_runs("sinks", translator=request.param)
-    return {run["keeps"]: run for run in runs}
-
-
-def test_bos_in_the_cache_delays_the_end_of_all_three(kept):
-    sink, word, last = (kept[keeps] for keeps in ("sink", "word", "last"))
-    assert sink["early_end"] < 0.7 * word["early_end"] < 0.7 * last["early_end"]
-    assert kept["words"]["early_end"] > 1.2 * kept["all"]["early_end"]
-    assert sink["loss_end"] > word["loss_end"] > last["loss_end"]
-    assert sink["long"] > 4 * word["long"] > last["long"]
-
-
-def test_what_the_end_depends_on_is_the_same_in_every_sentence(kept):
-    sink, average, none, last = (
-        kept[keeps] for keeps in ("sink", "average", "no values", "last")
-    )
-    assert abs(average["loss"] - sink["loss"]) < 0.004
-    assert average["early_end"] == pytest.approx(sink["early_end"], rel=0.05)
-    assert sink["early_end"] < none["early_end"] < last["early_end"]
-    assert sink["loss_end"] > none["loss_end"] > last["loss_end"]
-
-
-def test_no_head_gives_bos_most_of_its_weight():
-    for run in results.load("sink_weights")["runs"]:
-        shares = [share for layer in run["by_head"] for share in layer]
-        assert max(shares) < 0.33
-        assert 0.07 < run["equal"] < 0.1
 
 
 # The page's own code, at its edges
