@@ -5,7 +5,6 @@ import torch
 from compare import close, double, numbers
 from torch.nn import functional as F
 
-from attnbook.core import results
 from experiments import ch04
 
 
@@ -97,13 +96,3 @@ def test_the_peak_bytes_are_those_held_at_one_moment():
 
     held = ch04.peak_bytes(call)
     assert 24_000 <= held < 28_000
-
-
-def test_the_fused_form_holds_no_scores():
-    stored = results.load("fused_cost")
-    for run in stored["runs"]:
-        n, scores = run["n"], 4 * stored["heads"] * run["n"] ** 2
-        if run["form"] == "readable":
-            assert run["bytes"] >= scores
-        elif n >= 1024:
-            assert run["bytes"] < scores / 10
