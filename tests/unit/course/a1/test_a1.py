@@ -74,11 +74,5 @@ def test_what_the_text_says_of_the_stored_writers():
     assert under == [14, 43]
 
 
-def test_what_the_text_says_of_the_stored_taggers():
-    found = results.load("one_encoder")
-    new, old = (
-        fmean(100 * run[start] for run in found["roles"] if run["sentences"] == 4)
-        for start in ("scratch", "pre_trained")
-    )
-    assert round((old - new) / (100 - new), 1) == 0.4  # two mistakes of five
-    assert round(100 * found["by_word"]) == 61
+def test_what_the_caption_says_of_the_most_frequent_role():
+    assert round(100 * results.load("one_encoder")["by_word"]) == 61
