@@ -58,18 +58,12 @@ def test_shuffled_images_have_the_same_patches_in_one_other_order():
     assert torch.equal(there, cut_patches(images, 2)[:, order])
 
 
-def test_what_the_page_says_of_the_stored_writers():
+def test_what_the_text_says_of_the_stored_writers():
     runs = results.load("writers")["runs"]
     assert sorted(run["gaps"] for run in runs)[2] == runs[4]["gaps"]
     for name in ("cut", "next"):
         assert max(run[name] for run in runs) == runs[4][name]
     for run in runs:
-        assert run["kinds"] > 0.98
-        assert run["gaps"] < 0.3
-        assert run["gaps"] < run["gaps_followed"] < run["gaps_between"]
-        assert max(run["one_gap"], run["cut_later"]) + 0.5 < run["cut"] < run["next"]
-        assert 0.4 < run["gaps_causal"] < run["next"]
-        assert run["next_one"] < run["next"]
         assert run["few_new"] == 0 < 2 * run["few_vectors"] < run["few_all"]
     means = {name: fmean(100 * run[name] for run in runs) for name in runs[0]}
     told = {"one_gap": 1, "cut_later": 0, "few_all": 58, "few_vectors": 24}
@@ -78,26 +72,7 @@ def test_what_the_page_says_of_the_stored_writers():
     assert leads == [15, 3]
     under = [round(100 * runs[0][name]) for name in ("gaps", "gaps_asked_causal")]
     assert under == [14, 43]
-    assert means["kinds"] > 99
 
 
-def test_what_the_page_says_of_the_stored_taggers():
-    found = results.load("one_encoder")
-
-    def right(start, sentences):
-        runs = [run for run in found["roles"] if run["sentences"] == sentences]
-        return [100 * run[start] for run in runs]
-
-    gains = [
-        fmean(right("pre_trained", n)) - fmean(right("scratch", n)) for n in (4, 16, 64)
-    ]
-    assert round(gains[0] / (100 - fmean(right("scratch", 4))), 1) == 0.4  # two of five
-    assert gains == sorted(gains, reverse=True)
-    assert min(right("scratch", 64)) > 99
-    assert round(100 * found["by_word"]) == 61
-
-
-def test_after_more_steps_the_model_writes_if_all_gaps_are_given():
-    for run in results.load("writers_longer")["runs"]:
-        assert run["gaps"] < 0.05
-        assert 0.45 < run["gaps_followed"] < run["gaps_between"]
+def test_what_the_caption_says_of_the_most_frequent_role():
+    assert round(100 * results.load("one_encoder")["by_word"]) == 61
