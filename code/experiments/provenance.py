@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import inspect
+import json
 import platform
 import subprocess
 import textwrap
@@ -26,7 +27,16 @@ from attnbook.core.results import machine
 
 OURS = ("attnbook.", "experiments.")
 DOCUMENTED = ast.FunctionDef | ast.ClassDef
-ABOUT = ("command", "commit", "code", "machine", "python", "torch", "seconds")
+ABOUT = (
+    "command",
+    "commit",
+    "code",
+    "machine",
+    "python",
+    "torch",
+    "seconds",
+    "repeated",
+)
 """What a stored result says of itself, before the experiment's own entries."""
 
 
@@ -77,28 +87,72 @@ def commit() -> str:
     return f"{head}-dirty" if changed else head
 
 
-def differences(stored: dict, found: dict) -> dict[str, float]:
+def differences(stored: dict, found: dict, runs: int | None = None) -> dict[str, float]:
     """Where two results of an experiment differ, in spreads of the stored numbers.
 
     Numbers that differ only in their place in a list, such as those of all seeds,
     are of one kind; the spread is that between the least and the largest of a kind.
+
+    Args:
+        stored: The result of all runs.
+        found: The result to compare with it.
+        runs: How many of the runs ``found`` holds; None: all.
 
     Returns:
         For each kind that differs its largest difference divided by its spread:
         infinite where the results don't have the same form, or there is no spread.
     """
     old, new = dict(leaves(stored)), dict(leaves(found))
-    if old.keys() != new.keys():
+    repeated = dict(leaves(first_runs(stored, runs)))
+    if repeated.keys() != new.keys():
         return {"form": float("inf")}
     kinds: dict[str, list] = {}
     for place, value in old.items():
         kind = "/".join(part for part in place if isinstance(part, str))
-        kinds.setdefault(kind, []).append((value, new[place]))
+        kinds.setdefault(kind, []).append((value, new.get(place, value)))
     return {
         kind: distance(pairs)
         for kind, pairs in kinds.items()
         if any(before != after for before, after in pairs)
     }
+
+
+def first_runs(stored: dict, runs: int | None) -> dict:
+    """A result without all but its first runs."""
+    return stored if runs is None else stored | {"runs": stored["runs"][:runs]}
+
+
+def in_part(run: Callable, runs: int) -> Callable | None:
+    """The experiment with its first runs only, or None if it isn't made of runs."""
+    takes = inspect.signature(run).parameters
+    if "first" in takes:  # a sweep
+        return partial(run, first=runs)
+    if "seeds" in takes:
+        return partial(run, seeds=[*takes["seeds"].default][:runs])
+    return None
+
+
+def mark(
+    name: str, run: Callable, worst: float, runs: int | None, folder: Path
+) -> None:
+    """Write into a stored result that the code that is here gives it, too.
+
+    Args:
+        name: Name of the experiment.
+        run: The experiment.
+        worst: The largest difference, in spreads.
+        runs: How many of its runs were repeated; None: all.
+        folder: The folder of the result.
+    """
+    path = folder / f"{name}.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record |= {"commit": commit(), "code": fingerprint(run)}
+    record["repeated"] = {
+        "runs": "all" if runs is None else runs,
+        "machine": machine(),
+        "apart": round(worst, 3),
+    }
+    write_object(path, {key: record[key] for key in ABOUT if key in record} | record)
 
 
 def distance(pairs: list[tuple[Any, Any]]) -> float:

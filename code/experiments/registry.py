@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 
 import torch
@@ -21,7 +21,14 @@ import torch
 from attnbook.core import results
 from attnbook.core.signals import last_words
 from attnbook.core.threads import set_threads
-from experiments.provenance import ABOUT, differences, fingerprint, save
+from experiments.provenance import (
+    ABOUT,
+    differences,
+    fingerprint,
+    in_part,
+    mark,
+    save,
+)
 
 Run = Callable[..., dict]
 
@@ -57,9 +64,9 @@ def sweep(**settings: Iterable) -> Callable[[Run], Run]:
     def register(run: Run) -> Run:
         taken = [name for name in inspect.signature(run).parameters if name in settings]
 
-        def all_runs() -> dict:
+        def all_runs(first: int | None = None) -> dict:
             runs = []
-            for values in product(*(settings[name] for name in taken)):
+            for values in islice(product(*(settings[name] for name in taken)), first):
                 chosen = dict(zip(taken, values, strict=True))
                 torch.manual_seed(chosen.get("seed", 0))
                 runs.append(chosen | run(**chosen))
@@ -102,14 +109,21 @@ def main() -> None:
         "--again",
         type=int,
         metavar="SECONDS",
-        help="repeat what took at most so long, and compare; store nothing",
+        help="repeat what took at most so long, or as many runs, and compare",
+    )
+    parser.add_argument(
+        "--mark",
+        action="store_true",
+        help="with --again: note in a result that it came out within its spread",
     )
     arguments = parser.parse_args()
     known = find_experiments()
     unknown = [name for name in arguments.names if name not in known]
     if arguments.stale or arguments.again is not None:
         names = [name for name in arguments.names or known if name in stored_names()]
-        parser.exit(stale(names) if arguments.stale else again(names, arguments.again))
+        if arguments.stale:
+            parser.exit(stale(names))
+        parser.exit(again(names, arguments.again, arguments.mark))
     if unknown or not arguments.names:
         text = f"There is no experiment {unknown[0]!r}. " if unknown else ""
         parser.exit(
@@ -143,18 +157,25 @@ def stale(names: Iterable[str]) -> int:
     return min(len(found), 1)
 
 
-def again(names: Iterable[str], limit: int) -> int:
-    """Repeat results that took up to so many seconds, and say what differs."""
+def again(names: Iterable[str], limit: int, marks: bool = False) -> int:
+    """Repeat results, or as many runs as took so many seconds; say what differs."""
     set_threads()
     worst = 0.0
     for name in names:
-        stored = results.load(name)
+        stored, run, runs = results.load(name), EXPERIMENTS[name], None
         if stored["seconds"] > limit:
+            total = len(stored.get("runs", ()))
+            runs = int(total * limit / stored["seconds"])
+            run = in_part(run, runs) if runs else None
+        if run is None:
             continue
         own = {key: value for key, value in stored.items() if key not in ABOUT}
-        found = json.loads(json.dumps(EXPERIMENTS[name]()))
-        apart = differences(own, found)
-        worst = max(worst, *apart.values(), 0.0)
+        apart = differences(own, json.loads(json.dumps(run())), runs)
+        largest = max(apart.values(), default=0.0)
+        worst = max(worst, largest)
         said = ", ".join(f"{k} by {v:.2g} of its spread" for k, v in apart.items())
-        print(f"{name}: {said or 'the same'}", flush=True)
+        part = f" ({runs} of {total} runs)" if runs else ""
+        print(f"{name}{part}: {said or 'the same'}", flush=True)
+        if marks and largest <= 1:
+            mark(name, EXPERIMENTS[name], largest, runs, Path(str(results.FOLDER)))
     return int(worst > 1)

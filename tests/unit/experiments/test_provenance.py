@@ -10,7 +10,8 @@ from itertools import count
 import pytest
 
 from attnbook.core import results
-from experiments.provenance import differences, fingerprint, save
+from experiments import registry
+from experiments.provenance import differences, fingerprint, in_part, mark, save
 
 SOURCE = '''
 """A module of experiments."""
@@ -133,3 +134,37 @@ def test_differences_are_told_in_spreads_of_their_kind():
     assert differences(stored, stored | {"steps": 4}) == {"steps": math.inf}
     assert differences(stored, {"steps": 3, "runs": []}) == {"form": math.inf}
     assert differences({"said": ["a", "b"]}, {"said": ["a", "c"]}) == {"said": math.inf}
+
+
+def test_some_of_the_runs_are_compared_by_the_spread_of_all():
+    stored = {"runs": [{"loss": 1.0}, {"loss": 3.0}]}
+    assert differences(stored, {"runs": [{"loss": 1.5}]}, runs=1) == {"runs/loss": 0.25}
+    assert differences(stored, {"runs": []}, runs=1) == {"form": math.inf}
+
+
+def test_an_experiment_is_repeated_in_part(monkeypatch):
+    monkeypatch.setattr(registry, "EXPERIMENTS", {})
+
+    @registry.sweep(rate=[1, 2], seed=[0, 1])
+    def trial(rate, seed):
+        return {"loss": rate + seed}
+
+    def of_seeds(seeds=(5, 6, 7)):
+        return {"runs": [*seeds]}
+
+    whole = registry.EXPERIMENTS["trial"]
+    assert in_part(whole, 3)()["runs"] == whole()["runs"][:3]
+    assert in_part(partial(of_seeds, seeds=(8, 9)), 1)() == {"runs": [8]}
+    assert in_part(lambda: {}, 1) is None
+
+
+def test_a_repeated_result_keeps_its_numbers(load, tmp_path):
+    path = save("trial", load().run, {"runs": [1, 2]}, 12.3, tmp_path)
+    before = json.loads(path.read_text())
+    changed = load("x + 1", "x + 2").run
+    mark("trial", changed, 0.25, 1, tmp_path)
+    after = json.loads(path.read_text())
+    assert after["code"] == fingerprint(changed) != before["code"]
+    assert (after["repeated"]["runs"], after["repeated"]["apart"]) == (1, 0.25)
+    kept = before.keys() - {"code", "commit"}
+    assert {key: after[key] for key in kept} == {key: before[key] for key in kept}
