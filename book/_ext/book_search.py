@@ -42,7 +42,7 @@ WEIGHTS = {
 }
 APPENDIX = 0.8  # of the weight of a chapter, which teaches the same earlier
 OBJECTS = {"function", "class", "exception", "data"}
-ALSO = re.compile(r"\bAlso: ([^.]*)\.|^([A-Z]{2,4})\. ")
+ALSO = re.compile(r"\bAlso: ([^.]*)\.|^([A-Z]{2,4})\. |中文：([^。]*)。")
 Entry = list[Any]
 
 
@@ -120,7 +120,7 @@ def other_names(entries: list[Entry]) -> Iterator[tuple[str, str]]:
     terms = {term for _, term, *_ in entries}
     for _, term, _, definition, _ in entries:
         for names in ALSO.findall(definition):
-            for name in "".join(names).split(", "):
+            for name in re.split(r", |、", "".join(names)):
                 if name not in terms:
                     yield name, term
 

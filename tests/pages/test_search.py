@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 # Query, and the section that teaches it.
 FIRST = {
     "mask": "ch06_masks",
+    "束搜索": "ch10_decoding#beam-search",
     "beam search": "ch10_decoding#beam-search",
     "teacher forcing": "ch01_rnn_seq2seq#encoder-and-decoder",
     "BLEU": "ch12_training#bleu",
