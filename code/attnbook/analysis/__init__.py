@@ -12,14 +12,18 @@
 - ``complexity``: number of operations, by formula and counted
 - ``cost``: time and memory, measured
 - ``bug_zoo``: mistakes of widely copied code
+- ``model_checks``: questions that find such mistakes in any implementation
 """
 
 from attnbook.analysis.bug_zoo import (
     CausalInTraining,
     OneCache,
+    RepeatedMask,
     SoftmaxInside,
     Uncounted,
+    Unmasked,
     WrongSplit,
+    replace_attention,
     scale_wrongly,
     split_wrongly,
 )
@@ -41,6 +45,12 @@ from attnbook.analysis.ibm_model1 import (
 )
 from attnbook.analysis.leaks import influence
 from attnbook.analysis.maps import attention_maps, cross_weights
+from attnbook.analysis.model_checks import (
+    check_attention,
+    check_loss,
+    check_model,
+    check_norm,
+)
 from attnbook.analysis.occlusion import (
     agreement,
     bahdanau_hiding_effects,

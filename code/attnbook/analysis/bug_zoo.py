@@ -6,12 +6,13 @@ None of them stops a forward pass. Only experiments and figures use them.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from torch import Tensor, nn
 
 from attnbook.core.devices import model_device
 from attnbook.models.transformer import Transformer, TransformerState
-from attnbook.nn.masks import key_mask, target_mask
+from attnbook.nn.masks import causal_mask, key_mask, target_mask
 from attnbook.nn.multi_head import KeysValues, MultiHeadAttention
 from attnbook.nn.positions import SinusoidalPositions
 from attnbook.nn.scaled_dot_product import attention
@@ -63,6 +64,53 @@ class WrongSplit(MultiHeadAttention):
             "an attention with wrongly split heads has no keys and values to keep; "
             "compare the logits of all positions at once instead of decoding"
         )
+
+
+class RepeatedMask(MultiHeadAttention):
+    """Repeats the mask for the heads in the order of the heads, not of the sentences.
+
+    Heads that are folded into the batch come sentence by sentence, but ``repeat`` gives
+    all masks once for each head: some heads get another sentence's mask.
+    """
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None = None,
+        **others: Any,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Attend, but with the masks of (B, 1, T or 1, S) in the wrong order."""
+        if mask is not None:
+            b = len(query)
+            mask = mask.expand(b, -1, -1, -1).repeat(self.n_heads, 1, 1, 1)
+            mask = mask.view(b, self.n_heads, *mask.shape[2:])
+        return super().forward(query, key, value, mask, **others)
+
+
+class Unmasked(MultiHeadAttention):
+    """Attends to padding, too: only the causal part of a mask is used."""
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None = None,
+        **others: Any,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Attend, with a mask of (B, 1, T, S) made causal and another one left out."""
+        causal = mask is not None and mask.shape[2] > 1
+        mask = causal_mask(mask.shape[2], device=mask.device) if causal else None
+        return super().forward(query, key, value, mask, **others)
+
+
+def replace_attention(model: nn.Module, kind: type[MultiHeadAttention]) -> None:
+    """Make each attention of a model one of this kind, with the same weights."""
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            module.__class__ = kind
 
 
 # Chapter 9: mistakes of a whole model
