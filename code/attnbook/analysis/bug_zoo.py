@@ -76,8 +76,8 @@ class RepeatedMask(MultiHeadAttention):
     def forward(
         self,
         query: Tensor,
-        key: Tensor,
-        value: Tensor,
+        key: Tensor | None = None,
+        value: Tensor | None = None,
         mask: Tensor | None = None,
         **others: Any,
     ) -> Tensor | tuple[Tensor, Tensor]:
@@ -95,8 +95,8 @@ class Unmasked(MultiHeadAttention):
     def forward(
         self,
         query: Tensor,
-        key: Tensor,
-        value: Tensor,
+        key: Tensor | None = None,
+        value: Tensor | None = None,
         mask: Tensor | None = None,
         **others: Any,
     ) -> Tensor | tuple[Tensor, Tensor]:
