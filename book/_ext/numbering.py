@@ -5,7 +5,8 @@ name that begins with ``tab-``. Such figures become tables here: Table 4.1, its 
 above it.
 
 On a page that belongs to no chapter, what has a number is counted from 1, after the
-name of the page: Fig. L4.1 in Lab 4, Fig. A1.1 in appendix A1, Fig. 1 on the mask card.
+name of the page: Fig. L4.1 in Lab 4, Fig. A1.1 in appendix A1, Fig. 1 on the mask card
+and on the page of silent bugs.
 Sphinx would count on from page to page, since the sections there have no numbers.
 """
 
@@ -21,7 +22,9 @@ from sphinx.transforms import SphinxTransform
 from sphinx.writers.html5 import HTML5Translator
 
 PREFIX = "tab-"
-PAGE = re.compile(r"(?:^|/)(?:lab(?P<lab>\d\d)_|(?P<appendix>a\d)_|mask_card$)")
+PAGE = re.compile(
+    r"(?:^|/)(?:lab(?P<lab>\d\d)_|(?P<appendix>a\d)_|(?:mask_card|silent_bugs)$)"
+)
 
 
 class numbered_table(nodes.figure):  # noqa: N801, as docutils writes its nodes

@@ -11,7 +11,8 @@ all that belongs to it and to its laboratory page:
   states to be computed beforehand, so its script computes them
 
 What runs longer than a page may stands beside the package, in ``code/experiments``.
-``front`` belongs to the front page, and ``kit`` is what chapters share. The names below
+``front`` belongs to the front page, ``silent_bugs`` to the page of that name, and
+``kit`` is what chapters share. The names below
 are those that most pages use.
 """
 
