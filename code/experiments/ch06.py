@@ -135,10 +135,10 @@ def batches(pairs: Sequence[IdPair], size: int = BATCH_SIZE) -> list[Batch]:
 
 LAYERS = {"none": (), "1": (0,), "2": (1,), "3": (2,), "4": (3,), "all": range(4)}
 """Which of the translator's four decoder layers lose their mask."""
-CAPTIONS = 300  # the first of the validation captions, as in chapter 4
+FIRST, LAST = 200, 500  # of the validation captions
 
 
-@sweep(translator=TRANSLATORS, layers=LAYERS, captions=CAPTIONS)
+@sweep(translator=TRANSLATORS, layers=LAYERS, captions=LAST - FIRST)
 def mask_by_layer(translator: str, layers: str) -> dict:
     """Drop the causal mask in single layers of a translator; look at BLEU's parts.
 
@@ -163,8 +163,8 @@ def decode_without(translator: str, layers: str) -> tuple[list[str], list[str]]:
     """Translations without the masks of some layers, and their references."""
     found, val = loaded(translator)
     model = Recomputing(found.model, LAYERS[layers])
-    outputs = beam_translate(model, found.subwords, val.source[:CAPTIONS], width=1)
-    return outputs, val.target[:CAPTIONS]
+    outputs = beam_translate(model, found.subwords, val.source[FIRST:LAST], width=1)
+    return outputs, val.target[FIRST:LAST]
 
 
 def bleu_parts(outputs: Sequence[str], references: Sequence[str]) -> dict:
@@ -181,6 +181,7 @@ def bleu_parts(outputs: Sequence[str], references: Sequence[str]) -> dict:
 # The padding mask at inference
 
 EACH = 24  # sentences of one, two, three and four clauses
+CAPTIONS = 192
 WITH_MASK = {True: Transformer, False: PaddingInSight}
 
 

@@ -141,7 +141,7 @@ SMALL = {
         {"model": "toy", "causal": False},
     ),
     "mask_by_layer": (
-        {"loaded": one_caption},
+        {"loaded": one_caption, "FIRST": 0},
         {"translator": "shipped", "layers": "none"},
     ),
     "padding_toy": ({"held_out_pairs": few(1)}, {"with_mask": False}),
