@@ -111,8 +111,8 @@ def two_sources_table() -> Table:
         shares = [100 * run[of] / found["cases"] for run in runs for of in PARTS]
         rows.append((name, *shares))
     columns = [
-        Column(part, "% unchanged", group)
-        for group in ("hidden", "its heads set to zero")
+        Column(part, "%", group)
+        for group in ("hidden", "its heads at zero")
         for part in PARTS
     ]
     return table(["English word", *columns], rows)

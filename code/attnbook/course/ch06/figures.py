@@ -180,5 +180,5 @@ def layers_table() -> Table:
     ]
     length = Value("length_ratio", "÷ reference length", digits=2, name="length")
     values = *changed_and_bleu(300, runs[0]["bleu"]), *precisions, length
-    head = "decoder layers without causal mask"
+    head = "layers without mask"
     return pivot(runs, "layers", None, *values, names={"layers": LAYERS}, head=head)
