@@ -25,7 +25,6 @@ from attnbook.course.ch05.two_answers import (
     colour_batches,
     mean_ablated,
     measured,
-    one_map,
     train_colours,
 )
 from attnbook.course.kit.explorers import token_maps
@@ -399,9 +398,6 @@ def two_sources(translator: str) -> dict:
         {"hidden": name} | kept(model, cases, forms, hide)
         for name, hide in changes.items()
     ]
-    with one_map(model):
-        shared = kept(model, cases, forms)
-    runs.append({"hidden": "nothing, but all heads share one map"} | shared)
     weights = cross_weights(model, cases)  # (layers, H, 2)
     return {
         "cases": len(cases),

@@ -80,7 +80,7 @@ FUNCTIONS = [
     ("ch02", "ex2_masked_softmax", lambda f, x: f(x[0], x[0] >= x[0, :, :1])),
     ("ch03", "ex3_local_p", lambda f, x: f(x[0, 0], 3.2, 2)),
     ("ch04", "attention", lambda f, x: f(x, x, x)),
-    ("ch04", "ex4_jacobian", lambda f, x: f(x[0, 0].softmax(-1))),
+    ("ch04", "ex4_backward", lambda f, x: f(x[0], x[1], x[1], x[0])),
     ("ch05", "ex5_find_the_bug", lambda f, x: f(x, x, x, 2)),
     ("ch07", "rotate", lambda f, x: f(x)),
     ("ch07", "ex7_first_axis", lambda f, x: f(x)),

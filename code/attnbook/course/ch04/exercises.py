@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
 from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong
-
-register(
-    "ex4_spread",
-    reference=4.0,
-    hint="Each of the 100 products has variance 2² · 2²; the variances add up.",
-    mistakes=wrong(
-        1.0,
-        "1 holds for components of standard deviation 1; 1/√d_k only undoes the width.",
-        2.0,
-        "A product of two components of standard deviation 2 has 2 · 2.",
-        40.0,
-        "That is the score before it is divided by √100 = 10.",
-        16.0,
-        "That is the variance; we ask for its square root.",
-        0.4,
-        "You divide by d_k; it is √d_k.",
-    ),
-)
-
+from attnbook.nn.scaled_dot_product import attention
 
 register(
     "ex4_one_matrix",
@@ -37,19 +24,51 @@ register(
 )
 
 
+def _by_autograd(q: Tensor, k: Tensor, v: Tensor, g: Tensor) -> tuple[Tensor, ...]:
+    """The gradients of queries, keys and values, from that of the output."""
+    inputs = [x.clone().requires_grad_() for x in (q, k, v)]
+    return torch.autograd.grad(attention(*inputs), inputs, g)
+
+
+def _by_hand(
+    of_scores: Callable[[Tensor, Tensor], Tensor], scaled: bool = True
+) -> Callable[..., tuple[Tensor, ...]]:
+    """A backward pass with a mistake.
+
+    Args:
+        of_scores: From the weights and their gradient, (T, S) each, to the scores'.
+        scaled: Whether the root is passed back, too.
+    """
+
+    def backward(q: Tensor, k: Tensor, v: Tensor, g: Tensor) -> tuple[Tensor, ...]:
+        root = q.shape[-1] ** 0.5
+        weights = (q @ k.T / root).softmax(-1)
+        passed = of_scores(weights, g @ v.T) / (root if scaled else 1)
+        return passed @ k, passed.T @ q, weights.T @ g
+
+    return backward
+
+
 register(
-    "ex4_jacobian",
-    reference=lambda a: a.diag() - a.outer(a),
-    inputs=lambda: [(e.softmax(0),) for (e,) in draw_inputs(((2,),), ((3,),), ((5,),))],
-    hint="Entry (i, j) is α_i (δ_ij - α_j), where δ_ij is 1 if i = j and else 0.",
+    "ex4_backward",
+    reference=_by_autograd,
+    inputs=lambda: [
+        tuple(x.double() for x in drawn)
+        for drawn in draw_inputs(
+            ((2, 3), (3, 3), (3, 1), (2, 1)), ((3, 4), (5, 4), (5, 2), (3, 2))
+        )
+    ],
+    hint="Backwards: V and the weights from O = AV, the scores, then Q and K.",
     mistakes=wrong(
-        lambda a: a.diag(),
-        "The second term is missing: what one weight gains, the others lose.",
-        lambda a: (a * (1 - a)).diag(),
-        "Off the diagonal it is -α_i α_j: a score changes the other weights too.",
-        lambda a: a.outer(a) - a.diag(),
-        "The sign is wrong: a higher score gives its own key more weight.",
-        lambda a: a * (1 - a),
-        "Those are the diagonal entries; the result has the shape (S, S).",
+        _by_hand(lambda a, of_a: a * (of_a - (a * of_a).sum(-1, True)), scaled=False),
+        "V is right. The scores are QKᵀ/√d_k, so the root is passed back, too.",
+        _by_hand(lambda a, of_a: a * of_a),
+        "V is right. What one weight gains the others lose: a row's mean is missing.",
+        _by_hand(lambda a, of_a: a * (1 - a) * of_a),
+        "V is right. A score moves the other weights of its row, too, by -α_i α_j.",
+        _by_hand(lambda a, of_a: a * (of_a - (a * of_a).sum(0))),
+        "V is right. The softmax runs along a row, over the keys of one query.",
+        _by_hand(lambda a, of_a: of_a),
+        "V is right. Between the weights and the scores lies the softmax.",
     ),
 )

@@ -41,6 +41,22 @@ def draw_arrow(ax: Axes, tip: Sequence[float], role: str) -> None:
     ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "-|>", **look})
 
 
+def lengths_figure() -> Figure:
+    """Draw a query and two keys: one nearer in direction, a longer one that wins."""
+    fig, ax = plt.subplots(figsize=(5.5, 3.1))
+    draw_arrow(ax, PLANE_QUERY, "query")
+    ax.text(PLANE_QUERY[0] + 0.06, 0, "$q$", color=TEXT_COLOURS["query"], va="center")
+    for number, (x, y) in enumerate(PLANE_KEYS[:2], 1):
+        draw_arrow(ax, (x, y), "key")
+        ax.plot([x, x], [0, y], ":", color=INK, lw=1.5)  # down to the query's line
+        score = PLANE_QUERY[0] * x
+        label = f"$k_{number}$: score {PLANE_QUERY[0]:.0f} · {x:.1f} = {score:.1f}"
+        ax.text(x + 0.1, y, label, color=TEXT_COLOURS["key"], va="center")
+    ax.set(xlim=(-0.1, 3.7), ylim=(-0.7, 1.9), aspect="equal")
+    ax.axis("off")
+    return fig
+
+
 # Matrices with their numbers
 
 

@@ -9,28 +9,6 @@ from attnbook.nn.multi_head import merge_heads, split_heads
 from attnbook.nn.scaled_dot_product import attention
 
 
-def _parameters(d_model: int, n_heads: int, bias: bool) -> int:
-    return 4 * d_model * (d_model + bias)
-
-
-register(
-    "ex5_parameters",
-    reference=_parameters,
-    inputs=lambda: [(768, 12, True), (768, 24, True), (64, 2, False), (12, 3, True)],
-    hint="Four maps from D features to D: W^Q, W^K, W^V of all heads, and one W^O.",
-    mistakes=wrong(
-        lambda d, h, bias: 3 * d * (d + bias),
-        "W^O is missing.",
-        lambda d, h, bias: (3 * h + 1) * d * (d + bias),
-        "A head's matrices are D × d_k, not D × D: H of them together make D × D.",
-        lambda d, h, bias: 4 * d * d,
-        "With bias, each map adds a vector of D components.",
-        lambda d, h, bias: 3 * (d // h) * (d // h + bias) + d * (d + bias),
-        "Each head reads all D features of a position, not only d_k of them.",
-    ),
-)
-
-
 def _heads_attend(q: Tensor, k: Tensor, v: Tensor, n_heads: int) -> Tensor:
     """The function of the page: attention among the heads of one position."""
     b, t, d = q.shape

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
@@ -19,7 +18,7 @@ from attnbook.course.kit.heat_maps import (
     colour_bar,
     heat_map,
 )
-from attnbook.course.kit.html_tables import Column, Spread, Table, table
+from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.multi_head import split_heads
 
@@ -85,6 +84,8 @@ def split_figure(words: Sequence[str], d: int = 4, n_heads: int = 2) -> Figure:
 
 # One word, two sources
 
+PARTS = ("stem", "ending")  # of a possessive
+
 
 def possessives() -> dict:
     """The run of ``two_sources`` with the shipped translator."""
@@ -92,64 +93,29 @@ def possessives() -> dict:
 
 
 def two_sources_table() -> Table:
-    """What a possessive keeps of its translation if an English word is hidden."""
+    """What a possessive keeps without an English word, or the heads on this word."""
     found = possessives()
-    *runs, _ = found["hidden"]  # the last one changes the heads
-    return kept_table(found, "hidden", {run["hidden"]: run for run in runs})
-
-
-def removed_heads_table() -> Table:
-    """What a possessive keeps of its translation without some heads."""
-    found = possessives()
-    rows = {"none": found["hidden"][0]}
-    for run in found["removed"]:
-        if run["how"] != "held at their mean":
-            others = run["mostly on"] == "neither"
-            rows[
-                "three of the others" if others else f"those on {run['mostly on']}"
-            ] = run
-    return kept_table(found, "heads removed", rows)
-
-
-def kept_table(
-    found: dict, head: str, rows: dict[str, dict], between: bool = False
-) -> Table:
-    """How often stem and ending are unchanged, and how often neither can be, in %.
-
-    The last row is who always writes the commonest stem, or ending.
-
-    Args:
-        found: A run of ``two_sources``.
-        head: Heading of the first column.
-        rows: The counts of each row.
-        between: Whether to show 95 % intervals of stem and ending.
-    """
-    n = found["cases"]
-    most = {"stem": found["stems"][0][1], "ending": found["endings"][0][1], "either": n}
+    hidden = {run["hidden"]: run for run in found["hidden"]}
+    without = {
+        run["mostly on"]: run
+        for run in found["removed"]
+        if run["how"] != "held at their mean"
+    }
+    rows = []
+    for name, word, on in (
+        ("the possessive", "the possessive", "the possessive"),
+        ("the next word", "the next word", "the next word"),
+        ("a random word, three other heads", "a word at random", "neither"),
+    ):
+        runs = hidden[word], without[on]
+        shares = [100 * run[of] / found["cases"] for run in runs for of in PARTS]
+        rows.append((name, *shares))
     columns = [
-        Column("stem", "% unchanged"),
-        Column("ending", "% unchanged"),
-        Column("other words", "%"),
+        Column(part, "%", group)
+        for group in ("hidden", "its heads at zero")
+        for part in PARTS
     ]
-    cells = [
-        (
-            name,
-            *(
-                interval(run[of] / n, n) if between else 100 * run[of] / n
-                for of in ("stem", "ending")
-            ),
-            100 * (1 - run["either"] / n),
-        )
-        for name, run in {**rows, "(always the commonest)": most}.items()
-    ]
-    return table([head, *columns], cells)
-
-
-def interval(share: float, n: int, z: float = 1.96) -> Spread:
-    """A share of n cases and its 95 % interval, by Wilson, in per cent."""
-    middle, scale = share + z**2 / (2 * n), 1 + z**2 / n
-    half = z * math.sqrt(share * (1 - share) / n + (z / n) ** 2 / 4)
-    return Spread(100 * share, *(100 * (middle + d) / scale for d in (-half, half)))
+    return table(["English word", *columns], rows)
 
 
 # Two answers

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
-from attnbook.course.ch05.figures import kept_table, possessives
+from attnbook.course.ch05.figures import PARTS, possessives
 from attnbook.course.kit.heat_maps import WHITE_LINES, colour_bar, heat_map
-from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.course.kit.html_tables import Column, Spread, Table, table
 from attnbook.course.kit.tables import TRANSLATORS, Value, pivot, stored_runs
 
 QUESTIONS = ("previous symbol", "the one before it")
@@ -88,14 +90,37 @@ def cross_heads_table() -> Table:
 
 
 def held_heads_table() -> Table:
-    """What a possessive keeps if heads are removed, or held at their mean."""
+    """What a possessive keeps if heads are removed, or held at their mean.
+
+    The last row is who always writes the commonest stem, or ending.
+    """
     found = possessives()
+    n, most = found["cases"], {part: found[f"{part}s"][0][1] for part in PARTS}
     rows = {"all heads as they are": found["hidden"][0]} | {
         f"mostly on {run['mostly on']}: {run['how']}": run
         for run in found["removed"]
         if run["mostly on"] != "neither"
     }
-    return kept_table(found, "heads", rows, between=True)
+    cells = [
+        (
+            name,
+            *(interval(run[part] / n, n) for part in PARTS),
+            100 * (1 - run["either"] / n),
+        )
+        for name, run in {
+            **rows,
+            "(always the commonest)": most | {"either": n},
+        }.items()
+    ]
+    columns = [Column(part, "% unchanged") for part in PARTS]
+    return table(["heads", *columns, Column("other words", "%")], cells)
+
+
+def interval(share: float, n: int, z: float = 1.96) -> Spread:
+    """A share of n cases and its 95 % interval, by Wilson, in per cent."""
+    middle, scale = share + z**2 / (2 * n), 1 + z**2 / n
+    half = z * math.sqrt(share * (1 - share) / n + (z / n) ** 2 / 4)
+    return Spread(100 * share, *(100 * (middle + d) / scale for d in (-half, half)))
 
 
 def offsets_by_head_table() -> Table:

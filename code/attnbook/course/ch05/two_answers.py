@@ -1,4 +1,4 @@
-"""One word, two answers: heads that share one map, and models of two colours."""
+"""Two answers at each position: models of two colours."""
 
 from __future__ import annotations
 
@@ -11,32 +11,7 @@ from torch import Tensor, nn
 
 from attnbook.core.divergence import check_finite
 from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.nn.positions import LearnedPositions
 from attnbook.toy.training import train_step
-
-# One map for all heads
-
-
-@contextmanager
-def one_map(model: nn.Module) -> Iterator[None]:
-    """Let the heads of each cross-attention share the mean of their weights."""
-    modules = [layer.cross_attention for layer in model.decoder]
-
-    def share(attend):
-        def shared(q, k, v, mask, *, need_weights=False, **how):
-            _, weights = attend(q, k, v, mask, need_weights=True, **how)
-            return weights.mean(1, keepdim=True) @ v
-
-        return shared
-
-    for module in modules:
-        module.attend = share(module.attend)
-    try:
-        yield
-    finally:
-        for module in modules:
-            del module.attend
-
 
 # Colours: three independent numbers at each position
 
@@ -47,19 +22,19 @@ STEPS, RATE = 2000, 4e-3
 class Colours(nn.Module):
     """Colours and positions, one attention, and a linear output of two colours.
 
-    Nothing but the softmax isn't linear in the colours.
+    All but the softmax is linear in the colours.
     """
 
     def __init__(self, n_heads: int, width: int = WIDTH):
         super().__init__()
         self.embedding = nn.Linear(3, width)
-        self.positions = LearnedPositions(LENGTH, width)
+        self.positions = nn.Parameter(torch.empty(LENGTH, width).normal_(std=0.5**0.5))
         self.attention = MultiHeadAttention(width, n_heads)
         self.out = nn.Linear(width, 6)
 
     def forward(self, colours: Tensor) -> Tensor:
         """Map colours, (B, L, 3), to the colours one and two back, (B, L, 2, 3)."""
-        x = self.positions(self.embedding(colours))
+        x = self.embedding(colours) + self.positions  # (B, L, D)
         return self.out(self.attention(x, x, x)).unflatten(-1, (2, 3))
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.exercises.checking import register, wrong
-from attnbook.nn.masks import causal_mask, key_mask, padding_mask, target_mask
 
 register(
     "ex6_allowed",
@@ -22,44 +20,6 @@ register(
         "That is the causal mask alone; the second sentence has four padding tokens.",
         (15, 9),
         "A position may attend to itself: the diagonal is True at real tokens.",
-    ),
-)
-
-
-def _padded_ids() -> list[tuple[Tensor]]:
-    return [
-        (torch.tensor([[5, 6, 7, 8], [5, 6, PAD, PAD]]),),
-        (torch.tensor([[9, 4, 4, 5, PAD]]),),
-        (torch.tensor([[5, 6, 7], [8, 9, 4], [5, PAD, PAD]]),),
-    ]
-
-
-def _torch_masks(ids: Tensor) -> tuple[Tensor, Tensor]:
-    return ~padding_mask(ids), ~causal_mask(ids.shape[1])
-
-
-register(
-    "ex6_torch_masks",
-    reference=_torch_masks,
-    inputs=_padded_ids,
-    hint="Padding, (B, T), and a triangle, (T, T); both True where masked.",
-    mistakes=wrong(
-        lambda ids: (padding_mask(ids), causal_mask(ids.shape[1])),
-        "Those are ours, True = may attend. Here True masks: invert both with ~.",
-        lambda ids: (~padding_mask(ids), causal_mask(ids.shape[1])),
-        "The padding is right. In attn_mask, too, True masks: invert it.",
-        lambda ids: (padding_mask(ids), ~causal_mask(ids.shape[1])),
-        "The triangle is right. In key_padding_mask, too, True masks: invert it.",
-        lambda ids: (~padding_mask(ids), causal_mask(ids.shape[1]).T),
-        "A position may attend to itself: masked cells begin right of the diagonal.",
-        lambda ids: (~padding_mask(ids), ~causal_mask(ids.shape[1]).T),
-        "Your triangle is transposed: in row i the positions after i are masked.",
-        lambda ids: (~key_mask(ids), ~causal_mask(ids.shape[1])),
-        "This layer adds the axes itself: key_padding_mask is (B, T).",
-        lambda ids: (~padding_mask(ids), ~target_mask(ids)),
-        "The triangle alone, (T, T): the padding goes into the other mask.",
-        lambda ids: (~causal_mask(ids.shape[1]), ~padding_mask(ids)),
-        "The padding comes first, then the triangle.",
     ),
 )
 

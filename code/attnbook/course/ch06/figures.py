@@ -138,15 +138,23 @@ BATCHES = {
 def padding_table() -> Table:
     """Show what the translator loses without its padding mask, by batch: stored."""
     runs = [stored_runs("padding_captions", batches=name)[0] for name in BATCHES]
+    values = changed_and_bleu(192, runs[0]["bleu"])
     head = "captions in a batch"
-    names = {"batches": BATCHES}
-    return pivot(runs, "batches", None, *changed_and_bleu(192), names=names, head=head)
+    return pivot(runs, "batches", None, *values, names={"batches": BATCHES}, head=head)
 
 
-def changed_and_bleu(captions: int) -> tuple[Value, Value]:
-    """How many translations of so many captions changed, and their BLEU."""
+def changed_and_bleu(captions: int, intact: float = 0) -> tuple[Value, Value]:
+    """How many translations of so many captions changed, and their BLEU.
+
+    Args:
+        captions: The number of captions.
+        intact: The BLEU with all masks, if the difference to it is to be shown.
+    """
     changed = Value("changed", f"of {captions}", name="translations changed")
-    return changed, Value("bleu", digits=1, name="BLEU")
+    if not intact:
+        return changed, Value("bleu", digits=1, name="BLEU")
+    change = Value(lambda run: run["bleu"] - intact, digits=1, name="change in BLEU")
+    return changed, change
 
 
 # The causal mask at inference
@@ -168,9 +176,9 @@ def layers_table() -> Table:
             name=f"{n} word{'s' * (n > 1)}",
             group="precision, runs of",
         )
-        for n in (1, 2, 3, 4)
+        for n in (1, 4)
     ]
     length = Value("length_ratio", "÷ reference length", digits=2, name="length")
-    values = *changed_and_bleu(300), *precisions, length
-    head = "decoder layers without causal mask"
+    values = *changed_and_bleu(300, runs[0]["bleu"]), *precisions, length
+    head = "layers without mask"
     return pivot(runs, "layers", None, *values, names={"layers": LAYERS}, head=head)

@@ -59,13 +59,16 @@ TREE = {
     ("auf", "die"): {"Station.": 0.4661},
     ("am", "Bahnhof"): {".": 0.7683},
 }
-COLUMNS = (56, 190, 316, 452)
+SECOND, SECOND_LOG_P = "Menschen warten", -1.3649
+SECOND_NEXT = "auf", 0.3232  # the most probable token after it
+COLUMNS = (70, 206, 326, 454)
 ROWS = {
     **{(): 164, ("auf",): 90, ("am",): 228, ("an",): 306},
     **{("auf", "die"): 52, ("auf", "den"): 128},
     **{("am", "Bahnhof"): 202, ("am", "Strand"): 278},
     **{("auf", "die", "Station."): 52, ("am", "Bahnhof", "."): 202},
 }
+LOWEST = 376  # where the second prefix stands
 
 Words = tuple[str, ...]
 
@@ -90,29 +93,41 @@ def beam_tree() -> Diagram:
     kept = {words for length in (1, 2, 3) for words in hypotheses(length, 2)} | {()}
     greedy, best = hypotheses(3, 1)[0], hypotheses(3, 2)[0]
     alt = (
-        "A tree from left to right. Leute warten goes on with auf (0.33), am (0.26) or "
-        "an (0.25); auf and am are kept. Auf goes on with die (0.25) or den (0.18), am "
-        "with Bahnhof (0.49) or Strand (0.11); auf die and am Bahnhof are kept, and "
-        "both end. Greedy decoding finds auf die Station, log-probability "
-        f"{minus(log_p(greedy))}; the beam finds am Bahnhof, {minus(log_p(best))}."
+        "A tree from left to right. Leute warten and Menschen warten are kept. The "
+        "first goes on with auf (0.33), am (0.26) or an (0.25), the second with auf "
+        "(0.32); auf and am after Leute warten are kept. Auf goes on with die (0.25) "
+        "or den (0.18), am with Bahnhof (0.49) or Strand (0.11); auf die and am "
+        "Bahnhof are kept, and both end. Greedy decoding finds auf die Station, "
+        f"log-probability {minus(log_p(greedy))}; the beam finds am Bahnhof, "
+        f"{minus(log_p(best))}."
     )
-    d = Diagram(510, 340, alt=alt)
+    d = Diagram(510, 410, alt=alt)
     boxes = {}
     for words, row in ROWS.items():
-        label = f"{words[-1] if words else FIRST}\n{minus(log_p(words))}"
         look = TARGET if words in kept else {}
-        place, width = (COLUMNS[len(words)], row), 70 if words else 104
-        boxes[words] = d.box(
-            label, *place, width=width, height=46, filled=words == best, **look
-        )
+        place, name = (COLUMNS[len(words)], row), words[-1] if words else FIRST
+        boxes[words] = _prefix(d, name, log_p(words), place, look, words == best)
         if words:
             p = TREE[words[:-1]][words[-1]]
             _branch(d, boxes[words[:-1]], boxes[words], p, look)
+    second = _prefix(d, SECOND, SECOND_LOG_P, (COLUMNS[0], LOWEST), TARGET)
+    word, p = SECOND_NEXT
+    after = SECOND_LOG_P + math.log(p)
+    _branch(d, second, _prefix(d, word, after, (COLUMNS[1], LOWEST), {}), p, {})
     d.text("greedy", COLUMNS[3], ROWS[greedy] - 36, **TARGET)
     d.text("beam", COLUMNS[3], ROWS[best] - 36, **TARGET)
     d.text("on arrows: $p$", COLUMNS[3] - 20, 286)
     d.text("in boxes: $Σ$ log $p$", COLUMNS[3] - 20, 312)
     return d
+
+
+def _prefix(
+    d: Diagram, word: str, log_p: float, place: tuple, look: dict, filled: bool = False
+) -> Box:
+    """A box for a prefix: its last word, or words, and its log-probability."""
+    width = 132 if place[0] == COLUMNS[0] else 70
+    label = f"{word}\n{minus(log_p)}"
+    return d.box(label, *place, width=width, height=46, filled=filled, **look)
 
 
 def _branch(d: Diagram, start: Box, end: Box, p: float, look: dict) -> None:

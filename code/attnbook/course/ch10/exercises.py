@@ -11,29 +11,6 @@ from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
 
 
-def _cached(n_layers: int, d_model: int, s: int, t: int) -> int:
-    return 2 * n_layers * d_model * (s + t)
-
-
-register(
-    "ex10_cached",
-    reference=_cached,
-    inputs=lambda: [(6, 512, 20, 10), (2, 64, 7, 1), (1, 8, 3, 0)],
-    hint="Which keys and values does each decoder layer keep, and how wide are they "
-    "with all heads together?",
-    mistakes=wrong(
-        lambda n, d, s, t: n * d * (s + t),
-        "The cache holds keys and values.",
-        lambda n, d, s, t: 2 * n * d * t,
-        "The keys and values of the source are in the cache, too.",
-        lambda n, d, s, t: 2 * d * (n * t + s),
-        "Each layer has its own keys and values of the source.",
-        lambda n, d, s, t: 2 * d * (s + t),
-        "Each layer has a cache of its own.",
-    ),
-)
-
-
 def _recompute(
     model: nn.Module, src: Tensor, length: int, position: int = -1
 ) -> Tensor:

@@ -5,15 +5,7 @@ from notebook_cells import printed
 
 from attnbook.course.ch05 import exercises
 from attnbook.course.kit.exercises.checking import find, verdict
-from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.scaled_dot_product import attention
-
-
-def test_parameters_in_the_exercise_are_those_of_the_layer():
-    count = find("ex5_parameters").reference
-    for d, h, bias in ((64, 2, True), (64, 8, False)):
-        layer = MultiHeadAttention(d, h, bias=bias)
-        assert count(d, h, bias) == sum(p.numel() for p in layer.parameters())
 
 
 def test_the_bug_of_the_page_is_known():
@@ -38,6 +30,4 @@ def test_the_layer_of_the_page_in_half_precision():
         torch.nn.init.eye_(linear.weight)
         torch.nn.init.zeros_(linear.bias)
     x = torch.full((1, 1, 64), 40.0).half()
-    out, weights = layer(x, x, x)
-    assert torch.equal(out, x)
-    assert weights.item() == 1
+    assert torch.equal(layer(x, x, x), x)
