@@ -1,17 +1,22 @@
 """Tells the pages' scripts what there is to be ticked: pages, predict boxes, exercises.
 
 ``book/_static/ticks.js`` reads it, and keeps in the browser what the reader has done.
-The front page has a style and a script of its own besides.
+The front page has a style and a script of its own besides. ``{exercise-list}`` lists
+all exercises, with what the first line of each says.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from html import escape
+from itertools import groupby
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.util.docutils import SphinxDirective
 
 from predict_box import predict_labels
 
@@ -19,18 +24,64 @@ from predict_box import predict_labels
 TO_BE_READ = re.compile(r"book/(?:ch|lab|a)\d+_\w+")
 
 
+# The first line of an exercise: its name, how hard it is, how long it takes, its task.
+LEAD = re.compile(
+    r"(.+?) · (easy|medium|hard) · (\d+) minutes\. (.+?[.?!:])(?:\s|$)", re.S
+)
+
+
 def course_parts(env: BuildEnvironment) -> dict[str, list[str]]:
     """Return the labels of the boxes and exercises of each page that is to be read."""
     parts = {page: [] for page in sorted(env.found_docs) if TO_BE_READ.fullmatch(page)}
-    exercises = {
+    for label, page in (predict_labels(env) | exercises(env)).items():
+        if page in parts:
+            parts[page].append(label)
+    return parts
+
+
+def exercises(env: BuildEnvironment) -> dict[str, str]:
+    """Return the labels of all exercises, each with its page."""
+    return {
         label: entry["docname"]
         for label, entry in getattr(env, "sphinx_exercise_registry", {}).items()
         if entry["type"].startswith("exercise")
     }
-    for label, page in (predict_labels(env) | exercises).items():
-        if page in parts:
-            parts[page].append(label)
-    return parts
+
+
+class ExerciseList(SphinxDirective):
+    """``{exercise-list}``: a place for the list, which is made when all is read."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the place."""
+        return [nodes.container(classes=["exercise-list"])]
+
+
+def fill_list(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Put the list of all exercises into its place, page by page."""
+    for place in doctree.findall(nodes.container):
+        if "exercise-list" in place["classes"] and not place.children:
+            found = sorted(exercises(app.env).items(), key=lambda item: item[1])
+            rows = []
+            for other, labels in groupby(found, lambda item: item[1]):
+                title = escape(app.env.titles[other].astext())
+                rows.append(f'<tr><th colspan="5" scope="rowgroup">{title}</th></tr>')
+                address = app.builder.get_relative_uri(page, other)
+                read = app.env.get_doctree(other)
+                rows += [row(read, label, address) for label, _ in labels]
+            markup = f'<table class="exercises">{"".join(rows)}</table>'
+            place += nodes.raw("", markup, format="html")
+
+
+def row(read: nodes.document, label: str, address: str) -> str:
+    """Return a row of the list: an exercise of a page that was read."""
+    node = next(
+        n for n in read.findall() if label in getattr(n, "get", dict)("ids", ())
+    )
+    texts = (paragraph.astext() for paragraph in node.findall(nodes.paragraph))
+    name, level, minutes, task = next(filter(None, map(LEAD.match, texts))).groups()
+    link = f'<a href="{address}#{label}">{escape(name)}</a>'
+    cells = link, level, f"{minutes} min", escape(" ".join(task.split()))
+    return f'<tr data-exercise="{label}"><td>{"</td><td>".join(cells)}</td></tr>'
 
 
 def add_parts(
@@ -49,6 +100,8 @@ def add_parts(
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register all of the above with Sphinx."""
     app.setup_extension("predict_box")
+    app.add_directive("exercise-list", ExerciseList)
+    app.connect("doctree-resolved", fill_list)
     # Before the scripts that use what these define.
     app.connect("html-page-context", add_parts, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -40,6 +40,10 @@
       link.title = "Link to this exercise"; // as figures and sections have it
       exercise.querySelector(".caption-number").append(link);
     }
+    for (const row of document.querySelectorAll("tr[data-exercise]")) {
+      const name = `${row.cells[0].textContent} done`;
+      row.insertCell().append(tickBox("exercises", row.dataset.exercise, "done", name));
+    }
     const read = tickBox("pages", PAGE, "I have read this page");
     document
       .querySelector("article.bd-article")
