@@ -379,12 +379,49 @@ def captions_without_order(kept: str) -> dict:
         one translation), how many of these are "mixed" (a human and an animal), in how
         many of the mixed ones the "human" comes first, and the "bleu" of the captions.
     """
+    return translate_with(KEPT[kept])
+
+
+def translate_with(positions: Callable[[int], nn.Module]) -> dict:
+    """Translate with other positions, made for a width; see the sweep."""
     translator = Translator()
     val = load_texts(translator.config, "val")
     english, german = val.source[:N_CAPTIONS], val.target[:N_CAPTIONS]
-    translator.model.positions = KEPT[kept](translator.config.d_model)
+    translator.model.positions = positions(translator.config.d_model)
     bleu = corpus_bleu(translator(english, width=1), german).bleu
     return {**who_does_what(translator), "bleu": round(bleu, 2)}
+
+
+class Moved(SinusoidalPositions):
+    """The source's word p is at position first + step * p; the target isn't moved."""
+
+    def __init__(self, d_model: int, first: int, step: int):
+        super().__init__(d_model)
+        self.first, self.step = first, step
+
+    def forward(self, x: Tensor, offset: int | None = None) -> Tensor:
+        """Add the encodings of the moved positions to the source."""
+        if offset is not None:
+            return super().forward(x, offset)
+        end = self.first + self.step * x.shape[1]
+        return x + sinusoids(end, x.shape[2], dtype=x.dtype)[self.first :: self.step]
+
+
+MOVES = {
+    "not at all": (0, 1),
+    "by 1": (1, 1),
+    "by 2": (2, 1),
+    "by 4": (4, 1),
+    "by 8": (8, 1),
+    "twice as far apart": (0, 2),
+}
+"""Where the source's words stand: the first one, and the step from each to the next."""
+
+
+@sweep(moved=MOVES, sentences=56 * len(VERBS), captions=N_CAPTIONS)
+def captions_moved(moved: str) -> dict:
+    """The same with the source at other positions: does the translator notice?"""
+    return translate_with(partial(Moved, first=MOVES[moved][0], step=MOVES[moved][1]))
 
 
 def who_does_what(translator: Translator) -> dict:

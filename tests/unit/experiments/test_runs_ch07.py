@@ -103,6 +103,12 @@ def test_one_position_for_all_words_of_the_source():
     assert torch.equal(positions(x, offset=2)[1], sinusoids(3, 8, 2))
 
 
+def test_the_source_is_moved_and_the_target_is_not():
+    positions, x = ch07.Moved(8, first=1, step=2), torch.zeros(1, 3, 8)
+    assert torch.equal(positions(x)[0], sinusoids(6, 8)[[1, 3, 5]])
+    assert torch.equal(positions(x, offset=2)[0], sinusoids(3, 8, 2))
+
+
 def test_who_acts_and_who_is_acted_on_is_counted(monkeypatch):
     """By a translator whose nouns always stand in one order: man, dog, cat."""
     monkeypatch.setattr(ch07, "NOUNS", {"man": "Mann", "dog": "Hund", "cat": "Katze"})

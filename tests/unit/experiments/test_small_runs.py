@@ -164,6 +164,10 @@ SMALL = {
         {"load_texts": lambda *_: Texts(["A dog."], ["Ein Hund."]), "VERBS": ()},
         {"kept": "encoder"},
     ),
+    "captions_moved": (
+        {"load_texts": lambda *_: Texts(["A dog."], ["Ein Hund."]), "VERBS": ()},
+        {"moved": "by 1"},
+    ),
     # ch08
     "warm_up": (
         {"STEPS": 1},

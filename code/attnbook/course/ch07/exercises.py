@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong
-from attnbook.nn.positions import position_angles, sinusoids
+from attnbook.course.kit.exercises.checking import register, wrong
+from attnbook.nn.positions import position_angles
 from attnbook.nn.rotary import rotate
 
 register(
@@ -24,24 +24,6 @@ register(
         "A kernel of width 1 sees one word, and is the same at each position.",
         "b",
         "A kernel of width 3 and a causal mask treat left and right differently, too.",
-    ),
-)
-
-
-def _along_batch(x: Tensor) -> Tensor:
-    return x + sinusoids(x.shape[0], x.shape[2])[:, None]
-
-
-register(
-    "ex7_first_axis",
-    reference=lambda x: x + sinusoids(x.shape[1], x.shape[2]),
-    inputs=lambda: draw_inputs(((3, 3, 4),), ((2, 5, 6),)),
-    hint="Which axis of x counts the sentences, and which the words of a sentence?",
-    mistakes=wrong(
-        _along_batch,
-        "All words of a sentence get the same encoding: positions run along the batch.",
-        lambda x: x + sinusoids(x.shape[1], x.shape[2], offset=1),
-        "Positions are counted from 0.",
     ),
 )
 

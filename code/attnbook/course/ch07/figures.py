@@ -27,7 +27,7 @@ from attnbook.course.kit.colours import (
     contrast,
 )
 from attnbook.course.kit.curves import band
-from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
+from attnbook.course.kit.html_tables import Spread, Table, spread
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.positions import frequencies, sinusoids
 from attnbook.nn.rotary import rotate
@@ -67,7 +67,7 @@ def farthest_figure() -> Figure:
     shapes = {
         "p": (torch.stack([u, 0 * u + 0.4], -1), (1.0, 0.0)),
         "p and p²": (torch.stack([u, u**2], -1), (-0.55, -1.0)),
-        "one hand": (torch.stack([p.sin(), p.cos()], -1), (math.sin(4), math.cos(4))),
+        "one hand": (torch.stack([p.cos(), p.sin()], -1), (math.cos(4), math.sin(4))),
     }
     fig, axes = plt.subplots(1, 3, figsize=(5.5, 2.3))
     for ax, (name, (points, query)) in zip(axes, shapes.items(), strict=True):
@@ -130,14 +130,14 @@ def _clocks(p: int, encoding: Tensor) -> Figure:
 
 def _dial(ax: Axes) -> None:
     ax.add_patch(plt.Circle((0, 0), 1, fill=False, color=GREY, linewidth=1.5))
-    ax.plot([0, 0], [0.88, 1], color=GREY, linewidth=1.5)  # twelve o'clock
+    ax.plot([0.88, 1], [0, 0], color=GREY, linewidth=1.5)  # three o'clock
     ax.set(xlim=(-1.15, 1.15), ylim=(-1.15, 1.15), aspect="equal")
     ax.set_axis_off()
 
 
 def _hand(ax: Axes, angle: float, colour: str, width: float) -> None:
-    """A hand at an angle from twelve o'clock: its tip is (sine, cosine)."""
-    tip = math.sin(angle), math.cos(angle)
+    """A hand, counterclockwise from three o'clock: its tip is (cosine, sine)."""
+    tip = math.cos(angle), math.sin(angle)
     ax.plot(*zip((0, 0), tip, strict=True), color=colour, linewidth=width)
 
 
@@ -210,9 +210,9 @@ def _sector(ax: Axes, start: float, end: float) -> None:
     """The angle from one hand to the other, with an arrow head at its end."""
     angles = torch.linspace(start, end, 60, dtype=torch.float64)
     ax.fill(
-        [0, *(0.6 * angles.sin())], [0, *(0.6 * angles.cos())], color=SHADE, zorder=0
+        [0, *(0.6 * angles.cos())], [0, *(0.6 * angles.sin())], color=SHADE, zorder=0
     )
-    rim = [(0.6 * math.sin(a), 0.6 * math.cos(a)) for a in angles.tolist()]
+    rim = [(0.6 * math.cos(a), 0.6 * math.sin(a)) for a in angles.tolist()]
     ax.plot(*zip(*rim[:-4], strict=True), color=DARK_GREY, linewidth=1.2)
     look = {"arrowstyle": "-|>", "color": DARK_GREY, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", rim[-1], rim[-8], arrowprops=look)
@@ -294,19 +294,6 @@ def most_frequent_accuracy(length: int) -> float:
     targets = previous_symbols(ids).targets  # (B, T, K)
     correct = targets == others.argmax(-1)[..., None]
     return 100 * correct[targets != PAD].float().mean().item()
-
-
-def vectors_table() -> Table:
-    """Show how well one layer does with several vectors for positions: stored runs."""
-    rows = [("none", accuracy_over("none", 1500, 12))]
-    runs = stored_runs("position_vectors")
-    for name in dict.fromkeys(run["vector"] for run in runs):
-        shares = [100 * run["right"] for run in runs if run["vector"] == name]
-        rows.append((name, spread(shares)))
-    rows.append(("one learned vector for each", accuracy_over("learned", 1500, 12)))
-    guess = "guess: the most frequent other symbol"
-    rows.append((guess, most_frequent_accuracy(12)))
-    return table(["position vectors", Column("accuracy", "%")], rows)
 
 
 def hands_figure() -> Figure:

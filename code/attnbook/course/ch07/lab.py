@@ -19,7 +19,7 @@ from attnbook.course.ch07.figures import (
 )
 from attnbook.course.kit.colours import INK, PALE_GREY, SKY
 from attnbook.course.kit.curves import label_lines
-from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.positions import sinusoids
 
@@ -67,6 +67,19 @@ def schemes_table() -> Table:
         Column("positions 12–23", "%", "24 symbols"),
     ]
     return table(["positions", *heads], rows)
+
+
+def vectors_table() -> Table:
+    """Show how well one layer does with several vectors for positions: stored runs."""
+    rows = [("none", accuracy_over("none", 1500, 12))]
+    runs = stored_runs("position_vectors")
+    for name in dict.fromkeys(run["vector"] for run in runs):
+        shares = [100 * run["right"] for run in runs if run["vector"] == name]
+        rows.append((name, spread(shares)))
+    rows.append(("one learned vector for each", accuracy_over("learned", 1500, 12)))
+    guess = "guess: the most frequent other symbol"
+    rows.append((guess, most_frequent_accuracy(12)))
+    return table(["position vectors", Column("accuracy", "%")], rows)
 
 
 BY_LENGTH = {"right": "lengths"}

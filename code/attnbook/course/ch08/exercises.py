@@ -61,33 +61,35 @@ register(
 )
 
 
-def _parameters(d: int, d_ff: int, decoder: bool = False) -> int:
-    attentions = 2 if decoder else 1
-    attention, norm = 4 * (d * d + d), 2 * d
-    feed_forward = d * d_ff + d_ff + d_ff * d + d
-    return attentions * attention + feed_forward + (attentions + 1) * norm
+def _norm_gradient(
+    x: Tensor, g: Tensor, *, mean: float = 1, along: float = 1, correction: int = 0
+) -> Tensor:
+    """The gradient of a norm's input; the factors leave out what is forgotten."""
+    sigma, mu = torch.std_mean(x, -1, correction=correction, keepdim=True)
+    y = (x - mu) / sigma
+    rest = g - mean * g.mean(-1, keepdim=True)
+    return (rest - along * (g * y).mean(-1, keepdim=True) * y) / sigma
 
 
 register(
-    "ex8_parameters",
-    reference=_parameters,
-    inputs=lambda: [(4, 16, False), (64, 256, True), (512, 2048, True), (8, 6, False)],
-    hint="Four matrices and their biases for each attention; two matrices and their "
-    "biases; a gain and a bias with D components for each norm.",
+    "ex8_norm_gradient",
+    reference=_norm_gradient,
+    inputs=lambda: draw_inputs(((2, 4), (2, 4)), ((2, 3, 8), (2, 3, 8))),
+    hint="Write y_c with all features of x, differentiate by x_a, and sum over c with "
+    "g_c. A feature changes y_c in three ways: itself, through the mean and through "
+    "the standard deviation.",
     mistakes=wrong(
-        lambda d, d_ff, decoder: (
-            _parameters(d, d_ff, decoder) - (3 if decoder else 2) * 2 * d
-        ),
-        "The norms have parameters too: a gain and a bias, D each.",
-        lambda d, d_ff, decoder: _parameters(d, d_ff),
-        "A decoder layer has two attentions and three norms.",
-        lambda d, d_ff, decoder: (
-            _parameters(d, d_ff, decoder) - (8 if decoder else 4) * d - d_ff - d
-        ),
-        "The linear maps have biases.",
-        lambda d, d_ff, decoder: (
-            _parameters(d, d_ff, decoder) - (2 * d if decoder else 0)
-        ),
-        "A decoder layer has three sublayers, and a norm for each.",
+        lambda x, g: _norm_gradient(x, g, mean=0, along=0),
+        "You keep the mean and the standard deviation fixed; both depend on x.",
+        lambda x, g: _norm_gradient(x, g, along=0),
+        "The mean is right, but the standard deviation depends on x as well.",
+        lambda x, g: _norm_gradient(x, g, mean=0),
+        "The standard deviation is right, but the mean depends on x as well.",
+        lambda x, g: _norm_gradient(x, g, correction=1),
+        "LayerNorm divides the sum of squares by D, not by D - 1.",
+        lambda x, g: _norm_gradient(x, g) * x.std(-1, correction=0, keepdim=True),
+        "The division by the standard deviation is missing.",
+        lambda x, g: g,
+        "Nothing is computed yet.",
     ),
 )

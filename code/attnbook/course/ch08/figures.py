@@ -52,15 +52,15 @@ ONLY_ATTENTION = {
     "8 plain": "8 attentions",
 }
 """Rows of the ladder, and what the page calls them."""
-ALL_STACKS = ONLY_ATTENTION | {
+ALL_STACKS = {
+    "1 plain": "1 attention",
+    "8 plain": "8 attentions",
     "skip": "8, skip connections",
     "skip, network": "and networks",
-    "post-norm": "and post-norm",
+    "skip, network, small weights": "and small weights",
+    "post-norm": "post-norm",
     "post-norm, warm-up": "post-norm, warm-up",
-    "post-norm, small weights": "post-norm, small weights",
     "pre-norm": "pre-norm",
-    "skip, network, small weights": "no norm, small weights",
-    "skip, small weights": "no network either",
 }
 BASELINES = {
     "guess": "guessing",
