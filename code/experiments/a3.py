@@ -1,33 +1,24 @@
-"""Appendix A3: sinks, recall by linear attention, light encoders, two word orders."""
+"""Appendix A3: sinks, and recall by linear attention."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from functools import cache, partial
-from statistics import fmean
+from functools import cache
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from attnbook.analysis.maps import attention_maps, cross_weights
-from attnbook.core.vocabulary import BOS, EOS, PAD, UNK
-from attnbook.course.a3.encoders import toy_lite_transformer, toy_local_transformer
-from attnbook.course.a3.two_orders import two_order_pairs, valid_translations
-from attnbook.course.kit.toy_translation import THREE_SEEDS, train_and_measure
-from attnbook.data.batching import Batch, pooled
+from attnbook.analysis.maps import attention_maps
+from attnbook.core.vocabulary import EOS, PAD
+from attnbook.course.kit.toy_translation import THREE_SEEDS
+from attnbook.data.batching import Batch
 from attnbook.models.transformer import Transformer, TransformerState
-from attnbook.nn.layers import LayerCache, TransformerConfig
+from attnbook.nn.layers import LayerCache
 from attnbook.nn.linear_attention import LinearAttention
-from attnbook.nn.masks import key_mask
 from attnbook.nn.multi_head import KeysValues
 from attnbook.nn.sequence_layers import SelfAttentionLayer
-from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch, toy_pairs
-from attnbook.toy.language import Pair
-from attnbook.toy.metrics import greedy_translations
-from attnbook.toy.models import SIZES, toy_transformer
 from attnbook.toy.task_models import InductionModel
 from attnbook.toy.tasks import induction_batches, last_position_accuracy
 from attnbook.toy.training import LEARNING_RATE, fit
@@ -38,7 +29,7 @@ from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
 from experiments.ch04 import TRANSLATORS
 from experiments.ch06 import batches
-from experiments.registry import experiment, sweep
+from experiments.registry import sweep
 
 # Sinks: trained decoders that keep few positions, with ``BOS`` or without it
 
@@ -328,174 +319,3 @@ def recall_accuracy(kind: str, heads: int, seed: int, steps: int, n: int = N) ->
     return last_position_accuracy(
         model, next(induction_batches(n, 1000 + seed, batch_size=2000))
     )
-
-
-# Lighter encoders on the toy translation task
-
-measure = partial(train_and_measure, seeds=THREE_SEEDS, weights_of=cross_weights)
-experiment(partial(measure, toy_lite_transformer), "lite_transformer")
-experiment(partial(measure, toy_local_transformer), "local_encoder")
-
-# Two word orders: one token after another, and all at once
-#
-# A model that predicts all tokens at once cannot keep to one of two word orders. It can
-# if its training data has one order only, or if the translations are those of a model
-# that predicts one token after another: knowledge distillation, as in Gu et al. 2018.
-
-ORDER_STEPS = 1200  # one token after another learns the two orders late, after some 600
-BATCH_SIZE = 192
-EXAMPLES = 3  # translations that are stored
-
-
-class NonAutoregressive(nn.Module):
-    """A Transformer that predicts all target tokens in one step, after Gu et al. 2018.
-
-    What its decoder reads is not the tokens before each position, but as many blanks as
-    the target has positions, without a causal mask. So no output depends on another,
-    and one pass is enough. (Gu et al. copy source tokens there.) The length of the
-    target is given; Gu et al. predict it, as the sum of how many target tokens each
-    source token has (its *fertility*).
-
-    Args:
-        config: The sizes.
-    """
-
-    def __init__(self, config: TransformerConfig):
-        super().__init__()
-        self.transformer = Transformer(config)
-
-    def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        """Predict all target tokens, none of which sees another.
-
-        Args:
-            src: Source ids, (B, S).
-            tgt_in: Any ids of the target's length, (B, T). Only where they are ``PAD``
-                is used.
-
-        Returns:
-            Logits, (B, T, V).
-        """
-        model = self.transformer
-        source_mask = key_mask(src)  # (B, 1, 1, S)
-        memory = model.encode(src, source_mask)  # (B, S, D)
-        blanks = torch.full_like(tgt_in, BOS).masked_fill(tgt_in == PAD, PAD)  # (B, T)
-        mask = key_mask(blanks)  # (B, 1, 1, T): not causal
-        y = model.dropout(model.positions(model.target_embedding(blanks)))  # (B, T, D)
-        for layer in model.decoder:
-            y = layer(y, memory, mask, source_mask)
-        return model.out(model.decoder_norm(y))  # (B, T, V)
-
-    @torch.no_grad()
-    def translate(self, src: Tensor, lengths: Tensor) -> Tensor:
-        """Take the most probable token at each position, in one pass.
-
-        ``PAD``, ``BOS`` and ``UNK`` are never taken.
-
-        Args:
-            src: Source ids, (B, S).
-            lengths: Number of tokens of each target, ``EOS`` included, (B,).
-
-        Returns:
-            Target ids, (B, longest), ``PAD`` after the last.
-        """
-        real = torch.arange(int(lengths.max()), device=src.device) < lengths[:, None]
-        logits = self(src, torch.where(real, BOS, PAD))  # (B, T, V)
-        logits[..., [PAD, BOS, UNK]] = -torch.inf
-        return logits.argmax(-1).masked_fill(~real, PAD)
-
-
-def grouped(pairs: Iterable[Pair], seed: int) -> Iterator[list[Pair]]:
-    """Pairs in groups of a batch, of similar length."""
-    return pooled(pairs, BATCH_SIZE, random.Random(seed))
-
-
-def distilled(pairs: Iterable[Pair], teacher: nn.Module) -> Iterator[Pair]:
-    """The same sources, with the teacher's greedy translations for targets."""
-    for group in grouped(pairs, 0):
-        outputs = greedy_translations(teacher, group)
-        kept = [
-            Pair(pair.source, output, pair.alignment)
-            for pair, output in zip(group, outputs, strict=True)
-            if len(output) == len(pair.target)  # else the alignment would not fit
-        ]
-        if not kept:
-            raise ValueError(
-                "no translation of the teacher has the reference's length; train it "
-                "with more steps"
-            )
-        yield from kept
-
-
-def outputs_of(model: nn.Module, pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
-    """Translate: greedily, or at once with the length given."""
-    if not isinstance(model, NonAutoregressive):
-        return greedy_translations(model, pairs)
-    batch: Batch = make_batch(pairs)
-    ids = model.translate(batch.src, (batch.tgt_out != PAD).sum(1))  # (B, T)
-    return [tuple(TARGET.decode(row)) for row in ids.tolist()]
-
-
-def measured(outputs: Sequence[tuple[str, ...]], pairs: Sequence[Pair]) -> dict:
-    """Shares of valid outputs, of those with the object first, of the right words."""
-    valid = [valid_translations(pair) for pair in pairs]
-    either = [out in both for out, both in zip(outputs, valid, strict=True)]
-    second = [out == both[1] for out, both in zip(outputs, valid, strict=True)]
-    words = [
-        sorted(out) == sorted(pair.target)
-        for out, pair in zip(outputs, pairs, strict=True)
-    ]
-    n = len(pairs)
-    return {
-        "valid": round(sum(either) / n, 4),
-        "object_first": round(sum(second) / n, 4),
-        "right_words": round(sum(words) / n, 4),
-    }
-
-
-ORDERS: dict[str, Callable[[int], Iterator[Pair]]] = {
-    "one after another, two orders": two_order_pairs,
-    "at once, one order": partial(toy_pairs, clauses=(1,)),
-    "at once, two orders": two_order_pairs,
-    "at once, distilled": lambda seed: distilled(
-        two_order_pairs(seed), trained("one after another, two orders", seed)[0]
-    ),
-}
-"""Models, and what each is trained on, by seed."""
-
-
-@cache
-def trained(name: str, seed: int) -> tuple[nn.Module, list[float]]:
-    """Train one of the models; return it with the loss of each step."""
-    pairs = ORDERS[name](seed)
-    torch.manual_seed(seed)
-    if name.startswith("at once"):
-        sizes = TransformerConfig(len(SOURCE), len(TARGET), **SIZES, norm_first=True)
-        model = NonAutoregressive(sizes)
-    else:
-        model = toy_transformer(len(SOURCE), len(TARGET))
-    groups = map(make_batch, grouped(pairs, seed))
-    return model, fit(model, groups, ORDER_STEPS, LEARNING_RATE)
-
-
-@sweep(
-    seed=THREE_SEEDS,
-    model=ORDERS,
-    steps=ORDER_STEPS,
-    batch=BATCH_SIZE,
-    rate=LEARNING_RATE,
-)
-def two_orders(seed: int, model: str) -> dict:
-    """Train on one order, on two, or on distilled translations.
-
-    Returns:
-        The entries of :func:`measured` on held-out sentences of one clause, the last
-        "loss", and "examples", sources with their translations.
-    """
-    pairs, (translator, losses) = held_out_pairs(1), trained(model, seed)
-    outputs = outputs_of(translator, pairs)
-    examples = [*zip(pairs, outputs, strict=True)][:EXAMPLES]
-    return {
-        **measured(outputs, pairs),
-        "loss": round(fmean(losses[-20:]), 4),
-        "examples": [[" ".join(pair.source), " ".join(out)] for pair, out in examples],
-    }

@@ -121,7 +121,6 @@ add(
     learned=lambda: parts.LearnedPositions(20, 8),
     block=lambda: parts.Block(parts.RMSNorm(8), grouped(), parts.RMSNorm(8), experts()),
     linear=lambda: parts.LinearAttention(8, 2),
-    long_short=lambda: parts.LongShortAttention(8, 2, 3),
     convolution=lambda: parts.ConvolutionLayer(8, 3, 2),
     windowed=lambda: parts.WindowedSelfAttention(8, 2, 3),
 )

@@ -18,7 +18,6 @@
 - ``gru``: one step of a GRU
 - ``sequence_layers``: self-attention, recurrence and convolution with one interface
 - ``linear_attention``: linear attention, all positions at once or one by one
-- ``long_short``: long–short attention, half of it convolution
 - ``losses``: cross-entropy, plain and with label smoothing
 - ``attention_checks``: checks of the arguments of attention
 """
@@ -60,7 +59,6 @@ from attnbook.nn.local_attention import (
     make_alignment,
     source_window,
 )
-from attnbook.nn.long_short import LocalBranch, LongShortAttention
 from attnbook.nn.losses import (
     label_smoothing_loss,
     token_loss,

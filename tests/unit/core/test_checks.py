@@ -10,7 +10,7 @@ from compare import make_transformer, sentences
 
 import attnbook
 from attnbook.core.checks import check_dropout, check_shares, check_sizes
-from attnbook.nn import LocalBranch, attention, causal_mask, window_mask
+from attnbook.nn import attention, causal_mask, window_mask
 from attnbook.nn.local_attention import MonotonicAlignment
 
 NAN = float("nan")
@@ -54,7 +54,6 @@ def test_numpys_integers_are_whole_numbers(kind):
     assert torch.equal(window_mask(kind(5), kind(2), kind(1)), window_mask(5, 2, 1))
     assert torch.equal(causal_mask(kind(3), kind(4), kind(1)), causal_mask(3, 4, 1))
     assert MonotonicAlignment(kind(2)).half_width == 2
-    assert LocalBranch(kind(4), kind(3))(torch.zeros(1, 5, 4)).shape == (1, 5, 4)
 
 
 @pytest.mark.parametrize(

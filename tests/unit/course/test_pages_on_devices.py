@@ -34,7 +34,6 @@ MODULES = [
     ("ch08", "DecoderLayer", True, (CONFIG,), (X, X)),
     ("ch09", "EncoderDecoder", False, (CONFIG,), (SRC, IDS)),
     ("ch09", "Transformer", True, (CONFIG,), (SRC, IDS)),
-    ("a3", "LongShort", False, (8, 2, 3), (X,)),
 ]
 
 

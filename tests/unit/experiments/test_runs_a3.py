@@ -5,12 +5,10 @@ from statistics import fmean
 
 import pytest
 import torch
-from compare import close, randomise, sentences
+from compare import close
 
 from attnbook.analysis.maps import attention_maps
-from attnbook.core.vocabulary import BOS, EOS, PAD, UNK
-from attnbook.course.a3.two_orders import object_first
-from attnbook.nn.layers import TransformerConfig
+from attnbook.core.vocabulary import EOS, PAD
 from attnbook.nn.masks import causal_mask, key_mask, window_mask
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.models import load_toy_model, toy_transformer
@@ -161,67 +159,3 @@ def test_mean_weights_by_hand(trained):
 
 def test_a_wide_state_learns_to_recall():
     assert a3.recall_accuracy("linear", 1, 0, steps=200, n=5) > 0.8
-
-
-# Two orders
-
-
-def test_valid_outputs_and_right_words_are_counted():
-    pairs = held_out_pairs(1, 5)
-    outputs = [
-        pairs[0].target,
-        object_first(pairs[1]).target,
-        pairs[2].target[::-1],  # the right words, in no valid order
-        pairs[3].target[:-1] + pairs[3].target[:1],
-        object_first(pairs[4]).target,
-    ]
-    found = a3.measured(outputs, pairs)
-    assert found == {"valid": 0.6, "object_first": 0.4, "right_words": 0.8}
-
-
-def test_distilled_pairs_have_the_teachers_translations(trained):
-    pairs = [object_first(pair) for pair in held_out_pairs(1, 6)]
-    taught = {pair.source: pair.target for pair in a3.distilled(pairs, trained)}
-    rule = {pair.source: pair.target for pair in held_out_pairs(1, 6)}
-    assert taught == rule  # it has learned the rule's order
-
-
-def test_a_teacher_that_has_learned_nothing_is_refused():
-    torch.manual_seed(0)
-    untrained = toy_transformer(len(SOURCE), len(TARGET)).eval()
-    with pytest.raises(ValueError, match="more steps"):
-        next(a3.distilled(held_out_pairs(1, 6), untrained))
-
-
-def test_all_tokens_at_once_are_a_transformer_that_reads_blanks():
-    """The plain sum over layers, each blank seeing all blanks of its sentence."""
-    torch.manual_seed(0)
-    sizes = {"d_model": 8, "n_heads": 2, "n_layers": 2, "d_ff": 12, "dropout": 0}
-    model = a3.NonAutoregressive(TransformerConfig(12, 9, **sizes))
-    model, inner = randomise(model).double().eval(), model.transformer
-    src, tgt = sentences(0, (5, 3), 12), sentences(1, (4, 2), 9)
-    blanks = torch.tensor([[BOS] * 4, [BOS] * 2 + [PAD] * 2])
-    memory, y = inner.encode(src), inner.positions(inner.target_embedding(blanks))
-    for layer in inner.decoder:
-        y = layer(y, memory, key_mask(blanks), key_mask(src))
-    logits = inner.out(inner.decoder_norm(y))
-    close(model(src, tgt), logits)
-    logits = logits.detach()
-    logits[..., [PAD, BOS, UNK]] = -torch.inf
-    out = model.translate(src, torch.tensor([4, 2]))
-    assert torch.equal(out, logits.argmax(-1).masked_fill(tgt == PAD, PAD))
-
-
-def test_a_student_learns_from_its_teacher_of_the_same_seed(monkeypatch):
-    monkeypatch.setattr(a3, "ORDER_STEPS", 1)
-    monkeypatch.setattr(a3, "BATCH_SIZE", 4)
-    teachers = []
-    monkeypatch.setattr(
-        a3, "distilled", lambda p, teacher: teachers.append(teacher) or p
-    )
-    a3.trained.cache_clear()
-    model, losses = a3.trained("at once, distilled", 5)
-    assert isinstance(model, a3.NonAutoregressive)
-    assert len(losses) == 1
-    assert teachers == [a3.trained("one after another, two orders", 5)[0]]
-    a3.trained.cache_clear()

@@ -9,7 +9,6 @@ from compare import make_bahdanau
 from attnbook.core import results
 from attnbook.course.a1.writing import TokenModel
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
-from attnbook.toy.models import toy_transformer
 from attnbook.translation.corpora import Texts
 from attnbook.translation.translator import Translator
 from experiments.registry import find_experiments
@@ -269,13 +268,6 @@ SMALL = {
     "linear_state": (
         {"RECALL_STEPS": 1, "N": 4, "THREE_SEEDS": (0,)},
         {"kind": "linear", "heads": 2},
-    ),
-    "two_orders": (
-        {
-            "trained": lambda *_: (untrained(toy_transformer, 0)[0], [1.0]),
-            "held_out_pairs": few(3),
-        },
-        {"seed": 0, "model": "at once, two orders"},
     ),
 }
 

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from math import exp
 
-import matplotlib.pyplot as plt
-import torch
-from matplotlib.figure import Figure
-from torch import Tensor
-
 from attnbook.core import results
-from attnbook.course.a1.patches import in_other_order
-from attnbook.course.kit.colours import DARK_GREY
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 
@@ -19,13 +12,10 @@ from attnbook.course.kit.tables import Value, pivot, stored_runs
 
 TRAININGS = {
     "gaps": ("gaps in whole texts: the reader", "full"),
-    "gaps_asked_causal": ("the reader, writing under the causal mask", "full"),
     "gaps_followed": ("the reader, filling 16 gaps", "full"),
-    "gaps_between": ("the reader, with length and end given", "full"),
     "one_gap": ("one gap in a whole text", "full"),
     "cut_later": ("one gap in a cut text, not at its end", "full"),
     "cut": ("one gap at the end of a cut text", "full"),
-    "gaps_causal": ("gaps in whole texts", "causal"),
     "next_one": ("one next token in each text", "causal"),
     "next": ("all next tokens: the writer", "causal"),
 }
@@ -105,46 +95,6 @@ def roles_table() -> Table:
 
 
 # Digits
-
-
-def patches_figure(image: Tensor, patches: Tensor) -> Figure:
-    """Draw an image with the borders of its patches, and the patches in a row."""
-    fig, (left, right) = plt.subplots(
-        1, 2, figsize=(5.5, 1.9), width_ratios=[1, 3.2], layout="constrained"
-    )
-    grey = {"cmap": "gray_r", "vmin": 0, "vmax": 1}
-    left.imshow(image.numpy(), **grey)
-    side = len(image) // 4
-    for border in range(side, len(image), side):
-        left.axhline(border - 0.5, color=DARK_GREY, lw=0.8)
-        left.axvline(border - 0.5, color=DARK_GREY, lw=0.8)
-    left.set(xticks=[], yticks=[], title="image", anchor="N")
-    left.spines[:].set(visible=True, color=DARK_GREY, lw=0.8)
-    for number, patch in enumerate(patches):
-        across, down = number % 8, number // 8
-        x, y = 1.35 * across, -1.9 * down
-        right.imshow(patch.view(2, 2).numpy(), extent=(x, x + 1, y, y + 1), **grey)
-        right.add_patch(
-            plt.Rectangle((x, y), 1, 1, fill=False, color=DARK_GREY, lw=0.8)
-        )
-        right.text(x + 0.5, y - 0.1, f"{number + 1}", ha="center", va="top")
-    right.set(xlim=(-0.2, 10.7), ylim=(-2.8, 1.2), title="sequence of patches")
-    right.set_anchor("N")
-    right.set_axis_off()
-    return fig
-
-
-def shuffled_figure(images: Tensor) -> Figure:
-    """Draw images above, and below the same with their patches in another order."""
-    g = torch.Generator().manual_seed(0)
-    rows = (images, in_other_order(images, 2, g))
-    fig, axes = plt.subplots(2, len(images), figsize=(5.5, 2.0), layout="constrained")
-    for row, line in zip(rows, axes, strict=True):
-        for image, ax in zip(row, line, strict=True):
-            ax.imshow(image.numpy(), cmap="gray_r", vmin=0, vmax=1)
-            ax.set(xticks=[], yticks=[])
-            ax.spines[:].set(visible=True, color=DARK_GREY, lw=0.8)
-    return fig
 
 
 def digits_table() -> Table:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from compare import Chain, make_transformer, sentences
+from compare import Chain, make_transformer
 from notebook_cells import printed
 
 from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
@@ -23,10 +23,9 @@ from attnbook.decoding.greedy_search import greedy
 from attnbook.decoding.sampling import sample
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.seq2seq import InitialState
-from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
 from attnbook.toy.data import SOURCE, TARGET
-from experiments import a1_captions, a1_toy, a3
+from experiments import a1_captions, a1_toy
 from experiments import ch06_next_word as next_word
 
 LIVE = Path(__file__).resolve().parents[4] / "book" / "_static" / "live"
@@ -74,17 +73,6 @@ def test_decoding(special):
         assert not torch.isin(ids, torch.tensor([BOS, UNK])).any()
         for text in ids.flatten(0, -2).tolist():  # padding only after the end
             assert PAD not in text[: text.index(EOS) if EOS in text else None]
-
-
-@LOGITS
-def test_decoding_in_one_pass(special):
-    torch.manual_seed(0)
-    config = TransformerConfig(len(TARGET), d_model=8, n_heads=2, n_layers=1, d_ff=8)
-    model = a3.NonAutoregressive(config)
-    model.transformer.out = Outputs(special)
-    ids = model.translate(sentences(0, (5, 3), 12), torch.tensor([4, 2]))
-    assert not torch.isin(ids, torch.tensor([BOS, UNK])).any()
-    assert torch.equal(ids == PAD, torch.tensor([[0, 0, 0, 0], [0, 0, 1, 1]]).bool())
 
 
 class Outputs(torch.nn.Module):
