@@ -209,13 +209,12 @@ SMALL = {
     ),
     "first_token_room": ({"RECALL_STEPS": 1}, {"n": 8, "seed": 0}),
     "induction": ({"FEW_STEPS": 1}, {"kind": "dilated", "seed": 0}),
-    "induction_rates": ({"FEW_STEPS": 1}, {"kind": "GRU", "rate": 0.004, "seed": 0}),
+    "induction_longer": ({"FEW_STEPS": 1}, {"kind": "GRU", "seed": 0}),
     "induction_query_first": (
         {"FIRST_STEPS": 1, "EVERY": 1},
         {"kind": "GRU", "d": 64, "seed": 0},
     ),
     "running_parity": ({}, {"steps": 1, "kind": "two encoder layers", "seed": 0}),
-    "parity_rates": ({"FEW_STEPS": 1}, {"rate": 0.004, "kind": "GRU", "seed": 0}),
     "layer_batches": ({}, {"batch": 1, "kind": "self-attention"}),
     "weights_tell": (
         {"train_toy_model": untrained, "held_out_pairs": few(1)},

@@ -8,6 +8,7 @@ from statistics import fmean, median
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from attnbook.core import results
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, INK, PALE_GREY, SHADE, SKY
@@ -193,8 +194,8 @@ def _validated(run: dict) -> dict[str, list[float]]:
 
 
 def core_figure() -> Figure:
-    """Draw loss and BLEU by minutes on one core; broken: RNNs of width 256."""
-    return _minutes_figure(core_curves(), "minutes on one core")
+    """Draw loss and BLEU by minutes on one core; broken: width 256."""
+    return _minutes_figure(core_curves(), "minutes on one core", broken=256)
 
 
 def gpu_figure() -> Figure:
@@ -202,20 +203,16 @@ def gpu_figure() -> Figure:
     return _minutes_figure(gpu_curves(), "minutes on a GPU")
 
 
-def _minutes_figure(curves: Curves, axis: str) -> Figure:
-    """Draw both panels; the second width of a model is a broken line."""
+def _minutes_figure(curves: Curves, axis: str, broken: int | None = None) -> Figure:
     fig, (loss, bleu) = plt.subplots(2, sharex=True, figsize=(5.5, 6.2))
-    drawn = set()
-    for name, (label, colour) in FIVE.items():
-        for curve in (curve for (model, _), curve in curves.items() if model == name):
-            style = "--" if name in drawn else "-"
-            for ax, key in ((loss, "loss"), (bleu, "bleu")):
-                ax.plot(curve["minutes"], curve[key], style, color=colour)
-            if name not in drawn:
-                loss.lines[-1].set_label(label)
-            drawn.add(name)
+    for (name, width), curve in sorted(curves.items()):
+        style = "--" if width == broken else "-"
+        for ax, key in ((loss, "loss"), (bleu, "bleu")):
+            ax.plot(curve["minutes"], curve[key], style, color=FIVE[name][1])
+    lines = [Line2D([], [], color=colour) for _, colour in FIVE.values()]
+    labels = [label for label, _ in FIVE.values()]
+    loss.legend(lines, labels, frameon=False, reverse=True)
     loss.set(ylabel="validation loss, nats", ylim=(None, 5))
-    loss.legend(frameon=False, reverse=True)
     bleu.set(ylabel="validation BLEU", xlabel=axis, xlim=(0, None), ylim=(0, None))
     return fig
 
