@@ -43,7 +43,7 @@ PATH_LENGTHS = {  # at 8 and 16 positions
 
 def test_a_path_is_as_long_as_the_state_or_the_stack():
     for kind, lengths in PATH_LENGTHS.items():
-        assert [ch11.path_length(kind, n) for n in (8, 16)] == lengths
+        assert [lab.path_length(kind, n) for n in (8, 16)] == lengths
     for n in (8, 16, 28, 32, 64):  # all ways to pick 0, 1 or 2 dilations a layer
         ways = product(*((0, d, 2 * d) for d in exponential_dilations(n)))
         least = min(sum(map(bool, way)) for way in ways if sum(way) == n - 1)
