@@ -24,7 +24,7 @@ from attnbook.translation.trainer import Trainer
 from experiments.ch12_translators import RUN_VARIABLE
 from experiments.registry import experiment
 
-ROUNDS, EVERY = 3, 40
+ROUNDS, EVERY = 3, 20
 SIZES = [("transformer", 128), *product(RECURRENT, (128, 256))]
 """Models and their widths: the Transformer's, and that of about as many parameters."""
 
