@@ -12,7 +12,6 @@ window.attnbook ??= {};
   const widest = (texts) => Math.max(0, ...texts.map((text) => text.length)) * LETTER;
   const lines = (text) => `${text}`.split("\n");
   const range = (count) => Array.from({ length: count }, (_, i) => i);
-  const sum = (list) => list.reduce((total, x) => total + x, 0);
 
   const label = (text, x, y, more = {}) => {
     const { role = "ink", anchor = "middle", turn = 0, ...others } = more;
@@ -233,13 +232,8 @@ window.attnbook ??= {};
   }
 
   // Where each bar of a chart begins and ends: [from, to] by series and place.
-  function ends({ series, stacked }) {
-    return series.map(({ values }, k) =>
-      values.map((value, j) => {
-        const below = stacked ? sum(series.slice(0, k).map((one) => one.values[j] ?? 0)) : 0;
-        return value === null ? null : [below, below + value];
-      }),
-    );
+  function ends({ series }) {
+    return series.map(({ values }) => values.map((value) => (value === null ? null : [0, value])));
   }
 
   function upright(chart, width, height) {
@@ -256,9 +250,9 @@ window.attnbook ??= {};
     const y = (value) => bottom - share(chart.value, value) * (bottom - top);
     const box = { left, top, right, bottom };
     uprightAxis(drawing, chart.value, box, y);
-    const size = (chart.stacked || chart.series.length === 1 ? 0.6 : 0.8 / chart.series.length) * slot;
+    const size = (chart.series.length === 1 ? 0.6 : 0.8 / chart.series.length) * slot;
     ends(chart).forEach((bars, k) => {
-      const shift = chart.stacked ? 0 : (k - (chart.series.length - 1) / 2) * size;
+      const shift = (k - (chart.series.length - 1) / 2) * size;
       bars.forEach((bar, j) => {
         if (!bar) return;
         const [low, high] = [y(Math.min(...bar)), y(Math.max(...bar))];

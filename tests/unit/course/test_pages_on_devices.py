@@ -86,7 +86,7 @@ FUNCTIONS = [
     ("ch08", "ex8_norm_gradient", lambda f, x: f(x, x.flip(-1))),
     ("ch10", "token_probabilities", lambda f, x: f(x[0], 0.5, 4, 0.9)),
     ("ch10", "ex10_beam_step", lambda f, x: f(x[:, 0, :5], x)),
-    ("ch11", "convolution", lambda f, x: f(x[0], x[0, :3, None] * x[0, 0, :, None], 2)),
+    ("ch11", "convolution", lambda f, x: f(x[0], x[0, :3, None] * x[0, 0, :, None])),
     ("ch11", "ex11_future", lambda f, x: f(x, x[0, :3].T * x[1, :, :1, None], 2)),
     ("ch12", "smoothed_loss", lambda f, x: f(x, (x[..., 0] > 0).long())),
     ("ch12", "label_smoothing_loss", lambda f, x: f(x, (x[..., 0] > 0).long())),

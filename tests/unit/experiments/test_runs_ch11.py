@@ -3,12 +3,15 @@
 import pytest
 import torch
 from compare import close
+from small_runs import small_config, write_texts
 
 from attnbook.core import results
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.models import load_toy_model
-from experiments import ch11
+from attnbook.translation.run_folder import LOG, append_metrics
+from attnbook.translation.trainer import Trainer
+from experiments import ch11, ch11_minutes
 
 
 @pytest.mark.parametrize("kind", ch11.LAYERS)
@@ -53,3 +56,36 @@ def test_stored_weights_are_of_the_model_that_is_shipped():
     for test, numbers in found.items():
         wanted = run[test]["correlation"]
         assert numbers["correlation"] == pytest.approx(wanted, abs=0.15)
+
+
+@pytest.fixture
+def trainer(tmp_path):
+    """A training run that hasn't begun."""
+    run = small_config(write_texts(tmp_path / "texts"), seed=3)
+    trainer = Trainer(run, tmp_path / "run", "cpu")
+    yield trainer
+    trainer.close()
+
+
+def test_a_run_is_read_by_epoch_finished_or_not(trainer, monkeypatch):
+    lines = [{"loss": 5.0}, {"validation_loss": 2.00004, "validation_bleu": 3.333}]
+    for step, line in enumerate(lines):
+        append_metrics(trainer.folder / LOG, {"step": step} | line)
+    monkeypatch.setenv("ATTNBOOK_RUN", str(trainer.folder))
+    found = ch11_minutes.five_by_epoch()
+    [run] = found["runs"]
+    assert (run["model"], run["seed"]) == ("transformer", 3)
+    assert (run["loss"], run["bleu"]) == ([2.0], [3.33])
+    assert found["tokens"] == sum(len(p.target) + 1 for p in trainer.train_pairs)
+
+
+def test_without_a_run_nothing_is_read(monkeypatch):
+    monkeypatch.delenv("ATTNBOOK_RUN", raising=False)
+    with pytest.raises(ValueError, match="set ATTNBOOK_RUN to folders of runs"):
+        ch11_minutes.five_by_epoch()
+
+
+def test_updates_are_timed_but_the_first(trainer):
+    updates = trainer.updates_of(0)[:3]
+    assert ch11_minutes.speed(trainer, updates) > 0
+    assert trainer.step == 3

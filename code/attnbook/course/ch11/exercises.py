@@ -2,90 +2,71 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong
 
+Task = Callable[[Tensor], Tensor]  # symbols, (B, n) → answers, (B, n)
+
+
+def _answers(task: Task, ids: Tensor, *, anew: bool = True) -> tuple[Tensor, Tensor]:
+    """A task's answers, (B, n), and those after each single change, (n, B, n)."""
+    answers, changed = task(ids), []
+    for position in range(ids.shape[1]):
+        other = ids.clone() if anew else ids
+        other[:, position] = other[:, position] % 16 + 1
+        changed.append(task(other))
+    return answers, torch.stack(changed)
+
+
+def _influence(task: Task, ids: Tensor, *, anew: bool = True) -> Tensor:
+    answers, changed = _answers(task, ids, anew=anew)
+    return (changed != answers)[:, :, -1].float().mean(1)
+
+
+def _of_any_answer(task: Task, ids: Tensor) -> Tensor:
+    answers, changed = _answers(task, ids)
+    return (changed != answers).any(-1).float().mean(1)
+
+
+def _sequences() -> Tensor:
+    return torch.randint(1, 17, (8, 5), generator=torch.Generator().manual_seed(0))
+
+
 register(
-    "ex11_cheaper",
-    reference="adf",
-    hint="Divide every cost by n d²; then n and d enter as n/d alone, here 1/8.",
+    "ex11_influence",
+    reference=_influence,
+    inputs=lambda: [
+        (lambda ids: ids.cumsum(1) % 2, _sequences()),
+        (lambda ids: ids, _sequences()),
+        (lambda ids: ids.cummax(1).values, _sequences()),
+    ],
+    hint="Change one symbol of a copy, ask the task again, and compare [:, -1].",
     mistakes=wrong(
-        "abcdef",
-        "Count the four projections: 4 n d² in all.",
-        "abcdf",
-        "A GRU has three maps of the input and three of the state.",
-        "abdf",
-        "A GRU has three maps of the input and three of the state.",
-        "af",
-        "A convolution of width 3 has three matrices, one less than four.",
-        "ad",
-        "A separable convolution has a single matrix d × d.",
-        "f",
-        "A plain recurrent layer has two matrices, self-attention four.",
-        "bce",
-        "These are the more expensive ones.",
+        lambda task, ids: _influence(task, ids, anew=False),
+        "Your changes add up: change a copy of ids each time.",
+        _of_any_answer,
+        "Compare the last answers only.",
+        lambda task, ids: len(ids) * _influence(task, ids),
+        "These are numbers of sequences; divide by how many there are.",
+        lambda task, ids: _influence(task, ids).mean(),
+        "Give a share for each position, (n,), not their mean.",
     ),
 )
 
-
-def _layers(n: int, k: int, dilated: bool) -> int:
-    layers, seen = 0, 1
-    while seen < n:
-        seen = seen * k if dilated else seen + k - 1
-        layers += 1
-    return layers
-
-
-def _by_logarithm(quotient: Callable[[int, int], float]) -> Callable[..., int]:
-    def layers(n: int, k: int, dilated: bool) -> int:
-        return math.ceil(quotient(n, k)) if dilated else _layers(n, k, False)
-
-    return layers
-
-
-ROUNDING = (
-    "Rounding: a quotient of logarithms can be a little too large, such as "
-    "math.log(125, 5). Multiply in a loop."
-)
-
 register(
-    "ex11_layers",
-    reference=_layers,
-    inputs=lambda: [
-        (9, 3, False),
-        (10, 3, False),
-        (1000, 3, False),
-        (1, 5, False),
-        (9, 3, True),
-        (125, 5, True),
-        (243, 3, True),
-        (512, 8, True),
-        (1000, 3, True),
-        (17, 2, True),
-    ],
-    hint="Without any layer an output depends on one input. What does each layer add?",
+    "ex11_crossing",
+    reference=64,
+    hint="Put d = 64 into the inequality.",
     mistakes=wrong(
-        lambda n, k, dilated: (
-            _layers(n, k, True) if dilated else math.ceil((n - 1) / k)
-        ),
-        "A layer adds k - 1 positions: one of the k was there already.",
-        lambda n, k, dilated: _layers(n, k, True) if dilated else math.ceil(n / k),
-        "A layer adds k - 1 positions: one of the k was there already.",
-        _by_logarithm(math.log),
-        ROUNDING,
-        _by_logarithm(lambda n, k: math.log2(n) / math.log2(k)),
-        ROUNDING,
-        _by_logarithm(lambda n, k: math.log10(n) / math.log10(k)),
-        ROUNDING,
-        lambda n, k, dilated: _layers(n, k, False),
-        "With growing dilations each layer multiplies the receptive field by k.",
-        lambda n, k, dilated: _layers(n, k, True) if dilated else (n - 1) // (k - 1),
-        "Round up: the rest needs a layer, too.",
+        192,
+        "Self-attention also has four projections.",
+        128,
+        "Both the scores and the means take n² d.",
     ),
 )
 

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from statistics import fmean
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import fmean, median
 
 import matplotlib.pyplot as plt
-import torch
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from attnbook.analysis.complexity import (
-    attention_work,
-    convolution_work,
-    recurrent_work,
-    windowed_work,
-)
 from attnbook.core import results
-from attnbook.course.ch11.first_symbol import (
-    contiguous_dilations,
-    exponential_dilations,
-)
-from attnbook.course.kit.colours import DARK_GREY, INK, PALE_GREY, SHADE
-from attnbook.course.kit.curves import band, label_lines, logarithmic
-from attnbook.course.kit.heat_maps import WHITE_LINES, colour_bar, heat_map
+from attnbook.course.kit.colours import COLOURS, DARK_GREY, INK, PALE_GREY, SHADE, SKY
+from attnbook.course.kit.curves import band, label_lines
 from attnbook.course.kit.html_tables import Column, Table, spread, table
-from attnbook.course.kit.names import name_of
-from attnbook.course.kit.tables import stored_runs
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 
 KINDS = {
     "self-attention": INK,
-    "restricted": DARK_GREY,
     "GRU": "#9A4FB5",
     "convolution": "#1F83B4",
 }
@@ -149,142 +136,135 @@ def paths_figure() -> Figure:
     return fig
 
 
-# Work and time
+# Training time
 
-WORK: dict[str, Callable[[int, int], int]] = {
-    "self-attention": attention_work,
-    "restricted": lambda n, d: windowed_work(n, d, 64),
-    "GRU": recurrent_work,
-    "convolution": lambda n, d: convolution_work(n, d, 3),
+FIVE = {
+    "initial_state": ("initial state only", DARK_GREY),
+    "static_context": ("static context", COLOURS["source"]),
+    "bahdanau": ("Bahdanau", COLOURS["target"]),
+    "luong": ("Luong", SKY),
+    "transformer": ("Transformer", "#000000"),
 }
+"""The five models of chapter 12 and their colours."""
+
+RATE = 3e-3
+Curves = dict[tuple[str, int], dict[str, list[float]]]
+"""By model and width the "minutes", the "loss" and the "bleu" after each epoch."""
 
 
-def runs_of(kind: str, **fixed: int) -> list[dict]:
-    """Stored costs of a kind, such as those at ``d=256``, in ascending order."""
-    return sorted(
-        stored_runs("layer_cost", kind=kind, **fixed),
-        key=lambda run: (run["n"], run["d"]),
-    )
+def core_speeds() -> dict[tuple[str, int], float]:
+    """Tokens that each model and width trains per second, alone on one core."""
+    return {
+        (run["model"], run["d_model"]): median(run["tokens_per_second"])
+        for run in results.load("five_speeds")["runs"]
+    }
 
 
-def work_figure(d: int = 256) -> Figure:
-    """Draw multiply-adds by formula, and below stored times, against the length.
+def core_curves() -> Curves:
+    """Training on one core: the models of width 128, and RNNs of width 256."""
+    stored, speeds = results.load("five_by_epoch"), core_speeds()
+    curves = {
+        (run["model"], run["d_model"]): {key: run[key] for key in ("loss", "bleu")}
+        for run in stored_runs("five_by_epoch", rate=RATE)
+    }
+    for name, run in results.load("multi30k_runs")["parts"]["ladder"]["runs"].items():
+        if name != "transformer":  # it ran in bfloat16
+            curves[name, run["config"]["d_model"]] = _validated(run)
+    for key, curve in curves.items():
+        epoch = stored["tokens"] / speeds[key] / 60
+        curve["minutes"] = [epoch * (n + 1) for n, _ in enumerate(curve["loss"])]
+    return curves
 
-    Dots mark the lengths at which self-attention and GRU cost the same.
-    """
-    fig, (work, clock) = plt.subplots(2, sharex=True, figsize=(5.5, 6.6))
-    for kind, formula in WORK.items():
-        runs = runs_of(kind, d=d)
-        lengths = [run["n"] for run in runs]
-        look = {"color": KINDS[kind], "label": kind}
-        work.plot(lengths, [formula(n, d) / 1e6 for n in lengths], **look)
-        times = [1000 * run["seconds"] for run in runs]
-        clock.plot(lengths, times, marker="o", markersize=3, **look)
-    without = [attention_work(n, d, projections=False) / 1e6 for n in lengths]
-    work.plot(lengths, without, ":", color=INK, label="no projections")
-    work.set_ylabel("million multiply-adds")
-    clock.set(ylabel="processor time, ms", xlabel="positions n")
-    for ax in (work, clock):
-        logarithmic(ax, lengths)
-    _mark(work, d, attention_work(d, d) / 1e6, f"{d}")
-    level, time = most_equal(d)
-    _mark(clock, level, 1000 * time, f"about {level:,}")
-    for ax in (work, clock):
-        label_lines(ax)
+
+def gpu_curves() -> Curves:
+    """Training of the same models on a GPU, side by side."""
+    return {
+        (name, run["config"]["d_model"]): _validated(run)
+        | {"minutes": [line["seconds"] / 60 for line in run["log"]]}
+        for name, run in results.load("gpu_runs")["trained"]["ladder"]["runs"].items()
+    }
+
+
+def _validated(run: dict) -> dict[str, list[float]]:
+    """The validation loss and BLEU in a run's log."""
+    return {
+        key: [line[f"validation_{key}"] for line in run["log"]]
+        for key in ("loss", "bleu")
+    }
+
+
+def core_figure() -> Figure:
+    """Draw loss and BLEU by minutes on one core; broken: width 256."""
+    return _minutes_figure(core_curves(), "minutes on one core", broken=256)
+
+
+def gpu_figure() -> Figure:
+    """Draw the same by minutes on a GPU."""
+    return _minutes_figure(gpu_curves(), "minutes on a GPU")
+
+
+def _minutes_figure(curves: Curves, axis: str, broken: int | None = None) -> Figure:
+    fig, (loss, bleu) = plt.subplots(2, sharex=True, figsize=(5.5, 6.2))
+    for (name, width), curve in sorted(curves.items()):
+        style = "--" if width == broken else "-"
+        for ax, key in ((loss, "loss"), (bleu, "bleu")):
+            ax.plot(curve["minutes"], curve[key], style, color=FIVE[name][1])
+    lines = [Line2D([], [], color=colour) for _, colour in FIVE.values()]
+    labels = [label for label, _ in FIVE.values()]
+    loss.legend(lines, labels, frameon=False, reverse=True)
+    loss.set(ylabel="validation loss, nats", ylim=(None, 5))
+    bleu.set(ylabel="validation BLEU", xlabel=axis, xlim=(0, None), ylim=(0, None))
     return fig
 
 
-def most_equal(d: int) -> tuple[int, float]:
-    """The length at which the stored times of attention and GRU are most alike."""
-    pairs = [
-        (run["n"], run["seconds"], other["seconds"])
-        for run, other in zip(
-            runs_of("self-attention", d=d), runs_of("GRU", d=d), strict=True
-        )
+def minutes_to(curve: dict[str, list[float]], loss: float) -> float | None:
+    """Minutes until the validation loss has fallen so far, between two epochs."""
+    points = [*zip(curve["minutes"], curve["loss"], strict=True)]
+    for (before, high), (after, low) in pairwise(points):
+        if low <= loss < high:
+            return before + (after - before) * (high - loss) / (high - low)
+    return None
+
+
+GOALS = (2.3, 1.9)
+"""Validation losses that are reached after a few epochs, and late."""
+
+
+def minutes_table() -> Table:
+    """Show size, speed and minutes to a loss of each model, on a core and on a GPU."""
+    core, gpu, speeds = core_curves(), gpu_curves(), core_speeds()
+    on_gpu = results.load("gpu_runs")["trained"]["ladder"]["runs"]
+    sizes = {
+        (run["model"], run["d_model"]): run["parameters"] / 1e6
+        for run in results.load("five_speeds")["runs"]
+    }
+    rows = []
+    for name, (label, _) in FIVE.items():
+        for width in sorted(width for model, width in sizes if model == name):
+            key, cells = (name, width), [None] * 3
+            if key in gpu:
+                goals = (minutes_to(gpu[key], goal) for goal in GOALS)
+                cells = [on_gpu[name]["tokens_per_second"], *goals]
+            first = (
+                speeds[key],
+                minutes_to(core[key], GOALS[0]) if key in core else None,
+            )
+            rows.append((f"{label}, {width}", sizes[key], *first, *cells))
+    heads = [
+        Column("parameters", "million", digits=1),
+        Column("speed", "tokens/s", "one core"),
+        Column(f"loss {GOALS[0]}", "minutes", "one core", 0),
+        Column("speed", "tokens/s", "GPU"),
+        *(Column(f"loss {goal}", "minutes", "GPU", 1) for goal in GOALS),
     ]
-    n, one, other = min(pairs, key=lambda p: max(p[1:]) / min(p[1:]))
-    return n, (one + other) / 2
+    return table(["model, width", *heads], rows)
 
 
-def _mark(ax: Axes, x: float, y: float, text: str) -> None:
-    """Put a dot on a crossing, and its length above it."""
-    ax.plot(x, y, "o", color=INK, markerfacecolor="white", markersize=9, zorder=5)
-    ax.annotate(
-        text,
-        (x, y),
-        xytext=(-6, 10),
-        textcoords="offset points",
-        ha="right",
-        zorder=6,
-    )
+# A task that attention loses
 
 
-# Recall of the first symbol
-
-
-def recall_runs(kind: str, name: str = "first_token") -> dict[int, list[dict]]:
-    """Stored runs of a kind, by length."""
-    lengths = sorted({run["n"] for run in stored_runs(name, kind=kind)})
-    return {n: stored_runs(name, kind=kind, n=n) for n in lengths}
-
-
-def path_length(kind: str, n: int) -> int:
-    """Steps of the shortest path from the first of n positions to the last.
-
-    A layer that only the residual connection passes is no step.
-    """
-    if kind == "GRU":
-        return n
-    if kind == "self-attention":
-        return 1
-    if kind == "contiguous":
-        return len(contiguous_dilations(n))
-    to_go, steps = n - 1, 0
-    for dilation in reversed(exponential_dilations(n)):
-        taken = to_go // dilation  # 0, 1 or 2: what the kernel can see
-        to_go, steps = to_go - taken * dilation, steps + (taken > 0)
-    return steps
-
-
-def recall_figure() -> Figure:
-    """Draw the mean accuracy of each kind at each length, with its path length."""
-    kinds = ("self-attention", "dilated", "GRU", "contiguous")
-    lengths = [*recall_runs("GRU")]
-    cells, notes = [], []
-    for kind in kinds:
-        runs = recall_runs(kind)
-        cells.append([100 * fmean(run["right"] for run in runs[n]) for n in lengths])
-        steps = [path_length(kind, n) for n in lengths]
-        words = [f"{count} step{'s' * (count > 1)}" for count in steps]
-        notes.append(
-            [f"{x:.0f} %\n{word}" for x, word in zip(cells[-1], words, strict=True)]
-        )
-    fig, ax = plt.subplots(figsize=(5.5, 4.6))
-    heat_map(
-        ax,
-        torch.tensor(cells),
-        rows=kinds,
-        columns=[str(n) for n in lengths],
-        titles=("", "positions n"),
-        turn=0,
-        notes=notes,
-        vmax=100,
-        annot_kws={"size": 12.5},
-        **WHITE_LINES,
-    )
-    colour_bar(ax, "accuracy, %")
-    return fig
-
-
-# Whole models on a GPU
-
-
-def gpu_speeds_table() -> Table:
-    """Show how fast the five models of chapter 12 trained on a GPU: ``gpu_runs``."""
-    named = {"static_context": "static_last", "luong": "luong_general"}
-    runs = results.load("gpu_runs")["trained"]["ladder"]["runs"]
-    rows = [
-        (name_of(named.get(name, name)), run["tokens_per_second"])
-        for name, run in runs.items()
-    ]
-    return table(["model", Column("training", "tokens/s")], rows)
+def parity_table() -> Table:
+    """Show the accuracy of all kinds on the running parity."""
+    accuracy = Value("accuracy", "%", 100, name="accuracy")
+    about = {"names": {"steps": "{:,} updates"}, "head": "layers"}
+    return pivot(stored_runs("running_parity"), "kind", "steps", accuracy, **about)

@@ -6,8 +6,11 @@ import math
 from collections.abc import Sequence
 
 from attnbook.core import results
-from attnbook.course.ch11.figures import path_length, recall_runs, runs_of
-from attnbook.course.ch11.first_symbol import LAYER_STACKS
+from attnbook.course.ch11.first_symbol import (
+    LAYER_STACKS,
+    contiguous_dilations,
+    exponential_dilations,
+)
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 
@@ -19,6 +22,14 @@ UPDATES = {"induction_updates": "", "induction_query_first": ", last symbol firs
 SHOWN = (400, 800, 2000, 4000, 6000)
 
 # Costs of layers
+
+
+def runs_of(kind: str, **fixed: int) -> list[dict]:
+    """Stored costs of a kind, such as those at ``d=256``, in ascending order."""
+    return sorted(
+        stored_runs("layer_cost", kind=kind, **fixed),
+        key=lambda run: (run["n"], run["d"]),
+    )
 
 
 def costs_table(of: str, unit: str, by: str = "n") -> Table:
@@ -58,6 +69,30 @@ def batches_table() -> Table:
 
 
 # Recall of the first symbol
+
+
+def recall_runs(kind: str, name: str = "first_token") -> dict[int, list[dict]]:
+    """Stored runs of a kind, by length."""
+    lengths = sorted({run["n"] for run in stored_runs(name, kind=kind)})
+    return {n: stored_runs(name, kind=kind, n=n) for n in lengths}
+
+
+def path_length(kind: str, n: int) -> int:
+    """Steps of the shortest path from the first of n positions to the last.
+
+    A layer that only the residual connection passes is no step.
+    """
+    if kind == "GRU":
+        return n
+    if kind == "self-attention":
+        return 1
+    if kind == "contiguous":
+        return len(contiguous_dilations(n))
+    to_go, steps = n - 1, 0
+    for dilation in reversed(exponential_dilations(n)):
+        taken = to_go // dilation  # 0, 1 or 2: what the kernel can see
+        to_go, steps = to_go - taken * dilation, steps + (taken > 0)
+    return steps
 
 
 def recall_table() -> Table:
@@ -119,13 +154,6 @@ def updates_table() -> Table:
             rows.append((kind + note, d, *cells))
     heads = [Column(f"{step:,} updates", "%", "accuracy") for step in SHOWN]
     return table(["layer", Column("width"), *heads], rows)
-
-
-def parity_table() -> Table:
-    """Show the accuracy of all kinds on the running parity."""
-    accuracy = Value("accuracy", "%", 100, name="accuracy")
-    about = {"names": {"steps": "{:,} updates"}, "head": "layers"}
-    return pivot(stored_runs("running_parity"), "kind", "steps", accuracy, **about)
 
 
 # What weights tell

@@ -63,13 +63,6 @@ def logarithmic_x(ax: Axes, ticks: Sequence[int]) -> None:
     ax.minorticks_off()
 
 
-def logarithmic(ax: Axes, ticks: Sequence[int]) -> None:
-    """Make both axes logarithmic, with plain numbers; ticks are those of x."""
-    ax.set_yscale("log")
-    logarithmic_x(ax, ticks)
-    ax.yaxis.set_major_formatter("{x:g}")
-
-
 def label_lines(ax: Axes) -> None:
     """Write each line's label at its right end, in its colour, instead of a legend.
 

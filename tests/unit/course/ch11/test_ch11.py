@@ -2,21 +2,17 @@
 
 from itertools import pairwise, product
 
-import pytest
 import torch
-from notebook_cells import printed
-from torch import nn
 
 from attnbook.analysis.complexity import count
 from attnbook.analysis.leaks import influence
 from attnbook.course.ch11 import figures as ch11
+from attnbook.course.ch11 import lab
 from attnbook.course.ch11.first_symbol import (
-    contiguous_dilations,
     exponential_dilations,
 )
 from attnbook.course.kit.exercises.checking import find
 from attnbook.nn.sequence_layers import (
-    ConvolutionLayer,
     RecurrentLayer,
     SelfAttentionLayer,
 )
@@ -47,40 +43,39 @@ PATH_LENGTHS = {  # at 8 and 16 positions
 
 def test_a_path_is_as_long_as_the_state_or_the_stack():
     for kind, lengths in PATH_LENGTHS.items():
-        assert [ch11.path_length(kind, n) for n in (8, 16)] == lengths
+        assert [lab.path_length(kind, n) for n in (8, 16)] == lengths
     for n in (8, 16, 28, 32, 64):  # all ways to pick 0, 1 or 2 dilations a layer
         ways = product(*((0, d, 2 * d) for d in exponential_dilations(n)))
         least = min(sum(map(bool, way)) for way in ways if sum(way) == n - 1)
-        assert ch11.path_length("dilated", n) == least
+        assert lab.path_length("dilated", n) == least
+
+
+# Training time
+
+
+def test_minutes_to_a_loss_lie_between_the_epochs_around_it():
+    curve = {"minutes": [2.0, 4.0, 6.0], "loss": [4.0, 2.0, 2.5]}
+    assert ch11.minutes_to(curve, 3.0) == 3.0
+    assert ch11.minutes_to(curve, 2.0) == 4.0
+    assert ch11.minutes_to(curve, 1.9) is None
 
 
 # Exercises
 
 
-def test_the_cheaper_layers_are_those_that_count_less():
-    n, d = 64, 512
+def test_each_symbol_counts_in_parity_and_the_last_alone_in_the_last():
+    shares = find("ex11_influence").reference
+    ids = torch.tensor([[3, 16, 4], [1, 2, 2]])
+    assert shares(lambda ids: ids.cumsum(1) % 2, ids).tolist() == [1, 1, 1]
+    assert shares(lambda ids: ids, ids).tolist() == [0, 0, 1]
+    assert ids.tolist() == [[3, 16, 4], [1, 2, 2]]
+
+
+def test_the_costs_cross_where_the_counts_are_equal():
+    d = n = find("ex11_crossing").reference
     x = torch.zeros(1, n, d)
-    layers = {
-        "a": RecurrentLayer(d, nn.RNN),
-        "b": RecurrentLayer(d),
-        "d": ConvolutionLayer(d, 3),
-        "e": ConvolutionLayer(d, 7),
-        "f": ConvolutionLayer(d, 3, separable=True),
-    }
-    attention = SelfAttentionLayer(d, 8)
-    limit = count(lambda: attention(x))
-    cheaper = [
-        k for k, layer in layers.items() if count(lambda la=layer: la(x)) < limit
-    ]
-    assert "".join(cheaper) == find("ex11_cheaper").reference  # an LSTM (c): 8 n d²
-
-
-def test_layers_are_as_many_as_the_stacks_have():
-    layers = find("ex11_layers").reference
-    for n in (1, 2, 3, 8, 9, 10, 27, 28, 1000):
-        for k in (2, 3, 5):
-            assert layers(n, k, False) == len(contiguous_dilations(n, k))
-            assert layers(n, k, True) == len(exponential_dilations(n, k))
+    attention, gru = SelfAttentionLayer(d, 1), RecurrentLayer(d)
+    assert count(lambda: attention(x)) == count(lambda: gru(x))
 
 
 def test_the_bug_looks_ahead_and_the_reference_does_not():
@@ -91,11 +86,3 @@ def test_the_bug_looks_ahead_and_the_reference_does_not():
             moved = influence(lambda x, f=form: f(x, weight, dilation), x) > 0  # noqa: B023
             assert form(x, weight, dilation).shape == x.shape
             assert moved.triu(1).any() == leaks
-
-
-@pytest.mark.parametrize("dilated", [False, True])
-def test_kernels_of_width_1_never_reach_a_neighbour(dilated):
-    layers = printed("ch11", "ex11_layers", solution=True)
-    assert layers(1, 1, dilated) == 0
-    with pytest.raises(ValueError, match="no neighbour"):
-        layers(2, 1, dilated)

@@ -79,18 +79,17 @@ def test_a_shorter_last_row_of_charts_takes_the_whole_width():
 
 
 @pytest.mark.parametrize("across", [False, True])
-@pytest.mark.parametrize("stacked", [False, True])
-def test_bars_stand_beside_or_on_each_other(across, stacked):
+def test_bars_stand_beside_each_other(across):
     series = (Series((1, -2), "key"), Series((3, float("nan")), "value", pale=True))
-    look = {"across": across, "stacked": stacked, "notes": ("one", "two")}
+    look = {"across": across, "notes": ("one", "two")}
     [ax] = drawn(Bars(("a", "b"), Axis("n", -3, 5), series, **look))
     boxes = [patch.get_bbox() for patch in ax.patches]
     along = ("y0", "y1") if across else ("x0", "x1")
     up = ("x0", "x1") if across else ("y0", "y1")
     ends = [[getattr(box, side) for side in up] for box in boxes]
-    assert ends == [[0, 1], [0, -2], [1 * stacked, 3 + stacked], [-2 * stacked] * 2]
+    assert ends == [[0, 1], [0, -2], [0, 3], [0, 0]]
     middles = [np.mean([getattr(box, side) for side in along]) for box in boxes]
-    assert middles == pytest.approx([0, 1, 0, 1] if stacked else [-0.2, 0.8, 0.2, 1.2])
+    assert middles == pytest.approx([-0.2, 0.8, 0.2, 1.2])
     assert [text.get_text() for text in ax.texts] == ["one", "two"]
 
 

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook.course import begin
-from attnbook.course.kit.curves import averaged, band, label_lines, logarithmic, spread
+from attnbook.course.kit.curves import (
+    averaged,
+    band,
+    label_lines,
+    logarithmic_x,
+    spread,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -31,13 +37,13 @@ def test_averages_stand_in_the_middle_of_their_steps():
     assert averaged([1, 3, 5, 7, 9], 2) == ([1, 3, 4.5], [2, 6, 9])
 
 
-def test_logarithmic_axes_have_the_ticks_that_are_given():
+def test_a_logarithmic_axis_has_the_ticks_that_are_given():
     _, ax = plt.subplots()
     ax.plot([4, 8, 16], [1, 10, 100])
-    logarithmic(ax, (4, 8, 16))
+    logarithmic_x(ax, (4, 8, 16))
     ax.figure.draw_without_rendering()
     assert [text.get_text() for text in ax.get_xticklabels()] == ["4", "8", "16"]
-    assert ax.get_xscale() == ax.get_yscale() == "log"
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
 
 
 def test_labels_of_lines_that_end_together_do_not_overlap():

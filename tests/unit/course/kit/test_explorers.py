@@ -9,7 +9,6 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from attnbook.analysis.complexity import count
 from attnbook.analysis.occlusion import context_changes
 from attnbook.analysis.word_maps import word_weights
 from attnbook.core import results
@@ -22,8 +21,6 @@ from attnbook.course.ch08.deep_stacks import Stack, gradient_norms, token_divers
 from attnbook.course.ch09 import explorer_toy_heads as toy_heads
 from attnbook.course.ch09 import explorer_transformer_pass as transformer_pass
 from attnbook.course.ch10 import explorer_search_and_sampling as search_and_sampling
-from attnbook.course.ch11 import explorer_layer_costs as layer_costs
-from attnbook.course.ch11.first_symbol import exponential_dilations
 from attnbook.course.ch12 import explorer_caption_heads as caption_heads
 from attnbook.course.kit.explorers.controls import Menu, Slider
 from attnbook.course.kit.explorers.shipped import (
@@ -41,11 +38,6 @@ from attnbook.course.kit.explorers.token_maps import (
 )
 from attnbook.decoding import greedy, length_penalty
 from attnbook.models.seq2seq import InitialState
-from attnbook.nn.sequence_layers import (
-    ConvolutionLayer,
-    RecurrentLayer,
-    SelfAttentionLayer,
-)
 from attnbook.toy.data import SOURCE, TARGET, make_batch
 from attnbook.toy.example import STATES, U, V, W
 from attnbook.toy.language import translate_by_rule
@@ -437,42 +429,3 @@ def test_extreme_gradients_stay_on_the_figure():
         chart = view.drawn[1]
         assert chart.y.low < min(chart.lines[0].y)
         assert max(chart.lines[0].y) < chart.y.high
-
-
-# What layers cost
-
-
-@pytest.mark.parametrize(("n", "d", "k"), [(64, 64, 3), (256, 64, 5)])
-def test_costs_of_layers_are_those_that_are_counted(n, d, k):
-    costs = layer_costs.layer_costs(n, d, k)
-    dilations = exponential_dilations(n, k)
-    layers = {
-        "self-attention": SelfAttentionLayer(d, 4),
-        "GRU": RecurrentLayer(d),
-        "dilated stack": nn.Sequential(
-            *(ConvolutionLayer(d, k, step) for step in dilations)
-        ),
-        "one convolution": ConvolutionLayer(d, k),
-    }
-    assert [*costs] == [*layers]
-    for kind, layer in layers.items():
-        cost = costs[kind]
-        counted = count(lambda m=layer: m(torch.zeros(1, n, d)))
-        assert cost.linear + cost.square == counted, kind
-        twice = layer_costs.layer_costs(2 * n, d, k)[kind]
-        if kind != "dilated stack":  # of more layers at twice the length
-            assert (twice.linear, twice.square) == (2 * cost.linear, 4 * cost.square)
-
-
-def test_the_view_of_costs_says_and_draws_them():
-    view = layer_costs.layer_costs_view(256, "256", 3)
-    assert view.said == (
-        "Self-attention takes 1.00 times the work of the GRU and 0.33 times that of "
-        "the dilated stack; 33 % of it grows with n²."
-    )
-    assert "self-attention: 101 million multiply-adds." in view.alt
-    [chart] = view.drawn
-    ends = map(sum, zip(*(series.values for series in chart.series), strict=True))
-    assert next(ends) == pytest.approx(3 * 2**25 / 1e6, rel=1e-3)
-    assert view.table.rows()[1] == ("GRU", 256, 256)  # sequential steps, and its path
-    assert layer_costs.layer_costs(256, 256, 3)["one convolution"].path is None

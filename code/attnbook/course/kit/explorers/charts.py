@@ -84,14 +84,13 @@ class Series:
 
 @dataclass(frozen=True)
 class Bars(Chart):
-    """Bars beside each other or, if stacked, one on the other."""
+    """Bars beside each other."""
 
     names: tuple[str, ...]
     value: Axis
     series: tuple[Series, ...]
     notes: tuple[str, ...] = ()  # at the ends of the bars
     across: bool = False  # bars lie, and names stand at the left
-    stacked: bool = False
     role: str = "ink"  # the colour of the names
     label: str = ""  # what the names are
     height: int = 200

@@ -92,18 +92,15 @@ def _(chart: Lines, ax: Axes) -> None:
 @draw.register
 def _(chart: Bars, ax: Axes) -> None:
     places, count = np.arange(len(chart.names)), len(chart.series)
-    size = 0.6 if chart.stacked or count == 1 else 0.8 / count
-    base = np.zeros(len(places))
+    size = 0.6 if count == 1 else 0.8 / count
     for number, series in enumerate(chart.series):
         values = np.nan_to_num(np.array(series.values, dtype=float))
         look = {"color": FILLS[series.colour], "label": series.label or None}
         look["alpha"] = 0.45 if series.pale else 1
-        at = places if chart.stacked else places + size * (number - (count - 1) / 2)
+        at = places + size * (number - (count - 1) / 2)
         kind = ax.barh if chart.across else ax.bar
-        ends = {"left" if chart.across else "bottom": base} if chart.stacked else {}
-        kind(at, values, size, zorder=2, **look, **ends)
-        base = base + values if chart.stacked else values
-    for place, end, note in zip(places, base, chart.notes, strict=False):
+        kind(at, values, size, zorder=2, **look)
+    for place, end, note in zip(places, values, chart.notes, strict=False):
         _note(ax, chart.across, place, end, note)
     along, up = ("y", "x") if chart.across else ("x", "y")
     _axis(ax, up, chart.value)
