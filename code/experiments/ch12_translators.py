@@ -42,7 +42,7 @@ from attnbook.translation.configs import from_json, from_stored
 from attnbook.translation.corpora import Texts, load_texts
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
-from attnbook.translation.report import score_splits, test_splits
+from attnbook.translation.report import METHODS, score_splits, test_splits
 from attnbook.translation.trainer import encode_pairs, target_tokens
 from attnbook.translation.training_state import average_weights
 from attnbook.translation.translator import Translator
@@ -385,20 +385,25 @@ def five_translators() -> dict:
         attnbook train --config multi30k-cpu --out runs/MODEL --set model=MODEL
         precision=fp32 peak_learning_rate=0.003 max_epochs=8 average=3 seed=0
 
-    The sentence is that of chapter 1, in which each word that fewer than ten training
+    The sentence is that of chapter 1, in which each word that fewer than five training
     captions contain, *sees*, *queen* and *hears*, was exchanged for one that ten or
-    more contain: *watches*, *woman*, *follows*. This was fixed before any of the five
-    had translated it. The captions are the first of the validation split.
+    more contain: *watches*, *woman*, *follows*. It was fixed before any of the five had
+    translated it. The captions are the first of the validation split. A run that isn't
+    finished is left out.
 
     Returns:
         "captions": for each word of both sentences the number of training captions with
         it; "sentences" and their "references", None for the first; "models": by name
-        the scores of the run, and for each sentence its greedy translation, the
-        "target" and "source" subwords, and the "weights" (T, S) of a model with
-        attention: the Transformer's are the mean over all heads and layers.
+        the scores of the run, and for each sentence its translations, "text" by greedy
+        decoding and "beam" by a beam of five. With the former go the "target" and
+        "source" subwords, and the "weights" (T, S) of a model with attention: the
+        Transformer's are the mean over all heads and layers.
     """
     folder = Path(os.environ.get(RUN_VARIABLE, "runs"))
-    data = from_json(folder / FIVE[0] / "config.json")
+    finished = [name for name in FIVE if (folder / name / "results.json").exists()]
+    if not finished:
+        raise ValueError(f"no finished run in {folder}: set {RUN_VARIABLE}")
+    data = from_json(folder / finished[0] / "config.json")
     val = Texts(*(side[:FIRST_CAPTIONS] for side in load_texts(data, "val")))
     sentences = [SENTENCE, *val.source]
     words = {
@@ -413,7 +418,7 @@ def five_translators() -> dict:
         "captions": {word: counts[word] for word in sorted(words)},
         "sentences": sentences,
         "references": [None, *val.target],
-        "models": {name: one_of_five(folder / name, sentences) for name in FIVE},
+        "models": {name: one_of_five(folder / name, sentences) for name in finished},
     }
 
 
@@ -426,7 +431,8 @@ def one_of_five(run: Path, sentences: Sequence[str]) -> dict:
         [text] = translator([sentence], width=1)
         pieces = [*map(translator.subwords.pieces, (text, sentence))]
         target, source = ([*side, "<eos>"] for side in pieces)
-        about = {"text": text, "target": target, "source": source}
+        [beam] = translator([sentence])
+        about = {"text": text, "beam": beam, "target": target, "source": source}
         weights = caption_weights(translator, sentence, text)
         if weights is not None:
             about["weights"] = [[round(w, 3) for w in row] for row in weights.tolist()]
@@ -436,7 +442,11 @@ def one_of_five(run: Path, sentences: Sequence[str]) -> dict:
     scores = found["validation_scores"]
     return {
         **{entry: found[entry] for entry in kept},
-        "greedy": {entry: scores["greedy, cased"][entry] for entry in ("bleu", "chrf")},
+        "alpha": found["alpha"],
+        **{
+            how: {entry: scores[f"{how}, cased"][entry] for entry in ("bleu", "chrf")}
+            for how in METHODS
+        },
         "translations": translations,
     }
 

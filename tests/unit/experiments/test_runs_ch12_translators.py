@@ -170,8 +170,9 @@ def test_sentences_are_translated_by_models_with_and_without_attention(
     captions = Texts(["A dog runs.", "Two men sit."], ["Ein Hund rennt.", "Zwei."])
     score = {"bleu": 30.0, "chrf": 50.0}
     facts = dict.fromkeys(("parameters", "updates", "epochs", "validation_loss"), 1)
-    facts |= {"config": {}, "precision": "float32"}
-    facts["validation_scores"] = {"greedy, cased": score | {"signature": "x"}}
+    facts |= {"config": {}, "precision": "float32", "alpha": 1.0}
+    scores = ("greedy, cased", score | {"signature": "x"}), ("beam, cased", score)
+    facts["validation_scores"] = dict(scores)
     for name, model in (("transformer", ""), ("bahdanau", "multi30k_bahdanau")):
         run = tmp_path / name
         run.mkdir()
@@ -179,14 +180,14 @@ def test_sentences_are_translated_by_models_with_and_without_attention(
         (run / "results.json").write_text(json.dumps(facts))
         (run / "config.json").write_text("{}")
     monkeypatch.setenv(ch12.RUN_VARIABLE, str(tmp_path))
-    monkeypatch.setattr(ch12, "FIVE", ("transformer", "bahdanau"))
     monkeypatch.setattr(ch12, "load_texts", lambda *_: captions)
     found = ch12.five_translators()
+    assert [*found["models"]] == ["bahdanau", "transformer"]  # of the five
     assert found["captions"]["dog"] == found["captions"]["a"] == 1
     assert found["captions"]["queen"] == 0
     assert found["sentences"] == [ch12.SENTENCE, *captions.source]
     for model in found["models"].values():
-        assert model["greedy"] == score
+        assert model["greedy"] == model["beam"] == score
         for sentence in model["translations"]:
             size = len(sentence["target"]), len(sentence["source"])
             weights = torch.tensor(sentence["weights"])
