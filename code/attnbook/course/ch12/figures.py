@@ -221,6 +221,10 @@ def five() -> dict[str, dict]:
 
 ATTEND = ("bahdanau", "luong", "transformer")
 GLOSSES = {
+    "static_context": (
+        "The big woman, who a small boy, who another dog, while a young woman on the "
+        "floor."
+    ),
     "bahdanau": (
         "The old bass player watches a bird and a young woman, who a big dog to see."
     ),
