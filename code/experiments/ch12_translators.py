@@ -22,11 +22,14 @@ from sacrebleu.significance import PairedTest
 from torch import Tensor, nn
 
 from attnbook.analysis.ibm_model1 import NULL_WORD, train_ibm_model1
+from attnbook.analysis.maps import attention_maps
 from attnbook.core import results
 from attnbook.course.kit.page_translator import rounded_translator
 from attnbook.data.batching import IdPair, id_batch, token_batches
 from attnbook.data.subwords import Subwords
 from attnbook.decoding.ensemble import Ensemble
+from attnbook.models.bahdanau import Bahdanau
+from attnbook.models.luong import Luong
 from attnbook.models.transformer import Transformer
 from attnbook.nn.losses import label_smoothing_loss
 from attnbook.nn.multi_head import MultiHeadAttention
@@ -39,10 +42,11 @@ from attnbook.translation.configs import from_json, from_stored
 from attnbook.translation.corpora import Texts, load_texts
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
-from attnbook.translation.report import score_splits, test_splits
+from attnbook.translation.report import METHODS, score_splits, test_splits
 from attnbook.translation.trainer import encode_pairs, target_tokens
 from attnbook.translation.training_state import average_weights
 from attnbook.translation.translator import Translator
+from experiments.ch12 import split_words
 from experiments.registry import experiment
 
 WIDTHS = (1, 2, 3, 5, 8, 12)
@@ -361,6 +365,106 @@ def renumbered(translator: Translator, subwords: Subwords) -> nn.Module:
             if len(weights) == size:
                 weights.copy_(weights[order])
     return translator.model
+
+
+# One sentence, five translators
+
+FIVE = ("initial_state", "static_context", "bahdanau", "luong", "transformer")
+CHAPTER_1 = "The old farmer sees a bird and this young queen hears the big dog."
+SENTENCE = "The old farmer watches a bird and this young woman follows the big dog."
+FIRST_CAPTIONS = 3
+
+
+@experiment
+def five_translators() -> dict:
+    """Translate one sentence, and some captions, by five models trained alike.
+
+    Reads the runs in the folder named by ``ATTNBOOK_RUN``, by default ``runs``, where
+    this command writes them, in one line and with each MODEL of :data:`FIVE`::
+
+        attnbook train --config multi30k-cpu --out runs/MODEL --set model=MODEL
+        precision=fp32 peak_learning_rate=0.003 max_epochs=8 average=3 seed=0
+
+    The sentence is that of chapter 1, in which each word that fewer than five training
+    captions contain, *sees*, *queen* and *hears*, was exchanged for one that ten or
+    more contain: *watches*, *woman*, *follows*. It was fixed before any of the five had
+    translated it. The captions are the first of the validation split. A run that isn't
+    finished is left out.
+
+    Returns:
+        "captions": for each word of both sentences the number of training captions with
+        it; "sentences" and their "references", None for the first; "models": by name
+        the scores of the run, and for each sentence its translations, "text" by greedy
+        decoding and "beam" by a beam of five. With the former go the "target" and
+        "source" subwords, and the "weights" (T, S) of a model with attention: the
+        Transformer's are the mean over all heads and layers.
+    """
+    folder = Path(os.environ.get(RUN_VARIABLE, "runs"))
+    finished = [name for name in FIVE if (folder / name / "results.json").exists()]
+    if not finished:
+        raise ValueError(f"no finished run in {folder}: set {RUN_VARIABLE}")
+    data = from_json(folder / finished[0] / "config.json")
+    val = Texts(*(side[:FIRST_CAPTIONS] for side in load_texts(data, "val")))
+    sentences = [SENTENCE, *val.source]
+    words = {
+        word.lower() for text in (CHAPTER_1, SENTENCE) for word in split_words(text)
+    }
+    counts = Counter(
+        word
+        for line in load_texts(data, "train").source
+        for word in {word.lower() for word in split_words(line)} & words
+    )
+    return {
+        "captions": {word: counts[word] for word in sorted(words)},
+        "sentences": sentences,
+        "references": [None, *val.target],
+        "models": {name: one_of_five(folder / name, sentences) for name in finished},
+    }
+
+
+def one_of_five(run: Path, sentences: Sequence[str]) -> dict:
+    """A run's scores on validation data, and its translations of some sentences."""
+    found = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    translator = Translator(run / "model")
+    translations = []
+    for sentence in sentences:
+        [text] = translator([sentence], width=1)
+        pieces = [*map(translator.subwords.pieces, (text, sentence))]
+        target, source = ([*side, "<eos>"] for side in pieces)
+        [beam] = translator([sentence])
+        about = {"text": text, "beam": beam, "target": target, "source": source}
+        weights = caption_weights(translator, sentence, text)
+        if weights is not None:
+            about["weights"] = [[round(w, 3) for w in row] for row in weights.tolist()]
+        translations.append(about)
+    print(f"  {run.name}: {translations[0]['text']}", flush=True)
+    kept = ("config", "parameters", "updates", "epochs", "precision", "validation_loss")
+    scores = found["validation_scores"]
+    return {
+        **{entry: found[entry] for entry in kept},
+        "alpha": found["alpha"],
+        **{
+            how: {entry: scores[f"{how}, cased"][entry] for entry in ("bleu", "chrf")}
+            for how in METHODS
+        },
+        "translations": translations,
+    }
+
+
+@torch.no_grad()
+def caption_weights(
+    translator: Translator, sentence: str, translation: str
+) -> Tensor | None:
+    """The weights (T, S) on the source under teacher forcing, if the model has any."""
+    model, encode = translator.model, translator.subwords.encode
+    src, tgt_in, _ = id_batch([IdPair(encode(sentence), encode(translation))])
+    if isinstance(model, Transformer):
+        maps = attention_maps(model, src, tgt_in)
+        cross = [w for name, w in maps.items() if name.endswith("cross_attention")]
+        return torch.stack(cross).mean(dim=(0, 2))[0]
+    if isinstance(model, Bahdanau | Luong):
+        return model(src, tgt_in, need_weights=True)[1][0]
+    return None
 
 
 # A model trained on the translations of several others

@@ -7,56 +7,51 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from attnbook.course.kit.exercises.checking import register, wrong
+from attnbook.data.bpe_from_scratch import apply_merges
 
 
-def _next_merge(
-    segmented: dict[str, list[str]],
-    counts: dict[str, int],
+def _merges(
+    words: dict[str, int],
+    n: int,
     weigh: bool = True,
-    once: bool = False,
-) -> tuple[str, str]:
-    found: Counter = Counter()
-    for word, symbols in segmented.items():
-        pairs = list(pairwise(symbols))
-        for pair in dict.fromkeys(pairs) if once else pairs:
-            found[pair] += counts[word] if weigh else 1
-    return max(found, key=found.get)
-
-
-def _segmented_words() -> list[tuple[dict, dict]]:
-    """Words in symbols, and how often each occurs; one pair is the most frequent."""
-    words = (
-        {"▁ an": 3, "▁ i n": 4, "▁ t i n": 2},
-        {"▁ r est": 9, "▁ w est": 6, "▁ r i s e": 4, "▁ w i d e": 1, "▁ w e t": 2},
-        {"▁ b a n a n a": 3, "▁ b a t": 2, "▁ a n": 1},
-        {"▁ t i n": 4, "▁ k i n": 3, "▁ l an e": 5, "▁ p an": 4, "▁ a n": 3},
-        {"▁ a n a n": 2, "▁ b": 5},
-    )
-    return [
-        (
-            {word.replace(" ", ""): word.split() for word in counts},
-            {word.replace(" ", ""): number for word, number in counts.items()},
-        )
-        for counts in words
-    ]
+    anew: bool = True,
+    first: Callable = min,
+) -> list[tuple[str, str]]:
+    """By counting all pairs again after each merge, or only once."""
+    segmented, found = {word: [*word] for word in words}, []
+    while len(found) < n:
+        if anew or not found:
+            counts: Counter = Counter()
+            for word, symbols in segmented.items():
+                for pair in pairwise(symbols):
+                    counts[pair] += words[word] if weigh else 1
+        if not counts:
+            break
+        most = max(counts.values())
+        best = first(pair for pair in counts if counts[pair] == most)
+        del counts[best]
+        found.append(best)
+        segmented = {word: apply_merges(word, found) for word in words}
+    return found
 
 
 register(
-    "ex12_next_merge",
-    reference=_next_merge,
-    inputs=_segmented_words,
-    hint="Add counts[word] for every two adjacent symbols of a word.",
+    "ex12_merges",
+    reference=_merges,
+    inputs=lambda: [
+        ({"low": 5, "lower": 2, "newest": 6, "widest": 3}, 6),
+        ({"banana": 3, "bandana": 1, "ban": 2}, 20),
+        ({"a": 4, "aa": 1, "aaa": 2}, 3),
+        ({}, 2),
+    ],
+    hint="Which counts change in a word when two of its symbols become one?",
     mistakes=wrong(
-        lambda segmented, counts: _next_merge(segmented, counts, weigh=False),
-        "A word that occurs nine times has its pairs nine times: add counts[word].",
-        lambda segmented, counts: _next_merge(segmented, counts, once=True),
-        "A pair may occur in one word twice, as a n in banana: count both.",
-        lambda segmented, counts: "".join(_next_merge(segmented, counts)),
-        "Return the two symbols as a pair, not joined.",
-        lambda segmented, counts: _next_merge(
-            {word: list(word) for word in segmented}, counts
-        ),
-        "Count the symbols of a word, not its characters: some are merged already.",
+        lambda words, n: _merges(words, n, anew=False),
+        "Take the pairs that are gone out of the counts, and put the new ones in.",
+        lambda words, n: _merges(words, n, weigh=False),
+        "A word that occurs five times has its pairs five times.",
+        lambda words, n: _merges(words, n, first=max),
+        "Of pairs that are equally frequent, take the alphabetically first.",
     ),
 )
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 
 import matplotlib.pyplot as plt
+import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
+from attnbook.analysis.word_maps import word_weights
 from attnbook.core import results
 from attnbook.course.kit.colours import (
     COLOURS,
@@ -22,13 +23,11 @@ from attnbook.course.kit.colours import (
 )
 from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.exact_match import CURVES
+from attnbook.course.kit.heat_maps import PALE_LINES, heat_map
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.names import name_of
-from attnbook.translation import run_folder
-from attnbook.translation.configs import config
 from attnbook.translation.report import TEST_SPLITS
 from attnbook.translation.schedules import noam_learning_rate
-from attnbook.translation.train_command import default_config, train
 
 # What Multi30k contains, and how much of its batches is padding
 
@@ -63,21 +62,6 @@ def data_table() -> Table:
         *(Column(unit, "", lengths, 1) for unit in ("words", "subwords", "characters")),
     ]
     return table(["language", *heads], rows)
-
-
-def words_table() -> Table:
-    """Show how many captions have the words of two sentences, and their fragments."""
-    stored = results.load("caption_words")
-    groups = {"words": stored["words"], "fragments": stored["pieces"]}
-    rows = {name: [*counts.items()] for name, counts in groups.items()}
-    return table(["in a caption", Column("captions")], rows)
-
-
-def padding_table() -> Table:
-    """Show the share of padding in one epoch, by the way batches are cut."""
-    shares = results.load("multi30k_facts")["padding"]
-    rows = [(name, 100 * shares[method]) for method, name in METHODS.items()]
-    return table(["pairs are", Column("padding", "%", digits=1)], rows)
 
 
 def batches_figure() -> Figure:
@@ -144,39 +128,7 @@ def _label_peaks(ax: Axes) -> None:
 
 NAME = "multi30k_en_de"
 """The recorded run."""
-LIVE = Path("runs/live")
 TARGET = {"color": COLOURS["target"]}
-
-
-def run(which: str, name: str | None = None, folder: Path = LIVE) -> dict:
-    """Give a training run's results and log: the recorded one's, or a new one's."""
-    if which == "recorded":
-        return results.load(NAME)
-    if which == "live":
-        made = train(config(name or default_config("auto")), folder)
-        return {**made, "log": run_folder.read_metrics(folder / "metrics.jsonl")}
-    raise ValueError(f"RUN is {which!r}; choose recorded or live")
-
-
-def run_table(found: dict) -> Table:
-    """Show where a run was made, its model, and what it took."""
-    made = found["config"]
-    layers = f"{made['n_layers']} + {made['n_layers']} layers"
-    norm = "pre-norm" if made["norm_first"] else "post-norm"
-    sizes = f"D = {made['d_model']}, d_ff = {made['d_ff']}, {made['n_heads']} heads"
-    speed = found["tokens_per_second"]
-    rows = [
-        ("machine", f"{found['machine']}, {found['precision']}"),
-        ("software", ", ".join(f"{n} {v}" for n, v in found["versions"].items())),
-        ("commit", found["commit"]),
-        ("model", f"{layers}, {sizes}, {norm}"),
-        ("parameters", f"{found['parameters']:,}"),
-        ("training", f"{found['epochs']} epochs, {found['updates']:,} updates"),
-        ("time", f"{found['seconds'] / 60:.0f} minutes"),
-        ("speed", f"{speed:,} target tokens per second"),
-        ("memory", f"at most {found['peak_memory_mb']:,} MB"),
-    ]
-    return table(["property", "value"], rows)
 
 
 def smoothed_floor(smoothing: float, n_tokens: int) -> float:
@@ -205,8 +157,9 @@ def training_losses(
     return steps, means
 
 
-def curves_figure(found: dict) -> Figure:
-    """Draw both losses by epoch, and below the validation BLEU."""
+def curves_figure() -> Figure:
+    """Draw the recorded run's losses by epoch, and below the validation BLEU."""
+    found = results.load(NAME)
     passes = [line for line in found["log"] if "validation_loss" in line]
     updates = passes[0]["step"] / passes[0]["epoch"]  # of an epoch
     epochs = [line["epoch"] for line in passes]
@@ -235,17 +188,6 @@ def curves_figure(found: dict) -> Figure:
     return fig
 
 
-def gap_table() -> Table:
-    """Show training and validation loss, measured alike: ``multi30k_scores``."""
-    rows = []
-    for row in results.load("multi30k_scores")["losses"]:
-        kept = [entry for entry in ("smoothing", "dropout") if row[entry]]
-        rows.append((" and ".join(kept) or "neither", row["train"], row["val"]))
-    sides = ("training sentences", "validation sentences")
-    heads = [Column(name, "nats per token", digits=2) for name in sides]
-    return table(["measured with", *heads], rows)
-
-
 # Scores on the test sets, and runs that differ in one thing
 
 BEAM, GREEDY = "beam, lowercased", "greedy, lowercased"
@@ -272,36 +214,67 @@ def whole_ladder() -> dict[str, dict]:
     return results.load("gpu_runs")["trained"]["ladder"]["runs"]
 
 
-def fp32_speeds() -> dict[str, int]:
-    """Give tokens per second of training alone on one thread: ``processor_speeds``.
+def five() -> dict[str, dict]:
+    """Give the models that were trained alike, by name: ``five_translators``."""
+    return results.load("five_translators")["models"]
 
-    The Transformer of the "models" ran in bfloat16; in fp32 it is one of the "methods".
-    """
-    stored = results.load("processor_speeds")
-    speeds = {name: x["tokens_per_second"] for name, x in stored["models"].items()}
-    [same] = (row for row in stored["methods"] if row["name"] == "+ fused Adam")
-    return speeds | {"transformer": same["tokens_per_second"]}
+
+ATTEND = ("bahdanau", "luong", "transformer")
+GLOSSES = {
+    "static_context": (
+        "The big woman, who a small boy, who another dog, while a young woman on the "
+        "floor."
+    ),
+    "bahdanau": (
+        "The old bass player watches a bird and a young woman, who a big dog to see."
+    ),
+    "luong": (
+        "The old man and the bird, who a bird and three woman follows the big dog."
+    ),
+    "transformer": "The old farmer sees a bird and a young woman follows the big dog.",
+}
+"""What each model's translation of the sentence says, word by word."""
+
+
+def translations_table() -> Table:
+    """Show the translations of the sentence, and what they say word by word."""
+    rows = [
+        (LADDER[name][0], found["translations"][0]["text"], GLOSSES[name])
+        for name, found in five().items()
+    ]
+    return table(["model", "its translation", "word by word"], rows)
+
+
+def maps_figure() -> Figure:
+    """Draw which words of the sentence the words of three translations attend to."""
+    found = [five()[name]["translations"][0] for name in ATTEND]
+    maps = [
+        word_weights(torch.tensor(x["weights"]), x["target"], x["source"])
+        for x in found
+    ]
+    rows = [len(target) for _, target, _ in maps]
+    size = 5.5, 0.22 * sum(rows) + 2.3
+    fig, axes = plt.subplots(len(maps), figsize=size, height_ratios=rows)
+    for ax, name, (weights, target, source) in zip(axes, ATTEND, maps, strict=True):
+        below = source if ax is axes[-1] else ()
+        roles = "target", "source"
+        heat_map(ax, weights, rows=target, columns=below, roles=roles, **PALE_LINES)
+        ax.set_title(LADDER[name][0])
+    return fig
 
 
 def models_table() -> Table:
-    """Show size, speed and validation scores (cased) of each model."""
-    speeds, rows = fp32_speeds(), []
+    """Show validation BLEU after eight epochs and after full runs, and the loss."""
+    rows = []
     for name, (label, _) in LADDER.items():
-        early, run = part("ladder")["runs"][name], whole_ladder()[name]
-        scores = run["validation_scores"]
-        beam, no_penalty = scores["beam, cased"], run["validation_bleu_by_alpha"]["0.0"]
-        after_ten = early["validation_scores"]["beam, cased"]["bleu"]
-        size = run["parameters"] / 1e6
-        full = run["validation_loss"], beam["chrf"], no_penalty, beam["bleu"]
-        rows.append((label, size, speeds[name], after_ten, *full))
+        run = whole_ladder()[name]
+        full = run["validation_scores"]["beam, cased"]["bleu"], run["validation_loss"]
+        early = five()[name]["beam"]["bleu"] if name in five() else None
+        rows.append((label, early, *full))
     heads = [
-        Column("parameters", "million", digits=1),
-        Column("training", "tokens/s"),
-        Column("BLEU", "best α", "ten epochs", 1),
+        Column("BLEU", "", "eight epochs", 1),
+        Column("BLEU", "", "full run", 1),
         Column("loss", "nats", "full run", 2),
-        Column("chrF", "", "full run", 1),
-        Column("α = 0", "", "BLEU", 1),
-        Column("best α", "", "BLEU", 1),
     ]
     return table(["model", *heads], rows)
 
@@ -367,10 +340,10 @@ def ablation_seeds() -> dict[str, dict[str, list[dict]]]:
 def ablation_table() -> Table:
     """Show the validation loss and scores (beam, cased) with the model changed."""
     rows = [
-        (label, *validation_spreads(runs, "beam, cased")[:3])
+        (label, *validation_spreads(runs, "beam, cased")[:2])
         for label, runs in ablation_seeds()["the model"].items()
     ]
-    return table(["Transformer", *VALIDATION[:3]], rows)
+    return table(["Transformer", *VALIDATION[:2]], rows)
 
 
 def validation_spreads(runs: list[dict], how: str) -> list[float | Spread]:
@@ -381,14 +354,13 @@ def validation_spreads(runs: list[dict], how: str) -> list[float | Spread]:
 
 
 def ladder_figure() -> Figure:
-    """Draw the validation BLEU of each model by epoch."""
+    """Draw the validation BLEU of each model by epoch, in the full runs."""
     fig, ax = plt.subplots(figsize=(5.5, 4))
     for name, (label, colour) in LADDER.items():
         log = whole_ladder()[name]["log"]
         epochs = [line["epoch"] for line in log]
         bleu = [line["validation_bleu"] for line in log]
         ax.plot(epochs, bleu, color=colour, label=label)
-    ax.axvline(10, color=GREY, lw=1)
     ax.set(xlabel="epoch", ylabel="validation BLEU", xlim=(0, 36), ylim=(0, None))
     ax.xaxis.set_major_locator(MultipleLocator(10))
     label_lines(ax)
@@ -425,7 +397,7 @@ def scorings_table() -> Table:
 def scores_table() -> Table:
     """Show the shipped model's scores, those of three seeds, and a published one.
 
-    All with the beam; BLEU and chrF of the shipped model: ``multi30k_headline``.
+    All with the beam. The shipped model's are those of ``multi30k_headline``.
     """
     shipped = results.load("multi30k_headline")["scores"]
     seeds = part("en_de")["runs"].values()
@@ -434,12 +406,11 @@ def scores_table() -> Table:
         cased = shipped[split]["beam, cased"]
         lowercased = shipped[split][BEAM]["bleu"]
         over_seeds = spread(run["scores"][split][BEAM]["bleu"] for run in seeds)
-        row = (split[5:9], cased["bleu"], cased["chrf"], lowercased, over_seeds)
+        row = split[5:9], cased["bleu"], lowercased, over_seeds
         rows.append((*row, PUBLISHED.get(split)))
     heads = [
-        Column("BLEU", "", "shipped model, cased", 1),
-        Column("chrF", "", "shipped model, cased", 1),
-        Column("shipped model", "", "BLEU, lowercased", 1),
+        Column("cased", "", "shipped model, BLEU", 1),
+        Column("lowercased", "", "shipped model, BLEU", 1),
         Column("three seeds", "", "BLEU, lowercased", 1),
         Column("published", "", "BLEU, lowercased", 1),
     ]

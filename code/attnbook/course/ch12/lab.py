@@ -19,6 +19,7 @@ from attnbook.course.ch12.figures import (
     ablation_seeds,
     part,
     validation_spreads,
+    whole_ladder,
 )
 from attnbook.course.kit.colours import COLOURS
 from attnbook.course.kit.html_tables import Cell, Column, Table, spread, table
@@ -71,6 +72,28 @@ def learning_rates_table() -> Table:
         for name, (label, _) in LADDER.items()
     ]
     heads = [Column(rate, "nats", "learning rate", 2) for rate in ("0.001", "0.003")]
+    return table(["model", *heads], rows)
+
+
+def full_runs_table() -> Table:
+    """Show size, loss and validation scores (cased) of the five full runs."""
+    rows = []
+    for name, (label, _) in LADDER.items():
+        run = whole_ladder()[name]
+        greedy, beam = (
+            run["validation_scores"][f"{how}, cased"] for how in ("greedy", "beam")
+        )
+        scores = greedy["bleu"], run["validation_bleu_by_alpha"]["0.0"], beam["bleu"]
+        size = run["parameters"] / 1e6
+        rows.append((label, size, run["validation_loss"], *scores, beam["chrf"]))
+    heads = [
+        Column("parameters", "million", digits=1),
+        Column("loss", "nats", digits=2),
+        Column("greedy", "", "BLEU", 1),
+        Column("α = 0", "", "BLEU", 1),
+        Column("best α", "", "BLEU", 1),
+        Column("chrF", digits=1),
+    ]
     return table(["model", *heads], rows)
 
 

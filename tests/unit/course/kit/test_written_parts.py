@@ -1,6 +1,7 @@
 """The exercises in which a part is written: the skeleton waits, the solution passes."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -11,6 +12,8 @@ from notebook_cells import run_cell
 from attnbook.course import my_translator, save_part
 from attnbook.course.kit.exercises.stages import MODULES, find_part
 from attnbook.toy import TARGET, held_out_pairs, load_toy_model, make_batch
+from attnbook.translation.configs import CPU
+from attnbook.translation.corpora import Texts
 
 BOOK = Path(__file__).resolve().parents[4] / "book"
 
@@ -143,3 +146,21 @@ def test_two_lines_train_the_readers_file_and_translate(
         translate(["the", "cat"])
     with pytest.raises(ValueError, match=r"steps is .*: give the number of updates"):
         my_translator(["the cat sees a dog"])
+
+
+def test_the_readers_file_learns_captions(whole_file, tmp_path, capsys, monkeypatch):
+    """Two of them by heart, cut into the shipped translator's subwords."""
+    module = "attnbook.course.kit.exercises.my_translator"
+    both = Texts(["A dog runs.", "Two men sit."], ["Ein Hund rennt.", "Zwei sitzen."])
+    monkeypatch.setattr(f"{module}.load_texts", lambda *_: both)
+    small = {"d_model": 32, "n_layers": 1, "d_ff": 32, "dropout": 0.0}
+    monkeypatch.setattr(f"{module}.CPU", replace(CPU, **small))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ATTNBOOK_PARTS", raising=False)
+    (tmp_path / "my_transformer.py").write_text(whole_file, encoding="utf-8")
+    translate = my_translator(250, captions=True)
+    assert [translate(text) for text in both.source] == both.target
+    *parts, heard, last = capsys.readouterr().out.splitlines()
+    assert all("yours, from my_transformer.py." in line for line in parts)
+    assert re.fullmatch(r"250 of 250 updates: loss \d\.\d\d", heard)
+    assert last == "After 250 steps BLEU is 100.0 on 2 new captions."
