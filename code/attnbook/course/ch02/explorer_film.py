@@ -11,8 +11,7 @@ from attnbook.course.kit.explorers.charts import Axis, Line, Lines, Map, Point
 from attnbook.course.kit.explorers.controls import Slider
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.views import View
-from attnbook.toy.data import held_out_pairs
-from attnbook.toy.language import AND, AND_TARGET, KINDS
+from attnbook.course.kit.glosses import OURS, gloss
 from attnbook.toy.training import STEPS
 
 CAPTION = (
@@ -24,9 +23,8 @@ SHADES = ascii_lowercase + ascii_uppercase + digits
 
 EVERY = 5  # updates between two pictures
 CONTROLS = {"step": Slider("training step", 0, STEPS, STEPS, step=EVERY, play=True)}
-PAIR = held_out_pairs(2, 1)[0]
-TARGET_SIDE, SOURCE_SIDE = (*PAIR.target, "<eos>"), (*PAIR.source, "<eos>")
-FRAMES = tuple((i, j) for i, j in enumerate(PAIR.alignment) if j is not None)
+TARGET_SIDE, SOURCE_SIDE = (*OURS.target, "<eos>"), (*OURS.source, "<eos>")
+FRAMES = tuple((i, j) for i, j in enumerate(OURS.alignment) if j is not None)
 
 
 class Frame(NamedTuple):
@@ -49,7 +47,7 @@ def film_view(step: int) -> View:
     said = (
         f"Step {step}: loss {frame.loss:.2f} nats; largest weight on the aligned "
         f"word: {100 * frame.alignment:.0f} % of the words.\nOutput: {frame.output}\n"
-        f"Word by word: {gloss(frame.output)}"
+        f"Word by word: {gloss(frame.output.split())}"
     )
     largest = "; ".join(
         f"{word}: {SOURCE_SIDE[row.index(max(row))]}, {max(row):.2f}"
@@ -90,18 +88,3 @@ def _curve(step: int) -> Lines:
         title="loss, nats per token",
         points=(Point(step // EVERY, frames()[step].loss, colour="target"),),
     )
-
-
-def gloss_table() -> dict[str, str]:
-    """Each word of the toy target language in English."""
-    found = {AND_TARGET: AND}
-    for kind, words in KINDS.items():
-        endings = ("",) if kind in ("noun", "verb") else ("n", "s")
-        found |= {word + e: english for english, word in words.items() for e in endings}
-    return found
-
-
-def gloss(output: str) -> str:
-    """A toy sentence word by word in English."""
-    table = gloss_table()
-    return " ".join(table[word] for word in output.split())
