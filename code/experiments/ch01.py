@@ -187,7 +187,6 @@ def context_sentences() -> dict:
 PROBED: dict[str, Callable[[Pair], str]] = {
     "first verb": lambda pair: _words(pair, VERBS)[0],
     "second verb": lambda pair: _words(pair, VERBS)[1],
-    "third noun": lambda pair: _words(pair, NOUNS)[2],
     "last noun": lambda pair: _words(pair, NOUNS)[-1],
 }
 """Words of two clauses that a linear probe looks for in the vector."""

@@ -21,7 +21,6 @@ from attnbook.course.ch02.clicks import read_only
 from attnbook.course.ch02.explorer_film import SHADES
 from attnbook.course.ch02.twin import HELD_STEPS, trained
 from attnbook.course.kit.explorers.shipped import shipped_bahdanau
-from attnbook.course.kit.glosses import OURS
 from attnbook.course.kit.toy_translation import measure_translation, train_and_measure
 from attnbook.data.batching import Batch, IdPair, id_batch
 from attnbook.models.bahdanau import Bahdanau, EncodedSource
@@ -59,12 +58,12 @@ def watched(
 
 @experiment
 def attention_film(seed: int = 0) -> dict:
-    """Keep what one run does with the course's sentence, every five updates.
+    """Keep what one run does with the first held-out sentence, every five updates.
 
     Returns:
         "frames": for each the "step", the mean training "loss" of the five updates
         after it, the "alignment" accuracy on 64 held-out sentences of two clauses, the
-        "output" of greedy decoding for the course's sentence, and the "weights" of its
+        "output" of greedy decoding for the first of them, and the "weights" of its
         right translation, row by row, a letter each (:data:`SHADES`).
     """
     pairs, every = held_out_pairs(2, 64), 5
@@ -73,16 +72,15 @@ def attention_film(seed: int = 0) -> dict:
 
     def look(step: int) -> None:
         weights = attention_weights(model, pairs)
-        [output] = greedy_translations(model, [OURS])
-        shades = (len(SHADES) - 1) * attention_weights(model, [OURS])[0]  # (T, S)
+        [output] = greedy_translations(model, pairs[:1])
+        rows, columns = len(pairs[0].target) + 1, len(pairs[0].source) + 1  # with EOS
+        shades = ((len(SHADES) - 1) * weights[0, :rows, :columns]).round().int()
         frames.append(
             {
                 "step": step,
                 "alignment": round(alignment_accuracy(weights, pairs), 4),
                 "output": " ".join(output),
-                "weights": "".join(
-                    SHADES[i] for i in shades.round().int().flatten().tolist()
-                ),
+                "weights": "".join(SHADES[i] for i in shades.flatten().tolist()),
             }
         )
 

@@ -17,12 +17,10 @@ from attnbook.analysis.ibm_model1 import diagonal
 from attnbook.analysis.maps import attention_maps
 from attnbook.analysis.word_links import WordLinks
 from attnbook.analysis.word_maps import word_groups, words
-from attnbook.course.kit.glosses import OURS
 from attnbook.course.kit.toy_translation import SEEDS, THREE_SEEDS, train_and_measure
 from attnbook.data.batching import Batch, IdPair, id_batch
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.luong import Luong
-from attnbook.models.seq2seq import StaticContext
 from attnbook.nn.local_attention import GlobalAlignment, MonotonicAlignment
 from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import masked_softmax
@@ -36,43 +34,11 @@ from attnbook.toy.data import (
     toy_batches,
 )
 from attnbook.toy.language import Pair, kind_of
-from attnbook.toy.metrics import (
-    alignment_accuracy,
-    attention_weights,
-    exact_match,
-    greedy_translations,
-)
+from attnbook.toy.metrics import alignment_accuracy, attention_weights, exact_match
 from attnbook.toy.training import LEARNING_RATE, STEPS, fit, train_toy_model
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.translator import Translator
-from experiments.ch02 import watched
 from experiments.registry import experiment, sweep
-
-# The course's sentence
-
-TOLD = {
-    "static_last": StaticContext,
-    "bahdanau": Bahdanau,
-    "luong_dot_no_feeding": partial(Luong, score="dot", input_feeding=False),
-}
-
-
-@sweep(model=TOLD, seed=THREE_SEEDS, steps=STEPS, rate=LEARNING_RATE, every=10)
-def one_sentence(model: str, seed: int) -> dict:
-    """Train a translator, and look at the course's sentence every ten updates.
-
-    Returns:
-        "right", the steps at which its greedy translation is right; the last "output".
-    """
-    made, right = TOLD[model](len(SOURCE), len(TARGET)), []
-
-    def look(step: int) -> None:
-        if greedy_translations(made, [OURS])[0] == OURS.target:
-            right.append(step)
-
-    fit(made, watched(toy_batches(seed), look, every=10), STEPS, LEARNING_RATE)
-    return {"right": right, "output": " ".join(greedy_translations(made, [OURS])[0])}
-
 
 # Translators: scores, windows, reversed sources
 

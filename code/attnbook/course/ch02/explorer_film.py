@@ -11,7 +11,8 @@ from attnbook.course.kit.explorers.charts import Axis, Line, Lines, Map, Point
 from attnbook.course.kit.explorers.controls import Slider
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.views import View
-from attnbook.course.kit.glosses import OURS, gloss
+from attnbook.course.kit.glosses import gloss
+from attnbook.toy.data import held_out_pairs
 from attnbook.toy.training import STEPS
 
 CAPTION = (
@@ -23,8 +24,9 @@ SHADES = ascii_lowercase + ascii_uppercase + digits
 
 EVERY = 5  # updates between two pictures
 CONTROLS = {"step": Slider("training step", 0, STEPS, STEPS, step=EVERY, play=True)}
-TARGET_SIDE, SOURCE_SIDE = (*OURS.target, "<eos>"), (*OURS.source, "<eos>")
-FRAMES = tuple((i, j) for i, j in enumerate(OURS.alignment) if j is not None)
+PAIR = held_out_pairs(2, 1)[0]
+TARGET_SIDE, SOURCE_SIDE = (*PAIR.target, "<eos>"), (*PAIR.source, "<eos>")
+FRAMES = tuple((i, j) for i, j in enumerate(PAIR.alignment) if j is not None)
 
 
 class Frame(NamedTuple):

@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
-from attnbook.course.kit.alignment_maps import alignment_map
 from attnbook.course.kit.colours import (
     COLOURS,
     DARK_GREY,
@@ -48,16 +47,6 @@ def arrows_figure() -> Figure:
         arrow(state[names], state[side], "key", score, at)
     ax.set(xlim=(-0.4, 2.3), ylim=(-1.3, 1.3), xlabel="names", ylabel="side")
     ax.set(aspect="equal", xticks=(0, 1, 2), yticks=(-1, 0, 1))
-    return fig
-
-
-# Maps
-
-
-def map_figure(weights: Tensor, pair: Pair) -> Figure:
-    """Draw the weights of a sentence, aligned words framed."""
-    fig, ax = plt.subplots(figsize=(5.5, 5.2))
-    alignment_map(ax, weights, pair)
     return fig
 
 
