@@ -60,7 +60,7 @@ class translations:  # noqa: N801  (a page calls it as it calls `table`)
         english, parts = gloss_table(), []
         for name, words in self.outputs.items():
             cards = [card(w, english[w], not right) for w, right in _judged(words)]
-            if missing := len(OURS.target) - len(words):
+            if (missing := len(OURS.target) - len(words)) > 0:
                 cards.append(card("…", f"{missing} words missing", True))
             parts.append(
                 f"<p><strong>{escape(name)}</strong></p>\n<p>{' '.join(cards)}</p>"
