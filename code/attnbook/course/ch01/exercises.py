@@ -27,10 +27,6 @@ def _states_and_lengths() -> list[tuple[Tensor, Tensor]]:
     return draw_inputs(((2, 3, 4), short), ((3, 5, 2), long))
 
 
-def _real(states: Tensor, lengths: Tensor) -> Tensor:
-    return (torch.arange(states.shape[1]) < lengths[:, None])[..., None]
-
-
 register(
     "ex1_last_state",
     reference=lambda states, lengths: states[torch.arange(len(states)), lengths - 1],
@@ -43,22 +39,5 @@ register(
             torch.arange(len(states)), lengths.clamp(max=states.shape[1] - 1)
         ],
         "One position too far: counting begins at 0.",
-    ),
-)
-
-register(
-    "ex1_mean_state",
-    reference=lambda states, lengths: (
-        (states * _real(states, lengths)).sum(1) / lengths[:, None]
-    ),
-    inputs=_states_and_lengths,
-    hint="Sum over the real tokens only, and divide by each sentence's own length.",
-    mistakes=wrong(
-        lambda states, lengths: states.mean(1),
-        "You divide by S and sum over padding: other sentences change the result.",
-        lambda states, lengths: (states * _real(states, lengths)).mean(1),
-        "The sum is right, but you divide it by S instead of the real length.",
-        lambda states, lengths: states.sum(1) / lengths[:, None],
-        "The padding is still in the sum.",
     ),
 )

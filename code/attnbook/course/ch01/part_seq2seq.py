@@ -1,4 +1,4 @@
-"""Encoder and decoder without attention: ``Encoder`` and ``Seq2Seq``."""
+"""Sutskever et al.'s translator with one layer: ``Sutskever``."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import pack_padded_sequence
 
 from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.exercises import expect
 from attnbook.course.kit.exercises.stages import Part, fill
-from attnbook.models import seq2seq
 
 WORDS, TARGETS, E, H = 12, 9, 3, 4
 SOURCE = torch.tensor([[8, 9, 4, PAD, PAD], [5, 7, 4, 6, 11]])  # not sorted
@@ -19,191 +18,163 @@ EQUAL = torch.tensor([[5, 7, 4, 6, 11], [8, 9, 4, 10, 6]])  # no padding
 TARGET = torch.tensor([[1, 4, 6, 3], [1, 8, 5, 7]])
 
 
-class Encoder(seq2seq.Encoder):
-    def forward(self, src):
-        x, lengths = self.embedding(src), (src != PAD).sum(1)
-        packed = pack_padded_sequence(x, lengths, True, enforce_sorted=False)
-        states, last = self.gru(packed)
-        states, _ = pad_packed_sequence(states, True, total_length=src.shape[1])
-        return states, torch.cat([*last], -1)
+class Sutskever(nn.Module):
+    def __init__(self, source_vocab, target_vocab, d_embed, d_hidden):
+        super().__init__()
+        self.source_embedding = nn.Embedding(source_vocab, d_embed, padding_idx=0)
+        self.encoder = nn.LSTM(d_embed, d_hidden, batch_first=True)
+        self.embedding = nn.Embedding(target_vocab, d_embed, padding_idx=0)
+        self.decoder = nn.LSTM(d_embed, d_hidden, batch_first=True)
+        self.out = nn.Linear(d_hidden, target_vocab)
 
-
-class Seq2Seq(seq2seq.InitialState):
     def start(self, src):
-        return torch.tanh(self.bridge(self.encoder(src)[1]))
+        lengths = (src != 0).sum(1)
+        positions = torch.arange(src.shape[1], device=src.device)
+        last_first = lengths[:, None] - 1 - positions
+        x = self.source_embedding(src.gather(1, last_first.clamp(min=0)))
+        x = pack_padded_sequence(x, lengths.cpu(), True, enforce_sorted=False)
+        return self.encoder(x)[1]
 
     def forward(self, src, tgt_in):
-        y = self.embedding(tgt_in)
-        states, _ = self.gru(y, self.start(src)[None])
-        return self.readout(states, y)
+        states, _ = self.decoder(self.embedding(tgt_in), self.start(src))
+        return self.out(states)
 
-    def step(self, token, s):
-        y = self.embedding(token)
-        _, new = self.gru(y[:, None], s[None])
-        return self.readout(new[0], y), new[0]
+    def step(self, token, state):
+        states, new = self.decoder(self.embedding(token)[:, None], state)
+        return self.out(states[:, 0]), new
 
 
-PART = Part("seq2seq", 1, (seq2seq.Encoder, seq2seq.InitialState), (Encoder, Seq2Seq))
+PART = Part("seq2seq", 1, (Sutskever,), (Sutskever,))
 
 
-def make_models(encoder: Callable, model: Callable) -> tuple[nn.Module, nn.Module]:
-    """Make both with random parameters."""
-    return fill(encoder(WORDS, E, H)), fill(model(WORDS, TARGETS, E, H))
+def make_model(model: Callable) -> nn.Module:
+    """Make one with random parameters."""
+    return fill(model(WORDS, TARGETS, E, H))
 
 
-def encode(encoder: nn.Module, src: Tensor) -> tuple[Tensor, Tensor]:
-    """What an encoder returns, if it is a pair."""
-    return expect.pair(encoder(src), "Encoder", "all states and final states")
-
-
-def read(encoder: nn.Module, src: Tensor) -> tuple[Tensor, Tensor]:
-    """The encoder's own GRU, sentence by sentence and without padding."""
-    states, finals = [], []
+def read(model: nn.Module, src: Tensor) -> tuple[Tensor, Tensor]:
+    """The state and the memory after each sentence by itself, read backwards."""
+    ends = []
     for row in src:
-        found, last = encoder.gru(encoder.embedding(row[row != PAD])[None])
-        padding = found.new_zeros(1, len(src[0]) - found.shape[1], found.shape[2])
-        states.append(torch.cat([found, padding], 1))
-        finals.append(torch.cat([*last], -1))
-    return torch.cat(states), torch.cat(finals)
+        x = model.source_embedding(row[row != PAD].flip(0))[None]
+        ends.append(model.encoder(x)[1])
+    return tuple(torch.cat(parts, 1) for parts in zip(*ends, strict=True))
 
 
 def predict(model: nn.Module, src: Tensor, tgt_in: Tensor) -> Tensor:
-    """The decoder's own modules: s_0 from the final states, the rest by its GRU."""
-    s = torch.tanh(model.bridge(read(model.encoder, src)[1]))  # (B, H)
-    y = model.embedding(tgt_in)  # (B, T, E)
-    return model.readout(model.gru(y, s[None])[0], y)  # (B, T, V)
+    """The logits by the model's own modules: (B, T, V)."""
+    states, _ = model.decoder(model.embedding(tgt_in), read(model, src))
+    return model.out(states)
 
 
-@PART.stage("states (B, S, 2 d_hidden), final states (B, 2 d_hidden), logits (B, T, V)")
-def shapes(encoder: Callable, model: Callable) -> None:
-    """nn.GRU returns all states, (B, S, 2 d_hidden), and the final ones, which have an
-    axis of directions in front: (2, B, d_hidden).
+def started(model: nn.Module, src: Tensor) -> tuple[Tensor, Tensor]:
+    """What `start` returns, if it is a pair."""
+    return expect.pair(model.start(src), "start", "the state and the memory")
 
-    `torch.cat([*last], -1)` lays the final states of both directions side by side;
-    `readout` takes the decoder's states and the embeddings.
 
-    torch.cat([*last], -1) => last[-1]
-        Your final state is that of one direction only; it should hold both.
+@PART.stage("state and memory (1, B, d_hidden) each, logits (B, T, V)")
+def shapes(model: Callable) -> None:
+    """nn.LSTM returns all states, (B, S, d_hidden), and a pair: the last state and the
+    last memory, each with an axis of layers in front, (1, B, d_hidden).
+
+    `self.encoder(x)[1]` is that pair, and just what `self.decoder` starts from.
+
+    return self.encoder(x)[1] => return self.encoder(x)[1][0]
+        You hand on the state alone. An LSTM starts from its state and its memory.
+    self.out(states[:, 0]) => self.out(states)
+        `step` predicts one token: its logits have no axis of steps.
     """
-    reader, model = make_models(encoder, model)
-    states, last = encode(reader, SOURCE)
-    expect.shape(states, (2, 5, 2 * H), "all states", "(B, S, 2 d_hidden)")
-    expect.shape(last, (2, 2 * H), "the final state", "(B, 2 d_hidden)")
-    s = model.start(SOURCE)
-    expect.shape(s, (2, H), "what `start` returns", "(B, d_hidden)")
+    model = make_model(model)
+    for what, found in zip(("state", "memory"), started(model, SOURCE), strict=True):
+        expect.shape(found, (1, 2, H), f"the {what}", "(1, B, d_hidden)")
     logits = model(SOURCE, TARGET)
     expect.shape(logits, (2, 4, TARGETS), "the logits", "(B, T, V)")
+    found = model.step(TARGET[:, 0], model.start(SOURCE))
+    logits, _ = expect.pair(found, "step", "logits and the new pair")
+    expect.shape(logits, (2, TARGETS), "the logits of a step", "(B, V)")
 
 
-@PART.stage("states and logits equal those of the GRUs, the bridge and the readout")
-def values(encoder: Callable, model: Callable) -> None:
-    """Trace one sentence: which states does nn.GRU return last, and what becomes of
-    them before the decoder starts?
+@PART.stage("the source is read backwards; state, memory and logits follow from it")
+def values(model: Callable) -> None:
+    """Trace one sentence: which token does the encoder read first, and which last?
 
-    s_0 = tanh(bridge(final state)); the decoder's GRU reads the embeddings of `tgt_in`
-    from there; the readout gets its states and the same embeddings.
+    The last real token comes first. The decoder's LSTM reads the embeddings of `tgt_in`
+    from the encoder's last state and memory, and `out` turns its states into logits.
 
-    torch.cat([*last], -1) => torch.cat([last[1], last[0]], -1)
-        The two directions are exchanged: left to right comes first.
-    torch.cat([*last], -1) => last.reshape(len(src), -1)
-        `reshape` mixes the sentences: in (2, B, d_hidden) the states of all of them in
-        one direction lie one behind the other. Join the two directions along the last
-        axis instead.
-    torch.cat([*last], -1) => states[range(len(src)), lengths - 1]
-        At the last token the right-to-left GRU has read one token only. Its final state
-        is the one at the first token.
-    torch.tanh( => (
-        The tanh is missing: a GRU's state lies between -1 and 1.
-    self.gru(y, self.start(src)[None]) => self.gru(y)
+    src.gather(1, last_first.clamp(min=0)) => src
+        Your encoder reads from left to right.
+    return self.encoder(x)[1] => return self.encoder(x)[1][::-1]
+        State and memory are exchanged: nn.LSTM returns the state first.
+    self.embedding(tgt_in), self.start(src) => self.embedding(tgt_in)
         Your decoder starts from zeros: nothing of the source reaches it.
-    self.readout(states, y) => self.readout(states, y.roll(-1, 1))
-        The readout at step t should get the embedding that the GRU has just read, not
-        the next one, which is the answer.
-    self.readout(states, y) => self.readout(states, y).softmax(-1)
+    return self.out(states) => return self.out(states).softmax(-1)
         You return probabilities. The loss takes the softmax itself: return logits.
     """
-    reader, model = make_models(encoder, model)
-    rule = "that of the GRU, its directions side by side"
-    (states, last), (right, right_last) = encode(reader, EQUAL), read(reader, EQUAL)
-    expect.close(states, right, "all states", rule)
-    expect.close(last, right_last, "the final state", rule)
-    s = torch.tanh(model.bridge(read(model.encoder, EQUAL)[1]))
-    rule = "tanh(bridge(final state))"
-    expect.close(model.start(EQUAL), s, "the initial state", rule)
-    rule = "the readout of the decoder's states and the embeddings"
+    model = make_model(model)
+    rule = "that of the encoder's LSTM after the source read backwards"
+    pairs = zip(started(model, EQUAL), read(model, EQUAL), strict=True)
+    for what, (found, right) in zip(("state", "memory"), pairs, strict=True):
+        expect.close(found, right, f"the {what}", rule)
+    rule = "`out` of the decoder's states"
     logits = predict(model, EQUAL, TARGET)
     expect.close(model(EQUAL, TARGET), logits, "the logits", rule)
 
 
 @PART.stage("a sentence gives the same result in a padded batch as unbatched")
-def padding(encoder: Callable, model: Callable) -> None:
-    """A right-to-left GRU meets the padding first. How can it be told where each
-    sentence ends?
+def padding(model: Callable) -> None:
+    """Turn a padded row round, and the padding comes first. Where does a sentence of n
+    tokens begin, if it is read backwards?
 
-    `pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)` before
-    the GRU and `pad_packed_sequence(states, batch_first=True, total_length=S)` after
-    it.
+    Position j takes token n - 1 - j, where n is the sentence's own length: an index for
+    `gather`. `pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)`
+    keeps the LSTM from reading what comes after.
 
-    On "states at padding": `pad_packed_sequence` puts zeros there. What do you add to
-    them, or compute from them?
-
-    self.gru(packed) => self.gru(x)
-    states, _ = pad_packed_sequence(states, True, total_length=src.shape[1]) =>
-        The GRU reads the padding: the final state of a short sentence comes from after
-        its end. Pack the batch.
-    return states, => return states + (src == PAD)[..., None],
-        States at padding should be zero.
+    src.gather(1, last_first.clamp(min=0)) => src.flip(1)
+        `flip` turns the whole row round, so that the padding is read first and the
+        beginning of a short sentence is cut off. Each sentence has a length of its own.
+    x = pack_padded_sequence(x, lengths.cpu(), True, enforce_sorted=False) =>
+        The LSTM goes on after the end of a short sentence. Pack the batch.
     """
-    reader, model = make_models(encoder, model)
-    states, last = encode(reader, SOURCE)
-    right, right_last = read(reader, SOURCE)
+    model = make_model(model)
     alone = "that of the sentence by itself"
-    expect.close(last, right_last, "the final state of the shorter sentence", alone)
-    real = (SOURCE != PAD)[..., None]
-    expect.close(states * real, right, "a state of the shorter sentence", alone)
-    expect.close(states, right, "the states at padding", "zero")
+    pairs = zip(started(model, SOURCE), read(model, SOURCE), strict=True)
+    for what, (found, right) in zip(("state", "memory"), pairs, strict=True):
+        expect.close(found, right, f"the {what} of the shorter sentence", alone)
     logits = predict(model, SOURCE, TARGET)
     expect.close(model(SOURCE, TARGET), logits, "the logits in a batch", alone)
 
 
 @PART.stage("`step`, token by token, gives the same logits as `forward`")
-def steps(encoder: Callable, model: Callable) -> None:
+def steps(model: Callable) -> None:
     """What does a step need of the step before it, and what does it hand on?
 
-    nn.GRU wants three axes: (B, 1, E) for one embedding, and (1, B, H), an axis of
-    layers in front, for the state it starts from.
+    One step is `forward` with T = 1: the LSTM reads one embedding, (B, 1, d_embed),
+    from the pair it is given, and returns a new pair.
 
-    One step is `forward` with T = 1: the GRU reads one embedding, `y[:, None]`, from
-    the state `s[None]`, and its new state goes into the readout and is returned.
-
-    y), new[0] => y), s
-        You return the state that the step was given, not the new one.
-    self.readout(new[0], y) => self.readout(s, y)
-        The readout should get the new state, which has read the token.
+    states[:, 0]), new => states[:, 0]), state
+        You return the pair that the step was given, not the new one.
+    states[:, 0]), new => states[:, 0]), (new[0], state[1])
+        The state is new, and the memory is still the old one.
     """
-    _, model = make_models(encoder, model)
-    s = model.start(SOURCE)
-    forward = predict(model, SOURCE, TARGET)
+    model = make_model(model)
+    state, forward = model.start(SOURCE), predict(model, SOURCE, TARGET)
     for t, token in enumerate(TARGET.T):
-        found = model.step(token, s)
-        logits, s = expect.pair(found, "step", "logits and the new state")
-        expect.shape(s, (2, H), "the new state", "(B, d_hidden)")
+        found = model.step(token, state)
+        logits, state = expect.pair(found, "step", "logits and the new pair")
         what = f"the logits of step {t + 1}"
         expect.close(logits, forward[:, t], what, "those of `forward`")
 
 
 @PART.stage("the loss reaches every parameter")
-def gradients(encoder: Callable, model: Callable) -> None:
+def gradients(model: Callable) -> None:
     """Which parameters can the loss at the last target word not change?
 
     The path from the encoder to the logits should contain no `.detach()`, no `.data`
     and no `torch.no_grad()`.
 
-    self.bridge(self.encoder(src)[1]) => self.bridge(self.encoder(src)[1]).detach()
-        The encoder learns nothing: the initial state is cut off from it.
-    self.readout(states, y) => self.readout(states, y).detach()
-        The logits are detached.
+    self.out(states) => self.out(states.detach())
+        The decoder's states are cut off from the loss.
     """
-    _, model = make_models(encoder, model)
+    model = make_model(model)
     right = predict(model, SOURCE, TARGET)
     expect.gradients(model(SOURCE, TARGET), right, "that of the formula", model)

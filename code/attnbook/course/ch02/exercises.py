@@ -39,20 +39,6 @@ register(
     ),
 )
 
-register(
-    "ex2_key_projection",
-    reference=(20 * 128 * 64, 20 * 20 * 128 * 64),
-    hint="U h_j takes 128 · 64 multiplications for one position; then count.",
-    mistakes=wrong(
-        (20 * 20 * 128 * 64, 20 * 128 * 64),
-        "The two numbers are swapped: once comes first.",
-        (128 * 64, 20 * 128 * 64),
-        "That is one position; the source has 20.",
-        (20 * 128, 20 * 20 * 128),
-        "U has 64 rows, and each takes 128 multiplications per position.",
-    ),
-)
-
 
 def _weights_and_alignments() -> list[tuple[list[Tensor], list[list[int | None]]]]:
     one = torch.tensor([[0.1, 0.9, 0.0], [0.2, 0.1, 0.7], [0.6, 0.3, 0.1]])

@@ -11,8 +11,8 @@ from attnbook.course.kit.explorers.charts import Axis, Line, Lines, Map, Point
 from attnbook.course.kit.explorers.controls import Slider
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.views import View
+from attnbook.course.kit.glosses import gloss
 from attnbook.toy.data import held_out_pairs
-from attnbook.toy.language import AND, AND_TARGET, KINDS
 from attnbook.toy.training import STEPS
 
 CAPTION = (
@@ -49,7 +49,7 @@ def film_view(step: int) -> View:
     said = (
         f"Step {step}: loss {frame.loss:.2f} nats; largest weight on the aligned "
         f"word: {100 * frame.alignment:.0f} % of the words.\nOutput: {frame.output}\n"
-        f"Word by word: {gloss(frame.output)}"
+        f"Word by word: {gloss(frame.output.split())}"
     )
     largest = "; ".join(
         f"{word}: {SOURCE_SIDE[row.index(max(row))]}, {max(row):.2f}"
@@ -90,18 +90,3 @@ def _curve(step: int) -> Lines:
         title="loss, nats per token",
         points=(Point(step // EVERY, frames()[step].loss, colour="target"),),
     )
-
-
-def gloss_table() -> dict[str, str]:
-    """Each word of the toy target language in English."""
-    found = {AND_TARGET: AND}
-    for kind, words in KINDS.items():
-        endings = ("",) if kind in ("noun", "verb") else ("n", "s")
-        found |= {word + e: english for english, word in words.items() for e in endings}
-    return found
-
-
-def gloss(output: str) -> str:
-    """A toy sentence word by word in English."""
-    table = gloss_table()
-    return " ".join(table[word] for word in output.split())

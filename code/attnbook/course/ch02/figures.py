@@ -14,11 +14,10 @@ from torch import Tensor
 
 from attnbook.core import results
 from attnbook.course.ch02.clicks import aligned_clicks, write_by_clicks
-from attnbook.course.ch02.explorer_film import gloss_table
 from attnbook.course.kit.alignment_maps import alignment_map
+from attnbook.course.kit.glosses import card, gloss_table
 from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, heat_map, numbers_from
 from attnbook.course.kit.html_tables import Column, Table, table
-from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.language import AND_TARGET, Pair, translate_by_rule
 from attnbook.toy.models import load_toy_model
@@ -45,7 +44,7 @@ def clicks_figure() -> HTML:
     read, words = iter(clicks), []
     for word in output:
         below = "its own" if word == AND_TARGET else pair.source[next(read)]
-        words.append(_card(word, below))
+        words.append(card(word, below))
     given = {
         "sentences": json.dumps(SENTENCES),
         "gloss": json.dumps(gloss_table()),
@@ -59,43 +58,6 @@ def clicks_figure() -> HTML:
         "The model chose where to write <em>ul</em>.</p>\n"
         f'<p class="clicks-output">{" ".join(words)}</p>\n</div>'
     )
-
-
-def _card(word: str, below: str) -> str:
-    """A toy word with English below it."""
-    look = "display: inline-block; text-align: center; margin: 0 0.35em 0.3em 0"
-    return (
-        f'<span class="clicks-card" style="{look}"><span lang="art-x-toy">{word}</span>'
-        f"<br><small>{escape(below)}</small></span>"
-    )
-
-
-# Learning where to attend
-
-
-def halted_table() -> Table:
-    """What is seen after 60 steps, without attention and with it."""
-    values = (
-        Value("loss", "nats per token", digits=2, name="loss"),
-        Value("exact", "%", 100, 1, "exact match"),
-        Value(lambda run: run.get("alignment"), "%", 100, name="alignment accuracy"),
-    )
-    return pivot(stored_runs("halted_early"), "model", None, *values, head="context")
-
-
-def frozen_table() -> Table:
-    """When attention is learned if a part of the model learns nothing at first."""
-    reached = Value(
-        lambda run: run["reached"] or "not by 700",
-        name="step at which the alignment accuracy reaches 90 %",
-    )
-
-    def part(frozen: str) -> str:
-        return frozen.replace("all but", "everything but")
-
-    names = {"frozen": part, "seed": "seed {}"}
-    about = {"names": names, "head": "frozen for 60 steps"}
-    return pivot(stored_runs("frozen_at_first"), "frozen", "seed", reached, **about)
 
 
 # Alignment maps

@@ -33,6 +33,21 @@ def growth_table() -> Table:
     return table(["seed", *heads], rows)
 
 
+def frozen_table() -> Table:
+    """When attention is learned if a part of the model learns nothing at first."""
+    reached = Value(
+        lambda run: run["reached"] or "not by 700",
+        name="step at which the alignment accuracy reaches 90 %",
+    )
+
+    def part(frozen: str) -> str:
+        return frozen.replace("all but", "everything but")
+
+    names = {"frozen": part, "seed": "seed {}"}
+    about = {"names": names, "head": "frozen for 60 steps"}
+    return pivot(stored_runs("frozen_at_first"), "frozen", "seed", reached, **about)
+
+
 def scaled_table() -> Table:
     """When attention is learned if gradients at the score are scaled."""
     reached = Value(
@@ -170,12 +185,12 @@ COVERED = {
 }
 
 
-def covers_table(kinds: Sequence[str] = tuple(COVERED)) -> Table:
+def covers_table() -> Table:
     """Median drops if words are covered, usual models and twins, over five seeds."""
     runs = [
         {"held": run["held"], "kind": kind, **run["covered"][kind]}
         for run in stored_runs("late_attention")
-        for kind in kinds
+        for kind in COVERED
     ]
     drops = "drop if covered, in nats"
     names = {
@@ -187,9 +202,6 @@ def covers_table(kinds: Sequence[str] = tuple(COVERED)) -> Table:
     }
     values = [Value(cover, "", 1, 2, name, drops) for cover, name in names.items()]
     models = {0: "usual models", 150: "twins"}
-    if len(kinds) == 1:
-        about = {"names": {"held": models}, "head": "models"}
-        return pivot(runs, "held", None, *values, **about)
     weight = Value("weight", "%", 100, name="mean weight")
     about = {"groups": "held", "names": {"kind": COVERED, "held": models}}
     return pivot(runs, "kind", None, weight, *values, head="words", **about)

@@ -1,4 +1,4 @@
-"""One step with attention before the recurrence: ``attend`` and ``step``."""
+"""One step as in Bahdanau et al.'s appendix: ``attend`` and ``step``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MyBahdanau(Bahdanau):
         y = self.embedding(token)
         c, weights = self.attend(state.s, state.source)
         s = self.cell(torch.cat([y, c], -1), state.s)
-        return self.readout(s, y, c), BahdanauState(s, state.source, weights)
+        return self.readout(state.s, y, c), BahdanauState(s, state.source, weights)
 
 
 SCORE_OF_SEVERAL_STEPS = (
@@ -37,7 +37,7 @@ SCORE_OF_SEVERAL_STEPS = (
     "`[:, 0]` of what comes back."
 )
 
-PART = Part("bahdanau_step", 2, (Bahdanau,), (MyBahdanau,))
+PART = Part("bahdanau_step", 2, (MyBahdanau,), (MyBahdanau,))
 
 
 def make(model: type) -> nn.Module:
@@ -65,7 +65,7 @@ def step_by_formula(model: nn.Module, state: BahdanauState) -> list[Tensor]:
     """Logits and the new state."""
     y, (c, _) = model.embedding(TOKEN), attend_by_formula(model, state.s, state.source)
     s = model.cell(torch.cat([y, c], -1), state.s)
-    return [model.readout(s, y, c), s]
+    return [model.readout(state.s, y, c), s]
 
 
 def attend(model: nn.Module, state: BahdanauState) -> tuple[Tensor, Tensor]:
@@ -184,13 +184,13 @@ def masks(model: type) -> None:
     expect.close(context, right_context, what, "the mean over the real tokens alone")
 
 
-@PART.stage("s_{t-1} → weights → c_t → s_t → logits")
+@PART.stage("s_{t-1} → weights → c_t → s_t; the logits from s_{t-1}, y and c_t")
 def order_of_the_step(model: type) -> None:
     """Which state is the query, the old or the new one? And which of them does the
     readout get?
 
     `c` from `attend(state.s, …)`; then `self.cell(torch.cat([y, c], -1), state.s)`
-    makes the new state; then `self.readout(s, y, c)`.
+    makes the new state. The readout of the appendix gets the old one.
 
     On "state's `weights`": Logits and `s` are right. Which weights does the
     BahdanauState hold that you return?
@@ -199,9 +199,10 @@ def order_of_the_step(model: type) -> None:
         The cell reads the embedding first, then the context: [y; c].
     BahdanauState(s, => BahdanauState(state.s,
         You return the state that the step was given, not the new one.
-    self.readout(s, => self.readout(state.s,
-        The readout should get the new state s_t.
-    self.readout(s, y, c) => self.readout(s, y, self.attend(s, state.source)[0])
+    self.readout(state.s, => self.readout(s,
+        That is equation 4 and this chapter's readout. In appendix A.2.2 it gets the
+        state before the step.
+    y, c), BahdanauState => y, self.attend(s, state.source)[0]), BahdanauState
         The context comes from the old state s_{t-1}; attending with the new one is what
         Luong does.
     state.source, weights) => state.source, state.weights)
@@ -215,7 +216,7 @@ def order_of_the_step(model: type) -> None:
         where = f"in step {number + 1} "
         rule = "the GRU's, which reads [y; c] from s_{t-1}"
         expect.close(new.s, right_s, f"{where}the new state", rule)
-        rule = "the readout of s_t, y and c_t"
+        rule = "the readout of s_{t-1}, y and c_t"
         expect.close(logits, right_logits, f"{where}the logits", rule)
         right = attend_by_formula(reader, state.s, state.source)[1]
         what = f"{where}the state's `weights`"
@@ -236,7 +237,9 @@ def gradients(model: type) -> None:
     """
     reader = make(model)
     state = start(reader)
-    got, right = step(reader, state)[0], step_by_formula(reader, state)[0]
+    new = state._replace(s=step_by_formula(reader, state)[1])
+    got = step(reader, step(reader, state)[1])[0]
+    right = step_by_formula(reader, new)[0]
     expect.gradients(got, right, "that of the formula", reader)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 import torch
@@ -10,29 +9,6 @@ from torch import Tensor
 
 from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong
 from attnbook.nn.masks import masked_softmax
-
-
-def _allowed(p: float, d: int, s: int) -> list[int]:
-    return [j for j in range(s) if abs(j - p) <= d]
-
-
-register(
-    "ex3_window",
-    reference=_allowed,
-    inputs=lambda: [(4.0, 2, 10), (4.5, 2, 10), (0.7, 3, 9), (8.6, 3, 10), (2.3, 0, 5)],
-    hint="A position j is in the window if it exists, 0 ≤ j < S, and |j - p| ≤ D.",
-    mistakes=wrong(
-        lambda p, d, s: list(range(math.ceil(p - d), math.floor(p + d) + 1)),
-        "Positions before the first word or after the last do not exist.",
-        lambda p, d, s: [i for i in range(s) if abs(i - round(p)) <= d],
-        "Don't round p: between two positions the window holds 2D of them.",
-        lambda p, d, s: [i for i in range(s) if abs(i - p) < d],
-        "A position exactly D away is still in the window.",
-        lambda p, d, s: [i for i in range(1, s + 1) if abs(i - p) <= d],
-        "Positions are counted from 0: the last one is S - 1.",
-    ),
-)
-
 
 register(
     "ex3_general_is_dot",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure
@@ -13,12 +11,43 @@ from attnbook.core import results
 from attnbook.course.kit.colours import (
     COLOURS,
     DARK_GREY,
+    TEXT_COLOURS,
     text_colour,
 )
 from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, frame_cells, heat_map
 from attnbook.course.kit.html_tables import Column, Table, table
-from attnbook.course.kit.tables import Value, pivot, stored_runs
+from attnbook.course.kit.tables import stored_runs
+from attnbook.toy.example import FEATURES, QUERY, SENTENCE, STATES
 from attnbook.toy.language import VERBS, Pair
+
+# A dot product as length and angle
+
+
+def arrows_figure() -> Figure:
+    """Draw a query and three words as arrows by two features, and their scores."""
+    names, side = FEATURES.index("names"), FEATURES.index("side")
+    fig, ax = plt.subplots(figsize=(5.5, 4.6))
+
+    def arrow(
+        x: float, y: float, role: str, text: str, at: tuple[float, float]
+    ) -> None:
+        ends = {"xy": (x, y), "xytext": (0, 0)}
+        look = {"arrowstyle": "-|>", "color": COLOURS[role], "lw": 2.5, "shrinkA": 0}
+        ax.annotate("", **ends, arrowprops=look | {"shrinkB": 0})
+        ax.text(*at, text, color=TEXT_COLOURS[role])
+
+    arrow(QUERY[names], QUERY[side], "query", "query", (1.6, 1.0))
+    for word, at in {
+        "farmer": (0.62, 0.72),
+        "bird": (0.97, -1.0),
+        "a": (0.08, -0.72),
+    }.items():
+        state = STATES[SENTENCE.index(word)]
+        score = f"{word}: {state @ QUERY:.1f}".replace("-", "−")
+        arrow(state[names], state[side], "key", score, at)
+    ax.set(xlim=(-0.4, 2.3), ylim=(-1.3, 1.3), xlabel="names", ylabel="side")
+    ax.set(aspect="equal", xticks=(0, 1, 2), yticks=(-1, 0, 1))
+    return fig
 
 
 def stored_map(name: str, seed: int = 0) -> Tensor:
@@ -64,28 +93,6 @@ def verb_rows_figure(maps: dict[str, Tensor], pair: Pair) -> Figure:
 
 def _is_verb(pair: Pair, j: int) -> bool:
     return pair.source[j] in VERBS
-
-
-# A window of one position
-
-FROZEN = {
-    "untrained": "untrained",
-    "bahdanau": "from Bahdanau's model",
-    "window of one": "from the model with D = 0",
-}
-
-
-def frozen_table(clauses: Sequence[int] = (1, 2, 4)) -> Table:
-    """Show what a new decoder with D = 0 learns on a frozen encoder, over seeds."""
-
-    def exact(n: int) -> Value:
-        name = f"{n} clause{'s' * (n > 1)}"
-        return Value(lambda r: r["exact"][str(n)], "%", 100, 0, name, "exact match")
-
-    steps = {300: "after 300 steps", 1500: "after 1,500 steps"}
-    about = {"names": {"encoder": FROZEN, "steps": steps}, "head": "frozen encoder"}
-    runs = sorted(stored_runs("frozen_encoders"), key=lambda run: run["steps"])
-    return pivot(runs, "encoder", None, *map(exact, clauses), groups="steps", **about)
 
 
 # The dictionaries of the caption translator's heads

@@ -79,3 +79,25 @@ def kinds_table() -> Table:
         for text in ("source of output", "source of input", "another position")
     ]
     return table(["words", *heads], groups)
+
+
+# A window of one position
+
+FROZEN = {
+    "untrained": "untrained",
+    "bahdanau": "from Bahdanau's model",
+    "window of one": "from the model with D = 0",
+}
+
+
+def frozen_table(clauses: Sequence[int] = (1, 2, 4)) -> Table:
+    """Show what a new decoder with D = 0 learns on a frozen encoder, over seeds."""
+
+    def exact(n: int) -> Value:
+        name = f"{n} clause{'s' * (n > 1)}"
+        return Value(lambda r: r["exact"][str(n)], "%", 100, 0, name, "exact match")
+
+    steps = {300: "after 300 steps", 1500: "after 1,500 steps"}
+    about = {"names": {"encoder": FROZEN, "steps": steps}, "head": "frozen encoder"}
+    runs = sorted(stored_runs("frozen_encoders"), key=lambda run: run["steps"])
+    return pivot(runs, "encoder", None, *map(exact, clauses), groups="steps", **about)

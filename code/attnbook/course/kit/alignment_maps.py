@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
+import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.course.kit.colours import COLOURS
@@ -47,3 +49,10 @@ def alignment_map(
         **PALE_LINES,
     )
     frame_cells(ax, enumerate(pair.alignment), COLOURS["target"])
+
+
+def alignment_figure(cells: Tensor, pair: Pair) -> Figure:
+    """Draw the weights of one sentence, (T, S), as :func:`alignment_map` does."""
+    fig, ax = plt.subplots(figsize=(5.5, 5.2))
+    alignment_map(ax, cells, pair)
+    return fig

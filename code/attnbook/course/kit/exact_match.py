@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
@@ -42,16 +44,17 @@ def exact_match_shares(name: str) -> list[list[float]]:
     return [[100 * run["exact"][str(n)] for n in CLAUSES] for run in stored_runs(name)]
 
 
-def exact_match_table(*names: str) -> Table:
+def exact_match_table(*names: str, clauses: Sequence[int] = CLAUSES) -> Table:
     """Show exact match by number of clauses: mean and range over seeds.
 
     Args:
         names: Stored results; a reader gets the names of ``attnbook.course.kit.names``.
+        clauses: A column for each.
     """
-    heads = ["1 clause", *(f"{n} clauses" for n in CLAUSES[1:])]
+    heads = [f"{n} clause{'s' * (n > 1)}" for n in clauses]
     columns = [Column(head, "%", "exact match", 1) for head in heads]
     rows = []
     for name in names:
-        shares = zip(*exact_match_shares(name), strict=True)
-        rows.append((name_of(name), *map(spread, shares)))
+        shares = [*zip(*exact_match_shares(name), strict=True)]
+        rows.append((name_of(name), *(spread(shares[n - 1]) for n in clauses)))
     return table(["model", *columns], rows)

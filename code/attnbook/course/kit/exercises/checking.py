@@ -5,18 +5,18 @@ them ``exN_...`` after its number, so that ``check`` finds them; those of the
 appendix are in ``aN`` and named ``exaN_...``::
 
     register(
-        "ex1_mean_state",
-        reference=mean_state,
+        "ex1_last_state",
+        reference=last_state,
         inputs=lambda: draw_inputs(((2, 3, 4), torch.tensor([3, 1]))),
-        hint="Each sentence has its own length: divide by that.",
+        hint="Row i ends at position lengths[i] - 1.",
         mistakes=wrong(
-            mean_with_pads,
-            "You divide by S, which counts the pads as well.",
+            last_column,
+            "You take the last column, which is padding in a short sentence.",
         ),
     )
 
-The page gives a stub, ``def ex1_mean_state(states, lengths): ...``, and then calls
-``check("ex1_mean_state", ex1_mean_state)``. Where the answer is a value, a number or a
+The page gives a stub, ``def ex1_last_state(states, lengths): ...``, and then calls
+``check("ex1_last_state", ex1_last_state)``. Where the answer is a value, a number or a
 sentence, say, ``reference`` and the mistakes are values too, and there are no inputs.
 """
 
@@ -127,7 +127,7 @@ def check(name: str, answer: Any, reveal: bool = False) -> None:
 
 
 def find(name: str) -> Exercise:
-    """Look an exercise up, such as "ex1_mean_state", loading its chapter if need be.
+    """Look an exercise up, such as "ex1_last_state", loading its chapter if need be.
 
     Raises:
         ValueError: If there is none of that name.
