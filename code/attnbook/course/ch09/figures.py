@@ -87,17 +87,21 @@ def _largest(numbers: Iterable[tuple[str, float]]) -> str:
 
 def boxes_table() -> Table:
     """Show the exact match of a trained model without one of its boxes: stored."""
-    rows = defaultdict(list)
+    exact, groups = defaultdict(list), defaultdict(list)
     for run in stored_runs("boxes_off"):
-        rows[run["box"]].append(100 * run["exact"])
+        exact[run["box"]].append(100 * run["exact"])
+    for box, shares in exact.items():
+        if box == "none":
+            heading, name = "", "nothing"
+        elif " and " in box:
+            heading, name = "at once", "the three that cost nothing"
+        else:
+            stack, *layer, name = box.replace(" ", ".").split(".")
+            heading = f"{stack}, layer {int(layer[0]) + 1}" if layer else stack
+            name = NAMES.get(name, name)
+        groups[heading].append((name, *shares))
     heads = [Column(head, "%", "exact match") for head in ("1 clause", "2 clauses")]
-    groups = defaultdict(list)
-    for box, exact in rows.items():
-        stack, _, name = box.replace(" ", ".").rpartition(".")
-        at, _, number = stack.partition(".")
-        heading = f"{at}, layer {int(number) + 1}" if number else at
-        groups[heading].append((NAMES.get(name, name), *exact))
-    return table(["without", *heads], groups)
+    return table(["taken out", *heads], groups)
 
 
 def right_word_figure() -> Figure:
