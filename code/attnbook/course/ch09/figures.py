@@ -107,7 +107,8 @@ def boxes_table() -> Table:
 def right_word_figure() -> Figure:
     """Draw how probable the right next word is after each box of the decoder."""
     runs = stored_runs("word_by_box")
-    boxes = ["input", *2 * ["self-attention", "cross-attention", "feed-forward"]]
+    sublayers = ("self-attention", "cross-attention", "feed-forward")
+    boxes = ["input", *(f"{box} {layer}" for layer in (1, 2) for box in sublayers)]
     fig, ax = plt.subplots(figsize=(5.5, 3.6))
     places = [*range(len(boxes))]
     for name, label, colour in (
