@@ -60,6 +60,7 @@ BOXES = (
     *(f"encoder.{n}.{box}" for n in (0, 1) for box in ("attention", "feed_forward")),
     *SUBLAYERS,
     "encoder.1.attention and decoder.1.self_attention and decoder.1.feed_forward",
+    "encoder.0.attention and encoder.1.attention",
 )
 
 
@@ -67,7 +68,7 @@ BOXES = (
 def boxes_off(box: str, clauses: int) -> dict:
     """The package's toy Transformer with the result of one box replaced by zeros.
 
-    Of positions, what is left is the embedding. The last are three boxes at once.
+    Of positions, what is left is the embedding. The last are several boxes at once.
 
     Returns:
         The share of new sentences that are translated exactly.

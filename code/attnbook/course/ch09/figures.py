@@ -94,7 +94,10 @@ def boxes_table() -> Table:
         if box == "none":
             heading, name = "", "nothing"
         elif " and " in box:
-            heading, name = "at once", "the three that cost nothing"
+            name = "the three that cost nothing"
+            if "decoder" not in box:
+                name = "both self-attentions of the encoder"
+            heading = "at once"
         else:
             stack, *layer, name = box.replace(" ", ".").split(".")
             heading = f"{stack}, layer {int(layer[0]) + 1}" if layer else stack
