@@ -142,8 +142,9 @@ def in_markdown(node: nodes.Node, page: str, papers: dict[tuple[str, str], str])
         text = "".join(in_markdown(child, page, papers) for child in node.children)
     # A file to download lies beside the page; a notebook names it.
     link = isinstance(node, nodes.reference)
-    if link and not isinstance(node, addnodes.download_reference):
-        return f"[{text}]({address(node, page, papers)})"
+    link = link and not isinstance(node, addnodes.download_reference)
+    if link and (to := address(node, page, papers)):
+        return f"[{text}]({to})"
     signs = {nodes.emphasis: "*", nodes.strong: "**"}.get(type(node), "")
     return f"{signs}{text}{signs}"
 
