@@ -32,7 +32,8 @@ second
 """,
     "first": """# The *first* chapter
 
-Save {download}`a line <line.png>`. See {eq}`eq-sum`, {numref}`fig-line`, {term}`state`, {doc}`second` and
+Save {download}`a line <line.png>`.
+See {eq}`eq-sum`, {numref}`fig-line`, {term}`state`, {doc}`second` and
 {cite:t}`luong2015`; {cite:p}`luong2015,bahdanau2015`.
 
 ## Why $a_b$?
