@@ -39,13 +39,14 @@ class reference_source(nodes.inline):  # noqa: N801, as all of docutils' nodes
 
 
 class KeepSources(SphinxPostTransform):
-    """Wraps each unresolved role, just before Sphinx resolves it."""
+    """Wraps each role that Sphinx resolves, just before it does."""
 
     default_priority = 9  # Sphinx' ReferencesResolver has 10
 
     def run(self, **kwargs: Any) -> None:
         """Wrap them all."""
-        for node in list(self.document.findall(addnodes.pending_xref)):
+        roles = addnodes.pending_xref, addnodes.download_reference
+        for node in list(self.document.findall(lambda n: isinstance(n, roles))):
             if node.rawsource:
                 wrapper = reference_source(role=node.rawsource)
                 node.replace_self(wrapper)
@@ -139,7 +140,10 @@ def in_markdown(node: nodes.Node, page: str, papers: dict[tuple[str, str], str])
         text = f"${node.astext()}$"
     else:
         text = "".join(in_markdown(child, page, papers) for child in node.children)
-    if isinstance(node, nodes.reference) and (to := address(node, page, papers)):
+    # A file to download lies beside the page; a notebook names it.
+    link = isinstance(node, nodes.reference)
+    link = link and not isinstance(node, addnodes.download_reference)
+    if link and (to := address(node, page, papers)):
         return f"[{text}]({to})"
     signs = {nodes.emphasis: "*", nodes.strong: "**"}.get(type(node), "")
     return f"{signs}{text}{signs}"

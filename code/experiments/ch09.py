@@ -17,7 +17,10 @@ from attnbook.models.transformer import Transformer
 from attnbook.models.variants import RotaryTransformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.losses import token_loss
-from attnbook.toy.models import SIZES, toy_transformer
+from attnbook.nn.masks import padding_mask
+from attnbook.toy.data import held_out_pairs, make_batch
+from attnbook.toy.metrics import exact_match
+from attnbook.toy.models import SIZES, load_toy_model, toy_transformer
 from attnbook.toy.training import fit
 from experiments.registry import experiment, sweep
 
@@ -42,6 +45,80 @@ experiment(
     "transformer_post_norm_slower",
 )
 experiment(partial(measure, rotary), "transformer_rotary")
+
+
+# What happens in the trained toy Transformer, box by box
+
+SENTENCES = 200
+SUBLAYERS = tuple(
+    f"decoder.{layer}.{box}"
+    for layer in range(SIZES["n_layers"])
+    for box in ("self_attention", "cross_attention", "feed_forward")
+)
+BOXES = (
+    *("none", "encoder positions", "decoder positions"),
+    *(f"encoder.{n}.{box}" for n in (0, 1) for box in ("attention", "feed_forward")),
+    *SUBLAYERS,
+    "encoder.1.attention and decoder.1.self_attention and decoder.1.feed_forward",
+    "encoder.0.attention and encoder.1.attention",
+)
+
+
+@sweep(box=BOXES, clauses=(1, 2), sentences=SENTENCES)
+def boxes_off(box: str, clauses: int) -> dict:
+    """The package's toy Transformer with the result of one box replaced by zeros.
+
+    Of positions, what is left is the embedding. The last are several boxes at once.
+
+    Returns:
+        The share of new sentences that are translated exactly.
+    """
+    model = load_toy_model("transformer")
+    if box.endswith("positions"):
+        decoder = box.startswith("decoder")
+        model.positions.register_forward_hook(
+            lambda module, inputs, how, output: (
+                inputs[0] if decoder == ("offset" in how) else output
+            ),
+            with_kwargs=True,
+        )
+    elif box != "none":
+        for name in box.split(" and "):
+            model.get_submodule(name).register_forward_hook(
+                lambda module, inputs, output: torch.zeros_like(output)
+            )
+    pairs = held_out_pairs(clauses, SENTENCES)
+    with torch.no_grad():
+        return {"exact": exact_match(model, pairs)}
+
+
+@sweep(clauses=(1, 2, 3, 4), sentences=SENTENCES)
+def word_by_box(clauses: int) -> dict:
+    """What the package's toy Transformer would write if its decoder ended earlier.
+
+    Under teacher forcing, the residual stream before and after each sublayer of the
+    decoder goes through the last norm and the output layer.
+
+    Returns:
+        The mean probability of the "right" next word and of the word just "read".
+    """
+    model, stream = load_toy_model("transformer"), []
+    batch = make_batch(held_out_pairs(clauses, SENTENCES))
+    for layer in model.decoder:
+        for norm in (layer.norm_1, layer.norm_2, layer.norm_3):
+            norm.register_forward_pre_hook(lambda _, inputs: stream.append(inputs[0]))
+    model.decoder_norm.register_forward_pre_hook(
+        lambda _, inputs: stream.append(inputs[0])
+    )
+    real, found = padding_mask(batch.tgt_out), {"right": [], "read": []}
+    with torch.no_grad():
+        model(batch.src, batch.tgt_in)
+        for x in [*stream]:
+            p = model.out(model.decoder_norm(x)).softmax(-1)  # (B, T, V)
+            for name, words in (("right", batch.tgt_out), ("read", batch.tgt_in)):
+                each = p.gather(-1, words[..., None])[..., 0][real]
+                found[name].append(round(each.mean().item(), 4))
+    return found
 
 
 # How likely does an untrained model find the word that it has just read?

@@ -194,6 +194,8 @@ SMALL = {
         {"draw": "N(0, 1)", "scaled": True, "seed": 0},
     ),
     # ch09
+    "boxes_off": ({"SENTENCES": 2}, {"box": "decoder positions", "clauses": 1}),
+    "word_by_box": ({"SENTENCES": 2}, {"clauses": 1}),
     "word_just_read": (
         {"WORDS": 50},
         {"tables": "N(0, 1)", "layers": "nn.Linear", "norm_first": True, "seed": 0},

@@ -32,6 +32,7 @@ second
 """,
     "first": """# The *first* chapter
 
+Save {download}`a line <line.png>`.
 See {eq}`eq-sum`, {numref}`fig-line`, {term}`state`, {doc}`second` and
 {cite:t}`luong2015`; {cite:p}`luong2015,bahdanau2015`.
 
@@ -138,6 +139,7 @@ def test_roles_are_what_the_page_shows(first, found):
             ":numref:`fig-line`": "[Fig. 1.1](page:first#fig-line)",
             ":term:`state`": "[state](page:second#term-state)",
             ":doc:`second`": "[Another](page:second)",
+            ":download:`a line <line.png>`": "`a line`",
             ":cite:t:`luong2015`": f"Luong *et al.* ({luong})",
         }
         == first["roles"]

@@ -23,7 +23,7 @@ from attnbook.toy.language import Pair, translate_by_rule
 from attnbook.toy.metrics import alignment_accuracy, greedy_translations
 from attnbook.toy.models import SIZES, load_toy_model
 
-SENTENCE = "the old farmer sees a bird and this queen helps the small cat"
+SENTENCE = "the old farmer sees a bird and this young queen hears the big dog"
 live_model = "transformer"  # which runs in the published page
 CONTROLS = {
     "sentence": TextBox("sentence", SENTENCE),
@@ -64,7 +64,7 @@ def translated(pair: Pair) -> tuple[tuple[str, ...], dict[str, Tensor]]:
 
     The decoder reads its own output.
     """
-    model = _model()
+    model = toy_model()
     [output] = greedy_translations(model, [pair])
     batch = make_batch([replace(pair, target=output)])
     maps = attention_maps(model, batch.src, batch.tgt_in)
@@ -72,5 +72,6 @@ def translated(pair: Pair) -> tuple[tuple[str, ...], dict[str, Tensor]]:
 
 
 @lru_cache(maxsize=1)
-def _model() -> nn.Module:
+def toy_model() -> nn.Module:
+    """The trained Transformer that comes with the package."""
     return load_toy_model("transformer")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import NamedTuple
@@ -11,22 +12,25 @@ import torch
 from torch import Tensor, nn
 
 from attnbook.analysis.maps import attention_maps
-from attnbook.course.ch09.explorer_toy_heads import translated
+from attnbook.core.vocabulary import UNK
+from attnbook.course.ch09.explorer_toy_heads import toy_model, translated
 from attnbook.course.kit.explorers.charts import Grid, Map, Stages, numbers
 from attnbook.course.kit.explorers.controls import Slider
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.html_tables import Column, table
-from attnbook.toy.data import TARGET, make_batch
+from attnbook.toy.data import SOURCE, TARGET, make_batch
 from attnbook.toy.language import Pair, translate_by_rule
-from attnbook.toy.models import SIZES, load_toy_model
+from attnbook.toy.models import SIZES
 
 SENTENCE = "the old farmer sees a bird"
 CONTROLS = {
     "stage": Slider("stage", 1, 37, 1),
-    "position": Slider("position", 1, 7, 3),
+    "position": Slider("position", 1, 7, 2),
 }
 SIDES = ("source", "target")
+STREAM = ("embedding", "+ positions", "sum")
+"""Stages of the residual stream, which the decoder's last norm could read."""
 SUBLAYERS = {
     "encoder": {"norm_1": "attention", "norm_2": "feed_forward"},
     "decoder": {
@@ -71,7 +75,7 @@ def explore_transformer_pass() -> object:
 
 
 def pass_view(stage: int, position: int) -> View:
-    """The vectors of all positions at one stage, and the numbers of one position."""
+    """The vectors of all positions at one stage, and the words that one is near."""
     every, words = stages(), tokens()
     at, row = every[stage - 1], position - 1
     names = words[at.stack]
@@ -84,13 +88,18 @@ def pass_view(stage: int, position: int) -> View:
     if at.name == "output":
         best = int(at.x[row].argmax())
         said += f" After {names[row]}: {TARGET.words[best]}, {at.x[row, best]:.2f}."
-        return View(said, (path, _probabilities(at.x, names)), said, columns=2)
+        chart, found = _probabilities(at.x, names), next_words(at, row, 5)
+        return View(said, (path, chart), said, _table("next word", found), columns=2)
     said += f" The vector of {names[row]} has length {at.x[row].norm():.2f}."
     if at.weights is not None:
         best = int(at.weights[row].argmax())
         others = words[0 if at.name == "cross-attention" else at.stack]
         share = at.weights[row, best]
         said += f" It attends most to {others[best]}, {share:.2f} (mean of the heads)."
+    found = nearest_words(at, row, 5)
+    if at.stack and at.name in STREAM:
+        [(word, p)] = next_words(at, row, 1)
+        said += f" If the decoder ended here, it would write {word}, {p:.2f}."
     vectors = Grid(
         names,
         tuple(numbers(x) for x in at.x.round(decimals=1).tolist()),
@@ -99,19 +108,15 @@ def pass_view(stage: int, position: int) -> View:
         SIDES[at.stack],
         row,
     )
-    return View(said, (path, vectors), said, _table(at.x[row]), columns=2)
+    return View(said, (path, vectors), said, _table("near to", found), columns=2)
 
 
 on_page = pass_view
 
 
-def _table(x: Tensor) -> object:
-    rows = [
-        (f"{8 * i} to {8 * i + 7}", *eight)
-        for i, eight in enumerate(x.view(-1, 8).tolist())
-    ]
-    heads = [Column(f"+ {i}", digits=2) for i in range(8)]
-    return table(["features", *heads], rows)
+def _table(what: str, found: Sequence[tuple[str, float]]) -> object:
+    number = "probability" if what == "next word" else "cosine"
+    return table([what, Column(number, digits=2)], found)
 
 
 def _probabilities(p: Tensor, names: tuple[str, ...]) -> Map:
@@ -122,6 +127,55 @@ def _probabilities(p: Tensor, names: tuple[str, ...]) -> Map:
     return Map(
         names, words, cells, ("target", "target"), ("the token read", "next token")
     )
+
+
+# --- What a vector tells ---
+
+
+def walk(stack: int) -> Iterator[tuple[str, Stage, Tensor | None]]:
+    """Where a stack's residual stream is made, changed and read.
+
+    Yields:
+        The box that did it, the stage, and the weights of an attention, (T, S).
+    """
+    sublayer = None
+    for stage in (stage for stage in stages() if stage.stack == stack):
+        if stage.name in NAMES.values():
+            sublayer = stage
+        elif stage.name == "sum":
+            yield sublayer.name, stage, sublayer.weights
+        elif stage.name != "norm" or not stage.layer:
+            yield stage.name, stage, None
+
+
+def nearest_words(stage: Stage, row: int, number: int) -> list[tuple[str, float]]:
+    """The words whose embeddings have the largest cosine with a vector."""
+    model = toy_model()
+    embedding = (model.source_embedding, model.target_embedding)[stage.stack]
+    words = (SOURCE, TARGET)[stage.stack].words
+    cosines = nn.functional.cosine_similarity(
+        stage.x[row], embedding.weight.detach()[UNK + 1 :], dim=-1
+    )
+    best = cosines.topk(number)
+    return [
+        (words[UNK + 1 + i], c)
+        for i, c in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
+
+
+def next_words(stage: Stage, row: int, number: int) -> list[tuple[str, float]]:
+    """What the decoder would write if it ended at a stage, with probabilities."""
+    model = toy_model()
+    x = stage.x[row]
+    with torch.no_grad():
+        if stage.name in STREAM:
+            x = model.decoder_norm(x)
+        p = x if stage.name == "output" else model.out(x).softmax(-1)
+    best = p.topk(number)
+    return [
+        (TARGET.words[i], p)
+        for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
 
 
 # --- What the model computes ---
@@ -142,7 +196,7 @@ def tokens() -> tuple[tuple[str, ...], tuple[str, ...]]:
 @lru_cache(maxsize=1)
 def stages() -> list[Stage]:
     """All stages of a pass, with the numbers that the model itself computes."""
-    model, batch = load_toy_model("transformer"), make_batch([pair()])
+    model, batch = toy_model(), make_batch([pair()])
     given, made = {}, defaultdict(list)
 
     def keep(name: str, _: nn.Module, inputs: tuple, output: Tensor) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable
 from statistics import fmean
 
 import matplotlib.pyplot as plt
@@ -10,9 +11,15 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
+from attnbook.course.ch09.explorer_transformer_pass import (
+    NAMES,
+    nearest_words,
+    next_words,
+    tokens,
+    walk,
+)
 from attnbook.course.kit.alignment_maps import alignment_map
-from attnbook.course.kit.colours import COLOURS, GREY, PALE_GREY
-from attnbook.course.kit.curves import averaged, label_lines
+from attnbook.course.kit.colours import COLOURS, GREY
 from attnbook.course.kit.heat_maps import (
     PALE_LINES,
     colour_bar,
@@ -23,6 +30,21 @@ from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.toy.language import Pair
 
+WHY = {
+    (0, "embedding"): "turns a word into numbers that can be trained",
+    (0, "+ positions"): "marks where the word stands",
+    (0, "self-attention"): "lets each word take in the others",
+    (0, "feed-forward"): "computes with what a word holds by now",
+    (0, "norm"): "gives all rows of the memory one scale",
+    (1, "embedding"): "says which word was written last",
+    (1, "+ positions"): "says how many were written",
+    (1, "masked attention"): "brings in what was written before",
+    (1, "cross-attention"): "reads the source word that is due",
+    (1, "feed-forward"): "computes with what was read",
+    (1, "output"): "compares with each word's embedding",
+}
+"""What each box of the encoder (0) and of the decoder (1) is for."""
+
 BUGS = {
     "none": "all mended",
     "scale": "softmax and heads mended",
@@ -32,6 +54,76 @@ BUGS = {
     "all three": "as published",
 }
 """Bugs in a model, and the name of the build in the stored result."""
+
+# One word on its way
+
+
+def walk_table(stack: int, row: int = 1) -> Table:
+    """One position on its way through a stack: where it looks, what it is near to."""
+    names, groups, heading = tokens(), defaultdict(list), "input"
+    for box, stage, weights in walk(stack):
+        if (stack, box) not in WHY:
+            continue
+        if stage.layer:
+            heading = f"layer {stage.layer}"
+        elif heading != "input":
+            heading = "output"
+        attended = names[0 if box == "cross-attention" else stack]
+        looks = (
+            [] if weights is None else zip(attended, weights[row].tolist(), strict=True)
+        )
+        near = (next_words if stack else nearest_words)(stage, row, 2)
+        cells = box, _largest(looks), _largest(near), WHY[stack, box]
+        groups[heading].append(cells)
+    found = "would write, if it ended here" if stack else "nearest words"
+    return table(["box", "attends to", found, "what the box is for"], groups)
+
+
+def _largest(numbers: Iterable[tuple[str, float]]) -> str:
+    """The words with the largest numbers, up to three, but none that rounds to 0."""
+    best = sorted(numbers, key=lambda found: -found[1])[:3]
+    return ", ".join(f"{word} {x:.2f}" for word, x in best if x >= 0.005)
+
+
+def boxes_table() -> Table:
+    """Show the exact match of a trained model without one of its boxes: stored."""
+    exact, groups = defaultdict(list), defaultdict(list)
+    for run in stored_runs("boxes_off"):
+        exact[run["box"]].append(100 * run["exact"])
+    for box, shares in exact.items():
+        if box == "none":
+            heading, name = "", "nothing"
+        elif " and " in box:
+            name = "the three that cost nothing"
+            if "decoder" not in box:
+                name = "both self-attentions of the encoder"
+            heading = "at once"
+        else:
+            stack, *layer, name = box.replace(" ", ".").split(".")
+            heading = f"{stack}, layer {int(layer[0]) + 1}" if layer else stack
+            name = NAMES.get(name, name)
+        groups[heading].append((name, *shares))
+    heads = [Column(head, "%", "exact match") for head in ("1 clause", "2 clauses")]
+    return table(["taken out", *heads], groups)
+
+
+def right_word_figure() -> Figure:
+    """Draw how probable the right next word is after each box of the decoder."""
+    runs = stored_runs("word_by_box")
+    sublayers = ("self-attention", "cross-attention", "feed-forward")
+    boxes = ["input", *(f"{box} {layer}" for layer in (1, 2) for box in sublayers)]
+    fig, ax = plt.subplots(figsize=(5.5, 3.6))
+    places = [*range(len(boxes))]
+    for name, label, colour in (
+        ("right", "the right next word", COLOURS["target"]),
+        ("read", "the word just read", GREY),
+    ):
+        means = [100 * fmean(run[name][place] for run in runs) for place in places]
+        ax.plot(means, places, "o-", color=colour, label=label)
+    ax.set(yticks=places, yticklabels=boxes, xlabel="probability, %", xlim=(-3, 103))
+    ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncols=2)
+    return fig
+
 
 # The suspect
 
@@ -79,26 +171,6 @@ def dependence_figure(moved: Tensor) -> Figure:
     return fig
 
 
-# Training
-
-
-def loss_figure(
-    losses: Sequence[float], others: dict[str, str], width: int = 20
-) -> Figure:
-    """Draw the loss of a run, and of stored runs with the same seed."""
-    fig, ax = plt.subplots(figsize=(5.5, 3.2))
-    greys = (GREY, PALE_GREY)[: len(others)]
-    for (name, label), colour in zip(others.items(), greys, strict=True):
-        stored = results.load(name)["runs"][0]["loss"]
-        middles = [20 * (i + 0.5) for i in range(len(stored))]
-        ax.plot(middles, stored, label=label, color=colour)
-    line = averaged(losses, width)
-    ax.plot(*line, label="this run", color=COLOURS["target"], lw=2.5)
-    ax.set(xlabel="step", ylabel="loss, nats per token", yscale="log", xlim=(0, None))
-    label_lines(ax)
-    return fig
-
-
 # Where each head looks
 
 
@@ -114,32 +186,3 @@ def heads_figure(weights: Tensor, pair: Pair) -> Figure:
         ax.set(xticklabels=[], xlabel="")
     colour_bar(axes.flat, "attention weight")
     return fig
-
-
-# What wrong builds learn
-
-
-def builds_table() -> Table:
-    """Show what each of the broken builds learned: mean and range of seeds."""
-    four = {
-        bugs: stored_runs("broken_builds", build=build) for bugs, build in BUGS.items()
-    }
-    four["softmax, 900 batches"] = stored_runs("broken_builds_longer", bug="softmax")
-    sixteen = {
-        "none": stored_runs("sixteen_heads", bugs=[]),
-        "scale": stored_runs("sixteen_heads", bugs=["scale"]),
-        "scale, 900 batches": stored_runs("broken_builds_longer", bug="scale"),
-    }
-    rows = {
-        heading: [
-            (
-                bugs,
-                fmean(run["loss"] for run in runs),
-                spread(100 * run["right"] for run in runs),
-            )
-            for bugs, runs in builds.items()
-        ]
-        for heading, builds in {"4 heads": four, "16 heads": sixteen}.items()
-    }
-    loss = Column("loss", "nats per token", digits=3)
-    return table(["bugs", loss, Column("token accuracy", "%", digits=1)], rows)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
+from statistics import fmean
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd import gradcheck
 
+from attnbook.analysis.leaks import influence
+from attnbook.course.ch09.figures import BUGS
 from attnbook.course.ch09.suspect import planted, reversals
-from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.names import name_of
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.models.transformer import Transformer
@@ -20,6 +23,17 @@ from attnbook.toy.language import Pair
 from attnbook.toy.metrics import alignment_accuracy
 
 GROUP = "largest weight on the aligned word"
+SRC = torch.tensor([[3, 5, 6, 4, 3, 9, 5, 2, 0], [3, 8, 7, 3, 4, 5, 6, 7, 2]])
+READ = torch.tensor([[1, 7, 4, 3, 5, 9, 2], [1, 5, 6, 8, 4, 7, 6]])
+CHANGES = (
+    "later target tokens",
+    "target tokens up to here",
+    "last target token taken away",
+    "more padding",
+    "order of the source",
+    "order of the memory",
+)
+"""What is changed in SRC and READ, or between them."""
 
 
 def five_clauses_table(*names: str) -> Table:
@@ -127,3 +141,78 @@ def gradients_agree(model: Transformer) -> bool:
         return exact.decode(read, memory, key_mask(src))
 
     return gradcheck(decoded, memory, raise_exception=False)
+
+
+def builds_table() -> Table:
+    """Show what each of the broken builds learned: mean and range of seeds."""
+    four = {
+        bugs: stored_runs("broken_builds", build=build) for bugs, build in BUGS.items()
+    }
+    four["softmax, 900 batches"] = stored_runs("broken_builds_longer", bug="softmax")
+    sixteen = {
+        "none": stored_runs("sixteen_heads", bugs=[]),
+        "scale": stored_runs("sixteen_heads", bugs=["scale"]),
+        "scale, 900 batches": stored_runs("broken_builds_longer", bug="scale"),
+    }
+    rows = {
+        heading: [
+            (
+                bugs,
+                fmean(run["loss"] for run in runs),
+                spread(100 * run["right"] for run in runs),
+            )
+            for bugs, runs in builds.items()
+        ]
+        for heading, builds in {"4 heads": four, "16 heads": sixteen}.items()
+    }
+    loss = Column("loss", "nats per token", digits=3)
+    return table(["bugs", loss, Column("token accuracy", "%", digits=1)], rows)
+
+
+def questions_table() -> Table:
+    """What untrained models with one bug answer to questions that need no other model.
+
+    The bugs of :func:`planted`, one after the other.
+    """
+    changes = [Column(name, group="changed", digits=2) for name in CHANGES]
+    sizes = [Column("sum of a row", digits=2), Column("spread of scores", digits=2)]
+    rows = []
+    for bug in ("none", "heads", "scale", "softmax"):
+        build = planted([bug], seed=0).eval()
+        with torch.no_grad():
+            total = build(SRC, READ)[0, 0].sum().item()
+            rows.append((bug, *answers(build), total, spread_of_scores(build)))
+    return table(["bug", *changes, *sizes], rows)
+
+
+def answers(model: Transformer) -> list[float]:
+    """How far the logits move with each of :data:`CHANGES`."""
+    later = torch.where(READ == 5, 6, 5)  # differs from READ everywhere
+    longer = nn.functional.pad(SRC, (0, 3))  # three padding tokens more
+    g = torch.Generator().manual_seed(0)
+    order = [*torch.randperm(8, generator=g).tolist(), 8]  # padding stays last
+    memory, mask = model.encode(SRC)[:, order], key_mask(SRC)[..., order]
+    logits = model(SRC, READ)  # (B, T, V)
+    moved = influence(lambda ids: model(SRC, ids), READ, later)  # (T, T)
+    changed = (
+        moved.triu(1),
+        moved.tril(),
+        model(SRC, READ[:, :-1]) - logits[:, :-1],
+        model(longer, READ) - logits,
+        model(SRC[:, order], READ) - logits,
+        model.decode(READ, memory, mask) - logits,
+    )
+    return [change.abs().max().item() for change in changed]
+
+
+def spread_of_scores(model: Transformer) -> float:
+    """The standard deviation of the scores for inputs of variance 1, a mean."""
+    g = torch.Generator().manual_seed(0)
+    x = torch.randn(8, 64, model.config.d_model, generator=g)  # (B, S, D)
+    spreads = []
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            _, weights = module(x, x, x, need_weights=True)  # (B, H, S, S)
+            scores = weights.log()  # up to a constant in each row
+            spreads.append((scores - scores.mean(-1, keepdim=True)).std())
+    return torch.stack(spreads).mean().item()

@@ -6,6 +6,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable
+from types import ModuleType
 
 
 class Source:
@@ -25,11 +26,11 @@ class Source:
         return f"{fence}python\n{self.code}\n{fence}"
 
 
-def show_source(obj: type | Callable, *, docstring: bool = True) -> Source:
-    """Show how a class or function of the package is written.
+def show_source(obj: type | Callable | ModuleType, *, docstring: bool = True) -> Source:
+    """Show how a class, a function or a module of the package is written.
 
     Args:
-        obj: A class, function or method of ``attnbook``.
+        obj: A class, function, method or module of ``attnbook``.
         docstring: Whether to show docstrings; without them for what the page has just
             explained.
 
@@ -38,10 +39,11 @@ def show_source(obj: type | Callable, *, docstring: bool = True) -> Source:
         module.
 
     Raises:
-        ValueError: If ``obj`` is not a class or function of the package.
+        ValueError: If ``obj`` is none of the package's.
     """
-    module = getattr(obj, "__module__", None) or ""
-    is_code = inspect.isclass(obj) or inspect.isfunction(obj)
+    whole = inspect.ismodule(obj)
+    module = obj.__name__ if whole else getattr(obj, "__module__", None) or ""
+    is_code = whole or inspect.isclass(obj) or inspect.isfunction(obj)
     if not is_code or module.split(".")[0] != "attnbook":
         raise ValueError(
             f"{obj!r} is not a class or function of attnbook: import one from there "
@@ -51,7 +53,8 @@ def show_source(obj: type | Callable, *, docstring: bool = True) -> Source:
     if not docstring:
         code = without_docstrings(code)
     path = module.replace(".", "/") + ".py"
-    return Source(f"{module}.{obj.__qualname__}", f"# {path}\n{code}")
+    title = module if whole else f"{module}.{obj.__qualname__}"
+    return Source(title, f"# {path}\n{code}")
 
 
 def without_docstrings(code: str) -> str:

@@ -6,6 +6,7 @@ from compare import make_transformer
 from edited_parts import failed_stage
 
 from attnbook.analysis.maps import attention_maps
+from attnbook.course.ch09 import explorer_transformer_pass as passing
 from attnbook.course.ch09.lab import heads_table
 from attnbook.course.kit.exercises.checking import find
 from attnbook.models.transformer import Transformer
@@ -56,6 +57,20 @@ def test_the_spread_of_scores_is_a_third_with_the_weights_of_a_linear_layer():
     x = torch.randn(512, 64, generator=generator)
     q, k = (torch.nn.Linear(64, 64, bias=False)(x) for _ in range(2))
     assert (q @ k.T / 8).std().item() == pytest.approx(1 / 3, abs=0.02)
+
+
+def test_the_walk_begins_with_a_word_and_ends_with_the_output():
+    (source, _), pair = passing.tokens(), passing.pair()
+    embedding = next(passing.walk(0))[1]
+    for row, word in enumerate(source[:-1]):
+        assert passing.nearest_words(embedding, row, 1)[0][0] == word
+    *_, (_, last, _), (_, norm, _), (_, output, _) = passing.walk(1)
+    for row, word in enumerate(pair.target):
+        [found] = passing.next_words(output, row, 1)
+        assert found[0] == word
+        for stage in (norm, last):
+            [(name, p)] = passing.next_words(stage, row, 1)
+            assert (name, p) == (word, pytest.approx(found[1]))
 
 
 # Exercises

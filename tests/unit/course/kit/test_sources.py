@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -43,7 +45,7 @@ def test_a_fence_in_the_code_does_not_end_the_block():
 
 
 @pytest.mark.parametrize(
-    "obj", [nn.GRU, torch.softmax, 3, "Encoder", None, lambda: 3, sources]
+    "obj", [nn.GRU, torch.softmax, 3, "Encoder", None, lambda: 3, math]
 )
 def test_what_is_not_ours_is_an_error(obj):
     with pytest.raises(ValueError, match="is not a class or function of attnbook"):

@@ -1,0 +1,40 @@
+"""The listing ``transformer.py`` with the weights of the package's model."""
+
+from __future__ import annotations
+
+from attnbook.course.ch09 import transformer
+from attnbook.models.transformer import Transformer
+
+NAMES = {
+    "self_attention": "attention",
+    "cross_attention": "cross",
+    "feed_forward.W_1": "network.0",
+    "feed_forward.W_2": "network.2",
+    "norm_1": "norms.0",
+    "norm_2": "norms.1",
+    "norm_3": "norms.2",
+}
+"""Names in the package, and in the listing."""
+
+
+def with_weights_of(model: Transformer) -> transformer.Transformer:
+    """The listing's model; it shares the parameters of one of the package.
+
+    That one has pre-norm and two vocabularies.
+    """
+    sizes = model.config
+    found = transformer.Transformer(
+        sizes.source_vocab_size,
+        sizes.target_vocab_size,
+        sizes.d_model,
+        sizes.n_heads,
+        sizes.n_layers,
+        sizes.d_ff,
+        sizes.dropout,
+    )
+    for name, weight in model.named_parameters():
+        for theirs, ours in NAMES.items():
+            name = name.replace(theirs, ours)
+        at, _, last = name.rpartition(".")
+        setattr(found.get_submodule(at), last, weight)
+    return found.train(model.training)
