@@ -17,6 +17,31 @@ function filled(made, attributes, children) {
   return made;
 }
 
+function button(text, act, attributes = {}) {
+  const made = element("button", { type: "button", ...attributes }, text);
+  made.addEventListener("click", act);
+  return made;
+}
+
+// A button that plays a film and pauses it.  `next` shows one picture more, and returns whether
+// that goes on.
+function film(play, pause, { begin = () => {}, next, end = () => {} }) {
+  let timer = 0; // milliseconds between pictures: `pause`
+  const stop = () => {
+    clearInterval(timer);
+    timer = 0;
+    play.textContent = "▶ Play";
+    end();
+  };
+  const start = () => {
+    begin();
+    play.textContent = "❚❚ Pause";
+    timer = setInterval(() => next() || stop(), pause);
+  };
+  play.addEventListener("click", () => (timer ? stop() : start()));
+  return { start, stop, isPlaying: () => timer > 0 };
+}
+
 // What comes on request comes as a script: a page opened from a file may load nothing else.
 // Scripts run in the order in which they were asked for.
 function loadScript(src) {
@@ -32,7 +57,7 @@ function loadScript(src) {
   });
 }
 
-Object.assign(globalThis, { element, drawn, loadScript });
+Object.assign(globalThis, { element, drawn, button, film, loadScript });
 
 // --- Wide things scroll in a box of their own, which the keyboard reaches, and whose edge
 // fades where it goes on ---
