@@ -43,18 +43,21 @@ function film(play, pause, { begin = () => {}, next, end = () => {} }) {
 }
 
 // What comes on request comes as a script: a page opened from a file may load nothing else.
-// Scripts run in the order in which they were asked for.
+// Scripts run in the order in which they were asked for, each once; after a failure the next
+// try is one.
+const scriptsAsked = {}; // by address
 function loadScript(src) {
-  return new Promise((resolve, reject) => {
+  return (scriptsAsked[src] ??= new Promise((resolve, reject) => {
     const script = element("script", { src });
     script.async = false;
     script.onload = resolve;
     script.onerror = () => {
       script.remove();
+      delete scriptsAsked[src];
       reject(new Error(`${src.replace(/.*\/|\?.*/g, "")} could not be loaded`));
     };
     document.head.append(script);
-  });
+  }));
 }
 
 Object.assign(globalThis, { element, drawn, button, film, loadScript });

@@ -191,8 +191,7 @@ const search = {};
 
   // --- The fields ---
 
-  let loaded = null;
-  const load = () => (loaded ??= loadScript(`${ROOT}_static/search_index.js`));
+  const load = () => loadScript(`${ROOT}_static/search_index.js`);
 
   function connect(form) {
     const isPage = !form.closest("dialog");

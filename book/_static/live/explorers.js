@@ -24,15 +24,6 @@ window.attnbook ??= {};
   };
 
   const packed = {};
-  const loading = {};
-
-  function load(name, version) {
-    loading[name] ??= loadScript(`${FOLDER}${name}.js?v=${version}`).catch(() => {
-      delete loading[name]; // so that the next try is one
-      throw new Error("The figure's data could not be loaded; it shows one setting.");
-    });
-    return loading[name];
-  }
 
   // Settings are counted like the digits of a number, the last control fastest.
   const count = (places) => places.reduce((number, [place, of]) => number * of + place, 0);
@@ -143,9 +134,9 @@ window.attnbook ??= {};
 
     async show() {
       try {
-        await load(this.name, this.version);
-      } catch (problem) {
-        this.said.textContent = problem.message;
+        await loadScript(`${FOLDER}${this.name}.js?v=${this.version}`);
+      } catch {
+        this.said.textContent = "The figure's data could not be loaded; it shows one setting.";
         return;
       }
       this.view = attnbook.explorers.view(this.name, this.controls.map(placeOf));

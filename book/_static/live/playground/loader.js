@@ -5,8 +5,6 @@
 
 {
   const FOLDER = document.currentScript.src.replace(/[^/]*$/, "");
-  let loaded = null;
-
   async function open(figure) {
     const button = figure.querySelector(".play-open button");
     const alert = figure.querySelector(".play-alert");
@@ -16,11 +14,9 @@
     try {
       const files = ["../charts.js", "data.js", "engine.js", "view.js"];
       const { version } = figure.dataset;
-      loaded ??= Promise.all(files.map((file) => loadScript(`${FOLDER}${file}?v=${version}`)));
-      await loaded;
+      await Promise.all(files.map((file) => loadScript(`${FOLDER}${file}?v=${version}`)));
       figure.playground = new globalThis.playground.Figure(figure);
     } catch (problem) {
-      loaded = null; // so that the next click tries again
       button.disabled = false;
       alert.textContent = `The models could not be started: ${problem.message}.`;
     }

@@ -461,7 +461,8 @@
       );
       this.score = paragraph("live-score");
       this.said.replaceChildren(paragraph("tr-english", this.text), paragraph("tr-german", ...words), this.score);
-      this.map.show(heads ?? state.maps, this.source, pieces.map((piece) => this.name(piece)));
+      const target = this.attends?.checked === false ? [] : pieces.map((piece) => this.name(piece));
+      this.map.show(heads ?? state.maps, this.source, target);
     }
 
     // The most probable subwords of the step at hand, each a button that steers.
