@@ -37,6 +37,18 @@ def test_code_on_a_phone_keeps_its_indentation_and_its_signs(visit):
     assert "def gru_step" in copied
 
 
+def test_without_scripts_the_page_has_its_colours_and_with_them_the_readers(visit):
+    chapter = "book/ch04_scaled_dot_product.html"
+    for dark in ({}, {"color_scheme": "dark"}):
+        page = visit(chapter, **dark)
+        theme = page.locator("html").get_attribute("data-theme")
+        assert theme == ("dark" if dark else "light")
+    page = visit(chapter, java_script_enabled=False, color_scheme="dark")
+    code = page.locator(".cell_input").first
+    ground = code.evaluate("e => getComputedStyle(e).backgroundColor")
+    assert ground == "rgb(246, 247, 249)"
+
+
 def test_name_and_search_stay_in_sight_and_no_tooltip_is_printed(visit):
     page = visit("book/ch12_training.html", viewport={"width": 1024, "height": 768})
     for part in (".navbar-brand", ".search-button-field"):
