@@ -27,8 +27,8 @@ def test_code_on_a_phone_keeps_its_indentation_and_its_signs(visit):
         "document.querySelectorAll('details').forEach(e => { e.open = true })"
     )
     assert page.evaluate(BROKEN) == []
-    long = page.locator(".code-line > .c1", has_text="one per direction").first
-    sign = long.evaluate("e => getComputedStyle(e, '::before').content")
+    comment = page.locator(".code-line > .c1").first
+    sign = comment.evaluate("e => getComputedStyle(e, '::before').content")
     assert sign.count("#") > 3
     assert "`" not in "".join(page.locator("summary").all_inner_texts())
     code = page.locator("div.highlight pre", has_text="def gru_step").first

@@ -116,7 +116,6 @@ def test_typing_errors_symbols_and_titles_of_papers(page):
         ask(page, typed)
         expect(status).to_contain_text(f"Did you mean “{meant}”?")
     assert ask(page, "d_k")[0].endswith("why-divide-by-sqrt-d-k")
-    assert int(status.inner_text().split()[0]) < 150
     ask(page, "attention is all you need")
     first = page.locator("#search-results section").first
     expect(first.locator("h2")).to_have_text("Works that are cited")
