@@ -117,6 +117,7 @@ def as_lines(signature: re.Match) -> str:
     return parameters.replace("</dd>", "</span>")
 
 
+PHONE = 40  # letters of code that fit its line
 CODE = re.compile(r"(?<=<pre><span></span>).*?(?=</pre>)", re.DOTALL)
 SUMMARY = re.compile(r"<summary.*?</summary>", re.DOTALL)
 
@@ -136,6 +137,8 @@ def wrapped_line(line: str) -> str:
     text = re.sub("<[^>]*>", "", line)
     if not text.strip():
         return line
+    if len(text) > PHONE:  # names joined by dots have no other place to break
+        line = re.sub('(?=<span class="o">\\.)|(?<=\\(</span>)', "<wbr>", line)
     indent = len(text) - len(text.lstrip(" "))
     style = f' style="--in: {indent}"' if indent else ""
     return f'<span class="code-line"{style}>{line}</span>'
