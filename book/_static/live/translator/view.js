@@ -132,7 +132,7 @@
       this.attends = element("input", { type: "checkbox", checked: "" });
       this.attends.addEventListener("change", () => {
         this.figure.classList.toggle("tr-cut", !this.attends.checked);
-        if (this.result) this.again(Infinity);
+        if (this.result) this.anew(Infinity);
         else german.replaceChildren(...stored[Number(!this.attends.checked)]);
       });
       const choice = element("label", { class: "tr-choice" }, this.attends, "attention to the English");
@@ -148,7 +148,7 @@
         this.moves = false;
         if (!this.player.contains(target)) this.pauseAt(this.length);
       };
-      calm.addEventListener("change", rest, { once: true });
+      calm.addEventListener("change", () => rest({ target: null }), { once: true });
       for (const touch of ["pointerdown", "focusin"]) {
         this.figure.addEventListener(touch, rest, { once: true });
       }
@@ -170,14 +170,14 @@
         radio.checked = value === this.figure.dataset.method;
         radio.addEventListener("change", () => {
           this.listMethod();
-          this.again();
+          this.anew();
         });
         return element("label", { class: "tr-choice" }, radio, text);
       });
       this.sliders = Object.entries(SLIDERS).map(([name, given]) => this.slider(name, given));
       this.again = button("Draw again", () => {
         this.seed += 1;
-        this.again();
+        this.anew();
       });
       this.hint = paragraph("tr-hint", "");
       return element(
@@ -202,7 +202,7 @@
         tell();
         if (of === "sample" && this.result) this.listCandidates();
       });
-      slider.addEventListener("change", () => this.again());
+      slider.addEventListener("change", () => this.anew());
       tell();
       const field = element("div", { class: "tr-slider" }, element("label", { for: id }, text), slider, output);
       field.dataset.of = of;
@@ -292,7 +292,7 @@
     }
 
     // Another setting: the same text anew, shown as far as it was.
-    again(at = this.at < this.length ? this.at : Infinity) {
+    anew(at = this.at < this.length ? this.at : Infinity) {
       if (this.result) this.translate(this.text, { at });
     }
 
