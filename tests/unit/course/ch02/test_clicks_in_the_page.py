@@ -27,7 +27,10 @@ def clicks_page(tmp_path_factory):
         f'<script src="{(LIVE / f"{n}.js").as_uri()}"></script>'
         for n in ("../book", *names)
     )
-    style = f'<link rel="stylesheet" href="{(LIVE / "live.css").as_uri()}">'
+    style = "".join(
+        f'<link rel="stylesheet" href="{(LIVE / name).as_uri()}">'
+        for name in ("../kit.css", "live.css")
+    )
     path = tmp_path_factory.mktemp("clicks") / "index.html"
     path.write_text(
         f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
