@@ -2,8 +2,8 @@
 
 The index is a script, so that a page opened from a file may load it, and is loaded at
 the first search. It sets ``bookIndex``: ``pages`` with address, title and kind (see
-`KINDS`); ``entries`` with page, anchor, title, key words (what is explained there),
-prose and weight; ``names``: other names of the glossary's terms.
+`KINDS` and `WORK`); ``entries`` with page, anchor, title, key words (what is explained
+there), prose and weight; ``names``: other names of the glossary's terms.
 ``book/_static/search.js`` says what comes first.
 
 The prose of a page is shown without code, mark-up and formulas. What a prediction or a
@@ -35,6 +35,7 @@ KINDS = {  # by the name of the page; what comes first in a list of results
     r"(lab\d\d_|playground|intro)": 2,
     r"": 3,
 }
+WORK = 4  # that is cited, on the page that cites it first
 # A section of this name speaks of what another one teaches; None: it is left out.
 WEIGHTS = {
     **{"References": None, "Further reading": 0.2, "Exercises": 0.2, "Projects": 0.3},
@@ -141,9 +142,35 @@ def write(app: Sphinx, failure: Exception | None) -> None:
         if found["page"][2] == 1:
             index["names"] = list(other_names(found["entries"][1:]))
         index["pages"].append(found["page"])
+    for page, *entry in works(app):
+        url, title, _ = pages[page]["page"]
+        index["entries"].append([len(index["pages"]), *entry])
+        index["pages"].append([url, title, WORK])
     text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
     path = Path(app.outdir) / "_static" / FILE
     path.write_text(f"const bookIndex = {text};\n", encoding="utf-8")
+
+
+def works(app: Sphinx) -> Iterator[Entry]:
+    """Yield the works that are cited: each with the page that cites it first."""
+    citations = app.env.get_domain("cite").citations
+    first = {}
+    for one in sorted(
+        citations, key=lambda one: in_order(one.bibliography_key.docname)
+    ):
+        first.setdefault(one.key, one)
+    for one in first.values():
+        names = [" ".join(who.last_names) for who in one.entry.persons["author"]]
+        fields = {name: re.sub(r"[{}]", "", x) for name, x in one.entry.fields.items()}
+        text = f"{', '.join(names)}, {fields['year']}."
+        yield [
+            one.bibliography_key.docname,
+            one.citation_id,
+            fields["title"],
+            "",
+            text,
+            1,
+        ]
 
 
 # --- Where each term of the glossary is introduced ---

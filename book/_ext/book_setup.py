@@ -105,6 +105,9 @@ def mend_markup(
         for role in ("doc-biblioentry", "doc-backlink", "list"):
             body = body.replace(f' role="{role}"', "")
     body = body.replace("Solution to<a", "Solution to <a")  # underlined a space
+    if doctree is not None:  # the pages of source files have markup that spans lines
+        body = CODE.sub(line_by_line, body)
+    body = SUMMARY.sub(as_code, body)
     context["body"] = SIGNATURE.sub(as_lines, body)
 
 
@@ -112,6 +115,33 @@ def as_lines(signature: re.Match) -> str:
     """Return the parameters of a signature as plain lines."""
     parameters = signature[1].replace("<dd>", '<span class="sig-line">')
     return parameters.replace("</dd>", "</span>")
+
+
+PHONE = 40  # letters of code that fit its line
+CODE = re.compile(r"(?<=<pre><span></span>).*?(?=</pre>)", re.DOTALL)
+SUMMARY = re.compile(r"<summary.*?</summary>", re.DOTALL)
+
+
+def as_code(summary: re.Match) -> str:
+    """Return the title of a fold, whose code MyST-NB leaves in backticks."""
+    return re.sub("`([^`<]+)`", r"<code>\1</code>", summary[0])
+
+
+def line_by_line(code: re.Match) -> str:
+    """Wrap each line with its indentation: where it goes on, it keeps it (book.css)."""
+    return "".join(map(wrapped_line, code[0].splitlines(keepends=True)))
+
+
+def wrapped_line(line: str) -> str:
+    """Return a line of code, its line feed included, in an element of its own."""
+    text = re.sub("<[^>]*>", "", line)
+    if not text.strip():
+        return line
+    if len(text) > PHONE:  # names joined by dots have no other place to break
+        line = re.sub('(?=<span class="o">\\.)|(?<=\\(</span>)', "<wbr>", line)
+    indent = len(text) - len(text.lstrip(" "))
+    style = f' style="--in: {indent}"' if indent else ""
+    return f'<span class="code-line"{style}>{line}</span>'
 
 
 VERBATIM = (nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw)

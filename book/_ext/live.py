@@ -87,7 +87,7 @@ SCRIPTS = {
     "data-translator": (
         *("numbers", "transformer", "map"),
         *(f"translator/{name}" for name in ("subwords", "search", "engine")),
-        *(f"translator/{name}" for name in ("links", "tree", "stored", "view")),
+        *(f"translator/{name}" for name in ("links", "tree", "view")),
     ),
     "data-preset=": ("playground/loader",),
 }
@@ -278,6 +278,7 @@ def translator_figure(
         heads=config.n_heads,
         german=glossed(ids),
         without=glossed(without_attention(src, longest)) if form == "light" else [],
+        pair=pair() if form == "light" else [],
         hypotheses=[
             (translator().subwords.decode(ids), f"{score:.2f}".replace("-", "−"))
             for ids, score in zip(found.ids[0].tolist(), found.scores[0], strict=True)
@@ -311,6 +312,31 @@ def without_attention(src: torch.Tensor, longest: int) -> list[int]:
             attention = layer.cross_attention
             cut.enter_context(without_heads(attention, range(attention.n_heads)))
         return [i for i in greedy(model, src, longest)[0].tolist() if i]
+
+
+BITES = "A man bites a dog.", "A dog bites a man."
+
+
+def pair() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Two sentences of the same words, translated with their order and without."""
+    return [
+        ("ordered", [(english, german(english)) for english in BITES]),
+        ("shuffled", [(english, german(english, ordered=False)) for english in BITES]),
+    ]
+
+
+def german(english: str, *, ordered: bool = True) -> str:
+    """Translate greedily, with the positions of the English words or without them."""
+    model, subwords = translator().model, translator().subwords
+    src = torch.tensor([[*subwords.encode(english), EOS]])
+
+    def kept(_: Any, given: tuple, named: dict, made: torch.Tensor) -> torch.Tensor:
+        return made if ordered or named else given[0]
+
+    # Of the two halves, only the one that writes names its position.
+    with model.positions.register_forward_hook(kept, with_kwargs=True):
+        ids = greedy(model, src, max_output_len(src.shape[1]))[0].tolist()
+    return subwords.decode(ids)
 
 
 def pieces_of(ids: list[int]) -> list[str]:
@@ -442,7 +468,8 @@ def stored_chart(preset: dict[str, Any]) -> dict[str, Any]:
         return [f"{left + (i + 0.5) * step:.0f} {y(x)}" for i, x in enumerate(losses)]
 
     return {
-        **{"width": width, "height": height, "left": left, "right": right},
+        **{"width": width, "height": height},
+        **{"left": left, "right": right, "base": base},
         "grid": [(loss, y(loss)) for loss in range(0, int(top) + 1, 1 + (top >= 6))],
         "guess": y(guess),
         "means": ["L".join(line(run["mean"])) for run in preset["stored"]],

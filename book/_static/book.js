@@ -17,22 +17,50 @@ function filled(made, attributes, children) {
   return made;
 }
 
+function button(text, act, attributes = {}) {
+  const made = element("button", { type: "button", ...attributes }, text);
+  made.addEventListener("click", act);
+  return made;
+}
+
+// A button that plays a film and pauses it.  `next` shows one picture more, and returns whether
+// that goes on.
+function film(play, pause, { begin = () => {}, next, end = () => {} }) {
+  let timer = 0; // milliseconds between pictures: `pause`
+  const stop = () => {
+    clearInterval(timer);
+    timer = 0;
+    play.textContent = "▶ Play";
+    end();
+  };
+  const start = () => {
+    begin();
+    play.textContent = "❚❚ Pause";
+    timer = setInterval(() => next() || stop(), pause);
+  };
+  play.addEventListener("click", () => (timer ? stop() : start()));
+  return { start, stop, isPlaying: () => timer > 0 };
+}
+
 // What comes on request comes as a script: a page opened from a file may load nothing else.
-// Scripts run in the order in which they were asked for.
+// Scripts run in the order in which they were asked for, each once; after a failure the next
+// try is one.
+const scriptsAsked = {}; // by address
 function loadScript(src) {
-  return new Promise((resolve, reject) => {
+  return (scriptsAsked[src] ??= new Promise((resolve, reject) => {
     const script = element("script", { src });
     script.async = false;
     script.onload = resolve;
     script.onerror = () => {
       script.remove();
+      delete scriptsAsked[src];
       reject(new Error(`${src.replace(/.*\/|\?.*/g, "")} could not be loaded`));
     };
     document.head.append(script);
-  });
+  }));
 }
 
-Object.assign(globalThis, { element, drawn, loadScript });
+Object.assign(globalThis, { element, drawn, button, film, loadScript });
 
 // --- Wide things scroll in a box of their own, which the keyboard reaches, and whose edge
 // fades where it goes on ---

@@ -28,7 +28,7 @@ const search = {};
   ];
   const USUAL_LENGTH = 700; // of a section, in characters
 
-  const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}√]+/gu, " ").trim();
+  const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}_√]+/gu, " ").trim();
 
   // A word stands for its plural, too, and for its American or British spelling.
   function wordPattern(word) {
@@ -62,7 +62,7 @@ const search = {};
     const telling = words.filter((word) => !STOP.has(word));
     const asked = telling.length || patterns.length ? telling : words;
     patterns.push(...asked.map((word) => patternOf([word])));
-    return { patterns, phrase: asked.length > 1 ? [patternOf([asked.join(" ")])] : [] };
+    return { patterns, phrase: asked.length > 1 ? [patternOf([words.join(" ")])] : [] };
   }
 
   function scoreOf(pattern, [, , title, keys, text]) {
@@ -77,6 +77,24 @@ const search = {};
     const expected = 0.45 + (1.05 * text.length) / USUAL_LENGTH;
     return named + explained + defined + (3 * count) / (count + expected);
   }
+
+  // How much two words look alike, from 0 to 1, by their pairs of letters.
+  function alike(one, other) {
+    const [a, b] = [one, other].map((word) => new Set([...word].map((_, i) => ` ${word}`.slice(i, i + 2))));
+    return (2 * [...a].filter((pair) => b.has(pair)).length) / (a.size + b.size);
+  }
+
+  // The query, with a word of a title for each that occurs nowhere and looks like it.
+  search.corrected = ({ entries }, query) => {
+    const titles = new Set(entries.flatMap(([, , title, keys]) => plain(`${title} ${keys}`).split(" ")));
+    const known = (word) => entries.some((entry) => scoreOf(patternOf([word]), entry));
+    const words = plain(query).split(" ").map((word) => {
+      if (word.length < 4 || known(word)) return word;
+      const [best] = [...titles].sort((a, b) => alike(word, b) - alike(word, a));
+      return alike(word, best) > 0.5 ? best : word;
+    });
+    return words.join(" ");
+  };
 
   // The entries that a query finds, best first, and the patterns to mark in them.
   search.find = ({ pages, entries, names }, query) => {
@@ -102,12 +120,13 @@ const search = {};
 
   // --- What is shown ---
 
-  const GLOSSARY = 1; // see KINDS in book_search.py
+  const [GLOSSARY, PAPER] = [1, 4]; // see KINDS in book_search.py
   // Headings of the groups, each with its kind, and its first result and how many.
   const GROUPS = [
     ["Chapters", 0, 0, 1],
     ["Glossary", GLOSSARY, 0, 1],
     ["More in the chapters", 0, 1, 4],
+    ["Works that are cited", PAPER, 0, 3],
     ["Laboratory and playground", 2, 0, 3],
     ["Reference", 3, 0, 3],
   ];
@@ -153,8 +172,11 @@ const search = {};
   }
 
   function show(place, query, isPage) {
-    const { found, patterns } = search.find(bookIndex, query);
-    const groups = GROUPS.flatMap(([heading, kind, first, count]) => {
+    const asked = search.corrected(bookIndex, query);
+    const { found, patterns } = search.find(bookIndex, asked);
+    // Whoever writes a title looks for the work.
+    const rank = ([, kind]) => (kind === PAPER && found[0]?.kind === PAPER ? 0 : 1);
+    const groups = [...GROUPS].sort((a, b) => rank(a) - rank(b)).flatMap(([heading, kind, first, count]) => {
       const all = found.filter((result) => result.kind === kind);
       const some = all.slice(first, first + (isPage && count > 1 ? ALL : count));
       if (!some.length) return [];
@@ -163,13 +185,13 @@ const search = {};
     });
     place.replaceChildren(...groups);
     if (!found.length) return "Nothing found. Try fewer words, or another one.";
-    return `${found.length} results.${isPage ? "" : " Enter shows all."}`;
+    const other = asked === plain(query) ? "" : `Did you mean “${asked}”? `;
+    return `${other}${found.length} results.${isPage ? "" : " Enter shows all."}`;
   }
 
   // --- The fields ---
 
-  let loaded = null;
-  const load = () => (loaded ??= loadScript(`${ROOT}_static/search_index.js`));
+  const load = () => loadScript(`${ROOT}_static/search_index.js`);
 
   function connect(form) {
     const isPage = !form.closest("dialog");

@@ -11,7 +11,9 @@ from playwright.sync_api import expect
 
 import explorers
 from attnbook.course.ch02 import explorer_film
+from attnbook.course.ch04 import explorer_queries_and_keys
 from attnbook.course.ch06 import explorer_red_team
+from attnbook.course.ch09 import explorer_transformer_pass
 from attnbook.course.kit.explorers.controls import Switch
 
 COURSE = Path(import_module("attnbook.course").__file__).parent
@@ -84,11 +86,36 @@ def test_a_film_plays_until_it_is_stopped_or_the_reader_moves_it(visit, html):
         expect(status).to_contain_text("Step 45:")  # nine pictures
         expect(status).to_have_attribute("aria-live", "off")
         stop()
-        expect(play).to_have_text("Play")
+        expect(play).to_have_text("▶ Play")
         expect(status).to_have_attribute("aria-live", "polite")
         said = status.inner_text()
         clock.run_for(1000)
         assert status.inner_text() == said
+
+
+def test_a_query_is_dragged_and_a_stage_is_pressed_in_the_drawing(visit, html):
+    path, place = page_of(html, explorer_queries_and_keys)
+    figure = visit(path).locator(place)
+    figure.scroll_into_view_if_needed()
+    status, mouse = figure.get_by_role("status"), figure.page.mouse
+    arrow = figure.locator(".chart-of-Arrows .chart-fill.role-query").bounding_box()
+    plane = figure.locator(".chart-of-Arrows .chart-grid").bounding_box()
+    mouse.move(arrow["x"] + 2, arrow["y"] + 2)
+    mouse.down()
+    middle = plane["x"] + plane["width"] / 2, plane["y"] + plane["height"] / 2
+    for up in (20, 60):  # the drawing is a new one after each move
+        mouse.move(middle[0], middle[1] - up)
+    mouse.up()
+    length = round(2 * 120 * 3.75 / plane["width"]) / 2  # to the next half
+    view = explorer_queries_and_keys.on_page(angle=90, length=length)
+    expect(status).to_have_text(view.said)
+    expect(figure.get_by_role("slider").first).to_have_attribute("aria-valuetext", "90")
+    path, place = page_of(html, explorer_transformer_pass)
+    figure = visit(path).locator(place)
+    figure.scroll_into_view_if_needed()
+    figure.locator(".chart-of-Stages rect").nth(24).click(force=True)
+    view = explorer_transformer_pass.on_page(stage=25, position=3)
+    expect(figure.get_by_role("status")).to_have_text(view.said)
 
 
 def test_on_paper_the_six_wrong_masks_stand_by_their_names(visit, html):

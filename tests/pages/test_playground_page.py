@@ -1,7 +1,7 @@
 """The playground in its page: usable by everyone, and as gentle as it promises."""
 
 import pytest
-from page_checks import ON_PHONE, check_accessible, check_targets, check_width
+from page_checks import ON_PHONE, PHONE, check_accessible, check_targets, check_width
 from playwright.sync_api import expect
 
 from attnbook.course.kit.playground.data import PRESETS
@@ -48,6 +48,8 @@ def test_by_mouse(playground, serve, html, over):
     expect(figure.get_by_role("button", name="Train it here")).to_be_hidden()
     figure.page.emulate_media(media="screen")
     figure.get_by_role("radio").nth(1).check()  # before anything is loaded
+    figure.page.reload()
+    expect(figure.get_by_role("radio").nth(1)).to_be_checked()
     expect(figure).to_contain_text("Both models: one layer, d_k = 16, D = 32")
     started(figure)
     assert numbers(figure) == ["Not trained yet"] * 2
@@ -60,7 +62,7 @@ def test_by_mouse(playground, serve, html, over):
     expect(status).to_contain_text("You predicted (b)")
     expect(figure.locator(".play-numbers").first).to_contain_text("Step 100:")
     expect(figure.locator(".play-stored p").first).to_be_visible()
-    assert figure.locator(".play-chart .play-band").count() >= 4
+    assert figure.locator(".chart-band").count() == 4
     assert figure.locator("canvas").count() == 3  # two heads and one
     for theme in ("light", "dark"):
         assert check_accessible(figure.page, theme, "#train-one-head") == []
@@ -156,6 +158,42 @@ def test_an_address_opens_free_play(playground):
     figure.get_by_text("As PyTorch code").click()
     expect(figure.locator("pre").first).to_contain_text('norm="none"')
     assert check_accessible(figure.page, "dark", "#train-free") == []
+
+
+@pytest.mark.parametrize(
+    ("address", "kept"),
+    [
+        ("#free", "#free"),
+        ("#free&b.toString=1&a.constructor=2", "#free"),
+        ("#free&a.task=sort&b.task=reverse", "#free"),
+    ],
+)
+def test_an_odd_address_opens_two_models_of_one_task(playground, address, kept):
+    figure = playground("free", address)
+    expect(figure.get_by_role("button", name="Train both")).to_be_focused()
+    assert figure.page.url.endswith(f"playground.html{kept}")
+
+
+def test_free_play_begins_with_a_difference_and_judges_dares(playground):
+    """On a laptop the curves stand beside the choices, on a phone above them."""
+    figure = playground("free", viewport={"width": 1440, "height": 900})
+    started(figure)
+    expect(figure.locator(".play-differs")).to_contain_text(["Positions"])
+    chart, form = figure.locator("div.play-chart"), figure.locator(".play-form")
+    beside = chart.bounding_box(), form.bounding_box()
+    assert beside[0]["x"] + beside[0]["width"] < beside[1]["x"]
+    press(figure, "Make one head do it")
+    press(figure, "Train both")
+    status = figure.locator(".play-status")
+    expect(status).to_contain_text("The dare isn’t won yet")
+    figure.get_by_label("Heads, run B").select_option("2")
+    press(figure, "Train both")
+    expect(status).to_contain_text("leave B’s choice of “Heads”")
+    figure.page.set_viewport_size(PHONE)
+    press(figure, "Start again")
+    press(figure, "Train both")
+    expect(form.locator("table")).to_be_hidden()
+    expect(chart).to_be_in_viewport(ratio=1)
 
 
 def test_without_javascript_and_on_paper(playground):

@@ -109,6 +109,20 @@ def test_what_is_spelt_otherwise_or_not_there(page):
     expect(page.locator(".search-status").last).to_have_text(re.compile("Nothing"))
 
 
+def test_typing_errors_symbols_and_titles_of_papers(page):
+    """What readers type: the word that they mean, a symbol, the name of the paper."""
+    status = page.locator(".search-status").last
+    for typed, meant in {"softmx": "softmax", "attetnion": "attention"}.items():
+        assert ask(page, typed) == ask(page, meant)
+        ask(page, typed)
+        expect(status).to_contain_text(f"Did you mean “{meant}”?")
+    assert ask(page, "d_k")[0].endswith("why-divide-by-sqrt-d-k")
+    ask(page, "attention is all you need")
+    first = page.locator("#search-results section").first
+    expect(first.locator("h2")).to_have_text("Works that are cited")
+    expect(first.locator("li").first).to_contain_text("Vaswani")
+
+
 def test_the_index_is_small_and_waits_for_the_first_search(visit, serve, html):
     page, asked = visit("book/ch06_masks.html", serve(html)), []
     page.on("request", lambda request: asked.append(request.url))

@@ -50,29 +50,25 @@
       this.source.setAttribute("aria-label", "Source words: click the one to read");
       this.said = element("p", { class: "clicks-said", role: "status" });
       this.output = element("p", { class: "clicks-output" });
-      this.back = this.button("Undo", () => this.take(this.clicks.slice(0, -1)));
-      this.again = this.button("Start again", () => this.begin());
-      this.rest = this.button("The model chooses", () => this.take([...this.clicks, ITS_OWN]));
+      this.right = element("p", {});
+      this.back = button("Undo", () => this.take(this.clicks.slice(0, -1)));
+      this.again = button("Start again", () => this.begin());
+      this.rest = button("The model chooses", () => this.take([...this.clicks, ITS_OWN]));
       const controls = element("div", { class: "live-row" }, this.back, this.again, this.rest);
       const row = element("p", { class: "live-row" }, label, this.menu);
-      box.replaceChildren(row, this.source, this.said, this.output, controls);
+      box.replaceChildren(row, this.source, this.said, this.output, this.right, controls);
       this.begin();
-    }
-
-    button(text, act) {
-      const made = element("button", { type: "button" }, text);
-      made.addEventListener("click", act);
-      return made;
     }
 
     begin() {
       this.words = live.words(this.menu.value);
       this.clicks = [];
       const buttons = this.words.map((word, j) =>
-        this.button(word, () => this.take([...this.clicks, j])),
+        button(word, () => this.take([...this.clicks, j])),
       );
       this.source.replaceChildren(...buttons);
       this.output.replaceChildren();
+      this.right.replaceChildren();
       this.offer(false);
       this.said.textContent =
         "Click the word that is to be translated first. The noun of a phrase goes first, " +
@@ -108,25 +104,30 @@
       const ended = steps.at(-1)?.id === live.EOS;
       const finished = ended || steps.length === longest(source);
       const written = steps.filter(({ id }) => id !== live.EOS);
-      this.output.replaceChildren(
-        ...written.flatMap(({ id, click }) => [this.card(model.target[id], click), " "]),
-      );
-      this.said.textContent = finished
-        ? this.verdict(ended, written.map(({ id }) => model.target[id]))
-        : this.told(written.at(-1), model);
+      const words = written.map(({ id }) => model.target[id]);
+      const cards = words.map((word, i) => this.card(word, this.below(word, written[i].click)));
+      this.output.replaceChildren(...cards.flatMap((card) => [card, " "]));
+      this.right.replaceChildren();
+      this.said.textContent = finished ? this.verdict(ended, words) : this.told(written.at(-1), model);
+      // Each source word has the numbers of what was written by it.
+      [...this.source.children].forEach((one, j) => {
+        one.dataset.times = written.flatMap(({ click }, i) => (click === j ? [i + 1] : [])).join(" ");
+      });
       this.offer(finished);
     }
 
-    // A word that was written, in English below it, and what was clicked if that differs.
-    card(word, click) {
+    // In English, and what was clicked if that differs.
+    below(word, click) {
       const english = this.gloss[word] ?? word;
       const clicked = this.words[click] === "an" ? "a" : this.words[click];
-      let below = english;
-      if (click === undefined) below = `${english} (its own)`;
-      else if (english !== clicked) below = `${english} (clicked: ${clicked})`;
+      if (click === undefined) return `${english} (its own)`;
+      return english === clicked ? english : `${english} (clicked: ${clicked})`;
+    }
+
+    // A word of the toy language, and what stands below it.
+    card(word, below = this.gloss[word] ?? word) {
       const toy = element("span", { lang: "art-x-toy" }, word);
-      const small = element("small", {}, below);
-      return element("span", { class: "clicks-card" }, toy, element("br"), small);
+      return element("span", { class: "clicks-card" }, toy, element("br"), element("small", {}, below));
     }
 
     told({ id, click }, model) {
@@ -137,9 +138,12 @@
     }
 
     verdict(ended, written) {
-      const right = live.rightTranslation(this.words).join(" ");
+      const right = live.rightTranslation(this.words);
       const end = ended ? "The model ended the sentence." : "The output may not grow longer.";
-      return written.join(" ") === right ? `${end} It is right.` : `${end} Right would be: ${right}.`;
+      if (written.join(" ") === right.join(" ")) return `${end} It is right.`;
+      const slip = right.findIndex((word, i) => word !== written[i]);
+      this.right.append("Right would be: ", ...right.flatMap((word) => [this.card(word), " "]));
+      return `${end} Words that are right before the first slip: ${slip < 0 ? right.length : slip}.`;
     }
   }
 

@@ -76,10 +76,23 @@ window.attnbook ??= {};
     if (axis.label) drawing.append(label(axis.label, middle, box.bottom + 42));
   }
 
+  // Points are counted from 0, if a line doesn't say where they stand.
   const curve = (line, x, y) => {
-    const points = line.y.map((value, i) => [x(i), y(value)]);
-    return drawn("path", { class: `chart-line role-${line.colour}`, d: path(points) });
+    const points = line.y.map((value, i) => [x(line.x?.[i] ?? i), y(value)]);
+    return drawn("path", { class: `chart-line role-${line.colour}`, d: points.length ? path(points) : "" });
   };
+
+  const band = ({ x: places, low, high, colour }, x, y) => {
+    const edge = (list) => list.map((value, i) => [x(places[i]), y(value)]);
+    const outline = [...edge(low), ...edge(high).reverse()];
+    return drawn("path", { class: `chart-band role-${colour}`, d: outline.length ? `${path(outline)}Z` : "" });
+  };
+
+  // A level that is named at its right end.
+  const level = ({ y: value, label: name }, { left, right }, y) => [
+    drawn("path", { class: "chart-level", d: `M${left},${y(value)}H${right}` }),
+    label(name, right, y(value) - 5, { anchor: "end", class: "chart-note" }),
+  ];
 
   const dot = ({ x, y, letter, colour }, across, up) => {
     const [cx, cy, r] = [across(x), up(y), letter ? 9.5 : 5];
@@ -101,7 +114,9 @@ window.attnbook ??= {};
       const y = (value) => bottom - share(chart.y, value) * (bottom - top);
       uprightAxis(drawing, chart.y, box, y);
       lyingAxis(drawing, chart.x, box, x);
-      drawing.append(...chart.lines.map((line) => curve(line, x, y)));
+      const { levels = [], bands = [] } = chart;
+      drawing.append(...bands.map((one) => band(one, x, y)), ...chart.lines.map((line) => curve(line, x, y)));
+      drawing.append(...levels.flatMap((one) => level(one, box, y)));
       const inFront = (a, b) => a.letter.length - b.letter.length;
       drawing.append(...[...chart.points].sort(inFront).map((point) => dot(point, x, y)));
       return drawing;
@@ -192,6 +207,12 @@ window.attnbook ??= {};
           drawing.append(label(name, x + slot / 2, y + 13, { "font-size": 12, ...more }));
         });
       });
+      // Boxes are counted through all columns, from 1.
+      drawing.pick = (x, y) => {
+        const [i, j] = [Math.floor(x / slot), Math.floor((height - 4 - y) / 20)];
+        if (columns[i]?.[j] === undefined) return [];
+        return [1 + j + sum(columns.slice(0, i).map((names) => names.length))];
+      };
       return drawing;
     },
 
@@ -212,6 +233,11 @@ window.attnbook ??= {};
       const frame = `M${left},${top}V${top + size}H${left + size}`;
       drawing.append(drawn("path", { class: "chart-axis", d: frame }));
       for (const arrow of arrows) drawing.append(...arrowTo(arrow, x, y));
+      // The direction, in degrees, and the length.
+      drawing.pick = (px, py) => {
+        const at = [px - x(0), y(0) - py].map((pixels) => (pixels * 2 * reach) / size);
+        return [(Math.atan2(at[1], at[0]) * 180) / Math.PI, Math.hypot(...at)];
+      };
       return drawing;
     },
   };
@@ -308,12 +334,14 @@ window.attnbook ??= {};
   }
 
   // A chart in so many pixels; `alt` says what it shows.
+  // What can be pressed or dragged has a function `pick`: from a place in it to the numbers
+  // that the explorer's first controls are to take.
   attnbook.charts = {
     draw(chart, width, alt) {
       const drawing = draw[chart.kind](chart, width, chart.height);
       const wide = Number(drawing.dataset.width ?? width);
       const high = Number(drawing.dataset.height ?? chart.height);
-      const look = { class: "chart", width: wide, height: high, viewBox: `0 0 ${wide} ${high}` };
+      const look = { class: `chart chart-of-${chart.kind}`, width: wide, height: high, viewBox: `0 0 ${wide} ${high}` };
       for (const [name, value] of Object.entries(look)) drawing.setAttribute(name, value);
       if (alt) {
         drawing.setAttribute("role", "img");

@@ -24,15 +24,6 @@ window.attnbook ??= {};
   };
 
   const packed = {};
-  const loading = {};
-
-  function load(name, version) {
-    loading[name] ??= loadScript(`${FOLDER}${name}.js?v=${version}`).catch(() => {
-      delete loading[name]; // so that the next try is one
-      throw new Error("The figure's data could not be loaded; it shows one setting.");
-    });
-    return loading[name];
-  }
 
   // Settings are counted like the digits of a number, the last control fastest.
   const count = (places) => places.reduce((number, [place, of]) => number * of + place, 0);
@@ -65,28 +56,18 @@ window.attnbook ??= {};
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const [stops, pause] = calm ? [10, 1200] : [1, 110]; // milliseconds
     const atEnd = () => slider.value === slider.max;
-    let timer = 0;
-
     const moveTo = (place) => {
       slider.value = place;
       slider.dispatchEvent(new Event("input", { bubbles: true }));
+      return !atEnd();
     };
-    const stop = () => {
-      clearInterval(timer);
-      timer = 0;
-      button.textContent = "Play";
-      said.setAttribute("aria-live", "polite");
-    };
-    const next = () => {
-      if (atEnd()) stop();
-      else moveTo(Number(slider.value) + stops);
-    };
-    button.addEventListener("click", () => {
-      if (timer) return stop();
-      if (atEnd()) moveTo(0);
-      said.setAttribute("aria-live", "off"); // not every picture is read out
-      button.textContent = "Pause";
-      timer = setInterval(next, pause);
+    const { stop } = film(button, pause, {
+      begin() {
+        if (atEnd()) moveTo(0);
+        said.ariaLive = "off"; // not every picture is read out
+      },
+      next: () => moveTo(Number(slider.value) + stops),
+      end: () => (said.ariaLive = "polite"),
     });
     form.addEventListener("input", ({ isTrusted }) => isTrusted && stop());
   }
@@ -125,13 +106,37 @@ window.attnbook ??= {};
       );
       seen.observe(figure);
       new ResizeObserver(() => this.onWidth()).observe(this.picture);
+      this.picture.addEventListener("pointerdown", (event) => {
+        this.pressed = [...this.picture.children].indexOf(event.target.closest("svg"));
+        if (!this.picture.children[this.pressed]?.pick) return;
+        this.picture.setPointerCapture(event.pointerId); // the chart is drawn anew while it is dragged
+        this.pick(event);
+      });
+      this.picture.addEventListener("pointermove", (event) => {
+        if (this.picture.hasPointerCapture(event.pointerId)) this.pick(event);
+      });
+    }
+
+    // Sliders go to the stops next to what a place in a chart means.
+    pick({ clientX, clientY }) {
+      const chart = this.picture.children[this.pressed];
+      const { left, top } = chart.getBoundingClientRect();
+      chart.pick(clientX - left, clientY - top).forEach((wanted, i) => {
+        const slider = this.controls[i];
+        const far = slider.dataset.stops
+          .split("|")
+          .map((stop) => Math.abs(Number(stop.replace("−", "-")) - wanted));
+        slider.value = far.indexOf(Math.min(...far));
+        tellPlace(slider);
+      });
+      this.show();
     }
 
     async show() {
       try {
-        await load(this.name, this.version);
-      } catch (problem) {
-        this.said.textContent = problem.message;
+        await loadScript(`${FOLDER}${this.name}.js?v=${this.version}`);
+      } catch {
+        this.said.textContent = "The figure's data could not be loaded; it shows one setting.";
         return;
       }
       this.view = attnbook.explorers.view(this.name, this.controls.map(placeOf));

@@ -17,7 +17,7 @@
   ];
 
   const paragraph = (text) => element("p", {}, text);
-  const number = (x, digits = 2) => x.toFixed(digits).replace("-", "−");
+  const { number } = live;
   const mean = (list) => list.reduce((sum, x) => sum + x) / list.length;
   const clamp = (i, length) => Math.max(0, Math.min(length - 1, i));
 

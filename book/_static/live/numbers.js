@@ -8,6 +8,8 @@
 const live = { models: {} };
 
 {
+  const SLICE = 30; // ms
+
   // --- Weights ---
 
   // A file below data/ hands over its model: `live.receive({name: …, data: …})`.
@@ -63,6 +65,9 @@ const live = { models: {} };
     const find = (path) => path.split(".").reduce((branch, name) => branch[name], weights);
     for (const [path, original] of pairs) live.place(weights, path, find(original));
   };
+
+  // With a real minus.
+  live.number = (x, digits = 2) => x.toFixed(digits).replace("-", "−");
 
   // --- Arithmetic ---
 
@@ -132,13 +137,14 @@ const live = { models: {} };
   // One word after the other, until EOS.  `step` reads one word and returns the scores
   // (logits) of the next, from which, or from what `read` makes of them, `choose` takes one;
   // those of `prefix` are given.
-  live.generate = ({ step }, choose, longest, { prefix = [], read = (scores) => scores } = {}) => {
+  live.generate = function* ({ step }, choose, longest, { prefix = [], read = (scores) => scores } = {}) {
     const tokens = [];
     const steps = [];
     while (tokens.length < longest && tokens.at(-1) !== live.EOS) {
       const scores = read(step(tokens.at(-1) ?? live.BOS));
       steps.push(scores);
       tokens.push(prefix[tokens.length] ?? choose(scores));
+      yield;
     }
     return { tokens, steps };
   };
@@ -146,8 +152,28 @@ const live = { models: {} };
   // Source ids, EOS included, to {ids, logits, maps}: maps.cross[layer][head] and so on.
   live.translate = (model, source, longest = 2 * source.length + 8) => {
     const state = live.start[model.name](model, source);
-    const { tokens, steps } = live.generate(state, live.likeliest, longest);
+    const { tokens, steps } = live.atOnce(live.generate(state, live.likeliest, longest));
     return { ids: tokens, logits: steps, maps: state.maps };
+  };
+
+  // Work is a generator that stops now and then: do it without a stop, or let the page breathe
+  // in between, and leave it when it is no longer wanted.
+  live.atOnce = (work) => {
+    for (;;) {
+      const { done, value } = work.next();
+      if (done) return value;
+    }
+  };
+  live.inSlices = async (work, wanted = () => true) => {
+    let end = performance.now() + SLICE;
+    while (wanted()) {
+      const { done, value } = work.next();
+      if (done) return value;
+      if (performance.now() < end) continue;
+      await new Promise((resolve) => setTimeout(resolve));
+      end = performance.now() + SLICE;
+    }
+    return null;
   };
 
   live.start = {}; // for each model a function that reads the source: parts 2 and 3

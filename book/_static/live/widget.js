@@ -30,15 +30,7 @@
     <p class="live-alert" id="ID-alert" role="alert"></p>`;
   const toyWords = (...words) => element("span", { lang: "art-x-toy" }, ...words);
 
-  const loaded = {}; // files of data/
-  function load(file) {
-    loaded[file] ??= loadScript(FOLDER + file).catch(() => {
-      delete loaded[file]; // so that the next try is one
-      throw new Error("The model could not be loaded. The example below is a stored one.");
-    });
-    return loaded[file];
-  }
-  live.load = load;
+  live.load = (file) => loadScript(FOLDER + file);
 
   class LiveFigure {
     constructor(figure, index) {
@@ -70,7 +62,7 @@
       const files = ["toy_language", ...this.names];
       this.loading.textContent = "Loading …";
       try {
-        await Promise.all(files.map((name) => load(`${name}.js?v=${this.version}`)));
+        await Promise.all(files.map((name) => live.load(`${name}.js?v=${this.version}`)));
       } finally {
         this.loading.textContent = "";
       }
@@ -85,8 +77,8 @@
       this.input.removeAttribute("aria-invalid");
       try {
         await this.ready();
-      } catch (problem) {
-        this.alert.textContent = problem.message; // the stored example stays
+      } catch {
+        this.alert.textContent = "The model could not be loaded. The example below is a stored one.";
         return;
       }
       try {

@@ -5,8 +5,6 @@
 
 {
   const FOLDER = document.currentScript.src.replace(/[^/]*$/, "");
-  let loaded = null;
-
   async function open(figure) {
     const button = figure.querySelector(".play-open button");
     const alert = figure.querySelector(".play-alert");
@@ -14,13 +12,11 @@
     button.disabled = true;
     alert.textContent = "";
     try {
-      const files = ["data.js", "engine.js", "view.js"];
+      const files = ["../charts.js", "data.js", "engine.js", "view.js"];
       const { version } = figure.dataset;
-      loaded ??= Promise.all(files.map((file) => loadScript(`${FOLDER}${file}?v=${version}`)));
-      await loaded;
+      await Promise.all(files.map((file) => loadScript(`${FOLDER}${file}?v=${version}`)));
       figure.playground = new globalThis.playground.Figure(figure);
     } catch (problem) {
-      loaded = null; // so that the next click tries again
       button.disabled = false;
       alert.textContent = `The models could not be started: ${problem.message}.`;
     }
@@ -30,6 +26,7 @@
     const line = figure.querySelector(".play-open");
     line.hidden = false;
     line.querySelector("button").addEventListener("click", () => open(figure));
+    keepAnswer(figure);
     if (figure.dataset.preset === "free") {
       openAsAddressed(figure);
       // From an experiment of the same page, a link changes the address alone.
@@ -37,8 +34,20 @@
     }
   }
 
+  // As a predict box does.
+  function keepAnswer(figure) {
+    const answers = [...figure.querySelectorAll(".play-answers input")];
+    answers.forEach((answer, i) => {
+      answer.addEventListener("change", () => progress.set("answers", figure.id, i));
+    });
+    progress.follow(() => {
+      const kept = progress.get("answers", figure.id);
+      answers.forEach((answer, i) => (answer.checked = i === kept));
+    });
+  }
+
   function openAsAddressed(figure) {
-    if (!location.hash.startsWith("#free&")) return;
+    if (!/^#free(&|$)/.test(location.hash)) return;
     if (figure.playground) location.reload();
     else open(figure);
   }

@@ -6,14 +6,9 @@ globalThis.playground = (() => {
   const data = globalThis.playgroundData;
   const LETTERS = "abcdefghijklmnop";
   const MEAN = 10; // steps over which a loss is averaged
-  const SIDES = ["a", "b"]; // classes: a solid line and a dashed one
+  const SIDES = ["a", "b"]; // colours: that of a solid line and of a dashed one
+  const SHARED = ["task", "steps", "seed"]; // the same for both
   let active = null; // the figure that trains: one at a time
-
-  function button(text, act) {
-    const made = element("button", { type: "button" }, text);
-    made.addEventListener("click", act);
-    return made;
-  }
 
   function choice(label, choices, chosen, act) {
     const select = element("select", { "aria-label": label });
@@ -92,10 +87,11 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
     const settings = [{ ...data.defaults }, { ...data.defaults }];
     for (const [key, text] of new URLSearchParams(hash.slice(1))) {
       const [, side, name] = key.match(/^(?:([ab])\.)?(\w+)$/) ?? [];
-      const value = data.options[name]?.choices.find((known) => String(known) === text);
+      if (!Object.hasOwn(data.options, name ?? "")) continue;
+      const value = data.options[name].choices.find((known) => String(known) === text);
       if (value === undefined) continue;
       settings.forEach((setting, i) => {
-        if (!side || SIDES[i] === side) setting[name] = value;
+        if (!side || SHARED.includes(name) || SIDES[i] === side) setting[name] = value;
       });
     }
     return settings;
@@ -215,12 +211,12 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       pen.fillStyle = "#fff";
       pen.fillRect(0, 0, side, side);
       pen.fillStyle = "#1f2328";
-      pen.font = "11px sans-serif";
       pen.textAlign = "center";
       pen.textBaseline = "middle";
       this.example.ids.forEach((id, i) => {
         const text = task === "next_word" ? i + 1 : token(task, id);
         const at = edge + (i + 0.5) * cellSize;
+        pen.font = `${text > 9 ? 9 : 11}px sans-serif`; // two digits fit a cell
         pen.fillText(text, at, edge / 2);
         pen.fillText(text, edge / 2, at);
       });
@@ -261,90 +257,56 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
   }
 
   function key(side) {
-    const line = drawn("svg", { class: `play-key play-${SIDES[side]}`, viewBox: "0 0 30 8", "aria-hidden": "true" });
-    line.append(drawn("path", { class: "play-curve", d: "M0 4H30" }));
-    return line;
+    const line = drawn("path", { class: `chart-line role-run-${SIDES[side]}`, d: "M0 4H30" });
+    return drawn("svg", { class: "play-key", viewBox: "0 0 30 8", "aria-hidden": "true" }, line);
   }
 
-  // --- The two curves ---
+  // --- The two curves, for attnbook.charts ---
 
-  class Chart {
-    constructor() {
-      this.box = drawn("svg", { class: "play-chart", role: "img" });
-      this.width = 0;
-      new ResizeObserver(([{ contentRect }]) => {
-        if (Math.abs(contentRect.width - this.width) < 1) return;
-        this.width = contentRect.width;
-        this.redraw?.();
-      }).observe(this.box);
-    }
-
-    draw(runs, stored) {
-      this.redraw = () => this.draw(runs, stored);
-      const [width, height] = [Math.max(this.width, 260), 230];
-      const { task, steps } = runs[0].setting;
-      const { guess } = data.lines[task];
-      // Above guessing, and above where runs have come to; what explodes leaves the chart.
-      const ends = runs.map(({ losses }) => mean(losses.slice(-MEAN)));
-      const stood = stored?.map((band) => band.mean.at(-1)) ?? [];
-      const reached = [...ends, ...stood].filter((loss) => loss < 6 * guess);
-      const top = Math.max(1.4 * guess, ...reached.map((loss) => 1.2 * loss));
-      const x = (step) => 34 + (step / steps) * (width - 46);
-      const y = (loss) => 12 + (1 - Math.min(Number.isFinite(loss) ? loss : top, top) / top) * (height - 46);
-      const parts = [];
-      const text = (at, words, attributes) =>
-        parts.push(drawn("text", { x: at[0], y: at[1], ...attributes }, words));
-      for (let loss = 0; loss <= top; loss += top < 6 ? 1 : 2) {
-        parts.push(drawn("path", { class: "play-grid", d: `M34 ${y(loss)}H${width - 12}` }));
-        text([28, y(loss) + 4], loss, { "text-anchor": "end" });
-      }
-      for (const step of [0, steps / 2, steps]) text([x(step), height - 18], step, { "text-anchor": "middle" });
-      text([width / 2, height - 3], "step", { "text-anchor": "middle" });
-      text([34, 10], "loss, nats per answer");
-      const level = (loss, words, above) => {
-        parts.push(drawn("path", { class: "play-level", d: `M34 ${y(loss)}H${width - 12}` }));
-        text([width - 14, y(loss) + (above ? -4 : 12)], words, { "text-anchor": "end" });
-      };
-      level(guess, "guessing", true);
-      const bests = [...new Set(runs.map(({ setting }) => data.lines[task][setting.causal]))];
-      for (const best of bests) {
-        level(best, bests.length > 1 && best ? "best possible, causal" : "best possible", true);
-      }
+  function chartOf(runs, stored = []) {
+    const { task, steps } = runs[0].setting;
+    const { guess } = data.lines[task];
+    // Above guessing, and above where runs have come to; what explodes leaves the chart.
+    const ends = runs.map(({ losses }) => mean(losses.slice(-MEAN)));
+    const reached = [...ends, ...stored.map((band) => band.mean.at(-1))].filter((loss) => loss < 6 * guess);
+    const top = Math.max(1.4 * guess, ...reached.map((loss) => 1.2 * loss));
+    const inside = (losses) => losses.map((loss) => (loss < top ? loss : top)); // no number: above
+    const ticks = Array.from({ length: 1 + Math.floor(top) }, (_, i) => i).filter((i) => top < 6 || i % 2 === 0);
+    const bests = [...new Set(runs.map(({ setting }) => data.lines[task][setting.causal]))];
+    const above = runs.flatMap(({ title }, side) => {
+      return ends[side] > top ? [`${title.textContent}: ${shown(ends[side])}`] : [];
+    });
+    return {
+      kind: "Lines",
+      height: 260,
+      title: above.length ? `above the chart ${above.join(", ")}` : "loss, nats per answer",
+      x: { label: "step", low: 0, high: steps, ticks: [0, steps / 2, steps], names: [0, steps / 2, steps].map(String) },
+      y: { label: "", low: 0, high: top, ticks, names: ticks.map(String) },
+      levels: [
+        { y: guess, label: "guessing" },
+        ...bests.map((y) => ({ y, label: bests.length > 1 && y ? "best possible, causal" : "best possible" })),
+      ],
       // Stored runs appear as far as the reader's have come.
-      runs.forEach((run, side) => {
-        const band = stored?.[side];
-        if (!band) return;
-        const size = steps / band.low.length;
-        const count = Math.floor(run.steps / size);
-        const edge = (list) => list.slice(0, count).map((loss, i) => `${x((i + 0.5) * size)} ${y(loss)}`);
-        const outline = [...edge(band.low), ...edge(band.high).reverse()].join("L");
-        if (count) parts.push(drawn("path", { class: `play-band play-${SIDES[side]}`, d: `M${outline}Z` }));
-      });
-      runs.forEach((run, side) => {
-        // A mean stands at the middle of its steps, as those of the band do.
-        const points = running(run.losses).map((loss, i) => {
-          return `${x(i + 1 - Math.min(i + 1, MEAN) / 2).toFixed(1)} ${y(loss).toFixed(1)}`;
-        });
-        if (points.length) {
-          parts.push(drawn("path", { class: `play-curve play-${SIDES[side]}`, d: `M${points.join("L")}` }));
-        }
-      });
-      const names = runs.flatMap(({ title }, side) => {
-        return ends[side] > top ? [`${title.textContent}: ${shown(ends[side])}`] : [];
-      });
-      if (names.length) {
-        text([width - 14, 24], `above the chart ${names.join(", ")}`, { "text-anchor": "end" });
-      }
-      this.box.setAttribute("viewBox", `0 0 ${width} ${height}`);
-      this.box.setAttribute("aria-label", `Loss against step. ${this.words(runs, guess, bests)}`);
-      this.box.replaceChildren(...parts);
-    }
+      bands: stored.map(({ low, high }, side) => {
+        const size = steps / low.length;
+        const count = Math.floor(runs[side].steps / size);
+        const [x, lowest, highest] = [low.map((_, i) => (i + 0.5) * size), low, inside(high)].map((list) => list.slice(0, count));
+        return { x, low: lowest, high: highest, colour: `run-${SIDES[side]}` };
+      }),
+      // A mean stands at the middle of its steps, as those of the bands do.
+      lines: runs.map(({ losses }, side) => ({
+        x: losses.map((_, i) => i + 1 - Math.min(i + 1, MEAN) / 2),
+        y: inside(running(losses)),
+        colour: `run-${SIDES[side]}`,
+      })),
+      points: [],
+    };
+  }
 
-    words(runs, guess, bests) {
-      const told = runs.map(({ title, line }) => `${title.textContent}: ${line.textContent}.`);
-      const best = bests.map((loss) => loss.toFixed(2)).join(" or ");
-      return `${told.join(" ")} Guessing: ${guess.toFixed(2)}. Best possible: ${best}.`;
-    }
+  function wordsOf(runs) {
+    const { guess } = data.lines[runs[0].setting.task];
+    const told = runs.map(({ title, line }) => `${title.textContent}: ${line.textContent}.`);
+    return `Loss against step. ${told.join(" ")} Guessing: ${guess.toFixed(2)}.`;
   }
 
   // --- The figure ---
@@ -359,21 +321,33 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       this.until = 0;
       this.examples = 0;
       const usual = this.preset ?? { runs: [{ label: "Run A" }, { label: "Run B" }] };
-      this.settings = this.free ? fromAddress(location.hash) : usual.runs.map((run) => ({ ...data.defaults, ...usual.setting, ...run.setting }));
+      const addressed = location.hash.startsWith("#free");
+      // Free play begins with two models that differ in one choice.
+      this.settings = this.free
+        ? fromAddress(addressed ? location.hash : "#free&b.positions=none")
+        : usual.runs.map((run) => ({ ...data.defaults, ...usual.setting, ...run.setting }));
       if (this.free) this.seed = this.settings[0].seed;
       this.runs = usual.runs.map(({ label }, side) => new Run(side, label, (...told) => this.take(...told)));
-      this.chart = new Chart();
+      this.chart = element("div", { class: "play-chart" });
+      new ResizeObserver(() => this.plan()).observe(this.chart);
       this.status = element("p", { class: "play-status", role: "status" });
       this.box = root.querySelector(".play-live");
-      this.box.append(...this.controls(), this.status, this.chart.box, this.legend());
-      this.box.append(element("div", { class: "play-runs" }, ...this.runs.map((run) => run.box)), ...this.more());
+      const [first, second] = this.controls();
+      if (this.free) {
+        this.box.classList.add("play-free");
+        this.box.append(this.dares());
+      }
+      this.box.append(first, this.status, this.chart);
+      if (this.free) this.box.append(this.form());
+      const runs = element("div", { class: "play-runs" }, ...this.runs.map((run) => run.box));
+      this.box.append(second, this.legend(), runs, this.more());
       root.querySelector(".play-open").remove();
       document.addEventListener("visibilitychange", () => {
         if (document.hidden && this.training) this.pause("Paused, since the page was hidden.");
       });
       this.reset();
       this.train.focus();
-      if (this.free && location.hash.startsWith("#free&")) root.scrollIntoView();
+      if (this.free && addressed) root.scrollIntoView();
     }
 
     controls() {
@@ -404,13 +378,12 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       });
       const row = (...children) => element("p", { class: "live-row" }, ...children);
       const first = row(this.train, this.step, again, field("Seed", seed));
-      const second = row(field("Layer shown", this.layers), other, this.generate);
-      return this.free ? [this.form(), first, second] : [first, second];
+      return [first, row(field("Layer shown", this.layers), other, this.generate)];
     }
 
     // Every choice, for both runs; what both must share has one control.
     form() {
-      const shared = ["task", "steps"];
+      this.rows = {};
       const rows = Object.entries(data.options).flatMap(([name, { label, choices }]) => {
         if (name === "seed") return [];
         const select = (sides, of) =>
@@ -419,21 +392,52 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
             this.reset();
           });
         const head = element("th", { scope: "row" }, label);
-        if (shared.includes(name)) {
+        if (SHARED.includes(name)) {
           return element("tr", {}, head, element("td", { colspan: 2 }, select([0, 1], "")));
         }
         const cells = [0, 1].map((side) => element("td", {}, select([side], `, run ${"AB"[side]}`)));
-        return element("tr", {}, head, ...cells);
+        return (this.rows[name] = element("tr", {}, head, ...cells));
       });
       const heads = ["Run A", "Run B"].map((name) => element("th", { scope: "col" }, name));
       const thead = element("thead", {}, element("tr", {}, element("td"), ...heads));
-      const table = element("table", { class: "play-form" }, thead, element("tbody", {}, ...rows));
-      return element("div", { class: "live-scroll" }, table);
+      const table = element("table", {}, thead, element("tbody", {}, ...rows));
+      const scroll = element("div", { class: "live-scroll" }, table);
+      const form = element("details", { class: "play-form", open: "" }, element("summary", {}, "The two models"), scroll);
+      this.formed?.replaceWith(form);
+      return (this.formed = form);
+    }
+
+    // Five pairs to begin with, each with something to reach.
+    dares() {
+      const say = element("p", { class: "play-dare", role: "status" });
+      const chips = data.dares.map((dare) =>
+        button(dare.label, () => {
+          this.dare = dare;
+          say.textContent = dare.says;
+          this.settings = SIDES.map((side) => ({ ...data.defaults, ...dare.both, ...dare[side] }));
+          this.form();
+          this.reset();
+        }, { class: "tr-chip" }),
+      );
+      return element("div", {}, element("p", { class: "live-row" }, "Dares: ", ...chips), say);
+    }
+
+    // What has become of a dare, in words.
+    judge() {
+      const { dare, runs: [, run] } = this;
+      if (!dare) return "";
+      const began = { ...data.defaults, ...dare.both, ...dare.b };
+      const changed = dare.keep.find((name) => run.setting[name] !== began[name]);
+      if (changed) return ` For the dare, leave B’s choice of “${data.options[changed].label}”.`;
+      const [loss, right] = [run.losses, run.accuracies].map((list) => mean(list.slice(-MEAN)));
+      const { guess } = data.lines[run.setting.task];
+      const won = dare.loss ? !(loss <= dare.loss * guess) : 100 * right >= dare.right;
+      return won ? " The dare is won!" : " The dare isn’t won yet: change something of B.";
     }
 
     legend() {
       const band = this.preset ? ` Shaded: ${this.preset.seeds} stored runs of each, from the lowest to the highest.` : "";
-      return element("p", { class: "play-note" }, `Means of ${MEAN} steps.${band} In the maps, one row for each query, one column for each position attended to; dark is 1.`);
+      return element("p", { class: "play-note" }, `Means of ${MEAN} steps.${band} In the maps, one row for each query, one column for each position attended to: the more a cell stands out, the larger its weight.`);
     }
 
     more() {
@@ -456,10 +460,9 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
           code.append(element("div", {}, element("p", { class: "live-row" }, run.title.textContent, copy), pre));
         });
       });
-      if (this.free) return [code];
-      const page = this.root.dataset.page;
-      this.link = element("a", { href: page }, "Change anything: free play");
-      return [code, element("p", {}, this.link)];
+      if (this.free) return code;
+      this.link = element("a", { href: this.root.dataset.page }, "Change anything: free play");
+      return element("div", {}, code, element("p", {}, this.link));
     }
 
     // A sequence to look at, with its right answers.
@@ -481,6 +484,8 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       this.layers.selectedIndex = this.layer;
       this.layers.parentElement.hidden = layers === 1;
       this.generate.hidden = this.settings[0].task !== "next_word";
+      const [a, b] = this.settings;
+      for (const name in this.rows) this.rows[name].classList.toggle("play-differs", a[name] !== b[name]);
       const address = toAddress(this.settings);
       if (this.free) history.replaceState(null, "", address);
       else this.link.href = `${this.root.dataset.page}${address}`;
@@ -491,6 +496,8 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
     start() {
       if (active !== this) active?.pause("Paused, since another pair trains.");
       active = this;
+      if (this.formed && innerWidth < 1100) this.formed.open = false;
+      this.chart.scrollIntoView({ block: "nearest" });
       this.go(this.settings[0].steps);
     }
 
@@ -535,7 +542,7 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       this.training = false;
       const right = this.preset?.right;
       const guess = this.root.querySelector(".play-answers :checked")?.value;
-      let words = `Both have trained for ${limit} steps.`;
+      let words = `Both have trained for ${limit} steps.${this.judge()}`;
       if (right !== undefined) {
         const said = guess === undefined ? "" : `You predicted (${"abc"[guess]}). `;
         words += ` ${said}The stored runs say (${"abc"[right]}).`;
@@ -554,7 +561,9 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
 
     draw() {
       for (const run of this.runs) run.draw(this.layer);
-      this.chart.draw(this.runs, this.preset?.stored);
+      const width = Math.max(260, this.chart.clientWidth);
+      const chart = chartOf(this.runs, this.preset?.stored);
+      this.chart.replaceChildren(attnbook.charts.draw(chart, width, wordsOf(this.runs)));
       if (!this.training) this.say(this.status.textContent);
     }
   }

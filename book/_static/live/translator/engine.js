@@ -11,6 +11,7 @@
 //   translator.means[kind][layer][head]    the mean of what a head finds, in captions (same)
 //   live.glossed(pieces)          German subwords as words: [{word, gloss}, …] (view.js)
 //
+//   translator.work(text, options): the same for live.inSlices
 //   translator.translate(text, options) → {
 //     text,         the German, as a reader would write it
 //     tokens,       ids, up to the end of the sentence (2) if it was reached
@@ -65,7 +66,9 @@ window.attnbook ??= {};
       receive: (part, value) => received.set(part, value),
 
       load: (tell = () => {}) => {
-        loading ??= loadAll(tell).catch(() => {
+        let failed = false; // what comes later is not told
+        loading ??= loadAll((share) => failed || tell(share)).catch(() => {
+          failed = true;
           loading = null; // so that the next try is one
           throw new Error("The translator could not be loaded; press the button to try again.");
         });
@@ -79,20 +82,22 @@ window.attnbook ??= {};
 
       start: (text, options) => live.start.transformer(model, translator.source(text), options),
 
-      translate(text, options = {}) {
+      translate: (text, options) => live.atOnce(translator.work(text, options)),
+
+      *work(text, options = {}) {
         const source = translator.source(text);
         const { method = "greedy", off, prefix, longest = source.length + 50 } = options;
         const start = translator.start(source, { off });
         if (method === "beam") {
           const { width, alpha } = options;
-          const beam = live.beam(start, { width, alpha, longest });
+          const beam = yield* live.beam(start, { width, alpha, longest });
           return { ...tellAll(translator, source, beam.finished[0]), beam };
         }
         const choose =
           method === "sample"
             ? live.sampler(options, options.random ?? Math.random)
             : live.likeliest;
-        const found = live.generate(start, choose, longest, { prefix, read: live.logProbs });
+        const found = yield* live.generate(start, choose, longest, { prefix, read: live.logProbs });
         found.state = start;
         found.logProbs = found.tokens.map((token, t) => found.steps[t][token]);
         return { ...tellAll(translator, source, found), steps: found.steps };
@@ -103,6 +108,7 @@ window.attnbook ??= {};
     async function loadAll(tell) {
       const files = ["head", ...Array(Number(dataset.parts)).keys()];
       let there = 0;
+      tell(0);
       await Promise.all(
         files.map(async (part) => {
           const file = part === "head" ? "head" : `part-${part}`;

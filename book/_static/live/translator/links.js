@@ -26,19 +26,22 @@
       return super.chosen(name, light[name] ?? otherwise);
     }
 
-    // Which row is being generated, from 0; -1 for none.
-    show(maps, source, target, active = -1) {
-      this.active = active;
-      super.show(maps, source, target);
-    }
-
     draw() {
       const lines = this.chosen("as", "lines") === "lines";
       this.sum.hidden = lines;
-      if (!lines) {
-        super.draw();
-        return;
-      }
+      if (lines) this.drawLines();
+      else this.drawTable();
+      this.onDraw(); // marks what belongs to a step
+    }
+
+    drawTable() {
+      if (!this.target.length) return this.box.replaceChildren(); // nothing is written yet
+      super.draw();
+      if (this.kind === "encoder") return;
+      [...this.table.tBodies[0].rows].forEach((row, i) => (row.dataset.step = i));
+    }
+
+    drawLines() {
       this.choose();
       const numbers = this.views.querySelector("[name=numbers]");
       if (numbers) numbers.parentElement.hidden = true;
@@ -57,31 +60,29 @@
         this.kind === "encoder"
           ? ["live-source", "live-source"]
           : ["live-target", this.kind === "cross" ? "live-source" : "live-target"];
-      const list = (words, name, active) =>
-        element(
-          "ol",
-          { class: name },
-          ...words.map((word, i) => {
-            const item = element("li", i === active ? { class: "tr-now" } : {}, word);
-            if (word.endsWith("\u00a0?")) item.classList.add("tr-unknown");
-            return item;
-          }),
-        );
+      const list = (words, name, from) => {
+        const items = words.map((word, i) => {
+          const item = element("li", name === "live-target" ? { "data-step": i + from } : {}, word);
+          if (word.endsWith("\u00a0?")) item.classList.add("tr-unknown");
+          return item;
+        });
+        return element("ol", { class: name }, ...items);
+      };
       const look = { preserveAspectRatio: "none", "aria-hidden": "true" };
       const svg = drawn("svg", { viewBox: `0 0 100 ${height}`, ...look });
       for (let i = 0; i < rows; i++) {
         this.weights[i].forEach((weight, j) => svg.append(...this.line(i, j, weight)));
       }
       const box = element("div", { class: "tr-links", style: `--rows: ${height}` });
-      box.append(list(this.columns, read), svg, list(this.rows, reader, this.active));
+      box.append(list(this.columns, read, -1), svg, list(this.rows, reader, 0)); // <bos> is there first
       return box;
     }
 
     line(i, j, weight) {
       if (!(weight >= SEEN)) return [];
       const place = { x1: 0, y1: j + 0.5, x2: 100, y2: i + 0.5 };
-      const now = i === this.active ? { class: "tr-now" } : {};
-      return [drawn("line", { ...place, ...now, style: `--weight: ${weight.toFixed(3)}` })];
+      const step = this.kind === "encoder" ? {} : { "data-step": i };
+      return [drawn("line", { ...place, ...step, style: `--weight: ${weight.toFixed(3)}` })];
     }
 
     linesText() {

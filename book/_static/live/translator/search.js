@@ -80,15 +80,17 @@
   // Keep `width` beginnings.  Returns the finished translations, the best first, and `tree`:
   // for each step the 2 · width best extensions, in their order, each with what became of it:
   // "kept", "finished" or "dropped".
-  live.beam = (start, { width = 4, alpha = 0.6, longest }) => {
+  live.beam = function* (start, { width = 4, alpha = 0.6, longest }) {
     const tree = [];
     let alive = [{ state: start, tokens: [], logProbs: [], logProb: 0 }];
     let finished = [];
     for (let length = 1; length <= longest; length++) {
-      const extended = alive
-        .flatMap((hypothesis) => extensions(hypothesis, 2 * width, length === longest))
-        .sort((a, b) => b.logProb - a.logProb)
-        .slice(0, 2 * width);
+      let extended = [];
+      for (const hypothesis of alive) {
+        extended.push(...extensions(hypothesis, 2 * width, length === longest));
+        yield;
+      }
+      extended = extended.sort((a, b) => b.logProb - a.logProb).slice(0, 2 * width);
       const penalty = live.lengthPenalty(length, alpha);
       for (const one of extended) one.score = one.logProb / penalty;
       const ends = extended.slice(0, width).filter(({ tokens }) => tokens.at(-1) === EOS);

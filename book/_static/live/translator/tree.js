@@ -3,10 +3,8 @@
 "use strict";
 
 {
-  const [WIDE, HIGH, TOP] = [104, 26, 22];
+  const [LETTER, HIGH, TOP] = [8, 26, 22];
   const FATES = { kept: "", finished: " ✓", dropped: " ×" };
-
-  const number = (x) => x.toFixed(2).replace("-", "−");
 
   live.BeamTree = class {
     constructor(box) {
@@ -27,8 +25,10 @@
       }
       const best = new Set();
       if (steps >= tree.length) for (let one = finished[0]; one?.parent; one = one.parent) best.add(one);
+      const texts = new Map([...places.keys()].map((one) => [one, name(one.tokens.at(-1)) + FATES[one.fate]]));
+      const wide = 48 + LETTER * Math.max(6, ...[...texts.values()].map(({ length }) => length));
       const svg = drawn("svg", {
-        width: WIDE * (shown.length + 1),
+        width: wide * (shown.length + 1),
         height: TOP + HIGH * Math.max(1, ...shown.map((column) => column.length)),
         role: "img",
         "aria-label": this.told(shown, last, ends),
@@ -37,8 +37,9 @@
       for (const [one, [t, i]] of places) {
         const [, from] = places.get(one.parent) ?? [0, 0];
         const state = best.has(one) ? "tr-best" : alive.has(one) ? "tr-alive" : "tr-dead";
-        svg.append(edge(t, from, i, state));
-        svg.append(node(t + 1, i, name(one.tokens.at(-1)) + FATES[one.fate], state));
+        const begin = wide * t + 10 + LETTER * (texts.get(one.parent)?.length ?? 5);
+        svg.append(edge([begin, from], [wide * (t + 1), i], state));
+        svg.append(node(wide * (t + 1), i, texts.get(one), state));
       }
       const scroll = element("div", { class: "live-scroll" }, svg);
       Object.assign(scroll, { tabIndex: 0, role: "region", ariaLabel: "Tree of the search" });
@@ -55,9 +56,9 @@
     lists(last, ends, finished, name, over) {
       const text = ({ tokens }) => window.attnbook.translator.subwords.join(tokens);
       const rows = (over ? finished : [...ends].sort((a, b) => b.score - a.score)).map((one) => [
-        text(one), number(one.logProb), number(one.score), "finished",
+        text(one), live.number(one.logProb), live.number(one.score), "finished",
       ]);
-      const open = over ? [] : last.map((one) => [`${text(one)} …`, number(one.logProb), "", "alive"]);
+      const open = over ? [] : last.map((one) => [`${text(one)} …`, live.number(one.logProb), "", "alive"]);
       const table = element("table", { class: "tr-hypotheses" });
       const heads = ["Hypothesis", "log p", "score", "state"];
       table.append(
@@ -71,13 +72,12 @@
     }
   };
 
-  function node(column, row, text, state) {
-    const place = { x: WIDE * column + 6, y: TOP + HIGH * row - 4, class: state };
+  function node(x, row, text, state) {
+    const place = { x: x + 6, y: TOP + HIGH * row - 4, class: state };
     return drawn("text", place, text);
   }
 
-  function edge(t, from, to, state) {
-    const [x1, x2] = [WIDE * t + 62, WIDE * (t + 1) + 2];
+  function edge([x1, from], [x2, to], state) {
     const [y1, y2] = [from, to].map((row) => TOP + HIGH * row - 9);
     const middle = (x1 + x2) / 2;
     const d = `M ${x1} ${y1} C ${middle} ${y1}, ${middle} ${y2}, ${x2} ${y2}`;

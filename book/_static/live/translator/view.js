@@ -1,13 +1,16 @@
 // The translator in the page, part 7: figures of class live-translator.  Each holds a stored
 // example, made by book/_ext/live.py; this adds the controls and replaces it.
 // data-form says which: "light" (front page), "caption" (chapter 12), "search" (chapter 10).
+// What belongs to a step of a translation says so in data-step: German words, the right
+// column, its lines.
 "use strict";
 
 {
   const { translator, back } = window.attnbook;
   const BEST = 5; // next subwords that are listed
   const PAUSE = 550; // ms from word to word
-  const MOST = 200;
+  const MOST = 200; // subwords
+  const REST = 7; // steps that the whole translation stays, while the example moves
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   const megabytes = ({ bytes }) => `${(bytes / 1e6).toFixed(1)} MB`;
 
@@ -25,13 +28,7 @@
     sample: "The bars show what temperature, top-k and top-p leave to draw from.",
   };
 
-  const button = (text, act, attributes = {}) => {
-    const made = element("button", { type: "button", ...attributes }, text);
-    made.addEventListener("click", act);
-    return made;
-  };
   const paragraph = (name, ...children) => element("p", { class: name }, ...children);
-  const number = (x, digits = 2) => x.toFixed(digits).replace("-", "−");
   const percent = (p) => {
     if (p < 0.0005) return "< 0.1 %";
     return `${(100 * p).toFixed(p < 0.0995 ? 1 : 0)} %`;
@@ -43,15 +40,16 @@
     return /^[\p{L}\p{N}]/u.test(piece) ? `·${piece}` : piece;
   };
 
-  // Tokens in words: [{word, gloss}, …].
+  // Tokens in words, each with the step that completes it: [{word, gloss, step}, …].
   live.glossed = (pieces) => {
     const words = [];
-    for (const piece of pieces) {
-      if (piece.startsWith("<")) continue;
-      if (piece.startsWith("▁") || !words.length) words.push("");
-      words[words.length - 1] += piece.replace("▁", "");
-    }
-    return words.map((word) => ({ word, gloss: glossOf(word) }));
+    pieces.forEach((piece, step) => {
+      if (piece.startsWith("<")) return;
+      if (piece.startsWith("▁") || !words.length) words.push({ word: "" });
+      const last = words.at(-1);
+      Object.assign(last, { word: last.word + piece.replace("▁", ""), step });
+    });
+    return words.map((one) => ({ ...one, gloss: glossOf(one.word) }));
   };
 
   // An English word for a German one; "?" for what the captions of the training lack.
@@ -67,19 +65,20 @@
       this.id = `translator-${index}`;
       this.form = figure.dataset.form;
       this.said = figure.querySelector(".tr-said");
-      this.result = null;
+      this.result = null; // until then, the stored example is shown
       this.seed = 0;
       this.makeForm();
       this.makePlayer();
       this.candidates = element("div", { class: "tr-candidates" });
       this.tree = this.find(".tr-tree") ?? element("div", { hidden: "" });
-      this.map = new live.Links(figure, this.id, () => this.run());
-      this.said.after(this.player);
+      this.map = new live.Links(figure, this.id, () => this.translate());
+      this.map.onDraw = () => this.mark();
       this.makeBackward();
       if (this.form === "light") this.makeLight();
       else this.player.after(this.candidates, this.tree);
       this.beamTree = new live.BeamTree(this.tree);
       this.listMethod();
+      this.pauseAt(this.length);
       figure.classList.add("live-ready"); // the room kept for the controls is taken
     }
 
@@ -116,7 +115,7 @@
       if (this.form === "search") form.append(this.methods());
       form.addEventListener("submit", (event) => {
         event.preventDefault();
-        this.run();
+        this.translate(this.input.value);
       });
       const controls = [form, this.alert, this.doubts, this.spoken];
       const place = this.find(".tr-place"); // below the example, in the light form
@@ -125,17 +124,34 @@
       this.nameSubmit();
     }
 
-    // The light form: an example that moves, and a switch for the attention to the English.
+    // The light form: an example that moves, word by word, until the reader touches the figure,
+    // and a switch for the attention to the English.
     makeLight() {
-      this.stored = new live.Stored(this.figure);
+      const german = this.find(".tr-german");
+      const stored = [[...german.childNodes], [...this.find(".tr-without").content.firstElementChild.childNodes]];
       this.attends = element("input", { type: "checkbox", checked: "" });
       this.attends.addEventListener("change", () => {
         this.figure.classList.toggle("tr-cut", !this.attends.checked);
-        if (this.result) this.run();
-        else this.stored.show(this.attends.checked);
+        if (this.result) this.anew(Infinity);
+        else german.replaceChildren(...stored[Number(!this.attends.checked)]);
       });
       const choice = element("label", { class: "tr-choice" }, this.attends, "attention to the English");
-      this.find(".tr-place").prepend(paragraph("live-row tr-switch", choice, this.stored.button));
+      this.find(".tr-place").prepend(paragraph("live-row tr-switch", choice));
+      if (calm.matches) return;
+      this.moves = true;
+      const watch = new IntersectionObserver(([{ isIntersecting }]) => {
+        if (isIntersecting !== this.film.isPlaying()) this.play.click();
+      });
+      watch.observe(german);
+      const rest = ({ target }) => {
+        watch.disconnect();
+        this.moves = false;
+        if (!this.player.contains(target)) this.pauseAt(this.length);
+      };
+      calm.addEventListener("change", () => rest({ target: null }), { once: true });
+      for (const touch of ["pointerdown", "focusin"]) {
+        this.figure.addEventListener(touch, rest, { once: true });
+      }
     }
 
     nameSubmit() {
@@ -145,7 +161,7 @@
 
     take(text) {
       this.input.value = text;
-      this.run();
+      this.translate(text);
     }
 
     methods() {
@@ -154,14 +170,14 @@
         radio.checked = value === this.figure.dataset.method;
         radio.addEventListener("change", () => {
           this.listMethod();
-          if (this.result) this.run();
+          this.anew();
         });
         return element("label", { class: "tr-choice" }, radio, text);
       });
       this.sliders = Object.entries(SLIDERS).map(([name, given]) => this.slider(name, given));
       this.again = button("Draw again", () => {
         this.seed += 1;
-        this.run();
+        this.anew();
       });
       this.hint = paragraph("tr-hint", "");
       return element(
@@ -186,7 +202,7 @@
         tell();
         if (of === "sample" && this.result) this.listCandidates();
       });
-      slider.addEventListener("change", () => this.result && this.run());
+      slider.addEventListener("change", () => this.anew());
       tell();
       const field = element("div", { class: "tr-slider" }, element("label", { for: id }, text), slider, output);
       field.dataset.of = of;
@@ -227,8 +243,12 @@
     }
 
     makePlayer() {
-      this.player = element("div", { class: "live-row tr-player", role: "group", "aria-label": "Word by word" });
-      this.play = button("▶ Play", () => this.toggle());
+      this.player = this.find(".tr-player");
+      this.play = element("button", { type: "button" }, "▶ Play");
+      this.film = film(this.play, PAUSE, {
+        begin: () => this.at >= this.length && this.show(0),
+        next: () => this.next(),
+      });
       this.back = button("← Back", () => this.pauseAt(this.at - 1));
       this.on = button("Step →", () => this.pauseAt(this.at + 1));
       this.count = element("span", {}, "");
@@ -237,11 +257,11 @@
         const to = {
           ArrowLeft: this.at - 1, ArrowRight: this.at + 1, Home: 0, End: this.length,
         }[event.key];
-        if (to === undefined || !this.result) return;
+        if (to === undefined) return;
         event.preventDefault();
         this.pauseAt(to);
       });
-      this.player.hidden = true;
+      this.player.hidden = this.form !== "light";
     }
 
     // A second model translates the German back, for readers who don't know any.
@@ -271,32 +291,61 @@
       }
     }
 
-    async run(prefix = []) {
+    // Another setting: the same text anew, shown as far as it was.
+    anew(at = this.at < this.length ? this.at : Infinity) {
+      if (this.result) this.translate(this.text, { at });
+    }
+
+    // What is translated stays with its translation: the reader may be writing another text.
+    // It plays from its prefix on, unless it is to be shown `at` a step.
+    async translate(text = this.text ?? this.input.value, { prefix = [], at } = {}) {
       this.alert.textContent = "";
       this.input.removeAttribute("aria-invalid");
+      const asked = (this.asked = {}); // the last one counts
+      this.figure.ariaBusy = "true";
       try {
         await this.ready();
+        const refused = this.refuse(text);
+        if (refused) throw new Error(refused);
+        const options = { ...this.options(), prefix };
+        const result = await live.inSlices(translator.work(text, options), () => this.asked === asked);
+        if (!result) return;
+        Object.assign(this, { text, result });
+        // How sure the model is counts where neither chance nor the reader has chosen.
+        this.doubt(options.off || prefix.length ? "" : options.method);
+        this.present(prefix.length, at);
       } catch (problem) {
         this.alert.textContent = problem.message;
-        return;
       }
-      const text = this.input.value;
-      const parts = translator.subwords.split(text);
-      if (!parts.length || parts.length > MOST) {
-        this.alert.textContent = parts.length
-          ? `This has ${parts.length} subwords; at most ${MOST} can be translated at once. Divide it into sentences.`
-          : "Write a sentence first.";
-        this.input.setAttribute("aria-invalid", "true");
-        return;
-      }
-      this.stored?.end();
-      const options = { ...this.options(), prefix };
-      this.result = translator.translate(text, options);
-      this.source = [...parts.map(({ piece, id }) => (id === 3 ? `${piece}\u00a0?` : label(piece))), this.name("<eos>")];
-      // How sure the model is counts where neither chance nor the reader has chosen.
-      this.doubt(text, options.off || prefix.length ? "" : options.method);
+      this.figure.ariaBusy = "false";
+    }
+
+    // Why a text can't be translated, or "".
+    refuse(text) {
+      const { length } = translator.subwords.split(text);
+      if (length && length <= MOST) return "";
+      this.input.setAttribute("aria-invalid", "true");
+      return length
+        ? `This has ${length} subwords; at most ${MOST} can be translated at once. Divide it into sentences.`
+        : "Write a sentence first.";
+    }
+
+    // Show a new result, and have it in view: a phone's keyboard goes, too.
+    present(from, at) {
+      const read = translator.subwords.split(this.text);
+      this.source = [...read.map(({ piece, id }) => (id === 3 ? `${piece}\u00a0?` : label(piece))), this.name("<eos>")];
       this.player.hidden = false;
-      this.start(prefix.length);
+      this.film.stop();
+      if (!this.result.beam) this.draw(this.result);
+      if (at !== undefined || calm.matches) this.pauseAt(at ?? Infinity);
+      else {
+        this.show(from);
+        this.film.start();
+      }
+      if (at !== undefined) return;
+      if (matchMedia("(pointer: coarse)").matches) this.input.blur();
+      const { top, bottom } = this.said.getBoundingClientRect();
+      if (top < 60 || bottom > 0.8 * innerHeight) this.said.scrollIntoView();
     }
 
     async readBack() {
@@ -317,22 +366,22 @@
     }
 
     // What the second model makes of the German, once it is loaded and the German is whole.
-    tellBack(over) {
+    async tellBack(over) {
+      const { result } = this;
       this.backward.hidden = !over;
       this.ask.hidden = back.ready;
       this.ask.textContent = `Say it in English (loads ${megabytes(back)})`;
-      if (!over || !back.ready) {
-        this.english.replaceChildren();
-        return;
-      }
-      this.result.back ??= back.translate(this.result.text).text;
-      this.english.replaceChildren("In English, by a second model: ", element("q", {}, this.result.back));
+      this.english.replaceChildren();
+      if (!over || !back.ready) return;
+      result.back ??= (await live.inSlices(back.work(result.text))).text;
+      if (this.result !== result || this.at < this.length) return;
+      this.english.replaceChildren("In English, by a second model: ", element("q", {}, result.back));
     }
 
     // Say where the text, or its translation, is beyond what the model has learned.
-    doubt(text, method) {
+    doubt(method) {
       const { text: output, logProb, tokens } = this.result;
-      const found = translator.subwords.translationDoubts(text, output, logProb / tokens.length, method);
+      const found = translator.subwords.translationDoubts(this.text, output, logProb / tokens.length, method);
       this.doubts.replaceChildren(
         ...found.map((reason) => paragraph("live-unlike", `Don't expect a good translation: ${reason}.`)),
       );
@@ -341,64 +390,60 @@
     // --- Playing ---
 
     get length() {
-      const { beam, tokens } = this.result;
-      return beam ? beam.tree.length : tokens.length;
+      const { beam, tokens } = this.result ?? {};
+      if (this.result) return beam ? beam.tree.length : tokens.length;
+      const steps = [...this.figure.querySelectorAll("[data-step]")].map(({ dataset }) => Number(dataset.step));
+      return 1 + Math.max(...steps);
     }
 
-    start(at) {
-      this.stop();
-      if (calm.matches) {
-        this.pauseAt(this.length);
-        return;
-      }
-      this.show(at);
-      this.toggle();
-    }
-
-    toggle() {
-      if (!this.result) return;
-      if (this.timer) {
-        this.stop();
-        return;
-      }
-      if (this.at >= this.length) this.show(0);
-      this.play.textContent = "❚❚ Pause";
-      this.timer = setInterval(() => {
-        this.show(this.at + 1);
-        if (this.at >= this.length) this.stop();
-      }, PAUSE);
-    }
-
-    stop() {
-      clearInterval(this.timer);
-      this.timer = null;
-      this.play.textContent = "▶ Play";
+    // The example, before it is touched, rests at the end and begins again.
+    next() {
+      if (this.at < this.length) this.show(this.at + 1);
+      if (this.at < this.length) return true;
+      this.rested = (this.rested ?? 0) + 1;
+      if (this.moves && this.rested % REST === 0) this.show(0);
+      return this.moves;
     }
 
     pauseAt(at) {
-      this.stop();
+      this.film.stop();
       this.show(Math.max(0, Math.min(this.length, at)));
     }
 
     // Show the translation as it is after so many steps.
     show(at) {
       this.at = at;
-      const { result } = this;
       const over = at >= this.length;
       this.back.setAttribute("aria-disabled", at === 0);
       this.on.setAttribute("aria-disabled", over);
       this.count.textContent = `${at} of ${this.length}`;
-      const { beam } = result;
-      const shown = beam && !over ? leading(beam.tree[at - 1]) : result;
-      const tokens = shown ? shown.tokens.slice(0, beam ? undefined : at) : [];
-      const pieces = tokens.map((id) => translator.subwords.pieces[id]);
-      this.tell(pieces, over);
-      this.tellBack(over && result.text !== "");
-      if (beam) this.beamTree.show(beam, at, (id) => label(translator.subwords.pieces[id]));
-      else if (this.form !== "light") this.listCandidates();
-      const heads = shown?.heads ?? shown?.state.maps ?? result.heads;
-      const target = this.attends?.checked === false ? [] : pieces.map((piece) => this.name(piece));
-      this.map.show(heads, this.source, target, tokens.length - 1);
+      if (this.result) this.showResult(over);
+      this.mark();
+    }
+
+    showResult(over) {
+      const { beam, text, logProbs } = this.result;
+      this.tellBack(over && text !== "");
+      this.spoken.textContent = over ? text : "";
+      if (beam) {
+        const found = over ? this.result : leading(beam.tree[this.at - 1]);
+        this.draw(found ?? { tokens: [], state: beam.tree[0][0].parent.state });
+        this.beamTree.show(beam, this.at, (id) => label(translator.subwords.pieces[id]));
+      } else if (this.form !== "light") {
+        this.listCandidates();
+        const sum = logProbs.slice(0, this.at).reduce((total, x) => total + x, 0);
+        this.score.textContent = `log p ${over ? "of this translation" : "so far"}: ${live.number(sum)}`;
+      }
+    }
+
+    // What has been written is shown, and the step at hand stands out; a beam's is drawn anew.
+    mark() {
+      const at = this.result?.beam ? Infinity : this.at;
+      for (const part of this.figure.querySelectorAll("[data-step]")) {
+        const step = Number(part.dataset.step);
+        part.classList.toggle("tr-later", step >= at);
+        part.classList.toggle("tr-now", at < this.length && step === at - 1);
+      }
     }
 
     // A subword in the columns; the light form's readers know no special tokens.
@@ -406,24 +451,18 @@
       return this.form === "light" && piece === "<eos>" ? "(end)" : label(piece);
     }
 
-    // The German so far, each word with its gloss.
-    tell(pieces, over) {
-      const german = element("p", { class: "tr-german" });
-      german.append(
-        ...live.glossed(pieces).map(({ word, gloss }) =>
-          element("span", { class: "tr-word" },
-            element("span", { lang: "de" }, word),
-            element("span", { class: "tr-gloss" }, gloss || "\u00a0")),
-        ),
+    // The German, each word with its gloss, and its lines.
+    draw({ tokens, heads, state }) {
+      const pieces = tokens.map((id) => translator.subwords.pieces[id]);
+      const words = live.glossed(pieces).map(({ word, gloss, step }) =>
+        element("span", { class: "tr-word", "data-step": step },
+          element("span", { lang: "de" }, word),
+          element("span", { class: "tr-gloss" }, gloss || "\u00a0")),
       );
-      if (!over) german.append(element("span", { class: "tr-cursor", "aria-hidden": "true" }, "▏"));
-      this.said.replaceChildren(paragraph("tr-english", this.input.value), german);
-      const logProbs = this.result.logProbs.slice(0, this.at);
-      const sum = logProbs.reduce((total, x) => total + x, 0);
-      if (this.form !== "light" && !this.result.beam) {
-        this.said.append(paragraph("live-score", `log p ${over ? "of this translation" : "so far"}: ${number(sum)}`));
-      }
-      this.spoken.textContent = over ? this.result.text : "";
+      this.score = paragraph("live-score");
+      this.said.replaceChildren(paragraph("tr-english", this.text), paragraph("tr-german", ...words), this.score);
+      const target = this.attends?.checked === false ? [] : pieces.map((piece) => this.name(piece));
+      this.map.show(heads ?? state.maps, this.source, target);
     }
 
     // The most probable subwords of the step at hand, each a button that steers.
@@ -446,7 +485,7 @@
       const piece = translator.subwords.pieces[id];
       const [gloss] = piece.startsWith("▁") ? live.glossed([piece]) : [];
       const text = label(piece) + (id === live.EOS ? " (end)" : "");
-      const row = button("", () => this.run([...this.result.tokens.slice(0, t), id]), {
+      const row = button("", () => this.translate(this.text, { prefix: [...this.result.tokens.slice(0, t), id] }), {
         class: "tr-bar", style: `--weight: ${(100 * p).toFixed(1)}`,
       });
       row.append(

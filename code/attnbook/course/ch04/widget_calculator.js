@@ -143,8 +143,10 @@ export const start = (image, { asking, offering, q, k, v, most, colours }) => {
   // A field is left with something that does not count: the last good number returns.
   frame.addEventListener("change", ({ target }) => {
     if (target.getAttribute("aria-invalid") !== "true") return;
+    const [refused] = said.textContent.split("; until");
     target.value = good.get(target);
     update();
+    said.textContent = `${refused}: ${minus(target.value)} again.\n${said.textContent}`;
   });
   reset.addEventListener("click", () => {
     for (const field of frame.querySelectorAll("input")) {

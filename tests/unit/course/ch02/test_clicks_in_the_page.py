@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 from page_checks import check_accessible
+from playwright.sync_api import expect
 
 from attnbook.course.ch02.clicks import aligned_clicks, write_by_clicks
+from attnbook.course.ch02.explorer_film import gloss_table
 from attnbook.course.ch02.figures import SENTENCES, clicks_figure
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.language import translate_by_rule
@@ -25,7 +27,10 @@ def clicks_page(tmp_path_factory):
         f'<script src="{(LIVE / f"{n}.js").as_uri()}"></script>'
         for n in ("../book", *names)
     )
-    style = f'<link rel="stylesheet" href="{(LIVE / "live.css").as_uri()}">'
+    style = "".join(
+        f'<link rel="stylesheet" href="{(LIVE / name).as_uri()}">'
+        for name in ("../kit.css", "live.css")
+    )
     path = tmp_path_factory.mktemp("clicks") / "index.html"
     path.write_text(
         f'<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8">'
@@ -50,18 +55,24 @@ def test_the_reader_writes_the_sentence_by_mouse_and_key(clicks_page):
             words.nth(j).press("Enter")
         else:
             words.nth(j).click()
-        page.locator(".clicks-card").nth(place).wait_for()
-    cards = page.locator(".clicks-card [lang]").all_inner_texts()
+        page.locator(".clicks-output .clicks-card").nth(place).wait_for()
+    cards = page.locator(".clicks-output [lang]").all_inner_texts()
     model = half(load_toy_model("bahdanau"))
     assert cards == write_by_clicks(model, pair.source, clicks)
-    assert " ".join(pair.target) in said.inner_text()  # what would be right
+    right = page.locator(".clicks-output + p .clicks-card")
+    expect(right.locator("[lang]")).to_have_text(list(pair.target))
+    expect(right.locator("small").first).to_have_text(gloss_table()[pair.target[0]])
+    slip = [a == b for a, b in zip(cards, pair.target, strict=False)].index(False)
+    expect(said).to_contain_text(f"before the first slip: {slip}.")
+    times = [words.nth(j).get_attribute("data-times").split() for j in clicks]
+    assert all(str(i + 1) in of_word for i, of_word in enumerate(times))
     assert words.first.is_disabled()
     page.get_by_role("button", name="Undo").click()
-    assert page.locator(".clicks-card").count() == len(clicks) - 1
+    assert page.locator(".clicks-output .clicks-card").count() == len(clicks) - 1
     page.get_by_role("button", name="Start again").click()
     page.get_by_role("button", name="The model chooses").click()
-    page.locator(".clicks-card").first.wait_for()
-    assert page.locator(".clicks-card [lang]").all_inner_texts() == [pair.target[0]]
+    page.locator(".clicks-output .clicks-card").first.wait_for()
+    assert page.locator(".clicks-output [lang]").all_inner_texts() == [pair.target[0]]
     assert check_accessible(page, "light") == []
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
@@ -73,9 +84,9 @@ def test_an_output_that_is_too_long_takes_no_more_clicks(clicks_page):
     longest = 2 * words.count() + 8
     for place in range(longest):
         words.nth(farmer).click()
-        page.locator(".clicks-card").nth(place).wait_for()
+        page.locator(".clicks-output .clicks-card").nth(place).wait_for()
     assert words.first.is_disabled()
-    assert said.inner_text().startswith("The output may not grow longer. Right would")
+    assert said.inner_text().startswith("The output may not grow longer. Words")
     page.get_by_role("button", name="Undo").click()
     assert words.first.is_enabled()
 

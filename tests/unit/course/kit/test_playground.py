@@ -11,7 +11,7 @@ import torch
 from playwright._impl._driver import compute_driver_executable
 
 from attnbook.course.kit.playground import tasks
-from attnbook.course.kit.playground.data import OPTIONS, PRESETS, WORDS
+from attnbook.course.kit.playground.data import DARES, OPTIONS, PRESETS, WORDS
 from attnbook.course.kit.playground.model import Model, loss_of
 from attnbook.course.kit.playground.presets import page_data, settings_of
 from attnbook.course.kit.playground.random_numbers import Stream
@@ -194,9 +194,8 @@ def test_an_address_keeps_both_settings(ask):
     for preset in PRESETS:
         settings = [asdict(setting) for setting in settings_of(preset, seed=4)]
         orders.append({"do": "address", "settings": settings})
-    *told, [_, broken] = ask(
-        *orders, {"do": "address", "hash": "#free&task=cook&a.heads=4&x.y&c.skip=false"}
-    )
+    odd = "#free&task=cook&a.heads=4&x.y&c.skip=false&b.toString=1&a.constructor=2"
+    *told, [_, broken] = ask(*orders, {"do": "address", "hash": odd})
     for order, [address, settings] in zip(orders, told, strict=True):
         assert settings == order["settings"]
         assert "&width" not in address  # a default
@@ -206,6 +205,16 @@ def test_an_address_keeps_both_settings(ask):
 def test_settings_that_are_no_choice_are_refused():
     with pytest.raises(ValueError, match="heads is 3: choose among 1, 2, 4"):
         Setting(heads=3)
+
+
+def test_dares_begin_with_settings_that_exist_and_the_answers_are_spread():
+    for dare in DARES:
+        settings = [Setting(**(dare.get("both", {}) | dare.get(s, {}))) for s in "ab"]
+        assert settings[0] != settings[1]
+        assert {*dare["keep"]} <= OPTIONS.keys()
+        assert ("loss" in dare) != ("right" in dare)
+    right = [preset["right"] for preset in PRESETS.values()]
+    assert [right.count(answer) for answer in range(3)] == [3, 3, 3]
 
 
 def test_the_rate_rises_and_falls():

@@ -193,7 +193,7 @@ def in_node(code, *files, then=""):
 @LOGITS
 def test_live_models(special):
     state = f"{{step: () => {row(9, special).tolist()}}}"
-    code = f"live.generate({state}, live.likeliest, 9).tokens"
+    code = f"live.atOnce(live.generate({state}, live.likeliest, 9)).tokens"
     assert set(in_node(code, "numbers.js")) == {EOS}  # of equals the first
     never = "{step: () => %s, fork() { return this; }}"
     state = never % row(9, special).tolist()
@@ -201,12 +201,12 @@ def test_live_models(special):
     options = "{temperature: 3}, live.randomNumbers(1)"
     texts = [
         *in_node(
-            f"Array.from({{length: 99}}, () => live.generate({state}, "
-            f"live.sampler({options}), 9, {{read: live.logProbs}}).tokens).flat()",
+            f"Array.from({{length: 99}}, () => live.atOnce(live.generate({state}, "
+            f"live.sampler({options}), 9, {{read: live.logProbs}})).tokens).flat()",
             *files,
         ),
         *in_node(
-            f"live.beam({state}, {{width: 3, longest: 5}}).tree.flat()"
+            f"live.atOnce(live.beam({state}, {{width: 3, longest: 5}})).tree.flat()"
             ".flatMap(({tokens}) => tokens)",
             *files,
         ),

@@ -8,6 +8,7 @@ from importlib.resources import files
 DATA = tomllib.loads((files(__package__) / "presets.toml").read_text(encoding="utf-8"))
 OPTIONS: dict[str, dict] = DATA["options"]
 PRESETS: dict[str, dict] = DATA["presets"]
+DARES: list[dict] = DATA["dares"]
 
 WORDS: list[str] = [word for kind in DATA["kinds"].values() for word in kind]
 KINDS: dict[str, list[int]] = {

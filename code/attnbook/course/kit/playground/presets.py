@@ -7,7 +7,14 @@ from dataclasses import asdict
 from functools import cache
 
 from attnbook.core import results
-from attnbook.course.kit.playground.data import GRAMMAR, KINDS, OPTIONS, PRESETS, WORDS
+from attnbook.course.kit.playground.data import (
+    DARES,
+    GRAMMAR,
+    KINDS,
+    OPTIONS,
+    PRESETS,
+    WORDS,
+)
 from attnbook.course.kit.playground.setting import Setting
 from attnbook.course.kit.playground.tasks import TASKS, best_loss, sizes
 
@@ -49,4 +56,5 @@ def page_data() -> dict:
             for task in TASKS
         },
         "presets": presets,
+        "dares": DARES,
     }
