@@ -78,9 +78,9 @@ const search = {};
     return named + explained + defined + (3 * count) / (count + expected);
   }
 
-  // How much two words look alike, from 0 to 1, by their pairs of letters.
+  // How much two words look alike, from 0 to 1, by their pairs of letters, ends included.
   function alike(one, other) {
-    const [a, b] = [one, other].map((word) => new Set([...word].map((_, i) => ` ${word}`.slice(i, i + 2))));
+    const [a, b] = [one, other].map((word) => new Set([...` ${word}`].map((_, i) => ` ${word} `.slice(i, i + 2))));
     return (2 * [...a].filter((pair) => b.has(pair)).length) / (a.size + b.size);
   }
 
