@@ -221,6 +221,7 @@ def five() -> dict[str, dict]:
 
 ATTEND = ("bahdanau", "luong", "transformer")
 GLOSSES = {
+    "initial_state": "The big Puller, who a white T-shirt wears, holds a red ball.",
     "static_context": (
         "The big woman, who a small boy, who another dog, while a young woman on the "
         "floor."
