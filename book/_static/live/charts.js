@@ -211,7 +211,7 @@ window.attnbook ??= {};
       drawing.pick = (x, y) => {
         const [i, j] = [Math.floor(x / slot), Math.floor((height - 4 - y) / 20)];
         if (columns[i]?.[j] === undefined) return [];
-        return [1 + j + sum(columns.slice(0, i).map((names) => names.length))];
+        return [1 + j + columns.slice(0, i).flat().length];
       };
       return drawing;
     },
