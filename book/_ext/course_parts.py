@@ -74,9 +74,7 @@ def fill_list(app: Sphinx, doctree: nodes.document, page: str) -> None:
 
 def row(read: nodes.document, label: str, address: str) -> str:
     """Return a row of the list: an exercise of a page that was read."""
-    node = next(
-        n for n in read.findall() if label in getattr(n, "get", dict)("ids", ())
-    )
+    node = next(node for node in read.findall(nodes.Element) if label in node["ids"])
     texts = (paragraph.astext() for paragraph in node.findall(nodes.paragraph))
     name, level, minutes, task = next(filter(None, map(LEAD.match, texts))).groups()
     link = f'<a href="{address}#{label}">{escape(name)}</a>'
