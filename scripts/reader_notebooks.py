@@ -290,6 +290,7 @@ FORMS: dict[str, Callable[[Page, Directive], str]] = {
     "bibliography": bibliography,
     "container": lambda page, box: page.plain(box.body),
     "exercise-end": lambda page, box: "",
+    "exercise-list": lambda page, box: "The list is on the page of the book.",
     "exercise-start": lambda page, box: (
         f"### Exercise {page.number(box.options['label'])}"
     ),
