@@ -114,7 +114,7 @@ def test_a_query_is_dragged_and_a_stage_is_pressed_in_the_drawing(visit, html):
     figure = visit(path).locator(place)
     figure.scroll_into_view_if_needed()
     figure.locator(".chart-of-Stages rect").nth(24).click(force=True)
-    view = explorer_transformer_pass.on_page(stage=25, position=3)
+    view = explorer_transformer_pass.on_page(stage=25, position=2)
     expect(figure.get_by_role("status")).to_have_text(view.said)
 
 
