@@ -240,7 +240,7 @@ def test_without_the_second_model_the_button_stays(browser, at):
 
 
 def test_without_its_weights_the_example_stays(browser, at):
-    page = browser.new_page()
+    page = browser.new_page(reduced_motion="reduce")
     page.route("**/translator/part-3.js*", lambda route: route.abort())
     page.goto(at)
     box = figure(page, "light")
