@@ -66,44 +66,47 @@ class WrongSplit(MultiHeadAttention):
         )
 
 
-class RepeatedMask(MultiHeadAttention):
+class OtherMask(MultiHeadAttention):
+    """Attends with another mask than it is given: a base of the next two."""
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor | None = None,
+        value: Tensor | None = None,
+        mask: Tensor | None = None,
+        **others: Any,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Change the mask, (B or 1, 1, T or 1, S), and attend."""
+        if mask is not None:
+            mask = self.changed(mask, len(query))
+        return super().forward(query, key, value, mask, **others)
+
+    def changed(self, mask: Tensor, b: int) -> Tensor | None:
+        """Return the mask of B sentences that is used instead."""
+        raise NotImplementedError
+
+
+class RepeatedMask(OtherMask):
     """Repeats the mask for the heads in the order of the heads, not of the sentences.
 
     Heads that are folded into the batch come sentence by sentence, but ``repeat`` gives
     all masks once for each head: some heads get another sentence's mask.
     """
 
-    def forward(
-        self,
-        query: Tensor,
-        key: Tensor | None = None,
-        value: Tensor | None = None,
-        mask: Tensor | None = None,
-        **others: Any,
-    ) -> Tensor | tuple[Tensor, Tensor]:
-        """Attend, but with the masks of (B, 1, T or 1, S) in the wrong order."""
-        if mask is not None:
-            b = len(query)
-            mask = mask.expand(b, -1, -1, -1).repeat(self.n_heads, 1, 1, 1)
-            mask = mask.view(b, self.n_heads, *mask.shape[2:])
-        return super().forward(query, key, value, mask, **others)
+    def changed(self, mask: Tensor, b: int) -> Tensor:
+        """Return the masks in the wrong order, (B, H, T or 1, S)."""
+        mask = mask.expand(b, -1, -1, -1).repeat(self.n_heads, 1, 1, 1)
+        return mask.view(b, self.n_heads, *mask.shape[2:])
 
 
-class Unmasked(MultiHeadAttention):
+class Unmasked(OtherMask):
     """Attends to padding, too: only the causal part of a mask is used."""
 
-    def forward(
-        self,
-        query: Tensor,
-        key: Tensor | None = None,
-        value: Tensor | None = None,
-        mask: Tensor | None = None,
-        **others: Any,
-    ) -> Tensor | tuple[Tensor, Tensor]:
-        """Attend, with a mask of (B, 1, T, S) made causal and another one left out."""
-        causal = mask is not None and mask.shape[2] > 1
-        mask = causal_mask(mask.shape[2], device=mask.device) if causal else None
-        return super().forward(query, key, value, mask, **others)
+    def changed(self, mask: Tensor, b: int) -> Tensor | None:
+        """Return a causal mask for several queries, and none for one."""
+        t = mask.shape[2]
+        return causal_mask(t, device=mask.device) if t > 1 else None
 
 
 def replace_attention(model: nn.Module, kind: type[MultiHeadAttention]) -> None:
