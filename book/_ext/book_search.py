@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from docutils import nodes
+from pybtex.richtext import Text
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -161,16 +162,11 @@ def works(app: Sphinx) -> Iterator[Entry]:
         first.setdefault(one.key, one)
     for one in first.values():
         names = [" ".join(who.last_names) for who in one.entry.persons["author"]]
-        fields = {name: re.sub(r"[{}]", "", x) for name, x in one.entry.fields.items()}
-        text = f"{', '.join(names)}, {fields['year']}."
-        yield [
-            one.bibliography_key.docname,
-            one.citation_id,
-            fields["title"],
-            "",
-            text,
-            1,
-        ]
+        text = f"{', '.join(names)}, {one.entry.fields['year']}."
+        title, text = (
+            str(Text.from_latex(x)) for x in (one.entry.fields["title"], text)
+        )
+        yield [one.bibliography_key.docname, one.citation_id, title, "", text, 1]
 
 
 # --- Where each term of the glossary is introduced ---

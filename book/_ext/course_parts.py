@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
+from book_search import in_order, prose
 from predict_box import predict_labels
 
 # Chapters, laboratory pages, appendices.
@@ -28,6 +29,13 @@ TO_BE_READ = re.compile(r"book/(?:ch|lab|a)\d+_\w+")
 LEAD = re.compile(
     r"(.+?) · (easy|medium|hard) · (\d+) minutes\. (.+?[.?!:])(?:\s|$)", re.S
 )
+
+# What a reference is called until it is resolved, and what stands for it in the list.
+REFERENCES = {
+    r"\bfig-[\w-]+": "the figure",
+    r"\beq-[\w-]+": "the equation",
+    r" ([a-z]+)\d{4}\b": lambda found: f" by {found[1].capitalize()}",
+}
 
 
 def course_parts(env: BuildEnvironment) -> dict[str, list[str]]:
@@ -60,7 +68,7 @@ def fill_list(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Put the list of all exercises into its place, page by page."""
     for place in doctree.findall(nodes.container):
         if "exercise-list" in place["classes"] and not place.children:
-            found = sorted(exercises(app.env).items(), key=lambda item: item[1])
+            found = sorted(exercises(app.env).items(), key=lambda one: in_order(one[1]))
             rows = []
             for other, labels in groupby(found, lambda item: item[1]):
                 title = escape(app.env.titles[other].astext())
@@ -75,10 +83,13 @@ def fill_list(app: Sphinx, doctree: nodes.document, page: str) -> None:
 def row(read: nodes.document, label: str, address: str) -> str:
     """Return a row of the list: an exercise of a page that was read."""
     node = next(node for node in read.findall(nodes.Element) if label in node["ids"])
-    texts = (paragraph.astext() for paragraph in node.findall(nodes.paragraph))
+    texts = map(prose, node.findall(nodes.paragraph))
     name, level, minutes, task = next(filter(None, map(LEAD.match, texts))).groups()
+    for key, words in REFERENCES.items():
+        task = re.sub(key, words, task)
+    task = task[0].upper() + task[1:]
     link = f'<a href="{address}#{label}">{escape(name)}</a>'
-    cells = link, level, f"{minutes} min", escape(" ".join(task.split()))
+    cells = link, level, f"{minutes} min", escape(task)
     return f'<tr data-exercise="{label}"><td>{"</td><td>".join(cells)}</td></tr>'
 
 

@@ -85,9 +85,10 @@ const search = {};
   }
 
   // The query, with a word of a title for each that occurs nowhere and looks like it.
-  search.corrected = ({ entries }, query) => {
+  search.corrected = ({ entries, names }, query) => {
+    const others = new Set([...NAMES, ...names].flatMap(([name]) => plain(name).split(" ")));
     const titles = new Set(entries.flatMap(([, , title, keys]) => plain(`${title} ${keys}`).split(" ")));
-    const known = (word) => entries.some((entry) => scoreOf(patternOf([word]), entry));
+    const known = (word) => others.has(word) || entries.some((entry) => scoreOf(patternOf([word]), entry));
     const words = plain(query).split(" ").map((word) => {
       if (word.length < 4 || known(word)) return word;
       const [best] = [...titles].sort((a, b) => alike(word, b) - alike(word, a));

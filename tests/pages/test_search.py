@@ -18,7 +18,7 @@ FIRST = {
     "positional encoding": "ch07_positions",
     "layer norm": "ch08_layers#layer-normalisation",
     "label smoothing": "ch12_training#the-loss-label-smoothing",
-    "alignment": "ch02_bahdanau#learning-where-to-attend",
+    "alignment": "ch02_bahdanau#reading-an-alignment-map",
     "attention weights": "ch02_bahdanau#a-weighted-average-of-encoder-states",
     "cross-attention": "ch04_scaled_dot_product#self-attention-and-cross-attention",
     "dropout": "ch08_layers#dropout",
@@ -92,7 +92,8 @@ def test_the_section_that_teaches_comes_first_then_the_definition(page, query):
     assert first == FIRST[query]
     if query not in WITHOUT_ENTRY:
         assert others.pop(0).startswith("glossary#term-")
-    groups = [group_of(place) for place in others]
+    sections = [place for place in others if not re.search(r"#id\d+$", place)]  # works
+    groups = [group_of(place) for place in sections]
     assert groups == sorted(groups)
 
 

@@ -7,8 +7,8 @@ from page_checks import check_accessible
 from playwright.sync_api import expect
 
 from attnbook.course.ch02.clicks import aligned_clicks, write_by_clicks
-from attnbook.course.ch02.explorer_film import gloss_table
 from attnbook.course.ch02.figures import SENTENCES, clicks_figure
+from attnbook.course.kit.glosses import gloss_table
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.models import load_toy_model
