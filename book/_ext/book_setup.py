@@ -7,6 +7,7 @@ import gc
 import os
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,22 @@ def add_repository(app: Sphinx, config: Config) -> None:
             "colab_url": COLAB,
         },
     }
+
+
+def lost_page(app: Sphinx) -> Iterator[tuple[str, dict, str]]:
+    """Add the page for addresses that lead nowhere, where there are addresses."""
+    if app.config.html_baseurl:
+        yield "404", {"html_baseurl": app.config.html_baseurl}, "404.html"
+
+
+def write_sitemap(app: Sphinx, exception: Exception | None) -> None:
+    """Tell search engines which pages there are."""
+    site = app.config.html_baseurl
+    if exception or app.builder.name != "html" or not site:
+        return
+    pages = [page for page in sorted(app.env.found_docs) if page.startswith("book/")]
+    addresses = [f"{site}{app.builder.get_target_uri(page)}\n" for page in pages]
+    (Path(app.outdir) / "sitemap.txt").write_text("".join(addresses))
 
 
 def launch_readers_notebooks(
@@ -240,7 +257,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-get-outdated", read_again)
     app.connect("env-updated", forget_modules_without_source)
     app.connect("env-check-consistency", write_in_two)
+    app.connect("html-collect-pages", lost_page)
     app.connect("html-page-context", launch_readers_notebooks, priority=900)
     app.connect("html-page-context", mend_markup, priority=900)
     app.connect("build-finished", write_icons)
+    app.connect("build-finished", write_sitemap)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -162,7 +162,7 @@ const search = {};
     const words = patterns
       .flatMap((one) => [...`${title} ${text}`.matchAll(one)])
       .flatMap(([, name]) => name.toLowerCase().split(/[\s\-–]+/));
-    const address = new URL(ROOT + url, location.href);
+    const address = new URL(ROOT + url, document.baseURI);
     address.searchParams.set("highlight", [...new Set(words)].join(" "));
     address.hash = anchor;
     const item = element("li", {}, element("a", { href: address.href }, ...marked(title, patterns)));

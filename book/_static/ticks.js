@@ -88,7 +88,7 @@
   }
 
   function markContents() {
-    const root = new URL(document.documentElement.dataset.content_root, location.href).href;
+    const root = new URL(document.documentElement.dataset.content_root, document.baseURI).href;
     for (const link of document.querySelectorAll(LINKS)) {
       const page = link.href.replace(/[?#].*/, "").slice(root.length).replace(/\.html$/, "");
       if (!(page in PARTS)) continue;

@@ -1,4 +1,4 @@
-"""The buttons for Colab, Binder and download: each address leads to a file.
+"""What is published: the buttons for Colab, Binder and download, and lost addresses.
 
 One build of some pages, as if they were published: one of each kind. The buttons of all
 pages come from one template; that the whole book builds, `make book` has shown before.
@@ -12,7 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
+from playwright.sync_api import expect
 
+from browser import NO_BROWSER, open_browser
 from build_book import COMMAND, pages
 from reader_notebooks import write
 
@@ -85,3 +87,31 @@ def test_every_address_is_the_one_given_and_leads_to_a_file(tree, links):
                 assert "an-owner/a-name" in link, page
                 if path := re.search(files, link):
                     assert (tree / path[1]).is_file(), f"{page} links to {link}"
+
+
+def test_the_published_site_is_walked_from_an_address_that_leads_nowhere(tree):
+    """The server is pretended: GitHub Pages, which answers with 404.html."""
+    site, html = "https://an-owner.github.io/a-name/", tree / "_build" / "html"
+
+    def answer(route):
+        path = html / urlsplit(route.request.url).path.removeprefix("/a-name/")
+        found = path.is_file()
+        route.fulfill(
+            path=path if found else html / "404.html", status=404 - 204 * found
+        )
+
+    with open_browser() as browser:
+        if browser is None:
+            pytest.skip(NO_BROWSER)
+        page = browser.new_page()
+        page.route("**", answer)
+        page.goto(f"{site}book/ch99/nowhere.html")
+        expect(page.get_by_role("heading", level=1)).to_have_text(
+            "There is no such page"
+        )
+        page.locator("main input[type=search]").fill("causal mask")
+        page.locator("#search-results li a, .search-results li a").first.click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Masks")
+        canonical = page.locator("link[rel=canonical]").get_attribute("href")
+        assert canonical == page.url.partition("?")[0] == f"{site}book/ch06_masks.html"
+    assert canonical in (html / "sitemap.txt").read_text().split()
