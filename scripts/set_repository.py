@@ -40,7 +40,7 @@ if importlib.util.find_spec("attnbook") is None:
     if "COLAB_RELEASE_TAG" not in os.environ:
         print(
             "This Python lacks attnbook: in the folder of the course run `make lab`, "
-            "or `pip install -e .`, or choose the kernel of its .venv."
+            "or `pip install -e '.[course]'`, or choose the kernel of its .venv."
         )
     elif not REPOSITORY:
         print(
@@ -48,7 +48,7 @@ if importlib.util.find_spec("attnbook") is None:
             "of its GitHub repository into REPOSITORY above, and run the cell again."
         )
     else:
-        package = f"attnbook @ git+https://github.com/{{REPOSITORY}}"
+        package = f"attnbook[course] @ git+https://github.com/{{REPOSITORY}}"
         subprocess.check_call([sys.executable, "-m", "pip", "install", "-q", package])
 """
 

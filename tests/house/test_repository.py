@@ -74,7 +74,7 @@ def test_notebooks_begin_with_the_first_cell(path):
         ("an-owner/a-name", True, False, ""),
         ("", True, False, "write owner/name of its GitHub repository into REPOSITORY"),
         ("", False, False, "make lab"),
-        ("an-owner/a-name", False, False, "pip install -e ."),
+        ("an-owner/a-name", False, False, "pip install -e '.[course]'"),
         ("an-owner/a-name", True, True, ""),
     ],
 )
@@ -92,7 +92,7 @@ def test_it_installs_the_package_on_colab_and_else_says_what_to_do(
     printed = capsys.readouterr().out
     assert told in printed
     assert printed.count("\n") == bool(told)
-    package = f"attnbook @ git+https://github.com/{repository}"
+    package = f"attnbook[course] @ git+https://github.com/{repository}"
     wanted = [[sys.executable, "-m", "pip", "install", "-q", package]]
     assert commands == wanted * (not installed and not told)
 
