@@ -12,7 +12,7 @@ const search = {};
   // --- What comes first ---
 
   const STOP = new Set(
-    "a an and are by can do does for how i in is of on or the to what when why with".split(" "),
+    "a an and are by can do does for how i in is of on or the to vs what when why with".split(" "),
   );
   // Other names, besides those that the glossary gives (bookIndex.names).
   const NAMES = [
@@ -25,6 +25,30 @@ const search = {};
     ["bert", "encoder-only"],
     ["complexity", "operations"],
     ["weight tying", "tied weights"],
+    ["shared embeddings", "tied weights"],
+    ["pre ln", "pre-norm"],
+    ["post ln", "post-norm"],
+    ["feedforward", "feed-forward"],
+    ["tokenizer", "subword"],
+    ["tokenization", "subword"],
+    ["batch size", "by tokens"],
+    ["beam width", "beam search"],
+    ["beam size", "beam search"],
+    ["number of heads", "how many heads"],
+    ["exploding gradients", "gradient clipping", "exploded"],
+    ["mixed precision", "bfloat16"],
+    ["betas", "β"],
+    ["noam", "warm-up"],
+    ["scheduler", "schedule"],
+    ["multihead", "multi-head"],
+    ["cosine similarity", "dot product"],
+    ["qkᵀ", "scaled dot-product attention"],
+    ["interpretability", "explain"],
+    ["explanation", "explain"],
+    ["visualization", "alignment map"],
+    ["debug", "silent bug"],
+    ["debugging", "silent bug"],
+    ["unit test", "test"],
   ];
   const USUAL_LENGTH = 700; // of a section, in characters
 
@@ -84,15 +108,17 @@ const search = {};
     return (2 * [...a].filter((pair) => b.has(pair)).length) / (a.size + b.size);
   }
 
-  // The query, with a word of a title for each that occurs nowhere and looks like it.
+  // The query, with a word of a title for each that occurs nowhere and looks like it; few
+  // mistype the first letter.
   search.corrected = ({ entries, names }, query) => {
     const others = new Set([...NAMES, ...names].flatMap(([name]) => plain(name).split(" ")));
     const titles = new Set(entries.flatMap(([, , title, keys]) => plain(`${title} ${keys}`).split(" ")));
     const known = (word) => others.has(word) || entries.some((entry) => scoreOf(patternOf([word]), entry));
     const words = plain(query).split(" ").map((word) => {
       if (word.length < 4 || known(word)) return word;
-      const [best] = [...titles].sort((a, b) => alike(word, b) - alike(word, a));
-      return alike(word, best) > 0.5 ? best : word;
+      const near = [...titles].filter((other) => other[0] === word[0] && alike(word, other) > 0.5);
+      const [best = word] = near.sort((a, b) => alike(word, b) - alike(word, a));
+      return best;
     });
     return words.join(" ");
   };

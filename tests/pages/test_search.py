@@ -50,10 +50,19 @@ FIRST = {
     "nucleus sampling": "ch10_decoding#sampling-temperature-top-k-and-top-p",
     "GPT": "a1_one_block#decoder-only-a-language-model",
     "NaN": "ch06_masks#fully-masked-rows",
+    "additive attention": "ch02_bahdanau#the-additive-score",
+    "multiplicative attention": "ch03_luong#four-scores",
+    "pre-LN": "ch08_layers#post-norm-and-pre-norm",
+    "feedforward": "ch08_layers#the-feed-forward-network",
+    "tokenizer": "ch12_training#subwords-byte-pair-encoding",
+    "beam width": "ch10_decoding#beam-search",
+    "attention map": "ch02_bahdanau#reading-an-alignment-map",
+    "QKᵀ": "ch04_scaled_dot_product",
+    "interpretability": "ch02_bahdanau#do-attention-weights-explain-the-output",
 }
 # Not in the glossary.
 WITHOUT_ENTRY = {
-    *("exposure bias", "learning rate schedule"),
+    *("exposure bias", "learning rate schedule", "interpretability"),
 }
 LIMIT = 300_000  # bytes of the index, compressed
 
@@ -106,8 +115,9 @@ def test_a_snippet_is_prose(page):
 
 def test_what_is_spelt_otherwise_or_not_there(page):
     assert ask(page, "normalization")[0] == "ch08_layers#layer-normalisation"
-    page.locator("main input[type=search]").fill("xyzzy")
-    expect(page.locator(".search-status").last).to_have_text(re.compile("Nothing"))
+    for unknown in ("xyzzy", "hallucination"):  # not "evaluation"
+        page.locator("main input[type=search]").fill(unknown)
+        expect(page.locator(".search-status").last).to_have_text(re.compile("Nothing"))
 
 
 def test_typing_errors_symbols_and_titles_of_papers(page):

@@ -280,7 +280,9 @@
       this.bar.hidden = false;
       this.submit.disabled = true;
       try {
+        this.submit.textContent = "Loading …";
         await translator.load((share) => {
+          if (this.bar.hidden) return; // another part has failed
           this.bar.value = share;
           this.submit.textContent = `Loading ${Math.round(100 * share)} % of ${megabytes(translator)}`;
         });
