@@ -270,7 +270,7 @@ def needed_table() -> Table:
     return table(["model, width", *heads], rows)
 
 
-# A task that attention loses
+# Running parity
 
 
 def parity_table() -> Table:
