@@ -8,7 +8,6 @@ from statistics import fmean, median
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from attnbook.core import results
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, INK, PALE_GREY, SHADE, SKY
@@ -148,80 +147,103 @@ FIVE = {
 """The five models of chapter 12 and their colours."""
 
 RATE = 3e-3
-Curves = dict[tuple[str, int], dict[str, list[float]]]
-"""By model and width the "minutes", the "loss" and the "bleu" after each epoch."""
+WIDTHS = dict.fromkeys(FIVE, 256) | {"transformer": 128}
+"""Widths at which the models race: the RNNs have more parameters."""
+Curve = dict[str, list[float]]
+"""After each validation the "minutes", million "tokens", "loss" and "bleu"."""
 
 
-def core_speeds() -> dict[tuple[str, int], float]:
-    """Tokens that each model and width trains per second, alone on one core."""
+def core_speeds() -> dict[str, float]:
+    """Tokens that each model trains per second, alone on one core."""
     return {
-        (run["model"], run["d_model"]): median(run["tokens_per_second"])
+        run["model"]: median(run["tokens_per_second"])
         for run in results.load("five_speeds")["runs"]
+        if run["d_model"] == WIDTHS[run["model"]]
     }
 
 
-def core_curves() -> Curves:
-    """Training on one core: the models of width 128, and RNNs of width 256."""
+def core_curves() -> dict[str, Curve]:
+    """Training on one core."""
     stored, speeds = results.load("five_by_epoch"), core_speeds()
-    curves = {
-        (run["model"], run["d_model"]): {key: run[key] for key in ("loss", "bleu")}
-        for run in stored_runs("five_by_epoch", rate=RATE)
-    }
-    for name, run in results.load("multi30k_runs")["parts"]["ladder"]["runs"].items():
-        if name != "transformer":  # it ran in bfloat16
-            curves[name, run["config"]["d_model"]] = _validated(run)
-    for key, curve in curves.items():
-        epoch = stored["tokens"] / speeds[key] / 60
-        curve["minutes"] = [epoch * (n + 1) for n, _ in enumerate(curve["loss"])]
-    return curves
-
-
-def gpu_curves() -> Curves:
-    """Training of the same models on a GPU, side by side."""
+    logs = {
+        name: [line["validation_loss"] for line in run["log"]]
+        for name, run in results.load("multi30k_runs")["parts"]["ladder"][
+            "runs"
+        ].items()
+    }  # the Transformer of these runs was trained in bfloat16
+    (run,) = stored_runs("five_by_epoch", model="transformer", rate=RATE)
+    curves = logs | {"transformer": run["loss"]}
     return {
-        (name, run["config"]["d_model"]): _validated(run)
-        | {"minutes": [line["seconds"] / 60 for line in run["log"]]}
-        for name, run in results.load("gpu_runs")["trained"]["ladder"]["runs"].items()
+        name: {
+            "loss": losses,
+            "minutes": [
+                (n + 1) * stored["tokens"] / speeds[name] / 60
+                for n, _ in enumerate(losses)
+            ],
+        }
+        for name, losses in curves.items()
     }
 
 
-def _validated(run: dict) -> dict[str, list[float]]:
-    """The validation loss and BLEU in a run's log."""
+def gpu_curves() -> dict[str, Curve]:
+    """Training on a GPU, side by side."""
+    million = results.load("five_by_epoch")["tokens"] / 1e6
     return {
-        key: [line[f"validation_{key}"] for line in run["log"]]
-        for key in ("loss", "bleu")
+        name: {
+            "loss": [line["validation_loss"] for line in run["log"]],
+            "bleu": [line["validation_bleu"] for line in run["log"]],
+            "minutes": [line["seconds"] / 60 for line in run["log"]],
+            "tokens": [line["epoch"] * million for line in run["log"]],
+        }
+        for name, run in gpu_runs().items()
     }
 
 
-def core_figure() -> Figure:
-    """Draw loss and BLEU by minutes on one core; broken: width 256."""
-    return _minutes_figure(core_curves(), "minutes on one core", broken=256)
+def gpu_runs() -> dict[str, dict]:
+    """The stored runs on a GPU, by model."""
+    return results.load("gpu_runs")["trained"]["ladder"]["runs"]
 
 
 def gpu_figure() -> Figure:
-    """Draw the same by minutes on a GPU."""
-    return _minutes_figure(gpu_curves(), "minutes on a GPU")
-
-
-def _minutes_figure(curves: Curves, axis: str, broken: int | None = None) -> Figure:
+    """Draw loss and BLEU by minutes on a GPU."""
     fig, (loss, bleu) = plt.subplots(2, sharex=True, figsize=(5.5, 6.2))
-    for (name, width), curve in sorted(curves.items()):
-        style = "--" if width == broken else "-"
+    curves = gpu_curves()
+    for name, (label, colour) in FIVE.items():
+        curve = curves[name]
         for ax, key in ((loss, "loss"), (bleu, "bleu")):
-            ax.plot(curve["minutes"], curve[key], style, color=FIVE[name][1])
-    lines = [Line2D([], [], color=colour) for _, colour in FIVE.values()]
-    labels = [label for label, _ in FIVE.values()]
-    loss.legend(lines, labels, frameon=False, reverse=True)
+            ax.plot(curve["minutes"], curve[key], color=colour, label=label)
+    loss.legend(frameon=False, reverse=True)
     loss.set(ylabel="validation loss, nats", ylim=(None, 5))
-    bleu.set(ylabel="validation BLEU", xlabel=axis, xlim=(0, None), ylim=(0, None))
+    bleu.set(ylabel="validation BLEU", xlim=(0, None), ylim=(0, None))
+    bleu.set(xlabel="minutes on a GPU")
     return fig
 
 
-def minutes_to(curve: dict[str, list[float]], loss: float) -> float | None:
-    """Minutes until the validation loss has fallen so far, between two epochs."""
-    points = [*zip(curve["minutes"], curve["loss"], strict=True)]
+def speeds_table() -> Table:
+    """Show each model's size and its speed of training on a core and on a GPU."""
+    core, gpu = core_speeds(), gpu_runs()
+    rows = [
+        (
+            f"{label}, {WIDTHS[name]}",
+            gpu[name]["parameters"] / 1e6,
+            core[name],
+            gpu[name]["tokens_per_second"],
+        )
+        for name, (label, _) in FIVE.items()
+    ]
+    heads = [
+        Column("parameters", "million", digits=1),
+        Column("one core", "tokens/s"),
+        Column("GPU", "tokens/s"),
+    ]
+    return table(["model, width", *heads], rows)
+
+
+def needed(curve: Curve, what: str, loss: float) -> float | None:
+    """The "minutes" or "tokens" until the validation loss has fallen so far."""
+    points = [*zip(curve[what], curve["loss"], strict=True)]
     for (before, high), (after, low) in pairwise(points):
-        if low <= loss < high:
+        if low <= loss < high:  # in between: in proportion
             return before + (after - before) * (high - loss) / (high - low)
     return None
 
@@ -230,37 +252,25 @@ GOALS = (2.3, 1.9)
 """Validation losses that are reached after a few epochs, and late."""
 
 
-def minutes_table() -> Table:
-    """Show size, speed and minutes to a loss of each model, on a core and on a GPU."""
-    core, gpu, speeds = core_curves(), gpu_curves(), core_speeds()
-    on_gpu = results.load("gpu_runs")["trained"]["ladder"]["runs"]
-    sizes = {
-        (run["model"], run["d_model"]): run["parameters"] / 1e6
-        for run in results.load("five_speeds")["runs"]
-    }
+def needed_table() -> Table:
+    """Show what the models with attention need to reach two losses."""
+    core, gpu = core_curves(), gpu_curves()
     rows = []
-    for name, (label, _) in FIVE.items():
-        for width in sorted(width for model, width in sizes if model == name):
-            key, cells = (name, width), [None] * 3
-            if key in gpu:
-                goals = (minutes_to(gpu[key], goal) for goal in GOALS)
-                cells = [on_gpu[name]["tokens_per_second"], *goals]
-            first = (
-                speeds[key],
-                minutes_to(core[key], GOALS[0]) if key in core else None,
-            )
-            rows.append((f"{label}, {width}", sizes[key], *first, *cells))
-    heads = [
-        Column("parameters", "million", digits=1),
-        Column("speed", "tokens/s", "one core"),
-        Column(f"loss {GOALS[0]}", "minutes", "one core", 0),
-        Column("speed", "tokens/s", "GPU"),
-        *(Column(f"loss {goal}", "minutes", "GPU", 1) for goal in GOALS),
-    ]
+    for name in ("bahdanau", "luong", "transformer"):
+        cells = [needed(core[name], "minutes", GOALS[0])]
+        for goal in GOALS:
+            cells += [needed(gpu[name], what, goal) for what in ("tokens", "minutes")]
+        cells = ["–" if cell is None else cell for cell in cells]
+        rows.append((f"{FIVE[name][0]}, {WIDTHS[name]}", *cells))
+    heads = [Column("time", "minutes", f"core, loss {GOALS[0]}")]
+    for goal in GOALS:
+        group = f"GPU, loss {goal}"
+        heads += [Column("tokens", "million", group, 1)]
+        heads += [Column("time", "minutes", group, 1)]
     return table(["model, width", *heads], rows)
 
 
-# A task that attention loses
+# Running parity
 
 
 def parity_table() -> Table:

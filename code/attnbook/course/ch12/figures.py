@@ -221,7 +221,7 @@ def five() -> dict[str, dict]:
 
 ATTEND = ("bahdanau", "luong", "transformer")
 GLOSSES = {
-    "initial_state": "The big Puller, who a white T-shirt wears, holds a red ball.",
+    "initial_state": "The big …, who a white T-shirt wears, holds a red ball.",
     "static_context": (
         "The big woman, who a small boy, who another dog, while a young woman on the "
         "floor."
@@ -237,12 +237,16 @@ GLOSSES = {
 """What each model's translation of the sentence says, word by word."""
 
 
+LEFT_OUT = "Puller"
+"""A coarse word that a model put together from subwords; a page shows dots for it."""
+
+
 def translations_table() -> Table:
     """Show the translations of the sentence, and what they say word by word."""
-    rows = [
-        (LADDER[name][0], found["translations"][0]["text"], GLOSSES[name])
-        for name, found in five().items()
-    ]
+    rows = []
+    for name, found in five().items():
+        text = found["translations"][0]["text"].replace(LEFT_OUT, "…")
+        rows.append((LADDER[name][0], text, GLOSSES[name]))
     return table(["model", "its translation", "word by word"], rows)
 
 
@@ -269,13 +273,17 @@ def models_table() -> Table:
     rows = []
     for name, (label, _) in LADDER.items():
         run = whole_ladder()[name]
-        full = run["validation_scores"]["beam, cased"]["bleu"], run["validation_loss"]
+        greedy, beam = (
+            run["validation_scores"][f"{how}, cased"]["bleu"]
+            for how in ("greedy", "beam")
+        )
         early = five()[name]["beam"]["bleu"] if name in five() else None
-        rows.append((label, early, *full))
+        rows.append((label, early, run["validation_loss"], greedy, beam))
     heads = [
-        Column("BLEU", "", "eight epochs", 1),
-        Column("BLEU", "", "full run", 1),
+        Column("beam", "BLEU", "eight epochs", 1),
         Column("loss", "nats", "full run", 2),
+        Column("greedy", "BLEU", "full run", 1),
+        Column("beam", "BLEU", "full run", 1),
     ]
     return table(["model", *heads], rows)
 
@@ -393,6 +401,86 @@ def scorings_table() -> Table:
         for row in results.load("multi30k_scores")["scorings"]
     ]
     return table(["tokenisation", Column("BLEU", digits=1)], rows)
+
+
+FIVE_CAPTIONS = {
+    864: (
+        "This is a clown at an elementary school.",
+        "Das ist ein Clown in einer Grundschule.",
+        "This is a clown at a huge school.",
+    ),
+    394: (
+        "A woman is laying down on a sofa laughing.",
+        "Eine Frau liegt auf einem Sofa und lacht.",
+        "A woman lies on a sofa and laughs.",
+    ),
+    776: (
+        "A middle-aged man with red-hair and glasses holding an infant.",
+        "Ein Mann mittleren Alters mit roten Haaren und Brille hält einen Säugling.",
+        "A man of middle age with red hair and glasses holds a toddler.",
+    ),
+    911: (
+        "A very young boy stares ahead as he is biting onto a small object.",
+        "Ein sehr kleiner Junge guckt nach vorne während er in einen kleinen "
+        "Gegenstand beißt.",
+        "A very small boy stares ahead when he bites on a small object.",
+    ),
+    430: (
+        "The two kids are playing at the playground.",
+        "Die zwei Kinder Spielen auf dem Spielplatz.",
+        "The two children play on the playground.",
+    ),
+}
+"""Captions of the test of 2016 by number, as ``random.sample`` draws them with seed 0;
+a person's translation, and what the model's means."""
+
+
+def drawn_table() -> Table:
+    """Show five captions, a person's translations, and the shipped model's."""
+    outputs = results.load(f"{NAME}_hypotheses")["test_2016_flickr"]["beam"]
+    rows = [
+        (english, reference, outputs[number], gloss)
+        for number, (english, reference, gloss) in FIVE_CAPTIONS.items()
+    ]
+    return table(["caption", "a person's", "the model's", "which says"], rows)
+
+
+def numbers_table() -> Table:
+    """Show what a loss and a score of this chapter are those of."""
+    shipped, full = results.load(NAME), whole_ladder()["transformer"]
+    last = [line for line in shipped["log"] if "validation_loss" in line][-1]
+    loss, by_alpha = shipped["validation_loss"], shipped["validation_bleu_by_alpha"]
+    greedy = results.load("multi30k_average")["runs"][-1]["validation_bleu"]
+    plain = results.load("multi30k_scores")["losses"][-1]["val"]  # as in translation
+    on_300 = results.load("multi30k_beams")["runs"][0]["bleu"]
+    on_test = results.load("multi30k_headline")["scores"]["test_2016_flickr"]
+    ten = validation_spreads(ablation_seeds()["the model"]["unchanged"], "beam, cased")
+    full_loss, scores = full["validation_loss"], full["validation_scores"]
+    one, many, all_of_them = "the last epoch", "ten epochs", "1,014, validation"
+    rows = {
+        "the shipped model": [
+            (
+                one,
+                all_of_them,
+                "greedy",
+                last["validation_loss"],
+                last["validation_bleu"],
+            ),
+            (many, all_of_them, "greedy", loss, greedy),
+            (many, all_of_them, "beam", loss, by_alpha[str(shipped["alpha"])]),
+            (many, "300 of these", "greedy", plain, on_300),
+            (many, "test of 2016", "beam", None, on_test["beam, cased"]["bleu"]),
+        ],
+        "trained for ten epochs (ablation), mean of two seeds": [
+            ("three epochs", all_of_them, "beam", ten[0].mean, ten[1].mean),
+        ],
+        "trained on a GPU (five translators), other seed and learning rate": [
+            (many, all_of_them, how, full_loss, scores[f"{how}, cased"]["bleu"])
+            for how in ("greedy", "beam")
+        ],
+    }
+    loss_and_bleu = Column("loss", "nats", digits=2), Column("BLEU", digits=1)
+    return table(["weights, mean of", "captions", "decoding", *loss_and_bleu], rows)
 
 
 def scores_table() -> Table:

@@ -53,11 +53,11 @@ def test_a_path_is_as_long_as_the_state_or_the_stack():
 # Training time
 
 
-def test_minutes_to_a_loss_lie_between_the_epochs_around_it():
+def test_what_a_loss_needs_lies_between_the_epochs_around_it():
     curve = {"minutes": [2.0, 4.0, 6.0], "loss": [4.0, 2.0, 2.5]}
-    assert ch11.minutes_to(curve, 3.0) == 3.0
-    assert ch11.minutes_to(curve, 2.0) == 4.0
-    assert ch11.minutes_to(curve, 1.9) is None
+    assert ch11.needed(curve, "minutes", 3.0) == 3.0
+    assert ch11.needed(curve, "minutes", 2.0) == 4.0
+    assert ch11.needed(curve, "minutes", 1.9) is None
 
 
 # Exercises

@@ -19,6 +19,10 @@ from attnbook.translation.translator import Translator
 # The run of the chapter
 
 
+def test_the_five_captions_were_drawn_by_chance():
+    assert [*figures.FIVE_CAPTIONS] == random.Random(0).sample(range(1000), 5)
+
+
 def test_the_floor_is_the_loss_of_a_model_that_outputs_the_target_distribution():
     v, amount = 50, 0.1
     p = torch.full((v,), amount / v)
