@@ -21,7 +21,7 @@ FIRST = {
     "alignment": "ch02_bahdanau#reading-an-alignment-map",
     "attention weights": "ch02_bahdanau#a-weighted-average-of-encoder-states",
     "cross-attention": "ch04_scaled_dot_product#self-attention-and-cross-attention",
-    "dropout": "ch08_layers#dropout",
+    "dropout": "ch08_layers#the-encoder-layer-and-the-decoder-layer",
     "subword": "ch12_training#subwords-byte-pair-encoding",
     "temperature": "ch10_decoding#sampling-temperature-top-k-and-top-p",
     "KV cache": "ch10_decoding#the-keyvalue-cache",

@@ -105,7 +105,7 @@ def two_sources_table() -> Table:
     for name, word, on in (
         ("the possessive", "the possessive", "the possessive"),
         ("the next word", "the next word", "the next word"),
-        ("a random word, three other heads", "a word at random", "neither"),
+        ("a random word, or three random heads", "a word at random", "neither"),
     ):
         runs = hidden[word], without[on]
         shares = [100 * run[of] / found["cases"] for run in runs for of in PARTS]

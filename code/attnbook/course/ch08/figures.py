@@ -95,38 +95,6 @@ def ladder_figure(names: Mapping[str, str] = ALL_STACKS) -> Figure:
     return fig
 
 
-WEIGHTS = {
-    "no norm": {"full": "skip, network", "small": "skip, network, small weights"},
-    "pre-norm": {"full": "pre-norm", "small": "pre-norm, small weights"},
-}
-"""Rows of the stored runs, by norm and initial weights."""
-
-
-def weights_and_norm_figure() -> Figure:
-    """Draw the loss over learning rates: a dot a seed, a cross if it is too large."""
-    fig, axes = plt.subplots(2, sharex=True, figsize=(5.5, 4.8))
-    for ax, (norm, rows) in zip(axes, WEIGHTS.items(), strict=True):
-        looks = ((SKY, "--", MOST), (INK, "-", MOST - 0.3))
-        for (size, row), (color, style, top) in zip(rows.items(), looks, strict=True):
-            drawn: dict[float, list[float]] = {}
-            for run in stored_runs("weights_and_norm", row=row):
-                rate, loss = run["rate"], run["loss"]
-                if loss is None or loss > MOST:
-                    ax.plot(rate, top, "x", color=color, clip_on=False)
-                else:
-                    ax.plot(rate, loss, ".", color=color)
-                    drawn.setdefault(rate, []).append(loss)
-            means = [fmean(losses) for losses in drawn.values()]
-            ax.plot([*drawn], means, style, color=color, label=f"{size} weights")
-        ax.set(title=norm, ylabel="loss (nats)", ylim=(0, MOST), xscale="log")
-    rates = [run["rate"] for run in stored_runs("weights_and_norm", row=row, seed=0)]
-    axes[1].set(xlabel="learning rate", xticks=rates)
-    axes[1].set_xticklabels([f"{rate:g}" for rate in rates])
-    axes[1].minorticks_off()
-    label_lines(axes[1])
-    return fig
-
-
 # Warm-up: stored runs
 
 
