@@ -38,7 +38,7 @@ FIRST = {
     "length penalty": "ch10_decoding#the-length-penalty",
     "teacher": "ch01_rnn_seq2seq#encoder-and-decoder",
     "Luong": "ch03_luong",
-    "perplexity": "a1_one_block#perplexity-on-real-text",
+    "perplexity": "ch03_luong#input-feeding",
     "multi-head": "ch05_multi_head",
     "query key value": "ch04_scaled_dot_product#queries-keys-and-values",
     "look-ahead mask": "ch06_masks#the-mask-inside-the-softmax",

@@ -7,20 +7,6 @@ from torch import Tensor
 
 from attnbook.course.kit.exercises.checking import register, wrong
 
-register(
-    "exa1_parameters",
-    reference=85_054_464,
-    hint="Each of the four projections has D · D entries and D biases.",
-    mistakes=wrong(
-        12 * (4 * 768 * 768 + 2 * 768 * 3072),
-        "You have all matrices. Add the biases, and two norms for each layer.",
-        12 * (4 * (768 * 768 + 768) + 2 * 768 * 3072 + 3072 + 768),
-        "The norms are missing: each has a gain and a bias for every feature.",
-        85_054_464 // 12,
-        "That is one layer; GPT has twelve.",
-    ),
-)
-
 
 def _words() -> list[tuple[Tensor, ...]]:
     """Ids, those chosen, a number from 0 to 1 for each, random words, id of [MASK]."""
@@ -101,5 +87,36 @@ register(
         "Tokens of the prompt attend to tokens after the prompt.",
         _one_too_many,
         "The prompt has p tokens, at positions 0 to p - 1.",
+    ),
+)
+
+
+def _valid(translations: list[list[str]]) -> float:
+    total = 0.0
+    for words in translations:
+        p = 1.0
+        for t, word in enumerate(words):
+            p *= sum(other[t] == word for other in translations) / len(translations)
+        total += p
+    return total
+
+
+register(
+    "exa1_valid",
+    reference=_valid,
+    inputs=lambda: [
+        ([["a", "b"], ["b", "a"]],),
+        ([["a", "b", "c"]],),
+        ([["a", "b", "v"], ["b", "a", "v"], ["a", "a", "v"]],),
+        ([["a", "b", "c", "d", "v"], ["c", "d", "a", "b", "v"]],),
+    ],
+    hint="First one output: what is its probability, position by position?",
+    mistakes=wrong(
+        lambda translations: _valid(translations) / len(translations),
+        "Any of the translations will do: add their probabilities up.",
+        lambda translations: (
+            len(translations) * len(translations) ** -float(len(translations[0]))
+        ),
+        "Where translations agree on a word, its probability is larger.",
     ),
 )

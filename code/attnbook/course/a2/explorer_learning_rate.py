@@ -44,12 +44,15 @@ def learning_rate_view(block: str, rate: str) -> View:
     )
     steps = results.load(name)["steps"]
     width = steps // len(runs[0]["losses"])
+
+    def nats_at(step: int, digits: int) -> str:
+        each = sorted(f"{run['losses'][step]:.{digits}f}" for run in runs)
+        low, high = each[0], each[-1]
+        return f"at {low}" if low == high else f"between {low} and {high}"
+
     alt = (
         f"Three lines of the training loss, in means of {width} steps: they begin "
-        f"between {min(r['losses'][0] for r in runs):.1f} and "
-        f"{max(r['losses'][0] for r in runs):.1f} nats and end between "
-        f"{min(r['losses'][-1] for r in runs):.2f} and "
-        f"{max(r['losses'][-1] for r in runs):.2f}."
+        f"{nats_at(0, 1)} nats and end {nats_at(-1, 2)} nats."
     )
     last = len(runs[0]["losses"]) - 1
     ticks = (0, (last + 1) // 2, last)

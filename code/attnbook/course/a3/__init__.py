@@ -1,1 +1,1 @@
-"""Appendix A3, long and cheap: its page."""
+"""Appendix A3, a cache that stops growing: its page."""

@@ -17,7 +17,7 @@ register(
         (FULL // 2, WINDOW // 2, STATE),
         "A cache keeps keys and values.",
         (FULL, 12 * 1000 * 2048, STATE),
-        "The sinks are kept besides the window.",
+        "The first four tokens are kept besides the window.",
         (FULL, WINDOW, 12 * 16 * 64 * 64),
         "Linear attention also keeps z, for the denominator.",
         (FULL, WINDOW, 12 * (1024 * 1024 + 1024)),
@@ -63,32 +63,31 @@ register(
 )
 
 
-def _valid(translations: list[list[str]]) -> float:
-    total = 0.0
-    for words in translations:
-        p = 1.0
-        for t, word in enumerate(words):
-            p *= sum(other[t] == word for other in translations) / len(translations)
-        total += p
-    return total
+def _encoder(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return q @ (k.T @ v) / (q @ k.sum(0))[:, None]
+
+
+def _causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    pairs = (q @ k.T).tril()
+    return pairs @ v / pairs.sum(1, keepdim=True)
+
+
+def _features() -> list[tuple[Tensor, Tensor, Tensor]]:
+    cases = draw_inputs(((5, 3), (5, 3), (5, 2)), ((4, 2), (7, 2), (7, 5)))
+    return [(q.exp(), k.exp(), v) for q, k, v in cases]
 
 
 register(
-    "exa3_valid",
-    reference=_valid,
-    inputs=lambda: [
-        ([["a", "b"], ["b", "a"]],),
-        ([["a", "b", "c"]],),
-        ([["a", "b", "v"], ["b", "a", "v"], ["a", "a", "v"]],),
-        ([["a", "b", "c", "d", "v"], ["c", "d", "a", "b", "v"]],),
-    ],
-    hint="First one output: what is its probability, position by position?",
+    "exa3_encoder",
+    reference=_encoder,
+    inputs=_features,
+    hint="Which of S and z depend on the query, if every query sees all keys?",
     mistakes=wrong(
-        lambda translations: _valid(translations) / len(translations),
-        "Any of the translations will do: add their probabilities up.",
-        lambda translations: (
-            len(translations) * len(translations) ** -float(len(translations[0]))
-        ),
-        "Where translations agree on a word, its probability is larger.",
+        lambda q, k, v: q @ (k.T @ v),
+        "The denominator is missing: the weights of a query must sum to 1.",
+        lambda q, k, v: q @ (k.T @ v) / q.sum(1, keepdim=True),
+        "The denominator needs the keys, too: it is the query times their sum.",
+        lambda q, k, v: _causal(q[: len(k)], k, v),
+        "This is a decoder's form: here each query sees all keys.",
     ),
 )

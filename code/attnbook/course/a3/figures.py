@@ -19,42 +19,21 @@ from attnbook.course.kit.tables import TRANSLATORS, Value, pivot, stored_runs
 
 KEPT = {
     "all": "all",
-    "words": "all but `<bos>`",
     "last": "the last six",
     "word": "first word and the last five",
     "sink": "`<bos>` and the last five",
-    "average": "averaged `<bos>` and the last five",
-    "no values": "`<bos>` without values, last five",
 }
-EARLY_END = Value("early_end", "%", 100, 1, "early end")
-SCORE = Value("bleu", digits=1, name="BLEU")
 
 
 def sinks_table() -> Table:
     """Show what three translators write, by what their caches keep."""
-    length = Value("words", "words", digits=1, name="length")
-    too_long = Value("long", "translations", name="far too long")
-    return _by_translator(
-        ("all", "words", "last", "word", "sink"), EARLY_END, SCORE, length, too_long
-    )
-
-
-def bos_table() -> Table:
-    """Show what three translators do if ``<bos>`` is kept, averaged or emptied."""
-    at_end = Value("loss_end", "nats", digits=2, name="at the end")
-    loss = Value("loss", "nats", digits=3, name="loss")
-    return _by_translator(
-        ("last", "sink", "average", "no values"), EARLY_END, at_end, loss, SCORE
-    )
-
-
-def _by_translator(keeps: tuple[str, ...], *values: Value) -> Table:
-    """A row for each choice of what is kept, under each translator."""
     return pivot(
-        stored_runs("sinks", keeps=keeps),
+        stored_runs("sinks", keeps=(*KEPT,)),
         "keeps",
         None,
-        *values,
+        Value("early_end", "%", 100, 1, "early end"),
+        Value("bleu", digits=1, name="BLEU"),
+        Value("long", "translations", name="far too long"),
         groups="translator",
         names={"keeps": KEPT, "translator": TRANSLATORS},
         head="kept in the cache",

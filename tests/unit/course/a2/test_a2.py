@@ -165,42 +165,50 @@ def test_the_explorer_tells_one_number_where_the_seeds_agree():
 
 # What the page says of stored results
 
-LEARNS = figures.LETTERS / 10
+BOUND = figures.LETTERS / 10
 
 
 def excess(name, rate):
     return [run["excess"][0] for run in figures.runs_by_rate(name)[rate]]
 
 
-def test_what_the_page_says_of_the_four_learning_rates():
-    unable = {n for n in VARIANTS if min(excess(n, 0.01)) > 0.9 * figures.LETTERS}
-    assert unable == {"post_norm"}
-    best = {n for n in VARIANTS if max(excess(n, 0.03)) < 0.1}
-    assert best == {"today", "experts"}
-    rates = [*figures.runs_by_rate("pre_norm")]
-    better = {
-        name: [r for r in rates if max(excess(name, r)) < min(excess("pre_norm", r))]
-        for name in ("rotary", "qk_norm")
+def test_what_the_text_says_of_post_norm():
+    late = {
+        name: figures.control_excess(f"post-norm, {name}, warm-up")
+        for name in ("RoPE", "QK-norm", "SwiGLU", "all parts")
     }
-    assert better == {"rotary": rates, "qk_norm": [0.03]}
-
-
-def test_what_the_text_says_of_post_norm_with_a_warm_up():
-    late = figures.warm_ups("post-norm")
-    assert max(late["RoPE instead of sinusoids"]) < LEARNS
-    assert round(fmean(late["RoPE instead of sinusoids"]), 2) == 0.09
-    assert sum(x < LEARNS for x in late["QK-norm†"]) == 2
-    assert min(late["SwiGLU"]) > 2
-    assert round(fmean(late["all parts of today"]), 3) == 0.009
-    assert min(figures.controls("post-norm")["all parts of today"]) > 2
+    rescued = {name for name, seeds in late.items() if max(seeds) < BOUND}
+    assert rescued == {"RoPE", "all parts"}
+    for name in late:
+        assert min(figures.control_excess(f"post-norm, {name}")) > 2.4
+    assert round(fmean(figures.control_excess("post-norm, warm-up")), 1) == 2.3
 
 
 def test_what_the_text_says_of_seeds_below_the_bound_in_pre_norm():
     below = {
-        name: sum(x < LEARNS for x in figures.at_largest(name))
-        for name in ("swiglu", *figures.LINEAR_STARTS)
+        name: sum(x < BOUND for x in figures.at_largest(name))
+        for name in ("swiglu", "linear_start")
     }
-    assert below == {"swiglu": 3, "linear_start": 5, "linear_start, no_biases": 6}
-    alone = figures.controls("pre-norm")
-    assert all(min(seeds) > LEARNS for seeds in alone.values())
-    assert round(fmean(alone["small initial weights"]), 2) == 0.67
+    assert below == {"swiglu": 3, "linear_start": 5}
+    assert round(fmean(figures.at_largest("linear_start")), 2) == 0.38
+    for name in ("rms_norm", "grouped", "no_biases"):
+        assert min(figures.at_largest(name)) > 0.6
+    assert all(min(figures.control_excess(name)) > 0.5 for name in figures.CONTROLS)
+
+
+def test_what_the_text_says_of_the_best_learning_rate():
+    longer = {
+        name: [run["excess"][1] for run in figures.runs_by_rate(name)[0.01]]
+        for name in VARIANTS
+    }
+    assert max(longer["rotary"]) < min(longer["today"])
+    sinusoids = {*VARIANTS} - {"rotary", "today", "experts", "post_norm"}
+    assert min(min(longer[name]) for name in sinusoids) > figures.LETTERS
+    assert max(excess("today", 0.01)) <= min(excess("rotary", 0.01))
+
+
+def test_what_the_reading_list_says_of_experts():
+    runs = figures.runs_by_rate("experts")[0.01]
+    means = [fmean(excess(name, 0.01)) for name in ("today", "experts")]
+    assert [round(x, 4) for x in means] == [0.0063, 0.0040]
+    assert round(fmean(share for run in runs for share in run["busiest"]), 1) == 0.5
