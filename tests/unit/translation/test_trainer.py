@@ -22,7 +22,7 @@ from attnbook.translation.configs import changed, from_json
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.schedules import inverse_sqrt_learning_rate
 from attnbook.translation.trainer import Trainer
-from attnbook.translation.training_state import read_state, save_state
+from attnbook.translation.training_state import read_state
 
 PER_EPOCH = 13
 """Updates of an epoch of the small config."""
@@ -98,17 +98,6 @@ def test_the_log_says_what_happened(whole):
     assert seconds == sorted(seconds)
 
 
-def test_the_folder_holds_what_is_promised(whole):
-    names = sorted(p.name for p in content(whole.folder))
-    assert names == [
-        *("0001.safetensors", "0002.safetensors"),
-        *("config.json", "last.safetensors", "lock", "metrics.jsonl"),
-        "subwords.json",
-    ]
-    assert from_json(whole.folder / "config.json") == whole.config
-    assert read_state(whole.last)[1]["step"] == whole.step == 2 * PER_EPOCH
-
-
 def test_only_the_last_epochs_are_kept(data, tmp_path):
     trainer = finish(small_config(data, max_epochs=3, average=2), str(tmp_path / "run"))
     names = sorted(p.name for p in (trainer.folder / "epochs").iterdir())
@@ -177,12 +166,6 @@ def test_dropout_depends_on_seed_and_step_alone(data, tmp_path):
     first = one._update(batches).item()
     torch.manual_seed(99)
     assert other._update(batches).item() == first
-    still = fresh(data, tmp_path / "c", dropout=0.3, peak_learning_rate=1e-12)
-    losses = set()
-    for step in (0, 1, 2, 3, 10, 11):
-        still.step = step
-        losses.add(round(still._update(batches).item(), 6))
-    assert len(losses) == 6
 
 
 def test_validation_is_pytorchs_loss_without_smoothing_or_dropout(whole):
@@ -290,31 +273,24 @@ def test_a_stopped_run_has_its_last_update_and_goes_on_from_there(
 
 
 def ruin(monkeypatch, update, what):
-    """From an update on, make its loss NaN, a gradient or a weight infinite."""
-    step, clip = Trainer._update, nn.utils.clip_grad_norm_
+    """From an update on, make its loss NaN or a weight infinite."""
+    step = Trainer._update
 
     def spoiled(trainer, batches):
-        late = trainer.step + 1 >= update
-        spoil = clip
-        if late and what == "gradient":
-
-            def spoil(parameters, limit):
-                trainer.model.out.weight.grad[5] = math.inf
-                return clip(trainer.model.parameters(), limit)
-
-        monkeypatch.setattr(nn.utils, "clip_grad_norm_", spoil)
         loss = step(trainer, batches)
-        if late and what == "weight":
-            with torch.no_grad():
-                trainer.model.out.weight[5] = -math.inf
-        return loss * math.nan if late and what == "loss" else loss
+        if trainer.step < update:
+            return loss
+        if what == "loss":
+            return loss * math.nan
+        with torch.no_grad():
+            trainer.model.out.weight[5] = -math.inf
+        return loss
 
     monkeypatch.setattr(Trainer, "_update", spoiled)
 
 
 NAMED = {
     "loss": "the loss of update {} is nan",
-    "gradient": "the loss of update {} is nan",
     "weight": "weights that are not finite|the validation loss is|the loss of update",
 }
 
@@ -381,7 +357,10 @@ MOMENTS = [
 def test_death_at_any_file_does_no_harm(
     whole, tmp_path, monkeypatch, name, when, number
 ):
-    """Before a file takes its name, or right after; then the run goes on."""
+    """Before a file takes its name, or right after; then the run goes on.
+
+    Rubbish is left by writes that were cut off.
+    """
     replace, seen, folder = Path.replace, [], tmp_path / "run"
 
     def dying(path, target):
@@ -398,33 +377,11 @@ def test_death_at_any_file_does_no_harm(
         patch.setattr(Path, "replace", dying)
         with pytest.raises(Stop):
             finish(whole.config, folder)
-    assert equal(finish(whole.config, folder), whole)
-    assert not list(folder.glob("**/*.unfinished"))
-
-
-@pytest.mark.parametrize("update", [1, 7, 14])
-def test_death_at_any_update_does_no_harm(whole, tmp_path, monkeypatch, update):
-    """With rubbish left by writes that were cut off."""
-    step, folder = Trainer._update, tmp_path / "run"
-
-    def dying(trainer, batches):
-        if trainer.step + 1 == update:
-            raise Stop
-        return step(trainer, batches)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "_update", dying)
-        with pytest.raises(Stop):
-            finish(whole.config, folder)
-    assert (folder / "last.safetensors").exists() == (update > LOG_EVERY)
-    if update > LOG_EVERY:
-        kept = read_state(folder / "last.safetensors")[1]["step"]
-        assert update - 1 - kept < LOG_EVERY
-        for name in ("last.safetensors", "config.json", "epochs/0002.safetensors"):
-            (folder / f"{name}.unfinished").write_bytes(b"half")
+    if (folder / "metrics.jsonl").exists():
         with (folder / "metrics.jsonl").open("a") as file:
             file.write('{"step": 9')  # a line cut off
     assert equal(finish(whole.config, folder), whole)
+    assert not list(folder.glob("**/*.unfinished"))
 
 
 def test_a_finished_run_is_not_trained_again_but_can_be_made_longer(
@@ -459,12 +416,8 @@ def test_a_run_of_another_config_is_left_alone(whole, entry, value):
 
 def spoil(folder, how):
     last, config = folder / "last.safetensors", folder / "config.json"
-    if how == "cut":
-        last.write_bytes(last.read_bytes()[:-100])
-    elif how == "weights alone":
+    if how == "weights alone":
         last.write_bytes((folder / "epochs" / "0001.safetensors").read_bytes())
-    elif how == "another size":
-        save_state(last, nn.Linear(2, 2), None, **read_state(last)[1])
     elif how in ("a number", "processes", "moments"):
         tensors, numbers = read_state(last)
         if how == "moments":
@@ -482,9 +435,7 @@ def spoil(folder, how):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("cut", r"last\.safetensors is not a state of a training run"),
         ("weights alone", r"last\.safetensors has no entry .*step"),
-        ("another size", "these are the weights of another model"),
         ("a number", r"last\.safetensors: step is '7'.*start a new run in another"),
         ("processes", r"a run of 3 processes, not 1, .*start as many as before, or"),
         ("moments", r"optimizer\.0\.exp_avg of shape \(2, 3, 4\) fits no"),
@@ -501,16 +452,6 @@ def test_a_spoiled_folder_is_named_and_left_as_it_is(data, tmp_path, how, messag
     with pytest.raises(ValueError, match=message):
         Trainer(config, folder)
     assert content(folder) == before
-
-
-def test_a_config_that_cannot_be_used_takes_no_folder(data, tmp_path):
-    """The next try, with what was wrong mended, is welcome there."""
-    for wrong in ({"n_heads": 3}, {"model": "gpt"}, {"vocab_size": 9}):
-        with pytest.raises(ValueError, match=r"3 heads|gpt|vocab_size is 9"):
-            fresh(data, tmp_path / "run", **{"vocab_size": 100, **wrong})
-    assert not (tmp_path / "run").exists()
-    one, other = (fresh(data, tmp_path / name, vocab_size=110) for name in ("run", "o"))
-    assert one.subwords.fingerprint() == other.subwords.fingerprint()
 
 
 HOLD = """
