@@ -4,19 +4,23 @@ import pytest
 import torch
 
 from attnbook.analysis.word_links import WordLinks
-from attnbook.analysis.word_maps import word_groups
+from attnbook.analysis.word_maps import word_groups, words
 from attnbook.core.vocabulary import Vocabulary
 from attnbook.course.a2.characters import encode_characters
 from attnbook.data import Subwords, available, learn_merges, pad
-from attnbook.toy.metrics import greedy_translations
+from attnbook.toy.metrics import correct_tokens, exact_match, greedy_translations
 from attnbook.translation import (
     Translator,
     beam_translate,
     bleu,
+    bleu_by_alpha,
     brevity_penalty,
     corpus_bleu,
+    corpus_scores,
     matching_ngrams,
     modified_precision,
+    ngrams,
+    paired_bootstrap,
 )
 from attnbook.translation.doubts import many_subwords
 from attnbook.translation.evaluation import runaway_share
@@ -26,23 +30,39 @@ LETTERS = Subwords.train([TEXT] * 3, 20)
 MODEL = torch.nn.Linear(2, 2)
 
 CALLS = {
+    "bleu of texts": lambda: bleu([TEXT], [TEXT]),
     "bleu of a text": lambda: bleu(TEXT, TEXT),
+    "bleu with texts as references": lambda: bleu([TEXT.split() * 2], [TEXT]),
+    "precision": lambda: modified_precision([TEXT], [TEXT], 2),
     "matches": lambda: matching_ngrams(TEXT.split(), TEXT, 1),
+    "ngrams": lambda: ngrams(TEXT, 2),
     "brevity": lambda: brevity_penalty([TEXT], [TEXT]),
     "corpus bleu": lambda: corpus_bleu(TEXT, TEXT),
+    "references": lambda: corpus_bleu([TEXT] * len(TEXT), TEXT),
+    "corpus scores": lambda: corpus_scores(TEXT, TEXT),
+    "bootstrap": lambda: paired_bootstrap([TEXT], TEXT, [TEXT]),
     "runaways": lambda: runaway_share(TEXT, TEXT),
     "subwords": lambda: Subwords.train(TEXT, 40),
+    "bytes": lambda: Subwords.train(TEXT.encode(), 40),
     "many": lambda: many_subwords(TEXT, LETTERS),
     "merges": lambda: learn_merges(TEXT, 3),
+    "merges of words": lambda: learn_merges(TEXT.split(), 3),
     "vocabulary": lambda: Vocabulary("0123456789"),
+    "encode": lambda: Vocabulary(["A"]).encode("A"),
     "beams": lambda: beam_translate(MODEL, LETTERS, TEXT),
+    "alphas": lambda: bleu_by_alpha(MODEL, LETTERS, TEXT, TEXT),
     "translator": lambda: Translator()(TEXT),
     "pad": lambda: pad(TEXT),
+    "pad texts": lambda: pad([TEXT]),
     "available": lambda: available("en"),
     "characters": lambda: encode_characters(TEXT),
+    "exact match": lambda: exact_match(MODEL, TEXT),
     "greedy": lambda: greedy_translations(MODEL, TEXT),
+    "correct": lambda: correct_tokens(MODEL, TEXT),
     "links": lambda: WordLinks([[["a"], ["b"]]]).between(TEXT, ["a"]),
+    "pairs of texts": lambda: WordLinks([[TEXT, TEXT]]),
     "groups": lambda: word_groups(TEXT),
+    "words": lambda: words(TEXT),
 }
 
 

@@ -37,20 +37,6 @@ def test_residual_equals_the_formula(norm_first, b, t, d, seed):
     agree(ours, wanted, [x, w, *norm.parameters()], 1e-10)
 
 
-@FORMS
-def test_a_residual_calls_its_sublayer_once(norm_first):
-    add, calls = Residual(norm_first=norm_first), []
-    add(torch.ones(1, 2, 4), lambda y: calls.append(y) or y, nn.LayerNorm(4))
-    assert len(calls) == 1
-
-
-def test_pre_norm_leaves_the_way_free_and_post_norm_does_not():
-    x = plain(0, 2, 5, 8) * 3
-    free, normed, norm = Residual(norm_first=True), Residual(), nn.LayerNorm(8).double()
-    assert torch.equal(free(x, torch.zeros_like, norm), x)
-    close(normed(x, torch.zeros_like, norm), F.layer_norm(x, (8,)))
-
-
 def test_dropout_takes_from_what_was_found_and_nothing_else():
     """Before the sum, so before the norm of post-norm."""
     torch.manual_seed(0)
@@ -62,19 +48,6 @@ def test_dropout_takes_from_what_was_found_and_nothing_else():
     close(found[~dropped], torch.full_like(found[~dropped], 1 / 0.7), 1e-9)
     close(add(x, torch.zeros_like, norm), x)
     close(add.eval()(x, torch.ones_like, norm), x + 1)
-
-
-def test_in_training_what_leaves_post_norm_is_normed():
-    """Mean 0, deviation 1 and no zeros; the wrong way drops from the sum."""
-    torch.manual_seed(0)
-    x, norm = plain(0, 20, 10, 64), nn.LayerNorm(64).double()
-    out = Residual(0.3)(x, lambda y: y.roll(1, -1), norm)
-    close(out.mean(-1), torch.zeros(20, 10).double(), 1e-9)
-    close(out.square().mean(-1), torch.ones(20, 10).double(), 1e-4)
-    assert not (out == 0).any()
-    wrong = F.dropout(F.layer_norm(x + x.roll(1, -1), (64,)), 0.3)
-    assert (wrong == 0).double().mean().item() == pytest.approx(0.3, abs=0.02)
-    assert (wrong.std(-1, correction=0).mean() - 1) > 0.1
 
 
 def today():
@@ -103,3 +76,16 @@ def test_the_maps_of_todays_block_can_be_seen():
     wanted = scores.masked_fill(~causal_mask(6), -torch.inf).softmax(-1)
     (found,) = attention_maps(block, x, causal_mask(6)).values()
     close(found, wanted)
+
+
+def test_in_training_what_leaves_post_norm_is_normed():
+    """Mean 0, deviation 1 and no zeros; the wrong way drops from the sum."""
+    torch.manual_seed(0)
+    x, norm = plain(0, 20, 10, 64), nn.LayerNorm(64).double()
+    out = Residual(0.3)(x, lambda y: y.roll(1, -1), norm)
+    close(out.mean(-1), torch.zeros(20, 10).double(), 1e-9)
+    close(out.square().mean(-1), torch.ones(20, 10).double(), 1e-4)
+    assert not (out == 0).any()
+    wrong = F.dropout(F.layer_norm(x + x.roll(1, -1), (64,)), 0.3)
+    assert (wrong == 0).double().mean().item() == pytest.approx(0.3, abs=0.02)
+    assert (wrong.std(-1, correction=0).mean() - 1) > 0.1

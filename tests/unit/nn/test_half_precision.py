@@ -14,10 +14,7 @@ from torch.nn import functional as F
 
 from attnbook.decoding import Ensemble, log_probability, token_log_probs
 from attnbook.decoding.sampling import token_probabilities
-from attnbook.models import Bahdanau, Luong
 from attnbook.nn import (
-    SCORES,
-    AdditiveScore,
     LinearAttention,
     MixtureOfExperts,
     PredictiveAlignment,
@@ -129,38 +126,6 @@ def test_scores_of_large_states_keep_their_differences(dtype, name, autocast):
     close(weights.double(), exact, 1e-3)
 
 
-@in_both
-@pytest.mark.parametrize("size", [1.0, 60.0])
-@pytest.mark.parametrize("align", ["global", "local-m", "local-p"])
-@pytest.mark.parametrize("name", SCORES)
-def test_models_of_half_precision_attend(dtype, name, align, size):
-    torch.manual_seed(0)
-    half_width = None if align == "global" else 2
-    model = Luong(9, 9, 8, 64, name, align, half_width).to(dtype).eval()
-    with torch.no_grad():
-        for weight in model.score.parameters():
-            weight.mul_(size * 20)
-    src = torch.tensor([[5, 6, 7, 2]])
-    logits, weights = model(src, src, need_weights=True)
-    assert logits.isfinite().all()
-    assert weights.dtype == logits.dtype == dtype
-    assert (weights.sum(-1) <= 1.02).all()
-    assert (
-        model.start(src).weights.dtype
-        == model.step(src[:, 0], model.start(src))[1].weights.dtype
-    )
-
-
-@in_both
-def test_bahdanaus_weights_are_of_the_models_type(dtype):
-    model = Bahdanau(9, 9, 8, 6, 5).to(dtype).eval()
-    src = torch.tensor([[5, 6, 7, 2]])
-    logits, weights = model(src, src, need_weights=True)
-    assert logits.isfinite().all()
-    assert weights.dtype == logits.dtype == dtype
-    assert isinstance(model.score, AdditiveScore)
-
-
 # Local attention
 
 
@@ -200,15 +165,6 @@ def test_layer_norm_is_pytorchs(dtype):
     assert ours.dtype == dtype
     rounded(ours, F.layer_norm(rows.double(), (4,), gain.double(), bias.double()))
     close(ours, F.layer_norm(rows, (4,), gain, bias), 4 * torch.finfo(dtype).eps)
-
-
-@in_both
-def test_frequencies_and_shifts_are_rounded_once(dtype):
-    rounded(frequencies(5000, dtype), frequencies(5000, torch.float64), 0.5)
-    exact = shift_matrix(300, 64, torch.float64)
-    found = shift_matrix(300, 64, dtype)
-    assert found.dtype == dtype
-    close(found.double(), exact, torch.finfo(dtype).eps)
 
 
 # Linear attention
@@ -373,3 +329,12 @@ def test_long_outputs_and_ensembles_are_scored_in_float32(dtype):
     close(found.double(), 400 * exact[7:8], 0.01)
     both, _ = Ensemble([model, model]).step(torch.tensor([5]), ((), ()))
     close(both.double().log_softmax(-1)[0], exact, 1e-5)
+
+
+@in_both
+def test_frequencies_and_shifts_are_rounded_once(dtype):
+    rounded(frequencies(5000, dtype), frequencies(5000, torch.float64), 0.5)
+    exact = shift_matrix(300, 64, torch.float64)
+    found = shift_matrix(300, 64, dtype)
+    assert found.dtype == dtype
+    close(found.double(), exact, torch.finfo(dtype).eps)
