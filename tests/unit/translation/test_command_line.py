@@ -20,7 +20,7 @@ from torch.distributed.elastic.multiprocessing.errors import (
 )
 
 from attnbook.core.signals import Ended
-from attnbook.translation import command_line, training_state
+from attnbook.translation import command_line
 from attnbook.translation import train_command as training_command
 from attnbook.translation.configs import CONFIGS, Config, changed, to_json
 from attnbook.translation.trainer import Trainer
@@ -378,52 +378,6 @@ def test_a_recipe_that_is_not_tested_is_told(monkeypatch):
 # Signals
 
 
-STOPPED = """
-import os, runpy, sys
-from attnbook.translation.trainer import Trainer
-
-number, update, step = int(sys.argv.pop(1)), int(sys.argv.pop(1)), Trainer._update
-
-def stopping(trainer, batches):
-    if trainer.step + 1 == update:
-        os.kill(os.getpid(), number)
-    return step(trainer, batches)
-
-Trainer._update = stopping
-runpy.run_module("attnbook", run_name="__main__")
-"""
-"""A training that gets a signal just before an update."""
-
-
-def test_signals_in_a_row_lose_nothing(mine, data, tmp_path, capsys):
-    """Asked to end, it saves the update that it is at; killed, it repeats some."""
-    run, kept = tmp_path / "run", 0
-    for name, update in (("SIGINT", 6), ("SIGKILL", 10), ("SIGTERM", 15)):
-        number = getattr(signal, name)
-        program = [sys.executable, "-c", STOPPED, str(int(number)), str(update)]
-        shown = subprocess.run(
-            [*program, "train", *mine], capture_output=True, encoding="utf-8"
-        )
-        if name == "SIGKILL":
-            assert shown.returncode == -number
-        else:
-            assert shown.returncode == 128 + number, shown.stderr
-            words = f"stopped; the same command resumes the run in {run}"
-            assert shown.stderr.strip().split("\n")[-1] == words
-            assert "Traceback" not in shown.stderr
-            kept = update
-        assert training_state.read_state(run / "last.safetensors")[1]["step"] == kept
-    train(mine)
-    assert f"{run}: resumes after update 15" in capsys.readouterr().out
-    whole = [*mine[:2], "--out", str(tmp_path / "whole")]
-    train(whole)
-    models = [
-        (folder / "model" / "weights.safetensors").read_bytes()
-        for folder in (run, tmp_path / "whole")
-    ]
-    assert models[0] == models[1]
-
-
 def signals(*names):
     """A training that gets signals, and ends when it is asked to."""
 
@@ -433,6 +387,13 @@ def signals(*names):
         trainer.stopped = trainer.stop_requested or not names
 
     return training
+
+
+def test_a_stopped_command_says_how_to_go_on(mine, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(Trainer, "train", signals("SIGINT"))
+    assert exit_code(["train", *mine]) == 128 + signal.SIGINT
+    words = f"stopped; the same command resumes the run in {tmp_path / 'run'}\n"
+    assert capsys.readouterr().err == words
 
 
 @pytest.mark.parametrize(

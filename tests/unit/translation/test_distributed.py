@@ -7,7 +7,6 @@ import pytest
 import torch
 import torch.distributed as dist
 from small_runs import command, lines_of, small_config, write_texts
-from torch import nn
 from torch.nn import functional as F
 
 from attnbook.core.signals import Ended
@@ -39,20 +38,6 @@ runpy.run_module("attnbook", run_name="__main__")
 assert not torch.distributed.is_initialized()
 """
 """What two processes do together, step by step; then the command itself."""
-
-
-def test_alone_nothing_is_done(monkeypatch):
-    for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
-        monkeypatch.delenv(name, raising=False)
-    processes = Processes()
-    assert (processes.rank, processes.world) == (0, 1)
-    model = nn.Linear(1, 1)
-    assert processes.average_gradients(model) is model
-    assert processes.sum(torch.tensor([2.5])) == [2.5]
-    assert processes.mean(0.1) == 0.1
-    processes.wait()
-    processes.close()
-    assert not torch.distributed.is_initialized()
 
 
 def test_two_processes_take_a_batch_each_of_every_update(tmp_path):
@@ -93,6 +78,18 @@ def test_two_processes_take_a_batch_each_of_every_update(tmp_path):
         adam.step()
 
 
+def test_several_stop_where_all_know_it(tmp_path, monkeypatch):
+    """Here two that always agree: not before the next line of the log."""
+    trainer = Trainer(small_config(write_texts(tmp_path / "data")), tmp_path / "run")
+    monkeypatch.setattr(trainer, "world", 2)
+    monkeypatch.setattr(trainer, "updates_of", lambda epoch: [[trainer.val_pairs]] * 9)
+    train = trainer.train
+    monkeypatch.setattr(trainer, "train", lambda: (trainer.stop(), train(bar=False)))
+    with pytest.raises(Ended):
+        train_until_asked(trainer)
+    assert (trainer.stopped, trainer.step) == (True, 4)
+
+
 @pytest.fixture
 def joined(monkeypatch):
     """The arguments with which a process of two joins the group."""
@@ -121,15 +118,3 @@ def test_each_process_joins_with_a_device_of_its_own(joined, monkeypatch):
     with pytest.raises(ValueError, match="2 processes on mps, which only one can use"):
         Processes("mps")
     assert not joined
-
-
-def test_several_stop_where_all_know_it(tmp_path, monkeypatch):
-    """Here two that always agree: not before the next line of the log."""
-    trainer = Trainer(small_config(write_texts(tmp_path / "data")), tmp_path / "run")
-    monkeypatch.setattr(trainer, "world", 2)
-    monkeypatch.setattr(trainer, "updates_of", lambda epoch: [[trainer.val_pairs]] * 9)
-    train = trainer.train
-    monkeypatch.setattr(trainer, "train", lambda: (trainer.stop(), train(bar=False)))
-    with pytest.raises(Ended):
-        train_until_asked(trainer)
-    assert (trainer.stopped, trainer.step) == (True, 4)

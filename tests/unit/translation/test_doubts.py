@@ -12,7 +12,6 @@ from attnbook.translation.doubts import (
     doubts_about_text,
     doubts_about_translation,
     many_subwords,
-    quantile,
     repeated_part,
     subwords_per_word,
     unknown_characters,
@@ -125,15 +124,11 @@ def test_captions_of_the_other_language_are(requires_data, translators, source, 
     [
         (
             "de",
-            "I love you.|Where is the station?|How are you?|What time is it?"
-            "|Please close the door.|It rains.|A dog.|THE dog runs|a dog"
-            "|She sells sea shells.|Two men are playing chess in the park.",
+            "I love you.|Where is the station?|It rains.|A dog.|THE dog runs|a dog",
         ),
         (
             "en",
-            "Ein Hund rennt durch den Schnee.|Ich liebe dich.|Wo ist der Bahnhof?"
-            "|Wie geht es dir?|Es regnet.|Ein Hund.|Bitte schließ die Tür."
-            "|Das Wetter ist heute schön.|zwei frauen gehen spazieren",
+            "Ich liebe dich.|Es regnet.|Ein Hund.|zwei frauen gehen spazieren",
         ),
     ],
 )
@@ -201,12 +196,6 @@ def test_the_facts_of_a_few_sentences():
 
 
 # By the translation
-
-
-def test_a_quantile_is_one_of_the_values():
-    assert [quantile([3, 1, 2, 5, 4], share) for share in (0, 0.25, 0.5, 1)] == [
-        *(1, 2, 3, 5)
-    ]
 
 
 def test_a_repetition_that_stands_in_the_source_is_no_doubt(subwords):

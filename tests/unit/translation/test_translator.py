@@ -210,14 +210,6 @@ def test_the_report_says_all_that_is_promised(finished_run):
     assert found["weights_sha256"] == hashlib.sha256(weights).hexdigest()
 
 
-def test_the_model_is_the_average_of_the_last_epochs(finished_run, translator):
-    epochs = sorted((finished_run.folder / "epochs").iterdir())
-    assert len(epochs) == 2
-    wanted = average_weights(epochs)
-    for name, w in translator.model.named_parameters():
-        assert torch.equal(w, wanted[name].half().float())
-
-
 def test_the_penalty_is_the_best_on_the_validation_split(finished_run):
     found = finished_run.results
     by_alpha = {float(a): b for a, b in found["validation_bleu_by_alpha"].items()}
