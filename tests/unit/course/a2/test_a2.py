@@ -1,14 +1,12 @@
 """What appendix A2 is made of: its text, its models, and what it says of results."""
 
 import math
-from itertools import islice, product
-from statistics import fmean
+from itertools import islice
 
 import pytest
 import torch
 from torch import nn
 
-from attnbook.course.a2 import figures
 from attnbook.course.a2.character_models import VARIANTS
 from attnbook.course.a2.characters import (
     CHARACTERS,
@@ -16,11 +14,6 @@ from attnbook.course.a2.characters import (
     character_texts,
     encode_characters,
     least_loss,
-)
-from attnbook.course.a2.explorer_learning_rate import (
-    BLOCKS,
-    RATES,
-    learning_rate_view,
 )
 from attnbook.course.kit.exercises.checking import find
 from attnbook.nn.block import Block
@@ -129,16 +122,6 @@ def test_each_variant_exchanges_what_it_is_called_after():
     assert biased == {*VARIANTS} - {"no_biases", *today}
 
 
-def test_only_shared_keys_and_biases_and_experts_change_the_number_of_parameters():
-    size = {n: sum(p.numel() for p in made(n).parameters()) for n in VARIANTS}
-    baseline = size["pre_norm"]
-    assert size["post_norm"] == baseline - 2 * 64  # the last norm
-    assert size["swiglu"] == pytest.approx(baseline, rel=0.01)
-    assert size["qk_norm"] == baseline - 4 * (4 * 64 - 2 * 16)
-    assert size["grouped"] == baseline - 4 * (4 * 64 + 2 * 64 * 32)
-    assert size["experts"] > 2.5 * size["today"]
-
-
 # Exercises and the explorer
 
 
@@ -147,60 +130,3 @@ def test_an_expert_is_a_gated_network():
         expert = SwiGLU(4096, 14_336)
     size = sum(p.numel() for p in expert.parameters())
     assert find("exa2_active").reference == (256 * size, 64 * size)
-
-
-def test_the_explorer_shows_every_stored_run():
-    assert {*BLOCKS.values()} == {*VARIANTS}
-    for block, rate in product(BLOCKS, RATES):
-        [chart] = learning_rate_view(block, rate).drawn
-        assert len(chart.lines) == 3
-        assert max(max(line.y) for line in chart.lines) < chart.y.high
-
-
-def test_the_explorer_tells_one_number_where_the_seeds_agree():
-    said = [learning_rate_view(block, "0.03").said for block in BLOCKS]
-    assert said[0].endswith("is 2.474 nats per character with every seed.")
-    assert all("to" in text for text in said[1:])
-
-
-# What the page says of stored results
-
-LEARNS = figures.LETTERS / 10
-
-
-def excess(name, rate):
-    return [run["excess"][0] for run in figures.runs_by_rate(name)[rate]]
-
-
-def test_what_the_page_says_of_the_four_learning_rates():
-    unable = {n for n in VARIANTS if min(excess(n, 0.01)) > 0.9 * figures.LETTERS}
-    assert unable == {"post_norm"}
-    best = {n for n in VARIANTS if max(excess(n, 0.03)) < 0.1}
-    assert best == {"today", "experts"}
-    rates = [*figures.runs_by_rate("pre_norm")]
-    better = {
-        name: [r for r in rates if max(excess(name, r)) < min(excess("pre_norm", r))]
-        for name in ("rotary", "qk_norm")
-    }
-    assert better == {"rotary": rates, "qk_norm": [0.03]}
-
-
-def test_what_the_text_says_of_post_norm_with_a_warm_up():
-    late = figures.warm_ups("post-norm")
-    assert max(late["RoPE instead of sinusoids"]) < LEARNS
-    assert round(fmean(late["RoPE instead of sinusoids"]), 2) == 0.09
-    assert sum(x < LEARNS for x in late["QK-norm†"]) == 2
-    assert min(late["SwiGLU"]) > 2
-    assert round(fmean(late["all parts of today"]), 3) == 0.009
-    assert min(figures.controls("post-norm")["all parts of today"]) > 2
-
-
-def test_what_the_text_says_of_seeds_below_the_bound_in_pre_norm():
-    below = {
-        name: sum(x < LEARNS for x in figures.at_largest(name))
-        for name in ("swiglu", *figures.LINEAR_STARTS)
-    }
-    assert below == {"swiglu": 3, "linear_start": 5, "linear_start, no_biases": 6}
-    alone = figures.controls("pre-norm")
-    assert all(min(seeds) > LEARNS for seeds in alone.values())
-    assert round(fmean(alone["small initial weights"]), 2) == 0.67

@@ -50,16 +50,6 @@ def test_a_path_is_as_long_as_the_state_or_the_stack():
         assert lab.path_length("dilated", n) == least
 
 
-# Training time
-
-
-def test_minutes_to_a_loss_lie_between_the_epochs_around_it():
-    curve = {"minutes": [2.0, 4.0, 6.0], "loss": [4.0, 2.0, 2.5]}
-    assert ch11.minutes_to(curve, 3.0) == 3.0
-    assert ch11.minutes_to(curve, 2.0) == 4.0
-    assert ch11.minutes_to(curve, 1.9) is None
-
-
 # Exercises
 
 
