@@ -6,7 +6,6 @@ import page_checks
 import pytest
 from page_checks import (
     check_controls,
-    check_search,
     check_targets,
     dead_links,
     findings_from_file,
@@ -76,16 +75,12 @@ def findings(browser, tiny):
 
 
 PREDICT_FAULTS = [
-    ("<button", "<p", "there are no answers to choose from"),
     ("hidden>", ">", "the result is shown before an answer is chosen"),
-    ("<details>", "<details open>", "the result is shown before an answer is chosen"),
     (' role="status"', "", "nothing tells a screen reader how it went"),
     ("Not quite.", "", "it does not say whether the choice was right"),
     ('"your prediction"', '"✗"', "no words mark the chosen and the right answer"),
-    ('"correct"', '"✓"', "no words mark the chosen and the right answer"),
     ("open = true", "open = false", "the explanation stays closed"),
     ("hidden = false", "hidden = true", "the result stays covered"),
-    (".onclick", ".onmousedown", "the explanation stays closed"),
 ]
 
 
@@ -100,28 +95,20 @@ def test_a_good_page_has_no_findings(findings):
 
 FAULTS = [
     ('<img src="https://example.org/a.png" alt="A dot">', "outside request: https"),
-    ('<script src="//example.org/a.js"></script>', "outside request: http"),
     ("<script>console.error('oh')</script>", "console error: oh"),
     ("<script>nothing.there</script>", "script error: nothing is not defined"),
     ('<script src="gone.js"></script>', "missing file: "),
     ('<img src="gone.png" alt="A dot">', "picture not shown: …gone.png"),
     (f'<img src="{PIXEL}">', "picture without alt text: "),
-    (f'<img src="{PIXEL}" alt=" ">', "picture without alt text: "),
     ('<span class="math">x^2</span>', "formula not typeset: x^2"),
     ('<div style="width: 391px">wide</div>', "391 pixels wide on a screen of 390"),
-    ('<p style="color: #ccc">pale</p>', "accessibility, light: color-contrast"),
     ('<p style="color: #333">dim</p>', "accessibility, dark: color-contrast"),
-    ("<button></button>", "accessibility, light: button-name"),
     (
         '<details><summary>More</summary><p style="color: #ccc">pale</p></details>',
         "accessibility, light: color-contrast",
     ),
     (stepper(""), "slider 1: an arrow key does not change the picture"),
     (stepper(""), "slider 1: the mouse does not change the picture"),
-    (
-        stepper(f"if (this.value == 1) {MOVES}"),
-        "slider 1: the mouse does not change the picture",
-    ),
     (f"<div hidden>{stepper(MOVES)}</div>", "slider 1 is not to be seen"),
     *(
         (PREDICT.replace(good, bad), f"predict box 1: {problem}")
@@ -156,8 +143,6 @@ def test_finds_in_a_file_what_only_a_server_would_find(browser, tmp_path):
     ("handler", "problems"),
     [
         ("document.body.append('here')", []),
-        ("window.print()", []),
-        ("setTimeout(() => document.body.append('here'), 1000)", []),
         ("", ["button does nothing: 'Go'"]),
     ],
 )
@@ -169,13 +154,6 @@ def test_a_button_must_do_something(browser, tiny, monkeypatch, handler, problem
         assert check_controls(page) == problems
 
 
-@pytest.mark.usefixtures("impatient")
-def test_a_search_must_find_something(browser, tiny):
-    site = tiny('<ul id="search-results"></ul>')
-    with opened(browser, site, "index.html") as (page, _):
-        assert check_search(page) == ["the search finds nothing"]
-
-
 @pytest.mark.parametrize(
     ("body", "reasons"),
     [
@@ -184,9 +162,7 @@ def test_a_search_must_find_something(browser, tiny):
         ('<a href="gone.html">a</a>', ["leads to no file"]),
         ('<img src="gone.png" alt="A dot">', ["leads to no file"]),
         ('<a href="#gone">a</a>', ["leads to no place in the page"]),
-        ('<a href="index.html#gone">a</a>', ["leads to no place in the page"]),
         ('<a href="#">a</a>', ["leads nowhere"]),
-        ('<a href="">a</a>', ["leads nowhere"]),
         ('<a class="current reference" href="#">this page, in the contents</a>', []),
     ],
 )
