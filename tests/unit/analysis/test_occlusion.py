@@ -143,6 +143,18 @@ def test_rows_without_an_order_are_left_out():
         agreement(weights, torch.ones(2, 3))
 
 
+@torch.no_grad()
+def test_an_article_that_changes_with_the_noun_is_no_swap(model):
+    pair = translate_by_rule("a small bird sees the queen")
+    kept = [w for w in word_swaps(pair, 1) if w[0] == "a"]
+    assert 0 < len(kept) < len(word_swaps(pair, 1))
+    before = model.encode(make_batch([pair])[0])[0]
+    changed = [Pair(words, pair.target, pair.alignment) for words in kept]
+    after = model.encode(make_batch(changed)[0])
+    mean = (after - before).norm(dim=-1).mean(0)
+    close(encoder_effects(model, pair)[0, 1], mean[0], atol=1e-5)
+
+
 # Bahdanau's model
 
 
@@ -204,15 +216,3 @@ def test_swaps_are_sentences_that_differ_in_one_place():
     assert len(word_swaps(pair, 2)) == 11
     assert len(word_swaps(pair, 0)) == 2
     assert word_swaps(pair, 6) == []  # and
-
-
-@torch.no_grad()
-def test_an_article_that_changes_with_the_noun_is_no_swap(model):
-    pair = translate_by_rule("a small bird sees the queen")
-    kept = [w for w in word_swaps(pair, 1) if w[0] == "a"]
-    assert 0 < len(kept) < len(word_swaps(pair, 1))
-    before = model.encode(make_batch([pair])[0])[0]
-    changed = [Pair(words, pair.target, pair.alignment) for words in kept]
-    after = model.encode(make_batch(changed)[0])
-    mean = (after - before).norm(dim=-1).mean(0)
-    close(encoder_effects(model, pair)[0, 1], mean[0], atol=1e-5)

@@ -27,6 +27,10 @@ def model(norm_first=False, n_heads=2):
     return randomise(made).eval()
 
 
+def parameters(module):
+    return sum(p.numel() for p in module.parameters())
+
+
 def test_without_positions_the_encoder_cannot_tell_the_order_of_words():
     src, order = torch.tensor([[5, 9, 7, 11, 2]]), torch.tensor([3, 0, 4, 2, 1])
     ours = model()
@@ -46,6 +50,16 @@ def test_without_scale_the_scores_are_larger_by_the_root_of_d_k(n_heads):
     without_scale(ours)
     _, weights = attention(x, x, x, need_weights=True)
     close(weights, wanted)
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_without_feed_forward_its_parameters_are_gone_and_no_others(norm_first):
+    ours = model(norm_first)
+    all_of_it = parameters(ours)
+    without_feed_forward(ours)
+    one = parameters(FeedForward(8, 12)) + 2 * 8  # its norm's gain and bias
+    assert parameters(ours) == all_of_it - 4 * one
+    assert not any(isinstance(m, FeedForward) for m in ours.modules())
 
 
 def test_without_feed_forward_a_layer_is_its_attention():
@@ -142,17 +156,3 @@ def test_attention_dropout_reaches_every_rotary_attention():
         if isinstance(module, MultiHeadAttention)
     ]
     assert {attention.dropout for attention in attentions} == {0.3}
-
-
-def parameters(module):
-    return sum(p.numel() for p in module.parameters())
-
-
-@pytest.mark.parametrize("norm_first", [False, True])
-def test_without_feed_forward_its_parameters_are_gone_and_no_others(norm_first):
-    ours = model(norm_first)
-    all_of_it = parameters(ours)
-    without_feed_forward(ours)
-    one = parameters(FeedForward(8, 12)) + 2 * 8  # its norm's gain and bias
-    assert parameters(ours) == all_of_it - 4 * one
-    assert not any(isinstance(m, FeedForward) for m in ours.modules())

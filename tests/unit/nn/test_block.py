@@ -50,6 +50,19 @@ def test_dropout_takes_from_what_was_found_and_nothing_else():
     close(add.eval()(x, torch.ones_like, norm), x + 1)
 
 
+def test_in_training_what_leaves_post_norm_is_normed():
+    """Mean 0, deviation 1 and no zeros; the wrong way drops from the sum."""
+    torch.manual_seed(0)
+    x, norm = plain(0, 20, 10, 64), nn.LayerNorm(64).double()
+    out = Residual(0.3)(x, lambda y: y.roll(1, -1), norm)
+    close(out.mean(-1), torch.zeros(20, 10).double(), 1e-9)
+    close(out.square().mean(-1), torch.ones(20, 10).double(), 1e-4)
+    assert not (out == 0).any()
+    wrong = F.dropout(F.layer_norm(x + x.roll(1, -1), (64,)), 0.3)
+    assert (wrong == 0).double().mean().item() == pytest.approx(0.3, abs=0.02)
+    assert (wrong.std(-1, correction=0).mean() - 1) > 0.1
+
+
 def today():
     torch.manual_seed(0)
     attention = MultiHeadAttention(8, 4, n_groups=2, qk_norm=True, turn=Rotary())
@@ -76,16 +89,3 @@ def test_the_maps_of_todays_block_can_be_seen():
     wanted = scores.masked_fill(~causal_mask(6), -torch.inf).softmax(-1)
     (found,) = attention_maps(block, x, causal_mask(6)).values()
     close(found, wanted)
-
-
-def test_in_training_what_leaves_post_norm_is_normed():
-    """Mean 0, deviation 1 and no zeros; the wrong way drops from the sum."""
-    torch.manual_seed(0)
-    x, norm = plain(0, 20, 10, 64), nn.LayerNorm(64).double()
-    out = Residual(0.3)(x, lambda y: y.roll(1, -1), norm)
-    close(out.mean(-1), torch.zeros(20, 10).double(), 1e-9)
-    close(out.square().mean(-1), torch.ones(20, 10).double(), 1e-4)
-    assert not (out == 0).any()
-    wrong = F.dropout(F.layer_norm(x + x.roll(1, -1), (64,)), 0.3)
-    assert (wrong == 0).double().mean().item() == pytest.approx(0.3, abs=0.02)
-    assert (wrong.std(-1, correction=0).mean() - 1) > 0.1

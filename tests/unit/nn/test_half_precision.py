@@ -167,6 +167,15 @@ def test_layer_norm_is_pytorchs(dtype):
     close(ours, F.layer_norm(rows, (4,), gain, bias), 4 * torch.finfo(dtype).eps)
 
 
+@in_both
+def test_frequencies_and_shifts_are_rounded_once(dtype):
+    rounded(frequencies(5000, dtype), frequencies(5000, torch.float64), 0.5)
+    exact = shift_matrix(300, 64, torch.float64)
+    found = shift_matrix(300, 64, dtype)
+    assert found.dtype == dtype
+    close(found.double(), exact, torch.finfo(dtype).eps)
+
+
 # Linear attention
 
 
@@ -329,12 +338,3 @@ def test_long_outputs_and_ensembles_are_scored_in_float32(dtype):
     close(found.double(), 400 * exact[7:8], 0.01)
     both, _ = Ensemble([model, model]).step(torch.tensor([5]), ((), ()))
     close(both.double().log_softmax(-1)[0], exact, 1e-5)
-
-
-@in_both
-def test_frequencies_and_shifts_are_rounded_once(dtype):
-    rounded(frequencies(5000, dtype), frequencies(5000, torch.float64), 0.5)
-    exact = shift_matrix(300, 64, torch.float64)
-    found = shift_matrix(300, 64, dtype)
-    assert found.dtype == dtype
-    close(found.double(), exact, torch.finfo(dtype).eps)

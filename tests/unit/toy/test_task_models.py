@@ -46,6 +46,32 @@ def test_one_layer_is_made_of_its_parts(added):
     close(weights, mha(x, x, x, mask, need_weights=True)[1])
 
 
+@pytest.mark.parametrize(
+    ("positions", "attention", "added"),
+    [
+        ("none", MultiHeadAttention, nn.Identity),
+        ("sinusoidal", MultiHeadAttention, SinusoidalPositions),
+        ("learned", MultiHeadAttention, LearnedPositions),
+        ("relative", RelativeAttention, nn.Identity),
+        ("rotary", MultiHeadAttention, nn.Identity),
+    ],
+)
+def test_each_way_has_its_part_and_no_other(positions, attention, added):
+    made = one_layer(positions, 9, d_model=8, n_heads=4, n_answers=3)
+    assert type(made.attention) is attention
+    assert type(made.positions) is added
+    assert (made.attention.turn is not None) == (positions == "rotary")
+    assert (made.attention.d_model, made.attention.n_heads) == (8, 4)
+    logits, weights = made(sentences(0, [7, 4, 1], TASK_VOCAB_SIZE), need_weights=True)
+    assert logits.shape == (3, 7, 3, TASK_VOCAB_SIZE)
+    assert weights.shape == (3, 4, 7, 7)
+
+
+def test_max_len_sets_the_table_and_the_largest_distance():
+    assert one_layer("learned", 9).positions.table.shape == (9, 64)
+    assert one_layer("relative", 9).attention.relative.max_distance == 8
+
+
 # A stack of layers
 
 
@@ -98,6 +124,13 @@ def test_each_kind_has_the_sublayers_it_is_called_after(kind):
     assert linear == 2 * (kind == "without ReLU")
 
 
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_a_deep_one_ends_with_a_norm_of_its_own_in_pre_norm(norm_first):
+    model = deep_tagger(3, norm_first, d_model=8)
+    assert isinstance(model.norm, nn.LayerNorm) == norm_first
+    assert [layer.residual.norm_first for layer in model.layers] == [norm_first] * 3
+
+
 # Any one layer
 
 
@@ -122,36 +155,3 @@ def test_a_position_holds_its_symbol_and_the_one_before():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-@pytest.mark.parametrize(
-    ("positions", "attention", "added"),
-    [
-        ("none", MultiHeadAttention, nn.Identity),
-        ("sinusoidal", MultiHeadAttention, SinusoidalPositions),
-        ("learned", MultiHeadAttention, LearnedPositions),
-        ("relative", RelativeAttention, nn.Identity),
-        ("rotary", MultiHeadAttention, nn.Identity),
-    ],
-)
-def test_each_way_has_its_part_and_no_other(positions, attention, added):
-    made = one_layer(positions, 9, d_model=8, n_heads=4, n_answers=3)
-    assert type(made.attention) is attention
-    assert type(made.positions) is added
-    assert (made.attention.turn is not None) == (positions == "rotary")
-    assert (made.attention.d_model, made.attention.n_heads) == (8, 4)
-    logits, weights = made(sentences(0, [7, 4, 1], TASK_VOCAB_SIZE), need_weights=True)
-    assert logits.shape == (3, 7, 3, TASK_VOCAB_SIZE)
-    assert weights.shape == (3, 4, 7, 7)
-
-
-def test_max_len_sets_the_table_and_the_largest_distance():
-    assert one_layer("learned", 9).positions.table.shape == (9, 64)
-    assert one_layer("relative", 9).attention.relative.max_distance == 8
-
-
-@pytest.mark.parametrize("norm_first", [False, True])
-def test_a_deep_one_ends_with_a_norm_of_its_own_in_pre_norm(norm_first):
-    model = deep_tagger(3, norm_first, d_model=8)
-    assert isinstance(model.norm, nn.LayerNorm) == norm_first
-    assert [layer.residual.norm_first for layer in model.layers] == [norm_first] * 3

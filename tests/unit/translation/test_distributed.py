@@ -78,18 +78,6 @@ def test_two_processes_take_a_batch_each_of_every_update(tmp_path):
         adam.step()
 
 
-def test_several_stop_where_all_know_it(tmp_path, monkeypatch):
-    """Here two that always agree: not before the next line of the log."""
-    trainer = Trainer(small_config(write_texts(tmp_path / "data")), tmp_path / "run")
-    monkeypatch.setattr(trainer, "world", 2)
-    monkeypatch.setattr(trainer, "updates_of", lambda epoch: [[trainer.val_pairs]] * 9)
-    train = trainer.train
-    monkeypatch.setattr(trainer, "train", lambda: (trainer.stop(), train(bar=False)))
-    with pytest.raises(Ended):
-        train_until_asked(trainer)
-    assert (trainer.stopped, trainer.step) == (True, 4)
-
-
 @pytest.fixture
 def joined(monkeypatch):
     """The arguments with which a process of two joins the group."""
@@ -118,3 +106,15 @@ def test_each_process_joins_with_a_device_of_its_own(joined, monkeypatch):
     with pytest.raises(ValueError, match="2 processes on mps, which only one can use"):
         Processes("mps")
     assert not joined
+
+
+def test_several_stop_where_all_know_it(tmp_path, monkeypatch):
+    """Here two that always agree: not before the next line of the log."""
+    trainer = Trainer(small_config(write_texts(tmp_path / "data")), tmp_path / "run")
+    monkeypatch.setattr(trainer, "world", 2)
+    monkeypatch.setattr(trainer, "updates_of", lambda epoch: [[trainer.val_pairs]] * 9)
+    train = trainer.train
+    monkeypatch.setattr(trainer, "train", lambda: (trainer.stop(), train(bar=False)))
+    with pytest.raises(Ended):
+        train_until_asked(trainer)
+    assert (trainer.stopped, trainer.step) == (True, 4)

@@ -166,6 +166,12 @@ def test_dropout_depends_on_seed_and_step_alone(data, tmp_path):
     first = one._update(batches).item()
     torch.manual_seed(99)
     assert other._update(batches).item() == first
+    still = fresh(data, tmp_path / "c", dropout=0.3, peak_learning_rate=1e-12)
+    losses = set()
+    for step in (0, 1, 2, 3, 10, 11):
+        still.step = step
+        losses.add(round(still._update(batches).item(), 6))
+    assert len(losses) == 6
 
 
 def test_validation_is_pytorchs_loss_without_smoothing_or_dropout(whole):
@@ -273,24 +279,31 @@ def test_a_stopped_run_has_its_last_update_and_goes_on_from_there(
 
 
 def ruin(monkeypatch, update, what):
-    """From an update on, make its loss NaN or a weight infinite."""
-    step = Trainer._update
+    """From an update on, make its loss NaN, a gradient or a weight infinite."""
+    step, clip = Trainer._update, nn.utils.clip_grad_norm_
 
     def spoiled(trainer, batches):
+        late = trainer.step + 1 >= update
+        spoil = clip
+        if late and what == "gradient":
+
+            def spoil(parameters, limit):
+                trainer.model.out.weight.grad[5] = math.inf
+                return clip(trainer.model.parameters(), limit)
+
+        monkeypatch.setattr(nn.utils, "clip_grad_norm_", spoil)
         loss = step(trainer, batches)
-        if trainer.step < update:
-            return loss
-        if what == "loss":
-            return loss * math.nan
-        with torch.no_grad():
-            trainer.model.out.weight[5] = -math.inf
-        return loss
+        if late and what == "weight":
+            with torch.no_grad():
+                trainer.model.out.weight[5] = -math.inf
+        return loss * math.nan if late and what == "loss" else loss
 
     monkeypatch.setattr(Trainer, "_update", spoiled)
 
 
 NAMED = {
     "loss": "the loss of update {} is nan",
+    "gradient": "the loss of update {} is nan",
     "weight": "weights that are not finite|the validation loss is|the loss of update",
 }
 
@@ -452,6 +465,16 @@ def test_a_spoiled_folder_is_named_and_left_as_it_is(data, tmp_path, how, messag
     with pytest.raises(ValueError, match=message):
         Trainer(config, folder)
     assert content(folder) == before
+
+
+def test_a_config_that_cannot_be_used_takes_no_folder(data, tmp_path):
+    """The next try, with what was wrong mended, is welcome there."""
+    for wrong in ({"n_heads": 3}, {"model": "gpt"}, {"vocab_size": 9}):
+        with pytest.raises(ValueError, match=r"3 heads|gpt|vocab_size is 9"):
+            fresh(data, tmp_path / "run", **{"vocab_size": 100, **wrong})
+    assert not (tmp_path / "run").exists()
+    one, other = (fresh(data, tmp_path / name, vocab_size=110) for name in ("run", "o"))
+    assert one.subwords.fingerprint() == other.subwords.fingerprint()
 
 
 HOLD = """

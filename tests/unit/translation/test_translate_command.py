@@ -63,7 +63,7 @@ def test_each_sentence_is_translated_by_itself_and_lines_stay_lines(
     )
     assert len(echo.calls) == 1
     assert len(echo.calls[0]) == 3
-    translate("A dog runs.", "A cat sleeps.")
+    translate("A dog", "runs. A cat sleeps.")
     assert capsys.readouterr().out == "[A dog runs.] [A cat sleeps.]\n"
     assert echo.named == [(SHIPPED, "cpu")] * 2
 

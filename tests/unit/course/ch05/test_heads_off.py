@@ -1,9 +1,12 @@
 """The explorer of chapter 5: a translator without some of its heads."""
 
+import random
+
 import pytest
 import torch
 
 from attnbook.course.ch05 import explorer_heads_off as heads_off
+from attnbook.course.kit.explorers.packed import settings_of
 from attnbook.course.kit.explorers.shipped import shipped_translator
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
@@ -57,3 +60,14 @@ def test_a_head_of_one_layer_is_removed_and_comes_back():
     assert "Without head 3: " in one.said
     assert bars(one) != bars(other)
     assert all(map(torch.equal, before, model.parameters()))
+
+
+def test_on_the_page_the_views_are_those_that_were_stored():
+    every = [*settings_of(heads_off.CONTROLS)]
+    for settings in random.Random(0).sample(every, 8):
+        stored, now = (
+            heads_off.on_page(**settings),
+            heads_off.heads_off_view(**settings),
+        )
+        assert stored.said == now.said
+        assert bars(stored) == pytest.approx(bars(now), abs=1e-3)

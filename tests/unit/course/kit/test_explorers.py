@@ -100,6 +100,19 @@ def test_the_bars_are_the_changes_of_the_context():
     assert "nan" not in view.alt
 
 
+def test_on_the_page_the_contexts_are_those_that_were_stored():
+    torch.manual_seed(0)
+    models = {"untrained": InitialState(len(SOURCE), len(TARGET))}
+    models["static context, trained"] = load_toy_model("static_context")
+    for sentence in context_contents.SENTENCES[:3]:
+        stored = context_contents.on_page(sentence).drawn
+        now = context_contents.context_view(models, sentence).drawn
+        for chart in now:
+            [same] = [one for one in stored if one.title == chart.title]
+            for mine, its in zip(chart.series, same.series, strict=True):
+                assert mine.values == pytest.approx(its.values, abs=0.011)
+
+
 # The toy Transformer
 
 

@@ -144,6 +144,13 @@ def test_an_error_in_a_helper_of_another_cell_is_told_at_the_call(capsys):
     assert told in capsys.readouterr().out
 
 
+def test_hints_of_an_error_go_on_when_its_line_is_changed(judged):
+    told = [judged(RIGHT, ("Q @ K.mT", call)) for call in ("Q @ K", "Q @ (K + 1)")]
+    assert all("mat1 and mat2 shapes" in text for text in told)
+    first, second = (text.partition("Hint: ")[2] for text in told)
+    assert first[:20] != second[:20]
+
+
 def told_of(part, capsys, names):
     """What judge says of the functions or classes of a part among some names."""
     judge(part, *(names[label] for label in find_part(part).names))
@@ -325,6 +332,12 @@ def test_a_base_class_in_another_cell_is_part_of_the_answer(capsys):
 def test_a_skeleton_is_the_readers_turn(judged, body):
     assert judged(f"{DEF}    {body}\n") == "attention: your turn.\n"
     assert not hints.GIVEN
+
+
+@pytest.mark.parametrize("answer", [None, ...])
+def test_no_answer_is_the_readers_turn(answer, capsys):
+    judge("attention", answer)
+    assert capsys.readouterr().out == "attention: your turn.\n"
 
 
 def test_of_several_functions_the_first_unwritten_is_named(capsys):

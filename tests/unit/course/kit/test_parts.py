@@ -9,9 +9,7 @@ import torch
 from torch import nn
 
 from attnbook.course.kit.exercises import expect, stages
-from attnbook.course.kit.exercises.hints import (
-    make_mistake,
-)
+from attnbook.course.kit.exercises.hints import make_mistake
 from attnbook.course.kit.exercises.stages import (
     MODULES,
     Part,
@@ -222,3 +220,42 @@ def test_what_is_expected_and_what_is_said(check, given, finding):
     )
     assert bool(error) == bool(finding)
     assert str(error or "").startswith(finding)
+
+
+def test_a_module_moves_with_its_buffers_alone():
+    class Kept(nn.Module):
+        def __init__(self, how):
+            super().__init__()
+            how(self, torch.ones(3))
+
+        def forward(self, x):
+            return x + self.table
+
+    x = torch.rand(3)
+    for how, right in (
+        (lambda module, table: module.register_buffer("table", table), True),
+        (lambda module, table: setattr(module, "table", table), False),
+        (lambda module, table: setattr(module, "table", nn.Parameter(table)), True),
+    ):
+        outer = nn.Sequential(Kept(how))
+
+        def run(answer, outer=outer):
+            expect.same_device(lambda: outer(x), x, module=outer)
+
+        assert (failure(one_stage(run)[1], (None,)) is None) == right
+
+
+def test_equal_names_get_equal_parameters():
+    class Two(nn.Module):
+        def __init__(self, *names):
+            super().__init__()
+            for name in names:
+                setattr(self, name, nn.Linear(2, 2))
+
+    first, second = fill(Two("a", "b")), fill(Two("b", "a"))
+    assert torch.equal(first.a.weight, second.a.weight)
+    assert not torch.equal(first.a.weight, first.b.weight)
+    frozen = nn.Embedding.from_pretrained(torch.ones(1, 1))
+    assert torch.equal(fill(frozen).weight, torch.ones(1, 1))
+    assert first.a.weight.dtype == torch.float64
+    assert not first.training

@@ -11,7 +11,7 @@ import torch
 from playwright._impl._driver import compute_driver_executable
 
 from attnbook.course.kit.playground import tasks
-from attnbook.course.kit.playground.data import OPTIONS, PRESETS, WORDS
+from attnbook.course.kit.playground.data import DARES, OPTIONS, PRESETS, WORDS
 from attnbook.course.kit.playground.model import Model, loss_of
 from attnbook.course.kit.playground.presets import page_data, settings_of
 from attnbook.course.kit.playground.random_numbers import Stream
@@ -210,3 +210,25 @@ def test_presets_are_complete():
             assert len(stored["losses"]) == preset["seeds"]
             bands = zip(stored["low"], stored["mean"], stored["high"], strict=True)
             assert all(low <= mean <= high for low, mean, high in bands)
+
+
+@pytest.mark.parametrize("name", ["one-head", "no-positions"])
+def test_the_page_finds_what_is_stored(ask, name):
+    """The end of one run each."""
+    stored = page_data()["presets"][name]["stored"]
+    runs = ask(*({"do": "train", "setting": asdict(s)} for s in settings_of(name, 5)))
+    ends = [sum(step["loss"] for step in run[-10:]) / 10 for run in runs]
+    for end, of_side in zip(ends, stored, strict=True):
+        known = of_side["losses"]
+        assert min(known) - 0.3 < end < max(known) + 0.3
+    assert ends[0] < ends[1]
+
+
+def test_dares_begin_with_settings_that_exist_and_the_answers_are_spread():
+    for dare in DARES:
+        settings = [Setting(**(dare.get("both", {}) | dare.get(s, {}))) for s in "ab"]
+        assert settings[0] != settings[1]
+        assert {*dare["keep"]} <= OPTIONS.keys()
+        assert ("loss" in dare) != ("right" in dare)
+    right = [preset["right"] for preset in PRESETS.values()]
+    assert [right.count(answer) for answer in range(3)] == [3, 3, 3]
