@@ -104,6 +104,18 @@ def test_a_drawing_is_a_picture_that_untrusted_notebooks_show():
     )
 
 
+def test_links_of_a_picture_lead_to_notebooks():
+    html = '<a href="ch02_one.html#x">2</a> <a href="https://b.org/c.html">b</a>'
+    cell = new_code_cell("map()", outputs=drawn(**{"text/html": html}))
+    page = Page(
+        "book/intro", {"book/intro": KNOWN, "book/ch02_one": KNOWN}, {"book/ch02_one"}
+    )
+    (shown,) = reader_notebook(new_notebook(cells=[cell]), page, "intro").cells
+    assert shown.outputs[0].data["text/html"] == html.replace(
+        "ch02_one.html", "ch02_one.ipynb"
+    )
+
+
 @pytest.mark.parametrize(
     ("tags", "hidden"),
     [
@@ -203,15 +215,3 @@ def test_chapters_and_pages_of_text_become_notebooks(project):
     assert set(notebooks) == {"ch02_one.ipynb", "notation.ipynb"}
     assert notebooks["ch02_one.ipynb"].cells[0].source == "See [(2.1)](#eq-sum)."
     assert notebooks["notation.ipynb"].cells[0].source == "# 2. Attention"
-
-
-def test_links_of_a_picture_lead_to_notebooks():
-    html = '<a href="ch02_one.html#x">2</a> <a href="https://b.org/c.html">b</a>'
-    cell = new_code_cell("map()", outputs=drawn(**{"text/html": html}))
-    page = Page(
-        "book/intro", {"book/intro": KNOWN, "book/ch02_one": KNOWN}, {"book/ch02_one"}
-    )
-    (shown,) = reader_notebook(new_notebook(cells=[cell]), page, "intro").cells
-    assert shown.outputs[0].data["text/html"] == html.replace(
-        "ch02_one.html", "ch02_one.ipynb"
-    )
