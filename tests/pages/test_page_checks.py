@@ -1,14 +1,10 @@
 """The page checks themselves: each finds what it is there to find, in a tiny site."""
 
-import base64
-
 import page_checks
 import pytest
 from page_checks import (
     check_controls,
-    check_targets,
     dead_links,
-    findings_from_file,
     findings_over_http,
     opened,
 )
@@ -16,7 +12,6 @@ from page_checks import (
 PIXEL = (  # a GIF of one black dot
     "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw=="
 )
-DOT = base64.b64decode(PIXEL.partition(",")[2])
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -124,21 +119,6 @@ def test_finds(findings, body, expected):
     assert any(line.startswith(expected) for line in found), found
 
 
-def test_finds_a_page_that_is_not_there(browser, tiny):
-    found = findings_over_http(browser, tiny(""), "gone.html")
-    assert found[0].startswith("missing file: ")
-    assert found[-1] == "the page has no main part"
-
-
-def test_finds_in_a_file_what_only_a_server_would_find(browser, tmp_path):
-    """A path from the root of the site works on a server, not in a download."""
-    (tmp_path / "dot.gif").write_bytes(DOT)
-    page = PAGE.format(body='<img src="/dot.gif" alt="A black dot">')
-    (tmp_path / "index.html").write_text(page, encoding="utf-8")
-    found = findings_from_file(browser, tmp_path, "index.html")
-    assert any("picture not shown" in line for line in found), found
-
-
 @pytest.mark.parametrize(
     ("handler", "problems"),
     [
@@ -170,12 +150,3 @@ def test_dead_links(tmp_path, body, reasons):
     (tmp_path / "index.html").write_text(body, encoding="utf-8")
     found = dead_links(tmp_path)
     assert [line.partition("' ")[2] for line in found] == reasons
-
-
-def test_a_target_counts_with_its_label(browser, tiny):
-    body = """<button style="height: 20px">x</button>
-    <label style="display: block; height: 24px"><input type="radio">y</label>"""
-    with opened(browser, tiny(body), "index.html") as (page, found):
-        [small] = check_targets(page.locator("main"))
-        assert small.startswith("20 pixels high: <button")
-        assert found == []
