@@ -12,7 +12,6 @@ from playwright.sync_api import expect
 import explorers
 from attnbook.course.ch02 import explorer_film
 from attnbook.course.ch04 import explorer_queries_and_keys
-from attnbook.course.ch06 import explorer_red_team
 from attnbook.course.ch09 import explorer_transformer_pass
 from attnbook.course.kit.explorers.controls import Switch
 
@@ -116,19 +115,6 @@ def test_a_query_is_dragged_and_a_stage_is_pressed_in_the_drawing(visit, html):
     figure.locator(".chart-of-Stages rect").nth(24).click(force=True)
     view = explorer_transformer_pass.on_page(stage=25, position=2)
     expect(figure.get_by_role("status")).to_have_text(view.said)
-
-
-def test_on_paper_the_six_wrong_masks_stand_by_their_names(visit, html):
-    path, place = page_of(html, explorer_red_team)
-    figure = visit(path).locator(place)
-    figure.scroll_into_view_if_needed()
-    names, drawing = figure.locator("img[alt^='Six maps']"), figure.locator("svg")
-    expect(drawing).to_be_visible()
-    expect(names).to_be_hidden()
-    figure.page.emulate_media(media="print")
-    expect(names).to_be_visible()
-    expect(drawing).to_be_hidden()
-    expect(figure.get_by_role("status")).to_be_hidden()
 
 
 def test_without_javascript_or_data_the_picture_stays(visit, browser, html):

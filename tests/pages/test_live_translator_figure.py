@@ -222,23 +222,6 @@ def test_a_second_model_reads_the_german_back(page):
     expect(line.locator("q")).to_contain_text("at the station")
 
 
-def test_without_the_second_model_the_button_stays(browser, at):
-    page = browser.new_page(reduced_motion="reduce")
-    page.route("**/back/part-2.js*", lambda route: route.abort())
-    page.goto(at)
-    box = figure(page, "light")
-    box.locator("[type=submit]").click()
-    ask = box.locator(".tr-back button")
-    expect(ask).to_be_visible(timeout=60_000)
-    ask.click()
-    expect(box.locator("[role=alert]")).to_contain_text("press the button to try again")
-    assert german(box)[-1] == "Station."
-    page.unroute("**/back/part-2.js*")
-    ask.click()
-    expect(box.locator(".tr-back q")).not_to_be_empty(timeout=60_000)
-    page.close()
-
-
 def test_without_its_weights_the_example_stays(browser, at):
     page = browser.new_page(reduced_motion="reduce")
     page.route("**/translator/part-3.js*", lambda route: route.abort())

@@ -1,15 +1,10 @@
 """The page checks themselves: each finds what it is there to find, in a tiny site."""
 
-import base64
-
 import page_checks
 import pytest
 from page_checks import (
     check_controls,
-    check_search,
-    check_targets,
     dead_links,
-    findings_from_file,
     findings_over_http,
     opened,
 )
@@ -17,7 +12,6 @@ from page_checks import (
 PIXEL = (  # a GIF of one black dot
     "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///ywAAAAAAQABAAACAUwAOw=="
 )
-DOT = base64.b64decode(PIXEL.partition(",")[2])
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -76,16 +70,12 @@ def findings(browser, tiny):
 
 
 PREDICT_FAULTS = [
-    ("<button", "<p", "there are no answers to choose from"),
     ("hidden>", ">", "the result is shown before an answer is chosen"),
-    ("<details>", "<details open>", "the result is shown before an answer is chosen"),
     (' role="status"', "", "nothing tells a screen reader how it went"),
     ("Not quite.", "", "it does not say whether the choice was right"),
     ('"your prediction"', '"✗"', "no words mark the chosen and the right answer"),
-    ('"correct"', '"✓"', "no words mark the chosen and the right answer"),
     ("open = true", "open = false", "the explanation stays closed"),
     ("hidden = false", "hidden = true", "the result stays covered"),
-    (".onclick", ".onmousedown", "the explanation stays closed"),
 ]
 
 
@@ -100,28 +90,20 @@ def test_a_good_page_has_no_findings(findings):
 
 FAULTS = [
     ('<img src="https://example.org/a.png" alt="A dot">', "outside request: https"),
-    ('<script src="//example.org/a.js"></script>', "outside request: http"),
     ("<script>console.error('oh')</script>", "console error: oh"),
     ("<script>nothing.there</script>", "script error: nothing is not defined"),
     ('<script src="gone.js"></script>', "missing file: "),
     ('<img src="gone.png" alt="A dot">', "picture not shown: …gone.png"),
     (f'<img src="{PIXEL}">', "picture without alt text: "),
-    (f'<img src="{PIXEL}" alt=" ">', "picture without alt text: "),
     ('<span class="math">x^2</span>', "formula not typeset: x^2"),
     ('<div style="width: 391px">wide</div>', "391 pixels wide on a screen of 390"),
-    ('<p style="color: #ccc">pale</p>', "accessibility, light: color-contrast"),
     ('<p style="color: #333">dim</p>', "accessibility, dark: color-contrast"),
-    ("<button></button>", "accessibility, light: button-name"),
     (
         '<details><summary>More</summary><p style="color: #ccc">pale</p></details>',
         "accessibility, light: color-contrast",
     ),
     (stepper(""), "slider 1: an arrow key does not change the picture"),
     (stepper(""), "slider 1: the mouse does not change the picture"),
-    (
-        stepper(f"if (this.value == 1) {MOVES}"),
-        "slider 1: the mouse does not change the picture",
-    ),
     (f"<div hidden>{stepper(MOVES)}</div>", "slider 1 is not to be seen"),
     *(
         (PREDICT.replace(good, bad), f"predict box 1: {problem}")
@@ -137,27 +119,10 @@ def test_finds(findings, body, expected):
     assert any(line.startswith(expected) for line in found), found
 
 
-def test_finds_a_page_that_is_not_there(browser, tiny):
-    found = findings_over_http(browser, tiny(""), "gone.html")
-    assert found[0].startswith("missing file: ")
-    assert found[-1] == "the page has no main part"
-
-
-def test_finds_in_a_file_what_only_a_server_would_find(browser, tmp_path):
-    """A path from the root of the site works on a server, not in a download."""
-    (tmp_path / "dot.gif").write_bytes(DOT)
-    page = PAGE.format(body='<img src="/dot.gif" alt="A black dot">')
-    (tmp_path / "index.html").write_text(page, encoding="utf-8")
-    found = findings_from_file(browser, tmp_path, "index.html")
-    assert any("picture not shown" in line for line in found), found
-
-
 @pytest.mark.parametrize(
     ("handler", "problems"),
     [
         ("document.body.append('here')", []),
-        ("window.print()", []),
-        ("setTimeout(() => document.body.append('here'), 1000)", []),
         ("", ["button does nothing: 'Go'"]),
     ],
 )
@@ -169,13 +134,6 @@ def test_a_button_must_do_something(browser, tiny, monkeypatch, handler, problem
         assert check_controls(page) == problems
 
 
-@pytest.mark.usefixtures("impatient")
-def test_a_search_must_find_something(browser, tiny):
-    site = tiny('<ul id="search-results"></ul>')
-    with opened(browser, site, "index.html") as (page, _):
-        assert check_search(page) == ["the search finds nothing"]
-
-
 @pytest.mark.parametrize(
     ("body", "reasons"),
     [
@@ -184,9 +142,7 @@ def test_a_search_must_find_something(browser, tiny):
         ('<a href="gone.html">a</a>', ["leads to no file"]),
         ('<img src="gone.png" alt="A dot">', ["leads to no file"]),
         ('<a href="#gone">a</a>', ["leads to no place in the page"]),
-        ('<a href="index.html#gone">a</a>', ["leads to no place in the page"]),
         ('<a href="#">a</a>', ["leads nowhere"]),
-        ('<a href="">a</a>', ["leads nowhere"]),
         ('<a class="current reference" href="#">this page, in the contents</a>', []),
     ],
 )
@@ -194,12 +150,3 @@ def test_dead_links(tmp_path, body, reasons):
     (tmp_path / "index.html").write_text(body, encoding="utf-8")
     found = dead_links(tmp_path)
     assert [line.partition("' ")[2] for line in found] == reasons
-
-
-def test_a_target_counts_with_its_label(browser, tiny):
-    body = """<button style="height: 20px">x</button>
-    <label style="display: block; height: 24px"><input type="radio">y</label>"""
-    with opened(browser, tiny(body), "index.html") as (page, found):
-        [small] = check_targets(page.locator("main"))
-        assert small.startswith("20 pixels high: <button")
-        assert found == []

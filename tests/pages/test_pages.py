@@ -7,7 +7,6 @@ import pytest
 import yaml
 from page_checks import (
     check_controls,
-    check_search,
     dead_links,
     findings_from_file,
     findings_over_http,
@@ -51,12 +50,6 @@ def test_no_dead_controls(visit, html, site):
     assert check_controls(visit(chapter.as_posix(), site)) == []
 
 
-@pytest.mark.parametrize("over", ["http", "file"])
-def test_search(visit, site, html, over):
-    place = site if over == "http" else html.as_uri()
-    assert check_search(visit("search.html?q=decoder", place)) == []
-
-
 @pytest.mark.parametrize(
     ("path", "megabytes"), [("book/intro.html", 0.5), ("book/ch12_training.html", 1.2)]
 )
@@ -72,13 +65,3 @@ def test_a_page_is_light(browser, site, path, megabytes):
     icons = {answer.url.rpartition("/_static/")[2] for answer in answers}
     assert "fa-solid-900.ttf" in icons
     assert not [name for name in icons if "fontawesome" in name]
-
-
-@pytest.mark.parametrize(
-    ("path", "width", "number"),
-    [("notation", 1440, 4), ("intro", 1440, 3), ("notation", 390, 0)],
-)
-def test_a_wide_screen_asks_for_letters_early(visit, site, path, width, number):
-    """So that lines break where they stay; the last of four are those of formulas."""
-    page = visit(f"book/{path}.html", site, viewport={"width": width, "height": 900})
-    assert page.locator("link[rel=preload][as=font]").count() == number

@@ -183,12 +183,6 @@ def test_one_cover_speaks_for_results_side_by_side(page, site):
     expect(outputs.filter(has_text="9").last).to_be_visible()
 
 
-def test_opening_the_fold_shows_the_result_too(page):
-    page.locator(".predict summary").first.click()
-    expect(page.locator(".predict-solution").first).to_have_text("(b) 32")
-    expect(result(page)).to_be_visible()
-
-
 def test_a_link_into_a_covered_result_uncovers_it(page):
     result(page).evaluate("e => { e.firstElementChild.id = 'figure'; }")
     page.evaluate("() => { location.hash = 'figure'; }")
@@ -257,15 +251,6 @@ def test_answers_are_kept_and_counted_in_the_contents(page, site):
     expect(in_contents(page, "Two")).to_have_text("")
 
 
-def test_on_a_server_too(visit, tiny, serve):
-    site = serve(tiny)
-    page = visit(ONE, site)
-    answer(page, 0).click()
-    expect(result(page)).to_be_visible()
-    page.goto(f"{site}/{TWO}")
-    expect(in_contents(page, "One")).to_contain_text("1/3")
-
-
 def test_exercises_and_pages_are_ticked(page, site):
     page.get_by_role("checkbox", name="Exercise 1 done").focus()
     page.keyboard.press("Space")
@@ -313,13 +298,6 @@ def test_another_window_follows(page, site):
     other.reload()
     expect(in_contents(other, "One")).to_contain_text("2/3")
     expect(in_contents(other, "Two")).to_contain_text("✓")
-
-
-def test_what_another_window_has_just_written_is_kept(page):
-    written = '{"answers": {"predict-again": 1}}'
-    page.evaluate(f"localStorage.setItem('attention-step-by-step', '{written}')")
-    answer(page, 0).click()
-    expect(in_contents(page, "One")).to_contain_text("2/3")
 
 
 def test_where_the_browser_keeps_nothing_the_page_still_works(browser, site):

@@ -317,16 +317,6 @@ def check_controls(page: Page) -> list[str]:
     return found
 
 
-def check_search(page: Page) -> list[str]:
-    """The search page, opened with a word, finds a page."""
-    results = page.locator("#search-results li")
-    try:
-        results.first.wait_for(timeout=PATIENCE)
-    except TimeLimit:
-        return ["the search finds nothing"]
-    return []
-
-
 def check_whole(page: Page) -> list[str]:
     """Everything is there, and what moves does so; in the end all folds are open."""
     found = check_predict(page)

@@ -1,6 +1,5 @@
 """What the tests of training share: a few texts, a small config, runs in processes."""
 
-import os
 import random
 import subprocess
 import sys
@@ -80,9 +79,3 @@ def train_until(lines, *arguments):
     """Run ``attnbook train``, killed once its log has some lines."""
     program = [sys.executable, "-c", KILLED, str(lines), "train", *map(str, arguments)]
     return subprocess.run(program, capture_output=True, encoding="utf-8")
-
-
-def without(*names, **variables):
-    """The environment without some variables, and with others."""
-    kept = {name: value for name, value in os.environ.items() if name not in names}
-    return kept | variables

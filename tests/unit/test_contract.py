@@ -105,7 +105,6 @@ add(
     lambda n: [*numbers(0, (2, n, 6)), torch.arange(2 * n).view(2, n) % 6],
     loss=lambda: parts.token_loss,
     smoothed=lambda: parts.label_smoothing_loss,
-    fused=lambda: parts.label_smoothing_loss,
 )
 FUNCTIONS = [*CASES]
 add(
@@ -151,7 +150,7 @@ for name in ALIGNMENTS:
     )
 add(pairs, **{name: partial(models.Transformer, form) for name, form in FORMS.items()})
 OF_TYPES = [*CASES]
-WIDE = ["loss", "smoothed", "fused", "dot_score", "general_score"]
+WIDE = ["loss", "smoothed", "dot_score", "general_score"]
 """Of 16-bit numbers they make float32: sums that may be larger than float16 allows."""
 COMPILED = ["weights", "rotary", "relative", "learned", "post", "pre"]
 

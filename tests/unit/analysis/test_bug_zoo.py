@@ -51,13 +51,6 @@ def test_a_wrong_split_deals_out_positions():
     close(weights.sum(-1), torch.ones(2, 4, 8), atol=1e-5)
 
 
-def test_a_wrong_split_of_one_head_is_right():
-    torch.manual_seed(0)
-    wrong, x = WrongSplit(16, 1), torch.randn(2, 5, 16)
-    q, k, v = wrong.W_Q(x), wrong.W_K(x), wrong.W_V(x)
-    close(wrong(x, x, x), wrong.W_O(F.scaled_dot_product_attention(q, k, v)), atol=1e-5)
-
-
 def test_a_wrong_split_drops_weights_in_training_alone():
     torch.manual_seed(0)
     wrong, x = WrongSplit(16, 4, dropout=0.5), torch.randn(2, 8, 16)

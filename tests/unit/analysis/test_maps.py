@@ -116,17 +116,3 @@ def test_cross_weights_are_the_mean_over_layers_and_heads(norm_first):
     close(found.sum(-1), torch.ones(found.shape[:2]).double())
     assert not (found * (batch.src == PAD)[:, None]).any()
     assert batch.tgt_in[0, 0] == BOS  # the right words before each step
-
-
-def test_an_attention_that_is_called_twice_is_named():
-    class Twice(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.attention = MultiHeadAttention(8, 2)
-
-        def forward(self, x):
-            x = self.attention(x, x, x)
-            return self.attention(x, x, x)
-
-    with pytest.raises(ValueError, match="attention is called twice"):
-        attention_maps(Twice().eval(), torch.randn(1, 3, 8))

@@ -46,18 +46,18 @@ def test_a_probe_is_bayes_rule_for_normal_classes():
     assert probe.classes.tolist() == [0, 10, 20]
 
 
+def test_accuracy_is_of_correct_answers():
+    probe = LinearProbe(torch.eye(2).double(), torch.zeros(2), torch.tensor([7, 9]))
+    x = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    assert probe_accuracy(probe, x, torch.tensor([7, 9, 9, 8])) == 0.5
+
+
 def test_frequent_classes_are_preferred():
     frequent, rare = torch.linspace(-1, 1, 90), torch.linspace(-0.8, 1.2, 10)
     x = torch.cat([frequent, rare])[:, None]
     probe = fit_probe(x, torch.tensor([4] * 90 + [3] * 10))
     nearer_to_the_rare = torch.tensor([[0.15]]).double()
     assert probe.predict(nearer_to_the_rare).tolist() == [4]
-
-
-def test_accuracy_is_of_correct_answers():
-    probe = LinearProbe(torch.eye(2).double(), torch.zeros(2), torch.tensor([7, 9]))
-    x = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
-    assert probe_accuracy(probe, x, torch.tensor([7, 9, 9, 8])) == 0.5
 
 
 def test_vectors_and_labels_must_be_as_many():

@@ -42,18 +42,7 @@ def test_words_of_a_real_text_are_its_words():
     pieces = Translator().subwords.pieces(text)
     assert len(pieces) > 10
     _, words, _ = word_weights(torch.ones(len(pieces), 1), pieces, ["<eos>"])
-    assert words == [
-        "Eine",
-        "Apfelschorle",
-        "steht",
-        "(",
-        "noch",
-        ")",
-        "auf",
-        "dem",
-        "Tisch",
-        ".",
-    ]
+    assert " ".join(words) == "Eine Apfelschorle steht ( noch ) auf dem Tisch ."
 
 
 def test_weights_without_a_row_for_each_subword_are_an_error():

@@ -1,8 +1,6 @@
 """What a program does when it is asked to end."""
 
 import signal
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -89,12 +87,3 @@ def test_without_a_signal_nothing_is_said(capsys):
         raise ValueError("mine")
     assert capsys.readouterr().err == ""
     assert not issubclass(Ended, Exception)
-
-
-def test_a_program_ends_with_the_code_of_the_shells():
-    text = (
-        "import os, signal\nfrom attnbook.core.signals import last_words\n"
-        "with last_words(lambda: 'words'):\n    os.kill(os.getpid(), signal.SIGINT)\n"
-    )
-    shown = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
-    assert (shown.returncode, shown.stderr) == (130, "words\n")

@@ -11,12 +11,6 @@ def _same_threads_afterwards():
     torch.set_num_threads(threads)
 
 
-def test_one_thread_unless_told_otherwise(monkeypatch):
-    monkeypatch.delenv("ATTNBOOK_THREADS", raising=False)
-    torch.set_num_threads(2)
-    assert set_threads() == torch.get_num_threads() == 1
-
-
 def test_the_environment_decides(monkeypatch):
     monkeypatch.setenv("ATTNBOOK_THREADS", "2")
     assert set_threads() == torch.get_num_threads() == 2
@@ -28,3 +22,9 @@ def test_a_bad_number_is_named(monkeypatch, text):
     with pytest.raises(ValueError, match="whole number from 1 upwards: set") as error:
         set_threads()
     assert repr(text) in str(error.value)
+
+
+def test_one_thread_unless_told_otherwise(monkeypatch):
+    monkeypatch.delenv("ATTNBOOK_THREADS", raising=False)
+    torch.set_num_threads(2)
+    assert set_threads() == torch.get_num_threads() == 1

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +44,13 @@ def test_an_interruption_leaves_nothing_behind(tmp_path, monkeypatch, when):
     with pytest.raises(KeyboardInterrupt):
         write_whole(tmp_path / "some.txt", "new")
     assert [*tmp_path.iterdir()] == []
+
+
+def test_it_is_on_the_disk_before_it_takes_the_name(tmp_path, monkeypatch):
+    done, sync, replace = [], os.fsync, Path.replace
+    monkeypatch.setattr(os, "fsync", lambda f: (done.append("sync"), sync(f)))
+    monkeypatch.setattr(
+        Path, "replace", lambda *names: (done.append("name"), replace(*names))
+    )
+    write_whole(tmp_path / "some.txt", "new")
+    assert done == ["sync", "name"]

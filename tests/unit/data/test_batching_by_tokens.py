@@ -59,13 +59,6 @@ def test_the_longer_side_counts(lengths):
     assert sizes == [2, 2]
 
 
-def test_a_long_pair_is_alone():
-    pairs = numbered([(3, 3), (3, 3), (40, 3), (3, 3)])
-    batches = token_batches(pairs, 20, random.Random(0))
-    assert [pairs[2]] in batches
-    assert len(batches) == 2
-
-
 def test_the_seed_decides_mates_and_order():
     pairs = numbered([(n, n) for n in range(1, 9) for _ in range(8)])
     one, other = (token_batches(pairs, 30, random.Random(seed)) for seed in (0, 1))
@@ -84,11 +77,11 @@ def test_padding_is_counted_on_both_sides():
     assert padding_share([pairs, pairs[:1]]) == pytest.approx(3 / 19)
 
 
-def test_a_batch_of_nothing_is_refused():
-    with pytest.raises(ValueError, match=r"batch_tokens is 0; .* from 1 on"):
-        token_batches([], 0, random.Random(0))
-
-
 def test_without_batches_there_is_no_share_of_padding():
     with pytest.raises(ValueError, match="there are no batches"):
         padding_share([])
+
+
+def test_a_batch_of_nothing_is_refused():
+    with pytest.raises(ValueError, match=r"batch_tokens is 0; .* from 1 on"):
+        token_batches([], 0, random.Random(0))

@@ -43,13 +43,6 @@ def trained(words, number):
     return [tuple(pair) for pair in found], tokenizer
 
 
-def test_pairs_are_counted_as_often_as_their_words_occur():
-    counts = count_pairs(
-        {"aaa": ["a", "a", "a"], "ab": ["a", "b"]}, {"aaa": 2, "ab": 3}
-    )
-    assert counts == {("a", "a"): 4, ("a", "b"): 3}
-
-
 def test_a_word_without_a_count_is_an_error():
     with pytest.raises(ValueError, match=r"'ab' has no count; .*must hold it"):
         count_pairs({"ab": ["a", "b"]}, {})
@@ -69,11 +62,6 @@ def test_a_pair_is_joined_from_left_to_right(parts, joined):
     assert merge_pair(list(parts), ("a", "a")) == joined
 
 
-def test_what_has_just_been_joined_is_not_joined_again():
-    assert merge_pair(["a", "a", "aa"], ("a", "a")) == ["aa", "aa"]
-    assert merge_pair(["a", "b", "ab"], ("a", "b")) == ["ab", "ab"]
-
-
 def test_the_ten_words_of_the_page():
     learned = learn_merges(TEN, 8)
     joined = ["".join(pair) for pair in learned]
@@ -85,11 +73,6 @@ def test_merges_end_when_every_word_is_one_piece():
     learned = learn_merges({"ab": 2, "c": 1}, 10)
     assert learned == [("a", "b")]
     assert learn_merges({"ab": 2}, 0) == []
-
-
-def test_a_negative_number_of_merges_is_an_error():
-    with pytest.raises(ValueError, match=r"n_merges is -1; it must be 0 or more"):
-        learn_merges({"ab": 2}, -1)
 
 
 @given(texts, st.integers(1, 8))
@@ -111,3 +94,13 @@ def test_words_are_cut_as_by_tokenizers(words, number, word):
     if set(word) <= known:  # others are unknown to it, and fall out
         assert apply_merges(word, learned) == tokenizer.encode(word).tokens
     assert "".join(apply_merges(word, learned)) == word
+
+
+def test_what_has_just_been_joined_is_not_joined_again():
+    assert merge_pair(["a", "a", "aa"], ("a", "a")) == ["aa", "aa"]
+    assert merge_pair(["a", "b", "ab"], ("a", "b")) == ["ab", "ab"]
+
+
+def test_a_negative_number_of_merges_is_an_error():
+    with pytest.raises(ValueError, match=r"n_merges is -1; it must be 0 or more"):
+        learn_merges({"ab": 2}, -1)

@@ -94,19 +94,7 @@ def test_a_download_is_kept_and_not_repeated(cache, server):
     assert asked == ["/raw/val.de.gz"]
 
 
-def test_the_addresses_are_those_of_one_commit():
-    assert len(multi30k.COMMIT) == 40
-    first, mirror = multi30k.URLS
-    assert first.startswith("https://raw.githubusercontent.com/multi30k/dataset/")
-    assert mirror.startswith("https://cdn.jsdelivr.net/gh/multi30k/dataset@")
-    assert all(multi30k.COMMIT in url for url in multi30k.URLS)
-
-
-@pytest.mark.parametrize("first", ["wrong", "gone"])
-def test_the_mirror_is_asked_if_the_first_address_fails(
-    cache, server, monkeypatch, first
-):
-    """The first address gives another file, or nothing answers there."""
+def test_the_mirror_is_asked_if_the_first_address_fails(cache, server, monkeypatch):
     _, asked = server
     (url,) = multi30k.URLS
     retrieve = pooch.retrieve
@@ -114,9 +102,7 @@ def test_the_mirror_is_asked_if_the_first_address_fails(
     def first_fails(address, *rest):
         if address.startswith("first:"):
             asked.append(address)
-            if first == "gone":
-                raise requests.ConnectionError("no such host")
-            raise ValueError("the checksum differs")
+            raise requests.ConnectionError("no such host")
         return retrieve(address, *rest)
 
     monkeypatch.setattr(pooch, "retrieve", first_fails)
@@ -125,18 +111,15 @@ def test_the_mirror_is_asked_if_the_first_address_fails(
     assert asked == ["first:val.de.gz", "/raw/val.de.gz"]
 
 
-@pytest.mark.parametrize(
-    "error", [requests.ConnectionError, requests.Timeout, OSError], ids=str
-)
-def test_what_stops_a_download_is_told_for_each_address(cache, monkeypatch, error):
+def test_what_stops_a_download_is_told_for_each_address(cache, monkeypatch):
     def fail(address, *_):
-        raise error(f"no answer from {address}" + 9 * ", although asked again")
+        raise requests.Timeout(f"no answer from {address}, although asked again")
 
     monkeypatch.setattr(pooch, "retrieve", fail)
     with pytest.raises(ValueError, match=r"val\.de\.gz could not be downl") as output:
         sentences("val", "de")
-    where = "raw.githubusercontent.com ({0}) nor cdn.jsdelivr.net ({0})"
-    assert where.format(error.__name__) in str(output.value)
+    where = "raw.githubusercontent.com (Timeout) nor cdn.jsdelivr.net (Timeout)"
+    assert where in str(output.value)
     assert "asked again" not in str(output.value)
 
 
@@ -154,9 +137,8 @@ def test_a_spoiled_file_in_the_cache_is_downloaded_anew(cache, server, old):
         {"content": FILE[:-3], "length": len(FILE) - 3},  # another file
         {"content": FILE[:20]},  # the line breaks half-way
         {"status": 404, "content": b"", "length": 0},
-        {"status": 500, "content": b"", "length": 0},
     ],
-    ids=["wrong checksum", "half", "not found", "broken server"],
+    ids=["wrong checksum", "half", "not found"],
 )
 def test_a_download_that_fails_leaves_nothing(cache, server, change):
     server[0].update(change)
@@ -188,11 +170,6 @@ def test_a_copy_that_is_not_there_is_named(tmp_path, cache, monkeypatch, folder)
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_an_empty_variable_is_none(cache, server, monkeypatch):
-    monkeypatch.setenv(DATA, "")
-    assert sentences("val", "de") == CLEAN
-
-
 @pytest.mark.parametrize(
     "content",
     [FILE[:-5], b"no gzip at all", gzip.compress(b"Stra\xdfe")],
@@ -203,13 +180,6 @@ def test_a_file_that_cannot_be_read_is_named(copy, monkeypatch, content):
     monkeypatch.setitem(SHA256, "val.de", checksum(content))
     with pytest.raises(ValueError, match=r"val\.de\.gz cannot be read .*delete it"):
         sentences("val", "de")
-
-
-def test_unknown_names_are_answered_with_the_known_ones():
-    with pytest.raises(ValueError, match="no 'test'; choose among train, val, test_20"):
-        sentences("test", "de")
-    with pytest.raises(ValueError, match="no 'cs'; choose among en, de, fr"):
-        sentences("val", "cs")
 
 
 def test_white_space_of_all_kinds_is_one_space():
@@ -243,3 +213,15 @@ def test_the_files_hold_what_is_known_of_them(requires_data, split, language):
 
 
 WITH_NO_BREAK_SPACES = {("train", "de"), ("val", "de")}
+
+
+def test_an_empty_variable_is_none(cache, server, monkeypatch):
+    monkeypatch.setenv(DATA, "")
+    assert sentences("val", "de") == CLEAN
+
+
+def test_unknown_names_are_answered_with_the_known_ones():
+    with pytest.raises(ValueError, match="no 'test'; choose among train, val, test_20"):
+        sentences("test", "de")
+    with pytest.raises(ValueError, match="no 'cs'; choose among en, de, fr"):
+        sentences("val", "cs")

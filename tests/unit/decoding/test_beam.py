@@ -5,15 +5,12 @@ import math
 
 import pytest
 import torch
-from compare import DECODERS, Chain, close, decoder_of, sentences
+from compare import DECODERS, Chain, decoder_of, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnbook.core.vocabulary import BOS, EOS, PAD, UNK
 from attnbook.decoding.beam import beam_search, length_penalty
-from attnbook.decoding.greedy_search import greedy
-from attnbook.decoding.scoring import log_probability
-from attnbook.decoding.steps import token_log_probs
 
 WORDS = (4, 5)  # of a target vocabulary of 6
 LONGEST = 4
@@ -95,14 +92,6 @@ def test_a_wide_beam_finds_the_best_of_all(name, alpha):
             assert scores[0].item() == pytest.approx(wanted[0][0], abs=1e-10)
 
 
-@NAMES
-def test_without_a_penalty_a_score_is_the_log_probability(name):
-    model = decoder_of(name)
-    best = beam_search(model, SRC, LONGEST, 2, alpha=0.0)
-    found = log_probability(model, SRC, best.ids[:, 0])
-    close(found, best.scores[:, 0], atol=1e-10)
-
-
 @pytest.mark.parametrize("name", ["pre-norm", "bahdanau"])
 @given(st.integers(1, 6), st.integers(1, 6), st.floats(0, 2), st.integers(0, 999))
 @settings(max_examples=10)
@@ -142,22 +131,6 @@ def test_neighbours_with_limits_of_their_own_change_nothing(
         assert scores.tolist() == pytest.approx(alone.scores[0].tolist(), abs=1e-12)
     same = beam_search(model, SRC, torch.tensor(limits), width, alpha)
     assert torch.equal(same.ids, together.ids)
-
-
-@NAMES
-def test_one_beginning_without_penalty_is_greedy(name):
-    model = decoder_of(name)
-    step = model.step
-    model.step = lambda token, state: (
-        token_log_probs((s := step(token, state))[0]),
-        s[1],
-    )
-    max_len = 6
-    best, chosen = beam_search(model, SRC, max_len, 1, 0.0), greedy(model, SRC, max_len)
-    for row, ids in zip(chosen.tolist(), best.ids[:, 0].tolist(), strict=True):
-        if EOS not in row:
-            row = [*row[: max_len - 1], EOS]  # a translation must end
-        assert ids == row + [PAD] * (max_len - len(row))
 
 
 # Chains whose answer can be reckoned with a pencil

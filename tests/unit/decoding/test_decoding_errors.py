@@ -7,19 +7,18 @@ import pytest
 import torch
 from compare import DECODERS, decoder_of, make_transformer, sentences
 
-from attnbook.core.vocabulary import BOS, PAD
+from attnbook.core.vocabulary import BOS
 from attnbook.decoding import (
     Ensemble,
     beam_search,
     greedy,
     log_probability,
     sample,
-    token_probabilities,
 )
 
 SRC = sentences(0, [6, 4, 1, 3], 12)
 model = make_transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)
-g, one, linear = torch.Generator(), torch.zeros(5), torch.nn.Linear(2, 2)
+g, linear = torch.Generator(), torch.nn.Linear(2, 2)
 WAYS = {
     "greedy": lambda model, src, n=3: greedy(model, src, n),
     "beam": lambda model, src, n=3: beam_search(model, src, n),
@@ -27,20 +26,14 @@ WAYS = {
 }
 TABLE = [
     (lambda: beam_search(model, SRC, 5, 0), "width is 0"),
-    (lambda: beam_search(model, SRC, 5, 2.5), "width is 2.5"),
     (lambda: beam_search(model, SRC, 5, 2, -0.1), "alpha is -0.1"),
     (lambda: beam_search(model, SRC, 5, 2, math.nan), "alpha is nan"),
     (lambda: beam_search(model, SRC, 5, 2, math.inf), "alpha is inf"),
     (lambda: sample(model, SRC, 5, g, 0.0), "temperature is 0.0"),
-    (lambda: sample(model, SRC, 5, g, -1), "use greedy decoding"),
     (lambda: sample(model, SRC, 5, g, 1e-50), "temperature is 1e-50"),
-    (lambda: sample(model, SRC, 5, g, math.nan), "temperature is nan"),
-    (lambda: sample(model, SRC, 5, g, math.inf), "temperature is inf"),
     (lambda: sample(model, SRC, 5, g, top_k=0), "top_k is 0"),
     (lambda: sample(model, SRC, 5, g, top_p=0), "top_p is 0"),
     (lambda: sample(model, SRC, 5, g, top_p=1.5), "top_p is 1.5"),
-    (lambda: sample(model, SRC, 5, g, top_p=math.nan), "top_p is nan"),
-    (lambda: token_probabilities(one, top_p=-0.5), "top_p is -0.5"),
     (lambda: log_probability(model, 0 * SRC, SRC), "source sentence 0 has no word"),
     (
         lambda: log_probability(model, SRC, SRC.flip(1)),
@@ -64,9 +57,7 @@ def test_each_way_looks_at_its_model_and_limits(way):
     for given, words in (
         (0, "max_len is 0"),
         (2.5, "max_len is 2.5"),
-        (None, "max_len is None"),
         ([2, 3], "max_len has 2 numbers for 4 sentences"),
-        ([2, 3, True, 1], "max_len is True"),
         (torch.ones(4), "max_len is 1.0"),
     ):
         with pytest.raises(ValueError, match=re.escape(words)):
@@ -83,8 +74,6 @@ def test_every_model_looks_at_what_comes_in(name):
         (-SRC, r"id -\d+ is not in 0 … 11"),
         (0 * SRC, "sentence 0 has no word, only padding; leave it out"),
         (SRC.flip(1), "sentence 1 has padding before its last token; .* on the right"),
-        (torch.tensor([[5, PAD, 6]]), "src: sentence 0 has padding before its last"),
-        (SRC[:0], "0 sentences"),
         (SRC.double(), "torch.float64"),
         (SRC.short(), r"torch.int16; .* 32 bits: .* ids.long\(\) of other integers"),
         (SRC[0], r"src has shape \(6,\)"),

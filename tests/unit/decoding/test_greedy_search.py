@@ -211,13 +211,6 @@ def test_rows_of_a_state_are_the_state_of_those_rows(model, rows):
     close(one, other)
 
 
-def test_a_number_is_of_all_rows_and_tuples_stay_tuples():
-    taken = select_rows((torch.arange(3), (5, torch.ones(3, 2))), torch.tensor([2]))
-    assert taken[0].tolist() == [2]
-    assert taken[1][0] == 5
-    assert isinstance(taken, tuple)
-
-
 def test_a_state_may_be_of_any_common_form():
     rows, table = torch.tensor([1, 1]), torch.arange(6).view(3, 2)
     shared = {"step": 3, "scale": 0.5, "none": None, "count": torch.tensor(7)}
@@ -236,33 +229,14 @@ def test_a_state_of_another_form_is_refused(part):
         select_rows({"part": [part]}, torch.tensor([0]))
 
 
-class Remembers:
-    """A recurrent decoder with a dict for a state; nothing was read before BOS."""
-
-    def __init__(self):
-        self.inner = decoder_of("initial state")
-
-    def start(self, src):
-        return {"s": self.inner.start(src), "seen": None, "steps": [0]}
-
-    def step(self, token, state):
-        logits, s = self.inner.step(token, state["s"])
-        seen = 0 * logits if state["seen"] is None else state["seen"]
-        new = {"s": s, "seen": seen + logits, "steps": [state["steps"][0] + 1]}
-        return logits + seen, new
-
-
-def test_a_state_in_a_dict_is_decoded_as_any_other():
-    """With all that was seen in the state, each beam must have its own."""
-    model, limits = Remembers(), [4, 6, 2, 5]
-    together = beam_search(model, SRC, limits, 3)
-    for i, limit in enumerate(limits):
-        alone = beam_search(model, SRC[i : i + 1], limit, 3)
-        close(together.scores[i], alone.scores[0])
-        assert torch.equal(together.ids[i, :, :limit], alone.ids[0])
-
-
 def test_log_probabilities_have_a_gradient():
     logits = torch.zeros(2, 5, requires_grad=True)
     token_log_probs(logits)[:, EOS].sum().backward()
     assert logits.grad[:, EOS].gt(0).all()
+
+
+def test_a_number_is_of_all_rows_and_tuples_stay_tuples():
+    taken = select_rows((torch.arange(3), (5, torch.ones(3, 2))), torch.tensor([2]))
+    assert taken[0].tolist() == [2]
+    assert taken[1][0] == 5
+    assert isinstance(taken, tuple)

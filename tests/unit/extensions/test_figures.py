@@ -40,16 +40,6 @@ def test_paper_becomes_the_ground_and_what_is_read_stands_out():
             assert contrast(GROUND) / contrast(found) >= least, (colour, found)
 
 
-def test_a_colour_keeps_its_meaning_in_the_dark():
-    """The largest and the smallest part of it stay so."""
-    for colour in [*COLOURS.values(), *TEXT_COLOURS.values()]:
-        before, after = (
-            [*bytes.fromhex(one[1:])] for one in (colour, in_the_dark(colour))
-        )
-        assert np.argmax(before) == np.argmax(after)
-        assert np.argmin(before) == np.argmin(after)
-
-
 @pytest.fixture
 def book(tmp_path):
     """A book whose one picture is 1100 by 640 pixels."""
@@ -81,17 +71,6 @@ def test_a_picture_that_starts_a_script_is_not_lazy(book):
     found = shown(book, f'<img src="data:image/png;base64,{data}" onload="go()">')
     assert 'onload="go()"' in found
     assert "lazy" not in found
-
-
-def test_other_pictures_stay(book):
-    kept = '<img src="../_static/logo.svg">'
-    assert shown(book, kept) == kept
-
-
-def test_a_drawing_has_the_size_that_it_names():
-    drawn = b'<svg width="10" height="4"><path fill="#FFF"/></svg>'
-    assert figures.pack("svg", drawn) == drawn
-    assert figures.stored_size("svg", drawn) == (10, 4)
 
 
 def test_a_drawing_brings_the_letters_that_it_shows_and_no_more():

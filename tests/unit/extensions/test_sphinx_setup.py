@@ -4,10 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from docutils import nodes
-from sphinx import addnodes
 
-import api_pages
 import book_setup
 import formulas
 from attnbook.course.kit.colours import TEXT_COLOURS
@@ -77,22 +74,6 @@ def test_signatures_and_citations_are_mended():
     )
 
 
-def test_names_are_those_pytorch_documents(monkeypatch):
-    class Layer:
-        __module__ = "torch.nn.modules.layers"
-
-    class Stranger:
-        __module__ = "typing"
-
-    torch = SimpleNamespace(
-        nn=SimpleNamespace(__name__="torch.nn", Layer=Layer, Stranger=Stranger),
-        optim=SimpleNamespace(__name__="torch.optim"),
-    )
-    monkeypatch.setattr(book_setup, "torch", torch)
-    book_setup.use_public_names()
-    assert (Layer.__module__, Stranger.__module__) == ("torch.nn", "typing")
-
-
 @pytest.mark.parametrize("role", TEXT_COLOURS)
 def test_formulas_keep_their_colours_in_the_dark(role):
     """The style sheet gives each a lighter one, by the style that Temml writes."""
@@ -114,11 +95,3 @@ def test_a_formula_is_typeset_and_a_wrong_one_is_reported():
     assert '<span class="math-comma"><math>x</math>),</span></span> and' in page["body"]
     with pytest.raises(ValueError, match="expected '}'"):
         formulas.typeset(r"\frac{1}{2")
-
-
-def test_a_long_value_of_a_constant_is_left_out():
-    values = [addnodes.desc_annotation("", f" = {'x' * n}") for n in (148, 149)]
-    kind = addnodes.desc_annotation("", ": " + "y" * 200)
-    tree = nodes.section("", *values, kind)
-    api_pages.without_long_values(None, tree)
-    assert tree.children == [values[0], kind]

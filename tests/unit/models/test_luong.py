@@ -96,13 +96,6 @@ def test_dot_attention_equals_pytorchs_without_a_scale():
     same(h_tilde, theirs, [h, states, model.combine.weight])
 
 
-def test_input_feeding_the_general_score_and_no_window_are_the_defaults():
-    model = Luong(WORDS, WORDS)
-    assert model.input_feeding
-    assert type(model.score) is GeneralScore
-    assert type(model.align) is GlobalAlignment
-
-
 @feeding
 def test_without_input_feeding_all_looks_are_taken_at_once(fed, monkeypatch):
     """No state waits for the attention: one call for four steps."""
@@ -116,14 +109,6 @@ def test_without_input_feeding_all_looks_are_taken_at_once(fed, monkeypatch):
     monkeypatch.setattr(model, "attend", counted)
     model(sentences(0, [5, 3], WORDS), sentences(1, [4, 4], WORDS - 1))
     assert calls == ([1, 1, 1, 1] if fed else [4])
-
-
-@feeding
-def test_the_first_step_is_fed_zeros(fed):
-    state = model_of(fed=fed).start(sentences(0, [5, 3], WORDS))
-    assert state.h_tilde.tolist() == [[0.0] * H] * 2
-    assert state.weights.tolist() == [[0.0] * 5] * 2
-    assert state.t == 0
 
 
 @feeding
@@ -144,3 +129,10 @@ def test_a_step_of_decoding_equals_the_formula(fed):
     close(new.weights[0], a)
     close(logits[0], model.out.weight @ h_tilde)
     assert new.t == 4
+
+
+def test_input_feeding_the_general_score_and_no_window_are_the_defaults():
+    model = Luong(WORDS, WORDS)
+    assert model.input_feeding
+    assert type(model.score) is GeneralScore
+    assert type(model.align) is GlobalAlignment

@@ -37,20 +37,6 @@ def test_residual_equals_the_formula(norm_first, b, t, d, seed):
     agree(ours, wanted, [x, w, *norm.parameters()], 1e-10)
 
 
-@FORMS
-def test_a_residual_calls_its_sublayer_once(norm_first):
-    add, calls = Residual(norm_first=norm_first), []
-    add(torch.ones(1, 2, 4), lambda y: calls.append(y) or y, nn.LayerNorm(4))
-    assert len(calls) == 1
-
-
-def test_pre_norm_leaves_the_way_free_and_post_norm_does_not():
-    x = plain(0, 2, 5, 8) * 3
-    free, normed, norm = Residual(norm_first=True), Residual(), nn.LayerNorm(8).double()
-    assert torch.equal(free(x, torch.zeros_like, norm), x)
-    close(normed(x, torch.zeros_like, norm), F.layer_norm(x, (8,)))
-
-
 def test_dropout_takes_from_what_was_found_and_nothing_else():
     """Before the sum, so before the norm of post-norm."""
     torch.manual_seed(0)

@@ -14,10 +14,7 @@ from torch.nn import functional as F
 
 from attnbook.decoding import Ensemble, log_probability, token_log_probs
 from attnbook.decoding.sampling import token_probabilities
-from attnbook.models import Bahdanau, Luong
 from attnbook.nn import (
-    SCORES,
-    AdditiveScore,
     LinearAttention,
     MixtureOfExperts,
     PredictiveAlignment,
@@ -127,38 +124,6 @@ def test_scores_of_large_states_keep_their_differences(dtype, name, autocast):
         weights = masked_softmax(scores, torch.ones(1, 1, 3).bool())
     exact = (query.double() @ states.double().mT).softmax(-1)
     close(weights.double(), exact, 1e-3)
-
-
-@in_both
-@pytest.mark.parametrize("size", [1.0, 60.0])
-@pytest.mark.parametrize("align", ["global", "local-m", "local-p"])
-@pytest.mark.parametrize("name", SCORES)
-def test_models_of_half_precision_attend(dtype, name, align, size):
-    torch.manual_seed(0)
-    half_width = None if align == "global" else 2
-    model = Luong(9, 9, 8, 64, name, align, half_width).to(dtype).eval()
-    with torch.no_grad():
-        for weight in model.score.parameters():
-            weight.mul_(size * 20)
-    src = torch.tensor([[5, 6, 7, 2]])
-    logits, weights = model(src, src, need_weights=True)
-    assert logits.isfinite().all()
-    assert weights.dtype == logits.dtype == dtype
-    assert (weights.sum(-1) <= 1.02).all()
-    assert (
-        model.start(src).weights.dtype
-        == model.step(src[:, 0], model.start(src))[1].weights.dtype
-    )
-
-
-@in_both
-def test_bahdanaus_weights_are_of_the_models_type(dtype):
-    model = Bahdanau(9, 9, 8, 6, 5).to(dtype).eval()
-    src = torch.tensor([[5, 6, 7, 2]])
-    logits, weights = model(src, src, need_weights=True)
-    assert logits.isfinite().all()
-    assert weights.dtype == logits.dtype == dtype
-    assert isinstance(model.score, AdditiveScore)
 
 
 # Local attention

@@ -86,10 +86,3 @@ def test_gumbel_softmax_by_its_formula(temperature):
     ]
     found = gumbel_softmax_gradient(SCORES, REWARDS, temperature, 7, seeded())
     assert torch.allclose(found, torch.stack(rows), atol=1e-12)
-
-
-def test_estimates_keep_the_type_of_the_scores():
-    scores, rewards = SCORES.float(), REWARDS.float()
-    assert exact_gradient(scores, rewards).dtype == torch.float32
-    assert reinforce(scores, rewards, 2).dtype == torch.float32
-    assert gumbel_softmax_gradient(scores, rewards, 1.0, 2).dtype == torch.float32

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from attnbook.nn.local_attention import (
     ALIGNMENTS,
-    GlobalAlignment,
     MonotonicAlignment,
     PredictiveAlignment,
     gaussian,
@@ -21,7 +20,6 @@ from attnbook.nn.masks import masked_softmax
 
 seeds = st.integers(0, 999)
 sizes = st.lists(st.integers(1, 8), min_size=1, max_size=3)
-half_widths = st.integers(0, 4)
 H = 3
 
 
@@ -152,13 +150,3 @@ def test_the_centre_stays_in_the_sentence(dtype, size):
         assert p.tolist() == [[6, 6], [3, 3], [0, 0]]
     weights = align(torch.zeros(3, 2, 7, dtype=dtype), h, 0, mask)
     assert (weights.sum(-1) > 0).all()  # there is always a word within D = 1
-
-
-def test_names_make_the_alignments_of_the_paper():
-    made = [make_alignment(n, H, None if n == "global" else 3) for n in ALIGNMENTS]
-    assert [type(align) for align in made] == [
-        GlobalAlignment,
-        MonotonicAlignment,
-        PredictiveAlignment,
-    ]
-    assert [align.half_width for align in made[1:]] == [3, 3]

@@ -21,7 +21,6 @@ from attnbook.nn.masks import (
     window_mask,
 )
 from attnbook.nn.scaled_dot_product import attention
-from attnbook.nn.sequence_layers import WindowedSelfAttention
 
 small = st.integers(1, 5)
 seeds = st.integers(0, 999)
@@ -75,13 +74,6 @@ def test_each_cell_is_near_or_a_sink_and_never_later(t, window, sinks):
         for j in range(t):
             near = i - window < j <= i
             assert mask[i, j] == (near or (j < sinks and j <= i))
-
-
-def test_without_sinks_it_is_the_window_of_chapter_11():
-    torch.manual_seed(0)
-    layer = WindowedSelfAttention(8, 2, 3).double()
-    (x,) = numbers(0, (2, 10, 8))
-    same(layer(x), layer.attention(x, x, x, window_mask(10, 3)), [x])
 
 
 @given(small, small, small, seeds)

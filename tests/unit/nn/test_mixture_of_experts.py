@@ -38,23 +38,6 @@ def test_it_equals_a_loop_over_positions(t, n_experts, top_k, seed):
     agree(layer(x), by_formula(x, layer), [x, *layer.parameters()])
 
 
-def test_axes_before_the_last_are_positions():
-    layer, x = mixture(), numbers(0, (2, 3, 6))[0]
-    close(layer(x)[1], layer(x[1]))
-    weights, chosen = layer.route(x)
-    assert weights.shape == chosen.shape == (2, 3, 2)
-    close(weights.sum(-1), torch.ones(2, 3).double())
-    assert (chosen[..., 0] != chosen[..., 1]).all()
-
-
-def test_equal_experts_are_one_network():
-    """Weights sum to 1, so it does not matter what the router prefers."""
-    layer, x = mixture(), numbers(1, (5, 6))[0]
-    for expert in layer.experts:
-        expert.load_state_dict(layer.experts[0].state_dict())
-    close(layer(x), layer.experts[0](x))
-
-
 def test_an_unused_expert_gets_no_gradient():
     layer = mixture()
     x = numbers(2, (3, 6))[0].detach().abs()

@@ -18,11 +18,7 @@ from attnbook.nn.positions import (
     shift_matrix,
     sinusoids,
 )
-from attnbook.nn.relative import (
-    RelativeAttention,
-    RelativeBias,
-    relative_distances,
-)
+from attnbook.nn.relative import RelativeAttention, RelativeBias, relative_distances
 from attnbook.nn.rotary import rotate
 
 widths = st.integers(1, 9)
@@ -95,12 +91,6 @@ def test_learned_adds_rows_of_its_table():
         agree(add(x, offset), wanted, add.parameters())
     add(x, 5).sum().backward()
     assert add.table.grad.any(-1).tolist() == [5 <= p < 8 for p in range(10)]
-
-
-def test_learned_starts_as_large_as_sinusoids():
-    torch.manual_seed(0)
-    add = LearnedPositions(500, 64)
-    close(add.table.detach().square().mean(), torch.tensor(0.5), atol=0.02)
 
 
 @given(lengths, lengths, st.integers(0, 5), st.integers(1, 4))
@@ -192,3 +182,9 @@ def test_relative_attention_passes_on_what_it_is_given():
     for i in range(6):
         out, cache = mha.step(x[:, i : i + 1], cache)
         close(out, together[:, i : i + 1])
+
+
+def test_learned_starts_as_large_as_sinusoids():
+    torch.manual_seed(0)
+    add = LearnedPositions(500, 64)
+    close(add.table.detach().square().mean(), torch.tensor(0.5), atol=0.02)

@@ -1,6 +1,5 @@
 """The four scores: equal to the papers' formulas, values and gradients."""
 
-import pytest
 import torch
 from compare import double, numbers, same, stacked
 from hypothesis import given, settings
@@ -8,7 +7,6 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from attnbook.nn.scores import (
-    SCORES,
     AdditiveScore,
     DotScore,
     GeneralScore,
@@ -20,7 +18,6 @@ from attnbook.toy.language import MAX_CLAUSES, translate_by_rule
 
 small = st.integers(1, 4)
 seeds = st.integers(0, 999)
-CONTENT = ("dot", "general", "concat")
 
 
 def each_pair(query, states, score):
@@ -112,25 +109,3 @@ def test_the_longest_sentence_has_a_row_for_each_position():
     score = make_score("location", 4, 4)
     keys = score.prepare(torch.zeros(1, positions, 4))
     assert score(torch.zeros(1, 2, 4), keys).shape == (1, 2, positions)
-
-
-def test_names_make_the_scores_of_the_paper():
-    kinds = {name: type(make_score(name, 4, 4)) for name in SCORES}
-    assert kinds == {
-        "dot": DotScore,
-        "general": GeneralScore,
-        "concat": AdditiveScore,
-        "location": LocationScore,
-    }
-
-
-@pytest.mark.parametrize("name", ["general", "concat"])
-def test_query_and_keys_cannot_change_positions(name):
-    """With unequal widths the swapped call says which is wrong, and how wide."""
-    score = make_score(name, 7, 9)
-    h_t, h_s = torch.zeros(2, 3, 7), torch.zeros(2, 5, 9)
-    assert score(h_t, score.prepare(h_s)).shape == (2, 3, 5)
-    with pytest.raises(ValueError, match=r"query has shape \(2, 5, 9\).*\(B, T, 7\)"):
-        score(h_s, h_t)
-    with pytest.raises(ValueError, match=r"states has shape \(2, 3, 7\).*\(B, S, 9\)"):
-        score.prepare(h_t)

@@ -33,14 +33,6 @@ def test_a_window_holds_r_keys_but_for_the_first_positions():
     assert mask.sum(-1).tolist() == [[1, 2, 3, 4], [4] * 4, [4] * 4]
 
 
-@pytest.mark.parametrize("unit", [nn.GRU, nn.RNN, nn.LSTM])
-def test_recurrent_returns_all_states(unit):
-    layer = RecurrentLayer(6, unit)
-    x = torch.randn(2, 5, 6)
-    assert torch.equal(layer(x), layer.rnn(x)[0])
-    assert layer(x).shape == x.shape
-
-
 @pytest.mark.parametrize("separable", [False, True])
 @pytest.mark.parametrize(("k", "dilation"), [(1, 1), (3, 1), (3, 4), (4, 2)])
 def test_convolution_mixes_the_positions_before(k, dilation, separable):
@@ -119,8 +111,3 @@ def test_deep_graphs_need_no_recursion():
     for _ in range(5000):
         x = x + 1
     assert longest_chain(x) == 5001
-
-
-def test_a_result_without_a_graph_is_refused():
-    with pytest.raises(ValueError, match="keeps no graph"):
-        longest_chain(torch.ones(1))

@@ -6,7 +6,6 @@ import sys
 import pytest
 
 import training
-from attnbook.translation import evaluation
 
 TINY = ["d_model=16", "n_heads=2", "n_layers=1", "d_ff=16", "batch_tokens=64"]
 
@@ -36,26 +35,3 @@ def test_speeds_of_all_models_by_length(measure, capsys):
     capsys.readouterr()
     assert measure("speed", "--lengths", "4", "8", "--set", *TINY) == found
     assert capsys.readouterr().out.count("there already") == len(found)
-
-
-def test_a_size_that_is_not_possible_does_not_stop_the_others(measure, monkeypatch):
-    def fail(*_):
-        raise RuntimeError("CUDA out of memory")
-
-    monkeypatch.setattr(training, "one_update", fail)
-    (row,) = measure("speed", "--lengths", "4", "--models", "luong").values()
-    assert row["failed"] == "CUDA out of memory"
-
-
-def test_runs_are_trained_with_each_seed_and_scored_on_validation_data(
-    measure, monkeypatch
-):
-    monkeypatch.setattr(evaluation, "max_output_len", lambda length: 3)
-    tiny = [*TINY, "max_epochs=1", "batch_tokens=1024"]
-    found = measure("runs", "--seeds", "3", "4", "--name", "tiny", "--set", *tiny)
-    assert {*found} == {"run-tiny-3.json", "run-tiny-4.json"}
-    for seed in (3, 4):
-        run = found[f"run-tiny-{seed}.json"]
-        assert run["seed"] == run["config"]["seed"] == seed
-        assert run["validation_scores"]
-        assert run["log"]

@@ -69,49 +69,30 @@ def unseen(source, *tags, count=1):
 
 GOOD = [
     solved("ex1_sum: right.\n"),
-    solved("Stack: all 5 stages passed.\n✓ shapes\n", 'judge("Stack", Stack)'),
     [],
     [cell(outputs=[printed("1\n")]), cell(count=2)],
-    [cell(count=None, tags=["nbval-skip"]), cell()],
-    [cell(outputs=[ERROR], tags=["raises-exception"])],
     [cell(outputs=[INSIDE])],
     [cell(outputs=[picture()], mystnb=FIGURE)],
     [table_of()],
     [cell("fit(model)", outputs=[printed("")], tags=["nbval-ignore-output"])],
-    [cell("fit(model)")],
     [new_markdown_cell("See https://example.org/home/page and `code/tmp/x`.")],
-    [cell("!ls")],
     [unseen("x = 1"), cell("x = 2\nprint(x)", count=2)],
-    [cell("x = 1"), unseen("x = 2", count=2), cell("print(x)", count=3)],
-    [unseen("_ = 1"), cell("for _ in 'ab':\n    print(_)", count=2)],
 ]
 BAD = [
     ([cell(count=None)], "cell 1 ('print(1)'): its execution count is None"),
-    ([cell(), cell(count=3)], "cell 2 ('print(1)'): its execution count is 3"),
     ([cell(outputs=[printed("oh\nno\n", "stderr")])], "wrote to stderr: no"),
     ([cell(outputs=[ERROR])], "cell 1 ('print(1)'): ValueError: no"),
     ([cell(outputs=[picture()])], "the alt text '' does not say"),
-    ([cell(outputs=[picture("image/svg+xml")])], "the alt text '' does not say"),
-    ([cell(outputs=[picture()], mystnb=figure(alt="A plot"))], "'A plot' does not say"),
     ([cell(outputs=[picture()], mystnb=ALT)], "the picture has no name"),
     ([cell(outputs=[picture()], mystnb=ALT)], "has no caption"),
     ([table_of(name="")], "the name of a table, and of nothing else, begins with tab-"),
-    ([table_of(name="fig-costs")], "the name of a table, and of nothing else, begins"),
-    ([table_of(caption="")], "has no caption"),
-    ([cell(mystnb={"figure": {"name": "tab-a", "caption": "A."}})], "of nothing else"),
     ([cell("fit(model)", outputs=[printed("")])], "tag it nbval-ignore-output"),
-    ([cell("recall(4, steps=9)", outputs=[printed("")])], "tag it nbval-ignore-output"),
-    ([cell(outputs=[printed("")], tags=["timing"])], "tag it nbval-ignore-output"),
     ([new_markdown_cell(f"Look into {LOCAL}.")], "names a path of one machine"),
-    ([new_markdown_cell("[here](file:///a.html)")], "names a path"),
-    ([new_markdown_cell("In C:\\data it is.")], "names a path"),
     ([cell(outputs=[printed(f"saved in {LOCAL}")])], "names a path"),
     ([cell(outputs=[printed("<Model at 0x7f00ab12>")])], "an address in memory"),
-    (solved("ex1_sum: your function raises an error.\n"), "the solution isn't right"),
     (solved("ex1_sum: your turn.\n"), "the solution isn't right: ex1_sum: your turn"),
     ([cell(outputs=[WIDGET])], "cell 1 ('print(1)'): a widget is stored"),
     ([unseen("x = 1"), cell("print(x)", count=2)], "reads x, which is made unseen in"),
-    ([unseen("def f():\n    pass"), cell("f()", count=2)], "reads f, which is made"),
     (
         [unseen("from a import b", "remove-input"), cell("b.c()", count=2)],
         "cell 2 ('b.c()'): reads b, which is made unseen in cell 1 ('from a import b')",
@@ -177,46 +158,25 @@ def test_a_good_readers_notebook_has_no_findings():
     assert in_readers(*READERS) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("```{margin} Title\nText\n```", "the book is left: '```{margin} Title'"),
-        ("> :::{note}\n> Text", "markup of the book is left: '> :::{note}'"),
-        ("Text\n:::", "markup of the book is left: ':::'"),
-        ("see {cite:t}`luong`", "markup of the book is left: '{cite:t}`luong`'"),
-        ("(there)=\n## Two", "markup of the book is left: '(there)='"),
-        ("$$\na\n$$ (eq-a)", "markup of the book is left: '$$ (eq-a)'"),
-        ("[a](three.ipynb)", "the link to 'three.ipynb' leads nowhere"),
-        ("[a](page:book/one)", "the link to 'page:book/one' leads nowhere"),
-        ("[a](#eq-b)", "the link to '#eq-b' leads nowhere"),
-        ("<details>\n\nText", "a fold is not closed"),
-        ("Text\n\n</details>", "a fold is not closed, or not opened"),
-        ("ex1 = 4.0", "the solution stands outside a fold"),
-    ],
-)
-def test_what_is_left_in_a_text_is_found(text, told):
-    lines = in_readers(*READERS, new_markdown_cell(text))
-    assert any(told in line for line in lines), lines
+LEAKED = new_code_cell("ex1 = ...", outputs=[printed("ex1: right.\n")])
 
 
 @pytest.mark.parametrize(
     ("cells", "told"),
     [
-        ([*READERS, new_code_cell("ex1 = 4.0")], "the solution stands outside a fold"),
+        ([*READERS, "```{margin} Title\nText\n```"], "left: '```{margin} Title'"),
+        ([*READERS, "see {cite:t}`luong`"], "left: '{cite:t}`luong`'"),
+        ([*READERS, "(there)=\n## Two"], "left: '(there)='"),
+        ([*READERS, "[a](three.ipynb)"], "the link to 'three.ipynb' leads nowhere"),
+        ([*READERS, "<details>\n\nText"], "a fold is not closed"),
+        ([*READERS, "ex1 = 4.0"], "the solution stands outside a fold"),
         (READERS[:-1], "the solution is missing"),
-        (
-            [
-                TITLE,
-                new_code_cell("ex1 = ...", outputs=[printed("ex1: right.\n")]),
-                FOLD,
-            ],
-            "is that of a solution",
-        ),
+        ([TITLE, LEAKED, FOLD], "is that of a solution"),
         ([*READERS, new_code_cell("more()")], "its code is not that of the book"),
-        ([TITLE, FOLD], "its code is not that of the book"),
     ],
 )
-def test_what_is_wrong_with_a_cell_is_found(cells, told):
+def test_what_is_wrong_in_a_readers_notebook_is_found(cells, told):
+    cells = [new_markdown_cell(c) if isinstance(c, str) else c for c in cells]
     assert any(told in line for line in in_readers(*cells))
 
 

@@ -15,12 +15,6 @@ pairs = st.builds(
 )
 
 
-def test_the_thread_sentence():
-    pair = toy.translate_by_rule("the old farmer sees a bird")
-    assert " ".join(pair.target) == "maron velin ken lipas dos mirat"
-    assert pair.alignment == (2, 1, 0, 5, 4, 3)
-
-
 @given(pairs)
 def test_every_sampled_pair_parses_to_itself_and_is_aligned_one_to_one(pair):
     assert toy.translate_by_rule(" ".join(pair.source)) == pair
@@ -71,26 +65,16 @@ def test_an_stands_before_vowels_only(pair):
         assert (word == "an") == (word in ("a", "an") and following[0] in "aeiou")
 
 
-def test_words_are_distinct_and_phrases_plentiful():
-    assert len(set(toy.SOURCE_WORDS)) == len(toy.SOURCE_WORDS) == 31
-    assert len(set(toy.TARGET_WORDS)) == len(toy.TARGET_WORDS) == 39
-    phrases = len(toy.DETERMINERS) * (1 + len(toy.ADJECTIVES)) * len(toy.NOUNS)
-    assert phrases**2 * len(toy.VERBS) == 508_032
-
-
 @pytest.mark.parametrize(
     ("sentence", "message"),
     [
         ("", "empty"),
         ("the dragon sees a bird", "'dragon' is not a word"),
         ("the farmer old sees a bird", "word 3 is 'old'; expected a verb"),
-        ("the old sees a bird", "word 3 is 'sees'; expected a noun"),
         ("farmer sees a bird", "word 1 is 'farmer'; expected a determiner"),
         ("the farmer sees", "ends after 'sees', where a determiner"),
-        ("the farmer sees a bird and", "ends after 'and', where a determiner"),
         ("the farmer sees a bird the", "word 6 is 'the'; expected 'and' or the end"),
         ("a old farmer sees a bird", "word 1 is 'a', but before 'old' it must be 'an'"),
-        ("an bird sees a bird", "word 1 is 'an', but before 'bird' it must be 'a'"),
         (" and ".join(["the farmer sees a bird"] * 9), "1 to 8 clauses, not 9"),
     ],
 )

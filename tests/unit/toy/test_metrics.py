@@ -8,9 +8,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from attnbook.core.vocabulary import EOS, PAD
-from attnbook.course.kit.toy_translation import accuracy_by_clause, train_and_measure
+from attnbook.course.kit.toy_translation import accuracy_by_clause
 from attnbook.models.bahdanau import Bahdanau
-from attnbook.models.seq2seq import InitialState
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.metrics import (
@@ -120,11 +119,3 @@ def test_right_by_clause_counts_words_of_clauses():
     assert before == [1.0, 1.0]
     words = sum(len(" ".join(p.target).split(" ul ")[-1].split()) for p in pairs)
     assert last == pytest.approx(1 - 1 / words)
-
-
-def test_an_experiment_in_miniature():
-    found = train_and_measure(InitialState, steps=2, seeds=(0, 1))
-    assert found["steps"] == 2
-    assert [run["seed"] for run in found["runs"]] == [0, 1]
-    assert set(found["runs"][0]["exact"]) == {"1", "2", "3", "4", "5"}
-    assert len(found["runs"][0]["by_clause"]) == 4

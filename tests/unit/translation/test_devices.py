@@ -1,13 +1,12 @@
 """The precision that a device is given, and its memory."""
 
-import os
 from types import SimpleNamespace
 
 import pytest
 import torch
 
 from attnbook.translation import devices
-from attnbook.translation.devices import choose_precision, peak_memory, set_backends
+from attnbook.translation.devices import choose_precision, set_backends
 
 CPU, CUDA, MPS = (torch.device(name) for name in ("cpu", "cuda", "mps"))
 
@@ -60,30 +59,3 @@ def test_fp32_means_fp32_and_attention_is_pytorchs_own(monkeypatch):
         torch.set_float32_matmul_precision(matmul)
         torch.backends.cudnn.allow_tf32 = gru
         kernels.enable_cudnn_sdp(attention)
-
-
-@pytest.mark.parametrize(
-    ("system", "factor"), [("Linux", 1024), ("Darwin", 1)], ids=["kB", "bytes"]
-)
-def test_memory_is_told_in_bytes(monkeypatch, system, factor):
-    """``getrusage`` counts kilobytes on Linux, and bytes on macOS."""
-    usage = SimpleNamespace(
-        RUSAGE_SELF=0, getrusage=lambda who: SimpleNamespace(ru_maxrss=3000)
-    )
-    monkeypatch.setattr(devices, "resource", usage)
-    monkeypatch.setattr(devices.platform, "system", lambda: system)
-    assert peak_memory(CPU) == 3000 * factor
-
-
-def test_the_peak_lies_between_what_was_taken_and_what_there_is():
-    if devices.resource is None:  # on Windows
-        assert peak_memory(CPU) == 0
-        return
-    taken = torch.ones(2**24)
-    there_is = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert taken.nbytes < peak_memory(CPU) < there_is
-
-
-def test_of_a_gpu_its_own_memory_is_told(monkeypatch):
-    monkeypatch.setattr(devices.torch.cuda, "max_memory_allocated", lambda device: 77)
-    assert peak_memory(CUDA) == 77

@@ -7,7 +7,6 @@ import pytest
 import torch
 import torch.distributed as dist
 from small_runs import command, lines_of, small_config, write_texts
-from torch import nn
 from torch.nn import functional as F
 
 from attnbook.core.signals import Ended
@@ -39,20 +38,6 @@ runpy.run_module("attnbook", run_name="__main__")
 assert not torch.distributed.is_initialized()
 """
 """What two processes do together, step by step; then the command itself."""
-
-
-def test_alone_nothing_is_done(monkeypatch):
-    for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
-        monkeypatch.delenv(name, raising=False)
-    processes = Processes()
-    assert (processes.rank, processes.world) == (0, 1)
-    model = nn.Linear(1, 1)
-    assert processes.average_gradients(model) is model
-    assert processes.sum(torch.tensor([2.5])) == [2.5]
-    assert processes.mean(0.1) == 0.1
-    processes.wait()
-    processes.close()
-    assert not torch.distributed.is_initialized()
 
 
 def test_two_processes_take_a_batch_each_of_every_update(tmp_path):

@@ -88,10 +88,3 @@ def test_the_transformer_is_of_the_configs_size():
     assert isinstance(made("transformer").encoder_norm, nn.Identity)
     assert model.out.weight is model.source_embedding.weight
     assert model.dropout.p == 0.1
-
-
-def test_a_model_that_is_not_there_is_named():
-    with pytest.raises(ValueError, match="no model 'gpt'; choose among transformer, "):
-        made("gpt")
-    with pytest.raises(ValueError, match="cannot be divided among 3 heads"):
-        made("transformer", n_heads=3)

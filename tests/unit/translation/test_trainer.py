@@ -22,7 +22,7 @@ from attnbook.translation.configs import changed, from_json
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.schedules import inverse_sqrt_learning_rate
 from attnbook.translation.trainer import Trainer
-from attnbook.translation.training_state import read_state, save_state
+from attnbook.translation.training_state import read_state
 
 PER_EPOCH = 13
 """Updates of an epoch of the small config."""
@@ -96,17 +96,6 @@ def test_the_log_says_what_happened(whole):
     assert all(0 <= line["validation_bleu"] <= 100 for line in valid)
     seconds = [line["seconds"] for line in lines]
     assert seconds == sorted(seconds)
-
-
-def test_the_folder_holds_what_is_promised(whole):
-    names = sorted(p.name for p in content(whole.folder))
-    assert names == [
-        *("0001.safetensors", "0002.safetensors"),
-        *("config.json", "last.safetensors", "lock", "metrics.jsonl"),
-        "subwords.json",
-    ]
-    assert from_json(whole.folder / "config.json") == whole.config
-    assert read_state(whole.last)[1]["step"] == whole.step == 2 * PER_EPOCH
 
 
 def test_only_the_last_epochs_are_kept(data, tmp_path):
@@ -381,7 +370,10 @@ MOMENTS = [
 def test_death_at_any_file_does_no_harm(
     whole, tmp_path, monkeypatch, name, when, number
 ):
-    """Before a file takes its name, or right after; then the run goes on."""
+    """Before a file takes its name, or right after; then the run goes on.
+
+    Rubbish is left by writes that were cut off.
+    """
     replace, seen, folder = Path.replace, [], tmp_path / "run"
 
     def dying(path, target):
@@ -398,33 +390,11 @@ def test_death_at_any_file_does_no_harm(
         patch.setattr(Path, "replace", dying)
         with pytest.raises(Stop):
             finish(whole.config, folder)
-    assert equal(finish(whole.config, folder), whole)
-    assert not list(folder.glob("**/*.unfinished"))
-
-
-@pytest.mark.parametrize("update", [1, 7, 14])
-def test_death_at_any_update_does_no_harm(whole, tmp_path, monkeypatch, update):
-    """With rubbish left by writes that were cut off."""
-    step, folder = Trainer._update, tmp_path / "run"
-
-    def dying(trainer, batches):
-        if trainer.step + 1 == update:
-            raise Stop
-        return step(trainer, batches)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "_update", dying)
-        with pytest.raises(Stop):
-            finish(whole.config, folder)
-    assert (folder / "last.safetensors").exists() == (update > LOG_EVERY)
-    if update > LOG_EVERY:
-        kept = read_state(folder / "last.safetensors")[1]["step"]
-        assert update - 1 - kept < LOG_EVERY
-        for name in ("last.safetensors", "config.json", "epochs/0002.safetensors"):
-            (folder / f"{name}.unfinished").write_bytes(b"half")
+    if (folder / "metrics.jsonl").exists():
         with (folder / "metrics.jsonl").open("a") as file:
             file.write('{"step": 9')  # a line cut off
     assert equal(finish(whole.config, folder), whole)
+    assert not list(folder.glob("**/*.unfinished"))
 
 
 def test_a_finished_run_is_not_trained_again_but_can_be_made_longer(
@@ -459,12 +429,8 @@ def test_a_run_of_another_config_is_left_alone(whole, entry, value):
 
 def spoil(folder, how):
     last, config = folder / "last.safetensors", folder / "config.json"
-    if how == "cut":
-        last.write_bytes(last.read_bytes()[:-100])
-    elif how == "weights alone":
+    if how == "weights alone":
         last.write_bytes((folder / "epochs" / "0001.safetensors").read_bytes())
-    elif how == "another size":
-        save_state(last, nn.Linear(2, 2), None, **read_state(last)[1])
     elif how in ("a number", "processes", "moments"):
         tensors, numbers = read_state(last)
         if how == "moments":
@@ -482,9 +448,7 @@ def spoil(folder, how):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("cut", r"last\.safetensors is not a state of a training run"),
         ("weights alone", r"last\.safetensors has no entry .*step"),
-        ("another size", "these are the weights of another model"),
         ("a number", r"last\.safetensors: step is '7'.*start a new run in another"),
         ("processes", r"a run of 3 processes, not 1, .*start as many as before, or"),
         ("moments", r"optimizer\.0\.exp_avg of shape \(2, 3, 4\) fits no"),

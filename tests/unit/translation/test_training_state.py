@@ -1,6 +1,5 @@
 """States on disk: whole or not at all, never code; and their average."""
 
-import os
 import pickle
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from torch import nn
 from attnbook.translation.training_state import (
     average_weights,
     load_state,
-    read_state,
     save_state,
 )
 
@@ -63,22 +61,6 @@ def test_a_read_state_goes_on_exactly_as_the_old_one(state):
     assert other.out.weight is other.target_embedding.weight
 
 
-def test_the_optimizers_own_settings_stay(state):
-    other = model_of(1)
-    new = adam_of(other, rate=0.5)
-    load_state(state[0], other, new)
-    assert new.param_groups[0]["lr"] == 0.5
-
-
-def test_what_a_model_has_counted_is_kept(tmp_path):
-    model, other = nn.BatchNorm1d(3), nn.BatchNorm1d(3)
-    model(torch.randn(9, 3))
-    save_state(tmp_path / "a", model, adam_of(model), **NUMBERS)
-    load_state(tmp_path / "a", other, adam_of(other))
-    assert torch.equal(other.running_mean, model.running_mean)
-    assert other.num_batches_tracked == 1
-
-
 class Bomb:
     """Unpickled, it would make a file."""
 
@@ -93,9 +75,6 @@ def spoil(path, how):
     whole = path.read_bytes()
     if how == "missing":
         path.unlink()
-    elif how == "folder":
-        path.unlink()
-        path.mkdir()
     elif how == "foreign":
         save_file({"a": torch.zeros(2)}, path)
     elif how == "pickle":
@@ -103,12 +82,11 @@ def spoil(path, how):
     elif how == "torch.save":
         torch.save({"model": Bomb(path.parent / "exploded")}, path)
     else:
-        path.write_bytes(whole[: {"empty": 0, "cut": -9, "head": 60}[how]])
+        path.write_bytes(whole[: {"empty": 0, "cut": -9}[how]])
 
 
 @pytest.mark.parametrize(
-    "how",
-    ["missing", "folder", "foreign", "pickle", "torch.save", "empty", "cut", "head"],
+    "how", ["missing", "foreign", "pickle", "torch.save", "empty", "cut"]
 )
 def test_a_file_that_is_no_state_is_named_and_never_run(state, how):
     path, model, optimizer = state
@@ -134,40 +112,6 @@ def test_the_state_of_another_size_is_refused_and_nothing_changes(state):
     assert not new.state
     for parameter, was in zip(other.parameters(), before, strict=True):
         assert torch.equal(parameter, was)
-
-
-class Stop(BaseException):
-    """The process dies."""
-
-
-@pytest.mark.parametrize("where", ["fsync", "replace"])
-def test_whenever_it_dies_a_whole_state_is_there(state, monkeypatch, where):
-    path, model, optimizer = state
-    before = path.read_bytes()
-
-    def die(*_):
-        raise Stop
-
-    with monkeypatch.context() as patch:
-        patch.setattr(*((os, "fsync") if where == "fsync" else (Path, "replace")), die)
-        with pytest.raises(Stop):
-            save_state(path, model, optimizer, step=8)
-    assert path.read_bytes() == before
-    save_state(path, model, optimizer, step=9)
-    assert read_state(path)[1] == {"step": 9}
-    assert [p.name for p in path.parent.iterdir()] == [path.name]
-
-
-def test_it_is_on_the_disk_before_it_takes_the_name(state, monkeypatch):
-    path, model, optimizer = state
-    done = []
-    sync, replace = os.fsync, Path.replace
-    monkeypatch.setattr(os, "fsync", lambda f: (done.append("sync"), sync(f)))
-    monkeypatch.setattr(
-        Path, "replace", lambda *names: (done.append("name"), replace(*names))
-    )
-    save_state(path, model, optimizer)
-    assert done == ["sync", "name"]
 
 
 def test_the_average_is_the_mean(tmp_path):

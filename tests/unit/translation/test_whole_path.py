@@ -2,15 +2,13 @@
 
 import json
 import math
-import random
 from itertools import pairwise
 
 from small_runs import LOG_EVERY, lines_of, small_config, train_until, write_texts
 
-from attnbook.data import multi30k
 from attnbook.translation import command_line
 from attnbook.translation.bleu_score import corpus_bleu
-from attnbook.translation.configs import CONFIGS, changed, to_json
+from attnbook.translation.configs import to_json
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.training_state import read_state
@@ -59,27 +57,3 @@ def test_from_a_folder_of_texts(tmp_path, capsys):
         )
         assert score["bleu"] == wanted.bleu
         assert f"test, {name}: BLEU {wanted.bleu:.1f}" in shown
-
-
-def test_from_multi30k(tmp_path, requires_data, capsys):
-    """Fifty updates on a tenth of it, with the real files on the way in and out."""
-    rng = random.Random(0)
-    data, numbers = tmp_path / "data", {"train": 1500, "val": 40, "test": 40}
-    data.mkdir()
-    for split, number in numbers.items():
-        name = "test_2016_flickr" if split == "test" else split
-        both = [multi30k.sentences(name, language) for language in ("en", "de")]
-        chosen = rng.sample(range(len(both[0])), number)
-        for language, lines in zip(("en", "de"), both, strict=True):
-            text = "".join(lines[i] + "\n" for i in chosen)
-            (data / f"{split}.{language}").write_text(text, encoding="utf-8")
-    config = changed(
-        CONFIGS["multi30k-cpu"],
-        **{"data": str(data), "vocab_size": 1000, "d_model": 32, "d_ff": 64},
-        **{"n_layers": 1, "batch_tokens": 600, "warmup": 20, "max_epochs": 1},
-        average=1,
-    )
-    results, output, _ = whole_path(config, tmp_path, "A man rides a bicycle.", capsys)
-    assert results["updates"] >= 50
-    assert len(output["test"]["beam"]) == 40
-    assert results["validation_loss"] < math.log(1000)

@@ -1,14 +1,10 @@
 """What appendix A1 is made of: patches, roles of words, and what it says of results."""
 
-from math import exp
-from statistics import fmean
-
 import pytest
 import torch
 from compare import agree, double, numbers, randomise
 from torch.nn import functional as F
 
-from attnbook.core import results
 from attnbook.core.vocabulary import PAD
 from attnbook.course.a1.patches import PatchClassifier, cut_patches, in_other_order
 from attnbook.course.a1.roles import ROLES, role_batch, roles_of
@@ -58,53 +54,6 @@ def test_shuffled_images_have_the_same_patches_in_one_other_order():
     there = cut_patches(in_other_order(images, 2, g), 2)
     order = torch.randperm(16, generator=torch.Generator().manual_seed(0))
     assert torch.equal(there, cut_patches(images, 2)[:, order])
-
-
-def test_what_the_text_says_of_the_stored_writers():
-    runs = results.load("writers")["runs"]
-    assert sorted(run["gaps"] for run in runs)[2] == runs[4]["gaps"]
-    for name in ("cut", "next"):
-        assert max(run[name] for run in runs) == runs[4][name]
-    for run in runs:
-        assert run["few_new"] == 0 < 2 * run["few_vectors"] < run["few_all"]
-    means = {name: fmean(100 * run[name] for run in runs) for name in runs[0]}
-    told = {
-        "one_gap": 1,
-        "cut_later": 0,
-        "few_all": 58,
-        "few_vectors": 24,
-        "few_new": 0,
-    }
-    assert {name: round(means[name]) for name in told} == told
-    leads = [round(means[name] - means["cut"], 1) for name in ("next", "next_one")]
-    assert leads == [15.4, 3.5]
-
-
-def test_what_the_list_says_of_captions_labels_and_digits():
-    models = results.load("language_models")
-    perplexity = {
-        name: fmean(exp(run["words"]) for run in models["runs"] if run["model"] == name)
-        for name in ("decoder-only", "encoder-only")
-    }
-    perplexity["trigram"] = exp(models["trigram"]["words"])
-    told = {"decoder-only": 31, "encoder-only": 16, "trigram": 37}
-    assert {name: round(x) for name, x in perplexity.items()} == told
-    encoder = results.load("one_encoder")
-    gain = {
-        number: 100
-        * fmean(
-            run["pre_trained"] - run["scratch"]
-            for run in encoder["roles"]
-            if run["sentences"] == number
-        )
-        for number in (4, 64)
-    }
-    assert (round(gain[4]), round(gain[64], 1)) == (7, 0.1)
-    small = [run for run in encoder["digits"] if run["patch"] == 2]
-    for shuffled, share in ((False, 88), (True, 89)):
-        right = [run["right"] for run in small if run["shuffled"] == shuffled]
-        assert (len(right), round(100 * fmean(right))) == (5, share)
-    assert encoder["nearest"] == 0.96
 
 
 # Exercises

@@ -2,7 +2,6 @@
 
 from functools import partial
 
-import pooch
 import pytest
 import torch
 from compare import close
@@ -81,13 +80,3 @@ def test_an_induction_head_looks_at_what_followed_the_last_token(monkeypatch):
     monkeypatch.setattr(gpt2, "attention_maps", lambda *_: {"a": maps, "b": maps})
     wanted = torch.tensor([[1 / 13, 1]] * 2)
     close(gpt2.induction_weights(None, ids, place), wanted, atol=1e-6)
-
-
-def test_without_a_network_one_is_told_what_to_do(monkeypatch):
-    def fail(*_, **__):
-        raise ConnectionError
-
-    monkeypatch.setattr(pooch, "retrieve", fail)
-    monkeypatch.setattr("sys.argv", ["gpt2"])
-    with pytest.raises(SystemExit, match=r"fetch https://.*gpt2 model"):
-        gpt2.main()

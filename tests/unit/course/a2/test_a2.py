@@ -1,14 +1,12 @@
 """What appendix A2 is made of: its text, its models, and what it says of results."""
 
 import math
-from itertools import islice, product
-from statistics import fmean
+from itertools import islice
 
 import pytest
 import torch
 from torch import nn
 
-from attnbook.course.a2 import figures
 from attnbook.course.a2.character_models import VARIANTS
 from attnbook.course.a2.characters import (
     CHARACTERS,
@@ -16,11 +14,6 @@ from attnbook.course.a2.characters import (
     character_texts,
     encode_characters,
     least_loss,
-)
-from attnbook.course.a2.explorer_learning_rate import (
-    BLOCKS,
-    RATES,
-    learning_rate_view,
 )
 from attnbook.course.kit.exercises.checking import find
 from attnbook.nn.block import Block
@@ -129,16 +122,6 @@ def test_each_variant_exchanges_what_it_is_called_after():
     assert biased == {*VARIANTS} - {"no_biases", *today}
 
 
-def test_only_shared_keys_and_biases_and_experts_change_the_number_of_parameters():
-    size = {n: sum(p.numel() for p in made(n).parameters()) for n in VARIANTS}
-    baseline = size["pre_norm"]
-    assert size["post_norm"] == baseline - 2 * 64  # the last norm
-    assert size["swiglu"] == pytest.approx(baseline, rel=0.01)
-    assert size["qk_norm"] == baseline - 4 * (4 * 64 - 2 * 16)
-    assert size["grouped"] == baseline - 4 * (4 * 64 + 2 * 64 * 32)
-    assert size["experts"] > 2.5 * size["today"]
-
-
 # Exercises and the explorer
 
 
@@ -147,68 +130,3 @@ def test_an_expert_is_a_gated_network():
         expert = SwiGLU(4096, 14_336)
     size = sum(p.numel() for p in expert.parameters())
     assert find("exa2_active").reference == (256 * size, 64 * size)
-
-
-def test_the_explorer_shows_every_stored_run():
-    assert {*BLOCKS.values()} == {*VARIANTS}
-    for block, rate in product(BLOCKS, RATES):
-        [chart] = learning_rate_view(block, rate).drawn
-        assert len(chart.lines) == 3
-        assert max(max(line.y) for line in chart.lines) < chart.y.high
-
-
-def test_the_explorer_tells_one_number_where_the_seeds_agree():
-    said = [learning_rate_view(block, "0.03").said for block in BLOCKS]
-    assert said[0].endswith("is 2.474 nats per character with every seed.")
-    assert all("to" in text for text in said[1:])
-
-
-# What the page says of stored results
-
-BOUND = figures.LETTERS / 10
-
-
-def excess(name, rate):
-    return [run["excess"][0] for run in figures.runs_by_rate(name)[rate]]
-
-
-def test_what_the_text_says_of_post_norm():
-    late = {
-        name: figures.control_excess(f"post-norm, {name}, warm-up")
-        for name in ("RoPE", "QK-norm", "SwiGLU", "all parts")
-    }
-    rescued = {name for name, seeds in late.items() if max(seeds) < BOUND}
-    assert rescued == {"RoPE", "all parts"}
-    for name in late:
-        assert min(figures.control_excess(f"post-norm, {name}")) > 2.4
-    assert round(fmean(figures.control_excess("post-norm, warm-up")), 1) == 2.3
-
-
-def test_what_the_text_says_of_seeds_below_the_bound_in_pre_norm():
-    below = {
-        name: sum(x < BOUND for x in figures.at_largest(name))
-        for name in ("swiglu", "linear_start")
-    }
-    assert below == {"swiglu": 3, "linear_start": 5}
-    assert round(fmean(figures.at_largest("linear_start")), 2) == 0.38
-    for name in ("rms_norm", "grouped", "no_biases"):
-        assert min(figures.at_largest(name)) > 0.6
-    assert all(min(figures.control_excess(name)) > 0.5 for name in figures.CONTROLS)
-
-
-def test_what_the_text_says_of_the_best_learning_rate():
-    longer = {
-        name: [run["excess"][1] for run in figures.runs_by_rate(name)[0.01]]
-        for name in VARIANTS
-    }
-    assert max(longer["rotary"]) < min(longer["today"])
-    sinusoids = {*VARIANTS} - {"rotary", "today", "experts", "post_norm"}
-    assert min(min(longer[name]) for name in sinusoids) > figures.LETTERS
-    assert max(excess("today", 0.01)) <= min(excess("rotary", 0.01))
-
-
-def test_what_the_reading_list_says_of_experts():
-    runs = figures.runs_by_rate("experts")[0.01]
-    means = [fmean(excess(name, 0.01)) for name in ("today", "experts")]
-    assert [round(x, 4) for x in means] == [0.0063, 0.0040]
-    assert round(fmean(share for run in runs for share in run["busiest"]), 1) == 0.5

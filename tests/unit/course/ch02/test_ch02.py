@@ -73,12 +73,6 @@ def test_clicks_in_any_order_write_what_the_package_writes():
         assert given == order
 
 
-def test_a_click_beside_the_sentence_is_refused():
-    write = printed("ch02", "write_by_clicks")
-    with pytest.raises(IndexError):
-        write(load_toy_model("bahdanau"), PAIR.source, [7])
-
-
 def test_an_accuracy_of_no_word_is_refused():
     accuracy = printed("ch02", "ex2_alignment_accuracy", solution=True)
     assert accuracy([torch.eye(2)], [[0, None]]) == 1

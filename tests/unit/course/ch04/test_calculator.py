@@ -99,39 +99,6 @@ def test_the_page_computes_what_pytorch_does(page):
         agree(weights_shown, weights)
 
 
-def test_it_says_where_the_weight_goes(page):
-    first, empty, alike = (
-        x["said"] for x in page.evaluate(SHOW, [FIRST, EMPTY, ALIKE])
-    )
-    assert first == (
-        "“old” gives most to “farmer”, 0.59; output (0.44,\u00a00.05).\n"
-        "“sees” gives most to “farmer”, 0.42; output (0.06,\u00a0−0.02).\n"
-        "“a” gives most to “bird”, 0.63; output (−0.41,\u00a0−0.05)."
-    )
-    assert "“old” may attend to nothing: its weights and its output are 0." in empty
-    assert "“a” gives all to “old”, 1.00; output (0.00,\u00a01.00)." in empty
-    assert "“a” gives most to “old” and “farmer”, 0.33 each;" in alike
-
-
-@pytest.mark.parametrize(
-    ("part", "moves_weights", "moves_output"),
-    [
-        ("query", [False, True, False], [False, True, False]),
-        ("key", [True] * T, [True] * T),
-        ("value", [False] * T, [True] * T),
-    ],
-)
-def test_the_chapters_question_has_its_answer(page, part, moves_weights, moves_output):
-    """A query changes its row of weights, a key all rows, and a value none."""
-    changed = list(FIRST)
-    at = ("query", "key", "value").index(part)
-    changed[at] = [FIRST[at][0], [2.0, 3.0], *FIRST[at][2:]]
-    before, after = page.evaluate(SHOW, [FIRST, changed])
-    for name, wanted in (("weights", moves_weights), ("outputs", moves_output)):
-        pairs = zip(before[name], after[name], strict=True)
-        assert [one != two for one, two in pairs] == wanted
-
-
 def test_it_follows_keys_typing_and_ticks(fresh):
     first = fresh.get_by_label("first number of the query of “old”")
     scaled = fresh.get_by_label("divide the scores by")

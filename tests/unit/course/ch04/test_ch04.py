@@ -4,45 +4,8 @@ import pytest
 import torch
 from notebook_cells import printed
 
-from attnbook.course.ch04 import figures, lab
-from attnbook.course.kit.colours import contrast
-from attnbook.nn import MultiHeadAttention, attention, causal_mask
+from attnbook.nn import MultiHeadAttention, causal_mask
 from experiments.ch04 import equal_weights
-
-
-def test_a_cell_of_weight_is_darker_the_more_it_holds_and_stays_legible():
-    grounds = []
-    for weight in torch.linspace(0, 1, 21).tolist():
-        ground, ink = figures._cell_colours(weight, "weights")
-        ink_light, ground_light = (1.05 / contrast(c) for c in (ink, ground))
-        low, high = sorted((ink_light, ground_light))
-        assert high / low >= 4.5
-        grounds.append(ground_light)
-    assert grounds == sorted(grounds, reverse=True)
-
-
-@pytest.mark.parametrize("d", [16, 64])
-def test_a_position_prefers_itself_unless_it_has_two_matrices(d):
-    """Why chapter 4 has a query and a key: one matrix for both isn't enough."""
-    g = torch.Generator().manual_seed(0)
-    x = torch.randn(1000, 6, d, generator=g)
-    one, other = torch.randn(2, 1000, d, d, generator=g) / d**0.5
-    for key, low, high in ((x @ one, 0.9, 1), (x @ other, 0.13, 0.2)):
-        _, weights = attention(x @ one, key, x, need_weights=True)  # (1000, 6, 6)
-        own = weights.argmax(-1) == torch.arange(6)
-        assert low < own.float().mean() <= high
-
-
-def test_the_additive_score_spreads_with_the_width_only_if_v_is_large():
-    state = torch.get_rng_state()
-    narrow, wide = (lab.additive_start(d, draws=3) for d in (4, 256))
-    assert torch.equal(torch.get_rng_state(), state)
-    assert narrow.shape == (150, 64)
-    assert 0.2 < narrow.std() < 0.5
-    assert 0.2 < wide.std() < 0.5
-    narrow, wide = (lab.additive_start(d, v_std=1.0, draws=3) for d in (4, 256))
-    assert 0.7 < narrow.std() < 1.6
-    assert 6 < wide.std() < 12
 
 
 def test_equal_weights_are_equal_where_a_query_may_look_and_only_for_a_while():

@@ -7,8 +7,6 @@ import pytest
 
 from attnbook.course.ch04.explorer_queries_and_keys import (
     CONTROLS,
-    LONGEST,
-    explore_queries,
     query_view,
     weigh,
 )
@@ -37,26 +35,3 @@ def test_it_starts_with_the_figure_and_answers_what_the_chapter_asks():
     wins = [a for a in range(-180, 185, 5) if weigh(a, 2)[2].argmax() == 0]
     assert wins == [*range(-50, -10, 5)]
     assert "all keys the same weight" in query_view(30, 0).said
-
-
-def test_arrows_and_bars_are_what_was_weighed():
-    query, scores, weights = weigh(30, LONGEST)
-    plane, bars = query_view(30, LONGEST).drawn
-    *keys, last = plane.arrows
-    assert [(arrow.x, arrow.y) for arrow in keys] == [*PLANE_KEYS]
-    assert (last.x, last.y) == pytest.approx(query.tolist(), abs=1e-3)
-    assert plane.reach > LONGEST + 0.5  # with room for the label
-    assert bars.series[0].values == pytest.approx(weights.tolist(), abs=1e-3)
-    assert bars.names[1] == f"k₂: {scores[1]:.1f}"
-
-
-def test_every_control_changes_the_picture(monkeypatch):
-    monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
-    *controls, _, picture = explore_queries().children
-    start = picture.value
-    for control, value in zip(controls, (45, 0.5), strict=True):
-        before = control.value
-        control.value = value
-        assert picture.value != start
-        control.value = before
-        assert picture.value == start

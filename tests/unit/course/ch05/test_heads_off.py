@@ -8,7 +8,6 @@ import torch
 from attnbook.course.ch05 import explorer_heads_off as heads_off
 from attnbook.course.kit.explorers.packed import settings_of
 from attnbook.course.kit.explorers.shipped import shipped_translator
-from attnbook.course.kit.explorers.token_maps import KINDS
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
@@ -61,20 +60,6 @@ def test_a_head_of_one_layer_is_removed_and_comes_back():
     assert "Without head 3: " in one.said
     assert bars(one) != bars(other)
     assert all(map(torch.equal, before, model.parameters()))
-
-
-def test_the_controls_offer_all_layers_heads_and_kinds():
-    model = shipped_translator().model
-    *layers, every = heads_off.CONTROLS["layer"].choices
-    assert (len(layers), every) == (len(model.encoder), heads_off.ALL)
-    assert heads_off.CONTROLS["kind"].choices == tuple(KINDS)
-    switches = [name for name in heads_off.CONTROLS if name.startswith("head_")]
-    assert len(switches) == model.encoder[0].attention.n_heads
-
-
-def test_an_empty_caption_is_an_error():
-    with pytest.raises(ValueError, match="the caption is empty; type"):
-        heads_off.heads_off_view(" ", "cross-attention", "1", **ON)
 
 
 def test_on_the_page_the_views_are_those_that_were_stored():

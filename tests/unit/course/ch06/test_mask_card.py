@@ -1,11 +1,8 @@
 """The mask card: the probes find what is known, and what is turned round."""
 
-from itertools import pairwise
-
 import pytest
 import torch
 
-from attnbook.course.ch06 import mask_arguments
 from attnbook.course.ch06.mask_arguments import (
     D,
     MaskArgument,
@@ -35,20 +32,6 @@ def filled(x, marks, value):
     """Attention in which hidden scores are filled with a value, as others do it."""
     scores = (x @ x.T / D**0.5).masked_fill(~square(marks), value)
     return (scores.softmax(-1) @ x)[0]
-
-
-def test_a_row_that_begins_with_dots_tries_the_argument_above(monkeypatch):
-    for make in ("_multi_head", "_encoder_layer"):
-        monkeypatch.setattr(
-            mask_arguments, make, lambda argument, **how: (argument, how)
-        )
-    probes = [p for p in torch_arguments() if isinstance(p.attend, tuple)]
-    for above, here in pairwise(probes):
-        if here.argument.startswith("…"):
-            assert here.call == above.call
-            assert here.attend[0] == above.attend[0]
-            assert len(here.attend[1].items() - above.attend[1].items()) == 1
-    assert sum(p.argument.startswith("…") for p in probes) == 3
 
 
 def test_the_opposite_meaning_is_found_whichever_mark_is_tried_first():

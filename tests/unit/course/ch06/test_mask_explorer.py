@@ -60,12 +60,6 @@ def test_weights_are_the_softmax_of_what_each_query_may_attend_to(kind):
             "fully masked. Row 6 is padding, but may still attend.",
         ),
         (
-            {"attention": "encoder self", "source": 6},
-            "key_mask of shape (1, 1, 1, 6): 36 of 36 cells are allowed. No row is "
-            "fully masked.",
-        ),
-        ({"window": 3}, "key_mask and window of shape (1, 1, 6, 6): 17 of 36 cells"),
-        (
             {"attention": "encoder self", "source": 6, "masked": False},
             "No mask: all 36 cells are allowed. The mask would hide nothing.",
         ),
@@ -73,11 +67,6 @@ def test_weights_are_the_softmax_of_what_each_query_may_attend_to(kind):
             {"masked": False},
             "No mask: all 36 cells are allowed. Row 5 gives 0.55 of its weight to "
             "positions that the mask would hide.",
-        ),
-        (
-            {"attention": "decoder self", "target": 4, "left": True},
-            "target_mask of shape (1, 1, 6, 6): 10 of 36 cells are allowed. Rows 1 and "
-            "2 are fully masked: zeros.",
         ),
         (
             {"attention": "decoder self", "target": 3, "window": 2},

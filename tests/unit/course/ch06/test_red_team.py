@@ -8,7 +8,6 @@ from attnbook.course.ch06.explorer_red_team import (
     OPEN,
     PLANTED,
     found_by_influence,
-    printed,
     red_team_view,
 )
 
@@ -47,9 +46,3 @@ def test_each_bug_is_shown_and_only_its_own_name_is_right():
             assert ("Yes, " in said) == (name == right)
             assert ("No. " in said) == (name not in (right, OPEN))
             assert name == OPEN or BUGS[name].sign in said
-
-
-def test_all_six_are_printed_by_their_names():
-    view = printed()
-    assert [ax.get_title("left") for ax in view.figure.axes] == [*BUGS]
-    assert all(name in view.alt.lower() for name in BUGS)

@@ -9,8 +9,6 @@ from attnbook.analysis.maps import attention_maps
 from attnbook.course.ch09 import explorer_transformer_pass as passing
 from attnbook.course.ch09.lab import heads_table
 from attnbook.course.kit.exercises.checking import find
-from attnbook.models.transformer import Transformer
-from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
 from attnbook.toy.language import translate_by_rule
 
@@ -25,38 +23,6 @@ def test_heads_are_scored_one_by_one():
         aligned[0, 0, i, j] = 1
     aligned[0, 1, :, 6] = 1
     assert heads_table({"one": aligned}, [pair]).rows() == [("1", 100, 0)]
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_an_untrained_tied_model_predicts_the_word_it_has_just_read(seed):
-    torch.manual_seed(seed)
-    model = Transformer(TransformerConfig(10_000, norm_first=True)).eval()
-    src, read = torch.randint(3, 10_000, (2, 4, 10))
-
-    def own():
-        """The probability of the word just read, and whether it is the largest."""
-        p = model(src, read).softmax(-1)
-        return p.gather(-1, read[..., None]).mean(), (p.argmax(-1) == read).all()
-
-    probability, largest = own()
-    assert largest
-    assert probability < 0.1
-    table = model.target_embedding.weight.mul_(512**0.5)  # variance 1, no factor
-    model.source_embedding.forward = lambda ids: torch.nn.functional.embedding(
-        ids, table
-    )
-    probability, largest = own()
-    assert largest
-    assert probability > 0.97
-
-
-def test_the_spread_of_scores_is_a_third_with_the_weights_of_a_linear_layer():
-    generator = torch.Generator().manual_seed(0)
-    torch.manual_seed(0)
-    x = torch.randn(512, 64, generator=generator)
-    q, k = (torch.nn.Linear(64, 64, bias=False)(x) for _ in range(2))
-    assert (q @ k.T / 8).std().item() == pytest.approx(1 / 3, abs=0.02)
 
 
 def test_the_walk_begins_with_a_word_and_ends_with_the_output():

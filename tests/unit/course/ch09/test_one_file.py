@@ -15,12 +15,6 @@ from attnbook.toy import language
 FILE = Path(transformer.__file__)
 
 
-def test_the_listing_fits_its_pages():
-    lines = FILE.read_text("utf-8").splitlines()
-    assert len(lines) <= 150
-    assert max(map(len, lines)) <= 88
-
-
 def test_the_listing_runs_in_an_empty_folder_with_torch_alone(tmp_path):
     text = FILE.read_text("utf-8")
     assert text.count("steps=500") == 1

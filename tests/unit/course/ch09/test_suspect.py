@@ -9,8 +9,6 @@ from attnbook.analysis.bug_zoo import WrongSplit
 from attnbook.analysis.leaks import influence
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.ch09.suspect import accuracy, copies, planted, reversals
-from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.nn.scaled_dot_product import attention
 
 
 def test_copies_and_reversals_are_shifted():
@@ -63,47 +61,6 @@ def test_seven_symbols_connect_the_heads():
     suspect, changed = planted().eval(), torch.where(src == 5, 6, 5)
     moved = influence(lambda ids: suspect(ids, read), src, changed)
     assert (moved.flip(1).diag() > 0).sum() == 6
-
-
-@pytest.mark.parametrize(
-    ("split", "join", "leaks"),
-    [(False, False, False), (False, True, True), (True, False, True)],
-)
-def test_one_wrong_line_alone_lets_later_tokens_through(
-    monkeypatch, split, join, leaks
-):
-    """``split`` and ``join``: with a transpose, as is right."""
-
-    def forward(self, query, key, value, mask=None):
-        b, t, d = query.shape
-        features = d // self.n_heads
-
-        def heads(x):
-            if split:
-                return x.view(b, -1, self.n_heads, features).transpose(1, 2)
-            return x.view(b, self.n_heads, -1, features)
-
-        q, k, v = map(heads, (self.W_Q(query), self.W_K(key), self.W_V(value)))
-        out = attention(q, k, v, mask, scale=self.scale)
-        return self.W_O((out.transpose(1, 2) if join else out).reshape(b, t, d))
-
-    src, read, _ = next(reversals(seed=0))
-    suspect, changed = planted().eval(), torch.where(read == 5, 6, 5)
-    right = suspect(src, read)
-    monkeypatch.setattr(WrongSplit, "forward", forward)
-    assert torch.allclose(suspect(src, read), right) == (not (split or join))
-    moved = influence(lambda ids: suspect(src, ids), read, changed)
-    assert (moved.triu(1).max() > 0.1) == leaks
-
-
-@torch.no_grad()
-def test_a_wrong_scale_is_a_right_model_with_larger_queries():
-    src, read, _ = next(reversals(seed=0))
-    wrong, right = planted(["scale"], n_heads=16).eval(), planted([], n_heads=16).eval()
-    for module in right.modules():
-        if isinstance(module, MultiHeadAttention):
-            module.W_Q.weight.mul_(4)  # √16
-    torch.testing.assert_close(wrong(src, read), right(src, read))
 
 
 def test_accuracy_is_the_share_of_symbols():

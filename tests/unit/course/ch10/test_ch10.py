@@ -191,27 +191,6 @@ def test_probabilities_of_no_token_are_refused(name, value):
         printed("ch10", "token_probabilities")(SHARES, **{name: value})
 
 
-def test_a_special_token_is_never_drawn():
-    """Whatever the logits, which a model that was trained badly may have."""
-    decode = printed("ch10", "decode")
-
-    class Model:
-        def start(self, src):
-            return 0
-
-        def step(self, token, state):
-            logits = torch.tensor([[9.0, 9.0, 0.0, 0.0, 1.0]])
-            return logits, state + 1
-
-    g = torch.Generator().manual_seed(0)
-    for choose in (
-        lambda logits: logits.argmax(-1),
-        lambda logits: logits.softmax(-1).multinomial(1, generator=g)[:, 0],
-    ):
-        output = decode(Model(), torch.tensor([[4, EOS]]), choose)
-        assert min(output) >= EOS
-
-
 @pytest.mark.parametrize("max_len", [0, 1, 2])
 def test_at_most_as_many_tokens_as_asked_for(max_len):
     model, src = untrained(9), torch.tensor([[4, 5, EOS], [6, EOS, 0]])

@@ -32,29 +32,6 @@ def test_the_floor_is_the_loss_of_a_model_that_outputs_the_target_distribution()
     assert floor == pytest.approx(least.item(), abs=1e-5)
 
 
-def test_short_stretches_of_the_log_are_joined():
-    losses = {50: 6.0, 96: 4.0, 100: 2.0, 150: 3.0, 192: 1.0}
-    log = [{"step": step, "loss": loss} for step, loss in losses.items()]
-    log.insert(2, {"step": 96, "validation_loss": 3.0})
-    steps, means = figures.training_losses(log)
-    assert steps == [50, 100, 150]
-    assert means == pytest.approx([6, (46 * 4 + 4 * 2) / 50, 3])
-    assert figures.training_losses(log, least=1)[0] == [*losses]
-
-
-# Other runs
-
-
-def test_what_the_laboratory_says_without_a_table():
-    log = figures.part("ladder")["runs"]["bahdanau"]["log"]
-    jump = [
-        line for line in log if line["epoch"] in (3, 4) and "validation_bleu" in line
-    ]
-    for line, bleu, runaway in zip(jump, (12.9, 26), (4.2, 0.1), strict=True):
-        assert line["validation_bleu"] == pytest.approx(bleu, abs=0.05)
-        assert round(100 * line["validation_runaway"], 1) == runaway
-
-
 def test_stored_results_are_of_the_shipped_model():
     assert results.load("multi30k_beams")["alpha"] == Translator().facts["alpha"]
     run = results.load("multi30k_en_de")["scores"]

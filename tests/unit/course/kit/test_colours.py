@@ -2,7 +2,6 @@ from itertools import pairwise
 
 import pytest
 
-from attnbook.course.kit import colours
 from attnbook.course.kit.colours import (
     COLOURS,
     TEXT_COLOURS,
@@ -18,11 +17,6 @@ def test_text_can_be_read_on_white():
     for colour in TEXT_COLOURS.values():
         assert contrast(colour) >= 4.5
     assert contrast("#000000") == pytest.approx(21)
-
-
-def test_the_documentation_names_the_colours_of_formulas():
-    for colour in TEXT_COLOURS.values():
-        assert rf"\textcolor{{{colour}}}" in colours.__doc__
 
 
 def test_text_takes_the_darker_shade():

@@ -20,7 +20,6 @@ from attnbook.course.kit.exercises.checking import (
 from attnbook.course.kit.exercises.differences import (
     describe,
     first_difference,
-    kind_of,
 )
 from attnbook.course.kit.exercises.hints import GIVEN
 
@@ -171,21 +170,6 @@ def test_unchanged_code_does_not_earn_the_next_hint():
     assert end in said[4]
 
 
-@pytest.mark.parametrize("name", ["ex0_unknown", "ex99_unknown", "unknown"])
-def test_an_unknown_exercise_is_an_error(name):
-    with pytest.raises(ValueError, match=f"no exercise '{name}'; .*ex0_halve"):
-        check(name, 3)
-
-
-def test_wrong_answers_without_a_hint_are_refused():
-    for *answers, words in (
-        (halves, "Not so.", 3, "the last answer, 3, has no hint"),
-        ("ab", "cd", "Why?", "'cd' is no hint"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            wrong(*answers)
-
-
 @pytest.mark.parametrize("name", ALL)
 def test_the_reference_is_right_and_each_known_mistake_gets_its_own_hint(name):
     exercise = ALL[name]
@@ -236,47 +220,23 @@ t, nan, TYPE = torch.tensor, float("nan"), "got the type torch.int64, expected t
         (1, 1.0, ""),
         (85_054_464.0, 85_054_464, ""),
         (85_054_465, 85_054_464, "got 85054465, expected 85054464."),
-        (nan, nan, ""),
         (t(0.5), 0.5, ""),
         ([1, (2, 3)], (1, [2, 3]), ""),
         (t([nan]), t([nan]), ""),
         (torch.ones(2).double().requires_grad_(), torch.ones(2), ""),
-        (t([1e6 + 1]), t([1e6]), ""),
         (t([10**6 + 1]), t([10**6]), "at [0] got 1000001, expected 1000000."),
         (True, 1, "got True, expected 1."),
-        ("a", "b", "got 'a', expected 'b'."),
         ([[0, 1], [2]], [[0, 1], [3]], "at [1][0] got 2, expected 3."),
         ([1], [1, 3], "got a list of 1, expected one of 2."),
-        ([1], 1, "got [1], expected 1."),
         ([t([1.0])], [t([0.0])], "at [0] at [0] got 1, expected 0."),
         (torch.ones(2, 3), torch.ones(3, 2), "got the shape (2, 3), expected (3, 2)."),
         (t([1]), t([1.0]), f"{TYPE}float32."),
-        (t([1]), t([True]), f"{TYPE}bool."),
         (t([[1, 2.0]]), t([[1, nan]]), "at [0, 1] got 2, expected nan."),
         ({"a": [1]}, None, "got {'a': [1]}, expected None."),
     ],
 )
 def test_the_first_difference_in_words(got, wanted, said):
     assert first_difference(got, wanted) == said
-
-
-def test_kinds_in_words():
-    given = (True, t(0.5), "bd", (1, 2), torch.ones(2, 3), {})
-    assert [*map(kind_of, given)] == [
-        *("True or False", "a number", "a string", "a list of 2"),
-        *("a tensor of shape (2, 3)", "an object of type dict"),
-    ]
-
-
-values = st.recursive(
-    st.integers(-9, 9) | st.floats(-9, 9) | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=3),
-)
-
-
-@given(values)
-def test_nothing_differs_from_itself(value):
-    assert first_difference(value, value) == ""
 
 
 @given(st.floats(-1e6, 1e6), st.floats(-3e-4, 3e-4))

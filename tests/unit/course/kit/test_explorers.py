@@ -3,7 +3,6 @@
 import re
 from itertools import pairwise
 
-import matplotlib.pyplot as plt
 import pytest
 import torch
 from torch import nn
@@ -22,10 +21,7 @@ from attnbook.course.ch09 import explorer_toy_heads as toy_heads
 from attnbook.course.ch09 import explorer_transformer_pass as transformer_pass
 from attnbook.course.ch10 import explorer_search_and_sampling as search_and_sampling
 from attnbook.course.ch12 import explorer_caption_heads as caption_heads
-from attnbook.course.kit.explorers.controls import Menu, Slider
 from attnbook.course.kit.explorers.shipped import (
-    LONGEST,
-    checked_caption,
     shipped_bahdanau,
 )
 from attnbook.course.kit.explorers.token_maps import (
@@ -81,27 +77,9 @@ def test_rows_and_columns_are_the_tokens_of_each_attention(kind, rows, columns):
     chart = token_map(weights, tokens, kind, [(0, 1), (1, None)])
     assert (chart.rows, chart.columns) == (rows, columns)
     assert torch.equal(torch.tensor(chart.cells), weights)
-    assert chart.labels[0].startswith("query: ")
-    assert chart.labels[1].startswith("key: ")
     assert chart.frames == ((0, 1),)
     said = [f"{row}: {columns[i]}, 1.00" for i, row in enumerate(rows)]
     assert peaks(weights, tokens, kind) == "; ".join(said)
-
-
-@pytest.mark.parametrize("explorer", [toy_heads, caption_heads])
-def test_menus_offer_the_layers_and_heads_that_there_are(explorer):
-    kind, layer, head = list(explorer.CONTROLS.values())[1:]
-    assert all(isinstance(menu, Menu) for menu in (kind, layer, head))
-    if explorer is toy_heads:
-        _, maps = toy_heads.translated(translate_by_rule("a dog sees a cat"))
-    else:
-        maps = caption_heads.translated("A dog runs.").maps
-    assert set(maps) == {
-        KINDS[name].module.format(int(n) - 1)
-        for name in kind.choices
-        for n in layer.choices[1:]
-    }
-    assert {len(w) for w in maps.values()} == {len(head.choices) - 1}
 
 
 # The contexts of chapter 1
@@ -119,9 +97,7 @@ def test_the_bars_are_the_changes_of_the_context():
         assert torch.allclose(drawn, changes.nan_to_num(), atol=6e-3)
         assert drawn.max() < chart.value.high
     assert chart.names == pair.source
-    assert view.said.startswith("Largest change: one: ")
     assert "nan" not in view.alt
-    assert f"farmer {changes[0, 2]:.1f} and {changes[1, 2]:.1f}" in view.alt
 
 
 def test_on_the_page_the_contexts_are_those_that_were_stored():
@@ -137,18 +113,7 @@ def test_on_the_page_the_contexts_are_those_that_were_stored():
                 assert mine.values == pytest.approx(its.values, abs=0.011)
 
 
-def test_the_sentence_of_chapter_1_must_be_of_the_toy_language():
-    with pytest.raises(ValueError, match="'runs' is not a word of the toy language"):
-        context_contents.context_view({}, "a dog runs")
-
-
 # The toy Transformer
-
-
-def test_each_row_of_each_map_sums_to_one_and_fits_its_tokens():
-    for kind in KINDS:
-        view = toy_heads.head_view("the old farmer sees a bird", kind, "1", "3")
-        assert torch.tensor(view.drawn[0].cells).sum(-1).sub(1).abs().max() < 0.03
 
 
 def test_an_exact_translation_has_frames_and_a_score():
@@ -190,11 +155,6 @@ def test_the_stages_of_a_pass_are_the_steps_of_the_formulas():
             torch.testing.assert_close(stage.x, stream + before.x)
 
 
-def test_a_word_that_the_toy_language_lacks_is_an_error():
-    with pytest.raises(ValueError, match="'runs' is not a word of the toy language"):
-        toy_heads.head_view("a dog runs", "cross-attention", MEAN, MEAN)
-
-
 # The translator
 
 
@@ -208,18 +168,6 @@ def test_a_caption_is_translated_as_the_translator_does():
         [1] * len(chart.rows), abs=0.03
     )
     assert chart.columns == ("▁Two", "▁dogs", "▁run", ".", "<eos>")
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("  ", "the caption is empty; type"),
-        ("dog " * (LONGEST + 1), f"has {LONGEST + 1} subwords.*at most {LONGEST}"),
-    ],
-)
-def test_a_caption_that_cannot_be_shown_is_an_error(text, words):
-    with pytest.raises(ValueError, match=words):
-        checked_caption(text)
 
 
 # The translator with Bahdanau's attention
@@ -253,11 +201,6 @@ def test_an_alignment_is_drawn_by_word_or_by_subword(unit):
     [chart] = view.drawn
     assert torch.allclose(torch.tensor(chart.cells), weights, atol=0.00501)
     assert (chart.rows, chart.columns) == (tuple(target), tuple(source))
-    assert chart.labels == (f"target {unit[:-1]}", f"source {unit[:-1]}")
-    assert view.said == f"Translation: {found.text}"
-    largest = max(weights[0].tolist())
-    assert view.alt.startswith(f"Largest weights: {target[0]}: ")
-    assert f", {largest:.0%};" in view.alt
 
 
 def test_every_caption_of_the_page_is_translated_and_has_its_gloss():
@@ -271,16 +214,11 @@ def test_every_caption_of_the_page_is_translated_and_has_its_gloss():
         )
 
 
-def test_a_caption_without_words_is_an_error():
-    with pytest.raises(ValueError, match="the caption is empty; type"):
-        caption_alignment.alignment_view(" ", "words")
-
-
 # The worked example and the film of chapter 2
 
 
 @pytest.mark.parametrize("tanh", [False, True])
-@pytest.mark.parametrize("side", [-1, -0.3, 1])
+@pytest.mark.parametrize("side", [-1, 0.3])
 def test_the_query_moves_the_words_along_the_curve(side, tanh):
     curve = torch.tanh if tanh else nn.Identity()
     view = additive_query.query_view(side, tanh)
@@ -296,7 +234,6 @@ def test_the_query_moves_the_words_along_the_curve(side, tanh):
         x = torch.linspace(-7, 7, len(panel.lines[0].y))
         y = torch.tensor(panel.lines[0].y)
         torch.testing.assert_close(y, curve(x), atol=1e-3, rtol=0)
-    assert view.said.endswith(f"gets {shares[2]:.2f} and bird {shares[5]:.2f}.")
 
 
 def test_the_film_shows_what_is_stored_and_the_loss_of_that_step():
@@ -310,10 +247,6 @@ def test_the_film_shows_what_is_stored_and_the_loss_of_that_step():
         assert letters == frame["weights"]
         [dot] = curve.points
         assert curve.lines[0].y[dot.x] == dot.y == frame["loss"]
-    assert film.film_view(700).said.endswith(
-        "Word by word: horse kind this farmer brave this sees and wizard young the dog "
-        "kind this follows"
-    )
 
 
 # Search and sampling
@@ -353,46 +286,6 @@ def test_a_low_temperature_samples_the_greedy_translation_a_high_one_others():
     assert sum(hot.log_p) < sum(cold.log_p) - 100
 
 
-def test_what_lies_left_of_the_axis_is_counted_and_drawn_at_its_edge():
-    view = search_and_sampling.decoding_view(STATION, 4, 1.5)
-    drawn = search_and_sampling.samples(STATION, 1.5)
-    below = sum(x < search_and_sampling.LEAST for x in drawn.log_p)
-    assert below > 0
-    assert f"{below} lie left of the axis" in view.said
-    beam, sampled = view.figure.axes[0].collections
-    assert len(sampled.get_offsets()) == 20
-    assert sampled.get_offsets()[:, 0].min() == search_and_sampling.LEAST
-    assert len(beam.get_offsets()) == len(search_and_sampling.beams(STATION, 4).texts)
-
-
-def test_the_table_names_each_translation_of_each_way_once():
-    view = search_and_sampling.decoding_view(STATION, 2, 0.6)
-    found = {
-        name: re.findall(r'scope="row"[^>]*>(.*?)</th>', group)
-        for name, group in re.findall(
-            r'scope="rowgroup"[^>]*>(.*?)<(.*?)</tbody>', view.table, re.DOTALL
-        )
-    }
-    assert list(found) == ["greedy", "beam, W = 2", "samples, τ = 0.6"]
-    assert found["greedy"] == search_and_sampling.beams(STATION, 1).texts
-    assert len(found["samples, τ = 0.6"]) == len(set(found["samples, τ = 0.6"])) == 3
-
-
-def test_of_two_ways_to_write_a_text_the_table_has_the_more_probable(monkeypatch):
-    twice = search_and_sampling.Outputs(["Leute", "Leute"], [-1.5, -7.5])
-    monkeypatch.setattr(search_and_sampling, "samples", lambda *_: twice)
-    view = search_and_sampling.decoding_view(STATION, 1, 0.6)
-    assert "−1.5" in view.table
-    assert "−7.5" not in view.table
-
-
-def test_a_slider_s_rounding_does_not_reach_the_reader():
-    view = search_and_sampling.decoding_view(STATION, 1, 0.6000000000000001)
-    assert "Temperature 0.6:" in view.said
-    assert isinstance(search_and_sampling.CONTROLS["temperature"], Slider)
-    plt.close("all")
-
-
 # Deep stacks
 
 
@@ -407,25 +300,3 @@ def test_a_deep_stack_is_measured_as_the_package_does(connection):
         wanted = [token_diversity(state) for state in stack(x)]
     assert diversity == pytest.approx(wanted)
     assert norms == pytest.approx(gradient_norms(stack, x, direction))
-
-
-def test_the_view_of_a_deep_stack_holds_and_says_what_was_measured():
-    diversity, norms = deep_stacks.measure("pre-norm", 1, 5)
-    view = deep_stacks.deep_stack_view("pre-norm", 1, 5)
-    above, below = (chart.lines[0].y for chart in view.drawn)
-    assert above == pytest.approx(diversity, rel=1e-3)
-    assert below == pytest.approx(norms, rel=1e-3)
-    assert f"token diversity is {diversity[-1]:.2f}" in view.said
-    assert f"has length {norms[0]:.2f}" in view.said
-
-
-def test_extreme_gradients_stay_on_the_figure():
-    for connection, variance, said in (
-        ("plain", 1, "below 0.0001"),
-        ("residual", 6, "above a million"),
-    ):
-        view = deep_stacks.deep_stack_view(connection, variance, 24)
-        assert said in view.said
-        chart = view.drawn[1]
-        assert chart.y.low < min(chart.lines[0].y)
-        assert max(chart.lines[0].y) < chart.y.high

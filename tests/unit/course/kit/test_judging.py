@@ -5,7 +5,6 @@ import functools
 import pytest
 import torch
 from notebook_cells import run_cell
-from torch import nn
 
 from attnbook.course import judge
 from attnbook.course.kit.exercises import hints
@@ -93,15 +92,6 @@ def test_hints_come_with_changed_code_and_end_with_the_solution(judged):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ([(".softmax(-1)", ".sigmoid()")], "Hint: Let Q and K be"),
-        (
-            [(".softmax(-1)", ".transpose(-1)")],
-            "Hint: That call has an argument too few or too many.",
-        ),
-        (
-            [(".softmax(-1)", ".long().softmax(-1)")],
-            "NotImplementedError in line 8 of your cell, `weights =",
-        ),
         ([(DEF, "def attention(Q, K):\n")], "attention() takes 2 positional arguments"),
         (
             [("Q @ K.mT", "Q @ K")],
@@ -167,31 +157,6 @@ def told_of(part, capsys, names):
     return " ".join(capsys.readouterr().out.split())
 
 
-LOOP = f"""\
-import torch
-
-{DEF}\
-    rows = []
-    for t in range(Q.shape[-2]):
-        scores = (Q[..., t, None, :] * K).sum(-1) / Q.shape[-1] ** 0.5
-        if mask is not None:
-            scores = scores.masked_fill(~mask[..., t, :], -1e30)
-        rows.append((scores.softmax(-1)[..., None] * V).sum(-2))
-    return torch.stack(rows, -2)
-"""
-
-
-def test_of_an_error_the_shapes_are_told_and_the_hint_is_about_them(judged):
-    said = " ".join(judged(LOOP).split())
-    assert "✗ masks: IndexError in line 8 of your cell" in said
-    assert "with size 1; here `scores` is (2, 5), `mask` is (2, 1, 5) Hint: " in said
-    assert "Hint: Compare the shapes of mask and scores." in said
-    assert "Change your answer" not in said  # for a hint about sums of weights
-    right = "torch.broadcast_to(mask, (*Q.shape[:-1], K.shape[-2]))[..., t, :]"
-    said = judged(LOOP, ("mask[..., t, :]", right))
-    assert "✗ fully masked rows" in said
-
-
 def edited(name, *edits):
     """The solution of a part, with some edits, by its names."""
     part = find_part(name)
@@ -202,16 +167,12 @@ def edited(name, *edits):
 KEY, DEVICE, PASSED = "(ids != PAD)", ".to(ids.device)", "all 6 stages passed."
 CAUSAL = " & causal_mask(ids.shape[1]).to(ids.device)"
 BY_LENGTH = "(torch.arange(ids.shape[1], device=ids.device) < {}[:, None])"
-PADDED = "torch.cat([ids, ids.new_zeros(len(ids), 1)], 1)"
 LAYER = "EncoderLayer(config)"
 ROWS = "(memory, mask, ids)"
 BEFORE = "memory, mask, before = state"
 FIRST, START = ("return memory,", "state = memory,"), "src[:, :0]"
 OBJECT = "__import__('types').SimpleNamespace"
 WITHOUT_DEVICE = "torch.tensor([[x != 0 for x in row] for row in ids.tolist()])"
-INSTEAD = (
-    "before = memory.new_zeros(len(token), 0).long() if before is None else before"
-)
 
 
 @pytest.mark.parametrize(
@@ -220,10 +181,6 @@ INSTEAD = (
         # Every mask of padding on the right is right.
         ("masks", [(KEY, "ids.bool()")], PASSED),
         ("masks", [(KEY, BY_LENGTH.format("(ids != 0).sum(1)"))], PASSED),
-        ("masks", [(KEY, BY_LENGTH.format(f"{PADDED}.ne(0).int().argmin(1)"))], PASSED),
-        ("masks", [(KEY, BY_LENGTH.format(f"{PADDED}.eq(0).int().argmax(1)"))], PASSED),
-        ("masks", [(KEY, "ids.ne(0).int().cumprod(1).bool()")], PASSED),
-        ("masks", [(KEY, "((ids == 0).cumsum(1) < 1)")], PASSED),
         ("masks", [(KEY, "ids.flip(1).cummax(1).values.flip(1).bool()")], PASSED),
         ("masks", [(KEY, BY_LENGTH.format("ids.ne(0).int().argmin(1)"))], "✗ padding:"),
         ("masks", [("mask(ids) & ", "mask(ids) | ")], "Hint: With `|` one of the two"),
@@ -238,12 +195,6 @@ INSTEAD = (
         ),
         ("masks", [], PASSED),
         # A state of any form can be decoded with a beam, or is refused.
-        ("Transformer", [(ROWS, "[memory, mask, ids]")], "all 9 stages passed"),
-        (
-            "Transformer",
-            [(START, "None"), (BEFORE, f"{BEFORE}; {INSTEAD}")],
-            "all 9 stages passed",
-        ),
         (
             "Transformer",
             [
@@ -279,26 +230,13 @@ def test_what_is_said_of_a_changed_solution(part, edits, said, capsys):
     assert said in told_of(part, capsys, edited(part, *edits))
 
 
-@pytest.mark.parametrize(
-    ("part", "edits", "hints"),
-    [
-        (
-            "Transformer",
-            [
-                ("(EncoderLayer(config) for _ in range(n))", f"([{LAYER}] * {times})")
-                for times in ("n", "(n + 0)", "(n * 1)")
-            ],
-            ["The layers of a stack should be different ones", "`[layer] * n` repeats"],
-        ),
-        (
-            "training",
-            [("value.detach()", f"value * {n} / {n}") for n in (1, 2, 3)],
-            ["Return `loss.detach()`", "Which method of a tensor"],
-        ),
-    ],
-)
-def test_the_second_hint_is_about_the_same_error(part, edits, hints, capsys):
-    said = [told_of(part, capsys, edited(part, edit)) for edit in edits]
+def test_the_second_hint_is_about_the_same_error(capsys):
+    name, layers = "Transformer", "(EncoderLayer(config) for _ in range(n))"
+    said = [
+        told_of(name, capsys, edited(name, (layers, f"([{LAYER}] * {n})")))
+        for n in ("n", "(n + 0)", "(n * 1)")
+    ]
+    hints = ["The layers of a stack should be different ones", "`[layer] * n` repeats"]
     for hint, text in zip([*hints, "There are no more hints"], said, strict=True):
         assert hint in text
 
@@ -343,16 +281,13 @@ def test_the_call_that_saves_names_what_the_reader_has_written(source, call, cap
             "yet: attention is a lambda: write it as",
         ),
         ("functools.partial(attention)", "object of type partial, which cannot be"),
-        ("Layer()", "object of type Layer, which cannot be copied: write a function"),
         ("'attention'", "got 'attention': write attention without quotes"),
         ("attention(*Q_K_V)", "a tensor of shape (1, 2): write attention without"),
     ],
 )
 def test_what_cannot_be_saved_is_told_instead_of_a_call(call, said, capsys):
-    layer = "\nclass Layer(nn.Module):\n    def forward(self, *a, **b):\n"
-    source = f"{RIGHT}{layer}        return attention(*a, **b)\n\nx = {call}"
-    names = {"functools": functools, "nn": nn, "Q_K_V": torch.ones(3, 1, 2)}
-    judge("attention", run_cell(source, names)["x"])
+    names = {"functools": functools, "Q_K_V": torch.ones(3, 1, 2)}
+    judge("attention", run_cell(f"{RIGHT}\nx = {call}", names)["x"])
     out = capsys.readouterr().out
     assert said in " ".join(out.split())
     assert "save_part" not in out
@@ -427,8 +362,6 @@ INIT = "class A:\n    def __init__(self):\n        self.x = 1\n"
         ),
         (f"{INIT}    def f(self):\n        ...\n    g = lambda self: 1\n", False),
         ("def A(x):\n    return x\n", False),
-        ("def A(x):\n    return 1\n", False),
-        ("A = 3", False),
     ],
 )
 def test_what_counts_as_unwritten(source, empty):
@@ -440,10 +373,8 @@ def test_what_counts_as_unwritten(source, empty):
     [
         ("# why", "# another reason\n", True),
         ("x + 1", "x + 2", False),
-        ("y + 3", "y + 4", False),
         ("HALF = 0.5", "HALF = 0.25", False),
         ("return y * HALF", "return y / HALF", False),
-        ("for y in x", "for y in reversed(x)", False),
         ("UNUSED = 1", "UNUSED = 2", True),
     ],
 )

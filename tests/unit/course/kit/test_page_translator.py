@@ -11,7 +11,6 @@ from attnbook.analysis.head_ablation import without_heads
 from attnbook.analysis.maps import attention_maps
 from attnbook.core.vocabulary import BOS, EOS, UNK
 from attnbook.course.kit import page_translator
-from attnbook.data.subwords import Subwords
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.sampling import token_probabilities
 from attnbook.decoding.steps import token_log_probs
@@ -277,30 +276,3 @@ def test_the_page_is_as_sure_of_a_translation_as_pytorch(page, translator):
     assert ask(page, code, *texts) == pytest.approx(wanted, abs=1e-4)
     limit = translator.usual["unsure"]["greedy"]
     assert [log_prob < limit for log_prob in wanted] == [False, True, True]
-
-
-def test_subwords_numbered_otherwise_are_refused(monkeypatch):
-    subwords = Subwords.train(["a dog and a dog"] * 3, 20)
-    model = json.loads(subwords.tokenizer.to_str())
-    vocab = model["model"]["vocab"]
-    vocab["a"], vocab["d"] = vocab["d"], max(vocab.values()) + 1
-    text = json.dumps(model)
-
-    class Other:
-        tokenizer = type("T", (), {"to_str": staticmethod(lambda: text)})
-
-    with pytest.raises(ValueError, match="train them with Subwords"):
-        page_translator.subword_table(Other)
-
-
-def test_a_prefix_steers(page, translator):
-    """The rest is what the model finds most probable after it."""
-    start = translator.subwords.encode("Personen warten am")
-    found = ask(
-        page,
-        "t.translate(given[0], {prefix: given[1]}).tokens",
-        "People are waiting at the station.",
-        start,
-    )
-    assert found[: len(start)] == start
-    assert found[-1] == EOS

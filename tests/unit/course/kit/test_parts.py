@@ -9,11 +9,7 @@ import torch
 from torch import nn
 
 from attnbook.course.kit.exercises import expect, stages
-from attnbook.course.kit.exercises.hints import (
-    Mistake,
-    make_mistake,
-    read_hints,
-)
+from attnbook.course.kit.exercises.hints import make_mistake
 from attnbook.course.kit.exercises.stages import (
     MODULES,
     Part,
@@ -48,29 +44,6 @@ def test_a_known_mistake_is_found_by_its_stage_and_gets_its_own_hint(part, stage
         assert hints_for(part, stage, error)[0] == mistake.hint, error
 
 
-@each_stage
-def test_a_stage_has_hints_in_steps_and_a_mistake_to_find(part, stage):
-    general = [hint for words, hint in stage.hints if not words]
-    assert len(general) in (2, 3)
-    assert stage.mistakes
-    hints = [hint for _, hint in stage.hints]
-    hints += [mistake.hint for mistake in stage.mistakes]
-    assert all(hint.endswith((".", "?")) for hint in hints)
-    assert not stage.checked.endswith(".")
-
-
-def test_parts_stand_in_the_order_of_the_chapters():
-    assert [part.name for part in PARTS] == [*MODULES]
-    chapters = [part.chapter for part in PARTS]
-    assert chapters == sorted(chapters)
-    assert all(len(part.names) == len(part.ours) for part in PARTS)
-
-
-def test_an_unknown_part_is_an_error():
-    with pytest.raises(ValueError, match=r"no part 'convolution'; .*'attention'"):
-        find_part("convolution")
-
-
 def double(x):
     return x * 2
 
@@ -84,38 +57,6 @@ def one_stage(run, text=""):
 
 
 one, nan = torch.ones(2, requires_grad=True), float("nan")
-MISTAKES = """\
-x * 2 => x * 3
-    Two, not three.
-return x => y = x
-* 2 => * 2; return y + 5
-    Do not add
-    anything.
-x * 2 => 5
-    Not a tensor.
-x * 2 => 3 * x
-    What gives the same as an earlier one is never said.
-"""
-
-
-@pytest.mark.parametrize(
-    ("answer", "hint"),
-    [
-        (lambda x: x * 3, "Two, not three."),
-        (lambda x: x + x + 5, "Do not add anything."),
-        (lambda x: 5, "Not a tensor."),
-        (lambda x: x * 4, None),  # an unknown number
-        (lambda x: torch.ones(3), None),
-        (lambda x: 1 / 0, None),
-    ],
-)
-def test_hints_of_a_stage_follow_that_of_the_mistake_with_the_same_result(answer, hint):
-    def run(answer):
-        expect.close(answer(one), one * 2, "the output", "twice the input")
-
-    part, stage = one_stage(run, MISTAKES)
-    told = hints_for(part, stage, failure(stage, (answer,)))
-    assert told == [hint] * (hint is not None) + ["First.", "Second, and more."]
 
 
 @pytest.mark.parametrize(
@@ -195,33 +136,23 @@ CONSTANT = torch.arange(3)
     [  # x is the input; on a GPU all else that is made without a device is elsewhere
         (lambda x: x + torch.ones(3), "meets one"),
         (lambda x: torch.ones(3) + x, "meets one"),
-        (lambda x: x + torch.arange(3).float() ** 2, "meets one"),
-        (lambda x: x + torch.ones(3).to(torch.float64), "meets one"),
-        (lambda x: torch.where(x > 0, x, torch.zeros(3)), "meets one"),
         (lambda x: torch.cat([torch.ones(2), x]), "meets one"),
-        (lambda x: torch.stack([x, *torch.ones(1, 3)]), "meets one"),
         (lambda x: torch.ones(3)[x.long()], "meets one"),
         (lambda x: nn.functional.embedding(x.long(), torch.ones(9, 2)), "meets one"),
         (lambda x: torch.tensor(x.tolist()), "lies on the CPU"),
         (lambda x: (x, {"y": [torch.zeros(2)]}), "lies on the CPU"),
         (lambda x: x + torch.ones(3).to(x), ""),
-        (lambda x: x + torch.ones(3).to(x.device), ""),
         (lambda x: x + torch.ones(3).to(device=x.device), ""),
         (lambda x: x + torch.ones(3).type_as(x), ""),
         (lambda x: x + torch.ones(3, device=x.device), ""),
-        (lambda x: x + torch.ones_like(x), ""),
         (lambda x: x + x.new_tensor([1.0, 2.0, 3.0]), ""),
         (lambda x: x + torch.tensor(3), ""),
         (lambda x: x + torch.ones(3).sum(), ""),
-        (lambda x: x + sum(float(y) for y in torch.ones(3)), ""),
         (lambda x: x[torch.tensor([0, 2])], ""),
         (lambda x: torch.stack([x[i] for i in torch.arange(3)]), ""),
-        (lambda x: sum(i * y for i, y in zip(torch.arange(3), x, strict=True)), ""),
         (lambda x: torch.ones(2, 3).expand_as(x.expand(2, 3)).to(x) + x, ""),
         (lambda x: torch.from_numpy(np.ones(3)) * x, ""),  # not seen
-        (lambda x: x.cpu() + torch.ones(3), ""),
         (lambda x: x.index_fill(0, torch.tensor([1]).to(x.device), 0.0), ""),
-        (lambda x: torch.cat([torch.ones(2), torch.ones(1)]).to(x) * x, ""),
     ],
 )
 def test_code_that_a_gpu_would_refuse_is_found_without_one(call, finding):
@@ -229,6 +160,66 @@ def test_code_that_a_gpu_would_refuse_is_found_without_one(call, finding):
     _, stage = one_stage(lambda answer: expect.same_device(lambda: call(x), x))
     error = failure(stage, (None,))
     assert (finding in str(error)) if finding else error is None, error
+
+
+def test_a_stage_leaves_random_numbers_and_modes_alone_and_runs_alike_each_time():
+    seen = []
+
+    def draws(answer):
+        seen.append(torch.rand(1).item())
+        assert torch.is_grad_enabled()
+
+    _, stage = one_stage(draws)
+    state = torch.get_rng_state()
+    with torch.no_grad():
+        assert failure(stage, (None,)) is None
+        assert torch.equal(torch.get_rng_state(), state)
+        torch.rand(3)
+        assert failure(stage, (None,)) is None
+    assert seen[0] == seen[1]
+
+
+two, other = one * 2, torch.ones(2, requires_grad=True)
+
+
+def loop(n):
+    return [one + one for _ in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("check", "given", "finding"),
+    [
+        (expect.shape, (one, (2,), "it", "(D,)"), ""),
+        (expect.shape, (one, (3,), "it", "(D,)"), "it had the shape (2,); it should"),
+        (expect.close, (None, one, "it", "1"), "it came out as None: is a `return` m"),
+        (expect.shape, ([1], (1,), "it", ""), "it came out as [1], not as a tensor."),
+        (expect.close, (one, one + 1e-6, "it", "1"), ""),
+        (expect.close, (1e6 * one, 1e6 * one + 1, "it", "1"), ""),
+        (expect.close, (one, one + 1e-4, "it", "1"), "it did not equal 1."),
+        (expect.close, (one[:1], one, "it", "1"), "it had the shape (1,), which is n"),
+        (expect.close, (one * nan, one, "it", "1"), "it had entries that were NaN."),
+        (expect.pair, ((1, 2), "f", "a and b"), ""),
+        (expect.pair, (3 * [1], "f", "a, b"), "`f` should return two things: a, b."),
+        (expect.parameters, (nn.Linear(1, 1), {"weight": (1, 1), "bias": (1,)}), ""),
+        (expect.parameters, (nn.Linear(1, 1), {"weight": (1, 1)}), "there is a param"),
+        (expect.gradients, (two, one + one, "2"), ""),
+        (expect.gradients, (two.detach(), two, "2"), "the result has no gradient: it"),
+        (expect.gradients, (other + 0, two, "2"), "no gradient reaches x."),
+        (expect.gradients, (one * 3, two, "2"), "the gradient with respect to x did "),
+        (expect.same_in_training, (nn.Dropout(0.0), one), ""),
+        (expect.same_in_training, (nn.Dropout(0.5), one), "it in training was another"),
+        (expect.no_loop, (lambda n: one + n, 4, 40, "words"), ""),
+        (expect.no_loop, (loop, 4, 40, "words"), "more words needed more operations."),
+        (fill, (3,), "3 is not an nn.Module."),
+    ],
+)
+def test_what_is_expected_and_what_is_said(check, given, finding):
+    named = {expect.gradients: {"x": one}, expect.same_in_training: {"what": "it"}}
+    error = failure(
+        one_stage(lambda answer: check(*given, **named.get(check, {})))[1], (None,)
+    )
+    assert bool(error) == bool(finding)
+    assert str(error or "").startswith(finding)
 
 
 def test_a_module_moves_with_its_buffers_alone():
@@ -254,119 +245,6 @@ def test_a_module_moves_with_its_buffers_alone():
         assert (failure(one_stage(run)[1], (None,)) is None) == right
 
 
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("softmax(-1) => softmax(-2)", "an edit or its hint is missing"),
-        ("=> softmax(-2)\n    Why?", "softmax.* is neither an edit nor"),
-        ("a => b\nand more\n    Why?", "'and more' is neither an edit nor"),
-        ("    Why?\na => b", "an edit or its hint is missing"),
-    ],
-)
-def test_mistakes_that_cannot_be_read_are_refused(text, error):
-    with pytest.raises(ValueError, match=error):
-        read_hints(f"A hint.\n\n{text}")
-
-
-def test_an_edit_must_apply_once():
-    for old, number in (("y", 0), ("x", 2)):
-        with pytest.raises(ValueError, match=f"'{old}' stands {number} times in"):
-            make_mistake((double,), Mistake([(old, "z")], "Why?"))
-
-
-def test_a_stage_leaves_random_numbers_and_modes_alone_and_runs_alike_each_time():
-    seen = []
-
-    def draws(answer):
-        seen.append(torch.rand(1).item())
-        assert torch.is_grad_enabled()
-
-    _, stage = one_stage(draws)
-    state = torch.get_rng_state()
-    with torch.no_grad():
-        assert failure(stage, (None,)) is None
-        assert torch.equal(torch.get_rng_state(), state)
-        torch.rand(3)
-        assert failure(stage, (None,)) is None
-    assert seen[0] == seen[1]
-
-
-two, other = one * 2, torch.ones(2, requires_grad=True)
-one_frozen = nn.Embedding.from_pretrained(torch.ones(1, 1))
-
-
-def loop(n):
-    return [one + one for _ in range(n)]
-
-
-@pytest.mark.parametrize(
-    ("check", "given", "finding"),
-    [
-        (expect.shape, (one, (2,), "it", "(D,)"), ""),
-        (
-            expect.shape,
-            (one, (3,), "it", "(D,)"),
-            "it had the shape (2,); it should be (D,).",
-        ),
-        (
-            expect.close,
-            (None, one, "it", "1"),
-            "it came out as None: is a `return` missing?",
-        ),
-        (expect.shape, ([1], (1,), "it", ""), "it came out as [1], not as a tensor."),
-        (expect.close, (one, one + 1e-6, "it", "1"), ""),
-        (expect.close, (1e6 * one, 1e6 * one + 1, "it", "1"), ""),
-        (expect.close, (one, one + 1e-4, "it", "1"), "it did not equal 1."),
-        (
-            expect.close,
-            (one[:1], one, "it", "1"),
-            "it had the shape (1,), which is not that of 1.",
-        ),
-        (expect.close, (one * nan, one, "it", "1"), "it had entries that were NaN."),
-        (expect.pair, ((1, 2), "f", "a and b"), ""),
-        (expect.pair, (3 * [1], "f", "a, b"), "`f` should return two things: a, b."),
-        (expect.pair, (one, "f", "a, b"), "`f` should return two things: a, b."),
-        (expect.parameters, (nn.Linear(1, 1), {"weight": (1, 1), "bias": (1,)}), ""),
-        (
-            expect.parameters,
-            (nn.Linear(1, 1), {"weight": (1, 1)}),
-            "there is a parameter `bias` that is not needed.",
-        ),
-        (expect.gradients, (two, one + one, "2"), ""),
-        (
-            expect.gradients,
-            (two.detach(), two, "2"),
-            "the result has no gradient: it is cut off from all inputs.",
-        ),
-        (expect.gradients, (other + 0, two, "2"), "no gradient reaches x."),
-        (
-            expect.gradients,
-            (one * 3, two, "2"),
-            "the gradient with respect to x did not equal 2.",
-        ),
-        (expect.same_in_training, (nn.Dropout(0.0), one), ""),
-        (
-            expect.same_in_training,
-            (nn.Dropout(0.5), one),
-            "it in training was another than in eval mode.",
-        ),
-        (expect.no_loop, (lambda n: one + n, 4, 40, "words"), ""),
-        (
-            expect.no_loop,
-            (loop, 4, 40, "words"),
-            "more words needed more operations.",
-        ),
-        (fill, (3,), "3 is not an nn.Module."),
-    ],
-)
-def test_what_is_expected_and_what_is_said(check, given, finding):
-    named = {expect.gradients: {"x": one}, expect.same_in_training: {"what": "it"}}
-    error = failure(
-        one_stage(lambda answer: check(*given, **named.get(check, {})))[1], (None,)
-    )
-    assert (str(error) if error else "") == finding
-
-
 def test_equal_names_get_equal_parameters():
     class Two(nn.Module):
         def __init__(self, *names):
@@ -377,6 +255,7 @@ def test_equal_names_get_equal_parameters():
     first, second = fill(Two("a", "b")), fill(Two("b", "a"))
     assert torch.equal(first.a.weight, second.a.weight)
     assert not torch.equal(first.a.weight, first.b.weight)
-    assert torch.equal(fill(one_frozen).weight, torch.ones(1, 1))
+    frozen = nn.Embedding.from_pretrained(torch.ones(1, 1))
+    assert torch.equal(fill(frozen).weight, torch.ones(1, 1))
     assert first.a.weight.dtype == torch.float64
     assert not first.training

@@ -1,10 +1,3 @@
-import math
-
-import pytest
-import torch
-from torch import nn
-
-from attnbook.course import show_source
 from attnbook.course.kit import sources
 from attnbook.course.kit.sources import without_docstrings
 
@@ -42,11 +35,3 @@ def test_a_fence_in_the_code_does_not_end_the_block():
     shown = sources.Source("x", 'fence = "```"')._repr_markdown_()
     assert shown.startswith("````python\n")
     assert shown.endswith("\n````")
-
-
-@pytest.mark.parametrize(
-    "obj", [nn.GRU, torch.softmax, 3, "Encoder", None, lambda: 3, math]
-)
-def test_what_is_not_ours_is_an_error(obj):
-    with pytest.raises(ValueError, match="is not a class or function of attnbook"):
-        show_source(obj)

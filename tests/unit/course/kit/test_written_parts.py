@@ -6,7 +6,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-import torch
 from notebook_cells import run_cell
 
 from attnbook.course import my_translator, save_part
@@ -104,25 +103,6 @@ def test_the_readers_transformer_translates(mine):
     right = [TARGET.encode(pair.target) for pair in pairs]
     ended = [row[: row.index(2)] for row in found]
     assert sum(map(list.__eq__, ended, map(list, right))) >= 19
-
-
-def test_the_readers_step_trains_the_readers_transformer(mine):
-    """A batch of four sentences is learned by heart."""
-    torch.manual_seed(0)
-    config = load_toy_model("transformer").config
-    model = mine["Transformer"](config)
-    batch = make_batch(held_out_pairs(clauses=1, number=4))
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
-
-    def loss(logits, targets):
-        each = mine["label_smoothing_loss"](logits, targets, 0.0)
-        return each.sum() / (targets != 0).sum()
-
-    losses = [mine["train_step"](model, optimizer, batch, loss) for _ in range(60)]
-    assert losses[-1] < 0.1 < 2 < losses[0]
-    with torch.no_grad():
-        found = mine["greedy"](model.eval(), batch.src, max_len=10)
-    assert torch.equal(found, batch.tgt_out)
 
 
 def test_two_lines_train_the_readers_file_and_translate(
