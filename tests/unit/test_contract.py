@@ -86,12 +86,6 @@ def step_by_step(stack, x):
     return found, cache
 
 
-def hard_attention(scores, rewards):
-    g = torch.Generator(scores.device).manual_seed(0)
-    gradient = parts.gumbel_softmax_gradient(scores, rewards, 0.5, 4, g)
-    return gradient, parts.reinforce(scores, rewards, 4, generator=g)
-
-
 def decode(model, src):
     g = torch.Generator(src.device).manual_seed(0)
     drawn = sample(model, src, 7, g, temperature=2.0, top_k=4, top_p=0.9)
@@ -155,7 +149,6 @@ WIDE = ["loss", "smoothed", "fused", "dot_score", "general_score"]
 """Of 16-bit numbers they make float32: sums that may be larger than float16 allows."""
 COMPILED = ["weights", "rotary", "relative", "learned", "post", "pre"]
 
-add(lambda n: numbers(0, (n,), (n,)), hard=lambda: hard_attention)
 for name in DECODERS:
     add(ids, decode, **{f"decoding by {name}": partial(decoder_of, name)})
     add(pairs, **{name: partial(decoder_of, name)})
@@ -176,7 +169,7 @@ add(
         for k in LAYER_STACKS
     },
 )
-MODULES = [name for name in CASES if name not in (*FUNCTIONS, "hard")]
+MODULES = [name for name in CASES if name not in FUNCTIONS]
 
 
 def tensors(found):
@@ -223,7 +216,7 @@ def test_nothing_is_moved_and_no_number_is_looked_at(name, device):
     assert [x.shape for x in found] == [x.shape for x in results(name)[0]]
 
 
-@pytest.mark.parametrize("name", [x for x in CASES if x != "hard"])
+@pytest.mark.parametrize("name", CASES)
 def test_what_is_made_on_the_way_lies_where_its_inputs_lie(name):
     """What names no device is made on "meta" here, and fits to nothing of the CPU."""
     module, inputs = made(name), inputs_of(name)

@@ -6,7 +6,7 @@
 - ``random_attention``: scores, weights and gradients of random queries and keys
 - ``leaks``: which outputs depend on which inputs
 - ``occlusion``: how much a prediction depends on a source word
-- ``probes``: linear probes of the encoder's layers
+- ``probes``: linear probes of vectors, such as an encoder's
 - ``ibm_model1``: word alignment learned from sentence pairs
 - ``word_links``: words that translate each other, by Model 1 in both directions
 - ``complexity``: number of operations, by formula and counted
@@ -29,20 +29,12 @@ from attnbook.analysis.bug_zoo import (
 )
 from attnbook.analysis.complexity import (
     attention_work,
-    convolution_work,
     count,
     longest_chain,
-    recurrent_work,
-    windowed_work,
 )
 from attnbook.analysis.cost import median_seconds, peak_bytes
 from attnbook.analysis.head_ablation import without_heads
-from attnbook.analysis.ibm_model1 import (
-    NULL_WORD,
-    align_words,
-    head_agreement,
-    train_ibm_model1,
-)
+from attnbook.analysis.ibm_model1 import NULL_WORD, diagonal, train_ibm_model1
 from attnbook.analysis.leaks import influence
 from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.analysis.model_checks import (
@@ -65,7 +57,6 @@ from attnbook.analysis.occlusion import (
 from attnbook.analysis.probes import (
     LinearProbe,
     fit_probe,
-    layer_states,
     probe_accuracy,
 )
 from attnbook.analysis.random_attention import (

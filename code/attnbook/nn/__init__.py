@@ -14,7 +14,6 @@
 - ``mixture_of_experts``: several feed-forward networks and a router
 - ``scores``: attention scores of Bahdanau and Luong
 - ``local_attention``: global and local attention of Luong
-- ``hard_attention``: hard attention, and estimators of its gradient
 - ``gru``: one step of a GRU
 - ``sequence_layers``: self-attention, recurrence and convolution with one interface
 - ``linear_attention``: linear attention, all positions at once or one by one
@@ -25,13 +24,6 @@
 from attnbook.nn.block import Block, Residual
 from attnbook.nn.gated_feed_forward import SwiGLU
 from attnbook.nn.gru import gru_step
-from attnbook.nn.hard_attention import (
-    exact_gradient,
-    expected_reward,
-    gumbel_softmax,
-    gumbel_softmax_gradient,
-    reinforce,
-)
 from attnbook.nn.layers import (
     DecoderLayer,
     EncoderLayer,

@@ -14,7 +14,7 @@ from attnbook.analysis.occlusion import (
     encoder_weights,
     replacing_effects,
 )
-from attnbook.analysis.probes import fit_probe, layer_states
+from attnbook.analysis.probes import fit_probe
 from attnbook.toy.data import held_out_pairs, make_batch
 from attnbook.toy.metrics import attention_weights, correct_tokens
 from attnbook.toy.models import load_toy_model
@@ -26,7 +26,7 @@ def encoded(model):
     """The states of each word of some sentences, and the words."""
     src = make_batch(PAIRS).src
     real = src != 0
-    return layer_states(model, src)[1][real], src[real]
+    return model.encode(src)[real], src[real]
 
 
 def maps(model):

@@ -5,16 +5,14 @@ import warnings
 
 import pytest
 import torch
-from compare import make_bahdanau, make_transformer
+from compare import make_bahdanau
 
 from attnbook.analysis import (
     LinearProbe,
     fit_probe,
-    head_agreement,
     probe_accuracy,
     rank_correlation,
 )
-from attnbook.data.batching import IdPair
 from attnbook.toy import exact_match
 from attnbook.toy.language import Pair
 from attnbook.toy.metrics import alignment_accuracy
@@ -22,11 +20,6 @@ from attnbook.toy.tasks import last_position_accuracy
 
 AND = Pair(("and",), ("und",), (None,))  # a word that renders none
 PROBE = LinearProbe(torch.zeros(3, 2), torch.zeros(2), torch.arange(2))
-SMALL = {"d_model": 8, "n_heads": 2, "n_layers": 1}
-
-
-def aligned_heads(pairs):
-    return head_agreement(make_transformer(12, **SMALL).eval(), pairs, {})
 
 
 @pytest.mark.parametrize(
@@ -40,8 +33,6 @@ def aligned_heads(pairs):
         (lambda: last_position_accuracy(None, (torch.zeros(0, 4),) * 2), "no sequence"),
         (lambda: probe_accuracy(PROBE, torch.zeros(0, 3), torch.ones(0)), "no vector"),
         (lambda: fit_probe(torch.zeros(0, 3), torch.ones(0).long()), "no vector"),
-        (lambda: aligned_heads([]), "no aligned word"),
-        (lambda: aligned_heads([IdPair([5], [6])]), "no aligned word"),
     ],
 )
 def test_a_mean_of_nothing_is_refused(call, message):

@@ -23,17 +23,12 @@ from attnbook.nn import (
     PredictiveAlignment,
     attention,
     causal_linear_attention,
-    exact_gradient,
-    expected_reward,
     frequencies,
     gaussian,
-    gumbel_softmax,
-    gumbel_softmax_gradient,
     label_smoothing_loss,
     layer_norm,
     make_score,
     masked_softmax,
-    reinforce,
     shift_matrix,
     token_loss,
 )
@@ -248,42 +243,6 @@ def test_linear_attention_under_autocast_and_in_steps(dtype):
     first, state = whole.step(part[:, :200])
     second, _ = whole.step(part[:, 200:], state)
     close(torch.cat([first, second], 1), whole(part), 4 * torch.finfo(dtype).eps)
-
-
-# Hard attention
-
-
-@in_both
-@pytest.mark.parametrize("n", [1, 2, 3, 50])
-def test_gumbel_noise_is_finite(dtype, n):
-    """0 and 1 are among a few thousand numbers of 16 bits, and have no logarithm."""
-    g = torch.Generator().manual_seed(0)
-    y = gumbel_softmax(torch.zeros(n, dtype=dtype), 1.0, 60_000, g)
-    assert y.dtype == dtype
-    assert y.isfinite().all()
-    close(y.double().mean(0), torch.full((n,), 1 / n).double(), 0.01)
-
-
-def test_gumbel_noise_of_a_uniform_0_is_finite(monkeypatch):
-    """It comes once in 16 million draws of float32."""
-    monkeypatch.setattr(torch, "rand", lambda size, **how: torch.zeros(size))
-    assert gumbel_softmax(torch.zeros(1), 1.0, 3).tolist() == [[1.0]] * 3
-
-
-@in_both
-def test_gradients_of_hard_attention_are_those_of_float64(dtype):
-    scores, rewards = drawn(0, 40, dtype=dtype), drawn(1, 40, size=5e3, dtype=dtype)
-    for function in (expected_reward, exact_gradient):
-        found = function(scores, rewards)
-        assert found.dtype == dtype
-        rounded(found, function(scores.double(), rewards.double()))
-    for estimate, how in ((reinforce, ()), (gumbel_softmax_gradient, (0.5,))):
-        g = torch.Generator().manual_seed(0)
-        found = estimate(scores, rewards, *how, 3, generator=g)
-        g = torch.Generator().manual_seed(0)
-        wanted = estimate(scores.float(), rewards.float(), *how, 3, generator=g)
-        assert found.dtype == dtype
-        rounded(found, wanted.double())
 
 
 # Experts

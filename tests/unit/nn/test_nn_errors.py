@@ -38,16 +38,12 @@ from attnbook.nn import (
     attention,
     causal_linear_attention,
     causal_mask,
-    exact_gradient,
     first_query,
-    gumbel_softmax,
-    gumbel_softmax_gradient,
     key_mask,
     label_smoothing_loss,
     make_alignment,
     make_score,
     masked_softmax,
-    reinforce,
     relative_distances,
     rotate,
     shift_matrix,
@@ -65,7 +61,6 @@ query, keys, h = torch.zeros(2, 3, 4), torch.zeros(2, 5, 6), torch.zeros(2, 3, 3
 mha, turned = MultiHeadAttention(8, 2), MultiHeadAttention(8, 2, turn=Rotary())
 relative = RelativeAttention(8, 2, max_distance=2)
 layer, decoder = (make_layer(k, 8, 2, 4) for k in (EncoderLayer, DecoderLayer))
-row, rewards = torch.ones(5), torch.ones(4)
 
 
 def ones(*shape):
@@ -205,18 +200,6 @@ TABLE = {
         (lambda: GlobalAlignment()(scores, h, 0, real.float()), "torch.float32"),
         (lambda: MonotonicAlignment(1)(scores, h, 0, real[:, :4]), "(2, 4)"),
         (lambda: PredictiveAlignment(3, 1)(scores, h, 0, real.long()), "torch.int64"),
-    ],
-    "hard attention": [
-        (lambda: exact_gradient(row, rewards), "(5,), rewards (4,)"),
-        (lambda: exact_gradient(row[None], row[None]), "shape (1, 5)"),
-        (lambda: exact_gradient(row[:0], row[:0]), "at least one position"),
-        (lambda: exact_gradient(row, row.double()), "of one floating type"),
-        (lambda: exact_gradient(row.long(), row.long()), "torch.int64"),
-        (lambda: reinforce(row, row, 0), "samples is 0"),
-        (lambda: gumbel_softmax(row, 0.0, 1), "temperature is 0.0"),
-        (lambda: gumbel_softmax(row, math.nan, 1), "temperature is nan"),
-        (lambda: gumbel_softmax(row, 1.0, 2.5), "samples is 2.5"),
-        (lambda: gumbel_softmax_gradient(row, rewards, 1.0, 1), "(4,)"),
     ],
     "losses": [
         (lambda: token_loss(x, ids - 101), "target id -100 is not in 0 … 7"),
