@@ -27,14 +27,10 @@ from attnbook.analysis.bug_zoo import (
     scale_wrongly,
     split_wrongly,
 )
-from attnbook.analysis.complexity import (
-    attention_work,
-    count,
-    longest_chain,
-)
+from attnbook.analysis.complexity import attention_work, count, longest_chain
 from attnbook.analysis.cost import median_seconds, peak_bytes
 from attnbook.analysis.head_ablation import without_heads
-from attnbook.analysis.ibm_model1 import NULL_WORD, diagonal, train_ibm_model1
+from attnbook.analysis.ibm_model1 import train_ibm_model1
 from attnbook.analysis.leaks import influence
 from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.analysis.model_checks import (
@@ -54,15 +50,7 @@ from attnbook.analysis.occlusion import (
     transformer_hiding_effects,
     word_swaps,
 )
-from attnbook.analysis.probes import (
-    LinearProbe,
-    fit_probe,
-    probe_accuracy,
-)
-from attnbook.analysis.random_attention import (
-    query_gradients,
-    random_pairs,
-    random_scores,
-)
+from attnbook.analysis.probes import LinearProbe, fit_probe, probe_accuracy
+from attnbook.analysis.random_attention import query_gradients, random_scores
 from attnbook.analysis.word_links import WordLinks
 from attnbook.analysis.word_maps import word_groups, word_weights, words

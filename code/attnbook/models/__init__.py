@@ -13,33 +13,19 @@
 - ``word_tables``: one matrix for embeddings and output layer, counts without them
 """
 
-from attnbook.models.bahdanau import Bahdanau, BahdanauState, EncodedSource
-from attnbook.models.checkpoints import (
-    dequantize,
-    load_weights,
-    quantize,
-    read_facts,
-    save_weights,
-    tensors,
-)
+from attnbook.models.bahdanau import Bahdanau, BahdanauState
+from attnbook.models.checkpoints import load_weights, save_weights
 from attnbook.models.from_torch import (
-    Layer,
     attention_from_torch,
     decoder_layer_from_torch,
     encoder_layer_from_torch,
     transformer_from_torch,
 )
-from attnbook.models.language_model import LanguageModel, LanguageState
+from attnbook.models.language_model import LanguageModel
 from attnbook.models.luong import Luong, LuongState
 from attnbook.models.registry import make_model
-from attnbook.models.seq2seq import (
-    Encoder,
-    InitialState,
-    Readout,
-    StaticContext,
-    StaticState,
-)
-from attnbook.models.transformer import Transformer, TransformerState
+from attnbook.models.seq2seq import Encoder, InitialState, Readout, StaticContext
+from attnbook.models.transformer import Transformer
 from attnbook.models.variants import (
     RotaryTransformer,
     ablate,

@@ -29,32 +29,21 @@ from attnbook.nn.layers import (
     EncoderLayer,
     EncoderStack,
     FeedForward,
-    LayerCache,
     ScaledEmbedding,
     TokenEmbedding,
     TransformerConfig,
 )
-from attnbook.nn.linear_attention import (
-    LinearAttention,
-    LinearState,
-    causal_linear_attention,
-    empty_state,
-    feature_map,
-)
+from attnbook.nn.linear_attention import LinearAttention, causal_linear_attention
 from attnbook.nn.local_attention import (
     ALIGNMENTS,
     GlobalAlignment,
     MonotonicAlignment,
     PredictiveAlignment,
-    distance_from_centre,
     gaussian,
     make_alignment,
     source_window,
 )
-from attnbook.nn.losses import (
-    label_smoothing_loss,
-    token_loss,
-)
+from attnbook.nn.losses import label_smoothing_loss, token_loss
 from attnbook.nn.masks import (
     causal_mask,
     key_mask,
@@ -64,12 +53,7 @@ from attnbook.nn.masks import (
     window_mask,
 )
 from attnbook.nn.mixture_of_experts import MixtureOfExperts
-from attnbook.nn.multi_head import (
-    KeysValues,
-    MultiHeadAttention,
-    merge_heads,
-    split_heads,
-)
+from attnbook.nn.multi_head import MultiHeadAttention, merge_heads, split_heads
 from attnbook.nn.norms import RMSNorm, layer_norm, rms_norm
 from attnbook.nn.positions import (
     LearnedPositions,
@@ -77,15 +61,10 @@ from attnbook.nn.positions import (
     SinusoidalPositions,
     first_query,
     frequencies,
-    position_angles,
     shift_matrix,
     sinusoids,
 )
-from attnbook.nn.relative import (
-    RelativeAttention,
-    RelativeBias,
-    relative_distances,
-)
+from attnbook.nn.relative import RelativeAttention, RelativeBias, relative_distances
 from attnbook.nn.rotary import Rotary, rotate
 from attnbook.nn.scaled_dot_product import attention
 from attnbook.nn.scores import (
@@ -101,5 +80,4 @@ from attnbook.nn.sequence_layers import (
     RecurrentLayer,
     SelfAttentionLayer,
     WindowedSelfAttention,
-    block_window_mask,
 )
