@@ -1,7 +1,7 @@
 """Chapter 12: translators scored, the shipped one from several sides, others beside it.
 
 The runs that a GPU made, ``gpu_runs``, were imported by an older state of this
-repository: ``git checkout gpu-runs``.
+repository, which also made the distilled translators: ``git checkout gpu-runs``.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import torch
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
-from torch import Tensor, nn
+from torch import Tensor
 
 from attnbook.analysis.ibm_model1 import NULL_WORD, train_ibm_model1
 from attnbook.analysis.maps import attention_maps
@@ -27,7 +26,6 @@ from attnbook.core import results
 from attnbook.course.kit.page_translator import rounded_translator
 from attnbook.data.batching import IdPair, id_batch, token_batches
 from attnbook.data.subwords import Subwords
-from attnbook.decoding.ensemble import Ensemble
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.luong import Luong
 from attnbook.models.transformer import Transformer
@@ -42,7 +40,7 @@ from attnbook.translation.configs import from_json, from_stored
 from attnbook.translation.corpora import Texts, load_texts
 from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.models import model_from_config
-from attnbook.translation.report import METHODS, score_splits, test_splits
+from attnbook.translation.report import METHODS
 from attnbook.translation.trainer import encode_pairs, target_tokens
 from attnbook.translation.training_state import average_weights
 from attnbook.translation.translator import Translator
@@ -306,7 +304,7 @@ def multi30k_average() -> dict:
     return {"last_epoch": int(kept[-1].stem), "runs": runs}
 
 
-# The five models, and several as one
+# The five models
 
 RIVALS = ("luong", "bahdanau")
 
@@ -344,27 +342,6 @@ def ladder_scores() -> dict:
             for how in ("beam", "greedy")
         },
     }
-
-
-def together(translators: Sequence[Translator]) -> Ensemble:
-    """Several translators' models as one, for the subwords of the first.
-
-    Their subwords are the same, but their numbers may not be.
-    """
-    first = translators[0].subwords
-    return Ensemble([renumbered(one, first) for one in translators]).eval()
-
-
-def renumbered(translator: Translator, subwords: Subwords) -> nn.Module:
-    """The model of a translator with its word tables in the order of other subwords."""
-    own = translator.subwords.tokenizer
-    size = len(subwords)
-    order = [own.token_to_id(subwords.tokenizer.id_to_token(i)) for i in range(size)]
-    with torch.no_grad():
-        for weights in translator.model.parameters():
-            if len(weights) == size:
-                weights.copy_(weights[order])
-    return translator.model
 
 
 # One sentence, five translators
@@ -465,67 +442,6 @@ def caption_weights(
     if isinstance(model, Bahdanau | Luong):
         return model(src, tgt_in, need_weights=True)[1][0]
     return None
-
-
-# A model trained on the translations of several others
-
-FOLDER = "runs/distilled"
-TEACHERS = {"en_de": FOLDER, "de_en": "runs/distilled_de_en"}
-"""By direction the folder where ``benchmarks/distil.py`` names the models; that is part
-of an older state of this repository: ``git checkout gpu-runs``."""
-
-KEPT = (
-    *("config", "machine", "commit", "precision", "versions", "parameters"),
-    *("updates", "epochs", "seconds", "tokens_per_second", "peak_memory_mb"),
-    *("validation_loss", "validation_bleu_by_alpha", "alpha", "averaged_epochs"),
-    *("weights_sha256", "scores", "validation_scores"),
-)
-"""Entries of a run that are stored unchanged."""
-
-
-@experiment
-def distilled_teachers() -> dict:
-    """Score several models that translate together, on validation data.
-
-    Returns:
-        By direction "models": their folders; "alpha": α of their beam; "scores": BLEU
-        and chrF by decoding and case.
-    """
-    return {direction: scores_together(Path(f)) for direction, f in TEACHERS.items()}
-
-
-def scores_together(folder: Path) -> dict:
-    """Scores of the models that a folder names."""
-    about = json.loads((folder / "teachers.json").read_text(encoding="utf-8"))
-    teachers = [Translator(model) for model in about["models"]]
-    first = teachers[0]
-    scores, _ = score_splits(
-        together(teachers), first.subwords, first.config, about["alpha"], ("val",)
-    )
-    return about | {"scores": scores["val"]}
-
-
-@experiment
-def distilled() -> dict:
-    """Score the student of those models on the test sets, once.
-
-    Reads the run ``student`` of ``multi30k-distilled`` in the folder named by the
-    environment variable ``ATTNBOOK_RUN``, by default ``runs/distilled``.
-
-    Returns:
-        What is kept of the run, with its "validation_scores", and "scores" by test set.
-    """
-    run = Path(os.environ.get(RUN_VARIABLE, FOLDER)) / "student"
-    found = json.loads((run / "results.json").read_text(encoding="utf-8"))
-    student = Translator(run / "model")
-    # It was trained on a folder of texts.
-    config = replace(student.config, data="multi30k")
-    scores, _ = score_splits(
-        *(student.model, student.subwords, config),
-        *(student.facts["alpha"], test_splits(config)),
-    )
-    kept = {entry: found[entry] for entry in KEPT}
-    return kept | {"scores": scores}
 
 
 # The translator in a page

@@ -176,15 +176,6 @@ CONFIGS = {
     ),
     "multi30k-tiny": TINY,
     "multi30k-cpu": CPU,
-    "multi30k-distilled": replace(
-        CPU, data="runs/distilled/both", max_epochs=18, average=5
-    ),
-    "multi30k-distilled-tiny": replace(
-        TINY, data="runs/distilled/both", norm_first=True, max_epochs=54, average=5
-    ),
-    "multi30k-small": replace(
-        TINY, d_model=256, d_ff=512, peak_learning_rate=2e-3, max_epochs=100
-    ),
     "base": replace(
         TINY,
         vocab_size=37000,
@@ -203,15 +194,12 @@ CONFIGS = {
 """Configs by name. "toy" needs seconds and no data. "small-data" is for some hundred to
 some thousand lines of your own. "multi30k-tiny" has the sizes, dropout and learning
 rate of Wu et al. 2021, and takes nearly 7,500 updates on a GPU; "multi30k-cpu" has the
-same sizes and takes an hour and a half on one processor core. "multi30k-distilled" is
-that for twice the text, with other models' translations next to the human ones: half
-the epochs, as many updates; "multi30k-distilled-tiny" is "multi30k-tiny" in pre-norm
-for the same text. "multi30k-small" is twice as wide. "base" is the base model of
-Vaswani et al. 2017 with its batch size.
+same sizes and takes an hour and a half on one processor core. "base" is the base model
+of Vaswani et al. 2017 with its batch size.
 
 The runs on GPUs that the course reports were made by an earlier version (tag
 ``gpu-runs``), whose batches had fixed shapes, and which had the published recipe of
-Wu et al., too."""
+Wu et al. and those of the distilled translators, too."""
 
 
 def config(name: str, /, **changes: object) -> Config:

@@ -9,7 +9,6 @@ from compare import DECODERS, decoder_of, make_transformer, sentences
 
 from attnbook.core.vocabulary import BOS, PAD
 from attnbook.decoding import (
-    Ensemble,
     beam_search,
     greedy,
     log_probability,
@@ -48,8 +47,6 @@ TABLE = [
     ),
     (lambda: log_probability(model, SRC, SRC.tolist()), "output is a list"),
     (lambda: log_probability(linear, SRC, SRC), "Linear has no `start` and `step`"),
-    (lambda: Ensemble([]), "needs at least one model"),
-    (lambda: Ensemble([linear]), "Linear has no `start` and `step`"),
 ]
 
 

@@ -196,24 +196,3 @@ def test_sentences_are_translated_by_models_with_and_without_attention(
     shown = found["models"]["transformer"]["translations"][1]
     assert shown["text"] == Translator()(captions.source, width=1)[0]
     assert ch12.caption_weights(SimpleNamespace(**ONE_VECTOR), "a", "b") is None
-
-
-class Named:
-    """Subwords that are known by name and number alone."""
-
-    def __init__(self, names):
-        self.tokenizer = self
-        self.id_to_token, self.token_to_id = names.__getitem__, names.index
-        self.names = names
-
-    def __len__(self):
-        return len(self.names)
-
-
-def test_word_tables_are_put_into_the_order_of_other_subwords():
-    model = nn.ModuleList([nn.Embedding(3, 2), nn.Linear(2, 2)])
-    old, other = model[0].weight.detach().clone(), model[1].weight.detach().clone()
-    own = SimpleNamespace(model=model, subwords=Named(["a", "b", "c"]))
-    ch12.renumbered(own, Named(["c", "a", "b"]))
-    assert torch.equal(model[0].weight, old[[2, 0, 1]])
-    assert torch.equal(model[1].weight, other)
