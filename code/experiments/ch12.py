@@ -23,7 +23,11 @@ from attnbook.data.batching import (
     token_batches,
 )
 from attnbook.data.subwords import Subwords
-from attnbook.models.variants import ablate
+from attnbook.models.variants import (
+    without_feed_forward,
+    without_positions,
+    without_scale,
+)
 from attnbook.toy.data import held_out_pairs
 from attnbook.translation.configs import config
 from attnbook.translation.evaluation import beam_translate
@@ -175,14 +179,14 @@ CHANGES: dict[str, dict] = {
     "as it is": {},
     "1 head": {"n_heads": 1},
     "8 heads": {"n_heads": 8},
-    "no scale": {"without": "no_scale"},
-    "no positions": {"without": "no_positions"},
-    "no feed-forward": {"without": "no_feed_forward"},
+    "no scale": {"without": without_scale},
+    "no positions": {"without": without_positions},
+    "no feed-forward": {"without": without_feed_forward},
     "pre-norm": {"norm_first": True},
     "no smoothing": {"smoothing": 0.0},
     "no dropout": {"dropout": 0.0},
 }
-"""Changes of the config "toy", or what its model is to be without."""
+"""Changes of the config "toy", or what takes a part of its model."""
 
 
 def train_variant(change: dict, seed: int) -> Trainer:
@@ -191,7 +195,8 @@ def train_variant(change: dict, seed: int) -> Trainer:
     run = config("toy", seed=seed, max_epochs=EPOCHS, **entries)
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(run, Path(folder))
-        ablate(trainer.model, change.get("without", "none"))
+        if "without" in change:
+            change["without"](trainer.model)
         trainer.train()
         trainer.close()  # its lock, before the folder is deleted
     return trainer

@@ -28,7 +28,6 @@ from attnbook.models.seq2seq import Encoder, InitialState, Readout, StaticContex
 from attnbook.models.transformer import Transformer
 from attnbook.models.variants import (
     RotaryTransformer,
-    ablate,
     without_feed_forward,
     without_positions,
     without_scale,

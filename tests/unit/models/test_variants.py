@@ -9,9 +9,7 @@ from torch.nn import functional as F
 from attnbook.core.vocabulary import BOS, PAD
 from attnbook.models.transformer import Transformer
 from attnbook.models.variants import (
-    VARIANTS,
     RotaryTransformer,
-    ablate,
     without_feed_forward,
     without_positions,
     without_scale,
@@ -72,37 +70,19 @@ def test_without_feed_forward_a_layer_is_its_attention():
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
-@pytest.mark.parametrize("name", VARIANTS)
-def test_step_by_step_they_say_what_they_say_at_once(name, norm_first):
+@pytest.mark.parametrize(
+    "without", [without_positions, without_scale, without_feed_forward]
+)
+def test_step_by_step_they_say_what_they_say_at_once(without, norm_first):
     ours = model(norm_first)
     whole = ours(src := sentences(0, (5, 3), 20), tgt := sentences(1, (4, 4), 20))
-    ablate(ours, name)
+    without(ours)
     at_once = ours(src, tgt)
     assert not torch.allclose(at_once, whole)
     state = ours.start(src)
     for i in range(tgt.shape[1]):
         logits, state = ours.step(tgt[:, i], state)
         close(logits, at_once[:, i])
-
-
-def test_none_changes_nothing_in_any_model():
-    ours, plain = model(), model()
-    ablate(ours, "none")
-    ablate(nn.GRU(3, 3), "none")
-    src = sentences(0, (5,), 20)
-    close(ours(src, src), plain(src, src))
-
-
-def test_a_rotary_model_loses_its_scale_but_has_no_positions_to_lose():
-    torch.manual_seed(0)
-    rotary = randomise(RotaryTransformer(TransformerConfig(20, 20, 8, 2, 2, 12))).eval()
-    src = sentences(0, (5, 3), 20)
-    before = rotary.encode(src)
-    with pytest.raises(ValueError, match=r"RotaryTransformer whose positions are not"):
-        ablate(rotary, "no_positions")
-    close(rotary.encode(src), before)
-    ablate(rotary, "no_scale")
-    assert not torch.allclose(rotary.encode(src), before)
 
 
 # Rotary
