@@ -17,8 +17,8 @@ from attnbook.core.divergence import check_finite
 from attnbook.core.vocabulary import EOS
 from attnbook.course.ch01.explorer_context_contents import SENTENCES as EXPLORED
 from attnbook.course.ch01.explorer_context_contents import halves_changed
+from attnbook.course.ch01.narrow_context import NarrowContext
 from attnbook.course.kit.toy_translation import SEEDS, THREE_SEEDS, train_and_measure
-from attnbook.models.narrow_context import NarrowContext
 from attnbook.models.seq2seq import InitialState, StaticContext
 from attnbook.toy.data import (
     CLAUSES,

@@ -3,7 +3,6 @@
 - ``maps``: the weights of every attention in a model
 - ``head_ablation``: attention with some of its heads removed
 - ``word_maps``: attention between words, from attention between subwords
-- ``random_attention``: scores, weights and gradients of random queries and keys
 - ``leaks``: which outputs depend on which inputs
 - ``occlusion``: how much a prediction depends on a source word
 - ``probes``: linear probes of vectors, such as an encoder's
@@ -51,6 +50,5 @@ from attnbook.analysis.occlusion import (
     word_swaps,
 )
 from attnbook.analysis.probes import LinearProbe, fit_probe, probe_accuracy
-from attnbook.analysis.random_attention import query_gradients, random_scores
 from attnbook.analysis.word_links import WordLinks
 from attnbook.analysis.word_maps import word_groups, word_weights, words

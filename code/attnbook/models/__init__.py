@@ -1,7 +1,6 @@
 """Whole models, one class for each paper, and their weights on disk.
 
 - ``seq2seq``: encoder and decoder without attention
-- ``narrow_context``: the control of these
 - ``bahdanau``: attention before the recurrent step
 - ``luong``: attention after the recurrent step
 - ``transformer``: the Transformer

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from attnbook.analysis.random_attention import query_gradients, random_scores
 from attnbook.core import results
+from attnbook.course.ch04.random_attention import query_gradients, random_scores
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, SKY
 from attnbook.course.kit.curves import band, label_lines, logarithmic_x
 from attnbook.course.kit.html_tables import Column, Table, spread, table
