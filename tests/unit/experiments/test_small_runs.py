@@ -133,7 +133,6 @@ SMALL = {
         {"translator": "shipped"},
     ),
     "two_sources": ({"loaded": one_caption}, {"translator": "shipped"}),
-    "wrong_split": ({"STEPS": 1}, {"split": "wrong", "length": 8, "seed": 0}),
     # ch06
     "mask_at_inference": (
         {"held_out_pairs": few(2)},
@@ -201,10 +200,7 @@ SMALL = {
         {"tables": "N(0, 1)", "layers": "nn.Linear", "norm_first": True, "seed": 0},
     ),
     "broken_builds": (ONE_STEP, {"build": "as published", "seed": 0}),
-    "sixteen_heads": (ONE_STEP, {"bugs": [], "seed": 0}),
-    "broken_builds_longer": (ONE_STEP, {"bug": "softmax", "seed": 0}),
     "suspect_tests": (ONE_STEP, {"seed": 0}),
-    "suspect_sevens": ({"STEPS": 1}, {"seed": 0}),
     # ch10
     # ch11
     "first_token": ({"RECALL_STEPS": 1}, {"n": 8, "kind": "GRU", "seed": 0}),

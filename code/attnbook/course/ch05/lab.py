@@ -53,22 +53,6 @@ def symbols_table() -> Table:
     return pivot(runs, "model", None, *values)
 
 
-# The wrong split
-
-
-def influence_figure(panels: dict[str, Tensor]) -> Figure:
-    """Draw influence matrices next to each other, each against its largest entry."""
-    fig, axes = plt.subplots(1, len(panels), figsize=(5.5, 2.5))
-    for ax, (title, matrix) in zip(axes, panels.items(), strict=True):
-        ends = ["1", *[""] * (len(matrix) - 2), f"{len(matrix)}"]
-        look = {"rows": ends, "columns": ends, "turn": 0, "square": True}
-        heat_map(ax, matrix / matrix.max(), **look)
-        ax.spines[["left", "bottom"]].set_visible(True)
-        ax.set(title=title, xlabel="changed position")
-    axes[0].set(ylabel="output position")
-    return fig
-
-
 # The translator
 
 
