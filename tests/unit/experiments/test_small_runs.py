@@ -59,7 +59,6 @@ SMALL = {
         {"train_toy_model": untrained, "held_out_pairs": few(8)},
         {"seed": 0},
     ),
-    "context_contents": ({"SENTENCES": 4}, {"seed": 0, "model": "untrained"}),
     "sentence_goes_on": (
         {
             "train_toy_model": untrained,
@@ -217,10 +216,6 @@ SMALL = {
     ),
     "running_parity": ({}, {"steps": 1, "kind": "two encoder layers", "seed": 0}),
     "layer_batches": ({}, {"batch": 1, "kind": "self-attention"}),
-    "weights_tell": (
-        {"train_toy_model": untrained, "held_out_pairs": few(1)},
-        {"model": "transformer", "seed": 0},
-    ),
     # ch12
     "toy_ablation": (
         {

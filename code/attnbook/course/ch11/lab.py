@@ -154,32 +154,3 @@ def updates_table() -> Table:
             rows.append((kind + note, d, *cells))
     heads = [Column(f"{step:,} updates", "%", "accuracy") for step in SHOWN]
     return table(["layer", Column("width"), *heads], rows)
-
-
-# What weights tell
-
-
-def weights_tell_table() -> Table:
-    """Show how far weights tell effects: means of three seeds, and their range."""
-    names = {
-        ("bahdanau", "hidden"): "Bahdanau, hidden",
-        ("bahdanau", "replaced"): "Bahdanau, replaced",
-        ("transformer", "hidden"): "Transformer, hidden",
-        ("transformer", "replaced"): "Transformer, replaced",
-        ("transformer", "encoder"): "Transformer, encoder, replaced",
-    }
-    rows = []
-    for (model, test), label in names.items():
-        runs = stored_runs("weights_tell", model=model)
-        every = [100 * run[test]["first"] for run in runs if test in run]
-        others = [run[f"{test}_others"] for run in runs]
-        first = spread(100 * x["first"] for x in others)
-        rank = spread(x["correlation"] for x in others)
-        rows.append((label, spread(every) if every else None, first, rank))
-    others = "all but the aligned word"
-    heads = [
-        Column("same first", "%", "all positions"),
-        Column("same first", "%", others),
-        Column("rank correlation", "", others, 2),
-    ]
-    return table(["model", *heads], rows)
