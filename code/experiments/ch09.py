@@ -24,7 +24,7 @@ from attnbook.toy.models import SIZES, load_toy_model, toy_transformer
 from attnbook.toy.training import fit
 from experiments.registry import experiment, sweep
 
-# Transformers on the toy language: pre-norm, post-norm, rotary
+# Transformers on the toy language: with sinusoids, with rotary encodings
 
 
 def rotary(source_vocab_size: int, target_vocab_size: int) -> RotaryTransformer:
@@ -35,15 +35,9 @@ def rotary(source_vocab_size: int, target_vocab_size: int) -> RotaryTransformer:
     return RotaryTransformer(sizes)
 
 
-post_norm = partial(toy_transformer, norm_first=False)
 measure = partial(train_and_measure, weights_of=cross_weights)
 
 experiment(partial(measure, toy_transformer), "transformer")
-experiment(partial(measure, post_norm, seeds=THREE_SEEDS), "transformer_post_norm")
-experiment(
-    partial(measure, post_norm, seeds=THREE_SEEDS, learning_rate=1e-3),
-    "transformer_post_norm_slower",
-)
 experiment(partial(measure, rotary), "transformer_rotary")
 
 

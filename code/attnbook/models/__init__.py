@@ -40,12 +40,6 @@ from attnbook.models.seq2seq import (
     StaticState,
 )
 from attnbook.models.transformer import Transformer, TransformerState
-from attnbook.models.variants import (
-    RotaryTransformer,
-    ablate,
-    without_feed_forward,
-    without_positions,
-    without_scale,
-)
+from attnbook.models.variants import RotaryTransformer
 from attnbook.models.word_tables import count_parameters, tie_tables
 from attnbook.nn.layers import TransformerConfig

@@ -217,15 +217,6 @@ SMALL = {
     "running_parity": ({}, {"steps": 1, "kind": "two encoder layers", "seed": 0}),
     "layer_batches": ({}, {"batch": 1, "kind": "self-attention"}),
     # ch12
-    "toy_ablation": (
-        {
-            "train_variant": lambda *_: SimpleNamespace(
-                validation_loss=lambda: 0.5, model=torch.nn.Linear(1, 1), step=1
-            ),
-            "greedy_exact_match": lambda *_: 0.5,
-        },
-        {"change": "as it is", "seed": 0},
-    ),
     # a1
     "writers": (
         {

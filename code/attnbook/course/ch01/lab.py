@@ -145,19 +145,6 @@ def gradient_figure(norms: dict[str, Tensor]) -> Figure:
     return fig
 
 
-# More training, a wider state
-
-
-def parameters_table(*names: str) -> Table:
-    """Parameters and training steps of stored models."""
-    rows = [
-        (name_of(name), found["parameters"], found["steps"], len(found["runs"]))
-        for name in names
-        for found in [results.load(name)]
-    ]
-    return table(["model", "parameters", "training steps", "seeds"], rows)
-
-
 # What does the initial-state model know after a clause?
 
 

@@ -189,20 +189,3 @@ def rises(runs: list[dict], kind: str) -> Tensor:
     for place, rise in of_kind.items():
         found[place] = 1000 * rise
     return found
-
-
-def together_table() -> Table:
-    """How the loss rises if the least important heads are removed together."""
-    stored = results.load("head_ablation")
-    rows = [(int(k), rise) for k, rise in stored["together"].items()]
-    columns = [Column("heads removed", "of 48"), Column("rise", "nats", digits=3)]
-    return table(columns, rows)
-
-
-def layers_table() -> Table:
-    """How the loss rises if all heads of one attention are removed."""
-    rise = Value("rise", "nats", digits=3, name="increase in loss")
-    names = {"layer": lambda layer: str(layer + 1)}
-    return pivot(
-        results.load("head_ablation")["layers"], "layer", "kind", rise, names=names
-    )
