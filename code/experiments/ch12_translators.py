@@ -1,7 +1,7 @@
 """Chapter 12: translators scored, the shipped one from several sides, others beside it.
 
-The runs that a GPU made, ``gpu_runs``, were imported by an older state of this
-repository, which also made the distilled translators: ``git checkout gpu-runs``.
+Runs that a GPU made, and comparisons of their models, were stored by an older state of
+this repository: ``git checkout gpu-runs``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from attnbook.analysis.maps import attention_maps
 from attnbook.core import results
 from attnbook.course.kit.page_translator import rounded_translator
 from attnbook.data.batching import IdPair, id_batch, token_batches
-from attnbook.data.subwords import Subwords
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.luong import Luong
 from attnbook.models.transformer import Transformer
@@ -38,19 +37,14 @@ from attnbook.translation.bleu_score import (
 )
 from attnbook.translation.configs import from_json, from_stored
 from attnbook.translation.corpora import Texts, load_texts
-from attnbook.translation.evaluation import beam_translate
-from attnbook.translation.models import model_from_config
 from attnbook.translation.report import METHODS
 from attnbook.translation.trainer import encode_pairs, target_tokens
-from attnbook.translation.training_state import average_weights
 from attnbook.translation.translator import Translator
 from experiments.ch12 import split_words
 from experiments.registry import experiment
 
 WIDTHS = (1, 2, 3, 5, 8, 12)
 BEAM_SENTENCES = 300
-LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, 99))
-"""Least and greatest number of source words of each group."""
 LOSS_SENTENCES = 300
 RUN_VARIABLE = "ATTNBOOK_RUN"
 
@@ -99,28 +93,18 @@ def multi30k_scores() -> dict:
 
     Returns:
         "comparison": beam search against greedy decoding, by paired bootstrap;
-        "margin": that of beam search, by :func:`margin`; "by_length": by test set, that
-        of 2017 included, BLEU by number of source words; "scorings": the same
-        translations scored in several ways; "worst": indices of the sentences of at
-        least eight words with the lowest sentence BLEU; "losses": see :func:`losses`.
+        "margin": that of beam search, by :func:`margin`; "scorings": the same
+        translations scored in several ways; "losses": see :func:`losses`.
     """
     split = "test_2016_flickr"
-    stored, translator = results.load("multi30k_en_de_hypotheses"), Translator()
-    texts = {name: load_texts(translator.config, name) for name in stored}
-    found, references = stored[split], texts[split].target
+    translator, found = Translator(), results.load("multi30k_en_de_hypotheses")[split]
+    references = load_texts(translator.config, split).target
     outputs = found["beam"]
     return {
         "split": split,
         "comparison": paired_bootstrap(outputs, found["greedy"], references)._asdict(),
         "margin": margin(outputs, references),
-        "by_length": {
-            name: by_length(
-                texts[name].source, stored[name]["beam"], texts[name].target
-            )
-            for name in stored
-        },
         "scorings": scorings(outputs, references),
-        "worst": worst(outputs, references),
         "loss_sentences": LOSS_SENTENCES,
         "losses": losses(translator),
     }
@@ -198,26 +182,6 @@ def mean_loss(translator: Translator, batches: list, smoothing: float) -> float:
     return round(total / target_tokens(batches), 4)
 
 
-def by_length(
-    source: list[str], hypotheses: list[str], references: list[str]
-) -> list[dict]:
-    """BLEU by length of the source, with its :func:`margin`."""
-    groups = []
-    for first, last in LENGTHS:
-        some = [i for i, s in enumerate(source) if first <= len(s.split()) <= last]
-        group, refs = ([x[i] for i in some] for x in (hypotheses, references))
-        groups.append(
-            {
-                "first": first,
-                "last": last,
-                "sentences": len(some),
-                "bleu": round(corpus_bleu(group, refs).bleu, 2),
-                "margin": margin(group, refs),
-            }
-        )
-    return groups
-
-
 def scorings(hypotheses: list[str], references: list[str]) -> list[dict]:
     """BLEU of the same output with other tokenisation and case."""
     rules = {
@@ -234,114 +198,6 @@ def scorings(hypotheses: list[str], references: list[str]) -> list[dict]:
         signature = str(metric.get_signature())
         found.append({"rule": name, "bleu": round(score, 2), "signature": signature})
     return found
-
-
-def worst(hypotheses: list[str], references: list[str], number: int = 20) -> list[int]:
-    """Indices of the sentences with the lowest sentence BLEU."""
-    metric = BLEU(effective_order=True)
-    scores = {
-        i: metric.sentence_score(hypothesis, [reference]).score
-        for i, (hypothesis, reference) in enumerate(
-            zip(hypotheses, references, strict=True)
-        )
-        if len(reference.split()) >= 8
-    }
-    return sorted(scores, key=scores.get)[:number]
-
-
-@experiment
-def multi30k_against_shipped() -> dict:
-    """Compare finished runs with the shipped model, by their validation translations.
-
-    Reads the runs' folders from the environment variable ``ATTNBOOK_RUN``, separated
-    like those of ``PATH``. Each model decodes with a beam of five and its own α.
-
-    Returns:
-        "runs": for each its "config" where it differs from the shipped model's, its
-        precision, seconds of training, and by
-        :func:`~attnbook.translation.bleu_score.paired_bootstrap` BLEU ("bleu"), that of
-        the shipped model ("other") and the "p_value".
-    """
-    folders = [Path(p) for p in os.environ.get(RUN_VARIABLE, "").split(os.pathsep) if p]
-    if not folders:
-        raise ValueError(f"no run to compare: set {RUN_VARIABLE} to folders of runs")
-    shipped, recorded = Translator(), results.load("multi30k_en_de")
-    val, runs = load_texts(shipped.config, "val"), []
-    others = shipped(val.source)
-    for folder in folders:
-        outputs = Translator(folder / "model")(val.source)
-        facts = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-        config = facts["config"].items() - recorded["config"].items()
-        comparison = paired_bootstrap(outputs, others, val.target)
-        about = {key: facts[key] for key in ("precision", "seconds", "epochs")}
-        runs.append({"config": dict(config), **about, **comparison._asdict()})
-        print(f"  {runs[-1]}", flush=True)
-    return {"precision": recorded["precision"], "runs": runs}
-
-
-@experiment
-def multi30k_average() -> dict:
-    """Average 1, 2, 5 and 10 of the last epochs of a run, and decode greedily.
-
-    Reads the run's folder, named by the environment variable ``ATTNBOOK_RUN``; by
-    default ``runs/multi30k-cpu-0``, where ``--config multi30k-cpu`` writes it.
-
-    Returns:
-        "runs": by number of averaged epochs, validation BLEU of greedy decoding.
-    """
-    folder = Path(os.environ.get(RUN_VARIABLE, "runs/multi30k-cpu-0"))
-    run = from_json(folder / "config.json")
-    subwords = Subwords.load(folder / "subwords.json")
-    model = model_from_config(run, len(subwords)).eval()
-    val, runs = load_texts(run, "val"), []
-    kept = sorted((folder / "epochs").glob("*.safetensors"))
-    for number in (n for n in (1, 2, 5, 10) if n <= len(kept)):
-        model.load_state_dict(average_weights(kept[-number:]), strict=False)
-        outputs = beam_translate(model, subwords, val.source, width=1)
-        score = corpus_bleu(outputs, val.target).bleu
-        runs.append({"epochs": number, "validation_bleu": round(score, 2)})
-        print(f"  {runs[-1]}", flush=True)
-    return {"last_epoch": int(kept[-1].stem), "runs": runs}
-
-
-# The five models
-
-RIVALS = ("luong", "bahdanau")
-
-
-@experiment
-def ladder_scores() -> dict:
-    """Score the five models' translations of the validation split.
-
-    Reads ``ladder`` in the folder named by ``ATTNBOOK_RUN``, by default ``runs/gpu``.
-
-    Returns:
-        "by_length": by model what :func:`by_length` finds, with a beam of 5;
-        "against": by decoding and rival the paired bootstrap of the Transformer
-        against the RNNs with attention.
-    """
-    folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu")) / "ladder"
-    outputs = {
-        run.name: json.loads((run / "hypotheses.json").read_text("utf-8"))["val"]
-        for run in sorted(folder.glob("*"))
-    }
-    config = from_json(folder / "transformer" / "config.json")
-    source, references = load_texts(config, "val")
-
-    def against(how: str, rival: str) -> dict:
-        pair = (outputs[name][how] for name in ("transformer", rival))
-        return paired_bootstrap(*pair, references)._asdict()
-
-    return {
-        "by_length": {
-            name: by_length(source, found["beam"], references)
-            for name, found in outputs.items()
-        },
-        "against": {
-            how: {rival: against(how, rival) for rival in RIVALS}
-            for how in ("beam", "greedy")
-        },
-    }
 
 
 # One sentence, five translators
@@ -449,26 +305,6 @@ def caption_weights(
 N_SENTENCES = 300
 MIN_COUNT = 3  # of a German word; rarer ones are seldom aligned well
 WORD = re.compile(r"\w+(?:-\w+)*")
-
-
-@experiment
-def page_translator() -> dict:
-    """Score the shipped weights and the page's, rounded to 8 bits, on validation data.
-
-    Returns:
-        "shipped" and "rounded": "bleu" and "chrf", cased, by greedy decoding; "same":
-        how many translations are the same.
-    """
-    shipped, rounded = Translator(), rounded_translator()
-    texts = load_texts(shipped.config, "val")
-    found: dict = {"sentences": len(texts.source)}
-    outputs = {}
-    for name, translator in (("shipped", shipped), ("rounded", rounded)):
-        outputs[name] = translator(texts.source, width=1)
-        scores = corpus_scores(outputs[name], texts.target)
-        found[name] = {"bleu": round(scores.bleu, 2), "chrf": round(scores.chrf, 2)}
-        print(f"  {name}: {found[name]}", flush=True)
-    return found | {"same": sum(map(str.__eq__, *outputs.values()))}
 
 
 @experiment

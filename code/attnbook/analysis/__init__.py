@@ -39,14 +39,8 @@ from attnbook.analysis.model_checks import (
     check_norm,
 )
 from attnbook.analysis.occlusion import (
-    agreement,
     bahdanau_hiding_effects,
-    context_changes,
-    encoder_effects,
-    encoder_weights,
-    rank_correlation,
     replacing_effects,
-    transformer_hiding_effects,
     word_swaps,
 )
 from attnbook.analysis.probes import LinearProbe, fit_probe, probe_accuracy

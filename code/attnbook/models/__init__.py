@@ -25,11 +25,6 @@ from attnbook.models.luong import Luong, LuongState
 from attnbook.models.registry import make_model
 from attnbook.models.seq2seq import Encoder, InitialState, Readout, StaticContext
 from attnbook.models.transformer import Transformer
-from attnbook.models.variants import (
-    RotaryTransformer,
-    without_feed_forward,
-    without_positions,
-    without_scale,
-)
+from attnbook.models.variants import RotaryTransformer
 from attnbook.models.word_tables import count_parameters, tie_tables
 from attnbook.nn.layers import TransformerConfig

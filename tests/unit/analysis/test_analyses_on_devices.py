@@ -10,8 +10,6 @@ from attnbook.analysis.leaks import influence
 from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.analysis.occlusion import (
     bahdanau_hiding_effects,
-    encoder_effects,
-    encoder_weights,
     replacing_effects,
 )
 from attnbook.analysis.probes import fit_probe
@@ -42,8 +40,6 @@ def influences(model):
 ANALYSES = [
     ("transformer", maps),
     ("transformer", lambda model: [cross_weights(model, PAIRS)]),
-    ("transformer", lambda model: [encoder_effects(model, PAIRS[0])]),
-    ("transformer", lambda model: [encoder_weights(model, PAIRS[0])]),
     ("transformer", lambda model: [fit_probe(*encoded(model)).weight]),
     ("transformer", influences),
     ("transformer", lambda model: correct_tokens(model, PAIRS)),

@@ -59,7 +59,6 @@ SMALL = {
         {"train_toy_model": untrained, "held_out_pairs": few(8)},
         {"seed": 0},
     ),
-    "context_contents": ({"SENTENCES": 4}, {"seed": 0, "model": "untrained"}),
     "sentence_goes_on": (
         {
             "train_toy_model": untrained,
@@ -133,7 +132,6 @@ SMALL = {
         {"translator": "shipped"},
     ),
     "two_sources": ({"loaded": one_caption}, {"translator": "shipped"}),
-    "wrong_split": ({"STEPS": 1}, {"split": "wrong", "length": 8, "seed": 0}),
     # ch06
     "mask_at_inference": (
         {"held_out_pairs": few(2)},
@@ -201,10 +199,7 @@ SMALL = {
         {"tables": "N(0, 1)", "layers": "nn.Linear", "norm_first": True, "seed": 0},
     ),
     "broken_builds": (ONE_STEP, {"build": "as published", "seed": 0}),
-    "sixteen_heads": (ONE_STEP, {"bugs": [], "seed": 0}),
-    "broken_builds_longer": (ONE_STEP, {"bug": "softmax", "seed": 0}),
     "suspect_tests": (ONE_STEP, {"seed": 0}),
-    "suspect_sevens": ({"STEPS": 1}, {"seed": 0}),
     # ch10
     # ch11
     "first_token": ({"RECALL_STEPS": 1}, {"n": 8, "kind": "GRU", "seed": 0}),
@@ -221,20 +216,7 @@ SMALL = {
     ),
     "running_parity": ({}, {"steps": 1, "kind": "two encoder layers", "seed": 0}),
     "layer_batches": ({}, {"batch": 1, "kind": "self-attention"}),
-    "weights_tell": (
-        {"train_toy_model": untrained, "held_out_pairs": few(1)},
-        {"model": "transformer", "seed": 0},
-    ),
     # ch12
-    "toy_ablation": (
-        {
-            "train_variant": lambda *_: SimpleNamespace(
-                validation_loss=lambda: 0.5, model=torch.nn.Linear(1, 1), step=1
-            ),
-            "greedy_exact_match": lambda *_: 0.5,
-        },
-        {"change": "as it is", "seed": 0},
-    ),
     # a1
     "writers": (
         {

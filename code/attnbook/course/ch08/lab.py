@@ -275,18 +275,6 @@ def ladder_table() -> Table:
     return pivot(runs, "row", None, diversity, loss, head="stack")
 
 
-def longer_table() -> Table:
-    """The loss of attention alone after 1,000 steps, seed by seed."""
-    runs, rows = stored_runs("plain_for_longer"), []
-    rates = dict.fromkeys(run["rate"] for run in runs)
-    for n in dict.fromkeys(run["n_layers"] for run in runs):
-        at = (stored_runs("plain_for_longer", n_layers=n, rate=rate) for rate in rates)
-        cells = (", ".join(rounded(run["loss"]) for run in runs) for runs in at)
-        rows.append((str(n), *cells))
-    heads = (Column(f"{rate:g}", "nats, by seed", "learning rate") for rate in rates)
-    return table(["attentions", *heads], rows)
-
-
 SMALL, LINEAR = ", small weights", "default weights of `nn.Linear`"
 RATES = {
     "the package's weights": {

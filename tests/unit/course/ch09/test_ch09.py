@@ -51,14 +51,6 @@ def test_an_untrained_tied_model_predicts_the_word_it_has_just_read(seed):
     assert probability > 0.97
 
 
-def test_the_spread_of_scores_is_a_third_with_the_weights_of_a_linear_layer():
-    generator = torch.Generator().manual_seed(0)
-    torch.manual_seed(0)
-    x = torch.randn(512, 64, generator=generator)
-    q, k = (torch.nn.Linear(64, 64, bias=False)(x) for _ in range(2))
-    assert (q @ k.T / 8).std().item() == pytest.approx(1 / 3, abs=0.02)
-
-
 def test_the_walk_begins_with_a_word_and_ends_with_the_output():
     (source, _), pair = passing.tokens(), passing.pair()
     embedding = next(passing.walk(0))[1]

@@ -23,7 +23,6 @@ def test_copies_and_reversals_are_shifted():
     assert (read[:, 0] == BOS).all()
     assert torch.equal(read[:, 1:], output[:, :-1])
     assert src.min() > EOS
-    assert next(reversals(seed=0, length=7))[0].shape == (64, 7)
 
 
 @pytest.mark.parametrize("wrong", [(), ("scale",), ("heads",), ("softmax", "heads")])
@@ -56,13 +55,6 @@ def test_no_output_of_the_suspect_depends_on_the_symbol_that_a_reversal_needs():
     for model, expected in ((suspect, block == block[:, None]), (right, True)):
         moved = influence(lambda ids, model=model: model(ids, read), src, changed)
         assert ((moved > 0) == expected).all()
-
-
-def test_seven_symbols_connect_the_heads():
-    src, read, _ = next(reversals(seed=0, length=7))
-    suspect, changed = planted().eval(), torch.where(src == 5, 6, 5)
-    moved = influence(lambda ids: suspect(ids, read), src, changed)
-    assert (moved.flip(1).diag() > 0).sum() == 6
 
 
 @pytest.mark.parametrize(
@@ -99,10 +91,10 @@ def test_one_wrong_line_alone_lets_later_tokens_through(
 @torch.no_grad()
 def test_a_wrong_scale_is_a_right_model_with_larger_queries():
     src, read, _ = next(reversals(seed=0))
-    wrong, right = planted(["scale"], n_heads=16).eval(), planted([], n_heads=16).eval()
+    wrong, right = planted(["scale"]).eval(), planted([]).eval()
     for module in right.modules():
         if isinstance(module, MultiHeadAttention):
-            module.W_Q.weight.mul_(4)  # √16
+            module.W_Q.weight.mul_(2)  # √4
     torch.testing.assert_close(wrong(src, read), right(src, read))
 
 
