@@ -13,11 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attnbook.analysis.ibm_model1 import diagonal
 from attnbook.analysis.maps import attention_maps
-from attnbook.analysis.word_links import WordLinks
 from attnbook.analysis.word_maps import word_groups, words
 from attnbook.course.kit.toy_translation import SEEDS, THREE_SEEDS, train_and_measure
+from attnbook.course.kit.word_links import WordLinks, diagonal
 from attnbook.data.batching import Batch, IdPair, id_batch
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.luong import Luong

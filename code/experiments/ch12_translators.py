@@ -20,10 +20,10 @@ from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
 from torch import Tensor
 
-from attnbook.analysis.ibm_model1 import NULL_WORD, train_ibm_model1
 from attnbook.analysis.maps import attention_maps
 from attnbook.core import results
 from attnbook.course.kit.page_translator import rounded_translator
+from attnbook.course.kit.word_links import NULL_WORD, train_ibm_model1
 from attnbook.data.batching import IdPair, id_batch, token_batches
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.luong import Luong

@@ -6,8 +6,6 @@
 - ``leaks``: which outputs depend on which inputs
 - ``occlusion``: how much a prediction depends on a source word
 - ``probes``: linear probes of vectors, such as an encoder's
-- ``ibm_model1``: word alignment learned from sentence pairs
-- ``word_links``: words that translate each other, by Model 1 in both directions
 - ``complexity``: number of operations, by formula and counted
 - ``cost``: time and memory, measured
 - ``bug_zoo``: mistakes of widely copied code
@@ -29,7 +27,6 @@ from attnbook.analysis.bug_zoo import (
 from attnbook.analysis.complexity import attention_work, count, longest_chain
 from attnbook.analysis.cost import median_seconds, peak_bytes
 from attnbook.analysis.head_ablation import without_heads
-from attnbook.analysis.ibm_model1 import train_ibm_model1
 from attnbook.analysis.leaks import influence
 from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.analysis.model_checks import (
@@ -44,5 +41,4 @@ from attnbook.analysis.occlusion import (
     word_swaps,
 )
 from attnbook.analysis.probes import LinearProbe, fit_probe, probe_accuracy
-from attnbook.analysis.word_links import WordLinks
 from attnbook.analysis.word_maps import word_groups, word_weights, words

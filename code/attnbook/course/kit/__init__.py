@@ -10,5 +10,5 @@
 - ``explorers``: figures that PyTorch computes anew as the reader moves a control
 - ``widgets``: steppers, and the frame and the scripts of all figures that move
 - ``toy_translation`` is the run that four chapters repeat, ``train_toys`` makes the toy
-  models that are shipped
+  models that are shipped, ``word_links`` links words of captions to their translations
 """

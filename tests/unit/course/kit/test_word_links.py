@@ -1,9 +1,10 @@
-"""Model 1: one round by hand, and what more rounds do."""
+"""Model 1: one round by hand, and what more rounds do; the links that it gives."""
 
 import pytest
 
-from attnbook.analysis.ibm_model1 import (
+from attnbook.course.kit.word_links import (
     NULL_WORD,
+    WordLinks,
     diagonal,
     train_ibm_model1,
 )
@@ -35,3 +36,26 @@ def test_rounds_must_be_some():
 def test_the_diagonal_is_as_far_along():
     assert diagonal(IdPair([5] * 3, [6] * 5)) == [0, 0, 1, 2, 2]
     assert diagonal(IdPair([5] * 4, [6])) == [0]
+
+
+# Links: each is the other's most probable origin, and sure enough
+
+PAIRS = [
+    (["The", "dog", "."], ["der", "Hund", "."]),
+    (["the", "cat", "."], ["die", "Katze", "."]),
+    (["a", "dog", "."], ["ein", "Hund", "."]),
+]
+
+
+def test_each_is_the_others_origin_whatever_its_case():
+    """Punctuation marks aren't linked, nor are words that were never seen."""
+    links = WordLinks(PAIRS)
+    assert links.between(["a", "Dog", "."], ["Ein", "hund", "."]) == {0: 0, 1: 1}
+    assert links.between(["horse", "dog"], ["Hund", "Pferd"]) == {0: 1}
+    assert links.between(["dog"], ["Hund", "Hund"]) == {0: 0}
+    assert links.between([], ["Hund"]) == {}
+
+
+def test_what_is_unsure_is_not_linked():
+    assert WordLinks(PAIRS, sure=0.999).between(["the"], ["der"]) == {}
+    assert WordLinks(PAIRS, sure=0.2).between(["the"], ["der"]) == {0: 0}
