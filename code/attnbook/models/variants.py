@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from attnbook.models.transformer import Transformer
-from attnbook.nn.layers import (
-    TransformerConfig,
-)
+from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import NoPositions, check_even
 from attnbook.nn.rotary import Rotary

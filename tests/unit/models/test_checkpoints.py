@@ -152,13 +152,12 @@ def test_a_shipped_model_is_as_good_as_its_facts_say(name):
         assert found == pytest.approx(facts["exact"][str(clauses)], abs=0.08)
 
 
-def test_the_toy_transformer_is_small_and_has_both_forms():
-    for norm_first in (True, False):
-        model = models.toy_transformer(20, 30, norm_first)
-        assert isinstance(model.encoder_norm, nn.LayerNorm) == norm_first
-        assert model.out.weight.shape == (30, 64)
-        assert model.source_embedding.weight.shape == (20, 64)
-    assert models.toy_transformer(20, 30).encoder[0].residual.norm_first
+def test_the_toy_transformer_is_small_and_pre_norm():
+    model = models.toy_transformer(20, 30)
+    assert isinstance(model.encoder_norm, nn.LayerNorm)
+    assert model.encoder[0].residual.norm_first
+    assert model.out.weight.shape == (30, 64)
+    assert model.source_embedding.weight.shape == (20, 64)
 
 
 def test_what_a_model_has_counted_is_kept_too(tmp_path):
