@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from attnbook.analysis.cost import median_seconds, peak_bytes
 from attnbook.core.divergence import check_finite
+from attnbook.course.ch08.taggers import tagger
 from attnbook.course.ch11.first_symbol import (
     LAYER_STACKS,
     LastPosition,
@@ -30,7 +31,6 @@ from attnbook.nn.sequence_layers import (
 from attnbook.toy.task_models import (
     InductionModel,
     Tagger,
-    tagger,
 )
 from attnbook.toy.tasks import (
     TASK_VOCAB_SIZE,

@@ -14,14 +14,12 @@ from torch import nn
 
 from attnbook import models, toy
 from attnbook import nn as parts
+from attnbook.course.ch08.taggers import LAYERS, deep_tagger, tagger
 from attnbook.course.ch11.first_symbol import LAYER_STACKS, LastPosition
 from attnbook.decoding import beam_search, greedy, log_probability, sample
 from attnbook.nn.local_attention import ALIGNMENTS
 from attnbook.nn.scores import SCORES
-from attnbook.toy.task_models import (
-    LAYERS,
-    POSITION_KINDS,
-)
+from attnbook.toy.task_models import POSITION_KINDS
 
 CASES = {}
 
@@ -160,10 +158,10 @@ for score, align in product(SCORES, ALIGNMENTS):
 add(
     ids,
     language_model=partial(models.LanguageModel, FORMS["pre"], 9),
-    deep_tagger=partial(toy.deep_tagger, 2, False, 8),
+    deep_tagger=partial(deep_tagger, 2, False, 8),
     induction=lambda: toy.InductionModel(parts.WindowedSelfAttention(8, 2, 3), 8),
     **{f"{k} positions": partial(toy.one_layer, k, 9, 8) for k in POSITION_KINDS},
-    **{f"{k} tagger": partial(toy.tagger, k, 1) for k in LAYERS},
+    **{f"{k} tagger": partial(tagger, k, 1) for k in LAYERS},
     **{
         k: partial(lambda k: LastPosition(LAYER_STACKS[k](6, 8), 8), k)
         for k in LAYER_STACKS

@@ -48,9 +48,7 @@ from attnbook.toy.task_models import (
     InductionModel,
     OneLayer,
     Tagger,
-    deep_tagger,
     one_layer,
-    tagger,
 )
 from attnbook.toy.tasks import (
     N_SYMBOLS,

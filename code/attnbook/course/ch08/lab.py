@@ -22,11 +22,11 @@ from attnbook.course.ch08.deep_stacks import (
     gradient_through_values,
     token_diversity,
 )
+from attnbook.course.ch08.taggers import deep_tagger
 from attnbook.course.kit.colours import DARK_GREY
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.losses import token_loss
-from attnbook.toy.task_models import deep_tagger
 from attnbook.toy.tasks import sorted_symbols, task_batches
 
 SIZES = {"1/(3D)": 3**-0.5, "1/D": 1.0, "4/D": 2.0}
