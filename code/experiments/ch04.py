@@ -25,10 +25,8 @@ from attnbook.nn.scaled_dot_product import attention
 from attnbook.nn.scores import AdditiveScore
 from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.corpora import Texts, load_texts
-from attnbook.translation.models import model_from_config
-from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import OTHERS, SHIPPED, Translator
-from experiments.registry import experiment, sweep
+from experiments.registry import sweep
 
 # The look-up task
 
@@ -187,7 +185,6 @@ def fused_cost(n: int, form: str) -> dict:
 
 TRANSLATORS = {"shipped": SHIPPED, **OTHERS}
 N_CAPTIONS = 300
-SEEDS = (0, 1, 2)
 ADJECTIVES = """
 old young little small big large tall short black white red blue green yellow orange
 brown gray grey pink purple blond dark bright empty busy crowded wooden happy wet dirty
@@ -411,51 +408,3 @@ def encoder_word_maps(model, subwords, caption: str) -> tuple[Tensor, list[str]]
     words = merged[0][0][1]
     return torch.stack([torch.stack([m[0] for m in row]) for row in merged]), words
 
-
-# How far scores spread
-
-
-@experiment
-def score_spreads() -> dict:
-    """The standard deviation of scaled scores, per head of the encoder.
-
-    Returns:
-        "runs": for the shipped model ("trained") and for three untrained ones of its
-        configuration the standard deviation over all scores of 300 captions, in
-        "spreads", (L, H).
-    """
-    translator = Translator()
-    texts = first(load_texts(translator.config, "val"), N_CAPTIONS)
-    pairs = encode_pairs(translator.subwords, texts)
-    runs = [
-        {"model": "trained", "seed": None, "spreads": spreads(translator.model, pairs)}
-    ]
-    for seed in SEEDS:
-        torch.manual_seed(seed)
-        fresh = model_from_config(translator.config, len(translator.subwords)).eval()
-        runs.append(
-            {"model": "untrained", "seed": seed, "spreads": spreads(fresh, pairs)}
-        )
-    return {"captions": N_CAPTIONS, "runs": runs}
-
-
-@torch.no_grad()
-def spreads(model: nn.Module, pairs: Sequence[IdPair]) -> list[list[float]]:
-    """Standard deviation of the encoder's scaled scores: a row a layer, heads in it.
-
-    A row's weights give its scores but for a constant, so each row is centred first.
-    """
-    squares: list[list[Tensor]] = [[] for _ in model.encoder]
-    for pair in pairs:
-        batch = id_batch([pair])  # one caption, so no padding
-        maps = attention_maps(model, batch.src, batch.tgt_in)
-        for layer, found in enumerate(squares):
-            scores = maps[f"encoder.{layer}.attention"][0].log()  # (H, S, S)
-            scores = scores - scores.mean(-1, keepdim=True)
-            found.append(
-                scores.square().sum((1, 2)) / (scores[0].numel() - len(scores[0]))
-            )
-    return [
-        [round(x, 3) for x in torch.stack(found).mean(0).sqrt().tolist()]
-        for found in squares
-    ]
