@@ -12,33 +12,17 @@
 - ``model_checks``: questions that find such mistakes in any implementation
 """
 
-from attnbook.analysis.bug_zoo import (
-    CausalInTraining,
-    OneCache,
-    RepeatedMask,
-    SoftmaxInside,
-    Uncounted,
-    Unmasked,
-    WrongSplit,
-    replace_attention,
-    scale_wrongly,
-    split_wrongly,
-)
 from attnbook.analysis.complexity import attention_work, count, longest_chain
 from attnbook.analysis.cost import median_seconds, peak_bytes
 from attnbook.analysis.head_ablation import without_heads
 from attnbook.analysis.leaks import influence
-from attnbook.analysis.maps import attention_maps, cross_weights
+from attnbook.analysis.maps import attention_maps
 from attnbook.analysis.model_checks import (
     check_attention,
     check_loss,
     check_model,
     check_norm,
 )
-from attnbook.analysis.occlusion import (
-    bahdanau_hiding_effects,
-    replacing_effects,
-    word_swaps,
-)
+from attnbook.analysis.occlusion import bahdanau_hiding_effects, replacing_effects
 from attnbook.analysis.probes import LinearProbe, fit_probe, probe_accuracy
 from attnbook.analysis.word_maps import word_groups, word_weights, words

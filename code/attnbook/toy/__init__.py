@@ -58,9 +58,7 @@ from attnbook.toy.tasks import (
     position_numbers,
     previous_symbols,
     random_symbols,
-    reversed_symbols,
     sorted_symbols,
-    sum_with_previous,
     task_accuracy,
     task_batches,
 )
