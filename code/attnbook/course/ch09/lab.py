@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from torch import Tensor
 
+from attnbook.course.kit.exact_match import by_clauses
 from attnbook.course.kit.html_tables import Column, Table, table
-from attnbook.course.kit.names import name_of
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.toy.language import Pair
 from attnbook.toy.metrics import alignment_accuracy
@@ -17,28 +17,12 @@ GROUP = "largest weight on the aligned word"
 
 def five_clauses_table(*names: str) -> Table:
     """Show the exact match of stored results at four and five clauses."""
-    clauses = {"4": "4 clauses", "5": "5 clauses"}
-    return by_clauses(names, "exact", "exact match", clauses)
+    return by_clauses(names, "exact", "exact match", (4, 5))
 
 
 def alignment_table(*names: str) -> Table:
     """Show alignment accuracies of stored results: mean and range over seeds."""
-    clauses = {"1": "1 clause", "4": "4 clauses"}
-    return by_clauses(names, "align", GROUP, clauses)
-
-
-def by_clauses(
-    names: Iterable[str], entry: str, group: str, clauses: dict[str, str]
-) -> Table:
-    """One row a stored result, one column a number of clauses."""
-    runs = [
-        {"model": name_of(name), **run} for name in names for run in stored_runs(name)
-    ]
-    values = [
-        Value(lambda run, n=n: run[entry][n], "%", 100, 1, head, group)
-        for n, head in clauses.items()
-    ]
-    return pivot(runs, "model", None, *values)
+    return by_clauses(names, "align", GROUP, (1, 4))
 
 
 def heads_table(maps: dict[str, Tensor], pairs: Sequence[Pair]) -> Table:
