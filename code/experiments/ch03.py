@@ -235,7 +235,7 @@ def caption_dictionaries(seed: int = 0) -> dict:
         "links": their number, and how many are on the "diagonal"; "moved": the number
         of those that aren't near it; "output" and "input": for each layer and head how
         many links its weights find, "output_moved" and "input_moved" the same among
-        those that moved; "mean_output" and "mean_input": of the mean of each layer.
+        those that moved.
     """
     translator = Translator()
     subwords = translator.subwords
@@ -258,10 +258,9 @@ def caption_dictionaries(seed: int = 0) -> dict:
         "moved": int(moved.sum()),
     }
     for way in ("output", "input"):
-        hits = torch.stack([row[way] for row in rows])  # (n, L, H + 1)
-        found[way] = hits[..., :-1].sum(0).tolist()
-        found[f"mean_{way}"] = hits[..., -1].sum(0).tolist()
-        found[f"{way}_moved"] = hits[moved, :, :-1].sum(0).tolist()
+        hits = torch.stack([row[way] for row in rows])  # (n, L, H)
+        found[way] = hits.sum(0).tolist()
+        found[f"{way}_moved"] = hits[moved].sum(0).tolist()
     return found
 
 
@@ -289,14 +288,13 @@ def compare(
 
 @torch.no_grad()
 def cross_maps(translator: Translator, caption: str, text: str) -> Tensor:
-    """Cross-attention under teacher forcing, (L, H + 1, T, S): last, the mean."""
+    """Cross-attention under teacher forcing, (L, H, T, S)."""
     encode = translator.subwords.encode
     batch = id_batch([IdPair(encode(caption), encode(text))])
     maps = attention_maps(translator.model, batch.src, batch.tgt_in)
-    heads = torch.cat(
+    return torch.cat(
         [w for name, w in maps.items() if name.endswith("cross_attention")]
     )
-    return torch.cat([heads, heads.mean(1, keepdim=True)], 1)
 
 
 def summed_by_word(weights: Tensor, groups: Sequence[Sequence[int]]) -> Tensor:

@@ -364,16 +364,6 @@ def behind(distance: int) -> Rule:
     ]
 
 
-def two_adjectives(distance: int) -> Rule:
-    """Where the first of two adjectives stands before a noun; a word after it."""
-    adjectives = set(ADJECTIVES.split())
-    return lambda words: [
-        (i - 1, i - 1 + distance)
-        for i in adjective_noun_places(words)
-        if i and words[i - 1] in adjectives
-    ]
-
-
 def swapped(caption: str) -> str | None:
     """A caption whose first adjective before a noun stands behind it; None: no such."""
     words = caption.split()
@@ -386,15 +376,13 @@ def swapped(caption: str) -> str | None:
 USUAL: dict[str, Rule] = {
     "noun": before(ADJECTIVES, NOUNS),
     "next": lambda words: [(i, i + 1) for i in range(len(words) - 2)],
-    "second": two_adjectives(1),
-    "noun_of_three": two_adjectives(2),
     "determiner": before(DETERMINERS, NOUNS),
     "no noun": before(ADJECTIVES, None),
 }
 SWAPPED = {"swapped: noun": behind(-1), "swapped: next": behind(1)}
 RULES = USUAL | SWAPPED
-"""Adjective → its noun; any word → the next; the first of two adjectives → the second,
-or their noun; article → its noun; adjective → a next word that is on no list."""
+"""Adjective → its noun; any word → the next; article → its noun; adjective → a next
+word that is on no list."""
 
 
 @torch.no_grad()
@@ -407,4 +395,3 @@ def encoder_word_maps(model, subwords, caption: str) -> tuple[Tensor, list[str]]
     merged = [[word_weights(head, pieces, pieces) for head in layer] for layer in found]
     words = merged[0][0][1]
     return torch.stack([torch.stack([m[0] for m in row]) for row in merged]), words
-

@@ -80,7 +80,7 @@ class Both:
 
 def test_the_step_that_reads_a_word_comes_after_the_one_that_predicts_it(monkeypatch):
     """Step i predicts subword i and has read subword i - 1."""
-    weights = torch.zeros(1, 2, 4, 3)  # one layer, a head and the mean; EOS in both
+    weights = torch.zeros(1, 2, 4, 3)  # one layer of two heads; EOS in both
     predicts, reads = [0, 0, 1, 2], [2, 0, 0, 1]
     for head, places in enumerate((predicts, reads)):
         weights[0, head, range(4), places] = 1.0

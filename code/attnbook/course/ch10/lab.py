@@ -70,10 +70,10 @@ def silence_table() -> Table:
     ]
     heads = [
         Column("captions"),
-        Column("more probable", group="than a beam's"),
-        Column("share", "%", "than a beam's"),
+        Column("number", group="empty above the beam's"),
+        Column("share", "%", "empty above the beam's"),
         Column("settled", group="exact search"),
-        Column("empty", group="exact search"),
+        Column("empty is best", group="exact search"),
     ]
     return table(["subwords", *heads], rows)
 
