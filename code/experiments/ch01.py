@@ -11,14 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from attnbook.analysis.occlusion import context_changes
 from attnbook.analysis.probes import fit_probe
 from attnbook.core.divergence import check_finite
 from attnbook.core.vocabulary import EOS
-from attnbook.course.ch01.explorer_context_contents import SENTENCES as EXPLORED
-from attnbook.course.ch01.explorer_context_contents import halves_changed
+from attnbook.course.ch01.narrow_context import NarrowContext
 from attnbook.course.kit.toy_translation import SEEDS, THREE_SEEDS, train_and_measure
-from attnbook.models.narrow_context import NarrowContext
 from attnbook.models.seq2seq import InitialState, StaticContext
 from attnbook.toy.data import (
     CLAUSES,
@@ -30,17 +27,14 @@ from attnbook.toy.data import (
     toy_batches,
 )
 from attnbook.toy.language import (
-    AND,
     AND_TARGET,
     KINDS,
     NOUNS,
     VERBS,
     Pair,
     kind_of,
-    translate_by_rule,
 )
 from attnbook.toy.metrics import correct_tokens, exact_match, greedy_translations
-from attnbook.toy.models import load_toy_model
 from attnbook.toy.training import LEARNING_RATE, STEPS, fit, train_toy_model
 from experiments.registry import experiment, sweep
 
@@ -118,14 +112,9 @@ def right_and_wrong(correct: Sequence[Sequence[bool]], pairs: Sequence[Pair]) ->
     }
 
 
-# Which source words does the context hold?
+# Does the sentence go on? And what does the vector hold?
 
-SENTENCES = 64
-MODELS = {
-    "initial_state": InitialState,
-    "static_narrow": NarrowContext,
-    "static_last": StaticContext,
-}
+MODELS = {"initial_state": InitialState, "static_last": StaticContext}
 
 
 def translator(name: str, seed: int) -> nn.Module:
@@ -135,54 +124,6 @@ def translator(name: str, seed: int) -> nn.Module:
     torch.manual_seed(seed)
     return InitialState(len(SOURCE), len(TARGET))
 
-
-@sweep(
-    seed=SEEDS,
-    model=("untrained", *MODELS),
-    sentences=SENTENCES,
-    clauses=2,
-    steps=STEPS,
-    rate=LEARNING_RATE,
-)
-def context_contents(seed: int, model: str) -> dict:
-    """Replace source words: how far does c move, by kind of word and clause?"""
-    encoder = translator(model, seed).encoder
-    return {"changes": changes_by_kind(encoder, held_out_pairs(2, SENTENCES))}
-
-
-def changes_by_kind(
-    encoder: nn.Module, pairs: Sequence[Pair]
-) -> dict[str, list[float]]:
-    """Means of ``context_changes`` by kind and clause."""
-    clauses = range(pairs[0].clauses)
-    found = {kind: [[] for _ in clauses] for kind in KINDS}
-    for pair in pairs:
-        changes = context_changes(encoder, pair)[:, 0].tolist()  # (S,)
-        for j, word in enumerate(pair.source):
-            if kind := kind_of(word):
-                found[kind][pair.source[:j].count(AND)].append(changes[j])
-    return {kind: [round(fmean(x), 3) for x in of] for kind, of in found.items()}
-
-
-@experiment
-def context_sentences() -> dict:
-    """Changes of both halves of the context by word, for the explorer's sentences."""
-    models = {
-        "untrained": translator("untrained", 0),
-        "initial state, trained": translator("initial_state", 1),
-        "static context, trained": load_toy_model("static_context"),
-    }
-    changes = {}
-    for sentence in EXPLORED:
-        found = halves_changed(models, translate_by_rule(sentence))
-        changes[sentence] = {
-            name: [None if row.isnan().any() else row.tolist() for row in rounded]
-            for name, rounded in ((n, of.round(decimals=2)) for n, of in found.items())
-        }
-    return {"steps": STEPS, "rate": LEARNING_RATE, "changes": changes}
-
-
-# Does the sentence go on? And what does the vector hold?
 
 PROBED: dict[str, Callable[[Pair], str]] = {
     "first verb": lambda pair: _words(pair, VERBS)[0],

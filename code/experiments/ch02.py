@@ -13,15 +13,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attnbook.analysis.ibm_model1 import diagonal
 from attnbook.analysis.occlusion import bahdanau_hiding_effects
-from attnbook.analysis.word_links import SURE, WordLinks
 from attnbook.analysis.word_maps import word_weights, words
 from attnbook.course.ch02.clicks import read_only
 from attnbook.course.ch02.explorer_film import SHADES
 from attnbook.course.ch02.twin import HELD_STEPS, trained
 from attnbook.course.kit.explorers.shipped import shipped_bahdanau
 from attnbook.course.kit.toy_translation import measure_translation, train_and_measure
+from attnbook.course.kit.word_links import SURE, WordLinks, diagonal
 from attnbook.data.batching import Batch, IdPair, id_batch
 from attnbook.models.bahdanau import Bahdanau, EncodedSource
 from attnbook.models.seq2seq import StaticContext

@@ -7,23 +7,19 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from statistics import median, quantiles
+from statistics import quantiles
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from attnbook.analysis.ibm_model1 import diagonal
 from attnbook.analysis.maps import attention_maps
-from attnbook.analysis.word_links import WordLinks
 from attnbook.analysis.word_maps import word_groups, words
 from attnbook.course.kit.toy_translation import SEEDS, THREE_SEEDS, train_and_measure
+from attnbook.course.kit.word_links import WordLinks, diagonal
 from attnbook.data.batching import Batch, IdPair, id_batch
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.luong import Luong
-from attnbook.nn.local_attention import GlobalAlignment, MonotonicAlignment
 from attnbook.nn.losses import token_loss
-from attnbook.nn.masks import masked_softmax
 from attnbook.nn.scores import SCORES
 from attnbook.toy.data import (
     CLAUSES,
@@ -219,102 +215,6 @@ def time_in_turn(
     return times
 
 
-# Global and local attention: scores, memory and time
-
-LENGTHS = (50, 100, 200, 500, 1000, 2000)
-BATCHES = (1, 8)
-WIDTH = 64  # H
-HALF_WIDTH = 10  # D
-REPEATS = 41
-
-
-def global_attention(h: Tensor, states: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Global attention: every decoder state is compared with every encoder state."""
-    weights = GlobalAlignment()(h @ states.transpose(1, 2), h, 0, mask)  # (B, T, S)
-    return weights @ states, weights
-
-
-def local_masked(
-    h: Tensor, states: Tensor, mask: Tensor, half_width: int = HALF_WIDTH
-) -> tuple[Tensor, Tensor]:
-    """Local attention (local-m) by a mask: all scores are computed, most discarded."""
-    scores = h @ states.transpose(1, 2)  # (B, T, S)
-    weights = MonotonicAlignment(half_width)(scores, h, 0, mask)  # (B, T, S)
-    return weights @ states, weights
-
-
-def local_windowed(
-    h: Tensor, states: Tensor, mask: Tensor, half_width: int = HALF_WIDTH
-) -> tuple[Tensor, Tensor]:
-    """Local attention (local-m), computed on 2D + 1 positions of each window."""
-    # Sentence by sentence: the windows of a whole batch would have to be copied.
-    sentences = zip(h, states, mask, strict=True)
-    results = [_one_sentence(*sentence, half_width) for sentence in sentences]
-    context, weights = zip(*results, strict=True)
-    return torch.stack(context), torch.stack(weights)
-
-
-def _one_sentence(
-    h: Tensor, states: Tensor, mask: Tensor, half_width: int
-) -> tuple[Tensor, Tensor]:
-    """One sentence: (T, H), (S, H), (S,) → (T, H), (T, 2D + 1)."""
-    steps, width = len(h), 2 * half_width + 1
-    margin = (half_width, half_width)
-    states = F.pad(states, (0, 0, *margin))  # (S + 2D, H)
-    near = states.unfold(0, width, 1)[:steps]  # (T, H, 2D + 1), a view
-    inside = F.pad(mask, margin).unfold(0, width, 1)[:steps]  # (T, 2D + 1)
-    scores = torch.einsum("th,thd->td", h, near)
-    weights = masked_softmax(scores, inside)
-    return torch.einsum("td,thd->th", weights, near), weights
-
-
-FORMS: dict[str, Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]] = {
-    "global": global_attention,
-    "local, masked": local_masked,
-    "local, windowed": local_windowed,
-}
-
-
-@experiment
-def local_cost() -> dict:
-    """Count and time the attention of T = S steps, computed all at once."""
-    runs = []
-    with torch.inference_mode():
-        for batch in BATCHES:
-            for length in LENGTHS:
-                for form, seconds in _time_forms(batch, length).items():
-                    about = dict(batch=batch, S=length, form=form)
-                    runs.append({**about, "seconds": seconds})
-                print(f"  batch {batch}, S = {length}", flush=True)
-    counts = [count_scores(length) for length in LENGTHS]
-    return {"half_width": HALF_WIDTH, "width": WIDTH, "counts": counts, "runs": runs}
-
-
-def count_scores(length: int, half_width: int = HALF_WIDTH) -> dict:
-    """Number of scores of S steps over S positions, and their bytes in float32."""
-    everywhere = length * length
-    windows = (
-        min(t + half_width, length - 1) - max(t - half_width, 0) + 1
-        for t in range(length)
-    )
-    return {
-        "S": length,
-        "global_scores": everywhere,
-        "local_scores": sum(windows),
-        "global_bytes": 4 * everywhere,
-        "local_bytes": 4 * length * (2 * half_width + 1),
-    }
-
-
-def _time_forms(batch: int, length: int) -> dict[str, float]:
-    g = torch.Generator().manual_seed(0)
-    h, states = torch.randn(2, batch, length, WIDTH, generator=g)
-    mask = torch.ones(batch, length, dtype=torch.bool)
-    calls = {form: partial(attend, h, states, mask) for form, attend in FORMS.items()}
-    times = time_in_turn(calls, REPEATS, time.perf_counter)
-    return {form: float(f"{median(found):.3g}") for form, found in times.items()}
-
-
 # The translator's cross-attention as a dictionary: of its output, or of its input?
 
 CAPTIONS = 160
@@ -335,7 +235,7 @@ def caption_dictionaries(seed: int = 0) -> dict:
         "links": their number, and how many are on the "diagonal"; "moved": the number
         of those that aren't near it; "output" and "input": for each layer and head how
         many links its weights find, "output_moved" and "input_moved" the same among
-        those that moved; "mean_output" and "mean_input": of the mean of each layer.
+        those that moved.
     """
     translator = Translator()
     subwords = translator.subwords
@@ -358,10 +258,9 @@ def caption_dictionaries(seed: int = 0) -> dict:
         "moved": int(moved.sum()),
     }
     for way in ("output", "input"):
-        hits = torch.stack([row[way] for row in rows])  # (n, L, H + 1)
-        found[way] = hits[..., :-1].sum(0).tolist()
-        found[f"mean_{way}"] = hits[..., -1].sum(0).tolist()
-        found[f"{way}_moved"] = hits[moved, :, :-1].sum(0).tolist()
+        hits = torch.stack([row[way] for row in rows])  # (n, L, H)
+        found[way] = hits.sum(0).tolist()
+        found[f"{way}_moved"] = hits[moved].sum(0).tolist()
     return found
 
 
@@ -389,14 +288,13 @@ def compare(
 
 @torch.no_grad()
 def cross_maps(translator: Translator, caption: str, text: str) -> Tensor:
-    """Cross-attention under teacher forcing, (L, H + 1, T, S): last, the mean."""
+    """Cross-attention under teacher forcing, (L, H, T, S)."""
     encode = translator.subwords.encode
     batch = id_batch([IdPair(encode(caption), encode(text))])
     maps = attention_maps(translator.model, batch.src, batch.tgt_in)
-    heads = torch.cat(
+    return torch.cat(
         [w for name, w in maps.items() if name.endswith("cross_attention")]
     )
-    return torch.cat([heads, heads.mean(1, keepdim=True)], 1)
 
 
 def summed_by_word(weights: Tensor, groups: Sequence[Sequence[int]]) -> Tensor:

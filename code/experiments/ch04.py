@@ -25,10 +25,8 @@ from attnbook.nn.scaled_dot_product import attention
 from attnbook.nn.scores import AdditiveScore
 from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.corpora import Texts, load_texts
-from attnbook.translation.models import model_from_config
-from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import OTHERS, SHIPPED, Translator
-from experiments.registry import experiment, sweep
+from experiments.registry import sweep
 
 # The look-up task
 
@@ -187,7 +185,6 @@ def fused_cost(n: int, form: str) -> dict:
 
 TRANSLATORS = {"shipped": SHIPPED, **OTHERS}
 N_CAPTIONS = 300
-SEEDS = (0, 1, 2)
 ADJECTIVES = """
 old young little small big large tall short black white red blue green yellow orange
 brown gray grey pink purple blond dark bright empty busy crowded wooden happy wet dirty
@@ -367,16 +364,6 @@ def behind(distance: int) -> Rule:
     ]
 
 
-def two_adjectives(distance: int) -> Rule:
-    """Where the first of two adjectives stands before a noun; a word after it."""
-    adjectives = set(ADJECTIVES.split())
-    return lambda words: [
-        (i - 1, i - 1 + distance)
-        for i in adjective_noun_places(words)
-        if i and words[i - 1] in adjectives
-    ]
-
-
 def swapped(caption: str) -> str | None:
     """A caption whose first adjective before a noun stands behind it; None: no such."""
     words = caption.split()
@@ -389,15 +376,13 @@ def swapped(caption: str) -> str | None:
 USUAL: dict[str, Rule] = {
     "noun": before(ADJECTIVES, NOUNS),
     "next": lambda words: [(i, i + 1) for i in range(len(words) - 2)],
-    "second": two_adjectives(1),
-    "noun_of_three": two_adjectives(2),
     "determiner": before(DETERMINERS, NOUNS),
     "no noun": before(ADJECTIVES, None),
 }
 SWAPPED = {"swapped: noun": behind(-1), "swapped: next": behind(1)}
 RULES = USUAL | SWAPPED
-"""Adjective → its noun; any word → the next; the first of two adjectives → the second,
-or their noun; article → its noun; adjective → a next word that is on no list."""
+"""Adjective → its noun; any word → the next; article → its noun; adjective → a next
+word that is on no list."""
 
 
 @torch.no_grad()
@@ -410,52 +395,3 @@ def encoder_word_maps(model, subwords, caption: str) -> tuple[Tensor, list[str]]
     merged = [[word_weights(head, pieces, pieces) for head in layer] for layer in found]
     words = merged[0][0][1]
     return torch.stack([torch.stack([m[0] for m in row]) for row in merged]), words
-
-
-# How far scores spread
-
-
-@experiment
-def score_spreads() -> dict:
-    """The standard deviation of scaled scores, per head of the encoder.
-
-    Returns:
-        "runs": for the shipped model ("trained") and for three untrained ones of its
-        configuration the standard deviation over all scores of 300 captions, in
-        "spreads", (L, H).
-    """
-    translator = Translator()
-    texts = first(load_texts(translator.config, "val"), N_CAPTIONS)
-    pairs = encode_pairs(translator.subwords, texts)
-    runs = [
-        {"model": "trained", "seed": None, "spreads": spreads(translator.model, pairs)}
-    ]
-    for seed in SEEDS:
-        torch.manual_seed(seed)
-        fresh = model_from_config(translator.config, len(translator.subwords)).eval()
-        runs.append(
-            {"model": "untrained", "seed": seed, "spreads": spreads(fresh, pairs)}
-        )
-    return {"captions": N_CAPTIONS, "runs": runs}
-
-
-@torch.no_grad()
-def spreads(model: nn.Module, pairs: Sequence[IdPair]) -> list[list[float]]:
-    """Standard deviation of the encoder's scaled scores: a row a layer, heads in it.
-
-    A row's weights give its scores but for a constant, so each row is centred first.
-    """
-    squares: list[list[Tensor]] = [[] for _ in model.encoder]
-    for pair in pairs:
-        batch = id_batch([pair])  # one caption, so no padding
-        maps = attention_maps(model, batch.src, batch.tgt_in)
-        for layer, found in enumerate(squares):
-            scores = maps[f"encoder.{layer}.attention"][0].log()  # (H, S, S)
-            scores = scores - scores.mean(-1, keepdim=True)
-            found.append(
-                scores.square().sum((1, 2)) / (scores[0].numel() - len(scores[0]))
-            )
-    return [
-        [round(x, 3) for x in torch.stack(found).mean(0).sqrt().tolist()]
-        for found in squares
-    ]

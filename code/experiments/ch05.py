@@ -14,7 +14,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attnbook.analysis.bug_zoo import WrongSplit
 from attnbook.analysis.head_ablation import without_heads
 from attnbook.analysis.maps import attention_maps
 from attnbook.analysis.word_maps import word_groups
@@ -33,14 +32,11 @@ from attnbook.data.batching import Batch, IdPair, id_batch
 from attnbook.models.transformer import Transformer
 from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import key_mask, padding_mask
-from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.nn.positions import LearnedPositions
 from attnbook.toy.task_models import OneLayer, one_layer
 from attnbook.toy.tasks import (
     TaskBatch,
     previous_symbols,
     random_symbols,
-    reversed_symbols,
     task_accuracy,
     task_batches,
 )
@@ -122,18 +118,6 @@ def heads(heads: int, seed: int) -> dict:
     accuracy = accuracy_by_position(model, previous_symbols, LENGTH)
     last, before = map(fmean, zip(*accuracy[2:], strict=True))
     return {"last": round(last, 4), "before": round(before, 4)}
-
-
-SPLITS = {"right": MultiHeadAttention, "wrong": WrongSplit}
-
-
-@sweep(split=SPLITS, length=(8, 16), seed=SEEDS, steps=STEPS, heads=8)
-def wrong_split(split: str, length: int, seed: int) -> dict:
-    """Reverse a sequence, with heads split correctly and wrongly."""
-    model = OneLayer(SPLITS[split](64, 8), LearnedPositions(length, 64))
-    train_task_model(model, reversed_symbols, length, STEPS, seed)
-    rows = accuracy_by_position(model, reversed_symbols, length)
-    return {"right": [row[0] for row in rows]}
 
 
 @experiment

@@ -26,7 +26,6 @@ from attnbook.course.ch06.mask_arguments import (
 from attnbook.course.ch06.translators import (
     PaddingInSight,
     Recomputing,
-    ZerosAsPadding,
     as_kind,
 )
 from attnbook.course.kit.toy_translation import THREE_SEEDS
@@ -224,10 +223,6 @@ def padding_captions() -> dict:
         "2 in file order": (bare, 2, False),
         "1": (bare, 1, False),
     }
-    for name in ("encoder", "cross"):
-        model = as_kind(bare, sees=frozenset({name}))
-        ways[f"only {name}, 32 in file order"] = (model, 32, False)
-    ways["zeros, 32 in file order"] = (as_kind(bare, ZerosAsPadding), 32, False)
     alone = translate(translator.model, translator.subwords, english, 1)
     runs = []
     for name, (model, size, in_order) in ways.items():

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 import torch
 from torch import Tensor, nn
 
 from attnbook.analysis.leaks import influence
-from attnbook.core.vocabulary import BOS, EOS, PAD
+from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.kit.toy_translation import THREE_SEEDS
 from attnbook.decoding.steps import token_log_probs
 from attnbook.nn.losses import token_loss
@@ -25,7 +25,6 @@ from attnbook.toy.data import (
 )
 from attnbook.toy.language import (
     ADJECTIVES,
-    AND,
     DETERMINERS,
     NOUNS,
     VERBS,
@@ -67,11 +66,11 @@ def next_word() -> dict:
 
     Returns:
         "least_loss" and "last_word_loss": of who knows the grammar, and of a table of
-        word pairs; "best_accuracy"; "runs": for each seed and mask the losses in
-        training and on 1,024 held-out sentences, in nats per token; the accuracy at
-        once and word by word; of 200 samples the sentences, the empty ones, and the
-        sentences that were trained on; of all words that are followed by another one,
-        for how many the next word has the largest influence ("next_largest" of "rows").
+        word pairs; "runs": for each seed and mask the losses in training and on 1,024
+        held-out sentences, at once and word by word, in nats per token; of 200 samples
+        the sentences, the empty ones, and the sentences that were trained on; of all
+        words that are followed by another one, for how many the next word has the
+        largest influence ("next_largest" of "rows").
     """
     pairs = held_out_pairs(1) + held_out_pairs(2)
     runs = []
@@ -85,7 +84,6 @@ def next_word() -> dict:
         "samples": SAMPLES,
         "least_loss": round(least_loss(pairs), 5),
         "last_word_loss": round(loss_by_last_word(pairs, counted), 5),
-        "best_accuracy": round(best_accuracy(pairs), 4),
         "runs": runs,
     }
 
@@ -105,8 +103,6 @@ def train_and_measure(mask_of: MaskOf, seed: int, pairs: Sequence[Pair]) -> dict
         "training_loss": round(sum(losses[-20:]) / 20, 4),
         "loss": round(token_loss(logits, targets).item(), 4),
         "loss_word_by_word": round(token_loss(one_by_one, targets).item(), 4),
-        "at_once": round(accuracy(logits, targets), 4),
-        "word_by_word": round(accuracy(one_by_one, targets), 4),
         **sample(model, mask_of, seed),
         "next_largest": largest,
         "rows": rows,
@@ -118,12 +114,6 @@ def word_by_word(model: nn.Module, mask_of: MaskOf, ids: Tensor) -> Tensor:
     """Logits, (B, T, V), each from the words up to its position alone."""
     prefixes = [ids[:, :t] for t in range(1, ids.shape[1] + 1)]
     return torch.stack([model(p, mask_of(p))[:, -1] for p in prefixes], 1)
-
-
-def accuracy(logits: Tensor, targets: Tensor) -> float:
-    """Share of the targets, (B, T), that are the most probable word."""
-    right = logits.argmax(-1) == targets
-    return right[targets != PAD].float().mean().item()
 
 
 def sample(model: nn.Module, mask_of: MaskOf, seed: int) -> dict[str, int]:
@@ -206,31 +196,3 @@ def neighbours(pair: Pair) -> list[tuple[int, int]]:
     """Each word of a source and the next one, from ``BOS`` to ``EOS``."""
     ids = SOURCE.encode(pair.source)
     return [*zip([BOS, *ids], [*ids, EOS], strict=True)]
-
-
-def best_accuracy(pairs: Iterable[Pair]) -> float:
-    """Accuracy of the best guess for the next word, from the words before it.
-
-    It knows the grammar, and that there are one clause or two, with equal probability.
-    The mean probability of the most probable word, ``EOS`` included.
-    """
-    odds = [p for pair in pairs for p in best_odds(pair.source)]
-    return sum(odds) / len(odds)
-
-
-def best_odds(words: Sequence[str]) -> Iterator[float]:
-    """Probability of the most probable next word after 0, 1, … words of a sentence."""
-    nouns = 0
-    yield 1 / len(DETERMINERS)
-    for word in words:
-        nouns += word in NOUNS
-        if word in DETERMINERS:  # "a" is not followed by "old", the others by all
-            yield 1 / (len(ADJECTIVES) + (word != "a"))
-        elif word == "an":  # nothing else begins with a vowel
-            yield 1.0
-        elif word in ADJECTIVES:
-            yield 1 / len(NOUNS)
-        elif word in VERBS or word == AND:
-            yield 1 / len(DETERMINERS)
-        else:  # a noun: of the subject, or the last of a first or second clause
-            yield (1 / len(VERBS), 1 / 2, 1 / len(VERBS), 1.0)[nouns - 1]

@@ -13,6 +13,7 @@ from torch.nn.functional import cross_entropy
 from attnbook.core.divergence import check_finite
 from attnbook.course.ch08.deep_stacks import token_diversity
 from attnbook.course.ch08.lab import INITIALISATIONS
+from attnbook.course.ch08.taggers import LAYERS, deep_tagger, tagger
 from attnbook.nn.layers import (
     EncoderLayer,
     FeedForward,
@@ -22,7 +23,7 @@ from attnbook.nn.layers import (
 from attnbook.nn.losses import token_loss
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import sinusoids
-from attnbook.toy.task_models import LAYERS, Tagger, deep_tagger, tagger
+from attnbook.toy.task_models import Tagger
 from attnbook.toy.tasks import (
     TASK_VOCAB_SIZE,
     random_symbols,

@@ -24,7 +24,7 @@ from attnbook.toy.models import SIZES, load_toy_model, toy_transformer
 from attnbook.toy.training import fit
 from experiments.registry import experiment, sweep
 
-# Transformers on the toy language: pre-norm, post-norm, rotary
+# Transformers on the toy language: with sinusoids, with rotary encodings
 
 
 def rotary(source_vocab_size: int, target_vocab_size: int) -> RotaryTransformer:
@@ -35,15 +35,9 @@ def rotary(source_vocab_size: int, target_vocab_size: int) -> RotaryTransformer:
     return RotaryTransformer(sizes)
 
 
-post_norm = partial(toy_transformer, norm_first=False)
 measure = partial(train_and_measure, weights_of=cross_weights)
 
 experiment(partial(measure, toy_transformer), "transformer")
-experiment(partial(measure, post_norm, seeds=THREE_SEEDS), "transformer_post_norm")
-experiment(
-    partial(measure, post_norm, seeds=THREE_SEEDS, learning_rate=1e-3),
-    "transformer_post_norm_slower",
-)
 experiment(partial(measure, rotary), "transformer_rotary")
 
 
@@ -210,23 +204,6 @@ def broken_builds(build: str, seed: int) -> dict:
     return evaluate_reversal(model)
 
 
-@sweep(bugs=([], ["scale"]), seed=SEEDS, steps=STEPS, rate=LEARNING_RATE, heads=16)
-def sixteen_heads(bugs: list[str], seed: int) -> dict:
-    """What models of sixteen heads learn with the right and with the wrong scale."""
-    model = planted(bugs, seed, n_heads=16)
-    fit(model, reversals(seed), STEPS, LEARNING_RATE)
-    return evaluate_reversal(model)
-
-
-@sweep(bug=("softmax", "scale"), seed=SEEDS, steps=3 * STEPS, rate=LEARNING_RATE)
-def broken_builds_longer(bug: str, seed: int) -> dict:
-    """Train the builds that learn, but slowly, for three times as long."""
-    n_heads = 16 if bug == "scale" else 4
-    model = planted([bug], seed, n_heads)
-    fit(model, reversals(seed), 3 * STEPS, LEARNING_RATE)
-    return {"heads": n_heads, **evaluate_reversal(model)}
-
-
 @sweep(seed=SEEDS, steps=STEPS, longer=5 * STEPS, rate=LEARNING_RATE)
 def suspect_tests(seed: int) -> dict:
     """Test the suspect: copying, one batch of eight sequences, and more training."""
@@ -242,11 +219,3 @@ def suspect_tests(seed: int) -> dict:
         "longer": accuracy(longer, new_sequences(reversals)),
     }
     return {name: round(right, 4) for name, right in found.items()}
-
-
-@sweep(seed=SEEDS, steps=2 * STEPS, rate=LEARNING_RATE, length=7)
-def suspect_sevens(seed: int) -> dict:
-    """Train the suspect on reversals of seven symbols, which its heads don't divide."""
-    model = planted(seed=seed)
-    fit(model, reversals(seed, length=7), 2 * STEPS, LEARNING_RATE)
-    return {"right": round(accuracy(model, next(reversals(99, 1000, length=7))), 4)}

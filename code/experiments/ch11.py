@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import islice, product
-from statistics import fmean
 
 import torch
 from torch import Tensor, nn
 
 from attnbook.analysis.cost import median_seconds, peak_bytes
-from attnbook.analysis.maps import cross_weights
-from attnbook.analysis.occlusion import (
-    agreement,
-    bahdanau_hiding_effects,
-    encoder_effects,
-    encoder_weights,
-    replacing_effects,
-    transformer_hiding_effects,
-)
 from attnbook.core.divergence import check_finite
+from attnbook.course.ch08.taggers import tagger
 from attnbook.course.ch11.first_symbol import (
     LAYER_STACKS,
     LastPosition,
@@ -29,7 +20,6 @@ from attnbook.course.ch11.first_symbol import (
     exponential_dilations,
     first_symbol_batches,
 )
-from attnbook.models.bahdanau import Bahdanau
 from attnbook.nn.layers import ScaledEmbedding
 from attnbook.nn.losses import token_loss
 from attnbook.nn.sequence_layers import (
@@ -38,14 +28,9 @@ from attnbook.nn.sequence_layers import (
     SelfAttentionLayer,
     WindowedSelfAttention,
 )
-from attnbook.toy.data import held_out_pairs
-from attnbook.toy.language import Pair
-from attnbook.toy.metrics import attention_weights
-from attnbook.toy.models import toy_transformer
 from attnbook.toy.task_models import (
     InductionModel,
     Tagger,
-    tagger,
 )
 from attnbook.toy.tasks import (
     TASK_VOCAB_SIZE,
@@ -57,11 +42,8 @@ from attnbook.toy.tasks import (
     task_batches,
 )
 from attnbook.toy.training import (
-    LEARNING_RATE,
-    STEPS,
     fit,
     train_step,
-    train_toy_model,
 )
 from experiments.registry import experiment, sweep
 
@@ -327,103 +309,3 @@ def measure_layer(kind: str, n: int, d: int, batch: int = 1) -> dict[str, float]
     with torch.inference_mode():
         call()  # the first call takes longer
         return {"seconds": median_seconds(call), "bytes": peak_bytes(call)}
-
-
-# Do attention weights show what a prediction depends on?
-
-SENTENCES, CLAUSES = 40, 2
-WeightsAndEffects = tuple[Tensor, Tensor]  # of one shape
-
-
-def transformer_tables(model: nn.Module, pair: Pair) -> dict[str, WeightsAndEffects]:
-    """Weights and effects in a Transformer: cross-attention and encoder."""
-    return {
-        **word_tables(
-            cross_weights(model, [pair])[0],
-            transformer_hiding_effects(model, pair),
-            replacing_effects(model, pair),
-            pair,
-        ),
-        "encoder_others": (
-            encoder_weights(model, pair)[:-1],
-            encoder_effects(model, pair)[:-1],
-        ),
-    }
-
-
-@torch.no_grad()
-def bahdanau_tables(model: nn.Module, pair: Pair) -> dict[str, WeightsAndEffects]:
-    """The same for the model of Bahdanau et al., whose encoder has no attention."""
-    return word_tables(
-        attention_weights(model, [pair])[0],
-        bahdanau_hiding_effects(model, pair),
-        replacing_effects(model, pair),
-        pair,
-    )
-
-
-COMPARED = {
-    "transformer": (toy_transformer, transformer_tables),
-    "bahdanau": (Bahdanau, bahdanau_tables),
-}
-"""What makes each model, and what measures a sentence in it."""
-
-
-@sweep(
-    model=COMPARED,
-    seed=SEEDS,
-    sentences=SENTENCES,
-    clauses=CLAUSES,
-    steps=STEPS,
-    rate=LEARNING_RATE,
-)
-def weights_tell(model: str, seed: int) -> dict:
-    """Train a model on the toy task, and compare its weights with occlusion effects.
-
-    Returns:
-        The number of "parameters", and by the name of the occlusion
-        :func:`mean_agreement`; with "_others" in the name, without the source word that
-        the target word of the row renders, or the position of the row itself.
-    """
-    make, tables = COMPARED[model]
-    trained, _ = train_toy_model(make, seed)
-    trained.double()  # most effects are too small for single precision
-    size = sum(p.numel() for p in trained.parameters())
-    pairs = held_out_pairs(CLAUSES, SENTENCES)
-    found = mean_agreement([tables(trained, pair) for pair in pairs])
-    return {"parameters": size, **found}
-
-
-def mean_agreement(
-    tables: list[dict[str, WeightsAndEffects]],
-) -> dict[str, dict[str, float]]:
-    """Average :func:`~attnbook.analysis.occlusion.agreement` over sentences.
-
-    Returns:
-        By name of the table the mean rank "correlation", and the mean fraction of rows
-        in which the maxima agree ("first").
-    """
-    means = {}
-    for name in tables[0]:
-        pairs = [agreement(*of_one[name]) for of_one in tables]
-        correlation, first = (
-            round(fmean(side), 3) for side in zip(*pairs, strict=True)
-        )
-        means[name] = {"correlation": correlation, "first": first}
-    return means
-
-
-def word_tables(
-    weights: Tensor, hidden: Tensor, replaced: Tensor, pair: Pair
-) -> dict[str, WeightsAndEffects]:
-    """The rows of words that render a source word; "others" without its column."""
-    rows = [i for i, j in enumerate(pair.alignment) if j is not None]
-    columns = [pair.alignment[i] for i in rows]
-    tables = {}
-    for name, effects in (("hidden", hidden), ("replaced", replaced)):
-        all_effects = effects[rows]
-        of_others = all_effects.clone()
-        of_others[range(len(rows)), columns] = torch.nan
-        tables[name] = weights[rows], all_effects
-        tables[f"{name}_others"] = weights[rows], of_others
-    return tables

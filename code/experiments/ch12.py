@@ -7,10 +7,8 @@ collected by an older state of this repository: ``git checkout gpu-runs``.
 from __future__ import annotations
 
 import random
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from statistics import fmean
 from string import punctuation
 
@@ -23,13 +21,9 @@ from attnbook.data.batching import (
     token_batches,
 )
 from attnbook.data.subwords import Subwords
-from attnbook.models.variants import ablate
-from attnbook.toy.data import held_out_pairs
 from attnbook.translation.configs import config
-from attnbook.translation.evaluation import beam_translate
-from attnbook.translation.trainer import Trainer
 from attnbook.translation.translator import Translator
-from experiments.registry import experiment, sweep
+from experiments.registry import experiment
 
 # What Multi30k contains, and how much of its batches is padding
 
@@ -163,64 +157,3 @@ def _typical(batches: Sequence[list[IdPair]], share: float) -> list[IdPair]:
 def _lengths(batch: Sequence[IdPair]) -> list[list[int]]:
     """Lengths of source and target, pair by pair, with ``EOS``."""
     return [[len([*side, EOS]) for side in (p.source, p.target)] for p in batch]
-
-
-# Parts of the Transformer on the toy language
-
-
-TOY_SEEDS = (0, 1, 2)
-EPOCHS = 6
-N_SENTENCES = 256
-CHANGES: dict[str, dict] = {
-    "as it is": {},
-    "1 head": {"n_heads": 1},
-    "8 heads": {"n_heads": 8},
-    "no scale": {"without": "no_scale"},
-    "no positions": {"without": "no_positions"},
-    "no feed-forward": {"without": "no_feed_forward"},
-    "pre-norm": {"norm_first": True},
-    "no smoothing": {"smoothing": 0.0},
-    "no dropout": {"dropout": 0.0},
-}
-"""Changes of the config "toy", or what its model is to be without."""
-
-
-def train_variant(change: dict, seed: int) -> Trainer:
-    """Train the toy config with some entries changed, or a part of its model gone."""
-    entries = {name: value for name, value in change.items() if name != "without"}
-    run = config("toy", seed=seed, max_epochs=EPOCHS, **entries)
-    with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(run, Path(folder))
-        ablate(trainer.model, change.get("without", "none"))
-        trainer.train()
-        trainer.close()  # its lock, before the folder is deleted
-    return trainer
-
-
-def greedy_exact_match(
-    trainer: Trainer, clauses: int, number: int = N_SENTENCES
-) -> float:
-    """Exact match of greedy decoding on unseen sentences."""
-    pairs = held_out_pairs(clauses, number)
-    sources = [" ".join(pair.source) for pair in pairs]
-    trainer.model.eval()
-    outputs = beam_translate(trainer.model, trainer.subwords, sources, width=1)
-    references = (" ".join(pair.target) for pair in pairs)
-    return sum(o == r for o, r in zip(outputs, references, strict=True)) / number
-
-
-@sweep(change=CHANGES, seed=TOY_SEEDS, epochs=EPOCHS, sentences=N_SENTENCES)
-def toy_ablation(change: str, seed: int) -> dict:
-    """Train a variant for as many epochs as all, and evaluate it.
-
-    Returns:
-        The validation loss in nats per subword, exact match on sentences of one and of
-        two clauses, and the numbers of parameters and updates.
-    """
-    trainer = train_variant(CHANGES[change], seed)
-    return {
-        "validation_loss": round(trainer.validation_loss(), 4),
-        "exact": {str(n): round(greedy_exact_match(trainer, n), 4) for n in (1, 2)},
-        "parameters": sum(p.numel() for p in trainer.model.parameters()),
-        "updates": trainer.step,
-    }

@@ -1,7 +1,7 @@
 """Chapter 12: translators scored, the shipped one from several sides, others beside it.
 
-The runs that a GPU made, ``gpu_runs``, were imported by an older state of this
-repository: ``git checkout gpu-runs``.
+Runs that a GPU made, and comparisons of their models, were stored by an older state of
+this repository: ``git checkout gpu-runs``.
 """
 
 from __future__ import annotations
@@ -13,21 +13,18 @@ import re
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import torch
 from sacrebleu.metrics import BLEU
 from sacrebleu.significance import PairedTest
-from torch import Tensor, nn
+from torch import Tensor
 
-from attnbook.analysis.ibm_model1 import NULL_WORD, train_ibm_model1
 from attnbook.analysis.maps import attention_maps
 from attnbook.core import results
 from attnbook.course.kit.page_translator import rounded_translator
+from attnbook.course.kit.word_links import NULL_WORD, train_ibm_model1
 from attnbook.data.batching import IdPair, id_batch, token_batches
-from attnbook.data.subwords import Subwords
-from attnbook.decoding.ensemble import Ensemble
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.luong import Luong
 from attnbook.models.transformer import Transformer
@@ -40,19 +37,14 @@ from attnbook.translation.bleu_score import (
 )
 from attnbook.translation.configs import from_json, from_stored
 from attnbook.translation.corpora import Texts, load_texts
-from attnbook.translation.evaluation import beam_translate
-from attnbook.translation.models import model_from_config
-from attnbook.translation.report import METHODS, score_splits, test_splits
+from attnbook.translation.report import METHODS
 from attnbook.translation.trainer import encode_pairs, target_tokens
-from attnbook.translation.training_state import average_weights
 from attnbook.translation.translator import Translator
 from experiments.ch12 import split_words
 from experiments.registry import experiment
 
 WIDTHS = (1, 2, 3, 5, 8, 12)
 BEAM_SENTENCES = 300
-LENGTHS = ((1, 8), (9, 11), (12, 14), (15, 18), (19, 99))
-"""Least and greatest number of source words of each group."""
 LOSS_SENTENCES = 300
 RUN_VARIABLE = "ATTNBOOK_RUN"
 
@@ -101,28 +93,18 @@ def multi30k_scores() -> dict:
 
     Returns:
         "comparison": beam search against greedy decoding, by paired bootstrap;
-        "margin": that of beam search, by :func:`margin`; "by_length": by test set, that
-        of 2017 included, BLEU by number of source words; "scorings": the same
-        translations scored in several ways; "worst": indices of the sentences of at
-        least eight words with the lowest sentence BLEU; "losses": see :func:`losses`.
+        "margin": that of beam search, by :func:`margin`; "scorings": the same
+        translations scored in several ways; "losses": see :func:`losses`.
     """
     split = "test_2016_flickr"
-    stored, translator = results.load("multi30k_en_de_hypotheses"), Translator()
-    texts = {name: load_texts(translator.config, name) for name in stored}
-    found, references = stored[split], texts[split].target
+    translator, found = Translator(), results.load("multi30k_en_de_hypotheses")[split]
+    references = load_texts(translator.config, split).target
     outputs = found["beam"]
     return {
         "split": split,
         "comparison": paired_bootstrap(outputs, found["greedy"], references)._asdict(),
         "margin": margin(outputs, references),
-        "by_length": {
-            name: by_length(
-                texts[name].source, stored[name]["beam"], texts[name].target
-            )
-            for name in stored
-        },
         "scorings": scorings(outputs, references),
-        "worst": worst(outputs, references),
         "loss_sentences": LOSS_SENTENCES,
         "losses": losses(translator),
     }
@@ -200,26 +182,6 @@ def mean_loss(translator: Translator, batches: list, smoothing: float) -> float:
     return round(total / target_tokens(batches), 4)
 
 
-def by_length(
-    source: list[str], hypotheses: list[str], references: list[str]
-) -> list[dict]:
-    """BLEU by length of the source, with its :func:`margin`."""
-    groups = []
-    for first, last in LENGTHS:
-        some = [i for i, s in enumerate(source) if first <= len(s.split()) <= last]
-        group, refs = ([x[i] for i in some] for x in (hypotheses, references))
-        groups.append(
-            {
-                "first": first,
-                "last": last,
-                "sentences": len(some),
-                "bleu": round(corpus_bleu(group, refs).bleu, 2),
-                "margin": margin(group, refs),
-            }
-        )
-    return groups
-
-
 def scorings(hypotheses: list[str], references: list[str]) -> list[dict]:
     """BLEU of the same output with other tokenisation and case."""
     rules = {
@@ -236,135 +198,6 @@ def scorings(hypotheses: list[str], references: list[str]) -> list[dict]:
         signature = str(metric.get_signature())
         found.append({"rule": name, "bleu": round(score, 2), "signature": signature})
     return found
-
-
-def worst(hypotheses: list[str], references: list[str], number: int = 20) -> list[int]:
-    """Indices of the sentences with the lowest sentence BLEU."""
-    metric = BLEU(effective_order=True)
-    scores = {
-        i: metric.sentence_score(hypothesis, [reference]).score
-        for i, (hypothesis, reference) in enumerate(
-            zip(hypotheses, references, strict=True)
-        )
-        if len(reference.split()) >= 8
-    }
-    return sorted(scores, key=scores.get)[:number]
-
-
-@experiment
-def multi30k_against_shipped() -> dict:
-    """Compare finished runs with the shipped model, by their validation translations.
-
-    Reads the runs' folders from the environment variable ``ATTNBOOK_RUN``, separated
-    like those of ``PATH``. Each model decodes with a beam of five and its own α.
-
-    Returns:
-        "runs": for each its "config" where it differs from the shipped model's, its
-        precision, seconds of training, and by
-        :func:`~attnbook.translation.bleu_score.paired_bootstrap` BLEU ("bleu"), that of
-        the shipped model ("other") and the "p_value".
-    """
-    folders = [Path(p) for p in os.environ.get(RUN_VARIABLE, "").split(os.pathsep) if p]
-    if not folders:
-        raise ValueError(f"no run to compare: set {RUN_VARIABLE} to folders of runs")
-    shipped, recorded = Translator(), results.load("multi30k_en_de")
-    val, runs = load_texts(shipped.config, "val"), []
-    others = shipped(val.source)
-    for folder in folders:
-        outputs = Translator(folder / "model")(val.source)
-        facts = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-        config = facts["config"].items() - recorded["config"].items()
-        comparison = paired_bootstrap(outputs, others, val.target)
-        about = {key: facts[key] for key in ("precision", "seconds", "epochs")}
-        runs.append({"config": dict(config), **about, **comparison._asdict()})
-        print(f"  {runs[-1]}", flush=True)
-    return {"precision": recorded["precision"], "runs": runs}
-
-
-@experiment
-def multi30k_average() -> dict:
-    """Average 1, 2, 5 and 10 of the last epochs of a run, and decode greedily.
-
-    Reads the run's folder, named by the environment variable ``ATTNBOOK_RUN``; by
-    default ``runs/multi30k-cpu-0``, where ``--config multi30k-cpu`` writes it.
-
-    Returns:
-        "runs": by number of averaged epochs, validation BLEU of greedy decoding.
-    """
-    folder = Path(os.environ.get(RUN_VARIABLE, "runs/multi30k-cpu-0"))
-    run = from_json(folder / "config.json")
-    subwords = Subwords.load(folder / "subwords.json")
-    model = model_from_config(run, len(subwords)).eval()
-    val, runs = load_texts(run, "val"), []
-    kept = sorted((folder / "epochs").glob("*.safetensors"))
-    for number in (n for n in (1, 2, 5, 10) if n <= len(kept)):
-        model.load_state_dict(average_weights(kept[-number:]), strict=False)
-        outputs = beam_translate(model, subwords, val.source, width=1)
-        score = corpus_bleu(outputs, val.target).bleu
-        runs.append({"epochs": number, "validation_bleu": round(score, 2)})
-        print(f"  {runs[-1]}", flush=True)
-    return {"last_epoch": int(kept[-1].stem), "runs": runs}
-
-
-# The five models, and several as one
-
-RIVALS = ("luong", "bahdanau")
-
-
-@experiment
-def ladder_scores() -> dict:
-    """Score the five models' translations of the validation split.
-
-    Reads ``ladder`` in the folder named by ``ATTNBOOK_RUN``, by default ``runs/gpu``.
-
-    Returns:
-        "by_length": by model what :func:`by_length` finds, with a beam of 5;
-        "against": by decoding and rival the paired bootstrap of the Transformer
-        against the RNNs with attention.
-    """
-    folder = Path(os.environ.get(RUN_VARIABLE, "runs/gpu")) / "ladder"
-    outputs = {
-        run.name: json.loads((run / "hypotheses.json").read_text("utf-8"))["val"]
-        for run in sorted(folder.glob("*"))
-    }
-    config = from_json(folder / "transformer" / "config.json")
-    source, references = load_texts(config, "val")
-
-    def against(how: str, rival: str) -> dict:
-        pair = (outputs[name][how] for name in ("transformer", rival))
-        return paired_bootstrap(*pair, references)._asdict()
-
-    return {
-        "by_length": {
-            name: by_length(source, found["beam"], references)
-            for name, found in outputs.items()
-        },
-        "against": {
-            how: {rival: against(how, rival) for rival in RIVALS}
-            for how in ("beam", "greedy")
-        },
-    }
-
-
-def together(translators: Sequence[Translator]) -> Ensemble:
-    """Several translators' models as one, for the subwords of the first.
-
-    Their subwords are the same, but their numbers may not be.
-    """
-    first = translators[0].subwords
-    return Ensemble([renumbered(one, first) for one in translators]).eval()
-
-
-def renumbered(translator: Translator, subwords: Subwords) -> nn.Module:
-    """The model of a translator with its word tables in the order of other subwords."""
-    own = translator.subwords.tokenizer
-    size = len(subwords)
-    order = [own.token_to_id(subwords.tokenizer.id_to_token(i)) for i in range(size)]
-    with torch.no_grad():
-        for weights in translator.model.parameters():
-            if len(weights) == size:
-                weights.copy_(weights[order])
-    return translator.model
 
 
 # One sentence, five translators
@@ -467,92 +300,11 @@ def caption_weights(
     return None
 
 
-# A model trained on the translations of several others
-
-FOLDER = "runs/distilled"
-TEACHERS = {"en_de": FOLDER, "de_en": "runs/distilled_de_en"}
-"""By direction the folder where ``benchmarks/distil.py`` names the models; that is part
-of an older state of this repository: ``git checkout gpu-runs``."""
-
-KEPT = (
-    *("config", "machine", "commit", "precision", "versions", "parameters"),
-    *("updates", "epochs", "seconds", "tokens_per_second", "peak_memory_mb"),
-    *("validation_loss", "validation_bleu_by_alpha", "alpha", "averaged_epochs"),
-    *("weights_sha256", "scores", "validation_scores"),
-)
-"""Entries of a run that are stored unchanged."""
-
-
-@experiment
-def distilled_teachers() -> dict:
-    """Score several models that translate together, on validation data.
-
-    Returns:
-        By direction "models": their folders; "alpha": α of their beam; "scores": BLEU
-        and chrF by decoding and case.
-    """
-    return {direction: scores_together(Path(f)) for direction, f in TEACHERS.items()}
-
-
-def scores_together(folder: Path) -> dict:
-    """Scores of the models that a folder names."""
-    about = json.loads((folder / "teachers.json").read_text(encoding="utf-8"))
-    teachers = [Translator(model) for model in about["models"]]
-    first = teachers[0]
-    scores, _ = score_splits(
-        together(teachers), first.subwords, first.config, about["alpha"], ("val",)
-    )
-    return about | {"scores": scores["val"]}
-
-
-@experiment
-def distilled() -> dict:
-    """Score the student of those models on the test sets, once.
-
-    Reads the run ``student`` of ``multi30k-distilled`` in the folder named by the
-    environment variable ``ATTNBOOK_RUN``, by default ``runs/distilled``.
-
-    Returns:
-        What is kept of the run, with its "validation_scores", and "scores" by test set.
-    """
-    run = Path(os.environ.get(RUN_VARIABLE, FOLDER)) / "student"
-    found = json.loads((run / "results.json").read_text(encoding="utf-8"))
-    student = Translator(run / "model")
-    # It was trained on a folder of texts.
-    config = replace(student.config, data="multi30k")
-    scores, _ = score_splits(
-        *(student.model, student.subwords, config),
-        *(student.facts["alpha"], test_splits(config)),
-    )
-    kept = {entry: found[entry] for entry in KEPT}
-    return kept | {"scores": scores}
-
-
 # The translator in a page
 
 N_SENTENCES = 300
 MIN_COUNT = 3  # of a German word; rarer ones are seldom aligned well
 WORD = re.compile(r"\w+(?:-\w+)*")
-
-
-@experiment
-def page_translator() -> dict:
-    """Score the shipped weights and the page's, rounded to 8 bits, on validation data.
-
-    Returns:
-        "shipped" and "rounded": "bleu" and "chrf", cased, by greedy decoding; "same":
-        how many translations are the same.
-    """
-    shipped, rounded = Translator(), rounded_translator()
-    texts = load_texts(shipped.config, "val")
-    found: dict = {"sentences": len(texts.source)}
-    outputs = {}
-    for name, translator in (("shipped", shipped), ("rounded", rounded)):
-        outputs[name] = translator(texts.source, width=1)
-        scores = corpus_scores(outputs[name], texts.target)
-        found[name] = {"bleu": round(scores.bleu, 2), "chrf": round(scores.chrf, 2)}
-        print(f"  {name}: {found[name]}", flush=True)
-    return found | {"same": sum(map(str.__eq__, *outputs.values()))}
 
 
 @experiment

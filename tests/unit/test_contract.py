@@ -14,14 +14,12 @@ from torch import nn
 
 from attnbook import models, toy
 from attnbook import nn as parts
+from attnbook.course.ch08.taggers import LAYERS, deep_tagger, tagger
 from attnbook.course.ch11.first_symbol import LAYER_STACKS, LastPosition
 from attnbook.decoding import beam_search, greedy, log_probability, sample
 from attnbook.nn.local_attention import ALIGNMENTS
 from attnbook.nn.scores import SCORES
-from attnbook.toy.task_models import (
-    LAYERS,
-    POSITION_KINDS,
-)
+from attnbook.toy.task_models import POSITION_KINDS
 
 CASES = {}
 
@@ -86,12 +84,6 @@ def step_by_step(stack, x):
     return found, cache
 
 
-def hard_attention(scores, rewards):
-    g = torch.Generator(scores.device).manual_seed(0)
-    gradient = parts.gumbel_softmax_gradient(scores, rewards, 0.5, 4, g)
-    return gradient, parts.reinforce(scores, rewards, 4, generator=g)
-
-
 def decode(model, src):
     g = torch.Generator(src.device).manual_seed(0)
     drawn = sample(model, src, 7, g, temperature=2.0, top_k=4, top_p=0.9)
@@ -154,7 +146,6 @@ WIDE = ["loss", "smoothed", "dot_score", "general_score"]
 """Of 16-bit numbers they make float32: sums that may be larger than float16 allows."""
 COMPILED = ["weights", "rotary", "relative", "learned", "post", "pre"]
 
-add(lambda n: numbers(0, (n,), (n,)), hard=lambda: hard_attention)
 for name in DECODERS:
     add(ids, decode, **{f"decoding by {name}": partial(decoder_of, name)})
     add(pairs, **{name: partial(decoder_of, name)})
@@ -166,16 +157,16 @@ for score, align in product(SCORES, ALIGNMENTS):
 add(
     ids,
     language_model=partial(models.LanguageModel, FORMS["pre"], 9),
-    deep_tagger=partial(toy.deep_tagger, 2, False, 8),
+    deep_tagger=partial(deep_tagger, 2, False, 8),
     induction=lambda: toy.InductionModel(parts.WindowedSelfAttention(8, 2, 3), 8),
     **{f"{k} positions": partial(toy.one_layer, k, 9, 8) for k in POSITION_KINDS},
-    **{f"{k} tagger": partial(toy.tagger, k, 1) for k in LAYERS},
+    **{f"{k} tagger": partial(tagger, k, 1) for k in LAYERS},
     **{
         k: partial(lambda k: LastPosition(LAYER_STACKS[k](6, 8), 8), k)
         for k in LAYER_STACKS
     },
 )
-MODULES = [name for name in CASES if name not in (*FUNCTIONS, "hard")]
+MODULES = [name for name in CASES if name not in FUNCTIONS]
 
 
 def tensors(found):
@@ -222,7 +213,7 @@ def test_nothing_is_moved_and_no_number_is_looked_at(name, device):
     assert [x.shape for x in found] == [x.shape for x in results(name)[0]]
 
 
-@pytest.mark.parametrize("name", [x for x in CASES if x != "hard"])
+@pytest.mark.parametrize("name", CASES)
 def test_what_is_made_on_the_way_lies_where_its_inputs_lie(name):
     """What names no device is made on "meta" here, and fits to nothing of the CPU."""
     module, inputs = made(name), inputs_of(name)

@@ -3,75 +3,26 @@
 - ``maps``: the weights of every attention in a model
 - ``head_ablation``: attention with some of its heads removed
 - ``word_maps``: attention between words, from attention between subwords
-- ``random_attention``: scores, weights and gradients of random queries and keys
 - ``leaks``: which outputs depend on which inputs
 - ``occlusion``: how much a prediction depends on a source word
-- ``probes``: linear probes of the encoder's layers
-- ``ibm_model1``: word alignment learned from sentence pairs
-- ``word_links``: words that translate each other, by Model 1 in both directions
+- ``probes``: linear probes of vectors, such as an encoder's
 - ``complexity``: number of operations, by formula and counted
 - ``cost``: time and memory, measured
 - ``bug_zoo``: mistakes of widely copied code
 - ``model_checks``: questions that find such mistakes in any implementation
 """
 
-from attnbook.analysis.bug_zoo import (
-    CausalInTraining,
-    OneCache,
-    RepeatedMask,
-    SoftmaxInside,
-    Uncounted,
-    Unmasked,
-    WrongSplit,
-    replace_attention,
-    scale_wrongly,
-    split_wrongly,
-)
-from attnbook.analysis.complexity import (
-    attention_work,
-    convolution_work,
-    count,
-    longest_chain,
-    recurrent_work,
-    windowed_work,
-)
+from attnbook.analysis.complexity import attention_work, count, longest_chain
 from attnbook.analysis.cost import median_seconds, peak_bytes
 from attnbook.analysis.head_ablation import without_heads
-from attnbook.analysis.ibm_model1 import (
-    NULL_WORD,
-    align_words,
-    head_agreement,
-    train_ibm_model1,
-)
 from attnbook.analysis.leaks import influence
-from attnbook.analysis.maps import attention_maps, cross_weights
+from attnbook.analysis.maps import attention_maps
 from attnbook.analysis.model_checks import (
     check_attention,
     check_loss,
     check_model,
     check_norm,
 )
-from attnbook.analysis.occlusion import (
-    agreement,
-    bahdanau_hiding_effects,
-    context_changes,
-    encoder_effects,
-    encoder_weights,
-    rank_correlation,
-    replacing_effects,
-    transformer_hiding_effects,
-    word_swaps,
-)
-from attnbook.analysis.probes import (
-    LinearProbe,
-    fit_probe,
-    layer_states,
-    probe_accuracy,
-)
-from attnbook.analysis.random_attention import (
-    query_gradients,
-    random_pairs,
-    random_scores,
-)
-from attnbook.analysis.word_links import WordLinks
+from attnbook.analysis.occlusion import bahdanau_hiding_effects, replacing_effects
+from attnbook.analysis.probes import LinearProbe, fit_probe, probe_accuracy
 from attnbook.analysis.word_maps import word_groups, word_weights, words

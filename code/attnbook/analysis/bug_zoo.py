@@ -6,16 +6,19 @@ None of them stops a forward pass. Only experiments and figures use them.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from torch import Tensor, nn
 
 from attnbook.core.devices import model_device
 from attnbook.models.transformer import Transformer, TransformerState
 from attnbook.nn.masks import causal_mask, key_mask, target_mask
-from attnbook.nn.multi_head import KeysValues, MultiHeadAttention
+from attnbook.nn.multi_head import (
+    KeysValues,
+    MultiHeadAttention,
+    merge_heads,
+    split_heads,
+)
 from attnbook.nn.positions import SinusoidalPositions
-from attnbook.nn.scaled_dot_product import attention
 
 
 class WrongSplit(MultiHeadAttention):
@@ -26,35 +29,18 @@ class WrongSplit(MultiHeadAttention):
     with it can't decode token by token.
     """
 
-    def forward(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None = None,
-        *,
-        need_weights: bool = False,
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, **how
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Attend, but with heads that hold whole positions."""
-        b, t, d = query.shape
-        wrong = (b, self.n_heads, -1, d // self.n_heads)  # (B, H, T, d_k), wrongly
-        linears = (self.W_Q, self.W_K, self.W_V)
-        q, k, v = (
-            linear(x).view(wrong)
-            for linear, x in zip(linears, (query, key, value), strict=True)
-        )
-        out = attention(
-            *(q, k, v, mask),
-            scale=self.scale,
-            dropout=self.dropout if self.training else 0.0,
-            need_weights=need_weights,
-        )
-        if not need_weights:
-            return self.W_O(out.reshape(b, t, d))
-        heads, weights = out
-        return self.W_O(heads.reshape(b, t, d)), weights
+        q, k, v = (merge_heads(x).view(x.shape) for x in (q, k, v))  # wrongly
+        out = super().attend(q, k, v, mask, **how)
+        heads, *weights = out if how["need_weights"] else (out,)
+        together = heads.reshape(len(heads), -1, self.d_model)  # (B, T, D), wrongly
+        heads = split_heads(together, self.n_heads)  # (B, H, T, d_k)
+        return (heads, *weights) if weights else heads
 
-    def keys_values(self, key: Tensor, value: Tensor) -> KeysValues:
+    def start(self, x: Tensor) -> KeysValues:
         """Refuse, before a search begins.
 
         Raises:
@@ -66,47 +52,33 @@ class WrongSplit(MultiHeadAttention):
         )
 
 
-class OtherMask(MultiHeadAttention):
-    """Attends with another mask than it is given: a base of the next two."""
-
-    def forward(
-        self,
-        query: Tensor,
-        key: Tensor | None = None,
-        value: Tensor | None = None,
-        mask: Tensor | None = None,
-        **others: Any,
-    ) -> Tensor | tuple[Tensor, Tensor]:
-        """Change the mask, (B or 1, 1, T or 1, S), and attend."""
-        if mask is not None:
-            mask = self.changed(mask, len(query))
-        return super().forward(query, key, value, mask, **others)
-
-    def changed(self, mask: Tensor, b: int) -> Tensor | None:
-        """Return the mask of B sentences that is used instead."""
-        raise NotImplementedError
-
-
-class RepeatedMask(OtherMask):
+class RepeatedMask(MultiHeadAttention):
     """Repeats the mask for the heads in the order of the heads, not of the sentences.
 
     Heads that are folded into the batch come sentence by sentence, but ``repeat`` gives
     all masks once for each head: some heads get another sentence's mask.
     """
 
-    def changed(self, mask: Tensor, b: int) -> Tensor:
-        """Return the masks in the wrong order, (B, H, T or 1, S)."""
-        mask = mask.expand(b, -1, -1, -1).repeat(self.n_heads, 1, 1, 1)
-        return mask.view(b, self.n_heads, *mask.shape[2:])
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, **how
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Attend with the masks, (B or 1, 1, T or 1, S), in the wrong order."""
+        if mask is not None:
+            mask = mask.expand(len(q), -1, -1, -1).repeat(self.n_heads, 1, 1, 1)
+            mask = mask.view(len(q), self.n_heads, *mask.shape[2:])  # (B, H, …, S)
+        return super().attend(q, k, v, mask, **how)
 
 
-class Unmasked(OtherMask):
+class Unmasked(MultiHeadAttention):
     """Attends to padding, too: only the causal part of a mask is used."""
 
-    def changed(self, mask: Tensor, b: int) -> Tensor | None:
-        """Return a causal mask for several queries, and none for one."""
-        t = mask.shape[2]
-        return causal_mask(t, device=mask.device) if t > 1 else None
+    def attend(
+        self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, **how
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Attend with a causal mask, if there is one for several queries."""
+        t = 1 if mask is None else mask.shape[-2]
+        mask = causal_mask(t, device=mask.device) if t > 1 else None
+        return super().attend(q, k, v, mask, **how)
 
 
 def replace_attention(model: nn.Module, kind: type[MultiHeadAttention]) -> None:

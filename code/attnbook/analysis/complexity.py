@@ -19,21 +19,6 @@ def attention_work(n: int, d: int, *, projections: bool = True) -> int:
     return 2 * n * n * d + (4 * n * d * d if projections else 0)
 
 
-def windowed_work(n: int, d: int, r: int, *, projections: bool = True) -> int:
-    """Of restricted self-attention, where each position attends to r positions."""
-    return 2 * r * n * d + (4 * n * d * d if projections else 0)
-
-
-def recurrent_work(n: int, d: int, gates: int = 3) -> int:
-    """Of a recurrent layer: 1 map of input and state (RNN), 3 (GRU) or 4 (LSTM)."""
-    return 2 * gates * n * d * d
-
-
-def convolution_work(n: int, d: int, k: int) -> int:
-    """Of a convolution of width k: a matrix for each of the k distances."""
-    return k * n * d * d
-
-
 def count(call: Callable[[], object]) -> int:
     """Count the multiply-adds of matrix products and convolutions in a call.
 

@@ -1,4 +1,4 @@
-"""Linear probes: what can a linear classifier read from the encoder's layers?"""
+"""Linear probes: what can a linear classifier read from vectors?"""
 
 from __future__ import annotations
 
@@ -8,37 +8,6 @@ import torch
 from torch import Tensor
 
 from attnbook.core.checks import check_some
-from attnbook.models.transformer import Transformer
-
-
-@torch.no_grad()
-def layer_states(model: Transformer, src: Tensor) -> list[Tensor]:
-    """Run the encoder and return the input of the first layer and the output of each.
-
-    Args:
-        model: In eval mode.
-        src: Source ids, (B, S).
-
-    Returns:
-        N + 1 tensors, (B, S, D): embedding plus position, then each layer's output. In
-        a pre-norm model the last one is before the final norm.
-    """
-    states: list[Tensor] = []
-    hooks = [
-        model.encoder[0].register_forward_pre_hook(
-            lambda _, inputs: states.append(inputs[0])
-        ),
-        *(
-            layer.register_forward_hook(lambda _, inputs, out: states.append(out))
-            for layer in model.encoder
-        ),
-    ]
-    try:
-        model.encode(src)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return states
 
 
 class LinearProbe(NamedTuple):

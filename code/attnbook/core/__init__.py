@@ -12,7 +12,5 @@
 
 from attnbook.core import results
 from attnbook.core.devices import choose_device, model_device
-from attnbook.core.divergence import DivergedError, check_finite
-from attnbook.core.files import write_whole
-from attnbook.core.threads import set_threads
-from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK, Vocabulary
+from attnbook.core.divergence import DivergedError
+from attnbook.core.vocabulary import BOS, EOS, PAD, UNK, Vocabulary

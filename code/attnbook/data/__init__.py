@@ -10,7 +10,6 @@
 from attnbook.data.batching import (
     Batch,
     IdPair,
-    SentencePair,
     id_batch,
     pad,
     padding_share,
@@ -19,7 +18,6 @@ from attnbook.data.batching import (
     token_batches,
 )
 from attnbook.data.bpe_from_scratch import (
-    SymbolPair,
     apply_merges,
     count_pairs,
     learn_merges,

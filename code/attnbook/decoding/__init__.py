@@ -3,13 +3,11 @@
 - ``greedy_search``: token by token, and the most probable one at each step
 - ``beam``: beam search with a length penalty
 - ``sampling``: sampling with temperature, top-k and top-p
-- ``ensemble``: several models that translate as one
 - ``scoring``: the log-probability of a given translation
 - ``steps``: limits, allowed tokens and rows of a state, shared by all of them
 """
 
 from attnbook.decoding.beam import Hypotheses, beam_search, length_penalty
-from attnbook.decoding.ensemble import Ensemble
 from attnbook.decoding.greedy_search import generate, greedy
 from attnbook.decoding.sampling import sample, token_probabilities
 from attnbook.decoding.scoring import log_probability

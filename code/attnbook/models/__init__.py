@@ -1,7 +1,6 @@
 """Whole models, one class for each paper, and their weights on disk.
 
 - ``seq2seq``: encoder and decoder without attention
-- ``narrow_context``: the control of these
 - ``bahdanau``: attention before the recurrent step
 - ``luong``: attention after the recurrent step
 - ``transformer``: the Transformer
@@ -13,39 +12,19 @@
 - ``word_tables``: one matrix for embeddings and output layer, counts without them
 """
 
-from attnbook.models.bahdanau import Bahdanau, BahdanauState, EncodedSource
-from attnbook.models.checkpoints import (
-    dequantize,
-    load_weights,
-    quantize,
-    read_facts,
-    save_weights,
-    tensors,
-)
+from attnbook.models.bahdanau import Bahdanau, BahdanauState
+from attnbook.models.checkpoints import load_weights, save_weights
 from attnbook.models.from_torch import (
-    Layer,
     attention_from_torch,
     decoder_layer_from_torch,
     encoder_layer_from_torch,
     transformer_from_torch,
 )
-from attnbook.models.language_model import LanguageModel, LanguageState
+from attnbook.models.language_model import LanguageModel
 from attnbook.models.luong import Luong, LuongState
 from attnbook.models.registry import make_model
-from attnbook.models.seq2seq import (
-    Encoder,
-    InitialState,
-    Readout,
-    StaticContext,
-    StaticState,
-)
-from attnbook.models.transformer import Transformer, TransformerState
-from attnbook.models.variants import (
-    RotaryTransformer,
-    ablate,
-    without_feed_forward,
-    without_positions,
-    without_scale,
-)
+from attnbook.models.seq2seq import Encoder, InitialState, Readout, StaticContext
+from attnbook.models.transformer import Transformer
+from attnbook.models.variants import RotaryTransformer
 from attnbook.models.word_tables import count_parameters, tie_tables
 from attnbook.nn.layers import TransformerConfig

@@ -1,23 +1,11 @@
-"""Transformers with one of their parts exchanged, or taken away.
-
-What takes a part away changes a model that is made, in place, before it is trained.
-Training, ``start`` and ``step`` then go without the part; what is left keeps its names,
-so that weights are stored and loaded as always.
-"""
+"""The Transformer with one of its parts exchanged."""
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
-
 from attnbook.models.transformer import Transformer
-from attnbook.nn.layers import (
-    DecoderLayer,
-    EncoderLayer,
-    TransformerConfig,
-)
+from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.nn.positions import NoPositions, SinusoidalPositions, check_even
+from attnbook.nn.positions import NoPositions, check_even
 from attnbook.nn.rotary import Rotary
 
 
@@ -49,80 +37,3 @@ def _rotary(config: TransformerConfig) -> MultiHeadAttention:
     return MultiHeadAttention(
         config.d_model, config.n_heads, turn=Rotary(), dropout=dropout
     )
-
-
-def without_positions(model: Transformer) -> None:
-    """Leave word vectors as they are: the encoder cannot tell the order of words.
-
-    The decoder still can a little: by its causal mask each position attends to one
-    more.
-
-    Raises:
-        ValueError: If the model adds no sinusoids, such as a RotaryTransformer.
-    """
-    if not isinstance(model.positions, SinusoidalPositions):
-        raise ValueError(
-            f"the model is a {type(model).__name__} whose positions are not sinusoids "
-            "added to the embeddings; variant no_positions takes those away: choose "
-            "another variant, or model transformer"
-        )
-    model.positions = NoPositions()
-
-
-def without_scale(model: Transformer) -> None:
-    """Leave the scores as large as the dot products are, √d_k times the usual."""
-    for module in model.modules():
-        if isinstance(module, MultiHeadAttention):
-            module.scale = 1.0
-
-
-def without_feed_forward(model: Transformer) -> None:
-    """Take the feed-forward sub-layer out of each layer, and its norm too.
-
-    What stays is a residual connection to which nothing is added.
-    """
-    for module in model.modules():
-        if isinstance(module, EncoderLayer):
-            module.feed_forward, module.norm_2 = _Zeros(), nn.Identity()
-        if isinstance(module, DecoderLayer):
-            module.feed_forward, module.norm_3 = _Zeros(), nn.Identity()
-
-
-def ablate(model: nn.Module, name: str) -> None:
-    """Change a model as the name says.
-
-    Args:
-        model: A Transformer; for "none" any model.
-        name: "none", or one of :data:`VARIANTS`.
-
-    Raises:
-        ValueError: If there is no such variant, or the model has no such part.
-    """
-    if name == "none":
-        return
-    if name not in VARIANTS:
-        raise ValueError(
-            f"there is no variant {name!r}; choose none, {', '.join(VARIANTS)}"
-        )
-    if not isinstance(model, Transformer):
-        raise ValueError(
-            f"variant {name} takes a part from a Transformer, and the model is a "
-            f"{type(model).__name__}; choose variant none, or model transformer"
-        )
-    VARIANTS[name](model)
-
-
-VARIANTS = {
-    "no_positions": without_positions,
-    "no_scale": without_scale,
-    "no_feed_forward": without_feed_forward,
-}
-"""What takes each part away."""
-
-
-class _Zeros(nn.Module):
-    """Stands where the feed-forward network was, and adds nothing."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return zeros, (..., D)."""
-        return torch.zeros_like(x)

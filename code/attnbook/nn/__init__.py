@@ -14,7 +14,6 @@
 - ``mixture_of_experts``: several feed-forward networks and a router
 - ``scores``: attention scores of Bahdanau and Luong
 - ``local_attention``: global and local attention of Luong
-- ``hard_attention``: hard attention, and estimators of its gradient
 - ``gru``: one step of a GRU
 - ``sequence_layers``: self-attention, recurrence and convolution with one interface
 - ``linear_attention``: linear attention, all positions at once or one by one
@@ -25,44 +24,26 @@
 from attnbook.nn.block import Block, Residual
 from attnbook.nn.gated_feed_forward import SwiGLU
 from attnbook.nn.gru import gru_step
-from attnbook.nn.hard_attention import (
-    exact_gradient,
-    expected_reward,
-    gumbel_softmax,
-    gumbel_softmax_gradient,
-    reinforce,
-)
 from attnbook.nn.layers import (
     DecoderLayer,
     EncoderLayer,
     EncoderStack,
     FeedForward,
-    LayerCache,
     ScaledEmbedding,
     TokenEmbedding,
     TransformerConfig,
 )
-from attnbook.nn.linear_attention import (
-    LinearAttention,
-    LinearState,
-    causal_linear_attention,
-    empty_state,
-    feature_map,
-)
+from attnbook.nn.linear_attention import LinearAttention, causal_linear_attention
 from attnbook.nn.local_attention import (
     ALIGNMENTS,
     GlobalAlignment,
     MonotonicAlignment,
     PredictiveAlignment,
-    distance_from_centre,
     gaussian,
     make_alignment,
     source_window,
 )
-from attnbook.nn.losses import (
-    label_smoothing_loss,
-    token_loss,
-)
+from attnbook.nn.losses import label_smoothing_loss, token_loss
 from attnbook.nn.masks import (
     causal_mask,
     key_mask,
@@ -72,12 +53,7 @@ from attnbook.nn.masks import (
     window_mask,
 )
 from attnbook.nn.mixture_of_experts import MixtureOfExperts
-from attnbook.nn.multi_head import (
-    KeysValues,
-    MultiHeadAttention,
-    merge_heads,
-    split_heads,
-)
+from attnbook.nn.multi_head import MultiHeadAttention, merge_heads, split_heads
 from attnbook.nn.norms import RMSNorm, layer_norm, rms_norm
 from attnbook.nn.positions import (
     LearnedPositions,
@@ -85,15 +61,10 @@ from attnbook.nn.positions import (
     SinusoidalPositions,
     first_query,
     frequencies,
-    position_angles,
     shift_matrix,
     sinusoids,
 )
-from attnbook.nn.relative import (
-    RelativeAttention,
-    RelativeBias,
-    relative_distances,
-)
+from attnbook.nn.relative import RelativeAttention, RelativeBias, relative_distances
 from attnbook.nn.rotary import Rotary, rotate
 from attnbook.nn.scaled_dot_product import attention
 from attnbook.nn.scores import (
@@ -109,5 +80,4 @@ from attnbook.nn.sequence_layers import (
     RecurrentLayer,
     SelfAttentionLayer,
     WindowedSelfAttention,
-    block_window_mask,
 )

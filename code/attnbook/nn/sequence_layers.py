@@ -59,24 +59,18 @@ class ConvolutionLayer(nn.Module):
         d_model: Width D.
         width: Kernel width k: the number of positions seen, its own included.
         dilation: Distance between these positions; 1: adjacent.
-        separable: Whether to convolve each feature by itself (depthwise) and then mix
-            the features of each position (pointwise).
     """
 
-    def __init__(
-        self, d_model: int, width: int, dilation: int = 1, separable: bool = False
-    ):
+    def __init__(self, d_model: int, width: int, dilation: int = 1):
         super().__init__()
         check_sizes(d_model=d_model, width=width, dilation=dilation)
         self.padding = (width - 1) * dilation  # on the left: no position sees the next
-        groups = d_model if separable else 1
-        self.conv = nn.Conv1d(d_model, d_model, width, dilation=dilation, groups=groups)
-        self.pointwise = nn.Linear(d_model, d_model) if separable else nn.Identity()
+        self.conv = nn.Conv1d(d_model, d_model, width, dilation=dilation)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (B, n, D) to (B, n, D)."""
         x = F.pad(x.mT, (self.padding, 0))  # (B, D, padding + n), as Conv1d expects
-        return self.pointwise(self.conv(x).mT)  # (B, n, D)
+        return self.conv(x).mT  # (B, n, D)
 
 
 class WindowedSelfAttention(nn.Module):

@@ -25,10 +25,7 @@ from attnbook.toy.data import (
 from attnbook.toy.example import FEATURES, QUERY, SENTENCE, STATES, U, V, W
 from attnbook.toy.language import (
     ADJECTIVES,
-    AND,
-    AND_TARGET,
     DETERMINERS,
-    MAX_CLAUSES,
     NOUNS,
     SOURCE_WORDS,
     TARGET_WORDS,
@@ -48,27 +45,20 @@ from attnbook.toy.metrics import (
 from attnbook.toy.models import load_toy_model, toy_transformer
 from attnbook.toy.task_models import (
     POSITION_KINDS,
-    AttentionLayer,
     InductionModel,
     OneLayer,
     Tagger,
-    deep_tagger,
-    linear_layer,
     one_layer,
-    tagger,
 )
 from attnbook.toy.tasks import (
     N_SYMBOLS,
-    TASK_VOCAB_SIZE,
     TaskBatch,
     induction_batches,
     last_position_accuracy,
     position_numbers,
     previous_symbols,
     random_symbols,
-    reversed_symbols,
     sorted_symbols,
-    sum_with_previous,
     task_accuracy,
     task_batches,
 )

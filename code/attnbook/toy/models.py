@@ -29,21 +29,13 @@ TOY_MODELS: dict[str, dict[str, object]] = {
 """The models that come with the package, with their sizes."""
 
 
-def toy_transformer(
-    source_vocab_size: int, target_vocab_size: int, norm_first: bool = True
-) -> Transformer:
+def toy_transformer(source_vocab_size: int, target_vocab_size: int) -> Transformer:
     """Make a Transformer of the size that the toy language asks for.
 
-    Args:
-        source_vocab_size: Number of source words.
-        target_vocab_size: Number of target words.
-        norm_first: Whether to take pre-norm, which learns the task without warm-up.
+    It has pre-norm, which learns the task without warm-up.
     """
-    return Transformer(
-        TransformerConfig(
-            source_vocab_size, target_vocab_size, **SIZES, norm_first=norm_first
-        )
-    )
+    sizes = {**SIZES, "norm_first": True}
+    return Transformer(TransformerConfig(source_vocab_size, target_vocab_size, **sizes))
 
 
 def load_toy_model(name: str) -> nn.Module:

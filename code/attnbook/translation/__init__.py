@@ -29,54 +29,15 @@ from attnbook.translation.bleu_from_scratch import (
     modified_precision,
     ngrams,
 )
-from attnbook.translation.bleu_score import (
-    Comparison,
-    Score,
-    Scores,
-    corpus_bleu,
-    corpus_scores,
-    paired_bootstrap,
-)
-from attnbook.translation.configs import (
-    CONFIGS,
-    Config,
-    changed,
-    config,
-    from_json,
-    to_json,
-)
-from attnbook.translation.corpora import (
-    Texts,
-    cut_updates,
-    encode_pairs,
-    load_texts,
-)
-from attnbook.translation.devices import choose_precision, peak_memory, set_backends
-from attnbook.translation.distributed import Processes
-from attnbook.translation.evaluation import (
-    beam_translate,
-    bleu_by_alpha,
-    max_output_len,
-)
+from attnbook.translation.bleu_score import corpus_bleu, corpus_scores, paired_bootstrap
+from attnbook.translation.configs import CONFIGS, Config, config
+from attnbook.translation.corpora import Texts, encode_pairs, load_texts
+from attnbook.translation.evaluation import beam_translate, bleu_by_alpha
 from attnbook.translation.models import model_from_config
-from attnbook.translation.report import (
-    commit,
-    hardware,
-    run_facts,
-    score_splits,
-    write_results,
-)
-from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.schedules import (
     inverse_sqrt_learning_rate,
     learning_rate,
     noam_learning_rate,
 )
 from attnbook.translation.trainer import Trainer
-from attnbook.translation.training_state import (
-    average_weights,
-    load_state,
-    read_state,
-    save_state,
-)
 from attnbook.translation.translator import SHIPPED, Translator, save_translator

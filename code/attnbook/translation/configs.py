@@ -176,15 +176,6 @@ CONFIGS = {
     ),
     "multi30k-tiny": TINY,
     "multi30k-cpu": CPU,
-    "multi30k-distilled": replace(
-        CPU, data="runs/distilled/both", max_epochs=18, average=5
-    ),
-    "multi30k-distilled-tiny": replace(
-        TINY, data="runs/distilled/both", norm_first=True, max_epochs=54, average=5
-    ),
-    "multi30k-small": replace(
-        TINY, d_model=256, d_ff=512, peak_learning_rate=2e-3, max_epochs=100
-    ),
     "base": replace(
         TINY,
         vocab_size=37000,
@@ -203,15 +194,12 @@ CONFIGS = {
 """Configs by name. "toy" needs seconds and no data. "small-data" is for some hundred to
 some thousand lines of your own. "multi30k-tiny" has the sizes, dropout and learning
 rate of Wu et al. 2021, and takes nearly 7,500 updates on a GPU; "multi30k-cpu" has the
-same sizes and takes an hour and a half on one processor core. "multi30k-distilled" is
-that for twice the text, with other models' translations next to the human ones: half
-the epochs, as many updates; "multi30k-distilled-tiny" is "multi30k-tiny" in pre-norm
-for the same text. "multi30k-small" is twice as wide. "base" is the base model of
-Vaswani et al. 2017 with its batch size.
+same sizes and takes an hour and a half on one processor core. "base" is the base model
+of Vaswani et al. 2017 with its batch size.
 
 The runs on GPUs that the course reports were made by an earlier version (tag
 ``gpu-runs``), whose batches had fixed shapes, and which had the published recipe of
-Wu et al., too."""
+Wu et al. and those of the distilled translators, too."""
 
 
 def config(name: str, /, **changes: object) -> Config:
@@ -264,50 +252,6 @@ def _read(key: str, text: str) -> object:
     return text
 
 
-HOW_IT_WAS_TRAINED = (
-    *("batches_per_update", "decay_to_zero", "r_drop", "patience"),
-    *("few_shapes", "cuda_graphs", "compile", "device", "save_every", "save_minutes"),
-    *("validate_every", "scored_share", "score_tests"),
-)
-"""Entries of older configs without which a trained model is used as before."""
-
-ONE_IS_LEFT = {
-    "lowercase": False,
-    "moses": False,
-    "per_token": False,
-    "variant": "none",
-    "tie_tables": True,
-}
-"""Entries of older configs that a model does depend on, and the value that is left."""
-
-
-def from_stored(values: dict, path: object = "the stored config") -> Config:
-    """Make a config from the entries that a run or a model was stored with.
-
-    Args:
-        values: By name; missing entries have their default values. Those of an older
-            version are left out.
-        path: Where they were read, to be named.
-
-    Raises:
-        ValueError: If there is no such entry, or a value is invalid, or a model of an
-            older version can't be used any more.
-    """
-    for key, left in ONE_IS_LEFT.items():
-        if (value := values.get(key, left)) != left:
-            raise ValueError(
-                f"{path}: {key} is {value!r}, which this version of attnbook no longer "
-                "has; use the one of the tag gpu-runs"
-            )
-    old = {*HOW_IT_WAS_TRAINED, *ONE_IS_LEFT}
-    try:
-        return changed(Config(), **{k: v for k, v in values.items() if k not in old})
-    except ValueError as error:
-        raise ValueError(
-            f"{path}: {error}; if another version of attnbook wrote it, use that one"
-        ) from error
-
-
 def to_json(chosen: Config) -> str:
     """Serialise all entries as JSON."""
     return json.dumps(asdict(chosen), indent=1) + "\n"
@@ -325,4 +269,16 @@ def from_json(path: Path | str) -> Config:
         raise ValueError(f"{path} cannot be read as a config: {error}") from error
     if not isinstance(values, dict):
         raise ValueError(f"{path} must hold one JSON object, {{entry: value, …}}")
-    return from_stored(values, path)
+    try:
+        return changed(Config(), **values)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def from_stored(values: dict) -> Config:
+    """Make a config from what stands in a trained model's facts.
+
+    Other entries, of older versions, say how it was trained; using it needs none.
+    """
+    known = {field.name for field in fields(Config)}
+    return Config(**{name: value for name, value in values.items() if name in known})

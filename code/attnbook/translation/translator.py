@@ -81,7 +81,7 @@ class Translator:
                 f"subwords.json in {folder} is not the one that the model was trained "
                 "with; copy the whole folder, not single files"
             )
-        self.config = from_stored(self.facts["config"], path)
+        self.config = from_stored(self.facts["config"])
         self.model = model_from_config(self.config, len(self.subwords))
         load_weights(self.model, folder)
         self.model.to(choose_device(device))

@@ -10,11 +10,9 @@ from attnbook.analysis.leaks import influence
 from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.analysis.occlusion import (
     bahdanau_hiding_effects,
-    encoder_effects,
-    encoder_weights,
     replacing_effects,
 )
-from attnbook.analysis.probes import fit_probe, layer_states
+from attnbook.analysis.probes import fit_probe
 from attnbook.toy.data import held_out_pairs, make_batch
 from attnbook.toy.metrics import attention_weights, correct_tokens
 from attnbook.toy.models import load_toy_model
@@ -26,7 +24,7 @@ def encoded(model):
     """The states of each word of some sentences, and the words."""
     src = make_batch(PAIRS).src
     real = src != 0
-    return layer_states(model, src)[1][real], src[real]
+    return model.encode(src)[real], src[real]
 
 
 def maps(model):
@@ -42,8 +40,6 @@ def influences(model):
 ANALYSES = [
     ("transformer", maps),
     ("transformer", lambda model: [cross_weights(model, PAIRS)]),
-    ("transformer", lambda model: [encoder_effects(model, PAIRS[0])]),
-    ("transformer", lambda model: [encoder_weights(model, PAIRS[0])]),
     ("transformer", lambda model: [fit_probe(*encoded(model)).weight]),
     ("transformer", influences),
     ("transformer", lambda model: correct_tokens(model, PAIRS)),

@@ -9,14 +9,18 @@ from torch.nn import functional as F
 from attnbook.analysis.bug_zoo import (
     CausalInTraining,
     OneCache,
+    RepeatedMask,
     SoftmaxInside,
     Uncounted,
+    Unmasked,
     WrongSplit,
+    replace_attention,
     scale_wrongly,
     split_wrongly,
 )
 from attnbook.analysis.leaks import influence
 from attnbook.models.transformer import Transformer
+from attnbook.nn.masks import causal_mask, key_mask, target_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 
 SRC = torch.tensor([[3, 5, 6, 4, 3, 9], [7, 8, 2, 0, 0, 0]])
@@ -69,6 +73,22 @@ def test_a_wrong_split_reaches_every_attention():
         model.start(SRC)
 
 
+def test_wrong_masks_are_those_that_their_names_say():
+    """Of two sentences with two heads, a head gets the other's mask; or none at all."""
+    torch.manual_seed(0)
+    right, x, mask = MultiHeadAttention(8, 2), torch.randn(2, 5, 8), target_mask(READ)
+    _, plain = right(x, x, x, mask, need_weights=True)
+    _, exchanged = right(x, x, x, mask.flip(0), need_weights=True)
+    _, causal = right(x, x, x, causal_mask(5), need_weights=True)
+    replace_attention(right, RepeatedMask)
+    _, weights = right(x, x, x, mask, need_weights=True)
+    close(weights[0], torch.stack([plain[0, 0], exchanged[0, 1]]), atol=1e-6)
+    close(weights[1], torch.stack([exchanged[1, 0], plain[1, 1]]), atol=1e-6)
+    replace_attention(right, Unmasked)
+    close(right(x, x, x, mask, need_weights=True)[1], causal, atol=1e-6)
+    close(right(x[:, :1], x, x, key_mask(READ)), right(x[:, :1], x, x), atol=1e-6)
+
+
 def test_a_wrong_scale_is_that_of_a_narrower_head():
     layer = MultiHeadAttention(16, 4)  # heads 4 wide; wrongly taken for 1
     x = torch.randn(2, 5, 16)
@@ -84,6 +104,15 @@ def test_a_softmax_inside_has_a_floor():
     floor = F.cross_entropy(inside(sure), torch.tensor([0]))
     assert floor.item() == pytest.approx(2.0304, abs=1e-3)  # log(1 + 18 / e)
     close(inside(SRC.double()).sum(-1), torch.ones(2).double())
+
+
+def test_with_a_softmax_inside_the_least_loss_is_not_at_the_true_probabilities():
+    true = torch.tensor([[0.6, 0.4] + [1e-9] * 17])
+    sure = torch.tensor([[1.0, *[1e-9] * 18]])
+    inside = SoftmaxInside(nn.Identity())
+    honest, certain = (F.cross_entropy(inside(p.log()), true) for p in (true, sure))
+    assert certain < honest
+    assert F.cross_entropy(true.log(), true) < F.cross_entropy(sure.log(), true)
 
 
 # What only decoding shows

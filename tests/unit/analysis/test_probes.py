@@ -1,34 +1,13 @@
-"""Linear probes: by formula, and on models whose layers are known."""
+"""Linear probes, by formula."""
 
 import pytest
 import torch
-from compare import close, make_transformer
 
 from attnbook.analysis.probes import (
     LinearProbe,
     fit_probe,
-    layer_states,
     probe_accuracy,
 )
-
-
-def small_model(**changes):
-    torch.manual_seed(0)
-    sizes = {"d_model": 8, "n_heads": 2, "n_layers": 3, "d_ff": 16}
-    return make_transformer(12, **{**sizes, **changes}).eval()
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("norm_first", [False, True])
-def test_states_are_those_between_the_layers(norm_first):
-    model = small_model(norm_first=norm_first)
-    src = torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]])
-    states = layer_states(model, src)
-    assert [x.shape for x in states] == [(2, 4, 8)] * 4
-    close(states[0], model.positions(model.source_embedding(src)))
-    close(model.encoder_norm(states[-1]), model.encode(src))
-    assert not any(layer._forward_hooks for layer in model.encoder)
-    assert not model.encoder[0]._forward_pre_hooks
 
 
 def test_a_probe_is_bayes_rule_for_normal_classes():

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from attnbook.analysis.word_links import WordLinks
 from attnbook.analysis.word_maps import word_groups, words
 from attnbook.core.vocabulary import Vocabulary
 from attnbook.course.a2.characters import encode_characters
+from attnbook.course.kit.word_links import WordLinks
 from attnbook.data import Subwords, available, learn_merges, pad
 from attnbook.toy.metrics import correct_tokens, exact_match, greedy_translations
 from attnbook.translation import (

@@ -9,7 +9,6 @@ from compare import DECODERS, decoder_of, make_transformer, sentences
 
 from attnbook.core.vocabulary import BOS
 from attnbook.decoding import (
-    Ensemble,
     beam_search,
     greedy,
     log_probability,
@@ -41,8 +40,6 @@ TABLE = [
     ),
     (lambda: log_probability(model, SRC, SRC.tolist()), "output is a list"),
     (lambda: log_probability(linear, SRC, SRC), "Linear has no `start` and `step`"),
-    (lambda: Ensemble([]), "needs at least one model"),
-    (lambda: Ensemble([linear]), "Linear has no `start` and `step`"),
 ]
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from attnbook.core.vocabulary import BOS, EOS, PAD, UNK
-from attnbook.decoding import Ensemble, beam_search, log_probability, sample
+from attnbook.decoding import beam_search, log_probability, sample
 from attnbook.decoding.greedy_search import greedy
 from attnbook.decoding.steps import select_rows, token_log_probs
 
@@ -151,17 +151,8 @@ WAYS = {
     "greedy": lambda model: greedy(model, SRC - SRC, 4),
     "beam": lambda model: beam_search(model, SRC - SRC, 4, 2),
     "sample": lambda model: sample(model, SRC - SRC, 4, torch.Generator()),
-    "ensemble": lambda model: greedy(together(Broken(), model), SRC, 4),
     "scoring": lambda model: log_probability(model, SRC, SRC.clamp(max=5)),
 }
-
-
-def together(*models):
-    """An ensemble of what are no modules."""
-    ensemble = Ensemble([decoder_of("pre-norm")])
-    del ensemble.members
-    ensemble.members = models
-    return ensemble
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -5,12 +5,11 @@ import math
 import pytest
 import torch
 
-from attnbook.analysis.occlusion import context_changes
 from attnbook.core.divergence import DivergedError
 from attnbook.core.vocabulary import EOS
 from attnbook.models.seq2seq import Encoder
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
-from attnbook.toy.language import AND_TARGET, NOUNS, translate_by_rule
+from attnbook.toy.language import AND_TARGET, NOUNS
 from experiments import ch01
 
 
@@ -45,28 +44,6 @@ def test_wrong_words_are_counted_by_kind():
     words = sum(len(pair.target) for pair in pairs)
     assert found["wrong"]["noun"] == 0
     assert found["wrong"]["verb"] == pytest.approx(50 / (words - 100), abs=6e-4)
-
-
-def test_changes_are_averaged_by_kind_and_clause():
-    encoder = ch01.translator("untrained", 0).encoder
-    pairs = [
-        translate_by_rule("the old farmer sees a bird and a dog hears the big cat"),
-        translate_by_rule("a dog helps the cat and this king finds a robot"),
-    ]
-    places = {  # of the words of a kind in both sentences, clause by clause
-        "determiner": [([0, 4], [0, 3]), ([7, 10], [6, 9])],
-        "adjective": [([1], []), ([11], [])],
-        "noun": [([2, 5], [1, 4]), ([8, 12], [7, 10])],
-        "verb": [([3], [2]), ([9], [8])],
-    }
-    found = ch01.changes_by_kind(encoder, pairs)
-    changes = [context_changes(encoder, pair)[:, 0] for pair in pairs]
-    for kind, clauses in places.items():
-        wanted = [
-            torch.cat([of[at] for of, at in zip(changes, where, strict=True)]).mean()
-            for where in clauses
-        ]
-        assert found[kind] == pytest.approx([*map(float, wanted)], abs=6e-4)
 
 
 def test_recall_learns_the_last_symbol_at_once():

@@ -2,8 +2,7 @@
 
 import json
 import math
-from collections import Counter, defaultdict
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -21,9 +20,8 @@ from attnbook.toy.data import (
     held_out_pairs,
     make_batch,
     shifted_words,
-    toy_pairs,
 )
-from attnbook.toy.language import NOUNS, PHRASE, VERBS, phrase_words, translate_by_rule
+from attnbook.toy.language import PHRASE, VERBS, phrase_words, translate_by_rule
 from attnbook.toy.models import load_toy_model
 from attnbook.translation.corpora import Texts
 from experiments import ch06
@@ -168,7 +166,6 @@ def test_a_causal_model_loses_nothing_word_by_word(monkeypatch):
         monkeypatch.setattr(words, name, small)
     run = words.train_and_measure(target_mask, 0, held_out_pairs(1, 40))
     assert run["loss"] == run["loss_word_by_word"] < math.log(len(SOURCE))
-    assert run["at_once"] == run["word_by_word"]
     assert run["next_largest"] == 0
 
 
@@ -198,30 +195,3 @@ def test_a_table_of_word_pairs_is_their_conditional_frequency():
     cats = translate_by_rule("the cat sees the dog")
     loss = words.loss_by_last_word([cats], [cats])
     assert loss == pytest.approx(2 * math.log(2) / 6)  # only "the" has two successors
-
-
-def test_the_best_accuracy_is_that_of_the_most_frequent_next_word():
-    """What the best guess depends on: the word before, and the nouns so far."""
-
-    def steps(pairs):
-        for pair in pairs:
-            before, nouns = None, 0
-            for word in (*pair.source, "<eos>"):
-                yield (before, nouns), word
-                before, nouns = word, nouns + (word in NOUNS)
-
-    counts = defaultdict(Counter)
-    for state, word in steps(islice(toy_pairs(seed=1, clauses=(1, 2)), 10_000)):
-        counts[state][word] += 1
-    guesses = {state: count.most_common(1)[0][0] for state, count in counts.items()}
-    fresh = [*islice(toy_pairs(seed=2, clauses=(1, 2)), 10_000)]
-    right = [word == guesses[state] for state, word in steps(fresh)]
-    found = words.best_accuracy(fresh)
-    assert found == pytest.approx(sum(right) / len(right), abs=0.004)
-
-
-def test_the_best_accuracy_of_one_sentence():
-    """the cat sees a dog <eos>: 1/3 1/7 1/8 1/3 1/6 1/2."""
-    odds = [1 / 3, 1 / 7, 1 / 8, 1 / 3, 1 / 6, 1 / 2]
-    found = words.best_accuracy([translate_by_rule("the cat sees a dog")])
-    assert found == pytest.approx(sum(odds) / 6)

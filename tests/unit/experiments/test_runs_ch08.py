@@ -10,8 +10,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from attnbook.core.divergence import DivergedError
+from attnbook.course.ch08.taggers import deep_tagger
 from attnbook.nn.losses import token_loss
-from attnbook.toy.task_models import deep_tagger
 from attnbook.toy.tasks import sorted_symbols, task_batches
 from experiments import ch08
 

@@ -1,16 +1,13 @@
 """What chapter 12's experiments count, train and probe, at small size."""
 
 import random
-from types import SimpleNamespace
 
 import pytest
-import torch
 
 from attnbook.data import multi30k
 from attnbook.data.batching import IdPair
 from attnbook.data.subwords import Subwords
-from attnbook.toy.data import held_out_pairs
-from attnbook.translation.configs import CONFIGS, config
+from attnbook.translation.configs import config
 from experiments import ch12
 
 # Counts of Multi30k
@@ -77,27 +74,3 @@ def test_subwords_are_learned_from_the_training_split_alone(monkeypatch):
         split: len(sentences(split, "en")) for split in multi30k.SPLITS
     }
     assert found["rows"]["de"]["val_unk"] > 0
-
-
-# The ablation on the toy language
-
-
-def test_as_it_is_nothing_is_changed():
-    for name, change in ch12.CHANGES.items():
-        if "without" not in change:
-            run = config("toy", max_epochs=ch12.EPOCHS, **change)
-            assert (run == CONFIGS["toy"]) == (name == "as it is")
-
-
-def test_exact_match_is_the_share_of_equal_sentences(monkeypatch):
-    pairs = held_out_pairs(2, 4)
-
-    def translate(model, subwords, sources, width):
-        assert sources == [" ".join(pair.source) for pair in pairs]
-        assert width == 1
-        right = [" ".join(pair.target) for pair in pairs]
-        return [*right[:3], right[3] + " ek"]
-
-    trained = SimpleNamespace(model=torch.nn.Identity(), subwords=None)
-    monkeypatch.setattr(ch12, "beam_translate", translate)
-    assert ch12.greedy_exact_match(trained, 2, number=4) == 0.75

@@ -8,15 +8,10 @@ import torch
 from sacrebleu.metrics import CHRF
 from torch import nn
 
-from attnbook.core import results
 from attnbook.data.batching import IdPair, id_batch
-from attnbook.data.subwords import Subwords
 from attnbook.nn.losses import token_loss
 from attnbook.translation.bleu_score import corpus_bleu
-from attnbook.translation.configs import config, to_json
 from attnbook.translation.corpora import Texts
-from attnbook.translation.models import model_from_config
-from attnbook.translation.training_state import save_state
 from attnbook.translation.translator import MODELS, SHIPPED, Translator
 from experiments import ch12_translators as ch12
 
@@ -25,18 +20,6 @@ ONE_VECTOR = {
     "subwords": SimpleNamespace(encode=lambda text: [4]),
 }
 """A translator without attention, as far as its weights are concerned."""
-
-
-def test_sentences_are_grouped_by_words_of_the_source():
-    lengths = ch12.LENGTHS
-    assert [b for _, b in lengths[:-1]] == [a - 1 for a, _ in lengths[1:]]
-    source = ["w " * 8] * 3 + ["w " * 9] * 2 + ["w " * n for n, _ in lengths[2:]]
-    right = ["a b c d e"] * 3 + ["f g h i j"] * 2 + ["p q r s"] * 3
-    output = right[:3] + ["x y z v w"] * 2 + right[5:]
-    groups = ch12.by_length(source, output, right)
-    assert [g["sentences"] for g in groups] == [3, 2, 1, 1, 1]
-    assert groups[0]["bleu"] == 100 > 10 > groups[1]["bleu"]
-    assert groups[0]["margin"] == 0  # whatever is drawn, all of it is right
 
 
 def test_the_margin_is_wide_where_sentences_differ_and_few():
@@ -88,82 +71,6 @@ def test_one_output_is_scored_by_several_rules():
     assert len({row["signature"] for row in rows.values()}) == len(rows)
 
 
-def test_the_worst_come_first_and_short_ones_not_at_all():
-    right = ["a b c d e f g h i", "a b", "a b c d e f g h"]
-    output = ["a b c d e f g h i", "x", "a b c x y z v w"]
-    assert ch12.worst(output, right) == [2, 0]
-
-
-def test_a_run_is_compared_with_the_shipped_model(tmp_path, monkeypatch):
-    text = Texts(["A dog runs.", "Two men sit."], ["Ein Hund rennt.", "Zwei Männer."])
-    monkeypatch.setattr(ch12, "load_texts", lambda config, split: text)
-    monkeypatch.setenv(ch12.RUN_VARIABLE, "")
-    with pytest.raises(ValueError, match="set ATTNBOOK_RUN"):
-        ch12.multi30k_against_shipped()
-    monkeypatch.setenv(ch12.RUN_VARIABLE, str(tmp_path))
-    (tmp_path / "model").symlink_to(SHIPPED)
-    facts = dict(results.load("multi30k_en_de"), precision="bfloat16")
-    facts["config"] = {**facts["config"], "r_drop": 5.0}
-    (tmp_path / "results.json").write_text(json.dumps(facts))
-    found = ch12.multi30k_against_shipped()
-    (run,) = found["runs"]
-    assert (found["precision"], run["precision"]) == ("float32", "bfloat16")
-    assert run["config"] == {"r_drop": 5.0}
-    assert run["bleu"] == run["other"]
-    assert run["p_value"] == 1
-
-
-def test_the_last_epochs_are_averaged(tmp_path, monkeypatch):
-    """A run's folder with two epochs of weights, 0 and 2 everywhere."""
-    run, values = config("toy"), []
-    subwords = Subwords.train(["the dog sees a cat", "der hund sieht"] * 5, 40)
-    subwords.save(tmp_path / "subwords.json")
-    (tmp_path / "config.json").write_text(to_json(run))
-    (tmp_path / "epochs").mkdir()
-    for number, value in ((1, 0.0), (2, 2.0)):
-        model = model_from_config(run, len(subwords))
-        with torch.no_grad():
-            for p in model.parameters():
-                p.fill_(value)
-        save_state(tmp_path / "epochs" / f"{number:04}.safetensors", model)
-
-    def translate(model, subwords, sentences, width):
-        values.append({p.unique().item() for p in model.parameters()})
-        assert width == 1
-        assert not model.training
-        return [f"{s} x" for s in sentences]
-
-    monkeypatch.setenv(ch12.RUN_VARIABLE, str(tmp_path))
-    monkeypatch.setattr(ch12, "beam_translate", translate)
-    found = ch12.multi30k_average()
-    assert found["last_epoch"] == 2
-    assert [run["epochs"] for run in found["runs"]] == [1, 2]
-    assert values == [{2.0}, {1.0}]
-
-
-def test_models_are_compared_on_the_same_captions(tmp_path, monkeypatch):
-    """The Transformer's translations are right, the rival's only if they are short."""
-    words = [str(i) for i in range(20)]
-    captions = [" ".join(words[:n]) for n in (5, 9, 12, 15, 19)] * 4
-    half = [line if line == captions[0] else "a cat" for line in captions]
-    for name in ("transformer", *ch12.RIVALS):
-        run = tmp_path / "ladder" / name
-        run.mkdir(parents=True)
-        outputs = captions if name == "transformer" else half
-        found = {"val": {"beam": outputs, "greedy": captions}}
-        (run / "hypotheses.json").write_text(json.dumps(found))
-        (run / "config.json").write_text("{}")
-    monkeypatch.setenv(ch12.RUN_VARIABLE, str(tmp_path))
-    monkeypatch.setattr(ch12, "load_texts", lambda *_: (captions, captions))
-    found = ch12.ladder_scores()
-    bleu = {name: groups[1]["bleu"] for name, groups in found["by_length"].items()}
-    assert bleu["transformer"] == pytest.approx(100)
-    assert bleu["luong"] < 1
-    against = found["against"]
-    assert against["beam"]["luong"]["bleu"] > against["beam"]["luong"]["other"]
-    assert against["greedy"]["bahdanau"]["other"] == pytest.approx(100)
-
-
 def test_sentences_are_translated_by_models_with_and_without_attention(
     tmp_path, monkeypatch
 ):
@@ -196,24 +103,3 @@ def test_sentences_are_translated_by_models_with_and_without_attention(
     shown = found["models"]["transformer"]["translations"][1]
     assert shown["text"] == Translator()(captions.source, width=1)[0]
     assert ch12.caption_weights(SimpleNamespace(**ONE_VECTOR), "a", "b") is None
-
-
-class Named:
-    """Subwords that are known by name and number alone."""
-
-    def __init__(self, names):
-        self.tokenizer = self
-        self.id_to_token, self.token_to_id = names.__getitem__, names.index
-        self.names = names
-
-    def __len__(self):
-        return len(self.names)
-
-
-def test_word_tables_are_put_into_the_order_of_other_subwords():
-    model = nn.ModuleList([nn.Embedding(3, 2), nn.Linear(2, 2)])
-    old, other = model[0].weight.detach().clone(), model[1].weight.detach().clone()
-    own = SimpleNamespace(model=model, subwords=Named(["a", "b", "c"]))
-    ch12.renumbered(own, Named(["c", "a", "b"]))
-    assert torch.equal(model[0].weight, old[[2, 0, 1]])
-    assert torch.equal(model[1].weight, other)

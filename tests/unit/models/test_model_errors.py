@@ -5,7 +5,6 @@ import re
 import pytest
 import torch
 from compare import make_transformer
-from torch import nn
 
 from attnbook.core.vocabulary import EOS, PAD
 from attnbook.models import (
@@ -18,7 +17,6 @@ from attnbook.models import (
     StaticContext,
     Transformer,
     TransformerConfig,
-    ablate,
     make_model,
 )
 from attnbook.nn.layers import DecoderLayer, EncoderStack
@@ -83,8 +81,6 @@ TABLE = {
             "must be (B, T, 6)",
         ),
         (lambda: RotaryTransformer(TransformerConfig(d_model=6, n_heads=2)), "even"),
-        (lambda: ablate(small, "no_heads"), "choose none, no_positions"),
-        (lambda: ablate(nn.GRU(3, 3), "no_scale"), "the model is a GRU"),
         (lambda: make_model("gpt", 9), "there is no model 'gpt'"),
         (lambda: load_toy_model("gpt"), "there is no model 'gpt'"),
     ],

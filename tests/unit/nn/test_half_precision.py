@@ -12,7 +12,7 @@ from compare import close
 from torch import nn
 from torch.nn import functional as F
 
-from attnbook.decoding import Ensemble, log_probability, token_log_probs
+from attnbook.decoding import log_probability, token_log_probs
 from attnbook.decoding.sampling import token_probabilities
 from attnbook.nn import (
     LinearAttention,
@@ -20,17 +20,12 @@ from attnbook.nn import (
     PredictiveAlignment,
     attention,
     causal_linear_attention,
-    exact_gradient,
-    expected_reward,
     frequencies,
     gaussian,
-    gumbel_softmax,
-    gumbel_softmax_gradient,
     label_smoothing_loss,
     layer_norm,
     make_score,
     masked_softmax,
-    reinforce,
     shift_matrix,
     token_loss,
 )
@@ -215,42 +210,6 @@ def test_linear_attention_under_autocast_and_in_steps(dtype):
     close(torch.cat([first, second], 1), whole(part), 4 * torch.finfo(dtype).eps)
 
 
-# Hard attention
-
-
-@in_both
-@pytest.mark.parametrize("n", [1, 2, 3, 50])
-def test_gumbel_noise_is_finite(dtype, n):
-    """0 and 1 are among a few thousand numbers of 16 bits, and have no logarithm."""
-    g = torch.Generator().manual_seed(0)
-    y = gumbel_softmax(torch.zeros(n, dtype=dtype), 1.0, 60_000, g)
-    assert y.dtype == dtype
-    assert y.isfinite().all()
-    close(y.double().mean(0), torch.full((n,), 1 / n).double(), 0.01)
-
-
-def test_gumbel_noise_of_a_uniform_0_is_finite(monkeypatch):
-    """It comes once in 16 million draws of float32."""
-    monkeypatch.setattr(torch, "rand", lambda size, **how: torch.zeros(size))
-    assert gumbel_softmax(torch.zeros(1), 1.0, 3).tolist() == [[1.0]] * 3
-
-
-@in_both
-def test_gradients_of_hard_attention_are_those_of_float64(dtype):
-    scores, rewards = drawn(0, 40, dtype=dtype), drawn(1, 40, size=5e3, dtype=dtype)
-    for function in (expected_reward, exact_gradient):
-        found = function(scores, rewards)
-        assert found.dtype == dtype
-        rounded(found, function(scores.double(), rewards.double()))
-    for estimate, how in ((reinforce, ()), (gumbel_softmax_gradient, (0.5,))):
-        g = torch.Generator().manual_seed(0)
-        found = estimate(scores, rewards, *how, 3, generator=g)
-        g = torch.Generator().manual_seed(0)
-        wanted = estimate(scores.float(), rewards.float(), *how, 3, generator=g)
-        assert found.dtype == dtype
-        rounded(found, wanted.double())
-
-
 # Experts
 
 
@@ -330,11 +289,9 @@ class Constant(nn.Module):
 
 
 @in_both
-def test_long_outputs_and_ensembles_are_scored_in_float32(dtype):
+def test_long_outputs_are_scored_in_float32(dtype):
     logits = drawn(0, 900, dtype=dtype)
     model, output = Constant(logits), torch.full((1, 400), 7)
     exact = logits.double().log_softmax(-1)
     found = log_probability(model, output, output)
     close(found.double(), 400 * exact[7:8], 0.01)
-    both, _ = Ensemble([model, model]).step(torch.tensor([5]), ((), ()))
-    close(both.double().log_softmax(-1)[0], exact, 1e-5)

@@ -37,16 +37,12 @@ from attnbook.nn import (
     attention,
     causal_linear_attention,
     causal_mask,
-    exact_gradient,
     first_query,
-    gumbel_softmax,
-    gumbel_softmax_gradient,
     key_mask,
     label_smoothing_loss,
     make_alignment,
     make_score,
     masked_softmax,
-    reinforce,
     relative_distances,
     rotate,
     shift_matrix,
@@ -64,7 +60,6 @@ query, keys, h = torch.zeros(2, 3, 4), torch.zeros(2, 5, 6), torch.zeros(2, 3, 3
 mha, turned = MultiHeadAttention(8, 2), MultiHeadAttention(8, 2, turn=Rotary())
 relative = RelativeAttention(8, 2, max_distance=2)
 layer = make_layer(EncoderLayer, 8, 2, 4)
-row, rewards = torch.ones(5), torch.ones(4)
 
 
 def ones(*shape):
@@ -181,14 +176,6 @@ TABLE = {
         (lambda: source_window(torch.zeros(4, 3), real, 1), "the scores (4, 5)"),
         (lambda: GlobalAlignment()(scores, h, 0, real.float()), "torch.float32"),
         (lambda: MonotonicAlignment(1)(scores, h, 0, real[:, :4]), "(2, 4)"),
-    ],
-    "hard attention": [
-        (lambda: exact_gradient(row, rewards), "(5,), rewards (4,)"),
-        (lambda: exact_gradient(row[None], row[None]), "shape (1, 5)"),
-        (lambda: exact_gradient(row, row.double()), "of one floating type"),
-        (lambda: reinforce(row, row, 0), "samples is 0"),
-        (lambda: gumbel_softmax(row, 0.0, 1), "temperature is 0.0"),
-        (lambda: gumbel_softmax_gradient(row, rewards, 1.0, 1), "(4,)"),
     ],
     "losses": [
         (lambda: token_loss(x, ids - 101), "target id -100 is not in 0 … 7"),

@@ -145,35 +145,6 @@ def gradient_figure(norms: dict[str, Tensor]) -> Figure:
     return fig
 
 
-# More training, a wider state
-
-
-def parameters_table(*names: str) -> Table:
-    """Parameters and training steps of stored models."""
-    rows = [
-        (name_of(name), found["parameters"], found["steps"], len(found["runs"]))
-        for name in names
-        for found in [results.load(name)]
-    ]
-    return table(["model", "parameters", "training steps", "seeds"], rows)
-
-
-# What does the context hold?
-
-
-def contents_table() -> Table:
-    """How far the context moves by kind of word and clause: mean and range of seeds."""
-    found = results.load("context_contents")
-    rows = []
-    for name in dict.fromkeys(run["model"] for run in found["runs"]):
-        runs = [run["changes"] for run in found["runs"] if run["model"] == name]
-        for clause in range(found["clauses"]):
-            cells = (spread(of[kind][clause] for of in runs) for kind in KINDS)
-            rows.append((name_of(name), clause + 1, *cells))
-    heads = [Column(kind, "", "relative change of c", digits=2) for kind in KINDS]
-    return table(["model", Column("clause"), *heads], rows)
-
-
 # What does the initial-state model know after a clause?
 
 

@@ -14,12 +14,11 @@ from torch import Tensor
 
 from attnbook.core import results
 from attnbook.course.ch02.clicks import aligned_clicks, write_by_clicks
-from attnbook.course.kit.alignment_maps import alignment_map
 from attnbook.course.kit.glosses import card, gloss_table
 from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, heat_map, numbers_from
 from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.toy.data import held_out_pairs
-from attnbook.toy.language import AND_TARGET, Pair, translate_by_rule
+from attnbook.toy.language import AND_TARGET, translate_by_rule
 from attnbook.toy.models import load_toy_model
 
 # Be the attention: the reader clicks, and the trained decoder writes
@@ -117,20 +116,3 @@ def links_table() -> Table:
         ("moved", moved["links"], 100 * moved["found"] / moved["links"], 0),
     ]
     return table(columns, rows)
-
-
-def weight_and_effect_figure(
-    weights: Tensor, effects: dict[str, Tensor], pair: Pair
-) -> Figure:
-    """Draw the weights, and below them the effects of removing each position."""
-    panels = {
-        "weight, %": (100 * weights, 5, 100, ".0f"),
-        "nats lost if hidden at this step": (effects["hidden"], 0.1, 10, ".1f"),
-        "nats lost if replaced in the source": (effects["replaced"], 0.1, 10, ".1f"),
-    }
-    fig, axes = plt.subplots(3, 1, figsize=(5.5, 8.6), sharex=True)
-    for ax, (title, panel) in zip(axes, panels.items(), strict=True):
-        alignment_map(ax, panel[0], pair, *panel[1:])
-        ax.set_title(title)
-        ax.label_outer()
-    return fig

@@ -33,21 +33,6 @@ def growth_table() -> Table:
     return table(["seed", *heads], rows)
 
 
-def frozen_table() -> Table:
-    """When attention is learned if a part of the model learns nothing at first."""
-    reached = Value(
-        lambda run: run["reached"] or "not by 700",
-        name="step at which the alignment accuracy reaches 90 %",
-    )
-
-    def part(frozen: str) -> str:
-        return frozen.replace("all but", "everything but")
-
-    names = {"frozen": part, "seed": "seed {}"}
-    about = {"names": names, "head": "frozen for 60 steps"}
-    return pivot(stored_runs("frozen_at_first"), "frozen", "seed", reached, **about)
-
-
 def scaled_table() -> Table:
     """When attention is learned if gradients at the score are scaled."""
     reached = Value(
@@ -153,26 +138,6 @@ def clicks_table() -> Table:
         hits = [100 * run["clicks"][kind][0] / run["clicks"][kind][1] for run in runs]
         rows.append((label, runs[0]["clicks"][kind][1], *hits))
     return table(columns, rows)
-
-
-def sentences_table() -> Table:
-    """Whole sentences by clicks."""
-
-    def share(run: dict) -> float:
-        hits, trials = run["source order"]
-        return hits / trials
-
-    group = "clicks in turn"
-    values = (
-        Value("sentences", "of 100 right", name="aligned words", group=group),
-        Value(
-            "exchanged", "of 100 right", name="first two nouns exchanged", group=group
-        ),
-        Value(share, "% of words", 100, name="in source order", group=group),
-    )
-    names = {"held": {0: "from the start", 150: "uniform for 150 steps"}}
-    about = {"names": names, "head": "weights"}
-    return pivot(stored_runs("click_or_cover"), "held", None, *values, **about)
 
 
 COVERED = {

@@ -6,25 +6,20 @@ package; ``python -m attnbook.course.ch02.twin`` trains it again.
 
 from __future__ import annotations
 
-import argparse
-import platform
-import time
 from collections.abc import Iterable, Iterator
-from importlib.resources import files
-from pathlib import Path
+from functools import partial
 
 import torch
 
-from attnbook.core.results import machine
-from attnbook.core.threads import set_threads
+from attnbook.course.kit.train_toys import SEED, train_and_store
 from attnbook.data.batching import Batch
 from attnbook.models.bahdanau import Bahdanau
-from attnbook.models.checkpoints import load_weights, save_weights
+from attnbook.models.checkpoints import load_weights
 from attnbook.toy.data import SOURCE, TARGET, toy_batches
+from attnbook.toy.models import FOLDER as MODELS
 from attnbook.toy.training import LEARNING_RATE, STEPS, fit
 
-FOLDER = files("attnbook") / "stored" / "models" / "bahdanau_twin"
-SEED = 0
+FOLDER = MODELS / "bahdanau_twin"
 HELD_STEPS = 150
 """Number of steps for which the attention weights are held uniform."""
 
@@ -63,32 +58,9 @@ def trained(seed: int, held: int) -> Bahdanau:
     return model
 
 
-def main() -> None:
-    """Command line: the folder to write to."""
-    parser = argparse.ArgumentParser(
-        prog="python -m attnbook.course.ch02.twin", description=__doc__
-    )
-    parser.add_argument(
-        "--out", type=Path, default=Path(str(FOLDER)), help="folder to write to"
-    )
-    out = parser.parse_args().out
-    set_threads()
-    start = time.process_time()
-    model = trained(SEED, HELD_STEPS)
-    save_weights(
-        model,
-        out,
-        command="python -m attnbook.course.ch02.twin",
-        machine=machine(),
-        python=platform.python_version(),
-        torch=torch.__version__,
-        seed=SEED,
-        steps=STEPS,
-        held=HELD_STEPS,
-        rate=LEARNING_RATE,
-        seconds=round(time.process_time() - start),
-    )
-
-
 if __name__ == "__main__":
-    main()
+    train_and_store(
+        "attnbook.course.ch02.twin",
+        {FOLDER.name: partial(trained, SEED, HELD_STEPS)},
+        lambda _: {"held": HELD_STEPS},
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
+from attnbook.course.kit.exact_match import with_clauses
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.toy.data import CLAUSES
@@ -35,14 +36,11 @@ def luong_table(groups: dict[str, Sequence[str]]) -> Table:
         for run in stored_runs(name)
     ]
 
-    def exact(n: int) -> Value:
-        name = f"{n} clause{'s' * (n > 1)}"
-        return Value(lambda r: r["exact"][str(n)], "%", 100, 1, name, "exact match")
-
     def aligned(run: dict) -> float:
         return fmean(run["align"][str(n)] for n in CLAUSES)
 
-    values = *map(exact, (1, 2, 4)), Value(aligned, "%", 100, 1, "alignment accuracy")
+    values = [with_clauses("exact", "exact match", n) for n in (1, 2, 4)]
+    values.append(Value(aligned, "%", 100, 1, "alignment accuracy"))
     return pivot(runs, "model", None, *values, groups="group")
 
 
@@ -90,14 +88,10 @@ FROZEN = {
 }
 
 
-def frozen_table(clauses: Sequence[int] = (1, 2, 4)) -> Table:
+def frozen_table() -> Table:
     """Show what a new decoder with D = 0 learns on a frozen encoder, over seeds."""
-
-    def exact(n: int) -> Value:
-        name = f"{n} clause{'s' * (n > 1)}"
-        return Value(lambda r: r["exact"][str(n)], "%", 100, 0, name, "exact match")
-
+    values = [with_clauses("exact", "exact match", n, digits=0) for n in (1, 2, 4)]
     steps = {300: "after 300 steps", 1500: "after 1,500 steps"}
     about = {"names": {"encoder": FROZEN, "steps": steps}, "head": "frozen encoder"}
     runs = sorted(stored_runs("frozen_encoders"), key=lambda run: run["steps"])
-    return pivot(runs, "encoder", None, *map(exact, clauses), groups="steps", **about)
+    return pivot(runs, "encoder", None, *values, groups="steps", **about)

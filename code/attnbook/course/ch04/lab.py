@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from attnbook.analysis.random_attention import query_gradients, random_scores
 from attnbook.core import results
+from attnbook.course.ch04.random_attention import query_gradients, random_scores
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, SKY
 from attnbook.course.kit.curves import band, label_lines, logarithmic_x
-from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.tables import TRANSLATORS, Value, pivot, stored_runs
 from attnbook.nn.scores import AdditiveScore, make_score
 
@@ -215,29 +215,19 @@ def fused_table() -> Table:
 
 
 def head_habits_table() -> Table:
-    """For each head of the encoder: adjectives, next words, and how scores spread."""
+    """For each head of the encoder: adjectives and next words."""
     [found] = stored_runs("adjective_heads", translator="shipped")
-    trained, *fresh = (run["spreads"] for run in results.load("score_spreads")["runs"])
-
-    def row(of: dict) -> tuple:
-        at = of["layer"], of["head"]
-        start = spread(run[at[0]][at[1]] for run in fresh)
-        noun, ahead = (100 * of[n] / found["counted"][n] for n in ("noun", "next"))
-        return at[1] + 1, noun, ahead, start, trained[at[0]][at[1]]
-
-    def layer(n: int) -> list[tuple]:
-        return [row(of) for of in found["heads"] if of["layer"] == n]
-
-    group = "standard deviation of scaled scores"
+    rows: dict[str, list[tuple]] = {}
+    for of in found["heads"]:
+        shares = (100 * of[n] / found["counted"][n] for n in ("noun", "next"))
+        rows.setdefault(f"layer {of['layer'] + 1}", []).append(
+            (of["head"] + 1, *shares)
+        )
     heads = [
         Column("adjective → its noun", "% of pairs"),
         Column("any word → the next", "% of words"),
-        Column("untrained", group=group, digits=2),
-        Column("trained", group=group, digits=2),
     ]
-    return table(
-        ["head", *heads], {f"layer {n + 1}": layer(n) for n in range(len(trained))}
-    )
+    return table(["head", *heads], rows)
 
 
 LOOKS = {

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import torch
-from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor, nn
@@ -14,15 +13,12 @@ from torch import Tensor, nn
 from attnbook.analysis.word_maps import SPACE
 from attnbook.course.kit.heat_maps import (
     PALE_LINES,
-    WHITE_LINES,
     colour_bar,
     heat_map,
 )
 from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
-from attnbook.nn.multi_head import split_heads
 
-HEAD_COLOURS = ListedColormap(["#8CC8EC", "#F5E36B", "#D3D7DC", "#E5B8CF"])
 QUERY_AND_KEY = {"roles": ("query", "key"), "titles": ("query", "key")}
 
 
@@ -39,46 +35,6 @@ def translator_heads_figure(weights: Tensor, tokens: Sequence[str]) -> Figure:
         ax.set_title(f"head {number}")
         ax.label_outer()
     colour_bar([*axes.flat], "weight, %")
-    return fig
-
-
-# Splitting, correctly and wrongly
-
-
-def owners(t: int, d: int, n_heads: int, *, transposed: bool) -> Tensor:
-    """In which head, and at which of its positions, does each feature land?"""
-    numbers = torch.arange(t * d).view(1, t, d)
-    if transposed:
-        heads = split_heads(numbers, n_heads)[0]  # (H, T, d_k)
-    else:
-        heads = numbers.view(n_heads, t, d // n_heads)  # the mistake
-    found = torch.empty(t * d, 2, dtype=torch.long)
-    for head in range(n_heads):
-        for position in range(t):
-            found[heads[head, position]] = torch.tensor([head, position])
-    return found.view(t, d, 2)
-
-
-def split_figure(words: Sequence[str], d: int = 4, n_heads: int = 2) -> Figure:
-    """Draw which head gets which feature of which word, correctly and wrongly split.
-
-    Heads, features and positions are counted from 1.
-    """
-    t = len(words)
-    fig, axes = plt.subplots(1, 2, sharey=True, figsize=(5.5, 3.9))
-    for ax, transposed in zip(axes, (True, False), strict=True):
-        heads, positions = owners(t, d, n_heads, transposed=transposed).unbind(-1)
-        look = {"cmap": HEAD_COLOURS, "vmax": HEAD_COLOURS.N, **WHITE_LINES}
-        names = {"rows": words, "columns": [str(n + 1) for n in range(d)]}
-        heat_map(ax, heads, turn=0, notes=positions + 1, **names, **look)
-        for head in range(n_heads):
-            middle = (head + 0.5) / n_heads
-            x, y = (middle * d, -0.4) if transposed else (d + 0.3, middle * t)
-            angle = 0 if transposed else 90
-            label = f"head {head + 1}"
-            ax.text(x, y, label, ha="center", va="center", rotation=angle)
-        ax.set_title("view, transpose" if transposed else "view alone", pad=26)
-        ax.set_xlabel("feature")
     return fig
 
 

@@ -53,22 +53,6 @@ def symbols_table() -> Table:
     return pivot(runs, "model", None, *values)
 
 
-# The wrong split
-
-
-def influence_figure(panels: dict[str, Tensor]) -> Figure:
-    """Draw influence matrices next to each other, each against its largest entry."""
-    fig, axes = plt.subplots(1, len(panels), figsize=(5.5, 2.5))
-    for ax, (title, matrix) in zip(axes, panels.items(), strict=True):
-        ends = ["1", *[""] * (len(matrix) - 2), f"{len(matrix)}"]
-        look = {"rows": ends, "columns": ends, "turn": 0, "square": True}
-        heat_map(ax, matrix / matrix.max(), **look)
-        ax.spines[["left", "bottom"]].set_visible(True)
-        ax.set(title=title, xlabel="changed position")
-    axes[0].set(ylabel="output position")
-    return fig
-
-
 # The translator
 
 
@@ -205,20 +189,3 @@ def rises(runs: list[dict], kind: str) -> Tensor:
     for place, rise in of_kind.items():
         found[place] = 1000 * rise
     return found
-
-
-def together_table() -> Table:
-    """How the loss rises if the least important heads are removed together."""
-    stored = results.load("head_ablation")
-    rows = [(int(k), rise) for k, rise in stored["together"].items()]
-    columns = [Column("heads removed", "of 48"), Column("rise", "nats", digits=3)]
-    return table(columns, rows)
-
-
-def layers_table() -> Table:
-    """How the loss rises if all heads of one attention are removed."""
-    rise = Value("rise", "nats", digits=3, name="increase in loss")
-    names = {"layer": lambda layer: str(layer + 1)}
-    return pivot(
-        results.load("head_ablation")["layers"], "layer", "kind", rise, names=names
-    )

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
-from attnbook.course.ch06.figures import changed_and_bleu, draw_mask
+from attnbook.course.ch06.figures import draw_mask
 from attnbook.course.ch06.mask_arguments import find_convention, torch_arguments
 from attnbook.course.kit.colours import TEXT_COLOURS
 from attnbook.course.kit.html_tables import Column, Table, table
@@ -126,28 +126,6 @@ def mask_card_table() -> Table:
             cells = name, row["attend"], row["hidden"], row["empty"]
             groups.setdefault(heading, []).append(cells)
     return table(HEADS, groups)
-
-
-# Padding that is not hidden
-
-
-def padding_toy_table() -> Table:
-    """Show the toy translator with and without its padding mask: stored."""
-    group = "right, of 96"
-    values = (
-        Value("right", name="in one batch", group=group),
-        Value("alone", name="one by one", group=group),
-    )
-    names = {"with_mask": {True: "with the padding mask", False: "without"}}
-    about = {"names": names, "head": "toy translator"}
-    return pivot(stored_runs("padding_toy"), "with_mask", None, *values, **about)
-
-
-def padding_captions_table() -> Table:
-    """Show what the translator loses without its padding mask, in all ways: stored."""
-    return pivot(
-        stored_runs("padding_captions"), "batches", None, *changed_and_bleu(192)
-    )
 
 
 # Order without positions

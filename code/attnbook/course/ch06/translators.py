@@ -15,44 +15,23 @@ from attnbook.translation.translator import Translator
 
 
 class PaddingInSight(Transformer):
-    """Nothing hides the padding of the source from the attentions named in ``sees``.
+    """Nothing hides the padding of the source from the model's attention.
 
     That of the target needs no mask of its own: it stands on the right, where the
     causal mask hides it from all words.
     """
 
-    sees = frozenset({"encoder", "cross"})
-
     def encode(self, src: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Encode, with or without the padding mask."""
-        seen = "encoder" in self.sees
-        return super().encode(src, _everything(src) if seen else mask)
+        """Encode without the padding mask."""
+        return super().encode(src, _everything(src))
 
     def decode(self, tgt_in: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        """Predict all at once, with or without the padding mask."""
-        seen = "cross" in self.sees
-        return super().decode(
-            tgt_in, memory, _everything(memory[..., 0]) if seen else memory_mask
-        )
+        """Predict all at once, without the padding mask."""
+        return super().decode(tgt_in, memory, _everything(memory[..., 0]))
 
     def start(self, src: Tensor) -> TransformerState:
-        """Read the source; the steps' cross-attention keeps its mask, or gets none."""
-        state = super().start(src)
-        if "cross" not in self.sees:
-            return state
-        return state._replace(source_mask=_everything(src))
-
-
-class ZerosAsPadding(PaddingInSight):
-    """The same, with vectors of zeros at the padding of the encoder's input."""
-
-    def encode(self, src: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Encode words and zeros alike."""
-        real = mask[:, 0, 0, :, None]  # (B, S, 1)
-        x = self.positions(self.source_embedding(src)) * real  # (B, S, D)
-        for layer in self.encoder:
-            x = layer(x, _everything(src))
-        return self.encoder_norm(x)
+        """Read the source; the steps' cross-attention gets no mask."""
+        return super().start(src)._replace(source_mask=_everything(src))
 
 
 def _everything(src: Tensor) -> Tensor:
@@ -60,15 +39,11 @@ def _everything(src: Tensor) -> Tensor:
 
 
 def as_kind(
-    model: Transformer,
-    kind: type[Transformer] = PaddingInSight,
-    sees: frozenset[str] | None = None,
+    model: Transformer, kind: type[Transformer] = PaddingInSight
 ) -> Transformer:
     """The same weights in another class, in eval mode."""
     changed = copy.copy(model)
     changed.__class__ = kind
-    if sees is not None:
-        changed.sees = sees
     return changed.eval()
 
 

@@ -1,12 +1,6 @@
-"""Figure and tables of laboratory page 7."""
+"""Tables of laboratory page 7."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-
-import matplotlib.pyplot as plt
-import torch
-from matplotlib.figure import Figure
 
 from attnbook.core import results
 from attnbook.course.ch06.lab import one_and_two_back
@@ -17,29 +11,8 @@ from attnbook.course.ch07.figures import (
     accuracy_over,
     most_frequent_accuracy,
 )
-from attnbook.course.kit.colours import INK, PALE_GREY, SKY
-from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
-from attnbook.nn.positions import sinusoids
-
-
-def distance_figure(
-    d: int = 64, starts: Sequence[int] = (100, 500, 1500), farthest: int = 60
-) -> Figure:
-    """Draw the dot product of the encodings of p and p + k against k, for several p."""
-    distances = range(-farthest, farthest + 1)
-    encodings = sinusoids(max(starts) + farthest + 1, d, dtype=torch.float64)
-    fig, ax = plt.subplots(figsize=(5.5, 3.0))
-    looks = zip((6, 3, 1.2), (PALE_GREY, SKY, INK), strict=True)
-    for p, (width, colour) in zip(starts, looks, strict=True):
-        around = encodings[p - farthest : p + farthest + 1]
-        products = (around @ encodings[p]).round(decimals=9)  # labels in this order
-        ax.plot(distances, products, linewidth=width, color=colour, label=f"p = {p}")
-    ax.set(xlabel="distance k", ylabel="PE(p) · PE(p + k)", ylim=(0, None))
-    label_lines(ax)
-    return fig
-
 
 KINDS = {"none": "none"} | SCHEMES
 
@@ -98,14 +71,6 @@ def farther_table() -> Table:
     kinds = SCHEMES | {"clamped": "relative bias, clamped"}
     names = {"positions": kinds, **LENGTH_NAMES}
     return pivot(runs, "positions", "lengths", RIGHT, names=names)
-
-
-def few_hands_table() -> Table:
-    """Show how well one clock hand and 32 do at new positions."""
-    runs = stored_runs("few_hands_beyond")
-    right = RIGHT._replace(name="positions 12–23")
-    names = {"hands": "{}"}
-    return pivot(runs, "hands", None, right, names=names, head="clock hands")
 
 
 def masked_layer_table() -> Table:

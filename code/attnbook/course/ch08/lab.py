@@ -22,11 +22,11 @@ from attnbook.course.ch08.deep_stacks import (
     gradient_through_values,
     token_diversity,
 )
+from attnbook.course.ch08.taggers import deep_tagger
 from attnbook.course.kit.colours import DARK_GREY
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.losses import token_loss
-from attnbook.toy.task_models import deep_tagger
 from attnbook.toy.tasks import sorted_symbols, task_batches
 
 SIZES = {"1/(3D)": 3**-0.5, "1/D": 1.0, "4/D": 2.0}
@@ -273,18 +273,6 @@ def ladder_table() -> Table:
     loss = Value("loss", "nats", digits=1, name="loss")
     runs = [*stored_runs("ladder"), *stored_runs("ladder_controls")]
     return pivot(runs, "row", None, diversity, loss, head="stack")
-
-
-def longer_table() -> Table:
-    """The loss of attention alone after 1,000 steps, seed by seed."""
-    runs, rows = stored_runs("plain_for_longer"), []
-    rates = dict.fromkeys(run["rate"] for run in runs)
-    for n in dict.fromkeys(run["n_layers"] for run in runs):
-        at = (stored_runs("plain_for_longer", n_layers=n, rate=rate) for rate in rates)
-        cells = (", ".join(rounded(run["loss"]) for run in runs) for runs in at)
-        rows.append((str(n), *cells))
-    heads = (Column(f"{rate:g}", "nats, by seed", "learning rate") for rate in rates)
-    return table(["attentions", *heads], rows)
 
 
 SMALL, LINEAR = ", small weights", "default weights of `nn.Linear`"

@@ -20,20 +20,17 @@ SUSPECT = ("heads", "scale")
 Batch = tuple[Tensor, Tensor, Tensor]
 
 
-def planted(
-    bugs: Iterable[str] = SUSPECT, seed: int = 0, n_heads: int = 4
-) -> Transformer:
+def planted(bugs: Iterable[str] = SUSPECT, seed: int = 0) -> Transformer:
     """Create a small post-norm Transformer with some bugs.
 
     Args:
         bugs: Of "heads", "scale" and "softmax"; "none" plants nothing. By default those
             of the suspect.
         seed: Of the initial weights.
-        n_heads: Number of heads.
     """
     torch.manual_seed(seed)
     config = TransformerConfig(
-        UNK + N_SYMBOLS, d_model=64, n_heads=n_heads, n_layers=2, d_ff=128, dropout=0.0
+        UNK + N_SYMBOLS, d_model=64, n_heads=4, n_layers=2, d_ff=128, dropout=0.0
     )
     model = Transformer(config)
     if "heads" in bugs:
@@ -45,9 +42,9 @@ def planted(
     return model
 
 
-def reversals(seed: int, batch_size: int = 64, length: int = LENGTH) -> Iterator[Batch]:
+def reversals(seed: int, batch_size: int = 64) -> Iterator[Batch]:
     """Endless batches: source, target shifted right by one, target; (B, T) each."""
-    for src in sources(seed, batch_size, length):
+    for src in sources(seed, batch_size):
         yield src, *shifted(src.flip(1))
 
 
@@ -57,11 +54,11 @@ def copies(seed: int, batch_size: int = 64) -> Iterator[Batch]:
         yield src, *shifted(src)
 
 
-def sources(seed: int, batch_size: int, length: int = LENGTH) -> Iterator[Tensor]:
+def sources(seed: int, batch_size: int) -> Iterator[Tensor]:
     """Endless batches of random symbols, with ids from UNK on; (B, T)."""
     g = torch.Generator().manual_seed(seed)
     while True:
-        yield random_symbols(batch_size, length, g) + UNK - 1
+        yield random_symbols(batch_size, LENGTH, g) + UNK - 1
 
 
 def shifted(tgt: Tensor) -> tuple[Tensor, Tensor]:

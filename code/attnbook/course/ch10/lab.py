@@ -59,19 +59,23 @@ def counts_by_length(name: str) -> list[tuple[str | int, ...]]:
 
 
 def silence_table() -> Table:
-    """Captions whose empty translation is more probable, by length of the source."""
+    """Captions whose empty translation is more probable, by length of the source.
+
+    More probable than what a beam finds, and than all that an exact search finds.
+    """
+    both = zip(*map(counts_by_length, ("silence", "exact_search")), strict=True)
     rows = [
-        (label, captions, silent, 100 * silent / captions)
-        for label, captions, silent in counts_by_length("silence")
+        (label, captions, silent, 100 * silent / captions, settled, empty)
+        for (label, captions, silent), (_, _, settled, empty) in both
     ]
-    heads = [Column("captions"), Column("empty is more probable")]
-    return table(["subwords", *heads, Column("share", "%")], rows)
-
-
-def exact_table() -> Table:
-    """Captions whose best translation is empty, by length: ``exact_search``."""
-    heads = [Column(name) for name in ("captions", "settled", "empty")]
-    return table(["subwords", *heads], counts_by_length("exact_search"))
+    heads = [
+        Column("captions"),
+        Column("number", group="empty above the beam's"),
+        Column("share", "%", "empty above the beam's"),
+        Column("settled", group="exact search"),
+        Column("empty is best", group="exact search"),
+    ]
+    return table(["subwords", *heads], rows)
 
 
 def brevity_table() -> Table:

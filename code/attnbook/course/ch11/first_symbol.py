@@ -43,47 +43,28 @@ class LastPosition(nn.Module):
         return self.out(self.norm(x[:, -1:]))  # (B, 1, V)
 
 
-def convolutions(d_model: int, dilations: list[int], width: int = 3) -> list[nn.Module]:
-    """A stack of convolutions, each followed by a ReLU, with He initialisation."""
+def convolutions(d_model: int, dilations: list[int]) -> list[nn.Module]:
+    """Convolutions of width 3, each followed by a ReLU, with He initialisation."""
     layers = []
     for dilation in dilations:
-        layer = ConvolutionLayer(d_model, width, dilation)
+        layer = ConvolutionLayer(d_model, 3, dilation)
         nn.init.kaiming_uniform_(layer.conv.weight, nonlinearity="relu")
         layers.append(nn.Sequential(layer, nn.ReLU()))
     return layers
 
 
-def contiguous_dilations(n: int, width: int = 3) -> list[int]:
-    """Dilations (all 1) of as many convolutions as give a receptive field of n.
-
-    Raises:
-        ValueError: If the width is below 2.
-    """
-    check_width(width)
-    return [1] * -(-(n - 1) // (width - 1))
+def contiguous_dilations(n: int) -> list[int]:
+    """Dilations (all 1) of as many convolutions as give a receptive field of n."""
+    return [1] * (n // 2)
 
 
-def exponential_dilations(n: int, width: int = 3) -> list[int]:
-    """The same with dilations 1, width, width², …: fewer layers suffice.
-
-    Raises:
-        ValueError: If the width is below 2.
-    """
-    check_width(width)
+def exponential_dilations(n: int) -> list[int]:
+    """The same with dilations 1, 3, 9, …: fewer layers suffice."""
     dilations, receptive_field = [], 1
     while receptive_field < n:
         dilations.append(receptive_field)
-        receptive_field *= width
+        receptive_field *= 3
     return dilations
-
-
-def check_width(width: int) -> None:
-    """Raise a ValueError unless a convolution sees another position."""
-    if width < 2:
-        raise ValueError(
-            f"width is {width}; a convolution of width 1 sees no other position: take "
-            "2 or more"
-        )
 
 
 MakeLayers = Callable[[int, int], list[nn.Module]]  # of n and D

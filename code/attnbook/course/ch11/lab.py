@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from attnbook.core import results
 from attnbook.course.ch11.first_symbol import (
@@ -24,36 +23,26 @@ SHOWN = (400, 800, 2000, 4000, 6000)
 # Costs of layers
 
 
-def runs_of(kind: str, **fixed: int) -> list[dict]:
-    """Stored costs of a kind, such as those at ``d=256``, in ascending order."""
+def runs_of(kind: str) -> list[dict]:
+    """Stored costs of a kind at one width, in ascending order of the length."""
+    width = results.load("layer_cost")["width"]
     return sorted(
-        stored_runs("layer_cost", kind=kind, **fixed),
-        key=lambda run: (run["n"], run["d"]),
+        stored_runs("layer_cost", kind=kind, d=width), key=lambda run: run["n"]
     )
 
 
-def costs_table(of: str, unit: str, by: str = "n") -> Table:
-    """Show a stored cost of all kinds of layer by length or width, with its slope.
+def costs_table(of: str, unit: str) -> Table:
+    """Show a stored cost of all kinds of layer by length, with its slope.
 
-    The slope is that of the last two sizes in a log-log plot: 2 is with the square.
+    The slope is that of the last doubling in a log-log plot: 2 is with the square.
     """
-    stored = results.load("layer_cost")
-    fixed = {"d": stored["width"]} if by == "n" else {"n": stored["length"]}
-    heads = [
-        Column(f"{by} = {run[by]:,}", unit, digits=1) for run in runs_of("GRU", **fixed)
-    ]
+    heads = [Column(f"n = {run['n']:,}", unit, digits=1) for run in runs_of("GRU")]
     rows = []
     for kind in KINDS:
-        runs = runs_of(kind, **fixed)
-        cells = (run[of] / UNITS[unit] for run in runs)
-        rows.append((kind, *cells, slope(runs, by, of)))
+        costs = [run[of] for run in runs_of(kind)]
+        cells = (cost / UNITS[unit] for cost in costs)
+        rows.append((kind, *cells, math.log2(costs[-1] / costs[-2])))
     return table(["layer", *heads, Column("slope", digits=1)], rows)
-
-
-def slope(runs: Sequence[dict], by: str, of: str) -> float:
-    """How steep a cost rises at the end of a log-log plot: 2 is with the square."""
-    (x, y), (x2, y2) = ((run[by], run[of]) for run in runs[-2:])
-    return math.log(y2 / y) / math.log(x2 / x)
 
 
 def batches_table() -> Table:
@@ -154,32 +143,3 @@ def updates_table() -> Table:
             rows.append((kind + note, d, *cells))
     heads = [Column(f"{step:,} updates", "%", "accuracy") for step in SHOWN]
     return table(["layer", Column("width"), *heads], rows)
-
-
-# What weights tell
-
-
-def weights_tell_table() -> Table:
-    """Show how far weights tell effects: means of three seeds, and their range."""
-    names = {
-        ("bahdanau", "hidden"): "Bahdanau, hidden",
-        ("bahdanau", "replaced"): "Bahdanau, replaced",
-        ("transformer", "hidden"): "Transformer, hidden",
-        ("transformer", "replaced"): "Transformer, replaced",
-        ("transformer", "encoder"): "Transformer, encoder, replaced",
-    }
-    rows = []
-    for (model, test), label in names.items():
-        runs = stored_runs("weights_tell", model=model)
-        every = [100 * run[test]["first"] for run in runs if test in run]
-        others = [run[f"{test}_others"] for run in runs]
-        first = spread(100 * x["first"] for x in others)
-        rank = spread(x["correlation"] for x in others)
-        rows.append((label, spread(every) if every else None, first, rank))
-    others = "all but the aligned word"
-    heads = [
-        Column("same first", "%", "all positions"),
-        Column("same first", "%", others),
-        Column("rank correlation", "", others, 2),
-    ]
-    return table(["model", *heads], rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from statistics import fmean
 
 import matplotlib.pyplot as plt
@@ -23,7 +22,6 @@ from attnbook.course.ch12.figures import (
 )
 from attnbook.course.kit.colours import COLOURS
 from attnbook.course.kit.html_tables import Cell, Column, Table, spread, table
-from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.translation.report import TEST_SPLITS
 
 
@@ -110,31 +108,6 @@ def lengths_table() -> Table:
     return table(["words in the source", Column("sentences"), *heads], rows)
 
 
-# Parts of the Transformer
-
-NAMES = {
-    "as it is": "unchanged",
-    "1 head": "one head",
-    "8 heads": "eight heads",
-    "no scale": "no division by the root of d_k",
-    "no positions": "no positional encoding",
-    "no feed-forward": "no feed-forward networks",
-    "no smoothing": "no label smoothing",
-}
-"""The changes of the toy ablation, as a reader calls them; the others as stored."""
-
-
-def toy_ablation_table() -> Table:
-    """Show exact match and loss with one change each: ``toy_ablation``."""
-    exact = Value(lambda run: run["exact"]["2"], "%", 100, name="exact match")
-    loss = Value("validation_loss", "nats", digits=3, name="validation loss")
-    about = {
-        "names": {"change": lambda change: NAMES.get(change, change)},
-        "head": "Transformer",
-    }
-    return pivot(stored_runs("toy_ablation"), "change", None, exact, loss, **about)
-
-
 # The shipped model on the test sets
 
 
@@ -170,13 +143,6 @@ def signatures() -> dict[str, str]:
 
 
 DIRECTIONS = {"en_de": "English to German", "de_en": "German to English"}
-
-
-def averaging_table() -> Table:
-    """Show greedy validation BLEU by the number of epochs averaged."""
-    bleu = Value("validation_bleu", digits=1, name="BLEU", group="validation")
-    about = {"names": {"epochs": "{}"}, "head": "last epochs averaged"}
-    return pivot(stored_runs("multi30k_average"), "epochs", None, bleu, **about)
 
 
 def length_penalties_table() -> Table:
@@ -251,20 +217,3 @@ def directions_table() -> Table:
         for split in splits
     ]
     return table(["direction", *heads], rows)
-
-
-def lengths_on_tests_table() -> Table:
-    """Show BLEU by the length of the source, on both tests: ``multi30k_scores``."""
-    found = results.load("multi30k_scores")["by_length"]
-    rows = []
-    for groups in zip(*found.values(), strict=True):
-        first, last = groups[0]["first"], groups[0]["last"]
-        words = f"{first} to {last}" if last < 99 else f"{first} and more"
-        cells = ((g["sentences"], g["bleu"], g["margin"]) for g in groups)
-        rows.append((words, *chain.from_iterable(cells)))
-    heads = [
-        Column(name, "", f"test of {split[5:9]}", digits)
-        for split in found
-        for name, digits in (("sentences", 0), ("BLEU", 1), ("±", 1))
-    ]
-    return table(["words in the source", *heads], rows)

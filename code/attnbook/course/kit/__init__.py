@@ -9,6 +9,6 @@
 - ``exercises``: what judges the reader's code, and the file that keeps it
 - ``explorers``: figures that PyTorch computes anew as the reader moves a control
 - ``widgets``: steppers, and the frame and the scripts of all figures that move
-- ``experiments``: finds and runs what chapters register; ``toy_translation`` is the run
-  that four chapters repeat, ``train_toys`` makes the toy models that are shipped
+- ``toy_translation`` is the run that four chapters repeat, ``train_toys`` makes the toy
+  models that are shipped, ``word_links`` links words of captions to their translations
 """

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import math
-
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.course.kit.colours import COLOURS
-from attnbook.course.kit.heat_maps import (
-    PALE_LINES,
-    frame_cells,
-    heat_map,
-    numbers_from,
-)
+from attnbook.course.kit.heat_maps import PALE_LINES, frame_cells, heat_map
 from attnbook.toy.language import Pair
 
 
-def alignment_map(
-    ax: Axes,
-    cells: Tensor,
-    pair: Pair,
-    least: float = math.inf,
-    vmax: float = 1,
-    form: str = ".0f",
-) -> None:
+def alignment_map(ax: Axes, cells: Tensor, pair: Pair) -> None:
     """Draw weights of one sentence; frames mark the word that each word renders.
 
     Args:
         ax: Where to.
         cells: (T, S), EOS included.
         pair: The sentence.
-        least: Numbers from here on are written into their cells.
-        vmax: What is darkest.
-        form: How numbers are written.
     """
     heat_map(
         ax,
@@ -44,8 +27,6 @@ def alignment_map(
         columns=[*pair.source, "<eos>"],
         roles=("target", "source"),
         titles=("target token", "source token"),
-        notes=numbers_from(cells, least, form),
-        vmax=vmax,
         **PALE_LINES,
     )
     frame_cells(ax, enumerate(pair.alignment), COLOURS["target"])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, SKY, text_colour
 from attnbook.course.kit.curves import band
-from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.html_tables import Table
 from attnbook.course.kit.names import name_of
-from attnbook.course.kit.tables import stored_runs
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 
 CLAUSES = (1, 2, 3, 4)
 CURVES = {  # stored result: colour, where the label begins
@@ -51,10 +51,20 @@ def exact_match_table(*names: str, clauses: Sequence[int] = CLAUSES) -> Table:
         names: Stored results; a reader gets the names of ``attnbook.course.kit.names``.
         clauses: A column for each.
     """
-    heads = [f"{n} clause{'s' * (n > 1)}" for n in clauses]
-    columns = [Column(head, "%", "exact match", 1) for head in heads]
-    rows = []
-    for name in names:
-        shares = [*zip(*exact_match_shares(name), strict=True)]
-        rows.append((name_of(name), *(spread(shares[n - 1]) for n in clauses)))
-    return table(["model", *columns], rows)
+    return by_clauses(names, "exact", "exact match", clauses)
+
+
+def by_clauses(
+    names: Iterable[str], entry: str, group: str, clauses: Iterable[int]
+) -> Table:
+    """Show an entry of stored results: a row for each, columns by number of clauses."""
+    runs = [
+        {"model": name_of(name), **run} for name in names for run in stored_runs(name)
+    ]
+    return pivot(runs, "model", None, *(with_clauses(entry, group, n) for n in clauses))
+
+
+def with_clauses(entry: str, group: str, n: int, digits: int = 1) -> Value:
+    """The column of an entry for sentences of n clauses, under a heading."""
+    name = f"{n} clause{'s' * (n > 1)}"
+    return Value(lambda run: run[entry][str(n)], "%", 100, digits, name, group)

@@ -30,8 +30,6 @@ NAMES = {
     "luong_location": "Luong attention, location",
     "transformer": "Transformer",
     "transformer_rotary": "Transformer, rotary encodings",
-    "transformer_post_norm": "Transformer, post-norm",
-    "transformer_post_norm_slower": "Transformer, post-norm, ¼ learning rate",
 }
 
 

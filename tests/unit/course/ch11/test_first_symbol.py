@@ -53,9 +53,3 @@ def test_the_first_symbol_is_asked_for():
     ids, targets = next(first_symbol_batches(7, seed=0, batch_size=5))
     assert ids.shape == (5, 7)
     assert torch.equal(targets, ids[:, :1])
-
-
-@pytest.mark.parametrize("dilations", [contiguous_dilations, exponential_dilations])
-def test_a_convolution_that_sees_one_position_is_refused(dilations):
-    with pytest.raises(ValueError, match=r"width is 1; .* take 2 or more"):
-        dilations(5, width=1)

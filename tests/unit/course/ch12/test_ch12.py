@@ -45,10 +45,6 @@ def test_stored_results_are_of_the_shipped_model():
         for name, score in scores.items():
             assert score["bleu"] == pytest.approx(run[split][name]["bleu"])
             assert score["signature"] == run[split][name]["signature"]
-    outputs = results.load("multi30k_en_de_hypotheses")["test_2016_flickr"]["beam"]
-    one, other = (outputs[i] for i in found["worst"][:2])  # as the laboratory says
-    assert "Budonch" in one
-    assert "Donama" in other
 
 
 # Exercises

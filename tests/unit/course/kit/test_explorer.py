@@ -11,7 +11,6 @@ from widgets import Elements
 from attnbook.course.kit.explorers.controls import (
     Menu,
     Slider,
-    Stops,
     Switch,
     TextBox,
 )
@@ -25,11 +24,10 @@ CONTROLS = {
     "how": Menu("way", ("sum", "mean"), "sum"),
     "word": TextBox("word", "b & c"),
     "up": Switch("upper case", False),
-    "far": Stops("length", (1, 4, 16), 4),
 }
 
 
-def show(n, x, how, word, up, far):
+def show(n, x, how, word, up):
     """As many bars as asked for; the word must not be empty, nor be "bug"."""
     if not word:
         raise ValueError("the word is empty; type <one>")
@@ -37,7 +35,7 @@ def show(n, x, how, word, up, far):
         raise KeyError("a bug of ours")
     fig, ax = plt.subplots(figsize=(4, 2))
     ax.bar(range(n), [x] * n)
-    said = f"{n} {x:g} {how} {word.upper() if up else word} {far}"
+    said = f"{n} {x:g} {how} {word.upper() if up else word}"
     return View(said, fig, f"{n} bars <high>", "<table><tr><td>1</td></tr></table>")
 
 
@@ -70,13 +68,13 @@ def test_the_still_is_html_with_text_and_caption(still):
     assert image["alt"] == "2 bars <high>"
     assert image["src"].startswith("data:image/png;base64,")
     assert "onload" not in image
-    assert "<p>2 1 sum b &amp; c 4</p>" in still.data
+    assert "<p>2 1 sum b &amp; c</p>" in still.data
     assert "<strong>It moves.</strong> A &amp; <em>b</em>." in still.data
     assert "max-width: 400px" in still.data
     assert "<td>1</td>" in still.data
     assert (
         "Settings: numbers: 2; factor: 1.0; way: sum; word: “b &amp; c”; "
-        "upper case: no; length: 4. To change them, run this cell."
+        "upper case: no. To change them, run this cell."
     ) in still.data
     assert not [tag for tag, _ in elements.found if tag in ("script", "input", "link")]
 
@@ -107,7 +105,7 @@ def test_without_ipywidgets_there_is_a_still_that_says_what_to_install(monkeypat
     monkeypatch.delitem(sys.modules, LIVE, raising=False)
     monkeypatch.setitem(sys.modules, "ipywidgets", None)  # import fails
     found = make().data
-    assert "<p>2 1 sum b &amp; c 4</p>" in found
+    assert "<p>2 1 sum b &amp; c</p>" in found
     assert "pip install ipywidgets" in found
     assert "run the cell again" in found
 
@@ -118,16 +116,15 @@ def test_without_ipywidgets_there_is_a_still_that_says_what_to_install(monkeypat
 def test_a_control_that_moves_changes_the_result(live):
     controls, said, picture, _ = live
     before = plt.get_fignums()
-    assert "<p>2 1 sum b &amp; c 4</p>" in said.value
+    assert "<p>2 1 sum b &amp; c</p>" in said.value
     first = picture.value
     controls["n"].value = 4
-    assert "<p>4 1 sum b &amp; c 4</p>" in said.value
+    assert "<p>4 1 sum b &amp; c</p>" in said.value
     assert 'alt="4 bars &lt;high&gt;"' in picture.value
     assert picture.value != first
     controls["x"].value, controls["how"].value = 1.5, "mean"
     controls["word"].value, controls["up"].value = "d", True
-    controls["far"].value = 16
-    assert "<p>4 1.5 mean D 16</p>" in said.value
+    assert "<p>4 1.5 mean D</p>" in said.value
     assert plt.get_fignums() == before
 
 
@@ -142,7 +139,7 @@ def test_a_bug_is_raised_and_leaves_no_old_result_either(live):
 def test_the_script_waits_for_all_controls_and_the_caption_stands_below(live):
     _, _, picture, caption = live
     assert "onload=" in picture.value
-    assert "{&quot;controls&quot;: 6}" in picture.value
+    assert "{&quot;controls&quot;: 5}" in picture.value
     assert "<strong>It moves.</strong> A &amp; <em>b</em>." in caption.value
 
 
@@ -160,7 +157,6 @@ def test_a_film_has_buttons_that_move_its_slider(live):
 TRAITS = {
     "IntSlider": "value min max step continuous_update readout_format",
     "FloatSlider": "value min max step continuous_update readout_format",
-    "SelectionSlider": "value options continuous_update",
     "Dropdown": "value options",
     "Text": "value continuous_update placeholder",
     "Checkbox": "value indent",
@@ -202,4 +198,4 @@ def ipywidgets_7(monkeypatch):
 def test_colab_s_ipywidgets_7_has_all_that_is_asked_for(ipywidgets_7):
     box = make(n=Slider("numbers", 1, 5, 2, play=True))
     assert type(box) is ipywidgets_7.VBox
-    assert "<p>2 1 sum b &amp; c 4</p>" in box.children[-3].value
+    assert "<p>2 1 sum b &amp; c</p>" in box.children[-3].value

@@ -8,10 +8,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from attnbook.analysis.occlusion import context_changes
 from attnbook.analysis.word_maps import word_weights
 from attnbook.core import results
-from attnbook.course.ch01 import explorer_context_contents as context_contents
 from attnbook.course.ch02 import explorer_caption_alignment as caption_alignment
 from attnbook.course.ch02 import explorer_film as film
 from attnbook.course.ch02 import explorer_query as additive_query
@@ -33,8 +31,7 @@ from attnbook.course.kit.explorers.token_maps import (
     token_map,
 )
 from attnbook.decoding import greedy, length_penalty
-from attnbook.models.seq2seq import InitialState
-from attnbook.toy.data import SOURCE, TARGET, make_batch
+from attnbook.toy.data import make_batch
 from attnbook.toy.example import STATES, U, V, W
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.models import load_toy_model
@@ -80,37 +77,6 @@ def test_rows_and_columns_are_the_tokens_of_each_attention(kind, rows, columns):
     assert chart.frames == ((0, 1),)
     said = [f"{row}: {columns[i]}, 1.00" for i, row in enumerate(rows)]
     assert peaks(weights, tokens, kind) == "; ".join(said)
-
-
-# The contexts of chapter 1
-
-
-def test_the_bars_are_the_changes_of_the_context():
-    torch.manual_seed(0)
-    models = {name: InitialState(len(SOURCE), len(TARGET)) for name in ("one", "two")}
-    view = context_contents.context_view(models, "The old farmer sees a bird.")
-    assert [chart.title for chart in view.drawn] == [*models]
-    pair = translate_by_rule("the old farmer sees a bird")
-    for chart, model in zip(view.drawn, models.values(), strict=True):
-        drawn = torch.tensor([series.values for series in chart.series])  # (2, S)
-        changes = context_changes(model.encoder, pair, parts=2)[:-1].T  # (2, S)
-        assert torch.allclose(drawn, changes.nan_to_num(), atol=6e-3)
-        assert drawn.max() < chart.value.high
-    assert chart.names == pair.source
-    assert "nan" not in view.alt
-
-
-def test_on_the_page_the_contexts_are_those_that_were_stored():
-    torch.manual_seed(0)
-    models = {"untrained": InitialState(len(SOURCE), len(TARGET))}
-    models["static context, trained"] = load_toy_model("static_context")
-    for sentence in context_contents.SENTENCES[:3]:
-        stored = context_contents.on_page(sentence).drawn
-        now = context_contents.context_view(models, sentence).drawn
-        for chart in now:
-            [same] = [one for one in stored if one.title == chart.title]
-            for mine, its in zip(chart.series, same.series, strict=True):
-                assert mine.values == pytest.approx(its.values, abs=0.011)
 
 
 # The toy Transformer

@@ -40,24 +40,6 @@ class Slider:
 
 
 @dataclass(frozen=True)
-class Stops:
-    """A slider over a few values, which need not be equally far from each other.
-
-    Attributes:
-        label: What it moves.
-        choices: The values, the least first.
-        start: The one at first.
-    """
-
-    label: str
-    choices: tuple[int, ...]
-    start: int
-
-    def __post_init__(self):
-        _check_start("slider", self)
-
-
-@dataclass(frozen=True)
 class Menu:
     """One of several choices.
 
@@ -72,7 +54,11 @@ class Menu:
     start: str
 
     def __post_init__(self):
-        _check_start("menu", self)
+        if self.start not in self.choices:
+            raise ValueError(
+                f"the menu {self.label!r} starts with {self.start!r}, which is none of "
+                f"its choices: {', '.join(self.choices)}; name one of them"
+            )
 
 
 @dataclass(frozen=True)
@@ -109,17 +95,8 @@ class Switch:
     choices = (False, True)
 
 
-Control = Slider | Stops | Menu | TextBox | Switch
-"""Any of the five."""
-
-
-def _check_start(kind: str, control: Stops | Menu) -> None:
-    if control.start not in control.choices:
-        raise ValueError(
-            f"the {kind} {control.label!r} starts with {control.start!r}, which is "
-            f"none of its choices: {', '.join(map(str, control.choices))}; name one of "
-            "them"
-        )
+Control = Slider | Menu | TextBox | Switch
+"""Any of the four."""
 
 
 def has_play(control: Control) -> bool:

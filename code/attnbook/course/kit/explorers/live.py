@@ -16,7 +16,6 @@ from attnbook.course.kit.explorers.controls import (
     Control,
     Menu,
     Slider,
-    Stops,
     Switch,
     TextBox,
     has_play,
@@ -82,11 +81,6 @@ def make_widget(control: Control) -> ipywidgets.DOMWidget:
             ends = {"min": low, "max": high, "step": step}
             form = {} if whole else {"readout_format": ".1f"}
             return make(value=start, **ends, **form, continuous_update=False, **common)
-        case Stops(choices=choices, start=start):
-            options = {"options": choices, "value": start}
-            return ipywidgets.SelectionSlider(
-                **options, continuous_update=False, **common
-            )
         case Menu(choices=choices, start=start):
             return ipywidgets.Dropdown(options=choices, value=start, **common)
         case TextBox(start=start):

@@ -15,11 +15,7 @@ from attnbook.models.seq2seq import Readout, StaticContext, StaticState
 class NarrowContext(StaticContext):
     """A static context that is the decoder's initial state: s_0, at every step.
 
-    Args:
-        source_vocab_size: Number of source tokens.
-        target_vocab_size: Number of target tokens.
-        d_embed: Width of the token embeddings.
-        d_hidden: Width H of the hidden states, and of the context.
+    Its arguments are those of ``StaticContext``, but the context is only H wide.
     """
 
     def __init__(

@@ -2,7 +2,7 @@
 
 import torch
 
-from attnbook.models.narrow_context import NarrowContext
+from attnbook.course.ch01.narrow_context import NarrowContext
 from attnbook.models.seq2seq import InitialState
 
 
