@@ -1,13 +1,23 @@
-"""Stored results: what made each, and how far another run is from it."""
+"""Stored results: what made each, whether that is still the code here, and again.
+
+The fingerprint of an experiment covers its own function and all of ours that it reaches
+by name: functions, classes with their methods, constants. What only words change, such
+as a docstring, leaves it as it is.
+"""
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import inspect
+import json
 import platform
 import subprocess
+import textwrap
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -15,22 +25,27 @@ import torch
 from attnbook.core.files import write_object
 from attnbook.core.results import machine
 
+OURS = ("attnbook.", "experiments.")
+DOCUMENTED = ast.FunctionDef | ast.ClassDef
 ABOUT = (
     "command",
     "commit",
+    "code",
     "machine",
     "python",
     "torch",
     "seconds",
+    "repeated",
 )
 """What a stored result says of itself, before the experiment's own entries."""
 
 
-def save(name: str, values: dict, seconds: float, folder: Path) -> Path:
-    """Write a result with the command, commit, machine and versions that made it.
+def save(name: str, run: Callable, values: dict, seconds: float, folder: Path) -> Path:
+    """Write a result with the command, code, machine and versions that made it.
 
     Args:
         name: Name of the experiment.
+        run: The experiment.
         values: Its results; anything that JSON can hold.
         seconds: The processor time that it took.
         folder: The folder to write to.
@@ -44,6 +59,7 @@ def save(name: str, values: dict, seconds: float, folder: Path) -> Path:
     record = {
         "command": f"python -m attnbook.course {name}",
         "commit": commit(),
+        "code": fingerprint(run),
         "machine": machine(),
         "python": platform.python_version(),
         "torch": torch.__version__,
@@ -116,6 +132,29 @@ def in_part(run: Callable, runs: int) -> Callable | None:
     return None
 
 
+def mark(
+    name: str, run: Callable, worst: float, runs: int | None, folder: Path
+) -> None:
+    """Write into a stored result that the code that is here gives it, too.
+
+    Args:
+        name: Name of the experiment.
+        run: The experiment.
+        worst: The largest difference, in spreads.
+        runs: How many of its runs were repeated; None: all.
+        folder: The folder of the result.
+    """
+    path = folder / f"{name}.json"
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record |= {"commit": commit(), "code": fingerprint(run)}
+    record["repeated"] = {
+        "runs": "all" if runs is None else runs,
+        "machine": machine(),
+        "apart": round(worst, 3),
+    }
+    write_object(path, {key: record[key] for key in ABOUT if key in record} | record)
+
+
 def distance(pairs: list[tuple[Any, Any]]) -> float:
     """The largest difference, divided by the range of the first values."""
     if not all(isinstance(value, int | float) for pair in pairs for value in pair):
@@ -134,3 +173,86 @@ def leaves(value: Any, place: tuple = ()) -> Iterator[tuple[tuple, Any]]:
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, item in items:
         yield from leaves(item, (*place, key))
+
+
+def fingerprint(run: Callable) -> str:
+    """Twelve hex digits that change with the code behind an experiment."""
+    found: dict[str, str] = {}
+    reach("experiment", run, found)
+    text = "\n".join(f"{name}: {found[name]}" for name in sorted(found))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def reach(name: str, thing: Any, found: dict[str, str]) -> None:
+    """Add what a name stands for, if it is ours, and all that this names in turn."""
+    if isinstance(thing, partial):
+        for part in ("args", "keywords", "func"):
+            reach(f"{name}.{part}", getattr(thing, part), found)
+    elif isinstance(thing, dict):
+        for key, item in thing.items():
+            reach(f"{name}[{key!r}]", item, found)
+    elif isinstance(thing, tuple | list):
+        for place, item in enumerate(thing):
+            reach(f"{name}[{place}]", item, found)
+    elif isinstance(thing, int | float | str | range | None):
+        found[name] = repr(thing)
+    elif isinstance(thing, FunctionType | type):
+        reach_code(inspect.unwrap(thing), found)
+
+
+def reach_code(thing: FunctionType | type, found: dict[str, str]) -> None:
+    """Add a function or class of ours with all that it names."""
+    name = f"{thing.__module__}.{thing.__qualname__}"
+    if name in found or not name.startswith(OURS):
+        return
+    found[name] = bare_source(thing)
+    for base in getattr(thing, "__bases__", ()):
+        reach("", base, found)
+    for function in functions(thing):
+        enclosed = zip(
+            function.__code__.co_freevars, function.__closure__ or (), strict=True
+        )
+        for key, cell in enclosed:
+            reach(f"{name}.{key}", cell.cell_contents, found)
+        names = {*named(function.__code__)}
+        for key in names & function.__globals__.keys():
+            value = function.__globals__[key]
+            place = f"{function.__module__}.{key}"
+            if isinstance(value, ModuleType) and value.__name__.startswith(OURS):
+                inside = names & vars(value).keys()
+                value = {inner: vars(value)[inner] for inner in inside}
+            reach(place, value, found)
+
+
+def functions(thing: FunctionType | type) -> Iterator[FunctionType]:
+    """A function itself, or those of a class, properties among them."""
+    members = [thing] if isinstance(thing, FunctionType) else vars(thing).values()
+    for member in members:
+        inside = getattr(member, "fget", None) or getattr(member, "__func__", member)
+        if isinstance(inside, FunctionType):
+            yield inspect.unwrap(inside)
+
+
+def named(code: CodeType) -> Iterator[str]:
+    """All names in compiled code, those in inner functions included."""
+    yield from code.co_names
+    for inner in code.co_consts:
+        if inspect.iscode(inner):
+            yield from named(inner)
+
+
+@cache
+def bare_source(thing: FunctionType | type) -> str:
+    """The source without comments and docstrings."""
+    try:
+        source = textwrap.dedent(inspect.getsource(thing))
+    except OSError:  # made while running, as the methods of a dataclass are
+        return ""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # the line of a lambda
+        return source.strip()
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node):
+            node.body[:1] = [ast.Pass()]
+    return ast.unparse(tree)

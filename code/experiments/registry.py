@@ -21,7 +21,14 @@ import torch
 from attnbook.core import results
 from attnbook.core.signals import last_words
 from attnbook.core.threads import set_threads
-from experiments.provenance import ABOUT, differences, in_part, save
+from experiments.provenance import (
+    ABOUT,
+    differences,
+    fingerprint,
+    in_part,
+    mark,
+    save,
+)
 
 Run = Callable[..., dict]
 
@@ -94,17 +101,29 @@ def main() -> None:
         "--out", type=Path, default=Path(str(results.FOLDER)), help="folder to write to"
     )
     parser.add_argument(
+        "--stale",
+        action="store_true",
+        help="name the results that other code made, with the seconds that each took",
+    )
+    parser.add_argument(
         "--again",
         type=int,
         metavar="SECONDS",
         help="repeat what took at most so long, or as many runs, and compare",
     )
+    parser.add_argument(
+        "--mark",
+        action="store_true",
+        help="with --again: note in a result that it came out within its spread",
+    )
     arguments = parser.parse_args()
     known = find_experiments()
     unknown = [name for name in arguments.names if name not in known]
-    if arguments.again is not None:
+    if arguments.stale or arguments.again is not None:
         names = [name for name in arguments.names or known if name in stored_names()]
-        parser.exit(again(names, arguments.again))
+        if arguments.stale:
+            parser.exit(stale(names))
+        parser.exit(again(names, arguments.again, arguments.mark))
     if unknown or not arguments.names:
         text = f"There is no experiment {unknown[0]!r}. " if unknown else ""
         parser.exit(
@@ -118,7 +137,7 @@ def main() -> None:
             start = time.process_time()
             values = known[name]()
             seconds = time.process_time() - start
-            path = save(name, values, seconds, arguments.out)
+            path = save(name, known[name], values, seconds, arguments.out)
         print(f"  wrote {path}", flush=True)
 
 
@@ -127,7 +146,18 @@ def stored_names() -> set[str]:
     return {file.name.removesuffix(".json") for file in results.FOLDER.iterdir()}
 
 
-def again(names: Iterable[str], limit: int) -> int:
+def stale(names: Iterable[str]) -> int:
+    """Say which results weren't made by the code that is here; return their number."""
+    found = [
+        n for n in names if results.load(n).get("code") != fingerprint(EXPERIMENTS[n])
+    ]
+    for name in found:
+        print(f"{name}  {results.load(name)['seconds']} s")
+    print(f"{len(found)} stale")
+    return min(len(found), 1)
+
+
+def again(names: Iterable[str], limit: int, marks: bool = False) -> int:
     """Repeat results, or as many runs as took so many seconds; say what differs."""
     set_threads()
     worst = 0.0
@@ -141,8 +171,11 @@ def again(names: Iterable[str], limit: int) -> int:
             continue
         own = {key: value for key, value in stored.items() if key not in ABOUT}
         apart = differences(own, json.loads(json.dumps(run())), runs)
-        worst = max([worst, *apart.values()])
+        largest = max(apart.values(), default=0.0)
+        worst = max(worst, largest)
         said = ", ".join(f"{k} by {v:.2g} of its spread" for k, v in apart.items())
         part = f" ({runs} of {total} runs)" if runs else ""
         print(f"{name}{part}: {said or 'the same'}", flush=True)
+        if marks and largest <= 1:
+            mark(name, EXPERIMENTS[name], largest, runs, Path(str(results.FOLDER)))
     return int(worst > 1)

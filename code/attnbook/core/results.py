@@ -26,7 +26,8 @@ def load(name: str) -> dict:
 
     Returns:
         The experiment's own entries, and what is needed to repeat it: "command",
-        "commit", "machine", "python", "torch" and "seconds" (of processor time).
+        "commit", "code" (a fingerprint of the code that made it), "machine", "python",
+        "torch" and "seconds" (of processor time).
 
     Raises:
         ValueError: If there is no such result, or it cannot be read; the message lists
