@@ -196,6 +196,8 @@ SMALL = {
     # ch09
     "boxes_off": ({"SENTENCES": 2}, {"box": "decoder positions", "clauses": 1}),
     "word_by_box": ({"SENTENCES": 2}, {"clauses": 1}),
+    "word_due": ({"SENTENCES": 2}, {"change": "decoder positions"}),
+    "word_ending": ({"SENTENCES": 2}, {"exchanged": "word read"}),
     "word_just_read": (
         {"WORDS": 50},
         {"tables": "N(0, 1)", "layers": "nn.Linear", "norm_first": True, "seed": 0},
