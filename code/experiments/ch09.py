@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
-from itertools import repeat
+from itertools import count, repeat
+from statistics import fmean
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
-from attnbook.analysis.maps import cross_weights
+from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.core.vocabulary import UNK
 from attnbook.course.ch09.suspect import Batch, accuracy, copies, planted, reversals
 from attnbook.course.kit.toy_translation import THREE_SEEDS, train_and_measure
@@ -18,7 +22,15 @@ from attnbook.models.variants import RotaryTransformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import padding_mask
-from attnbook.toy.data import held_out_pairs, make_batch
+from attnbook.toy.data import CLAUSES, TARGET, held_out_pairs, make_batch
+from attnbook.toy.language import (
+    ADJECTIVES,
+    AND_TARGET,
+    DETERMINERS,
+    NOUNS,
+    VERBS,
+    Pair,
+)
 from attnbook.toy.metrics import exact_match
 from attnbook.toy.models import SIZES, load_toy_model, toy_transformer
 from attnbook.toy.training import fit
@@ -60,30 +72,60 @@ BOXES = (
 
 @sweep(box=BOXES, clauses=(1, 2), sentences=SENTENCES)
 def boxes_off(box: str, clauses: int) -> dict:
-    """The package's toy Transformer with the result of one box replaced by zeros.
+    """The package's toy Transformer with the result of one box held at its mean.
 
-    Of positions, what is left is the embedding. The last are several boxes at once.
+    The mean is over all positions of other sentences, as chapter 5 does it with heads.
+    The last are several boxes at once.
 
     Returns:
         The share of new sentences that are translated exactly.
     """
     model = load_toy_model("transformer")
-    if box.endswith("positions"):
-        decoder = box.startswith("decoder")
-        model.positions.register_forward_hook(
-            lambda module, inputs, how, output: (
-                inputs[0] if decoder == ("offset" in how) else output
-            ),
-            with_kwargs=True,
-        )
-    elif box != "none":
-        for name in box.split(" and "):
-            model.get_submodule(name).register_forward_hook(
-                lambda module, inputs, output: torch.zeros_like(output)
-            )
-    pairs = held_out_pairs(clauses, SENTENCES)
     with torch.no_grad():
-        return {"exact": exact_match(model, pairs)}
+        if box != "none":
+            hold_at_means(model, box.split(" and "))
+        return {"exact": exact_match(model, held_out_pairs(clauses, SENTENCES))}
+
+
+def hold_at_means(model: Transformer, boxes: Iterable[str]) -> None:
+    """Hold the results of boxes at their means, each box's taken in the whole model."""
+    means = {box: mean_result(model, box) for box in boxes}
+    for box, mean in means.items():
+        on_result(model, box, mean.expand_as)
+
+
+@torch.no_grad()
+def mean_result(model: Transformer, box: str) -> Tensor:
+    """What a box adds to the residual stream, (D,): mean over other new sentences."""
+    batch, found = make_batch(new_pairs(seed=1)), []
+    with on_result(model, box, lambda result: found.append(result) or result):
+        model(batch.src, batch.tgt_in)
+    read = batch.tgt_in if box.startswith("decoder") else batch.src
+    return found[0][padding_mask(read)].mean(0)
+
+
+def on_result(
+    model: Transformer, box: str, change: Callable[[Tensor], Tensor]
+) -> RemovableHandle:
+    """Let what a box adds to the residual stream be changed."""
+    stack, _, positions = box.partition(" ")
+    if not positions:
+        return model.get_submodule(box).register_forward_hook(
+            lambda module, inputs, output: change(output)
+        )
+    calls = count()  # both stacks use the same ones, the encoder first
+
+    def hook(module: nn.Module, inputs: tuple[Tensor], output: Tensor) -> Tensor:
+        if (next(calls) > 0) != (stack == "decoder"):
+            return output
+        return inputs[0] + change(output - inputs[0])
+
+    return model.positions.register_forward_hook(hook)
+
+
+def new_pairs(seed: int = 12345) -> list[Pair]:
+    """New sentences of one to four clauses, as many of each."""
+    return [p for clauses in CLAUSES for p in held_out_pairs(clauses, SENTENCES, seed)]
 
 
 @sweep(clauses=(1, 2, 3, 4), sentences=SENTENCES)
@@ -113,6 +155,100 @@ def word_by_box(clauses: int) -> dict:
                 each = p.gather(-1, words[..., None])[..., 0][real]
                 found[name].append(round(each.mean().item(), 4))
     return found
+
+
+# What the decoder goes by
+
+KINDS = (
+    *([*NOUNS.values()], [*VERBS.values()], [AND_TARGET]),
+    [stem + ending for stem in ADJECTIVES.values() for ending in "ns"],
+    [stem + ending for stem in DETERMINERS.values() for ending in "ns"],
+)
+"""Kinds of target words."""
+
+
+@sweep(
+    change=(
+        "nothing",
+        "words of the same kind",
+        "any words",
+        "decoder positions",
+        "decoder.0.self_attention",
+    ),
+    sentences=SENTENCES,
+)
+def word_due(change: str) -> dict:
+    """How often does the first cross-attention find the word that is due?
+
+    Under teacher forcing, every word that the decoder reads is exchanged for another,
+    or the result of a box is held at its mean.
+
+    Returns:
+        The share of target words whose aligned source word gets the largest weight in
+        the mean of the heads: "found".
+    """
+    model, rng, pairs = load_toy_model("transformer"), random.Random(0), new_pairs()
+    kinds = [[w for kind in KINDS for w in kind]] if change == "any words" else KINDS
+    like = {word: [w for w in kind if w != word] for kind in kinds for word in kind}
+    read = pairs
+    if change.startswith("decoder"):
+        hold_at_means(model, [change])
+    elif change != "nothing":
+        read = [
+            replace(p, target=tuple(rng.choice(like[w] or [w]) for w in p.target))
+            for p in pairs
+        ]
+    batch = make_batch(read)
+    maps = attention_maps(model, batch.src, batch.tgt_in)  # (B, H, T, S) each
+    best = maps["decoder.0.cross_attention"].mean(1).argmax(-1).tolist()
+    found = [
+        looks[t] == source
+        for looks, pair in zip(best, pairs, strict=True)
+        for t, source in enumerate(pair.alignment)
+        if source is not None
+    ]
+    return {"found": round(fmean(found), 4)}
+
+
+@sweep(exchanged=("word read", "source noun"), sentences=SENTENCES)
+def word_ending(exchanged: str) -> dict:
+    """Which ending does an adjective or determiner get, if another word is exchanged?
+
+    Under teacher forcing, for each such word, one word gets the other ending: the one
+    that the decoder has just read, or the noun of its phrase in the source.
+
+    Returns:
+        The number of "words", and the shares of the most probable next words that are
+        the right one, with the "new" and with the "old" ending.
+    """
+    model, rng = load_toy_model("transformer"), random.Random(0)
+    changed, at, old, new = [], [], [], []
+    for pair in new_pairs():
+        for t, word in enumerate(pair.target):
+            if word not in (*KINDS[-1], *KINDS[-2]):
+                continue
+            end = "sn"["ns".index(word[-1])]
+            source, target = [*pair.source], [*pair.target]
+            noun = max(n for n in range(t) if target[n] in NOUNS.values())
+            other = rng.choice([name for name in NOUNS if NOUNS[name][-1] == end])
+            if exchanged == "source noun":
+                source[pair.alignment[noun]] = other
+            else:
+                target[t - 1] = (
+                    NOUNS[other] if noun == t - 1 else target[t - 1][:-1] + end
+                )
+            changed.append(replace(pair, source=tuple(source), target=tuple(target)))
+            at.append(t)
+            old.append(word)
+            new.append(word[:-1] + end)
+    batch = make_batch(changed)
+    with torch.no_grad():
+        logits = model(batch.src, batch.tgt_in)[torch.arange(len(at)), at]  # (n, V)
+    found = [TARGET.words[i] for i in logits.argmax(-1).tolist()]
+    return {"words": len(at)} | {
+        name: round(fmean(map(str.__eq__, found, words)), 4)
+        for name, words in (("new", new), ("old", old))
+    }
 
 
 # How likely does an untrained model find the word that it has just read?

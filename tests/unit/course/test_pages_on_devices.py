@@ -31,7 +31,6 @@ MODULES = [
     ("ch07", "PositionalEncoding", True, (8,), (X,)),
     ("ch08", "EncoderLayer", True, (CONFIG,), (X,)),
     ("ch08", "DecoderLayer", True, (CONFIG,), (X, X)),
-    ("ch09", "EncoderDecoder", False, (CONFIG,), (SRC, IDS)),
     ("ch09", "Transformer", True, (CONFIG,), (SRC, IDS)),
 ]
 

@@ -127,6 +127,8 @@ SMALL = {
     # ch09
     "boxes_off": {"SENTENCES": 2},
     "word_by_box": {"SENTENCES": 2},
+    "word_due": {"SENTENCES": 2},
+    "word_ending": {"SENTENCES": 2},
     "word_just_read": {"WORDS": 50},
     "broken_builds": ONE_STEP,
     "suspect_tests": ONE_STEP,

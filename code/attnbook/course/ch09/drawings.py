@@ -1,8 +1,8 @@
-"""The drawings of chapter 9: what waits for what, the model, and its memory."""
+"""The drawings of chapter 9: the model, and its memory."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+from math import copysign
 
 from attnbook.course.kit.drawings.diagram import (
     KEY,
@@ -34,21 +34,21 @@ CHAPTERS = {
 ARCHITECTURE = (
     "Two columns, from the bottom up. Left, the encoder: source ids, (B, S), "
     "through an embedding times the root of D and added positions, (B, S, D), into "
-    "N layers of self-attention, with a mask (B, 1, 1, S), and feed-forward; what "
-    "comes out, (B, S, D), is the memory. Right, the decoder: target ids, (B, T), "
-    "through embedding and positions, (B, T, D), into N layers of self-attention, "
-    "with a mask (B, 1, T, T), cross-attention, with a mask (B, 1, 1, S), and "
-    "feed-forward; then a linear output gives logits, (B, T, V). An arrow leads from "
-    "the memory into the decoder's layers, where it forks into the keys and the "
-    "values of the cross-attention. Around each sub-layer a residual connection leads "
-    "to a sum, and a norm follows. A dashed line ties the output to the target "
-    "embedding."
+    "N layers of self-attention, with a mask (B, 1, 1, S), and feed-forward, and "
+    "through a last norm; what comes out, (B, S, D), is the memory. Right, the "
+    "decoder: target ids, (B, T), through embedding and positions, (B, T, D), into N "
+    "layers of self-attention, with a mask (B, 1, T, T), cross-attention, with a mask "
+    "(B, 1, 1, S), and feed-forward, and through a last norm; then a linear output "
+    "gives logits, (B, T, V). An arrow leads from the memory into the decoder's "
+    "layers, where it forks into the keys and the values of the cross-attention. "
+    "Before each sub-layer is a norm, and around both leads a residual connection to "
+    "a sum. A dashed line ties the output to the target embedding."
 )
 
 
 def architecture() -> LinkedDiagram:
-    """The whole Transformer of the paper, with shapes; its boxes lead to chapters."""
-    d = LinkedDiagram(510, 796, alt=ARCHITECTURE)
+    """The whole Transformer in pre-norm, with shapes; its boxes lead to chapters."""
+    d = LinkedDiagram(510, 845, alt=ARCHITECTURE)
     memory = _encoder(d, 118)
     cross = _decoder(d, 384)
     edge, fork = cross.x - cross.width / 2, cross.x - 94
@@ -66,15 +66,16 @@ def architecture() -> LinkedDiagram:
 def _encoder(d: LinkedDiagram, x: float) -> Box:
     """The encoder around a vertical line; returns the box of what it gives."""
     below = _words(d, x, "source ids", "S", SOURCE)
-    d.frame(x - 96, 288, x + 96, 622)
-    d.text("N ×", x + 70, 606)
-    attention = _attention(d, x, 546, "self-attention", "mask (B, 1, 1, S)")
-    _queries_keys_values(d, below, attention)
-    norm = _add_and_norm(d, attention, 608, -84)
-    feed = _box(d, "feed-forward", x, norm.y - 66, "layers")
+    d.frame(x - 96, 339, x + 96, 671)
+    d.text("N ×", x + 70, 655)
+    norm = _norm(d, below, 631)
+    attention = _attention(d, x, 560, "self-attention", "mask (B, 1, 1, S)")
+    _queries_keys_values(d, norm, attention)
+    norm = _norm(d, _add(d, attention, 657, -84), 458)
+    feed = _box(d, "feed-forward", x, 407, "layers")
     d.arrow(norm, feed)
-    norm = _add_and_norm(d, feed, feed.y + 36, -84)
-    memory = d.box("memory", x, 226, width=90, **SOURCE)
+    norm = _norm(d, _add(d, feed, 484, -84), 310)
+    memory = d.box("memory", x, 236, width=90, **SOURCE)
     d.link(memory, *CHAPTERS["memory"])
     d.arrow(norm, memory, label="(B, S, D)", **SOURCE)
     return memory
@@ -83,33 +84,32 @@ def _encoder(d: LinkedDiagram, x: float) -> Box:
 def _decoder(d: LinkedDiagram, x: float) -> Box:
     """The decoder around a vertical line; returns the box of its cross-attention."""
     below = _words(d, x, "target ids", "T", TARGET)
-    d.frame(x - 108, 126, x + 96, 622)
-    d.text("N ×", x - 70, 606)
-    attention = _attention(d, x, 546, "self-attention", "mask (B, 1, T, T)")
-    _queries_keys_values(d, below, attention)
-    norm = _add_and_norm(d, attention, 608, 84)
-    cross = _attention(d, x, norm.y - 74, "cross-attention", "mask (B, 1, 1, S)")
-    stem = cross.y + 40
-    d.line((x, norm.y - 13), (x, stem))
-    d.arrow((x, stem), cross, **QUERY)
-    norm = _add_and_norm(d, cross, stem + 8, 84)
-    feed = _box(d, "feed-forward", x, norm.y - 62, "layers")
+    d.frame(x - 108, 168, x + 96, 671)
+    d.text("N ×", x - 70, 655)
+    norm = _norm(d, below, 631)
+    attention = _attention(d, x, 560, "self-attention", "mask (B, 1, T, T)")
+    _queries_keys_values(d, norm, attention)
+    norm = _norm(d, _add(d, attention, 657, 84), 458)
+    cross = _attention(d, x, 389, "cross-attention", "mask (B, 1, 1, S)")
+    d.arrow(norm, cross, **QUERY)
+    norm = _norm(d, _add(d, cross, 484, 84), 287)
+    feed = _box(d, "feed-forward", x, 236, "layers")
     d.arrow(norm, feed)
-    norm = _add_and_norm(d, feed, feed.y + 34, 84)
+    norm = _norm(d, _add(d, feed, 313, 84), 139)
     out = _box(d, "linear output", x, 78, "model", **TARGET)
     d.arrow(norm, out, label="(B, T, D)", **TARGET)
     d.arrow(out, d.text("logits", x, 12, **TARGET), label="(B, T, V)", **TARGET)
     edge = x + 75
-    d.arrow((edge, 704), (edge + 42, 704), (edge + 42, 78), (edge, 78), dashed=True)
+    d.arrow((edge, 753), (edge + 42, 753), (edge + 42, 78), (edge, 78), dashed=True)
     d.text("tied", edge + 30, 56)
     return cross
 
 
 def _words(d: LinkedDiagram, x: float, ids: str, length: str, look: dict) -> Box:
     """From ids to vectors that know their position."""
-    embedding = _box(d, "embedding $· √D$", x, 704, "model", **look)
-    positions = _box(d, "+ positions", x, 644, "positions", **look)
-    d.arrow(d.text(ids, x, 780, **look), embedding, label=f"(B, {length})", **look)
+    embedding = _box(d, "embedding $· √D$", x, 753, "model", **look)
+    positions = _box(d, "+ positions", x, 693, "positions", **look)
+    d.arrow(d.text(ids, x, 829, **look), embedding, label=f"(B, {length})", **look)
     d.arrow(embedding, positions, **look)
     return positions
 
@@ -140,18 +140,22 @@ def _queries_keys_values(d: Diagram, below: Box, box: Box) -> None:
     d.line((below.x - 24.9, stem), (below.x + 24.9, stem))
 
 
-def _add_and_norm(d: LinkedDiagram, box: Box, fork: float, side: float) -> Box:
-    """The residual connection around a sub-layer, its sum, and the norm above."""
-    top = box.y - box.height / 2
-    plus = d.plus(box.x, top - 26)
-    norm = d.box("norm", box.x, plus.y - 38, width=70, height=26)
+def _norm(d: LinkedDiagram, below: Box, y: float) -> Box:
+    """A norm above a sum, or above the word vectors."""
+    norm = d.box("norm", below.x, y, width=70, height=26)
     address, name = CHAPTERS["layers"]
     d.link(norm, address, f"norm: {name}")
-    d.arrow(box, plus)
-    d.arrow(plus, norm)
-    x = box.x + side
-    d.arrow((box.x, fork), (x, fork), (x, plus.y), plus)
+    d.arrow(below, norm)
     return norm
+
+
+def _add(d: LinkedDiagram, box: Box, fork: float, side: float) -> Box:
+    """The sum above a sub-layer, and the residual connection that leads to it."""
+    plus = d.plus(box.x, box.y - box.height / 2 - 26)
+    d.arrow(box, plus)
+    x, edge = box.x + side, box.x + copysign(0.9, side)  # of the line upwards
+    d.arrow((edge, fork), (x, fork), (x, plus.y), plus)
+    return plus
 
 
 def one_memory() -> Diagram:
@@ -195,34 +199,3 @@ def _decoder_layer(d: Diagram, x: float, y: float, below: Box, layer: int) -> Bo
     cross = d.box("cross-attention", x, y, width=140, height=78)
     d.arrow(own, cross, label="$Q$", **QUERY)
     return cross
-
-
-def dependencies() -> Diagram:
-    """What has to be computed before what, under teacher forcing."""
-    alt = (
-        "Four target tokens in two models. Left, a recurrent decoder: each of the four "
-        "states has an arrow from its token below and one from the state before it, "
-        "so that the states form a chain. Right, two layers of a Transformer's "
-        "decoder: in each layer every position has arrows from its own and from all "
-        "earlier positions of the row below, but none from its own row."
-    )
-    d = Diagram(510, 250, alt=alt)
-    tokens = [d.text(f"$y_{t}$", 40 + 58 * t, 196, **TARGET) for t in range(4)]
-    states = [
-        d.box(f"$s_{t + 1}$", 40 + 58 * t, 110, role="target", filled=True)
-        for t in range(4)
-    ]
-    for token, state in zip(tokens, states, strict=True):
-        d.arrow(token, state)
-    for one, two in pairwise(states):
-        d.arrow(one, two, **TARGET, width=2.4)
-    d.text("recurrent: 4 steps in a row", 127, 236)
-    rows = [[d.text(f"$y_{t}$", 302 + 58 * t, 196, **TARGET) for t in range(4)]]
-    for y in (124, 44):
-        rows.append([d.box("", 302 + 58 * t, y, **TARGET) for t in range(4)])
-    for below, above in pairwise(rows):
-        for i, box in enumerate(above):
-            for other in below[: i + 1]:
-                d.arrow((other.x, other.y - 19), (box.x, box.y + 21))
-    d.text("Transformer: 2 layers in a row", 389, 236)
-    return d

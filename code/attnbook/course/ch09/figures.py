@@ -26,24 +26,33 @@ from attnbook.course.kit.heat_maps import (
     frame_cells,
     heat_map,
 )
-from attnbook.course.kit.html_tables import Column, Table, spread, table
+from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.toy.language import Pair
 
-WHY = {
-    (0, "embedding"): "turns a word into numbers that can be trained",
-    (0, "+ positions"): "marks where the word stands",
-    (0, "self-attention"): "lets each word take in the others",
-    (0, "feed-forward"): "computes with what a word holds by now",
-    (0, "norm"): "gives all rows of the memory one scale",
-    (1, "embedding"): "says which word was written last",
-    (1, "+ positions"): "says how many were written",
-    (1, "masked attention"): "brings in what was written before",
-    (1, "cross-attention"): "reads the source word that is due",
-    (1, "feed-forward"): "computes with what was read",
-    (1, "output"): "compares with each word's embedding",
+CAN = {
+    (0, "embedding"): "turn a word into numbers that can be trained",
+    (0, "+ positions"): "mark where the word stands",
+    (0, "self-attention"): "bring in what the others hold",
+    (0, "feed-forward"): "compute from this vector alone",
+    (0, "norm"): "give all rows of the memory one scale",
+    (1, "embedding"): "mark the word just written",
+    (1, "+ positions"): "mark how many were written",
+    (1, "masked attention"): "bring in what was written before",
+    (1, "cross-attention"): "bring in words of the source",
+    (1, "feed-forward"): "compute from this vector alone",
+    (1, "output"): "compare with each word's embedding",
 }
-"""What each box of the encoder (0) and of the decoder (1) is for."""
+"""What each box of the encoder (0) and of the decoder (1) can do."""
+
+READ = {
+    "nothing": "what was written",
+    "words of the same kind": "other words of the same kinds",
+    "any words": "any other words",
+    "decoder positions": "what was written, without positions",
+    "decoder.0.self_attention": "what was written, without the first self-attention",
+}
+"""What is changed in the stored result, and what the decoder then gets."""
 
 # One word on its way
 
@@ -52,7 +61,7 @@ def walk_table(stack: int, row: int = 1) -> Table:
     """One position on its way through a stack: where it looks, what it is near to."""
     names, groups, heading = tokens(), defaultdict(list), "input"
     for box, stage, weights in walk(stack):
-        if (stack, box) not in WHY:
+        if (stack, box) not in CAN:
             continue
         if stage.layer:
             heading = f"layer {stage.layer}"
@@ -63,10 +72,10 @@ def walk_table(stack: int, row: int = 1) -> Table:
             [] if weights is None else zip(attended, weights[row].tolist(), strict=True)
         )
         near = (next_words if stack else nearest_words)(stage, row, 2)
-        cells = box, _largest(looks), _largest(near), WHY[stack, box]
+        cells = box, _largest(looks), _largest(near), CAN[stack, box]
         groups[heading].append(cells)
     found = "would write, if it ended here" if stack else "nearest words"
-    return table(["box", "attends to", found, "what the box is for"], groups)
+    return table(["box", "attends to", found, "what the box can do"], groups)
 
 
 def _largest(numbers: Iterable[tuple[str, float]]) -> str:
@@ -76,7 +85,7 @@ def _largest(numbers: Iterable[tuple[str, float]]) -> str:
 
 
 def boxes_table() -> Table:
-    """Show the exact match of a trained model without one of its boxes: stored."""
+    """Show the exact match of a model with a box held at its mean: stored."""
     exact, groups = defaultdict(list), defaultdict(list)
     for run in stored_runs("boxes_off"):
         exact[run["box"]].append(100 * run["exact"])
@@ -94,7 +103,7 @@ def boxes_table() -> Table:
             name = NAMES.get(name, name)
         groups[heading].append((name, *shares))
     heads = [Column(head, "%", "exact match") for head in ("1 clause", "2 clauses")]
-    return table(["taken out", *heads], groups)
+    return table(["held at its mean", *heads], groups)
 
 
 def right_word_figure() -> Figure:
@@ -115,6 +124,14 @@ def right_word_figure() -> Figure:
     return fig
 
 
+def due_table() -> Table:
+    """Show how often the first cross-attention finds the word that is due: stored."""
+    rows = [
+        (READ[run["change"]], 100 * run["found"]) for run in stored_runs("word_due")
+    ]
+    return table(["the decoder gets", Column("word found", "%")], rows)
+
+
 # The suspect
 
 
@@ -131,7 +148,7 @@ def suspect_table() -> Table:
         ("reversals", "new reversals", long, "longer", found["runs"]),
     ]
     table_rows = [
-        (*texts, steps, spread(100 * run[test] for run in runs))
+        (*texts, steps, 100 * fmean(run[test] for run in runs))
         for *texts, steps, test, runs in rows
     ]
     heads = ["trained on", "tested on", Column("batches")]

@@ -30,7 +30,7 @@ def test_the_listing_runs_in_an_empty_folder_with_torch_alone(tmp_path):
     first, *clauses, last = found.stdout.splitlines()
     assert first.startswith("step 0: loss ")
     assert [line[:9] for line in clauses] == [f"clauses {n}" for n in (1, 2, 3, 4)]
-    assert last.startswith("the old farmer sees a bird and this young queen hears")
+    assert last.startswith("the old farmer sees a bird →")
     modules = {line.split()[1] for line in text.splitlines() if "import " in line}
     assert modules == {"math", "random", "torch"}
 
