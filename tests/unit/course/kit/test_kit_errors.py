@@ -17,7 +17,7 @@ from attnbook.course.kit.equivalence import agreement_table
 from attnbook.course.kit.exercises.checking import wrong
 from attnbook.course.kit.exercises.hints import Mistake, make_mistake, read_hints
 from attnbook.course.kit.exercises.stages import find_part
-from attnbook.course.kit.explorers.controls import Menu, Slider, Stops
+from attnbook.course.kit.explorers.controls import Menu, Slider
 from attnbook.course.kit.explorers.shipped import LONGEST, checked_caption
 from attnbook.course.kit.html_tables import Column, table
 from attnbook.course.kit.names import name_of
@@ -88,7 +88,6 @@ TABLE = {
     ],
     "explorers": [
         (lambda: Slider("length", 1, 6, 7), "'length' starts at 7, outside 1 to 6"),
-        (lambda: Stops("length", (1, 4), 3), "'length' starts with 3"),
         (lambda: Menu("way", ("a", "b"), "c"), "'way' starts with 'c'"),
         (lambda: Setting(heads=3), "heads is 3: choose among 1, 2, 4"),
         (lambda: checked_caption("  "), "the caption is empty; type"),
