@@ -445,44 +445,6 @@ def drawn_table() -> Table:
     return table(["caption", "a person's", "the model's", "which says"], rows)
 
 
-def numbers_table() -> Table:
-    """Show what a loss and a score of this chapter are those of."""
-    shipped, full = results.load(NAME), whole_ladder()["transformer"]
-    last = [line for line in shipped["log"] if "validation_loss" in line][-1]
-    loss, by_alpha = shipped["validation_loss"], shipped["validation_bleu_by_alpha"]
-    greedy = results.load("multi30k_average")["runs"][-1]["validation_bleu"]
-    plain = results.load("multi30k_scores")["losses"][-1]["val"]  # as in translation
-    on_300 = results.load("multi30k_beams")["runs"][0]["bleu"]
-    on_test = results.load("multi30k_headline")["scores"]["test_2016_flickr"]
-    ten = validation_spreads(ablation_seeds()["the model"]["unchanged"], "beam, cased")
-    full_loss, scores = full["validation_loss"], full["validation_scores"]
-    one, many, all_of_them = "the last epoch", "ten epochs", "1,014, validation"
-    rows = {
-        "the shipped model": [
-            (
-                one,
-                all_of_them,
-                "greedy",
-                last["validation_loss"],
-                last["validation_bleu"],
-            ),
-            (many, all_of_them, "greedy", loss, greedy),
-            (many, all_of_them, "beam", loss, by_alpha[str(shipped["alpha"])]),
-            (many, "300 of these", "greedy", plain, on_300),
-            (many, "test of 2016", "beam", None, on_test["beam, cased"]["bleu"]),
-        ],
-        "trained for ten epochs (ablation), mean of two seeds": [
-            ("three epochs", all_of_them, "beam", ten[0].mean, ten[1].mean),
-        ],
-        "trained on a GPU (five translators), other seed and learning rate": [
-            (many, all_of_them, how, full_loss, scores[f"{how}, cased"]["bleu"])
-            for how in ("greedy", "beam")
-        ],
-    }
-    loss_and_bleu = Column("loss", "nats", digits=2), Column("BLEU", digits=1)
-    return table(["weights, mean of", "captions", "decoding", *loss_and_bleu], rows)
-
-
 def scores_table() -> Table:
     """Show the shipped model's scores, those of three seeds, and a published one.
 
