@@ -22,6 +22,8 @@ KEPT = {
     "last": "the last six",
     "word": "first word and the last five",
     "sink": "`<bos>` and the last five",
+    "average": "`<bos>` (averaged) and the last five",
+    "no values": "`<bos>` (values 0) and the last five",
 }
 
 
