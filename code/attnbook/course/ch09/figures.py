@@ -10,7 +10,6 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from attnbook.core import results
 from attnbook.course.ch09.explorer_transformer_pass import (
     NAMES,
     nearest_words,
@@ -133,27 +132,6 @@ def due_table() -> Table:
 
 
 # The suspect
-
-
-def suspect_table() -> Table:
-    """Show what the suspect gets right after each kind of training: stored."""
-    found = results.load("suspect_tests")
-    short, long = found["steps"], found["longer"]
-    builds = stored_runs("broken_builds", build="softmax mended")
-    rows = [
-        ("copies", "new copies", short, "copying", found["runs"]),
-        ("eight reversals", "the same eight", short, "one_batch", found["runs"]),
-        ("eight reversals", "new reversals", short, "one_batch_new", found["runs"]),
-        ("reversals", "new reversals", short, "right", builds),
-        ("reversals", "new reversals", long, "longer", found["runs"]),
-    ]
-    table_rows = [
-        (*texts, steps, 100 * fmean(run[test] for run in runs))
-        for *texts, steps, test, runs in rows
-    ]
-    heads = ["trained on", "tested on", Column("batches")]
-    right = Column("symbols right", "%", digits=1)
-    return table([*heads, right], table_rows)
 
 
 def dependence_figure(moved: Tensor) -> Figure:
