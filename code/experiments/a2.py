@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from itertools import islice, product
+from itertools import count, islice, product
 
 import torch
 from torch import Tensor, nn
 
+from attnbook.analysis.maps import attention_maps
 from attnbook.course.a2.character_models import (
     HIDDEN,
     OF_2017,
@@ -238,3 +239,66 @@ def at_largest(model: CharacterModel, seed: int, warm_up: int = 1) -> dict:
     losses = train(model, seed, max(LEARNING_RATES), warm_up)
     excess = (character_losses(model, ids) - least).mean().item()
     return {"excess": round(excess, 4), "losses": losses}
+
+
+# Does the softmax saturate, and what do sharp heads look at?
+
+WATCHED_AT = (20, 50, STEPS - 1)  # updates before the look
+FULL_ROWS = LENGTH // 2  # queries from here on have at least so many keys
+
+
+def rotary_first() -> CharacterModel:
+    """RoPE in the first layer alone, and no other positions."""
+    model = without_sinusoids(pre_norm_model(OF_2017))
+    model.blocks[0].attention = rotary_heads()
+    return model
+
+
+WATCHED: dict[str, Callable[[], nn.Module]] = {
+    "baseline": VARIANTS["pre_norm"],
+    "baseline, warm-up": VARIANTS["pre_norm"],
+    "QK-norm": VARIANTS["qk_norm"],
+    "RoPE": VARIANTS["rotary"],
+    "RoPE, first layer": rotary_first,
+}
+"""Whose attention is watched in training, by the run's name."""
+
+
+@sweep(model=WATCHED, seed=SEEDS, warm_up=WARM_UP, at=WATCHED_AT, **ABOUT)
+def sharp_heads(model: str, seed: int) -> dict:
+    """Watch the attention of a model while it trains at the largest learning rate.
+
+    Returns:
+        The "excess" of :func:`block_controls`, and at each of the steps, as means over
+        the heads of a layer: the "largest" weight of a query, and the share of queries
+        whose largest weight is at the head's most frequent "distance".
+    """
+    ids, _ = held_out(LENGTH, HELD_OUT)
+    ids, steps, looks = ids[:BATCH_SIZE, :LENGTH], count(), []
+
+    def watch(trained: CharacterModel, _: object) -> None:
+        if trained.training and next(steps) in WATCHED_AT:
+            looks.append(look(trained.eval(), ids))
+            trained.train()
+
+    trained = WATCHED[model]()
+    trained.register_forward_pre_hook(watch)
+    found = at_largest(trained, seed, WARM_UP if model.endswith("warm-up") else 1)
+    about = {key: [seen[key] for seen in looks] for key in looks[0]}
+    return {"excess": found["excess"], **about}
+
+
+@torch.no_grad()
+def look(model: CharacterModel, ids: Tensor) -> dict[str, list[float]]:
+    """For each layer the mean "largest" weight and the share of one "distance"."""
+    maps = torch.stack([*attention_maps(model, ids).values()])  # (N, B, H, T, T)
+    largest, keys = maps[..., FULL_ROWS:, :].max(-1)  # (N, B, H, T')
+    distances = torch.arange(FULL_ROWS, ids.shape[1]) - keys
+    shares = [
+        [head.flatten().bincount().max() / head.numel() for head in layer.unbind(1)]
+        for layer in distances
+    ]  # N lists of H
+    return {
+        "largest": rounded(largest.mean((1, 2, 3))),
+        "distance": rounded(torch.tensor(shares).mean(1)),
+    }
