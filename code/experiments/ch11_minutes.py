@@ -10,12 +10,15 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from unittest.mock import patch
 
 from attnbook.data.batching import target_tokens
 from attnbook.data.subwords import Subwords
+from attnbook.models.luong import Luong
 from attnbook.models.registry import RECURRENT
 from attnbook.translation.configs import config, from_json
 from attnbook.translation.corpora import encode_pairs, load_texts
@@ -100,3 +103,55 @@ def speed(trainer: Trainer, updates: Sequence) -> int:
         trainer._update(batches)
     seconds = time.process_time() - start
     return round(sum(map(target_tokens, updates[1:])) / seconds)
+
+
+WITHOUT_FEEDING = {
+    "model": "luong",
+    "d_model": 256,
+    "precision": "fp32",
+    "peak_learning_rate": 3e-3,
+    "max_epochs": 8,
+    "average": 3,
+    "seed": 1,
+}
+"""Chapter 12's run of Luong's model; in the experiment below without input feeding."""
+
+
+@experiment
+def luong_in_one_call() -> dict:
+    """Train Luong's model without input feeding on Multi30k, and time it.
+
+    All inputs of its decoder's GRU are then known in training, and its steps are one
+    call of PyTorch's. The run is in the folder that ``ATTNBOOK_RUN`` names, where it is
+    resumed, or in one that is deleted.
+
+    Returns:
+        The validation "loss" and greedy "bleu" after each epoch, and for each round the
+        target tokens trained per second of processor time, on one thread, in turns: of
+        this model, "luong", and of the "transformer".
+    """
+    with ExitStack() as stack:
+        stack.enter_context(
+            patch.dict(RECURRENT, luong=partial(Luong, input_feeding=False))
+        )
+        beside = stack.enter_context(TemporaryDirectory())
+        folder = Path(os.environ.get(RUN_VARIABLE) or Path(beside, "luong"))
+        luong = Trainer(config("multi30k-cpu", **WITHOUT_FEEDING), folder, "cpu")
+        stack.callback(luong.close)
+        luong.train()
+        log = [line for line in read_metrics(folder / LOG) if "validation_loss" in line]
+        alike = config("multi30k-cpu", precision="fp32")
+        transformer = Trainer(alike, Path(beside, "transformer"), "cpu")
+        stack.callback(transformer.close)
+        trainers = {"luong": luong, "transformer": transformer}
+        speeds = [
+            {name: speed(t, t.updates_of(0)[::EVERY]) for name, t in trainers.items()}
+            for _ in range(ROUNDS)
+        ]
+    return {
+        **WITHOUT_FEEDING,
+        "parameters": sum(p.numel() for p in luong.model.parameters()),
+        "loss": [round(line["validation_loss"], 4) for line in log],
+        "bleu": [round(line["validation_bleu"], 2) for line in log],
+        "tokens_per_second": speeds,
+    }
