@@ -153,36 +153,35 @@ Curve = dict[str, list[float]]
 """After each validation the "minutes", million "tokens", "loss" and "bleu"."""
 
 
-def core_speeds() -> dict[str, float]:
-    """Tokens that each model trains per second, alone on one core."""
-    return {
-        run["model"]: median(run["tokens_per_second"])
+def core_curves() -> dict[str, Curve]:
+    """Training on one core, with the "speed" of each model in tokens a second."""
+    tokens = results.load("five_by_epoch")["tokens"]
+    speeds = {
+        run["model"]: run["tokens_per_second"]
         for run in results.load("five_speeds")["runs"]
         if run["d_model"] == WIDTHS[run["model"]]
     }
-
-
-def core_curves() -> dict[str, Curve]:
-    """Training on one core."""
-    stored, speeds = results.load("five_by_epoch"), core_speeds()
-    logs = {
+    losses = {
         name: [line["validation_loss"] for line in run["log"]]
         for name, run in results.load("multi30k_runs")["parts"]["ladder"][
             "runs"
         ].items()
     }  # the Transformer of these runs was trained in bfloat16
     (run,) = stored_runs("five_by_epoch", model="transformer", rate=RATE)
-    curves = logs | {"transformer": run["loss"]}
-    return {
-        name: {
-            "loss": losses,
-            "minutes": [
-                (n + 1) * stored["tokens"] / speeds[name] / 60
-                for n, _ in enumerate(losses)
-            ],
+    alone = results.load("luong_in_one_call")
+    losses |= {"transformer": run["loss"], "in one call": alone["loss"]}
+    speeds["in one call"] = [found["luong"] for found in alone["tokens_per_second"]]
+    curves = {}
+    for name, per_epoch in losses.items():
+        seen = [(n + 1) * tokens for n in range(len(per_epoch))]
+        speed = median(speeds[name])
+        curves[name] = {
+            "speed": speed,
+            "loss": per_epoch,
+            "tokens": [number / 1e6 for number in seen],
+            "minutes": [number / speed / 60 for number in seen],
         }
-        for name, losses in curves.items()
-    }
+    return curves
 
 
 def gpu_curves() -> dict[str, Curve]:
@@ -219,26 +218,6 @@ def gpu_figure() -> Figure:
     return fig
 
 
-def speeds_table() -> Table:
-    """Show each model's size and its speed of training on a core and on a GPU."""
-    core, gpu = core_speeds(), gpu_runs()
-    rows = [
-        (
-            f"{label}, {WIDTHS[name]}",
-            gpu[name]["parameters"] / 1e6,
-            core[name],
-            gpu[name]["tokens_per_second"],
-        )
-        for name, (label, _) in FIVE.items()
-    ]
-    heads = [
-        Column("parameters", "million", digits=1),
-        Column("one core", "tokens/s"),
-        Column("GPU", "tokens/s"),
-    ]
-    return table(["model, width", *heads], rows)
-
-
 def needed(curve: Curve, what: str, loss: float) -> float | None:
     """The "minutes" or "tokens" until the validation loss has fallen so far."""
     points = [*zip(curve[what], curve["loss"], strict=True)]
@@ -250,23 +229,52 @@ def needed(curve: Curve, what: str, loss: float) -> float | None:
 
 GOALS = (2.3, 1.9)
 """Validation losses that are reached after a few epochs, and late."""
+NEEDED = ("tokens", "minutes")
+"""What a loss takes."""
 
 
-def needed_table() -> Table:
-    """Show what the models with attention need to reach two losses."""
-    core, gpu = core_curves(), gpu_curves()
+def race_table() -> Table:
+    """Show how many tokens the models read a second, and what two losses took them."""
+    curves = gpu_curves()
     rows = []
-    for name in ("bahdanau", "luong", "transformer"):
-        cells = [needed(core[name], "minutes", GOALS[0])]
+    for name, (label, _) in FIVE.items():
+        cells = [gpu_runs()[name]["tokens_per_second"]]
         for goal in GOALS:
-            cells += [needed(gpu[name], what, goal) for what in ("tokens", "minutes")]
+            cells += [needed(curves[name], what, goal) for what in NEEDED]
         cells = ["–" if cell is None else cell for cell in cells]
-        rows.append((f"{FIVE[name][0]}, {WIDTHS[name]}", *cells))
-    heads = [Column("time", "minutes", f"core, loss {GOALS[0]}")]
+        rows.append((f"{label}, {WIDTHS[name]}", *cells))
+    heads = [Column("speed", "tokens/s")]
     for goal in GOALS:
-        group = f"GPU, loss {goal}"
-        heads += [Column("tokens", "million", group, 1)]
-        heads += [Column("time", "minutes", group, 1)]
+        heads += [Column("tokens", "million", f"loss {goal}", 1)]
+        heads += [Column("time", "minutes", f"loss {goal}", 1)]
+    return table(["model, width", *heads], rows)
+
+
+CORE = {
+    "bahdanau": "Bahdanau, 256",
+    "luong": "Luong, 256",
+    "in one call": "Luong, 256, without input feeding",
+    "transformer": "Transformer, 128",
+}
+"""The models with attention, as they race on one core."""
+
+
+def core_table() -> Table:
+    """Show what a loss takes the models with attention on one core."""
+    curves = core_curves()
+    rows = [
+        (
+            label,
+            curves[name]["speed"],
+            *(needed(curves[name], what, GOALS[0]) for what in NEEDED),
+        )
+        for name, label in CORE.items()
+    ]
+    heads = [
+        Column("speed", "tokens/s"),
+        Column("tokens", "million", f"loss {GOALS[0]}", 1),
+        Column("time", "minutes", f"loss {GOALS[0]}"),
+    ]
     return table(["model, width", *heads], rows)
 
 
