@@ -17,7 +17,7 @@ from attnbook.toy.training import STEPS
 
 CAPTION = (
     "Press *Play*, or move the slider. Look for the step at which the frames begin to "
-    "fill, and for what happens near step 150."
+    "fill."
 )
 SHADES = ascii_lowercase + ascii_uppercase + digits
 """A letter for each weight from 0 to 1, in equal steps: so the film is stored."""

@@ -52,10 +52,9 @@ def two_sources_table() -> Table:
     """What a possessive keeps without an English word, or the heads on this word."""
     found = possessives()
     hidden = {run["hidden"]: run for run in found["hidden"]}
-    without = {
-        run["mostly on"]: run
+    changed = {
+        (run["mostly on"], run["how"] == "held at their mean"): run
         for run in found["removed"]
-        if run["how"] != "held at their mean"
     }
     rows = []
     for name, word, on in (
@@ -63,12 +62,14 @@ def two_sources_table() -> Table:
         ("the next word", "the next word", "the next word"),
         ("a random word, or three random heads", "a word at random", "neither"),
     ):
-        runs = hidden[word], without[on]
-        shares = [100 * run[of] / found["cases"] for run in runs for of in PARTS]
+        runs = hidden[word], changed[on, False], changed.get((on, True))
+        shares = [
+            run and 100 * run[of] / found["cases"] for run in runs for of in PARTS
+        ]
         rows.append((name, *shares))
     columns = [
         Column(part, "%", group)
-        for group in ("hidden", "its heads at zero")
+        for group in ("hidden", "its heads at zero", "its heads at their mean")
         for part in PARTS
     ]
     return table(["English word", *columns], rows)
