@@ -170,7 +170,10 @@ def core_curves() -> dict[str, Curve]:
     (run,) = stored_runs("five_by_epoch", model="transformer", rate=RATE)
     alone = results.load("luong_in_one_call")
     losses |= {"transformer": run["loss"], "in one call": alone["loss"]}
-    speeds["in one call"] = [found["luong"] for found in alone["tokens_per_second"]]
+    speeds["in one call"] = [  # timed in turns with the Transformer
+        found["luong"] / found["transformer"] * median(speeds["transformer"])
+        for found in alone["tokens_per_second"]
+    ]
     curves = {}
     for name, per_epoch in losses.items():
         seen = [(n + 1) * tokens for n in range(len(per_epoch))]
