@@ -27,16 +27,16 @@ KEPT = {
 }
 
 
-def sinks_table() -> Table:
-    """Show what three translators write, by what their caches keep."""
+def sinks_table(*translators: str) -> Table:
+    """Show what translators write, by what their caches keep."""
     return pivot(
-        stored_runs("sinks", keeps=(*KEPT,)),
+        stored_runs("sinks", keeps=(*KEPT,), translator=translators),
         "keeps",
         None,
         Value("early_end", "%", 100, 1, "early end"),
         Value("bleu", digits=1, name="BLEU"),
         Value("long", "translations", name="far too long"),
-        groups="translator",
+        groups="translator" if len(translators) > 1 else None,
         names={"keeps": KEPT, "translator": TRANSLATORS},
         head="kept in the cache",
     )

@@ -18,7 +18,6 @@ from attnbook.course.ch08.deep_stacks import Stack, gradient_norms, token_divers
 from attnbook.course.ch09 import explorer_toy_heads as toy_heads
 from attnbook.course.ch09 import explorer_transformer_pass as transformer_pass
 from attnbook.course.ch10 import explorer_search_and_sampling as search_and_sampling
-from attnbook.course.ch12 import explorer_caption_heads as caption_heads
 from attnbook.course.kit.explorers.shipped import (
     shipped_bahdanau,
 )
@@ -119,21 +118,6 @@ def test_the_stages_of_a_pass_are_the_steps_of_the_formulas():
             assert torch.corrcoef(torch.stack([normed[1], stage.x[1]]))[0, 1] > 0.5
         if stage.name == "sum":
             torch.testing.assert_close(stage.x, stream + before.x)
-
-
-# The translator
-
-
-def test_a_caption_is_translated_as_the_translator_does():
-    text = "Two dogs run."
-    view = caption_heads.caption_view(text, "cross-attention", MEAN, MEAN)
-    [wanted] = Translator()([text])
-    assert view.said == f"Translation: {wanted}"
-    [chart] = view.drawn
-    assert [sum(row) for row in chart.cells] == pytest.approx(
-        [1] * len(chart.rows), abs=0.03
-    )
-    assert chart.columns == ("▁Two", "▁dogs", "▁run", ".", "<eos>")
 
 
 # The translator with Bahdanau's attention
