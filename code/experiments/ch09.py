@@ -70,7 +70,7 @@ BOXES = (
 )
 
 
-@sweep(box=BOXES, clauses=(1, 2), sentences=SENTENCES)
+@sweep(box=BOXES, clauses=(1, 2, 4), sentences=SENTENCES)
 def boxes_off(box: str, clauses: int) -> dict:
     """The package's toy Transformer with the result of one box held at its mean.
 

@@ -101,7 +101,8 @@ def boxes_table() -> Table:
             heading = f"{stack}, layer {int(layer[0]) + 1}" if layer else stack
             name = NAMES.get(name, name)
         groups[heading].append((name, *shares))
-    heads = [Column(head, "%", "exact match") for head in ("1 clause", "2 clauses")]
+    heads = ("1 clause", "2 clauses", "4 clauses")
+    heads = [Column(head, "%", "exact match") for head in heads]
     return table(["held at its mean", *heads], groups)
 
 
