@@ -246,7 +246,7 @@ def placed(words: Sequence[str]) -> list[tuple[int, int, str]]:
 
 # --- The translator ---
 
-FORMS = ("light", "caption", "search")
+FORMS = ("light", "caption", "search", "cache")
 METHODS = ("greedy", "beam", "sample")
 WIDTH, ALPHA = 4, 0.6  # of the stored beam search: beam_search's own, as in view.js
 SEEN = 0.03  # a line of less weight is left out, as in links.js

@@ -1,6 +1,7 @@
 // The translator in the page, part 7: figures of class live-translator.  Each holds a stored
 // example, made by book/_ext/live.py; this adds the controls and replaces it.
-// data-form says which: "light" (front page), "caption" (chapter 12), "search" (chapter 10).
+// data-form says which: "light" (front page), "caption" (chapter 12), "search" (chapter 10),
+// "cache" (appendix A3).
 // What belongs to a step of a translation says so in data-step: German words, the right
 // column, its lines.
 "use strict";
@@ -26,6 +27,13 @@
     greedy: "Press Back, and choose another subword: the rest follows from it.",
     beam: "Step by step: × is dropped, ✓ is finished. Where does W = 1 lose what W = 2 finds?",
     sample: "The bars show what temperature, top-k and top-p leave to draw from.",
+  };
+
+  // What the decoder's cache holds, as A3's masks have it: of t tokens read, the place p?
+  const CACHES = {
+    all: ["all tokens", () => true],
+    six: ["the last six", (p, t) => p >= t - 6],
+    sink: ["<bos> and the last five", (p, t) => p >= t - 5 || p === 0 || t === 6],
   };
 
   const paragraph = (name, ...children) => element("p", { class: name }, ...children);
@@ -73,6 +81,7 @@
       this.tree = this.find(".tr-tree") ?? element("div", { hidden: "" });
       this.map = new live.Links(figure, this.id, () => this.translate());
       this.map.onDraw = () => this.mark();
+      if (this.form === "cache") this.find("[name=kind]").value = "decoder"; // whose cache it is
       this.makeBackward();
       if (this.form === "light") this.makeLight();
       else this.player.after(this.candidates, this.tree);
@@ -113,6 +122,7 @@
         form.append(paragraph("live-row tr-examples", "Try: ", ...chips));
       }
       if (this.form === "search") form.append(this.methods());
+      if (this.form === "cache") form.append(this.caches());
       form.addEventListener("submit", (event) => {
         event.preventDefault();
         this.translate(this.input.value);
@@ -164,16 +174,26 @@
       this.translate(text);
     }
 
-    methods() {
-      const radios = METHODS.map(([value, text]) => {
-        const radio = element("input", { type: "radio", name: `${this.id}-method`, value });
-        radio.checked = value === this.figure.dataset.method;
+    radios(name, choices, chosen) {
+      return choices.map(([value, text]) => {
+        const radio = element("input", { type: "radio", name: `${this.id}-${name}`, value });
+        radio.checked = value === chosen;
         radio.addEventListener("change", () => {
           this.listMethod();
           this.anew();
         });
         return element("label", { class: "tr-choice" }, radio, text);
       });
+    }
+
+    caches() {
+      const choices = Object.entries(CACHES).map(([value, [text]]) => [value, text]);
+      const row = element("div", { class: "live-row" }, ...this.radios("cache", choices, "all"));
+      return element("fieldset", { class: "tr-methods" }, element("legend", {}, "The cache keeps"), row);
+    }
+
+    methods() {
+      const radios = this.radios("method", METHODS, this.figure.dataset.method);
       this.sliders = Object.entries(SLIDERS).map(([name, given]) => this.slider(name, given));
       this.again = button("Draw again", () => {
         this.seed += 1;
@@ -215,7 +235,7 @@
     }
 
     get method() {
-      return this.find(".tr-methods :checked")?.value ?? "greedy";
+      return this.find("[name$=-method]:checked")?.value ?? "greedy";
     }
 
     // Show what belongs to the method chosen.
@@ -234,6 +254,8 @@
         options[name] = name === "topK" && value === max ? Infinity : Number(value);
       }
       options.random = live.randomNumbers(this.seed);
+      const cache = this.find("[name$=-cache]:checked")?.value ?? "all";
+      [, options.keeps] = CACHES[cache];
       if (this.attends && !this.attends.checked) {
         options.off = translator.means.cross.flatMap((heads, layer) =>
           heads.map((_, head) => ({ kind: "cross", layer, head })),
@@ -314,7 +336,8 @@
         if (!result) return;
         Object.assign(this, { text, result });
         // How sure the model is counts where neither chance nor the reader has chosen.
-        this.doubt(options.off || prefix.length ? "" : options.method);
+        const isUsual = options.keeps === CACHES.all[1] && !options.off && !prefix.length;
+        this.doubt(isUsual ? options.method : "");
         this.present(prefix.length, at);
       } catch (problem) {
         this.alert.textContent = problem.message;
