@@ -81,7 +81,6 @@
       this.tree = this.find(".tr-tree") ?? element("div", { hidden: "" });
       this.map = new live.Links(figure, this.id, () => this.translate());
       this.map.onDraw = () => this.mark();
-      if (this.form === "cache") this.find("[name=kind]").value = "decoder"; // whose cache it is
       this.makeBackward();
       if (this.form === "light") this.makeLight();
       else this.player.after(this.candidates, this.tree);
@@ -334,6 +333,8 @@
         const options = { ...this.options(), prefix };
         const result = await live.inSlices(translator.work(text, options), () => this.asked === asked);
         if (!result) return;
+        // From the first translation on: whose cache it is.
+        if (this.form === "cache" && !this.result) this.find("[name=kind]").value = "decoder";
         Object.assign(this, { text, result });
         // How sure the model is counts where neither chance nor the reader has chosen.
         const isUsual = options.keeps === CACHES.all[1] && !options.off && !prefix.length;
