@@ -5,29 +5,6 @@
 
 {
   const FOLDER = document.currentScript.src.replace(/[^/]*$/, "data/");
-  const CONTROLS = `
-    <form>
-      <p><label for="ID-sentence">A sentence of the toy language</label></p>
-      <p class="live-row">
-        <input id="ID-sentence" type="text" autocomplete="off" autocapitalize="none"
-          spellcheck="false" aria-describedby="ID-alert">
-        <button type="submit">Translate</button>
-      </p>
-      <p class="live-row">
-        <label for="ID-clauses">or one at random, with</label>
-        <select id="ID-clauses">
-          <option value="1">1 clause</option>
-          <option value="2" selected>2 clauses</option>
-          <option value="3">3 clauses</option>
-          <option value="4">4 clauses</option>
-          <option value="5">5 clauses</option>
-        </select>
-        <button type="button">Draw</button>
-      </p>
-    </form>
-    <p class="live-loading" role="status"></p>
-    <details class="live-words"><summary>The words it knows</summary></details>
-    <p class="live-alert" id="ID-alert" role="alert"></p>`;
   const toyWords = (...words) => element("span", { lang: "art-x-toy" }, ...words);
 
   live.load = (file) => loadScript(FOLDER + file);
@@ -40,7 +17,7 @@
       this.gloss = JSON.parse(figure.dataset.gloss ?? "null"); // for readers of chapter 1
       this.version = figure.dataset.version;
       this.said = find(".live-said");
-      this.said.insertAdjacentHTML("beforebegin", CONTROLS.replaceAll("ID", `live-${index}`));
+      this.said.before(find("template").content);
       if (!this.gloss) this.map = new live.Map(figure, `live-${index}`, () => this.run());
       figure.classList.add("live-ready");
       this.input = find("input");
