@@ -7,7 +7,7 @@
     ```
 
 Models of the toy language: the first one's attention is drawn, the others say their
-translation beside it.
+translation beside it. If the first one has none, what it loses is crossed out.
 
     ```{live-translator} search
     :sentence: People are waiting at the station.
@@ -18,7 +18,8 @@ translation beside it.
     ```
 
 The shipped translator, in one of `FORMS`; `light`, that of the front page, has a second
-example, which the same model makes without attention.
+example, which the same model makes without attention; in `cache`, that of appendix A3,
+the reader chooses what the decoder's cache keeps.
 
     ```{train-here} no-mask
     What stands below the figure.
@@ -299,7 +300,7 @@ def translator_figure(
         form=form,
         method=method,
         sentence=sentence,
-        examples=json.dumps(examples),
+        examples=examples,
         layers=config.n_layers,
         heads=config.n_heads,
         german=glossed(ids),
