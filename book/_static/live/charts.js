@@ -37,7 +37,11 @@ window.attnbook ??= {};
     beside: { anchor: "end", role: ofRows },
   });
   const SMALL = {
-    ...{ left: 18, top: 18, beyond: 0, share: 0.5, gap: 4 },
+    left: 18,
+    top: 18,
+    beyond: 0,
+    share: 0.5,
+    gap: 4,
     above: { "font-size": 11 },
     beside: { anchor: "end", "font-size": 11 },
   };
