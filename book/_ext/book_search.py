@@ -3,7 +3,7 @@
 The index is a script, so that a page opened from a file may load it, and is loaded at
 the first search. It sets ``bookIndex``: ``pages`` with address, title and kind (see
 `KINDS` and `WORK`); ``entries`` with page, anchor, title, key words (what is explained
-there), prose and weight; ``names``: other names of the glossary's terms.
+there), prose and weight; ``names``: other names of things, with those of the book.
 ``book/_static/search.js`` says what comes first.
 
 The prose of a page is shown without code, mark-up and formulas. What a prediction or a
@@ -46,6 +46,43 @@ APPENDIX = 0.8  # of the weight of a chapter, which teaches the same earlier
 OBJECTS = {"function", "class", "exception", "data"}
 ALSO = re.compile(r"\bAlso: ([^.]*)\.|^([A-Z]{2,4})\. |中文：([^。]*)。")
 Entry = list[Any]
+
+# What readers may ask for, and what the book calls it; the glossary gives more names.
+NAMES = (
+    ("sqrt", "square root", "√"),
+    ("square root", "√"),
+    ("warmup", "warm-up"),
+    ("key value cache", "cache"),
+    ("mha", "multi-head attention"),
+    ("gpt", "decoder-only"),
+    ("bert", "encoder-only"),
+    ("complexity", "operations"),
+    ("weight tying", "tied weights"),
+    ("shared embeddings", "tied weights"),
+    ("pre ln", "pre-norm"),
+    ("post ln", "post-norm"),
+    ("feedforward", "feed-forward"),
+    ("tokenizer", "subword"),
+    ("tokenization", "subword"),
+    ("batch size", "by tokens"),
+    ("beam width", "beam search"),
+    ("beam size", "beam search"),
+    ("number of heads", "how many heads"),
+    ("exploding gradients", "gradient clipping", "exploded"),
+    ("mixed precision", "bfloat16"),
+    ("betas", "β"),
+    ("noam", "warm-up"),
+    ("scheduler", "schedule"),
+    ("multihead", "multi-head"),
+    ("cosine similarity", "dot product"),
+    ("qkᵀ", "scaled dot-product attention"),
+    ("interpretability", "explain"),
+    ("explanation", "explain"),
+    ("visualization", "alignment map"),
+    ("debug", "silent bug"),
+    ("debugging", "silent bug"),
+    ("unit test", "test"),
+)
 
 
 def collect(app: Sphinx, doctree: nodes.document, page: str) -> None:
@@ -141,7 +178,7 @@ def write(app: Sphinx, failure: Exception | None) -> None:
             keys = ";".join(filter(None, [keys, *introduced.get((page, anchor), ())]))
             index["entries"].append([len(index["pages"]), anchor, title, keys, *rest])
         if found["page"][2] == 1:
-            index["names"] = list(other_names(found["entries"][1:]))
+            index["names"] = [*NAMES, *other_names(found["entries"][1:])]
         index["pages"].append(found["page"])
     for page, *entry in works(app):
         url, title, _ = pages[page]["page"]

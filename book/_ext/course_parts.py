@@ -30,6 +30,10 @@ LEAD = re.compile(
     r"(.+?) · (easy|medium|hard) · (\d+) minutes\. (.+?[.?!:])(?:\s|$)", re.S
 )
 
+# The page of a chapter or an appendix, and how a chapter names one that it needs.
+CHAPTER = re.compile(r"book/(?:ch|(?=a))(a?)(\d+)_\w+")
+NUMBER = re.compile(r"((?:chapter |appendix )?\bA?\d+\b)")
+
 # What a reference is called until it is resolved, and what stands for it in the list.
 REFERENCES = {
     r"\bfig-[\w-]+": "the figure",
@@ -93,6 +97,34 @@ def row(read: nodes.document, label: str, address: str) -> str:
     return f'<tr data-exercise="{label}"><td>{"</td><td>".join(cells)}</td></tr>'
 
 
+def link_needs(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Let the chapters that a chapter needs be links, in the box at its top."""
+    pages = {
+        f"{found[1].upper()}{int(found[2])}": name
+        for name in app.env.found_docs
+        if (found := CHAPTER.fullmatch(name))
+    }
+    for line in doctree.findall(nodes.paragraph):
+        in_box = "chapter-box" in line.parent.get("classes", ())
+        if not in_box or not line.astext().startswith("You need "):
+            continue
+        for text in [child for child in line if isinstance(child, nodes.Text)]:
+            parts: list[nodes.Node] = []
+            for words in NUMBER.split(text.astext()):
+                name = pages.get(words.rpartition(" ")[2])
+                parts.append(
+                    link(app, page, name, words) if name else nodes.Text(words)
+                )
+            line.replace(text, parts)
+
+
+def link(app: Sphinx, page: str, other: str, words: str) -> nodes.reference:
+    """Return a link from a page to another, which tells that page's title."""
+    address = app.builder.get_relative_uri(page, other)
+    title = app.env.titles[other].astext()
+    return nodes.reference("", words, internal=True, refuri=address, reftitle=title)
+
+
 def add_parts(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
@@ -111,6 +143,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.setup_extension("predict_box")
     app.add_directive("exercise-list", ExerciseList)
     app.connect("doctree-resolved", fill_list)
+    app.connect("doctree-resolved", link_needs)
     # Before the scripts that use what these define.
     app.connect("html-page-context", add_parts, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

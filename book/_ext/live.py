@@ -7,7 +7,7 @@
     ```
 
 Models of the toy language: the first one's attention is drawn, the others say their
-translation beside it.
+translation beside it. If the first one has none, what it loses is crossed out.
 
     ```{live-translator} search
     :sentence: People are waiting at the station.
@@ -18,7 +18,8 @@ translation beside it.
     ```
 
 The shipped translator, in one of `FORMS`; `light`, that of the front page, has a second
-example, which the same model makes without attention.
+example, which the same model makes without attention; in `cache`, that of appendix A3,
+the reader chooses what the decoder's cache keeps.
 
     ```{train-here} no-mask
     What stands below the figure.
@@ -54,6 +55,7 @@ from sphinx.util.docutils import SphinxDirective
 from attnbook.analysis.head_ablation import without_heads
 from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.core.vocabulary import BOS, EOS
+from attnbook.course.kit.glosses import gloss_table
 from attnbook.course.kit.page_translator import (
     FOLDERS,
     PARTS,
@@ -148,6 +150,9 @@ TITLES = {
     "bahdanau": "With attention",
     "transformer": "Transformer",
 }
+NO_MAP = (
+    "static_context"  # where it is the first: chapter 1, which has no attention yet
+)
 
 
 class LiveModel(LiveFigure):
@@ -167,7 +172,8 @@ def model_figure(names: Sequence[str], pair: Pair) -> str:
     """Write what the models say, and a map.
 
     Args:
-        names: Models; the first has attention, which is drawn.
+        names: Models; the attention of the first is drawn. If it has none, its words
+            are glossed instead, and those that it loses are crossed out.
         pair: The sentence, with its right translation.
     """
     models = {name: load_toy_model(name).half().float() for name in names}
@@ -175,25 +181,31 @@ def model_figure(names: Sequence[str], pair: Pair) -> str:
         name: greedy_translations(model, [pair])[0] for name, model in models.items()
     }
     drawn, words = models[names[0]], said[names[0]]
-    has_heads = isinstance(drawn, Transformer)
+    has_map, has_heads = names[0] != NO_MAP, isinstance(drawn, Transformer)
+    titles = TITLES if has_map else {NO_MAP: "Its translation"}
     weigh = cross_weights if has_heads else attention_weights
-    weights = weigh(drawn, [Pair(pair.source, words, ())])[0]  # (T, S)
+    written = [Pair(pair.source, words, ())]
+    weights = weigh(drawn, written)[0].tolist() if has_map else []  # (T, S)
+    marked = mark if has_map else in_common
+    found = zip(pair.alignment, in_common(pair.target, words), strict=True)
     return render(
         "live_model",
-        titles=json.dumps({name: TITLES[name] for name in names}),
+        titles=json.dumps({name: titles[name] for name in names}),
         sentence=" ".join(pair.source),
         version=version_of((LIVE / "data").glob("*.js")),
         layers=len(drawn.decoder) if has_heads else 0,
         heads=drawn.decoder[0].cross_attention.n_heads if has_heads else 0,
+        gloss={} if has_map else gloss_table(),
+        lost={place for place, good in found if not good},
         said=[
-            (TITLES[name], [*zip(words, mark(words, pair.target), strict=True)])
+            (titles[name], [*zip(words, marked(words, pair.target), strict=True)])
             for name, words in said.items()
         ],
         right=pair.target,
         columns=(*pair.source, "<eos>"),
         rows=[
             (word, [round(100 * weight) for weight in row])
-            for word, row in zip((*words, "<eos>"), weights.tolist(), strict=True)
+            for word, row in zip((*words, "<eos>"), weights, strict=has_map)
         ],
         framed=[*enumerate(pair.alignment)] if words == pair.target else [],
     )
@@ -208,6 +220,21 @@ def mark(said: Sequence[str], right: Sequence[str]) -> list[bool]:
     return [place in expected for place in placed(said)]
 
 
+def in_common(words: Sequence[str], others: Sequence[str]) -> list[bool]:
+    """Say which words another text has, too, in the same order.
+
+    The longest such list is the one that ``live.inCommon`` of ``language.js`` finds.
+    """
+    row: list[list[int]] = [[]] * (len(others) + 1)
+    for i, word in enumerate(words):
+        below: list[list[int]] = [[]]
+        for j, other in enumerate(others):
+            longer = max(row[j + 1], below[j], key=len)
+            below.append([*row[j], i] if word == other else longer)
+        row = below
+    return [i in row[-1] for i in range(len(words))]
+
+
 def placed(words: Sequence[str]) -> list[tuple[int, int, str]]:
     """Return each word with its clause and its place in the clause."""
     found = []
@@ -220,7 +247,7 @@ def placed(words: Sequence[str]) -> list[tuple[int, int, str]]:
 
 # --- The translator ---
 
-FORMS = ("light", "caption", "search")
+FORMS = ("light", "caption", "search", "cache")
 METHODS = ("greedy", "beam", "sample")
 WIDTH, ALPHA = 4, 0.6  # of the stored beam search: beam_search's own, as in view.js
 SEEN = 0.03  # a line of less weight is left out, as in links.js
@@ -273,7 +300,7 @@ def translator_figure(
         form=form,
         method=method,
         sentence=sentence,
-        examples=json.dumps(examples),
+        examples=examples,
         layers=config.n_layers,
         heads=config.n_heads,
         german=glossed(ids),

@@ -62,6 +62,16 @@ function loadScript(src) {
 
 Object.assign(globalThis, { element, drawn, button, film, loadScript });
 
+// --- Chromium makes each root as wide as one with its widest sign: a hole stands behind it ---
+
+document.fonts.load("1em STIX2").then(() => {
+  const holes = [...document.querySelectorAll("msqrt")].map((root) => {
+    const [end, inside] = [root, root.lastElementChild].map((e) => e.getBoundingClientRect().right);
+    return [root, (inside - end) / parseFloat(getComputedStyle(root).fontSize)];
+  });
+  for (const [root, hole] of holes) if (hole < -0.1) root.style.marginRight = `${hole}em`;
+});
+
 // --- Wide things scroll in a box of their own, which the keyboard reaches, and whose edge
 // fades where it goes on ---
 

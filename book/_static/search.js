@@ -14,42 +14,6 @@ const search = {};
   const STOP = new Set(
     "a an and are by can do does for how i in is of on or the to vs what when why with".split(" "),
   );
-  // Other names, besides those that the glossary gives (bookIndex.names).
-  const NAMES = [
-    ["sqrt", "square root", "√"],
-    ["square root", "√"],
-    ["warmup", "warm-up"],
-    ["key value cache", "cache"],
-    ["mha", "multi-head attention"],
-    ["gpt", "decoder-only"],
-    ["bert", "encoder-only"],
-    ["complexity", "operations"],
-    ["weight tying", "tied weights"],
-    ["shared embeddings", "tied weights"],
-    ["pre ln", "pre-norm"],
-    ["post ln", "post-norm"],
-    ["feedforward", "feed-forward"],
-    ["tokenizer", "subword"],
-    ["tokenization", "subword"],
-    ["batch size", "by tokens"],
-    ["beam width", "beam search"],
-    ["beam size", "beam search"],
-    ["number of heads", "how many heads"],
-    ["exploding gradients", "gradient clipping", "exploded"],
-    ["mixed precision", "bfloat16"],
-    ["betas", "β"],
-    ["noam", "warm-up"],
-    ["scheduler", "schedule"],
-    ["multihead", "multi-head"],
-    ["cosine similarity", "dot product"],
-    ["qkᵀ", "scaled dot-product attention"],
-    ["interpretability", "explain"],
-    ["explanation", "explain"],
-    ["visualization", "alignment map"],
-    ["debug", "silent bug"],
-    ["debugging", "silent bug"],
-    ["unit test", "test"],
-  ];
   const USUAL_LENGTH = 700; // of a section, in characters
 
   const plain = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}_√]+/gu, " ").trim();
@@ -76,7 +40,7 @@ const search = {};
   function readQuery(query, names) {
     let rest = ` ${plain(query)} `;
     const patterns = [];
-    for (const [name, ...others] of [...NAMES, ...names]) {
+    for (const [name, ...others] of names) {
       const known = ` ${plain(name)} `;
       if (!rest.includes(known)) continue;
       rest = rest.replace(known, " ");
@@ -111,7 +75,7 @@ const search = {};
   // The query, with a word of a title for each that occurs nowhere and looks like it; few
   // mistype the first letter.
   search.corrected = ({ entries, names }, query) => {
-    const others = new Set([...NAMES, ...names].flatMap(([name]) => plain(name).split(" ")));
+    const others = new Set(names.flatMap(([name]) => plain(name).split(" ")));
     const titles = new Set(entries.flatMap(([, , title, keys]) => plain(`${title} ${keys}`).split(" ")));
     const known = (word) => others.has(word) || entries.some((entry) => scoreOf(patternOf([word]), entry));
     const words = plain(query).split(" ").map((word) => {

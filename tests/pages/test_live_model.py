@@ -207,6 +207,11 @@ def test_words_are_marked_as_in_the_stored_example(engine):
     )
     assert marks == [live.mark(*case) for case in cases]
     assert not all(map(all, marks))
+    kept = engine.evaluate(
+        "cases => cases.map(([a, b]) => live.inCommon(a, b).map(([i]) => i))", cases
+    )
+    expected = [live.in_common(*case) for case in cases]
+    assert kept == [[i for i, good in enumerate(row) if good] for row in expected]
 
 
 # --- The figure in its page ---
@@ -594,3 +599,19 @@ def test_without_its_weights(browser, serve, html):
     page.unroute("**/live/data/transformer.js*")  # the next try works
     say(box, "the king sees a dog")
     page.close()
+
+
+def test_chapter_1_shows_on_its_second_screen_what_one_vector_loses(visit):
+    figure = visit("book/ch01_rnn_seq2seq.html").locator("figure.live-model")
+    assert figure.bounding_box()["y"] < 2 * figure.page.viewport_size["height"]
+    answer, lost = figure.locator("dd").nth(1), figure.locator("del")
+    stored = answer.inner_text(), lost.all_inner_texts()
+    assert stored[1] == ["small", "brave", "bird"]
+    figure.locator("input").press("Enter")
+    expect(figure.locator("dt").first).to_have_text("Your sentence")
+    assert (answer.inner_text(), lost.all_inner_texts()) == stored
+    figure.locator("input").fill("the cat finds the child")
+    figure.locator("input").press("Enter")
+    expect(lost).to_have_count(0)
+    expect(answer).to_contain_text("5 of 5 words right")
+    assert check_accessible(figure.page, "dark", "figure.live-model") == []

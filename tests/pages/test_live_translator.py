@@ -1,5 +1,7 @@
 """The translator in the book's own pages: for everyone, in any light, on a phone."""
 
+import re
+
 import pytest
 from page_checks import ON_PHONE, check_accessible, check_targets, check_width
 from playwright.sync_api import expect
@@ -8,6 +10,7 @@ PAGES = {
     "search": "book/ch10_decoding.html",
     "caption": "book/ch12_training.html",
     "light": "book/intro.html",
+    "cache": "book/a3_long_and_cheap.html",
 }
 
 
@@ -49,3 +52,23 @@ def test_the_figure_of_search_stands_once_in_its_chapter_and_is_numbered(html):
     assert 'class="live-model live-translator tr-search"' in figure
     assert 'caption-number">Fig. 10.' in figure
     assert "JupyterLab" not in figure
+
+
+def test_with_a_short_cache_it_says_what_the_appendix_prints(visit):
+    page = visit(PAGES["cache"], reduced_motion="reduce")
+    figure = page.locator("figure.tr-cache")
+    figure.get_by_role("button", name="Translate").click()
+    for kept, printed in {
+        "all": "all:",
+        "the last six": "six:",
+        "<bos>": "<bos>",
+    }.items():
+        figure.get_by_role("radio", name=kept).check()
+        expect(figure).to_have_attribute("aria-busy", "false")
+        said = " ".join(figure.locator(".tr-word > [lang]").all_inner_texts())
+        outputs = page.locator(".output pre").all_text_contents()
+        assert re.search(rf"^{printed}\s+{re.escape(said)}$", "\n".join(outputs), re.M)
+    reach = figure.locator(".tr-links line[data-step='9']").evaluate_all(
+        "lines => lines.map(({y1}) => y1.baseVal.value - 0.5)"
+    )
+    assert set(reach) <= {0, 5, 6, 7, 8, 9}  # <bos> and the last five

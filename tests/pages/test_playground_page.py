@@ -63,7 +63,7 @@ def test_by_mouse(playground, serve, html, over):
     expect(figure.locator(".play-numbers").first).to_contain_text("Step 100:")
     expect(figure.locator(".play-stored p").first).to_be_visible()
     assert figure.locator(".chart-band").count() == 4
-    assert figure.locator("canvas").count() == 3  # two heads and one
+    assert figure.locator(".chart-of-Map").count() == 3  # two heads and one
     for theme in ("light", "dark"):
         assert check_accessible(figure.page, theme, "#train-one-head") == []
     press(figure, "Start again")

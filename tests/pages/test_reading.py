@@ -1,5 +1,7 @@
 """What a reader meets on any page: code on a phone, the side bar, paper."""
 
+import re
+
 from page_checks import ON_PHONE
 from playwright.sync_api import expect
 
@@ -47,6 +49,7 @@ def test_without_scripts_the_page_has_its_colours_and_with_them_the_readers(visi
     code = page.locator(".cell_input").first
     ground = code.evaluate("e => getComputedStyle(e).backgroundColor")
     assert ground == "rgb(246, 247, 249)"
+    assert not page.locator(".bd-header-article button:visible").count()  # all dead
 
 
 def test_name_and_search_stay_in_sight_and_no_tooltip_is_printed(visit):
@@ -58,3 +61,30 @@ def test_name_and_search_stay_in_sight_and_no_tooltip_is_printed(visit):
     expect(tooltip).to_be_visible()
     page.emulate_media(media="print")
     expect(tooltip).to_be_hidden()
+
+
+def test_hidden_contents_stay_hidden_on_the_next_page(visit, serve, html):
+    page = visit("book/ch06_masks.html", serve(html))
+    page.locator(".primary-toggle").click()
+    needed = page.locator(".chapter-box a[title]", has_text="4").first
+    expect(needed).to_have_attribute("title", "Scaled dot-product attention")
+    needed.click()  # "You need chapters 4 and 5"
+    expect(page).to_have_url(re.compile("/ch04_"))
+    sidebar = page.locator("#pst-primary-sidebar")
+    expect(sidebar).to_be_hidden()
+    page.wait_for_load_state()  # with the theme's script
+    page.locator(".primary-toggle").click()
+    expect(sidebar).to_be_visible()
+    page.reload()
+    expect(sidebar).to_be_visible()
+
+
+def test_no_hole_follows_a_root(visit):
+    page = visit("book/ch04_scaled_dot_product.html")
+    page.wait_for_function(
+        """() => [...document.querySelectorAll("article p msqrt")].every((root) => {
+            const next = root.getBoundingClientRect().right
+                + parseFloat(getComputedStyle(root).marginRight);
+            return next - root.lastElementChild.getBoundingClientRect().right < 2;
+        })"""
+    )

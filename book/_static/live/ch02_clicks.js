@@ -105,7 +105,7 @@
       const finished = ended || steps.length === longest(source);
       const written = steps.filter(({ id }) => id !== live.EOS);
       const words = written.map(({ id }) => model.target[id]);
-      const cards = words.map((word, i) => this.card(word, this.below(word, written[i].click)));
+      const cards = words.map((word, i) => live.card(word, this.below(word, written[i].click)));
       this.output.replaceChildren(...cards.flatMap((card) => [card, " "]));
       this.right.replaceChildren();
       this.said.textContent = finished ? this.verdict(ended, words) : this.told(written.at(-1), model);
@@ -124,12 +124,6 @@
       return english === clicked ? english : `${english} (clicked: ${clicked})`;
     }
 
-    // A word of the toy language, and what stands below it.
-    card(word, below = this.gloss[word] ?? word) {
-      const toy = element("span", { lang: "art-x-toy" }, word);
-      return element("span", { class: "clicks-card" }, toy, element("br"), element("small", {}, below));
-    }
-
     told({ id, click }, model) {
       const word = model.target[id];
       const english = this.gloss[word] ?? word;
@@ -142,7 +136,7 @@
       const end = ended ? "The model ended the sentence." : "The output may not grow longer.";
       if (written.join(" ") === right.join(" ")) return `${end} It is right.`;
       const slip = right.findIndex((word, i) => word !== written[i]);
-      this.right.append("Right would be: ", ...right.flatMap((word) => [this.card(word), " "]));
+      this.right.append("Right would be: ", ...right.flatMap((word) => [live.card(word, this.gloss[word]), " "]));
       return `${end} Words that are right before the first slip: ${slip < 0 ? right.length : slip}.`;
     }
   }

@@ -26,6 +26,26 @@ window.attnbook ??= {};
   // How wide the columns of a map are: narrower where a phone has no room.
   const fitting = (room, columns) => Math.max(15, Math.min(26, room / columns.length));
 
+  // Where the names of a map stand; a small one, of letters or numbers, is one of several.
+  const large = (rows, columns, [ofRows, ofColumns]) => ({
+    left: 30 + widest(rows),
+    top: 34 + 0.87 * widest(columns),
+    beyond: 0.5 * widest(columns.slice(-1)) + 12,
+    share: 0.6,
+    gap: 6,
+    above: { anchor: "start", turn: -60, role: ofColumns },
+    beside: { anchor: "end", role: ofRows },
+  });
+  const SMALL = {
+    left: 18,
+    top: 18,
+    beyond: 0,
+    share: 0.5,
+    gap: 4,
+    above: { "font-size": 11 },
+    beside: { anchor: "end", "font-size": 11 },
+  };
+
   // A number of an axis as a place between 0 and 1.
   const share = ({ low, high, log }, value) => {
     const of = log ? Math.log : (x) => x;
@@ -88,10 +108,10 @@ window.attnbook ??= {};
     return drawn("path", { class: `chart-band role-${colour}`, d: outline.length ? `${path(outline)}Z` : "" });
   };
 
-  // A level that is named at its right end.
-  const level = ({ y: value, label: name }, { left, right }, y) => [
+  // A level that is named at its right end, below it if curves come down to it.
+  const level = ({ y: value, label: name, below }, { left, right }, y) => [
     drawn("path", { class: "chart-level", d: `M${left},${y(value)}H${right}` }),
-    label(name, right, y(value) - 5, { anchor: "end", class: "chart-note" }),
+    label(name, right, y(value) + (below ? 16 : -5), { anchor: "end", class: "chart-note" }),
   ];
 
   const dot = ({ x, y, letter, colour }, across, up) => {
@@ -126,40 +146,40 @@ window.attnbook ??= {};
       return chart.across ? lying(chart, width, height) : upright(chart, width, height);
     },
 
-    Map(chart, room) {
-      const left = 30 + widest(chart.rows);
-      const top = 34 + 0.87 * widest(chart.columns);
-      const beyond = 0.5 * widest(chart.columns.slice(-1)) + 12;
-      const [high, paler] = chart.texts.length ? [36, 0.35] : [26, 1];
-      const size = chart.texts.length ? 42 : fitting(room - left - beyond, chart.columns);
-      const [width, height] = [left + size * chart.columns.length, top + high * chart.rows.length];
-      const wide = width + beyond;
-      const drawing = drawn("svg", { "data-width": wide, "data-height": height + 4 });
-      const [ofRows, ofColumns] = chart.roles;
-      drawing.append(label(chart.labels[0], 14, (top + height) / 2, { turn: -90, role: ofRows }));
-      drawing.append(label(chart.labels[1], left, 14, { anchor: "start", role: ofColumns }));
-      chart.columns.forEach((name, j) => {
-        const more = { anchor: "start", turn: -60, role: ofColumns };
-        drawing.append(label(name, left + size * (j + 0.6), top - 6, more));
+    Map({ rows, columns, cells, texts = [], labels, roles, frames = [], size: small }, room) {
+      const place = small ? SMALL : large(rows, columns, roles);
+      const { left, top, beyond } = place;
+      const [tall, paler] = texts.length ? [36, 0.35] : [26, 1];
+      const size = small ?? (texts.length ? 42 : fitting(room - left - beyond, columns));
+      const high = small ?? tall;
+      const [width, height] = [left + size * columns.length, top + high * rows.length];
+      const drawing = drawn("svg", { "data-width": width + beyond, "data-height": height + 4 });
+      if (labels) {
+        drawing.append(label(labels[0], 14, (top + height) / 2, { turn: -90, role: roles[0] }));
+        drawing.append(label(labels[1], left, 14, { anchor: "start", role: roles[1] }));
+      }
+      columns.forEach((name, j) => {
+        if (small && name > 9 && name % 2) return; // two digits need the room of two cells
+        drawing.append(label(name, left + size * (j + place.share), top - 6, place.above));
       });
-      chart.rows.forEach((name, i) => {
+      rows.forEach((name, i) => {
         const y = top + high * i;
-        drawing.append(label(name, left - 6, y + high / 2 + 5, { anchor: "end", role: ofRows }));
-        chart.cells[i].forEach((weight, j) => {
+        drawing.append(label(name, left - place.gap, y + high / 2 + place.gap - 1, place.beside));
+        cells[i].forEach((weight, j) => {
           const kind = weight === null ? "chart-masked" : "chart-cell";
-          const place = { x: left + size * j, y, width: size, height: high, class: kind };
-          const text = chart.texts[i]?.[j];
-          const told = `${name} to ${chart.columns[j]}: ${text ?? weight.toFixed(2)}`;
-          const cell = drawn("rect", place, drawn("title", {}, told));
-          cell.style.setProperty("--weight", `${Math.round(100 * paler * weight)}%`);
-          drawing.append(cell);
-          const middle = [place.x + size / 2, y + high / 2 + 5.5];
+          const box = { x: left + size * j, y, width: size, height: high, class: kind };
+          const text = texts[i]?.[j];
+          const told = `${name} to ${columns[j]}: ${text ?? weight.toFixed(2)}`;
+          const shade = { style: `--weight: ${Math.round(100 * paler * weight) || 0}%` };
+          const hint = small ? [] : [drawn("title", {}, told)]; // small ones are drawn often
+          drawing.append(drawn("rect", { ...box, ...shade }, ...hint));
+          const middle = [box.x + size / 2, y + high / 2 + 5.5];
           if (text) drawing.append(label(text, ...middle, { "font-size": 16 }));
         });
       });
-      for (const [i, j] of chart.frames) {
-        const place = { x: left + size * j, y: top + high * i, width: size, height: high };
-        drawing.append(drawn("rect", { ...place, class: "chart-frame" }));
+      for (const [i, j] of frames) {
+        const box = { x: left + size * j, y: top + high * i, width: size, height: high };
+        drawing.append(drawn("rect", { ...box, class: "chart-frame" }));
       }
       return drawing;
     },

@@ -13,6 +13,12 @@
 
   live.words = (text) => text.toLowerCase().replace(/[.,!?;]/g, " ").split(/\s+/).filter(Boolean);
 
+  // A word of the toy language, and what stands below it.
+  live.card = (word, below) => {
+    const toy = element("span", { lang: "art-x-toy" }, word);
+    return element("span", { class: "clicks-card" }, toy, element("br"), element("small", {}, below));
+  };
+
   // Words to ids, with EOS at the end.  Throws an Error that says what is wrong.
   live.encode = (words, vocabulary) => {
     const known = live.language.words.flat();
@@ -98,6 +104,20 @@
   live.mark = (said, right) => {
     const expected = new Set(places(right));
     return places(said).map((place, i) => ({ word: said[i], right: expected.has(place) }));
+  };
+
+  // The longest list of words that two texts have in the same order, as pairs of places.
+  live.inCommon = (words, others) => {
+    let row = Array(others.length + 1).fill([]);
+    words.forEach((word, i) => {
+      const next = [[]];
+      others.forEach((other, j) => {
+        const longer = row[j + 1].length >= next[j].length ? row[j + 1] : next[j];
+        next.push(word === other ? [...row[j], [i, j]] : longer);
+      });
+      row = next;
+    });
+    return row.at(-1);
   };
 
   // Each word with its clause and its place in the clause, such as "1 0 kavon".

@@ -35,9 +35,11 @@
   }
 
   // Equation 4.3, eq-attention, for one query: a mean of the values, weighted by how well
-  // their keys fit.
-  function attend(q, head) {
-    const scores = head.keys.map((k) => dot(q, k) / Math.sqrt(q.length));
+  // their keys fit.  A cache may have let go of some: `keeps` says for each place whether it
+  // is there.
+  function attend(q, head, keeps) {
+    const score = (k, p) => (keeps(p) ? dot(q, k) / Math.sqrt(q.length) : -Infinity);
+    const scores = head.keys.map(score);
     const weights = softmax(scores);
     head.queries.push(q);
     head.scores.push(scores);
@@ -46,9 +48,9 @@
   }
 
   // Equation 5.1, eq-multi-head: each head has its part of the D numbers.
-  function multiHead(x, layer, heads) {
+  function multiHead(x, layer, heads, keeps = () => true) {
     const queries = split(linear(x, layer.W_Q), heads.length);
-    return linear(heads.flatMap((head, h) => attend(queries[h], head)), layer.W_O);
+    return linear(heads.flatMap((head, h) => attend(queries[h], head, keeps)), layer.W_O);
   }
 
   function split(x, n) {
@@ -83,19 +85,20 @@
 
   // One decoder layer for one place.  Later places are not in the cache yet, so that no
   // mask is needed.
-  function decoderLayer(x, layer, ownHeads, sourceHeads) {
+  function decoderLayer(x, layer, ownHeads, sourceHeads, keeps) {
     const { self_attention, cross_attention, feed_forward } = layer;
     x = residual(x, layer.norm_1, (y) => {
       remember(y, self_attention, ownHeads);
-      return multiHead(y, self_attention, ownHeads);
+      return multiHead(y, self_attention, ownHeads, keeps);
     });
     x = residual(x, layer.norm_2, (y) => multiHead(y, cross_attention, sourceHeads));
     return residual(x, layer.norm_3, (y) => feedForward(y, feed_forward));
   }
 
   // `off` lists heads to switch off, such as {kind: "cross", layer: 0, head: 2}, perhaps with
-  // the vector that is to stand `instead` of what the head finds: else zeros.
-  live.start.transformer = ({ weights, n_heads }, source, { off = [] } = {}) => {
+  // the vector that is to stand `instead` of what the head finds: else zeros.  `keeps` says
+  // whether the place p is in the decoder's cache when t places are.
+  live.start.transformer = ({ weights, n_heads }, source, { off = [], keeps } = {}) => {
     const layers = Object.values(weights.decoder);
     const newHeads = () => layers.map(() => Array.from({ length: n_heads }, live.newHead));
     const maps = { cross: newHeads(), encoder: newHeads(), decoder: newHeads() };
@@ -107,15 +110,16 @@
     layers.forEach((layer, l) => {
       for (const x of memory) remember(x, layer.cross_attention, maps.cross[l]);
     });
-    return decoder(weights, maps, 0);
+    return decoder(weights, maps, 0, keeps);
   };
 
   // What `p` words have been read by.  A fork goes on without changing this one.
-  function decoder(weights, maps, p) {
+  function decoder(weights, maps, p, keeps = () => true) {
     const layers = Object.values(weights.decoder);
     const step = (word) => {
       let x = embed(weights.target_embedding, word, p++);
-      layers.forEach((layer, l) => (x = decoderLayer(x, layer, maps.decoder[l], maps.cross[l])));
+      const kept = (place) => keeps(place, p);
+      layers.forEach((layer, l) => (x = decoderLayer(x, layer, maps.decoder[l], maps.cross[l], kept)));
       return linear(layerNorm(x, weights.decoder_norm), weights.out);
     };
     const fork = () => {
@@ -128,7 +132,7 @@
         );
       const cross = copy("cross", ["queries", "scores", "weights"]); // the keys stay
       const own = copy("decoder", Object.keys(live.newHead()));
-      return decoder(weights, { ...maps, cross, decoder: own }, p);
+      return decoder(weights, { ...maps, cross, decoder: own }, p, keeps);
     };
     return { step, fork, maps };
   }

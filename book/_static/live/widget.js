@@ -5,29 +5,6 @@
 
 {
   const FOLDER = document.currentScript.src.replace(/[^/]*$/, "data/");
-  const CONTROLS = `
-    <form>
-      <p><label for="ID-sentence">A sentence of the toy language</label></p>
-      <p class="live-row">
-        <input id="ID-sentence" type="text" autocomplete="off" autocapitalize="none"
-          spellcheck="false" aria-describedby="ID-alert">
-        <button type="submit">Translate</button>
-      </p>
-      <p class="live-row">
-        <label for="ID-clauses">or one at random, with</label>
-        <select id="ID-clauses">
-          <option value="1">1 clause</option>
-          <option value="2" selected>2 clauses</option>
-          <option value="3">3 clauses</option>
-          <option value="4">4 clauses</option>
-          <option value="5">5 clauses</option>
-        </select>
-        <button type="button">Draw</button>
-      </p>
-    </form>
-    <p class="live-loading" role="status"></p>
-    <details class="live-words"><summary>The words it knows</summary></details>
-    <p class="live-alert" id="ID-alert" role="alert"></p>`;
   const toyWords = (...words) => element("span", { lang: "art-x-toy" }, ...words);
 
   live.load = (file) => loadScript(FOLDER + file);
@@ -36,11 +13,12 @@
     constructor(figure, index) {
       const find = (selector) => figure.querySelector(selector);
       this.titles = JSON.parse(figure.dataset.models);
-      this.names = Object.keys(this.titles); // the attention of the first is drawn
+      this.names = Object.keys(this.titles); // the attention of the first is drawn, if it has one
+      this.gloss = JSON.parse(figure.dataset.gloss ?? "null"); // for readers of chapter 1
       this.version = figure.dataset.version;
       this.said = find(".live-said");
-      this.said.insertAdjacentHTML("beforebegin", CONTROLS.replaceAll("ID", `live-${index}`));
-      this.map = new live.Map(figure, `live-${index}`, () => this.run());
+      this.said.before(find("template").content);
+      if (!this.gloss) this.map = new live.Map(figure, `live-${index}`, () => this.run());
       figure.classList.add("live-ready");
       this.input = find("input");
       this.input.value = figure.dataset.sentence;
@@ -107,27 +85,51 @@
       const source = live.encode(words, models[0].source);
       const outputs = models.map((model) => live.translate(model, source));
       this.tell(words, outputs.map(({ ids }, i) => live.decode(ids, models[i].target)));
+      this.last = words.join(" ");
+      if (!this.map) return;
       const [{ ids, maps }] = outputs;
       const target = ids.map((id) => models[0].target[id]);
       this.map.show(maps, [...words, "<eos>"], target, alignmentOf(words, target));
-      this.last = words.join(" ");
     }
 
-    // What each model says, and what is right.
+    // What each model says, and what is right, or what is lost of the sentence.
     tell(words, translations) {
       const unlike = live.unlikeTraining(words);
       const right = live.isSentence(words) ? live.rightTranslation(words) : null;
       const list = element("dl");
+      const row = (title, told) => list.append(element("dt", {}, title), element("dd", {}, ...told));
+      if (this.gloss) row("Your sentence", [element("span", {}, ...kept(words, translations[0]))]);
       translations.forEach((said, i) => {
-        const told = right ? marked(said, right) : [toyWords(said.join(" "))];
-        list.append(element("dt", {}, this.titles[this.names[i]]), element("dd", {}, ...told));
+        const marks = this.gloss ? common(said, right ?? said) : live.mark(said, right ?? said);
+        const score = `${marks.filter((mark) => mark.right).length} of ${right?.length} words right`;
+        const told = this.gloss ? this.cards(marks) : [toyWords(...spaced(marks.map(struck)))];
+        if (right) told.push(element("span", { class: "live-score" }, score));
+        row(this.titles[this.names[i]], told);
       });
-      if (right) {
-        list.append(element("dt", {}, "Right"), element("dd", {}, toyWords(right.join(" "))));
-      }
+      if (right && !this.gloss) row("Right", [toyWords(right.join(" "))]);
       this.said.replaceChildren(list);
       if (unlike) this.said.prepend(element("p", { class: "live-unlike" }, unlike));
     }
+
+    cards(marks) {
+      return marks.map((mark) => live.card(struck(mark), this.gloss[mark.word]));
+    }
+  }
+
+  const spaced = (words) => words.flatMap((word) => [" ", word]).slice(1);
+  const struck = ({ word, right }) => (right ? word : element("s", {}, word));
+
+  // Which words does another text have, too, in the same order?
+  function common(words, others) {
+    const found = new Set(live.inCommon(words, others).map(([i]) => i));
+    return words.map((word, i) => ({ word, right: found.has(i) }));
+  }
+
+  // The words of a sentence, crossed out where its translation has lost them.
+  function kept(words, said) {
+    const { target, alignment } = live.isSentence(words) ? live.parse(words) : { target: [] };
+    const lost = common(target, said).map(({ right }, i) => !right && alignment[i]);
+    return spaced(words.map((word, j) => (lost.includes(j) ? element("del", {}, word) : word)));
   }
 
   // Where each word of a right translation comes from; of another one, nobody knows.
@@ -135,15 +137,6 @@
     if (!live.isSentence(words)) return [];
     const { target, alignment } = live.parse(words);
     return said.join(" ") === [...target, "<eos>"].join(" ") ? alignment : [];
-  }
-
-  // The words said, the wrong ones struck, and how many are right.
-  function marked(said, expected) {
-    const marks = live.mark(said, expected);
-    const words = marks.flatMap(({ word, right }) => [right ? word : element("s", {}, word), " "]);
-    const hits = marks.filter((mark) => mark.right).length;
-    const score = `${hits} of ${expected.length} words right`;
-    return [toyWords(...words.slice(0, -1)), element("span", { class: "live-score" }, score)];
   }
 
   const figures = document.querySelectorAll("figure.live-model[data-models]");

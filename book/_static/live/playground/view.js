@@ -179,59 +179,25 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       const scrolled = this.outputs.scrollLeft;
       this.outputs.replaceChildren(element("table", {}, element("tbody", {}, ...rows)));
       this.outputs.scrollLeft = scrolled;
+      globalThis.fitBox?.(this.outputs); // book.js
     }
 
     // A map for each head of a layer, and the largest weight of each row in words.
     drawMaps(layer) {
-      const { heads } = this.setting;
-      const weights = this.look.maps[layer];
-      const size = this.example.ids.length;
-      if (this.maps.childElementCount !== heads) {
-        const canvases = Array.from({ length: heads }, () => element("canvas", { role: "img" }));
-        this.maps.replaceChildren(...canvases);
-      }
-      const lines = [...this.maps.children].map((canvas, head) => {
-        const map = weights.subarray(head * size * size, (head + 1) * size * size);
-        const words = `Head ${head + 1}: ${this.drawMap(canvas, map, size)}`;
-        canvas.setAttribute("aria-label", `Attention of layer ${layer + 1}. ${words}`);
-        return words;
-      });
-      this.words.textContent = lines.join(" ");
-    }
-
-    drawMap(canvas, map, size) {
-      const { task } = this.setting;
-      const [cellSize, edge] = [12, 16];
-      const side = edge + size * cellSize;
-      const scale = window.devicePixelRatio || 1;
-      canvas.width = canvas.height = side * scale;
-      canvas.style.width = `${side}px`;
-      const pen = canvas.getContext("2d");
-      pen.scale(scale, scale);
-      pen.fillStyle = "#fff";
-      pen.fillRect(0, 0, side, side);
-      pen.fillStyle = "#1f2328";
-      pen.textAlign = "center";
-      pen.textBaseline = "middle";
-      this.example.ids.forEach((id, i) => {
-        const text = task === "next_word" ? i + 1 : token(task, id);
-        const at = edge + (i + 0.5) * cellSize;
-        pen.font = `${text > 9 ? 9 : 11}px sans-serif`; // two digits fit a cell
-        pen.fillText(text, at, edge / 2);
-        pen.fillText(text, edge / 2, at);
-      });
-      const tops = [];
-      for (let i = 0; i < size; i++) {
-        const row = map.subarray(i * size, (i + 1) * size);
-        row.forEach((weight, j) => {
-          pen.fillStyle = shade(weight);
-          pen.fillRect(edge + j * cellSize, edge + i * cellSize, cellSize - 0.5, cellSize - 0.5);
+      const { setting: { heads, task }, example: { ids } } = this;
+      const size = ids.length;
+      const names = ids.map((id, i) => (task === "next_word" ? `${i + 1}` : token(task, id)));
+      const told = Array.from({ length: heads }, (_, head) => {
+        const cells = ids.map((_, i) => {
+          const start = (head * size + i) * size;
+          return [...this.look.maps[layer].subarray(start, start + size)];
         });
-        tops.push({ weight: Math.max(...row), at: row.indexOf(Math.max(...row)) + 1 });
-      }
-      const places = tops.map(({ at }) => at || "none").join(", ");
-      const average = mean(tops.map(({ weight }) => weight));
-      return `positions 1 to ${size} attend most to ${places}; largest weight ${shown(average)} on average.`;
+        const words = `Head ${head + 1}: ${mapInWords(cells)}`;
+        const map = { kind: "Map", rows: names, columns: names, cells, size: 12 };
+        return [words, attnbook.charts.draw(map, 0, `Attention of layer ${layer + 1}. ${words}`)];
+      });
+      this.maps.replaceChildren(...told.map(([, map]) => map));
+      this.words.textContent = told.map(([words]) => words).join(" ");
     }
 
     tellSentences(sentences) {
@@ -246,14 +212,11 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
     }
   }
 
-  // The colours of a map: attnbook.course.kit.colours.WEIGHTS.
-  const SHADES = [[255, 255, 255], [198, 223, 240], [107, 174, 214], [0, 114, 178], [0, 55, 92]];
-  function shade(weight) {
-    if (!(weight >= 0)) return "#fff"; // not a number
-    const at = Math.min(3, Math.floor(4 * weight));
-    const [from, to] = [SHADES[at], SHADES[at + 1]];
-    const mixed = from.map((c, i) => Math.round(c + (to[i] - c) * (4 * weight - at)));
-    return `rgb(${mixed.join(" ")})`;
+  function mapInWords(cells) {
+    const tops = cells.map((row) => Math.max(...row));
+    const places = cells.map((row, i) => row.indexOf(tops[i]) + 1 || "none").join(", ");
+    const most = `largest weight ${shown(mean(tops))} on average`;
+    return `positions 1 to ${cells.length} attend most to ${places}; ${most}.`;
   }
 
   function key(side) {
@@ -284,7 +247,7 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       y: { label: "", low: 0, high: top, ticks, names: ticks.map(String) },
       levels: [
         { y: guess, label: "guessing" },
-        ...bests.map((y) => ({ y, label: bests.length > 1 && y ? "best possible, causal" : "best possible" })),
+        ...bests.map((y) => ({ y, label: bests.length > 1 && y ? "best possible, causal" : "best possible", below: y })),
       ],
       // Stored runs appear as far as the reader's have come.
       bands: stored.map(({ low, high }, side) => {
@@ -535,7 +498,7 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       this.planned = setTimeout(() => {
         this.planned = 0;
         this.draw();
-      }, calm ? 2000 : 100);
+      }, calm ? 2000 : 200);
     }
 
     finish(limit) {

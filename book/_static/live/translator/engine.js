@@ -37,6 +37,7 @@
 //     off           heads to switch off: [{kind: "cross", layer: 0, head: 2, instead}, …], where
 //                   kind is encoder, decoder or cross, and `instead` the 32 numbers that the
 //                   head is to give (its mean, say): else zeros
+//     keeps         keeps(p, t): is token p still in the cache when t tokens have been read?
 //     longest       the most tokens: else the source's and 50
 //
 //   A text may be a list of ids as well, which ends with 2.
@@ -86,8 +87,8 @@ window.attnbook ??= {};
 
       *work(text, options = {}) {
         const source = translator.source(text);
-        const { method = "greedy", off, prefix, longest = source.length + 50 } = options;
-        const start = translator.start(source, { off });
+        const { method = "greedy", off, keeps, prefix, longest = source.length + 50 } = options;
+        const start = translator.start(source, { off, keeps });
         if (method === "beam") {
           const { width, alpha } = options;
           const beam = yield* live.beam(start, { width, alpha, longest });

@@ -1,6 +1,7 @@
 // The translator in the page, part 7: figures of class live-translator.  Each holds a stored
 // example, made by book/_ext/live.py; this adds the controls and replaces it.
-// data-form says which: "light" (front page), "caption" (chapter 12), "search" (chapter 10).
+// data-form says which: "light" (front page), "caption" (chapter 12), "search" (chapter 10),
+// "cache" (appendix A3).
 // What belongs to a step of a translation says so in data-step: German words, the right
 // column, its lines.
 "use strict";
@@ -14,18 +15,11 @@
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   const megabytes = ({ bytes }) => `${(bytes / 1e6).toFixed(1)} MB`;
 
-  const SLIDERS = {
-    width: { label: "Beam width W", min: 1, max: 8, step: 1, value: 4, of: "beam" },
-    alpha: { label: "Length penalty α", min: 0, max: 2, step: 0.1, value: 0.6, of: "beam" },
-    temperature: { label: "Temperature", min: 0.1, max: 2, step: 0.1, value: 1, of: "sample" },
-    topK: { label: "Top-k", min: 1, max: 50, step: 1, value: 50, of: "sample" },
-    topP: { label: "Top-p", min: 0.05, max: 1, step: 0.05, value: 1, of: "sample" },
-  };
-  const METHODS = [["greedy", "greedy"], ["beam", "beam search"], ["sample", "sampling"]];
-  const HINTS = {
-    greedy: "Press Back, and choose another subword: the rest follows from it.",
-    beam: "Step by step: × is dropped, ✓ is finished. Where does W = 1 lose what W = 2 finds?",
-    sample: "The bars show what temperature, top-k and top-p leave to draw from.",
+  // What the decoder's cache holds, as A3's masks have it: of t tokens read, the place p?
+  const CACHES = {
+    all: () => true,
+    six: (p, t) => p >= t - 6,
+    sink: (p, t) => p >= t - 5 || p === 0 || t === 6,
   };
 
   const paragraph = (name, ...children) => element("p", { class: name }, ...children);
@@ -88,39 +82,37 @@
 
     // --- Controls ---
 
+    // The controls are a template in the figure.
     makeForm() {
-      this.input = element("input", {
-        id: `${this.id}-text`, type: "text", autocomplete: "off", spellcheck: "false",
-        "aria-describedby": `${this.id}-alert`,
-      });
+      const controls = this.find(".tr-controls").content;
+      const find = (selector) => controls.querySelector(selector);
+      const all = (selector, visit) => controls.querySelectorAll(selector).forEach(visit);
+      this.input = find("[type=text]");
       this.input.value = this.figure.dataset.sentence;
-      this.submit = element("button", { type: "submit" });
-      this.bar = element("progress", { max: "1", value: "0", "aria-label": "Loading" });
-      this.alert = paragraph("live-alert", "");
-      this.alert.id = `${this.id}-alert`;
-      this.alert.setAttribute("role", "alert");
-      this.doubts = element("div", { class: "tr-doubts" });
-      this.spoken = element("p", { class: "visually-hidden", role: "status" });
-      this.bar.hidden = true;
-      const form = element(
-        "form", {},
-        element("p", {}, element("label", { for: this.input.id }, "An English sentence, like a photograph’s caption")),
-        paragraph("live-row", this.input, this.submit, this.bar),
-      );
-      const examples = JSON.parse(this.figure.dataset.examples);
-      if (examples.length) {
-        const chips = examples.map((text) => button(text, () => this.take(text), { class: "tr-chip" }));
-        form.append(paragraph("live-row tr-examples", "Try: ", ...chips));
-      }
-      if (this.form === "search") form.append(this.methods());
-      form.addEventListener("submit", (event) => {
+      this.submit = find("[type=submit]");
+      this.bar = find("progress");
+      this.alert = find(".live-alert");
+      this.doubts = find(".tr-doubts");
+      this.spoken = find("[role=status]");
+      find("form").addEventListener("submit", (event) => {
         event.preventDefault();
         this.translate(this.input.value);
       });
-      const controls = [form, this.alert, this.doubts, this.spoken];
+      all(".tr-chip", (chip) => chip.addEventListener("click", () => this.take(chip.textContent)));
+      all("[type=radio]", (radio) => {
+        radio.addEventListener("change", () => {
+          this.listMethod();
+          this.anew();
+        });
+      });
+      all("[type=range]", (slider) => this.wire(slider));
+      find(".tr-again")?.addEventListener("click", () => {
+        this.seed += 1;
+        this.anew();
+      });
       const place = this.find(".tr-place"); // below the example, in the light form
-      if (place) place.append(...controls);
-      else this.said.before(...controls);
+      if (place) place.append(controls);
+      else this.said.before(controls);
       this.nameSubmit();
     }
 
@@ -164,49 +156,18 @@
       this.translate(text);
     }
 
-    methods() {
-      const radios = METHODS.map(([value, text]) => {
-        const radio = element("input", { type: "radio", name: `${this.id}-method`, value });
-        radio.checked = value === this.figure.dataset.method;
-        radio.addEventListener("change", () => {
-          this.listMethod();
-          this.anew();
-        });
-        return element("label", { class: "tr-choice" }, radio, text);
-      });
-      this.sliders = Object.entries(SLIDERS).map(([name, given]) => this.slider(name, given));
-      this.again = button("Draw again", () => {
-        this.seed += 1;
-        this.anew();
-      });
-      this.hint = paragraph("tr-hint", "");
-      return element(
-        "fieldset", { class: "tr-methods" },
-        element("legend", {}, "Search"),
-        element("div", { class: "live-row" }, ...radios, this.again),
-        element("div", { class: "tr-sliders" }, ...this.sliders),
-        this.hint,
-      );
-    }
-
-    slider(name, { label: text, min, max, step, value, of }) {
-      const id = `${this.id}-${name}`;
-      const slider = element("input", { id, name, type: "range", min, max, step, autocomplete: "off" });
-      slider.value = this.figure.dataset[name] ?? value;
-      const output = element("output", { for: id });
+    // A slider says what it stands for.
+    wire(slider) {
       const tell = () => {
-        output.textContent = this.option(slider);
-        slider.setAttribute("aria-valuetext", output.textContent);
+        slider.nextElementSibling.textContent = this.option(slider);
+        slider.setAttribute("aria-valuetext", this.option(slider));
       };
       slider.addEventListener("input", () => {
         tell();
-        if (of === "sample" && this.result) this.listCandidates();
+        if (this.method === "sample" && this.result) this.listCandidates();
       });
       slider.addEventListener("change", () => this.anew());
       tell();
-      const field = element("div", { class: "tr-slider" }, element("label", { for: id }, text), slider, output);
-      field.dataset.of = of;
-      return field;
     }
 
     option({ name, value, max }) {
@@ -215,15 +176,15 @@
     }
 
     get method() {
-      return this.find(".tr-methods :checked")?.value ?? "greedy";
+      return this.find("[name=method]:checked")?.value ?? "greedy";
     }
 
     // Show what belongs to the method chosen.
     listMethod() {
       if (this.form !== "search") return;
-      for (const field of this.sliders) field.hidden = field.dataset.of !== this.method;
-      this.hint.textContent = HINTS[this.method];
-      this.again.hidden = this.method !== "sample";
+      for (const part of this.figure.querySelectorAll("[data-of]")) {
+        part.hidden = part.dataset.of !== this.method;
+      }
       this.tree.hidden = this.method !== "beam";
       this.candidates.hidden = this.method === "beam";
     }
@@ -234,6 +195,7 @@
         options[name] = name === "topK" && value === max ? Infinity : Number(value);
       }
       options.random = live.randomNumbers(this.seed);
+      options.keeps = CACHES[this.find("[name=cache]:checked")?.value ?? "all"];
       if (this.attends && !this.attends.checked) {
         options.off = translator.means.cross.flatMap((heads, layer) =>
           heads.map((_, head) => ({ kind: "cross", layer, head })),
@@ -312,9 +274,12 @@
         const options = { ...this.options(), prefix };
         const result = await live.inSlices(translator.work(text, options), () => this.asked === asked);
         if (!result) return;
+        // From the first translation on: whose cache it is.
+        if (this.form === "cache" && !this.result) this.find("[name=kind]").value = "decoder";
         Object.assign(this, { text, result });
         // How sure the model is counts where neither chance nor the reader has chosen.
-        this.doubt(options.off || prefix.length ? "" : options.method);
+        const isUsual = options.keeps === CACHES.all && !options.off && !prefix.length;
+        this.doubt(isUsual ? options.method : "");
         this.present(prefix.length, at);
       } catch (problem) {
         this.alert.textContent = problem.message;
