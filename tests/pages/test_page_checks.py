@@ -88,6 +88,7 @@ def test_a_good_page_has_no_findings(findings):
     assert findings(body + PREDICT) == []
 
 
+ALIKE = 3 * "<p>well, <b>well</b></p>"  # of texts alike, few are measured
 FAULTS = [
     ('<img src="https://example.org/a.png" alt="A dot">', "outside request: https"),
     ("<script>console.error('oh')</script>", "console error: oh"),
@@ -97,7 +98,11 @@ FAULTS = [
     (f'<img src="{PIXEL}">', "picture without alt text: "),
     ('<span class="math">x^2</span>', "formula not typeset: x^2"),
     ('<div style="width: 391px">wide</div>', "391 pixels wide on a screen of 390"),
-    ('<p style="color: #333">dim</p>', "accessibility, dark: color-contrast"),
+    (f'{ALIKE}<p style="color: #333">dim</p>', "accessibility, dark: color-contrast"),
+    (
+        f'{ALIKE}<p style="background: #666"><b>grey</b></p>',
+        "accessibility, light: color-contrast at p",
+    ),
     (
         '<details><summary>More</summary><p style="color: #ccc">pale</p></details>',
         "accessibility, light: color-contrast",

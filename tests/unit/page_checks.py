@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import lxml.html
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import (
     Browser,
     ConsoleMessage,
@@ -128,33 +128,51 @@ def check_pictures(page: Page) -> list[str]:
     ]
 
 
-def thin_out(page: Page) -> None:
-    """Take away what would make the accessibility test slow and find nothing.
+MARKED = """part => {
+    const grounds = new Map();
+    const ground = (element) => {  // all that is painted behind it
+        if (!element) return "";
+        if (!grounds.has(element)) {
+            const look = getComputedStyle(element);
+            const own = [look.backgroundColor, look.backgroundImage, look.opacity,
+                look.filter].join();
+            const painted = own !== "rgba(0, 0, 0, 0),none,1,none" ? own : "";
+            grounds.set(element, ground(element.parentElement) + painted);
+        }
+        return grounds.get(element);
+    };
+    const seen = new Map();
+    for (const element of document.querySelectorAll(`:is(${part}, ${part} *)`)) {
+        const is_text = ({nodeType, data}) => nodeType === 3 && data.trim();
+        const has_text = [...element.childNodes].some(is_text)
+            || element.matches("input, select, textarea");
+        if (!has_text || !element.checkVisibility()) continue;
+        const look = getComputedStyle(element);
+        const kind = [look.color, look.fontSize, look.fontWeight, look.textShadow,
+            ground(element)].join();
+        seen.set(kind, (seen.get(kind) ?? 0) + 1);
+        element.toggleAttribute("data-contrast", seen.get(kind) <= 2);
+    }
+}"""
+"""Marks two texts of each look: the contrast of all is most of the test's time."""
 
-    Of the words of code one of each colour is enough.
-    """
-    page.evaluate(
-        """() => {
-            const seen = new Set();
-            document.querySelectorAll(":is(pre, .sig) span").forEach(e => {
-                const kind = e.className + Boolean(e.closest(".output"));
-                if (seen.has(kind)) e.replaceWith(...e.childNodes);
-                seen.add(kind);
-            });
-        }"""
-    )
+VIOLATIONS = """async part => {
+    axe.configure({rules: [{id: "color-contrast", selector: "[data-contrast]"}]});
+    // Without preload axe asks for no style sheets, which it would look for in vain.
+    const options = {resultTypes: ["violations"], preload: false};
+    return (await axe.run(part, options)).violations;
+}"""
 
 
 def check_accessible(page: Page, theme: str, part: str = "main") -> list[str]:
     """The automatic accessibility test finds nothing in the main part, or another."""
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-    # Without preload axe asks for no style sheets, which it would look for in vain.
-    options = {"resultTypes": ["violations"], "preload": False}
-    violations = Axe().run(page, part, options).response["violations"]
+    page.evaluate(AXE_SCRIPT)
+    page.evaluate(MARKED, part)
     return [
         f"accessibility, {theme}: {violation['id']} at {node['target'][0]}: "
         f"{node['failureSummary'].splitlines()[-1].strip()}"
-        for violation in violations
+        for violation in page.evaluate(VIOLATIONS, part)
         for node in violation["nodes"]
     ]
 
@@ -346,7 +364,6 @@ def findings_over_http(
         found += check_width(page)
         page.set_viewport_size(PHONE)
         found += check_width(page)
-        thin_out(page)
         for theme in themes:
             page.set_viewport_size(PHONE if theme == "dark" else DESKTOP)
             found += check_accessible(page, theme)
