@@ -22,7 +22,6 @@ from playwright.sync_api import (
     Page,
     Request,
     Response,
-    Route,
 )
 from playwright.sync_api import TimeoutError as TimeLimit
 
@@ -51,9 +50,10 @@ def opened(
     def is_outside(url: str) -> bool:
         return not url.startswith((site, "data:", "blob:"))
 
-    def stop(route: Route) -> None:
-        found.append(f"outside request: {route.request.url}")
-        route.abort()
+    # Were it stopped by a route, every request of every page would wait for us.
+    def on_request(request: Request) -> None:
+        if is_outside(request.url):
+            found.append(f"outside request: {request.url}")
 
     def on_response(response: Response) -> None:
         if response.status >= 400:
@@ -71,7 +71,7 @@ def opened(
         if message.type == "error" and "Failed to load resource" not in message.text:
             found.append(f"console error: {message.text}")
 
-    page.route(is_outside, stop)
+    page.on("request", on_request)
     page.on("response", on_response)
     page.on("requestfailed", on_failure)
     page.on("console", on_console)
