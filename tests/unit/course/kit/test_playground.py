@@ -1,14 +1,13 @@
 """The playground's engine computes what PyTorch computes, from the same numbers."""
 
 import json
-import subprocess
 from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 
 import pytest
 import torch
-from playwright._impl._driver import compute_driver_executable
+from node import told_by_node
 
 from attnbook.course.kit.playground import tasks
 from attnbook.course.kit.playground.data import DARES, OPTIONS, PRESETS, WORDS
@@ -19,7 +18,6 @@ from attnbook.course.kit.playground.setting import Setting
 
 ROOT = Path(__file__).resolve().parents[4]
 SCRIPTS = ROOT / "book" / "_static" / "live" / "playground"
-NODE = compute_driver_executable()[0]  # Playwright brings one along
 TASKS = tasks.TASKS
 
 ATTENTION_ALONE = Setting(feed_forward=False, skip=False, norm="none", layers=1)
@@ -49,10 +47,7 @@ def ask(tmp_path_factory):
     def answers(*orders):
         path.write_text(json.dumps({"data": page_data(), "orders": orders}))
         runner = Path(__file__).with_name("playground_node.js")
-        command = [NODE, runner, SCRIPTS, path]
-        shown = subprocess.run(command, capture_output=True, text=True)
-        assert not shown.returncode, shown.stderr
-        return json.loads(shown.stdout)
+        return told_by_node(runner, SCRIPTS, path)
 
     return answers
 
