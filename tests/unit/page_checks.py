@@ -1,8 +1,7 @@
 """What must hold for a page of the book, as a browser shows it.
 
 Every check takes an open page and returns one line for each place where something does
-not hold. `findings_over_http` and `findings_from_file` load a page and run them;
-`dead_links` needs no browser.
+not hold. `findings` loads a page and runs them; `dead_links` needs no browser.
 """
 
 from __future__ import annotations
@@ -335,32 +334,26 @@ def check_controls(page: Page) -> list[str]:
     return found
 
 
-def check_whole(page: Page) -> list[str]:
-    """Everything is there, and what moves does so; in the end all folds are open."""
-    found = check_predict(page)
-    unfold(page)
-    found += check_maths(page)
-    found += check_pictures(page)
-    found += check_sliders(page)
-    page.wait_for_load_state("networkidle")  # what was asked for late counts, too
-    return found
-
-
-def findings_over_http(
+def findings(
     browser: Browser, site: str, path: str, themes: Sequence[str] = ("light", "dark")
 ) -> list[str]:
     """Load a page once and check it on the desktop, and on a phone.
 
+    Everything must be there, and what moves do so; in the end all folds are open.
+
     Args:
         browser: A running browser.
-        site: The address of the served book.
+        site: The address of the book.
         path: Path of the page in it.
         themes: Those in which its accessibility is tested, "dark" on a phone.
     """
     with opened(browser, site, path) as (page, found):
         if not page.locator("main").count():
             return [*found, "the page has no main part"]
-        found += check_whole(page)
+        found += check_predict(page)
+        unfold(page)
+        found += check_maths(page) + check_pictures(page) + check_sliders(page)
+        page.wait_for_load_state("networkidle")  # what was asked for late counts, too
         found += check_width(page)
         page.set_viewport_size(PHONE)
         found += check_width(page)
@@ -368,12 +361,6 @@ def findings_over_http(
             page.set_viewport_size(PHONE if theme == "dark" else DESKTOP)
             found += check_accessible(page, theme)
         return found
-
-
-def findings_from_file(browser: Browser, folder: Path, path: str) -> list[str]:
-    """Load a page without a server, as from a download, and check that it is whole."""
-    with opened(browser, folder.resolve().as_uri(), path) as (page, found):
-        return found + check_whole(page)
 
 
 # Links to "#", but those of the theme to the top of the open page: in the contents and
