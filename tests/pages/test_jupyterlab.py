@@ -16,7 +16,7 @@ from run_notebooks import store
 
 CHAPTER = "ch02_bahdanau.ipynb"
 WITH_STEPPER = "ch07_positions.ipynb"
-TRUSTED = [CHAPTER, WITH_STEPPER, "explorers.ipynb"]
+TRUSTED = [CHAPTER, WITH_STEPPER]
 SCREENSHOTS = ROOT / "_build" / "screenshots"
 EXPLORERS = "explorers.ipynb"
 TOY_HEADS = """\
@@ -147,11 +147,11 @@ def test_steppers_move(stepper):
     assert len(set(seen)) == 4
 
 
-@pytest.fixture(scope="module", params=[EXPLORERS, untrusted(EXPLORERS)])
-def alive(browser, lab, request):
-    """The notebook of explorers, open and not yet run."""
+@pytest.fixture(scope="module")
+def alive(browser, lab):
+    """The notebook of explorers, open and not yet run, nor trusted."""
     page = browser.new_page(viewport={"width": 1366, "height": 1500})
-    page.goto(address_of(lab, request.param))
+    page.goto(address_of(lab, EXPLORERS))
     page.locator(".jp-CodeCell").nth(1).wait_for()
     page.get_by_text("| Idle").wait_for()  # a cell that is run earlier may get lost
     yield page

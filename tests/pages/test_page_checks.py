@@ -5,7 +5,7 @@ import pytest
 from page_checks import (
     check_controls,
     dead_links,
-    findings_over_http,
+    findings,
     opened,
 )
 
@@ -64,9 +64,9 @@ def impatient(monkeypatch):
 
 
 @pytest.fixture
-def findings(browser, tiny):
+def found_in(browser, tiny):
     """A function that returns what the checks find in a page with the given body."""
-    return lambda body: findings_over_http(browser, tiny(body), "index.html")
+    return lambda body: findings(browser, tiny(body), "index.html")
 
 
 PREDICT_FAULTS = [
@@ -83,11 +83,12 @@ def stepper(action: str) -> str:
     return STEPPER.format(action=action.format(PIXEL), pixel=PIXEL)
 
 
-def test_a_good_page_has_no_findings(findings):
+def test_a_good_page_has_no_findings(found_in):
     body = f'<p>Well.</p><img src="{PIXEL}" alt="A black dot">' + stepper(MOVES)
-    assert findings(body + PREDICT) == []
+    assert found_in(body + PREDICT) == []
 
 
+ALIKE = 3 * "<p>well, <b>well</b></p>"  # of texts alike, few are measured
 FAULTS = [
     ('<img src="https://example.org/a.png" alt="A dot">', "outside request: https"),
     ("<script>console.error('oh')</script>", "console error: oh"),
@@ -97,7 +98,11 @@ FAULTS = [
     (f'<img src="{PIXEL}">', "picture without alt text: "),
     ('<span class="math">x^2</span>', "formula not typeset: x^2"),
     ('<div style="width: 391px">wide</div>', "391 pixels wide on a screen of 390"),
-    ('<p style="color: #333">dim</p>', "accessibility, dark: color-contrast"),
+    (f'{ALIKE}<p style="color: #333">dim</p>', "accessibility, dark: color-contrast"),
+    (
+        f'{ALIKE}<p style="background: #666"><b>grey</b></p>',
+        "accessibility, light: color-contrast at p",
+    ),
     (
         '<details><summary>More</summary><p style="color: #ccc">pale</p></details>',
         "accessibility, light: color-contrast",
@@ -114,8 +119,8 @@ FAULTS = [
 
 @pytest.mark.parametrize(("body", "expected"), FAULTS, ids=[name for _, name in FAULTS])
 @pytest.mark.usefixtures("impatient")
-def test_finds(findings, body, expected):
-    found = findings(body)
+def test_finds(found_in, body, expected):
+    found = found_in(body)
     assert any(line.startswith(expected) for line in found), found
 
 

@@ -8,8 +8,7 @@ import yaml
 from page_checks import (
     check_controls,
     dead_links,
-    findings_from_file,
-    findings_over_http,
+    findings,
 )
 
 from build_book import ROOT, pages
@@ -27,18 +26,15 @@ def site(serve, html):
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_page(browser, site, path):
-    """Pages of the library have one form: one of them is tested to be accessible."""
+def test_page(browser, html, path):
+    """As from a download, which asks for more than a server; see the dead links, too.
+
+    Pages of the library have one form: one of them is tested to be accessible.
+    """
     one_of_its_kind = path in KINDS.values()
     themes = ["light"] * ("api/" not in path or one_of_its_kind)
     themes += ["dark"] * one_of_its_kind
-    assert findings_over_http(browser, site, path, themes) == []
-
-
-@pytest.mark.parametrize("path", KINDS.values())
-def test_page_as_from_a_download(browser, html, path):
-    """What others link to is a file beside them: see the dead links."""
-    assert findings_from_file(browser, html, path) == []
+    assert findings(browser, html.as_uri(), path, themes) == []
 
 
 def test_no_dead_links(html):

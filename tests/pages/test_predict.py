@@ -1,7 +1,7 @@
-"""Predict boxes and the reader's progress, in a tiny book and in chapter 4."""
+"""Predict boxes and the reader's progress, in a tiny book."""
 
 import pytest
-from page_checks import ON_PHONE, check_accessible, check_predict, check_width
+from page_checks import ON_PHONE, check_accessible, check_width
 from playwright.sync_api import Page, expect
 from tiny_book import build_tiny_book, code
 
@@ -329,15 +329,3 @@ def test_what_others_have_stored_does_no_harm(page):
         answer(page, 1).click()
         expect(answer(page, 1)).to_contain_text("your prediction, correct")
         expect(in_contents(page, "One")).to_contain_text("/3")
-
-
-# --- The book ---
-
-
-def test_every_box_of_chapter_4_covers_a_result(visit):
-    page = visit("book/ch04_scaled_dot_product.html")
-    boxes = page.locator(".predict").count()
-    assert boxes > 1
-    expect(page.locator(".predict-cover")).to_have_count(boxes)
-    assert check_predict(page) == []
-    expect(page.locator(".tag_reveal .cell_output").last).to_be_visible()

@@ -1,17 +1,16 @@
 """A book of a few chapters, built with the extensions and static files of this one."""
 
-import subprocess
-import sys
+import io
 from pathlib import Path
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
 
 CONFIGURATION = """
-import sys
-sys.path.insert(0, {extensions!r})
 project = "Tiny"
 extensions = ["myst_nb", "sphinx_exercise", "formulas", "book_setup", {own}]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
@@ -50,7 +49,6 @@ def build_tiny_book(folder: Path, extensions: list[str], **chapters: list) -> Pa
     (folder / "book").mkdir(parents=True)
     static = BOOK / "_static"
     configuration = CONFIGURATION.format(
-        extensions=str(BOOK / "_ext"),
         own=", ".join(map(repr, extensions)),
         static=str(static),
         favicon=str(static / "logo.svg"),
@@ -64,9 +62,9 @@ def build_tiny_book(folder: Path, extensions: list[str], **chapters: list) -> Pa
         ]
         notebook = new_notebook(cells=cells, metadata={"language_info": PYTHON})
         nbformat.write(notebook, folder / "book" / f"{name}.ipynb")
-    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html"]
-    shown = subprocess.run(
-        [*command, folder, folder / "html"], capture_output=True, text=True
-    )
-    assert not shown.returncode, shown.stderr
+    told, places = io.StringIO(), [folder, folder, folder / "html", folder / "doctrees"]
+    with docutils_namespace():
+        app = Sphinx(*places, "html", status=None, warning=told, freshenv=True)
+        app.build()
+    assert not told.getvalue(), told.getvalue()
     return folder / "html"

@@ -1,8 +1,7 @@
 """What must hold for a page of the book, as a browser shows it.
 
 Every check takes an open page and returns one line for each place where something does
-not hold. `findings_over_http` and `findings_from_file` load a page and run them;
-`dead_links` needs no browser.
+not hold. `findings` loads a page and runs them; `dead_links` needs no browser.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import lxml.html
-from axe_playwright_python.sync_playwright import Axe
+from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import (
     Browser,
     ConsoleMessage,
@@ -22,7 +21,6 @@ from playwright.sync_api import (
     Page,
     Request,
     Response,
-    Route,
 )
 from playwright.sync_api import TimeoutError as TimeLimit
 
@@ -51,9 +49,10 @@ def opened(
     def is_outside(url: str) -> bool:
         return not url.startswith((site, "data:", "blob:"))
 
-    def stop(route: Route) -> None:
-        found.append(f"outside request: {route.request.url}")
-        route.abort()
+    # Were it stopped by a route, every request of every page would wait for us.
+    def on_request(request: Request) -> None:
+        if is_outside(request.url):
+            found.append(f"outside request: {request.url}")
 
     def on_response(response: Response) -> None:
         if response.status >= 400:
@@ -71,7 +70,7 @@ def opened(
         if message.type == "error" and "Failed to load resource" not in message.text:
             found.append(f"console error: {message.text}")
 
-    page.route(is_outside, stop)
+    page.on("request", on_request)
     page.on("response", on_response)
     page.on("requestfailed", on_failure)
     page.on("console", on_console)
@@ -128,33 +127,51 @@ def check_pictures(page: Page) -> list[str]:
     ]
 
 
-def thin_out(page: Page) -> None:
-    """Take away what would make the accessibility test slow and find nothing.
+MARKED = """part => {
+    const grounds = new Map();
+    const ground = (element) => {  // all that is painted behind it
+        if (!element) return "";
+        if (!grounds.has(element)) {
+            const look = getComputedStyle(element);
+            const own = [look.backgroundColor, look.backgroundImage, look.opacity,
+                look.filter].join();
+            const painted = own !== "rgba(0, 0, 0, 0),none,1,none" ? own : "";
+            grounds.set(element, ground(element.parentElement) + painted);
+        }
+        return grounds.get(element);
+    };
+    const seen = new Map();
+    for (const element of document.querySelectorAll(`:is(${part}, ${part} *)`)) {
+        const is_text = ({nodeType, data}) => nodeType === 3 && data.trim();
+        const has_text = [...element.childNodes].some(is_text)
+            || element.matches("input, select, textarea");
+        if (!has_text || !element.checkVisibility()) continue;
+        const look = getComputedStyle(element);
+        const kind = [look.color, look.fontSize, look.fontWeight, look.textShadow,
+            ground(element)].join();
+        seen.set(kind, (seen.get(kind) ?? 0) + 1);
+        element.toggleAttribute("data-contrast", seen.get(kind) <= 2);
+    }
+}"""
+"""Marks two texts of each look: the contrast of all is most of the test's time."""
 
-    Of the words of code one of each colour is enough.
-    """
-    page.evaluate(
-        """() => {
-            const seen = new Set();
-            document.querySelectorAll(":is(pre, .sig) span").forEach(e => {
-                const kind = e.className + Boolean(e.closest(".output"));
-                if (seen.has(kind)) e.replaceWith(...e.childNodes);
-                seen.add(kind);
-            });
-        }"""
-    )
+VIOLATIONS = """async part => {
+    axe.configure({rules: [{id: "color-contrast", selector: "[data-contrast]"}]});
+    // Without preload axe asks for no style sheets, which it would look for in vain.
+    const options = {resultTypes: ["violations"], preload: false};
+    return (await axe.run(part, options)).violations;
+}"""
 
 
 def check_accessible(page: Page, theme: str, part: str = "main") -> list[str]:
     """The automatic accessibility test finds nothing in the main part, or another."""
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-    # Without preload axe asks for no style sheets, which it would look for in vain.
-    options = {"resultTypes": ["violations"], "preload": False}
-    violations = Axe().run(page, part, options).response["violations"]
+    page.evaluate(AXE_SCRIPT)
+    page.evaluate(MARKED, part)
     return [
         f"accessibility, {theme}: {violation['id']} at {node['target'][0]}: "
         f"{node['failureSummary'].splitlines()[-1].strip()}"
-        for violation in violations
+        for violation in page.evaluate(VIOLATIONS, part)
         for node in violation["nodes"]
     ]
 
@@ -317,46 +334,33 @@ def check_controls(page: Page) -> list[str]:
     return found
 
 
-def check_whole(page: Page) -> list[str]:
-    """Everything is there, and what moves does so; in the end all folds are open."""
-    found = check_predict(page)
-    unfold(page)
-    found += check_maths(page)
-    found += check_pictures(page)
-    found += check_sliders(page)
-    page.wait_for_load_state("networkidle")  # what was asked for late counts, too
-    return found
-
-
-def findings_over_http(
+def findings(
     browser: Browser, site: str, path: str, themes: Sequence[str] = ("light", "dark")
 ) -> list[str]:
     """Load a page once and check it on the desktop, and on a phone.
 
+    Everything must be there, and what moves do so; in the end all folds are open.
+
     Args:
         browser: A running browser.
-        site: The address of the served book.
+        site: The address of the book.
         path: Path of the page in it.
         themes: Those in which its accessibility is tested, "dark" on a phone.
     """
     with opened(browser, site, path) as (page, found):
         if not page.locator("main").count():
             return [*found, "the page has no main part"]
-        found += check_whole(page)
+        found += check_predict(page)
+        unfold(page)
+        found += check_maths(page) + check_pictures(page) + check_sliders(page)
+        page.wait_for_load_state("networkidle")  # what was asked for late counts, too
         found += check_width(page)
         page.set_viewport_size(PHONE)
         found += check_width(page)
-        thin_out(page)
         for theme in themes:
             page.set_viewport_size(PHONE if theme == "dark" else DESKTOP)
             found += check_accessible(page, theme)
         return found
-
-
-def findings_from_file(browser: Browser, folder: Path, path: str) -> list[str]:
-    """Load a page without a server, as from a download, and check that it is whole."""
-    with opened(browser, folder.resolve().as_uri(), path) as (page, found):
-        return found + check_whole(page)
 
 
 # Links to "#", but those of the theme to the top of the open page: in the contents and

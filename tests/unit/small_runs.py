@@ -11,25 +11,6 @@ from attnbook.translation.run_folder import read_metrics
 LOG_EVERY = 4
 """Updates between two lines of the log; runs in the tests are short."""
 
-KILLED = """
-import os, runpy, sys
-from attnbook.translation import trainer
-from attnbook.translation.trainer import Trainer
-
-trainer.LOG_EVERY, trainer.SAVE_SECONDS = 4, 0
-lines, log = int(sys.argv.pop(1)), Trainer._log
-
-def last_words(trainer, **entries):
-    log(trainer, **entries)
-    text = (trainer.folder / "metrics.jsonl").read_text()
-    if text.count("\\n") >= lines:
-        os._exit(9)
-
-Trainer._log = last_words
-runpy.run_module("attnbook", run_name="__main__")
-"""
-"""A training that ends as a killed one does: at once, with nothing tidied up."""
-
 PAIRS = {"train": 170, "val": 12, "test": 16}
 
 
@@ -73,9 +54,3 @@ def command(*arguments, **kwargs):
         [sys.executable, "-m", *map(str, arguments)],
         **{"capture_output": True, "encoding": "utf-8"} | kwargs,
     )
-
-
-def train_until(lines, *arguments):
-    """Run ``attnbook train``, killed once its log has some lines."""
-    program = [sys.executable, "-c", KILLED, str(lines), "train", *map(str, arguments)]
-    return subprocess.run(program, capture_output=True, encoding="utf-8")

@@ -144,7 +144,7 @@ add(pairs, **{name: partial(models.Transformer, form) for name, form in FORMS.it
 OF_TYPES = [*CASES]
 WIDE = ["loss", "smoothed", "dot_score", "general_score"]
 """Of 16-bit numbers they make float32: sums that may be larger than float16 allows."""
-COMPILED = ["weights", "rotary", "relative", "learned", "post", "pre"]
+COMPILED = ["weights", "rotary", "relative", "learned", "pre"]
 
 for name in DECODERS:
     add(ids, decode, **{f"decoding by {name}": partial(decoder_of, name)})

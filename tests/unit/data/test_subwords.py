@@ -159,7 +159,7 @@ def test_what_is_learned_is_the_same_in_every_process():
             check=True,
             capture_output=True,
         ).stdout
-        for seed in "012"
+        for seed in "01"
     }
     assert len(told) == 1
 

@@ -263,20 +263,23 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_what_fails_is_told_with_what_to_do_and_the_run_can_go_on(
-    mine, tmp_path, monkeypatch, refused, capsys, name
-):
+def test_what_fails_is_told_with_what_to_do(mine, tmp_path, monkeypatch, refused, name):
     fail, message = FAILURES[name]
+    monkeypatch.setattr(Trainer, "_update", fail)
+    output = refused(train, *mine)
+    assert message in output
+    assert str(tmp_path / "run") in output
+
+
+def test_a_run_that_failed_goes_on(mine, tmp_path, monkeypatch, refused, capsys):
     update = Trainer._update
 
     def failing(trainer, batches):
-        return fail() if trainer.step == 9 else update(trainer, batches)
+        return too_much_memory() if trainer.step == 9 else update(trainer, batches)
 
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "_update", failing)
-        output = refused(train, *mine)
-    assert message in output
-    assert str(tmp_path / "run") in output
+        refused(train, *mine)
     train(mine)
     assert f"{tmp_path / 'run'}: resumes after update 8" in capsys.readouterr().out
 

@@ -259,16 +259,6 @@ def test_each_sentence_may_be_fifty_words_longer_than_itself(width, alpha):
     assert found == one_by_one(Endless(), width, alpha)
 
 
-@pytest.mark.parametrize("width", [1, 5])
-def test_a_long_neighbour_changes_no_translation(width):
-    """The shipped model went on for 70 words beside the long one, in a beam of 5."""
-    translator = Translator()
-    short = ["If it rains tomorrow, we will stay at home.", "zzzz zzzz zzzz", "Stop!"]
-    crowd = "a group of people in red shirts are standing in front of a big old house"
-    together = translator([*short, " and ".join([crowd] * 8)], width=width)
-    assert together[:3] == [translator([text], width=width)[0] for text in short]
-
-
 def test_nothing_to_translate():
     assert beam_translate(Teller(), SUBWORDS, []) == []
     with pytest.raises(ValueError, match="a sentence is empty"):

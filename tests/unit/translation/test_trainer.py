@@ -308,10 +308,12 @@ NAMED = {
 }
 
 
-@pytest.mark.parametrize("update", [1, 3, PER_EPOCH, 26])
-@pytest.mark.parametrize("what", NAMED)
+@pytest.mark.parametrize(
+    ("what", "update"),
+    [("loss", 1), ("loss", 26), ("gradient", 3), ("weight", 3), ("weight", PER_EPOCH)],
+)
 def test_training_stops_where_a_number_is_not_finite(
-    whole, tmp_path, monkeypatch, update, what
+    whole, tmp_path, monkeypatch, what, update
 ):
     """And keeps what was saved before, from which a run goes on to the same end."""
     folder = tmp_path / "run"

@@ -4,7 +4,6 @@ from itertools import product
 
 import pytest
 import torch
-from edited_parts import failed_stage
 from notebook_cells import printed
 from torch import nn
 
@@ -63,39 +62,6 @@ def test_half_split_rotates_pairs_of_halves():
     x = torch.randn(2, 6, 8, dtype=torch.float64)
     found = find("ex7_half_split").reference(x)
     torch.testing.assert_close(found[..., PAIRS], rotate(x[..., PAIRS]))
-
-
-FORWARD = "return x + sinusoids(x.shape[1], x.shape[2])"
-BUFFER = "return x + self.table[: x.shape[1]]"
-
-
-@pytest.mark.parametrize(
-    ("table", "forward"),
-    [
-        ("nn.Parameter(sinusoids(99, d_model), requires_grad=False)", BUFFER),
-        (
-            "nn.Embedding.from_pretrained(sinusoids(99, d_model))",
-            "return x + self.table.weight[: x.shape[1]]",
-        ),
-    ],
-)
-def test_a_table_without_gradients_is_right(table, forward):
-    init = "super().__init__()"
-    edits = (init, f"{init}; self.table = {table}"), (FORWARD, forward)
-    assert failed_stage("positions", *edits) is None
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("x.shape[2]", "6"),
-        ("x.shape[1]", "x.shape[0]"),
-        ("x +", "nn.functional.dropout(x, 0.3, self.training) +"),
-    ],
-)
-def test_a_wrong_sum_fails_at_the_sum(old, new):
-    edit = FORWARD, FORWARD.replace(old, new)
-    assert failed_stage("positions", edit) == "added to x"
 
 
 # The page's own code, at its edges

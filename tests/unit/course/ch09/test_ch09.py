@@ -3,7 +3,6 @@
 import pytest
 import torch
 from compare import make_transformer
-from edited_parts import failed_stage
 
 from attnbook.analysis.maps import attention_maps
 from attnbook.course.ch09 import explorer_transformer_pass as passing
@@ -87,45 +86,3 @@ def test_scores_are_those_that_the_model_computes():
     src, tgt = torch.full((1, 5), 4), torch.full((1, 4), 4)
     maps = attention_maps(model, src, tgt)  # (B, H, T, S) each
     assert count(3, 2, 5, 4) == sum(w.numel() for w in maps.values())
-
-
-SUM = "self.dropout(self.positions(x))"
-
-
-@pytest.mark.parametrize(
-    "edits",
-    [
-        [(SUM, f"nn.functional.{SUM[5:-1]}, self.dropout.p, self.training)")],
-        [
-            (
-                "SinusoidalPositions(d)",
-                "nn.Embedding.from_pretrained(by_formula.sinusoids(99, d))",
-            ),
-            ("self.positions(x)", "x + self.positions.weight[: x.shape[1]]"),
-        ],
-    ],
-)
-def test_a_transformer_is_right(edits):
-    """With dropout as a function; with a frozen table of positions."""
-    assert failed_stage("Transformer", *edits) is None
-
-
-@pytest.mark.parametrize(
-    ("stage", "old", "new"),
-    [
-        ("shapes", "config.n_layers", "2"),
-        (
-            "dropout",
-            "SinusoidalPositions(d)",
-            "nn.Sequential(SinusoidalPositions(d), nn.Dropout(0.1))",
-        ),
-        (
-            "gradients",
-            "self.positions =",
-            "table.requires_grad_(False)\n        self.positions =",
-        ),
-        ("steps", "[:, -1], (", "[:, -1].argmax(-1), ("),
-    ],
-)
-def test_a_transformer_is_wrong(stage, old, new):
-    assert failed_stage("Transformer", (old, new)) == stage

@@ -1,8 +1,6 @@
 """Chapter 9's listing: it runs alone, and is the package's model."""
 
 import random
-import subprocess
-import sys
 from pathlib import Path
 
 import torch
@@ -15,19 +13,12 @@ from attnbook.toy import language
 FILE = Path(transformer.__file__)
 
 
-def test_the_listing_runs_in_an_empty_folder_with_torch_alone(tmp_path):
+def test_the_listing_runs_with_torch_alone(capsys):
     text = FILE.read_text("utf-8")
-    assert text.count("steps=500") == 1
-    (tmp_path / "transformer.py").write_text(text.replace("steps=500", "steps=2"))
-    found = subprocess.run(
-        # -I: neither PYTHONPATH nor the folder of this project
-        [sys.executable, "-I", "transformer.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    first, *clauses, last = found.stdout.splitlines()
+    assert text.count("steps=500") == text.count("clauses, 200)") == 1
+    fast = text.replace("steps=500", "steps=2").replace("clauses, 200)", "clauses, 8)")
+    exec(compile(fast, FILE, "exec"), {"__name__": "__main__"})
+    first, *clauses, last = capsys.readouterr().out.splitlines()
     assert first.startswith("step 0: loss ")
     assert [line[:9] for line in clauses] == [f"clauses {n}" for n in (1, 2, 3, 4)]
     assert last.startswith("the old farmer sees a bird →")

@@ -7,10 +7,7 @@ from notebook_cells import printed
 
 from attnbook.core.vocabulary import EOS
 from attnbook.course.ch10 import drawings
-from attnbook.course.ch10.part_greedy_search import PART
 from attnbook.course.kit.exercises.checking import find, verdict
-from attnbook.course.kit.exercises.hints import Mistake, make_mistake
-from attnbook.course.kit.exercises.stages import first_failure, hints_for
 from attnbook.course.kit.explorers.shipped import shipped_translator
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
@@ -111,24 +108,6 @@ def _cells(steps):
     """Every hypothesis with every token."""
     _, w, v = steps.shape
     return [(i, j) for i in range(w) for j in range(v)]
-
-
-def edited(old, new):
-    """The solution of ``greedy`` with a change."""
-    return make_mistake(PART.solution, Mistake([(old, new)]))
-
-
-def test_a_model_may_be_put_into_eval_mode():
-    start = "state = model.start(src)"
-    assert first_failure(PART, edited(start, f"model.eval(); {start}")) is None
-
-
-def test_a_sentence_ends_once_and_for_all():
-    stage, error = first_failure(
-        PART, edited("finished | (token == EOS)", "token == EOS")
-    )
-    assert stage.name == "ends"
-    assert "in this step or an earlier one" in hints_for(PART, stage, error)[0]
 
 
 # The page's own code, at its edges

@@ -2,9 +2,10 @@
 
 import json
 import random
-import subprocess
 from itertools import product
 from pathlib import Path
+
+from node import told_by_node
 
 from attnbook.course.ch04 import explorer_queries_and_keys as queries_and_keys
 from attnbook.course.kit.explorers.charts import (
@@ -22,7 +23,7 @@ def test_four_digits_are_kept():
 
 # Packing
 
-NODE = f"""
+UNPACKED = f"""
 const window = globalThis;
 window.attnbook = {{}};
 const document = {{ currentScript: {{ src: "" }}, querySelectorAll: () => [] }};
@@ -39,11 +40,7 @@ console.log(JSON.stringify(views));
 
 def unpacked(code, places):
     """What the page's script makes of data, at some settings."""
-    asked = json.dumps([code, places])
-    run = subprocess.run(
-        ["node", "-e", NODE], input=asked, capture_output=True, text=True, check=True
-    )
-    return json.loads(run.stdout)
+    return told_by_node("-e", UNPACKED, given=json.dumps([code, places]))
 
 
 def test_the_page_unpacks_what_python_computed():

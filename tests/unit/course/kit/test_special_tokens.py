@@ -1,12 +1,11 @@
 """Whatever a model has learned, its texts hold words, and ``<eos>`` at most."""
 
-import json
-import subprocess
 from pathlib import Path
 
 import pytest
 import torch
 from compare import Chain, make_transformer
+from node import told_by_node
 from notebook_cells import printed
 
 from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
@@ -160,9 +159,7 @@ def in_node(code, *files, then=""):
     """The value of an expression, after these scripts."""
     texts = [(LIVE / file).read_text(encoding="utf-8") for file in files]
     script = "\n".join([*texts, then, f"console.log(JSON.stringify({code}));"])
-    run = subprocess.run(["node"], input=script, capture_output=True, text=True)
-    assert not run.returncode, run.stderr
-    return json.loads(run.stdout)
+    return told_by_node("-", given=script)
 
 
 @LOGITS
