@@ -1,4 +1,4 @@
-"""A Chromium for the page tests, whichever the machine has.
+"""A browser for the page tests: whichever Chromium the machine has, or BOOK_BROWSER.
 
     python scripts/browser.py
 
@@ -50,13 +50,14 @@ def launch(playwright: Playwright) -> Browser | None:
     paths = filter(None, map(shutil.which, [chosen] if chosen else COMMANDS))
     ways = [{"executable_path": path} for path in paths]
     if not chosen:
-        ways += [
-            *({"channel": name} for name in CHANNELS),
-            {},
-        ]  # {}: the downloaded one
+        downloaded = {}
+        ways += [*({"channel": name} for name in CHANNELS), downloaded]
+    engine, options = playwright.chromium, {"args": OPTIONS}
+    if "firefox" in (chosen or ""):  # any, not only the one that Playwright has changed
+        engine, options = playwright.firefox, {"channel": "moz-firefox"}
     for way in ways:
         try:
-            return playwright.chromium.launch(args=OPTIONS, timeout=PATIENCE, **way)
+            return engine.launch(timeout=PATIENCE, **options, **way)
         except Error as error:
             if "executable_path" in way:
                 print(str(error).partition("\n")[0], file=sys.stderr)

@@ -75,17 +75,10 @@ def write_first_cells(book: Path, repository: str) -> None:
     """Put the first cell into every notebook, in the place of the one it has."""
     for path in sorted(book.glob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
-        cells = notebook.cells
-        if (
-            cells
-            and cells[0].cell_type == "code"
-            and cells[0].metadata == FIRST_METADATA
-        ):
-            cells[0].source = first_cell(repository)
-        else:
-            cell = nbformat.v4.new_code_cell(first_cell(repository), id="first-cell")
-            cell.metadata = nbformat.from_dict(FIRST_METADATA)
-            cells.insert(0, cell)
+        cell = nbformat.v4.new_code_cell(first_cell(repository), id="first-cell")
+        cell.metadata = nbformat.from_dict(FIRST_METADATA)
+        others = [cell for cell in notebook.cells if cell.metadata != FIRST_METADATA]
+        notebook.cells = [cell, *others]
         store(notebook, path)
 
 

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,14 @@ def test_pins_are_exact_and_follow_from_what_is_wanted():
     for wanted in requirements("requirements.in"):
         version = pinned[wanted.name].removeprefix("==")
         assert wanted.specifier.contains(version), f"{wanted}: renew the pins"
+
+
+def test_the_version_is_the_same_everywhere():
+    """The workflow `release` compares it with the tag, and the day of two of them."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    changes = re.search("^## (.+), ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert citation["version"] == changes[1] == version
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)

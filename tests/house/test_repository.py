@@ -99,4 +99,4 @@ def test_it_installs_the_package_on_colab_and_else_says_what_to_do(
 
 def test_the_torch_of_colab_is_left_alone():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert "torch>=2.4,<3" in project["dependencies"]
+    assert "torch>=2.5,<3" in project["dependencies"]
