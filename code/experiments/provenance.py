@@ -156,13 +156,23 @@ def mark(
 
 
 def distance(pairs: list[tuple[Any, Any]]) -> float:
-    """The largest difference, divided by the range of the first values."""
-    if not all(isinstance(value, int | float) for pair in pairs for value in pair):
+    """The largest difference, divided by the range of the first values.
+
+    What isn't a number, such as a word beside its probability, has to be equal.
+    """
+    numbers = [*filter(are_numbers, pairs)]
+    words = [pair for pair in pairs if not are_numbers(pair)]
+    if any(before != after for before, after in words):
         return float("inf")
-    before = [first for first, _ in pairs]
+    before = [first for first, _ in numbers]
     spread = max(before) - min(before)
-    largest = max(abs(first - second) for first, second in pairs)
+    largest = max(abs(first - second) for first, second in numbers)
     return largest / spread if spread else float("inf")
+
+
+def are_numbers(pair: tuple[Any, Any]) -> bool:
+    """Whether a distance between two values is defined."""
+    return all(isinstance(value, int | float) for value in pair)
 
 
 def leaves(value: Any, place: tuple = ()) -> Iterator[tuple[tuple, Any]]:

@@ -134,6 +134,8 @@ def test_differences_are_told_in_spreads_of_their_kind():
     assert differences(stored, stored | {"steps": 4}) == {"steps": math.inf}
     assert differences(stored, {"steps": 3, "runs": []}) == {"form": math.inf}
     assert differences({"said": ["a", "b"]}, {"said": ["a", "c"]}) == {"said": math.inf}
+    spoken, heard = {"said": ["a", 1.0, 2.0]}, {"said": ["a", 1.5, 2.0]}
+    assert differences(spoken, heard) == {"said": 0.5}
 
 
 def test_some_of_the_runs_are_compared_by_the_spread_of_all():
