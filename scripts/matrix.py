@@ -39,10 +39,7 @@ print(json.dumps(found | {name: version(name) for name in names}))"""
 
 
 def prepare(python: str, commands: list[str], place: Path) -> dict[str, str]:
-    """Copy the tree, fill an environment; return the variables to run pages with.
-
-    There are no data. Parts and threads are those of the stored outputs.
-    """
+    """Copy the tree, fill an environment; return the variables to run pages with."""
     shutil.rmtree(place, ignore_errors=True)
     subprocess.run(["git", "clone", "--quiet", ROOT, place], check=True)
     kept = {k: v for k, v in os.environ.items() if not re.match("ATTNB|PYTHONP", k)}
@@ -50,7 +47,7 @@ def prepare(python: str, commands: list[str], place: Path) -> dict[str, str]:
         "PATH": f"{place / '.venv' / 'bin'}{os.pathsep}{kept['PATH']}",
         "VIRTUAL_ENV": f"{place / '.venv'}",
         "MPLCONFIGDIR": f"{place / '_build'}",
-        "ATTNBOOK_PARTS": "package",
+        "ATTNBOOK_PARTS": "package",  # as for the stored outputs
         "OMP_NUM_THREADS": "1",
         "COLAB_RELEASE_TAG": "pretended",
         "GIT_CONFIG_COUNT": "1",  # git takes the copy for what is published

@@ -50,6 +50,7 @@ def add_repository(app: Sphinx, config: Config) -> None:
     owner, _, project = name.partition("/")
     config.html_baseurl = f"https://{owner}.github.io/{project}/"
     config.ogp_site_url = config.html_baseurl
+    config.ogp_use_first_image = True  # in a preview, with an address of its own
     config.html_theme_options |= {
         "repository_url": f"https://github.com/{name}",
         "repository_branch": "main",

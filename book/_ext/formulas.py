@@ -76,10 +76,11 @@ def typeset(tex: str, *, display: bool = False) -> str:
 
 def tighten(root: Element) -> None:
     """Take away the space round signs in indices and exponents, as TeX does."""
-    for kind in WITH_SCRIPTS:
-        for _, *scripts in root.iter(kind):
-            for sign in (sign for script in scripts for sign in script.iter("mo")):
-                sign.attrib |= {"lspace": "0em", "rspace": "0em"}
+    for element in (found for kind in WITH_SCRIPTS for found in root.iter(kind)):
+        for space in element.findall("mspace"):  # THIN_SPACE, before an index max
+            element.remove(space)
+        for sign in (sign for script in element[1:] for sign in script.iter("mo")):
+            sign.attrib |= {"lspace": "0em", "rspace": "0em"}
 
 
 def pieces(root: Element) -> list[Element]:

@@ -27,7 +27,7 @@
       this.right = items.findIndex((item) => item.classList.contains("predict-right"));
       this.buttons = items.map((item, number) => this.makeButton(item, number));
       this.covers = [...document.querySelectorAll(`[data-predict="${this.label}"]`)];
-      for (const cover of this.covers) cover.addEventListener("toggle", () => this.onCover(cover));
+      for (const cover of this.covers) this.listenTo(cover);
       this.box = box;
       box.role = "group";
       box.setAttribute("aria-labelledby", `${this.label}-question`);
@@ -53,14 +53,19 @@
       return button;
     }
 
-    // Opened by hand: the line that was pressed goes, so the focus goes to the result.
-    onCover(cover) {
-      if (!cover.open) return;
-      window.dispatchEvent(new Event("resize")); // book.js measures what it could not see
-      if (document.activeElement !== cover.firstElementChild) return;
-      const result = cover.children[1];
-      result.tabIndex = -1;
-      result.focus();
+    // Opened by hand: the line that was pressed goes, so the focus goes to the result.  The event
+    // "toggle" would be too late: in Firefox, what is not shown has lost the focus by then.
+    listenTo(cover) {
+      const [line, result] = cover.children;
+      line.addEventListener("click", (event) => {
+        event.preventDefault();
+        cover.open = true;
+        result.tabIndex = -1;
+        result.focus();
+      });
+      cover.addEventListener("toggle", () => {
+        if (cover.open) window.dispatchEvent(new Event("resize")); // book.js measures it now
+      });
     }
 
     chooseAgain() {

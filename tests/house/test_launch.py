@@ -118,4 +118,7 @@ def test_the_published_site_is_walked_from_an_address_that_leads_nowhere(tree):
             == urldefrag(page.url.partition("?")[0])[0]
             == f"{site}book/ch06_masks.html"
         )
+        preview = page.locator("meta[property='og:image']").get_attribute("content")
     assert canonical in (html / "sitemap.txt").read_text().split()
+    assert preview.startswith(site)
+    assert (html / preview.removeprefix(site)).is_file()

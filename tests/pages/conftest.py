@@ -20,13 +20,39 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+CANNOT = {"has_touch", "java_script_enabled", "media", "reduced_motion"}
+"""What Playwright can't pretend in a Firefox that it hasn't changed."""
+
+
+def _skip_if_asked(method: Callable, unless: str = "") -> Callable:
+    """Return the method, which skips a test that asks for what can't be pretended."""
+
+    def call(self, **asked):
+        if unless not in asked and (wanted := sorted(CANNOT & asked.keys())):
+            pytest.skip(f"Playwright can't do this in Firefox: {', '.join(wanted)}")
+        return method(self, **asked)
+
+    return call
+
+
+def _wait_a_second(page: Page, _: str) -> None:
+    page.wait_for_timeout(1000)
+
+
 # Not for the whole session: an open browser keeps an event loop running, and the
 # notebooks' kernels want one of their own.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with open_browser() as found:
+    with open_browser() as found, pytest.MonkeyPatch.context() as patch:
         if found is None:
             pytest.skip(NO_BROWSER)
+        if found.browser_type.name == "firefox":
+            patch.setattr(Browser, "new_page", _skip_if_asked(Browser.new_page))
+            patch.setattr(Browser, "new_context", _skip_if_asked(Browser.new_context))
+            emulate = _skip_if_asked(Page.emulate_media, unless="color_scheme")
+            patch.setattr(Page, "emulate_media", emulate)
+            # On some pages Playwright never sees that Firefox's network is idle.
+            patch.setattr(Page, "wait_for_load_state", _wait_a_second)
         yield found
 
 

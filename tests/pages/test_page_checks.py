@@ -97,6 +97,7 @@ FAULTS = [
     ('<img src="gone.png" alt="A dot">', "picture not shown: …gone.png"),
     (f'<img src="{PIXEL}">', "picture without alt text: "),
     ('<span class="math">x^2</span>', "formula not typeset: x^2"),
+    ("<math><msub><mi>x</mi></msub></math>", "formula with too many or too few parts"),
     ('<div style="width: 391px">wide</div>', "391 pixels wide on a screen of 390"),
     (f'{ALIKE}<p style="color: #333">dim</p>', "accessibility, dark: color-contrast"),
     (

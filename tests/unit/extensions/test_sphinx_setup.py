@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
 
@@ -87,6 +88,8 @@ def test_a_formula_is_typeset_and_a_wrong_one_is_reported():
     found = formulas.typeset(r"v^\top \tanh(x)")
     assert found.startswith("<math>")
     assert '</msup><mspace width="0.1667em"></mspace><mrow><mi>tanh</mi>' in found
+    index = ElementTree.fromstring(formulas.typeset(r"S_{\max}")).find("msub")
+    assert [part.tag for part in index] == ["mi", "mrow"]  # or Firefox draws no index
     assert 'class="tml-display"' in formulas.typeset("x", display=True)
     long = formulas.typeset(r"\operatorname{FFN}(x) = \max(0, xW_1 + b_1) W_2 + b_2")
     assert '<mo form="infix">=</mo></math><wbr><math>' in long
