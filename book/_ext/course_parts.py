@@ -3,6 +3,7 @@
 ``book/_static/ticks.js`` reads it, and keeps in the browser what the reader has done.
 The front page has a style and a script of its own besides. ``{exercise-list}`` lists
 all exercises, with what the first line of each says.
+The chapters that a chapter needs become links.
 """
 
 from __future__ import annotations

@@ -64,7 +64,9 @@ Object.assign(globalThis, { element, drawn, button, film, loadScript });
 
 // --- Chromium makes each root as wide as one with its widest sign: a hole stands behind it ---
 
-document.fonts.load("1em STIX2").then(() => {
+// Before the style sheets are there, there is no such font.
+addEventListener("load", async () => {
+  await document.fonts.load("1em STIX2");
   const holes = [...document.querySelectorAll("msqrt")].map((root) => {
     const [end, inside] = [root, root.lastElementChild].map((e) => e.getBoundingClientRect().right);
     return [root, (inside - end) / parseFloat(getComputedStyle(root).fontSize)];

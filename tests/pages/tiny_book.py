@@ -23,6 +23,8 @@ html_css_files = ["book.css", "kit.css", "print.css"]
 html_js_files = ["book.js", "print.js"]
 html_favicon = {favicon!r}
 html_math_renderer = "mathml"
+# Its own: Sphinx adds the forms of extensions to the dictionary that other books share.
+source_suffix = {{}}
 """
 PYTHON = {"name": "python", "pygments_lexer": "ipython3"}
 INDEX = "# Tiny\n\n```{{toctree}}\n{pages}\n```\n"
