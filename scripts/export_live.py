@@ -4,7 +4,8 @@
 
 The files lie in ``book/_static/live/data`` and are tracked: one a model, its weights as
 float16, and the toy language as a table. They are scripts, since a page that is opened
-from a file may load nothing else. The same checkpoints give the same bytes.
+from a file may load nothing else. The same checkpoints give the same bytes. The reader
+of appendix A1 has no checkpoint: it is trained here, as on its page, in some seconds.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from attnbook.course.a1.writing import gap_filler
 from attnbook.course.kit.page_translator import as_call, split_ties
 from attnbook.models.transformer import Transformer
+from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.toy import language, models
 from attnbook.toy.data import SOURCE, TARGET
 
@@ -48,10 +51,10 @@ def model_spec(name: str, model: nn.Module) -> dict[str, Any]:
         if not tensor.half().isfinite().all():
             raise ValueError(f"{path} of {name} holds numbers too large for float16")
     raw = b"".join(w.half().numpy().astype("<f2").tobytes() for w in weights.values())
-    heads = model.decoder[0].self_attention.n_heads if name == "transformer" else 1
+    heads = [m.n_heads for m in model.modules() if isinstance(m, MultiHeadAttention)]
     return {
         "name": name,
-        "n_heads": heads,
+        "n_heads": max(heads, default=1),
         "source": SOURCE.words,
         "target": TARGET.words,
         "tensors": [(path, [*tensor.shape]) for path, tensor in weights.items()],
@@ -93,7 +96,7 @@ def language_table() -> dict[str, Any]:
 
 
 def scripts() -> dict[str, str]:
-    """Make all files: name → text."""
+    """Make the files of the checkpoints and of the language: name → text."""
     made = {"toy_language.js": as_call("live.learn", language_table())}
     for name in models.TOY_MODELS:
         spec = model_spec(name, models.load_toy_model(name))
@@ -105,7 +108,8 @@ def main(folder: Path = FOLDER) -> None:
     """Write them."""
     torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
-    made = scripts()
+    reader = model_spec("reader", gap_filler(seed=4))
+    made = scripts() | {"reader.js": as_call("live.receive", reader)}
     for old in set(folder.glob("*.js")) - {folder / name for name in made}:
         old.unlink()  # of a model that is no longer shipped
     for name, text in made.items():

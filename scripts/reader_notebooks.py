@@ -296,6 +296,7 @@ FORMS: dict[str, Callable[[Page, Directive], str]] = {
     ),
     "glossary": glossary,
     "live-model": partial(in_the_page, "A model to try", "Try it", ""),
+    "live-gaps": partial(in_the_page, "A model to try", "Try it", ""),
     "live-translator": partial(in_the_page, "A model to try", "Try it", ""),
     "margin": admonition,
     "only": lambda page, box: page.plain(box.body) if page.site else "",

@@ -21,6 +21,12 @@ The shipped translator, in one of `FORMS`; `light`, that of the front page, has 
 example, which the same model makes without attention; in `cache`, that of appendix A3,
 the reader chooses what the decoder's cache keeps.
 
+    ```{live-gaps} the old [M] sees a bird
+    What stands below the figure.
+    ```
+
+The reader of appendix A1, which fills gaps.
+
     ```{train-here} no-mask
     What stands below the figure.
     ```
@@ -37,7 +43,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
+from base64 import b64decode
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -55,6 +63,7 @@ from sphinx.util.docutils import SphinxDirective
 from attnbook.analysis.head_ablation import without_heads
 from attnbook.analysis.maps import attention_maps, cross_weights
 from attnbook.core.vocabulary import BOS, EOS
+from attnbook.course.a1.writing import MASK, TokenModel
 from attnbook.course.kit.glosses import gloss_table
 from attnbook.course.kit.page_translator import (
     FOLDERS,
@@ -70,7 +79,10 @@ from attnbook.course.kit.playground.presets import guess_of, page_data
 from attnbook.course.kit.playground.setting import Setting
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.greedy_search import greedy
+from attnbook.decoding.steps import token_log_probs
 from attnbook.models.transformer import Transformer
+from attnbook.nn.masks import key_mask
+from attnbook.toy.data import SOURCE
 from attnbook.toy.language import AND_TARGET, Pair, translate_by_rule
 from attnbook.toy.metrics import attention_weights, greedy_translations
 from attnbook.toy.models import load_toy_model
@@ -86,6 +98,7 @@ SCRIPTS = {
     "live-clicks": (
         *("numbers", "recurrent", "transformer", "language", "map", "ch02_clicks"),
     ),
+    "data-guesses=": ("numbers", "transformer", "language", "widget", "gaps"),
     "data-translator": (
         *("numbers", "transformer", "map"),
         *(f"translator/{name}" for name in ("subwords", "search", "engine")),
@@ -243,6 +256,45 @@ def placed(words: Sequence[str]) -> list[tuple[int, int, str]]:
         found.append((clause, place if word != AND_TARGET else -1, word))
         clause, place = (clause + 1, 0) if word == AND_TARGET else (clause, place + 1)
     return found
+
+
+# --- A model that fills gaps ---
+
+GUESSES = 5  # as in gaps.js
+
+
+class LiveGaps(LiveFigure):
+    """The reader of appendix A1."""
+
+    def figure(self, argument: str) -> str:
+        """Return the figure with the reader's guesses for the gap of a sentence."""
+        text = f"{argument} <eos>"
+        ids = [[*SOURCE.words, "[M]"].index(word) for word in text.split()]
+        with torch.no_grad():
+            logits = reader()(torch.tensor([ids]))[0, ids.index(MASK)]  # (V,)
+        p, best = token_log_probs(logits[:MASK]).exp().topk(GUESSES)
+        return render(
+            "live_gaps",
+            version=version_of((LIVE / "data").glob("*.js")),
+            text=text,
+            guesses=[
+                (SOURCE.words[i], round(share, 3))
+                for i, share in zip(best.tolist(), p.tolist(), strict=True)
+            ],
+        )
+
+
+@cache
+def reader() -> TokenModel:
+    """Read the model from the file that the page loads."""
+    text = (LIVE / "data" / "reader.js").read_text(encoding="utf-8")
+    spec = json.loads(text.removeprefix("live.receive(").removesuffix(");\n"))
+    numbers = torch.frombuffer(bytearray(b64decode(spec["data"])), dtype=torch.float16)
+    model = TokenModel(key_mask)
+    sizes = [math.prod(shape) for _, shape in spec["tensors"]]
+    parts = zip(spec["tensors"], numbers.float().split(sizes), strict=True)
+    model.load_state_dict({path: part.view(shape) for (path, shape), part in parts})
+    return model.eval()
 
 
 # --- The translator ---
@@ -536,6 +588,7 @@ def write_data(app: Sphinx, exception: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives with Sphinx."""
     app.add_directive("live-model", LiveModel)
+    app.add_directive("live-gaps", LiveGaps)
     app.add_directive("live-translator", LiveTranslator)
     app.add_directive("train-here", TrainHere)
     app.connect("html-page-context", add_files, priority=600)  # after explorers

@@ -79,23 +79,23 @@
   live.rightTranslation = (words) => live.parse(words).target;
 
   // What makes the words no sentence?  An empty text: nothing.
-  function fault(words) {
+  live.fault = (words) => {
     try {
       live.rightTranslation(words);
       return "";
     } catch (problem) {
       return problem.message;
     }
-  }
+  };
 
-  live.isSentence = (words) => !fault(words);
+  live.isSentence = (words) => !live.fault(words);
 
   // In what is a sentence unlike all those of the training?  An empty text: in nothing.
   live.unlikeTraining = (words) => {
     const { and, trained_clauses: most } = live.language;
     const unlike = "Unlike anything it was trained on";
     const clauses = words.filter((word) => word === and[0]).length + 1;
-    if (fault(words)) return `${unlike}: no sentence of the toy language. ${fault(words)}.`;
+    if (live.fault(words)) return `${unlike}: no sentence of the toy language. ${live.fault(words)}.`;
     if (clauses <= most) return "";
     return `${unlike}: ${clauses} clauses, where no sentence had more than ${most}.`;
   };

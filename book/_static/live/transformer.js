@@ -70,18 +70,29 @@
 
   // --- The model ---
 
-  // All places of the source, rewritten layer by layer.
-  function encode(weights, source, maps) {
-    let X = source.map((id, p) => embed(weights.source_embedding, id, p));
-    Object.values(weights.encoder).forEach((layer, l) => {
-      const heads = maps.encoder[l];
+  // All places of a text, rewritten layer by layer; `maps` has the heads of each layer.
+  function encode(X, layers, norm, maps) {
+    Object.values(layers).forEach((layer, l) => {
+      const heads = maps[l];
       const { attention, feed_forward, norm_1, norm_2 } = layer;
       for (const x of X) remember(layerNorm(x, norm_1), attention, heads);
       X = X.map((x) => residual(x, norm_1, (y) => multiHead(y, attention, heads)));
       X = X.map((x) => residual(x, norm_2, (y) => feedForward(y, feed_forward)));
     });
-    return X.map((x) => layerNorm(x, weights.encoder_norm));
+    return X.map((x) => layerNorm(x, norm));
   }
+
+  const newHeads = (layers, n_heads) =>
+    Object.values(layers).map(() => Array.from({ length: n_heads }, live.newHead));
+
+  // The encoder-only model of appendix A1, TokenModel: from ids to the probabilities of the
+  // tokens that can be written at a place.
+  live.gap = ({ weights: { W_e, W_p, stack }, n_heads }, ids, place) => {
+    const X = ids.map((id, p) => add(W_e[id], W_p[p]));
+    const h = encode(X, stack.layers, stack.norm, newHeads(stack.layers, n_heads))[place];
+    const words = W_e.slice(0, -1); // the last is that of the gap itself
+    return softmax(live.writable(linear(h, { weight: words })));
+  };
 
   // One decoder layer for one place.  Later places are not in the cache yet, so that no
   // mask is needed.
@@ -100,13 +111,14 @@
   // whether the place p is in the decoder's cache when t places are.
   live.start.transformer = ({ weights, n_heads }, source, { off = [], keeps } = {}) => {
     const layers = Object.values(weights.decoder);
-    const newHeads = () => layers.map(() => Array.from({ length: n_heads }, live.newHead));
-    const maps = { cross: newHeads(), encoder: newHeads(), decoder: newHeads() };
+    const heads = () => newHeads(layers, n_heads);
+    const maps = { cross: heads(), encoder: heads(), decoder: heads() };
     const nothing = Array(weights.decoder_norm.weight.length / n_heads).fill(0);
     for (const { kind, layer, head, instead = nothing } of off) {
       maps[kind][layer][head].instead = instead;
     }
-    const memory = encode(weights, source, maps);
+    const X = source.map((id, p) => embed(weights.source_embedding, id, p));
+    const memory = encode(X, weights.encoder, weights.encoder_norm, maps.encoder);
     layers.forEach((layer, l) => {
       for (const x of memory) remember(x, layer.cross_attention, maps.cross[l]);
     });
