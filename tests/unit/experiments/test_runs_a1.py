@@ -6,10 +6,10 @@ import random
 import pytest
 import torch
 
+from attnbook.core import results
 from attnbook.core.vocabulary import BOS, EOS, PAD
 from attnbook.course.a1.writing import TokenModel
 from attnbook.data.batching import pad
-from attnbook.data.digits import N_TRAIN, load_digits
 from attnbook.data.subwords import Subwords
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.losses import token_loss
@@ -202,13 +202,10 @@ def test_a_tagger_begins_with_the_weights_it_is_given(monkeypatch):
         assert torch.equal(w, before[name])
 
 
-def test_the_nearest_training_image_is_found():
-    images, labels = (x.double() for x in load_digits())
-    right = 0
-    for image, label in zip(images[N_TRAIN:], labels[N_TRAIN:], strict=True):
-        distances = (images[:N_TRAIN] - image).square().sum((1, 2))
-        right += (labels[distances.argmin()] == label).item()
-    assert toy.nearest_accuracy() == near(right / 500)
+def test_what_needs_no_training_is_what_is_stored():
+    stored = results.load("one_encoder")
+    assert toy.by_word_accuracy() == near(stored["by_word"])
+    assert toy.nearest_accuracy() == near(stored["nearest"])
 
 
 def test_one_encoder_at_small_size(monkeypatch):

@@ -4,6 +4,8 @@ import torch
 from torch import nn
 
 from attnbook.course.a2.character_models import VARIANTS
+from attnbook.course.a2.characters import CHARACTERS
+from attnbook.nn.mixture_of_experts import MixtureOfExperts
 from experiments import a2
 
 
@@ -40,6 +42,26 @@ def test_small_weights_are_smaller_at_the_end_of_each_sublayer():
     assert len(changed) == 8
     assert all(name.endswith(("W_O.weight", "W_2.weight")) for name in changed)
     assert all(torch.allclose(small[n], baseline[n] / 8**0.5) for n in changed)
+
+
+def test_only_the_function_differs_without_a_gate():
+    torch.manual_seed(0)
+    baseline, smooth = VARIANTS["pre_norm"](), control("pre-norm, SiLU without gate")
+    x = torch.randn(2, 3, 64)
+    old, new = (m.blocks[0].feed_forward for m in (baseline, smooth))
+    assert torch.equal(new(x), new.W_2(nn.functional.silu(old.W_1(x))))
+
+
+def test_the_busiest_expert_of_each_block_is_counted():
+    torch.manual_seed(0)
+    model, ids = VARIANTS["experts"](), torch.randint(4, len(CHARACTERS), (3, 11))
+    mixtures = [m for m in model.modules() if isinstance(m, MixtureOfExperts)]
+    with torch.no_grad():
+        for mixture in mixtures:
+            mixture.router.weight.zero_()  # all alike: the same two for all
+    assert a2.busiest_shares(model, ids) == [1.0] * len(mixtures)
+    assert not any(mixture._forward_pre_hooks for mixture in mixtures)
+    assert a2.busiest_shares(VARIANTS["today"](), ids) == []
 
 
 def test_a_variant_is_trained_and_measured_on_both_halves(monkeypatch):

@@ -5,23 +5,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from attnbook.course.ch09 import drawings as ch09_drawings
 from attnbook.course.kit.drawings.linked import LinkedDiagram
-from attnbook.course.kit.drawings.shapes import Box
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-@given(st.floats(-500, 500), st.floats(-500, 500))
-def test_arrows_touch_the_edge_of_a_box(x, y):
-    box = Box(0, 0, 40, 20)
-    if abs(x) <= 20 and abs(y) <= 10:
-        return
-    edge = box.edge((x, y))
-    assert max(abs(edge[0]) / 20, abs(edge[1]) / 10) == pytest.approx(1)
 
 
 def links(diagram):

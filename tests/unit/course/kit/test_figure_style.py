@@ -5,7 +5,7 @@ import matplotlib.pyplot as plt
 import pytest
 import torch
 from fontTools.ttLib import TTFont
-from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.font_manager import FontProperties, findfont
 
 from attnbook.course import begin
 from attnbook.course.kit import style
@@ -32,14 +32,3 @@ def test_figures_have_the_font_of_the_package(weight, file, caplog):
     assert "Source" not in "".join(map(names.getDebugName, (1, 2, 3, 4, 6)))
     assert "Adobe" in names.getDebugName(0)
     assert "Reserved Font Name 'Source'" in (fonts / "LICENSE.md").read_text("utf-8")
-
-
-@pytest.mark.filterwarnings("error")
-def test_signs_that_the_font_lacks_come_from_another():
-    begin()
-    fig, ax = plt.subplots()
-    ax.set(title="○ 10⁻⁴ ≤ τ < √d, ∂α → −∞", xlabel="⊙ ∈ ⇔", ylabel="$d_k$: $QK^\\top$")
-    fig.draw_without_rendering()
-    ours = get_font(findfont(FontProperties())).get_charmap()
-    assert {*map(ord, "aZß0−×√αωτ∂≤≥≈∞←→○◆▲…–")} <= ours.keys()
-    assert ord("∈") not in ours
