@@ -89,6 +89,13 @@ def test_in_texts_cut_later_a_token_comes_after_the_gap():
     assert (ends < (ids != PAD).sum(1)).any()
 
 
+def test_one_of_the_next_words_is_a_target():
+    (ids, every), (_, one) = (next(writing.next_words(0, one)) for one in (False, True))
+    assert (ids[:, 0] == BOS).all()
+    assert torch.equal(one, every.where(one != PAD, PAD))
+    assert ((one != PAD).sum(1) == 1).all()
+
+
 @pytest.mark.parametrize("ask", [MASK, None])
 def test_a_model_writes_until_the_end(ask):
     model = Recite()

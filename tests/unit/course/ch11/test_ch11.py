@@ -10,6 +10,7 @@ from attnbook.nn.sequence_layers import (
     SelfAttentionLayer,
 )
 
+
 def test_each_symbol_counts_in_parity_and_the_last_alone_in_the_last():
     shares = find("ex11_influence").reference
     ids = torch.tensor([[3, 16, 4], [1, 2, 2]])

@@ -168,4 +168,5 @@ def ipywidgets_7(monkeypatch):
 def test_colab_s_ipywidgets_7_has_all_that_is_asked_for(ipywidgets_7):
     box = make(n=Slider("numbers", 1, 5, 2, play=True))
     assert type(box) is ipywidgets_7.VBox
+    assert type(box.children[0].children[0]) is ipywidgets_7.Play
     assert "<p>2 1 sum b &amp; c</p>" in box.children[-3].value

@@ -77,11 +77,12 @@ def test_rows_and_columns_are_the_tokens_of_each_attention(kind, rows, columns):
 # The toy Transformer
 
 
-def test_a_wrong_translation_is_told_with_the_correct_one():
+def test_frames_stand_on_an_exact_translation_and_a_wrong_one_is_corrected():
+    view = toy_heads.head_view("the king sees a bird", "cross-attention", "1", MEAN)
+    assert len(view.drawn[0].frames) == 5
     five = " and ".join(["this kind queen paints the robot"] * 5)
     view = toy_heads.head_view(five, "cross-attention", MEAN, MEAN)
-    reference = " ".join(translate_by_rule(five).target)
-    assert f"Correct: {reference}." in view.said
+    assert f"Correct: {' '.join(translate_by_rule(five).target)}." in view.said
     assert not view.drawn[0].frames
 
 

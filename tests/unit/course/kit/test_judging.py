@@ -9,7 +9,6 @@ from notebook_cells import run_cell
 from attnbook.course import judge
 from attnbook.course.kit.exercises import hints
 from attnbook.course.kit.exercises.hints import Mistake, make_mistake
-from attnbook.course.kit.exercises.readers_code import is_unwritten, what_it_does
 from attnbook.course.kit.exercises.stages import find_part
 from attnbook.nn import attention
 
@@ -320,43 +319,3 @@ def test_of_several_functions_the_first_unwritten_is_named(capsys):
     assert capsys.readouterr().out == "masks: causal_mask is not written yet.\n"
     with pytest.raises(ValueError, match=r"consists of 1, attention, but 2 are given"):
         judge("attention", attention, attention)
-
-
-INIT = "class A:\n    def __init__(self):\n        self.x = 1\n"
-
-
-@pytest.mark.parametrize(
-    ("source", "empty"),
-    [
-        (INIT, False),
-        ("class A:\n    def forward(self, x):\n        ...\n", True),
-        (
-            f"{INIT}    def forward(self, x):\n        '''(B, T, D).'''\n        ...\n",
-            True,
-        ),
-        (f"{INIT}    def f(self):\n        ...\n    g = lambda self: 1\n", False),
-        ("def A(x):\n    return x\n", False),
-    ],
-)
-def test_what_counts_as_unwritten(source, empty):
-    assert is_unwritten(run_cell(source, {})["A"]) == empty
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "same"),
-    [
-        ("# why", "# another reason\n", True),
-        ("x + 1", "x + 2", False),
-        ("HALF = 0.5", "HALF = 0.25", False),
-        ("return y * HALF", "return y / HALF", False),
-        ("UNUSED = 1", "UNUSED = 2", True),
-    ],
-)
-def test_code_is_changed_if_it_does_something_else(old, new, same):
-    source = (
-        "HALF = 0.5\nUNUSED = 1\n\ndef g(y):\n    return y * HALF  # why\n\n"
-        "class A:\n    def f(self, x):\n        z = max(y + 3 for y in x)\n"
-        "        return z, [g(y) for y in x], x + 1\n"
-    )
-    before, after = (run_cell(s, {})["A"] for s in (source, source.replace(old, new)))
-    assert (what_it_does([before]) == what_it_does([after])) == same
