@@ -99,6 +99,13 @@ def test_words_and_other_code_leave_it(load, old, new):
     assert fingerprint(load(old, new).run) == fingerprint(load().run)
 
 
+def test_what_is_filled_in_and_closed_over_counts(load):
+    module = load()
+    kinds = [module.run, module.filled, partial(module.run, 5), module.closed]
+    kinds += [partial(module.run, seed=5), module.made(4)]
+    assert len({fingerprint(kind) for kind in kinds}) == len(kinds)
+
+
 def test_results_are_stored_whole_and_found_again(load, tmp_path, monkeypatch):
     run = load().run
     path = save("trial", run, {"runs": [1, 2]}, 12.3, tmp_path / "new")

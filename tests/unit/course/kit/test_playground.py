@@ -117,7 +117,7 @@ def test_loss_and_gradients_are_those_of_pytorch(ask, variant):
 
 def test_the_cell_repeats_the_page(ask):
     """The first losses of the page and of the cell that it hands out."""
-    setting = Setting(positions="learned", heads=4, warm_up=10, steps=30, seed=3)
+    setting = Setting(positions="learned", layers=1, warm_up=30, steps=100, seed=3)
     losses, text = ask(
         {"do": "train", "setting": asdict(setting)},
         {"do": "cell", "setting": asdict(setting)},
@@ -126,7 +126,7 @@ def test_the_cell_repeats_the_page(ask):
     assert "width=" not in text  # a default
     told = {}
     exec(text, told)
-    assert len(told["losses"]) == 30
+    assert len(told["losses"]) == 100
     assert told["losses"] == pytest.approx([x["loss"] for x in losses], rel=1e-4)
     assert losses[0]["loss"] > 2
     assert losses[-1]["loss"] < losses[0]["loss"]
