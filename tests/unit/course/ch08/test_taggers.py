@@ -3,11 +3,9 @@
 import pytest
 import torch
 from compare import close, double, make_layer, numbers, randomise
+from torch import nn
 
-from attnbook.course.ch08.taggers import (
-    AttentionLayer,
-    linear_layer,
-)
+from attnbook.course.ch08.taggers import LAYERS, AttentionLayer, linear_layer, tagger
 from attnbook.nn.layers import EncoderLayer
 
 
@@ -31,3 +29,12 @@ def test_a_layer_without_relu_has_a_linear_network():
         for made in (layer, make_layer(EncoderLayer, 8, 2, 16))
     ]
     assert sizes[0] == sizes[1]
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_each_kind_has_its_sublayers_and_a_last_norm(kind):
+    modules = [*tagger(kind, 2).modules()]
+    norms = sum(isinstance(module, nn.LayerNorm) for module in modules)
+    assert norms == (3 if kind == "without" else 5)
+    linear = sum(isinstance(module, nn.Sequential) for module in modules)
+    assert linear == (2 if kind == "without ReLU" else 0)
