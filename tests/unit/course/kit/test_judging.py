@@ -124,6 +124,14 @@ def test_every_loop_over_the_queries_is_recognised(judged, row):
     assert "Hint: You loop over the queries" in said
 
 
+def test_an_error_in_a_helper_of_another_cell_is_told_at_the_call(capsys):
+    names = run_cell("def scores_of(Q, K):\n    return 1 / 0\n", {})
+    run_cell(f"\n{DEF}    return scores_of(Q, K)", names)
+    judge("attention", names["attention"])
+    told = "ZeroDivisionError in line 3 of your cell, `return scores_of(Q,\n  K)`"
+    assert told in capsys.readouterr().out
+
+
 def told_of(part, capsys, names):
     """What judge says of the functions or classes of a part among some names."""
     judge(part, *(names[label] for label in find_part(part).names))
