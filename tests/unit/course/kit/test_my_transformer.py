@@ -358,6 +358,16 @@ def test_a_part_uses_the_saved_part_that_it_is_made_of(
     assert "Still ours" not in capsys.readouterr().out
 
 
+def test_a_part_that_needs_more_of_ours_than_a_reader_writes_keeps_it(capsys):
+    names = run_cell("from attnbook.nn import attention", {})
+    more = MULTI_HEAD.replace("v, mask)", "v, mask, need_weights=True)[0]")
+    run_cell(more, names)
+    save_part("MultiHeadAttention", names["MultiHeadAttention"])
+    save_part("attention", written())
+    assert "Still ours in it: attention." in capsys.readouterr().out.splitlines()[-1]
+    assert is_mine("MultiHeadAttention")
+
+
 def test_parts_that_do_not_fit_together_are_refused(file):
     """The second part's helper has the name of the first one's, and does less."""
     save_part("attention", written())
