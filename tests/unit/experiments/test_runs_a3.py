@@ -7,7 +7,8 @@ from compare import close
 from attnbook.nn.masks import causal_mask, key_mask, window_mask
 from attnbook.toy.data import held_out_pairs, make_batch
 from attnbook.toy.models import load_toy_model
-from experiments.a3 import ShortCache
+from experiments.a3 import ShortCache, mean_first, without_values
+from experiments.ch06 import stepwise_loss
 
 BATCH = make_batch(held_out_pairs(2, 3))
 
@@ -56,3 +57,30 @@ def test_all_tokens_or_all_but_the_first_are_a_mask(trained, dropped):
     mask[size:, 0] = False
     short = ShortCache(trained, size, always=range(1, 100))
     close(stepped_logits(short), masked_logits(trained, mask), 1e-4)
+
+
+def test_without_values_position_0_still_takes_its_weight(trained):
+    short, tokens = ShortCache(trained, 4, (0,), without_values), BATCH.tgt_in
+    state = short.start(BATCH.src)
+    with torch.no_grad():
+        for token in tokens[:, :4].unbind(1):
+            _, state = short.step(token, state)
+    _, plain = trained.step(tokens[:, 0], trained.start(BATCH.src))
+    for changed, own in zip(state.inner.layers, plain.layers, strict=True):
+        assert torch.allclose(changed.target.k[:, :, :1], own.target.k)
+        assert not changed.target.v[:, :, 0].any()
+        assert changed.target.v[:, :, 1:].all()
+
+
+def test_the_average_of_a_single_sentence_changes_nothing(trained):
+    alone = make_batch(held_out_pairs(2, 3)[:1])
+    mean = mean_first(trained, [alone])
+    _, state = trained.step(alone.tgt_in[:, 0], trained.start(alone.src))
+    for own, cache in zip(mean, state.layers, strict=True):
+        assert torch.equal(own.k, cache.target.k)
+        assert torch.equal(own.v, cache.target.v)
+    losses = [
+        stepwise_loss(ShortCache(trained, 4, (0,), change), [alone])
+        for change in (None, lambda _: mean)
+    ]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-6)

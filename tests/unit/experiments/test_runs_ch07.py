@@ -30,3 +30,30 @@ def test_what_replaces_positional_scores_changes_nothing_else():
             x, x, x, score_bias=-scores[None], need_weights=True
         )
     torch.testing.assert_close(weights, torch.full((1, 2, 6, 6), 1 / 6))
+
+
+def test_untrained_distances_get_the_last_trained_bias():
+    biases = torch.arange(31.0).repeat(2, 1)  # distances -15 … 15
+    ch07.clamp_untrained(biases)
+    assert biases[1, :5].tolist() == [4, 4, 4, 4, 4]  # up to -11, which is trained
+    assert biases[1, 25:].tolist() == [25] * 6  # from 10 on, since 11 is untrained
+    assert torch.equal(biases[0, 4:26], torch.arange(4.0, 26))
+
+
+PLACES = {  # of the source's words; None: without positions
+    "decoder": None,
+    "encoder and decoder": [0, 1, 2],
+    "decoder; one position in the encoder": [5, 5, 5],
+    (1, 2): [1, 3, 5],
+}
+
+
+@pytest.mark.parametrize(("name", "places"), PLACES.items())
+def test_words_of_the_source_are_where_the_name_says_and_those_of_the_target_stay(
+    name, places
+):
+    made = ch07.KEPT[name](8) if name in ch07.KEPT else ch07.Moved(8, *name)
+    x = torch.zeros(2, 3, 8)
+    wanted = x if places is None else sinusoids(6, 8)[places].expand(2, 3, 8)
+    assert torch.equal(made(x), wanted)
+    assert torch.equal(made(x, 2)[1], sinusoids(3, 8, 2))

@@ -71,3 +71,14 @@ def test_without_relu_and_with_equal_weights_logits_are_additive(network):
     model = double(ch08.PairReader, ch08.NETWORKS[network](), equal_weights=True)
     both_0, last, first, both_1 = model(ch08.PAIRS)
     close(first + last, both_0 + both_1)
+
+
+def test_the_scale_shrinks_what_each_sublayer_adds_first():
+    stacks = []
+    for scale in (1.0, ch08.small_scale(16)):
+        torch.manual_seed(0)
+        stacks.append(ch08.stack("skip", 2, network=True, scale=scale).layers)
+    pairs = [*zip(*map(ch08.output_matrices, stacks), strict=True)]
+    assert len(pairs) == 4
+    for one, other in pairs:
+        assert torch.equal(other, 0.25 * one)
