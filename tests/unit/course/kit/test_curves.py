@@ -1,22 +1,15 @@
 import matplotlib.pyplot as plt
 import pytest
 
-from attnbook.course import begin
 from attnbook.course.kit.curves import averaged, label_lines
-
-
-@pytest.fixture(autouse=True)
-def _closed_afterwards():
-    yield
-    plt.close("all")
 
 
 def test_averages_stand_in_the_middle_of_their_steps():
     assert averaged([1, 3, 5, 7, 9], 2) == ([1, 3, 4.5], [2, 6, 9])
 
 
+@pytest.mark.usefixtures("as_in_the_pages")
 def test_labels_of_lines_that_end_together_do_not_overlap():
-    begin()
     fig, ax = plt.subplots()
     for number, label in enumerate(["initial state", "static, last", "static, mean"]):
         ax.plot([1, 2, 3], [90, 20, number / 10], label=label)

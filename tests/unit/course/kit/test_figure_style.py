@@ -1,9 +1,6 @@
 from pathlib import Path
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
-import torch
 from fontTools.ttLib import TTFont
 from matplotlib.font_manager import FontProperties, findfont
 
@@ -11,15 +8,7 @@ from attnbook.course import begin
 from attnbook.course.kit import style
 
 
-@pytest.fixture(autouse=True)
-def _same_settings_afterwards():
-    threads = torch.get_num_threads()
-    with mpl.rc_context():
-        yield
-    plt.close("all")
-    torch.set_num_threads(threads)
-
-
+@pytest.mark.usefixtures("as_in_the_pages")
 @pytest.mark.parametrize(("weight", "file"), [("normal", "Regular"), ("bold", "Bold")])
 def test_figures_have_the_font_of_the_package(weight, file, caplog):
     begin()
