@@ -82,3 +82,15 @@ def test_the_scale_shrinks_what_each_sublayer_adds_first():
     assert len(pairs) == 4
     for one, other in pairs:
         assert torch.equal(other, 0.25 * one)
+
+
+def test_the_rate_rises_to_the_full_one_and_stays(monkeypatch):
+    rates, step = [], torch.optim.Adam.step
+
+    def watched(self, *args, **kwargs):
+        rates.append(self.param_groups[0]["lr"])
+        return step(self, *args, **kwargs)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", watched)
+    ch08.train_with_warmup(ch08.stack("skip", n_layers=1), 0, 6, 0.01, n_warmup=4)
+    assert rates == pytest.approx([0.0025, 0.005, 0.0075, 0.01, 0.01, 0.01])

@@ -1,11 +1,19 @@
 """What chapter 11's experiments measure, at small size."""
 
 import pytest
+import torch
 from small_runs import small_config, write_texts
 
 from attnbook.translation.run_folder import LOG, append_metrics
 from attnbook.translation.trainer import Trainer
-from experiments import ch11_minutes
+from experiments import ch11, ch11_minutes
+
+
+def test_the_symbol_to_look_for_is_moved_to_the_front():
+    ids, targets = torch.tensor([[3, 1, 2, 3], [5, 6, 4, 6]]), torch.tensor([[1], [4]])
+    moved, same = ch11.query_first((ids, targets))
+    assert moved.tolist() == [[3, 3, 1, 2], [6, 5, 6, 4]]
+    assert torch.equal(same, targets)
 
 
 @pytest.fixture
