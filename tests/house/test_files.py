@@ -1,8 +1,6 @@
 """Files agree with each other, and what they name is there."""
 
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -62,13 +60,3 @@ def test_every_page_stands_in_the_contents():
     pages = {path.stem for path in (ROOT / "book").glob("*.ipynb")} - {"intro"}
     contents = (ROOT / "_toc.yml").read_text(encoding="utf-8")
     assert {*re.findall(r"- file: book/(\w+)$", contents, re.MULTILINE)} >= pages
-
-
-def test_the_folder_code_does_not_hide_the_module_of_that_name():
-    """The debugger needs it, which is started where the reader is: here."""
-    shown = subprocess.run(
-        [sys.executable, "-c", "x = 41\nbreakpoint()\nimport code; code.interact"],
-        **{"cwd": ROOT, "input": "p x + 1\nc\n", "capture_output": True, "text": True},
-    )
-    assert "(Pdb) 42\n" in shown.stdout
-    assert not shown.returncode, shown.stderr

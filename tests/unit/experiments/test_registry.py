@@ -8,7 +8,7 @@ import torch
 
 from attnbook.core import results
 from experiments import registry
-from experiments.registry import experiment, find_experiments, sweep
+from experiments.registry import find_experiments, sweep
 
 STORED = sorted(f.name.removesuffix(".json") for f in results.FOLDER.iterdir())
 OURS = "python -m attnbook.course "
@@ -44,20 +44,6 @@ def test_a_sweep_without_a_seed_begins_each_run_alike(registered):
 
     one, other = registered["drawn"]()["runs"]
     assert one == other
-
-
-def test_an_experiment_has_its_own_name_or_another(registered):
-    experiment(dict, "made")
-
-    @experiment("named")
-    def one():
-        return {}
-
-    @experiment
-    def two():
-        return {}
-
-    assert registered == {"made": dict, "named": one, "two": two}
 
 
 @pytest.mark.parametrize("name", STORED)

@@ -6,11 +6,10 @@ import random
 import pytest
 import torch
 
+from attnbook.core import results
 from attnbook.core.vocabulary import BOS, EOS, PAD
-from attnbook.course.a1.roles import ROLES
-from attnbook.course.a1.writing import MASK, TokenModel
+from attnbook.course.a1.writing import TokenModel
 from attnbook.data.batching import pad
-from attnbook.data.digits import N_TRAIN, load_digits
 from attnbook.data.subwords import Subwords
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.losses import token_loss
@@ -112,15 +111,6 @@ def test_a_trigram_is_its_formula_and_sums_to_one(texts):
     assert model.losses([5, 4]) == losses
 
 
-def test_a_gap_is_filled_with_the_most_probable_subwords():
-    subwords = Subwords.train(CAPTIONS, 40)
-    model = Fixed(len(subwords))
-    found = captions.fill(model, subwords, "A ___ runs.", best=3)
-    top = model.rows[len(subwords)].softmax(0).topk(3)
-    assert [p for _, p in found["words"]] == [round(p, 3) for p in top.values.tolist()]
-    assert found["words"][0][0] == subwords.decode([top.indices[0].item()]).strip()
-
-
 @pytest.mark.parametrize("word", ["bench", "dog", "snow"])
 @pytest.mark.parametrize("text", ["Two men sit on a {}.", "A {} sits."])
 def test_a_gap_leaves_the_subwords_around_it_as_they_are(text, word):
@@ -148,31 +138,17 @@ def test_only_logits_with_a_target_are_computed():
     assert few.item() == pytest.approx(token_loss(model(given), targets).item())
 
 
-def test_both_models_train_on_the_same_batches():
-    texts = [[5] * length for length in range(1, 200)]  # ten batches or so
-    batches = captions.all_batches(texts, seed=0, epochs=2)
-    read = [pair.target for batch in batches for pair in batch]
-    assert sorted(read) == sorted(texts * 2)
-    assert captions.all_batches(texts, seed=0, epochs=2) == batches
-    assert captions.all_batches(texts, seed=1, epochs=2) != batches
-
-
 def test_language_models_at_small_size(monkeypatch):
     monkeypatch.setattr(captions.multi30k, "sentences", lambda *_: CAPTIONS)
     small = {"SEEDS": (0,), "EPOCHS": 1, "TRIAL_EPOCHS": 1, "VOCAB_SIZE": 40}
     for name, value in small.items():
         monkeypatch.setattr(captions, name, value)
     found = captions.language_models()
-    best = {
-        name: min(
-            (t["words"], t["learning_rate"])
-            for t in found["trials"]
-            if t["model"] == name
-        )[1]
-        for name in captions.KINDS
-    }
     assert len(found["trials"]) == 2 * len(captions.LEARNING_RATES)
-    assert {run["model"]: run["learning_rate"] for run in found["runs"]} == best
+    for run in found["runs"]:
+        trials = [t for t in found["trials"] if t["model"] == run["model"]]
+        best = min(trials, key=lambda trial: trial["words"])
+        assert run["learning_rate"] == best["learning_rate"]
     decoder, encoder = found["runs"]
     for losses in (found["trigram"], decoder):
         assert 0 < losses["with_end"] < 2 * math.log(40)
@@ -207,20 +183,7 @@ def test_the_share_is_right_and_no_text_is_left_whole():
     assert hidden_in(torch.full((400, 2), 7), 0.01).any(1).all()
 
 
-def test_the_mask_stands_for_words_hidden_from_the_encoder():
-    ids, targets = next(toy.words_with_gaps(seed=0))
-    assert torch.equal(ids == MASK, targets != PAD)
-
-
 # Roles, digits, kinds
-
-
-def test_by_word_a_tagger_knows_verbs_and_guesses_the_rest():
-    _, tags = toy.held_out_roles()
-    real = tags != PAD
-    certain = (tags == ROLES.index("verb")) | (tags == ROLES.index("connective"))
-    share = (certain & real).sum() / real.sum()
-    assert share < toy.by_word_accuracy() < 0.65
 
 
 def test_a_tagger_begins_with_the_weights_it_is_given(monkeypatch):
@@ -234,13 +197,10 @@ def test_a_tagger_begins_with_the_weights_it_is_given(monkeypatch):
         assert torch.equal(w, before[name])
 
 
-def test_the_nearest_training_image_is_found():
-    images, labels = (x.double() for x in load_digits())
-    right = 0
-    for image, label in zip(images[N_TRAIN:], labels[N_TRAIN:], strict=True):
-        distances = (images[:N_TRAIN] - image).square().sum((1, 2))
-        right += (labels[distances.argmin()] == label).item()
-    assert toy.nearest_accuracy() == near(right / 500)
+def test_what_needs_no_training_is_what_is_stored():
+    stored = results.load("one_encoder")
+    assert toy.by_word_accuracy() == near(stored["by_word"])
+    assert toy.nearest_accuracy() == near(stored["nearest"])
 
 
 def test_one_encoder_at_small_size(monkeypatch):
@@ -253,10 +213,3 @@ def test_one_encoder_at_small_size(monkeypatch):
     assert len(found["digits"]) == 3
     for run in (*found["roles"], *found["digits"]):
         assert all(0 <= run[name] <= 1 for name in run.keys() & {"scratch", "right"})
-
-
-def test_kinds_of_words_are_compared():
-    assert toy.same_kind("old", "big")
-    assert toy.same_kind("and", "and")
-    assert not toy.same_kind("old", "bird")
-    assert not toy.same_kind("<eos>", "and")

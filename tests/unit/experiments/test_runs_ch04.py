@@ -2,17 +2,10 @@
 
 import pytest
 import torch
-from compare import close, double, numbers
+from compare import close, double
 from torch.nn import functional as F
 
 from experiments import ch04
-
-
-def test_the_answer_stands_beside_the_asked_key():
-    drawn = ch04.examples(50, torch.Generator().manual_seed(0))
-    for asked, keys, values, answer in zip(*drawn, strict=True):
-        assert len(set(keys.tolist())) == ch04.N_PAIRS
-        assert values[keys == asked].tolist() == [answer]
 
 
 def test_a_look_up_reads_nothing_but_its_mean_of_values():
@@ -23,30 +16,6 @@ def test_a_look_up_reads_nothing_but_its_mean_of_values():
     weights = (torch.einsum("bd,bsd->bs", q, k) * 0.3).softmax(-1)
     mean = torch.einsum("bs,bsd->bd", weights, v)
     close(model(asked, keys, values), model.out(mean))
-
-
-def test_the_additive_look_up_uses_the_additive_score():
-    read = double(ch04.AdditiveRead, 8)
-    q, k, v = numbers(0, (2, 1, 8), (2, 5, 8), (2, 5, 8))
-    score = read.score
-    hidden = torch.tanh(score.W(q)[:, :, None] + score.U(k)[:, None])
-    weights = score.v(hidden).squeeze(-1).softmax(-1)
-    close(read(q, k, v), weights @ v)
-
-
-def test_a_large_v_has_the_deviation_that_is_asked_for():
-    torch.manual_seed(0)
-    plain, large = (ch04.READS[name](400) for name in ("additive", "additive, large v"))
-    assert plain.score.v.weight.abs().max() <= 1 / 20
-    assert 0.9 < large.score.v.weight.std() < 1.1
-    assert large.score.W.out_features == 400
-
-
-def test_a_look_up_is_learned_at_small_width(monkeypatch):
-    monkeypatch.setattr(ch04, "TESTED", range(50, 201, 50))
-    torch.manual_seed(0)
-    model = ch04.LookUp(64, ch04.READS["1/√d"](64))
-    assert ch04.train_look_up(model, seed=0)[-1] > 0.8
 
 
 def test_a_small_start_is_a_larger_learning_rate_for_queries_and_keys():
@@ -68,30 +37,3 @@ def test_a_small_start_is_a_larger_learning_rate_for_queries_and_keys():
             losses.setdefault(form, []).append(loss.item())
     one, other = losses.values()
     assert one == pytest.approx(other, abs=1e-5)
-
-
-def test_a_swapped_caption_has_its_adjective_behind_the_noun():
-    text = "Two dogs and a black cat on the green grass."
-    assert ch04.swapped(text) == "Two dogs and a cat black on the green grass."
-    assert ch04.swapped("Old men and a dog.") is None
-    words = ["two", "dogs", "and", "a", "cat", "black", "on", "the", "lawn", "<eos>"]
-    assert ch04.SWAPPED["swapped: noun"](words) == [(5, 4)]
-    assert ch04.SWAPPED["swapped: next"](words) == [(5, 6)]
-
-
-def test_words_before_a_noun_are_counted_by_their_kind():
-    words = ["a", "small", "white", "dog", "and", "the", "red", "lawnmower", "<eos>"]
-    found = {name: rule(words) for name, rule in ch04.USUAL.items()}
-    assert found["noun"] == [(2, 3)]
-    assert (found["determiner"], found["no noun"]) == ([], [(6, 7)])
-    assert found["next"] == [(i, i + 1) for i in range(7)]
-
-
-def test_the_peak_bytes_are_those_held_at_one_moment():
-    def call():
-        first = torch.ones(1000)  # 4,000 bytes
-        first = first.sum()  # and given back
-        return torch.ones(3000) + first  # 12,000, twice
-
-    held = ch04.peak_bytes(call)
-    assert 24_000 <= held < 28_000

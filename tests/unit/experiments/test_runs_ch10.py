@@ -1,6 +1,5 @@
 """What chapter 10's experiments measure, at small size."""
 
-import math
 from itertools import product
 
 import pytest
@@ -10,11 +9,8 @@ from sacrebleu.metrics import CHRF
 from torch import nn
 
 from attnbook.core.vocabulary import BOS, EOS
-from attnbook.course.kit.explorers.shipped import shipped_translator
 from attnbook.decoding.scoring import log_probability
 from attnbook.nn.masks import key_mask
-from attnbook.toy.data import held_out_pairs
-from attnbook.toy.models import load_toy_model
 from experiments import ch10
 
 SRC = torch.tensor([[3, 5, 6, 4, 3, 9], [7, 8, 2, 0, 0, 0]])
@@ -39,27 +35,6 @@ def test_recomputing_makes_logits_of_the_last_word_alone():
     hook.remove()
     assert shapes == [1, 5]
     close(last, everything[:, -1:], atol=1e-5)
-
-
-# Beams
-
-
-def test_a_beam_of_one_is_greedy():
-    model, pairs = load_toy_model("transformer"), held_out_pairs(4, number=20)
-    found = ch10.compare_with_greedy(model, pairs, width=1, alpha=0.0)
-    assert found["exact"] == found["greedy_exact"] > 0.5
-    assert found["better"] == found["worse"] == 0
-    assert found["log_p"] == pytest.approx(found["greedy_log_p"], abs=1e-3)
-
-
-def test_what_greedy_decoding_misses_is_counted(monkeypatch):
-    model, pairs = load_toy_model("transformer"), held_out_pairs(1, number=4)
-    wrong = ch10.make_batch(pairs).tgt_out
-    wrong[0, 0] = wrong[0, 1]
-    monkeypatch.setattr(ch10, "greedy", lambda *_: wrong)
-    found = ch10.compare_with_greedy(model, pairs, width=2, alpha=0.0)
-    assert (found["exact"], found["greedy_exact"]) == (1, 0.75)
-    assert (found["better"], found["worse"]) == (0.25, 0)
 
 
 # Exact search
@@ -132,38 +107,6 @@ def test_captions_are_counted_by_length():
     assert ch10.by_length([9, 3, 9], *flags) == [[3, 1, 0, 0], [9, 2, 2, 1]]
 
 
-def test_half_as_long_costs_a_factor_of_e():
-    translator = shipped_translator()
-    ids = [*translator.subwords.encode("Leute warten"), EOS]
-    found = ch10.scores(translator, [(-1.0, ids)], ["Leute warten am Bahnhof"])
-    assert found["brevity"] == pytest.approx(math.exp(1 - 2), abs=1e-4)
-    assert found["empty"] == 0
-
-
-# Silence
-
-
-def test_each_source_has_its_best_hypothesis_and_silence_its_own_probability(model):
-    """Also if batches are made by length: the longest source comes first here."""
-    sources = [[3, 5, 4, 4, EOS], [4, EOS], [5, 6, EOS]]
-    outputs = ch10.beam_outputs(model, sources, 2, alpha=0.0)
-    nothing = ch10.empty_log_probabilities(model, sources)
-    for source, (log_p, ids), empty in zip(sources, outputs, nothing, strict=True):
-        src = torch.tensor([source])
-        assert ids.index(EOS) == len(ids) - 1
-        for found, said in ((log_p, ids), (empty, [EOS])):
-            alone = log_probability(model, src, torch.tensor([said])).item()
-            assert found == pytest.approx(alone, abs=1e-4)
-
-
-def test_a_beam_ends_at_once_if_that_is_most_probable():
-    coin = Fixed(0.4, 1e-9, 0.6)
-    [(best, ids)] = ch10.beam_outputs(coin, [[4, EOS]], ch10.WIDTH, alpha=0.0)
-    assert ids == [EOS]
-    assert ch10.empty_log_probabilities(coin, [[4, EOS]]) == [best]
-    assert math.exp(best) == pytest.approx(0.4)
-
-
 # Samples and words
 
 
@@ -171,13 +114,3 @@ def test_a_sample_that_no_other_resembles_is_not_taken():
     samples = ["Katze", "ein Hund rennt", "ein Hund rennt", "xyz"]
     assert ch10.most_similar(samples, CHRF()) == "ein Hund rennt"
     assert ch10.most_similar(samples[::-1], CHRF()) == "ein Hund rennt"
-
-
-def test_words_are_counted_whole_and_once_for_each_caption():
-    texts = ["Leute warten auf den Bus", "Sie wartet auf und warten auf", "wartenauf"]
-    assert ch10.count(texts, {"a": r"warte\w* auf", "b": "bus"}) == {"a": 2, "b": 1}
-
-
-def test_rooms_and_areas_do_not_wait():
-    texts = ["Wartezimmer auf dem Land", "Der Wartende wartet auf Kunden"]
-    assert ch10.count(texts, {"auf": ch10.GERMAN["warten auf"]}) == {"auf": 1}

@@ -9,20 +9,6 @@ from attnbook.translation.trainer import Trainer
 from experiments import ch11, ch11_minutes
 
 
-@pytest.mark.parametrize("kind", ch11.LAYERS)
-def test_every_kind_of_layer_sees_the_whole_sequence(kind):
-    torch.manual_seed(0)
-    x = torch.randn(1, ch11.N, ch11.WIDTH, requires_grad=True)
-    last = ch11.LAYERS[kind](ch11.WIDTH)(x)[0, -1].square().sum()
-    (gradient,) = torch.autograd.grad(last, x)
-    assert (gradient[0] != 0).any(-1).all()
-
-
-def test_induction_is_measured_again_and_again(monkeypatch):
-    monkeypatch.setattr(ch11, "EVERY", 2)
-    assert len(ch11.accuracy_over_updates("GRU", 8, seed=0, steps=5)) == 2
-
-
 def test_the_symbol_to_look_for_is_moved_to_the_front():
     ids, targets = torch.tensor([[3, 1, 2, 3], [5, 6, 4, 6]]), torch.tensor([[1], [4]])
     moved, same = ch11.query_first((ids, targets))

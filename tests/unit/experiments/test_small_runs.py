@@ -145,6 +145,7 @@ SMALL = {
     # a2
     "block_nine_seeds": SHORT_TEXTS,
     "block_controls": SHORT_TEXTS,
+    "sharp_heads": SHORT_TEXTS | {"FULL_ROWS": 4, "WATCHED_AT": (0, 9)},
     # a3
     "sinks": {"load_texts": lambda *_: CAPTIONS},
     "sink_weights": {"load_texts": lambda *_: CAPTIONS},

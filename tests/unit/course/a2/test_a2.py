@@ -51,31 +51,6 @@ def test_the_least_loss_of_a_sentence_is_minus_the_log_of_its_probability():
     assert sum(least_loss(one + one[1:])) == pytest.approx(2 * sum(least_loss(one)))
 
 
-def test_it_is_the_loss_of_probabilities_that_sum_to_one():
-    text = "\nthe old farmer sees a bird and this"
-    for end in range(1, len(text)):
-        total = 0.0
-        for character in CHARACTERS.words[4:]:
-            try:
-                total += math.exp(-least_loss(text[:end] + character)[-1])
-            except ValueError:
-                continue
-        assert total == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("\nthe farmer sees a old", "no beginning of a text"),
-        ("\nthe farmer\n", "no beginning of a text"),
-        ("Xthe cat", "begins with 'X'"),
-    ],
-)
-def test_what_the_grammar_does_not_allow_is_refused(text, words):
-    with pytest.raises(ValueError, match=words):
-        least_loss(text)
-
-
 # The models
 
 

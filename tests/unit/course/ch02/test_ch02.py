@@ -2,14 +2,13 @@
 
 from itertools import islice, permutations
 
-import pytest
 import torch
 from compare import make_bahdanau
 from notebook_cells import printed
 
 from attnbook.course.ch02 import clicks, lab
 from attnbook.course.ch02.twin import hold_uniform
-from attnbook.toy.data import TARGET, held_out_pairs, toy_batches
+from attnbook.toy.data import held_out_pairs, toy_batches
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.models import load_toy_model
 
@@ -36,28 +35,6 @@ def test_attention_is_uniform_as_long_as_it_is_held():
     assert torch.equal(v, initial)
 
 
-@pytest.mark.parametrize("its_own", [set(), {*range(len(TARGET))}])
-def test_a_click_reads_one_position_unless_the_step_is_the_model_s(
-    its_own, monkeypatch
-):
-    model, read = make_bahdanau(), []
-    step = model.step
-
-    def watch(token, state):
-        read.append(state.source.mask[0].nonzero().flatten().tolist())
-        return step(token, state)
-
-    monkeypatch.setattr(model, "step", watch)
-    monkeypatch.setattr(clicks, "ITS_OWN", its_own)
-    clicks.write_by_clicks(model, PAIR.source, [2, 0])
-    everything = [*range(7)]
-    if its_own:
-        assert all(positions == everything for positions in read)
-    else:
-        assert read[1::2] == [[2], [0]]
-        assert all(positions == everything for positions in read[::2])
-
-
 # The page's own code, at its edges
 
 
@@ -71,10 +48,3 @@ def test_clicks_in_any_order_write_what_the_package_writes():
         with torch.no_grad():
             assert write(model, PAIR.source, given) == wanted
         assert given == order
-
-
-def test_an_accuracy_of_no_word_is_refused():
-    accuracy = printed("ch02", "ex2_alignment_accuracy", solution=True)
-    assert accuracy([torch.eye(2)], [[0, None]]) == 1
-    with pytest.raises(ValueError, match="at least one"):
-        accuracy([torch.eye(2)], [[None, None]])

@@ -48,11 +48,3 @@ def test_all_settings_show_the_weights_and_the_dictionaries_that_they_make():
             assert (read if setting["by_read"] else written) == word
             assert chart.columns[j] == meaning
         assert f" {right} of 8 entries" in view.said
-
-
-def test_the_first_head_is_one_line_off():
-    said = [german.dictionary_view("1", "1", by_read).said for by_read in (True, False)]
-    assert said == [
-        "By the word read: 7 of 8 entries right.",
-        "By the word written: 1 of 8 entries right.",
-    ]

@@ -9,7 +9,7 @@ from page_checks import check_accessible
 from torch.nn import functional as F
 from widgets import alone_on_a_page, check_self_contained
 
-from attnbook.course.ch04.widget_calculator import START, calculator, weights_table
+from attnbook.course.ch04.widget_calculator import START, calculator
 
 HTML = calculator().data
 T, S, MOST = 3, 4, START["most"]
@@ -149,8 +149,6 @@ def test_it_fits_a_phone_and_can_be_read_in_light_and_dark(fresh):
         assert control.get_attribute("data-lm-suppress-shortcuts") == "true"
 
 
-def test_without_scripts_the_first_weights_stand_there():
-    [row, *_] = weights_table().rows()
-    assert row[0] == "old"
-    assert [round(w, 2) for w in row[1:]] == [0.15, 0.59, 0.1, 0.15]
+def test_without_scripts_it_asks_for_nothing():
+    """The first weights stand there, as nbval compares."""
     check_self_contained(HTML, controls=0)

@@ -6,11 +6,9 @@ from itertools import product
 import pytest
 
 from attnbook.course.ch04.explorer_queries_and_keys import (
-    CONTROLS,
-    query_view,
     weigh,
 )
-from attnbook.course.ch04.figures import PLANE_KEYS, PLANE_QUERY
+from attnbook.course.ch04.figures import PLANE_KEYS
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
@@ -27,11 +25,3 @@ def test_scores_are_lengths_times_the_cosine_and_weights_their_softmax():
         assert scores.tolist() == pytest.approx(e, abs=1e-5)
         wanted = [math.exp(x) / total for x in e]
         assert weights.tolist() == pytest.approx(wanted, abs=1e-5)
-
-
-def test_it_starts_with_the_figure_and_answers_what_the_chapter_asks():
-    assert weigh(0, 2)[0].tolist() == pytest.approx(PLANE_QUERY)
-    assert [control.start for control in CONTROLS.values()] == [0, 2]
-    wins = [a for a in range(-180, 185, 5) if weigh(a, 2)[2].argmax() == 0]
-    assert wins == [*range(-50, -10, 5)]
-    assert "all keys the same weight" in query_view(30, 0).said

@@ -22,13 +22,6 @@ def bars(view):
     return view.drawn[0].series[0].values
 
 
-def test_with_all_heads_nothing_is_lost():
-    view = heads_off.heads_off_view(TEXT, "cross-attention", "1", **ON)
-    [wanted] = shipped_translator()([TEXT])
-    assert view.said == f"With all heads: {wanted}"
-    assert bars(view) == pytest.approx([0] * len(bars(view)), abs=1e-6)
-
-
 def test_bars_are_the_falls_of_the_log_probabilities():
     view = heads_off.heads_off_view(TEXT, "cross-attention", "all", **OFF)
     original = heads_off.translated(TEXT)

@@ -7,7 +7,6 @@ from attnbook.course.ch06.mask_arguments import (
     D,
     MaskArgument,
     find_convention,
-    torch_arguments,
 )
 from attnbook.nn.scaled_dot_product import attention
 
@@ -47,40 +46,3 @@ def test_the_opposite_meaning_is_found_whichever_mark_is_tried_first():
 def test_what_an_empty_row_gives_is_told_apart(value, empty):
     row = find_convention(probe(lambda x, marks: filled(x, marks, value)))
     assert meaning(row) == ("True", "False", empty)
-
-
-def leaks(x, marks):  # hides position 1, whatever the mask says
-    return filled(x, [True, False, True, True], -torch.inf)
-
-
-def equal_weights(x, marks):
-    return (square(marks)[0, :, None] * x).sum(0)
-
-
-def reads_itself(x, marks):
-    return ours(x, [True, *marks[1:]])
-
-
-def opened(x, marks):
-    return ours(x, marks if any(marks) else [True] * len(marks))
-
-
-@pytest.mark.parametrize(
-    ("look", "message"),
-    [
-        (leaks, r"reads \[2, 3\]; that is no mask"),
-        (equal_weights, "all weights are equal"),
-        (reads_itself, "reads itself"),
-        (opened, r"reads \[1, 2, 3\]$"),
-    ],
-)
-def test_what_is_no_mask_is_refused(look, message):
-    with pytest.raises(ValueError, match=message):
-        find_convention(probe(look))
-
-
-def test_probing_draws_nothing_from_the_common_generator():
-    torch.manual_seed(1)  # the probes' own seed is another
-    before = torch.get_rng_state()
-    torch_arguments()
-    assert torch.equal(torch.get_rng_state(), before)

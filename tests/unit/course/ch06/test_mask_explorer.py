@@ -15,7 +15,6 @@ from attnbook.course.ch06.explorer_masks import (
 from attnbook.course.kit.explorers.packed import settings_of
 
 SETTINGS = random.Random(0).sample([*settings_of(CONTROLS)], 300)
-START = {name: control.start for name, control in CONTROLS.items()}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -49,32 +48,3 @@ def test_weights_are_the_softmax_of_what_each_query_may_attend_to(kind):
             shown = [float(text) for text in texts if text]
             assert shown == pytest.approx(scores.softmax(-1).tolist(), abs=0.0051)
             assert shown == [cell for cell in cells if cell is not None]
-
-
-@pytest.mark.parametrize(
-    ("changes", "wanted"),
-    [
-        (
-            {},
-            "key_mask of shape (1, 1, 1, 6): 24 of 36 cells are allowed. No row is "
-            "fully masked. Row 6 is padding, but may still attend.",
-        ),
-        (
-            {"attention": "encoder self", "source": 6, "masked": False},
-            "No mask: all 36 cells are allowed. The mask would hide nothing.",
-        ),
-        (
-            {"masked": False},
-            "No mask: all 36 cells are allowed. Row 5 gives 0.55 of its weight to "
-            "positions that the mask would hide.",
-        ),
-        (
-            {"attention": "decoder self", "target": 3, "window": 2},
-            "target_mask and window of shape (1, 1, 6, 6): 6 of 36 cells are allowed. "
-            "Rows 5 and 6 are fully masked: zeros. Row 4 is padding, but may still "
-            "attend.",
-        ),
-    ],
-)
-def test_the_sentence(changes, wanted):
-    assert mask_view(**START | changes).said.startswith(wanted)

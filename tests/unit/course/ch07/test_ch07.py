@@ -1,35 +1,18 @@
 """Chapter 7: what its pages count and claim. What they show nbval compares."""
 
-from itertools import product
-
 import pytest
 import torch
 from notebook_cells import printed
 from torch import nn
 
-from attnbook.course.ch07 import figures as ch07
 from attnbook.course.kit.exercises.checking import find
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import sinusoids
 from attnbook.nn.rotary import rotate
-from attnbook.toy.tasks import random_symbols
 
 PAIRS = [0, 4, 1, 5, 2, 6, 3, 7]
 """Components of width 8 that are halves, in the order of interleaved pairs."""
-
-
-def test_the_most_frequent_other_symbol_is_counted_by_hand():
-    """The same sequences, one by one."""
-    ids = random_symbols(2000, 12, torch.Generator().manual_seed(99)).tolist()
-    correct = total = 0
-    for row, t in product(ids, range(1, 12)):
-        others = row[:t] + row[t + 1 :]
-        counts = [others.count(symbol) for symbol in range(17)]
-        targets = row[max(t - 2, 0) : t]
-        correct += targets.count(counts.index(max(counts)))
-        total += len(targets)
-    assert ch07.most_frequent_accuracy(12) == pytest.approx(100 * correct / total)
 
 
 # Exercises
@@ -82,13 +65,3 @@ def test_rotated_numbers_keep_their_type(dtype):
         inverse = sorted(range(8), key=[*order].__getitem__)
         wanted = rotate(x[..., [*order]].double())[..., inverse]
         assert torch.allclose(found.double(), wanted, atol=0.03)
-
-
-@pytest.mark.parametrize("d", [1, 3, 5])
-@pytest.mark.parametrize("name", ["rotate", "ex7_half_split"])
-def test_an_odd_width_cannot_be_rotated(name, d):
-    turn = printed("ch07", name, solution=name.startswith("ex"))
-    with pytest.raises(
-        (RuntimeError, ValueError), match=r"invalid|too many|split_size|must match"
-    ):
-        turn(torch.ones(2, d))

@@ -5,14 +5,7 @@ import torch
 from compare import close, double, make_layer, numbers, randomise
 from torch import nn
 
-from attnbook.course.ch08.taggers import (
-    LAYERS,
-    AttentionLayer,
-    deep_tagger,
-    linear_layer,
-    tagger,
-)
-from attnbook.nn.block import Residual
+from attnbook.course.ch08.taggers import LAYERS, AttentionLayer, linear_layer, tagger
 from attnbook.nn.layers import EncoderLayer
 
 
@@ -39,24 +32,9 @@ def test_a_layer_without_relu_has_a_linear_network():
 
 
 @pytest.mark.parametrize("kind", LAYERS)
-def test_each_kind_has_the_sublayers_it_is_called_after(kind):
-    model = tagger(kind, 2)
-    assert len(model.layers) == 2
-    assert all(m.norm_first for m in model.modules() if isinstance(m, Residual))
-    norms = [m for m in model.layers.modules() if isinstance(m, nn.LayerNorm)]
-    assert len(norms) == (2 if kind == "without" else 4)
-    assert isinstance(model.norm, nn.LayerNorm)
-    linear = sum(isinstance(m, nn.Sequential) for m in model.modules())
-    assert linear == 2 * (kind == "without ReLU")
-
-
-@pytest.mark.parametrize("norm_first", [False, True])
-def test_a_deep_one_ends_with_a_norm_of_its_own_in_pre_norm(norm_first):
-    model = deep_tagger(3, norm_first, d_model=8)
-    assert isinstance(model.norm, nn.LayerNorm) == norm_first
-    assert [layer.residual.norm_first for layer in model.layers] == [norm_first] * 3
-
-
-def test_an_unknown_kind_is_named():
-    with pytest.raises(ValueError, match="choose one of with, without ReLU, without"):
-        tagger("wihtout", 2)
+def test_each_kind_has_its_sublayers_and_a_last_norm(kind):
+    modules = [*tagger(kind, 2).modules()]
+    norms = sum(isinstance(module, nn.LayerNorm) for module in modules)
+    assert norms == (3 if kind == "without" else 5)
+    linear = sum(isinstance(module, nn.Sequential) for module in modules)
+    assert linear == (2 if kind == "without ReLU" else 0)

@@ -1,12 +1,9 @@
 """Chapter 9's suspect: its tasks, and what each of its bugs does."""
 
-from itertools import combinations
-
 import pytest
 import torch
 
 from attnbook.analysis.bug_zoo import WrongSplit
-from attnbook.analysis.leaks import influence
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.ch09.suspect import accuracy, copies, planted, reversals
 
@@ -23,7 +20,7 @@ def test_copies_and_reversals_are_shifted():
     assert src.min() > EOS
 
 
-@pytest.mark.parametrize("wrong", [(), ("scale",), ("heads",), ("softmax", "heads")])
+@pytest.mark.parametrize("wrong", [(), ("softmax",), ("heads", "scale")])
 def test_builds_are_wrong_where_they_say_so(wrong):
     built = planted(wrong)
     attention = built.encoder[0].attention
@@ -32,27 +29,6 @@ def test_builds_are_wrong_where_they_say_so(wrong):
     inputs = next(reversals(seed=0))[:2]
     sums = built(*inputs).sum(-1)
     assert torch.allclose(sums, torch.ones(64, 8)) == ("softmax" in wrong)
-
-
-@torch.no_grad()
-def test_each_bug_counts_beside_every_other():
-    src, read, _ = next(reversals(seed=0))
-    outputs = {}
-    for size in range(4):
-        for wrong in combinations(("softmax", "heads", "scale"), size):
-            outputs[wrong] = planted(wrong).eval()(src, read)
-    for one, other in combinations(outputs.values(), 2):
-        assert not torch.allclose(one, other)
-
-
-def test_no_output_of_the_suspect_depends_on_the_symbol_that_a_reversal_needs():
-    src, read, _ = next(reversals(seed=0))
-    suspect, right = planted().eval(), planted(["scale"]).eval()
-    changed = torch.where(src == 5, 6, 5)
-    block = torch.arange(8) // 2  # four heads, eight positions
-    for model, expected in ((suspect, block == block[:, None]), (right, True)):
-        moved = influence(lambda ids, model=model: model(ids, read), src, changed)
-        assert ((moved > 0) == expected).all()
 
 
 def test_accuracy_is_the_share_of_symbols():

@@ -2,19 +2,13 @@
 
 import pytest
 import torch
-from compare import close
-from torch import nn
 
 from attnbook.course.ch11.first_symbol import (
-    LAYER_STACKS,
     LastPosition,
     contiguous_dilations,
     convolutions,
     exponential_dilations,
-    first_symbol_batches,
 )
-from attnbook.nn.positions import sinusoids
-from attnbook.nn.sequence_layers import SelfAttentionLayer
 
 
 def hears_the_first(layers, n, d=8):
@@ -32,24 +26,3 @@ def test_stacks_are_just_deep_enough(n):
     for stack in (contiguous_dilations(n), exponential_dilations(n)):
         assert hears_the_first(convolutions(8, stack), n)
         assert not hears_the_first(convolutions(8, stack[:-1]), n)
-
-
-@pytest.mark.parametrize("kind", LAYER_STACKS)
-def test_every_reader_hears_the_first(kind):
-    assert hears_the_first(LAYER_STACKS[kind](12, 8), 12)
-
-
-def test_a_model_is_what_its_docstring_says():
-    torch.manual_seed(0)
-    layer = SelfAttentionLayer(8, 2)
-    model, ids = LastPosition([layer], 8), torch.tensor([[3, 1, 4]])
-    x = model.embedding(ids) + sinusoids(3, 8)
-    x = x + layer(nn.functional.layer_norm(x, (8,)))
-    last = model.out(nn.functional.layer_norm(x[:, -1:], (8,)))
-    close(model(ids), last, atol=1e-6)
-
-
-def test_the_first_symbol_is_asked_for():
-    ids, targets = next(first_symbol_batches(7, seed=0, batch_size=5))
-    assert ids.shape == (5, 7)
-    assert torch.equal(targets, ids[:, :1])

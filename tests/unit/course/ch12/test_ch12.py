@@ -8,28 +8,13 @@ import torch
 from notebook_cells import printed
 
 from attnbook.core import results
-from attnbook.course.ch12 import figures
 from attnbook.course.kit.exercises.checking import find
 from attnbook.data.bpe_from_scratch import learn_merges
-from attnbook.nn.losses import label_smoothing_loss
 from attnbook.translation.bleu_from_scratch import matching_ngrams
 from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.translator import Translator
 
 # The run of the chapter
-
-
-def test_the_five_captions_were_drawn_by_chance():
-    assert [*figures.FIVE_CAPTIONS] == random.Random(0).sample(range(1000), 5)
-
-
-def test_the_floor_is_the_loss_of_a_model_that_outputs_the_target_distribution():
-    v, amount = 50, 0.1
-    p = torch.full((v,), amount / v)
-    p[7] += 1 - amount
-    least = label_smoothing_loss(p.log()[None, None], torch.tensor([[7]]), amount)
-    floor = figures.smoothed_floor(amount, v)
-    assert floor == pytest.approx(least.item(), abs=1e-5)
 
 
 def test_stored_results_are_of_the_shipped_model():

@@ -11,7 +11,7 @@ from attnbook.course.ch04 import explorer_queries_and_keys as queries_and_keys
 from attnbook.course.kit.explorers.charts import (
     numbers,
 )
-from attnbook.course.kit.explorers.packed import pack, script, settings_of
+from attnbook.course.kit.explorers.packed import script, settings_of
 
 ROOT = Path(__file__).resolve().parents[4]
 LIVE = ROOT / "book" / "_static" / "live"
@@ -52,12 +52,3 @@ def test_the_page_unpacks_what_python_computed():
     places = [[*zip(place, of, strict=True)] for place, _ in some]
     wanted = [queries_and_keys.on_page(**settings).as_data() for _, settings in some]
     assert unpacked(code, places) == json.loads(json.dumps(wanted))
-
-
-def test_values_are_packed_once_by_columns_or_as_they_are():
-    assert pack([3, 3]) == ["=", 3]
-    assert pack([1, 2] * 4) == ["?", [1, 2], [0, 1] * 4]
-    assert pack([[1, 2], [1, 3]]) == ["[", [["=", 1], ["-", [2, 3]]]]
-    assert pack([{"a": 1}, {"a": None}]) == ["{", {"a": ["-", [1, None]]}]
-    assert pack([[1], [2, 3]]) == ["-", [[1], [2, 3]]]
-    assert pack([None, [2]]) == ["-", [None, [2]]]

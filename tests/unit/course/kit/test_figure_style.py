@@ -1,25 +1,14 @@
 from pathlib import Path
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import pytest
-import torch
 from fontTools.ttLib import TTFont
-from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.font_manager import FontProperties, findfont
 
 from attnbook.course import begin
 from attnbook.course.kit import style
 
 
-@pytest.fixture(autouse=True)
-def _same_settings_afterwards():
-    threads = torch.get_num_threads()
-    with mpl.rc_context():
-        yield
-    plt.close("all")
-    torch.set_num_threads(threads)
-
-
+@pytest.mark.usefixtures("as_in_the_pages")
 @pytest.mark.parametrize(("weight", "file"), [("normal", "Regular"), ("bold", "Bold")])
 def test_figures_have_the_font_of_the_package(weight, file, caplog):
     begin()
@@ -32,14 +21,3 @@ def test_figures_have_the_font_of_the_package(weight, file, caplog):
     assert "Source" not in "".join(map(names.getDebugName, (1, 2, 3, 4, 6)))
     assert "Adobe" in names.getDebugName(0)
     assert "Reserved Font Name 'Source'" in (fonts / "LICENSE.md").read_text("utf-8")
-
-
-@pytest.mark.filterwarnings("error")
-def test_signs_that_the_font_lacks_come_from_another():
-    begin()
-    fig, ax = plt.subplots()
-    ax.set(title="○ 10⁻⁴ ≤ τ < √d, ∂α → −∞", xlabel="⊙ ∈ ⇔", ylabel="$d_k$: $QK^\\top$")
-    fig.draw_without_rendering()
-    ours = get_font(findfont(FontProperties())).get_charmap()
-    assert {*map(ord, "aZß0−×√αωτ∂≤≥≈∞←→○◆▲…–")} <= ours.keys()
-    assert ord("∈") not in ours

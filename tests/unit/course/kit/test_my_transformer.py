@@ -1,13 +1,9 @@
 """The file of solved parts: what is copied into it, kept, refused and used again."""
 
-import importlib
-import sys
-
 import pytest
 from notebook_cells import run_cell
 
 from attnbook.course import my_part, save_part
-from attnbook.course.kit.exercises import my_transformer
 from attnbook.course.kit.exercises.my_transformer import FILE
 from attnbook.course.kit.exercises.own_source import own_source
 from attnbook.nn import attention as packages_attention
@@ -180,16 +176,6 @@ def test_a_function_of_any_name_and_kind_is_saved_or_refused(
     assert is_mine("attention")
 
 
-def test_a_function_of_a_file_is_copied_from_it(file, monkeypatch):
-    own = file.with_name("mine.py")
-    own.write_text(MASKED.replace("masked(", "attention("), encoding="utf-8")
-    monkeypatch.syspath_prepend(file.parent)
-    monkeypatch.delitem(sys.modules, "mine", raising=False)
-    save_part("attention", importlib.import_module("mine").attention)
-    assert "def attention(Q, K" in file.read_text(encoding="utf-8")
-    assert is_mine("attention")
-
-
 # What is kept, and what is refused
 
 
@@ -303,16 +289,6 @@ def test_a_saved_part_that_no_longer_passes_is_not_used(old, new, said, capsys, 
     out = capsys.readouterr().out
     assert f"attention: the package's. Yours, in my_transformer.py, {said}" in out
     assert out.count("\n") == 1
-
-
-def test_what_works_in_the_notebook_alone_is_not_saved(monkeypatch, file):
-    """Such as a helper whose name the file gives another meaning."""
-    wrong = written("softmax(-1)", "softmax(-2)")
-    copied = own_source((wrong,), ["attention"])
-    monkeypatch.setattr(my_transformer, "own_source", lambda *args: copied)
-    with pytest.raises(ValueError, match=r"fails in the stage 'values'\. Nothing was"):
-        save_part("attention", written())
-    assert not file.exists()
 
 
 # Several parts

@@ -9,18 +9,14 @@ from node import told_by_node
 from notebook_cells import printed
 
 from attnbook.core.vocabulary import BOS, EOS, PAD, SPECIAL_TOKENS, UNK
-from attnbook.course.a1 import writing
 from attnbook.course.a2.characters import CHARACTERS
 from attnbook.course.ch02.clicks import write_by_clicks
 from attnbook.course.kit.playground.model import Model
 from attnbook.course.kit.playground.setting import Setting
-from attnbook.data.subwords import Subwords
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.seq2seq import InitialState
 from attnbook.nn.masks import key_mask
 from attnbook.toy.data import SOURCE, TARGET
-from experiments import a1_captions, a1_toy
-from experiments import ch06_next_word as next_word
 
 LIVE = Path(__file__).resolve().parents[4] / "book" / "_static" / "live"
 NEVER = [PAD, BOS, UNK]
@@ -63,25 +59,6 @@ class Outputs(torch.nn.Module):
 
     def forward(self, y):
         return self.row.repeat(*y.shape[:-1], 1)
-
-
-@LOGITS
-def test_models_that_fill_gaps_or_go_on(special, monkeypatch):
-    model = Everywhere(writing.MASK + 1, special)
-    drawn = listened(monkeypatch)
-    writing.write(model, 20)
-    writing.write(model, 20, ask=None)
-    writing.write_between(model, [3, 9], ends=False)
-    next_word.write(Everywhere(len(SOURCE), special), key_mask, 20)
-    assert set(torch.cat(drawn).tolist()) == {EOS, *range(4, len(SOURCE))}
-    words = writing.guesses(model, "the [M] farmer", best=len(SOURCE) - 3)
-    assert sorted(words) == sorted(["<eos>", *SOURCE.words[4:]])
-    assert a1_toy.right_kinds(model) >= 0
-    subwords = Subwords.train(["a dog sees a cat"] * 9, 40)
-    filled = a1_captions.fill(
-        Everywhere(len(subwords) + 1, special), subwords, "a ___ sees", 9
-    )
-    assert all(word for word, _ in filled["words"][1:])  # one is the end
 
 
 def listened(monkeypatch):

@@ -70,9 +70,3 @@ def test_it_waits_for_a_page_of_which_more_is_to_come(html):
 
 def test_it_asks_for_nothing_and_keeps_its_keys(html):
     check_self_contained(html, controls=3)
-
-
-def test_figures_are_closed():
-    before = plt.get_fignums()
-    make()
-    assert plt.get_fignums() == before
