@@ -14,7 +14,7 @@ from attnbook.course.kit.colours import COLOURS, INK, PALE_GREY, SKY
 from attnbook.course.kit.curves import averaged, band, label_lines, logarithmic_x
 from attnbook.course.kit.exact_match import CLAUSES, CURVES
 from attnbook.course.kit.html_tables import Column, Table, spread, table
-from attnbook.course.kit.names import name_of
+from attnbook.course.kit.names import NAMES
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.course.kit.toy_translation import THREE_SEEDS
 from attnbook.toy.language import KINDS
@@ -58,7 +58,7 @@ def clause_table(*names: str) -> Table:
     rows = []
     for name in names:
         columns = zip(*(run["by_clause"] for run in stored_runs(name)), strict=True)
-        rows.append((name_of(name), *(spread(100 * x for x in c) for c in columns)))
+        rows.append((NAMES[name], *(spread(100 * x for x in c) for c in columns)))
     blind = [100 * accuracy_without_source()] * 4
     heads = [Column(f"clause {n}", "%", "token accuracy") for n in CLAUSES]
     return table(["model", *heads], [*rows, ("without any source", *blind)])
@@ -70,7 +70,7 @@ def clause_figure(*names: str) -> Figure:
     for name in names:
         colour, _ = CURVES[name]
         runs = [[100 * x for x in run["by_clause"]] for run in stored_runs(name)]
-        band(ax, CLAUSES, runs, marker="o", color=colour, label=name_of(name))
+        band(ax, CLAUSES, runs, marker="o", color=colour, label=NAMES[name])
     blind = [100 * accuracy_without_source()] * 4
     ax.plot(CLAUSES, blind, color=PALE_GREY, linestyle="--", label="without a source")
     ax.set(
@@ -181,10 +181,10 @@ def exchanged_table() -> Table:
         Value(
             lambda run, kind=kind, at=at: run["exact"][kind][at],
             *("%", 100, 1, name),
-            group=f"exact match, {name_of(kind)}",
+            group=f"exact match, {NAMES[kind]}",
         )
         for kind in ("initial_state", "static_last")
         for at, name in enumerate(("1 clause", "2 clauses"))
     ]
-    about = {"names": {"encoder": name_of}, "head": "frozen encoder of"}
+    about = {"names": {"encoder": NAMES}, "head": "frozen encoder of"}
     return pivot(stored_runs("exchanged_encoders"), "encoder", None, *values, **about)

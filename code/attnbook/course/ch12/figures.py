@@ -25,7 +25,7 @@ from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.exact_match import CURVES
 from attnbook.course.kit.heat_maps import PALE_LINES, heat_map
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
-from attnbook.course.kit.names import name_of
+from attnbook.course.kit.names import NAMES
 from attnbook.translation.report import TEST_SPLITS
 from attnbook.translation.schedules import noam_learning_rate
 
@@ -192,11 +192,11 @@ def curves_figure() -> Figure:
 
 BEAM, GREEDY = "beam, lowercased", "greedy, lowercased"
 LADDER = {
-    "initial_state": (name_of("initial_state"), CURVES["initial_state"][0]),
-    "static_context": (name_of("static_last"), CURVES["static_last"][0]),
-    "bahdanau": (name_of("bahdanau"), CURVES["bahdanau"][0]),
-    "luong": (name_of("luong_general"), SKY),
-    "transformer": (name_of("transformer"), CURVES["transformer"][0]),
+    "initial_state": (NAMES["initial_state"], CURVES["initial_state"][0]),
+    "static_context": (NAMES["static_last"], CURVES["static_last"][0]),
+    "bahdanau": (NAMES["bahdanau"], CURVES["bahdanau"][0]),
+    "luong": (NAMES["luong_general"], SKY),
+    "transformer": (NAMES["transformer"], CURVES["transformer"][0]),
 }
 """Label and colour of each model, as in the figure that grows."""
 

@@ -68,13 +68,8 @@ def label_lines(ax: Axes) -> None:
 
     Labels that would cover each other are moved apart. Call it last, when the limits
     of the axes are final.
-
-    Raises:
-        ValueError: If no line has a label.
     """
     lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
-    if not lines:
-        raise ValueError("no line has a label: draw with ax.plot(..., label=...)")
     ax.figure.draw_without_rendering()  # the layout decides where a line ends
     points_per_pixel = 72 / ax.figure.dpi
     ends = [line.get_xydata()[-1] for line in lines]

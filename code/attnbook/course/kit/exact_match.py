@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, SKY, text_colour
 from attnbook.course.kit.curves import band
 from attnbook.course.kit.html_tables import Table
-from attnbook.course.kit.names import name_of
+from attnbook.course.kit.names import NAMES
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 
 CLAUSES = (1, 2, 3, 4)
@@ -29,7 +29,7 @@ def exact_match_figure(*names: str) -> Figure:
     for name in names:
         colour, place = CURVES[name]
         band(ax, CLAUSES, exact_match_shares(name), marker="o", color=colour)
-        ax.text(*place, name_of(name), color=text_colour(colour), size=12.5)
+        ax.text(*place, NAMES[name], color=text_colour(colour), size=12.5)
     ax.set(
         xlabel="clauses in the sentence",
         ylabel="exact match, %",
@@ -59,7 +59,7 @@ def by_clauses(
 ) -> Table:
     """Show an entry of stored results: a row for each, columns by number of clauses."""
     runs = [
-        {"model": name_of(name), **run} for name in names for run in stored_runs(name)
+        {"model": NAMES[name], **run} for name in names for run in stored_runs(name)
     ]
     return pivot(runs, "model", None, *(with_clauses(entry, group, n) for n in clauses))
 

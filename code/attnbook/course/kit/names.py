@@ -31,17 +31,3 @@ NAMES = {
     "transformer": "Transformer",
     "transformer_rotary": "Transformer, rotary encodings",
 }
-
-
-def name_of(result: str) -> str:
-    """Return what a stored result is called in the course.
-
-    Raises:
-        ValueError: If it has no name yet.
-    """
-    if result not in NAMES:
-        raise ValueError(
-            f"the result {result!r} has no name for a reader: add one to NAMES in "
-            "attnbook/course/kit/names.py"
-        )
-    return NAMES[result]

@@ -48,19 +48,6 @@ def head(points: Sequence[Point], width: float = WIDTH) -> str:
     return f"M{xy(tip)} L{xy(left)} L{xy(notch)} L{xy(right)} Z"
 
 
-def check_points(points: Sequence[Point], width: float = WIDTH) -> None:
-    """Raise a ValueError if a piece has no length, or the last no room for the head."""
-    lengths = [math.dist(*piece) for piece in pairwise(points)]
-    needed = GAP + head_length(width) + (CORNER if len(points) > 2 else 0)
-    if min(lengths) == 0 or lengths[-1] < needed:
-        pieces = ", ".join(map(number, lengths))
-        raise ValueError(
-            f"the pieces of the arrow to ({xy(points[-1])}) are {pieces} pixels long: "
-            f"none may be 0, and the last must leave {number(needed)} for head "
-            "and corner."
-        )
-
-
 def label_place(points: Sequence[Point], size: float) -> tuple[Point, str]:
     """Where the label of an arrow goes: above its longest piece, or right of it."""
     (x0, y0), (x1, y1) = max(pairwise(points), key=lambda piece: math.dist(*piece))

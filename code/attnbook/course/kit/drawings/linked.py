@@ -30,14 +30,7 @@ class LinkedDiagram(Diagram):
             box: The box, or another place of the picture.
             address: Where to, from the page on which the diagram is shown.
             name: What is there, read aloud and shown while the mouse is over it.
-
-        Raises:
-            ValueError: If the address or the name is empty.
         """
-        if not (address and name):
-            raise ValueError(
-                f"a link to {address!r}, named {name!r}: give an address and a name."
-            )
         left, top = box.x - box.width / 2, box.y - box.height / 2
         place = {
             "left": left / self.width,

@@ -63,13 +63,8 @@ def stepper(
 
     Returns:
         The stepper, which a notebook shows.
-
-    Raises:
-        ValueError: If there are fewer than two figures, if the numbers of figures and
-            texts differ, if a text is empty, or if figures differ in size.
     """
     alts = captions if alts is None else alts
-    _check(figures, label=label, caption=caption, captions=captions, alts=alts)
     width = round(100 * figures[0].get_figwidth())  # as in the page: 100 dots an inch
     frames = [
         _frame(*step, first=number == 0)
@@ -114,24 +109,3 @@ def _frame(drawn: Figure, text: str, alt: str, *, first: bool) -> str:
         f'<div class="book-frame"{"" if first else HIDDEN}>{image}'
         f'<p style="margin: 0.3em 0">{escape(text)}</p></div>'
     )
-
-
-def _check(figures: Sequence[Figure], **texts: str | Sequence[str]) -> None:
-    if len(figures) < 2:
-        raise ValueError(
-            f"{len(figures)} figures given, but stepping needs at least two: "
-            f"show a single figure as it is."
-        )
-    for name, given in texts.items():
-        if not isinstance(given, str) and len(given) != len(figures):
-            raise ValueError(
-                f"{len(figures)} figures, but {len(given)} {name}: give one each."
-            )
-        if not all([given] if isinstance(given, str) else given):
-            raise ValueError(f"an empty text in {name}: say what is to be seen.")
-    sizes = {tuple(figure.get_size_inches()) for figure in figures}
-    if len(sizes) > 1:
-        raise ValueError(
-            f"figures of different sizes, {sorted(map(str, sizes))} inches: give all "
-            f"the same figsize, or the page jumps at each step."
-        )
