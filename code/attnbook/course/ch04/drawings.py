@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from attnbook.course.kit.drawings.arrows import Point
 from attnbook.course.kit.drawings.diagram import KEY, QUERY, VALUE, Diagram
+from attnbook.course.kit.drawings.shapes import Point
 
 
 def data_flow() -> Diagram:

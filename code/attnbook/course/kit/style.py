@@ -13,15 +13,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import matplotlib as mpl
+from IPython import get_ipython
 from matplotlib.font_manager import fontManager
-
-try:
-    from IPython import get_ipython
-except ImportError:  # a machine for training alone has no notebooks
-
-    def get_ipython() -> None:
-        """Say that this is none."""
-
 
 from attnbook.course.kit.colours import COLOURS, INK
 

@@ -4,7 +4,7 @@ import html
 import json
 import re
 
-from attnbook.course.kit.widgets.scripts import on_load
+from attnbook.course.kit.widgets.figures import on_load
 
 
 def test_the_attribute_is_one_line_without_comments_and_hands_over_values():

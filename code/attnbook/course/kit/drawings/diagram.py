@@ -23,18 +23,16 @@ from attnbook.course.kit.colours import (
     TEXT_COLOURS,
     tint,
 )
-from attnbook.course.kit.drawings.arrows import (
-    CORNER,
-    WIDTH,
-    Point,
-    label_place,
-    number,
-)
 from attnbook.course.kit.drawings.labels import over_arrow, plain, tspans
 from attnbook.course.kit.drawings.shapes import (
+    CORNER,
+    WIDTH,
     Arrow,
     Box,
+    Point,
     draw_arrows,
+    label_place,
+    number,
     outline,
     rectangle,
     role_colour,

@@ -10,8 +10,8 @@ from __future__ import annotations
 import base64
 from html import escape
 
-from attnbook.course.kit.drawings.arrows import number
 from attnbook.course.kit.drawings.diagram import SIZE, Box, Diagram
+from attnbook.course.kit.drawings.shapes import number
 
 SMALLEST_TEXT = 11  # pixels; on a narrower screen the picture scrolls
 

@@ -21,8 +21,7 @@ from attnbook.course.kit.explorers.controls import (
     has_play,
 )
 from attnbook.course.kit.explorers.views import View, shown
-from attnbook.course.kit.widgets.figures import claim
-from attnbook.course.kit.widgets.scripts import on_load
+from attnbook.course.kit.widgets.figures import claim, on_load
 
 
 def live_explorer(

@@ -12,7 +12,7 @@ from attnbook.course.kit.explorers.charts import Chart, as_data
 from attnbook.course.kit.explorers.drawn import figure_of, row_heights
 from attnbook.course.kit.html_tables import Table
 from attnbook.course.kit.style import SETTINGS
-from attnbook.course.kit.widgets.png_pictures import png_image
+from attnbook.course.kit.widgets.figures import png_image
 
 
 class View(NamedTuple):

@@ -3,7 +3,7 @@
 It works alike on the published page, in JupyterLab and in Colab, with a mouse, by touch
 and from the keyboard. How:
 
-- All script stands in an attribute (``scripts``), so nothing has to be loaded.
+- All script stands in an attribute (``figures``), so nothing has to be loaded.
 - The controls are hidden until the script shows them. Where scripts are off, or removed
   (JupyterLab does so in a notebook that it has not run itself), the first picture and
   its text remain, and no dead control.
@@ -16,17 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
+from IPython.display import HTML
 from matplotlib.figure import Figure
 
 from attnbook.course.kit.colours import COLOURS
-from attnbook.course.kit.widgets.figures import figure
-from attnbook.course.kit.widgets.png_pictures import png_image
-from attnbook.course.kit.widgets.scripts import on_load
-
-if TYPE_CHECKING:  # a machine for training alone has no notebooks
-    from IPython.display import HTML
+from attnbook.course.kit.widgets.figures import figure, on_load, png_image
 
 STEPPER = "attnbook.course.kit.widgets.stepper"
 HIDDEN = ' hidden="hidden"'  # JupyterLab removes attributes without a value
