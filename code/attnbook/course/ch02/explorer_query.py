@@ -56,7 +56,6 @@ def query_view(side: float, tanh: bool) -> View:
         Axis("weight", 0, 1, (0, 0.5, 1)),
         (Series(shares),),
         notes=tuple(f"{weight:.2f}" for weight in shares),
-        across=True,
         role="source",
         height=200,
     )

@@ -137,7 +137,6 @@ def drops_chart(tokens: tuple[str, ...], drops: Sequence[float]) -> Bars:
         tokens,
         Axis("log-probability lost, nats", *numbers([low, high]), ticks),
         (Series(tuple(drops), "target"),),
-        across=True,
         role="target",
         height=100 + 29 * len(tokens),
     )

@@ -21,7 +21,7 @@ class View(NamedTuple):
     said: str  # the result in one or two sentences, which screen readers announce
     drawn: matplotlib.figure.Figure | tuple[Chart, ...]
     alt: str  # what is drawn, for those who cannot see it
-    table: Table | str = ""  # more of the result; HTML, if a string
+    table: Table | None = None  # more of the result
     columns: int = 1  # how many charts stand beside each other
 
     @property
@@ -41,7 +41,7 @@ class View(NamedTuple):
         charts = [as_data(chart) for chart in self.drawn]
         found = {"said": self.said, "alt": self.alt, "charts": charts}
         found["columns"] = self.columns
-        if isinstance(self.table, Table):
+        if self.table:
             found["table"] = self.table.as_data()
         return found
 
@@ -69,8 +69,6 @@ def shown(
         # Its room is kept while the picture loads, so that the page does not jump.
         ratio = f"; aspect-ratio: {width:g} / {height:g}"
         picture = png_image(figure, view.alt, script=script, look=ratio)
-    table = view.table
-    if isinstance(table, Table):
-        table = table._repr_html_()
+    table = view.table._repr_html_() if view.table else ""
     said = escape(view.said).replace("\n", "<br/>")
     return Shown(f"<p>{said}</p>", picture, table)
