@@ -1,7 +1,5 @@
 """Exercises of appendix A2."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """The exercises of appendix A3."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -4,8 +4,6 @@ Both are computed from the grammar of :mod:`attnbook.toy.language`, with no mode
 is unknown is guessed as well as possible.
 """
 
-from __future__ import annotations
-
 import math
 
 from attnbook.toy.language import ADJECTIVES, DETERMINERS, NOUNS, VERBS

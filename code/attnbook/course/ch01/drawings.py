@@ -1,7 +1,5 @@
 """The drawings of chapter 1: the two models unrolled over time, and the GRU's cell."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Figures of chapter 1."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure

@@ -1,7 +1,5 @@
 """Figures and tables of laboratory page 1."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt

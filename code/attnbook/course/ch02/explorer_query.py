@@ -1,7 +1,5 @@
 """Chapter 2: the additive score, drawn; the query moves the words along the tanh."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Exercises of chapter 3."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import torch

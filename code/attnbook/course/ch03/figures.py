@@ -1,7 +1,5 @@
 """Figures of chapter 3."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure

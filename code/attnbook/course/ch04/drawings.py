@@ -1,7 +1,5 @@
 """The drawings of chapter 4: the operations of attention, and the projections."""
 
-from __future__ import annotations
-
 from attnbook.course.kit.drawings.diagram import KEY, QUERY, VALUE, Diagram
 from attnbook.course.kit.drawings.shapes import Point
 

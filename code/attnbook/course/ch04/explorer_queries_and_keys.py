@@ -1,7 +1,5 @@
 """Chapter 4: a query and four keys in the plane, their dot products and weights."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Figures of chapter 4."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,5 @@
 """Figures and tables of laboratory page 4."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 

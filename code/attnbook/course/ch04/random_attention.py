@@ -1,7 +1,5 @@
 """Attention between random queries and keys: what a scale does before training."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -5,8 +5,6 @@ page computes and draws everything in ``widget_calculator.js``, which a test hol
 against PyTorch. Without scripts the weights stand there as a plain table.
 """
 
-from __future__ import annotations
-
 import torch
 from IPython.display import HTML
 

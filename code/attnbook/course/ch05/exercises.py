@@ -1,7 +1,5 @@
 """Exercises of chapter 5."""
 
-from __future__ import annotations
-
 from torch import Tensor
 
 from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong

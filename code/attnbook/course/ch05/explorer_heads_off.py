@@ -1,7 +1,5 @@
 """Chapter 5: a translator whose heads are switched off, on a caption that is typed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Figures and tables of laboratory page 5."""
 
-from __future__ import annotations
-
 import math
 
 import matplotlib.pyplot as plt

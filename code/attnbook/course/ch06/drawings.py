@@ -1,7 +1,5 @@
 """The drawings of chapter 6: shift and mask, broadcasting, a prefix in two layers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from attnbook.course.kit.drawings.diagram import TARGET, Diagram

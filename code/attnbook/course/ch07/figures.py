@@ -1,7 +1,5 @@
 """Figures and tables of chapter 7."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Exercises of chapter 9."""
 
-from __future__ import annotations
-
 from attnbook.course.kit.exercises.checking import register, wrong
 
 register(

@@ -1,7 +1,5 @@
 """Figures and tables of chapter 9."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from statistics import fmean

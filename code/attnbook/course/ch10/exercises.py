@@ -1,7 +1,5 @@
 """Exercises of chapter 10."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

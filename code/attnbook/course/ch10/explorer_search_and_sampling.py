@@ -1,7 +1,5 @@
 """Chapter 10: beam width and temperature, on a caption that is typed."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

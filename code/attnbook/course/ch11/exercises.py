@@ -1,7 +1,5 @@
 """Exercises of chapter 11."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """Exercises of chapter 12."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Figures and tables of chapter 12, but for those of the runs on a GPU."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

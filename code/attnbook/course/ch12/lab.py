@@ -1,7 +1,5 @@
 """Laboratory page 12: scores of training runs, and decoding."""
 
-from __future__ import annotations
-
 from statistics import fmean
 
 import matplotlib.pyplot as plt

@@ -1,7 +1,5 @@
 """Curves: bands over seeds, labels at the ends of lines, logarithmic axes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import fmean
 

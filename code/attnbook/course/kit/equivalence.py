@@ -1,7 +1,5 @@
 """The table that closes a chapter: ours against a reference, values and gradients."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

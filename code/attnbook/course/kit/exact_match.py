@@ -1,7 +1,5 @@
 """The figure that grows: exact match by number of clauses, one model a curve."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import matplotlib.pyplot as plt

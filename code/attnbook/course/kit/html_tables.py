@@ -1,7 +1,5 @@
 """Results as tables: HTML in a page or a notebook, aligned text in a terminal."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,6 +47,48 @@ def spread(numbers: Iterable[float]) -> Spread:
     return Spread(fmean(numbers), min(numbers), max(numbers))
 
 
+@dataclass(frozen=True, repr=False)
+class Table:
+    """A table that shows itself; made by :func:`table`."""
+
+    columns: Sequence[Column]
+    groups: Mapping[str, Sequence[Sequence[Cell]]]
+
+    def rows(self) -> list[Sequence[Cell]]:
+        """Return all rows, without the headings above them."""
+        return [row for group in self.groups.values() for row in group]
+
+    def texts(self) -> list[str]:
+        """Return all that is not a number."""
+        heads = [part for head in self.columns for part in head[:3]]
+        cells = [cell for row in self.rows() for cell in row if isinstance(cell, str)]
+        return [*self.groups, *heads, *cells]
+
+    def is_numeric(self, column: int) -> bool:
+        """Say whether a column holds a number."""
+        cells = [row[column] for row in self.rows()]
+        return any(not isinstance(cell, str | None) for cell in cells)
+
+    def written(self) -> list[list[tuple[str, str]]]:
+        """Return, column by column, each cell's text and its range."""
+        return [
+            [_written(row[number], head.digits) for row in self.rows()]
+            for number, head in enumerate(self.columns)
+        ]
+
+    def as_data(self) -> dict[str, list]:
+        """Return headings, with their units, and rows as text, for a page's script."""
+        heads = [[head.name, head.unit] for head in self.columns]
+        texts = [[text for text, _ in column] for column in self.written()]
+        return {"heads": heads, "rows": [[*row] for row in zip(*texts, strict=True)]}
+
+    def __repr__(self) -> str:
+        return _as_text(self)
+
+    def _repr_html_(self) -> str:
+        return _as_html(self)
+
+
 def table(
     columns: Sequence[str | Column],
     rows: Iterable[Sequence[Cell]] | Mapping[str, Iterable[Sequence[Cell]]],
@@ -91,48 +131,6 @@ def table(
                 "results), or write it in backticks if it is code"
             )
     return made
-
-
-@dataclass(frozen=True, repr=False)
-class Table:
-    """A table that shows itself; made by :func:`table`."""
-
-    columns: Sequence[Column]
-    groups: Mapping[str, Sequence[Sequence[Cell]]]
-
-    def rows(self) -> list[Sequence[Cell]]:
-        """Return all rows, without the headings above them."""
-        return [row for group in self.groups.values() for row in group]
-
-    def texts(self) -> list[str]:
-        """Return all that is not a number."""
-        heads = [part for head in self.columns for part in head[:3]]
-        cells = [cell for row in self.rows() for cell in row if isinstance(cell, str)]
-        return [*self.groups, *heads, *cells]
-
-    def is_numeric(self, column: int) -> bool:
-        """Say whether a column holds a number."""
-        cells = [row[column] for row in self.rows()]
-        return any(not isinstance(cell, str | None) for cell in cells)
-
-    def written(self) -> list[list[tuple[str, str]]]:
-        """Return, column by column, each cell's text and its range."""
-        return [
-            [_written(row[number], head.digits) for row in self.rows()]
-            for number, head in enumerate(self.columns)
-        ]
-
-    def as_data(self) -> dict[str, list]:
-        """Return headings, with their units, and rows as text, for a page's script."""
-        heads = [[head.name, head.unit] for head in self.columns]
-        texts = [[text for text, _ in column] for column in self.written()]
-        return {"heads": heads, "rows": [[*row] for row in zip(*texts, strict=True)]}
-
-    def __repr__(self) -> str:
-        return _as_text(self)
-
-    def _repr_html_(self) -> str:
-        return _as_html(self)
 
 
 def _written(cell: Cell, digits: int) -> tuple[str, str]:

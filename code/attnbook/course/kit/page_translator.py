@@ -7,8 +7,6 @@ several of them, each a call with a text. They are in 8 bits, with a scale for e
 of a matrix; :func:`rounded_translator` has the same weights in PyTorch.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

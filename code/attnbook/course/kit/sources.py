@@ -1,7 +1,5 @@
 """Show the source of the package in the page, so that text and code cannot drift."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import textwrap

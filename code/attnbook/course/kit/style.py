@@ -8,8 +8,6 @@ The letters are those of the page. The package carries them (`scripts/vendor_ass
 made the files), so that a figure looks the same everywhere.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import matplotlib as mpl

@@ -1,7 +1,5 @@
 """Stored runs as tables: what makes a row, what a column, and what is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 

@@ -9,8 +9,6 @@ Coordinates are pixels, x to the right and y down, and a box is placed by its ce
 Text is 16 pixels, so a diagram up to 510 pixels wide can still be read on a phone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 

@@ -1,7 +1,5 @@
 """Text of diagrams: words upright, formulas between dollar signs set as in a book."""
 
-from __future__ import annotations
-
 import re
 from html import escape
 

@@ -5,8 +5,6 @@ large as its box in per cent of the picture, whatever size that is shown in. No 
 is needed. On the published page they lead somewhere; elsewhere there are no such pages.
 """
 
-from __future__ import annotations
-
 import base64
 from html import escape
 

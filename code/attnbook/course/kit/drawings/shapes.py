@@ -1,7 +1,5 @@
 """Boxes and arrows of diagrams: geometry, colours by role, bridges, SVG elements."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Vaswani et al. 2017. Nothing here comes from the package: weights are read by na
 the modules of whoever wrote them, so that both have the same. There is no dropout.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -20,8 +20,6 @@ The page gives a stub, ``def ex1_last_state(states, lengths): ...``, and then ca
 sentence, say, ``reference`` and the mistakes are values too, and there are no inputs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

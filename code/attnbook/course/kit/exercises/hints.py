@@ -22,8 +22,6 @@ typed instead. The wrong part that comes out is run like the reader's: whose res
 the same has made the same mistake, and gets its hint.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 import sys

@@ -1,7 +1,5 @@
 """Judge what the reader wrote: stage by stage, as the package's own part is tested."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The reader's file of solved parts, ``my_transformer.py`` next to the notebook."""
 
-from __future__ import annotations
-
 import linecache
 import os
 import re

@@ -6,8 +6,6 @@ statements for the names that it uses. Only the package's parts, which a part of
 reader's may replace later, are imported in a form of our own.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import inspect

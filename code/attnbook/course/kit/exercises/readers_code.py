@@ -1,7 +1,5 @@
 """What can be said of the reader's code: whether it is written, where it fails."""
 
-from __future__ import annotations
-
 import dis
 import inspect
 import linecache

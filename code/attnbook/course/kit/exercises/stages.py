@@ -3,8 +3,6 @@
 A stage calls the part on inputs of its own and compares what comes back, by ``expect``.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import sys

@@ -5,8 +5,6 @@ A chart holds all that is needed to draw it. In a notebook matplotlib does so
 named: "ink", "sky", "pale", or one of the five ideas that have a colour.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any

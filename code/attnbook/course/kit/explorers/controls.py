@@ -1,7 +1,5 @@
 """What a reader can move in an explorer; no library is needed to say it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """Charts as figures of matplotlib, for a notebook and for what a page stores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import singledispatch
 from unicodedata import normalize

@@ -8,8 +8,6 @@ So the program that stores outputs, and the one that compares them, set
 state of one.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from html import escape

@@ -5,8 +5,6 @@ widgets rather than in an ``Output``: a new result replaces the old one at once,
 when it is an error, and the sentence is a place of its own that screen readers follow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from html import escape
 

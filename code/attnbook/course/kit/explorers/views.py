@@ -1,7 +1,5 @@
 """What one setting of an explorer's controls shows, and its form as HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from html import escape
 from typing import Any, NamedTuple

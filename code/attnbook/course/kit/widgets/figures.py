@@ -5,8 +5,6 @@ A figure loads nothing and finds nothing by an id, so all its script stands in t
 ``start(image, given)`` begins.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import json

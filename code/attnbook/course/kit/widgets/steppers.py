@@ -12,8 +12,6 @@ and from the keyboard. How:
 - Text takes the colour of its surroundings, dark or light.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 
