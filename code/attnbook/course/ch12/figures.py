@@ -286,19 +286,6 @@ def models_table() -> Table:
     return table(["model", *heads], rows)
 
 
-VALIDATION = [
-    Column("loss", "nats", "validation", 2),
-    Column("BLEU", "", "validation", 1),
-    Column("chrF", "", "validation", 1),
-    Column("length", "ratio", "validation", 2),
-]
-
-
-def validation_row(run: dict, score: dict) -> tuple[float, ...]:
-    """The cells of the columns ``VALIDATION``."""
-    return run["validation_loss"], score["bleu"], score["chrf"], score["length_ratio"]
-
-
 ABLATION = {
     "the model": {
         "as_it_is": "unchanged",
@@ -321,43 +308,33 @@ ABLATION = {
 """The runs with one thing changed, as a reader calls them, by what is changed."""
 
 
-def ablation_runs(stored: str = "ablation") -> dict[str, dict[str, dict]]:
-    """Give the runs with one thing changed, by kind and by name for a reader."""
-    runs = part(stored)["runs"]
-    if stored == "ablation_seed_2":  # whose unchanged model is a row of the first
-        runs = runs | {"as_it_is": part("ablation")["runs"]["seed_2"]}
+def ablation(kind: str) -> dict[str, list[dict]]:
+    """Give the runs with one thing changed, one or two seeds, by their stored names."""
+    first, second = part("ablation")["runs"], part("ablation_seed_2")["runs"]
+    second = second | {"as_it_is": first["seed_2"]}
     return {
-        kind: {label: runs[name] for name, label in labels.items() if name in runs}
-        for kind, labels in ABLATION.items()
-    }
-
-
-def ablation_seeds() -> dict[str, dict[str, list[dict]]]:
-    """Give the runs of each row of the ablation, one or two seeds, by their names."""
-    second = ablation_runs("ablation_seed_2")
-    return {
-        kind: {
-            label: [both[label] for both in (runs, second[kind]) if label in both]
-            for label in runs
-        }
-        for kind, runs in ablation_runs().items()
+        name: [runs[name] for runs in (first, second) if name in runs]
+        for name in ABLATION[kind]
     }
 
 
 def ablation_table() -> Table:
     """Show the validation loss and scores (beam, cased) with the model changed."""
+    labels = ABLATION["the model"]
     rows = [
-        (label, *validation_spreads(runs, "beam, cased")[:2])
-        for label, runs in ablation_seeds()["the model"].items()
+        (labels[name], *loss_and_bleu(runs))
+        for name, runs in ablation("the model").items()
     ]
-    return table(["Transformer", *VALIDATION[:2]], rows)
+    heads = [Column("loss", "nats", "validation", 2)]
+    heads += [Column("BLEU", "", "validation", 1)]
+    return table(["Transformer", *heads], rows)
 
 
-def validation_spreads(runs: list[dict], how: str) -> list[float | Spread]:
-    """The cells of the columns ``VALIDATION``, over seeds if there are several."""
-    rows = [validation_row(run, run["validation_scores"][how]) for run in runs]
-    columns = zip(*rows, strict=True)
-    return [spread(x) if len(runs) > 1 else x[0] for x in columns]
+def loss_and_bleu(runs: list[dict]) -> list[float | Spread]:
+    """On validation data (beam, cased), over seeds if there are several."""
+    losses = [run["validation_loss"] for run in runs]
+    scores = [run["validation_scores"]["beam, cased"]["bleu"] for run in runs]
+    return [spread(x) if len(x) > 1 else x[0] for x in (losses, scores)]
 
 
 def ladder_figure() -> Figure:

@@ -39,21 +39,6 @@ def band(
     )
 
 
-def averaged(values: Sequence[float], width: int) -> tuple[list[float], list[float]]:
-    """Means of every ``width`` values, which are losses by step mostly.
-
-    Args:
-        values: One each step.
-        width: How many make one mean; at the end there may be fewer.
-
-    Returns:
-        The middle of each group, in steps, and the means.
-    """
-    groups = [values[i : i + width] for i in range(0, len(values), width)]
-    middles = [width * i + len(group) / 2 for i, group in enumerate(groups)]
-    return middles, [fmean(group) for group in groups]
-
-
 def logarithmic_x(ax: Axes, ticks: Sequence[int]) -> None:
     """Make the x axis logarithmic, with these ticks and no others."""
     ax.set_xscale("log", base=2)

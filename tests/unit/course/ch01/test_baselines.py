@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from attnbook.course.ch01.baselines import accuracy_without_source, loss_knowing
+from attnbook.course.ch01.lab import accuracy_without_source, loss_knowing
 from attnbook.data.batching import pooled
 from attnbook.toy.data import toy_pairs
 from attnbook.toy.language import ADJECTIVES, NOUNS, VERBS, sample_pair

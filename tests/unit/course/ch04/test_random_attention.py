@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 import torch
 
-from attnbook.course.ch04.random_attention import (
+from attnbook.course.ch04.lab import (
     query_gradients,
     random_pairs,
     random_scores,

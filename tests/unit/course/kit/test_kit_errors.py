@@ -5,11 +5,9 @@ import re
 import pytest
 
 from attnbook.course import check
-from attnbook.course.ch01.drawings import unrolled
 from attnbook.course.kit.exercises.hints import Mistake, make_mistake
 from attnbook.course.kit.exercises.stages import find_part
 from attnbook.course.kit.explorers.shipped import LONGEST, checked_caption
-from attnbook.course.kit.html_tables import Column, table
 from attnbook.course.kit.playground.setting import Setting
 
 
@@ -18,15 +16,6 @@ def double(y):
 
 
 TABLE = {
-    "drawings": [
-        (lambda: unrolled([], ["maron"]), "source has 0 words: give 1 to 6"),
-    ],
-    "tables and figures": [
-        (lambda: table(["row", "x"], [("b", 1), ("a",)]), "has 1 cells; give one for"),
-        (lambda: table(["model", "post_norm"], [("a", 1)]), "is a name of the code"),
-        (lambda: table(["model", "x"], [("initial_state_longer", 1)]), "is a name of"),
-        (lambda: table(["row", Column(" ")], [("a", 1)]), "has no heading: name it"),
-    ],
     "exercises": [
         (lambda: find_part("convolution"), "no part 'convolution'; "),
         (lambda: make_mistake((double,), Mistake([("z", "y")], "?")), "'z' stands 0"),

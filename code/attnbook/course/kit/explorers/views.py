@@ -44,18 +44,13 @@ class View(NamedTuple):
         return found
 
 
-class Shown(NamedTuple):
-    """A view as HTML."""
-
-    said: str
-    picture: str  # the figure
-    table: str  # and what stands below it
-
-
 def shown(
     show: Callable[..., View], settings: dict[str, object], script: str = ""
-) -> Shown:
+) -> tuple[str, str, str]:
     """Compute a view in the style of the book, and turn it into HTML.
+
+    Returns:
+        The result in words, the picture, and the table below it.
 
     Raises:
         ValueError: Whatever ``show`` raises about a value.
@@ -69,4 +64,4 @@ def shown(
         picture = png_image(figure, view.alt, script=script, look=ratio)
     table = view.table._repr_html_() if view.table else ""
     said = escape(view.said).replace("\n", "<br/>")
-    return Shown(f"<p>{said}</p>", picture, table)
+    return f"<p>{said}</p>", picture, table
