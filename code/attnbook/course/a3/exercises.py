@@ -3,7 +3,12 @@
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong
+from attnbook.course.kit.exercises.checking import (
+    draw_inputs,
+    exercise,
+    register,
+    wrong,
+)
 
 FULL, WINDOW, STATE = 12 * 100_000 * 2048, 12 * 1004 * 2048, 12 * 16 * (64 * 64 + 64)
 
@@ -26,7 +31,19 @@ register(
 )
 
 
-def _decay(q: Tensor, k: Tensor, v: Tensor, gamma: float) -> Tensor:
+@exercise(
+    lambda: draw_inputs(((4, 3), (4, 3), (4, 2), 0.5), ((7, 2), (7, 2), (7, 5), 0.9))
+)
+def exa3_decay(q: Tensor, k: Tensor, v: Tensor, gamma: float) -> Tensor:
+    """Write out two positions: how often is the first pair multiplied by γ?
+
+    gamma * s + torch.outer(k_i, v_i) => gamma * (s + torch.outer(k_i, v_i))
+        The newest pair must not be multiplied by γ.
+    gamma * s => s
+        Nothing is forgotten here: γ is not used.
+    gamma * s => (1 - gamma) * s
+        γ is the share that stays, not the share that goes.
+    """
     s, outputs = torch.zeros(k.shape[1], v.shape[1], dtype=v.dtype), []
     for q_i, k_i, v_i in zip(q, k, v, strict=True):
         s = gamma * s + torch.outer(k_i, v_i)
@@ -34,58 +51,21 @@ def _decay(q: Tensor, k: Tensor, v: Tensor, gamma: float) -> Tensor:
     return torch.stack(outputs)
 
 
-def _late(q: Tensor, k: Tensor, v: Tensor, gamma: float) -> Tensor:
-    s, outputs = torch.zeros(k.shape[1], v.shape[1], dtype=v.dtype), []
-    for q_i, k_i, v_i in zip(q, k, v, strict=True):
-        s = gamma * (s + torch.outer(k_i, v_i))
-        outputs.append(q_i @ s)
-    return torch.stack(outputs)
-
-
-register(
-    "exa3_decay",
-    reference=_decay,
-    inputs=lambda: draw_inputs(
-        ((4, 3), (4, 3), (4, 2), 0.5),
-        ((7, 2), (7, 2), (7, 5), 0.9),
-    ),
-    hint="Write out two positions: how often is the first pair multiplied by γ?",
-    mistakes=wrong(
-        _late,
-        "The newest pair must not be multiplied by γ.",
-        lambda q, k, v, gamma: (q @ k.T).tril() @ v,
-        "Nothing is forgotten here: γ is not used.",
-        lambda q, k, v, gamma: _decay(q, k, v, 1 - gamma),
-        "γ is the share that stays, not the share that goes.",
-    ),
-)
-
-
-def _encoder(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    return q @ (k.T @ v) / (q @ k.sum(0))[:, None]
-
-
-def _causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    pairs = (q @ k.T).tril()
-    return pairs @ v / pairs.sum(1, keepdim=True)
-
-
 def _features() -> list[tuple[Tensor, Tensor, Tensor]]:
     cases = draw_inputs(((5, 3), (5, 3), (5, 2)), ((4, 2), (7, 2), (7, 5)))
     return [(q.exp(), k.exp(), v) for q, k, v in cases]
 
 
-register(
-    "exa3_encoder",
-    reference=_encoder,
-    inputs=_features,
-    hint="Which of S and z depend on the query, if every query sees all keys?",
-    mistakes=wrong(
-        lambda q, k, v: q @ (k.T @ v),
-        "The denominator is missing: the weights of a query must sum to 1.",
-        lambda q, k, v: q @ (k.T @ v) / q.sum(1, keepdim=True),
-        "The denominator needs the keys, too: it is the query times their sum.",
-        lambda q, k, v: _causal(q[: len(k)], k, v),
-        "This is a decoder's form: here each query sees all keys.",
-    ),
-)
+@exercise(_features)
+def exa3_encoder(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Which of S and z depend on the query, if every query sees all keys?
+
+    / (q @ k.sum(0))[:, None] =>
+        The denominator is missing: the weights of a query must sum to 1.
+    (q @ k.sum(0))[:, None] => q.sum(1, keepdim=True)
+        The denominator needs the keys, too: it is the query times their sum.
+    return q @ (k.T @ v) => pairs = (q @ k.T).tril(); return pairs @ v
+    (q @ k.sum(0))[:, None] => pairs.sum(1, keepdim=True)
+        This is a decoder's form: here each query sees all keys.
+    """
+    return q @ (k.T @ v) / (q @ k.sum(0))[:, None]

@@ -3,7 +3,12 @@
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong
+from attnbook.course.kit.exercises.checking import (
+    draw_inputs,
+    exercise,
+    register,
+    wrong,
+)
 
 register(
     "ex1_all_but_the_verb",
@@ -25,17 +30,13 @@ def _states_and_lengths() -> list[tuple[Tensor, Tensor]]:
     return draw_inputs(((2, 3, 4), short), ((3, 5, 2), long))
 
 
-register(
-    "ex1_last_state",
-    reference=lambda states, lengths: states[torch.arange(len(states)), lengths - 1],
-    inputs=_states_and_lengths,
-    hint="Row i ends at position lengths[i] - 1; index with two tensors at once.",
-    mistakes=wrong(
-        lambda states, lengths: states[:, -1],
-        "You take the last column, which is padding in a short sentence.",
-        lambda states, lengths: states[
-            torch.arange(len(states)), lengths.clamp(max=states.shape[1] - 1)
-        ],
-        "One position too far: counting begins at 0.",
-    ),
-)
+@exercise(_states_and_lengths)
+def ex1_last_state(states: Tensor, lengths: Tensor) -> Tensor:
+    """Row i ends at position lengths[i] - 1; index with two tensors at once.
+
+    torch.arange(len(states)), lengths - 1 => :, -1
+        You take the last column, which is padding in a short sentence.
+    lengths - 1 => lengths.clamp(max=states.shape[1] - 1)
+        One position too far: counting begins at 0.
+    """
+    return states[torch.arange(len(states)), lengths - 1]

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import register, wrong
+from attnbook.course.kit.exercises.checking import exercise, register, wrong
 
 register(
     "ex6_allowed",
@@ -22,21 +22,15 @@ register(
 )
 
 
-def _window(t: int, w: int) -> Tensor:
+@exercise(lambda: [(5, 2), (6, 3), (4, 1), (3, 9)])
+def ex6_window(t: int, w: int) -> Tensor:
+    """With d = i - j, how far key j is before query i: allowed is 0 ≤ d < w.
+
+    1 - w => -w
+        One too many: the position itself is one of the w.
+    .tril() => .tril(w - 1)
+        The window also reaches forward, to later positions.
+    .triu(1 - w) =>
+        Every row reaches back to the first position; w is not used.
+    """
     return torch.ones(t, t, dtype=torch.bool).tril().triu(1 - w)
-
-
-register(
-    "ex6_window",
-    reference=_window,
-    inputs=lambda: [(5, 2), (6, 3), (4, 1), (3, 9)],
-    hint="With d = i - j, how far key j is before query i: allowed is 0 ≤ d < w.",
-    mistakes=wrong(
-        lambda t, w: torch.ones(t, t, dtype=torch.bool).tril().triu(-w),
-        "One too many: the position itself is one of the w.",
-        lambda t, w: torch.ones(t, t, dtype=torch.bool).tril(w - 1).triu(1 - w),
-        "The window also reaches forward, to later positions.",
-        lambda t, w: torch.ones(t, t, dtype=torch.bool).tril(),
-        "Every row reaches back to the first position; w is not used.",
-    ),
-)

@@ -12,16 +12,19 @@ from attnbook import course
 from attnbook.course import check
 from attnbook.course.kit.exercises.checking import (
     EXERCISES,
+    exercise,
     find,
     register,
     verdict,
-    wrong,
 )
 from attnbook.course.kit.exercises.differences import (
     describe,
     first_difference,
 )
 from attnbook.course.kit.exercises.hints import GIVEN
+from attnbook.nn.masks import masked_softmax
+from attnbook.nn.norms import rms_norm
+from attnbook.nn.scaled_dot_product import attention
 
 PAGES = sorted(
     f.parent.name for f in Path(course.__file__).parent.glob("*/exercises.py")
@@ -31,7 +34,12 @@ for page in PAGES:  # loading one registers its exercises
 ALL = dict(EXERCISES)
 
 
-def halves(numbers):
+def ex0_halve(numbers):
+    """Think of two.
+
+    / 2 => * 2
+        You double.
+    """
     return numbers / 2
 
 
@@ -39,13 +47,8 @@ def halves(numbers):
 def _two_exercises(monkeypatch):
     GIVEN.clear()
     monkeypatch.setattr("attnbook.course.kit.exercises.checking.EXERCISES", {})
-    register(
-        "ex0_halve",
-        reference=halves,
-        inputs=lambda: [(torch.tensor([2.0, 4.0]),), (torch.tensor([[3.0]]),)],
-        hint="Think of two.",
-        mistakes=wrong(lambda numbers: numbers * 2, "You double."),
-    )
+    inputs = [(torch.tensor([2.0, 4.0]),), (torch.tensor([[3.0]]),)]
+    exercise(lambda: [(numbers.clone(),) for (numbers,) in inputs])(ex0_halve)
     register(
         "ex0_answer", reference=42, hint="Count.", mistakes=[(41, "One is missing.")]
     )
@@ -60,7 +63,7 @@ def not_for_integers(numbers):
 
 
 def prints(numbers):
-    halves(numbers)
+    ex0_halve(numbers)
 
 
 def stops(numbers):
@@ -92,7 +95,7 @@ ERROR = (
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (halves, "right."),
+        (ex0_halve, "right."),
         (in_place, "right."),
         (..., "your turn."),
         (lambda numbers: ..., "your turn."),
@@ -125,7 +128,7 @@ def test_answers_that_are_functions(answer, said, capsys):
         (41, f"not yet right.\nHint: One is missing.{MORE}"),
         (40, "not yet right.\nHint: Count."),
         ("42", "not yet right.\nExpected a number, got '42'.\nHint: Count."),
-        (halves, "expected a value, got the function halves."),
+        (ex0_halve, "expected a value, got the function ex0_halve."),
     ],
 )
 def test_answers_that_are_values(answer, said):
@@ -178,6 +181,25 @@ def test_the_reference_is_right_and_each_known_mistake_gets_its_own_hint(name):
         GIVEN.clear()
         said = verdict(exercise, name, mistake)
         assert f"\nHint: {hint}{MORE if hint != exercise.hint else ''}" in said
+
+
+def backward(q, k, v, g):
+    """The gradients of queries, keys and values, from that of the output."""
+    inputs = [x.clone().requires_grad_() for x in (q, k, v)]
+    return torch.autograd.grad(attention(*inputs), inputs, g)
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("ex2_masked_softmax", masked_softmax),
+        ("ex4_backward", backward),
+        ("exa2_rms_norm", rms_norm),
+    ],
+)
+def test_the_reference_does_what_the_package_does(name, ours):
+    for case in ALL[name].inputs():
+        assert not first_difference(ALL[name].reference(*case), ours(*case))
 
 
 def one_more(value):

@@ -2,22 +2,21 @@
 
 A chapter registers its exercises in the module ``exercises`` of its folder and names
 them ``exN_...`` after its number, so that ``check`` finds them; those of the
-appendix are in ``aN`` and named ``exaN_...``::
+appendix are in ``aN`` and named ``exaN_...``. A function is written as it should be,
+and its docstring tells the hint, and the mistakes that many make, as in ``hints``::
 
-    register(
-        "ex1_last_state",
-        reference=last_state,
-        inputs=lambda: draw_inputs(((2, 3, 4), torch.tensor([3, 1]))),
-        hint="Row i ends at position lengths[i] - 1.",
-        mistakes=wrong(
-            last_column,
-            "You take the last column, which is padding in a short sentence.",
-        ),
-    )
+    @exercise(inputs=lambda: draw_inputs(((2, 3, 4), torch.tensor([3, 1]))))
+    def ex1_last_state(states, lengths):
+        '''Row i ends at position lengths[i] - 1.
+
+        torch.arange(len(states)), lengths - 1 => :, -1
+            You take the last column, which is padding in a short sentence.
+        '''
+        return states[torch.arange(len(states)), lengths - 1]
 
 The page gives a stub, ``def ex1_last_state(states, lengths): ...``, and then calls
 ``check("ex1_last_state", ex1_last_state)``. Where the answer is a value, a number or a
-sentence, say, ``reference`` and the mistakes are values too, and there are no inputs.
+sentence, say, :func:`register` takes it, and the mistakes are values, too.
 """
 
 import re
@@ -34,7 +33,12 @@ from attnbook.course.kit.exercises.differences import (
     first_difference,
     kind_of,
 )
-from attnbook.course.kit.exercises.hints import known_hint, next_hint
+from attnbook.course.kit.exercises.hints import (
+    known_hint,
+    make_mistake,
+    next_hint,
+    read_hints,
+)
 from attnbook.course.kit.exercises.readers_code import (
     error_line,
     files_of,
@@ -64,20 +68,29 @@ class Exercise:
 EXERCISES: dict[str, Exercise] = {}
 
 
-def register(
-    name: str,
-    *,
-    reference: Any,
-    hint: str,
-    inputs: Callable[[], Iterable[tuple]] = lambda: [()],
-    mistakes: Iterable[tuple[Any, str]] = (),
-) -> None:
-    """Add an exercise, named ``exN_…`` in chapter N, ``exaN_…`` in appendix AN."""
-    EXERCISES[name] = Exercise(reference, inputs, hint, tuple(mistakes))
+def exercise(inputs: Callable[[], Iterable[tuple]]) -> Callable:
+    """Decorate the right answer of an exercise that is called as the function is.
+
+    Args:
+        inputs: Makes the arguments to try it on, the same at each call.
+    """
+
+    def add(reference: Callable) -> Callable:
+        [(_, hint)], mistakes = read_hints(reference.__doc__)
+        made = tuple((make_mistake((reference,), x)[0], x.hint) for x in mistakes)
+        EXERCISES[reference.__name__] = Exercise(reference, inputs, hint, made)
+        return reference
+
+    return add
+
+
+def register(name: str, *, reference: Any, hint: str, mistakes: list) -> None:
+    """Add an exercise whose answer is a value; for mistakes see :func:`wrong`."""
+    EXERCISES[name] = Exercise(reference, lambda: [()], hint, tuple(mistakes))
 
 
 def wrong(*answers_and_hints: Any) -> list[tuple[Any, str]]:
-    """Pair wrong answers with the hint behind each, for :func:`register`."""
+    """Pair wrong values with the hint behind each, for :func:`register`."""
     return [*zip(answers_and_hints[::2], answers_and_hints[1::2], strict=True)]
 
 

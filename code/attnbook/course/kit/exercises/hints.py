@@ -1,9 +1,10 @@
 """Hints: one for each try, and one of its own for a mistake that many make.
 
-The docstring of a stage's check holds them. Paragraphs are hints, from a gentle one to
-a plain one; one that begins with `On "words":` replaces them if the words, a regular
-expression, are found in what went wrong. Mistakes are lists of edits of the part's
-solution, each with its own hint behind it, indented::
+The docstring of a stage's check holds them, or that of a short exercise's solution.
+Paragraphs are hints, from a gentle one to a plain one; one that begins with
+`On "words":` replaces them if the words, a regular expression, are found in what went
+wrong. Mistakes are lists of edits of the solution, each with its own hint behind it,
+indented::
 
     Which axis should the weights sum to 1 along?
 
@@ -33,8 +34,10 @@ import torch
 from torch.nn import functional as F
 
 from attnbook.course.kit.exercises.differences import first_difference
+from attnbook.course.kit.sources import without_docstrings
 
 ARROW = "=>"
+REGISTERED = re.compile(r"^@exercise\(.*?^(?=def )", re.MULTILINE | re.DOTALL)
 ON = re.compile(r'(?:On "(?P<words>.+?)": )?(?P<hint>.*)')
 GIVEN: dict[str, dict[Hashable, str]] = {}
 """For each exercise the answers that got a hint, and which; while the kernel runs."""
@@ -122,10 +125,13 @@ def _read_mistakes(block: str) -> list[Mistake]:
 def make_mistake(solution: tuple[Callable, ...], mistake: Mistake) -> tuple:
     """Edit the solution's source, and run it in its module; `torch` and `F` are known.
 
+    Its docstrings are left out, and so is what registers it as an exercise.
+
     Raises:
         ValueError: If the left side of an edit doesn't stand in the source once.
     """
-    source = "\n".join(map(inspect.getsource, solution))
+    source = without_docstrings("\n".join(map(inspect.getsource, solution)))
+    source = REGISTERED.sub("", source)
     for old, new in mistake.edits:
         if source.count(old) != 1:
             raise ValueError(f"{old!r} stands {source.count(old)} times in:\n{source}")
