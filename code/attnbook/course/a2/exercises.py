@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import exercise, register, wrong
+from attnbook.course.kit.exercises.checking import exercise
 
 
 def _vectors() -> list[tuple[Tensor, Tensor]]:
@@ -67,23 +67,20 @@ def exa2_grouped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return (weights @ v).flatten(1, 2)
 
 
-EXPERT = 3 * 4096 * 14_336  # three matrices
-"""Parameters of one expert in the exercise."""
+@exercise()
+def exa2_active() -> tuple[int, int]:
+    """An expert is a SwiGLU network: how many matrices has it?
 
-register(
-    "exa2_active",
-    reference=(32 * 8 * EXPERT, 32 * 2 * EXPERT),
-    hint="An expert is a SwiGLU network: how many matrices has it?",
-    mistakes=wrong(
-        (32 * 8 * EXPERT * 2 // 3, 32 * 2 * EXPERT * 2 // 3),
-        "You count two matrices. SwiGLU has three.",
-        (8 * EXPERT, 2 * EXPERT),
-        "That is one block. The model has 32.",
-        (32 * 8 * EXPERT, 2 * EXPERT),
-        "The second number is that of one block. A position passes through all 32.",
-        (32 * 2 * EXPERT, 32 * 8 * EXPERT),
-        "The total comes first, then what one position uses.",
-        (32 * 8 * EXPERT, 32 * EXPERT),
-        "Each position uses two experts of each block.",
-    ),
-)
+    expert = 3 => expert = 2
+        You count two matrices. SwiGLU has three.
+    32 * 8 * expert, 32 * 2 => 8 * expert, 2
+        That is one block. The model has 32.
+    , 32 * 2 => , 2
+        The second number is that of one block. A position passes through all 32.
+    32 * 8 * expert, 32 * 2 => 32 * 2 * expert, 32 * 8
+        The total comes first, then what one position uses.
+    32 * 2 => 32
+        Each position uses two experts of each block.
+    """
+    expert = 3 * 4096 * 14_336  # parameters
+    return 32 * 8 * expert, 32 * 2 * expert

@@ -6,29 +6,26 @@ from torch import Tensor
 from attnbook.course.kit.exercises.checking import (
     draw_inputs,
     exercise,
-    register,
-    wrong,
 )
 
-FULL, WINDOW, STATE = 12 * 100_000 * 2048, 12 * 1004 * 2048, 12 * 16 * (64 * 64 + 64)
 
-register(
-    "exa3_cache",
-    reference=(FULL, WINDOW, STATE),
-    hint="For each layer: how many vectors or matrices, and how many numbers in each?",
-    mistakes=wrong(
-        (FULL // 2, WINDOW // 2, STATE),
-        "A cache keeps keys and values.",
-        (FULL, 12 * 1000 * 2048, STATE),
-        "The first four tokens are kept besides the window.",
-        (FULL, WINDOW, 12 * 16 * 64 * 64),
-        "Linear attention also keeps z, for the denominator.",
-        (FULL, WINDOW, 12 * (1024 * 1024 + 1024)),
-        "Each head has a state of its own, with the head's width.",
-        (FULL // 12, WINDOW // 12, STATE // 12),
-        "That is one layer; there are 12.",
-    ),
-)
+@exercise()
+def exa3_cache() -> tuple[int, int, int]:
+    """For each layer: how many vectors or matrices, and how many numbers in each?
+
+    full, 12 * window => full // 2, 12 * window // 2
+        A cache keeps keys and values.
+    1004 => 1000
+        The first four tokens are kept besides the window.
+    (64 * 64 + 64) => 64 * 64
+        Linear attention also keeps z, for the denominator.
+    16 * (64 * 64 + 64) => (1024 * 1024 + 1024)
+        Each head has a state of its own, with the head's width.
+    return 12 * full, 12 * window, 12 * state => return full, window, state
+        That is one layer; there are 12.
+    """
+    full, window, state = 100_000 * 2048, 1004 * 2048, 16 * (64 * 64 + 64)
+    return 12 * full, 12 * window, 12 * state
 
 
 @exercise(

@@ -6,23 +6,21 @@ from torch import Tensor
 from attnbook.course.kit.exercises.checking import (
     draw_inputs,
     exercise,
-    register,
-    wrong,
 )
 
-register(
-    "ex1_all_but_the_verb",
-    reference=(1 / 8, 1 / 64),
-    hint="Every clause has one verb, out of eight; the guesses are independent.",
-    mistakes=wrong(
-        (1 / 8, 1 / 8),
-        "Two clauses have two verbs, and both must be right.",
-        (1 / 8, 2 / 8),
-        "Two guesses must both be right: multiply.",
-        (7 / 8, 49 / 64),
-        "Those are the shares of wrong guesses.",
-    ),
-)
+
+@exercise()
+def ex1_all_but_the_verb() -> tuple[float, float]:
+    """Every clause has one verb, out of eight; the guesses are independent.
+
+    1 / 64 => 1 / 8
+        Two clauses have two verbs, and both must be right.
+    1 / 64 => 2 / 8
+        Two guesses must both be right: multiply.
+    1 / 8, 1 / 64 => 7 / 8, 49 / 64
+        Those are the shares of wrong guesses.
+    """
+    return 1 / 8, 1 / 64
 
 
 def _states_and_lengths() -> list[tuple[Tensor, Tensor]]:

@@ -3,23 +3,23 @@
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import exercise, register, wrong
+from attnbook.course.kit.exercises.checking import exercise
 
-register(
-    "ex6_allowed",
-    reference=(21, 11),
-    hint="Draw both masks, 6 × 6. Query i may attend to the real tokens among 1 … i.",
-    mistakes=wrong(
-        (21, 3),
-        "Queries at padding aren't masked: padding is masked as a key only.",
-        (36, 12),
-        "That is the padding mask alone; later positions are masked too.",
-        (21, 21),
-        "That is the causal mask alone; the second sentence has four padding tokens.",
-        (15, 9),
-        "A position may attend to itself: the diagonal is True at real tokens.",
-    ),
-)
+
+@exercise()
+def ex6_allowed() -> tuple[int, int]:
+    """Draw both masks, 6 × 6. Query i may attend to the real tokens among 1 … i.
+
+    11 => 3
+        Queries at padding aren't masked: padding is masked as a key only.
+    21, 11 => 36, 12
+        That is the padding mask alone; later positions are masked too.
+    11 => 21
+        That is the causal mask alone; the second sentence has four padding tokens.
+    21, 11 => 15, 9
+        A position may attend to itself: the diagonal is True at real tokens.
+    """
+    return 21, 11
 
 
 @exercise(lambda: [(5, 2), (6, 3), (4, 1), (3, 9)])

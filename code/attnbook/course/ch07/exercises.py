@@ -3,26 +3,26 @@
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import exercise, register, wrong
+from attnbook.course.kit.exercises.checking import exercise
 from attnbook.nn.positions import position_angles
 
-register(
-    "ex7_who_notices",
-    reference="bdf",
-    hint="Ask of each: does anything in it depend on the position?",
-    mistakes=wrong(
-        "abdf",
-        "A mean is the same in any order.",
-        "bcdf",
-        "The same Linear at each position cannot depend on the position.",
-        "bf",
-        "The mask hides later words, and which words are later changes.",
-        "bdef",
-        "A kernel of width 1 sees one word, and is the same at each position.",
-        "b",
-        "A kernel of width 3 and a causal mask treat left and right differently, too.",
-    ),
-)
+
+@exercise()
+def ex7_who_notices() -> str:
+    """Ask of each: does anything in it depend on the position?
+
+    bdf => abdf
+        A mean is the same in any order.
+    bdf => bcdf
+        The same Linear at each position cannot depend on the position.
+    bdf => bf
+        The mask hides later words, and which words are later changes.
+    bdf => bdef
+        A kernel of width 1 sees one word, and is the same at each position.
+    bdf => b
+        A kernel of width 3 and a causal mask treat left and right differently, too.
+    """
+    return "bdf"
 
 
 def _queries() -> list[tuple[Tensor]]:

@@ -8,25 +8,23 @@ from torch import Tensor
 from attnbook.course.kit.exercises.checking import (
     draw_inputs,
     exercise,
-    register,
-    wrong,
 )
 
-register(
-    "ex8_who_mixes",
-    reference="bd",
-    hint="Ask of each: does it contain a sum or a mean over positions?",
-    mistakes=wrong(
-        "abd",
-        "LayerNorm takes its mean over the features of one position.",
-        "bcd",
-        "The feed-forward network is applied to each position separately.",
-        "bde",
-        "x + f(x) adds the two vectors of the same position.",
-        "d",
-        "What does BatchNorm take its mean over?",
-    ),
-)
+
+@exercise()
+def ex8_who_mixes() -> str:
+    """Ask of each: does it contain a sum or a mean over positions?
+
+    bd => abd
+        LayerNorm takes its mean over the features of one position.
+    bd => bcd
+        The feed-forward network is applied to each position separately.
+    bd => bde
+        x + f(x) adds the two vectors of the same position.
+    bd => d
+        What does BatchNorm take its mean over?
+    """
+    return "bd"
 
 
 Map = Callable[[Tensor], Tensor]

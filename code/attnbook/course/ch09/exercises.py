@@ -1,28 +1,28 @@
 """Exercises of chapter 9."""
 
-from attnbook.course.kit.exercises.checking import exercise, register, wrong
+from attnbook.course.kit.exercises.checking import exercise
 
-register(
-    "ex9_what_moves",
-    reference="be",
-    hint="Which vectors contain their position? Which positions may attend to which?",
-    mistakes=wrong(
-        "abe",
-        "Cross-attention sums over the memory's rows, in any order.",
-        "bce",
-        "Padding is masked, so it gets no weight.",
-        "bde",
-        "The causal mask hides the last target token from the first position.",
-        "bef",
-        "The heads' outputs are added up, each through its own rows of W^O.",
-        "ae",
-        "Source tokens get their positions before the encoder; the memory gets none.",
-        "b",
-        "The last position reads the last target token.",
-        "e",
-        "Each source token gets the encoding of its position, so the order matters.",
-    ),
-)
+
+@exercise()
+def ex9_what_moves() -> str:
+    """Which vectors contain their position? Which positions may attend to which?
+
+    "be" => "abe"
+        Cross-attention sums over the memory's rows, in any order.
+    "be" => "bce"
+        Padding is masked, so it gets no weight.
+    "be" => "bde"
+        The causal mask hides the last target token from the first position.
+    "be" => "bef"
+        The heads' outputs are added up, each through its own rows of W^O.
+    "be" => "ae"
+        Source tokens get their positions before the encoder; the memory gets none.
+    "be" => "b"
+        The last position reads the last target token.
+    "be" => "e"
+        Each source token gets the encoding of its position, so the order matters.
+    """
+    return "be"
 
 
 @exercise(

@@ -9,8 +9,6 @@ from torch.nn import functional as F
 from attnbook.course.kit.exercises.checking import (
     draw_inputs,
     exercise,
-    register,
-    wrong,
 )
 
 Task = Callable[[Tensor], Tensor]  # symbols, (B, n) → answers, (B, n)
@@ -48,17 +46,16 @@ def ex11_influence(task: Task, ids: Tensor) -> Tensor:
     return torch.stack(moved)
 
 
-register(
-    "ex11_crossing",
-    reference=64,
-    hint="Put d = 64 into the inequality.",
-    mistakes=wrong(
-        192,
-        "Self-attention also has four projections.",
-        128,
-        "Both the scores and the means take n² d.",
-    ),
-)
+@exercise()
+def ex11_crossing() -> int:
+    """Put d = 64 into the inequality.
+
+    64 => 192
+        Self-attention also has four projections.
+    64 => 128
+        Both the scores and the means take n² d.
+    """
+    return 64
 
 
 @exercise(

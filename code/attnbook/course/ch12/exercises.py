@@ -3,7 +3,7 @@
 from collections import Counter
 from itertools import pairwise
 
-from attnbook.course.kit.exercises.checking import exercise, register, wrong
+from attnbook.course.kit.exercises.checking import exercise
 from attnbook.data.bpe_from_scratch import apply_merges
 
 
@@ -60,14 +60,13 @@ def ex12_learning_rates(updates: int, peak: float, warmup: int) -> list[float]:
     ]
 
 
-register(
-    "ex12_matches",
-    reference=[4, 2, 0, 0],
-    hint="Write down the reference's pairs of words, and how often each occurs.",
-    mistakes=wrong(
-        [8, 7, 6, 5],
-        "These are the n-grams of the output; a match must be in the reference.",
-        [8, 4, 0, 0],
-        "An n-gram counts at most as often as it occurs in the reference.",
-    ),
-)
+@exercise()
+def ex12_matches() -> list[int]:
+    """Write down the reference's pairs of words, and how often each occurs.
+
+    4, 2, 0, 0 => 8, 7, 6, 5
+        These are the n-grams of the output; a match must be in the reference.
+    4, 2 => 8, 4
+        An n-gram counts at most as often as it occurs in the reference.
+    """
+    return [4, 2, 0, 0]

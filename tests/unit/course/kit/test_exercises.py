@@ -14,7 +14,6 @@ from attnbook.course.kit.exercises.checking import (
     EXERCISES,
     exercise,
     find,
-    register,
     verdict,
 )
 from attnbook.course.kit.exercises.differences import (
@@ -43,15 +42,22 @@ def ex0_halve(numbers):
     return numbers / 2
 
 
+def ex0_answer():
+    """Count.
+
+    42 => 41
+        One is missing.
+    """
+    return 42
+
+
 @pytest.fixture(autouse=True)
 def _two_exercises(monkeypatch):
     GIVEN.clear()
     monkeypatch.setattr("attnbook.course.kit.exercises.checking.EXERCISES", {})
     inputs = [(torch.tensor([2.0, 4.0]),), (torch.tensor([[3.0]]),)]
     exercise(lambda: [(numbers.clone(),) for (numbers,) in inputs])(ex0_halve)
-    register(
-        "ex0_answer", reference=42, hint="Count.", mistakes=[(41, "One is missing.")]
-    )
+    exercise()(ex0_answer)
 
 
 def not_written(numbers):

@@ -16,7 +16,7 @@ and its docstring tells the hint, and the mistakes that many make, as in ``hints
 
 The page gives a stub, ``def ex1_last_state(states, lengths): ...``, and then calls
 ``check("ex1_last_state", ex1_last_state)``. Where the answer is a value, a number or a
-sentence, say, :func:`register` takes it, and the mistakes are values, too.
+sentence, say, the function returns it, and ``@exercise()`` has no inputs.
 """
 
 import re
@@ -68,30 +68,26 @@ class Exercise:
 EXERCISES: dict[str, Exercise] = {}
 
 
-def exercise(inputs: Callable[[], Iterable[tuple]]) -> Callable:
+def exercise(inputs: Callable[[], Iterable[tuple]] | None = None) -> Callable:
     """Decorate the right answer of an exercise that is called as the function is.
 
     Args:
-        inputs: Makes the arguments to try it on, the same at each call.
+        inputs: Makes the arguments to try it on, the same at each call. Without them
+            the answer is the value that the function returns.
     """
 
     def add(reference: Callable) -> Callable:
-        [(_, hint)], mistakes = read_hints(reference.__doc__)
-        made = tuple((make_mistake((reference,), x)[0], x.hint) for x in mistakes)
-        EXERCISES[reference.__name__] = Exercise(reference, inputs, hint, made)
+        [(_, hint)], edits = read_hints(reference.__doc__)
+        answers = [reference, *(make_mistake((reference,), x)[0] for x in edits)]
+        if inputs is None:
+            answers = [answer() for answer in answers]
+        right, *wrong = answers
+        mistakes = zip(wrong, (x.hint for x in edits), strict=True)
+        given = inputs or (lambda: [()])
+        EXERCISES[reference.__name__] = Exercise(right, given, hint, tuple(mistakes))
         return reference
 
     return add
-
-
-def register(name: str, *, reference: Any, hint: str, mistakes: list) -> None:
-    """Add an exercise whose answer is a value; for mistakes see :func:`wrong`."""
-    EXERCISES[name] = Exercise(reference, lambda: [()], hint, tuple(mistakes))
-
-
-def wrong(*answers_and_hints: Any) -> list[tuple[Any, str]]:
-    """Pair wrong values with the hint behind each, for :func:`register`."""
-    return [*zip(answers_and_hints[::2], answers_and_hints[1::2], strict=True)]
 
 
 def draw_inputs(*cases: tuple) -> list[tuple]:
