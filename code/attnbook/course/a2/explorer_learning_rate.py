@@ -4,7 +4,8 @@ from attnbook.core import results
 from attnbook.course.a2.figures import PARTS
 from attnbook.course.kit.explorers.charts import Axis, Line, Lines, numbers
 from attnbook.course.kit.explorers.controls import Menu
-from attnbook.course.kit.explorers.explorer import View, explore
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.tables import stored_runs
 
 BLOCKS = {

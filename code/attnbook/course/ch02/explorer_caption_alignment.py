@@ -9,8 +9,9 @@ from torch import Tensor
 from attnbook.analysis.word_maps import word_weights
 from attnbook.course.kit.explorers.charts import Map
 from attnbook.course.kit.explorers.controls import Menu, TextBox
-from attnbook.course.kit.explorers.explorer import View, explore
+from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.shipped import checked_caption, shipped_bahdanau
+from attnbook.course.kit.explorers.views import View
 from attnbook.data.batching import IdPair, id_batch
 
 CAPTIONS = (

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from attnbook.core import results
 from attnbook.course.kit.explorers.charts import Axis, Line, Lines, Map, Point
 from attnbook.course.kit.explorers.controls import Slider
-from attnbook.course.kit.explorers.explorer import View, explore
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.glosses import gloss
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.training import STEPS

@@ -13,7 +13,8 @@ from attnbook.course.kit.explorers.charts import (
     numbers,
 )
 from attnbook.course.kit.explorers.controls import Slider, Switch
-from attnbook.course.kit.explorers.explorer import View, explore
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.views import View
 from attnbook.toy.example import QUERY, SENTENCE, STATES, U, V, W
 
 CAPTION = (

@@ -7,9 +7,10 @@ from torch import Tensor
 from attnbook.analysis.maps import attention_maps
 from attnbook.course.kit.explorers.charts import Map
 from attnbook.course.kit.explorers.controls import Menu, Switch
-from attnbook.course.kit.explorers.explorer import View, explore
+from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.shipped import shipped_translator
 from attnbook.course.kit.explorers.token_maps import chosen_weights
+from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.html_tables import table
 from attnbook.data.batching import IdPair, id_batch
 

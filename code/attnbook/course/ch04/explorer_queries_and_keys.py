@@ -15,7 +15,8 @@ from attnbook.course.kit.explorers.charts import (
     numbers,
 )
 from attnbook.course.kit.explorers.controls import Slider
-from attnbook.course.kit.explorers.explorer import View, explore
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.views import View
 
 KEYS = torch.tensor(PLANE_KEYS)  # (4, 2)
 NAMES = ("k₁", "k₂", "k₃", "k₄")

@@ -16,6 +16,7 @@ from attnbook.course.kit.colours import (
     contrast,
     tint,
 )
+from attnbook.course.kit.curves import draw_arrow
 from attnbook.course.kit.heat_maps import (
     PALE_LINES,
     colour_bar,
@@ -31,12 +32,6 @@ from attnbook.toy import FEATURES, SENTENCE, STATES
 
 PLANE_QUERY = (2.0, 0.0)
 PLANE_KEYS = ((1.0, -0.4), (1.5, 1.6), (0.0, -1.2), (-1.0, 0.8))
-
-
-def draw_arrow(ax: Axes, tip: Sequence[float], role: str) -> None:
-    """Draw a vector as an arrow from the origin."""
-    look = {"color": COLOURS[role], "lw": 2.5, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "-|>", **look})
 
 
 def lengths_figure() -> Figure:

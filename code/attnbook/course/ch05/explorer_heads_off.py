@@ -13,9 +13,10 @@ from attnbook.analysis.head_ablation import without_heads
 from attnbook.core import results
 from attnbook.course.kit.explorers.charts import Axis, Bars, Series, numbers
 from attnbook.course.kit.explorers.controls import Menu, Switch, TextBox
-from attnbook.course.kit.explorers.explorer import View, explore
+from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.shipped import checked_caption, shipped_translator
 from attnbook.course.kit.explorers.token_maps import KINDS
+from attnbook.course.kit.explorers.views import View
 from attnbook.data.batching import IdPair, id_batch
 
 LAYERS, HEADS = 4, 4

@@ -8,7 +8,8 @@ from torch import Tensor
 from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.explorers.charts import Map
 from attnbook.course.kit.explorers.controls import Menu, Slider, Switch
-from attnbook.course.kit.explorers.explorer import View, explore
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.views import View
 from attnbook.nn.masks import key_mask, masked_softmax, target_mask
 from attnbook.toy.example import SENTENCE
 from attnbook.toy.language import translate_by_rule

@@ -11,7 +11,8 @@ from attnbook.core.vocabulary import PAD
 from attnbook.course.ch06.figures import broken_masks, detector_figure
 from attnbook.course.kit.explorers.charts import Map
 from attnbook.course.kit.explorers.controls import Menu, Slider
-from attnbook.course.kit.explorers.explorer import View, explore
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.views import View
 from attnbook.nn.multi_head import MultiHeadAttention
 
 WORDS = ("the", "old", "king", "pad", "pad")

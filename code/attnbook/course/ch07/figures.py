@@ -13,7 +13,6 @@ from torch.nn import functional as F
 
 from attnbook.core import results
 from attnbook.core.vocabulary import PAD
-from attnbook.course.ch04.figures import draw_arrow
 from attnbook.course.kit.colours import (
     COLOURS,
     DARK_GREY,
@@ -24,7 +23,7 @@ from attnbook.course.kit.colours import (
     TEXT_COLOURS,
     contrast,
 )
-from attnbook.course.kit.curves import band
+from attnbook.course.kit.curves import band, draw_arrow
 from attnbook.course.kit.html_tables import Spread, Table, spread
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.positions import frequencies, sinusoids

@@ -9,7 +9,8 @@ from attnbook.course.ch08.deep_stacks import token_diversity
 from attnbook.course.ch08.lab import inputs, stack
 from attnbook.course.kit.explorers.charts import Axis, Line, Lines, numbers
 from attnbook.course.kit.explorers.controls import Menu, Slider
-from attnbook.course.kit.explorers.explorer import View, explore
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.views import View
 
 CONNECTIONS = {
     "plain": "none",

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from attnbook.analysis.maps import attention_maps
 from attnbook.course.kit.explorers.controls import TextBox
-from attnbook.course.kit.explorers.explorer import View, explore
+from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.token_maps import (
     Tokens,
     chosen_weights,
@@ -15,6 +15,7 @@ from attnbook.course.kit.explorers.token_maps import (
     peaks,
     token_map,
 )
+from attnbook.course.kit.explorers.views import View
 from attnbook.toy.data import make_batch
 from attnbook.toy.language import Pair, translate_by_rule
 from attnbook.toy.metrics import alignment_accuracy, greedy_translations

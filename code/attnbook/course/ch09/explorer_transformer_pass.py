@@ -14,7 +14,8 @@ from attnbook.core.vocabulary import UNK
 from attnbook.course.ch09.explorer_toy_heads import toy_model, translated
 from attnbook.course.kit.explorers.charts import Grid, Map, Stages, numbers
 from attnbook.course.kit.explorers.controls import Slider
-from attnbook.course.kit.explorers.explorer import View, explore
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.html_tables import Column, table
 from attnbook.toy.data import SOURCE, TARGET, make_batch
 from attnbook.toy.language import Pair, translate_by_rule

@@ -11,8 +11,9 @@ from torch import Tensor
 from attnbook.core.vocabulary import EOS
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, TEXT_COLOURS
 from attnbook.course.kit.explorers.controls import Slider, TextBox
-from attnbook.course.kit.explorers.explorer import View, explore
+from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.shipped import checked_caption, shipped_translator
+from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.sampling import sample

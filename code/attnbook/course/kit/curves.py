@@ -1,4 +1,4 @@
-"""Curves: bands over seeds, labels at the ends of lines, logarithmic axes."""
+"""Curves and arrows: bands over seeds, labels at line ends, logarithmic axes."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -7,7 +7,7 @@ import matplotlib as mpl
 import seaborn as sns
 from matplotlib.axes import Axes
 
-from attnbook.course.kit.colours import text_colour
+from attnbook.course.kit.colours import COLOURS, text_colour
 
 
 def band(
@@ -37,6 +37,12 @@ def band(
         ax=ax,
         **look,
     )
+
+
+def draw_arrow(ax: Axes, tip: Sequence[float], role: str) -> None:
+    """Draw a vector as an arrow from the origin."""
+    look = {"color": COLOURS[role], "lw": 2.5, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "-|>", **look})
 
 
 def logarithmic_x(ax: Axes, ticks: Sequence[int]) -> None:

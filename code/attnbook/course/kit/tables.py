@@ -137,8 +137,3 @@ def pivot(
 def _stands(run: dict, at: Iterable[tuple[str | None, object]]) -> bool:
     """Whether a run has these entries; an entry of None is none."""
     return all(entry is None or run[entry] == setting for entry, setting in at)
-
-
-def shares(names: Iterable[str], numbers: Iterable[float]) -> str:
-    """Names with their numbers in one line: ``old 0.59, bird 0.15``."""
-    return ", ".join(f"{name} {x:.2f}" for name, x in zip(names, numbers, strict=True))

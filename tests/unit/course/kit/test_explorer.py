@@ -14,7 +14,8 @@ from attnbook.course.kit.explorers.controls import (
     Switch,
     TextBox,
 )
-from attnbook.course.kit.explorers.explorer import View, explore
+from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.html_tables import table
 
 LIVE = "attnbook.course.kit.explorers.live"

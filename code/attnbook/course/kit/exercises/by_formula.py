@@ -6,6 +6,7 @@ the modules of whoever wrote them, so that both have the same. There is no dropo
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -111,9 +112,7 @@ def encoder_layer(
     def attend(y: Tensor) -> Tensor:
         return multi_head(y, y, layer.attention, mask, n_heads=n_heads)
 
-    def feed(y: Tensor) -> Tensor:
-        return feed_forward(y, layer.feed_forward)
-
+    feed = partial(feed_forward, network=layer.feed_forward)
     x = residual(x, attend, layer.norm_1, norm_first)
     return residual(x, feed, layer.norm_2, norm_first)
 
@@ -137,9 +136,7 @@ def decoder_layer(
             y, memory, layer.cross_attention, memory_mask, n_heads=n_heads
         )
 
-    def feed(y: Tensor) -> Tensor:
-        return feed_forward(y, layer.feed_forward)
-
+    feed = partial(feed_forward, network=layer.feed_forward)
     x = residual(x, attend, layer.norm_1, norm_first)
     x = residual(x, read, layer.norm_2, norm_first)
     return residual(x, feed, layer.norm_3, norm_first)

@@ -18,7 +18,7 @@ from attnbook.course.kit.explorers.controls import (
     TextBox,
     has_play,
 )
-from attnbook.course.kit.explorers.explorer import View, shown
+from attnbook.course.kit.explorers.views import View, shown
 from attnbook.course.kit.widgets.figures import claim, on_load
 
 

@@ -11,7 +11,7 @@ from itertools import product
 from typing import Any
 
 from attnbook.course.kit.explorers.controls import Control
-from attnbook.course.kit.explorers.explorer import View
+from attnbook.course.kit.explorers.views import View
 
 FEW = 4
 """At most one value for so many settings: then it is cheaper to count the values."""
