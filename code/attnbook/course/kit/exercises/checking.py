@@ -42,7 +42,6 @@ from attnbook.course.kit.exercises.hints import (
 from attnbook.course.kit.exercises.readers_code import (
     error_line,
     files_of,
-    is_a_stubs,
     is_unwritten,
     what_it_does,
 )
@@ -184,8 +183,6 @@ def _verdict_on_function(exercise: Exercise, name: str, answer: Callable) -> str
     try:
         got = _results(answer, exercise)
     except Exception as error:  # whatever may go wrong in the reader's function
-        if is_a_stubs(error):
-            return f"{name}: your turn."
         told = error_line(error, files_of([answer]))
         code = what_it_does([answer])
         hint = next_hint(name, [exercise.hint], code)

@@ -53,11 +53,6 @@ def _is_empty(code: CodeType) -> bool:
     return {i.opname for i in body} <= EMPTY_BODY and constants <= {None, ...}
 
 
-def is_a_stubs(error: Exception) -> bool:
-    """Whether a bare ``raise NotImplementedError`` made it; PyTorch's own says why."""
-    return isinstance(error, NotImplementedError) and not str(error)
-
-
 def what_it_does(answers: Collection[object]) -> str:
     """A text that changes with the code, the reader's helpers and bases included.
 
