@@ -13,8 +13,7 @@ from attnbook.course.kit.colours import COLOURS, INK, PALE_GREY, SKY
 from attnbook.course.kit.curves import band, label_lines, logarithmic_x
 from attnbook.course.kit.exact_match import CLAUSES, CURVES
 from attnbook.course.kit.html_tables import Column, Table, spread, table
-from attnbook.course.kit.names import NAMES
-from attnbook.course.kit.tables import Value, pivot, stored_runs
+from attnbook.course.kit.tables import NAMES, Value, pivot, stored_runs
 from attnbook.course.kit.toy_translation import THREE_SEEDS
 from attnbook.toy.language import ADJECTIVES, DETERMINERS, KINDS, NOUNS, VERBS
 

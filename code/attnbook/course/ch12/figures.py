@@ -23,7 +23,7 @@ from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.exact_match import CURVES
 from attnbook.course.kit.heat_maps import PALE_LINES, heat_map
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
-from attnbook.course.kit.names import NAMES
+from attnbook.course.kit.tables import NAMES
 from attnbook.translation.report import TEST_SPLITS
 from attnbook.translation.schedules import noam_learning_rate
 

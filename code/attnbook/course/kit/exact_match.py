@@ -8,8 +8,7 @@ from matplotlib.figure import Figure
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, SKY, text_colour
 from attnbook.course.kit.curves import band
 from attnbook.course.kit.html_tables import Table
-from attnbook.course.kit.names import NAMES
-from attnbook.course.kit.tables import Value, pivot, stored_runs
+from attnbook.course.kit.tables import NAMES, Value, pivot, stored_runs
 
 CLAUSES = (1, 2, 3, 4)
 CURVES = {  # stored result: colour, where the label begins
@@ -46,7 +45,7 @@ def exact_match_table(*names: str, clauses: Sequence[int] = CLAUSES) -> Table:
     """Show exact match by number of clauses: mean and range over seeds.
 
     Args:
-        names: Stored results; a reader gets the names of ``attnbook.course.kit.names``.
+        names: Stored results; a reader gets their names in :data:`NAMES`.
         clauses: A column for each.
     """
     return by_clauses(names, "exact", "exact match", clauses)

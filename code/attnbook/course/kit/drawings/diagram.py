@@ -113,16 +113,15 @@ class Diagram:
         )
         return Box(x, y, 22, 22)
 
-    def bar(self, left: float, y: float, length: float, height: float = 16) -> None:
+    def bar(self, left: float, y: float, length: float) -> None:
         """Draw a bar of a chart that lies on its side, from its left end.
 
         Args:
             left: Where it begins.
             y: Its middle, down.
             length: From its left to its right end.
-            height: How thick it is.
         """
-        edges = (left, y - height / 2, left + length, y + height / 2)
+        edges = (left, y - 8, left + length, y + 8)
         self._front.append(f'<path d="{outline(*edges)}" fill="{DARK_GREY}"/>')
 
     def tiles(

@@ -39,7 +39,7 @@ def stepper(
     *,
     label: str,
     caption: str,
-    alts: Sequence[str] | None = None,
+    alts: Sequence[str],
 ) -> HTML:
     """Let the reader step through figures with a slider and two buttons.
 
@@ -51,13 +51,11 @@ def stepper(
         label: What the slider moves, such as "Decoder step".
         caption: What all steps together show, as a claim, shown at the end; what
             stands between double asterisks is bold, as in other captions.
-        alts: What each picture shows, for those who cannot see it; by default its
-            caption.
+        alts: What each picture shows, for those who cannot see it.
 
     Returns:
         The stepper, which a notebook shows.
     """
-    alts = captions if alts is None else alts
     width = round(100 * figures[0].get_figwidth())  # as in the page: 100 dots an inch
     frames = [
         _frame(*step, first=number == 0)
