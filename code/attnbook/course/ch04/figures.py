@@ -190,11 +190,11 @@ def draw_words(
 # The trained heads, counted
 
 
-def adjective_table(layer: int = 0, head: int = 3) -> Table:
+def adjective_table() -> Table:
     """How often an adjective prefers its noun: one head, the others, chance."""
     [found] = stored_runs("adjective_heads", translator="shipped")
     at = {(of["layer"], of["head"]): of for of in found["heads"]}
-    chosen = at.pop((layer, head))
+    chosen = at.pop((0, 3))
     others = max(of["noun"] for of in at.values())
     share = 100 / found["counted"]["noun"]
     ahead = 100 * chosen["next"] / found["counted"]["next"]

@@ -146,19 +146,17 @@ def score_name(score: str) -> str:
     return "1 (no scale)" if score == "1" else re.sub(r"\bd\b", "d_k", score)
 
 
-def look_up_table(
-    scores: Sequence[str] = (*LOOK_UP_COLOURS,)[:6], after: Sequence[int] = (100, 400)
-) -> Table:
+def look_up_table(scores: Sequence[str] = (*LOOK_UP_COLOURS,)[:6]) -> Table:
     """Show correct answers after some steps: mean and range over seeds."""
-    runs = stored_runs("look_up", CURVE, score=(*scores,), steps=(*after,))
+    runs = stored_runs("look_up", CURVE, score=(*scores,), steps=(100, 400))
     names = {"score": score_name, "d_k": "d_k = {}", "steps": "after {} steps"}
     runs.sort(key=lambda run: run["steps"])
     return pivot(runs, "score", "d_k", CORRECT, groups="steps", names=names)
 
 
-def root_table(after: int = 400) -> Table:
+def root_table() -> Table:
     """Show correct answers with and without the root, and without it from less."""
-    runs = stored_runs("root_and_start", CURVE, steps=after)
+    runs = stored_runs("root_and_start", CURVE, steps=400)
     names = {"learning_rate": "{:g}", "d_k": "d_k = {}"}
     about = {"groups": "form", "names": names, "head": "learning rate"}
     return pivot(runs, "learning_rate", "d_k", CORRECT, **about)

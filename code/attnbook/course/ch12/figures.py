@@ -136,9 +136,7 @@ def smoothed_floor(smoothing: float, n_tokens: int) -> float:
     return -right * math.log(right) - (n_tokens - 1) * rest * math.log(rest)
 
 
-def training_losses(
-    log: Sequence[dict], least: int = 50
-) -> tuple[list[int], list[float]]:
+def training_losses(log: Sequence[dict]) -> tuple[list[int], list[float]]:
     """Join short stretches of a log, such as those at the end of an epoch."""
     steps: list[int] = []
     means: list[float] = []
@@ -148,7 +146,7 @@ def training_losses(
         step = line["step"]
         total += (step - before) * line["loss"]
         before = step
-        if step - start >= least:
+        if step - start >= 50:
             steps.append(step)
             means.append(total / (step - start))
             start, total = step, 0.0
