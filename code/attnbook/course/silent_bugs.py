@@ -1,7 +1,5 @@
 """The page of silent bugs: each bug in its place, and the checks that find it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

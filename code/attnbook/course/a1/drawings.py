@@ -1,7 +1,5 @@
 """The drawing of appendix A1: three models made of one stack."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from attnbook.course.kit.drawings.diagram import SOURCE, TARGET, Diagram

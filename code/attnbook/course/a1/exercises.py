@@ -1,11 +1,9 @@
 """The exercises of appendix A1."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import register, wrong
+from attnbook.course.kit.exercises.checking import exercise
 
 
 def _words() -> list[tuple[Tensor, ...]]:
@@ -16,107 +14,60 @@ def _words() -> list[tuple[Tensor, ...]]:
     return [(ids, chosen < 0.5, kind, words, 39)]
 
 
-def _bert(ids: Tensor, chosen: Tensor, kind: Tensor, words: Tensor, mask_id: int):
+@exercise(_words)
+def exa1_bert(
+    ids: Tensor, chosen: Tensor, kind: Tensor, words: Tensor, mask_id: int
+) -> Tensor:
+    """Three things can happen to a chosen word, and nothing to any other.
+
+    chosen & (kind < 0.8) => kind < 0.8
+    chosen & (kind >= 0.8) => (kind >= 0.8)
+        Words that were not chosen change as well.
+    chosen & (kind < 0.8) => chosen
+    chosen & (kind >= 0.8) => (kind > 1)
+        You replace every chosen word by [MASK]; 20 % get something else.
+    & (kind < 0.9) =>
+        From 0.9 on a chosen word stays as it is.
+    """
     given = torch.where(chosen & (kind < 0.8), mask_id, ids)
     return torch.where(chosen & (kind >= 0.8) & (kind < 0.9), words, given)
 
 
-def _everywhere(ids: Tensor, chosen: Tensor, kind: Tensor, words: Tensor, mask_id: int):
-    given = torch.where(kind < 0.8, mask_id, ids)
-    return torch.where((kind >= 0.8) & (kind < 0.9), words, given)
+@exercise(lambda: [(6, 3), (4, 1), (5, 5)])
+def exa1_prefix(t: int, p: int) -> Tensor:
+    """Begin with the causal mask, and add the columns of the prompt.
 
-
-def _always_masked(
-    ids: Tensor, chosen: Tensor, kind: Tensor, words: Tensor, mask_id: int
-):
-    return ids.masked_fill(chosen, mask_id)
-
-
-def _never_unchanged(
-    ids: Tensor, chosen: Tensor, kind: Tensor, words: Tensor, mask_id: int
-):
-    given = torch.where(chosen & (kind < 0.8), mask_id, ids)
-    return torch.where(chosen & (kind >= 0.8), words, given)
-
-
-register(
-    "exa1_bert",
-    reference=_bert,
-    inputs=_words,
-    hint="Three things can happen to a chosen word, and nothing to any other.",
-    mistakes=wrong(
-        _everywhere,
-        "Words that were not chosen change as well.",
-        _always_masked,
-        "You replace every chosen word by [MASK]; 20 % get something else.",
-        _never_unchanged,
-        "From 0.9 on a chosen word stays as it is.",
-    ),
-)
-
-
-def _prefix(t: int, p: int) -> Tensor:
+    | (i < p) =>
+        That is the causal mask: tokens of the prompt miss those after them.
+    (i < p) => (i[:, None] < p)
+        Tokens of the prompt attend to tokens after the prompt.
+    i < p => i <= p
+        The prompt has p tokens, at positions 0 to p - 1.
+    """
     i = torch.arange(t)
     return (i <= i[:, None]) | (i < p)
 
 
-def _causal(t: int, p: int) -> Tensor:
-    i = torch.arange(t)
-    return i <= i[:, None]
-
-
-def _full_rows(t: int, p: int) -> Tensor:
-    i = torch.arange(t)
-    return (i <= i[:, None]) | (i[:, None] < p)
-
-
-def _one_too_many(t: int, p: int) -> Tensor:
-    i = torch.arange(t)
-    return (i <= i[:, None]) | (i <= p)
-
-
-register(
-    "exa1_prefix",
-    reference=_prefix,
-    inputs=lambda: [(6, 3), (4, 1), (5, 5)],
-    hint="Begin with the causal mask, and add the columns of the prompt.",
-    mistakes=wrong(
-        _causal,
-        "That is the causal mask: tokens of the prompt miss those after them.",
-        _full_rows,
-        "Tokens of the prompt attend to tokens after the prompt.",
-        _one_too_many,
-        "The prompt has p tokens, at positions 0 to p - 1.",
-    ),
-)
-
-
-def _valid(translations: list[list[str]]) -> float:
-    total = 0.0
-    for words in translations:
-        p = 1.0
-        for t, word in enumerate(words):
-            p *= sum(other[t] == word for other in translations) / len(translations)
-        total += p
-    return total
-
-
-register(
-    "exa1_valid",
-    reference=_valid,
-    inputs=lambda: [
+@exercise(
+    lambda: [
         ([["a", "b"], ["b", "a"]],),
         ([["a", "b", "c"]],),
         ([["a", "b", "v"], ["b", "a", "v"], ["a", "a", "v"]],),
         ([["a", "b", "c", "d", "v"], ["c", "d", "a", "b", "v"]],),
-    ],
-    hint="First one output: what is its probability, position by position?",
-    mistakes=wrong(
-        lambda translations: _valid(translations) / len(translations),
-        "Any of the translations will do: add their probabilities up.",
-        lambda translations: (
-            len(translations) * len(translations) ** -float(len(translations[0]))
-        ),
-        "Where translations agree on a word, its probability is larger.",
-    ),
+    ]
 )
+def exa1_valid(translations: list[list[str]]) -> float:
+    """First one output: what is its probability, position by position?
+
+    return total => return total / n
+        Any of the translations will do: add their probabilities up.
+    return total => return n * n ** -float(len(words))
+        Where translations agree on a word, its probability is larger.
+    """
+    total, n = 0.0, len(translations)
+    for words in translations:
+        p = 1.0
+        for t, word in enumerate(words):
+            p *= sum(other[t] == word for other in translations) / n
+        total += p
+    return total

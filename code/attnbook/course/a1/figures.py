@@ -1,7 +1,5 @@
 """The table of appendix A1."""
 
-from __future__ import annotations
-
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.tables import stored_runs
 

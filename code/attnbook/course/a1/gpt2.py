@@ -4,8 +4,6 @@
 and looks for induction heads in them; behind it may stand the path of a copy.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path

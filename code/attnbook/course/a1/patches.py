@@ -1,7 +1,5 @@
 """An encoder that reads an image as a sequence of patches: Dosovitskiy et al. 2021."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """The role of each word in its clause: a tagging task of the toy language."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Models of toy sentences that fill gaps or predict the next word, asked to write."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 

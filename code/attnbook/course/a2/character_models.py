@@ -4,8 +4,6 @@ Each variant replaces one part of a pre-norm block of 2017; ``today`` replaces a
 them. A part is a class with its sizes, so a variant is a list of parts and no switch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple

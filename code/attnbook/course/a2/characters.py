@@ -5,8 +5,6 @@ two clauses, each on a line of its own. Its grammar is known, and with it the le
 that any model can reach on average.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """The drawings of appendix A2: the block of 2017 next to that of today."""
 
-from __future__ import annotations
-
 from attnbook.course.kit.drawings.diagram import Box, Diagram
 
 STREAM = 3.4  # width of the line that leads from a block's input to its output

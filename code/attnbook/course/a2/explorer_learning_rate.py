@@ -1,7 +1,5 @@
 """Appendix A2: any of the blocks, at any of the learning rates, while it trains."""
 
-from __future__ import annotations
-
 from attnbook.core import results
 from attnbook.course.a2.figures import PARTS
 from attnbook.course.kit.explorers.charts import Axis, Line, Lines, numbers

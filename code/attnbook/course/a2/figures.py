@@ -1,7 +1,5 @@
 """Figures and tables of appendix A2: what each part of today's block changes."""
 
-from __future__ import annotations
-
 from statistics import fmean
 
 import matplotlib.pyplot as plt

@@ -1,34 +1,46 @@
 """The exercises of appendix A3."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import draw_inputs, register, wrong
-
-FULL, WINDOW, STATE = 12 * 100_000 * 2048, 12 * 1004 * 2048, 12 * 16 * (64 * 64 + 64)
-
-register(
-    "exa3_cache",
-    reference=(FULL, WINDOW, STATE),
-    hint="For each layer: how many vectors or matrices, and how many numbers in each?",
-    mistakes=wrong(
-        (FULL // 2, WINDOW // 2, STATE),
-        "A cache keeps keys and values.",
-        (FULL, 12 * 1000 * 2048, STATE),
-        "The first four tokens are kept besides the window.",
-        (FULL, WINDOW, 12 * 16 * 64 * 64),
-        "Linear attention also keeps z, for the denominator.",
-        (FULL, WINDOW, 12 * (1024 * 1024 + 1024)),
-        "Each head has a state of its own, with the head's width.",
-        (FULL // 12, WINDOW // 12, STATE // 12),
-        "That is one layer; there are 12.",
-    ),
+from attnbook.course.kit.exercises.checking import (
+    draw_inputs,
+    exercise,
 )
 
 
-def _decay(q: Tensor, k: Tensor, v: Tensor, gamma: float) -> Tensor:
+@exercise()
+def exa3_cache() -> tuple[int, int, int]:
+    """For each layer: how many vectors or matrices, and how many numbers in each?
+
+    full, 12 * window => full // 2, 12 * window // 2
+        A cache keeps keys and values.
+    1004 => 1000
+        The first four tokens are kept besides the window.
+    (64 * 64 + 64) => 64 * 64
+        Linear attention also keeps z, for the denominator.
+    16 * (64 * 64 + 64) => (1024 * 1024 + 1024)
+        Each head has a state of its own, with the head's width.
+    return 12 * full, 12 * window, 12 * state => return full, window, state
+        That is one layer; there are 12.
+    """
+    full, window, state = 100_000 * 2048, 1004 * 2048, 16 * (64 * 64 + 64)
+    return 12 * full, 12 * window, 12 * state
+
+
+@exercise(
+    lambda: draw_inputs(((4, 3), (4, 3), (4, 2), 0.5), ((7, 2), (7, 2), (7, 5), 0.9))
+)
+def exa3_decay(q: Tensor, k: Tensor, v: Tensor, gamma: float) -> Tensor:
+    """Write out two positions: how often is the first pair multiplied by γ?
+
+    gamma * s + torch.outer(k_i, v_i) => gamma * (s + torch.outer(k_i, v_i))
+        The newest pair must not be multiplied by γ.
+    gamma * s => s
+        Nothing is forgotten here: γ is not used.
+    gamma * s => (1 - gamma) * s
+        γ is the share that stays, not the share that goes.
+    """
     s, outputs = torch.zeros(k.shape[1], v.shape[1], dtype=v.dtype), []
     for q_i, k_i, v_i in zip(q, k, v, strict=True):
         s = gamma * s + torch.outer(k_i, v_i)
@@ -36,58 +48,21 @@ def _decay(q: Tensor, k: Tensor, v: Tensor, gamma: float) -> Tensor:
     return torch.stack(outputs)
 
 
-def _late(q: Tensor, k: Tensor, v: Tensor, gamma: float) -> Tensor:
-    s, outputs = torch.zeros(k.shape[1], v.shape[1], dtype=v.dtype), []
-    for q_i, k_i, v_i in zip(q, k, v, strict=True):
-        s = gamma * (s + torch.outer(k_i, v_i))
-        outputs.append(q_i @ s)
-    return torch.stack(outputs)
-
-
-register(
-    "exa3_decay",
-    reference=_decay,
-    inputs=lambda: draw_inputs(
-        ((4, 3), (4, 3), (4, 2), 0.5),
-        ((7, 2), (7, 2), (7, 5), 0.9),
-    ),
-    hint="Write out two positions: how often is the first pair multiplied by γ?",
-    mistakes=wrong(
-        _late,
-        "The newest pair must not be multiplied by γ.",
-        lambda q, k, v, gamma: (q @ k.T).tril() @ v,
-        "Nothing is forgotten here: γ is not used.",
-        lambda q, k, v, gamma: _decay(q, k, v, 1 - gamma),
-        "γ is the share that stays, not the share that goes.",
-    ),
-)
-
-
-def _encoder(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    return q @ (k.T @ v) / (q @ k.sum(0))[:, None]
-
-
-def _causal(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    pairs = (q @ k.T).tril()
-    return pairs @ v / pairs.sum(1, keepdim=True)
-
-
 def _features() -> list[tuple[Tensor, Tensor, Tensor]]:
     cases = draw_inputs(((5, 3), (5, 3), (5, 2)), ((4, 2), (7, 2), (7, 5)))
     return [(q.exp(), k.exp(), v) for q, k, v in cases]
 
 
-register(
-    "exa3_encoder",
-    reference=_encoder,
-    inputs=_features,
-    hint="Which of S and z depend on the query, if every query sees all keys?",
-    mistakes=wrong(
-        lambda q, k, v: q @ (k.T @ v),
-        "The denominator is missing: the weights of a query must sum to 1.",
-        lambda q, k, v: q @ (k.T @ v) / q.sum(1, keepdim=True),
-        "The denominator needs the keys, too: it is the query times their sum.",
-        lambda q, k, v: _causal(q[: len(k)], k, v),
-        "This is a decoder's form: here each query sees all keys.",
-    ),
-)
+@exercise(_features)
+def exa3_encoder(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Which of S and z depend on the query, if every query sees all keys?
+
+    / (q @ k.sum(0))[:, None] =>
+        The denominator is missing: the weights of a query must sum to 1.
+    (q @ k.sum(0))[:, None] => q.sum(1, keepdim=True)
+        The denominator needs the keys, too: it is the query times their sum.
+    return q @ (k.T @ v) => pairs = (q @ k.T).tril(); return pairs @ v
+    (q @ k.sum(0))[:, None] => pairs.sum(1, keepdim=True)
+        This is a decoder's form: here each query sees all keys.
+    """
+    return q @ (k.T @ v) / (q @ k.sum(0))[:, None]

@@ -1,7 +1,5 @@
 """Figures and tables of appendix A3."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 

@@ -1,7 +1,5 @@
 """The drawings of chapter 1: the two models unrolled over time, and the GRU's cell."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -107,11 +105,6 @@ def _model(
 ) -> tuple[Diagram, Box, list[Box], list[Box]]:
     """What both models share: the diagram, c, the states from s_0 on, the outputs."""
     source, outputs = [*source, "<eos>"], [*target, "<eos>"]
-    for name, tokens in (("source", source), ("target", outputs)):
-        if not 1 < len(tokens) <= 7:
-            raise ValueError(
-                f"{name} has {len(tokens) - 1} words: give 1 to 6, which fit the page."
-            )
     alt = (
         f"Above the {len(source)} source tokens {' '.join(source)} two rows of encoder "
         "states, joined by arrows to the right and to the left. The last state of each "

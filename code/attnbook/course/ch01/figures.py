@@ -1,7 +1,5 @@
 """Figures of chapter 1."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure
@@ -9,7 +7,6 @@ from torch import nn
 
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.course.kit.colours import COLOURS, PALE_GREY
-from attnbook.course.kit.tables import shares
 from attnbook.decoding.steps import token_log_probs
 from attnbook.toy.data import SOURCE, TARGET
 from attnbook.toy.language import translate_by_rule
@@ -34,7 +31,8 @@ def prediction_frames(
             f"Previous tokens: {' '.join(targets[:t]) or 'none'}. Most probable next "
             f"token: {words[0]}, {p[0]:.2f} ({verdict})."
         )
-        alts.append(f"Bars of the five most probable tokens: {shares(words, p)}.")
+        shares = ", ".join(f"{word} {x:.2f}" for word, x in zip(words, p, strict=True))
+        alts.append(f"Bars of the five most probable tokens: {shares}.")
     return figures, captions, alts
 
 

@@ -1,34 +1,73 @@
 """Figures and tables of laboratory page 1."""
 
-from __future__ import annotations
-
+import math
 from collections.abc import Sequence
+from statistics import fmean
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
-from attnbook.course.ch01.baselines import accuracy_without_source, loss_knowing
 from attnbook.course.kit.colours import COLOURS, INK, PALE_GREY, SKY
-from attnbook.course.kit.curves import averaged, band, label_lines, logarithmic_x
+from attnbook.course.kit.curves import band, label_lines, logarithmic_x
 from attnbook.course.kit.exact_match import CLAUSES, CURVES
 from attnbook.course.kit.html_tables import Column, Table, spread, table
-from attnbook.course.kit.names import name_of
-from attnbook.course.kit.tables import Value, pivot, stored_runs
+from attnbook.course.kit.tables import NAMES, Value, pivot, stored_runs
 from attnbook.course.kit.toy_translation import THREE_SEEDS
-from attnbook.toy.language import KINDS
+from attnbook.toy.language import ADJECTIVES, DETERMINERS, KINDS, NOUNS, VERBS
 
 AS_TEXT = {"seed": str}
+
+# What a decoder reaches that knows the grammar, but not the source or not all of it
+
+ADJECTIVE_SHARE = len(ADJECTIVES) / (len(ADJECTIVES) + 1)
+"""Share of phrases with an adjective."""
+
+
+def loss_knowing(clauses: int) -> float:
+    """Loss of a decoder that knows the grammar and the first clauses of the source.
+
+    The mean over sentences of 1 to 4 clauses, in nats per token. An unknown clause
+    costs two phrases and a verb, each word guessed among those that may follow; whether
+    the sentence ends or goes on is guessed as well.
+
+    Args:
+        clauses: Number of known clauses; 0 is a decoder without a source.
+    """
+    phrase = math.log(len(NOUNS) * (len(ADJECTIVES) + 1) * len(DETERMINERS))
+    clause = 2 * phrase + math.log(len(VERBS))
+    tokens = 2 * (2 + ADJECTIVE_SHARE) + 2  # with the connective or EOS
+    losses = [
+        (max(n - clauses, 0) * clause + math.log(4)) / (n * tokens)
+        for n in (1, 2, 3, 4)
+    ]
+    return sum(losses) / len(losses)
+
+
+def accuracy_without_source() -> float:
+    """Token accuracy of a decoder that knows the previous tokens, but no source.
+
+    It knows the kind of each word from its position and guesses: a noun, one of 12;
+    after a noun an adjective or none, one of 7; after an adjective a determiner, one
+    of 3; a verb, one of 8.
+    """
+    after_noun = 1 / (len(ADJECTIVES) + 1)
+    phrase = 1 / len(NOUNS) + after_noun + ADJECTIVE_SHARE / len(DETERMINERS)
+    correct = 2 * phrase + 1 / len(VERBS)
+    words = 2 * (2 + ADJECTIVE_SHARE) + 1
+    return correct / words
+
 
 # Which tokens are lost?
 
 
-def loss_figure(losses: Sequence[float], width: int = 20) -> Figure:
-    """Draw the loss, averaged over every ``width`` steps, and two baselines."""
+def loss_figure(losses: Sequence[float]) -> Figure:
+    """Draw the loss, averaged over every 20 steps, and two baselines."""
     fig, ax = plt.subplots(figsize=(5.5, 3.0))
-    steps, means = averaged(losses, width)
-    ax.plot(steps, means)
+    groups = [losses[i : i + 20] for i in range(0, len(losses), 20)]
+    steps = [20 * i + len(group) / 2 for i, group in enumerate(groups)]  # the middles
+    ax.plot(steps, [*map(fmean, groups)])
     lines = {0: ("no source known", 0.08), 1: ("first clause known", -0.32)}
     for clauses, (label, above) in lines.items():
         level = loss_knowing(clauses)
@@ -58,7 +97,7 @@ def clause_table(*names: str) -> Table:
     rows = []
     for name in names:
         columns = zip(*(run["by_clause"] for run in stored_runs(name)), strict=True)
-        rows.append((name_of(name), *(spread(100 * x for x in c) for c in columns)))
+        rows.append((NAMES[name], *(spread(100 * x for x in c) for c in columns)))
     blind = [100 * accuracy_without_source()] * 4
     heads = [Column(f"clause {n}", "%", "token accuracy") for n in CLAUSES]
     return table(["model", *heads], [*rows, ("without any source", *blind)])
@@ -70,7 +109,7 @@ def clause_figure(*names: str) -> Figure:
     for name in names:
         colour, _ = CURVES[name]
         runs = [[100 * x for x in run["by_clause"]] for run in stored_runs(name)]
-        band(ax, CLAUSES, runs, marker="o", color=colour, label=name_of(name))
+        band(ax, CLAUSES, runs, marker="o", color=colour, label=NAMES[name])
     blind = [100 * accuracy_without_source()] * 4
     ax.plot(CLAUSES, blind, color=PALE_GREY, linestyle="--", label="without a source")
     ax.set(
@@ -181,10 +220,10 @@ def exchanged_table() -> Table:
         Value(
             lambda run, kind=kind, at=at: run["exact"][kind][at],
             *("%", 100, 1, name),
-            group=f"exact match, {name_of(kind)}",
+            group=f"exact match, {NAMES[kind]}",
         )
         for kind in ("initial_state", "static_last")
         for at, name in enumerate(("1 clause", "2 clauses"))
     ]
-    about = {"names": {"encoder": name_of}, "head": "frozen encoder of"}
+    about = {"names": {"encoder": NAMES}, "head": "frozen encoder of"}
     return pivot(stored_runs("exchanged_encoders"), "encoder", None, *values, **about)

@@ -5,8 +5,6 @@
 channels have the same H numbers, and differ only in how often the decoder reads them.
 """
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from attnbook.models.seq2seq import Readout, StaticContext, StaticState

@@ -1,7 +1,5 @@
 """Sutskever et al.'s translator with one layer: ``Sutskever``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """Bahdanau's translator when somebody else chooses what it reads, word by word."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import torch

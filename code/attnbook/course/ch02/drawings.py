@@ -1,7 +1,5 @@
 """The drawings of chapter 2: a soft memory, and one step of Bahdanau's decoder."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from attnbook.course.kit.drawings.diagram import SOURCE, TARGET, Box, Diagram

@@ -1,7 +1,5 @@
 """Chapter 2: the alignment of a translator with attention, on a caption."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Chapter 2: training as a film, the map of one sentence every five updates."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple

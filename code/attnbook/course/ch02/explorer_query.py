@@ -1,7 +1,5 @@
 """Chapter 2: the additive score, drawn; the query moves the words along the tanh."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
@@ -56,7 +54,6 @@ def query_view(side: float, tanh: bool) -> View:
         Axis("weight", 0, 1, (0, 0.5, 1)),
         (Series(shares),),
         notes=tuple(f"{weight:.2f}" for weight in shares),
-        across=True,
         role="source",
         height=200,
     )

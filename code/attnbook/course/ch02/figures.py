@@ -1,7 +1,5 @@
 """Figures and tables of chapter 2, and what its laboratory shares with them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """Figures and tables of laboratory page 2."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from statistics import fmean
 

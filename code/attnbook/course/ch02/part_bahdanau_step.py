@@ -1,7 +1,5 @@
 """One step as in Bahdanau et al.'s appendix: ``attend`` and ``step``."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

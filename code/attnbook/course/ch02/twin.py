@@ -4,8 +4,6 @@ Only its weights are held uniform for the first 150 of the 700 steps. It comes w
 package; ``python -m attnbook.course.ch02.twin`` trains it again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The drawings of chapter 3: the order of Luong's step, and the attentional state."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Chapter 3: the dictionary of each head, by the word that is written or read."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from torch import Tensor

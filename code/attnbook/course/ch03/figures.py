@@ -1,7 +1,5 @@
 """Figures of chapter 3."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.figure import Figure
@@ -14,6 +12,7 @@ from attnbook.course.kit.colours import (
     TEXT_COLOURS,
     text_colour,
 )
+from attnbook.course.kit.curves import draw_arrow
 from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, frame_cells, heat_map
 from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.tables import stored_runs
@@ -28,15 +27,8 @@ def arrows_figure() -> Figure:
     names, side = FEATURES.index("names"), FEATURES.index("side")
     fig, ax = plt.subplots(figsize=(5.5, 4.6))
 
-    def arrow(
-        x: float, y: float, role: str, text: str, at: tuple[float, float]
-    ) -> None:
-        ends = {"xy": (x, y), "xytext": (0, 0)}
-        look = {"arrowstyle": "-|>", "color": COLOURS[role], "lw": 2.5, "shrinkA": 0}
-        ax.annotate("", **ends, arrowprops=look | {"shrinkB": 0})
-        ax.text(*at, text, color=TEXT_COLOURS[role])
-
-    arrow(QUERY[names], QUERY[side], "query", "query", (1.6, 1.0))
+    draw_arrow(ax, (QUERY[names], QUERY[side]), "query")
+    ax.text(1.6, 1.0, "query", color=TEXT_COLOURS["query"])
     for word, at in {
         "farmer": (0.62, 0.72),
         "bird": (0.97, -1.0),
@@ -44,7 +36,8 @@ def arrows_figure() -> Figure:
     }.items():
         state = STATES[SENTENCE.index(word)]
         score = f"{word}: {state @ QUERY:.1f}".replace("-", "−")
-        arrow(state[names], state[side], "key", score, at)
+        draw_arrow(ax, (state[names], state[side]), "key")
+        ax.text(*at, score, color=TEXT_COLOURS["key"])
     ax.set(xlim=(-0.4, 2.3), ylim=(-1.3, 1.3), xlabel="names", ylabel="side")
     ax.set(aspect="equal", xticks=(0, 1, 2), yticks=(-1, 0, 1))
     return fig

@@ -1,7 +1,5 @@
 """Figures and tables of laboratory page 3."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import fmean
 

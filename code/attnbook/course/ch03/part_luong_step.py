@@ -1,7 +1,5 @@
 """One step with attention after the recurrence, and input feeding: ``step``."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,9 +1,7 @@
 """The drawings of chapter 4: the operations of attention, and the projections."""
 
-from __future__ import annotations
-
-from attnbook.course.kit.drawings.arrows import Point
 from attnbook.course.kit.drawings.diagram import KEY, QUERY, VALUE, Diagram
+from attnbook.course.kit.drawings.shapes import Point
 
 
 def data_flow() -> Diagram:

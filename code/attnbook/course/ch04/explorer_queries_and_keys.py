@@ -1,7 +1,5 @@
 """Chapter 4: a query and four keys in the plane, their dot products and weights."""
 
-from __future__ import annotations
-
 import math
 
 import torch
@@ -75,7 +73,6 @@ def _charts(query: Tensor, scores: Tensor, weights: Tensor) -> tuple[Arrows, Bar
         Axis("weight", 0, 1.3, (0, 0.5, 1)),
         (Series(numbers(weights.tolist()), "key"),),
         notes=tuple(f"{weight:.2f}" for weight in weights.tolist()),
-        across=True,
         role="key",
         height=290,
         title="score, and weight",

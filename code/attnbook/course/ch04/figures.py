@@ -1,7 +1,5 @@
 """Figures of chapter 4."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -18,6 +16,7 @@ from attnbook.course.kit.colours import (
     contrast,
     tint,
 )
+from attnbook.course.kit.curves import draw_arrow
 from attnbook.course.kit.heat_maps import (
     PALE_LINES,
     colour_bar,
@@ -33,12 +32,6 @@ from attnbook.toy import FEATURES, SENTENCE, STATES
 
 PLANE_QUERY = (2.0, 0.0)
 PLANE_KEYS = ((1.0, -0.4), (1.5, 1.6), (0.0, -1.2), (-1.0, 0.8))
-
-
-def draw_arrow(ax: Axes, tip: Sequence[float], role: str) -> None:
-    """Draw a vector as an arrow from the origin."""
-    look = {"color": COLOURS[role], "lw": 2.5, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "-|>", **look})
 
 
 def lengths_figure() -> Figure:
@@ -197,11 +190,11 @@ def draw_words(
 # The trained heads, counted
 
 
-def adjective_table(layer: int = 0, head: int = 3) -> Table:
+def adjective_table() -> Table:
     """How often an adjective prefers its noun: one head, the others, chance."""
     [found] = stored_runs("adjective_heads", translator="shipped")
     at = {(of["layer"], of["head"]): of for of in found["heads"]}
-    chosen = at.pop((layer, head))
+    chosen = at.pop((0, 3))
     others = max(of["noun"] for of in at.values())
     share = 100 / found["counted"]["noun"]
     ahead = 100 * chosen["next"] / found["counted"]["next"]

@@ -1,7 +1,5 @@
 """Figures and tables of laboratory page 4."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 
@@ -12,12 +10,48 @@ from matplotlib.figure import Figure
 from torch import Tensor, nn
 
 from attnbook.core import results
-from attnbook.course.ch04.random_attention import query_gradients, random_scores
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, SKY
 from attnbook.course.kit.curves import band, label_lines, logarithmic_x
 from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.tables import TRANSLATORS, Value, pivot, stored_runs
 from attnbook.nn.scores import AdditiveScore, make_score
+
+# Attention between random queries and keys: what a scale does before training
+
+
+def random_pairs(d_k: int, n_keys: int = 32) -> tuple[Tensor, Tensor]:
+    """Draw 500 random queries, each with keys of its own.
+
+    All components are independent, with mean 0 and variance 1. They are the same in
+    each call, and PyTorch's own generator isn't used.
+
+    Returns:
+        Queries, (500, 1, d_k), and keys, (500, n_keys, d_k).
+    """
+    g = torch.Generator().manual_seed(0)
+    q = torch.randn(500, 1, d_k, generator=g)
+    return q, torch.randn(500, n_keys, d_k, generator=g)
+
+
+def random_scores(d_k: int, n_keys: int = 32) -> Tensor:
+    """Dot products of these pairs, (500, n_keys), unscaled: their variance is d_k."""
+    q, k = random_pairs(d_k, n_keys)
+    return (q @ k.mT).squeeze(1)
+
+
+def query_gradients(d_k: int, scale: float) -> Tensor:
+    """How large the derivative of the attention weights by their query is, (500,).
+
+    The derivative of weight i is c α_i Σ_j (δ_ij − α_j) k_j, with the scale c of the
+    scores, such as 1/√d_k; its size is the root of the sum of all squared entries, over
+    weights and components.
+    """
+    q, k = random_pairs(d_k)
+    weights = (scale * q @ k.mT).softmax(-1)  # (500, 1, S)
+    # Σ_j α_i (δ_ij - α_j) k_j is α_i times what k_i has more than the mean of the keys.
+    jacobian = scale * weights.mT * (k - weights @ k)  # (500, S, d_k)
+    return jacobian.square().sum((-2, -1)).sqrt()
+
 
 # By width
 
@@ -112,19 +146,17 @@ def score_name(score: str) -> str:
     return "1 (no scale)" if score == "1" else re.sub(r"\bd\b", "d_k", score)
 
 
-def look_up_table(
-    scores: Sequence[str] = (*LOOK_UP_COLOURS,)[:6], after: Sequence[int] = (100, 400)
-) -> Table:
+def look_up_table(scores: Sequence[str] = (*LOOK_UP_COLOURS,)[:6]) -> Table:
     """Show correct answers after some steps: mean and range over seeds."""
-    runs = stored_runs("look_up", CURVE, score=(*scores,), steps=(*after,))
+    runs = stored_runs("look_up", CURVE, score=(*scores,), steps=(100, 400))
     names = {"score": score_name, "d_k": "d_k = {}", "steps": "after {} steps"}
     runs.sort(key=lambda run: run["steps"])
     return pivot(runs, "score", "d_k", CORRECT, groups="steps", names=names)
 
 
-def root_table(after: int = 400) -> Table:
+def root_table() -> Table:
     """Show correct answers with and without the root, and without it from less."""
-    runs = stored_runs("root_and_start", CURVE, steps=after)
+    runs = stored_runs("root_and_start", CURVE, steps=400)
     names = {"learning_rate": "{:g}", "d_k": "d_k = {}"}
     about = {"groups": "form", "names": names, "head": "learning rate"}
     return pivot(runs, "learning_rate", "d_k", CORRECT, **about)

@@ -1,7 +1,5 @@
 """Scaled dot-product attention, ``attention(Q, K, V, mask=None, dropout=0.0)``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

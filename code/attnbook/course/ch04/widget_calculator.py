@@ -5,15 +5,12 @@ page computes and draws everything in ``widget_calculator.js``, which a test hol
 against PyTorch. Without scripts the weights stand there as a plain table.
 """
 
-from __future__ import annotations
-
 import torch
 from IPython.display import HTML
 
 from attnbook.course.kit.colours import COLOURS, INK, TEXT_COLOURS, tint
 from attnbook.course.kit.html_tables import Column, Table, table
-from attnbook.course.kit.widgets.figures import figure
-from attnbook.course.kit.widgets.scripts import empty_image
+from attnbook.course.kit.widgets.figures import figure, on_load
 from attnbook.nn.scaled_dot_product import attention
 
 # Keys say how much a word names something, and whether it belongs to the subject
@@ -28,6 +25,8 @@ START = {
     "v": ((0.0, 1.0), (1.0, 0.0), (0.0, -1.0), (-1.0, 0.0)),
     "most": 9.9,  # the greatest number that may be entered: its scores fit their cells
 }
+NOTHING = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
+"""An image of one pixel, which only starts the script."""
 LOOKS = {
     role: {
         "line": COLOURS[role],
@@ -46,7 +45,10 @@ def calculator() -> HTML:
     """
     blue = COLOURS["source"]
     colours = LOOKS | {"ink": INK, "weight": blue, "tick": blue}
-    script = empty_image(__name__, **START, colours=colours)
+    script = (
+        f'<img src="{NOTHING}" alt="" width="1" height="1"'
+        f"{on_load(__name__, **START, colours=colours)}>"
+    )
     still = weights_table()._repr_html_()
     return figure(f'<div class="book-frame">{still}</div>\n{script}', "", width=720)
 

@@ -1,7 +1,5 @@
 """The drawings of chapter 5: several attentions, and what each finds for a word."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Chapter 5: a translator whose heads are switched off, on a caption that is typed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import lru_cache
@@ -137,7 +135,6 @@ def drops_chart(tokens: tuple[str, ...], drops: Sequence[float]) -> Bars:
         tokens,
         Axis("log-probability lost, nats", *numbers([low, high]), ticks),
         (Series(tuple(drops), "target"),),
-        across=True,
         role="target",
         height=100 + 29 * len(tokens),
     )

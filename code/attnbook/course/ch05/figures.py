@@ -1,7 +1,5 @@
 """Figures of chapter 5: maps of heads, and two ways to split features."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt

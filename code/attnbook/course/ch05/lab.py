@@ -1,7 +1,5 @@
 """Figures and tables of laboratory page 5."""
 
-from __future__ import annotations
-
 import math
 
 import matplotlib.pyplot as plt
@@ -135,11 +133,11 @@ def offsets_by_head_table() -> Table:
     return table(columns, rows)
 
 
-def costly_heads_table(number: int = 3) -> Table:
+def costly_heads_table() -> Table:
     """The heads that each encoder needs most, and the weight on their neighbours."""
     rows = {}
     for run in stored_runs("encoder_heads"):
-        heads = sorted(run["heads"], key=lambda of: -of["rise"])[:number]
+        heads = sorted(run["heads"], key=lambda of: -of["rise"])[:3]
         rows[TRANSLATORS[run["translator"]]] = [
             (
                 f"layer {of['layer'] + 1}, head {of['head'] + 1}",

@@ -1,7 +1,5 @@
 """Multi-head attention, ``MultiHeadAttention(d_model, n_heads)``."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from attnbook.course.ch04.part_attention import some_allowed

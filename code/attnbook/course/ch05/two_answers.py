@@ -1,7 +1,5 @@
 """Two answers at each position: models of two colours."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager

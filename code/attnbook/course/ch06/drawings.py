@@ -1,7 +1,5 @@
 """The drawings of chapter 6: shift and mask, broadcasting, a prefix in two layers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from attnbook.course.kit.drawings.diagram import TARGET, Diagram
@@ -85,9 +83,9 @@ PREFIX = (
 )
 
 
-def prefix_in_two_layers(words: Sequence[str] = ("<bos>", "the", "old")) -> Diagram:
+def prefix_in_two_layers() -> Diagram:
     """Which inputs the newest position of layer 2 depends on, and by which paths."""
-    d = Diagram(510, 270, alt=PREFIX)
+    d, words = Diagram(510, 270, alt=PREFIX), ("<bos>", "the", "old")
     for left, title, causal in ((84, "with mask", True), (318, "without", False)):
         xs = [left + 78 * i for i in range(len(words))]
         d.text(title, xs[1], 16)

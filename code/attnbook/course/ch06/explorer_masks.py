@@ -1,7 +1,5 @@
 """Chapter 6: the reader chooses attention, lengths, window and padding; the mask."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

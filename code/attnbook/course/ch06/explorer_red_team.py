@@ -1,7 +1,5 @@
 """Chapter 6: a wrong mask in one layer, what the leak test shows, and six names."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Figures and tables of chapter 6."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes

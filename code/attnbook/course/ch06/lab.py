@@ -1,7 +1,5 @@
 """Tables and figures of laboratory page 6 and of the mask card."""
 
-from __future__ import annotations
-
 import re
 
 import matplotlib.pyplot as plt

@@ -4,8 +4,6 @@ Four positions attend to each other, the mask has one value at one of them and a
 value elsewhere, and the leak test finds the positions that the first one reads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module

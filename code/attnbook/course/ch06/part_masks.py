@@ -1,7 +1,5 @@
 """Masks for padding, for the future, and for both: three functions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Translators that lose a mask: that of padding, or the causal one of some layers."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Collection
 from typing import NamedTuple

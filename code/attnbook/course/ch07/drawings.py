@@ -1,7 +1,5 @@
 """The drawing of chapter 7: where positions can enter attention."""
 
-from __future__ import annotations
-
 from attnbook.course.kit.drawings.diagram import KEY, QUERY, VALUE, Diagram
 
 WAYS_IN = (

@@ -1,7 +1,5 @@
 """Figures and tables of chapter 7."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -15,7 +13,6 @@ from torch.nn import functional as F
 
 from attnbook.core import results
 from attnbook.core.vocabulary import PAD
-from attnbook.course.ch04.figures import draw_arrow
 from attnbook.course.kit.colours import (
     COLOURS,
     DARK_GREY,
@@ -26,7 +23,7 @@ from attnbook.course.kit.colours import (
     TEXT_COLOURS,
     contrast,
 )
-from attnbook.course.kit.curves import band
+from attnbook.course.kit.curves import band, draw_arrow
 from attnbook.course.kit.html_tables import Spread, Table, spread
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.nn.positions import frequencies, sinusoids
@@ -92,13 +89,11 @@ def farthest_figure() -> Figure:
 CLOCKS, CLOCK_WIDTH = 4, 16
 
 
-def clock_frames(
-    positions: Sequence[int] = tuple(range(16)),
-) -> tuple[list, list, list]:
+def clock_frames() -> tuple[list, list, list]:
     """Draw, position by position, the first four hands and the features they give."""
     figures, captions, alts = [], [], []
-    encodings = sinusoids(max(positions) + 1, CLOCK_WIDTH, dtype=torch.float64)
-    for p in positions:
+    encodings = sinusoids(16, CLOCK_WIDTH, dtype=torch.float64)
+    for p in range(16):
         figures.append(_clocks(p, encodings[p]))
         turns = [p * omega / (2 * math.pi) for omega in _hand_speeds()]
         captions.append(
@@ -178,12 +173,10 @@ def map_figure(n: int = 500, d: int = 32) -> Figure:
 # A shift is a rotation
 
 
-def rotation_figure(
-    k: int = 3, starts: Sequence[int] = (0, 5, 11), hands: Sequence[int] = (0, 1, 2)
-) -> Figure:
-    """Draw how k positions turn some hands, from several positions on."""
-    fig, axes = plt.subplots(len(hands), len(starts), figsize=(5.2, 5.6), squeeze=False)
-    for clocks, i in zip(axes, hands, strict=True):
+def rotation_figure(k: int, starts: Sequence[int]) -> Figure:
+    """Draw how k positions turn three hands, from several positions on."""
+    fig, axes = plt.subplots(3, len(starts), figsize=(5.2, 5.6), squeeze=False)
+    for i, clocks in enumerate(axes):
         omega = _hand_speeds()[i]
         for ax, p in zip(clocks, starts, strict=True):
             _dial(ax)
@@ -224,15 +217,13 @@ TURNED = ((0, 0), (3, 1), (6, 4))
 """Positions of query and key in the three panels."""
 
 
-def rotary_figure(
-    q: Sequence[float] = (2.0, 1.0), k: Sequence[float] = (1.0, 3.0)
-) -> Figure:
+def rotary_figure() -> Figure:
     """Draw one query and one key, rotated for three pairs of positions."""
     fig, axes = plt.subplots(1, len(TURNED), figsize=(5.5, 2.6))
     for ax, (m, n) in zip(axes, TURNED, strict=True):
         turned = [
             rotate(torch.tensor([x], dtype=torch.float64), offset=p)[0]
-            for x, p in ((q, m), (k, n))
+            for x, p in (((2.0, 1.0), m), ((1.0, 3.0), n))
         ]
         ends = [math.atan2(*x.flip(0).tolist()) for x in turned]
         _between(ax, *ends)

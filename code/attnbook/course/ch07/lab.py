@@ -1,7 +1,5 @@
 """Tables of laboratory page 7."""
 
-from __future__ import annotations
-
 from attnbook.core import results
 from attnbook.course.ch06.lab import one_and_two_back
 from attnbook.course.ch07.figures import (

@@ -1,7 +1,5 @@
 """Sinusoidal positions: ``sinusoids(n, d)`` and ``PositionalEncoding(d_model)``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

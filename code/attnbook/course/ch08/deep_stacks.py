@@ -1,7 +1,5 @@
 """Deep stacks of self-attention: rank collapse and gradients, by kind of connection."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import torch

@@ -1,7 +1,5 @@
 """The drawings of chapter 8: a skip connection, and the layers built with it."""
 
-from __future__ import annotations
-
 import math
 
 from attnbook.course.kit.drawings.diagram import SOURCE, Box, Diagram

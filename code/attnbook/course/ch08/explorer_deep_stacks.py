@@ -1,7 +1,5 @@
 """Chapter 8: a deep stack of attentions, its connections and its initial weights."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import torch

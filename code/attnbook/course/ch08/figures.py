@@ -1,7 +1,5 @@
 """Figures and tables of chapter 8."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 

@@ -1,7 +1,5 @@
 """Tables and figures of laboratory page 8."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from statistics import fmean

@@ -1,7 +1,5 @@
 """The Transformer's decoder layer, ``DecoderLayer(config)``, in both forms."""
 
-from __future__ import annotations
-
 from torch import Tensor, nn
 
 from attnbook.course.ch04.part_attention import some_allowed

@@ -1,7 +1,5 @@
 """The Transformer's encoder layer, ``EncoderLayer(config)``, in both forms."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The position-wise feed-forward network, ``FeedForward(d_model, d_ff)``."""
 
-from __future__ import annotations
-
 from torch import nn
 from torch.nn import functional as F
 

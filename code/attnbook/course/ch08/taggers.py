@@ -1,7 +1,5 @@
 """Deep taggers: stacks of encoder layers, and of layers that lack a part."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

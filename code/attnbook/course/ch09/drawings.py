@@ -1,7 +1,5 @@
 """The drawings of chapter 9: the model, and its memory."""
 
-from __future__ import annotations
-
 from math import copysign
 
 from attnbook.course.kit.drawings.diagram import (

@@ -1,7 +1,5 @@
 """Chapter 9: the heads of the trained toy Transformer, on a sentence that is typed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Chapter 9: one sentence on its way through the toy Transformer, stage by stage."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Figures and tables of chapter 9."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from statistics import fmean
@@ -26,7 +24,7 @@ from attnbook.course.kit.heat_maps import (
     heat_map,
 )
 from attnbook.course.kit.html_tables import Column, Table, table
-from attnbook.course.kit.tables import stored_runs
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.toy.language import Pair
 
 CAN = {
@@ -126,10 +124,9 @@ def right_word_figure() -> Figure:
 
 def due_table() -> Table:
     """Show how often the first cross-attention finds the word that is due: stored."""
-    rows = [
-        (READ[run["change"]], 100 * run["found"]) for run in stored_runs("word_due")
-    ]
-    return table(["the decoder gets", Column("word found", "%")], rows)
+    found = Value("found", "%", 100, name="word found")
+    about = {"names": {"change": READ}, "head": "the decoder gets"}
+    return pivot(stored_runs("word_due"), "change", None, found, **about)
 
 
 # The suspect

@@ -1,7 +1,5 @@
 """Tables of laboratory page 9."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from torch import Tensor

@@ -1,7 +1,5 @@
 """The listing ``transformer.py`` with the weights of the package's model."""
 
-from __future__ import annotations
-
 from attnbook.course.ch09 import transformer
 from attnbook.models.transformer import Transformer
 

@@ -1,7 +1,5 @@
 """The whole model, ``Transformer(config)``: forward, and step by step."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 

@@ -1,7 +1,5 @@
 """The suspect: a small Transformer with planted bugs, and two tasks to try it on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 import torch

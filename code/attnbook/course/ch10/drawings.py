@@ -1,7 +1,5 @@
 """The drawings of chapter 10: a cache that grows token by token, and a beam."""
 
-from __future__ import annotations
-
 import math
 
 from attnbook.course.kit.drawings.diagram import KEY, QUERY, TARGET, VALUE, Box, Diagram

@@ -1,24 +1,12 @@
 """Exercises of chapter 10."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 
 from attnbook.core.vocabulary import BOS
-from attnbook.course.kit.exercises.checking import register, wrong
+from attnbook.course.kit.exercises.checking import exercise
 from attnbook.models.transformer import Transformer
 from attnbook.nn.layers import TransformerConfig
-
-
-def _recompute(
-    model: nn.Module, src: Tensor, length: int, position: int = -1
-) -> Tensor:
-    prefix = torch.full((len(src), 1), BOS)
-    for _ in range(length):
-        token = model(src, prefix)[:, position].argmax(-1)
-        prefix = torch.cat([prefix, token[:, None]], dim=1)
-    return prefix
 
 
 def _models_and_sources() -> list[tuple[nn.Module, Tensor, int]]:
@@ -37,43 +25,22 @@ def _models_and_sources() -> list[tuple[nn.Module, Tensor, int]]:
     ]
 
 
-register(
-    "ex10_last_position",
-    reference=lambda model, src, length: _recompute(model, src, length)[:, 1:],
-    inputs=_models_and_sources,
-    hint="Which row of the logits predicts the token that isn't there yet?",
-    mistakes=wrong(
-        lambda model, src, length: _recompute(model, src, length, 0)[:, 1:],
-        "Position 0 predicts the first token, again and again.",
-        lambda model, src, length: _recompute(model, src, length),
-        "BOS is an input and not generated: leave it out of the result.",
-        lambda model, src, length: _recompute(model, src, length - 1)[:, 1:],
-        "The last token is missing.",
-    ),
-)
+@exercise(_models_and_sources)
+def ex10_last_position(model: nn.Module, src: Tensor, length: int) -> Tensor:
+    """Which row of the logits predicts the token that isn't there yet?
 
-
-def _beam_step(log_p: Tensor, steps: Tensor) -> tuple[Tensor, Tensor]:
-    candidates = (log_p[..., None] + steps).flatten(1)  # (B, W · V)
-    index = candidates.topk(log_p.shape[1]).indices  # (B, W)
-    return index // steps.shape[-1], index % steps.shape[-1]
-
-
-def _one_of_each(log_p: Tensor, steps: Tensor) -> tuple[Tensor, Tensor]:
-    parents = torch.arange(log_p.shape[1]).expand(len(log_p), -1)
-    return parents, (log_p[..., None] + steps).argmax(-1)
-
-
-def _sentences_together(log_p: Tensor, steps: Tensor) -> tuple[Tensor, Tensor]:
-    (b, w), v = log_p.shape, steps.shape[-1]
-    index = (log_p[..., None] + steps).flatten().topk(b * w).indices.view(b, w)
-    return index // v % w, index % v
-
-
-def _wrong_index(log_p: Tensor, steps: Tensor) -> tuple[Tensor, Tensor]:
-    parents, tokens = _beam_step(log_p, steps)
-    index = steps.shape[-1] * parents + tokens
-    return index % log_p.shape[1], index // log_p.shape[1]
+    [:, -1] => [:, 0]
+        Position 0 predicts the first token, again and again.
+    prefix[:, 1:] => prefix
+        BOS is an input and not generated: leave it out of the result.
+    range(length) => range(length - 1)
+        The last token is missing.
+    """
+    prefix = torch.full((len(src), 1), BOS)
+    for _ in range(length):
+        token = model(src, prefix)[:, -1].argmax(-1)
+        prefix = torch.cat([prefix, token[:, None]], dim=1)
+    return prefix[:, 1:]
 
 
 def _hypotheses() -> list[tuple[Tensor, Tensor]]:
@@ -86,25 +53,29 @@ def _hypotheses() -> list[tuple[Tensor, Tensor]]:
     ]
 
 
-register(
-    "ex10_beam_step",
-    reference=_beam_step,
-    inputs=_hypotheses,
-    hint="Add each hypothesis's log-probability to its row of `steps`, and look for "
-    "the W best in the whole table of a sentence.",
-    mistakes=wrong(
-        _one_of_each,
-        "Each hypothesis is extended once; two of the best may extend the same one.",
-        _sentences_together,
-        "The candidates of one sentence compete with those of another: flatten only "
-        "the last two axes.",
-        lambda log_p, steps: _beam_step(torch.zeros_like(log_p), steps),
-        "The hypotheses aren't equally probable: add their log-probabilities.",
-        lambda log_p, steps: _beam_step(log_p, steps)[::-1],
-        "First the hypotheses, then the tokens.",
-        lambda log_p, steps: _beam_step(log_p, steps * log_p[..., None].neg()),
-        "Logarithms of probabilities are added, not multiplied.",
-        _wrong_index,
-        "Entry i of the flattened table belongs to hypothesis i // V and token i % V.",
-    ),
-)
+@exercise(_hypotheses)
+def ex10_beam_step(log_p: Tensor, steps: Tensor) -> tuple[Tensor, Tensor]:
+    """Add each hypothesis's log-probability to its row of `steps`, and look for the W
+    best in the whole table of a sentence.
+
+    .topk(width).indices => .unflatten(1, steps.shape[1:]).argmax(-1)
+    index // vocab, => torch.arange(width).expand_as(index),
+        Each hypothesis is extended once; two of the best may extend the same one.
+    .flatten(1) => .flatten()
+    .topk(width).indices => .topk(log_p.numel()).indices.view_as(log_p)
+    index // vocab, => index // vocab % width,
+        The candidates of one sentence compete with those of another: flatten only the
+        last two axes.
+    log_p[..., None] + => torch.zeros_like(log_p[..., None]) +
+        The hypotheses aren't equally probable: add their log-probabilities.
+    index // vocab, index % vocab => index % vocab, index // vocab
+        First the hypotheses, then the tokens.
+    None] + steps => None] - steps * log_p[..., None]
+        Logarithms of probabilities are added, not multiplied.
+    index // vocab, index % vocab => index % width, index // width
+        Entry i of the flattened table belongs to hypothesis i // V and token i % V.
+    """
+    width, vocab = steps.shape[1:]
+    candidates = (log_p[..., None] + steps).flatten(1)  # (B, W · V)
+    index = candidates.topk(width).indices  # (B, W)
+    return index // vocab, index % vocab

@@ -1,7 +1,5 @@
 """Chapter 10: beam width and temperature, on a caption that is typed."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,7 +14,7 @@ from attnbook.course.kit.explorers.controls import Slider, TextBox
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.shipped import checked_caption, shipped_translator
 from attnbook.course.kit.explorers.views import View
-from attnbook.course.kit.html_tables import Column, table
+from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.decoding.beam import beam_search
 from attnbook.decoding.sampling import sample
 from attnbook.decoding.scoring import log_probability
@@ -146,7 +144,7 @@ def _figure(groups: dict[str, Outputs]) -> Figure:
     return fig
 
 
-def _table(groups: dict[str, Outputs]) -> str:
+def _table(groups: dict[str, Outputs]) -> Table:
     """The three most probable translations of each way, each once."""
     columns = ("translation", Column("log-probability", "nats", digits=1))
     return table(
@@ -155,7 +153,7 @@ def _table(groups: dict[str, Outputs]) -> str:
             name: list(_most_probable(found).items())[:3]
             for name, found in groups.items()
         },
-    )._repr_html_()
+    )
 
 
 def _most_probable(found: Outputs) -> dict[str, float]:

@@ -1,7 +1,5 @@
 """Figures and tables of chapter 10."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 

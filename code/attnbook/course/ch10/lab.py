@@ -1,7 +1,5 @@
 """Figures and tables of laboratory page 10."""
 
-from __future__ import annotations
-
 from attnbook.core import results
 from attnbook.course.ch10.figures import BLEU, EMPTY
 from attnbook.course.kit.html_tables import Column, Table, table

@@ -1,7 +1,5 @@
 """Greedy decoding, ``greedy(model, src, max_len)``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

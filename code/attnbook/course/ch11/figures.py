@@ -1,7 +1,5 @@
 """Figures of chapter 11."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import fmean, median

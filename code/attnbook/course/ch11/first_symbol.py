@@ -1,7 +1,5 @@
 """What can the last position learn of the first? Models that answer there only."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import torch

@@ -1,7 +1,5 @@
 """Figures and tables of laboratory page 11."""
 
-from __future__ import annotations
-
 import math
 
 from attnbook.core import results

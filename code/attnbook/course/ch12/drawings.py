@@ -1,7 +1,5 @@
 """The drawing of chapter 12: what happens to one batch in training."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from attnbook.course.kit.drawings.diagram import Diagram

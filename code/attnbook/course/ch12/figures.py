@@ -1,7 +1,5 @@
 """Figures and tables of chapter 12, but for those of the runs on a GPU."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -25,7 +23,7 @@ from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.exact_match import CURVES
 from attnbook.course.kit.heat_maps import PALE_LINES, heat_map
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
-from attnbook.course.kit.names import name_of
+from attnbook.course.kit.tables import NAMES
 from attnbook.translation.report import TEST_SPLITS
 from attnbook.translation.schedules import noam_learning_rate
 
@@ -138,9 +136,7 @@ def smoothed_floor(smoothing: float, n_tokens: int) -> float:
     return -right * math.log(right) - (n_tokens - 1) * rest * math.log(rest)
 
 
-def training_losses(
-    log: Sequence[dict], least: int = 50
-) -> tuple[list[int], list[float]]:
+def training_losses(log: Sequence[dict]) -> tuple[list[int], list[float]]:
     """Join short stretches of a log, such as those at the end of an epoch."""
     steps: list[int] = []
     means: list[float] = []
@@ -150,7 +146,7 @@ def training_losses(
         step = line["step"]
         total += (step - before) * line["loss"]
         before = step
-        if step - start >= least:
+        if step - start >= 50:
             steps.append(step)
             means.append(total / (step - start))
             start, total = step, 0.0
@@ -192,11 +188,11 @@ def curves_figure() -> Figure:
 
 BEAM, GREEDY = "beam, lowercased", "greedy, lowercased"
 LADDER = {
-    "initial_state": (name_of("initial_state"), CURVES["initial_state"][0]),
-    "static_context": (name_of("static_last"), CURVES["static_last"][0]),
-    "bahdanau": (name_of("bahdanau"), CURVES["bahdanau"][0]),
-    "luong": (name_of("luong_general"), SKY),
-    "transformer": (name_of("transformer"), CURVES["transformer"][0]),
+    "initial_state": (NAMES["initial_state"], CURVES["initial_state"][0]),
+    "static_context": (NAMES["static_last"], CURVES["static_last"][0]),
+    "bahdanau": (NAMES["bahdanau"], CURVES["bahdanau"][0]),
+    "luong": (NAMES["luong_general"], SKY),
+    "transformer": (NAMES["transformer"], CURVES["transformer"][0]),
 }
 """Label and colour of each model, as in the figure that grows."""
 
@@ -288,19 +284,6 @@ def models_table() -> Table:
     return table(["model", *heads], rows)
 
 
-VALIDATION = [
-    Column("loss", "nats", "validation", 2),
-    Column("BLEU", "", "validation", 1),
-    Column("chrF", "", "validation", 1),
-    Column("length", "ratio", "validation", 2),
-]
-
-
-def validation_row(run: dict, score: dict) -> tuple[float, ...]:
-    """The cells of the columns ``VALIDATION``."""
-    return run["validation_loss"], score["bleu"], score["chrf"], score["length_ratio"]
-
-
 ABLATION = {
     "the model": {
         "as_it_is": "unchanged",
@@ -323,43 +306,33 @@ ABLATION = {
 """The runs with one thing changed, as a reader calls them, by what is changed."""
 
 
-def ablation_runs(stored: str = "ablation") -> dict[str, dict[str, dict]]:
-    """Give the runs with one thing changed, by kind and by name for a reader."""
-    runs = part(stored)["runs"]
-    if stored == "ablation_seed_2":  # whose unchanged model is a row of the first
-        runs = runs | {"as_it_is": part("ablation")["runs"]["seed_2"]}
+def ablation(kind: str) -> dict[str, list[dict]]:
+    """Give the runs with one thing changed, one or two seeds, by their stored names."""
+    first, second = part("ablation")["runs"], part("ablation_seed_2")["runs"]
+    second = second | {"as_it_is": first["seed_2"]}
     return {
-        kind: {label: runs[name] for name, label in labels.items() if name in runs}
-        for kind, labels in ABLATION.items()
-    }
-
-
-def ablation_seeds() -> dict[str, dict[str, list[dict]]]:
-    """Give the runs of each row of the ablation, one or two seeds, by their names."""
-    second = ablation_runs("ablation_seed_2")
-    return {
-        kind: {
-            label: [both[label] for both in (runs, second[kind]) if label in both]
-            for label in runs
-        }
-        for kind, runs in ablation_runs().items()
+        name: [runs[name] for runs in (first, second) if name in runs]
+        for name in ABLATION[kind]
     }
 
 
 def ablation_table() -> Table:
     """Show the validation loss and scores (beam, cased) with the model changed."""
+    labels = ABLATION["the model"]
     rows = [
-        (label, *validation_spreads(runs, "beam, cased")[:2])
-        for label, runs in ablation_seeds()["the model"].items()
+        (labels[name], *loss_and_bleu(runs))
+        for name, runs in ablation("the model").items()
     ]
-    return table(["Transformer", *VALIDATION[:2]], rows)
+    heads = [Column("loss", "nats", "validation", 2)]
+    heads += [Column("BLEU", "", "validation", 1)]
+    return table(["Transformer", *heads], rows)
 
 
-def validation_spreads(runs: list[dict], how: str) -> list[float | Spread]:
-    """The cells of the columns ``VALIDATION``, over seeds if there are several."""
-    rows = [validation_row(run, run["validation_scores"][how]) for run in runs]
-    columns = zip(*rows, strict=True)
-    return [spread(x) if len(runs) > 1 else x[0] for x in columns]
+def loss_and_bleu(runs: list[dict]) -> list[float | Spread]:
+    """On validation data (beam, cased), over seeds if there are several."""
+    losses = [run["validation_loss"] for run in runs]
+    scores = [run["validation_scores"]["beam, cased"]["bleu"] for run in runs]
+    return [spread(x) if len(x) > 1 else x[0] for x in (losses, scores)]
 
 
 def ladder_figure() -> Figure:

@@ -1,7 +1,5 @@
 """Chapter 12: the same training on a GPU."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 

@@ -1,7 +1,5 @@
 """Laboratory page 12: scores of training runs, and decoding."""
 
-from __future__ import annotations
-
 from statistics import fmean
 
 import matplotlib.pyplot as plt
@@ -9,15 +7,14 @@ from matplotlib.figure import Figure
 
 from attnbook.core import results
 from attnbook.course.ch12.figures import (
+    ABLATION,
     BEAM,
     GREEDY,
     LADDER,
     NAME,
-    VALIDATION,
-    ablation_runs,
-    ablation_seeds,
+    ablation,
+    loss_and_bleu,
     part,
-    validation_spreads,
     whole_ladder,
 )
 from attnbook.course.kit.colours import COLOURS
@@ -25,36 +22,34 @@ from attnbook.course.kit.html_tables import Cell, Column, Table, spread, table
 from attnbook.translation.report import TEST_SPLITS
 
 
-def _together(runs: dict[str, dict[str, dict]]) -> dict[str, dict]:
-    """Runs by their names alone."""
-    return {label: run for kind in runs.values() for label, run in kind.items()}
-
-
 def ablation_table() -> Table:
     """Show loss and scores (beam) of all runs with one thing changed."""
     groups = {
-        f"changes of {kind}": [_changed(label, found) for label, found in runs.items()]
-        for kind, runs in ablation_seeds().items()
+        f"changes of {kind}": [
+            (label, *_changed(name, ablation(kind)[name]))
+            for name, label in labels.items()
+        ]
+        for kind, labels in ABLATION.items()
     }
-    ways = [
-        Column(way, "", "BLEU", 1) for way in ("cased", "lowercased", "fp32, cased")
+    heads = [
+        Column("loss", "nats", digits=2),
+        *(Column(way, "", "BLEU", 1) for way in ("cased", "lowercased", "fp32, cased")),
+        Column("chrF", digits=1),
+        Column("length", "ratio", digits=2),
     ]
-    loss, _, *others = (head._replace(group="") for head in VALIDATION)
-    return table(["Transformer", loss, *ways, *others], groups)
+    return table(["Transformer", *heads], groups)
 
 
-def _changed(label: str, runs: list[dict]) -> tuple[Cell, ...]:
-    """A row of ``ablation_table``; BLEU in lower case is fair to lowercased text."""
-    loss, bleu, *_ = validation_spreads(runs, "beam, cased")
+def _changed(name: str, runs: list[dict]) -> tuple[Cell, ...]:
+    """Cells of ``ablation_table``; BLEU in lower case is fair to lowercased text."""
     scores = [run["validation_scores"] for run in runs]
     lowercased = fmean(score["beam, lowercased"]["bleu"] for score in scores)
-    other = _together(ablation_runs("ablation_fp32")).get(label)
-    in_fp32 = best_bleu(other) if other else None
+    in_fp32 = part("ablation_fp32")["runs"].get(name)
     others = (
         fmean(score["beam, cased"][entry] for score in scores)
         for entry in ("chrf", "length_ratio")
     )
-    return label, loss, bleu, lowercased, in_fp32, *others
+    return *loss_and_bleu(runs), lowercased, in_fp32 and best_bleu(in_fp32), *others
 
 
 def best_bleu(run: dict) -> float:

@@ -1,7 +1,5 @@
 """What trains a model: ``label_smoothing_loss`` and ``train_step``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """The drawings of the front page, for readers who have read nothing yet."""
 
-from __future__ import annotations
-
 from attnbook.course.kit.drawings.diagram import SOURCE, TARGET, Box, Diagram
 from attnbook.course.kit.drawings.linked import LinkedDiagram
 from attnbook.course.kit.tables import stored_runs

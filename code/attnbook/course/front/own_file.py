@@ -1,7 +1,5 @@
 """The reader's own file, ``my_transformer.py``: how it grows, chapter by chapter."""
 
-from __future__ import annotations
-
 import inspect
 from html import escape
 

@@ -3,7 +3,7 @@
 - ``colours``, ``style``: five colours with a meaning, greys; one look for all figures
 - ``curves``, ``heat_maps``, ``alignment_maps``, ``exact_match``: bands over seeds and
   labels at lines; weights and masks as cells; the two figures that return
-- ``html_tables``, ``tables``, ``names``: results as tables; what they are called
+- ``html_tables``, ``tables``: results as tables, and what they are called
 - ``equivalence``, ``sources``: ours against a reference; source code in the page
 - ``drawings``: the boxes and arrows of diagrams
 - ``exercises``: what judges the reader's code, and the file that keeps it

@@ -1,7 +1,5 @@
 """Weights between a sentence and its translation, the right places framed."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure

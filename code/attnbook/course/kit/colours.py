@@ -12,8 +12,6 @@ value    ``\textcolor{#00795A}``
 =======  =======================  =======  =======================
 """
 
-from __future__ import annotations
-
 from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 
 COLOURS = {

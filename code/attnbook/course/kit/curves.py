@@ -1,6 +1,4 @@
-"""Curves: bands over seeds, labels at the ends of lines, logarithmic axes."""
-
-from __future__ import annotations
+"""Curves and arrows: bands over seeds, labels at line ends, logarithmic axes."""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -9,7 +7,7 @@ import matplotlib as mpl
 import seaborn as sns
 from matplotlib.axes import Axes
 
-from attnbook.course.kit.colours import text_colour
+from attnbook.course.kit.colours import COLOURS, text_colour
 
 
 def band(
@@ -41,19 +39,10 @@ def band(
     )
 
 
-def averaged(values: Sequence[float], width: int) -> tuple[list[float], list[float]]:
-    """Means of every ``width`` values, which are losses by step mostly.
-
-    Args:
-        values: One each step.
-        width: How many make one mean; at the end there may be fewer.
-
-    Returns:
-        The middle of each group, in steps, and the means.
-    """
-    groups = [values[i : i + width] for i in range(0, len(values), width)]
-    middles = [width * i + len(group) / 2 for i, group in enumerate(groups)]
-    return middles, [fmean(group) for group in groups]
+def draw_arrow(ax: Axes, tip: Sequence[float], role: str) -> None:
+    """Draw a vector as an arrow from the origin."""
+    look = {"color": COLOURS[role], "lw": 2.5, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "-|>", **look})
 
 
 def logarithmic_x(ax: Axes, ticks: Sequence[int]) -> None:
@@ -68,13 +57,8 @@ def label_lines(ax: Axes) -> None:
 
     Labels that would cover each other are moved apart. Call it last, when the limits
     of the axes are final.
-
-    Raises:
-        ValueError: If no line has a label.
     """
     lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
-    if not lines:
-        raise ValueError("no line has a label: draw with ax.plot(..., label=...)")
     ax.figure.draw_without_rendering()  # the layout decides where a line ends
     points_per_pixel = 72 / ax.figure.dpi
     ends = [line.get_xydata()[-1] for line in lines]

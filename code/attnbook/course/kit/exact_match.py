@@ -1,7 +1,5 @@
 """The figure that grows: exact match by number of clauses, one model a curve."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import matplotlib.pyplot as plt
@@ -10,8 +8,7 @@ from matplotlib.figure import Figure
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, SKY, text_colour
 from attnbook.course.kit.curves import band
 from attnbook.course.kit.html_tables import Table
-from attnbook.course.kit.names import name_of
-from attnbook.course.kit.tables import Value, pivot, stored_runs
+from attnbook.course.kit.tables import NAMES, Value, pivot, stored_runs
 
 CLAUSES = (1, 2, 3, 4)
 CURVES = {  # stored result: colour, where the label begins
@@ -29,7 +26,7 @@ def exact_match_figure(*names: str) -> Figure:
     for name in names:
         colour, place = CURVES[name]
         band(ax, CLAUSES, exact_match_shares(name), marker="o", color=colour)
-        ax.text(*place, name_of(name), color=text_colour(colour), size=12.5)
+        ax.text(*place, NAMES[name], color=text_colour(colour), size=12.5)
     ax.set(
         xlabel="clauses in the sentence",
         ylabel="exact match, %",
@@ -48,7 +45,7 @@ def exact_match_table(*names: str, clauses: Sequence[int] = CLAUSES) -> Table:
     """Show exact match by number of clauses: mean and range over seeds.
 
     Args:
-        names: Stored results; a reader gets the names of ``attnbook.course.kit.names``.
+        names: Stored results; a reader gets their names in :data:`NAMES`.
         clauses: A column for each.
     """
     return by_clauses(names, "exact", "exact match", clauses)
@@ -59,7 +56,7 @@ def by_clauses(
 ) -> Table:
     """Show an entry of stored results: a row for each, columns by number of clauses."""
     runs = [
-        {"model": name_of(name), **run} for name in names for run in stored_runs(name)
+        {"model": NAMES[name], **run} for name in names for run in stored_runs(name)
     ]
     return pivot(runs, "model", None, *(with_clauses(entry, group, n) for n in clauses))
 

@@ -1,7 +1,5 @@
 """Translations into the toy language, each word with its English below it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from html import escape
 

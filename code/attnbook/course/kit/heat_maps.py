@@ -1,7 +1,5 @@
 """Heat maps: attention weights, masks, influence; with numbers, names and frames."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import seaborn as sns

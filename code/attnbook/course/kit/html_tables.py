@@ -1,7 +1,5 @@
 """Results as tables: HTML in a page or a notebook, aligned text in a terminal."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +36,6 @@ class Column(NamedTuple):
 Cell = str | float | Spread | None
 """What a cell may hold, and nothing for an empty one."""
 
-RAW_ID = re.compile(r"\b[a-z]{2,}[a-z0-9]*(?:_[a-z0-9]+)+\b")
 SUBSCRIPT = re.compile(r"\b([A-Za-z])_([A-Za-z0-9]+)\b")
 LEFT, RIGHT = ' style="text-align: left"', ' style="text-align: right"'
 
@@ -47,6 +44,43 @@ def spread(numbers: Iterable[float]) -> Spread:
     """Return the mean and the range of some numbers, one a seed mostly."""
     numbers = [*numbers]
     return Spread(fmean(numbers), min(numbers), max(numbers))
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """A table that shows itself; made by :func:`table`."""
+
+    columns: Sequence[Column]
+    groups: Mapping[str, Sequence[Sequence[Cell]]]
+
+    def rows(self) -> list[Sequence[Cell]]:
+        """Return all rows, without the headings above them."""
+        return [row for group in self.groups.values() for row in group]
+
+    def is_numeric(self, column: int) -> bool:
+        """Say whether a column holds a number."""
+        cells = [row[column] for row in self.rows()]
+        return any(not isinstance(cell, str | None) for cell in cells)
+
+    def written(self) -> list[list[tuple[str, str]]]:
+        """Return, column by column, each cell's text and its range."""
+        columns = zip(*self.rows(), strict=True)
+        return [
+            [_written(cell, head.digits) for cell in column]
+            for head, column in zip(self.columns, columns, strict=True)
+        ]
+
+    def as_data(self) -> dict[str, list]:
+        """Return headings, with their units, and rows as text, for a page's script."""
+        heads = [[head.name, head.unit] for head in self.columns]
+        texts = [[text for text, _ in column] for column in self.written()]
+        return {"heads": heads, "rows": [[*row] for row in zip(*texts, strict=True)]}
+
+    def __repr__(self) -> str:
+        return _as_text(self)
+
+    def _repr_html_(self) -> str:
+        return _as_html(self)
 
 
 def table(
@@ -61,78 +95,12 @@ def table(
     Args:
         columns: Headings; the first column names the rows.
         rows: The cells of each row, or rows by the heading that stands above them.
-
-    Raises:
-        ValueError: If a column has no heading, if a row has too many or too few cells,
-            or if a text is a name of the code, such as ``static_mean``, that says
-            nothing to a reader.
     """
     heads = [Column(head) if isinstance(head, str) else head for head in columns]
-    if any(not head.name.strip() for head in heads):
-        raise ValueError(
-            "a column has no heading: name it, the first one too, for readers who hear "
-            "the table instead of seeing it"
-        )
     groups = rows if isinstance(rows, Mapping) else {"": rows}
-    made = Table(
+    return Table(
         heads, {name: [tuple(row) for row in group] for name, group in groups.items()}
     )
-    for row in made.rows():
-        if len(row) != len(heads):
-            raise ValueError(
-                f"the row {row} has {len(row)} cells; give one for each of the "
-                f"{len(heads)} columns, None for an empty one"
-            )
-    for text in made.texts():
-        if found := RAW_ID.search("".join(text.split("`")[::2])):
-            raise ValueError(
-                f"{found[0]!r} is a name of the code, which says nothing to a reader: "
-                "give its name in words (attnbook.course.kit.names has those of stored "
-                "results), or write it in backticks if it is code"
-            )
-    return made
-
-
-@dataclass(frozen=True, repr=False)
-class Table:
-    """A table that shows itself; made by :func:`table`."""
-
-    columns: Sequence[Column]
-    groups: Mapping[str, Sequence[Sequence[Cell]]]
-
-    def rows(self) -> list[Sequence[Cell]]:
-        """Return all rows, without the headings above them."""
-        return [row for group in self.groups.values() for row in group]
-
-    def texts(self) -> list[str]:
-        """Return all that is not a number."""
-        heads = [part for head in self.columns for part in head[:3]]
-        cells = [cell for row in self.rows() for cell in row if isinstance(cell, str)]
-        return [*self.groups, *heads, *cells]
-
-    def is_numeric(self, column: int) -> bool:
-        """Say whether a column holds a number."""
-        cells = [row[column] for row in self.rows()]
-        return any(not isinstance(cell, str | None) for cell in cells)
-
-    def written(self) -> list[list[tuple[str, str]]]:
-        """Return, column by column, each cell's text and its range."""
-        return [
-            [_written(row[number], head.digits) for row in self.rows()]
-            for number, head in enumerate(self.columns)
-        ]
-
-    def as_data(self) -> dict[str, list]:
-        """Return headings, with their units, and rows as text, for a page's script."""
-        heads = [[head.name, head.unit] for head in self.columns]
-        texts = [[text for text, _ in column] for column in self.written()]
-        return {"heads": heads, "rows": [[*row] for row in zip(*texts, strict=True)]}
-
-    def __repr__(self) -> str:
-        return _as_text(self)
-
-    def _repr_html_(self) -> str:
-        return _as_html(self)
 
 
 def _written(cell: Cell, digits: int) -> tuple[str, str]:

@@ -8,20 +8,11 @@ The letters are those of the page. The package carries them (`scripts/vendor_ass
 made the files), so that a figure looks the same everywhere.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import matplotlib as mpl
+from IPython import get_ipython
 from matplotlib.font_manager import fontManager
-
-try:
-    from IPython import get_ipython
-except ImportError:  # a machine for training alone has no notebooks
-
-    def get_ipython() -> None:
-        """Say that this is none."""
-
 
 from attnbook.course.kit.colours import COLOURS, INK
 

@@ -1,7 +1,5 @@
 """The toy translation task: equal training for several models and seeds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """Train the toy models that come with the package, and store their weights."""
 
-from __future__ import annotations
-
 import argparse
 import platform
 import time

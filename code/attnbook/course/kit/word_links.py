@@ -3,8 +3,6 @@
 Brown et al. 1993. What experiments measure alignments of captions by.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 

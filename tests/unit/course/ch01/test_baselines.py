@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from attnbook.course.ch01.baselines import loss_knowing
+from attnbook.course.ch01.lab import loss_knowing
 from attnbook.data.batching import pooled
 from attnbook.toy.data import toy_pairs
 from attnbook.toy.language import ADJECTIVES, NOUNS, VERBS

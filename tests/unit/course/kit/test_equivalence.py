@@ -12,13 +12,15 @@ def x():
 
 
 def test_it_stops_at_what_does_not_agree(x):
-    with pytest.raises(AssertionError, match="off, values: differ by"):
+    with pytest.raises(AssertionError, match="off, values: Tensor"):
         agreement_table({"off": (x, x + 1e-9, [x])})
     flat = (x - x.detach()) * 2 + x.detach()  # the same values, twice the gradient
-    with pytest.raises(AssertionError, match="bent, gradients: differ by"):
+    with pytest.raises(AssertionError, match="bent, gradients: Tensor"):
         agreement_table({"bent": (x * 1.0, flat, [x])})
-    with pytest.raises(ValueError, match="float64 tensors of one shape"):
+    with pytest.raises(AssertionError, match="dtype"):
         agreement_table({"half": (x.float(), x, [x])})
+    with pytest.raises(AssertionError, match="shape"):
+        agreement_table({"row": (x[:1] * 0, 0 * x, [x])})
 
 
 def test_zeros_agree_with_zeros():

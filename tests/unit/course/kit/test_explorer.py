@@ -16,6 +16,7 @@ from attnbook.course.kit.explorers.controls import (
 )
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.views import View
+from attnbook.course.kit.html_tables import table
 
 LIVE = "attnbook.course.kit.explorers.live"
 CONTROLS = {
@@ -36,12 +37,12 @@ def show(n, x, how, word, up):
     fig, ax = plt.subplots(figsize=(4, 2))
     ax.bar(range(n), [x] * n)
     said = f"{n} {x:g} {how} {word.upper() if up else word}"
-    return View(said, fig, f"{n} bars <high>", "<table><tr><td>1</td></tr></table>")
+    return View(said, fig, f"{n} bars <high>", table(["bar", "high"], [("a", "1")]))
 
 
 def make(**changes):
     caption = "**It moves.** A & *b*."
-    return explore(show, CONTROLS | changes, caption=caption, width=400)
+    return explore(show, CONTROLS | changes, caption=caption)
 
 
 @pytest.fixture
@@ -70,23 +71,13 @@ def test_the_still_is_html_with_text_and_caption(still):
     assert "onload" not in image
     assert "<p>2 1 sum b &amp; c</p>" in still.data
     assert "<strong>It moves.</strong> A &amp; <em>b</em>." in still.data
-    assert "max-width: 400px" in still.data
-    assert "<td>1</td>" in still.data
+    assert "max-width: 550px" in still.data
+    assert ">1</td>" in still.data
     assert (
         "Settings: numbers: 2; factor: 1.0; way: sum; word: “b &amp; c”; "
         "upper case: no. To change them, run this cell."
     ) in still.data
     assert not [tag for tag, _ in elements.found if tag in ("script", "input", "link")]
-
-
-def test_without_ipywidgets_there_is_a_still_that_says_what_to_install(monkeypatch):
-    monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
-    monkeypatch.delitem(sys.modules, LIVE, raising=False)
-    monkeypatch.setitem(sys.modules, "ipywidgets", None)  # import fails
-    found = make().data
-    assert "<p>2 1 sum b &amp; c</p>" in found
-    assert "pip install ipywidgets" in found
-    assert "run the cell again" in found
 
 
 # The live explorer

@@ -222,13 +222,7 @@ def test_the_second_hint_is_about_the_same_error(capsys):
         assert hint in text
 
 
-def test_what_the_reader_prints_is_shown_up_to_a_limit(judged):
-    said = judged(
-        RIGHT, (DEF, f'{DEF}    print("scores", *[60 * "x"] * 4, sep="\\n")\n')
-    )
-    shown = said.partition("attention: ")[0]
-    assert 1990 < len(shown) < 2100
-    assert "rest of what your code prints is left out" in shown.splitlines()[-1]
+def test_what_the_reader_prints_is_shown(judged):
     few = "    if mask is None and Q.dim() == 2:\n        print('seen')\n"
     assert judged(RIGHT, (DEF, DEF + few)).startswith("seen\n")
 
@@ -306,10 +300,7 @@ def test_a_base_class_in_another_cell_is_part_of_the_answer(capsys):
     assert capsys.readouterr().out == "FeedForward: your turn.\n"
 
 
-@pytest.mark.parametrize(
-    "body",
-    ["...", "pass", '"""(…, T, d_v)."""', "return ...", "raise NotImplementedError"],
-)
+@pytest.mark.parametrize("body", ["...", "pass", '"""(…, T, d_v)."""', "return ..."])
 def test_a_skeleton_is_the_readers_turn(judged, body):
     assert judged(f"{DEF}    {body}\n") == "attention: your turn.\n"
     assert not hints.GIVEN

@@ -236,17 +236,15 @@ END = "# %% end of attention\n"
     [
         (lambda file: edit(file, END, ""), "is damaged: each part"),
         (lambda file: edit(file, END, END + END), "is damaged: each part"),
-        (lambda file: file.write_bytes(b"\xff\xfe\xff"), "is not text in UTF-8"),
-        (lambda file: (file.unlink(), file.mkdir()), "is a folder: give it another"),
     ],
 )
 def test_a_damaged_file_is_refused_and_stays(damage, said, capsys, file):
     save_part("attention", written())
     damage(file)
-    before = file.read_bytes() if file.is_file() else b""
+    before = file.read_bytes()
     with pytest.raises(ValueError, match=rf"my_transformer\.py {said}"):
         save_part("attention", written("-1e30", "-1e31"))
-    assert (file.read_bytes() if file.is_file() else b"") == before
+    assert file.read_bytes() == before
     assert my_part("attention") is packages_attention
     assert f"the package's. my_transformer.py {said}" in capsys.readouterr().out
 
@@ -334,7 +332,7 @@ def target_mask(ids):
 def test_a_part_uses_the_saved_part_that_it_is_made_of(
     cell, name, saved_first, capsys, file
 ):
-    """Whichever of the two is saved first; until then it is ours, and named."""
+    """Until that is saved it is ours, and named; it is exchanged by saving anew."""
     if saved_first:
         save_part("attention", written())
     names = run_cell(cell, {"my_part": my_part})
@@ -348,8 +346,9 @@ def test_a_part_uses_the_saved_part_that_it_is_made_of(
         my_part("MultiHeadAttention")
         assert capsys.readouterr().out.endswith(f"from my_transformer.py.{ours}")
         save_part("attention", written())
-        healed = " MultiHeadAttention: now made of it.\n"
-        assert capsys.readouterr().out == SAVED.replace("\n", healed)
+        assert capsys.readouterr().out == SAVED.replace("\n", ours)
+        save_part("MultiHeadAttention", names["MultiHeadAttention"])
+        assert "Still ours" not in capsys.readouterr().out
     text = file.read_text(encoding="utf-8")
     assert "from attnbook" not in text
     assert f"{END}\n# %% MultiHeadAttention (chapter 5)\n" in text  # the course's order
@@ -390,33 +389,25 @@ def test_functions_in_another_order_are_told_by_their_names(file):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "place"),
+    ("old", "new", "said"),
     [
-        ("    return F", "  return F", 22, "in the section attention: IndentationErr"),
-        ("import math", "import nothing_such", 8, "the section attention: ModuleNotF"),
-        ("\n# %% attention", "\nx = = 1\n# %% attention", 7, "outside of the sections"),
+        ("    return F", "  return F", r"IndentationError.* line 22\)"),
+        ("import math", "import nothing_such", "ModuleNotFoundError in line 8 of"),
+        ("\n# %% attention", "\nx = = 1\n# %% attention", r"SyntaxError.* line 7\)"),
     ],
 )
-def test_a_broken_section_is_named_and_the_good_part_is_not_blamed(
-    old, new, line, place, file
-):
+def test_a_broken_line_above_a_good_part_is_named(old, new, said, file):
     save_part("attention", written())
     names = run_cell(MASKS, {})
     masks = [names[x] for x in ("key_mask", "causal_mask", "target_mask")]
     edit(file, old, new)
     before = file.read_bytes()
-    said = rf"is broken in line {line}, .*{place}.*masks passes and is not to blame"
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(
+        ValueError, match=rf"masks does not run: {said}.*mend that line"
+    ):
         save_part("masks", *masks)
     assert file.read_bytes() == before
-    assert before.decode().splitlines()[line - 1].strip() in f"{new} {CELLS}"
-    if "attention" in place:
+    if "=" not in new:
         save_part("attention", written())  # heals it
         save_part("masks", *masks)
         assert is_mine("masks")
-        # A section below the one that is saved: the line is that of the file.
-        edit(file, "ids.shape[1]", "ids.shape[1")
-        at = file.read_text(encoding="utf-8").splitlines()
-        at = [n for n, text in enumerate(at, 1) if "ids.shape[1)" in text]
-        with pytest.raises(ValueError, match=f"in line {at[0]}, in the section masks"):
-            save_part("attention", written("sum to 1.", "sum to 1.\n    # Really."))

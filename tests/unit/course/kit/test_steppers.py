@@ -18,7 +18,7 @@ def draw(count=3, size=(2, 1)):
 
 def make(figures=None, **changes):
     given = {"captions": CAPTIONS, "label": "Step", "caption": "It grows."} | changes
-    return stepper(draw() if figures is None else figures, **given).data
+    return stepper(draw() if figures is None else figures, alts=CAPTIONS, **given).data
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """The states of a bidirectional encoder, a column for each token, read from below."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

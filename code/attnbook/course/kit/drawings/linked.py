@@ -5,13 +5,11 @@ large as its box in per cent of the picture, whatever size that is shown in. No 
 is needed. On the published page they lead somewhere; elsewhere there are no such pages.
 """
 
-from __future__ import annotations
-
 import base64
 from html import escape
 
-from attnbook.course.kit.drawings.arrows import number
 from attnbook.course.kit.drawings.diagram import SIZE, Box, Diagram
+from attnbook.course.kit.drawings.shapes import number
 
 SMALLEST_TEXT = 11  # pixels; on a narrower screen the picture scrolls
 
@@ -30,14 +28,7 @@ class LinkedDiagram(Diagram):
             box: The box, or another place of the picture.
             address: Where to, from the page on which the diagram is shown.
             name: What is there, read aloud and shown while the mouse is over it.
-
-        Raises:
-            ValueError: If the address or the name is empty.
         """
-        if not (address and name):
-            raise ValueError(
-                f"a link to {address!r}, named {name!r}: give an address and a name."
-            )
         left, top = box.x - box.width / 2, box.y - box.height / 2
         place = {
             "left": left / self.width,

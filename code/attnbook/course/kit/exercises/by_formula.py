@@ -4,10 +4,9 @@ Vaswani et al. 2017. Nothing here comes from the package: weights are read by na
 the modules of whoever wrote them, so that both have the same. There is no dropout.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -113,9 +112,7 @@ def encoder_layer(
     def attend(y: Tensor) -> Tensor:
         return multi_head(y, y, layer.attention, mask, n_heads=n_heads)
 
-    def feed(y: Tensor) -> Tensor:
-        return feed_forward(y, layer.feed_forward)
-
+    feed = partial(feed_forward, network=layer.feed_forward)
     x = residual(x, attend, layer.norm_1, norm_first)
     return residual(x, feed, layer.norm_2, norm_first)
 
@@ -139,9 +136,7 @@ def decoder_layer(
             y, memory, layer.cross_attention, memory_mask, n_heads=n_heads
         )
 
-    def feed(y: Tensor) -> Tensor:
-        return feed_forward(y, layer.feed_forward)
-
+    feed = partial(feed_forward, network=layer.feed_forward)
     x = residual(x, attend, layer.norm_1, norm_first)
     x = residual(x, read, layer.norm_2, norm_first)
     return residual(x, feed, layer.norm_3, norm_first)

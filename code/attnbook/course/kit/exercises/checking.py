@@ -2,25 +2,22 @@
 
 A chapter registers its exercises in the module ``exercises`` of its folder and names
 them ``exN_...`` after its number, so that ``check`` finds them; those of the
-appendix are in ``aN`` and named ``exaN_...``::
+appendix are in ``aN`` and named ``exaN_...``. A function is written as it should be,
+and its docstring tells the hint, and the mistakes that many make, as in ``hints``::
 
-    register(
-        "ex1_last_state",
-        reference=last_state,
-        inputs=lambda: draw_inputs(((2, 3, 4), torch.tensor([3, 1]))),
-        hint="Row i ends at position lengths[i] - 1.",
-        mistakes=wrong(
-            last_column,
-            "You take the last column, which is padding in a short sentence.",
-        ),
-    )
+    @exercise(inputs=lambda: draw_inputs(((2, 3, 4), torch.tensor([3, 1]))))
+    def ex1_last_state(states, lengths):
+        '''Row i ends at position lengths[i] - 1.
+
+        torch.arange(len(states)), lengths - 1 => :, -1
+            You take the last column, which is padding in a short sentence.
+        '''
+        return states[torch.arange(len(states)), lengths - 1]
 
 The page gives a stub, ``def ex1_last_state(states, lengths): ...``, and then calls
 ``check("ex1_last_state", ex1_last_state)``. Where the answer is a value, a number or a
-sentence, say, ``reference`` and the mistakes are values too, and there are no inputs.
+sentence, say, the function returns it, and ``@exercise()`` has no inputs.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
@@ -36,11 +33,15 @@ from attnbook.course.kit.exercises.differences import (
     first_difference,
     kind_of,
 )
-from attnbook.course.kit.exercises.hints import known_hint, next_hint
+from attnbook.course.kit.exercises.hints import (
+    known_hint,
+    make_mistake,
+    next_hint,
+    read_hints,
+)
 from attnbook.course.kit.exercises.readers_code import (
     error_line,
     files_of,
-    is_a_stubs,
     is_unwritten,
     what_it_does,
 )
@@ -66,31 +67,26 @@ class Exercise:
 EXERCISES: dict[str, Exercise] = {}
 
 
-def register(
-    name: str,
-    *,
-    reference: Any,
-    hint: str,
-    inputs: Callable[[], Iterable[tuple]] = lambda: [()],
-    mistakes: Iterable[tuple[Any, str]] = (),
-) -> None:
-    """Add an exercise, named ``exN_…`` in chapter N, ``exaN_…`` in appendix AN."""
-    EXERCISES[name] = Exercise(reference, inputs, hint, tuple(mistakes))
+def exercise(inputs: Callable[[], Iterable[tuple]] | None = None) -> Callable:
+    """Decorate the right answer of an exercise that is called as the function is.
 
-
-def wrong(*answers_and_hints: Any) -> list[tuple[Any, str]]:
-    """Pair wrong answers with the hint behind each, for :func:`register`.
-
-    Raises:
-        ValueError: If a hint is missing, or is no sentence.
+    Args:
+        inputs: Makes the arguments to try it on, the same at each call. Without them
+            the answer is the value that the function returns.
     """
-    answers, hints = answers_and_hints[::2], answers_and_hints[1::2]
-    for hint in hints:
-        if not (isinstance(hint, str) and hint.endswith((".", "?"))):
-            raise ValueError(f"{hint!r} is no hint: after each answer give a sentence.")
-    if len(answers) != len(hints):
-        raise ValueError(f"the last answer, {answers[-1]!r}, has no hint: add one.")
-    return [*zip(answers, hints, strict=True)]
+
+    def add(reference: Callable) -> Callable:
+        [(_, hint)], edits = read_hints(reference.__doc__)
+        answers = [reference, *(make_mistake((reference,), x)[0] for x in edits)]
+        if inputs is None:
+            answers = [answer() for answer in answers]
+        right, *wrong = answers
+        mistakes = zip(wrong, (x.hint for x in edits), strict=True)
+        given = inputs or (lambda: [()])
+        EXERCISES[reference.__name__] = Exercise(right, given, hint, tuple(mistakes))
+        return reference
+
+    return add
 
 
 def draw_inputs(*cases: tuple) -> list[tuple]:
@@ -187,8 +183,6 @@ def _verdict_on_function(exercise: Exercise, name: str, answer: Callable) -> str
     try:
         got = _results(answer, exercise)
     except Exception as error:  # whatever may go wrong in the reader's function
-        if is_a_stubs(error):
-            return f"{name}: your turn."
         told = error_line(error, files_of([answer]))
         code = what_it_does([answer])
         hint = next_hint(name, [exercise.hint], code)

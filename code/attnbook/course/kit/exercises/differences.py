@@ -1,7 +1,5 @@
 """Say in plain words where two results first differ."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from numbers import Real

@@ -4,8 +4,6 @@ No sentence gives the answer away. All suit one thing and many ("the output", "t
 weights"), and none has a number that differs between readers with the same mistake.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 

@@ -1,9 +1,10 @@
 """Hints: one for each try, and one of its own for a mistake that many make.
 
-The docstring of a stage's check holds them. Paragraphs are hints, from a gentle one to
-a plain one; one that begins with `On "words":` replaces them if the words, a regular
-expression, are found in what went wrong. Mistakes are lists of edits of the part's
-solution, each with its own hint behind it, indented::
+The docstring of a stage's check holds them, or that of a short exercise's solution.
+Paragraphs are hints, from a gentle one to a plain one; one that begins with
+`On "words":` replaces them if the words, a regular expression, are found in what went
+wrong. Mistakes are lists of edits of the solution, each with its own hint behind it,
+indented::
 
     Which axis should the weights sum to 1 along?
 
@@ -22,8 +23,6 @@ typed instead. The wrong part that comes out is run like the reader's: whose res
 the same has made the same mistake, and gets its hint.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 import sys
@@ -35,8 +34,10 @@ import torch
 from torch.nn import functional as F
 
 from attnbook.course.kit.exercises.differences import first_difference
+from attnbook.course.kit.sources import without_docstrings
 
 ARROW = "=>"
+REGISTERED = re.compile(r"^@exercise\(.*?^(?=def )", re.MULTILINE | re.DOTALL)
 ON = re.compile(r'(?:On "(?P<words>.+?)": )?(?P<hint>.*)')
 GIVEN: dict[str, dict[Hashable, str]] = {}
 """For each exercise the answers that got a hint, and which; while the kernel runs."""
@@ -97,9 +98,6 @@ def read_hints(text: str) -> tuple[list[tuple[str, str]], list[Mistake]]:
     Returns:
         The hints, each behind the words of the findings that it is for, and the
         mistakes.
-
-    Raises:
-        ValueError: If a mistake has no hint, or a line among them no arrow.
     """
     hints, mistakes = [], []
     for block in inspect.cleandoc(text).split("\n\n"):
@@ -119,22 +117,21 @@ def _read_mistakes(block: str) -> list[Mistake]:
             continue
         if found[-1].hint:
             found.append(Mistake())
-        old, arrow, new = map(str.strip, line.partition(ARROW))
-        if not (old and arrow):
-            raise ValueError(f"{line!r} is neither an edit nor an indented hint")
+        old, new = map(str.strip, line.split(ARROW))
         found[-1].edits.append((old, new))
-    if not all(mistake.hint and mistake.edits for mistake in found):
-        raise ValueError(f"an edit or its hint is missing among these:\n{block}")
     return found
 
 
 def make_mistake(solution: tuple[Callable, ...], mistake: Mistake) -> tuple:
     """Edit the solution's source, and run it in its module; `torch` and `F` are known.
 
+    Its docstrings are left out, and so is what registers it as an exercise.
+
     Raises:
         ValueError: If the left side of an edit doesn't stand in the source once.
     """
-    source = "\n".join(map(inspect.getsource, solution))
+    source = without_docstrings("\n".join(map(inspect.getsource, solution)))
+    source = REGISTERED.sub("", source)
     for old, new in mistake.edits:
         if source.count(old) != 1:
             raise ValueError(f"{old!r} stands {source.count(old)} times in:\n{source}")

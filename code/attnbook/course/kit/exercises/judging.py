@@ -1,10 +1,10 @@
 """Judge what the reader wrote: stage by stage, as the package's own part is tested."""
 
-from __future__ import annotations
-
 import re
+import sys
 import textwrap
 from collections.abc import Callable
+from typing import TextIO
 
 from attnbook.course.kit.exercises.differences import describe
 from attnbook.course.kit.exercises.hints import next_hint
@@ -12,7 +12,6 @@ from attnbook.course.kit.exercises.own_source import why_not_saved
 from attnbook.course.kit.exercises.readers_code import (
     error_line,
     files_of,
-    is_a_stubs,
     is_unwritten,
     what_it_does,
 )
@@ -26,7 +25,6 @@ from attnbook.course.kit.exercises.stages import (
 )
 
 WIDTH = 76  # columns of the page
-LONGEST_PRINT = 2000  # characters that are shown of what the reader's code prints
 
 
 def judge(name: str, *answers: Callable) -> None:
@@ -42,18 +40,20 @@ def judge(name: str, *answers: Callable) -> None:
         ValueError: If there is no such part, or it has another number of functions.
     """
     try:
-        print(verdict(find_part(name), answers, shown=LONGEST_PRINT))
+        print(verdict(find_part(name), answers, sys.stdout))
     except KeyboardInterrupt as stop:  # without the lines of the judge
         raise KeyboardInterrupt(error_line(stop, files_of(answers))) from None
 
 
-def verdict(part: Part, answers: tuple[Callable, ...], shown: int = 0) -> str:
+def verdict(
+    part: Part, answers: tuple[Callable, ...], printed: TextIO | None = None
+) -> str:
     """What :func:`judge` prints.
 
     Args:
         part: The part.
         answers: The reader's functions or classes.
-        shown: How many characters of what they print are shown.
+        printed: Where what they print goes; nowhere without it.
     """
     check_number(part, answers)
     for label, answer in zip(part.names, answers, strict=True):
@@ -67,14 +67,12 @@ def verdict(part: Part, answers: tuple[Callable, ...], shown: int = 0) -> str:
     for label, answer in zip(part.names, answers, strict=True):
         if is_unwritten(answer):
             return f"{part.name}: {label} is not written yet."
-    failed = first_failure(part, answers, shown)
+    failed = first_failure(part, answers, printed)
     if failed is None:
         stages = [_passed_line(stage) for stage in part.stages]
         keep = _how_to_keep(part, answers)
         passed = f"{part.name}: all {len(stages)} stages passed."
         return "\n".join([passed, *stages, keep])
-    if is_a_stubs(failed[1]):
-        return f"{part.name}: your turn."
     return _report(part, answers, *failed)
 
 

@@ -1,11 +1,8 @@
 """The reader's file of solved parts, ``my_transformer.py`` next to the notebook."""
 
-from __future__ import annotations
-
 import linecache
 import os
 import re
-import traceback
 from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
@@ -62,16 +59,14 @@ def save_part(name: str, *answers: Callable) -> None:
     path = Path(FILE)
     text = _read(path)
     source = own_source(answers, part.names, _labels(_sections(text)))
-    new, using = _use_own_parts(_put_section(text, part, source))
+    new = _put_section(text, part, source)
     if new == text:
         print(f"{name} is in {FILE} already.{_still_ours(new, _sections(new))}")
         return
     _check_together(text, new, part)
     kept = _keep(path) if name in _sections(text) else ""
     write_whole(path, new)
-    others = ", ".join(section for section in using if section != name)
-    told = f" {others}: now made of it." if others else ""
-    print(f"Saved {name} in {FILE}.{kept}{told}{_still_ours(new, _sections(new))}")
+    print(f"Saved {name} in {FILE}.{kept}{_still_ours(new, _sections(new))}")
 
 
 def my_part(name: str) -> Any:
@@ -113,15 +108,7 @@ def _read(path: Path) -> str:
     """The reader's file, or a new one; refused if its marks do not belong together."""
     if not path.exists():
         return HEADER
-    if path.is_dir():
-        raise ValueError(f"{FILE} is a folder: give it another name")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"{FILE} is not text in UTF-8 ({error}): give it another name; nothing was "
-            "changed"
-        ) from error
+    text = path.read_text(encoding="utf-8")
     marks = [begin or end for begin, end in MARK.findall(text)]
     found = [match["name"] for match in SECTION.finditer(text)]
     if sorted(marks) != sorted(2 * found) or len({*found}) < len(found):
@@ -172,20 +159,15 @@ def _keep(path: Path) -> str:
     return f" The file as it was is kept as {copy.name}."
 
 
-def _execute(source: str) -> ModuleType:
-    """Run the beginning of a file as a module."""
-    linecache.checkcache(FILE)
-    module = ModuleType(OWN_MODULE)
-    exec(compile(source, FILE, "exec"), vars(module))
-    return module
-
-
 def _run(text: str, part: Part) -> tuple:
     """Run a file up to the end of a part's section; return the part's functions.
 
     Later sections may import the package's version of a part that was saved after them.
     """
-    module = _execute(text[: _sections(text)[part.name].end()])
+    linecache.checkcache(FILE)
+    module = ModuleType(OWN_MODULE)
+    source = text[: _sections(text)[part.name].end()]
+    exec(compile(source, FILE, "exec"), vars(module))
     return tuple(getattr(module, name) for name in part.names)
 
 
@@ -195,38 +177,12 @@ def _trouble(text: str, name: str) -> str:
     try:
         failed = first_failure(part, _run(text, part))
     except Exception as error:  # the file is the reader's: anything may be in it
-        section = _broken(text)[0]
-        place = f", in the section {section}" if section not in ("", name) else ""
-        return f"does not run: {error_line(error, {FILE})}{place}"
+        return f"does not run: {error_line(error, {FILE})}"
     return f"fails in the stage {failed[0].name!r}" if failed else ""
-
-
-def _broken(text: str) -> tuple[str, int, str]:
-    """The section where a file stops, the line, from 1 on, and the error."""
-    sections = _sections(text)
-    try:
-        _execute(text[: max((match.end() for match in sections.values()), default=0)])
-    except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        lines = [frame.lineno for frame in frames if frame.filename == FILE]
-        line = lines[0] if lines else getattr(error, "lineno", None) or 1
-        start = sum(map(len, text.splitlines(keepends=True)[: line - 1]))
-        inside = [k for k, x in sections.items() if x.start() <= start < x.end()]
-        said = getattr(error, "msg", error)  # a SyntaxError's without its line
-        return "".join(inside), line, f"{type(error).__name__}: {said}"
-    return "", 0, ""
 
 
 def _check_together(old: str, new: str, part: Part) -> None:
     """Raise a ValueError unless a part works in the new file, and the others do too."""
-    section, line, error = _broken(old)
-    if line and section != part.name:
-        place = f"in the section {section}" if section else "outside of the sections"
-        anew = f", or save {section} anew" if section else ""
-        raise ValueError(
-            f"{FILE} is broken in line {line}, {place}: {error}. {part.name} passes "
-            f"and is not to blame, but nothing was saved: first mend that line{anew}"
-        )
     for name in _sections(new):
         if name != part.name and (name not in MODULES or _trouble(old, name)):
             continue  # it did not work before
@@ -234,8 +190,9 @@ def _check_together(old: str, new: str, part: Part) -> None:
         if trouble:
             raise ValueError(
                 f"with {part.name} in {FILE}, {name} {trouble}. Nothing was saved: "
-                f"put all that {part.name} needs into its own cell, and give helpers "
-                "names that no other part uses"
+                f"mend that line if it isn't {part.name}'s; else put all that "
+                f"{part.name} needs into its own cell, and give helpers names that no "
+                "other part uses"
             )
 
 
@@ -254,25 +211,3 @@ def _still_ours(text: str, names: Iterable[str]) -> str:
     labels = {x["label"] for name in names for x in OURS.finditer(sections[name][0])}
     found = sorted(name for name in MODULES if labels & _labels([name]))
     return f" Still ours in it: {', '.join(found)}." if found else ""
-
-
-def _use_own_parts(text: str) -> tuple[str, list[str]]:
-    """Let sections use the reader's parts above them where they import ours.
-
-    A section that would then fail stays as it is.
-
-    Returns:
-        The file, and the sections that were changed.
-    """
-    changed = []
-    for name in [name for name in _sections(text) if name in MODULES]:
-        section = _sections(text)[name]
-        saved = _labels(_sections(text[: section.start()]))
-        own = OURS.sub(
-            lambda x, saved=saved: "" if x["label"] in saved else x[0], section[0]
-        )
-        trial = text[: section.start()] + own + text[section.end() :]
-        if trial != text and not _trouble(trial, name):
-            text = trial
-            changed.append(name)
-    return text, changed

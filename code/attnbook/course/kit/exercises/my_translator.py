@@ -1,7 +1,5 @@
 """The reader's Transformer, trained by the reader's step, translates."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice
 from typing import NamedTuple

@@ -6,8 +6,6 @@ statements for the names that it uses. Only the package's parts, which a part of
 reader's may replace later, are imported in a form of our own.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import inspect
@@ -74,7 +72,7 @@ class _Copied:
     def __init__(
         self, answers: tuple[Callable, ...], labels: Sequence[str], given: Collection
     ):
-        self.labels = labels
+        self.labels, self.given = labels, given
         self.imports: set[str] = set()
         self.statements: list[tuple[str, bool]] = []  # and whether each is a definition
         self.done = ({*given} - {*labels}).union(dir(builtins))
@@ -108,7 +106,8 @@ class _Copied:
         self.done.add(name)
         label = _part_label(value)
         if label and label not in self.labels:
-            self.imports.add(_import_ours(label, value))
+            if label not in self.given:
+                self.imports.add(_import_ours(label, value))
             if name != label:
                 self.statements.append((f"{name} = {label}", False))
             return

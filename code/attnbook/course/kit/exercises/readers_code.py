@@ -1,7 +1,5 @@
 """What can be said of the reader's code: whether it is written, where it fails."""
 
-from __future__ import annotations
-
 import dis
 import inspect
 import linecache
@@ -53,11 +51,6 @@ def _is_empty(code: CodeType) -> bool:
     body = [*dis.get_instructions(code)]
     constants = {i.argval for i in body if i.opname in ("LOAD_CONST", "RETURN_CONST")}
     return {i.opname for i in body} <= EMPTY_BODY and constants <= {None, ...}
-
-
-def is_a_stubs(error: Exception) -> bool:
-    """Whether a bare ``raise NotImplementedError`` made it; PyTorch's own says why."""
-    return isinstance(error, NotImplementedError) and not str(error)
 
 
 def what_it_does(answers: Collection[object]) -> str:

@@ -3,16 +3,13 @@
 A stage calls the part on inputs of its own and compares what comes back, by ``expect``.
 """
 
-from __future__ import annotations
-
 import io
 import re
-import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, TextIO
 
 import torch
 from torch import Tensor, nn
@@ -146,22 +143,6 @@ class Part:
         return add
 
 
-class _Shown(io.TextIOBase):
-    """Hands on what is printed, up to a number of characters."""
-
-    def __init__(self, most: int):
-        self.most, self.stream, self.printed = most, sys.stdout, 0
-
-    def write(self, text: str) -> int:
-        left = self.most - self.printed
-        self.printed += len(text)
-        if left > 0:
-            self.stream.write(text[:left])
-        if 0 < left < len(text):
-            self.stream.write("\n… (the rest of what your code prints is left out)\n")
-        return len(text)
-
-
 def find_part(name: str) -> Part:
     """Look a part up by its name, such as "attention"; its module is loaded now.
 
@@ -174,7 +155,7 @@ def find_part(name: str) -> Part:
 
 
 def first_failure(
-    part: Part, answers: tuple[Callable, ...], shown: int = 0
+    part: Part, answers: tuple[Callable, ...], printed: TextIO | None = None
 ) -> tuple[Stage, Exception] | None:
     """Run the stages until one fails; return it and what it raised, or None.
 
@@ -183,9 +164,9 @@ def first_failure(
     Args:
         part: The part.
         answers: The reader's functions or classes.
-        shown: How many characters of what they print are shown.
+        printed: Where what they print goes; nowhere without it.
     """
-    with redirect_stdout(_Shown(shown)):
+    with redirect_stdout(printed or io.StringIO()):
         for stage in part.stages:
             error = failure(stage, answers)
             if error is not None:

@@ -5,8 +5,6 @@ A chart holds all that is needed to draw it. In a notebook matplotlib does so
 named: "ink", "sky", "pale", or one of the five ideas that have a colour.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -46,7 +44,6 @@ class Line:
     """Points that a line joins, counted from 0."""
 
     y: tuple[float, ...]
-    label: str = ""
     colour: str = "ink"
 
 
@@ -74,25 +71,22 @@ class Lines(Chart):
 
 @dataclass(frozen=True)
 class Series:
-    """One bar for each name of a chart; what is not a number has none."""
+    """One bar for each name of a chart."""
 
     values: tuple[float, ...]
     colour: str = "source"
-    label: str = ""
-    pale: bool = False
 
 
 @dataclass(frozen=True)
 class Bars(Chart):
-    """Bars beside each other."""
+    """Bars that lie one below the other, their names at the left."""
 
     names: tuple[str, ...]
     value: Axis
-    series: tuple[Series, ...]
+    series: tuple[Series]
     notes: tuple[str, ...] = ()  # at the ends of the bars
-    across: bool = False  # bars lie, and names stand at the left
+    across: bool = True  # the page's script knows upright bars, too
     role: str = "ink"  # the colour of the names
-    label: str = ""  # what the names are
     height: int = 200
     title: str = ""
 
@@ -170,7 +164,7 @@ class Arrows(Chart):
 
     reach: float
     arrows: tuple[Arrow, ...]
-    height: int = 290
+    height = 290
 
 
 def as_data(chart: Chart) -> dict[str, Any]:

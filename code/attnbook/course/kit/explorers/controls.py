@@ -1,7 +1,5 @@
 """What a reader can move in an explorer; no library is needed to say it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 
@@ -25,13 +23,6 @@ class Slider:
     step: float = 1
     play: bool = False
 
-    def __post_init__(self):
-        if not self.low <= self.start <= self.high:
-            raise ValueError(
-                f"the slider {self.label!r} starts at {self.start}, outside "
-                f"{self.low} to {self.high}; let it start in that range"
-            )
-
     @property
     def choices(self) -> tuple[float, ...]:
         """All values, the least first."""
@@ -52,13 +43,6 @@ class Menu:
     label: str
     choices: tuple[str, ...]
     start: str
-
-    def __post_init__(self):
-        if self.start not in self.choices:
-            raise ValueError(
-                f"the menu {self.label!r} starts with {self.start!r}, which is none of "
-                f"its choices: {', '.join(self.choices)}; name one of them"
-            )
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Charts as figures of matplotlib, for a notebook and for what a page stores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import singledispatch
 from unicodedata import normalize
@@ -28,7 +26,6 @@ from attnbook.course.kit.explorers.charts import (
     Bars,
     Chart,
     Grid,
-    Line,
     Lines,
     Map,
     Point,
@@ -81,39 +78,31 @@ def draw(chart: Chart, ax: Axes) -> None:
 @draw.register
 def _(chart: Lines, ax: Axes) -> None:
     for line in chart.lines:
-        _line(ax, line)
+        ax.plot(line.y, color=FILLS[line.colour])
     for point in sorted(chart.points, key=lambda point: bool(point.letter)):
         _point(ax, point)
     _axis(ax, "x", chart.x)
     _axis(ax, "y", chart.y)
-    _head(ax, chart.title, any(line.label for line in chart.lines))
+    ax.set_title(chart.title, loc="left")
 
 
 @draw.register
 def _(chart: Bars, ax: Axes) -> None:
-    places, count = np.arange(len(chart.names)), len(chart.series)
-    size = 0.6 if count == 1 else 0.8 / count
-    for number, series in enumerate(chart.series):
-        values = np.nan_to_num(np.array(series.values, dtype=float))
-        look = {"color": FILLS[series.colour], "label": series.label or None}
-        look["alpha"] = 0.45 if series.pale else 1
-        at = places + size * (number - (count - 1) / 2)
-        kind = ax.barh if chart.across else ax.bar
-        kind(at, values, size, zorder=2, **look)
-    for place, end, note in zip(places, values, chart.notes, strict=False):
-        _note(ax, chart.across, place, end, note)
-    along, up = ("y", "x") if chart.across else ("x", "y")
-    _axis(ax, up, chart.value)
-    names = Axis(chart.label, -0.6, len(places) - 0.4, tuple(places), chart.names)
-    _axis(ax, along, names, TEXTS[chart.role])
-    if chart.across:
-        ax.invert_yaxis()
-        ax.tick_params("y", length=0)
-    elif max(map(len, "\n".join(chart.names).split("\n"))) * len(places) > 60:
-        ax.tick_params("x", rotation=90)
+    [series] = chart.series
+    places = range(len(chart.names))
+    ax.barh(places, series.values, 0.6, color=FILLS[series.colour], zorder=2)
+    box = {"boxstyle": "square,pad=0.1", "fc": (1, 1, 1, 0.7), "lw": 0}
+    look = {"textcoords": "offset points", "va": "center", "size": 12.5, "zorder": 3}
+    for place, end, note in zip(places, series.values, chart.notes, strict=False):
+        ax.annotate(note, (end, place), (4, 0), bbox=box, **look)
+    _axis(ax, "x", chart.value)
+    names = Axis("", -0.6, len(places) - 0.4, tuple(places), chart.names)
+    _axis(ax, "y", names, TEXTS[chart.role])
+    ax.invert_yaxis()
+    ax.tick_params("y", length=0)
     if chart.value.low < 0:
-        (ax.axvline if chart.across else ax.axhline)(0, color=INK, linewidth=1)
-    _head(ax, chart.title, any(series.label for series in chart.series))
+        ax.axvline(0, color=INK, linewidth=1)
+    ax.set_title(chart.title, loc="left")
 
 
 @draw.register
@@ -182,10 +171,6 @@ def _(chart: Arrows, ax: Axes) -> None:
         ax.text(away * arrow.x, away * arrow.y, text, **place)
 
 
-def _line(ax: Axes, line: Line) -> None:
-    ax.plot(line.y, color=FILLS[line.colour], label=line.label or None)
-
-
 def _point(ax: Axes, point: Point) -> None:
     look = {"color": FILLS[point.colour], "markeredgecolor": "white", "zorder": 3}
     look["clip_on"] = False  # one at an end of its axis is round, too
@@ -203,27 +188,3 @@ def _axis(ax: Axes, which: str, axis: Axis, colour: str = INK) -> None:
     own.set_ticks(list(axis.ticks), list(axis.marks()), color=colour)
     own.set_minor_locator(plt.NullLocator())
     own.set_label_text(axis.label, color=colour)
-
-
-def _note(ax: Axes, across: bool, place: float, end: float, note: str) -> None:
-    """A number at the end of a bar, outside."""
-    side = -1 if end < 0 else 1
-    if across:
-        at, off, align = (end, place), (4 * side, 0), ("left", "center")
-    else:
-        at, off, align = (place, end), (0, 3 * side), ("center", "bottom")
-    if end < 0:
-        align = ("right", "center") if across else ("center", "top")
-    box = {"boxstyle": "square,pad=0.1", "fc": (1, 1, 1, 0.7), "lw": 0}
-    look = {"textcoords": "offset points", "ha": align[0], "va": align[1], "bbox": box}
-    ax.annotate(note, at, xytext=off, size=12.5, zorder=3, **look)
-
-
-def _head(ax: Axes, title: str, legend: bool) -> None:
-    """The title at the left; what the colours mean above the chart."""
-    if title:
-        ax.set_title(title, loc="left")
-    if legend:
-        ax.figure.legend(
-            *ax.get_legend_handles_labels(), loc="outside upper center", ncols=2
-        )

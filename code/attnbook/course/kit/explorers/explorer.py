@@ -8,8 +8,6 @@ So the program that stores outputs, and the one that compares them, set
 state of one.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from html import escape
@@ -23,11 +21,7 @@ from attnbook.course.kit.widgets.figures import figure
 STILL_VARIABLE = "ATTNBOOK_STILL"
 """The environment variable that asks for the still; any value but nothing and 0."""
 
-RUN = "To change them, run this cell."
-INSTALL = (
-    "To change them, install ipywidgets (pip install ipywidgets), restart the kernel "
-    "and run the cell again."
-)
+WIDTH = 550  # pixels, the most that a still takes
 
 
 def explore(
@@ -35,7 +29,6 @@ def explore(
     controls: Mapping[str, Control],
     *,
     caption: str = "",
-    width: int = 550,
     printed: Callable[[], View] | None = None,
 ) -> object:
     """Let the reader move controls, and show what follows.
@@ -47,22 +40,17 @@ def explore(
         controls: The controls, by the names of the arguments of ``show``.
         caption: What is to be learned, as a claim; what stands between double asterisks
             is bold. A cell that is a numbered figure has it in its metadata instead.
-        width: The most pixels that the still takes.
         printed: What is shown on paper and where nothing moves, if it is not the first
             view.
 
     Returns:
         What a notebook shows: an ipywidgets box; or the still, if ``ATTNBOOK_STILL`` is
-        set or ipywidgets is not installed.
+        set.
     """
     if os.environ.get(STILL_VARIABLE, "0") not in ("", "0"):
-        return still(show, controls, caption, width, RUN, printed)
-    try:
-        from attnbook.course.kit.explorers.live import live_explorer
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] != "ipywidgets":
-            raise
-        return still(show, controls, caption, width, INSTALL, printed)
+        return still(show, controls, caption, printed)
+    from attnbook.course.kit.explorers.live import live_explorer
+
     return live_explorer(show, controls, caption)
 
 
@@ -70,9 +58,7 @@ def still(
     show: Callable[..., View],
     controls: Mapping[str, Control],
     caption: str,
-    width: int,
-    hint: str,
-    printed: Callable[[], View] | None = None,
+    printed: Callable[[], View] | None,
 ) -> HTML:
     """The first view, or what is printed instead, as a picture with its text."""
     start = {name: control.start for name, control in controls.items()}
@@ -81,11 +67,8 @@ def still(
     inside = (
         f'<div class="book-frame">\n<div class="book-picture">{picture}</div>\n'
         f'<div class="book-said">{said}</div>\n<div class="book-more">{table}</div>\n'
-        f'<p class="book-settings">Settings: {settings}. {hint}</p>\n</div>'
+        f'<p class="book-settings">Settings: {settings}. To change them, run this cell.'
+        "</p>\n</div>"
     )
-    return figure(inside, caption, width=width, explorer=name_of(show))
-
-
-def name_of(show: Callable[..., View]) -> str:
-    """The module of an explorer, by which the published page finds its data."""
-    return getattr(show, "func", show).__module__
+    # By its module the published page finds the data of an explorer.
+    return figure(inside, caption, width=WIDTH, explorer=show.__module__)

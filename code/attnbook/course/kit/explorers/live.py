@@ -5,8 +5,6 @@ widgets rather than in an ``Output``: a new result replaces the old one at once,
 when it is an error, and the sentence is a place of its own that screen readers follow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from html import escape
 
@@ -21,8 +19,7 @@ from attnbook.course.kit.explorers.controls import (
     has_play,
 )
 from attnbook.course.kit.explorers.views import View, shown
-from attnbook.course.kit.widgets.figures import claim
-from attnbook.course.kit.widgets.scripts import on_load
+from attnbook.course.kit.widgets.figures import claim, on_load
 
 
 def live_explorer(

@@ -5,8 +5,6 @@ fastest. Of all views, what is the same in each is kept once (``=``), and what t
 values is kept once for each (``?``); ``book/_static/live/explorers.js`` unpacks them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product

@@ -1,7 +1,5 @@
 """The translators that come with the package, and the captions that explorers take."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from importlib.resources import files
 

@@ -1,7 +1,5 @@
 """Weights between two lists of tokens: of one head, or the mean of several."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """What one setting of an explorer's controls shows, and its form as HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from html import escape
 from typing import Any, NamedTuple
@@ -12,7 +10,7 @@ from attnbook.course.kit.explorers.charts import Chart, as_data
 from attnbook.course.kit.explorers.drawn import figure_of, row_heights
 from attnbook.course.kit.html_tables import Table
 from attnbook.course.kit.style import SETTINGS
-from attnbook.course.kit.widgets.png_pictures import png_image
+from attnbook.course.kit.widgets.figures import png_image
 
 
 class View(NamedTuple):
@@ -21,7 +19,7 @@ class View(NamedTuple):
     said: str  # the result in one or two sentences, which screen readers announce
     drawn: matplotlib.figure.Figure | tuple[Chart, ...]
     alt: str  # what is drawn, for those who cannot see it
-    table: Table | str = ""  # more of the result; HTML, if a string
+    table: Table | None = None  # more of the result
     columns: int = 1  # how many charts stand beside each other
 
     @property
@@ -41,23 +39,18 @@ class View(NamedTuple):
         charts = [as_data(chart) for chart in self.drawn]
         found = {"said": self.said, "alt": self.alt, "charts": charts}
         found["columns"] = self.columns
-        if isinstance(self.table, Table):
+        if self.table:
             found["table"] = self.table.as_data()
         return found
 
 
-class Shown(NamedTuple):
-    """A view as HTML."""
-
-    said: str
-    picture: str  # the figure
-    table: str  # and what stands below it
-
-
 def shown(
     show: Callable[..., View], settings: dict[str, object], script: str = ""
-) -> Shown:
+) -> tuple[str, str, str]:
     """Compute a view in the style of the book, and turn it into HTML.
+
+    Returns:
+        The result in words, the picture, and the table below it.
 
     Raises:
         ValueError: Whatever ``show`` raises about a value.
@@ -69,8 +62,6 @@ def shown(
         # Its room is kept while the picture loads, so that the page does not jump.
         ratio = f"; aspect-ratio: {width:g} / {height:g}"
         picture = png_image(figure, view.alt, script=script, look=ratio)
-    table = view.table
-    if isinstance(table, Table):
-        table = table._repr_html_()
+    table = view.table._repr_html_() if view.table else ""
     said = escape(view.said).replace("\n", "<br/>")
-    return Shown(f"<p>{said}</p>", picture, table)
+    return f"<p>{said}</p>", picture, table

@@ -1,7 +1,5 @@
 """The playground's data, ``presets.toml``: the page gets the same from here."""
 
-from __future__ import annotations
-
 import tomllib
 from importlib.resources import files
 

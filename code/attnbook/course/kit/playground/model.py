@@ -1,7 +1,5 @@
 """The playground's Transformer, as PyTorch has it."""
 
-from __future__ import annotations
-
 import math
 
 import torch

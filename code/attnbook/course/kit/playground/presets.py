@@ -1,7 +1,5 @@
 """The experiments of the playground: their settings, and what the page must know."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict
 from functools import cache

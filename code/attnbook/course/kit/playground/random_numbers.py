@@ -6,8 +6,6 @@ both have. Everything is uniform, so that no logarithm or cosine can differ in i
 digit. ``book/_static/live/playground/engine.js`` has the same lines in JavaScript.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import torch

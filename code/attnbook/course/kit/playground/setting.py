@@ -1,7 +1,5 @@
 """What can be chosen in the playground."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 
 from attnbook.course.kit.playground.data import OPTIONS

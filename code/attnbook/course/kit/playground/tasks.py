@@ -4,8 +4,6 @@ A batch is a pair of ids (B, T) and targets (B, T, K): each position is asked K
 questions, and a target of -1 asks none.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 

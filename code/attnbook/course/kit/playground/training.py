@@ -1,7 +1,5 @@
 """Trains as the page does, step by step."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

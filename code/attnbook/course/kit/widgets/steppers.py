@@ -3,7 +3,7 @@
 It works alike on the published page, in JupyterLab and in Colab, with a mouse, by touch
 and from the keyboard. How:
 
-- All script stands in an attribute (``scripts``), so nothing has to be loaded.
+- All script stands in an attribute (``figures``), so nothing has to be loaded.
 - The controls are hidden until the script shows them. Where scripts are off, or removed
   (JupyterLab does so in a notebook that it has not run itself), the first picture and
   its text remain, and no dead control.
@@ -12,21 +12,14 @@ and from the keyboard. How:
 - Text takes the colour of its surroundings, dark or light.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
+from IPython.display import HTML
 from matplotlib.figure import Figure
 
 from attnbook.course.kit.colours import COLOURS
-from attnbook.course.kit.widgets.figures import figure
-from attnbook.course.kit.widgets.png_pictures import png_image
-from attnbook.course.kit.widgets.scripts import on_load
-
-if TYPE_CHECKING:  # a machine for training alone has no notebooks
-    from IPython.display import HTML
+from attnbook.course.kit.widgets.figures import figure, on_load, png_image
 
 STEPPER = "attnbook.course.kit.widgets.stepper"
 HIDDEN = ' hidden="hidden"'  # JupyterLab removes attributes without a value
@@ -46,7 +39,7 @@ def stepper(
     *,
     label: str,
     caption: str,
-    alts: Sequence[str] | None = None,
+    alts: Sequence[str],
 ) -> HTML:
     """Let the reader step through figures with a slider and two buttons.
 
@@ -58,18 +51,11 @@ def stepper(
         label: What the slider moves, such as "Decoder step".
         caption: What all steps together show, as a claim, shown at the end; what
             stands between double asterisks is bold, as in other captions.
-        alts: What each picture shows, for those who cannot see it; by default its
-            caption.
+        alts: What each picture shows, for those who cannot see it.
 
     Returns:
         The stepper, which a notebook shows.
-
-    Raises:
-        ValueError: If there are fewer than two figures, if the numbers of figures and
-            texts differ, if a text is empty, or if figures differ in size.
     """
-    alts = captions if alts is None else alts
-    _check(figures, label=label, caption=caption, captions=captions, alts=alts)
     width = round(100 * figures[0].get_figwidth())  # as in the page: 100 dots an inch
     frames = [
         _frame(*step, first=number == 0)
@@ -114,24 +100,3 @@ def _frame(drawn: Figure, text: str, alt: str, *, first: bool) -> str:
         f'<div class="book-frame"{"" if first else HIDDEN}>{image}'
         f'<p style="margin: 0.3em 0">{escape(text)}</p></div>'
     )
-
-
-def _check(figures: Sequence[Figure], **texts: str | Sequence[str]) -> None:
-    if len(figures) < 2:
-        raise ValueError(
-            f"{len(figures)} figures given, but stepping needs at least two: "
-            f"show a single figure as it is."
-        )
-    for name, given in texts.items():
-        if not isinstance(given, str) and len(given) != len(figures):
-            raise ValueError(
-                f"{len(figures)} figures, but {len(given)} {name}: give one each."
-            )
-        if not all([given] if isinstance(given, str) else given):
-            raise ValueError(f"an empty text in {name}: say what is to be seen.")
-    sizes = {tuple(figure.get_size_inches()) for figure in figures}
-    if len(sizes) > 1:
-        raise ValueError(
-            f"figures of different sizes, {sorted(map(str, sizes))} inches: give all "
-            f"the same figsize, or the page jumps at each step."
-        )
