@@ -2,9 +2,10 @@
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from attnbook.course.a2.character_models import VARIANTS
-from attnbook.course.a2.characters import CHARACTERS
+from attnbook.course.a2.characters import CHARACTERS, encode_characters
 from attnbook.nn.mixture_of_experts import MixtureOfExperts
 from experiments import a2
 
@@ -50,6 +51,13 @@ def test_only_the_function_differs_without_a_gate():
     x = torch.randn(2, 3, 64)
     old, new = (m.blocks[0].feed_forward for m in (baseline, smooth))
     assert torch.equal(new(x), new.W_2(nn.functional.silu(old.W_1(x))))
+
+
+def test_losses_are_those_of_the_next_characters():
+    ids = encode_characters(["\nthe", "\nan "])
+    model = VARIANTS["pre_norm"]()
+    wanted = F.cross_entropy(model(ids[:, :-1]).mT, ids[:, 1:], reduction="none")
+    assert torch.allclose(a2.character_losses(model, ids), wanted, atol=1e-6)
 
 
 def test_the_busiest_expert_of_each_block_is_counted():

@@ -37,3 +37,20 @@ def test_a_small_start_is_a_larger_learning_rate_for_queries_and_keys():
             losses.setdefault(form, []).append(loss.item())
     one, other = losses.values()
     assert one == pytest.approx(other, abs=1e-5)
+
+
+def test_a_swapped_caption_has_its_adjective_behind_the_noun():
+    text = "Two dogs and a black cat on the green grass."
+    assert ch04.swapped(text) == "Two dogs and a cat black on the green grass."
+    assert ch04.swapped("Old men and a dog.") is None
+    words = ["two", "dogs", "and", "a", "cat", "black", "on", "the", "lawn", "<eos>"]
+    assert ch04.SWAPPED["swapped: noun"](words) == [(5, 4)]
+    assert ch04.SWAPPED["swapped: next"](words) == [(5, 6)]
+
+
+def test_words_before_a_noun_are_counted_by_their_kind():
+    words = ["a", "small", "white", "dog", "and", "the", "red", "lawnmower", "<eos>"]
+    found = {name: rule(words) for name, rule in ch04.USUAL.items()}
+    assert found["noun"] == [(2, 3)]
+    assert (found["determiner"], found["no noun"]) == ([], [(6, 7)])
+    assert found["next"] == [(i, i + 1) for i in range(7)]

@@ -66,6 +66,14 @@ def test_shares_count_the_task_that_is_asked_for():
 # The XOR of two bits
 
 
+def test_with_relu_xor_is_learned_and_the_queries_stay_zero():
+    torch.manual_seed(0)
+    model = ch08.PairReader(ch08.NETWORKS["ReLU"](), equal_weights=True)
+    _, right = ch08.train_on_pairs(model, steps=200, learning_rate=1e-2)
+    assert right == 4
+    assert not any(p.any() for p in model.attention.W_Q.parameters())
+
+
 @pytest.mark.parametrize("network", ["none", "linear"])
 def test_without_relu_and_with_equal_weights_logits_are_additive(network):
     model = double(ch08.PairReader, ch08.NETWORKS[network](), equal_weights=True)
@@ -94,3 +102,12 @@ def test_the_rate_rises_to_the_full_one_and_stays(monkeypatch):
     monkeypatch.setattr(torch.optim.Adam, "step", watched)
     ch08.train_with_warmup(ch08.stack("skip", n_layers=1), 0, 6, 0.01, n_warmup=4)
     assert rates == pytest.approx([0.0025, 0.005, 0.0075, 0.01, 0.01, 0.01])
+
+
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize(("draw", "size"), [("N(0, 1)", 1.0), ("N(0, 1/D)", 0.125)])
+def test_word_vectors_are_as_large_as_their_name_says(draw, size, scaled):
+    torch.manual_seed(0)
+    vectors = ch08.make_embedding(draw, scaled)(torch.arange(1, 17))
+    wanted = size * (8 if scaled else 1)
+    assert 0.9 * wanted < vectors.std() < 1.1 * wanted

@@ -77,20 +77,6 @@ def test_the_reader_writes_the_sentence_by_mouse_and_key(clicks_page):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_an_output_that_is_too_long_takes_no_more_clicks(clicks_page):
-    page, farmer = clicks_page, SENTENCES[1].split().index("farmer")
-    page.locator("select").select_option(SENTENCES[1])
-    words, said = page.locator(".clicks-source button"), page.locator(".clicks-said")
-    longest = 2 * words.count() + 8
-    for place in range(longest):
-        words.nth(farmer).click()
-        page.locator(".clicks-output .clicks-card").nth(place).wait_for()
-    assert words.first.is_disabled()
-    assert said.inner_text().startswith("The output may not grow longer. Words")
-    page.get_by_role("button", name="Undo").click()
-    assert words.first.is_enabled()
-
-
 def test_clicks_in_the_page_are_those_of_the_package(clicks_page):
     page, model = clicks_page, half(load_toy_model("bahdanau"))
     page.evaluate("Promise.all(['toy_language.js', 'bahdanau.js'].map(live.load))")

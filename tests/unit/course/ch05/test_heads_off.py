@@ -12,7 +12,6 @@ from attnbook.course.kit.explorers.shipped import shipped_translator
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
 ON = {f"head_{n}": True for n in range(1, 5)}
-WITHOUT_3 = {**ON, "head_3": False}
 OFF = dict.fromkeys(ON, False)
 TEXT = "Two dogs run."
 
@@ -41,18 +40,6 @@ def test_bars_are_the_falls_of_the_log_probabilities():
         in view.said
     )
     assert "Without heads 1, 2, 3, 4: " in view.said
-
-
-def test_a_head_of_one_layer_is_removed_and_comes_back():
-    model = shipped_translator().model
-    before = [p.detach().clone() for p in model.parameters()]
-    one, other = (
-        heads_off.heads_off_view(TEXT, "decoder self-attention", layer, **WITHOUT_3)
-        for layer in "23"
-    )
-    assert "Without head 3: " in one.said
-    assert bars(one) != bars(other)
-    assert all(map(torch.equal, before, model.parameters()))
 
 
 def test_on_the_page_the_views_are_those_that_were_stored():

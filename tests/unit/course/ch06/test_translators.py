@@ -37,7 +37,34 @@ def test_without_padding_it_is_the_same_and_with_it_only_the_padded_row_changes(
     assert type(trained) is Transformer
 
 
+def test_each_attention_reads_padding_at_once_and_word_by_word(trained):
+    everything = torch.ones(2, 1, 1, 4, dtype=torch.bool)
+    with torch.no_grad():
+        memory = trained.encode(SRC, everything)
+        wanted = trained.decode(TGT, memory, everything)
+    bare = as_kind(trained)
+    assert torch.allclose(logits(bare), wanted, atol=1e-5)
+    state = bare.start(SRC)
+    for token, row in zip(TGT.unbind(1), wanted.unbind(1), strict=True):
+        with torch.no_grad():
+            step, state = bare.step(token, state)
+        assert torch.allclose(step, row, atol=1e-4)
+
+
 def test_with_the_causal_mask_it_decodes_as_with_a_cache(trained):
     pairs = held_out_pairs(1, 4)
     found = greedy_translations(Recomputing(trained), pairs)
     assert found == greedy_translations(trained, pairs)
+
+
+def test_the_last_layer_does_not_need_its_mask_and_the_first_one_does(trained):
+    """The newest position attends to the whole prefix anyway: equal to the bit."""
+
+    def last(bare):
+        return logits(Recomputing(trained, bare).model)[:, -1]
+
+    assert torch.allclose(last([]), logits(trained)[:, -1], atol=1e-5)
+    assert torch.equal(last([1]), last([]))
+    assert not torch.allclose(last([0]), last([]), atol=1e-3)
+    assert torch.equal(last([0, 1]), last([0]))
+    assert type(trained) is Transformer

@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from compare import close
+from torch import nn
 
 from attnbook.course.ch11.first_symbol import (
     LastPosition,
@@ -9,6 +11,8 @@ from attnbook.course.ch11.first_symbol import (
     convolutions,
     exponential_dilations,
 )
+from attnbook.nn.positions import sinusoids
+from attnbook.nn.sequence_layers import SelfAttentionLayer
 
 
 def hears_the_first(layers, n, d=8):
@@ -26,3 +30,13 @@ def test_stacks_are_just_deep_enough(n):
     for stack in (contiguous_dilations(n), exponential_dilations(n)):
         assert hears_the_first(convolutions(8, stack), n)
         assert not hears_the_first(convolutions(8, stack[:-1]), n)
+
+
+def test_a_model_is_what_its_docstring_says():
+    torch.manual_seed(0)
+    layer = SelfAttentionLayer(8, 2)
+    model, ids = LastPosition([layer], 8), torch.tensor([[3, 1, 4]])
+    x = model.embedding(ids) + sinusoids(3, 8)
+    x = x + layer(nn.functional.layer_norm(x, (8,)))
+    last = model.out(nn.functional.layer_norm(x[:, -1:], (8,)))
+    close(model(ids), last, atol=1e-6)

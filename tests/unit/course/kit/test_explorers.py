@@ -7,9 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from attnbook.core import results
 from attnbook.course.ch02 import explorer_caption_alignment as caption_alignment
-from attnbook.course.ch02 import explorer_film as film
 from attnbook.course.ch02 import explorer_query as additive_query
 from attnbook.course.ch09 import explorer_toy_heads as toy_heads
 from attnbook.course.ch09 import explorer_transformer_pass as transformer_pass
@@ -25,12 +23,10 @@ from attnbook.course.kit.explorers.token_maps import (
     peaks,
     token_map,
 )
-from attnbook.decoding import greedy, length_penalty
 from attnbook.toy.data import make_batch
 from attnbook.toy.example import STATES, U, V, W
 from attnbook.toy.language import translate_by_rule
 from attnbook.toy.models import load_toy_model
-from attnbook.translation.translator import Translator
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
 
@@ -149,33 +145,9 @@ def test_the_query_moves_the_words_along_the_curve(side, tanh):
         torch.testing.assert_close(y, curve(x), atol=1e-3, rtol=0)
 
 
-def test_the_film_shows_what_is_stored_and_the_loss_of_that_step():
-    stored = results.load("attention_film")["frames"]
-    [slider] = film.CONTROLS.values()
-    assert [frame["step"] for frame in stored] == [*slider.choices]
-    for frame in stored[::20]:
-        weights, curve = film.film_view(frame["step"]).drawn
-        cells = torch.tensor(weights.cells)
-        letters = "".join(film.SHADES[i] for i in (61 * cells).round().int().flatten())
-        assert letters == frame["weights"]
-        [dot] = curve.points
-        assert curve.lines[0].y[dot.x] == dot.y == frame["loss"]
-
-
 # Search and sampling
 
 STATION = "People are waiting at the station."
-
-
-def test_a_beam_of_one_is_greedy_decoding():
-    translator = Translator()
-    src = torch.tensor([[*translator.subwords.encode(STATION), 2]])
-    [ids] = greedy(translator.model, src, 60).tolist()
-    found = search_and_sampling.beams(STATION, 1)
-    assert found.texts == [translator.subwords.decode(ids)]
-    assert length_penalty(7, 0.0) == 1  # so that scores are log-probabilities
-    view = search_and_sampling.decoding_view(STATION, 1, 0.5)
-    assert "the best translation is the greedy one" in view.said
 
 
 def test_log_probabilities_of_beam_and_samples_agree():

@@ -10,7 +10,7 @@ import torch
 from node import told_by_node
 
 from attnbook.course.kit.playground import tasks
-from attnbook.course.kit.playground.data import OPTIONS, PRESETS, WORDS
+from attnbook.course.kit.playground.data import PRESETS, WORDS
 from attnbook.course.kit.playground.model import Model, loss_of
 from attnbook.course.kit.playground.presets import page_data, settings_of
 from attnbook.course.kit.playground.random_numbers import Stream
@@ -190,18 +190,10 @@ def test_an_address_keeps_both_settings(ask):
     assert broken == [asdict(Setting(heads=4)), asdict(Setting())]
 
 
-def test_presets_are_complete():
-    """Each asks, answers, and compares two settings that differ in one choice."""
+def test_a_preset_compares_two_settings_that_differ_in_one_choice():
     for name, preset in page_data()["presets"].items():
-        assert preset["question"].endswith(("?", ")"))
-        assert len(preset["answers"]) == 3
-        assert preset["right"] in range(3)
-        assert preset["explanation"]
+        assert preset["right"] in range(len(preset["answers"]))
         a, b = (asdict(setting) for setting in settings_of(name))
         assert sum(a[choice] != b[choice] for choice in a) == 1
-        assert preset["seeds"] >= 5
-        assert not a.keys() ^ OPTIONS.keys()
         for stored in preset["stored"]:
-            assert len(stored["losses"]) == preset["seeds"]
-            bands = zip(stored["low"], stored["mean"], stored["high"], strict=True)
-            assert all(low <= mean <= high for low, mean, high in bands)
+            assert len(stored["losses"]) == preset["seeds"] >= 5
