@@ -6,21 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attnbook.course import begin
-from attnbook.course.kit.curves import (
-    averaged,
-    label_lines,
-    spread,
-)
+from attnbook.course.kit.curves import label_lines, spread
 
 
 @pytest.fixture(autouse=True)
 def _closed_afterwards():
     yield
     plt.close("all")
-
-
-def test_averages_stand_in_the_middle_of_their_steps():
-    assert averaged([1, 3, 5, 7, 9], 2) == ([1, 3, 4.5], [2, 6, 9])
 
 
 def test_labels_of_lines_that_end_together_do_not_overlap():
