@@ -50,7 +50,6 @@ from attnbook.nn.masks import (
     masked_softmax,
     padding_mask,
     target_mask,
-    window_mask,
 )
 from attnbook.nn.mixture_of_experts import MixtureOfExperts
 from attnbook.nn.multi_head import MultiHeadAttention, merge_heads, split_heads

@@ -10,7 +10,7 @@ from compare import make_transformer, sentences
 
 import attnbook
 from attnbook.core.checks import check_dropout, check_shares, check_sizes
-from attnbook.nn import attention, causal_mask, window_mask
+from attnbook.nn import attention, causal_mask
 from attnbook.nn.local_attention import MonotonicAlignment
 
 NAN = float("nan")
@@ -51,7 +51,6 @@ def test_numpys_integers_are_whole_numbers(kind):
         models.append(make_transformer(number(12), **chosen).eval())
     src = sentences(0, [4, 2], 12)
     assert torch.equal(*(model(src, src) for model in models))
-    assert torch.equal(window_mask(kind(5), kind(2), kind(1)), window_mask(5, 2, 1))
     assert torch.equal(causal_mask(kind(3), kind(4), kind(1)), causal_mask(3, 4, 1))
     assert MonotonicAlignment(kind(2)).half_width == 2
 

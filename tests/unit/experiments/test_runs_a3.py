@@ -4,7 +4,7 @@ import pytest
 import torch
 from compare import close
 
-from attnbook.nn.masks import causal_mask, key_mask, window_mask
+from attnbook.nn.masks import causal_mask, key_mask
 from attnbook.toy.data import held_out_pairs, make_batch
 from attnbook.toy.models import load_toy_model
 from experiments.a3 import ShortCache, mean_first, without_values
@@ -43,7 +43,8 @@ def stepped_logits(short):
 @pytest.mark.parametrize("always", [(), (0,), (1,)])
 def test_a_short_cache_is_a_mask(trained, always):
     t, size = BATCH.tgt_in.shape[1], 4
-    mask = window_mask(t, size - len(always))
+    window = size - len(always)
+    mask = causal_mask(t) & ~causal_mask(t).tril(-window)
     for position in always:
         mask[size:, position] = True
     mask[size - 1, :size] = True  # four positions have room

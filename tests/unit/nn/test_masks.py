@@ -18,7 +18,6 @@ from attnbook.nn.masks import (
     masked_softmax,
     padding_mask,
     target_mask,
-    window_mask,
 )
 from attnbook.nn.scaled_dot_product import attention
 
@@ -64,16 +63,6 @@ def test_a_target_mask_hides_what_is_later_and_what_is_a_pad(rows):
     for ids, matrix in zip(rows, mask[:, 0].tolist(), strict=True):
         wanted = [[j <= i and ids[j] != PAD for j in range(3)] for i in range(3)]
         assert matrix == wanted
-
-
-@pytest.mark.parametrize("sinks", [0, 1, 3])
-@pytest.mark.parametrize(("t", "window"), [(1, 1), (6, 2), (6, 9), (9, 4)])
-def test_each_cell_is_near_or_a_sink_and_never_later(t, window, sinks):
-    mask = window_mask(t, window, sinks)
-    for i in range(t):
-        for j in range(t):
-            near = i - window < j <= i
-            assert mask[i, j] == (near or (j < sinks and j <= i))
 
 
 @given(small, small, small, seeds)

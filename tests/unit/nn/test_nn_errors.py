@@ -50,7 +50,6 @@ from attnbook.nn import (
     source_window,
     target_mask,
     token_loss,
-    window_mask,
 )
 
 x = torch.zeros(2, 3, 8)
@@ -84,9 +83,6 @@ TABLE = {
     "masks": [
         (lambda: causal_mask(0), "0 queries from position 0 on and 0 keys"),
         (lambda: causal_mask(3, 5, -1), "from position -1 on and 5 keys"),
-        (lambda: window_mask(5, 0), "window is 0"),
-        (lambda: window_mask(0, 2), "t is 0"),
-        (lambda: window_mask(5, 2, -1), "sinks is -1"),
         (lambda: masked_softmax(scores, torch.ones(2, 3, 5)), "mask.bool()"),
         (lambda: masked_softmax(scores, ones(2, 5)), "mask[:, None, None]"),
         (lambda: key_mask(ids[0]), "ids has shape (3,)"),

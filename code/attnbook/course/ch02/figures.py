@@ -6,14 +6,19 @@ from html import escape
 
 import matplotlib.pyplot as plt
 from IPython.display import HTML
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
 from attnbook.course.ch02.clicks import aligned_clicks, write_by_clicks
 from attnbook.course.kit.glosses import card, gloss_table
-from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, heat_map, numbers_from
+from attnbook.course.kit.heat_maps import (
+    PALE_LINES,
+    colour_bar,
+    columns_on_top,
+    heat_map,
+    numbers_from,
+)
 from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.toy.data import held_out_pairs
 from attnbook.toy.language import AND_TARGET, translate_by_rule
@@ -60,12 +65,6 @@ def clicks_figure() -> HTML:
 # Alignment maps
 
 
-def _source_on_top(ax: Axes) -> None:
-    ax.xaxis.tick_top()
-    ax.xaxis.set_label_position("top")
-    ax.tick_params("x", length=0)
-
-
 def word_map_figure(
     weights: Tensor, target: Sequence[str], source: Sequence[str]
 ) -> Figure:
@@ -85,8 +84,7 @@ def word_map_figure(
         vmax=100,
         **PALE_LINES,
     )
-    _source_on_top(ax)
-    plt.setp(ax.get_xticklabels(), ha="left", rotation_mode="anchor")
+    columns_on_top(ax)
     colour_bar(ax, "weight, %")
     return fig
 
@@ -97,20 +95,12 @@ def word_map_figure(
 def links_table() -> Table:
     """How often the largest weight of the caption translator finds the linked word."""
     found = results.load("caption_links")
-    moved = found["moved"]
-    columns = [
-        "links",
-        Column("number"),
-        Column("largest weight", "%"),
-        Column("diagonal", "%"),
-    ]
     rows = [
-        (
-            "all",
-            found["links"],
-            100 * found["found"] / found["links"],
-            100 * found["diagonal"] / found["links"],
-        ),
-        ("moved", moved["links"], 100 * moved["found"] / moved["links"], 0),
+        (name, of["links"], *(100 * hits / of["links"] for hits in (of["found"], way)))
+        for name, of, way in (
+            ("all", found, found["diagonal"]),
+            ("moved", found["moved"], 0),
+        )
     ]
-    return table(columns, rows)
+    heads = [Column("largest weight", "%"), Column("diagonal", "%")]
+    return table(["links", Column("number"), *heads], rows)

@@ -56,6 +56,15 @@ def heat_map(
             axis.set_label_text(title, color=TEXT_COLOURS[role] if role else INK)
 
 
+def columns_on_top(ax: Axes) -> None:
+    """Write the names of columns above the map, each from its own column on."""
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.tick_params("x", length=0)
+    for name in ax.get_xticklabels():
+        name.set(ha="left", rotation_mode="anchor")
+
+
 def colour_bar(axes: Axes | Sequence[Axes], label: str) -> None:
     """Draw the scale of one or more heat maps below them.
 

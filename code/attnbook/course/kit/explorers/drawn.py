@@ -31,7 +31,12 @@ from attnbook.course.kit.explorers.charts import (
     Point,
     Stages,
 )
-from attnbook.course.kit.heat_maps import PALE_LINES, frame_cells, heat_map
+from attnbook.course.kit.heat_maps import (
+    PALE_LINES,
+    columns_on_top,
+    frame_cells,
+    heat_map,
+)
 
 FILLS = COLOURS | {"ink": INK, "sky": SKY, "pale": PALE_GREY}
 TEXTS = TEXT_COLOURS | {"ink": INK}
@@ -115,10 +120,7 @@ def _(chart: Map, ax: Axes) -> None:
     ax.set_facecolor(SHADE)
     heat_map(ax, cells, **names, **look)
     frame_cells(ax, chart.frames, COLOURS["target"])
-    ax.xaxis.tick_top()
-    ax.xaxis.set_label_position("top")
-    ax.tick_params("x", length=0)
-    plt.setp(ax.get_xticklabels(), ha="left", rotation_mode="anchor")
+    columns_on_top(ax)
     ax.set_ylabel(chart.labels[0], color=TEXT_COLOURS[chart.roles[0]])
     ax.set_xlabel(chart.labels[1], color=TEXT_COLOURS[chart.roles[1]])
 
