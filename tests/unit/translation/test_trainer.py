@@ -310,7 +310,7 @@ NAMED = {
 
 @pytest.mark.parametrize(
     ("what", "update"),
-    [("loss", 1), ("loss", 26), ("gradient", 3), ("weight", 3), ("weight", PER_EPOCH)],
+    [("loss", 1), ("gradient", 3), ("weight", PER_EPOCH)],
 )
 def test_training_stops_where_a_number_is_not_finite(
     whole, tmp_path, monkeypatch, what, update
@@ -361,10 +361,9 @@ class Stop(BaseException):
 
 
 MOMENTS = [
-    *[("config.json", "before", 1), ("config.json", "after", 1)],
+    *[("config.json", "after", 1), ("subwords.json", "after", 1)],
     *[("last.safetensors", "before", 4), ("last.safetensors", "after", 6)],
-    *[("0001.safetensors", "before", 1), ("0002.safetensors", "after", 1)],
-    ("subwords.json", "after", 1),
+    ("0001.safetensors", "before", 1),
 ]
 
 
