@@ -45,15 +45,6 @@ def test_by_touch_on_a_phone(visit, form):
     assert check_targets(figure) == []
 
 
-def test_the_figure_of_search_stands_once_in_its_chapter_and_is_numbered(html):
-    text = (html / PAGES["search"]).read_text(encoding="utf-8")
-    assert text.count("data-translator=") + text.count("data-translator\n") == 1
-    figure = text.split('id="fig-ch10-explorer"')[1].split("<section")[0]
-    assert 'class="live-model live-translator tr-search"' in figure
-    assert 'caption-number">Fig. 10.' in figure
-    assert "JupyterLab" not in figure
-
-
 def test_with_a_short_cache_it_says_what_the_appendix_prints(visit):
     page = visit(PAGES["cache"], reduced_motion="reduce")
     figure = page.locator("figure.tr-cache")

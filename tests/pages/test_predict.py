@@ -1,7 +1,7 @@
 """Predict boxes and the reader's progress, in a tiny book."""
 
 import pytest
-from page_checks import ON_PHONE, check_accessible, check_width
+from page_checks import check_accessible
 from playwright.sync_api import Page, expect
 from tiny_book import build_tiny_book, code
 
@@ -34,11 +34,6 @@ CHAPTERS = {
         "```{exercise-end}\n```",
     ],
     "ch02_two": ["# Two\n\nNothing is asked here."],
-    "ch03_three": [
-        f"# Three\n{BOX.replace('powers', 'cubes')}",
-        code("print(8)", "8\n", "reveal"),
-        code("print(9)", "9\n", "reveal"),
-    ],
 }
 ONE, TWO = "book/ch01_one.html", "book/ch02_two.html"
 STORED = "localStorage.getItem('attention-step-by-step')"
@@ -174,27 +169,11 @@ def test_show_anyway_by_keyboard(page):
     assert page.evaluate(STORED) is None
 
 
-def test_one_cover_speaks_for_results_side_by_side(page, site):
-    page.goto(f"{site}/book/ch03_three.html")
-    outputs = page.locator("pre")
-    expect(page.locator(".predict-cover")).to_have_count(1)
-    cover(page).click()
-    expect(outputs.filter(has_text="8").last).to_be_visible()
-    expect(outputs.filter(has_text="9").last).to_be_visible()
-
-
 def test_a_link_into_a_covered_result_uncovers_it(page):
     result(page).evaluate("e => { e.firstElementChild.id = 'figure'; }")
     page.evaluate("() => { location.hash = 'figure'; }")
     expect(result(page)).to_be_visible()
     expect(result(page, 1)).to_be_hidden()
-
-
-def test_an_address_that_cannot_be_decoded_stops_nothing(page):
-    page.evaluate("() => { location.hash = '100%'; }")
-    page.wait_for_function("() => location.hash === '#100%'")
-    page.reload()
-    expect(result(page)).to_be_hidden()
 
 
 def test_a_print_shows_answers_explanation_and_result(page):
@@ -206,14 +185,6 @@ def test_a_print_shows_answers_explanation_and_result(page):
     expect(explanation).to_be_visible()
     expect(cover(page)).to_be_hidden()
     expect(page.locator(".read-mark")).to_be_hidden()
-
-
-def test_by_touch_on_a_phone(first):
-    page = first(**ON_PHONE)
-    assert answer(page, 0).bounding_box()["height"] >= 32
-    answer(page, 1).tap()
-    expect(result(page)).to_be_visible()
-    assert check_width(page) == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -34,11 +34,6 @@ from attnbook.translation.trainer import Trainer
 
 
 @pytest.fixture
-def model(finished_run):
-    return str(finished_run.folder / "model")
-
-
-@pytest.fixture
 def data(tmp_path):
     return write_texts(tmp_path / "data")
 
@@ -97,9 +92,9 @@ def test_the_command_itself_helps(capsys, arguments, code, message):
 # Translating
 
 
-def test_a_reader_that_goes_away_is_not_an_error(model):
+def test_a_reader_that_goes_away_is_not_an_error():
     """As ``head`` does."""
-    arguments = [sys.executable, "-m", "attnbook", "translate", "--model", model]
+    arguments = [sys.executable, "-m", "attnbook", "translate"]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     program = subprocess.Popen(arguments, **pipes)
     program.stdout.close()
@@ -119,8 +114,8 @@ def test_a_reader_that_goes_away_is_not_an_error(model):
         (["--file", "README.md", "the dog"], "give a text or --file, not both"),
     ],
 )
-def test_a_wrong_argument_is_named(model, refused, arguments, message):
-    assert message in refused(translate, "--model", model, *arguments)
+def test_a_wrong_argument_is_named(refused, arguments, message):
+    assert message in refused(translate, *arguments)
 
 
 # Training
