@@ -324,13 +324,13 @@ def findings(
         found += check_predict(page)
         unfold(page)
         found += check_maths(page) + check_pictures(page) + check_sliders(page)
-        page.wait_for_load_state("networkidle")  # what was asked for late counts, too
         found += check_width(page)
         page.set_viewport_size(PHONE)
         found += check_width(page)
         for theme in themes:
             page.set_viewport_size(PHONE if theme == "dark" else DESKTOP)
             found += check_accessible(page, theme)
+        page.wait_for_load_state("networkidle")  # what was asked for late counts, too
         return found
 
 

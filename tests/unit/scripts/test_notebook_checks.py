@@ -3,7 +3,6 @@
 That they find nothing else is shown by the book's own.
 """
 
-import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from notebook_checks import check_lab_links, findings, reader_findings
 
@@ -70,20 +69,14 @@ def test_every_fault_of_a_stored_notebook_is_found():
         assert any(told in line for line in found), found
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Measured in {ref}`Lab 4.1 <lab4-own>`.", []),
-        ("{ref}`Lab 4.2 <lab4-own>`", ["Lab 4.2 leads to lab4-own, which is not it"]),
-        ("{ref}`Lab 4.1 <lab4-gone>`", ["Lab 4.1 leads to lab4-gone, which is not it"]),
-        ("See Lab 4.1.", ["Lab 4.1 is no link: {ref}`Lab 4.1 <label>`"]),
-    ],
-)
-def test_links_lead_to_the_section_they_name(text, expected):
+def test_links_lead_to_the_section_they_name():
     lab = new_notebook(cells=[new_markdown_cell("(lab4-own)=\n## 4.1 Is it itself?")])
+    text = "{ref}`Lab 4.1 <lab4-own>`, {ref}`Lab 4.2 <lab4-own>`, Lab 4.1"
     chapter = new_notebook(cells=[new_markdown_cell(text), new_code_cell("# Lab 9.9")])
-    found = check_lab_links({"lab04_attention": lab, "ch04": chapter})
-    assert [*found] == [f"ch04: {line}" for line in expected]
+    assert [*check_lab_links({"lab04_attention": lab, "ch04": chapter})] == [
+        "ch04: Lab 4.2 leads to lab4-own, which is not it",
+        "ch04: Lab 4.1 is no link: {ref}`Lab 4.1 <label>`",
+    ]
 
 
 # --- The readers' notebooks ---

@@ -219,16 +219,17 @@ def test_each_sentence_may_be_fifty_words_longer_than_itself(width, alpha):
     assert found == one_by_one(Endless(), width, alpha)
 
 
-def test_nothing_to_translate():
-    assert beam_translate(Teller(), SUBWORDS, []) == []
-    with pytest.raises(ValueError, match="a sentence is empty"):
-        beam_translate(Teller(), SUBWORDS, ["ab", " "])
-
-
-@pytest.mark.parametrize("width", [0, -1, 1.5])
-def test_a_beam_of_no_width_is_refused(width):
-    with pytest.raises(ValueError, match=rf"width is {width}; .* from 1 on"):
-        beam_translate(Teller(), SUBWORDS, SENTENCES, width=width)
+@pytest.mark.parametrize(
+    ("sentences", "width", "told"),
+    [
+        (["ab", " "], 5, "a sentence is empty"),
+        (SENTENCES, 0, "width is 0; .* from 1 on"),
+        (SENTENCES, 1.5, "width is 1.5; .* from 1 on"),
+    ],
+)
+def test_what_cannot_be_translated_is_named(sentences, width, told):
+    with pytest.raises(ValueError, match=told):
+        beam_translate(Teller(), SUBWORDS, sentences, width=width)
 
 
 def test_the_penalty_is_chosen_by_bleu():

@@ -210,13 +210,6 @@ def test_the_penalty_is_the_best_on_the_validation_split(finished_run):
     assert Translator(finished_run.folder / "model").facts["alpha"] == found["alpha"]
 
 
-def test_without_an_epoch_there_is_nothing_to_report(finished_run, tmp_path):
-    trainer = Trainer(finished_run.config, tmp_path / "run")
-    with pytest.raises(ValueError, match="no state to average; train for"):
-        report.write_results(trainer)
-    assert not (tmp_path / "run" / "results.json").exists()
-
-
 def test_only_as_many_epochs_as_asked_for_are_averaged(finished_run, tmp_path):
     folder = shutil.copytree(finished_run.folder, tmp_path / "run")
     shorter = finished_run.config.__class__(
