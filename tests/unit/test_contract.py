@@ -1,9 +1,8 @@
-"""What all modules promise: the same on a GPU, in other types, compiled and reloaded.
+"""What all modules promise: the same on a GPU, in other types, and compiled.
 
 ``CASES`` names each with a way to make it, its inputs of a length, and how it's called.
 """
 
-import io
 from functools import partial
 from itertools import product
 
@@ -98,7 +97,6 @@ add(
     loss=lambda: parts.token_loss,
     smoothed=lambda: parts.label_smoothing_loss,
 )
-FUNCTIONS = [*CASES]
 add(
     lambda n: [*vectors(n), sentences(0, (n, 2), 12)],
     lambda m, x, ids: m(x, x, x, parts.target_mask(ids), need_weights=True),
@@ -144,7 +142,7 @@ add(pairs, **{name: partial(models.Transformer, form) for name, form in FORMS.it
 OF_TYPES = [*CASES]
 WIDE = ["loss", "smoothed", "dot_score", "general_score"]
 """Of 16-bit numbers they make float32: sums that may be larger than float16 allows."""
-COMPILED = ["weights", "rotary", "relative", "learned", "pre"]
+COMPILED = ["weights", "rotary", "relative", "pre"]
 
 for name in DECODERS:
     add(ids, decode, **{f"decoding by {name}": partial(decoder_of, name)})
@@ -166,7 +164,6 @@ add(
         for k in LAYER_STACKS
     },
 )
-MODULES = [name for name in CASES if name not in FUNCTIONS]
 
 
 def tensors(found):
@@ -176,8 +173,8 @@ def tensors(found):
     return [] if isinstance(found, int) else [x for y in found for x in tensors(y)]
 
 
-def made(name, device="cpu", dtype=torch.float64, seed=0):
-    torch.manual_seed(seed)
+def made(name, device="cpu", dtype=torch.float64):
+    torch.manual_seed(0)
     module = CASES[name][0]()
     if isinstance(module, nn.Module):
         randomise(module).eval().to(device, dtype)
@@ -253,14 +250,3 @@ def test_it_compiles_without_a_graph_break(name):
         pairs = zip(tensors(fast(*inputs)), tensors(call(*inputs)), strict=True)
         for ours, wanted in pairs:
             close(ours, wanted)
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_weights_can_be_stored_and_read(name):
-    one, other, stream = made(name), made(name, seed=1), io.BytesIO()
-    torch.save(one.state_dict(), stream)
-    stream.seek(0)
-    other.load_state_dict(torch.load(stream))
-    found = (tensors(CASES[name][2](x, *inputs_of(name))) for x in (one, other))
-    for ours, wanted in zip(*found, strict=True):
-        assert torch.equal(ours, wanted)

@@ -29,7 +29,6 @@ from attnbook.nn.norms import layer_norm
 
 small = st.integers(1, 4)
 seeds = st.integers(0, 999)
-switch = st.booleans()
 FORMS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"])
 
 

@@ -13,7 +13,6 @@ from torch.nn import functional as F
 from attnbook.nn.scaled_dot_product import attention
 
 small = st.integers(1, 3)
-medium = st.integers(1, 8)
 leads = st.lists(st.integers(1, 3), max_size=3)
 seeds = st.integers(0, 999)
 WAYS = {"fused": False, "with weights": True}
