@@ -27,8 +27,8 @@ from export_live import half
 ROOT = Path(__file__).resolve().parents[2]
 LIVE = ROOT / "book" / "_static" / "live"
 TOLERANCE = 1e-4
-SENTENCES = [pair for n in (1, 2, 3, 4) for pair in held_out_pairs(n, 50)]
-SHORT = SENTENCES[::10]  # whose maps are compared
+SENTENCES = [pair for n in (1, 2, 3, 4) for pair in held_out_pairs(n, 25)]
+SHORT = SENTENCES[::5]  # whose maps are compared
 EXAMPLE = "the old farmer sees a bird and this young queen hears the big dog"
 FIGURES = {"bahdanau": ["bahdanau", "static_context"], "transformer": ["transformer"]}
 

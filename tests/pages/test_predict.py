@@ -230,8 +230,7 @@ def test_where_the_browser_keeps_nothing_the_page_still_works(browser, html):
     page.close()
 
 
-FOREIGN = ["no JSON", "null", "7", "[]", '{"answers": null}', '{"answers": [9]}']
-FOREIGN += [f'{{"answers": {{"predict-goes-on": {x}}}}}' for x in ("99", '"length"')]
+FOREIGN = ["no JSON", "7", '{"answers": [9]}', '{"answers": {"predict-goes-on": 99}}']
 
 
 def test_what_others_have_stored_does_no_harm(page):

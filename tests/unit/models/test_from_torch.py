@@ -179,6 +179,13 @@ def test_what_the_paper_does_not_know_is_not_copied(copy):
 # Attention
 
 
+def test_a_copy_of_attention_has_its_dropout_and_mode():
+    theirs = nn.MultiheadAttention(D, H, dropout=0.3)
+    for copy in (theirs.train(), theirs.eval()):
+        ours = attention_from_torch(copy)
+        assert (ours.training, ours.dropout) == (copy.training, 0.3)
+
+
 @pytest.mark.parametrize(
     "kind", [{"kdim": 4}, {"vdim": 4}, {"add_bias_kv": True}, {"add_zero_attn": True}]
 )
