@@ -4,8 +4,8 @@ import pytest
 from page_checks import check_accessible
 from playwright.sync_api import Page, expect
 
-ONE, TWO = "book/ch01_rnn_seq2seq.html", "book/notation.html"
-FIRST, SECOND = "1. Sequence to sequence with RNNs", "Notation"
+ONE, TWO = "book/ch01_rnn_seq2seq.html", "book/lab01_rnn_seq2seq.html"
+FIRST, SECOND = "1. Sequence to sequence with RNNs", "Lab 1: Sequence"
 STORED = "localStorage.getItem('attention-step-by-step')"
 BLOCKED = """Object.defineProperty(window, "localStorage", {
     get() { throw new DOMException("blocked", "SecurityError"); } });"""
@@ -141,7 +141,7 @@ def test_accessible_before_and_after(page, theme):
     answer(page, 0).click()
     answer(page, 1, box=1).click()
     page.get_by_role("checkbox", name="I have read").check()
-    for part in (".predict", ".read-mark", ".progress-note", ".bd-docs-nav"):
+    for part in (".predict", ".read-mark", ".progress-note", ".how-far"):
         found += check_accessible(page, theme, part)
     assert found == []
 
@@ -165,7 +165,7 @@ def test_answers_are_kept_and_counted_in_the_contents(page, html):
 
 
 def test_exercises_and_pages_are_ticked(page, html):
-    page.get_by_role("checkbox", name="Exercise 1 done").focus()
+    page.get_by_role("checkbox", name="Exercise 1.1 done").focus()
     page.keyboard.press("Space")
     expect(in_contents(page, FIRST)).to_contain_text("1/6")
     page.get_by_role("checkbox", name="I have read this page").check()
@@ -175,7 +175,7 @@ def test_exercises_and_pages_are_ticked(page, html):
     page.get_by_role("checkbox", name="I have read this page").check()
     expect(in_contents(page, SECOND)).to_contain_text("(read)")
     page.goto(f"{html.as_uri()}/{ONE}")
-    expect(page.get_by_role("checkbox", name="Exercise 1 done")).to_be_checked()
+    expect(page.get_by_role("checkbox", name="Exercise 1.1 done")).to_be_checked()
     page.get_by_role("checkbox", name="I have read this page").uncheck()
     expect(in_contents(page, FIRST)).not_to_contain_text("✓")
 
@@ -185,7 +185,7 @@ def test_progress_is_cleared_when_it_is_confirmed(page):
     button = page.get_by_role("button", name="Clear my progress")
     expect(button).to_be_hidden()
     answer(page, 0).click()
-    page.get_by_role("checkbox", name="Exercise 1 done").check()
+    page.get_by_role("checkbox", name="Exercise 1.1 done").check()
     page.once("dialog", lambda dialog: dialog.dismiss())
     button.click()
     expect(in_contents(page, FIRST)).to_contain_text("2/6")
@@ -195,7 +195,7 @@ def test_progress_is_cleared_when_it_is_confirmed(page):
     expect(page.locator(".progress-note")).to_be_focused()
     expect(button).to_be_hidden()
     expect(in_contents(page, FIRST)).to_have_text("")
-    expect(page.get_by_role("checkbox", name="Exercise 1 done")).not_to_be_checked()
+    expect(page.get_by_role("checkbox", name="Exercise 1.1 done")).not_to_be_checked()
     expect(result(page)).to_be_hidden()
     assert page.evaluate(STORED) is None
 
@@ -220,7 +220,7 @@ def test_where_the_browser_keeps_nothing_the_page_still_works(browser, html):
     page.on("pageerror", lambda error: errors.append(error))
     expect(page.get_by_text("This browser keeps nothing")).to_have_count(2)
     answer(page, 0).click()
-    page.get_by_role("checkbox", name="Exercise 1 done").check()
+    page.get_by_role("checkbox", name="Exercise 1.1 done").check()
     expect(result(page)).to_be_visible()
     expect(in_contents(page, FIRST)).to_contain_text("2/6")
     page.once("dialog", lambda dialog: dialog.accept())

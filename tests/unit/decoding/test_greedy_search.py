@@ -181,6 +181,7 @@ def test_a_state_may_be_of_any_common_form():
     [one, (other, nothing)] = taken["rows"]
     assert one.tolist() == other.tolist() == [[2, 3], [2, 3]]
     assert nothing is None
+    assert type(taken["rows"][1]) is tuple
 
 
 @pytest.mark.parametrize("part", ["text", b"bytes", {1, 2}, object(), Countdown(), 1j])

@@ -154,3 +154,12 @@ def test_dropout_drops_weights_and_makes_up_for_them(need_weights, mask):
     close(used[kept], weights[kept] / 0.75)
     dropped = (~kept)[weights != 0].double().mean().item()
     assert dropped == pytest.approx(0.25, abs=0.05)
+
+
+def test_under_autocast_a_cpu_attends_in_fp32():
+    """bf16 inputs are widened first, so the result is that of fp32, to the last bit."""
+    parts = [x.detach().bfloat16() for x in inputs(0, (2, 3), 5, 5, 8, 8)]
+    with torch.autocast("cpu", torch.bfloat16):
+        out = attention(*parts, some_allowed(2, 1, 5, 5))
+    wide = attention(*(x.float() for x in parts), some_allowed(2, 1, 5, 5))
+    assert torch.equal(out, wide)
