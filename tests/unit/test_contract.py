@@ -11,13 +11,15 @@ import torch
 from compare import DECODERS, DEVICES, close, decoder_of, numbers, randomise, sentences
 from torch import nn
 
-from attnbook import models, toy
+from attnbook import analysis, models, toy
 from attnbook import nn as parts
+from attnbook.analysis.maps import cross_weights
 from attnbook.course.ch08.taggers import LAYERS, deep_tagger, tagger
 from attnbook.course.ch11.first_symbol import LAYER_STACKS, LastPosition
 from attnbook.decoding import beam_search, greedy, log_probability, sample
 from attnbook.nn.local_attention import ALIGNMENTS
 from attnbook.nn.scores import SCORES
+from attnbook.toy import metrics
 from attnbook.toy.task_models import POSITION_KINDS
 
 CASES = {}
@@ -163,6 +165,45 @@ add(
         k: partial(lambda k: LastPosition(LAYER_STACKS[k](6, 8), 8), k)
         for k in LAYER_STACKS
     },
+)
+
+PAIRS = toy.held_out_pairs(1, 3)
+
+
+def encoded(model):
+    """The states of each word of some sentences, and the words."""
+    src = toy.make_batch(PAIRS).src
+    return model.encode(src)[src != 0], src[src != 0]
+
+
+def maps(model):
+    batch = toy.make_batch(PAIRS)
+    return [*analysis.attention_maps(model, batch.src, batch.tgt_in).values()]
+
+
+def moved(model):
+    src = toy.make_batch(PAIRS).src
+    return analysis.influence(model.encode, src, src.flip(0))
+
+
+def add_analyses(name, **analyses):
+    for title, analyse in analyses.items():
+        add(lambda n: [], analyse, **{title: lambda: toy.load_toy_model(name)})
+
+
+add_analyses(
+    "transformer",
+    maps=maps,
+    cross=lambda model: cross_weights(model, PAIRS),
+    probe=lambda model: analysis.fit_probe(*encoded(model)).weight,
+    influence=moved,
+    tokens=lambda model: [*metrics.correct_tokens(model, PAIRS)],
+)
+add_analyses(
+    "bahdanau",
+    alignment=lambda model: metrics.attention_weights(model, PAIRS),
+    hidden=lambda model: analysis.bahdanau_hiding_effects(model, PAIRS[0]),
+    replaced=lambda model: analysis.replacing_effects(model, PAIRS[0]).nan_to_num(),
 )
 
 
