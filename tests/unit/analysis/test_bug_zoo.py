@@ -55,6 +55,14 @@ def test_a_wrong_split_deals_out_positions():
     close(weights.sum(-1), torch.ones(2, 4, 8), atol=1e-5)
 
 
+def test_a_wrong_split_drops_weights_in_training_alone():
+    torch.manual_seed(0)
+    wrong, x = WrongSplit(16, 4, dropout=0.5), torch.randn(2, 8, 16)
+    assert not torch.equal(wrong(x, x, x), wrong(x, x, x))
+    wrong.eval()
+    assert torch.equal(wrong(x, x, x), wrong(x, x, x))
+
+
 def test_a_wrong_split_reaches_every_attention():
     model = small()
     split_wrongly(model)

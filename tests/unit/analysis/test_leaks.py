@@ -23,6 +23,13 @@ def test_influence_is_the_largest_change():
     close(influence(weigh(matrix), x, other), by_hand)
 
 
+def test_one_number_a_position_is_enough_and_a_layer_norm_hides_no_change():
+    """A constant, which it takes away, is none."""
+    norm = nn.LayerNorm(5, elementwise_affine=False)
+    found = influence(lambda x: norm(x)[..., 0], some(2, 4, 5))
+    assert torch.equal(found > 0.01, torch.eye(4).bool())
+
+
 def test_ids_are_replaced_with_others():
     embedding = nn.Embedding(9, 4)
     ids, other = torch.tensor([[4, 5, 6]]), torch.tensor([[4, 7, 8]])

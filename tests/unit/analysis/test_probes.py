@@ -31,6 +31,14 @@ def test_accuracy_is_of_correct_answers():
     assert probe_accuracy(probe, x, torch.tensor([7, 9, 9, 8])) == 0.5
 
 
+def test_frequent_classes_are_preferred():
+    frequent, rare = torch.linspace(-1, 1, 90), torch.linspace(-0.8, 1.2, 10)
+    x = torch.cat([frequent, rare])[:, None]
+    probe = fit_probe(x, torch.tensor([4] * 90 + [3] * 10))
+    nearer_to_the_rare = torch.tensor([[0.15]]).double()
+    assert probe.predict(nearer_to_the_rare).tolist() == [4]
+
+
 def test_vectors_and_labels_must_be_as_many():
     with pytest.raises(ValueError, match="3 vectors"):
         fit_probe(torch.zeros(3, 2), torch.zeros(2, dtype=torch.long))

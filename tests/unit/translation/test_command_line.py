@@ -413,3 +413,11 @@ def test_a_signal_stops_and_a_second_one_ends_at_once(
     assert end.value.number == getattr(signal, number)
     assert isinstance(end.value, KeyboardInterrupt)  # as a notebook expects it
     assert trainer.stopped == stopped
+
+
+def test_a_stop_leaves_the_folder(mine, monkeypatch):
+    closed = []
+    monkeypatch.setattr(Trainer, "train", signals())
+    monkeypatch.setattr(Trainer, "close", lambda trainer: closed.append(trainer.step))
+    assert exit_code(["train", *mine]) == 128 + signal.SIGTERM
+    assert closed == [0]
