@@ -61,6 +61,11 @@ def test_each_way_has_its_part_and_no_other(positions, attention, added):
     assert weights.shape == (3, 4, 7, 7)
 
 
+def test_max_len_sets_the_table_and_the_largest_distance():
+    assert one_layer("learned", 9).positions.table.shape == (9, 64)
+    assert one_layer("relative", 9).attention.relative.max_distance == 8
+
+
 # A stack of layers
 
 

@@ -140,6 +140,7 @@ def test_a_tenth_of_train_is_held_out(tmp_path, lines, number):
     kept = [int(line.split()[1]) for line in val.source]
     steps = {b - a for a, b in pairwise(kept)}
     assert len(steps) <= 1  # from all over the text
+    assert kept[-1] >= 0.9 * lines - 1
 
 
 def test_too_few_lines_to_hold_any_out_are_refused(tmp_path):
