@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,12 +29,11 @@ def free_port() -> int:
 
 
 @contextmanager
-def running_lab(folder: Path, trusted: Sequence[str] = ()) -> Iterator[str]:
+def running_lab(folder: Path) -> Iterator[str]:
     """Run JupyterLab over ``folder/work``, not to be reached from outside.
 
     Args:
         folder: Gets what the server writes; its notebooks are in ``work``.
-        trusted: Names of the notebooks that JupyterLab trusts.
 
     Yields:
         The server's address, for :func:`address_of`.
@@ -48,10 +47,6 @@ def running_lab(folder: Path, trusted: Sequence[str] = ()) -> Iterator[str]:
         for kind in ("CONFIG", "DATA", "RUNTIME")
     }
     environment.pop("ATTNBOOK_STILL", None)  # a reader's kernel has none
-    jupyter = [sys.executable, "-m", "jupyter"]
-    for name in trusted:
-        trust = [*jupyter, "trust", folder / "work" / name]
-        subprocess.run(trust, env=environment, check=True, capture_output=True)
     port = free_port()
     options = [
         "--no-browser",
@@ -64,7 +59,10 @@ def running_lab(folder: Path, trusted: Sequence[str] = ()) -> Iterator[str]:
     ]
     with (folder / "log").open("w") as log:
         server = subprocess.Popen(
-            [*jupyter, "lab", *options], env=environment, stdout=log, stderr=log
+            [sys.executable, "-m", "jupyter", "lab", *options],
+            env=environment,
+            stdout=log,
+            stderr=log,
         )
     try:
         wait_for(f"http://127.0.0.1:{port}/api", server, folder / "log")

@@ -117,17 +117,9 @@ def test_a_query_is_dragged_and_a_stage_is_pressed_in_the_drawing(visit, html):
     expect(figure.get_by_role("status")).to_have_text(view.said)
 
 
-def test_without_javascript_or_data_the_picture_stays(visit, browser, html):
+def test_without_javascript_the_picture_stays(visit, html):
     path, place = page_of(html, import_module(ALIVE[-1]))
     figure = visit(path, java_script_enabled=False).locator(place)
     expect(figure.locator("img:visible")).to_have_count(1)
     expect(figure.locator("input").first).to_be_hidden()
     expect(figure).to_contain_text("With JavaScript switched on, you can change them")
-    page = browser.new_page()
-    page.route("**/_static/explorers/*", lambda route: route.abort())
-    page.goto(f"{html.as_uri()}/{path}")
-    figure = page.locator(place)
-    figure.scroll_into_view_if_needed()
-    expect(figure.get_by_role("status")).to_contain_text("could not be loaded")
-    expect(figure.locator("img:visible")).to_have_count(1)
-    page.close()

@@ -1,6 +1,5 @@
 """A reader's notebook in JupyterLab: all of it shows, and explorers live when run."""
 
-import copy
 import re
 
 import nbformat
@@ -15,14 +14,17 @@ from reader_notebooks import made
 from run_notebooks import store
 
 CHAPTER = "ch02_bahdanau.ipynb"
-WITH_STEPPER = "ch07_positions.ipynb"
-TRUSTED = [CHAPTER, WITH_STEPPER]
 SCREENSHOTS = ROOT / "_build" / "screenshots"
 EXPLORERS = "explorers.ipynb"
 TOY_HEADS = """\
 from attnbook.course.ch09.explorer_toy_heads import explore_toy_heads
 
 explore_toy_heads()"""
+STEPPER = """\
+import matplotlib.pyplot as plt
+from attnbook.course import stepper
+
+stepper([plt.figure() for _ in range(3)], [*"abc"], label="Step", caption="Three.")"""
 RAW = re.compile(r"```|:::|\$\$|\{[\w:]+\}`|^\([\w-]+\)=", re.MULTILINE)
 
 
@@ -33,46 +35,39 @@ def notebooks(html):
 
 @pytest.fixture(scope="module")
 def explorers():
-    """The explorer of chapter 4 as stored, and another."""
+    """The explorer of chapter 4 as stored, another, and a stepper."""
     chapter = nbformat.read(ROOT / "book" / "ch04_scaled_dot_product.ipynb", 4)
     [explorer] = [cell for cell in chapter.cells if cell.id == "explorer"]
-    return new_notebook(
-        cells=[explorer, new_code_cell(TOY_HEADS)], metadata=chapter.metadata
-    )
+    others = nbformat.read(ROOT / "book" / "ch07_positions.ipynb", 4).cells
+    [stored] = [cell.outputs for cell in others if "stepper(" in cell.source]
+    stepper = new_code_cell(STEPPER, outputs=stored)
+    cells = [explorer, new_code_cell(TOY_HEADS), stepper]
+    return new_notebook(cells=cells, metadata=chapter.metadata)
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory, notebooks, explorers):
-    """JupyterLab with all notebooks; of each that is trusted it has another copy."""
+    """JupyterLab with all notebooks; as a reader's, it trusts none of them."""
     folder = tmp_path_factory.mktemp("lab")
     (folder / "work").mkdir()
     for name, notebook in (notebooks | {EXPLORERS: explorers}).items():
         store(notebook, folder / "work" / name)
-        if name in TRUSTED:  # trust goes with the content: change it
-            other = copy.deepcopy(notebook)
-            other.metadata["title"] = "other"
-            store(other, folder / "work" / untrusted(name))
-    with running_lab(folder, trusted=TRUSTED) as site:
+    with running_lab(folder) as site:
         yield site
 
 
-def untrusted(name):
-    """File of the copy that JupyterLab does not trust."""
-    return f"untrusted_{name}"
-
-
-@pytest.fixture(scope="module", params=[CHAPTER, untrusted(CHAPTER)])
-def page(browser, lab, notebooks, request):
+@pytest.fixture(scope="module")
+def page(browser, lab, notebooks):
     """The chapter, open in JupyterLab, all its cells drawn."""
     page = browser.new_page(viewport={"width": 1366, "height": 900})
-    page.goto(address_of(lab, request.param))
+    page.goto(address_of(lab, CHAPTER))
     texts = [c for c in notebooks[CHAPTER].cells if c.cell_type == "markdown"]
     rendered = page.locator(".jp-MarkdownCell.jp-mod-rendered")
     expect(rendered).to_have_count(len(texts))
     page.locator(".katex, mjx-container").first.wait_for()
     yield page
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"jupyterlab_{request.param}.png")
+    page.screenshot(path=SCREENSHOTS / "jupyterlab.png")
     page.close()
 
 
@@ -83,7 +78,6 @@ def test_markup_is_typeset(page):
 
 
 def test_every_picture_is_there(page, notebooks):
-    """Also in a notebook that JupyterLab does not trust."""
     cells = [c for c in notebooks[CHAPTER].cells if c.cell_type == "code"]
     shown = [
         c for c in cells if not c.metadata.get("jupyter", {}).get("outputs_hidden")
@@ -113,40 +107,6 @@ def test_a_term_leads_to_the_glossary(page):
     expect(tab).not_to_be_visible()
 
 
-@pytest.fixture(params=[WITH_STEPPER, untrusted(WITH_STEPPER)])
-def stepper(browser, lab, request):
-    """A figure whose pictures follow a slider, and whether it is trusted."""
-    page = browser.new_page(viewport={"width": 1366, "height": 900})
-    page.goto(address_of(lab, request.param))
-    found = page.locator(".book-stepper", has=page.locator("input[type=range]"))
-    found.wait_for(state="attached")
-    yield found, request.param == WITH_STEPPER
-    page.close()
-
-
-def test_steppers_move(stepper):
-    stepper, trusted = stepper
-    slider = stepper.locator("input[type=range]")
-    if not trusted:  # its script is taken away, and its controls stay hidden
-        assert not slider.is_visible()
-        expect(stepper.locator("img:visible")).to_have_count(1)
-        return
-    slider.scroll_into_view_if_needed()
-
-    def shown() -> str:
-        return stepper.locator("img:visible").get_attribute("src")
-
-    seen = [shown()]
-    slider.press("ArrowRight")
-    seen.append(shown())
-    box = slider.bounding_box()
-    slider.click(position={"x": box["width"] - 3, "y": box["height"] / 2})
-    seen.append(shown())
-    stepper.locator("button").first.click()
-    seen.append(shown())
-    assert len(set(seen)) == 4
-
-
 @pytest.fixture(scope="module")
 def alive(browser, lab):
     """The notebook of explorers, open and not yet run, nor trusted."""
@@ -163,7 +123,8 @@ def run_cell(page: Page, number: int) -> None:
     cell = page.locator(".jp-CodeCell").nth(number)
     cell.locator(".jp-InputArea-editor").click()
     page.keyboard.press("Shift+Enter")
-    cell.locator(".book-explorer [role=status]").wait_for()
+    parts = cell.locator(".book-explorer [role=status], input[type=range]")
+    expect(parts.first).to_be_visible()
 
 
 def test_unrun_it_is_a_picture_with_text(alive):
@@ -217,3 +178,20 @@ def test_an_unknown_word_is_told_and_the_old_map_disappears(alive):
     box.get_by_role("combobox", name="head").select_option("4")
     alt = re.compile(r"cross-attention\. bodus: dog, 0\.9")
     expect(box.locator("img")).to_have_attribute("alt", alt)
+
+
+def test_a_stepper_moves_once_its_cell_is_run(alive):
+    """Before, its script is taken away, and its controls stay hidden."""
+    stepper = alive.locator(".jp-CodeCell").nth(2).locator(".book-stepper")
+    expect(stepper.locator("img:visible")).to_have_count(1)
+    slider = stepper.locator("input[type=range]")
+    assert not slider.is_visible()
+    run_cell(alive, 2)
+    text = stepper.locator("p:visible")
+    expect(text).to_have_text("a")
+    slider.press("ArrowRight")
+    expect(text).to_have_text("b")
+    stepper.locator("button").last.click()
+    expect(text).to_have_text("c")
+    slider.click(position={"x": 2, "y": slider.bounding_box()["height"] / 2})
+    expect(text).to_have_text("a")

@@ -1,7 +1,7 @@
 """The playground in its page: usable by everyone, and as gentle as it promises."""
 
 import pytest
-from page_checks import ON_PHONE, PHONE, check_accessible, check_targets, check_width
+from page_checks import PHONE, check_accessible, check_targets, check_width
 from playwright.sync_api import expect
 
 from attnbook.course.kit.playground.data import PRESETS
@@ -94,17 +94,6 @@ def test_by_keyboard_with_little_motion(playground):
     expect(figure.locator(".play-sentences").nth(1)).to_contain_text("of 32 follow")
 
 
-def test_by_touch_on_a_phone(playground):
-    figure = playground("one-head", **ON_PHONE)
-    figure.get_by_role("button", name="Train it here").tap()
-    figure.get_by_text("hardly any").tap()
-    expect(figure.get_by_role("radio").nth(2)).to_be_checked()
-    figure.get_by_role("button", name="Train both").tap()
-    expect(figure.locator(".play-status")).to_contain_text("You predicted (c)")
-    assert check_width(figure.page) == []
-    assert check_targets(figure) == []
-
-
 def test_it_stops_when_hidden_and_when_another_pair_trains(playground):
     figure = playground("no-mask")
     other = figure.page.locator("#train-one-head")
@@ -140,10 +129,8 @@ def test_an_address_opens_free_play(playground):
     assert check_accessible(figure.page, "dark", "#train-free") == []
 
 
-@pytest.mark.parametrize(
-    "odd", ["", "&b.toString=1&a.constructor=2", "&a.task=sort&b.task=reverse"]
-)
-def test_an_odd_address_opens_two_models_of_one_task(playground, odd):
+def test_an_odd_address_opens_two_models_of_one_task(playground):
+    odd = "&b.toString=1&a.constructor=2&a.task=sort&b.task=reverse"
     figure = playground("free", f"#free{odd}")
     expect(figure.get_by_role("button", name="Train both")).to_be_focused()
     assert figure.page.url.endswith("playground.html#free")
@@ -165,6 +152,8 @@ def test_free_play_begins_with_a_difference_and_judges_dares(playground):
     press(figure, "Train both")
     expect(status).to_contain_text("leave B’s choice of “Heads”")
     figure.page.set_viewport_size(PHONE)
+    assert check_width(figure.page) == []
+    assert check_targets(figure) == []
     press(figure, "Start again")
     press(figure, "Train both")
     expect(form.locator("table")).to_be_hidden()

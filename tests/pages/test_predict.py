@@ -1,73 +1,20 @@
-"""Predict boxes and the reader's progress, in a tiny book."""
+"""Predict boxes and the reader's progress, in the first chapter."""
 
 import pytest
-from page_checks import ON_PHONE, check_accessible, check_width
+from page_checks import check_accessible
 from playwright.sync_api import Page, expect
-from tiny_book import build_tiny_book, code
 
-EXTENSIONS = ["predict_box", "course_parts"]
-BOX = r"""
-:::{predict} Which is larger, $2^3$ or $3^2$?
-:label: predict-powers
-- $2^3$
-- [x] $3^2$
-- they are equal
----
-Since $2^3 = 8$ and $3^2 = 9$.
-:::
-"""
-EXERCISE = """
-```{exercise-start}
-:label: ex1-powers
-```
-**Powers** · easy · 5 minutes. Compute the next one.
-"""
-CHAPTERS = {
-    "ch01_one": [
-        f"# One\n\n## Powers\n{BOX}",
-        code("print(2**3, 3**2)", "8 9\n", "reveal"),
-        f"Three threes are more.\n\n## Afterwards\n{BOX.replace('powers', 'again')}",
-        code("print('twice')", "twice\n", "reveal"),
-        "*(Two times.)*\n\nIt was printed once.\n\nOn we go.",
-        EXERCISE,
-        code("...", "your turn\n"),
-        "```{exercise-end}\n```",
-    ],
-    "ch02_two": ["# Two\n\nNothing is asked here."],
-    "ch03_three": [
-        f"# Three\n{BOX.replace('powers', 'cubes')}",
-        code("print(8)", "8\n", "reveal"),
-        code("print(9)", "9\n", "reveal"),
-    ],
-}
-ONE, TWO = "book/ch01_one.html", "book/ch02_two.html"
+ONE, TWO = "book/ch01_rnn_seq2seq.html", "book/lab01_rnn_seq2seq.html"
+FIRST, SECOND = "1. Sequence to sequence with RNNs", "Lab 1: Sequence"
 STORED = "localStorage.getItem('attention-step-by-step')"
 BLOCKED = """Object.defineProperty(window, "localStorage", {
     get() { throw new DOMException("blocked", "SecurityError"); } });"""
 
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
-    """The folder of the tiny book's site."""
-    folder = tmp_path_factory.mktemp("tiny")
-    return build_tiny_book(folder, EXTENSIONS, **CHAPTERS)
-
-
-@pytest.fixture(scope="module")
-def site(tiny):
-    """The address of the tiny book, as a download."""
-    return tiny.as_uri()
-
-
 @pytest.fixture
-def first(visit, site):
-    """A function that opens the first chapter, as a new reader does."""
-    return lambda **options: visit(ONE, site, **options)
-
-
-@pytest.fixture
-def page(first):
-    return first()
+def page(visit):
+    """The first chapter, as a new reader finds it."""
+    return visit(ONE)
 
 
 def answer(page: Page, number: int, box: int = 0):
@@ -77,7 +24,7 @@ def answer(page: Page, number: int, box: int = 0):
 
 def result(page: Page, box: int = 0):
     """What the cell behind a box has printed."""
-    return page.locator(".tag_reveal .cell_output").nth(box)
+    return page.locator(".predict-cover").nth(box).locator(".cell_output").first
 
 
 def in_contents(page: Page, title: str):
@@ -93,38 +40,33 @@ def cover(page: Page, box: int = 0):
     return page.locator(".predict-cover > summary").nth(box)
 
 
-def test_without_javascript_a_result_is_covered_and_all_can_be_read(first):
-    page = first(java_script_enabled=False)
+SAYS_SO = "The rows are equal: on average"
+
+
+def test_without_javascript_a_result_is_covered_and_all_can_be_read(visit):
+    page = visit(ONE, java_script_enabled=False)
     expect(page.locator(".tick")).to_have_count(0)
     expect(result(page)).to_be_hidden()
-    expect(page.get_by_text("Three threes are more.")).to_be_hidden()
+    expect(page.get_by_text(SAYS_SO)).to_be_hidden()
     cover(page).click()
     expect(result(page)).to_be_visible()
-    expect(page.get_by_text("Three threes are more.")).to_be_visible()
+    expect(page.get_by_text(SAYS_SO)).to_be_visible()
     expect(page.locator(".predict-answers > li")).to_have_count(6)
-    expect(page.get_by_text("they are equal").first).to_be_visible()
+    expect(page.get_by_text("about 0.5 both times").first).to_be_visible()
     page.locator(".predict-fold summary").first.click()
-    expect(page.get_by_text("Since").first).to_be_visible()
-
-
-def test_a_gloss_is_covered_with_what_is_said_after_it(page):
-    for text in ("(Two times.)", "It was printed once."):
-        expect(page.get_by_text(text)).to_be_hidden()
-    expect(page.get_by_text("On we go.")).to_be_visible()
-    answer(page, 0, box=1).click()
-    expect(page.get_by_text("It was printed once.")).to_be_visible()
+    expect(page.get_by_text("The mean share for")).to_be_visible()
 
 
 def test_until_an_answer_is_chosen_the_result_is_covered(page):
-    expect(result(page)).to_be_hidden()
-    expect(result(page, 1)).to_be_hidden()
-    expect(page.get_by_text("Since")).to_have_count(2)
-    expect(page.get_by_text("Since").first).to_be_hidden()
+    """With its gloss and what is said of it; the section behind it is not."""
+    for text in ("(The old farmer sees a bird, and", "Every word is right, and"):
+        expect(page.get_by_text(text).last).to_be_hidden()
+    expect(page.get_by_role("heading", name="Decoder or training?")).to_be_visible()
+    expect(page.get_by_text("The mean share for")).to_be_hidden()
     expect(page.get_by_role("button", name="Choose again")).to_have_count(0)
-    group = page.get_by_role("group", name="Which is larger")
-    expect(group).to_have_count(2)
-    expect(group.first.get_by_role("status")).to_have_count(1)
-    expect(group.first.get_by_role("button")).to_have_count(3)
+    group = page.get_by_role("group", name="How probable is")
+    expect(group.get_by_role("status")).to_have_count(1)
+    expect(group.get_by_role("button")).to_have_count(3)
 
 
 MARKS = [
@@ -140,9 +82,9 @@ def test_an_answer_is_judged_and_the_first_choice_counts(page, number, said, mar
     box = page.locator(".predict").first
     expect(box.get_by_role("status")).to_contain_text(said)
     expect(box.locator(".predict-mark")).to_have_text(marks)
-    expect(box.get_by_text("Since")).to_be_visible()
+    expect(box.get_by_text("The mean share for")).to_be_visible()
     expect(result(page)).to_be_visible()
-    expect(page.get_by_text("Three threes are more.")).to_be_visible()
+    expect(page.get_by_text(SAYS_SO)).to_be_visible()
     expect(result(page, 1)).to_be_hidden()  # it belongs to the other box
 
 
@@ -174,15 +116,6 @@ def test_show_anyway_by_keyboard(page):
     assert page.evaluate(STORED) is None
 
 
-def test_one_cover_speaks_for_results_side_by_side(page, site):
-    page.goto(f"{site}/book/ch03_three.html")
-    outputs = page.locator("pre")
-    expect(page.locator(".predict-cover")).to_have_count(1)
-    cover(page).click()
-    expect(outputs.filter(has_text="8").last).to_be_visible()
-    expect(outputs.filter(has_text="9").last).to_be_visible()
-
-
 def test_a_link_into_a_covered_result_uncovers_it(page):
     result(page).evaluate("e => { e.firstElementChild.id = 'figure'; }")
     page.evaluate("() => { location.hash = 'figure'; }")
@@ -190,81 +123,61 @@ def test_a_link_into_a_covered_result_uncovers_it(page):
     expect(result(page, 1)).to_be_hidden()
 
 
-def test_an_address_that_cannot_be_decoded_stops_nothing(page):
-    page.evaluate("() => { location.hash = '100%'; }")
-    page.wait_for_function("() => location.hash === '#100%'")
-    page.reload()
-    expect(result(page)).to_be_hidden()
-
-
 def test_a_print_shows_answers_explanation_and_result(page):
     page.emulate_media(media="print")
-    expect(page.get_by_text("they are equal").first).to_be_visible()
+    expect(page.get_by_text("near 0 with one clause, near 1")).to_be_visible()
     expect(result(page)).to_be_visible()
-    explanation = page.get_by_text("Since").first
+    explanation = page.get_by_text("The mean share for")
     assert explanation.evaluate("e => e.checkVisibility()")
     expect(explanation).to_be_visible()
     expect(cover(page)).to_be_hidden()
     expect(page.locator(".read-mark")).to_be_hidden()
 
 
-def test_by_touch_on_a_phone(first):
-    page = first(**ON_PHONE)
-    assert answer(page, 0).bounding_box()["height"] >= 32
-    answer(page, 1).tap()
-    expect(result(page)).to_be_visible()
-    assert check_width(page) == []
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_accessible_before_and_after(page, theme):
-    found = check_accessible(page, theme)
+    found = check_accessible(page, theme, ".predict")
+    found += check_accessible(page, theme, ".predict-cover")
     answer(page, 0).click()
     answer(page, 1, box=1).click()
     page.get_by_role("checkbox", name="I have read").check()
-    for part in ("main", ".progress-note", ".bd-docs-nav"):
+    for part in (".predict", ".read-mark", ".progress-note", ".how-far"):
         found += check_accessible(page, theme, part)
     assert found == []
-
-
-def test_a_result_without_a_question_stops_the_build(tmp_path):
-    cells = ["# One", code("print(4)", "4\n", "reveal"), BOX]
-    with pytest.raises(AssertionError, match="tagged 'reveal', but no predict box"):
-        build_tiny_book(tmp_path, EXTENSIONS, ch01_one=cells, ch02_two=["# Two"])
 
 
 # --- Progress ---
 
 
-def test_answers_are_kept_and_counted_in_the_contents(page, site):
-    expect(in_contents(page, "One")).to_have_text("")
+def test_answers_are_kept_and_counted_in_the_contents(page, html):
+    expect(in_contents(page, FIRST)).to_have_text("")
     answer(page, 0).click()
-    expect(in_contents(page, "One")).to_contain_text("1/3")
+    expect(in_contents(page, FIRST)).to_contain_text("1/6")
     page.reload()
     expect(answer(page, 0)).to_contain_text("your prediction")
     expect(result(page)).to_be_visible()
-    page.goto(f"{site}/{TWO}")
-    expect(in_contents(page, "One")).to_contain_text("1/3")
-    expect(in_contents(page, "One")).to_contain_text(
-        "1 of 3 predictions and exercises done"
+    page.goto(f"{html.as_uri()}/{TWO}")
+    expect(in_contents(page, FIRST)).to_contain_text("1/6")
+    expect(in_contents(page, FIRST)).to_contain_text(
+        "1 of 6 predictions and exercises done"
     )
-    expect(in_contents(page, "Two")).to_have_text("")
+    expect(in_contents(page, SECOND)).to_have_text("")
 
 
-def test_exercises_and_pages_are_ticked(page, site):
-    page.get_by_role("checkbox", name="Exercise 1 done").focus()
+def test_exercises_and_pages_are_ticked(page, html):
+    page.get_by_role("checkbox", name="Exercise 1.1 done").focus()
     page.keyboard.press("Space")
-    expect(in_contents(page, "One")).to_contain_text("1/3")
+    expect(in_contents(page, FIRST)).to_contain_text("1/6")
     page.get_by_role("checkbox", name="I have read this page").check()
-    expect(in_contents(page, "One")).to_contain_text("✓")
-    expect(in_contents(page, "One")).to_contain_text("read; 1 of 3")
-    page.goto(f"{site}/{TWO}")
+    expect(in_contents(page, FIRST)).to_contain_text("✓")
+    expect(in_contents(page, FIRST)).to_contain_text("read; 1 of 6")
+    page.goto(f"{html.as_uri()}/{TWO}")
     page.get_by_role("checkbox", name="I have read this page").check()
-    expect(in_contents(page, "Two")).to_contain_text("(read)")
-    page.goto(f"{site}/{ONE}")
-    expect(page.get_by_role("checkbox", name="Exercise 1 done")).to_be_checked()
+    expect(in_contents(page, SECOND)).to_contain_text("(read)")
+    page.goto(f"{html.as_uri()}/{ONE}")
+    expect(page.get_by_role("checkbox", name="Exercise 1.1 done")).to_be_checked()
     page.get_by_role("checkbox", name="I have read this page").uncheck()
-    expect(in_contents(page, "One")).not_to_contain_text("✓")
+    expect(in_contents(page, FIRST)).not_to_contain_text("✓")
 
 
 def test_progress_is_cleared_when_it_is_confirmed(page):
@@ -272,44 +185,44 @@ def test_progress_is_cleared_when_it_is_confirmed(page):
     button = page.get_by_role("button", name="Clear my progress")
     expect(button).to_be_hidden()
     answer(page, 0).click()
-    page.get_by_role("checkbox", name="Exercise 1 done").check()
+    page.get_by_role("checkbox", name="Exercise 1.1 done").check()
     page.once("dialog", lambda dialog: dialog.dismiss())
     button.click()
-    expect(in_contents(page, "One")).to_contain_text("2/3")
+    expect(in_contents(page, FIRST)).to_contain_text("2/6")
     page.once("dialog", lambda dialog: dialog.accept())
     button.press("Enter")
     expect(page.locator(".progress-note [role=status]")).to_have_text("Cleared.")
     expect(page.locator(".progress-note")).to_be_focused()
     expect(button).to_be_hidden()
-    expect(in_contents(page, "One")).to_have_text("")
-    expect(page.get_by_role("checkbox", name="Exercise 1 done")).not_to_be_checked()
+    expect(in_contents(page, FIRST)).to_have_text("")
+    expect(page.get_by_role("checkbox", name="Exercise 1.1 done")).not_to_be_checked()
     expect(result(page)).to_be_hidden()
     assert page.evaluate(STORED) is None
 
 
-def test_another_window_follows(page, site):
+def test_another_window_follows(page, html):
     other = page.context.new_page()
-    other.goto(f"{site}/{TWO}")
+    other.goto(f"{html.as_uri()}/{TWO}")
     answer(page, 0).click()
-    expect(in_contents(other, "One")).to_contain_text("1/3")
+    expect(in_contents(other, FIRST)).to_contain_text("1/6")
     other.get_by_role("checkbox", name="I have read this page").check()
-    expect(in_contents(page, "Two")).to_contain_text("✓")
+    expect(in_contents(page, SECOND)).to_contain_text("✓")
     answer(page, 0, box=1).click()  # and nothing of the other window is lost
     other.reload()
-    expect(in_contents(other, "One")).to_contain_text("2/3")
-    expect(in_contents(other, "Two")).to_contain_text("✓")
+    expect(in_contents(other, FIRST)).to_contain_text("2/6")
+    expect(in_contents(other, SECOND)).to_contain_text("✓")
 
 
-def test_where_the_browser_keeps_nothing_the_page_still_works(browser, site):
+def test_where_the_browser_keeps_nothing_the_page_still_works(browser, html):
     page, errors = browser.new_page(), []
     page.add_init_script(BLOCKED)
-    page.goto(f"{site}/{ONE}")  # where the theme's scripts complain
+    page.goto(f"{html.as_uri()}/{ONE}")  # where the theme's scripts complain
     page.on("pageerror", lambda error: errors.append(error))
     expect(page.get_by_text("This browser keeps nothing")).to_have_count(2)
     answer(page, 0).click()
-    page.get_by_role("checkbox", name="Exercise 1 done").check()
+    page.get_by_role("checkbox", name="Exercise 1.1 done").check()
     expect(result(page)).to_be_visible()
-    expect(in_contents(page, "One")).to_contain_text("2/3")
+    expect(in_contents(page, FIRST)).to_contain_text("2/6")
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Clear my progress").click()
     expect(result(page)).to_be_hidden()
@@ -317,8 +230,7 @@ def test_where_the_browser_keeps_nothing_the_page_still_works(browser, site):
     page.close()
 
 
-FOREIGN = ["no JSON", "null", "7", "[]", '{"answers": null}', '{"answers": [9]}']
-FOREIGN += [f'{{"answers": {{"predict-powers": {x}}}}}' for x in ("99", '"length"')]
+FOREIGN = ["no JSON", "7", '{"answers": [9]}', '{"answers": {"predict-goes-on": 99}}']
 
 
 def test_what_others_have_stored_does_no_harm(page):
@@ -328,4 +240,4 @@ def test_what_others_have_stored_does_no_harm(page):
         expect(result(page)).to_be_hidden()
         answer(page, 1).click()
         expect(answer(page, 1)).to_contain_text("your prediction, correct")
-        expect(in_contents(page, "One")).to_contain_text("/3")
+        expect(in_contents(page, FIRST)).to_contain_text("/6")

@@ -36,7 +36,6 @@ def test_a_mean_of_nothing_is_refused(call, message):
         call()
 
 
-@pytest.mark.parametrize("shrinkage", [0.0, 0.01])
-def test_equal_vectors_have_no_covariance(shrinkage):
-    with pytest.raises(ValueError, match=f"can't be inverted; .* it is {shrinkage}"):
-        fit_probe(torch.zeros(4, 3), torch.tensor([0, 0, 1, 1]), shrinkage)
+def test_equal_vectors_have_no_covariance():
+    with pytest.raises(ValueError, match=r"can't be inverted; .* it is 0\.01"):
+        fit_probe(torch.zeros(4, 3), torch.tensor([0, 0, 1, 1]), 0.01)

@@ -45,19 +45,6 @@ class Library(nn.Module):
         return self.out(self.layers(x, y, tgt_mask=causal, **masks))
 
 
-class Elsewhere(Library):
-    """As other libraries write it: fixed positions, and a dropout rate as a number."""
-
-    def __init__(self):
-        super().__init__()
-        self.positions.requires_grad_(False)
-        self.activation_dropout = 0.1
-
-    def forward(self, src, tgt):
-        logits = super().forward(src, tgt)
-        return F.dropout(logits, self.activation_dropout, self.training)
-
-
 def failures(checks):
     return [check.should for check in checks if not check.holds]
 
@@ -66,7 +53,6 @@ RIGHT = {
     "pre-norm": make,
     "post-norm": lambda: make(norm_first=False),
     "PyTorch's": Library,
-    "fixed positions, dropout by number": Elsewhere,
     **{kind.__name__: lambda kind=kind: kind(V, V, 8, 12) for kind in (
         StaticContext, Bahdanau, Luong
     )},

@@ -5,7 +5,6 @@ import torch
 from compare import close
 
 from attnbook.analysis.word_maps import word_groups, word_weights
-from attnbook.translation.translator import Translator
 
 PIECES = ["▁A", "▁red", "dish", "▁dog", "'", "s", "▁ball", ".", "<eos>"]
 
@@ -35,14 +34,6 @@ def test_columns_are_summed_and_rows_averaged():
     first = [(a + b) / 2 for a, b in zip(*by_hand[:2], strict=True)]
     close(merged, torch.tensor([first, by_hand[2]]))
     close(merged.sum(-1), torch.ones(2, dtype=torch.float64))
-
-
-def test_words_of_a_real_text_are_its_words():
-    text = "Eine Apfelschorle steht (noch) auf dem Tisch."
-    pieces = Translator().subwords.pieces(text)
-    assert len(pieces) > 10
-    _, words, _ = word_weights(torch.ones(len(pieces), 1), pieces, ["<eos>"])
-    assert " ".join(words) == "Eine Apfelschorle steht ( noch ) auf dem Tisch ."
 
 
 def test_weights_without_a_row_for_each_subword_are_an_error():

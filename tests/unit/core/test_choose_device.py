@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from attnbook.core.devices import DEVICES, choose_device, model_device
+from attnbook.core.devices import choose_device, model_device
 
 
 @pytest.fixture
@@ -35,15 +35,10 @@ def test_auto_takes_a_cuda_gpu_or_else_the_cpu(machine, monkeypatch, cuda, mps, 
     assert choose_device("auto") == torch.device(found)
     monkeypatch.setenv("ATTNBOOK_DEVICE", "")
     assert choose_device() == torch.device(found)
-
-
-@pytest.mark.parametrize("name", [name for name in DEVICES if name != "auto"])
-def test_a_device_that_is_there_is_taken(machine, monkeypatch, name):
-    machine(cuda=True, mps=True)
-    assert choose_device(name) == torch.device(name)
-    monkeypatch.setenv("ATTNBOOK_DEVICE", name)
-    assert choose_device() == torch.device(name)
-    assert choose_device("cpu") == torch.device("cpu")
+    monkeypatch.setenv("ATTNBOOK_DEVICE", "cpu")
+    assert choose_device() == torch.device("cpu")
+    if mps:
+        assert choose_device("mps") == torch.device("mps")
 
 
 @pytest.mark.parametrize(

@@ -47,18 +47,6 @@ def test_what_the_page_cannot_compute_is_refused():
 
 # --- The stored example ---
 
-SAID = [
-    ("maron ken lipas dos mirat", 5),
-    ("maron ken", 2),
-    ("maron velin ken lipas dos mirat", 1),  # all places behind the first are shifted
-]
-
-
-@pytest.mark.parametrize(("said", "hits"), SAID)
-def test_words_in_their_place_are_counted(said, hits):
-    right = translate_by_rule("the farmer sees a bird").target
-    assert sum(live.mark(said.split(), right)) == hits
-
 
 def test_a_fault_in_one_clause_does_not_shift_the_next():
     right = translate_by_rule("the farmer sees a bird and a dog finds the cat").target

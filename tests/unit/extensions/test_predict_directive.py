@@ -26,6 +26,7 @@ PAGES = {
     "z2_again": BOX,
     "z3_twice": OTHER + OTHER,
     "z4_role": OTHER.replace("two", "four").replace("Because", "{nothing}`x` because"),
+    "z5_reveal": ":::{container} tag_reveal\n4\n:::\n",
 }
 
 
@@ -41,7 +42,7 @@ def test_a_fault_stops_the_build_with_its_line(tmp_path):
         app.build()
     found = re.findall(r"book/(\w+\.md:\d+): (.*)", told.getvalue())
     assert [place for place, _ in found] == [
-        *("z1_unmarked.md:3", "z2_again.md:3", "z3_twice.md:11", "z4_role.md:8")
+        *("z1_unmarked.md:3", "z2_again.md:3", "z3_twice.md:11", "z4_role.md:8"),
     ]
     assert "0 answers are marked" in found[0][1]
     assert "the label 'predict-one' is that of a box in book/ch01_one" in found[1][1]

@@ -68,19 +68,6 @@ def test_token_by_token_is_as_all_at_once(norm_first, ids):
     close(torch.stack(steps, 1)[0], model(ids[:, :4])[0])
 
 
-def test_decoding_begins_with_no_source():
-    model = model_of().float()
-    nothing = torch.zeros(3, 0, dtype=torch.int64)
-    drawn = sample(model, nothing, MAX_LEN, torch.Generator().manual_seed(0))
-    best = greedy(model, nothing, MAX_LEN)
-    assert drawn.shape[0] == best.shape[0] == 3
-    assert (best == best[:1]).all()
-    first = model(torch.tensor([[BOS]]))[0, 0]
-    first[:2] = -torch.inf  # neither PAD nor BOS
-    assert best[0, 0] == first.argmax()
-    assert beam_search(model, nothing[:1], MAX_LEN, width=2)
-
-
 # A prompt is continued
 
 
@@ -136,19 +123,6 @@ def test_a_beam_continues_each_prompt(length):
             log_p = model(text[:, :-1])[0].log_softmax(-1)[length:]  # (n, V)
             total = log_p.gather(1, text[0, 1 + length :, None]).sum().item()
             assert score == pytest.approx(total, abs=1e-10)
-
-
-def test_a_prompt_is_read_with_gradients():
-    model, ids = model_of(), sentences(0, [5, 5], WORDS)
-    state, bos = model.start(ids), torch.full((2,), BOS)
-    assert state.position == 5
-    logits, after = model.step(bos, state)
-    assert after.position == 6
-    text = torch.cat([bos[:, None], ids], 1)
-    agree(logits, model(text)[:, -1], model.parameters())
-    again, _ = model.step(ids[:, 1], after)
-    text = torch.cat([text, ids[:, 1:2]], 1)
-    agree(again, model(text)[:, -1], model.parameters())
 
 
 def test_a_text_that_is_too_long_is_refused():

@@ -2,12 +2,10 @@
 
 import pytest
 import torch
-from compare import close, double, numbers, same, sentences
+from compare import double, same, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.nn import functional as F
 
-from attnbook.models.bahdanau import EncodedSource
 from attnbook.models.luong import Luong
 from attnbook.nn.gru import gru_step
 from attnbook.nn.local_attention import ALIGNMENTS, GlobalAlignment
@@ -84,18 +82,6 @@ def test_the_model_equals_the_formulas_word_by_word(
         assert not weights[i, :, n:].any()
 
 
-def test_dot_attention_equals_pytorchs_without_a_scale():
-    model, lengths = model_of("dot"), torch.tensor([5, 2, 1])
-    h, states = numbers(0, (3, 4, H), (3, 5, H))
-    mask = torch.arange(5) < lengths[:, None]
-    h_tilde, _ = model.attend(h, 0, EncodedSource(states, states, mask))
-    c = F.scaled_dot_product_attention(
-        h, states, states, attn_mask=mask[:, None], scale=1.0
-    )
-    theirs = torch.tanh(F.linear(torch.cat([c, h], -1), model.combine.weight))
-    same(h_tilde, theirs, [h, states, model.combine.weight])
-
-
 @feeding
 def test_without_input_feeding_all_looks_are_taken_at_once(fed, monkeypatch):
     """No state waits for the attention: one call for four steps."""
@@ -109,26 +95,6 @@ def test_without_input_feeding_all_looks_are_taken_at_once(fed, monkeypatch):
     monkeypatch.setattr(model, "attend", counted)
     model(sentences(0, [5, 3], WORDS), sentences(1, [4, 4], WORDS - 1))
     assert calls == ([1, 1, 1, 1] if fed else [4])
-
-
-@feeding
-def test_a_step_of_decoding_equals_the_formula(fed):
-    """From any state: what is fed is the h̃ handed in, and t says where local-m is."""
-    model = model_of("dot", "local-m", fed)
-    start = model.start(sentences(0, [5], WORDS))
-    h, fed_back = numbers(0, (1, H), (1, H))
-    state = start._replace(s=h, h_tilde=fed_back, t=3)
-    logits, new = model.step(torch.tensor([7]), state)
-    y = model.embedding(torch.tensor(7))
-    read = torch.cat([y, fed_back[0]]) if fed else y
-    h = gru_step(read[None], h, model.gru, "_l0")[0]
-    states = start.source.states[0]
-    h_tilde, a = attend_by_formula(h, 3, states, model)
-    close(new.s[0], h)
-    close(new.h_tilde[0], h_tilde)
-    close(new.weights[0], a)
-    close(logits[0], model.out.weight @ h_tilde)
-    assert new.t == 4
 
 
 def test_input_feeding_the_general_score_and_no_window_are_the_defaults():

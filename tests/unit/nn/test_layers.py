@@ -10,7 +10,6 @@ from compare import (
     numbers,
     randomise,
     some_allowed,
-    stacked,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,13 +25,10 @@ from attnbook.nn.layers import (
     ScaledEmbedding,
 )
 from attnbook.nn.masks import causal_mask
-from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.norms import layer_norm
-from attnbook.nn.rotary import Rotary
 
 small = st.integers(1, 4)
 seeds = st.integers(0, 999)
-switch = st.booleans()
 FORMS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"])
 
 
@@ -77,15 +73,6 @@ def test_equal_numbers_give_the_bias_and_no_nan():
 # Feed-forward
 
 
-@given(small, small, small, st.integers(1, 9), seeds)
-@settings(max_examples=15)
-def test_feed_forward_equals_the_formula(b, t, d, d_ff, seed):
-    network = randomise(double(FeedForward, d, d_ff, seed=seed))
-    (x,) = numbers(seed, (b, t, d))
-    loop = by_formula.feed_forward(x, network)
-    agree(network(x), loop, [x, *network.parameters()])
-
-
 def test_feed_forward_starts_as_xavier_says():
     torch.manual_seed(0)
     network = FeedForward(64, 256)
@@ -97,15 +84,6 @@ def test_feed_forward_starts_as_xavier_says():
 
 
 # Embedding
-
-
-@given(small, small, st.integers(1, 5), seeds)
-@settings(max_examples=10)
-def test_the_embedding_looks_up_and_scales(b, t, d, seed):
-    table = randomise(double(ScaledEmbedding, 9, d, seed=seed))
-    ids = torch.randint(1, 9, (b, t), generator=torch.Generator().manual_seed(seed))
-    loop = stacked([[table.weight[i] * d**0.5 for i in row] for row in ids.tolist()])
-    agree(table(ids), loop, [table.weight])
 
 
 @pytest.mark.parametrize("d", [16, 64, 512])
@@ -161,22 +139,6 @@ def test_a_decoder_layer_equals_the_formula(norm_first, t, s, h, d_k, d_ff, seed
     agree(layer(x, memory, *masks), wanted, [x, memory, *layer.parameters()], 1e-10)
 
 
-def test_dropout_stands_after_each_sublayer():
-    """Section 5.4; not inside the feed-forward network, where PyTorch has one."""
-    x, memory = plain(0, 2, 5, 8), plain(1, 2, 6, 8)
-    for make, inputs, n in ((EncoderLayer, [x], 2), (DecoderLayer, [x, memory], 3)):
-        layer, shapes = layer_of(make, dropout=0.5).train(), []
-        drops = [m for m in layer.modules() if isinstance(m, nn.Dropout)]
-        for module in drops:
-            module.register_forward_hook(lambda _, a, o, s=shapes: s.append(o.shape))
-        one = layer(*inputs)
-        assert shapes == [(2, 5, 8)] * n
-        assert {m.p for m in drops} == {0.5}
-        assert not torch.equal(layer(*inputs), one)
-        layer.eval()
-        assert torch.equal(layer(*inputs), layer(*inputs))
-
-
 @pytest.mark.parametrize("make", [EncoderLayer, DecoderLayer])
 def test_weights_are_dropped_only_if_asked_for(make):
     inputs = [plain(0, 2, 5, 8), plain(1, 2, 6, 8)][: 1 if make is EncoderLayer else 2]
@@ -188,32 +150,3 @@ def test_weights_are_dropped_only_if_asked_for(make):
     assert shares == [0.5] * len(inputs)
     layer.eval()
     assert torch.equal(layer(*inputs), layer(*inputs))
-
-
-# Step by step
-
-
-@FORMS
-@given(
-    st.lists(small, min_size=1, max_size=4), small, small, small, small, switch, seeds
-)
-@settings(max_examples=15)
-def test_several_places_in_a_step_equal_all_at_once(
-    norm_first, parts, b, s, h, d_k, rotary, seed
-):
-    """However the target is cut into parts."""
-    d, t = 2 * h * d_k, sum(parts)
-    layer = layer_of(DecoderLayer, d, h, 5, seed, norm_first=norm_first)
-    if rotary:
-        layer.self_attention = randomise(
-            MultiHeadAttention(d, h, n_groups=1, turn=Rotary()).double()
-        )
-    x, memory = numbers(seed, (b, t, d), (b, s, d))
-    mask = some_allowed(seed, b, 1, 1, s)
-    together = layer(x, memory, causal_mask(t), mask)
-    cache, out = layer.start(memory), []
-    for part in x.split(parts, dim=1):
-        found, cache = layer.step(part, cache, mask)
-        out.append(found)
-    inputs = [x, memory, *layer.parameters()]
-    agree(torch.cat(out, 1), together, inputs, 1e-10)

@@ -12,11 +12,8 @@ from attnbook.nn.local_attention import (
     ALIGNMENTS,
     MonotonicAlignment,
     PredictiveAlignment,
-    gaussian,
     make_alignment,
-    source_window,
 )
-from attnbook.nn.masks import masked_softmax
 
 seeds = st.integers(0, 999)
 sizes = st.lists(st.integers(1, 8), min_size=1, max_size=3)
@@ -94,15 +91,7 @@ def test_each_equals_the_loop(name, sigma, lengths, steps, first, half_width, se
     same(ours, stacked(loop), [scores, h, *align.parameters()])
 
 
-def test_the_gaussian_moves_the_centre_and_costs_almost_half_of_the_weight():
-    """What a solution of chapter 3 says of random scores in 41 positions."""
-    g = torch.Generator().manual_seed(0)
-    real, p = torch.ones(2000, 41).bool(), torch.full((2000, 1), 20.0)
-    for d in (2, 5, 10):
-        scores = torch.randn(2000, 1, 41, generator=g)
-        weights = masked_softmax(scores, source_window(p, real, d))
-        total = (weights * gaussian(p, 41, sigma=d / 2)).sum(-1)
-        assert 0.5 <= round(total.mean().item(), 1) <= 0.6
+def test_the_gaussian_alone_moves_the_centre():
     scores, h = drawn(0, [20], 1)
     for sigma, moves in ((None, True), (math.inf, False)):
         align = local_p(5, sigma)
@@ -118,18 +107,6 @@ def test_an_empty_window_gives_zeros_and_finite_gradients(first):
     assert (weights[0] == 0).all(-1).tolist() == [first + t > 2 for t in range(4)]
     (gradient,) = torch.autograd.grad(weights.square().sum(), scores)
     assert gradient.isfinite().all()
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_local_m_counts_late_steps_exactly(dtype):
-    """Whole numbers stay whole: bfloat16 has no 257, float16 no 2049."""
-    align = MonotonicAlignment(2).to(dtype)
-    for first in (301, 2301):
-        scores, h = (torch.zeros(1, 1, n, dtype=dtype) for n in (2400, H))
-        weights = align(scores, h, first, torch.ones(1, 2400).bool())
-        assert weights[0, 0].nonzero().flatten().tolist() == [
-            *range(first - 2, first + 3)
-        ]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])

@@ -1,7 +1,7 @@
 """A mixture of experts: equal to a loop over positions, and what its router does."""
 
 import torch
-from compare import agree, close, double, numbers
+from compare import agree, double, numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -48,12 +48,3 @@ def test_an_unused_expert_gets_no_gradient():
     assert all(used)
     for expert in layer.experts[2:]:
         assert expert.W_up.weight.grad is None or not expert.W_up.weight.grad.any()
-
-
-def test_experts_in_16_bits_add_up_to_what_came_in():
-    layer = mixture().float()
-    x = torch.randn(3, 6, generator=torch.Generator().manual_seed(0))
-    with torch.autocast("cpu", torch.bfloat16):
-        out = layer(x)
-    assert out.dtype == torch.float32
-    close(out, layer(x), atol=0.05)

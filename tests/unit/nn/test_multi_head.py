@@ -6,13 +6,12 @@ from compare import agree, close, double, numbers, project, randomise, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
-from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.exercises import by_formula
 from attnbook.models.from_torch import attention_from_torch
 from attnbook.nn.masks import causal_mask, key_mask, target_mask
-from attnbook.nn.multi_head import MultiHeadAttention, merge_heads, split_heads
+from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import shift_matrix
 from attnbook.nn.rotary import Rotary
 
@@ -80,17 +79,6 @@ def test_it_equals_the_formula_head_by_head(
         mha(query, key, value, mask, score_bias=bias, need_weights=True)[0],
     ):
         agree(ours, loop, leaves, 1e-11)
-
-
-@pytest.mark.parametrize("g", [4, 2, 1])
-def test_in_groups_it_equals_pytorchs(g):
-    mha = self_attention(16, 4, n_groups=g, bias=False)
-    query, memory = numbers(0, (2, 3, 16), (2, 5, 16))
-    q = split_heads(mha.W_Q(query), 4)
-    k, v = (split_heads(w(memory), g) for w in (mha.W_K, mha.W_V))
-    theirs = F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
-    leaves = [query, memory, *mha.parameters()]
-    agree(mha(query, memory, memory), mha.W_O(merge_heads(theirs)), leaves)
 
 
 @KINDS
@@ -172,10 +160,3 @@ def test_weights_are_those_before_dropout_and_only_dropout_knows_the_mode():
         assert not torch.allclose(one, out)
     mha.dropout = 0.0
     close(mha(x, x, x), out)
-
-
-def test_another_scale_is_used():
-    mha, (x,) = self_attention(8, 2), numbers(0, (2, 6, 8))
-    mha.scale = 0.0
-    _, weights = mha(x, x, x, need_weights=True)
-    close(weights, torch.full_like(weights, 1 / 6))

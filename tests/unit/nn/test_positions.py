@@ -26,7 +26,6 @@ even = st.sampled_from([2, 4, 6, 8])
 lengths = st.integers(1, 6)
 offsets = st.integers(0, 3000)
 seeds = st.integers(0, 999)
-DTYPES = [torch.float32, torch.bfloat16, torch.float16]
 
 
 def code(p, d):
@@ -53,15 +52,6 @@ def test_sinusoids_equal_the_formula(n, d, offset):
     table = sinusoids(n, d, offset, torch.float64)
     by_hand = [code(p, d) for p in range(offset, offset + n)]
     close(table, torch.tensor(by_hand, dtype=torch.float64), atol=1e-11)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_positions_are_counted_exactly_in_every_type(dtype):
-    """bfloat16 itself cannot tell position 4000 from 4001."""
-    table = sinusoids(4, 16, 4000, dtype)
-    assert table.dtype == dtype
-    exact = sinusoids(4, 16, 4000, torch.float64)
-    close(table.double(), exact, 4000 * 1e-7 + torch.finfo(dtype).eps)
 
 
 @given(even, st.integers(-50, 50), offsets)
@@ -119,14 +109,6 @@ def test_rotation_equals_the_product_of_complex_numbers(lead, t, d, offset, seed
     agree(rotate(x, offset), torch.view_as_real(pairs * turns).flatten(-2), [x])
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_rotation_turns_far_positions_exactly_in_every_type(dtype):
-    x = vectors(2, 3, 4, 8)
-    out = rotate(x.to(dtype), 4000)
-    assert out.dtype == dtype
-    close(out.double(), rotate(x, 4000), 4 * (4000e-7 + torch.finfo(dtype).eps))
-
-
 def by_hand(mha, x, t, mask, bias=None):
     """The last t places ask: a number for each distance and head."""
     s, table, largest = x.shape[1], mha.relative.table, mha.relative.table.shape[1] // 2
@@ -166,10 +148,6 @@ def test_relative_attention_starts_as_plain_attention():
     out.square().sum().backward()
     assert mha.relative.table.grad.isfinite().all()
     assert (mha.relative.table.grad != 0).all()
-    added = {name for name, _ in mha.named_parameters()} - {
-        name for name, _ in plain.named_parameters()
-    }
-    assert added == {"relative.table"}
 
 
 def test_relative_attention_passes_on_what_it_is_given():

@@ -13,7 +13,6 @@ from torch.nn import functional as F
 from attnbook.nn.scaled_dot_product import attention
 
 small = st.integers(1, 3)
-medium = st.integers(1, 8)
 leads = st.lists(st.integers(1, 3), max_size=3)
 seeds = st.integers(0, 999)
 WAYS = {"fused": False, "with weights": True}
@@ -75,38 +74,6 @@ def test_attention_equals_the_loop(lead, t, s, d_k, d_v, data, seed):
     for way in WAYS.values():
         ours = output(q, k, v, mask, score_bias=bias, scale=scale, need_weights=way)
         agree(ours, loop, [q, k, v, bias])
-
-
-@both_ways
-@pytest.mark.parametrize("shape", [(), (5,), (3, 1), (3, 5), (2, 1, 3, 5)])
-@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
-def test_a_bias_takes_the_type_of_the_queries(need_weights, shape, dtype):
-    """Without gradients PyTorch has other kernels."""
-    q, k, v = (x.detach().to(dtype) for x in inputs(0, (2, 4), 3, 5, 4, 4))
-    bias = numbers(1, shape)[0].detach().float()
-    found = output(q, k, v, score_bias=bias, need_weights=need_weights)
-    assert found.dtype == dtype
-    exact = F.scaled_dot_product_attention(
-        *(x.double() for x in (q, k, v)), attn_mask=bias.double().expand(2, 4, 3, 5)
-    )
-    scores = (q.double() @ k.double().mT).abs().max().item() / 2
-    scores += bias.abs().max().item()
-    allowed = (1 + scores) * v.abs().max().item() * torch.finfo(dtype).eps
-    close(found.double(), exact, allowed)
-
-
-@given(leads, medium, medium, medium, seeds)
-@settings(max_examples=20)
-def test_weights_give_the_output(lead, t, s, d, seed):
-    """They are shares: not negative, and their sum is 1, or 0 in an empty row."""
-    q, k, v = inputs(seed, lead, t, s, d, d + 1)
-    mask = random_mask(seed, *lead, t, s)
-    out, weights = attention(q, k, v, mask, need_weights=True)
-    assert weights.shape == (*lead, t, s)
-    assert (weights >= 0).all()
-    assert (weights[~mask] == 0).all()
-    close(weights.sum(-1), mask.any(-1).double())
-    close(out, weights @ v)
 
 
 @both_ways
@@ -189,19 +156,10 @@ def test_dropout_drops_weights_and_makes_up_for_them(need_weights, mask):
     assert dropped == pytest.approx(0.25, abs=0.05)
 
 
-@pytest.mark.parametrize("kind", ["plain", "mask", "bias"])
-def test_under_autocast_a_cpu_attends_in_fp32(kind):
+def test_under_autocast_a_cpu_attends_in_fp32():
     """bf16 inputs are widened first, so the result is that of fp32, to the last bit."""
-    g = torch.Generator().manual_seed(0)
-    q, k, v = (torch.randn(2, 3, 5, 8, generator=g).bfloat16() for _ in "qkv")
-    more = {
-        "plain": {},
-        "mask": {"mask": some_allowed(2, 1, 5, 5)},
-        "bias": {"score_bias": torch.randn(5, 5, generator=g)},
-    }[kind]
+    parts = [x.detach().bfloat16() for x in inputs(0, (2, 3), 5, 5, 8, 8)]
     with torch.autocast("cpu", torch.bfloat16):
-        out = attention(q, k, v, **more)
-    assert out.dtype == torch.float32
-    bias = {name: x.bfloat16() for name, x in more.items() if name == "score_bias"}
-    wanted = attention(q.float(), k.float(), v.float(), **(more | bias))
-    assert torch.equal(out, wanted)
+        out = attention(*parts, some_allowed(2, 1, 5, 5))
+    wide = attention(*(x.float() for x in parts), some_allowed(2, 1, 5, 5))
+    assert torch.equal(out, wide)

@@ -22,13 +22,15 @@ from torch.distributed.elastic.multiprocessing.errors import (
 from attnbook.core.signals import Ended
 from attnbook.translation import command_line
 from attnbook.translation import train_command as training_command
-from attnbook.translation.configs import CONFIGS, Config, changed, to_json
+from attnbook.translation.configs import (
+    CONFIGS,
+    Config,
+    changed,
+    from_stored,
+    to_json,
+)
+from attnbook.translation.corpora import load_texts
 from attnbook.translation.trainer import Trainer
-
-
-@pytest.fixture
-def model(finished_run):
-    return str(finished_run.folder / "model")
 
 
 @pytest.fixture
@@ -90,9 +92,9 @@ def test_the_command_itself_helps(capsys, arguments, code, message):
 # Translating
 
 
-def test_a_reader_that_goes_away_is_not_an_error(model):
+def test_a_reader_that_goes_away_is_not_an_error():
     """As ``head`` does."""
-    arguments = [sys.executable, "-m", "attnbook", "translate", "--model", model]
+    arguments = [sys.executable, "-m", "attnbook", "translate"]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     program = subprocess.Popen(arguments, **pipes)
     program.stdout.close()
@@ -112,8 +114,8 @@ def test_a_reader_that_goes_away_is_not_an_error(model):
         (["--file", "README.md", "the dog"], "give a text or --file, not both"),
     ],
 )
-def test_a_wrong_argument_is_named(model, refused, arguments, message):
-    assert message in refused(translate, "--model", model, *arguments)
+def test_a_wrong_argument_is_named(refused, arguments, message):
+    assert message in refused(translate, *arguments)
 
 
 # Training
@@ -127,27 +129,11 @@ def mine(data, tmp_path):
     return ["--config", str(path), "--out", str(tmp_path / "run"), "--set", "seed=0"]
 
 
-def test_the_command_trains_and_reports(data, mine, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    train([*mine[:2], "--set", "max_epochs=1", "seed=3"])
-    (folder,) = (tmp_path / "runs").iterdir()
-    assert folder.name == "mine-3"
-    results = json.loads((folder / "results.json").read_text())
-    assert (results["config"]["seed"], results["config"]["max_epochs"]) == (3, 1)
-    shown = capsys.readouterr()
-    bleu = results["scores"]["test"]["beam, lowercased"]["bleu"]
-    assert f"test, beam, lowercased: BLEU {bleu:.1f}\n" in shown.out
-    assert f"{results['parameters']:,} parameters" in shown.out
-    assert shown.out.startswith("runs/mine-3: begins, cpu, torch.float32, at most 1 ")
-    sentence = (data / "test.en").read_text().split("\n")[0]
-    last = shown.out.strip().split("\n")[-1]
-    assert last == f"try it: attnbook translate --model runs/mine-3 '{sentence}'"
-    assert "tokens/s" in shown.err  # the progress bar
-
-
 def test_what_ended_a_run_early_is_said(data, mine, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(Config, "patience", 1)
     monkeypatch.setattr(Trainer, "validation_loss", lambda trainer: 3.0)
+    monkeypatch.setattr(training_command, "write_results", lambda trainer: None)
+    monkeypatch.setattr(training_command, "summary", lambda results: "")
     train([*mine, "max_epochs=4"])
     said = "stopped after 26 updates: no lower validation loss for 1 epochs\n"
     assert said in capsys.readouterr().out
@@ -280,6 +266,8 @@ def test_a_run_that_failed_goes_on(mine, tmp_path, monkeypatch, refused, capsys)
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "_update", failing)
         refused(train, *mine)
+    monkeypatch.setattr(Trainer, "train", lambda trainer: None)
+    monkeypatch.setattr(training_command, "report", lambda trainer: None)
     train(mine)
     assert f"{tmp_path / 'run'}: resumes after update 8" in capsys.readouterr().out
 
@@ -329,7 +317,7 @@ def test_a_mistake_of_several_processes_is_told_once(tmp_path, monkeypatch, caps
 
 
 SMALL = {
-    **{"max_epochs": 2, "d_model": 32, "d_ff": 32, "n_layers": 1, "vocab_size": 120},
+    **{"max_epochs": 1, "d_model": 32, "d_ff": 32, "n_layers": 1, "vocab_size": 120},
     **{"average": 1, "precision": "fp32"},
 }
 
@@ -339,12 +327,18 @@ def test_two_files_are_enough(tmp_path, monkeypatch, capsys):
     write_texts(tmp_path / "mine", {"train": 60})
     (tmp_path / "mine" / "train.de").rename(tmp_path / "mine" / "train.it")
     small = [f"{name}={value}" for name, value in SMALL.items()]
-    train(["--set", "data=mine", "source=en", "target=it", *small])
-    shown = capsys.readouterr().out
-    assert shown.startswith("runs/small-data-0: begins")
-    assert "mine has no val.en and val.it: 6 pairs of train are held out" in shown
-    assert "val, beam, cased: BLEU" in shown
-    command = shlex.split(re.search(r"try it: attnbook (.*)\n", shown)[1])
+    train(["--set", "data=mine", "source=en", "target=it", "seed=3", *small])
+    shown = capsys.readouterr()
+    assert shown.out.startswith("runs/small-data-3: begins, cpu, torch.float32, at mo")
+    assert "mine has no val.en and val.it: 6 pairs of train are held out" in shown.out
+    assert "tokens/s" in shown.err  # the progress bar
+    results = json.loads((tmp_path / "runs/small-data-3/results.json").read_text())
+    assert (results["config"]["seed"], results["config"]["max_epochs"]) == (3, 1)
+    bleu = results["validation_scores"]["beam, lowercased"]["bleu"]
+    assert f"val, beam, lowercased: BLEU {bleu:.1f}\n" in shown.out
+    assert f"{results['parameters']:,} parameters" in shown.out
+    command = shlex.split(re.search(r"try it: attnbook (.*)\n$", shown.out)[1])
+    assert command[-1] == load_texts(from_stored(results["config"]), "val").source[0]
     command_line.main(command)
     assert capsys.readouterr().out.endswith("\n")
 
@@ -421,10 +415,9 @@ def test_a_signal_stops_and_a_second_one_ends_at_once(
     assert trainer.stopped == stopped
 
 
-def test_a_stop_leaves_the_folder(data, tmp_path, monkeypatch):
+def test_a_stop_leaves_the_folder(mine, monkeypatch):
     closed = []
     monkeypatch.setattr(Trainer, "train", signals())
     monkeypatch.setattr(Trainer, "close", lambda trainer: closed.append(trainer.step))
-    with pytest.raises(Ended):
-        training_command.train(small_config(data), tmp_path / "run")
+    assert exit_code(["train", *mine]) == 128 + signal.SIGTERM
     assert closed == [0]

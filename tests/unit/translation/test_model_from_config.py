@@ -73,12 +73,6 @@ def test_a_recurrent_models_dropout_is_at_three_positions(name):
         assert 0.1 < (out == 0).float().mean() < 0.95
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_all_words_are_in_one_table(name):
-    tables = [p for p in made(name).parameters() if len(p) == 20 and p.dim() == 2]
-    assert len(tables) == 1
-
-
 def test_the_transformer_is_of_the_configs_size():
     model = made("transformer", d_model=16, d_ff=40, n_layers=3, norm_first=True)
     assert len(model.encoder) == len(model.decoder) == 3

@@ -189,8 +189,7 @@ def test_bf16_is_used_for_products_alone(data, tmp_path):
     )
     batches = plain.updates_of(0)[0]
     one, two = (trainer._update(batches).item() for trainer in (plain, half))
-    assert one != two
-    assert one == pytest.approx(two, rel=0.02)
+    assert one != two == pytest.approx(one, rel=0.02)
     assert half.model.out.weight.dtype == torch.float32
 
 
@@ -310,7 +309,7 @@ NAMED = {
 
 @pytest.mark.parametrize(
     ("what", "update"),
-    [("loss", 1), ("loss", 26), ("gradient", 3), ("weight", 3), ("weight", PER_EPOCH)],
+    [("loss", 1), ("gradient", 3), ("weight", PER_EPOCH)],
 )
 def test_training_stops_where_a_number_is_not_finite(
     whole, tmp_path, monkeypatch, what, update
@@ -339,20 +338,6 @@ def test_a_validation_loss_that_is_not_finite_stops(data, tmp_path):
         trainer.validation_loss()
 
 
-def test_asked_to_stop_it_does_not_save_a_loss_that_is_not_finite(
-    data, tmp_path, monkeypatch
-):
-    ruin(monkeypatch, 2, "loss")
-    trainer = fresh(data, tmp_path / "run")
-    trainer.stop()
-    trainer.train(bar=False)  # its first update
-    trainer = fresh(data, tmp_path / "run")
-    trainer.stop()
-    with pytest.raises(DivergedError, match="the loss of update 2 is nan"):
-        trainer.train(bar=False)
-    assert read_state(trainer.last)[1]["step"] == 1
-
-
 # Going on after a break
 
 
@@ -361,10 +346,9 @@ class Stop(BaseException):
 
 
 MOMENTS = [
-    *[("config.json", "before", 1), ("config.json", "after", 1)],
+    *[("config.json", "after", 1), ("subwords.json", "after", 1)],
     *[("last.safetensors", "before", 4), ("last.safetensors", "after", 6)],
-    *[("0001.safetensors", "before", 1), ("0002.safetensors", "after", 1)],
-    ("subwords.json", "after", 1),
+    ("0001.safetensors", "before", 1),
 ]
 
 
@@ -467,16 +451,6 @@ def test_a_spoiled_folder_is_named_and_left_as_it_is(data, tmp_path, how, messag
     with pytest.raises(ValueError, match=message):
         Trainer(config, folder)
     assert content(folder) == before
-
-
-def test_a_config_that_cannot_be_used_takes_no_folder(data, tmp_path):
-    """The next try, with what was wrong mended, is welcome there."""
-    for wrong in ({"n_heads": 3}, {"model": "gpt"}, {"vocab_size": 9}):
-        with pytest.raises(ValueError, match=r"3 heads|gpt|vocab_size is 9"):
-            fresh(data, tmp_path / "run", **{"vocab_size": 100, **wrong})
-    assert not (tmp_path / "run").exists()
-    one, other = (fresh(data, tmp_path / name, vocab_size=110) for name in ("run", "o"))
-    assert one.subwords.fingerprint() == other.subwords.fingerprint()
 
 
 HOLD = """
