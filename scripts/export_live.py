@@ -105,10 +105,7 @@ def main(folder: Path = FOLDER) -> None:
     """Write them."""
     torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
-    made = scripts()
-    for old in set(folder.glob("*.js")) - {folder / name for name in made}:
-        old.unlink()  # of a model that is no longer shipped
-    for name, text in made.items():
+    for name, text in scripts().items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
         print(f"{folder / name}: {len(text) / 1000:.0f} kB")
 
