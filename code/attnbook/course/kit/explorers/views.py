@@ -41,9 +41,13 @@ class View(NamedTuple):
         charts = [as_data(chart) for chart in self.drawn]
         found = {"said": self.said, "alt": self.alt, "charts": charts}
         found["columns"] = self.columns
-        if isinstance(self.table, Table):
-            found["table"] = self.table.as_data()
-        return found
+        return found | ({"table": self.html_table} if self.table else {})
+
+    @property
+    def html_table(self) -> str:
+        """What stands below the charts, as HTML."""
+        is_html = isinstance(self.table, str)
+        return self.table if is_html else self.table._repr_html_()
 
 
 class Shown(NamedTuple):
@@ -69,8 +73,5 @@ def shown(
         # Its room is kept while the picture loads, so that the page does not jump.
         ratio = f"; aspect-ratio: {width:g} / {height:g}"
         picture = png_image(figure, view.alt, script=script, look=ratio)
-    table = view.table
-    if isinstance(table, Table):
-        table = table._repr_html_()
     said = escape(view.said).replace("\n", "<br/>")
-    return Shown(f"<p>{said}</p>", picture, table)
+    return Shown(f"<p>{said}</p>", picture, view.html_table)
