@@ -20,7 +20,7 @@ html_theme = "sphinx_book_theme"
 html_context = {{"default_mode": "auto"}}
 html_static_path = [{static!r}]
 html_css_files = ["book.css", "kit.css", "print.css"]
-html_js_files = ["book.js", "print.js"]
+html_js_files = ["book.js"]
 html_favicon = {favicon!r}
 html_math_renderer = "mathml"
 # Its own: Sphinx adds the forms of extensions to the dictionary that other books share.
