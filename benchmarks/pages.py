@@ -8,13 +8,12 @@ slower, 1.6 Mb/s, 150 ms): kilobytes of all requests, compressed, down to the en
 page, without the weights of models; seconds until covers are in place, predict boxes
 answer, and all has loaded; the shift of the layout while loading, and with a walk to
 the end of the page. Then, in milliseconds: translations by the toy models and by the
-large one, each the best of three, and the longest pause of the main thread while two
-models train. The book is read from `_build/html`: `make book` first.
+large one, each the best of three. The book is read from `_build/html`: `make book`
+first.
 """
 
 from __future__ import annotations
 
-import argparse
 import functools
 import gzip
 import http.server
@@ -47,6 +46,7 @@ PAGES = [
 ]
 PLAIN = (".html", ".css", ".js", ".svg", ".json")
 WEIGHTS = "/live/data/"
+SLOWER = 4  # the processor of a phone, and that on which models run
 PHONE = {"latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 90_000}
 WATCH = """(() => {
     window.seen = {shift: 0};
@@ -130,7 +130,7 @@ def load(browser: Browser, address: str, *, phone: bool) -> dict[str, float]:
     )
     if phone:
         devtools.send("Network.emulateNetworkConditions", {"offline": False, **PHONE})
-        devtools.send("Emulation.setCPUThrottlingRate", {"rate": 4})
+        devtools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
     page.goto(address, wait_until="load")
     page.wait_for_function("seen.answers && seen.loaded")
     page.wait_for_load_state("networkidle")
@@ -157,25 +157,10 @@ CALLS = {
     **{
         name: f"(ids) => live.translate(live.models.{name}, ids)" for name in TOY_MODELS
     },
-    "greedy": "(text) => attnbook.translator.translate(text, {method: 'greedy'})",
-    "beam": """(text) => attnbook.translator.translate(
-        text, {method: "beam", width: 5, alpha: 1.4})""",
+    "greedy": "(text) => live.atOnce(attnbook.translator.work(text))",
+    "beam": """(text) => live.atOnce(attnbook.translator.work(
+        text, {method: "beam", width: 5, alpha: 1.4}))""",
 }
-PAUSES = """() => {
-    window.pauses = [0];
-    new PerformanceObserver((list) => {
-        pauses.push(...list.getEntries().map((entry) => entry.duration));
-    }).observe({entryTypes: ["longtask"]});
-}"""
-
-
-def slow_page(browser: Browser, name: str, slower: float) -> Page:
-    """Open a built page on a processor that is so many times slower."""
-    page = browser.new_page()
-    devtools = page.context.new_cdp_session(page)
-    devtools.send("Emulation.setCPUThrottlingRate", {"rate": slower})
-    page.goto((HTML / f"{name}.html").as_uri())
-    return page
 
 
 def translation_times(page: Page) -> Iterator[tuple[str, list[float]]]:
@@ -190,30 +175,14 @@ def translation_times(page: Page) -> Iterator[tuple[str, list[float]]]:
         yield name, page.evaluate(f"({TIME})({call})", sources)
 
 
-def longest_pause(page: Page) -> float:
-    """Milliseconds of the main thread's longest task while two models train."""
-    figure = page.locator("#train-no-scaling")
-    figure.get_by_role("button", name="Train it here").click()
-    figure.get_by_role("button", name="Train both").click()
-    page.wait_for_timeout(1000)
-    page.evaluate(PAUSES)
-    page.wait_for_timeout(15_000)
-    return page.evaluate("Math.max(...pauses)")
-
-
 def main() -> None:
     """Print a line for each measurement."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("pages", nargs="*", help="without .html")
-    parser.add_argument("--slower", type=float, default=4.0, help="for the models")
-    chosen = parser.parse_args()
+    chosen = sys.argv[1:]
     print(f"{'':34}    kB  covered answers   loaded  shift   walk")
     with served(HTML) as site, open_browser() as browser:
         if browser is None:
             raise SystemExit(NO_BROWSER)
-        for name in chosen.pages or PAGES:
+        for name in chosen or PAGES:
             for phone in (False, True):
                 found = load(browser, f"{site}/{name}.html", phone=phone)
                 print(
@@ -223,15 +192,16 @@ def main() -> None:
                     f"{found['walk']:7.2f}",
                     flush=True,
                 )
-        if chosen.pages:
+        if chosen:
             return
-        print(f"ms a sentence, {chosen.slower:g} times slower")
-        page = slow_page(browser, "book/intro", chosen.slower)
+        print(f"ms a sentence, {SLOWER} times slower")
+        page = browser.new_page()
+        devtools = page.context.new_cdp_session(page)
+        devtools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWER})
+        page.goto((HTML / "book" / "intro.html").as_uri())
         for name, times in translation_times(page):
             middle, longest = statistics.median(times), max(times)
             print(f"{name:16} median {middle:6.1f}   slowest {longest:6.1f}")
-        pause = longest_pause(slow_page(browser, "book/playground", chosen.slower))
-        print(f"longest pause while two models train: {pause:.0f} ms")
 
 
 if __name__ == "__main__":

@@ -164,7 +164,6 @@ def main() -> None:
     parser.add_argument("what", choices=("speed", "runs"))
     parser.add_argument("--config", default="multi30k-tiny", help="of attnbook train")
     parser.add_argument("--set", nargs="+", default=[], metavar="ENTRY=VALUE")
-    parser.add_argument("--name", help="of the results; by default the config's")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     parser.add_argument("--models", nargs="+", default=[*MODELS], choices=MODELS)
     parser.add_argument("--lengths", nargs="+", type=int, default=LENGTHS)
@@ -175,7 +174,7 @@ def main() -> None:
     set_backends()
     device = choose_device(chosen.device)
     chosen.out.mkdir(parents=True, exist_ok=True)
-    name = chosen.name or Path(chosen.config).stem
+    name = Path(chosen.config).stem
 
     def config(**changes: object) -> Config:
         own = [f"{key}={value}" for key, value in changes.items()]

@@ -60,15 +60,13 @@ def built_from() -> dict[str, str]:
     return found
 
 
-def pages(entry: dict | list) -> Iterator[str]:
+def pages(contents: dict) -> Iterator[str]:
     """The pages a table of contents names, for example "book/intro"."""
-    if isinstance(entry, list):
-        for item in entry:
-            yield from pages(item)
-    else:
-        yield from (entry[key] for key in ("root", "file") if key in entry)
-        for key in ("parts", "chapters", "sections"):
-            yield from pages(entry.get(key, []))
+    yield contents["root"]
+    for part in contents["parts"]:
+        for chapter in part["chapters"]:
+            yield chapter["file"]
+            yield from (section["file"] for section in chapter.get("sections", []))
 
 
 def missing_pages() -> list[str]:

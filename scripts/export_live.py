@@ -110,8 +110,6 @@ def main(folder: Path = FOLDER) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     reader = model_spec("reader", gap_filler(seed=4))
     made = scripts() | {"reader.js": as_call("live.receive", reader)}
-    for old in set(folder.glob("*.js")) - {folder / name for name in made}:
-        old.unlink()  # of a model that is no longer shipped
     for name, text in made.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
         print(f"{folder / name}: {len(text) / 1000:.0f} kB")

@@ -27,7 +27,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from references import kept_pages
+from references import kept_pages, titled_sections
 
 FILE = "search_index.js"
 KINDS = {  # by the name of the page; what comes first in a list of results
@@ -97,21 +97,7 @@ def collect(app: Sphinx, doctree: nodes.document, page: str) -> None:
         entries += objects(doctree)
     title = entries[0][1] if entries else ""
     found = {"page": [app.builder.get_target_uri(page), title, kind]}
-    if not hasattr(app, "search_entries"):
-        app.search_entries = {}
-    app.search_entries[page] = found | {"entries": entries}
-
-
-def titled_sections(
-    env: BuildEnvironment, doctree: nodes.document, page: str
-) -> Iterator[tuple[nodes.section, str, str, str]]:
-    """Yield the sections of a page with their anchor, title and number."""
-    numbers = env.toc_secnumbers.get(page, {})
-    for count, section in enumerate(doctree.findall(nodes.section)):
-        if titles := [part for part in section if isinstance(part, nodes.title)]:
-            anchor = section["ids"][0] if count else ""
-            number = numbers.get(f"#{anchor}" if anchor else "") or ()
-            yield section, anchor, prose_of_title(titles[0]), ".".join(map(str, number))
+    vars(app).setdefault("search_entries", {})[page] = found | {"entries": entries}
 
 
 def entries_of_sections(
@@ -119,7 +105,8 @@ def entries_of_sections(
 ) -> Iterator[Entry]:
     """Yield the sections of a page, each without those in it."""
     weight_of_page = APPENDIX if re.match(r"book/a\d_", page) else 1
-    for section, anchor, title, number in titled_sections(app.env, doctree, page):
+    for section, anchor, heading, number in titled_sections(app.env, doctree, page):
+        title = prose_of_title(heading)
         if (weight := WEIGHTS.get(title, 1)) is None:
             continue
         own = [part for part in section if not isinstance(part, nodes.section)]
@@ -280,10 +267,9 @@ def clearness(term: str, terms: Iterable[str]) -> Any:
 def sections_of(env: BuildEnvironment, page: str) -> Iterator[Section]:
     """Yield the sections of a page that may introduce something."""
     last = ""
-    for section, anchor, title, number in titled_sections(
-        env, env.get_doctree(page), page
-    ):
-        last = number or last
+    doctree = env.get_doctree(page)
+    for section, anchor, heading, number in titled_sections(env, doctree, page):
+        title, last = prose_of_title(heading), number or last
         if title not in REPEATING:
             parts = [part for part in section if not isinstance(part, BOXES)]
             text = " ".join(map(prose, parts))

@@ -95,9 +95,7 @@ SCRIPTS = {
     "data-models=": (
         *("numbers", "recurrent", "transformer", "language", "map", "widget"),
     ),
-    "live-clicks": (
-        *("numbers", "recurrent", "transformer", "language", "map", "ch02_clicks"),
-    ),
+    'live-clicks"': ("ch02_clicks",),  # beside the models
     "data-guesses=": ("numbers", "transformer", "language", "widget", "gaps"),
     "data-translator": (
         *("numbers", "transformer", "map"),
@@ -129,7 +127,11 @@ def version_of(files: Iterable[Path], *texts: str) -> str:
 
 
 class LiveFigure(SphinxDirective):
-    """Puts a figure into the page, with its stored example, around the caption."""
+    """Puts a figure into the page, with its stored example, around the caption.
+
+    The method `figure` of each kind returns the figure without its caption and end, or
+    raises a ValueError if something is not as it must be.
+    """
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -146,14 +148,6 @@ class LiveFigure(SphinxDirective):
             *self.parse_content_to_nodes(),
             nodes.raw("", "</figcaption></figure>", format="html"),
         ]
-
-    def figure(self, argument: str) -> str:
-        """Return the figure without its caption and end.
-
-        Raises:
-            ValueError: If something is not as it must be.
-        """
-        raise NotImplementedError
 
 
 # --- Models of the toy language ---
@@ -510,6 +504,8 @@ class TrainHere(LiveFigure):
                 (LIVE / "playground").glob("*.js"), json.dumps(page_data())
             ),
             preset=preset,
+            options=page_data()["options"],
+            dares=page_data()["dares"],
             shared=shared_settings(preset) if preset else "",
             chart=stored_chart(preset) if preset else {},
         )

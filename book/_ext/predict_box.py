@@ -218,9 +218,7 @@ class Predict(SphinxDirective):
 
 def predict_labels(env: BuildEnvironment) -> dict[str, str]:
     """Return the labels of all boxes read so far, with their pages."""
-    if not hasattr(env, "predict_labels"):
-        env.predict_labels = {}
-    return env.predict_labels
+    return vars(env).setdefault("predict_labels", {})
 
 
 def forget_page(app: Sphinx, env: BuildEnvironment, page: str) -> None:

@@ -27,6 +27,7 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 FILE = "references.json"
@@ -67,10 +68,11 @@ def write_down(app: Sphinx, doctree: nodes.document, page: str) -> None:
             text = text.replace(r"\[", "(").replace(r"\]", ")")
         roles[wrapper["role"]] = text
         wrapper.replace_self(wrapper.children)
-    if not hasattr(app, "book_references"):
-        app.book_references = {}
-    app.book_references[page] = {
-        "sections": [*sections(app, doctree, page)],
+    vars(app).setdefault("book_references", {})[page] = {
+        "sections": [
+            {"number": number, "title": title.astext(), "ids": section["ids"]}
+            for section, _, title, number in titled_sections(app.env, doctree, page)
+        ],
         "roles": roles,
         "numbers": dict(numbers(app, doctree, page)),
         "terms": {
@@ -83,20 +85,17 @@ def write_down(app: Sphinx, doctree: nodes.document, page: str) -> None:
     }
 
 
-def sections(
-    app: Sphinx, doctree: nodes.document, page: str
-) -> Iterator[dict[str, Any]]:
-    """Yield the headings of a page; what is not numbered has an empty number."""
-    secnumbers = app.env.toc_secnumbers.get(page, {})
-    for number, section in enumerate(doctree.findall(nodes.section)):
+def titled_sections(
+    env: BuildEnvironment, doctree: nodes.document, page: str
+) -> Iterator[tuple[nodes.section, str, nodes.title, str]]:
+    """Yield the sections of a page with their anchor, title and number, if any."""
+    known = env.toc_secnumbers.get(page, {})
+    for count, section in enumerate(doctree.findall(nodes.section)):
         # The section of a fold begins with what opens it.
         if titles := [part for part in section if isinstance(part, nodes.title)]:
-            anchor = f"#{section['ids'][0]}" if number else ""
-            yield {
-                "number": dotted(secnumbers.get(anchor) or ()),
-                "title": titles[0].astext(),
-                "ids": section["ids"],
-            }
+            anchor = section["ids"][0] if count else ""
+            number = known.get(f"#{anchor}" if anchor else "") or ()
+            yield section, anchor, titles[0], dotted(number)
 
 
 def numbers(

@@ -62,6 +62,15 @@ function loadScript(src) {
 
 Object.assign(globalThis, { element, drawn, button, film, loadScript });
 
+// --- On paper the page is light, and afterwards as it was: the rest is print.css ---
+
+{
+  const page = document.documentElement.dataset;
+  let { theme } = page;
+  addEventListener("beforeprint", () => ([theme, page.theme] = [page.theme, "light"]));
+  addEventListener("afterprint", () => (page.theme = theme));
+}
+
 // --- Chromium makes each root as wide as one with its widest sign: a hole stands behind it ---
 
 // Before the style sheets are there, there is no such font.
@@ -91,12 +100,13 @@ function fitBox(box) {
   markEdge(box);
 }
 
-function watchBox(box) {
+// What can be reached in another way is only to fade: `fit` is markEdge.
+function watchBox(box, fit = fitBox) {
   box.addEventListener("scroll", () => markEdge(box), { passive: true });
-  new ResizeObserver(() => fitBox(box)).observe(box);
+  new ResizeObserver(() => fit(box)).observe(box);
 }
 
 window.addEventListener("load", () => {
-  document.querySelectorAll(BOXES).forEach(watchBox);
+  document.querySelectorAll(BOXES).forEach((box) => watchBox(box));
 });
 

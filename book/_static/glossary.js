@@ -6,11 +6,7 @@
 {
   const DELAY = 250; // milliseconds: time to pass over a link, or to reach the note
   const GAP = 6; // pixels between link and note
-  const note = document.createElement("div");
-  note.className = "glossary-note";
-  note.id = "glossary-note";
-  note.role = "tooltip";
-  note.hidden = true;
+  const note = element("div", { class: "glossary-note", id: "glossary-note", role: "tooltip", hidden: "" });
   let shown = null; // the link
   let timer = 0;
   let touched = false; // the last pointer was a finger

@@ -6,22 +6,12 @@
 {
   const LETTERS = "abcde";
 
-  // What the address points at; after a lone "%" it cannot be decoded.
-  function targetId() {
-    const id = location.hash.slice(1);
-    try {
-      return decodeURIComponent(id);
-    } catch {
-      return id;
-    }
-  }
-
   class PredictBox {
     constructor(box) {
       this.label = box.id;
       this.fold = box.querySelector("details");
       this.status = element("span", { role: "status" });
-      this.again = element("button", { type: "button" }, "Choose again");
+      this.again = button("Choose again", () => this.chooseAgain());
       this.choice = null; // nothing is shown yet
       const items = [...box.querySelectorAll(".predict-answers > li")];
       this.right = items.findIndex((item) => item.classList.contains("predict-right"));
@@ -32,25 +22,21 @@
       box.role = "group";
       box.setAttribute("aria-labelledby", `${this.label}-question`);
       box.classList.add("predict-live");
-      const verdict = element("p", { class: "predict-verdict" });
-      verdict.append(this.status, " ", this.again);
-      this.fold.before(verdict);
-      this.again.addEventListener("click", () => this.chooseAgain());
+      this.fold.before(element("p", { class: "predict-verdict" }, this.status, " ", this.again));
       this.fold.addEventListener("toggle", () => this.fold.open && this.setOpen(true));
       progress.follow(() => this.show(progress.get("answers", this.label)));
     }
 
     makeButton(item, number) {
-      const button = element("button", { type: "button", class: "predict-answer" });
       const letter = element("span", {}, `(${LETTERS[number]}) `);
       const words = element("span", { class: "predict-words" });
       words.append(...(item.querySelector("p") ?? item).childNodes);
-      button.append(letter, words, element("span", { class: "predict-mark" }));
-      item.replaceChildren(button);
-      button.addEventListener("click", () => {
-        if (button.ariaDisabled !== "true") progress.set("answers", this.label, number);
-      });
-      return button;
+      const answer = button(letter, () => {
+        if (answer.ariaDisabled !== "true") progress.set("answers", this.label, number);
+      }, { class: "predict-answer" });
+      answer.append(words, element("span", { class: "predict-mark" }));
+      item.replaceChildren(answer);
+      return answer;
     }
 
     // Opened by hand: the line that was pressed goes, so the focus goes to the result.  The event
@@ -62,9 +48,6 @@
         cover.open = true;
         result.tabIndex = -1;
         result.focus();
-      });
-      cover.addEventListener("toggle", () => {
-        if (cover.open) window.dispatchEvent(new Event("resize")); // book.js measures it now
       });
     }
 
@@ -104,7 +87,7 @@
 
     // A link to a figure must not lead to what is not shown.
     uncoverTarget() {
-      const target = document.getElementById(targetId());
+      const target = document.querySelector(":target");
       if (!target || !this.covers.some((cover) => cover.contains(target))) return;
       this.setOpen(true);
       target.scrollIntoView();

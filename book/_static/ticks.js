@@ -107,18 +107,17 @@
 
   function addClearing() {
     const status = element("span", { role: "status" });
-    const button = element("button", { type: "button" }, "Clear my progress");
-    const note = element("div", { class: "sidebar-primary-item progress-note", tabindex: -1 });
-    note.append(whereKept(""), " ", status, button);
-    button.addEventListener("click", () => {
+    const clear = button("Clear my progress", () => {
       if (!confirm("Forget all your answers and ticks in this book?")) return;
       progress.clear();
       status.textContent = "Cleared.";
       note.focus(); // the button is gone
     });
+    const note = element("div", { class: "sidebar-primary-item progress-note", tabindex: -1 });
+    note.append(whereKept(""), " ", status, clear);
     progress.follow(() => {
-      button.hidden = progress.isEmpty();
-      if (!button.hidden) status.textContent = "";
+      clear.hidden = progress.isEmpty();
+      if (!clear.hidden) status.textContent = "";
     });
     document.querySelector(".bd-docs-nav").parentElement.after(note);
   }

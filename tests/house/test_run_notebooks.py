@@ -41,11 +41,11 @@ def chapter(tmp_path, monkeypatch):
 
 @pytest.fixture
 def command(monkeypatch):
-    """A function that calls the script with arguments and returns its status."""
+    """A function that calls the script with arguments."""
 
     def call(*arguments):
         monkeypatch.setattr(sys, "argv", ["run_notebooks.py", *arguments])
-        return run_notebooks.main()
+        run_notebooks.main()
 
     return call
 
@@ -54,7 +54,7 @@ def tagged(source, *tags):
     return new_code_cell(source, metadata={"tags": list(tags)}, id="-".join(tags))
 
 
-def test_stores_outputs_and_finds_all_but_a_changed_one_equal(chapter, command, capsys):
+def test_stores_outputs_and_finds_all_but_a_changed_one_equal(chapter, command):
     path = chapter(
         tagged("raise SystemExit('only for Colab')", "nbval-skip"),
         tagged("print({'a', 'b', 'c'})", "nbval-ignore-output"),
@@ -74,15 +74,7 @@ def test_stores_outputs_and_finds_all_but_a_changed_one_equal(chapter, command, 
     assert set(explorer[0].data) == {"text/html", "text/plain"}
     assert "Largest weight: k₂, 0.70." in explorer[0].data["text/html"]
     path.write_text(path.read_text().replace("loss 1.250", "loss 1.251"))
-    changed = path.read_bytes()
     assert "1 failed, 6 passed" in nbval(path).stdout
-    capsys.readouterr()
-    assert command("--check") == 1
-    told = """ch99_tiny.ipynb, cell 8 ("print(f'loss {1.25:.3f}')"): another output"""
-    out = capsys.readouterr().out
-    assert told in out
-    assert out.count("another output") == 1
-    assert path.read_bytes() == changed
 
 
 def nbval(path):

@@ -14,9 +14,7 @@ from collections.abc import Collection, Iterator, Mapping
 from nbformat import NotebookNode
 
 from run_notebooks import (
-    check_errors,
-    check_stderr,
-    check_widgets,
+    check_outputs,
     code_cells,
     place,
     tags,
@@ -167,8 +165,8 @@ def used(source: str) -> set[str]:
 
 
 CHECKS = (
-    *(check_counts, check_stderr, check_errors, check_tags, check_machine),
-    *(check_widgets, check_solutions, check_pictures, check_hidden_names),
+    *(check_counts, check_outputs, check_tags, check_machine),
+    *(check_solutions, check_pictures, check_hidden_names),
 )
 
 

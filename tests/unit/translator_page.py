@@ -103,7 +103,7 @@ def by_page(
     """What the page outputs: ids, the end included."""
     text = page.evaluate(
         """([sources, options]) => JSON.stringify(sources.map((source) =>
-            window.attnbook.translator.translate(source, options).tokens))""",
+            live.atOnce(window.attnbook.translator.work(source, options)).tokens))""",
         [list(sources), options],
     )
     return json.loads(text)

@@ -15,7 +15,7 @@ window.attnbook ??= {};
 
   const label = (text, x, y, more = {}) => {
     const { role = "ink", anchor = "middle", turn = 0, ...others } = more;
-    const made = drawn("text", { x, y, class: `chart-text role-${role}`, "text-anchor": anchor, ...others });
+    const made = drawn("text", { x, y, class: `role-${role}`, "text-anchor": anchor, ...others });
     if (turn) made.setAttribute("transform", `rotate(${turn} ${x} ${y})`);
     const parts = lines(text);
     if (parts.length === 1) made.textContent = text;
@@ -74,26 +74,18 @@ window.attnbook ??= {};
 
   const fill = ({ colour, pale }) => `chart-fill role-${colour}${pale ? " chart-pale" : ""}`;
 
-  // The upright axis at the left of a box, with its label.
-  function uprightAxis(drawing, axis, box, at) {
-    drawing.append(drawn("path", { class: "chart-axis", d: `M${box.left},${box.top}V${box.bottom}` }));
+  // An axis with its label: below a box, or upright at its left.
+  function drawAxis(drawing, axis, { left, top, right, bottom }, at, isUpright) {
+    drawing.append(drawn("path", { d: `M${left},${bottom}${isUpright ? `V${top}` : `H${right}`}` }));
     axis.ticks.forEach((tick, i) => {
-      const y = at(tick);
-      drawing.append(drawn("path", { class: "chart-axis", d: `M${box.left},${y}h-5` }));
-      drawing.append(label(axis.names[i], box.left - 8, y + 5, { anchor: "end" }));
+      const [x, y] = isUpright ? [left, at(tick)] : [at(tick), bottom];
+      drawing.append(drawn("path", { d: `M${x},${y}${isUpright ? "h-5" : "v5"}` }));
+      if (isUpright) drawing.append(label(axis.names[i], x - 8, y + 5, { anchor: "end" }));
+      else drawing.append(label(axis.names[i], x, y + 20));
     });
-    const middle = (box.top + box.bottom) / 2;
-    if (axis.label) drawing.append(label(axis.label, 14, middle, { turn: -90 }));
-  }
-
-  function lyingAxis(drawing, axis, box, at) {
-    drawing.append(drawn("path", { class: "chart-axis", d: `M${box.left},${box.bottom}H${box.right}` }));
-    axis.ticks.forEach((tick, i) => {
-      drawing.append(drawn("path", { class: "chart-axis", d: `M${at(tick)},${box.bottom}v5` }));
-      drawing.append(label(axis.names[i], at(tick), box.bottom + 20));
-    });
-    const middle = (box.left + box.right) / 2;
-    if (axis.label) drawing.append(label(axis.label, middle, box.bottom + 42));
+    if (!axis.label) return;
+    if (isUpright) drawing.append(label(axis.label, 14, (top + bottom) / 2, { turn: -90 }));
+    else drawing.append(label(axis.label, (left + right) / 2, bottom + 42));
   }
 
   // Points are counted from 0, if a line doesn't say where they stand.
@@ -132,8 +124,8 @@ window.attnbook ??= {};
       const box = { left, top, right: width - 12, bottom };
       const x = (value) => left + share(chart.x, value) * (box.right - left);
       const y = (value) => bottom - share(chart.y, value) * (bottom - top);
-      uprightAxis(drawing, chart.y, box, y);
-      lyingAxis(drawing, chart.x, box, x);
+      drawAxis(drawing, chart.y, box, y, true);
+      drawAxis(drawing, chart.x, box, x, false);
       const { levels = [], bands = [] } = chart;
       drawing.append(...bands.map((one) => band(one, x, y)), ...chart.lines.map((line) => curve(line, x, y)));
       drawing.append(...levels.flatMap((one) => level(one, box, y)));
@@ -142,8 +134,53 @@ window.attnbook ??= {};
       return drawing;
     },
 
+    // Bars stand; or they lie, and their names stand at the left.
     Bars(chart, width, height) {
-      return chart.across ? lying(chart, width, height) : upright(chart, width, height);
+      const { across, names, notes, role, series, value } = chart;
+      const drawing = drawn("svg");
+      const left = across ? widest(names) + 10 : 34 + widest(value.names);
+      const right = width - (across && !notes.length ? 14 : 8);
+      const above = notes.length && !across ? 12 : 4;
+      const top = head(drawing, chart, series, across ? 0 : left, width) + above;
+      const rows = names.map(lines);
+      const turned = !across && widest(rows.flat()) > (right - left) / names.length;
+      const tall = turned ? widest(names) + 10 : LINE * Math.max(...rows.map((row) => row.length));
+      const below = across ? (value.label ? 48 : 26) : tall + (chart.label ? 26 : 6);
+      const box = { left, top, right, bottom: height - below };
+      const [start, end] = across ? [top, box.bottom] : [left, right];
+      const slot = (end - start) / names.length;
+      const at = (place) => start + slot * (place + 0.5);
+      const to = (number) =>
+        across ? left + share(value, number) * (right - left) : box.bottom - share(value, number) * (box.bottom - top);
+      drawAxis(drawing, value, box, to, !across);
+      const size = (series.length === 1 ? 0.6 : 0.8 / series.length) * slot;
+      series.forEach((one, k) => {
+        one.values.forEach((number, j) => {
+          if (number === null) return;
+          const [low, high] = [to(0), to(number)].sort((a, b) => a - b);
+          const edge = at(j) + (k - series.length / 2) * size;
+          const place = across
+            ? { x: low, y: edge, width: high - low, height: size }
+            : { x: edge, y: low, width: size, height: high - low };
+          drawing.append(drawn("rect", { ...place, class: fill(one) }));
+        });
+      });
+      const zero = across ? `M${to(0)},${top}V${box.bottom}` : `M${left},${to(0)}H${right}`;
+      drawing.append(drawn("path", { d: zero }));
+      notes.forEach((note, j) => {
+        const number = series.at(-1).values[j];
+        const [back, place] = [number < 0, to(number)];
+        const anchor = across ? (back ? "end" : "start") : "middle";
+        const [x, y] = across ? [place + (back ? -6 : 6), at(j) + 5] : [at(j), place + (back ? 16 : -5)];
+        drawing.append(label(note, x, y, { anchor, class: "chart-note" }));
+      });
+      names.forEach((name, j) => {
+        if (across) drawing.append(label(name, left - 8, at(j) + 5, { anchor: "end", role }));
+        else if (!turned) drawing.append(label(name, at(j), box.bottom + LINE, { role }));
+        else drawing.append(label(name.replace("\n", " "), at(j) + 5, box.bottom + 8, { turn: -90, anchor: "end", role }));
+      });
+      if (chart.label && !across) drawing.append(label(chart.label, (left + right) / 2, height - 6, { role }));
+      return drawing;
     },
 
     Map({ rows, columns, cells, texts = [], labels, roles, frames = [], size: small }, room) {
@@ -170,7 +207,7 @@ window.attnbook ??= {};
           const box = { x: left + size * j, y, width: size, height: high, class: kind };
           const text = texts[i]?.[j];
           const told = `${name} to ${columns[j]}: ${text ?? weight.toFixed(2)}`;
-          const shade = { style: `--weight: ${Math.round(100 * paler * weight) || 0}%` };
+          const shade = { style: `--weight: ${Math.round(100 * paler * weight) || 0}` };
           const hint = small ? [] : [drawn("title", {}, told)]; // small ones are drawn often
           drawing.append(drawn("rect", { ...box, ...shade }, ...hint));
           const middle = [box.x + size / 2, y + high / 2 + 5.5];
@@ -179,7 +216,7 @@ window.attnbook ??= {};
       });
       for (const [i, j] of frames) {
         const box = { x: left + size * j, y: top + high * i, width: size, height: high };
-        drawing.append(drawn("rect", { ...box, class: "chart-frame" }));
+        drawing.append(drawn("rect", { ...box, class: "chart-box chart-line role-target" }));
       }
       return drawing;
     },
@@ -198,14 +235,13 @@ window.attnbook ??= {};
         cells[i].forEach((value, j) => {
           const place = { x: left + size * j, y: y + 1, width: size, height: high - 2 };
           const told = `${name}, feature ${j}: ${value.toFixed(1)}`;
-          const sign = `chart-signed${value < 0 ? " chart-negative" : ""}`;
-          const cell = drawn("rect", { ...place, class: sign }, drawn("title", {}, told));
-          cell.style.setProperty("--weight", `${Math.round((100 * Math.abs(value)) / most)}%`);
-          drawing.append(cell);
+          const sign = `chart-signed role-${value < 0 ? "target" : "source"}`;
+          const shade = { style: `--weight: ${Math.round((100 * Math.abs(value)) / most)}` };
+          drawing.append(drawn("rect", { ...place, ...shade, class: sign }, drawn("title", {}, told)));
         });
       });
       const frame = { x: left, y: top + high * chosen, width: wide, height: high };
-      drawing.append(drawn("rect", { ...frame, class: "chart-chosen" }));
+      drawing.append(drawn("rect", { ...frame, class: "chart-box", "stroke-width": 1.5 }));
       const scale = `${text}\norange: to −${most}; blue: to ${most}`;
       drawing.append(label(scale, left, bottom + 22, { anchor: "start" }));
       return drawing;
@@ -222,9 +258,8 @@ window.attnbook ??= {};
           const on = lit[0] === i && lit[1] === j;
           const y = height - 20 * (j + 1) - 4;
           const place = { x: x + 2, y, width: slot - 6, height: 17, rx: 3 };
-          drawing.append(drawn("rect", { ...place, class: on ? "chart-lit" : "chart-box" }));
-          const more = on ? { class: "chart-lit-text" } : {};
-          drawing.append(label(name, x + slot / 2, y + 13, { "font-size": 12, ...more }));
+          drawing.append(drawn("rect", { ...place, class: `chart-box ${on ? "chart-lit" : "role-pale"}` }));
+          drawing.append(label(name, x + slot / 2, y + 13, { "font-size": 12 }));
         });
       });
       // Boxes are counted through all columns, from 1.
@@ -249,9 +284,9 @@ window.attnbook ??= {};
         drawing.append(label(text, left - 6, y(tick) + 5, { anchor: "end" }));
       }
       const cross = `M${x(-reach)},${y(0)}H${x(reach)}M${x(0)},${y(-reach)}V${y(reach)}`;
-      drawing.append(drawn("path", { class: "chart-grid", d: cross }));
+      drawing.append(drawn("path", { class: "chart-grid role-pale", d: cross }));
       const frame = `M${left},${top}V${top + size}H${left + size}`;
-      drawing.append(drawn("path", { class: "chart-axis", d: frame }));
+      drawing.append(drawn("path", { d: frame }));
       for (const arrow of arrows) drawing.append(...arrowTo(arrow, x, y));
       // The direction, in degrees, and the length.
       drawing.pick = (px, py) => {
@@ -275,82 +310,6 @@ window.attnbook ??= {};
       drawn("path", { class: `chart-fill role-${role}`, d: tip }),
       label(arrow.label, x1 + 14 * dx, y1 + 14 * dy + 5, { role }),
     ];
-  }
-
-  // Where each bar of a chart begins and ends: [from, to] by series and place.
-  function ends({ series }) {
-    return series.map(({ values }) => values.map((value) => (value === null ? null : [0, value])));
-  }
-
-  function upright(chart, width, height) {
-    const drawing = drawn("svg");
-    const left = 26 + widest(chart.value.names) + 8;
-    const top = head(drawing, chart, chart.series, left, width) + (chart.notes.length ? 12 : 4);
-    const right = width - 8;
-    const slot = (right - left) / chart.names.length;
-    const rows = chart.names.map(lines);
-    const turned = widest(rows.flat()) > slot;
-    const tall = turned ? widest(rows.map((row) => row.join(" "))) + 10 : LINE * Math.max(...rows.map((row) => row.length));
-    const bottom = height - tall - (chart.label ? 26 : 6);
-    const x = (place) => left + slot * (place + 0.5);
-    const y = (value) => bottom - share(chart.value, value) * (bottom - top);
-    const box = { left, top, right, bottom };
-    uprightAxis(drawing, chart.value, box, y);
-    const size = (chart.series.length === 1 ? 0.6 : 0.8 / chart.series.length) * slot;
-    ends(chart).forEach((bars, k) => {
-      const shift = (k - (chart.series.length - 1) / 2) * size;
-      bars.forEach((bar, j) => {
-        if (!bar) return;
-        const [low, high] = [y(Math.min(...bar)), y(Math.max(...bar))];
-        const place = { x: x(j) + shift - size / 2, y: high, width: size, height: low - high };
-        drawing.append(drawn("rect", { ...place, class: fill(chart.series[k]) }));
-      });
-    });
-    drawing.append(drawn("path", { class: "chart-axis", d: `M${left},${y(0)}H${right}` }));
-    chart.notes.forEach((note, j) => {
-      const end = chart.series.at(-1).values[j];
-      drawing.append(label(note, x(j), y(end) + (end < 0 ? 16 : -5), { class: "chart-note" }));
-    });
-    chart.names.forEach((name, j) => {
-      const more = turned ? { turn: -90, anchor: "end", role: chart.role } : { role: chart.role };
-      const [dx, dy] = turned ? [5, 8] : [0, LINE];
-      const text = turned ? name.replace("\n", " ") : name;
-      drawing.append(label(text, x(j) + dx, bottom + dy, more));
-    });
-    const more = { role: chart.role };
-    if (chart.label) drawing.append(label(chart.label, (left + right) / 2, height - 6, more));
-    return drawing;
-  }
-
-  function lying(chart, width, height) {
-    const drawing = drawn("svg");
-    const left = widest(chart.names) + 10;
-    const top = head(drawing, chart, chart.series, 0, width) + 4;
-    const bottom = height - (chart.value.label ? 48 : 26);
-    const right = width - 8 - (chart.notes.length ? 0 : 6);
-    const slot = (bottom - top) / chart.names.length;
-    const x = (value) => left + share(chart.value, value) * (right - left);
-    const y = (place) => top + slot * (place + 0.5);
-    lyingAxis(drawing, chart.value, { left, right, bottom }, x);
-    const size = 0.6 * slot;
-    ends(chart).forEach((bars, k) =>
-      bars.forEach((bar, j) => {
-        const [low, high] = [x(Math.min(...bar)), x(Math.max(...bar))];
-        const place = { x: low, y: y(j) - size / 2, width: high - low, height: size };
-        drawing.append(drawn("rect", { ...place, class: fill(chart.series[k]) }));
-      }),
-    );
-    drawing.append(drawn("path", { class: "chart-axis", d: `M${x(0)},${top}V${bottom}` }));
-    const last = ends(chart).at(-1);
-    chart.notes.forEach((note, j) => {
-      const end = last[j][1];
-      const [dx, anchor] = end < 0 ? [-6, "end"] : [6, "start"];
-      drawing.append(label(note, x(end) + dx, y(j) + 5, { anchor, class: "chart-note" }));
-    });
-    chart.names.forEach((name, j) => {
-      drawing.append(label(name, left - 8, y(j) + 5, { anchor: "end", role: chart.role }));
-    });
-    return drawing;
   }
 
   // A chart in so many pixels; `alt` says what it shows.

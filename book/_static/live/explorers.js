@@ -145,7 +145,7 @@ window.attnbook ??= {};
         this.said.replaceChildren(element("p", {}, this.view.said));
       }
       if (!this.view.table) return;
-      this.more.replaceChildren(tableOf(this.view.table));
+      this.more.innerHTML = this.view.table;
       globalThis.watchBox?.(this.more.firstChild); // book.js
     }
 
@@ -170,25 +170,6 @@ window.attnbook ??= {};
       this.picture.classList.add("explorer-drawn");
       globalThis.fitBox?.(this.picture); // book.js
     }
-  }
-
-  function tableOf({ heads, rows }) {
-    const numeric = heads.map((_, j) => rows.some((row) => /^[−\d]/.test(row[j])));
-    const side = (j) => ({ style: `text-align: ${numeric[j] ? "right" : "left"}` });
-    const head = heads.map(([name, unit], j) => {
-      const cell = element("th", { scope: "col", ...side(j) }, name);
-      if (unit) cell.append(element("br"), element("span", { class: "unit" }, unit));
-      return cell;
-    });
-    const body = rows.map((row) => {
-      const cells = row.map((text, j) => {
-        return element(j ? "td" : "th", j ? side(j) : { scope: "row", ...side(j) }, text);
-      });
-      return element("tr", {}, ...cells);
-    });
-    const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)));
-    table.append(element("tbody", {}, ...body));
-    return element("div", { class: "book-table scroll-box" }, table);
   }
 
   document.querySelectorAll(".explorer").forEach((figure) => new Explorer(figure));

@@ -4,48 +4,22 @@
 
 {
   const LARGEST_TERMS = 8;
-  const ALL = "all"; // of the layers, or of the heads
-  const LATER = "later"; // all layers but the first
-  const KINDS = [
-    ["cross", "cross-attention"],
-    ["encoder", "encoder self-attention"],
-    ["decoder", "decoder self-attention"],
-  ];
-  const NUMBERS = [
-    ["weights", "weights in hundredths"],
-    ["scores", "scores before the softmax"],
-  ];
 
   const paragraph = (text) => element("p", {}, text);
   const { number } = live;
   const mean = (list) => list.reduce((sum, x) => sum + x) / list.length;
   const clamp = (i, length) => Math.max(0, Math.min(length - 1, i));
 
-  // A box fades at its edge where it goes on (book.js).
-  live.fadeAtEdge = (box) => {
-    box.addEventListener("scroll", () => markEdge(box), { passive: true });
-    markEdge(box);
-  };
-
   live.Map = class {
-    // `id` begins the ids of the controls; `figure` has a caption and a place for the map,
-    // and says how many layers and heads there are; `ask` makes what is to be shown.
-    constructor(figure, id, ask) {
-      Object.assign(this, { id, ask, maps: null });
-      this.box = figure.querySelector(".live-map");
-      this.caption = figure.querySelector(".live-caption");
-      this.views = element("div", { class: "live-row live-views", role: "group" });
-      this.views.setAttribute("aria-label", "What the map shows");
-      this.addViews(Number(figure.dataset.layers), Number(figure.dataset.heads));
-      this.sum = element("div", { class: "live-sum" });
-      const hint = "Choose a number of the map, or press Enter on the map, to see where it comes from.";
-      this.sum.append(paragraph(hint));
-      this.spoken = element("p", { class: "visually-hidden", role: "status" });
-      this.caption.before(this.views);
-      this.pair = element("div", { class: "live-pair" });
-      this.box.replaceWith(this.pair);
-      this.pair.append(this.box, this.sum, this.spoken);
-      live.fadeAtEdge(this.box);
+    // `figure` has a place for the map with its caption and, mostly, menus (live_views.html);
+    // `ask` makes what is to be shown.
+    constructor(figure, ask) {
+      const find = (selector) => figure.querySelector(selector);
+      Object.assign(this, { ask, maps: null, views: find(".live-views"), pair: find(".live-pair") });
+      this.caption = find(".live-caption");
+      [this.box, this.sum, this.spoken] = this.pair.children;
+      this.views?.addEventListener("change", () => (this.maps ? this.draw() : this.ask()));
+      watchBox(this.box, markEdge);
       this.box.addEventListener("click", ({ target }) => {
         const [row, cell] = [target.closest("tbody tr"), target.closest("td")];
         if (row && cell) this.onExample(row.sectionRowIndex, cell.cellIndex - 1);
@@ -72,36 +46,16 @@
 
     // --- Which map? ---
 
-    addViews(layers, heads) {
-      const upTo = (count) => Array.from({ length: count }, (_, i) => [i + 1, `${i + 1}`]);
-      if (heads) {
-        this.addView("kind", "Attention", KINDS);
-        this.addView("layer", "Layer", [[ALL, "mean of all"], ...upTo(layers)]);
-        this.addView("head", "Head", [[ALL, "mean of all"], ...upTo(heads)]);
-      }
-      this.addView("numbers", "Numbers", NUMBERS).hidden = Boolean(heads);
-    }
-
-    addView(name, text, options) {
-      const select = element("select", { id: `${this.id}-${name}`, name });
-      select.append(...options.map(([value, label]) => element("option", { value }, label)));
-      select.addEventListener("change", () => (this.maps ? this.draw() : this.ask()));
-      const label = element("label", { for: select.id }, text);
-      const field = element("span", { class: "live-field" }, label, select);
-      this.views.append(field);
-      return field;
-    }
-
     chosen(name, otherwise) {
-      return this.views.querySelector(`[name=${name}]`)?.value ?? otherwise;
+      return this.views?.querySelector(`[name=${name}]`)?.value ?? otherwise;
     }
 
     // Take the chosen heads, and of several the mean.
     choose() {
       const kind = this.chosen("kind", "cross");
       const take = (list, choice) => {
-        if (choice === LATER) return list.slice(1);
-        return choice === ALL ? list : [list[choice - 1]];
+        if (choice === "later") return list.slice(1);
+        return choice === "all" ? list : [list[choice - 1]];
       };
       const layers = take(this.maps[kind], this.chosen("layer", 1));
       const heads = layers.flatMap((layer) => take(layer, this.chosen("head", 1)));
@@ -121,9 +75,9 @@
       const numbers = this.views.querySelector("[name=numbers]");
       numbers.parentElement.hidden = !this.head; // a mean of scores says nothing
       const [reader, read] = {
-        cross: ["live-target", "live-source"],
-        encoder: ["live-source", "live-source"],
-        decoder: ["live-target", "live-target"],
+        cross: ["role-target", "role-source"],
+        encoder: ["role-source", "role-source"],
+        decoder: ["role-target", "role-target"],
       }[this.kind];
       const heads = this.columns.map((word) =>
         element("th", { scope: "col", class: read }, element("span", {}, word)),
@@ -135,13 +89,16 @@
       this.table = element("table", { role: "grid", "aria-label": "Attention map" });
       this.table.append(element("thead", {}, element("tr", {}, element("td"), ...heads)));
       this.table.append(element("tbody", {}, ...rows));
-      // The stored map was reached by the tab key itself, this one by its cells.
-      for (const name of ["tabindex", "role", "aria-label"]) this.box.removeAttribute(name);
-      this.box.replaceChildren(this.table);
+      this.put(this.table);
       this.caption.textContent = this.captionText();
-      this.caption.hidden = false;
-      markEdge(this.box);
       this.walk();
+    }
+
+    // The stored map was reached by the tab key itself, a new one is by its cells.
+    put(drawing) {
+      for (const name of ["tabindex", "role", "aria-label"]) this.box.removeAttribute(name);
+      this.box.replaceChildren(drawing);
+      markEdge(this.box);
     }
 
     cell(i, j) {
@@ -235,7 +192,7 @@
       cell.tabIndex = 0;
       cell.setAttribute("aria-selected", "true");
       this.sum.replaceChildren(...this.explain(...this.place));
-      this.sum.querySelectorAll(".live-scroll").forEach(live.fadeAtEdge);
+      this.sum.querySelectorAll(".live-scroll").forEach((box) => watchBox(box, markEdge));
       return cell;
     }
 
@@ -269,7 +226,7 @@
     const products = q.map((x, m) => x * k[m]);
     return [
       paragraph(`Score = ${steps.join(" = ")} = ${number(score)}`),
-      sumTable([["q", q, "query"], ["k", k, "key"], ["q × k", products]], q.map((_, m) => m)),
+      sumTable([["q", q, "role-query"], ["k", k, "role-key"], ["q × k", products]], q.map((_, m) => m)),
     ];
   }
 
@@ -284,7 +241,7 @@
     const text =
       `Score = v · tanh(W s + U h) = ${number(score)}, a sum of ${v.length} terms: ` +
       `the ${LARGEST_TERMS} largest below, and ${number(rest)} from the others.`;
-    const lines = [["W s", Ws, "query"], ["U h", Uh, "key"], ["v", v], ["v × tanh", terms]];
+    const lines = [["W s", Ws, "role-query"], ["U h", Uh, "role-key"], ["v", v], ["v × tanh", terms]];
     return [paragraph(text), sumTable(lines, largest)];
   }
 
@@ -292,7 +249,7 @@
   function sumTable(lines, places) {
     const heads = places.map((m) => element("th", { scope: "col" }, `${m}`));
     const rows = lines.map(([name, numbers, role]) => {
-      const head = element("th", { scope: "row", class: `live-${role}` }, name);
+      const head = element("th", { scope: "row", class: role ?? "" }, name);
       return element("tr", {}, head, ...places.map((m) => element("td", {}, number(numbers[m]))));
     });
     const table = element("table");

@@ -44,7 +44,7 @@
     head.queries.push(q);
     head.scores.push(scores);
     head.weights.push(weights);
-    return head.instead ?? weightedMean(weights, head.values);
+    return head.off ? head.values[0].map(() => 0) : weightedMean(weights, head.values);
   }
 
   // Equation 5.1, eq-multi-head: each head has its part of the D numbers.
@@ -106,17 +106,13 @@
     return residual(x, layer.norm_3, (y) => feedForward(y, feed_forward));
   }
 
-  // `off` lists heads to switch off, such as {kind: "cross", layer: 0, head: 2}, perhaps with
-  // the vector that is to stand `instead` of what the head finds: else zeros.  `keeps` says
-  // whether the place p is in the decoder's cache when t places are.
-  live.start.transformer = ({ weights, n_heads }, source, { off = [], keeps } = {}) => {
+  // If it does not attend to the source, that gives zeros.  `keeps` says whether the place p is
+  // in the decoder's cache when t places are.
+  live.start.transformer = ({ weights, n_heads }, source, { attends = true, keeps } = {}) => {
     const layers = Object.values(weights.decoder);
     const heads = () => newHeads(layers, n_heads);
     const maps = { cross: heads(), encoder: heads(), decoder: heads() };
-    const nothing = Array(weights.decoder_norm.weight.length / n_heads).fill(0);
-    for (const { kind, layer, head, instead = nothing } of off) {
-      maps[kind][layer][head].instead = instead;
-    }
+    for (const head of maps.cross.flat()) head.off = !attends;
     const X = source.map((id, p) => embed(weights.source_embedding, id, p));
     const memory = encode(X, weights.encoder, weights.encoder_norm, maps.encoder);
     layers.forEach((layer, l) => {

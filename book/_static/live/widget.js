@@ -10,16 +10,14 @@
   live.load = (file) => loadScript(FOLDER + file);
 
   class LiveFigure {
-    constructor(figure, index) {
+    constructor(figure) {
       const find = (selector) => figure.querySelector(selector);
       this.titles = JSON.parse(figure.dataset.models);
       this.names = Object.keys(this.titles); // the attention of the first is drawn, if it has one
       this.gloss = JSON.parse(figure.dataset.gloss ?? "null"); // for readers of chapter 1
       this.version = figure.dataset.version;
       this.said = find(".live-said");
-      this.said.before(find("template").content);
-      if (!this.gloss) this.map = new live.Map(figure, `live-${index}`, () => this.run());
-      figure.classList.add("live-ready");
+      if (!this.gloss) this.map = new live.Map(figure, () => this.run());
       this.input = find("input");
       this.input.value = figure.dataset.sentence;
       this.clauses = find("form select");
@@ -140,5 +138,5 @@
   }
 
   const figures = document.querySelectorAll("figure.live-model[data-models]");
-  figures.forEach((figure, i) => new LiveFigure(figure, i));
+  figures.forEach((figure) => new LiveFigure(figure));
 }

@@ -147,26 +147,9 @@ globalThis.playgroundEngine = function (data) {
           p += aa;
           q += bd;
         }
-        let r = C.at + i * cd + j;
-        c[r] += x00;
-        c[r + 1] += x01;
-        c[r + 2] += x02;
-        c[r + 3] += x03;
-        r += cd;
-        c[r] += x10;
-        c[r + 1] += x11;
-        c[r + 2] += x12;
-        c[r + 3] += x13;
-        r += cd;
-        c[r] += x20;
-        c[r + 1] += x21;
-        c[r + 2] += x22;
-        c[r + 3] += x23;
-        r += cd;
-        c[r] += x30;
-        c[r + 1] += x31;
-        c[r + 2] += x32;
-        c[r + 3] += x33;
+        const r = C.at + i * cd + j;
+        const block = [x00, x01, x02, x03, x10, x11, x12, x13, x20, x21, x22, x23, x30, x31, x32, x33];
+        for (let k = 0; k < 16; k++) c[r + (k >> 2) * cd + (k & 3)] += block[k];
       }
     }
     // The edges, if a size is no multiple of four.

@@ -10,17 +10,6 @@ globalThis.playground = (() => {
   const SHARED = ["task", "steps", "seed"]; // the same for both
   let active = null; // the figure that trains: one at a time
 
-  function choice(label, choices, chosen, act) {
-    const select = element("select", { "aria-label": label });
-    choices.forEach((value) => select.append(new Option(named(value), JSON.stringify(value))));
-    select.value = JSON.stringify(chosen);
-    select.addEventListener("change", () => act(JSON.parse(select.value)));
-    return select;
-  }
-
-  const named = (value) =>
-    value === true ? "yes" : value === false ? "no" : String(value).replaceAll("_", " ");
-
   // What stands for a symbol, a word or a position.
   function token(task, id, answer) {
     if (id < 0) return "·";
@@ -100,17 +89,9 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
   // --- One run ---
 
   class Run {
-    constructor(side, label, told) {
+    constructor(box, told) {
       this.told = told; // called when something has come
-      this.side = side;
-      this.line = element("p", { class: "play-numbers" });
-      this.outputs = element("div", { class: "live-scroll play-outputs" });
-      this.maps = element("div", { class: "play-maps" });
-      this.words = element("p", { class: "play-map-text" });
-      this.sentences = element("ul", { class: "play-sentences" });
-      this.title = element("p", { class: "play-title" }, key(side), label);
-      this.box = element("div", { class: `play-run play-${SIDES[side]}` });
-      this.box.append(this.title, this.line, this.outputs, this.maps, this.words, this.sentences);
+      [this.title, this.line, this.outputs, this.maps, this.words, this.sentences] = box.children;
     }
 
     begin(setting, example) {
@@ -219,11 +200,6 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
     return `positions 1 to ${cells.length} attend most to ${places}; ${most}.`;
   }
 
-  function key(side) {
-    const line = drawn("path", { class: `chart-line role-run-${SIDES[side]}`, d: "M0 4H30" });
-    return drawn("svg", { class: "play-key", viewBox: "0 0 30 8", "aria-hidden": "true" }, line);
-  }
-
   // --- The two curves, for attnbook.charts ---
 
   function chartOf(runs, stored = []) {
@@ -279,59 +255,46 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       this.root = root;
       this.preset = data.presets[root.dataset.preset];
       this.free = !this.preset;
-      this.seed = 0;
       this.layer = Infinity; // the last one: what is learned shows there
       this.until = 0;
       this.examples = 0;
-      const usual = this.preset ?? { runs: [{ label: "Run A" }, { label: "Run B" }] };
       const addressed = location.hash.startsWith("#free");
       // Free play begins with two models that differ in one choice.
       this.settings = this.free
         ? fromAddress(addressed ? location.hash : "#free&b.positions=none")
-        : usual.runs.map((run) => ({ ...data.defaults, ...usual.setting, ...run.setting }));
-      if (this.free) this.seed = this.settings[0].seed;
-      this.runs = usual.runs.map(({ label }, side) => new Run(side, label, (...told) => this.take(...told)));
-      this.chart = element("div", { class: "play-chart" });
-      new ResizeObserver(() => this.plan()).observe(this.chart);
-      this.status = element("p", { class: "play-status", role: "status" });
-      this.box = root.querySelector(".play-live");
-      const [first, second] = this.controls();
-      if (this.free) {
-        this.box.classList.add("play-free");
-        this.box.append(this.dares());
-      }
-      this.box.append(first, this.status, this.chart);
-      if (this.free) this.box.append(this.form());
-      const runs = element("div", { class: "play-runs" }, ...this.runs.map((run) => run.box));
-      this.box.append(second, this.legend(), runs, this.more());
-      root.querySelector(".play-open").remove();
-      document.addEventListener("visibilitychange", () => {
-        if (document.hidden && this.training) this.pause("Paused, since the page was hidden.");
-      });
+        : this.preset.runs.map((run) => ({ ...data.defaults, ...this.preset.setting, ...run.setting }));
+      this.runs = this.all(".play-run").map((box) => new Run(box, (...told) => this.take(...told)));
+      this.wire();
+      this.find(".play-live").hidden = false;
+      this.find(".play-open").remove();
       this.reset();
       this.train.focus();
       if (this.free && addressed) root.scrollIntoView();
     }
 
-    controls() {
-      this.train = button("Train both", () => (this.training ? this.pause("Paused.") : this.start()));
-      this.step = button("One step", () => this.go(Math.max(...this.runs.map((run) => run.steps)) + 1));
-      const again = button("Start again", () => this.reset());
-      const field = (words, control) => element("label", { class: "live-field" }, words, control);
-      const seed = choice("Seed", data.options.seed.choices, this.seed, (value) => {
-        this.seed = value;
-        this.reset();
-      });
-      this.layers = element("select", { "aria-label": "Layer" });
-      this.layers.addEventListener("change", () => {
-        this.layer = this.layers.selectedIndex;
-        this.draw();
-      });
-      this.generate = button("Generate", () => {
+    find(selector) {
+      return this.root.querySelector(selector);
+    }
+
+    all(selector) {
+      return [...this.root.querySelectorAll(selector)];
+    }
+
+    // The page holds all controls: book/_templates/train_here.html.
+    wire() {
+      const press = (name, act) => {
+        const found = this.find(`.play-${name}`);
+        found.addEventListener("click", act);
+        return found;
+      };
+      this.train = press("train", () => (this.training ? this.pause("Paused.") : this.start()));
+      this.step = press("step", () => this.go(Math.max(...this.runs.map((run) => run.steps)) + 1));
+      press("again", () => this.reset());
+      this.generate = press("generate", () => {
         this.examples += 1;
         for (const run of this.runs) run.worker.postMessage({ generate: `${this.seed}/${this.examples}` });
       });
-      const other = button("Another example", () => {
+      press("other", () => {
         this.examples += 1;
         const example = this.example();
         for (const run of this.runs) {
@@ -339,50 +302,39 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
           run.worker.postMessage({ probe: example.ids });
         }
       });
-      const row = (...children) => element("p", { class: "live-row" }, ...children);
-      const first = row(this.train, this.step, again, field("Seed", seed));
-      return [first, row(field("Layer shown", this.layers), other, this.generate)];
-    }
-
-    // Every choice, for both runs; what both must share has one control.
-    form() {
-      this.rows = {};
-      const rows = Object.entries(data.options).flatMap(([name, { label, choices }]) => {
-        if (name === "seed") return [];
-        const select = (sides, of) =>
-          choice(`${label}${of}`, choices, this.settings[sides[0]][name], (value) => {
-            for (const side of sides) this.settings[side][name] = value;
-            this.reset();
-          });
-        const head = element("th", { scope: "row" }, label);
-        if (SHARED.includes(name)) {
-          return element("tr", {}, head, element("td", { colspan: 2 }, select([0, 1], "")));
-        }
-        const cells = [0, 1].map((side) => element("td", {}, select([side], `, run ${"AB"[side]}`)));
-        return (this.rows[name] = element("tr", {}, head, ...cells));
+      this.layers = this.find(".play-layers");
+      this.layers.addEventListener("change", () => {
+        this.layer = this.layers.selectedIndex;
+        this.draw();
       });
-      const heads = ["Run A", "Run B"].map((name) => element("th", { scope: "col" }, name));
-      const thead = element("thead", {}, element("tr", {}, element("td"), ...heads));
-      const table = element("table", {}, thead, element("tbody", {}, ...rows));
-      const scroll = element("div", { class: "live-scroll" }, table);
-      const form = element("details", { class: "play-form", open: "" }, element("summary", {}, "The two models"), scroll);
-      this.formed?.replaceWith(form);
-      return (this.formed = form);
+      // Each for one run, or for both.
+      this.choices = this.all("select[name]");
+      for (const select of this.choices) {
+        select.addEventListener("change", () => {
+          for (const side of select.dataset.sides) this.settings[side][select.name] = JSON.parse(select.value);
+          this.reset();
+        });
+      }
+      // Pairs to begin with, each with something to reach.
+      this.all(".tr-chip").forEach((chip, i) => {
+        chip.addEventListener("click", () => {
+          this.dare = data.dares[i];
+          this.find(".play-dare").textContent = this.dare.says;
+          const { both } = this.dare;
+          this.settings = SIDES.map((side) => ({ ...data.defaults, seed: this.seed, ...both, ...this.dare[side] }));
+          this.reset();
+        });
+      });
+      this.status = this.find(".play-status");
+      this.chart = this.find("div.play-chart");
+      new ResizeObserver(() => this.plan()).observe(this.chart);
+      document.addEventListener("visibilitychange", () => {
+        if (document.hidden && this.training) this.pause("Paused, since the page was hidden.");
+      });
     }
 
-    // Five pairs to begin with, each with something to reach.
-    dares() {
-      const say = element("p", { class: "play-dare", role: "status" });
-      const chips = data.dares.map((dare) =>
-        button(dare.label, () => {
-          this.dare = dare;
-          say.textContent = dare.says;
-          this.settings = SIDES.map((side) => ({ ...data.defaults, ...dare.both, ...dare[side] }));
-          this.form();
-          this.reset();
-        }, { class: "tr-chip" }),
-      );
-      return element("div", {}, element("p", { class: "live-row" }, "Dares: ", ...chips), say);
+    get seed() {
+      return this.settings[0].seed;
     }
 
     // What has become of a dare, in words.
@@ -398,36 +350,6 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       return won ? " The dare is won!" : " The dare isn’t won yet: change something of B.";
     }
 
-    legend() {
-      const band = this.preset ? ` Shaded: ${this.preset.seeds} stored runs of each, from the lowest to the highest.` : "";
-      return element("p", { class: "play-note" }, `Means of ${MEAN} steps.${band} In the maps, one row for each query, one column for each position attended to: the more a cell stands out, the larger its weight.`);
-    }
-
-    more() {
-      const code = element("details", { class: "play-code" }, element("summary", {}, "As PyTorch code"));
-      code.addEventListener("toggle", () => {
-        code.querySelectorAll("div").forEach((old) => old.remove());
-        if (!code.open) return;
-        this.runs.forEach((run) => {
-          const text = cell(run.setting);
-          const copy = button("Copy", async () => {
-            try {
-              await navigator.clipboard.writeText(text);
-              copy.textContent = "Copied";
-            } catch {
-              getSelection().selectAllChildren(pre);
-              copy.textContent = "Selected: copy it with the keyboard";
-            }
-          });
-          const pre = element("pre", { tabindex: 0, "aria-label": run.title.textContent }, text);
-          code.append(element("div", {}, element("p", { class: "live-row" }, run.title.textContent, copy), pre));
-        });
-      });
-      if (this.free) return code;
-      this.link = element("a", { href: this.root.dataset.page }, "Change anything: free play");
-      return element("div", {}, code, element("p", {}, this.link));
-    }
-
     // A sequence to look at, with its right answers.
     example() {
       const { task } = this.settings[0];
@@ -438,7 +360,6 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
     reset() {
       this.training = false;
       this.until = 0;
-      this.settings.forEach((setting) => (setting.seed = this.seed));
       const example = this.example();
       this.runs.forEach((run, side) => run.begin({ ...this.settings[side] }, example));
       const layers = Math.max(...this.settings.map((setting) => setting.layers));
@@ -448,10 +369,15 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
       this.layers.parentElement.hidden = layers === 1;
       this.generate.hidden = this.settings[0].task !== "next_word";
       const [a, b] = this.settings;
-      for (const name in this.rows) this.rows[name].classList.toggle("play-differs", a[name] !== b[name]);
+      for (const select of this.choices) {
+        const { name } = select;
+        select.value = JSON.stringify(this.settings[select.dataset.sides[0]][name]);
+        select.closest("tr")?.classList.toggle("play-differs", a[name] !== b[name]);
+      }
+      this.all("pre").forEach((pre, i) => (pre.textContent = cell(this.settings[i])));
       const address = toAddress(this.settings);
       if (this.free) history.replaceState(null, "", address);
-      else this.link.href = `${this.root.dataset.page}${address}`;
+      else this.find(".play-link").href = `${this.root.dataset.page}${address}`;
       this.say("");
       this.draw();
     }
@@ -459,7 +385,7 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
     start() {
       if (active !== this) active?.pause("Paused, since another pair trains.");
       active = this;
-      if (this.formed && innerWidth < 1100) this.formed.open = false;
+      if (this.free && innerWidth < 1100) this.find(".play-form").open = false;
       this.chart.scrollIntoView({ block: "nearest" });
       this.go(this.settings[0].steps);
     }
@@ -504,12 +430,12 @@ for ids, targets in batches(setting.task, f"{setting.seed}/batches"):  # (B, T),
     finish(limit) {
       this.training = false;
       const right = this.preset?.right;
-      const guess = this.root.querySelector(".play-answers :checked")?.value;
+      const guess = this.find(".play-answers :checked")?.value;
       let words = `Both have trained for ${limit} steps.${this.judge()}`;
       if (right !== undefined) {
         const said = guess === undefined ? "" : `You predicted (${"abc"[guess]}). `;
         words += ` ${said}The stored runs say (${"abc"[right]}).`;
-        this.root.querySelector(".play-stored").open = true;
+        this.find(".play-stored").open = true;
       }
       this.say(words);
     }

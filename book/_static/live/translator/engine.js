@@ -6,27 +6,20 @@
 //   translator.ready
 //
 //   translator.subwords           a live.Subwords: split(text), join(ids), pieces[id]
-//   translator.source(text)       ids of a text, the end of the sentence included
 //   translator.glosses            German word, in lower case → English word (not of back)
-//   translator.means[kind][layer][head]    the mean of what a head finds, in captions (same)
-//   live.glossed(pieces)          German subwords as words: [{word, gloss}, …] (view.js)
 //
-//   translator.work(text, options): the same for live.inSlices
-//   translator.translate(text, options) → {
+//   translator.work(text, options): for live.inSlices, or live.atOnce, which returns {
 //     text,         the German, as a reader would write it
 //     tokens,       ids, up to the end of the sentence (2) if it was reached
-//     pieces,       the same as subwords; the space before a word is ▁
 //     logProbs,     of each token, in nats
 //     logProb,      their sum
-//     steps,        for each token the log-probabilities of all 8,000, a Float64Array
-//                   (not of a beam)
-//     source,       {tokens, pieces} of the English
-//     attention,    {encoder, decoder, cross}[layer][head]: a matrix, row by row.  Rows of
-//                   `decoder` and `cross` belong to the tokens; columns of `cross` to the
-//                   source, row t of `decoder` has t + 1 columns: BOS and the tokens before
-//     heads,        the same with {queries, keys, values, scores, weights}
+//     steps,        for each token the log-probabilities of all 8,000 (not of a beam)
+//     state,        its maps: {encoder, decoder, cross}[layer][head], each with {queries, keys,
+//                   values, scores, weights}.  Rows of `decoder` and `cross` belong to the
+//                   tokens; row t of `decoder` has t + 1 columns: BOS and the tokens before
 //     beam,         of a beam search: {finished, tree}, see live.beam
 //   }
+//   A text may be a list of ids as well, which ends with 2.
 //
 //   Options, all of them optional:
 //     method        "greedy", "beam" or "sample"
@@ -34,14 +27,9 @@
 //     temperature, topK, topP, random    of a sample; random() is from 0 up to 1, such as
 //                   live.randomNumbers(seed)
 //     prefix        tokens that the German begins with (greedy and sample)
-//     off           heads to switch off: [{kind: "cross", layer: 0, head: 2, instead}, …], where
-//                   kind is encoder, decoder or cross, and `instead` the 32 numbers that the
-//                   head is to give (its mean, say): else zeros
+//     attends       does the decoder attend to the source?
 //     keeps         keeps(p, t): is token p still in the cache when t tokens have been read?
 //     longest       the most tokens: else the source's and 50
-//
-//   A text may be a list of ids as well, which ends with 2.
-//   translator.start(text, {off}) → a state {step(token) → logits, fork(), maps}
 "use strict";
 
 window.attnbook ??= {};
@@ -76,35 +64,30 @@ window.attnbook ??= {};
         return loading;
       },
 
-      source(text) {
-        if (typeof text !== "string") return text;
-        return [...translator.subwords.split(text).map(({ id }) => id), live.EOS];
-      },
-
-      start: (text, options) => live.start.transformer(model, translator.source(text), options),
-
-      translate: (text, options) => live.atOnce(translator.work(text, options)),
-
       *work(text, options = {}) {
-        const source = translator.source(text);
-        const { method = "greedy", off, keeps, prefix, longest = source.length + 50 } = options;
-        const start = translator.start(source, { off, keeps });
+        const ids = () => translator.subwords.split(text).map(({ id }) => id);
+        const source = Array.isArray(text) ? text : [...ids(), live.EOS];
+        const { method = "greedy", prefix, longest = source.length + 50 } = options;
+        const state = live.start.transformer(model, source, options);
         if (method === "beam") {
-          const { width, alpha } = options;
-          const beam = yield* live.beam(start, { width, alpha, longest });
-          return { ...tellAll(translator, source, beam.finished[0]), beam };
+          const beam = yield* live.beam(state, { ...options, longest });
+          return { ...told(beam.finished[0]), beam };
         }
         const choose =
           method === "sample"
             ? live.sampler(options, options.random ?? Math.random)
             : live.likeliest;
-        const found = yield* live.generate(start, choose, longest, { prefix, read: live.logProbs });
-        found.state = start;
-        found.logProbs = found.tokens.map((token, t) => found.steps[t][token]);
-        return { ...tellAll(translator, source, found), steps: found.steps };
+        const found = yield* live.generate(state, choose, longest, { prefix, read: live.logProbs });
+        const logProbs = found.tokens.map((token, t) => found.steps[t][token]);
+        return told({ ...found, state, logProbs });
       },
     };
     return translator;
+
+    function told(found) {
+      const logProb = found.logProbs.reduce((sum, x) => sum + x, 0);
+      return { ...found, text: translator.subwords.join(found.tokens), logProb };
+    }
 
     async function loadAll(tell) {
       const files = ["head", ...Array(Number(dataset.parts)).keys()];
@@ -125,30 +108,10 @@ window.attnbook ??= {};
       received.clear();
       Object.assign(translator, {
         subwords: new live.Subwords(head),
-        alpha: head.alpha,
         glosses: head.glosses,
-        means: head.means,
         ready: true,
       });
     }
-  }
-
-  function tellAll({ subwords }, source, { tokens, logProbs, state }) {
-    const pieces = (ids) => ids.map((id) => subwords.pieces[id]);
-    const weights = (layers) => layers.map((heads) => heads.map((head) => head.weights));
-    const attention = Object.fromEntries(
-      Object.entries(state.maps).map(([kind, layers]) => [kind, weights(layers)]),
-    );
-    return {
-      text: subwords.join(tokens),
-      tokens,
-      pieces: pieces(tokens),
-      logProbs,
-      logProb: logProbs.reduce((sum, x) => sum + x, 0),
-      source: { tokens: source, pieces: pieces(source) },
-      attention,
-      heads: state.maps,
-    };
   }
 
   // The matrices hold whole numbers from −127 to 127, times the scale of their row.

@@ -6,24 +6,9 @@
   const SEEN = 0.03; // a line of less weight is left out
 
   live.Links = class extends live.Map {
-    constructor(...given) {
-      super(...given);
-      this.sum.hidden = true; // it belongs to the table
-    }
-
-    addViews(layers, heads) {
-      this.light = !layers; // lines alone, and a caption of its own
-      if (this.light) return;
-      this.addView("as", "Show", [["lines", "lines"], ["table", "table of numbers"]]);
-      super.addViews(layers, heads);
-      const select = this.views.querySelector("[name=layer]");
-      select.prepend(element("option", { value: "later" }, `mean of 2–${layers}`));
-      select.value = "later";
-    }
-
+    // On the front page there are lines alone, with a caption of their own.
     chosen(name, otherwise) {
-      const light = { layer: "later", head: "all" };
-      return super.chosen(name, light[name] ?? otherwise);
+      return super.chosen(name, { layer: "later", head: "all" }[name] ?? otherwise);
     }
 
     draw() {
@@ -43,14 +28,10 @@
 
     drawLines() {
       this.choose();
-      const numbers = this.views.querySelector("[name=numbers]");
-      if (numbers) numbers.parentElement.hidden = true;
-      this.table = null;
-      for (const name of ["tabindex", "role", "aria-label"]) this.box.removeAttribute(name);
-      this.box.replaceChildren(this.lines());
-      if (!this.light) this.caption.textContent = this.linesText();
-      this.caption.hidden = false;
-      markEdge(this.box);
+      this.put(this.lines());
+      if (!this.views) return;
+      this.views.querySelector("[name=numbers]").parentElement.hidden = true;
+      this.caption.textContent = this.linesText();
     }
 
     lines() {
@@ -58,11 +39,11 @@
       const height = Math.max(rows, columns, 1);
       const [reader, read] =
         this.kind === "encoder"
-          ? ["live-source", "live-source"]
-          : ["live-target", this.kind === "cross" ? "live-source" : "live-target"];
+          ? ["role-source", "role-source"]
+          : ["role-target", this.kind === "cross" ? "role-source" : "role-target"];
       const list = (words, name, from) => {
         const items = words.map((word, i) => {
-          const item = element("li", name === "live-target" ? { "data-step": i + from } : {}, word);
+          const item = element("li", name === "role-target" ? { "data-step": i + from } : {}, word);
           if (word.endsWith("\u00a0?")) item.classList.add("tr-unknown");
           return item;
         });

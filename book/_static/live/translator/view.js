@@ -54,26 +54,25 @@
   }
 
   class TranslatorFigure {
-    constructor(figure, index) {
+    constructor(figure) {
       this.figure = figure;
-      this.id = `translator-${index}`;
       this.form = figure.dataset.form;
-      this.said = figure.querySelector(".tr-said");
+      this.said = this.find(".tr-said");
       this.result = null; // until then, the stored example is shown
       this.seed = 0;
-      this.makeForm();
-      this.makePlayer();
-      this.candidates = element("div", { class: "tr-candidates" });
-      this.tree = this.find(".tr-tree") ?? element("div", { hidden: "" });
-      this.map = new live.Links(figure, this.id, () => this.translate());
+      this.wireForm();
+      this.wirePlayer();
+      this.candidates = this.find(".tr-candidates");
+      this.tree = this.find(".tr-tree");
+      this.map = new live.Links(figure, () => this.translate());
       this.map.onDraw = () => this.mark();
-      this.makeBackward();
-      if (this.form === "light") this.makeLight();
-      else this.player.after(this.candidates, this.tree);
-      this.beamTree = new live.BeamTree(this.tree);
+      // A second model translates the German back, for readers who don't know any.
+      this.backward = this.find(".tr-back");
+      [this.ask, this.english] = this.backward.children;
+      this.ask.addEventListener("click", () => this.readBack());
+      if (this.form === "light") this.wireLight();
       this.listMethod();
       this.pauseAt(this.length);
-      figure.classList.add("live-ready"); // the room kept for the controls is taken
     }
 
     find(selector) {
@@ -82,19 +81,17 @@
 
     // --- Controls ---
 
-    // The controls are a template in the figure.
-    makeForm() {
-      const controls = this.find(".tr-controls").content;
-      const find = (selector) => controls.querySelector(selector);
-      const all = (selector, visit) => controls.querySelectorAll(selector).forEach(visit);
-      this.input = find("[type=text]");
+    // The page holds them: book/_templates/live_translator.html.
+    wireForm() {
+      const all = (selector, visit) => this.figure.querySelectorAll(selector).forEach(visit);
+      this.input = this.find("[type=text]");
       this.input.value = this.figure.dataset.sentence;
-      this.submit = find("[type=submit]");
-      this.bar = find("progress");
-      this.alert = find(".live-alert");
-      this.doubts = find(".tr-doubts");
-      this.spoken = find("[role=status]");
-      find("form").addEventListener("submit", (event) => {
+      this.submit = this.find("[type=submit]");
+      this.bar = this.find("progress");
+      this.alert = this.find(".live-alert");
+      this.doubts = this.find(".tr-doubts");
+      this.spoken = this.find(".tr-spoken");
+      this.find("form").addEventListener("submit", (event) => {
         event.preventDefault();
         this.translate(this.input.value);
       });
@@ -106,29 +103,24 @@
         });
       });
       all("[type=range]", (slider) => this.wire(slider));
-      find(".tr-again")?.addEventListener("click", () => {
+      this.find(".tr-again")?.addEventListener("click", () => {
         this.seed += 1;
         this.anew();
       });
-      const place = this.find(".tr-place"); // below the example, in the light form
-      if (place) place.append(controls);
-      else this.said.before(controls);
       this.nameSubmit();
     }
 
     // The light form: an example that moves, word by word, until the reader touches the figure,
     // and a switch for the attention to the English.
-    makeLight() {
+    wireLight() {
       const german = this.find(".tr-german");
       const stored = [[...german.childNodes], [...this.find(".tr-without").content.firstElementChild.childNodes]];
-      this.attends = element("input", { type: "checkbox", checked: "" });
+      this.attends = this.find(".tr-switch input");
       this.attends.addEventListener("change", () => {
         this.figure.classList.toggle("tr-cut", !this.attends.checked);
         if (this.result) this.anew(Infinity);
         else german.replaceChildren(...stored[Number(!this.attends.checked)]);
       });
-      const choice = element("label", { class: "tr-choice" }, this.attends, "attention to the English");
-      this.find(".tr-place").prepend(paragraph("live-row tr-switch", choice));
       if (calm.matches) return;
       this.moves = true;
       const watch = new IntersectionObserver(([{ isIntersecting }]) => {
@@ -196,25 +188,19 @@
       }
       options.random = live.randomNumbers(this.seed);
       options.keeps = CACHES[this.find("[name=cache]:checked")?.value ?? "all"];
-      if (this.attends && !this.attends.checked) {
-        options.off = translator.means.cross.flatMap((heads, layer) =>
-          heads.map((_, head) => ({ kind: "cross", layer, head })),
-        );
-      }
+      options.attends = this.attends?.checked ?? true;
       return options;
     }
 
-    makePlayer() {
+    wirePlayer() {
       this.player = this.find(".tr-player");
-      this.play = element("button", { type: "button" }, "▶ Play");
+      [this.back, this.play, this.on, this.count] = this.player.children;
       this.film = film(this.play, PAUSE, {
         begin: () => this.at >= this.length && this.show(0),
         next: () => this.next(),
       });
-      this.back = button("← Back", () => this.pauseAt(this.at - 1));
-      this.on = button("Step →", () => this.pauseAt(this.at + 1));
-      this.count = element("span", {}, "");
-      this.player.append(this.back, this.play, this.on, this.count);
+      this.back.addEventListener("click", () => this.pauseAt(this.at - 1));
+      this.on.addEventListener("click", () => this.pauseAt(this.at + 1));
       this.player.addEventListener("keydown", (event) => {
         const to = {
           ArrowLeft: this.at - 1, ArrowRight: this.at + 1, Home: 0, End: this.length,
@@ -223,16 +209,6 @@
         event.preventDefault();
         this.pauseAt(to);
       });
-      this.player.hidden = this.form !== "light";
-    }
-
-    // A second model translates the German back, for readers who don't know any.
-    makeBackward() {
-      this.ask = button("", () => this.readBack());
-      this.english = element("span", { role: "status" });
-      this.backward = element("div", { class: "live-row tr-back" }, this.ask, this.english);
-      this.backward.hidden = true;
-      this.said.after(this.backward);
     }
 
     // --- Translating ---
@@ -278,7 +254,7 @@
         if (this.form === "cache" && !this.result) this.find("[name=kind]").value = "decoder";
         Object.assign(this, { text, result });
         // How sure the model is counts where neither chance nor the reader has chosen.
-        const isUsual = options.keeps === CACHES.all && !options.off && !prefix.length;
+        const isUsual = options.keeps === CACHES.all && options.attends && !prefix.length;
         this.doubt(isUsual ? options.method : "");
         this.present(prefix.length, at);
       } catch (problem) {
@@ -395,7 +371,7 @@
       if (beam) {
         const found = over ? this.result : leading(beam.tree[this.at - 1]);
         this.draw(found ?? { tokens: [], state: beam.tree[0][0].parent.state });
-        this.beamTree.show(beam, this.at, (id) => label(translator.subwords.pieces[id]));
+        live.drawBeam(this.tree, beam, this.at, (id) => label(translator.subwords.pieces[id]));
       } else if (this.form !== "light") {
         this.listCandidates();
         const sum = logProbs.slice(0, this.at).reduce((total, x) => total + x, 0);
@@ -419,7 +395,7 @@
     }
 
     // The German, each word with its gloss, and its lines.
-    draw({ tokens, heads, state }) {
+    draw({ tokens, state }) {
       const pieces = tokens.map((id) => translator.subwords.pieces[id]);
       const words = live.glossed(pieces).map(({ word, gloss, step }) =>
         element("span", { class: "tr-word", "data-step": step },
@@ -429,7 +405,7 @@
       this.score = paragraph("live-score");
       this.said.replaceChildren(paragraph("tr-english", this.text), paragraph("tr-german", ...words), this.score);
       const target = this.attends?.checked === false ? [] : pieces.map((piece) => this.name(piece));
-      this.map.show(heads ?? state.maps, this.source, target);
+      this.map.show(state.maps, this.source, target);
     }
 
     // The most probable subwords of the step at hand, each a button that steers.
@@ -471,6 +447,6 @@
   }
 
   const figures = [...document.querySelectorAll("figure.live-translator")].map(
-    (figure, i) => new TranslatorFigure(figure, i),
+    (figure) => new TranslatorFigure(figure),
   );
 }

@@ -70,12 +70,6 @@ class Table:
             for head, column in zip(self.columns, columns, strict=True)
         ]
 
-    def as_data(self) -> dict[str, list]:
-        """Return headings, with their units, and rows as text, for a page's script."""
-        heads = [[head.name, head.unit] for head in self.columns]
-        texts = [[text for text, _ in column] for column in self.written()]
-        return {"heads": heads, "rows": [[*row] for row in zip(*texts, strict=True)]}
-
     def __repr__(self) -> str:
         return _as_text(self)
 

@@ -40,7 +40,7 @@ class View(NamedTuple):
         found = {"said": self.said, "alt": self.alt, "charts": charts}
         found["columns"] = self.columns
         if self.table:
-            found["table"] = self.table.as_data()
+            found["table"] = self.table._repr_html_()
         return found
 
 
