@@ -3,6 +3,7 @@
 import io
 import re
 
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
@@ -30,6 +31,13 @@ PAGES = {
 }
 
 
+def as_a_cell(app, doctree):
+    """Tag a container as MyST-NB tags a cell; the directive would write a hyphen."""
+    for node in doctree.findall(nodes.container):
+        if "tag-reveal" in node["classes"]:
+            node["classes"] = ["tag_reveal"]
+
+
 def test_a_fault_stops_the_build_with_its_line(tmp_path):
     (tmp_path / "book").mkdir()
     (tmp_path / "conf.py").write_text(CONFIGURATION)
@@ -39,12 +47,15 @@ def test_a_fault_stops_the_build_with_its_line(tmp_path):
     told, out = io.StringIO(), tmp_path / "out"
     with docutils_namespace():
         app = Sphinx(tmp_path, tmp_path, out, out, "html", status=None, warning=told)
+        app.connect("doctree-read", as_a_cell, priority=1)
         app.build()
     found = re.findall(r"book/(\w+\.md:\d+): (.*)", told.getvalue())
     assert [place for place, _ in found] == [
         *("z1_unmarked.md:3", "z2_again.md:3", "z3_twice.md:11", "z4_role.md:8"),
+        "z5_reveal.md:2",
     ]
     assert "0 answers are marked" in found[0][1]
     assert "the label 'predict-one' is that of a box in book/ch01_one" in found[1][1]
     assert "the label 'predict-two' is that of a box in book/z3_twice" in found[2][1]
     assert all(text.startswith("ERROR") for _, text in found[:3])
+    assert "tagged 'reveal', but no predict box comes before it" in found[4][1]

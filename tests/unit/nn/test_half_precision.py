@@ -177,20 +177,6 @@ def test_a_bias_beyond_the_type_still_hides_a_key(dtype, need_weights):
 
 
 @in_both
-@pytest.mark.parametrize("need_weights", [False, True])
-@pytest.mark.parametrize("shape", [(5,), (3, 5), (2, 1, 3, 5)])
-def test_a_bias_takes_the_type_of_the_queries(dtype, need_weights, shape):
-    """Without gradients, where PyTorch has kernels that ask for it."""
-    q, k = drawn(0, 2, 4, 3, 4).to(dtype), drawn(1, 2, 4, 5, 4).to(dtype)
-    bias = drawn(2, *shape)
-    out = attention(q, k, k, score_bias=bias, need_weights=need_weights)
-    out = out[0] if need_weights else out
-    assert out.dtype == dtype
-    exact = attention(*(x.double() for x in (q, k, k)), score_bias=bias.double())
-    close(out.double(), exact, 8 * torch.finfo(dtype).eps)
-
-
-@in_both
 def test_a_softmax_hides_only_what_is_masked(dtype):
     """The lowest score of the type is a score like others."""
     lowest = torch.finfo(dtype).min
