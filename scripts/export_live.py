@@ -92,20 +92,15 @@ def language_table() -> dict[str, Any]:
     }
 
 
-def scripts() -> dict[str, str]:
-    """Make all files: name → text."""
+def main(folder: Path = FOLDER) -> None:
+    """Write all files."""
+    torch.set_num_threads(1)
+    folder.mkdir(parents=True, exist_ok=True)
     made = {"toy_language.js": as_call("live.learn", language_table())}
     for name in models.TOY_MODELS:
         spec = model_spec(name, models.load_toy_model(name))
         made[f"{name}.js"] = as_call("live.receive", spec)
-    return made
-
-
-def main(folder: Path = FOLDER) -> None:
-    """Write them."""
-    torch.set_num_threads(1)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in scripts().items():
+    for name, text in made.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
         print(f"{folder / name}: {len(text) / 1000:.0f} kB")
 
