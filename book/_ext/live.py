@@ -157,9 +157,7 @@ TITLES = {
     "bahdanau": "With attention",
     "transformer": "Transformer",
 }
-NO_MAP = (
-    "static_context"  # where it is the first: chapter 1, which has no attention yet
-)
+NO_MAP = "static_context"  # where it is the first, in chapter 1: no attention yet
 
 
 class LiveModel(LiveFigure):
