@@ -27,21 +27,6 @@ from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.toy.language import Pair
 
-CAN = {
-    (0, "embedding"): "turn a word into numbers that can be trained",
-    (0, "+ positions"): "mark where the word stands",
-    (0, "self-attention"): "bring in what the others hold",
-    (0, "feed-forward"): "compute from this vector alone",
-    (0, "norm"): "give all rows of the memory one scale",
-    (1, "embedding"): "mark the word just written",
-    (1, "+ positions"): "mark how many were written",
-    (1, "masked attention"): "bring in what was written before",
-    (1, "cross-attention"): "bring in words of the source",
-    (1, "feed-forward"): "compute from this vector alone",
-    (1, "output"): "compare with each word's embedding",
-}
-"""What each box of the encoder (0) and of the decoder (1) can do."""
-
 READ = {
     "nothing": "what was written",
     "words of the same kind": "other words of the same kinds",
@@ -58,8 +43,8 @@ def walk_table(stack: int, row: int = 1) -> Table:
     """One position on its way through a stack: where it looks, what it is near to."""
     names, groups, heading = tokens(), defaultdict(list), "input"
     for box, stage, weights in walk(stack):
-        if (stack, box) not in CAN:
-            continue
+        if stack and box == "norm":
+            continue  # the logit lens goes through it from every box
         if stage.layer:
             heading = f"layer {stage.layer}"
         elif heading != "input":
@@ -69,10 +54,9 @@ def walk_table(stack: int, row: int = 1) -> Table:
             [] if weights is None else zip(attended, weights[row].tolist(), strict=True)
         )
         near = (next_words if stack else nearest_words)(stage, row, 2)
-        cells = box, _largest(looks), _largest(near), CAN[stack, box]
-        groups[heading].append(cells)
+        groups[heading].append((box, _largest(looks), _largest(near)))
     found = "would write, if it ended here" if stack else "nearest words"
-    return table(["box", "attends to", found, "what the box can do"], groups)
+    return table(["box", "attends to", found], groups)
 
 
 def _largest(numbers: Iterable[tuple[str, float]]) -> str:
@@ -90,7 +74,7 @@ def boxes_table() -> Table:
         if box == "none":
             heading, name = "", "nothing"
         elif " and " in box:
-            name = "the three that cost nothing"
+            name = "the three that cost no short sentence"
             if "decoder" not in box:
                 name = "both self-attentions of the encoder"
             heading = "at once"
