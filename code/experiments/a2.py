@@ -232,6 +232,14 @@ def block_nine_seeds(variant: str, seed: int) -> dict:
     return at_largest(NEAR_THE_BOUND[variant](), seed)
 
 
+@sweep(seed=range(9), **ABOUT)
+def qk_norm_with_biases(seed: int) -> dict:
+    """QK-norm in an attention that keeps its biases; see :func:`block_controls`."""
+    with_biases = partial(normed_heads, bias=True)
+    model = pre_norm_model(OF_2017._replace(attention=with_biases))
+    return at_largest(model, seed)
+
+
 def at_largest(model: CharacterModel, seed: int, warm_up: int = 1) -> dict:
     """Train a model at the largest learning rate; see :func:`block_controls`."""
     ids, least = held_out(LENGTH, HELD_OUT)
