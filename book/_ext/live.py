@@ -96,7 +96,7 @@ SCRIPTS = {
         *("numbers", "recurrent", "transformer", "language", "map", "widget"),
     ),
     'live-clicks"': ("ch02_clicks",),  # beside the models
-    "data-guesses=": ("numbers", "transformer", "language", "widget", "gaps"),
+    'live-gaps"': ("numbers", "transformer", "language", "widget", "gaps"),
     "data-translator": (
         *("numbers", "transformer", "map"),
         *(f"translator/{name}" for name in ("subwords", "search", "engine")),
@@ -260,20 +260,15 @@ class LiveGaps(LiveFigure):
 
     def figure(self, argument: str) -> str:
         """Return the figure with the reader's guesses for the gap of a sentence."""
-        text = f"{argument} <eos>"
-        ids = [[*SOURCE.words, "[M]"].index(word) for word in text.split()]
+        text = [*argument.split(), "<eos>"]
+        words = [*SOURCE.words, "[M]"]
+        ids = torch.tensor([[words.index(word) for word in text]])
         with torch.no_grad():
-            logits = reader()(torch.tensor([ids]))[0, ids.index(MASK)]  # (V,)
-        p, best = token_log_probs(logits[:MASK]).exp().topk(GUESSES)
-        return render(
-            "live_gaps",
-            version=version_of((LIVE / "data").glob("*.js")),
-            text=text,
-            guesses=[
-                (SOURCE.words[i], round(share, 3))
-                for i, share in zip(best.tolist(), p.tolist(), strict=True)
-            ],
-        )
+            logits = reader()(ids)[0, text.index("[M]"), :MASK]  # (V,)
+        p, best = token_log_probs(logits).exp().topk(GUESSES)
+        version = version_of((LIVE / "data").glob("*.js"))
+        guesses = [*zip([words[i] for i in best], p.tolist(), strict=True)]
+        return render("live_gaps", version=version, text=text, guesses=guesses)
 
 
 @cache
@@ -282,9 +277,9 @@ def reader() -> TokenModel:
     text = (LIVE / "data" / "reader.js").read_text(encoding="utf-8")
     spec = json.loads(text.removeprefix("live.receive(").removesuffix(");\n"))
     numbers = torch.frombuffer(bytearray(b64decode(spec["data"])), dtype=torch.float16)
-    model = TokenModel(key_mask)
     sizes = [math.prod(shape) for _, shape in spec["tensors"]]
     parts = zip(spec["tensors"], numbers.float().split(sizes), strict=True)
+    model = TokenModel(key_mask)
     model.load_state_dict({path: part.view(shape) for (path, shape), part in parts})
     return model.eval()
 

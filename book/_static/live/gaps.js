@@ -1,6 +1,6 @@
 // The live models, appendix A1: fill gaps.  A model that reads on both sides says what fits
-// into a gap, and the reader takes a word or has one drawn.  A figure of class live-gaps
-// holds a stored example, made by book/_ext/live.py; this replaces it.
+// into a gap, and the reader takes a word or has one drawn.  The figure of class live-gaps,
+// with its controls and a first answer, is made by book/_ext/live.py.
 "use strict";
 
 {
@@ -10,31 +10,23 @@
   const LONGEST = 20; // tokens, as in attnbook.course.a1.writing
 
   class Gaps {
-    constructor(figure, index) {
+    constructor(figure) {
+      const find = (selector) => figure.querySelector(selector);
       this.version = figure.dataset.version;
-      this.stored = JSON.parse(figure.dataset.guesses).map(([word, p]) => ({ word, p }));
-      this.starts = {
-        "one gap in a sentence": figure.dataset.text,
-        "a row of gaps and its end": `${Array(6).fill(GAP).join(" ")} ${END}`,
-        "each gap appended": GAP,
-      };
-      this.menu = element("select", { id: `gaps-${index}` });
-      this.menu.append(...Object.keys(this.starts).map((title) => element("option", {}, title)));
+      [this.menu, this.text, this.bars] = ["select", ".gaps-text", ".tr-bars"].map(find);
+      this.said = find("[role=status]");
+      this.draws = figure.querySelectorAll("[data-does^=draw]");
       this.menu.addEventListener("change", () => this.change(() => this.begin()));
-      const label = element("label", { for: this.menu.id }, "Begin with");
-      this.one = button("Draw a word", () => this.change(() => this.write(this.drawn())));
-      this.rest = button("Draw the rest", () => this.change(() => this.writeRest()));
-      this.text = element("div", { class: "live-row gaps-text", role: "group", "aria-label": "The text" });
-      this.said = element("p", { role: "status" });
-      this.bars = element("div", { class: "tr-bars", role: "group", "aria-label": "Words that fit" });
-      this.again = button("Begin again", () => this.change(() => this.begin()));
-      const row = element("p", { class: "live-row" }, label, this.menu, this.again, this.one, this.rest);
-      figure.querySelector(".gaps-example").replaceWith(row, this.text, this.said, this.bars);
+      figure.addEventListener("click", ({ target }) => {
+        const { does, place, word } = target.closest("button")?.dataset ?? {};
+        if (does) this.change(() => this[does]());
+        if (place) this.change(() => this.hide(Number(place)));
+        if (word) this.change(() => this.write(word));
+      });
       this.begin();
-      this.show();
     }
 
-    // The model is loaded when the reader asks for something new, and not before.
+    // The model is loaded when the reader asks for something, and not before.
     async change(act) {
       this.said.textContent = "Loading the model, 0.3 MB …";
       try {
@@ -49,7 +41,7 @@
     }
 
     begin() {
-      this.tokens = this.starts[this.menu.value].split(" ");
+      this.tokens = this.menu.value.split(" ");
       this.appends = this.tokens.length === 1; // and so the text has no end in sight
       this.at = this.tokens.indexOf(GAP);
     }
@@ -57,15 +49,9 @@
     // What the model says of the gap: [{word, p}, …], the most probable first.
     guesses() {
       const model = live.models.reader;
-      if (!model) return this.stored;
       const ids = this.tokens.map((word) => (word === GAP ? model.source.length : model.source.indexOf(word)));
       const p = live.gap(model, ids, this.at);
       return model.source.map((word, id) => ({ word, p: p[id] })).sort((a, b) => b.p - a.p);
-    }
-
-    drawn() {
-      let left = Math.random();
-      return this.guesses().find(({ p }) => (left -= p) < 0).word;
     }
 
     write(word) {
@@ -75,8 +61,13 @@
       this.at = this.tokens.indexOf(GAP);
     }
 
-    writeRest() {
-      while (this.at >= 0) this.write(this.drawn());
+    draw() {
+      let left = Math.random();
+      this.write(this.guesses().find(({ p }) => (left -= p) < 0).word);
+    }
+
+    drawRest() {
+      while (this.at >= 0) this.draw();
     }
 
     // A word that is pressed becomes a gap; the gap that is pressed is the one asked for.
@@ -91,32 +82,31 @@
       const guessed = this.bars.contains(document.activeElement);
       const words = this.tokens.map((word, place) => {
         const current = place === this.at ? { "aria-current": "true" } : {};
-        return button(word, () => this.change(() => this.hide(place)), current);
+        return element("button", { type: "button", "data-place": place, ...current }, word);
       });
       this.text.replaceChildren(...words);
-      for (const one of [this.one, this.rest]) one.disabled = finished;
-      const offered = finished ? [] : this.guesses().slice(0, BEST);
-      this.bars.replaceChildren(...offered.map((guess) => this.bar(guess)));
+      for (const one of this.draws) one.disabled = finished;
+      this.bars.replaceChildren(...(finished ? [] : this.guesses().slice(0, BEST).map(bar)));
       const asked = `Word ${this.at + 1}: the model’s best guesses. Press one to write it.`;
-      this.said.textContent = finished ? this.verdict() : asked;
+      this.said.textContent = finished ? verdict(this.tokens) : asked;
       // What had the focus is there no more.
-      if (guessed) (this.bars.firstChild ?? this.again).focus();
+      if (guessed) (this.bars.firstChild ?? this.menu).focus();
       this.text.children[pressed]?.focus();
-    }
-
-    bar({ word, p }) {
-      const made = button("", () => this.change(() => this.write(word)), { class: "tr-bar", style: `--weight: ${(100 * p).toFixed(1)}` });
-      made.append(element("span", {}, word), element("span", { class: "tr-p" }, `${Math.round(100 * p)} %`));
-      return made;
-    }
-
-    verdict() {
-      const end = this.tokens.indexOf(END);
-      const words = end < 0 ? this.tokens : this.tokens.slice(0, end);
-      if (live.isSentence(words)) return "A sentence of the toy language.";
-      return words.length ? `No sentence. ${live.fault(words)}.` : "No sentence: the text is empty.";
     }
   }
 
-  document.querySelectorAll(".live-gaps").forEach((figure, i) => new Gaps(figure, i));
+  function bar({ word, p }) {
+    const look = { class: "tr-bar", style: `--weight: ${(100 * p).toFixed(1)}` };
+    const percent = element("span", { class: "tr-p" }, `${Math.round(100 * p)} %`);
+    return element("button", { type: "button", "data-word": word, ...look }, element("span", {}, word), percent);
+  }
+
+  function verdict(tokens) {
+    const end = tokens.indexOf(END);
+    const words = end < 0 ? tokens : tokens.slice(0, end);
+    if (live.isSentence(words)) return "A sentence of the toy language.";
+    return words.length ? `No sentence. ${live.fault(words)}.` : "No sentence: the text is empty.";
+  }
+
+  document.querySelectorAll(".live-gaps").forEach((figure) => new Gaps(figure));
 }
