@@ -141,7 +141,7 @@ def test_accessible_before_and_after(page, theme):
     answer(page, 0).click()
     answer(page, 1, box=1).click()
     page.get_by_role("checkbox", name="I have read").check()
-    for part in (".predict", ".read-mark", ".progress-note", ".how-far"):
+    for part in (".predict", ".read-mark", ".progress-note", ".bd-links"):
         found += check_accessible(page, theme, part)
     assert found == []
 
