@@ -24,7 +24,8 @@ STEPPER = """\
 import matplotlib.pyplot as plt
 from attnbook.course import stepper
 
-stepper([plt.figure() for _ in range(3)], [*"abc"], label="Step", caption="Three.")"""
+figures, texts = [plt.figure() for _ in range(3)], [*"abc"]
+stepper(figures, texts, label="Step", caption="Three.", alts=texts)"""
 RAW = re.compile(r"```|:::|\$\$|\{[\w:]+\}`|^\([\w-]+\)=", re.MULTILINE)
 
 

@@ -166,12 +166,13 @@ def test_without_javascript_and_on_paper(playground):
         figure = page.locator(f"#train-{name}")
         assert "JavaScript" in figure.locator("noscript").inner_text()
         assert not figure.get_by_role("button").count()
-        figure.locator("summary").click()
-        expect(figure.locator(".play-chart")).to_be_visible()
-    figure.locator("summary").click()
-    expect(figure.locator(".play-chart")).to_be_hidden()
+        stored = figure.locator(".play-stored")
+        stored.locator("summary").click()
+        expect(stored.locator(".play-chart")).to_be_visible()
+    stored.locator("summary").click()
+    expect(stored.locator(".play-chart")).to_be_hidden()
     page.emulate_media(media="print")  # the folds print open
-    expect(figure.locator(".play-chart")).to_be_visible()
+    expect(stored.locator(".play-chart")).to_be_visible()
 
 
 def test_without_its_scripts(browser, serve, html):

@@ -40,7 +40,7 @@ def cover(page: Page, box: int = 0):
     return page.locator(".predict-cover > summary").nth(box)
 
 
-SAYS_SO = "The rows are equal: on average"
+SAYS_SO = "The rows are equal. Step through"
 
 
 def test_without_javascript_a_result_is_covered_and_all_can_be_read(visit):
@@ -54,7 +54,7 @@ def test_without_javascript_a_result_is_covered_and_all_can_be_read(visit):
     expect(page.locator(".predict-answers > li")).to_have_count(6)
     expect(page.get_by_text("about 0.5 both times").first).to_be_visible()
     page.locator(".predict-fold summary").first.click()
-    expect(page.get_by_text("The mean share for")).to_be_visible()
+    expect(page.get_by_text("In an average batch")).to_be_visible()
 
 
 def test_until_an_answer_is_chosen_the_result_is_covered(page):
@@ -62,7 +62,7 @@ def test_until_an_answer_is_chosen_the_result_is_covered(page):
     for text in ("(The old farmer sees a bird, and", "Every word is right, and"):
         expect(page.get_by_text(text).last).to_be_hidden()
     expect(page.get_by_role("heading", name="Decoder or training?")).to_be_visible()
-    expect(page.get_by_text("The mean share for")).to_be_hidden()
+    expect(page.get_by_text("In an average batch")).to_be_hidden()
     expect(page.get_by_role("button", name="Choose again")).to_have_count(0)
     group = page.get_by_role("group", name="How probable is")
     expect(group.get_by_role("status")).to_have_count(1)
@@ -82,7 +82,7 @@ def test_an_answer_is_judged_and_the_first_choice_counts(page, number, said, mar
     box = page.locator(".predict").first
     expect(box.get_by_role("status")).to_contain_text(said)
     expect(box.locator(".predict-mark")).to_have_text(marks)
-    expect(box.get_by_text("The mean share for")).to_be_visible()
+    expect(box.get_by_text("In an average batch")).to_be_visible()
     expect(result(page)).to_be_visible()
     expect(page.get_by_text(SAYS_SO)).to_be_visible()
     expect(result(page, 1)).to_be_hidden()  # it belongs to the other box
@@ -127,7 +127,7 @@ def test_a_print_shows_answers_explanation_and_result(page):
     page.emulate_media(media="print")
     expect(page.get_by_text("near 0 with one clause, near 1")).to_be_visible()
     expect(result(page)).to_be_visible()
-    explanation = page.get_by_text("The mean share for")
+    explanation = page.get_by_text("In an average batch")
     assert explanation.evaluate("e => e.checkVisibility()")
     expect(explanation).to_be_visible()
     expect(cover(page)).to_be_hidden()

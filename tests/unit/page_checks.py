@@ -288,9 +288,9 @@ def check_controls(page: Page) -> list[str]:
         }"""
     )
     found, seen = [], set()
-    for button in page.locator("button").all():
+    for button in page.query_selector_all("button"):  # what goes is left out
         kind = button.evaluate("e => e.className + (e.title || e.ariaLabel || '')")
-        if kind in seen or not button.is_visible():
+        if kind in seen or not (button.is_visible() and button.is_enabled()):
             continue
         if button.get_attribute("aria-disabled") == "true":
             continue
