@@ -9,6 +9,7 @@ from compare import make_bahdanau
 from attnbook.core import results
 from attnbook.course.a1.writing import TokenModel
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs
+from attnbook.translation.configs import config
 from attnbook.translation.corpora import Texts
 from attnbook.translation.translator import Translator
 from experiments.registry import find_experiments
@@ -53,6 +54,7 @@ def one_caption(*_):
 ONE_STEP = {"STEPS": 1, "new_sequences": lambda task: next(task(99, 8))}
 ONE_DOG = {"load_texts": lambda *_: Texts(["A dog."], ["Ein Hund."]), "VERBS": ()}
 SHORT_TEXTS = {"STEPS": 20, "LENGTH": 12, "HELD_OUT": 3}
+TOY_TRANSLATOR = {"config": lambda _, **changes: config("toy", **changes), "EPOCHS": 1}
 UNTRAINED_WRITER = {
     "train": lambda mask_of, *_: TokenModel(mask_of).eval(),
     "NUMBER": 4,
@@ -139,12 +141,16 @@ SMALL = {
     "induction": {"FEW_STEPS": 1},
     "induction_longer": {"FEW_STEPS": 1},
     "induction_query_first": {"FIRST_STEPS": 1, "EVERY": 1},
+    # ch12
+    "without_warm_up": TOY_TRANSLATOR,
+    "without_scaling": TOY_TRANSLATOR,
     # a1
     "writers": UNTRAINED_WRITER,
     "writers_longer": UNTRAINED_WRITER,
     # a2
     "block_nine_seeds": SHORT_TEXTS,
     "block_controls": SHORT_TEXTS,
+    "qk_norm_with_biases": SHORT_TEXTS,
     "sharp_heads": SHORT_TEXTS | {"FULL_ROWS": 4, "WATCHED_AT": (0, 9)},
     # a3
     "sinks": {"load_texts": lambda *_: CAPTIONS},
