@@ -29,7 +29,7 @@ from attnbook.toy.language import Pair
 
 READ = {
     "nothing": "what was written",
-    "words of the same kind": "other words of the same kinds",
+    "words of the same kind": "other words of the same class",
     "any words": "any other words",
     "decoder positions": "what was written, without positions",
     "decoder.0.self_attention": "what was written, without the first self-attention",

@@ -106,8 +106,8 @@ def _compared(beam: Outputs, greedy: Outputs) -> str:
     if beam.texts[0] == greedy.texts[0]:
         return "the best translation is the greedy one"
     gain = beam.log_p[0] - greedy.log_p[0]
-    more = "more" if gain > 0 else "less"
-    return f"the best is {abs(gain):.1f} nats {more} probable than the greedy one"
+    where = "above" if gain > 0 else "below"
+    return f"the best log-probability is {abs(gain):.1f} nats {where} the greedy one"
 
 
 def _spread(drawn: Outputs, temperature: float) -> str:
