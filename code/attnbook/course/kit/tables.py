@@ -20,7 +20,7 @@ NAMES = {
     "initial_state_wider_longer": (
         "initial state only, width 192, 2,800 steps, ½ × learning rate"
     ),
-    "static_narrow": "static context, last, width 64",
+    "static_narrow": "static context, s_0 instead of c",
     "static_mean": "static context, mean",
     "static_last": "static context, last",
     "static_last_faster": "static context, last, 2 × learning rate",
