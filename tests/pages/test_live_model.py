@@ -202,10 +202,6 @@ def of_the(name):
     return pytest.mark.parametrize("opened_figure", [name], indirect=True)
 
 
-def names_of(figure):
-    return list(json.loads(figure.get_attribute("data-models")))
-
-
 def say(figure, sentence):
     """Translate a sentence by the keyboard, and wait for the map."""
     figure.locator("input").fill(sentence)
@@ -410,7 +406,7 @@ def test_what_a_click_explains_is_in_view(figure):
     """With its row's word and its column's heading, wherever in a large map."""
     page = figure.page
     say(figure, " and ".join(["the old king sees a young dog"] * 4))
-    if names_of(figure) == ["transformer"]:
+    if "transformer" in figure.get_attribute("data-models"):
         choose(figure, layer="1", head="3")
     grid = figure.locator("table[role=grid]")
     last = grid.locator("tbody tr").count() - 1, grid.locator("thead th").count() - 1
