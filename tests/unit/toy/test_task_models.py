@@ -10,12 +10,7 @@ from attnbook.nn.masks import target_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import LearnedPositions, SinusoidalPositions, sinusoids
 from attnbook.nn.relative import RelativeAttention
-from attnbook.toy.task_models import (
-    InductionModel,
-    OneLayer,
-    Tagger,
-    one_layer,
-)
+from attnbook.toy.task_models import InductionModel, OneLayer, Tagger, one_layer
 from attnbook.toy.tasks import TASK_VOCAB_SIZE, random_symbols
 
 # One attention

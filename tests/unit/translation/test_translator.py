@@ -25,11 +25,7 @@ from attnbook.translation.models import model_from_config
 from attnbook.translation.train_command import after_divergence
 from attnbook.translation.trainer import Trainer
 from attnbook.translation.training_state import average_weights, save_state
-from attnbook.translation.translator import (
-    MAX_SUBWORDS,
-    Translator,
-    save_translator,
-)
+from attnbook.translation.translator import MAX_SUBWORDS, Translator, save_translator
 
 
 @pytest.fixture

@@ -9,12 +9,7 @@ from IPython.display import HTML
 from widgets import Elements
 
 from attnbook.course.kit.explorers import live as live_explorers
-from attnbook.course.kit.explorers.controls import (
-    Menu,
-    Slider,
-    Switch,
-    TextBox,
-)
+from attnbook.course.kit.explorers.controls import Menu, Slider, Switch, TextBox
 from attnbook.course.kit.explorers.explorer import explore
 from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.html_tables import table
