@@ -25,4 +25,5 @@ def test_figures_have_the_font_of_the_package(weight, file, caplog):
 
 
 def test_labels_of_lines_move_apart_and_stay_above_the_axis():
-    assert spread([9.0, 0.0, 0.5], distance=2.0, floor=1.0) == [9, 1, 3]
+    moved = spread([9.0, 8.0, 0.0, 0.5], distance=2.0, floor=1.0)
+    assert moved == [9.5, 7.5, 1, 3]
