@@ -27,20 +27,6 @@ def address(monkeypatch, tmp_path):
     return at
 
 
-def test_launch_buttons_open_the_readers_notebooks():
-    binder = "https://mybinder.org/v2/gh/a/b/{}?urlpath=lab/tree/book/c.ipynb"
-    colab = "https://colab.research.google.com/github/a/b/blob/{}/book/c.ipynb"
-    source = "https://github.com/a/b/blob/{}/book/c.ipynb"
-    buttons = [{"url": url.format("main")} for url in (binder, colab, source)]
-    context = {"header_buttons": [{"buttons": buttons}, {"url": source}]}
-    book_setup.launch_readers_notebooks(None, "", "", context, None)
-    assert buttons == [
-        {"url": binder.format("notebooks")},
-        {"url": colab.format("notebooks")},
-        {"url": source.format("main")},  # the page's source is the book's
-    ]
-
-
 def test_the_address_is_the_first_one_given(address):
     assert address("a/b", "c/d", "e/f") == "a/b"
     assert address("", "c/d", "e/f") == "c/d"

@@ -8,9 +8,7 @@ from pathlib import Path
 from node import told_by_node
 
 from attnbook.course.ch04 import explorer_queries_and_keys as queries_and_keys
-from attnbook.course.kit.explorers.charts import (
-    numbers,
-)
+from attnbook.course.kit.explorers.charts import numbers
 from attnbook.course.kit.explorers.packed import script, settings_of
 
 ROOT = Path(__file__).resolve().parents[4]
