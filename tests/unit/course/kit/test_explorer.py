@@ -14,7 +14,7 @@ from attnbook.course.kit.explorers.controls import (
     Switch,
     TextBox,
 )
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.html_tables import table
 
@@ -42,7 +42,7 @@ def show(n, x, how, word, up):
 
 def make(**changes):
     caption = "**It moves.** A & *b*."
-    return explore(show, CONTROLS | changes, caption=caption)
+    return Explorer(show, CONTROLS | changes, caption=caption)()
 
 
 @pytest.fixture
