@@ -22,7 +22,6 @@ from attnbook.toy import language, models
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.language import Pair
 from attnbook.toy.metrics import alignment_accuracy, attention_weights
-from export_live import half
 
 ROOT = Path(__file__).resolve().parents[2]
 LIVE = ROOT / "book" / "_static" / "live"
@@ -51,7 +50,7 @@ def engine(browser):
 @cache
 def rounded(name):
     """A shipped model with the weights that the page has."""
-    return half(models.load_toy_model(name))
+    return models.load_toy_model(name).half().float()
 
 
 def ask(page, name, sources, longest):

@@ -7,6 +7,7 @@ import translator_page
 from playwright.sync_api import expect
 
 import live
+from book_setup import FILES
 
 STATIC = translator_page.LIVE.parent
 OPTIONS = "<script>const DOCUMENTATION_OPTIONS = {};</script>"  # Sphinx's
@@ -21,9 +22,9 @@ def at(tmp_path_factory):
     translator_page.write_page(folder / "live")
     (folder / "book.js").write_bytes((STATIC / "book.js").read_bytes())
     scripts = "".join(
-        f'<script defer src="live/{name}.js" data-parts="{live.PARTS}"'
+        f'<script defer src="{file}" data-parts="{live.PARTS}"'
         f' data-bytes="2400000" data-back="2500000" data-version="0"></script>'
-        for name in ("../book", *live.SCRIPTS["data-translator"])
+        for file in ("book.js", *FILES["data-translator"][1:])
     )
     styles = '<link rel="stylesheet" href="live/live.css">'
     body = "".join(
