@@ -21,7 +21,6 @@ from attnbook.decoding.greedy_search import greedy
 from attnbook.toy import language, models
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
 from attnbook.toy.metrics import alignment_accuracy
-from export_live import half
 
 ROOT = Path(__file__).resolve().parents[2]
 LIVE = ROOT / "book" / "_static" / "live"
@@ -48,7 +47,7 @@ def engine(browser):
 @cache
 def rounded(name):
     """A shipped model with the weights that the page has."""
-    return half(models.load_toy_model(name))
+    return models.load_toy_model(name).half().float()
 
 
 def ask(page, name, sources, longest):

@@ -80,7 +80,7 @@ def test_a_formula_is_typeset_and_a_wrong_one_is_reported():
     long = formulas.typeset(r"\operatorname{FFN}(x) = \max(0, xW_1 + b_1) W_2 + b_2")
     assert '<mo form="infix">=</mo></math><wbr><math>' in long
     page = {"body": '<span class="math"><math>x</math></span>), and'}
-    formulas.finish(SimpleNamespace(add_css_file=str), "", "", page, None)
+    book_setup.mend_markup(None, "", "", page, None)
     assert '<span class="math-comma"><math>x</math>),</span></span> and' in page["body"]
     with pytest.raises(ValueError, match="expected '}'"):
         formulas.typeset(r"\frac{1}{2")

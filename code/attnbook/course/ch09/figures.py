@@ -17,12 +17,7 @@ from attnbook.course.ch09.explorer_transformer_pass import (
 )
 from attnbook.course.kit.alignment_maps import alignment_map
 from attnbook.course.kit.colours import COLOURS, GREY
-from attnbook.course.kit.heat_maps import (
-    PALE_LINES,
-    colour_bar,
-    frame_cells,
-    heat_map,
-)
+from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, frame_cells, heat_map
 from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.toy.language import Pair

@@ -10,7 +10,7 @@ from widgets import Elements
 
 from attnbook.course.kit.explorers import live as live_explorers
 from attnbook.course.kit.explorers.controls import Menu, Slider, Switch, TextBox
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.html_tables import table
 
@@ -37,7 +37,7 @@ def show(n, x, how, word, up):
 
 def make(**changes):
     caption = "**It moves.** A & *b*."
-    return explore(show, CONTROLS | changes, caption=caption)
+    return Explorer(show, CONTROLS | changes, caption=caption)()
 
 
 @pytest.fixture
