@@ -53,7 +53,9 @@ def training_table(parts: dict[str, str] = PARTS) -> Table:
         Value(lambda run, of=of: plain_bleu(run[of]), "", 1, 1, name, group)
         for of, name in splits.items()
     ]
-    time = Value("seconds", "min", 1 / 60, 1, "time")
+    time = Value(
+        lambda run: run["seconds"] and run["seconds"] / 60, "min", 1, 1, "time"
+    )
     memory = Value("peak_memory_mb", "MB", name="memory")
     names = {"part": parts}
     return pivot(runs, "seed", None, *scores, time, memory, groups="part", names=names)
