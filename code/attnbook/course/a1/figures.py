@@ -7,7 +7,6 @@ TRAININGS = {
     "gaps": "gaps in whole texts: the reader",
     "gaps_followed": "the reader, filling 16 gaps",
     "one_gap": "one gap in a whole text",
-    "cut_later": "one gap in a cut text, not at its end",
     "cut": "one gap at the end of a cut text",
 }
 """Rows of the table by their names in the stored result."""
