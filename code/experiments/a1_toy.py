@@ -98,10 +98,7 @@ class Tagger(nn.Module):
 def tag_accuracy(weights: Mapping[str, Tensor], number: int, seed: int) -> float:
     """Train a tagger on a few sentences; the share of correct tags on held-out ones.
 
-    Args:
-        weights: What its encoder begins with; empty for a new one.
-        number: Sentences.
-        seed: Of new weights and of the sentences.
+    Its encoder begins with these weights, or with new ones if there are none.
     """
     torch.manual_seed(seed)
     model = Tagger(TokenModel(key_mask))

@@ -435,10 +435,7 @@ def held(
 ) -> Iterator[None]:
     """Hold heads of cross-attentions at their mean over the cases, for the last query.
 
-    Args:
-        model: The translator.
-        cases: Over which to take the mean.
-        heads: Layer and head of each, from 0.
+    They are given by layer and head, from 0.
     """
     outputs: dict[int, list[Tensor]] = {}
     maps = {n: layer.cross_attention.W_O for n, layer in enumerate(model.decoder)}

@@ -11,7 +11,6 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -179,12 +178,11 @@ def scorings(hypotheses: list[str], references: list[str]) -> list[dict]:
 FIVE = ("initial_state", "static_context", "bahdanau", "luong", "transformer")
 CHAPTER_1 = "The old farmer sees a bird and this young queen hears the big dog."
 SENTENCE = "The old farmer watches a bird and this young woman follows the big dog."
-FIRST_CAPTIONS = 3
 
 
 @experiment
 def five_translators() -> dict:
-    """Translate one sentence, and some captions, by five models trained alike.
+    """Translate one sentence by five models trained alike.
 
     Reads the runs in the folder named by ``ATTNBOOK_RUN``, by default ``runs``, where
     this command writes them, in one line and with each MODEL of :data:`FIVE`::
@@ -195,24 +193,20 @@ def five_translators() -> dict:
     The sentence is that of chapter 1, in which each word that fewer than five training
     captions contain, *sees*, *queen* and *hears*, was exchanged for one that ten or
     more contain: *watches*, *woman*, *follows*. It was fixed before any of the five had
-    translated it. The captions are the first of the validation split. A run that isn't
-    finished is left out.
+    translated it. A run that isn't finished is left out.
 
     Returns:
         "captions": for each word of both sentences the number of training captions with
-        it; "sentences" and their "references", None for the first; "models": by name
-        the scores of the run, and for each sentence its translations, "text" by greedy
-        decoding and "beam" by a beam of five. With the former go the "target" and
-        "source" subwords, and the "weights" (T, S) of a model with attention: the
-        Transformer's are the mean over all heads and layers.
+        it; "models": by name the scores of the run, and "translations" of the sentence,
+        "text" by greedy decoding and "beam" by a beam of five. With the former go the
+        "target" and "source" subwords, and the "weights" (T, S) of a model with
+        attention: the Transformer's are the mean over all heads and layers.
     """
     folder = Path(os.environ.get(RUN_VARIABLE, "runs"))
     finished = [name for name in FIVE if (folder / name / "results.json").exists()]
     if not finished:
         raise ValueError(f"no finished run in {folder}: set {RUN_VARIABLE}")
     data = from_json(folder / finished[0] / "config.json")
-    val = Texts(*(side[:FIRST_CAPTIONS] for side in load_texts(data, "val")))
-    sentences = [SENTENCE, *val.source]
     words = {
         word.lower() for text in (CHAPTER_1, SENTENCE) for word in split_words(text)
     }
@@ -223,28 +217,23 @@ def five_translators() -> dict:
     )
     return {
         "captions": {word: counts[word] for word in sorted(words)},
-        "sentences": sentences,
-        "references": [None, *val.target],
-        "models": {name: one_of_five(folder / name, sentences) for name in finished},
+        "models": {name: one_of_five(folder / name, SENTENCE) for name in finished},
     }
 
 
-def one_of_five(run: Path, sentences: Sequence[str]) -> dict:
-    """A run's scores on validation data, and its translations of some sentences."""
+def one_of_five(run: Path, sentence: str) -> dict:
+    """A run's scores on validation data, and its translations of a sentence."""
     found = json.loads((run / "results.json").read_text(encoding="utf-8"))
     translator = Translator(run / "model")
-    translations = []
-    for sentence in sentences:
-        [text] = translator([sentence], width=1)
-        pieces = [*map(translator.subwords.pieces, (text, sentence))]
-        target, source = ([*side, "<eos>"] for side in pieces)
-        [beam] = translator([sentence])
-        about = {"text": text, "beam": beam, "target": target, "source": source}
-        weights = caption_weights(translator, sentence, text)
-        if weights is not None:
-            about["weights"] = [[round(w, 3) for w in row] for row in weights.tolist()]
-        translations.append(about)
-    print(f"  {run.name}: {translations[0]['text']}", flush=True)
+    [text] = translator([sentence], width=1)
+    pieces = [*map(translator.subwords.pieces, (text, sentence))]
+    target, source = ([*side, "<eos>"] for side in pieces)
+    [beam] = translator([sentence])
+    about = {"text": text, "beam": beam, "target": target, "source": source}
+    weights = caption_weights(translator, sentence, text)
+    if weights is not None:
+        about["weights"] = [[round(w, 3) for w in row] for row in weights.tolist()]
+    print(f"  {run.name}: {text}", flush=True)
     kept = ("config", "parameters", "updates", "epochs", "precision", "validation_loss")
     scores = found["validation_scores"]
     return {
@@ -254,7 +243,7 @@ def one_of_five(run: Path, sentences: Sequence[str]) -> dict:
             how: {entry: scores[f"{how}, cased"][entry] for entry in ("bleu", "chrf")}
             for how in METHODS
         },
-        "translations": translations,
+        "translations": [about],
     }
 
 
