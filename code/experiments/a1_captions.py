@@ -17,8 +17,8 @@ from attnbook.data.batching import IdPair, id_batch, token_batches
 from attnbook.data.subwords import Subwords
 from attnbook.models.language_model import LanguageModel
 from attnbook.nn.layers import TransformerConfig
-from attnbook.nn.losses import token_loss
 from attnbook.toy.training import fit
+from experiments.ch05 import length_batches, mean_loss
 from experiments.registry import experiment
 
 SEEDS = (0, 1, 2)
@@ -143,14 +143,11 @@ def trigram_loss(model: Trigram, texts: Texts) -> float:
     return round(fmean(loss for ids in texts for loss in model.losses(ids)[:-1]), 4)
 
 
-@torch.no_grad()
 def decoder_loss(model: LanguageModel, texts: Texts) -> float:
     """Loss of a decoder-only model per subword, without the ends."""
-    total = number = 0
-    pairs = [IdPair(ids, ids) for ids in texts]
-    for batch in map(id_batch, token_batches(pairs, BATCH_TOKENS, random.Random(0))):
-        targets = batch.tgt_out.masked_fill(batch.tgt_out == EOS, PAD)
-        n = int((targets != PAD).sum())
-        total += n * token_loss(model(batch.tgt_in), targets).item()
-        number += n
-    return round(total / number, 4)
+    batches = length_batches([IdPair(ids, ids) for ids in texts])
+    words = [
+        batch._replace(tgt_out=batch.tgt_out.masked_fill(batch.tgt_out == EOS, PAD))
+        for batch in batches
+    ]
+    return round(mean_loss(lambda _, tgt_in: model(tgt_in), words), 4)

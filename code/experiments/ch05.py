@@ -253,7 +253,7 @@ def length_batches(pairs: Sequence[IdPair]) -> list[Batch]:
 
 
 @torch.no_grad()
-def mean_loss(model: Transformer, batches: Iterable[Batch]) -> float:
+def mean_loss(model: Callable[..., Tensor], batches: Iterable[Batch]) -> float:
     """The loss under teacher forcing, in nats per subword."""
     total, count = 0.0, 0
     for batch in batches:

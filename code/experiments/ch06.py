@@ -13,7 +13,7 @@ import torch
 from sacrebleu.metrics import BLEU
 from torch import Tensor, nn
 
-from attnbook.core.vocabulary import EOS, PAD
+from attnbook.core.vocabulary import EOS
 from attnbook.course.ch06.mask_arguments import (
     Attend,
     D,
@@ -33,7 +33,6 @@ from attnbook.data.batching import Batch, pad
 from attnbook.data.subwords import Subwords
 from attnbook.decoding.greedy_search import greedy
 from attnbook.models.transformer import Transformer
-from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.toy.data import CLAUSES, held_out_pairs, make_batch
@@ -53,7 +52,7 @@ from attnbook.translation.evaluation import beam_translate, max_output_len
 from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
 from experiments.ch04 import TRANSLATORS, loaded
-from experiments.ch05 import length_batches
+from experiments.ch05 import length_batches, mean_loss
 from experiments.registry import experiment, sweep
 
 # The causal mask at inference
@@ -110,19 +109,17 @@ def decode_captions(causal: bool) -> tuple[list, dict]:
 DECODE = {"toy": decode_toy, "captions": decode_captions}
 
 
-@torch.no_grad()
 def stepwise_loss(model: nn.Module, batches: Sequence[Batch]) -> float:
     """Loss per target token if every step sees the correct tokens before it."""
-    total, number = 0.0, 0
-    for batch in batches:
-        state, steps = model.start(batch.src), []
-        for token in batch.tgt_in.unbind(1):
-            logits, state = model.step(token, state)  # (B, V)
-            steps.append(logits)
-        tokens = int((batch.tgt_out != PAD).sum())
-        total += tokens * token_loss(torch.stack(steps, 1), batch.tgt_out).item()
-        number += tokens
-    return total / number
+
+    def logits(src: Tensor, tgt_in: Tensor) -> Tensor:
+        state, steps = model.start(src), []
+        for token in tgt_in.unbind(1):
+            step, state = model.step(token, state)  # (B, V)
+            steps.append(step)
+        return torch.stack(steps, 1)  # (B, T, V)
+
+    return mean_loss(logits, batches)
 
 
 LAYERS = {"none": (), "1": (0,), "2": (1,), "3": (2,), "4": (3,), "all": range(4)}
