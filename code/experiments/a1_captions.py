@@ -1,150 +1,71 @@
-"""Appendix A1: decoder-only, encoder-only and trigram on captions of Multi30k."""
+"""Appendix A1: a decoder-only model and a trigram on captions of Multi30k."""
 
 from __future__ import annotations
 
 import math
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import fmean
 
 import torch
-from torch import Tensor, nn
 
 from attnbook.core.vocabulary import BOS, EOS, PAD
-from attnbook.course.a1.writing import TokenModel
 from attnbook.data import multi30k
-from attnbook.data.batching import IdPair, id_batch, pad, token_batches
+from attnbook.data.batching import IdPair, id_batch, token_batches
 from attnbook.data.subwords import Subwords
-from attnbook.decoding.sampling import sample
-from attnbook.decoding.steps import token_log_probs
 from attnbook.models.language_model import LanguageModel
 from attnbook.nn.layers import TransformerConfig
-from attnbook.nn.masks import key_mask
 from attnbook.toy.training import fit
-from experiments.a1_toy import hide_tokens
+from experiments.ch05 import length_batches, mean_loss
 from experiments.registry import experiment
 
 SEEDS = (0, 1, 2)
 EPOCHS = 10
 VOCAB_SIZE = 3000  # subwords, learned from the training captions
 BATCH_TOKENS = 1024
-LEARNING_RATES = (1e-3, 2e-3, 4e-3)  # of which each model gets its own best
-TRIAL_EPOCHS = 3  # in which the learning rates are compared, with one seed
-TRIAL_TEXTS = 200  # validation captions that they are compared on
-SHARE = 0.3  # of the words hidden in training
+LEARNING_RATE = 4e-3  # in three epochs better than 2e-3 and 1e-3
 MAX_LEN = 64
 CONFIG = TransformerConfig(
     d_model=128, n_heads=4, n_layers=2, d_ff=512, dropout=0.1, norm_first=True
-)
-N_SAMPLES = 6
-TOP_P = 0.9
-WITH_GAPS = (
-    "A dog ___ through the snow.",
-    "Two women are sitting on a ___.",
-    "A ___ in a red shirt is playing the guitar.",
 )
 Texts = list[list[int]]
 
 
 @experiment
 def language_models() -> dict:
-    """Train both models for equally many steps on the same captions, and compare.
+    """Train a decoder-only model on captions, and count their triples of subwords.
 
     Returns:
-        "trials": for each model and learning rate the loss after a few epochs on some
-        of the validation captions; the full runs take the best rate. "runs": for each
-        model and seed the loss on the validation captions, in nats per subword, over
-        all subwords and the end ("with_end"; None for the encoder) and over all but the
-        end ("words"). The decoder sees the subwords before each; the encoder all
-        others, one being hidden at a time. "trigram" has the same two losses, "steps"
-        and "subwords" are numbers, "samples" are captions drawn from the decoder of
-        seed 0 with ``top_p``, "known" says how many of a hundred are training captions,
-        and "gaps" what the encoder of seed 0 puts into ``___``.
+        "runs": for each seed the loss on the validation captions, "words", in nats per
+        subword, over all but the ends; "trigram" has the same loss; "steps" and
+        "subwords" are numbers.
     """
     texts = {split: multi30k.sentences(split, "en") for split in ("train", "val")}
     subwords = Subwords.train(texts["train"], VOCAB_SIZE)
     train, val = ([subwords.encode(t) for t in texts[s]] for s in ("train", "val"))
     size = len(subwords)
-    found: dict = {"subwords": size, "epochs": EPOCHS, "share": SHARE, "top_p": TOP_P}
-    found["trigram"] = split_losses(Trigram(train, size), val)
-    found |= {"trials": [], "runs": []}
-    models = {}
-    for name, (fit_model, losses_of) in KINDS.items():
-        for rate in LEARNING_RATES:
-            model, _ = fit_model(train, size, SEEDS[0], rate, TRIAL_EPOCHS)
-            losses = losses_of(model, val[:TRIAL_TEXTS], size)
-            found["trials"].append({"model": name, "learning_rate": rate, **losses})
-            print(f"  {found['trials'][-1]}", flush=True)
-        rate = best_rate(found["trials"], name)
-        for seed in SEEDS:
-            model, found["steps"] = fit_model(train, size, seed, rate, EPOCHS)
-            losses = losses_of(model, val, size)
-            run = {"model": name, "seed": seed, "learning_rate": rate, **losses}
-            found["runs"].append(run)
-            print(f"  {run}", flush=True)
-            models.setdefault(name, model)
-    drawn = captions(models["decoder-only"], subwords, number=100)
-    found["samples"] = drawn[:N_SAMPLES]
-    found["known"] = len([text for text in drawn if text in set(texts["train"])])
-    found["gaps"] = [fill(models["encoder-only"], subwords, t) for t in WITH_GAPS]
+    found: dict = {"subwords": size, "epochs": EPOCHS, "learning_rate": LEARNING_RATE}
+    found["trigram"] = {"words": trigram_loss(Trigram(train, size), val)}
+    found["runs"] = []
+    for seed in SEEDS:
+        model, found["steps"] = train_decoder(train, size, seed)
+        found["runs"].append({"seed": seed, "words": decoder_loss(model, val)})
+        print(f"  {found['runs'][-1]}", flush=True)
     return found
 
 
-def best_rate(trials: Sequence[dict], name: str) -> float:
-    """The learning rate of a model's lowest loss."""
-    mine = [trial for trial in trials if trial["model"] == name]
-    return min(mine, key=lambda trial: trial["words"])["learning_rate"]
-
-
-def all_batches(texts: Texts, seed: int, epochs: int) -> list[list[IdPair]]:
-    """All batches of a training run, in order."""
-    rng = random.Random(seed)
-    pairs = [IdPair(ids, ids) for ids in texts]
-    passes = (token_batches(pairs, BATCH_TOKENS, rng) for _ in range(epochs))
-    return [batch for batches in passes for batch in batches]
-
-
-def train_decoder(
-    texts: Texts, size: int, seed: int, learning_rate: float, epochs: int
-) -> tuple[LanguageModel, int]:
+def train_decoder(texts: Texts, size: int, seed: int) -> tuple[LanguageModel, int]:
     """Train a decoder-only model; also return the number of steps."""
-    batches = all_batches(texts, seed, epochs)
+    rng, pairs = random.Random(seed), [IdPair(ids, ids) for ids in texts]
+    passes = [token_batches(pairs, BATCH_TOKENS, rng) for _ in range(EPOCHS)]
+    batches = [id_batch(batch) for batches in passes for batch in batches]
     torch.manual_seed(seed)
     model = LanguageModel(replace(CONFIG, source_vocab_size=size), MAX_LEN)
-    pairs = ((b.tgt_in, b.tgt_out) for b in map(id_batch, batches))
-    fit(model, pairs, len(batches), learning_rate)
+    pairs = ((batch.tgt_in, batch.tgt_out) for batch in batches)
+    fit(model, pairs, len(batches), LEARNING_RATE)
     return model, len(batches)
-
-
-def train_encoder(
-    texts: Texts, size: int, seed: int, learning_rate: float, epochs: int
-) -> tuple[TokenModel, int]:
-    """Train an encoder-only model; id ``size`` stands for a hidden subword."""
-    batches = all_batches(texts, seed, epochs)
-    torch.manual_seed(seed)
-    config = replace(CONFIG, source_vocab_size=size + 1)
-    model = TokenModel(key_mask, config, MAX_LEN)
-    g = torch.Generator().manual_seed(seed)
-    pairs = (hide_tokens(id_batch(b).src, SHARE, size, g) for b in batches)
-    gaps = (
-        (given, targets != PAD, targets[targets != PAD]) for given, targets in pairs
-    )
-    fit(AtGaps(model), gaps, len(batches), learning_rate)
-    return model, len(batches)
-
-
-class AtGaps(nn.Module):
-    """Logits where they have a target: at the others they would cost and not count."""
-
-    def __init__(self, model: TokenModel):
-        super().__init__()
-        self.model = model
-
-    def forward(self, ids: Tensor, gaps: Tensor) -> Tensor:
-        """Logits of N tokens, (N, V), for ids and their gaps, (B, T) each."""
-        return self.model.encode(ids)[gaps] @ self.model.W_e.T
 
 
 class Trigram:
@@ -217,95 +138,16 @@ def triples_of(sentence: Sequence[int]) -> list[tuple[int, int, int]]:
     return [*zip(ids, ids[1:], ids[2:], strict=False)]
 
 
-def split_losses(model: Trigram, texts: Texts) -> dict[str, float]:
-    """Loss of a trigram per subword, with the end of each text and without it."""
-    losses = [model.losses(ids) for ids in texts]
-    both = {
-        "with_end": [loss for text in losses for loss in text],
-        "words": [loss for text in losses for loss in text[:-1]],
-    }
-    return {name: round(fmean(numbers), 4) for name, numbers in both.items()}
+def trigram_loss(model: Trigram, texts: Texts) -> float:
+    """Loss of a trigram per subword, without the ends."""
+    return round(fmean(loss for ids in texts for loss in model.losses(ids)[:-1]), 4)
 
 
-@torch.no_grad()
-def decoder_losses(model: LanguageModel, texts: Texts) -> dict:
-    """Loss of a decoder-only model per subword, with the ends and without them."""
-    sums, numbers = torch.zeros(2), torch.zeros(2)
-    for rows in in_batches(texts):
-        ids, targets = pad([[BOS, *r] for r in rows]), pad([[*r, EOS] for r in rows])
-        losses = nats(model(ids), targets)  # (B, T)
-        for i, counted in enumerate((targets != PAD, targets > EOS)):
-            sums[i] += losses[counted].sum()
-            numbers[i] += counted.sum()
-    with_end, words = (sums / numbers).tolist()
-    return {"with_end": round(with_end, 4), "words": round(words, 4)}
-
-
-@torch.no_grad()
-def encoder_losses(model: TokenModel, texts: Texts, mask_id: int) -> dict:
-    """Loss per subword if each one is hidden in turn, and all others are seen."""
-    total = number = 0
-    for rows in in_batches(one_hidden(texts, mask_id)):
-        ids = pad([[*row, EOS] for row, _, _ in rows])
-        places = torch.tensor([place for _, place, _ in rows])
-        targets = torch.tensor([target for _, _, target in rows])
-        logits = model(ids)[torch.arange(len(rows)), places]  # (B, V)
-        total += nats(logits, targets).sum().item()
-        number += len(rows)
-    return {"with_end": None, "words": round(total / number, 4)}
-
-
-def one_hidden(texts: Texts, mask_id: int) -> list[tuple[list[int], int, int]]:
-    """Every text with every token hidden in turn: ids, its position, what it was."""
-    return [
-        ([*ids[:i], mask_id, *ids[i + 1 :]], i, token)
-        for ids in texts
-        for i, token in enumerate(ids)
+def decoder_loss(model: LanguageModel, texts: Texts) -> float:
+    """Loss of a decoder-only model per subword, without the ends."""
+    batches = length_batches([IdPair(ids, ids) for ids in texts])
+    words = [
+        batch._replace(tgt_out=batch.tgt_out.masked_fill(batch.tgt_out == EOS, PAD))
+        for batch in batches
     ]
-
-
-def nats(logits: Tensor, targets: Tensor) -> Tensor:
-    """-log p of each target: (…, V) and (…) → (…)."""
-    return -logits.log_softmax(-1).gather(-1, targets[..., None])[..., 0]
-
-
-def in_batches(rows: Sequence, size: int = 128) -> Iterator[Sequence]:
-    """Rows sorted by the length of their ids, in batches."""
-    ordered = sorted(
-        rows, key=lambda row: len(row[0] if isinstance(row, tuple) else row)
-    )
-    yield from (ordered[i : i + size] for i in range(0, len(ordered), size))
-
-
-def captions(model: LanguageModel, subwords: Subwords, number: int) -> list[str]:
-    """Draw captions, with a seed of their own."""
-    g = torch.Generator().manual_seed(0)
-    nothing = torch.zeros(number, 0, dtype=torch.int64)
-    ids = sample(model, nothing, MAX_LEN - 1, g, top_p=TOP_P)
-    return [subwords.decode(row) for row in ids.tolist()]
-
-
-@torch.no_grad()
-def fill(model: nn.Module, subwords: Subwords, text: str, best: int = 4) -> dict:
-    """The most probable subwords for the gap ``___`` of a text, with probabilities."""
-    left, right = text.split("___")
-    mask_id = len(subwords)
-    after = subwords.encode(right.strip())
-    if not right.startswith(" "):  # as before a full stop: no ▁ there in training
-        after = after[1:]
-    ids = [*subwords.encode(left.strip()), mask_id, *after, EOS]
-    logits = model(torch.tensor([ids]))[0, ids.index(mask_id), :mask_id]
-    top = token_log_probs(logits).exp().topk(best)
-    words = [subwords.decode([i]).strip() for i in top.indices.tolist()]
-    found = zip(words, top.values.tolist(), strict=True)
-    return {"text": text, "words": [[word, round(p, 3)] for word, p in found]}
-
-
-KINDS = {
-    "decoder-only": (
-        train_decoder,
-        lambda model, texts, _: decoder_losses(model, texts),
-    ),
-    "encoder-only": (train_encoder, encoder_losses),
-}
-"""How each model is trained and scored."""
+    return round(mean_loss(lambda _, tgt_in: model(tgt_in), words), 4)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice, repeat
 
 import torch
@@ -12,7 +11,7 @@ from torch.nn import functional as F
 
 from attnbook.core.divergence import check_finite
 from attnbook.core.vocabulary import EOS, PAD
-from attnbook.course.a1.patches import PatchClassifier, in_other_order
+from attnbook.course.a1.patches import PatchClassifier
 from attnbook.course.a1.roles import ROLES, role_batch
 from attnbook.course.a1.writing import (
     CLAUSES,
@@ -24,13 +23,13 @@ from attnbook.course.a1.writing import (
     TokenModel,
     correct,
     gap_batches,
+    gap_filler,
     next_words,
     one_gap_batches,
     train,
     write,
     write_between,
 )
-from attnbook.data.batching import pad, pooled
 from attnbook.data.digits import N_TRAIN, load_digits
 from attnbook.decoding.steps import token_log_probs
 from attnbook.nn.masks import key_mask, target_mask
@@ -43,7 +42,6 @@ SEEDS = (0, 1, 2, 3, 4)
 
 # One encoder, two tasks: roles of words from few examples, digits from patches
 
-PRE_TRAINING, LEARNING_RATE = 300, 2e-3
 LABELLED = (4, 16, 64)  # sentences with roles
 FINE_TUNING, SLOWER = 60, 1e-3  # steps and learning rate
 IMAGE, CLASSES, BATCH_SIZE = 8, 10, 64
@@ -56,74 +54,32 @@ def one_encoder() -> dict:
 
     Returns:
         "roles": for each seed and number of labelled "sentences" the share of correct
-        tags, with a new encoder ("scratch") and with one that was trained to guess
-        hidden words ("pre_trained"), on held-out sentences; "by_word": the same if each
-        word gets the role that it has most often. "digits": for each seed, side of the
-        "patch" and "shuffled" the share of the 500 test images classified correctly;
-        "nearest": that of the class of the nearest training image.
+        tags, with a new encoder ("scratch") and with one that fills gaps
+        ("pre_trained"), on held-out sentences; "by_word": the same if each word gets
+        the role that it has most often. "digits": for each seed and side of the "patch"
+        the share of the 500 test images classified correctly; "nearest": that of the
+        class of the nearest training image.
     """
     roles, images = [], []
     for seed in SEEDS:
-        weights = pre_trained(seed).state_dict()
+        weights = gap_filler(seed).state_dict()
         for number in LABELLED:
             shares = {
                 "scratch": tag_accuracy({}, number, seed),
                 "pre_trained": tag_accuracy(weights, number, seed),
             }
             roles.append({"seed": seed, "sentences": number, **shares})
-        for patch, shuffled in ((2, False), (2, True), (4, False)):
-            share = digit_accuracy(seed, patch, shuffled)
-            images.append(
-                {"seed": seed, "patch": patch, "shuffled": shuffled, "right": share}
-            )
-        print(f"  {roles[-1]} {images[-3]}", flush=True)
+        for patch in (2, 4):
+            share = digit_accuracy(seed, patch)
+            images.append({"seed": seed, "patch": patch, "right": share})
+        print(f"  {roles[-1]} {images[-1]}", flush=True)
     return {
-        "pre_training_steps": PRE_TRAINING,
+        "pre_training_steps": STEPS,
         "roles": roles,
         "by_word": by_word_accuracy(),
         "digits": images,
         "nearest": nearest_accuracy(),
     }
-
-
-def hide_tokens(
-    ids: Tensor, share: float, mask_id: int, generator: torch.Generator
-) -> tuple[Tensor, Tensor]:
-    """Replace random words by a special token: Devlin et al. 2019, section 3.1.
-
-    Every hidden word is replaced; BERT leaves a tenth of them as they are, and replaces
-    another tenth by random words.
-
-    Args:
-        ids: Token ids, (B, T); ``PAD``, ``BOS`` and ``EOS`` are never hidden.
-        share: Probability that a word is hidden. In a sentence where none is, one is.
-        mask_id: Id of the special token that stands for a hidden word.
-        generator: Source of randomness.
-
-    Returns:
-        The ids with hidden words replaced, (B, T), and the targets, (B, T): the word
-        where one is hidden, ``PAD`` elsewhere, so that the loss counts no other.
-    """
-    words = ids > EOS  # PAD, BOS and EOS are 0, 1 and 2
-    luck = torch.rand(ids.shape, generator=generator).masked_fill(~words, torch.inf)
-    hidden = words & ((luck < share) | (luck == luck.amin(1, keepdim=True)))
-    return ids.masked_fill(hidden, mask_id), ids.masked_fill(~hidden, PAD)
-
-
-def words_with_gaps(seed: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Batches of toy sentences with hidden words, and these words."""
-    g = torch.Generator().manual_seed(seed)
-    for group in pooled(toy_pairs(seed, CLAUSES), BATCH_SIZE, random.Random(seed)):
-        ids = pad([SOURCE.encode(pair.source) for pair in group])
-        yield hide_tokens(ids, SHARE, MASK, g)
-
-
-def pre_trained(seed: int) -> TokenModel:
-    """Train a model to guess hidden words."""
-    torch.manual_seed(seed)
-    model = TokenModel(key_mask)
-    fit(model, words_with_gaps(seed), PRE_TRAINING, LEARNING_RATE)
-    return model
 
 
 class Tagger(nn.Module):
@@ -142,10 +98,7 @@ class Tagger(nn.Module):
 def tag_accuracy(weights: Mapping[str, Tensor], number: int, seed: int) -> float:
     """Train a tagger on a few sentences; the share of correct tags on held-out ones.
 
-    Args:
-        weights: What its encoder begins with; empty for a new one.
-        number: Sentences.
-        seed: Of new weights and of the sentences.
+    Its encoder begins with these weights, or with new ones if there are none.
     """
     torch.manual_seed(seed)
     model = Tagger(TokenModel(key_mask))
@@ -172,12 +125,10 @@ def by_word_accuracy() -> float:
     return round((counts.amax(1).sum() / counts.sum()).item(), 4)
 
 
-def digit_accuracy(seed: int, patch: int, shuffled: bool) -> float:
+def digit_accuracy(seed: int, patch: int) -> float:
     """Train a classifier of digits; the share of test images classified correctly."""
     images, labels = load_digits()
     g = torch.Generator().manual_seed(seed)
-    if shuffled:
-        images = in_other_order(images, patch, g)
     torch.manual_seed(seed)
     model = PatchClassifier(CONFIG, IMAGE, patch, CLASSES)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)

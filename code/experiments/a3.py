@@ -28,7 +28,7 @@ from attnbook.translation.evaluation import beam_translate
 from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
 from experiments.ch04 import TRANSLATORS
-from experiments.ch06 import batches
+from experiments.ch05 import length_batches
 from experiments.registry import sweep
 
 # Sinks: trained decoders that keep few positions, with ``BOS`` or without it
@@ -65,7 +65,7 @@ def validation(name: str) -> Validation:
     """Load a translator of the package, and what it is measured on."""
     translator = Translator(TRANSLATORS[name])
     texts = load_texts(replace(translator.config, data="multi30k"), "val")
-    data = batches(encode_pairs(translator.subwords, texts))
+    data = length_batches(encode_pairs(translator.subwords, texts))
     return Validation(translator, texts, data)
 
 

@@ -279,12 +279,7 @@ def train_recall(
 ) -> list[dict]:
     """Train a :class:`RecallModel` on random sequences, and test it on new ones.
 
-    Args:
-        kind: "rnn" or "gru".
-        lengths: Sequence lengths; each batch has one of them, chosen at random.
-        steps: Number of batches of 64.
-        seed: Seed of weights and sequences.
-        learning_rate: Adam's, in every step.
+    Each batch, of 64, has one of the lengths, chosen at random.
 
     Returns:
         For each length, the accuracy on the "first" and the "last" symbol of 2,000

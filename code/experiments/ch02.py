@@ -188,12 +188,7 @@ def scaled_gradients(scaled: str, factor: float, seed: int) -> dict:
 def step_reached(
     model: Bahdanau, seed: int, before_step: Callable[[int], None]
 ) -> int | None:
-    """Train until attention finds 90 % of the aligned words.
-
-    Args:
-        model: The model.
-        seed: That of the sentences.
-        before_step: Called with the number of the step.
+    """Train until attention finds 90 % of the aligned words; look before each step.
 
     Returns:
         The step at which the alignment accuracy on 64 held-out sentences of two
@@ -308,16 +303,9 @@ def loss_with(
     pairs: Sequence[Pair],
     change: Callable[[EncodedSource, int], EncodedSource],
 ) -> float:
-    """Loss of a decoder that is given a changed source at each step.
+    """Loss of a decoder that is given a changed source at each step, in nats per token.
 
-    Args:
-        model: The model.
-        pairs: The pairs.
-        change: Called with the source and the number of the step, from 0; returns the
-            source for this step.
-
-    Returns:
-        Nats per token.
+    The change gets the source and the number of the step, from 0.
     """
     src, tgt_in, tgt_out = make_batch(pairs)
     state, logits = model.start(src), []

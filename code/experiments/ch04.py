@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from attnbook.data.batching import IdPair, id_batch
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.scaled_dot_product import attention
 from attnbook.nn.scores import AdditiveScore
+from attnbook.toy.training import train_step
 from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.corpora import Texts, load_texts
 from attnbook.translation.translator import OTHERS, SHIPPED, Translator
@@ -106,11 +108,7 @@ def train_look_up(model: LookUp, seed: int, learning_rate: float = 1e-3) -> list
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
     accuracy = []
     for step in range(1, TESTED[-1] + 1):
-        *inputs, answer = examples(64, g)
-        loss = F.cross_entropy(model(*inputs), answer)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        train_step(model, optimizer, examples(64, g), F.cross_entropy, clip=math.inf)
         if step in TESTED:
             with torch.no_grad():
                 predicted = model(*test[:-1]).argmax(-1)

@@ -188,10 +188,9 @@ def head_ablation() -> dict:
     Returns:
         "loss": nats per subword with all heads; "heads": for each head "rise", the
         increase of the loss without it; "layers": the same without all heads of one
-        attention; "kinds": without one kind of attention in all layers; "together":
-        without the k heads whose own "rise" is least, by k; "offsets": for each head
-        of the encoder its mean weight at the distances "distances", and "eos", that
-        on the end of the sentence.
+        attention; "together": without the k heads whose own "rise" is least, by k;
+        "offsets": for each head of the encoder its mean weight at the distances
+        "distances", and "eos", that on the end of the sentence.
     """
     translator = Translator()
     model = translator.model
@@ -218,7 +217,6 @@ def head_ablation() -> dict:
             {"kind": kind, "layer": n, "rise": rise(*product([kind], [n], heads))}
             for kind, n in product(KINDS, layers)
         ],
-        "kinds": {kind: rise(*product([kind], layers, heads)) for kind in KINDS},
         "together": {str(k): rise(*least[:k]) for k in range(6, len(least), 6)},
         "distances": OFFSETS,
         "offsets": encoder_offsets(model, pairs),
@@ -255,7 +253,7 @@ def length_batches(pairs: Sequence[IdPair]) -> list[Batch]:
 
 
 @torch.no_grad()
-def mean_loss(model: Transformer, batches: Iterable[Batch]) -> float:
+def mean_loss(model: Callable[..., Tensor], batches: Iterable[Batch]) -> float:
     """The loss under teacher forcing, in nats per subword."""
     total, count = 0.0, 0
     for batch in batches:
@@ -437,10 +435,7 @@ def held(
 ) -> Iterator[None]:
     """Hold heads of cross-attentions at their mean over the cases, for the last query.
 
-    Args:
-        model: The translator.
-        cases: Over which to take the mean.
-        heads: Layer and head of each, from 0.
+    They are given by layer and head, from 0.
     """
     outputs: dict[int, list[Tensor]] = {}
     maps = {n: layer.cross_attention.W_O for n, layer in enumerate(model.decoder)}

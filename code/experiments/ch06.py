@@ -13,7 +13,7 @@ import torch
 from sacrebleu.metrics import BLEU
 from torch import Tensor, nn
 
-from attnbook.core.vocabulary import EOS, PAD
+from attnbook.core.vocabulary import EOS
 from attnbook.course.ch06.mask_arguments import (
     Attend,
     D,
@@ -29,11 +29,10 @@ from attnbook.course.ch06.translators import (
     as_kind,
 )
 from attnbook.course.kit.toy_translation import THREE_SEEDS
-from attnbook.data.batching import Batch, IdPair, id_batch, pad
+from attnbook.data.batching import Batch, pad
 from attnbook.data.subwords import Subwords
 from attnbook.decoding.greedy_search import greedy
 from attnbook.models.transformer import Transformer
-from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.toy.data import CLAUSES, held_out_pairs, make_batch
@@ -53,12 +52,12 @@ from attnbook.translation.evaluation import beam_translate, max_output_len
 from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
 from experiments.ch04 import TRANSLATORS, loaded
+from experiments.ch05 import length_batches, mean_loss
 from experiments.registry import experiment, sweep
 
 # The causal mask at inference
 
 N_CLAUSES = 4  # of the sentences of the toy language
-BATCH_SIZE = 64
 
 
 @sweep(model=("toy", "captions"), causal=(True, False), clauses=N_CLAUSES)
@@ -101,35 +100,26 @@ def decode_captions(causal: bool) -> tuple[list, dict]:
     bare = () if causal else range(len(translator.model.decoder))
     model = Recomputing(translator.model, bare)
     outputs = beam_translate(model, translator.subwords, val.source, width=1)
-    loss = stepwise_loss(model, batches(encode_pairs(translator.subwords, val)))
+    pairs = encode_pairs(translator.subwords, val)
+    loss = stepwise_loss(model, length_batches(pairs))
     score = corpus_bleu(outputs, val.target)
-    found = {"bleu": round(score.bleu, 2), "loss": round(loss, 4)}
-    return outputs, found | {"signature": score.signature}
+    return outputs, {"bleu": round(score.bleu, 2), "loss": round(loss, 4)}
 
 
 DECODE = {"toy": decode_toy, "captions": decode_captions}
 
 
-@torch.no_grad()
 def stepwise_loss(model: nn.Module, batches: Sequence[Batch]) -> float:
     """Loss per target token if every step sees the correct tokens before it."""
-    total, number = 0.0, 0
-    for batch in batches:
-        state, steps = model.start(batch.src), []
-        for token in batch.tgt_in.unbind(1):
-            logits, state = model.step(token, state)  # (B, V)
-            steps.append(logits)
-        tokens = int((batch.tgt_out != PAD).sum())
-        total += tokens * token_loss(torch.stack(steps, 1), batch.tgt_out).item()
-        number += tokens
-    return total / number
 
+    def logits(src: Tensor, tgt_in: Tensor) -> Tensor:
+        state, steps = model.start(src), []
+        for token in tgt_in.unbind(1):
+            step, state = model.step(token, state)  # (B, V)
+            steps.append(step)
+        return torch.stack(steps, 1)  # (B, T, V)
 
-def batches(pairs: Sequence[IdPair], size: int = BATCH_SIZE) -> list[Batch]:
-    """Pairs in batches, sorted by the length of the target."""
-    ordered = sorted(pairs, key=lambda pair: len(pair.target))
-    groups = (ordered[i : i + size] for i in range(0, len(ordered), size))
-    return [id_batch(group) for group in groups]
+    return mean_loss(logits, batches)
 
 
 LAYERS = {"none": (), "1": (0,), "2": (1,), "3": (2,), "4": (3,), "all": range(4)}
@@ -173,7 +163,6 @@ def bleu_parts(outputs: Sequence[str], references: Sequence[str]) -> dict:
         "bleu": round(score.score, 2),
         "precisions": [round(p, 1) for p in score.precisions],
         "length_ratio": round(score.sys_len / score.ref_len, 3),
-        "brevity_penalty": round(score.bp, 3),
     }
 
 

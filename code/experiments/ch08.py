@@ -33,7 +33,7 @@ from attnbook.toy.tasks import (
     task_accuracy,
     task_batches,
 )
-from attnbook.toy.training import fit
+from attnbook.toy.training import fit, train_step
 from experiments.registry import experiment, sweep
 
 LENGTH = 12
@@ -455,11 +455,6 @@ def train_on_pairs(
 ) -> tuple[float, int]:
     """Train with Adam on all four sequences in each step.
 
-    Args:
-        model: Maps :data:`PAIRS` to logits, (4, 2).
-        steps: Number of updates, at least 1.
-        learning_rate: Of all of them.
-
     Returns:
         The loss in nats after the last update, and how many of the four answers are
         right.
@@ -467,10 +462,7 @@ def train_on_pairs(
     trained = [p for p in model.parameters() if p.requires_grad]
     optimizer = torch.optim.Adam(trained, lr=learning_rate)
     for _ in range(steps):
-        loss = cross_entropy(model(PAIRS), XOR)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        train_step(model, optimizer, (PAIRS, XOR), cross_entropy, clip=math.inf)
     with torch.no_grad():
         logits = model(PAIRS)  # (4, 2)
     check_finite(logits)

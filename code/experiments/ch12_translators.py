@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
 import time
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import Counter
 from pathlib import Path
 
 import torch
@@ -22,14 +20,11 @@ from torch import Tensor
 
 from attnbook.analysis.maps import attention_maps
 from attnbook.core import results
-from attnbook.course.kit.page_translator import rounded_translator
 from attnbook.course.kit.word_links import NULL_WORD, train_ibm_model1
-from attnbook.data.batching import IdPair, id_batch, token_batches
+from attnbook.data.batching import IdPair, id_batch
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.luong import Luong
 from attnbook.models.transformer import Transformer
-from attnbook.nn.losses import label_smoothing_loss
-from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.translation.bleu_score import (
     corpus_bleu,
     corpus_scores,
@@ -38,8 +33,9 @@ from attnbook.translation.bleu_score import (
 from attnbook.translation.configs import from_json, from_stored
 from attnbook.translation.corpora import Texts, load_texts
 from attnbook.translation.report import METHODS
-from attnbook.translation.trainer import encode_pairs, target_tokens
+from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
+from experiments.ch05 import length_batches, mean_loss
 from experiments.ch12 import split_words
 from experiments.registry import experiment
 
@@ -94,7 +90,8 @@ def multi30k_scores() -> dict:
     Returns:
         "comparison": beam search against greedy decoding, by paired bootstrap;
         "margin": that of beam search, by :func:`margin`; "scorings": the same
-        translations scored in several ways; "losses": see :func:`losses`.
+        translations scored in several ways; "losses": nats per token by split, on the
+        first sentences.
     """
     split = "test_2016_flickr"
     translator, found = Translator(), results.load("multi30k_en_de_hypotheses")[split]
@@ -106,7 +103,7 @@ def multi30k_scores() -> dict:
         "margin": margin(outputs, references),
         "scorings": scorings(outputs, references),
         "loss_sentences": LOSS_SENTENCES,
-        "losses": losses(translator),
+        "losses": {x: loss_on_first(translator, x) for x in ("train", "val")},
     }
 
 
@@ -151,35 +148,11 @@ def margin(hypotheses: list[str], references: list[str]) -> float:
     return round(scores["BLEU"][0].ci, 2)
 
 
-@torch.no_grad()
-def losses(translator: Translator, number: int = LOSS_SENTENCES) -> list[dict]:
-    """Loss per token on training and on validation sentences, measured alike."""
-    batches = {}
-    for split in ("train", "val"):
-        first = Texts(*(side[:number] for side in load_texts(translator.config, split)))
-        pairs = encode_pairs(translator.subwords, first)
-        batches[split] = token_batches(
-            pairs, translator.config.batch_tokens, random.Random(0)
-        )
-    rows = []
-    for dropout in (True, False):
-        for smoothing in (translator.config.smoothing, 0.0):
-            translator.model.train(dropout)
-            torch.manual_seed(0)
-            found = {x: mean_loss(translator, batches[x], smoothing) for x in batches}
-            rows.append({"dropout": dropout, "smoothing": smoothing, **found})
-    translator.model.eval()
-    return rows
-
-
-def mean_loss(translator: Translator, batches: list, smoothing: float) -> float:
-    """Loss per target token, in the current mode of the model."""
-    total = 0.0
-    for pairs in batches:
-        batch = id_batch(pairs)
-        logits = translator.model(batch.src, batch.tgt_in)
-        total += label_smoothing_loss(logits, batch.tgt_out, smoothing).sum().item()
-    return round(total / target_tokens(batches), 4)
+def loss_on_first(translator: Translator, split: str) -> float:
+    """Loss per token on the first sentences of a split, without dropout."""
+    first = Texts(*(x[:LOSS_SENTENCES] for x in load_texts(translator.config, split)))
+    pairs = encode_pairs(translator.subwords, first)
+    return round(mean_loss(translator.model, length_batches(pairs)), 4)
 
 
 def scorings(hypotheses: list[str], references: list[str]) -> list[dict]:
@@ -205,12 +178,11 @@ def scorings(hypotheses: list[str], references: list[str]) -> list[dict]:
 FIVE = ("initial_state", "static_context", "bahdanau", "luong", "transformer")
 CHAPTER_1 = "The old farmer sees a bird and this young queen hears the big dog."
 SENTENCE = "The old farmer watches a bird and this young woman follows the big dog."
-FIRST_CAPTIONS = 3
 
 
 @experiment
 def five_translators() -> dict:
-    """Translate one sentence, and some captions, by five models trained alike.
+    """Translate one sentence by five models trained alike.
 
     Reads the runs in the folder named by ``ATTNBOOK_RUN``, by default ``runs``, where
     this command writes them, in one line and with each MODEL of :data:`FIVE`::
@@ -221,24 +193,20 @@ def five_translators() -> dict:
     The sentence is that of chapter 1, in which each word that fewer than five training
     captions contain, *sees*, *queen* and *hears*, was exchanged for one that ten or
     more contain: *watches*, *woman*, *follows*. It was fixed before any of the five had
-    translated it. The captions are the first of the validation split. A run that isn't
-    finished is left out.
+    translated it. A run that isn't finished is left out.
 
     Returns:
         "captions": for each word of both sentences the number of training captions with
-        it; "sentences" and their "references", None for the first; "models": by name
-        the scores of the run, and for each sentence its translations, "text" by greedy
-        decoding and "beam" by a beam of five. With the former go the "target" and
-        "source" subwords, and the "weights" (T, S) of a model with attention: the
-        Transformer's are the mean over all heads and layers.
+        it; "models": by name the scores of the run, and "translations" of the sentence,
+        "text" by greedy decoding and "beam" by a beam of five. With the former go the
+        "target" and "source" subwords, and the "weights" (T, S) of a model with
+        attention: the Transformer's are the mean over all heads and layers.
     """
     folder = Path(os.environ.get(RUN_VARIABLE, "runs"))
     finished = [name for name in FIVE if (folder / name / "results.json").exists()]
     if not finished:
         raise ValueError(f"no finished run in {folder}: set {RUN_VARIABLE}")
     data = from_json(folder / finished[0] / "config.json")
-    val = Texts(*(side[:FIRST_CAPTIONS] for side in load_texts(data, "val")))
-    sentences = [SENTENCE, *val.source]
     words = {
         word.lower() for text in (CHAPTER_1, SENTENCE) for word in split_words(text)
     }
@@ -249,28 +217,23 @@ def five_translators() -> dict:
     )
     return {
         "captions": {word: counts[word] for word in sorted(words)},
-        "sentences": sentences,
-        "references": [None, *val.target],
-        "models": {name: one_of_five(folder / name, sentences) for name in finished},
+        "models": {name: one_of_five(folder / name, SENTENCE) for name in finished},
     }
 
 
-def one_of_five(run: Path, sentences: Sequence[str]) -> dict:
-    """A run's scores on validation data, and its translations of some sentences."""
+def one_of_five(run: Path, sentence: str) -> dict:
+    """A run's scores on validation data, and its translations of a sentence."""
     found = json.loads((run / "results.json").read_text(encoding="utf-8"))
     translator = Translator(run / "model")
-    translations = []
-    for sentence in sentences:
-        [text] = translator([sentence], width=1)
-        pieces = [*map(translator.subwords.pieces, (text, sentence))]
-        target, source = ([*side, "<eos>"] for side in pieces)
-        [beam] = translator([sentence])
-        about = {"text": text, "beam": beam, "target": target, "source": source}
-        weights = caption_weights(translator, sentence, text)
-        if weights is not None:
-            about["weights"] = [[round(w, 3) for w in row] for row in weights.tolist()]
-        translations.append(about)
-    print(f"  {run.name}: {translations[0]['text']}", flush=True)
+    [text] = translator([sentence], width=1)
+    pieces = [*map(translator.subwords.pieces, (text, sentence))]
+    target, source = ([*side, "<eos>"] for side in pieces)
+    [beam] = translator([sentence])
+    about = {"text": text, "beam": beam, "target": target, "source": source}
+    weights = caption_weights(translator, sentence, text)
+    if weights is not None:
+        about["weights"] = [[round(w, 3) for w in row] for row in weights.tolist()]
+    print(f"  {run.name}: {text}", flush=True)
     kept = ("config", "parameters", "updates", "epochs", "precision", "validation_loss")
     scores = found["validation_scores"]
     return {
@@ -280,7 +243,7 @@ def one_of_five(run: Path, sentences: Sequence[str]) -> dict:
             how: {entry: scores[f"{how}, cased"][entry] for entry in ("bleu", "chrf")}
             for how in METHODS
         },
-        "translations": translations,
+        "translations": [about],
     }
 
 
@@ -302,54 +265,8 @@ def caption_weights(
 
 # The translator in a page
 
-N_SENTENCES = 300
 MIN_COUNT = 3  # of a German word; rarer ones are seldom aligned well
 WORD = re.compile(r"\w+(?:-\w+)*")
-
-
-@experiment
-def translator_head_means() -> dict:
-    """Find what each head of the page's translator gives on average.
-
-    Returns:
-        "means": for each head, by its kind, layer and number, the mean of what it gives
-        to W^O, over all positions of so many validation "sentences".
-    """
-    rounded = rounded_translator()
-    texts = load_texts(rounded.config, "val")
-    pairs = encode_pairs(rounded.subwords, texts)[:N_SENTENCES]
-    return {"sentences": N_SENTENCES, "means": head_means(rounded.model, pairs)}
-
-
-@torch.no_grad()
-def head_means(
-    model: Transformer, pairs: Sequence[IdPair]
-) -> dict[str, list[list[list[float]]]]:
-    """The mean output of each head under teacher forcing: kind → layer → head → d_k."""
-    kinds = {
-        "encoder": [layer.attention for layer in model.encoder],
-        "decoder": [layer.self_attention for layer in model.decoder],
-        "cross": [layer.cross_attention for layer in model.decoder],
-    }
-    inputs: dict[MultiHeadAttention, list[Tensor]] = defaultdict(list)
-    hooks = [
-        layer.W_O.register_forward_pre_hook(
-            lambda _, x, layer=layer: inputs[layer].append(x[0][0])  # (T, D)
-        )
-        for layers in kinds.values()
-        for layer in layers
-    ]
-    for pair in pairs:
-        batch = id_batch([pair])
-        model(batch.src, batch.tgt_in)
-    for hook in hooks:
-        hook.remove()
-
-    def means(layer: MultiHeadAttention) -> list[list[float]]:
-        mean = torch.cat(inputs[layer]).mean(0).view(layer.n_heads, -1)  # (H, d_k)
-        return [[round(x, 4) for x in head] for head in mean.tolist()]
-
-    return {kind: [means(layer) for layer in layers] for kind, layers in kinds.items()}
 
 
 @experiment

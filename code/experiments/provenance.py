@@ -43,16 +43,6 @@ ABOUT = (
 def save(name: str, run: Callable, values: dict, seconds: float, folder: Path) -> Path:
     """Write a result with the command, code, machine and versions that made it.
 
-    Args:
-        name: Name of the experiment.
-        run: The experiment.
-        values: Its results; anything that JSON can hold.
-        seconds: The processor time that it took.
-        folder: The folder to write to.
-
-    Returns:
-        The path of the file.
-
     Raises:
         ValueError: If a number is NaN or infinite.
     """
@@ -137,12 +127,7 @@ def mark(
 ) -> None:
     """Write into a stored result that the code that is here gives it, too.
 
-    Args:
-        name: Name of the experiment.
-        run: The experiment.
-        worst: The largest difference, in spreads.
-        runs: How many of its runs were repeated; None: all.
-        folder: The folder of the result.
+    With it go the largest difference, in spreads, and the number of repeated runs.
     """
     path = folder / f"{name}.json"
     record = json.loads(path.read_text(encoding="utf-8"))

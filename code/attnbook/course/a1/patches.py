@@ -22,16 +22,6 @@ def cut_patches(images: Tensor, size: int) -> Tensor:
     return rows.transpose(2, 3).flatten(3).flatten(1, 2)
 
 
-def in_other_order(images: Tensor, patch: int, generator: torch.Generator) -> Tensor:
-    """Put the patches of all images, (N, 8, 8), in one random order."""
-    patches = cut_patches(images, patch)  # (N, T, P²)
-    order = torch.randperm(patches.shape[1], generator=generator)
-    side = images.shape[1] // patch
-    grid = patches[:, order].unflatten(1, (side, side)).unflatten(3, (patch, patch))
-    # (N, rows, columns, P, P) → (N, rows, P, columns, P) → (N, 8, 8)
-    return grid.transpose(2, 3).flatten(3).flatten(1, 2)
-
-
 class PatchClassifier(nn.Module):
     """A Vision Transformer (ViT): patches and a class token through encoder layers.
 

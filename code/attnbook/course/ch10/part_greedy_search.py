@@ -69,19 +69,10 @@ def sources(*lengths: int) -> Tensor:
     return torch.tensor([[n, 5, 6] for n in lengths])
 
 
-def decode_by_formula(model: Model, src: Tensor, max_len: int) -> Tensor:
-    """Sentence by sentence, one token after another."""
-    rows = []
-    for row in src:
-        token, state, out = torch.tensor([BOS]), model.start(row[None]), []
-        while len(out) < max_len and out[-1:] != [EOS]:
-            logits, state = model.step(token, state)
-            logits[:, [PAD, BOS, UNK]] = -torch.inf
-            token = logits.argmax(-1)
-            out.append(token.item())
-        rows.append(out)
-    longest = max(map(len, rows))
-    return torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
+def one_by_one(model: Model, src: Tensor, max_len: int) -> Tensor:
+    """The right tokens, sentence by sentence."""
+    rows = [greedy(model, row[None], max_len)[0] for row in src]
+    return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=PAD)
 
 
 def compare(
@@ -89,7 +80,7 @@ def compare(
 ) -> None:
     """Raise Wrong unless the tokens that a model generates are the right ones."""
     got = decode(Model(special), src, max_len)
-    wanted = decode_by_formula(Model(special), src, max_len)
+    wanted = greedy(Model(special), src, max_len)
     expect.shape(got, tuple(wanted.shape), what, "(B, length of the longest)")
     if not torch.equal(got, wanted):
         raise Wrong(f"in {what} a token is wrong: {rule}.", got)
@@ -199,7 +190,7 @@ def operation_count(decode: Callable) -> None:
 
     On "for gradients": What turns autograd off for a whole function?
 
-    state = model.start(src) => return decode_by_formula(model, src, max_len)
+    state = model.start(src) => return one_by_one(model, src, max_len)
         You decode sentence by sentence: `model.step` takes the whole batch.
     @torch.no_grad() =>
         `@torch.no_grad()` above the function saves the memory of all steps.

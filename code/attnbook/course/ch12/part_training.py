@@ -45,16 +45,6 @@ PART = Part(
 )
 
 
-def smooth_by_formula(logits: Tensor, smoothing: float) -> Tensor:
-    """Token by token: the cross-entropy with the smoothed distribution."""
-    rows = []
-    for row, target in zip(logits.flatten(0, 1), TARGETS.flatten(), strict=True):
-        wanted = torch.full((WORDS,), smoothing / WORDS, dtype=torch.float64)
-        wanted[target] += 1 - smoothing
-        rows.append(-(wanted * row.log_softmax(-1)).sum() * (target != PAD))
-    return torch.stack(rows).view_as(TARGETS)
-
-
 class Tiny(nn.Module):
     """A model with two parameters: logits from the source's tokens and the last token.
 
@@ -68,12 +58,7 @@ class Tiny(nn.Module):
 
     def forward(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         """Map (B, S) and (B, T) to logits, (B, T, V)."""
-        return tiny_logits(self.source.weight, self.target.weight, src, tgt_in)
-
-
-def tiny_logits(source: Tensor, target: Tensor, src: Tensor, tgt_in: Tensor) -> Tensor:
-    """Look the logits up in two tables, (V, V) each."""
-    return source[src].mean(1, keepdim=True) + target[tgt_in]
+        return self.source(src).mean(1, keepdim=True) + self.target(tgt_in)
 
 
 def mean_loss(logits: Tensor, targets: Tensor) -> Tensor:
@@ -83,16 +68,17 @@ def mean_loss(logits: Tensor, targets: Tensor) -> Tensor:
 
 def train_by_formula(steps: int, clip: float) -> tuple[Tensor, list[Tensor]]:
     """Both tables after some steps of gradient descent, and the losses before each."""
-    tables = torch.stack([*fill(Tiny()).parameters()]).detach()  # (2, V, V)
-    losses = []
+    model, losses = fill(Tiny()), []
+    tables = [*model.parameters()]  # (V, V) each
     for _ in range(steps):
-        tables = tables.requires_grad_()
-        loss = mean_loss(tiny_logits(*tables, SOURCES, INPUTS), TARGETS)
-        (gradient,) = torch.autograd.grad(loss, tables)
-        factor = min(1.0, clip / gradient.norm().item())
-        tables = (tables - RATE * factor * gradient).detach()
+        loss = mean_loss(model(SOURCES, INPUTS), TARGETS)
+        gradients = torch.stack(torch.autograd.grad(loss, tables))  # (2, V, V)
+        factor = min(1.0, clip / gradients.norm().item())
+        with torch.no_grad():
+            for table, gradient in zip(tables, gradients, strict=True):
+                table -= RATE * factor * gradient
         losses.append(loss.detach())
-    return tables, losses
+    return torch.stack(tables).detach(), losses
 
 
 def train(step: Callable, steps: int, clip: float) -> tuple[Tensor, list[Tensor]]:
@@ -145,7 +131,7 @@ def values(loss: Callable, step: Callable) -> None:
     for smoothing in (0.0, SMOOTHING):
         got = loss(logits, TARGETS, smoothing)
         expect.tensor(got, "the smoothed loss")
-        right = smooth_by_formula(logits, smoothing)
+        right = label_smoothing_loss(logits, TARGETS, smoothing)
         what = f"with smoothing={smoothing} the loss of a real token"
         expect.close(got[REAL], right[REAL], what, RULE)
 
@@ -162,9 +148,8 @@ def padding(loss: Callable, step: Callable) -> None:
     """
     (logits,) = draw_leaves(0, (2, 3, WORDS))
     got = loss(logits, TARGETS, SMOOTHING)
-    expect.close(
-        got, smooth_by_formula(logits, SMOOTHING), "the loss at padding", "zero"
-    )
+    right = label_smoothing_loss(logits, TARGETS, SMOOTHING)
+    expect.close(got, right, "the loss at padding", "zero")
 
 
 @PART.stage("the gradient of the loss equals the formula's")
@@ -177,7 +162,7 @@ def gradients(loss: Callable, step: Callable) -> None:
         The loss is detached.
     """
     (logits,) = draw_leaves(0, (2, 3, WORDS))
-    right = smooth_by_formula(logits, SMOOTHING)
+    right = label_smoothing_loss(logits, TARGETS, SMOOTHING)
     got = loss(logits, TARGETS, SMOOTHING)
     expect.gradients(got, right, RULE, **{"the logits": logits})
 

@@ -6,10 +6,9 @@ from compare import agree, double, numbers, randomise
 from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
-from attnbook.course.a1.patches import PatchClassifier, cut_patches, in_other_order
+from attnbook.course.a1.patches import PatchClassifier
 from attnbook.course.a1.roles import ROLES, role_batch, roles_of
 from attnbook.course.kit.exercises.checking import find
-from attnbook.data.digits import load_digits
 from attnbook.nn.layers import TransformerConfig
 from attnbook.toy.data import SOURCE, held_out_pairs
 from attnbook.toy.language import translate_by_rule
@@ -46,14 +45,6 @@ def test_a_patch_classifier_is_a_convolution_and_a_stack(patch):
         h = layer(h)
     wanted = model.out(model.stack.norm(h)[:, 0])
     agree(model(images), wanted, [images, *model.parameters()])
-
-
-def test_shuffled_images_have_the_same_patches_in_one_other_order():
-    images, _ = load_digits()
-    g = torch.Generator().manual_seed(0)
-    there = cut_patches(in_other_order(images, 2, g), 2)
-    order = torch.randperm(16, generator=torch.Generator().manual_seed(0))
-    assert torch.equal(there, cut_patches(images, 2)[:, order])
 
 
 # Exercises
