@@ -18,9 +18,9 @@ from experiments.registry import sweep
 EPOCHS = 5
 
 
-def at_once(run: Config, step: int) -> float:
+def at_once(run: Config, step: int, updates: int) -> float:
     """The learning rate without its rise: at the peak until the warm-up would end."""
-    return learning_rate(run, max(step, run.warmup))
+    return learning_rate(run, max(step, run.warmup), updates)
 
 
 @sweep(seed=(0, 1, 2), epochs=EPOCHS)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 # The kinds of entries; KINDS says what each of them allows.
-Text = Precision = str
+Text = Schedule = Precision = str
 Count = Seed = int
 Share = Positive = float
 
@@ -35,6 +35,9 @@ KINDS = {
     "Share": Kind(float, "a number, from 0 to below 1", lambda x: 0 <= x < 1),
     "Positive": Kind(
         float, "a number, more than 0, at most 1e30", lambda x: 0 < x <= 1e30
+    ),
+    "Schedule": Kind(
+        str, "inverse_sqrt or linear", lambda x: x in ("inverse_sqrt", "linear")
     ),
     "Precision": Kind(
         str, "auto, fp32 or bf16", lambda x: x in ("auto", "fp32", "bf16")
@@ -63,8 +66,9 @@ class Config:
         batch_tokens: The optimisation: positions of a padded batch on each side.
         peak_learning_rate: Highest learning rate. None: that of the paper's formula.
         warmup: Number of warm-up updates.
+        schedule: How the learning rate falls after them: with the inverse square root,
+            or linearly, to 0 at the end of the run.
         smoothing: ε of label smoothing.
-        clip: Maximum norm of the gradient.
         max_epochs: Maximum number of epochs; see also :attr:`patience`.
         average: Number of last epochs whose weights are averaged.
         precision: The run: "fp32", "bf16", or "auto": the best one for the device.
@@ -90,8 +94,8 @@ class Config:
     batch_tokens: Count = 8192
     peak_learning_rate: Positive | None = 5e-3
     warmup: Count = 2000
+    schedule: Schedule = "inverse_sqrt"
     smoothing: Share = 0.1
-    clip: Positive = 1.0
     max_epochs: Count = 108
     average: Count = 10
 
@@ -146,6 +150,17 @@ CPU = replace(
     max_epochs=36,
 )
 
+QUICK = replace(
+    CPU,
+    vocab_size=4000,
+    dropout=0.1,
+    batch_tokens=1024,
+    warmup=200,
+    schedule="linear",
+    max_epochs=12,
+    average=1,
+)
+
 CONFIGS = {
     "toy": replace(
         TINY,
@@ -176,6 +191,7 @@ CONFIGS = {
     ),
     "multi30k-tiny": TINY,
     "multi30k-cpu": CPU,
+    "multi30k-quick": QUICK,
     "base": replace(
         TINY,
         vocab_size=37000,
@@ -242,7 +258,7 @@ WORDS = {"none": "null", "true": "true", "false": "false"}
 def _read(key: str, text: str) -> object:
     """Parse text from a command line as the type of the entry."""
     kind = next(f.type for f in fields(Config) if f.name == key)
-    if kind in ("Text", "Precision"):
+    if KINDS[kind.removesuffix(" | None")].type is str:
         return text
     for parse in (json.loads, float):  # JSON has no .2 and no 5.
         try:

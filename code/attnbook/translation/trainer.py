@@ -31,6 +31,9 @@ LOG_EVERY = 50
 """Updates between two lines of the log; reading the loss synchronises the GPU. States
 are written at these updates, too, so that a resumed run has the same log."""
 
+CLIP = 1.0
+"""Largest norm of the gradient; a larger one is scaled down to it."""
+
 SAVE_SECONDS = 600
 """Age at which the last state is replaced; it also is after each epoch."""
 
@@ -174,9 +177,9 @@ class Trainer:
             loss = label_smoothing_loss(logits, batch.tgt_out, self.config.smoothing)
             loss = loss.sum() / target_tokens(batches)
         (loss * self.world).backward()  # whose mean over the processes is to be the sum
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
         for entry in self.optimizer.param_groups:
-            entry["lr"] = learning_rate(self.config, self.step)
+            entry["lr"] = learning_rate(self.config, self.step, self.updates)
         self.optimizer.step()
         self.optimizer.zero_grad()
         return loss.detach() + 0 * norm
@@ -187,7 +190,8 @@ class Trainer:
         """Log some updates: their mean loss, which must be finite, and their speed."""
         values = self.processes.sum(torch.stack(losses))
         check_finite((), values, first=self.step - len(values) + 1)
-        loss, rate = fmean(values), learning_rate(self.config, self.step)
+        loss = fmean(values)
+        rate = learning_rate(self.config, self.step, self.updates)
         speed = tokens / max(seconds, 1e-9)  # a coarse clock may not have moved
         self.seconds += seconds
         self.peak_memory = max(self.peak_memory, peak_memory(self.device))
