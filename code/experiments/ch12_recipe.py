@@ -1,7 +1,8 @@
-"""Chapter 12: what the recipe of the shipped translator gives, one thing left out."""
+"""Chapter 12: the shipped recipe with one thing left out, and a quicker recipe."""
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +17,7 @@ from attnbook.translation.schedules import learning_rate
 from experiments.registry import sweep
 
 EPOCHS = 5
+SHIPPED = "multi30k-cpu"
 
 
 def at_once(run: Config, step: int, updates: int) -> float:
@@ -31,7 +33,7 @@ def without_warm_up(seed: int) -> dict:
         The validation "loss" and greedy "bleu" after each epoch.
     """
     with patch.object(trainer, "learning_rate", at_once):
-        return by_epoch(seed=seed)
+        return by_epoch(SHIPPED, seed=seed, max_epochs=EPOCHS)
 
 
 @sweep(rate=(1e-3,), seed=0, epochs=EPOCHS)
@@ -41,21 +43,38 @@ def without_scaling(rate: float) -> dict:
     Returns:
         The validation "loss" and greedy "bleu" after each epoch.
     """
-    return by_epoch(scaled=False, seed=0, peak_learning_rate=rate)
+    about = {"seed": 0, "max_epochs": EPOCHS, "peak_learning_rate": rate}
+    return by_epoch(SHIPPED, scaled=False, **about)
 
 
-def by_epoch(scaled: bool = True, **changes: object) -> dict[str, list[float]]:
-    """Train the shipped translator for some epochs in a folder that is deleted.
+@sweep(seed=(0, 1, 2))
+def quick_recipe(seed: int) -> dict:
+    """Train the same model in a third of the time, with the config ``multi30k-quick``.
+
+    Returns:
+        The validation "loss" and greedy "bleu" after each epoch, and the "seconds" of
+        processor time of the whole run, on one thread.
+    """
+    began = time.process_time()
+    found = by_epoch("multi30k-quick", seed=seed)
+    return found | {"seconds": round(time.process_time() - began)}
+
+
+def by_epoch(
+    name: str, *, scaled: bool = True, **changes: object
+) -> dict[str, list[float]]:
+    """Train a translator in fp32, in a folder that is deleted.
 
     The lists are shorter if the run diverges.
 
     Args:
+        name: Of a config.
         scaled: Whether the scores are divided by √d_k.
-        changes: Entries of the configuration ``multi30k-cpu``.
+        changes: Entries of the config.
     """
     with ExitStack() as stack:
         folder = stack.enter_context(TemporaryDirectory())
-        about = config("multi30k-cpu", precision="fp32", max_epochs=EPOCHS, **changes)
+        about = config(name, precision="fp32", **changes)
         run = trainer.Trainer(about, folder, "cpu")
         stack.callback(run.close)
         if not scaled:

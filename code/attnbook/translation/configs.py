@@ -152,9 +152,7 @@ CPU = replace(
 
 QUICK = replace(
     CPU,
-    vocab_size=4000,
     dropout=0.1,
-    batch_tokens=1024,
     warmup=200,
     schedule="linear",
     max_epochs=12,
