@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 # The kinds of entries; KINDS says what each of them allows.
-Text = Schedule = Precision = str
+Text = Optimizer = Precision = str
 Count = Seed = int
 Share = Positive = float
 
@@ -36,9 +36,7 @@ KINDS = {
     "Positive": Kind(
         float, "a number, more than 0, at most 1e30", lambda x: 0 < x <= 1e30
     ),
-    "Schedule": Kind(
-        str, "inverse_sqrt or linear", lambda x: x in ("inverse_sqrt", "linear")
-    ),
+    "Optimizer": Kind(str, "adam or muon", lambda x: x in ("adam", "muon")),
     "Precision": Kind(
         str, "auto, fp32 or bf16", lambda x: x in ("auto", "fp32", "bf16")
     ),
@@ -64,10 +62,12 @@ class Config:
         norm_first: Whether to use pre-norm; False is the paper's post-norm.
         dropout: Dropout rate.
         batch_tokens: The optimisation: positions of a padded batch on each side.
-        peak_learning_rate: Highest learning rate. None: that of the paper's formula.
+        optimizer: "adam", whose learning rate falls with the inverse square root of
+            the step, as in the paper, or "muon", for which it falls in a straight line
+            to 0 at the end of the run: see :mod:`attnbook.translation.muon`.
+        peak_learning_rate: Highest learning rate, of Adam. None: that of the paper's
+            formula.
         warmup: Number of warm-up updates.
-        schedule: How the learning rate falls after them: with the inverse square root,
-            or linearly, to 0 at the end of the run.
         smoothing: ε of label smoothing.
         max_epochs: Maximum number of epochs; see also :attr:`patience`.
         average: Number of last epochs whose weights are averaged.
@@ -92,9 +92,9 @@ class Config:
     dropout: Share = 0.3
 
     batch_tokens: Count = 8192
+    optimizer: Optimizer = "adam"
     peak_learning_rate: Positive | None = 5e-3
     warmup: Count = 2000
-    schedule: Schedule = "inverse_sqrt"
     smoothing: Share = 0.1
     max_epochs: Count = 108
     average: Count = 10
@@ -154,7 +154,7 @@ QUICK = replace(
     CPU,
     dropout=0.1,
     warmup=200,
-    schedule="linear",
+    optimizer="muon",
     max_epochs=12,
     average=1,
 )

@@ -59,11 +59,11 @@ def learning_rate(config: Config, step: int, updates: int) -> float:
     Args:
         config: Of the run.
         step: Number of the update, from 1.
-        updates: Number of all updates, which the linear schedule goes by.
+        updates: Number of all updates, which the linear schedule of Muon goes by.
     """
     peak, warmup = config.peak_learning_rate, config.warmup
     if peak is None:
         peak = noam_learning_rate(warmup, config.d_model, warmup)
-    if config.schedule == "linear":
+    if config.optimizer == "muon":
         return linear_learning_rate(step, peak, warmup, updates)
     return inverse_sqrt_learning_rate(step, peak, warmup)

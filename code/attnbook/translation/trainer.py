@@ -24,6 +24,7 @@ from attnbook.translation.corpora import cut_updates, encode_pairs, load_texts
 from attnbook.translation.devices import choose_precision, peak_memory, set_backends
 from attnbook.translation.distributed import Processes
 from attnbook.translation.models import model_from_config
+from attnbook.translation.muon import Muon, hidden_matrices
 from attnbook.translation.schedules import learning_rate
 from attnbook.translation.validation import mean_loss, score_greedy, to_device
 
@@ -100,9 +101,13 @@ class Trainer:
         self.model = model_from_config(self.config, len(self.subwords)).to(self.device)
         self.wrapped = self.processes.average_gradients(self.model)
         fused = self.device.type in ("cpu", "cuda")  # one kernel for all weights
-        self.optimizer = torch.optim.Adam(
-            self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=fused or None
-        )
+        weights = [*self.model.parameters()]
+        about = {"betas": (0.9, 0.98), "eps": 1e-9, "fused": fused or None}
+        if self.config.optimizer == "muon":
+            hidden = hidden_matrices(self.model, len(self.subwords))
+            self.optimizer = Muon(weights, hidden, **about)
+        else:
+            self.optimizer = torch.optim.Adam(weights, **about)
 
     def _begin_or_resume(self) -> None:
         """Begin a run, now that its config has proved usable, or resume it."""

@@ -40,7 +40,7 @@ def test_a_config_comes_back_from_its_file(tmp_path, name):
     [
         ("seed", "3", 3),
         ("dropout", "0.25", 0.25),
-        ("schedule", "linear", "linear"),
+        ("optimizer", "muon", "muon"),
         ("norm_first", "True", True),
         ("peak_learning_rate", "null", None),
         ("peak_learning_rate", "5e-4", 5e-4),
@@ -72,7 +72,7 @@ COUNTS = [field.name for field in fields(Config) if field.type == "Count"]
         ),
         (["norm_first"], ["maybe", 1, 0, "yes"], "true or false"),
         (["precision"], ["fp16", "fp8"], "auto, fp32 or bf16"),
-        (["schedule"], ["cosine", 0], "inverse_sqrt or linear"),
+        (["optimizer"], ["sgd", 0], "adam or muon"),
         (["data", "model"], [3], "text"),
     ],
 )

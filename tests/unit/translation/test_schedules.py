@@ -51,5 +51,5 @@ def test_the_config_chooses():
     toy = config("toy")
     how = toy.peak_learning_rate, toy.warmup
     assert learning_rate(toy, 60, 99) == inverse_sqrt_learning_rate(60, *how)
-    line = config("toy", schedule="linear")
+    line = config("toy", optimizer="muon")
     assert learning_rate(line, 60, 99) == linear_learning_rate(60, *how, 99)
