@@ -55,7 +55,7 @@ def without_scaling(rate: float) -> dict:
 
 @sweep(seed=(0, 1, 2))
 def quick_recipe(seed: int) -> dict:
-    """Train the same model in a third of the time, with the config ``multi30k-quick``.
+    """Train the same model in 40 % of the time, with the config ``multi30k-quick``.
 
     Returns:
         The validation "loss" and greedy "bleu" and "chrf" after each epoch.

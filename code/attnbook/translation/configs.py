@@ -155,7 +155,7 @@ QUICK = replace(
     dropout=0.1,
     warmup=200,
     optimizer="muon",
-    max_epochs=12,
+    max_epochs=13,
     average=1,
 )
 

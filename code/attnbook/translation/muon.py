@@ -1,4 +1,4 @@
-"""Muon, by Jordan et al. 2024: hidden matrices take steps that stretch no direction."""
+"""Muon, by Jordan et al. 2024: a matrix steps equally far in all its directions."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ RATE = 5.0
 """Muon's learning rate in multiples of Adam's."""
 
 
-def orthogonalise(matrices: Tensor) -> Tensor:
-    """Set the singular values of matrices to about 1, without their decomposition.
+def orthogonalise(matrix: Tensor) -> Tensor:
+    """Set the singular values of a matrix to about 1, without its decomposition.
 
     Five rounds of a Newton–Schulz iteration, which needs products of matrices only,
-    leave them between 0.7 and 1.2 unless they were less than a thousandth of the norm.
+    leave them between 0.7 and 1.2 unless they were less than a hundredth of the norm.
 
     Args:
-        matrices: Real matrices, (..., M, N).
+        matrix: Any matrix, (M, N).
 
     Returns:
-        Matrices with the same singular vectors, (..., M, N).
+        A matrix with the same singular vectors, (M, N).
     """
-    wide = matrices.shape[-2] <= matrices.shape[-1]
-    x = matrices if wide else matrices.mT  # the product x·xᵀ is then the smaller one
-    x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
+    wide = matrix.shape[0] <= matrix.shape[1]
+    x = matrix if wide else matrix.T  # the product x·xᵀ is then the smaller one
+    x = x / (x.norm() + 1e-7)
     a, b, c = COEFFICIENTS
     for _ in range(ROUNDS):
-        square = x @ x.mT
-        x = a * x + (b * square + c * square @ square) @ x
-    return x if wide else x.mT
+        square = x @ x.T
+        factor = torch.addmm(square, square, square, beta=b, alpha=c)
+        x = torch.addmm(x, factor, x, beta=a)  # a·x + (b·x·xᵀ + c·(x·xᵀ)²)·x
+    return x if wide else x.T
 
 
 class Muon(torch.optim.Adam):
@@ -54,24 +55,18 @@ class Muon(torch.optim.Adam):
         self, parameters: Iterable[Tensor], matrices: Iterable[Tensor], **adam: object
     ) -> None:
         super().__init__(parameters, **adam)
-        self.by_shape: dict[torch.Size, list[Tensor]] = {}
-        for matrix in matrices:
-            self.by_shape.setdefault(matrix.shape, []).append(matrix)
+        self.matrices = [*matrices]
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:
         """Take one step; the gradients of the matrices are used up."""
         rate = RATE * self.param_groups[0]["lr"]
-        for (rows, columns), matrices in self.by_shape.items():
-            gradients = torch.stack([matrix.grad for matrix in matrices])
-            momenta = torch.stack([self._momentum(matrix) for matrix in matrices])
-            momenta.lerp_(gradients, 1 - MOMENTUM)
-            steps = orthogonalise(gradients.lerp(momenta, MOMENTUM))  # Nesterov's
-            steps *= rate * max(1, rows / columns) ** 0.5
-            for matrix, momentum, change in zip(matrices, momenta, steps, strict=True):
-                self._momentum(matrix).copy_(momentum)
-                matrix -= change
-                matrix.grad = None  # so that Adam passes it by
+        for matrix in self.matrices:
+            momentum = self._momentum(matrix).lerp_(matrix.grad, 1 - MOMENTUM)
+            change = orthogonalise(matrix.grad.lerp(momentum, MOMENTUM))  # Nesterov's
+            rows, columns = matrix.shape
+            matrix.sub_(change, alpha=rate * max(1, rows / columns) ** 0.5)
+            matrix.grad = None  # so that Adam passes it by
         super().step()
 
     def _momentum(self, matrix: Tensor) -> Tensor:
