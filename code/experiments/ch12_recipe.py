@@ -73,12 +73,13 @@ def by_the_root(run: Config, step: int, _: int) -> float:
     return inverse_sqrt_learning_rate(step, run.peak_learning_rate, run.warmup)
 
 
+MUON = {"optimizer": "muon", "peak_learning_rate": 8e-3}
 CHANGES = {
     "dropout": {"dropout": 0.1},
     "warm-up": {"warmup": 200},
     "schedule": {},
-    "muon": {"optimizer": "muon"},
-    "all": {"dropout": 0.1, "warmup": 200, "optimizer": "muon"},
+    "muon": MUON,
+    "all": {"dropout": 0.1, "warmup": 200, **MUON},
 }
 """What sets the quick recipe apart from the shipped one: each thing alone, and all."""
 SCHEDULES = {"schedule": in_a_line, "muon": by_the_root}

@@ -153,8 +153,9 @@ CPU = replace(
 QUICK = replace(
     CPU,
     dropout=0.1,
-    warmup=200,
     optimizer="muon",
+    peak_learning_rate=8e-3,
+    warmup=200,
     max_epochs=13,
     average=1,
 )

@@ -12,7 +12,7 @@ ROUNDS = 5
 COEFFICIENTS = 3.4445, -4.7750, 2.0315
 """Of the polynomial a·σ + b·σ³ + c·σ⁵, which takes singular values towards 1."""
 
-RATE = 5.0
+RATE = 2.5
 """Muon's learning rate in multiples of Adam's."""
 
 

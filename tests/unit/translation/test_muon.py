@@ -50,7 +50,7 @@ def test_three_steps_by_the_definition():
         for i, (rows, columns) in enumerate(shapes[:3]):
             momenta[i] = 0.95 * momenta[i] + 0.05 * gradients[i]
             ahead = 0.95 * momenta[i] + 0.05 * gradients[i]
-            size = 5 * 0.01 * max(1, rows / columns) ** 0.5
+            size = 2.5 * 0.01 * max(1, rows / columns) ** 0.5
             weights[i] = weights[i] - size * by_singular_values(ahead)[0]
             torch.testing.assert_close(ours[i].detach(), weights[i], rtol=0, atol=1e-6)
         torch.testing.assert_close(ours[-1], vector)
