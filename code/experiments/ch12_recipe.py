@@ -13,11 +13,7 @@ from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.translation import trainer
 from attnbook.translation.configs import Config, config
 from attnbook.translation.run_folder import LOG, read_metrics
-from attnbook.translation.schedules import (
-    inverse_sqrt_learning_rate,
-    learning_rate,
-    linear_learning_rate,
-)
+from attnbook.translation.schedules import learning_rate
 from experiments.ch11_minutes import EVERY, ROUNDS, speed
 from experiments.registry import experiment, sweep
 
@@ -61,40 +57,6 @@ def quick_recipe(seed: int) -> dict:
         The validation "loss" and greedy "bleu" and "chrf" after each epoch.
     """
     return by_epoch(QUICK, DIGITS | {"chrf": 2}, seed=seed)
-
-
-def in_a_line(run: Config, step: int, updates: int) -> float:
-    """The learning rate that falls linearly to 0, for Adam."""
-    return linear_learning_rate(step, run.peak_learning_rate, run.warmup, updates)
-
-
-def by_the_root(run: Config, step: int, _: int) -> float:
-    """The learning rate that falls with the inverse square root, for Muon."""
-    return inverse_sqrt_learning_rate(step, run.peak_learning_rate, run.warmup)
-
-
-MUON = {"optimizer": "muon", "peak_learning_rate": 8e-3}
-CHANGES = {
-    "dropout": {"dropout": 0.1},
-    "warm-up": {"warmup": 200},
-    "schedule": {},
-    "muon": MUON,
-    "all": {"dropout": 0.1, "warmup": 200, **MUON},
-}
-"""What sets the quick recipe apart from the shipped one: each thing alone, and all."""
-SCHEDULES = {"schedule": in_a_line, "muon": by_the_root}
-
-
-@sweep(change=CHANGES, epochs=4, seed=0)
-def quick_parts(change: str) -> dict:
-    """Train the shipped translator for four epochs with changes of the quick recipe.
-
-    Returns:
-        The validation "loss" and greedy "bleu" after each epoch.
-    """
-    schedule = SCHEDULES.get(change, learning_rate)
-    with patch.object(trainer, "learning_rate", schedule):
-        return by_epoch(SHIPPED, seed=0, max_epochs=4, **CHANGES[change])
 
 
 @experiment

@@ -147,7 +147,6 @@ SMALL = {
     "without_warm_up": TOY_TRANSLATOR,
     "without_scaling": TOY_TRANSLATOR,
     "quick_recipe": TOY_TRANSLATOR,
-    "quick_parts": TOY_TRANSLATOR,
     # a1
     "writers": UNTRAINED_WRITER,
     "writers_longer": UNTRAINED_WRITER,

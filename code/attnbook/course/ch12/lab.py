@@ -196,29 +196,12 @@ def directions_table() -> Table:
 # A quicker recipe
 
 SHIPPED, QUICK = "multi30k-cpu", "multi30k-quick"
-CHANGES = {
-    "none": "the shipped recipe",
-    "dropout": "dropout 0.1 instead of 0.2",
-    "warm-up": "a warm-up of 200 updates instead of 800",
-    "schedule": "a learning rate that falls linearly to 0",
-    "muon": "Muon instead of Adam",
-    "all": "all four",
-}
-"""What sets the quick recipe apart from the shipped one, as a reader calls it."""
 
 
 def shipped_bleu() -> list[float]:
     """The shipped model's validation BLEU after each epoch."""
     log = results.load(NAME)["log"]
     return [line["validation_bleu"] for line in log if "validation_bleu" in line]
-
-
-def changes_table() -> Table:
-    """Show validation BLEU after four epochs with each change of the quick recipe."""
-    stored = results.load("quick_parts")
-    runs = [{"change": "none", "bleu": shipped_bleu()}, *stored["runs"]]
-    bleu = Value(("bleu", stored["epochs"] - 1), "", 1, 1, "BLEU", "validation")
-    return pivot(runs, "change", None, bleu, names={"change": CHANGES}, head="recipe")
 
 
 def minutes_per_epoch(name: str) -> float:
