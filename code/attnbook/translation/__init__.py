@@ -5,6 +5,7 @@
 - ``corpora``: the parallel text of a config, and the batches of each epoch
 - ``models``: the model of a config
 - ``schedules``: the learning rate of each update
+- ``muon``: the optimiser of the quick recipe
 - ``trainer``: the training loop
 - ``validation``: loss and scores on the validation split, after each epoch
 - ``evaluation``: translation in batches, choice of the length penalty

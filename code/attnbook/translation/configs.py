@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 # The kinds of entries; KINDS says what each of them allows.
-Text = Precision = str
+Text = Optimizer = Precision = str
 Count = Seed = int
 Share = Positive = float
 
@@ -36,6 +36,7 @@ KINDS = {
     "Positive": Kind(
         float, "a number, more than 0, at most 1e30", lambda x: 0 < x <= 1e30
     ),
+    "Optimizer": Kind(str, "adam or muon", lambda x: x in ("adam", "muon")),
     "Precision": Kind(
         str, "auto, fp32 or bf16", lambda x: x in ("auto", "fp32", "bf16")
     ),
@@ -61,10 +62,13 @@ class Config:
         norm_first: Whether to use pre-norm; False is the paper's post-norm.
         dropout: Dropout rate.
         batch_tokens: The optimisation: positions of a padded batch on each side.
-        peak_learning_rate: Highest learning rate. None: that of the paper's formula.
+        optimizer: "adam", whose learning rate falls with the inverse square root of
+            the step, as in the paper, or "muon", for which it falls in a straight line
+            to 0 at the end of the run: see :mod:`attnbook.translation.muon`.
+        peak_learning_rate: Highest learning rate, of Adam. None: that of the paper's
+            formula.
         warmup: Number of warm-up updates.
         smoothing: ε of label smoothing.
-        clip: Maximum norm of the gradient.
         max_epochs: Maximum number of epochs; see also :attr:`patience`.
         average: Number of last epochs whose weights are averaged.
         precision: The run: "fp32", "bf16", or "auto": the best one for the device.
@@ -88,10 +92,10 @@ class Config:
     dropout: Share = 0.3
 
     batch_tokens: Count = 8192
+    optimizer: Optimizer = "adam"
     peak_learning_rate: Positive | None = 5e-3
     warmup: Count = 2000
     smoothing: Share = 0.1
-    clip: Positive = 1.0
     max_epochs: Count = 108
     average: Count = 10
 
@@ -146,6 +150,16 @@ CPU = replace(
     max_epochs=36,
 )
 
+QUICK = replace(
+    CPU,
+    dropout=0.1,
+    optimizer="muon",
+    peak_learning_rate=8e-3,
+    warmup=200,
+    max_epochs=13,
+    average=1,
+)
+
 CONFIGS = {
     "toy": replace(
         TINY,
@@ -176,6 +190,7 @@ CONFIGS = {
     ),
     "multi30k-tiny": TINY,
     "multi30k-cpu": CPU,
+    "multi30k-quick": QUICK,
     "base": replace(
         TINY,
         vocab_size=37000,
@@ -242,7 +257,7 @@ WORDS = {"none": "null", "true": "true", "false": "false"}
 def _read(key: str, text: str) -> object:
     """Parse text from a command line as the type of the entry."""
     kind = next(f.type for f in fields(Config) if f.name == key)
-    if kind in ("Text", "Precision"):
+    if KINDS[kind.removesuffix(" | None")].type is str:
         return text
     for parse in (json.loads, float):  # JSON has no .2 and no 5.
         try:

@@ -35,7 +35,7 @@ COMMIT_VARIABLE = "ATTNBOOK_COMMIT"
 TEST_SPLITS = {"multi30k": ("test_2016_flickr", "test_2017_flickr")}
 """Test splits by data; a folder and the toy language have one, "test"."""
 
-HEADLINES = ("multi30k-tiny", "multi30k-cpu")
+HEADLINES = ("multi30k-tiny", "multi30k-cpu", "multi30k-quick")
 """Configs, chosen on validation data, whose runs are scored on the test sets."""
 
 FREE = ("data", "seed", "source", "target", "precision")

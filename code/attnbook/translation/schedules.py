@@ -1,4 +1,4 @@
-"""Learning rates: warm-up, then decay with the inverse square root."""
+"""Learning rates: warm-up, then decay."""
 
 from __future__ import annotations
 
@@ -40,14 +40,30 @@ def inverse_sqrt_learning_rate(step: int, peak: float, warmup: int) -> float:
     )
 
 
-def learning_rate(config: Config, step: int) -> float:
+def linear_learning_rate(step: int, peak: float, warmup: int, updates: int) -> float:
+    """Linear warm-up, then a straight line to 0, which it meets after the last update.
+
+    Args:
+        step: Number of the update, from 1.
+        peak: Learning rate at update ``warmup``.
+        warmup: Number of warm-up updates.
+        updates: Number of all updates.
+    """
+    left = (updates + 1 - step) / max(1, updates + 1 - warmup)
+    return peak * max(0.0, min(step / warmup, left))
+
+
+def learning_rate(config: Config, step: int, updates: int) -> float:
     """The learning rate of an update by the schedule that a config asks for.
 
     Args:
         config: Of the run.
         step: Number of the update, from 1.
+        updates: Number of all updates, which the linear schedule of Muon goes by.
     """
     peak, warmup = config.peak_learning_rate, config.warmup
     if peak is None:
-        return noam_learning_rate(step, config.d_model, warmup)
+        peak = noam_learning_rate(warmup, config.d_model, warmup)
+    if config.optimizer == "muon":
+        return linear_learning_rate(step, peak, warmup, updates)
     return inverse_sqrt_learning_rate(step, peak, warmup)

@@ -54,7 +54,7 @@ SMALL = 10_000
     "name",
     metavar="NAME",
     help=f"{', '.join(CONFIGS)}, or a JSON file. If not given: multi30k-tiny on a GPU, "
-    "multi30k-cpu without one; small-data for fewer than 10,000 lines of your own.",
+    "multi30k-quick without one; small-data for fewer than 10,000 lines of your own.",
 )
 @click.option(
     "--set",
@@ -106,7 +106,7 @@ def default_config(device: str, data: str = "") -> str:
     if any(path.read_bytes().count(b"\n") < SMALL for path in files):
         return "small-data"
     cpu = choose_device(device).type == "cpu"
-    return "multi30k-cpu" if cpu else "multi30k-tiny"
+    return "multi30k-quick" if cpu else "multi30k-tiny"
 
 
 def read_config(name: str, entries: Sequence[str]) -> Config:
@@ -183,9 +183,8 @@ def after_divergence(trainer: Trainer) -> str:
     """What to try when training has diverged, and what is kept."""
     run, kept = trainer.config, "no state was saved yet"
     text = (
-        f"This run has peak_learning_rate={run.peak_learning_rate}, "
-        f"warmup={run.warmup} and clip={run.clip}: choose others, and another folder "
-        "with --out"
+        f"This run has peak_learning_rate={run.peak_learning_rate} and "
+        f"warmup={run.warmup}: choose others, and another folder with --out"
     )
     if trainer.finished:  # it would end the same way again
         return f"{text}."

@@ -24,12 +24,16 @@ from attnbook.translation.corpora import cut_updates, encode_pairs, load_texts
 from attnbook.translation.devices import choose_precision, peak_memory, set_backends
 from attnbook.translation.distributed import Processes
 from attnbook.translation.models import model_from_config
+from attnbook.translation.muon import Muon, hidden_matrices
 from attnbook.translation.schedules import learning_rate
 from attnbook.translation.validation import mean_loss, score_greedy, to_device
 
 LOG_EVERY = 50
 """Updates between two lines of the log; reading the loss synchronises the GPU. States
 are written at these updates, too, so that a resumed run has the same log."""
+
+CLIP = 1.0
+"""Largest norm of the gradient; a larger one is scaled down to it."""
 
 SAVE_SECONDS = 600
 """Age at which the last state is replaced; it also is after each epoch."""
@@ -97,9 +101,13 @@ class Trainer:
         self.model = model_from_config(self.config, len(self.subwords)).to(self.device)
         self.wrapped = self.processes.average_gradients(self.model)
         fused = self.device.type in ("cpu", "cuda")  # one kernel for all weights
-        self.optimizer = torch.optim.Adam(
-            self.model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=fused or None
-        )
+        weights = [*self.model.parameters()]
+        about = {"betas": (0.9, 0.98), "eps": 1e-9, "fused": fused or None}
+        if self.config.optimizer == "muon":
+            hidden = hidden_matrices(self.model, len(self.subwords))
+            self.optimizer = Muon(weights, hidden, **about)
+        else:
+            self.optimizer = torch.optim.Adam(weights, **about)
 
     def _begin_or_resume(self) -> None:
         """Begin a run, now that its config has proved usable, or resume it."""
@@ -174,9 +182,9 @@ class Trainer:
             loss = label_smoothing_loss(logits, batch.tgt_out, self.config.smoothing)
             loss = loss.sum() / target_tokens(batches)
         (loss * self.world).backward()  # whose mean over the processes is to be the sum
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), CLIP)
         for entry in self.optimizer.param_groups:
-            entry["lr"] = learning_rate(self.config, self.step)
+            entry["lr"] = learning_rate(self.config, self.step, self.updates)
         self.optimizer.step()
         self.optimizer.zero_grad()
         return loss.detach() + 0 * norm
@@ -187,7 +195,8 @@ class Trainer:
         """Log some updates: their mean loss, which must be finite, and their speed."""
         values = self.processes.sum(torch.stack(losses))
         check_finite((), values, first=self.step - len(values) + 1)
-        loss, rate = fmean(values), learning_rate(self.config, self.step)
+        loss = fmean(values)
+        rate = learning_rate(self.config, self.step, self.updates)
         speed = tokens / max(seconds, 1e-9)  # a coarse clock may not have moved
         self.seconds += seconds
         self.peak_memory = max(self.peak_memory, peak_memory(self.device))

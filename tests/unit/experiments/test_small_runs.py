@@ -53,7 +53,9 @@ def one_caption(*_):
 
 ONE_DOG = {"load_texts": lambda *_: Texts(["A dog."], ["Ein Hund."]), "VERBS": ()}
 SHORT_TEXTS = {"STEPS": 20, "LENGTH": 12, "HELD_OUT": 3}
-TOY_TRANSLATOR = {"config": lambda _, **changes: config("toy", **changes), "EPOCHS": 1}
+TOY_TRANSLATOR = {
+    "config": lambda _, **changes: config("toy", **changes | {"max_epochs": 1})
+}
 UNTRAINED_WRITER = {
     "train": lambda mask_of, *_: TokenModel(mask_of).eval(),
     "NUMBER": 4,
@@ -142,6 +144,7 @@ SMALL = {
     # ch12
     "without_warm_up": TOY_TRANSLATOR,
     "without_scaling": TOY_TRANSLATOR,
+    "quick_recipe": TOY_TRANSLATOR,
     # a1
     "writers": UNTRAINED_WRITER,
     "writers_longer": UNTRAINED_WRITER,

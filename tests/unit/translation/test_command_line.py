@@ -143,16 +143,16 @@ def test_names_become_folders(monkeypatch):
     monkeypatch.setattr(training_command, "train", lambda *given: taken.append(given))
     train(["--config", "toy", "--set", "seed=4", "dropout=0.3"])
     train(["--config", "toy", "--out", "there"])
-    train(["--config", "toy", "--set", "seed=2", "--set", "clip=2", "--device", "cpu"])
+    train(["--config", "toy", "--set", "seed=2", "--set", "d_ff=9", "--device", "cpu"])
     assert [str(folder) for _, folder, _ in taken] == [
         *("runs/toy-4", "there", "runs/toy-2"),
     ]
     assert (taken[0][0].seed, taken[0][0].dropout) == (4, 0.3)
-    assert (taken[2][0].clip, taken[2][2]) == (2, "cpu")
+    assert (taken[2][0].d_ff, taken[2][2]) == (9, "cpu")
 
 
 @pytest.mark.parametrize(
-    ("device", "name"), [("cpu", "multi30k-cpu"), ("cuda", "multi30k-tiny")]
+    ("device", "name"), [("cpu", "multi30k-quick"), ("cuda", "multi30k-tiny")]
 )
 def test_the_config_suits_the_device(monkeypatch, device, name):
     taken, asked = [], []
@@ -281,7 +281,7 @@ def test_when_training_diverges_it_says_what_to_try(
     changes = ("peak_learning_rate=1e29", "warmup=1", f"precision={precision}")
     output = refused(train, *mine, *changes)
     assert "training diverged: the loss of update 2 is nan; lower the learn" in output
-    assert "This run has peak_learning_rate=1e+29, warmup=1 and clip=1.0" in output
+    assert "This run has peak_learning_rate=1e+29 and warmup=1" in output
     assert f"In {tmp_path / 'run'} no state was saved yet" in output
     assert ("fp32 may help, and goes on" in output) == (precision == "bf16")
     assert not (tmp_path / "run" / "model").exists()
@@ -343,7 +343,7 @@ def test_two_files_are_enough(tmp_path, monkeypatch, capsys):
 def test_little_text_has_a_config_of_its_own(tmp_path, lines):
     (tmp_path / "train.en").write_text("a dog\n" * lines)
     found = training_command.default_config("cpu", str(tmp_path))
-    assert found == ("small-data" if lines < 10_000 else "multi30k-cpu")
+    assert found == ("small-data" if lines < 10_000 else "multi30k-quick")
 
 
 @pytest.mark.parametrize("warmup", [25, 26])

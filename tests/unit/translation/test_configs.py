@@ -40,7 +40,7 @@ def test_a_config_comes_back_from_its_file(tmp_path, name):
     [
         ("seed", "3", 3),
         ("dropout", "0.25", 0.25),
-        ("clip", "2", 2),
+        ("optimizer", "muon", "muon"),
         ("norm_first", "True", True),
         ("peak_learning_rate", "null", None),
         ("peak_learning_rate", "5e-4", 5e-4),
@@ -66,12 +66,13 @@ COUNTS = [field.name for field in fields(Config) if field.type == "Count"]
         (COUNTS, [0, 2**31, 1.0, True, None], "a whole number, 1 or more, below 2"),
         (["n_layers"], [np.float64(2), torch.ones(2), ""], "a whole number, 1 or more"),
         (
-            ["clip", "peak_learning_rate"],
+            ["peak_learning_rate"],
             ["NaN", "Infinity", -1, 0, math.inf, 1e31, ""],
             "a number, more than 0, at most 1e30",
         ),
         (["norm_first"], ["maybe", 1, 0, "yes"], "true or false"),
         (["precision"], ["fp16", "fp8"], "auto, fp32 or bf16"),
+        (["optimizer"], ["sgd", 0], "adam or muon"),
         (["data", "model"], [3], "text"),
     ],
 )

@@ -21,7 +21,7 @@ from attnbook.translation import trainer as trainer_module
 from attnbook.translation.configs import changed, from_json
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.schedules import inverse_sqrt_learning_rate
-from attnbook.translation.trainer import Trainer
+from attnbook.translation.trainer import CLIP, Trainer
 from attnbook.translation.training_state import read_state
 
 PER_EPOCH = 13
@@ -136,20 +136,23 @@ def gradients_at(trainer):
 
 
 def test_an_update_is_adam_by_the_mean_loss_of_its_tokens(data, tmp_path):
-    trainer = fresh(data, tmp_path / "run", dropout=0.0, clip=1e9)
+    trainer = fresh(data, tmp_path / "run", dropout=0.0)
     taken, (pairs,) = gradients_at(trainer), trainer.updates_of(0)[0]
     wanted, value = by_pytorch(trainer, pairs)
+    norm = nn.utils.get_total_norm(wanted)
+    assert norm > CLIP
     assert trainer._update([pairs]).item() == pytest.approx(value, abs=1e-6)
     for one, other in zip(taken[0][0], wanted, strict=True):
-        torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
+        torch.testing.assert_close(one, other * CLIP / norm, rtol=0, atol=1e-6)
     (group,) = trainer.optimizer.param_groups
     assert (group["betas"], group["eps"]) == ((0.9, 0.98), 1e-9)
     assert group["weight_decay"] == 0
     assert all(p.grad is None for p in trainer.model.parameters())
 
 
-def test_the_gradient_is_clipped_and_the_rate_is_set(data, tmp_path):
-    trainer = fresh(data, tmp_path / "run", clip=0.01)
+def test_the_gradient_is_clipped_and_the_rate_is_set(data, tmp_path, monkeypatch):
+    monkeypatch.setattr("attnbook.translation.trainer.CLIP", 0.01)
+    trainer = fresh(data, tmp_path / "run")
     taken = gradients_at(trainer)
     for batches in trainer.updates_of(0)[:3]:
         trainer._update(batches)

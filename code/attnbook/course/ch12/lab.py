@@ -18,7 +18,8 @@ from attnbook.course.ch12.figures import (
     part,
     whole_ladder,
 )
-from attnbook.course.kit.colours import COLOURS
+from attnbook.course.kit.colours import COLOURS, GREY
+from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.html_tables import Cell, Column, Table, table
 from attnbook.course.kit.tables import Value, pivot
 from attnbook.translation.report import TEST_SPLITS
@@ -190,3 +191,38 @@ def directions_table() -> Table:
         for split in TEST_SPLITS["multi30k"]
     ]
     return pivot(runs, "direction", None, *values)
+
+
+# A quicker recipe
+
+SHIPPED, QUICK = "multi30k-cpu", "multi30k-quick"
+
+
+def shipped_bleu() -> list[float]:
+    """The shipped model's validation BLEU after each epoch."""
+    log = results.load(NAME)["log"]
+    return [line["validation_bleu"] for line in log if "validation_bleu" in line]
+
+
+def minutes_per_epoch(name: str) -> float:
+    """Minutes that a recipe's updates of one epoch take on one core."""
+    stored = results.load("quick_speeds")
+    speed = fmean(found[name] for found in stored["tokens_per_second"])
+    return stored["tokens"] / speed / 60
+
+
+def minutes_figure() -> Figure:
+    """Draw validation BLEU by minutes of training: the shipped run, the quick ones."""
+    fig, ax = plt.subplots(figsize=(5.5, 3.6))
+    quick = [run["bleu"] for run in results.load("quick_recipe")["runs"]]
+    for name, curves, colour, label in (
+        (SHIPPED, [shipped_bleu()], GREY, "shipped recipe"),
+        (QUICK, quick, COLOURS["target"], "quick recipe"),
+    ):
+        for bleu in curves:
+            x = [minutes_per_epoch(name) * epoch for epoch in range(1, len(bleu) + 1)]
+            ax.plot(x, bleu, color=colour, label=label if bleu is curves[0] else None)
+    ax.set(xlabel="minutes on one core", ylabel="validation BLEU")
+    ax.set(xlim=(0, None), ylim=(0, None))
+    label_lines(ax)
+    return fig
