@@ -168,11 +168,11 @@ def writers(seed: int) -> dict[str, float]:
         by the same weights under the causal mask ("gaps_asked_causal"), where length
         and end are given ("gaps_between"), or where gaps follow up to the greatest
         length ("gaps_followed"); by models trained with one gap in whole texts
-        ("one_gap"), in texts cut after the gap ("cut") or later ("cut_later"); with
-        gaps under the causal mask ("gaps_causal"); with the next word at all positions
-        ("next") or at one of each text ("next_one"); after few steps on cut texts by a
-        new model ("few_new"), and by one that begins with the word vectors
-        ("few_vectors") or all weights ("few_all") of the model that fills gaps.
+        ("one_gap") or in texts cut after the gap ("cut"); with gaps under the causal
+        mask ("gaps_causal"); with the next word at all positions ("next") or at one of
+        each text ("next_one"); after few steps on cut texts by a new model ("few_new"),
+        and by one that begins with the word vectors ("few_vectors") or all weights
+        ("few_all") of the model that fills gaps.
         "kinds": how often the latter's best guess for a hidden word has the right kind,
         in whole held-out sentences.
     """
@@ -182,8 +182,7 @@ def writers(seed: int) -> dict[str, float]:
     found["gaps_asked_causal"] = correct(write(reader, NUMBER))
     asked = {
         "one_gap": train(key_mask, one_gap_batches(seed), seed),
-        "cut": train(key_mask, one_gap_batches(seed, "after the gap"), seed),
-        "cut_later": train(key_mask, one_gap_batches(seed, "later"), seed),
+        "cut": train(key_mask, one_gap_batches(seed, cut=True), seed),
         "gaps_causal": train(target_mask, gap_batches(seed), seed),
         **after_few_steps(seed, reader),
     }
@@ -221,7 +220,7 @@ def after_few_steps(seed: int, reader: TokenModel) -> dict[str, TokenModel]:
     return {
         name: train(
             key_mask,
-            one_gap_batches(seed + OTHER_TEXTS, "after the gap"),
+            one_gap_batches(seed + OTHER_TEXTS, cut=True),
             seed,
             FEW,
             weights,

@@ -81,27 +81,13 @@ def gap_batches(seed: int) -> Batches:
         yield ids.masked_fill(hidden, MASK), ids.masked_fill(~hidden, PAD)
 
 
-def one_gap_batches(seed: int, cut: str | None = None) -> Batches:
-    """Texts with one hidden token each.
-
-    Args:
-        seed: The same seed gives the same sentences.
-        cut: None: the texts are whole. ``"after the gap"``: nothing comes after the
-            gap. ``"later"``: the text is cut, and at least one token comes after it.
-    """
+def one_gap_batches(seed: int, cut: bool = False) -> Batches:
+    """Texts with one hidden token each, whole or cut after it."""
     g = torch.Generator().manual_seed(seed)
-
-    def below(limits: Tensor) -> Tensor:
-        return (torch.rand(limits.shape, generator=g) * limits).long()
-
     for ids in whole_texts(seed):
         lengths = (ids != PAD).sum(1, keepdim=True)  # (B, 1)
-        if cut == "later":
-            end = 2 + below(lengths - 1)  # (B, 1)
-            place = below(end - 1)  # (B, 1)
-        else:
-            place = below(lengths)
-            end = lengths if cut is None else place + 1
+        place = (torch.rand(lengths.shape, generator=g) * lengths).long()  # (B, 1)
+        end = place + 1 if cut else lengths
         positions = torch.arange(ids.shape[1])  # (T,)
         given, hidden = ids.masked_fill(positions >= end, PAD), positions == place
         yield given.masked_fill(hidden, MASK), ids.masked_fill(~hidden, PAD)
