@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
 import statistics
-import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
@@ -17,7 +15,7 @@ from torch import Tensor, nn
 
 from attnbook.core.divergence import DivergedError
 from attnbook.core.files import write_object
-from attnbook.core.results import machine
+from attnbook.core.results import commit, machine
 from attnbook.data.subwords import Subwords
 from attnbook.models.word_tables import count_parameters
 from attnbook.translation.bleu_score import corpus_scores
@@ -29,8 +27,6 @@ from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.trainer import Trainer
 from attnbook.translation.training_state import average_weights
 from attnbook.translation.translator import save_translator
-
-COMMIT_VARIABLE = "ATTNBOOK_COMMIT"
 
 TEST_SPLITS = {"multi30k": ("test_2016_flickr", "test_2017_flickr")}
 """Test splits by data; a folder and the toy language have one, "test"."""
@@ -187,7 +183,7 @@ def run_facts(trainer: Trainer) -> dict:
     log = read_metrics(trainer.folder / "metrics.jsonl")
     speeds = [line["tokens_per_second"] for line in log if "tokens_per_second" in line]
     return {
-        "machine": hardware(trainer.device),
+        "machine": machine(trainer.device),
         "commit": commit(),
         "precision": str(trainer.precision).removeprefix("torch."),
         "processes": trainer.processes.world,
@@ -203,35 +199,6 @@ def run_facts(trainer: Trainer) -> dict:
         "tokens_per_second": round(statistics.median(speeds)),
         "peak_memory_mb": round(trainer.peak_memory / 2**20),
     }
-
-
-def hardware(device: torch.device) -> str:
-    """Describe the device."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return machine() if device.type == "cpu" else f"{platform.machine()}, {device.type}"
-
-
-def commit() -> str | None:
-    """The commit of the code, with "-dirty" if tracked files were changed since.
-
-    Where the code is in no git repository, it is what the environment variable
-    ``ATTNBOOK_COMMIT`` says, or None. Inside a repository it may still be a file of an
-    installation, which that repository does not track.
-    """
-    folder, file = Path(__file__).parent, Path(__file__).name
-    try:
-        _git(folder, "ls-files", "--error-unmatch", file)
-        return _git(folder, "describe", "--always", "--dirty", "--exclude=*")
-    except (OSError, subprocess.CalledProcessError):
-        return os.environ.get(COMMIT_VARIABLE)
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    """The output of a git command in a folder."""
-    command = ["git", "-C", str(folder), *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    return run.stdout.strip()
 
 
 def _sha256(path: Path) -> str:
