@@ -111,6 +111,7 @@ def read_facts(folder: Traversable) -> dict:
 
 
 def _read(folder: Traversable, name: str, parse: Callable[[bytes], dict]) -> dict:
+    """Read one of a saved model's files."""
     if not (folder / name).is_file():
         raise ValueError(
             f"there is no {name} in {folder}; give the folder of a saved model"
