@@ -31,6 +31,7 @@ from torch.nn import functional as F
 from attnbook.analysis.cost import median_seconds, peak_bytes
 from attnbook.core.devices import DEVICES, choose_device
 from attnbook.core.files import write_object
+from attnbook.core.results import commit, machine
 from attnbook.core.signals import last_words
 from attnbook.core.threads import set_threads
 from attnbook.core.vocabulary import UNK
@@ -40,7 +41,6 @@ from attnbook.nn.masks import causal_mask
 from attnbook.translation.configs import Config
 from attnbook.translation.devices import choose_precision, set_backends
 from attnbook.translation.models import model_from_config
-from attnbook.translation.report import commit, hardware
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.train_command import read_config, train
 
@@ -147,7 +147,7 @@ def record(path: Path, device: torch.device, make: Callable[[], dict]) -> None:
     found = make()
     about = {
         "command": shlex.join(["python", *sys.argv]),
-        "machine": hardware(device),
+        "machine": machine(device),
         "versions": {"python": platform.python_version(), "torch": torch.__version__},
         "commit": commit(),
         "seconds": round(time.perf_counter() - start, 1),

@@ -12,7 +12,6 @@ import hashlib
 import inspect
 import json
 import platform
-import subprocess
 import textwrap
 from collections.abc import Callable, Iterator
 from functools import cache, partial
@@ -23,7 +22,7 @@ from typing import Any
 import torch
 
 from attnbook.core.files import write_object
-from attnbook.core.results import machine
+from attnbook.core.results import commit, machine
 
 OURS = ("attnbook.", "experiments.")
 DOCUMENTED = ast.FunctionDef | ast.ClassDef
@@ -60,21 +59,6 @@ def save(name: str, run: Callable, values: dict, seconds: float, folder: Path) -
     path = folder / f"{name}.json"
     write_object(path, record)
     return path
-
-
-def commit() -> str:
-    """The commit of this copy, "-dirty" if its Python differs, or "unknown"."""
-    git = ["git", "-C", str(Path(__file__).parent)]
-    asked = ["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "--", "*.py"]
-    try:
-        found = [
-            subprocess.run([*git, *what], capture_output=True, text=True, check=True)
-            for what in asked
-        ]
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    head, changed = (answer.stdout.strip() for answer in found)
-    return f"{head}-dirty" if changed else head
 
 
 def differences(stored: dict, found: dict, runs: int | None = None) -> dict[str, float]:

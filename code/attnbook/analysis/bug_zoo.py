@@ -41,11 +41,7 @@ class WrongSplit(MultiHeadAttention):
         return (heads, *weights) if weights else heads
 
     def start(self, x: Tensor) -> KeysValues:
-        """Refuse, before a search begins.
-
-        Raises:
-            ValueError: Always.
-        """
+        """Refuse by a ValueError, before a search begins."""
         raise ValueError(
             "an attention with wrongly split heads has no keys and values to keep; "
             "compare the logits of all positions at once instead of decoding"

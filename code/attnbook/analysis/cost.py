@@ -13,8 +13,6 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 TIMINGS = 7
-
-
 CPU = torch.device("cpu")
 
 

@@ -16,7 +16,7 @@ from attnbook.core.devices import model_device
 from attnbook.models.bahdanau import Bahdanau, BahdanauState, EncodedSource
 from attnbook.nn.precision import wide
 from attnbook.toy.data import make_batch
-from attnbook.toy.language import KINDS, Pair, kind_of
+from attnbook.toy.language import KINDS, Pair, _article, kind_of
 
 
 @torch.no_grad()
@@ -69,18 +69,10 @@ def _log_p(model: nn.Module, pairs: Sequence[Pair]) -> Tensor:
 
 def word_swaps(pair: Pair, j: int) -> list[tuple[str, ...]]:
     """The source with each other word of the same kind at position j."""
-    word = "a" if pair.source[j] == "an" else pair.source[j]
-    return [
-        _with_articles([*pair.source[:j], other, *pair.source[j + 1 :]])
-        for other in KINDS.get(kind_of(word), ())
-        if other != word
-    ]
-
-
-def _with_articles(words: Sequence[str]) -> tuple[str, ...]:
-    """Write *an* before a vowel and *a* before a consonant."""
-    followers = [*words[1:], "."]
-    return tuple(
-        ("an" if after[0] in "aeiou" else "a") if word in ("a", "an") else word
-        for word, after in zip(words, followers, strict=True)
-    )
+    words = ["a" if word == "an" else word for word in pair.source]
+    swaps = []
+    for other in KINDS.get(kind_of(words[j]), ()):
+        if other != words[j]:
+            swap = [*words[:j], other, *words[j + 1 :]]
+            swaps.append(tuple(map(_article, swap, [*swap[1:], "."])))
+    return swaps

@@ -14,11 +14,8 @@ import torch
 THREADS_VARIABLE = "ATTNBOOK_THREADS"
 
 
-def set_threads() -> int:
+def set_threads() -> None:
     """Set PyTorch's number of threads to ``ATTNBOOK_THREADS``, or to 1 if it is unset.
-
-    Returns:
-        The number of threads.
 
     Raises:
         ValueError: If the variable is not a whole number from 1 upwards.
@@ -30,4 +27,3 @@ def set_threads() -> int:
             "number from 1 upwards: set it to 1, or unset it."
         )
     torch.set_num_threads(int(text))
-    return int(text)

@@ -30,11 +30,8 @@ def save_weights(model: nn.Module, folder: Path | str, /, **facts: object) -> No
     folder.mkdir(parents=True, exist_ok=True)
     weights = {name: w.detach().contiguous() for name, w in tensors(model).items()}
     text = json.dumps(facts, indent=1) + "\n"
-    for name, content in (
-        ("weights.safetensors", save(weights)),
-        ("facts.json", text.encode()),
-    ):
-        write_whole(folder / name, content)
+    write_whole(folder / "weights.safetensors", save(weights))
+    write_whole(folder / "facts.json", text)
 
 
 def load_weights(model: nn.Module, folder: Traversable | str) -> dict:

@@ -81,9 +81,7 @@ def encoder_layer_from_torch(theirs: nn.TransformerEncoderLayer) -> EncoderLayer
     Raises:
         ValueError: If it has another activation, or no biases.
     """
-    ours = EncoderLayer(_config(theirs))
-    ours.attention = _without_dropout(theirs.self_attn)
-    return _fill(ours, theirs)
+    return _layer(EncoderLayer, theirs, attention=theirs.self_attn)
 
 
 def decoder_layer_from_torch(theirs: nn.TransformerDecoderLayer) -> DecoderLayer:
@@ -91,10 +89,11 @@ def decoder_layer_from_torch(theirs: nn.TransformerDecoderLayer) -> DecoderLayer
 
     As :func:`encoder_layer_from_torch`.
     """
-    ours = DecoderLayer(_config(theirs))
-    ours.self_attention = _without_dropout(theirs.self_attn)
-    ours.cross_attention = _without_dropout(theirs.multihead_attn)
-    return _fill(ours, theirs)
+    attentions = {
+        "self_attention": theirs.self_attn,
+        "cross_attention": theirs.multihead_attn,
+    }
+    return _layer(DecoderLayer, theirs, **attentions)
 
 
 def transformer_from_torch(
@@ -155,15 +154,14 @@ def _is_relu(activation: Callable[[Tensor], Tensor]) -> bool:
     return torch.equal(activation(x.clone()), x.relu())
 
 
-def _without_dropout(theirs: nn.MultiheadAttention) -> MultiHeadAttention:
-    ours = attention_from_torch(theirs)
-    ours.dropout = 0.0
-    return ours
-
-
-def _fill(ours: Layer, theirs: nn.Module) -> Layer:
-    """Copy what encoder and decoder layers have in common: the networks, the norms."""
-    ours = ours.to(theirs.linear1.weight)
+def _layer(
+    kind: type[Layer], theirs: nn.Module, **attentions: nn.MultiheadAttention
+) -> Layer:
+    """Make a layer without dropout; the attentions have the names that ours have."""
+    ours = kind(_config(theirs)).to(theirs.linear1.weight)
+    for name, attention in attentions.items():
+        setattr(ours, name, attention_from_torch(attention))
+        getattr(ours, name).dropout = 0.0
     ours.feed_forward.W_1.load_state_dict(theirs.linear1.state_dict())
     ours.feed_forward.W_2.load_state_dict(theirs.linear2.state_dict())
     for number in (1, 2, 3):

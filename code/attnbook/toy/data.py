@@ -43,9 +43,6 @@ def toy_pairs(seed: int, clauses: Sequence[int] = CLAUSES) -> Iterator[Pair]:
     Args:
         seed: The same seed gives the same sentences.
         clauses: The possible numbers of clauses, sampled uniformly.
-
-    Yields:
-        Pairs.
     """
     rng = random.Random(seed)
     while True:

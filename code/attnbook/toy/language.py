@@ -112,9 +112,6 @@ def sample_pair(clauses: int, rng: random.Random) -> Pair:
         clauses: Number of clauses, from 1 to ``MAX_CLAUSES``.
         rng: Source of randomness; the same state gives the same sentence.
 
-    Returns:
-        The sentence, its translation and their alignment.
-
     Raises:
         ValueError: If ``clauses`` is out of range.
     """
@@ -137,9 +134,6 @@ def translate_by_rule(sentence: str | Sequence[str]) -> Pair:
 
     Args:
         sentence: Source words, as a list or as one string with spaces.
-
-    Returns:
-        The sentence, its translation and their alignment.
 
     Raises:
         ValueError: If a word is unknown or not allowed at its position; the message

@@ -79,9 +79,6 @@ def alignment_accuracy(weights: Tensor, pairs: Sequence[Pair]) -> float:
         weights: (B, T, S), as :func:`attention_weights` returns them.
         pairs: The B pairs they belong to.
 
-    Returns:
-        From 0 to 1.
-
     Raises:
         ValueError: If the number of sentences differs, or no word renders one.
     """

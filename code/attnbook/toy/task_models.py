@@ -15,8 +15,6 @@ from attnbook.nn.relative import RelativeAttention
 from attnbook.nn.rotary import Rotary
 from attnbook.toy.tasks import TASK_VOCAB_SIZE
 
-# One attention
-
 POSITION_KINDS = ("none", "sinusoidal", "learned", "relative", "rotary")
 """The five kinds of positional encoding compared in chapter 7."""
 
@@ -107,9 +105,6 @@ def one_layer(
     return OneLayer(attention(d_model, n_heads), added(), n_answers=n_answers)
 
 
-# A stack of layers
-
-
 class Tagger(nn.Module):
     """Embeddings, positions, a stack of layers, and an output at each position.
 
@@ -139,9 +134,6 @@ class Tagger(nn.Module):
         for layer in self.layers:
             x = layer(x)
         return self.out(self.norm(x))[..., None, :]  # (B, L, 1, V)
-
-
-# Any one layer, for the induction task
 
 
 class InductionModel(nn.Module):

@@ -58,10 +58,7 @@ def reversed_symbols(ids: Tensor) -> TaskBatch:
 def sum_with_previous(ids: Tensor) -> TaskBatch:
     """At each position, predict the sum of its symbol and the previous one, modulo 16.
 
-    Symbols count as the numbers 0 to 15; the first position does not count.
-
-    Args:
-        ids: (B, L).
+    Symbols, (B, L), count as the numbers 0 to 15; the first position does not count.
     """
     targets = torch.full_like(ids, PAD)
     targets[:, 1:] = (ids[:, 1:] - 1 + ids[:, :-1] - 1) % N_SYMBOLS + 1
@@ -69,11 +66,7 @@ def sum_with_previous(ids: Tensor) -> TaskBatch:
 
 
 def parities(ids: Tensor) -> TaskBatch:
-    """At each position, predict whether the ids so far have an even sum (1) or not (2).
-
-    Args:
-        ids: (B, L).
-    """
+    """Predict whether the ids, (B, L), so far have an even sum (1) or not (2)."""
     return TaskBatch(ids, (ids.cumsum(1) % 2 + 1)[..., None])
 
 

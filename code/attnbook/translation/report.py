@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
 import statistics
-import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
-from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from attnbook.core.divergence import DivergedError
 from attnbook.core.files import write_object
-from attnbook.core.results import machine
-from attnbook.data.subwords import Subwords
+from attnbook.core.results import commit, machine
 from attnbook.models.word_tables import count_parameters
 from attnbook.translation.bleu_score import corpus_scores
 from attnbook.translation.configs import CONFIGS, Config
@@ -29,8 +25,6 @@ from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.trainer import Trainer
 from attnbook.translation.training_state import average_weights
 from attnbook.translation.translator import save_translator
-
-COMMIT_VARIABLE = "ATTNBOOK_COMMIT"
 
 TEST_SPLITS = {"multi30k": ("test_2016_flickr", "test_2017_flickr")}
 """Test splits by data; a folder and the toy language have one, "test"."""
@@ -66,36 +60,29 @@ def write_results(trainer: Trainer) -> dict:
             validation loss isn't finite.
     """
     folder, config = trainer.folder, trainer.config
+    model, subwords, val = trainer.model, trainer.subwords, trainer.val_texts
     kept = sorted((folder / "epochs").glob("*.safetensors"))[-config.average :]
-    trainer.model.load_state_dict(as_stored(average_weights(kept)), strict=False)
+    model.load_state_dict(as_stored(average_weights(kept)), strict=False)
     validation_loss = trainer.validation_loss()
-    val = trainer.val_texts
-    by_alpha = bleu_by_alpha(
-        *(trainer.model, trainer.subwords, val.source, val.target, BEAM_WIDTH)
-    )
+    by_alpha = bleu_by_alpha(model, subwords, val.source, val.target, BEAM_WIDTH)
     alpha = max(by_alpha, key=by_alpha.get)
-    splits = ("val", *test_splits(config))
-    scores, hypotheses = score_splits(
-        trainer.model, trainer.subwords, config, alpha, splits
-    )
-    usual = usual_texts(load_texts(config, "train"), val, trainer.subwords)
+    scores, hypotheses = score_splits(trainer, alpha, ("val", *test_splits(config)))
+    usual = usual_texts(load_texts(config, "train"), val, subwords)
     usual["unsure"] = {}
     for name, width in METHODS.items():
-        scored = beam_translate(
-            *(trainer.model, trainer.subwords, val.source, width, alpha),
-            scored=True,
-        )
+        scored = beam_translate(model, subwords, val.source, width, alpha, scored=True)
         usual["unsure"][name] = round(quantile([p for _, p in scored], 0.03), 3)
     facts = run_facts(trainer)
     save_translator(
-        trainer.model,
-        trainer.subwords,
+        model,
+        subwords,
         config,
         folder / "model",
         alpha=alpha,
         usual=usual,
         **facts,
     )
+    weights = (folder / "model" / "weights.safetensors").read_bytes()
     values = {
         "config": asdict(config),
         **facts,
@@ -104,7 +91,7 @@ def write_results(trainer: Trainer) -> dict:
         "validation_scores": scores.pop("val"),
         "alpha": alpha,
         "averaged_epochs": len(kept),
-        "weights_sha256": _sha256(folder / "model" / "weights.safetensors"),
+        "weights_sha256": hashlib.sha256(weights).hexdigest(),
         "scores": scores,
     }
     for name, content in (("hypotheses", hypotheses), ("results", values)):
@@ -150,28 +137,23 @@ def test_splits(config: Config) -> tuple[str, ...]:
 
 
 def score_splits(
-    model: nn.Module,
-    subwords: Subwords,
-    config: Config,
-    alpha: float,
-    splits: Sequence[str],
+    trainer: Trainer, alpha: float, splits: Sequence[str]
 ) -> tuple[dict, dict]:
     """Translate splits by greedy decoding and by beam search, and score them.
 
     Args:
-        model: A trained model, in eval mode.
-        subwords: The subwords that it was trained with.
-        config: The config of its run, which names data and languages.
+        trainer: Has the model, in eval mode.
         alpha: α of the length penalty.
-        splits: Names of splits of the data.
+        splits: Names of splits of its data.
 
     Returns:
         Scores and hypotheses, both by split and decoding method.
     """
+    model, subwords = trainer.model, trainer.subwords
     scores: dict = {}
     hypotheses: dict = {}
     for split in splits:
-        source, references = load_texts(config, split)
+        source, references = load_texts(trainer.config, split)
         scores[split], hypotheses[split] = {}, {}
         for name, width in METHODS.items():
             outputs = beam_translate(model, subwords, source, width, alpha)
@@ -187,7 +169,7 @@ def run_facts(trainer: Trainer) -> dict:
     log = read_metrics(trainer.folder / "metrics.jsonl")
     speeds = [line["tokens_per_second"] for line in log if "tokens_per_second" in line]
     return {
-        "machine": hardware(trainer.device),
+        "machine": machine(trainer.device),
         "commit": commit(),
         "precision": str(trainer.precision).removeprefix("torch."),
         "processes": trainer.processes.world,
@@ -203,36 +185,3 @@ def run_facts(trainer: Trainer) -> dict:
         "tokens_per_second": round(statistics.median(speeds)),
         "peak_memory_mb": round(trainer.peak_memory / 2**20),
     }
-
-
-def hardware(device: torch.device) -> str:
-    """Describe the device."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return machine() if device.type == "cpu" else f"{platform.machine()}, {device.type}"
-
-
-def commit() -> str | None:
-    """The commit of the code, with "-dirty" if tracked files were changed since.
-
-    Where the code is in no git repository, it is what the environment variable
-    ``ATTNBOOK_COMMIT`` says, or None. Inside a repository it may still be a file of an
-    installation, which that repository does not track.
-    """
-    folder, file = Path(__file__).parent, Path(__file__).name
-    try:
-        _git(folder, "ls-files", "--error-unmatch", file)
-        return _git(folder, "describe", "--always", "--dirty", "--exclude=*")
-    except (OSError, subprocess.CalledProcessError):
-        return os.environ.get(COMMIT_VARIABLE)
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    """The output of a git command in a folder."""
-    command = ["git", "-C", str(folder), *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    return run.stdout.strip()
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

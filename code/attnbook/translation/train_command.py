@@ -21,12 +21,7 @@ from attnbook.core.threads import set_threads
 from attnbook.translation.configs import CONFIGS, Config, changed, config, from_json
 from attnbook.translation.corpora import holds_out, load_texts
 from attnbook.translation.distributed import is_first
-from attnbook.translation.report import (
-    HEADLINES,
-    may_test,
-    test_splits,
-    write_results,
-)
+from attnbook.translation.report import HEADLINES, may_test, test_splits, write_results
 from attnbook.translation.trainer import Trainer
 from attnbook.translation.training_state import read_state
 
@@ -144,7 +139,8 @@ def train(run: Config, folder: Path, device: str = "auto") -> dict | None:
     """
     trainer = None
     try:
-        check_splits(run)
+        for split in ("train", "val", *test_splits(run)):
+            load_texts(run, split)  # a missing one is told now, not at the end
         trainer = Trainer(run, folder, device)
         if trainer.first:
             click.echo("\n".join([start_message(trainer), *remarks(trainer)]))
@@ -229,16 +225,6 @@ def train_until_asked(trainer: Trainer) -> None:
         trainer.train()
     if trainer.stopped:  # perhaps by a signal to another of several processes
         raise Ended(signals[0] if signals else signal.SIGTERM)
-
-
-def check_splits(run: Config) -> None:
-    """Load every split once, so that a missing one is noticed before training.
-
-    Raises:
-        ValueError: If a split cannot be read.
-    """
-    for split in ("train", "val", *test_splits(run)):
-        load_texts(run, split)
 
 
 def is_out_of_memory(error: Exception) -> bool:

@@ -88,37 +88,27 @@ def translate_command(
         sys.stdout.reconfigure(encoding="utf-8")
     typed = not text and stream.isatty()
     if text:  # a byte that Python could not decode is no UTF-8 here either
-        lines = decode_lines([given.encode("utf-8", "surrogatepass")])
+        stream = [given.encode("utf-8", "surrogatepass")]
     elif typed:
-        lines = typed_lines(stream, translator.config.source)
-    else:
-        lines = decode_lines(stream)
+        stream = prompted(stream, translator.config.source)
+    lines = decode_lines(stream)
     try:
         print_translations(translator, lines, width, typed, single=bool(text))
     except BrokenPipeError:  # the reader, such as head, closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def typed_lines(stream: BinaryIO, language: str) -> Iterator[str]:
-    """Prompt for lines at a terminal; the prompts go to stderr.
-
-    Args:
-        stream: The terminal.
-        language: Code of the source language.
-    """
+def prompted(terminal: BinaryIO, language: str) -> Iterator[bytes]:
+    """Ask for lines in a language, given by its code; the prompts go to stderr."""
     end = "Ctrl-Z and Enter end" if os.name == "nt" else "Ctrl-D ends"
     name = language_name(language)
     click.echo(f"Type a sentence in {name} and press Enter; {end}.", err=True)
-
-    def prompted() -> Iterator[bytes]:
-        while True:
-            click.echo("> ", nl=False, err=True)
-            if not (line := stream.readline()):
-                click.echo(err=True)
-                return
-            yield line
-
-    return decode_lines(prompted())
+    while True:
+        click.echo("> ", nl=False, err=True)
+        if not (line := terminal.readline()):
+            click.echo(err=True)
+            return
+        yield line
 
 
 def decode_lines(lines: Iterable[bytes]) -> Iterator[str | ValueError]:
@@ -185,12 +175,7 @@ def print_translations(
 def translate_lines(
     translator: Translator, lines: list[str | ValueError], width: int
 ) -> list[tuple[str | ValueError, list[str]]]:
-    """Translate lines, each sentence by itself.
-
-    Args:
-        translator: The model.
-        lines: Texts of any number of sentences, or why there is none.
-        width: Beam width.
+    """Translate lines as :func:`print_translations` takes them.
 
     Returns:
         For each line its translation, or why there is none, and doubts about it.

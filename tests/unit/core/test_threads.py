@@ -13,7 +13,8 @@ def _same_threads_afterwards():
 
 def test_the_environment_decides(monkeypatch):
     monkeypatch.setenv("ATTNBOOK_THREADS", "2")
-    assert set_threads() == torch.get_num_threads() == 2
+    set_threads()
+    assert torch.get_num_threads() == 2
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", "", "²"])
@@ -27,4 +28,5 @@ def test_a_bad_number_is_named(monkeypatch, text):
 def test_one_thread_unless_told_otherwise(monkeypatch):
     monkeypatch.delenv("ATTNBOOK_THREADS", raising=False)
     torch.set_num_threads(2)
-    assert set_threads() == torch.get_num_threads() == 1
+    set_threads()
+    assert torch.get_num_threads() == 1

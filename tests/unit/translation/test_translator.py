@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import re
 import shutil
-import subprocess
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -204,30 +202,6 @@ def test_only_as_many_epochs_as_asked_for_are_averaged(finished_run, tmp_path):
     wanted = average_weights([folder / "epochs" / "0002.safetensors"])
     for name, w in Translator(folder / "model").model.named_parameters():
         assert torch.equal(w, wanted[name].half().float())
-
-
-def test_the_commit_is_that_of_the_repository_that_tracks_the_code(
-    tmp_path, monkeypatch
-):
-    """Outside of one it is the commit that is told."""
-
-    def git(*arguments):
-        who = ("-c", "user.name=A", "-c", "user.email=a@b.c")
-        command = ["git", "-C", str(tmp_path), *who, *arguments]
-        subprocess.run(command, check=True, capture_output=True)
-
-    file = tmp_path / "report.py"
-    file.write_text("1\n")
-    monkeypatch.setattr(report, "__file__", str(file))
-    monkeypatch.setenv(report.COMMIT_VARIABLE, "abc1234")
-    git("init", "--quiet")
-    git("commit", "--quiet", "--allow-empty", "--message=of something else")
-    assert report.commit() == "abc1234"
-    git("add", "report.py")
-    git("commit", "--quiet", "--message=of the code")
-    assert re.fullmatch("[0-9a-f]{7,}", report.commit())
-    file.write_text("2\n")
-    assert report.commit().endswith("-dirty")
 
 
 def nothing(model, subwords, source, *_, scored=False, **__):
