@@ -43,6 +43,7 @@ from attnbook.translation.devices import choose_precision, set_backends
 from attnbook.translation.models import model_from_config
 from attnbook.translation.run_folder import read_metrics
 from attnbook.translation.train_command import read_config, train
+from attnbook.translation.trainer import CLIP
 
 PYTORCH = "nn.Transformer"
 MODELS: dict[str, dict] = {
@@ -109,7 +110,7 @@ def one_update(
             loss = F.cross_entropy(logits, tgt_out.flatten(), label_smoothing=0.1)
         optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+        nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()
 
     return update
