@@ -195,34 +195,61 @@ def directions_table() -> Table:
 
 # A quicker recipe
 
-SHIPPED, QUICK = "multi30k-cpu", "multi30k-quick"
+RECIPES = {"multi30k-cpu": "shipped recipe", "multi30k-quick": "quick recipe"}
 
 
-def shipped_bleu() -> list[float]:
-    """The shipped model's validation BLEU after each epoch."""
-    log = results.load(NAME)["log"]
-    return [line["validation_bleu"] for line in log if "validation_bleu" in line]
+def recipe_runs() -> list[dict]:
+    """Validation loss and greedy BLEU after each epoch: three seeds of both recipes."""
+    shipped, quick = RECIPES
+    logs = (
+        [line for line in run["log"] if "validation_bleu" in line]
+        for run in part("en_de")["runs"].values()
+    )
+    return [
+        {
+            "recipe": shipped,
+            "loss": [line["validation_loss"] for line in log],
+            "bleu": [line["validation_bleu"] for line in log],
+        }
+        for log in logs
+    ] + [{"recipe": quick, **run} for run in results.load("quick_recipe")["runs"]]
 
 
-def minutes_per_epoch(name: str) -> float:
-    """Minutes that a recipe's updates of one epoch take on one core."""
+def minutes(run: dict, epochs: int) -> float:
+    """What the updates of so many epochs take on one core, by the run's recipe."""
     stored = results.load("quick_speeds")
-    speed = fmean(found[name] for found in stored["tokens_per_second"])
-    return stored["tokens"] / speed / 60
+    speed = fmean(found[run["recipe"]] for found in stored["tokens_per_second"])
+    return epochs * stored["tokens"] / speed / 60
+
+
+def recipes_table() -> Table:
+    """Show minutes, validation loss and BLEU of both recipes at the ends of both."""
+    end = len(results.load("quick_recipe")["runs"][0]["bleu"])
+    runs = [
+        {**run, "epochs": epochs, "i": epochs - 1}
+        for run in recipe_runs()
+        for epochs in sorted({end, len(run["bleu"])})
+    ]
+    values = (
+        Value(lambda run: minutes(run, run["epochs"]), "", 1, 0, "minutes"),
+        Value(lambda run: run["loss"][run["i"]], "nats", 1, 2, "loss", "validation"),
+        Value(lambda run: run["bleu"][run["i"]], "", 1, 1, "BLEU", "validation"),
+    )
+    names = {"recipe": RECIPES}
+    return pivot(runs, "epochs", None, *values, groups="recipe", names=names)
 
 
 def minutes_figure() -> Figure:
-    """Draw validation BLEU by minutes of training: the shipped run, the quick ones."""
+    """Draw validation BLEU by minutes of training, three seeds of each recipe."""
     fig, ax = plt.subplots(figsize=(5.5, 3.6))
-    quick = [run["bleu"] for run in results.load("quick_recipe")["runs"]]
-    for name, curves, colour, label in (
-        (SHIPPED, [shipped_bleu()], GREY, "shipped recipe"),
-        (QUICK, quick, COLOURS["target"], "quick recipe"),
-    ):
-        for bleu in curves:
-            x = [minutes_per_epoch(name) * epoch for epoch in range(1, len(bleu) + 1)]
-            ax.plot(x, bleu, color=colour, label=label if bleu is curves[0] else None)
-    ax.set(xlabel="minutes on one core", ylabel="validation BLEU")
+    colours = dict(zip(RECIPES, (GREY, COLOURS["target"]), strict=True))
+    named = set()
+    for run in recipe_runs():
+        x = [minutes(run, epoch) for epoch in range(1, len(run["bleu"]) + 1)]
+        label = None if run["recipe"] in named else RECIPES[run["recipe"]]
+        ax.plot(x, run["bleu"], color=colours[run["recipe"]], label=label)
+        named.add(run["recipe"])
+    ax.set(xlabel="minutes on one core", ylabel="validation BLEU, greedy")
     ax.set(xlim=(0, None), ylim=(0, None))
     label_lines(ax)
     return fig
