@@ -39,7 +39,7 @@ SUBLAYERS = {
 }
 NAMES = {
     "attention": "self-attention",
-    "self_attention": "masked attention",
+    "self_attention": "self-attention",
     "cross_attention": "cross-attention",
     "feed_forward": "feed-forward",
 }
@@ -47,8 +47,8 @@ ABOUT = {
     "embedding": "Each token's row of the embedding table, times √D.",
     "+ positions": "A sinusoidal vector is added. Here the residual stream begins.",
     "norm": "LayerNorm: mean 0 and variance 1 at each position, then gain and bias.",
-    "self-attention": "What each position gets from all: a mean of their values.",
-    "masked attention": "The same, but from no later position.",
+    "self-attention": "What each position gets from all (in the decoder, from none "
+    "later): a mean of their values.",
     "cross-attention": "What each target position gets from the encoder's memory.",
     "feed-forward": "Computed at each position alone.",
     "sum": "What the sublayer found is added to the residual stream.",
