@@ -29,11 +29,6 @@ FOLDER = Path(__file__).resolve().parents[1] / "book" / "_static" / "live" / "da
 TRAINED_CLAUSES = 4  # the most that a sentence of the training has
 
 
-def half(model: nn.Module) -> nn.Module:
-    """Round the weights, in place, to those that the page has: float16."""
-    return model.half().float()
-
-
 def model_spec(name: str, model: nn.Module) -> dict[str, Any]:
     """Describe a model for ``live.receive``.
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from safetensors.torch import save
 
-from attnbook.core.files import write_whole
+from attnbook.core.files import write_object, write_whole
 from attnbook.data.subwords import Subwords
 from attnbook.models.checkpoints import quantize, tensors
 from attnbook.translation.bleu_score import corpus_scores
@@ -68,11 +68,6 @@ NAMES = (
 
 ROOT = Path(__file__).resolve().parents[1]
 STORED = ROOT / "code" / "attnbook" / "stored"
-
-
-def write(path: Path, content: dict) -> None:
-    """Write JSON with readable sentences."""
-    write_whole(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def kind_of(config: dict) -> str:
@@ -145,8 +140,8 @@ def ship(run: Path, name: str, command: str, eight_bits: bool) -> None:
         round_weights(model, results, hypotheses)
     log = read_metrics(run / "metrics.jsonl")
     content = {"command": command, **results, "log": log}
-    write(STORED / "results" / f"{name}.json", content)
-    write(STORED / "results" / f"{name}_hypotheses.json", hypotheses)
+    write_object(STORED / "results" / f"{name}.json", content)
+    write_object(STORED / "results" / f"{name}_hypotheses.json", hypotheses)
     n_subwords = len(Subwords.load(model / "subwords.json"))
     bits = "8 bits" if eight_bits else "half precision"
     text = card(results, command, n_subwords, bits)

@@ -380,16 +380,10 @@ def replace_sphinx_search(app: Sphinx) -> None:
         app.builder.search = False
 
 
-def search_page(app: Sphinx) -> Iterator[tuple[str, dict, str]]:
-    """Add the page that shows all results."""
-    yield "search", {"title": "Search"}, "search.html"
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register all of the above with Sphinx."""
     app.add_js_file("search.js", loading_method="defer")
     app.connect("builder-inited", replace_sphinx_search)
     app.connect("doctree-resolved", collect, priority=950)
-    app.connect("html-collect-pages", search_page)
     app.connect("build-finished", write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

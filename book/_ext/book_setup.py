@@ -1,4 +1,4 @@
-"""What the book adds to Sphinx: its address, mends of the markup, a lighter build."""
+"""What the book adds to Sphinx: address and files, mends of the markup, less weight."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import atexit
 import gc
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,10 +22,12 @@ from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 
 from attnbook.core.threads import set_threads
+from live import translator_data
 
 ROOT = Path(__file__).resolve().parents[2]
 BINDER = "https://mybinder.org"
 COLAB = "https://colab.research.google.com"
+PDF = "attention-step-by-step.pdf"
 
 
 # --- The address ---
@@ -64,8 +67,9 @@ def add_repository(app: Sphinx, config: Config) -> None:
     }
 
 
-def lost_page(app: Sphinx) -> Iterator[tuple[str, dict, str]]:
-    """Add the page for addresses that lead nowhere, where there are addresses."""
+def more_pages(app: Sphinx) -> Iterator[tuple[str, dict, str]]:
+    """Add the page of search results, and one for addresses that lead nowhere."""
+    yield "search", {"title": "Search"}, "search.html"
     if app.config.html_baseurl:
         yield "404", {"html_baseurl": app.config.html_baseurl}, "404.html"
 
@@ -96,6 +100,37 @@ def launch_readers_notebooks(
                 button["url"] = address.replace("/main?", "/notebooks?")
 
 
+def printed(app: Sphinx) -> Path:
+    """Return where ``scripts/book_pdf.py`` puts the PDF; it outlives a new build."""
+    return Path(app.outdir).parent / PDF
+
+
+def offer_pdf(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Add the whole book as one PDF to the menu of downloads, if it is printed."""
+    if not printed(app).exists():
+        return
+    megabytes = printed(app).stat().st_size / 1e6
+    button = {
+        "type": "link",
+        "url": context["pathto"](PDF, 1),
+        "text": f"the whole book, {megabytes:.0f} MB",
+        "tooltip": "The whole book as one PDF",
+        "icon": "fas fa-file-pdf",
+        "label": "download-book-button",
+    }
+    for group in context.get("header_buttons", []):
+        if group.get("label") == "download-buttons":
+            group["buttons"].append(button)
+
+
+def copy_pdf(app: Sphinx, exception: Exception | None) -> None:
+    """Put it beside the pages."""
+    if not exception and app.builder.format == "html" and printed(app).exists():
+        shutil.copyfile(printed(app), Path(app.outdir) / PDF)
+
+
 def use_public_names() -> None:
     """Name classes as their libraries document them, not by the module they lie in."""
     for module in (torch.nn, torch.optim, matplotlib.axes):
@@ -106,6 +141,11 @@ def use_public_names() -> None:
 
 # --- Markup ---
 
+# No line begins with what stands behind a formula.
+WITH_COMMA = re.compile(
+    r"(<math>(?:(?!</math>).)*</math>)</span>([.,;:!?)]+)", re.DOTALL
+)
+TOGETHER = r'<span class="math-comma">\1\2</span></span>'
 # A signature over several lines, as Sphinx 7 writes it.
 SIGNATURE = re.compile(r"(?<=\(</span>)\s*<dl>(.*?)</dl>", re.DOTALL)
 
@@ -125,7 +165,7 @@ def mend_markup(
     body = body.replace("Solution to<a", "Solution to <a")  # underlined a space
     if doctree is not None:  # the pages of source files have markup that spans lines
         body = CODE.sub(line_by_line, body)
-    body = SUMMARY.sub(as_code, body)
+    body = WITH_COMMA.sub(TOGETHER, SUMMARY.sub(as_code, body))
     context["body"] = SIGNATURE.sub(as_lines, body)
 
 
@@ -182,6 +222,49 @@ def forget_modules_without_source(app: Sphinx, env: BuildEnvironment) -> list[st
     for name in [name for name, source in modules.items() if not source]:
         del modules[name]
     return []
+
+
+# --- What a page loads ---
+
+
+def live(*names: str) -> list[str]:
+    """Return the files of what is alive in a page, by the names of its scripts."""
+    return ["live/live.css", *(f"live/{name}.js" for name in names)]
+
+
+ENGINE = "translator/engine"
+FILES = {
+    "<math": ["vendor/temml/Temml-STIX2.css"],
+    'class="front-start': ["front.css", "front.js"],
+    'class="predict ': ["predict.js"],
+    'class="explorer-controls"': live("charts", "explorers"),
+    "data-models=": live(
+        *("numbers", "recurrent", "transformer", "language", "map", "widget")
+    ),
+    'live-clicks"': live("ch02_clicks"),  # beside the models
+    'live-gaps"': live("numbers", "transformer", "language", "widget", "gaps"),
+    "data-translator": live(
+        *("numbers", "transformer", "map"),
+        *("translator/subwords", "translator/search", ENGINE),
+        *("translator/links", "translator/tree", "translator/view"),
+    ),
+    "data-preset=": live("playground/loader"),
+}
+"""What the markup of a page may contain, and the files that it then loads."""
+
+
+def load_files(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Let a page load the style sheets and scripts that it needs, and no others."""
+    body = context.get("body", "")
+    wanted = [file for mark in FILES if mark in body for file in FILES[mark]]
+    for file in dict.fromkeys(wanted):
+        if file.endswith(".css"):
+            app.add_css_file(file)
+        else:
+            more = translator_data() if ENGINE in file else {}
+            app.add_js_file(file, loading_method="defer", **more)
 
 
 # --- Weight: the theme's layout and macros are replaced in book/_templates ---
@@ -258,9 +341,12 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("env-get-outdated", read_again)
     app.connect("env-updated", forget_modules_without_source)
     app.connect("env-check-consistency", write_in_two)
-    app.connect("html-collect-pages", lost_page)
+    app.connect("html-collect-pages", more_pages)
+    app.connect("html-page-context", load_files, priority=600)  # after explorers
     app.connect("html-page-context", launch_readers_notebooks, priority=900)
     app.connect("html-page-context", mend_markup, priority=900)
+    app.connect("html-page-context", offer_pdf, priority=900)  # in the theme's menu
+    app.connect("build-finished", copy_pdf)
     app.connect("build-finished", write_icons)
     app.connect("build-finished", write_sitemap)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,9 +1,8 @@
 """Tells the pages' scripts what there is to be ticked: pages, predict boxes, exercises.
 
 ``book/_static/ticks.js`` reads it, and keeps in the browser what the reader has done.
-The front page has a style and a script of its own besides. ``{exercise-list}`` lists
-all exercises, with what the first line of each says.
-The chapters that a chapter needs become links.
+``{exercise-list}`` lists all exercises, with what the first line of each says. The
+chapters that a chapter needs become links.
 """
 
 from __future__ import annotations
@@ -41,15 +40,6 @@ REFERENCES = {
     r"\beq-[\w-]+": "the equation",
     r" ([a-z]+)\d{4}\b": lambda found: f" by {found[1].capitalize()}",
 }
-
-
-def course_parts(env: BuildEnvironment) -> dict[str, list[str]]:
-    """Return the labels of the boxes and exercises of each page that is to be read."""
-    parts = {page: [] for page in sorted(env.found_docs) if TO_BE_READ.fullmatch(page)}
-    for label, page in (predict_labels(env) | exercises(env)).items():
-        if page in parts:
-            parts[page].append(label)
-    return parts
 
 
 def exercises(env: BuildEnvironment) -> dict[str, str]:
@@ -129,14 +119,16 @@ def link(app: Sphinx, page: str, other: str, words: str) -> nodes.reference:
 def add_parts(
     app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    """Write the parts into a page, and let it load the scripts."""
-    parts = json.dumps(course_parts(app.env)).replace("<", r"\u003c")
-    app.add_js_file(None, body=parts, type="application/json", id="course-parts")
+    """Write the boxes and exercises of all pages into one, and load the scripts."""
+    pages = filter(TO_BE_READ.fullmatch, sorted(app.env.found_docs))
+    parts = {name: [] for name in pages}
+    for label, place in (predict_labels(app.env) | exercises(app.env)).items():
+        if place in parts:
+            parts[place].append(label)
+    text = json.dumps(parts).replace("<", r"\u003c")
+    app.add_js_file(None, body=text, type="application/json", id="course-parts")
     for name in ("progress.js", "ticks.js"):
         app.add_js_file(name, loading_method="defer")
-    if 'class="front-start' in context.get("body", ""):
-        app.add_css_file("front.css")
-        app.add_js_file("front.js", loading_method="defer")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -1,7 +1,7 @@
 """Explorers on the page: controls, and the data of what each setting shows.
 
 A notebook stores the first view of an explorer as a picture with its text, and names
-the explorer's module, which says what is shown ``on_page``. All its settings are
+the explorer's module, by which the explorer is found. All its settings are
 computed here, once for each state of the package, and the figure gets its controls;
 ``book/_static/live/explorers.js`` moves them. Without JavaScript the picture stays.
 A module may instead name a model that runs in the page and takes what is typed.
@@ -13,19 +13,13 @@ import re
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from sphinx.application import Sphinx
 
 import attnbook
-from attnbook.course.kit.explorers.controls import (
-    Control,
-    Menu,
-    Switch,
-    TextBox,
-    has_play,
-)
+from attnbook.course.kit.explorers.controls import Control, Menu, Switch, TextBox
+from attnbook.course.kit.explorers.explorer import EXPLORERS, Explorer
 from attnbook.course.kit.explorers.packed import script
 from attnbook.toy.language import translate_by_rule
 from live import model_figure, render, translator_figure, version_of
@@ -37,7 +31,6 @@ STILL = re.compile(
 )
 HINT = re.compile(r"To change them,[^.]*\.")  # as a notebook has it
 PICTURE = '<div class="book-picture">'
-SCRIPTS = ("charts", "explorers")
 SCRIPTLESS = "With JavaScript switched on, you can change them here."
 
 
@@ -46,13 +39,8 @@ def mount(
 ) -> None:
     """Give the explorers of a page their controls, and write their data."""
     body = context.get("body", "")
-    if "data-explorer=" not in body:
-        return
-    context["body"] = STILL.sub(lambda found: mounted(app, found), body)
-    if 'class="explorer-controls"' in context["body"]:
-        app.add_css_file("live/live.css")
-        for name in SCRIPTS:
-            app.add_js_file(f"live/{name}.js", loading_method="defer")
+    if "data-explorer=" in body:
+        context["body"] = STILL.sub(lambda found: mounted(app, found), body)
 
 
 def mounted(app: Sphinx, still: re.Match) -> str:
@@ -65,17 +53,17 @@ def mounted(app: Sphinx, still: re.Match) -> str:
         first, *others = module.CONTROLS["caption"].choices
         figure = translator_figure("search", first, others, module.live_translator)
         return f"<div>\n<div>\n{figure}</figure>"
-    name = short_name(still["name"])
-    write_data(app, name, module)
-    shown = module.on_page(**{k: c.start for k, c in module.CONTROLS.items()})
+    name, explorer = short_name(still["name"]), EXPLORERS[still["name"]]
+    write_data(app, name, explorer)
+    shown = explorer.on_page(**{k: c.start for k, c in explorer.controls.items()})
     stacked = sum(chart.height for chart in shown.drawn)
     room = f'style="--height: {shown.height}px; --stacked: {stacked}px"'
-    kind = "explorer explorer-printed" if hasattr(module, "printed") else "explorer"
+    kind = "explorer explorer-printed" if explorer.printed else "explorer"
     opening = (
         f'class="book-stepper {kind}" data-explorer="{name}" data-version="{version()}"'
     )
     found = re.sub(r"class=[^>]*?(?= style=)", opening, still[0], count=1)
-    picture = f"{controls(module.CONTROLS)}\n{PICTURE[:-1]} {room}>"
+    picture = f"{controls(explorer.controls)}\n{PICTURE[:-1]} {room}>"
     return HINT.sub(SCRIPTLESS, found.replace(PICTURE, picture, 1))
 
 
@@ -104,7 +92,7 @@ def described(control: Control) -> dict[str, Any]:
         for choice in choices
     ]
     place = min(range(len(choices)), key=lambda i: abs(choices[i] - control.start))
-    return found | {"texts": texts, "place": place, "play": has_play(control)}
+    return found | {"texts": texts, "place": place, "play": control.play}
 
 
 # --- Data ---
@@ -116,7 +104,7 @@ def version() -> str:
     return version_of(Path(attnbook.__file__).parent.rglob("*.py"))
 
 
-def write_data(app: Sphinx, name: str, module: ModuleType) -> None:
+def write_data(app: Sphinx, name: str, explorer: Explorer) -> None:
     """Write the views of all settings into the book, computed once for each state."""
     kept = Path(app.outdir).parent / "explorers"
     path = kept / f"{name}-{version()}.js"
@@ -124,7 +112,8 @@ def write_data(app: Sphinx, name: str, module: ModuleType) -> None:
         kept.mkdir(parents=True, exist_ok=True)
         for old in kept.glob(f"{name}-*.js"):
             old.unlink()
-        path.write_text(script(name, module.on_page, module.CONTROLS), encoding="utf-8")
+        text = script(name, explorer.on_page, explorer.controls)
+        path.write_text(text, encoding="utf-8")
     folder = Path(app.outdir) / "_static" / "explorers"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.js").write_bytes(path.read_bytes())

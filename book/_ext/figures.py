@@ -74,7 +74,9 @@ def markup(app: Sphinx, found: re.Match, folder: str) -> str:
     if picture.width < SMALL or (kind == "svg" and "onload" in given):  # a script draws
         return found[0]
     style = SIZE.sub("", given.pop("style", ""))
-    width, height = shown_size(picture)
+    limits = (TEXT / STORED_WIDTH, TEXT / picture.width, TALLEST / picture.height)
+    growth = max(1, min(limits))
+    width, height = round(growth * picture.width), round(growth * picture.height)
     given |= {"style": style, "width": str(width), "height": str(height)}
     given["src"] = f"{folder}/{picture.file}"
     given["class"] = f"{given.get('class', '')} {CLASSES}".strip()
@@ -99,13 +101,6 @@ def read(app: Sphinx, source: str) -> tuple[str, bytes] | None:
         if source.endswith(f"_images/{name}") and kind in ("png", "svg"):
             return kind, (Path(app.srcdir) / path).read_bytes()
     return None
-
-
-def shown_size(picture: Picture) -> tuple[int, int]:
-    """Return the width and the height that a figure has in the page, in pixels."""
-    limits = (TEXT / STORED_WIDTH, TEXT / picture.width, TALLEST / picture.height)
-    growth = max(1, min(limits))
-    return round(growth * picture.width), round(growth * picture.height)
 
 
 # --- Files ---

@@ -37,11 +37,6 @@ BEFORE_FUNCTION = re.compile(
 THIN_SPACE = r'\1<mspace width="0.1667em"></mspace>'
 # A long formula within a line may break behind these, as TeX has it.
 RELATIONS, LONG = {*"=≈<>≤≥→∈⟺"}, 20
-# No line begins with what stands behind a formula.
-WITH_COMMA = re.compile(
-    r"(<math>(?:(?!</math>).)*</math>)</span>([.,;:!?)]+)", re.DOTALL
-)
-TOGETHER = r'<span class="math-comma">\1\2</span></span>'
 WITH_SCRIPTS = ("msub", "msup", "msubsup", "munder", "mover", "munderover")
 
 logger = logging.getLogger(__name__)
@@ -128,17 +123,7 @@ def visit_displaymath(self: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-def finish(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Let a page with formulas load their style sheet, and keep commas with them."""
-    if "<math" in context.get("body", ""):
-        app.add_css_file("vendor/temml/Temml-STIX2.css")
-        context["body"] = WITH_COMMA.sub(TOGETHER, context["body"])
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the renderer with Sphinx; ``html_math_renderer`` chooses it."""
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_displaymath, None))
-    app.connect("html-page-context", finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

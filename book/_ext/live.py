@@ -36,7 +36,8 @@ Two small Transformers that train in the page: a preset of
 
 This side writes what stands there at first, and stays without JavaScript and in print,
 from the templates in ``book/_templates``; the rest is in ``book/_static/live``. Only
-pages with such a figure load its scripts, and weights are loaded when the reader asks.
+pages with such a figure load its scripts (``book_setup``), and weights are loaded when
+the reader asks.
 """
 
 from __future__ import annotations
@@ -90,20 +91,6 @@ from attnbook.translation.evaluation import max_output_len
 
 BOOK = Path(__file__).resolve().parents[1]
 LIVE = BOOK / "_static" / "live"
-# What the markup of a figure contains, and the scripts of `LIVE` that its page loads.
-SCRIPTS = {
-    "data-models=": (
-        *("numbers", "recurrent", "transformer", "language", "map", "widget"),
-    ),
-    'live-clicks"': ("ch02_clicks",),  # beside the models
-    'live-gaps"': ("numbers", "transformer", "language", "widget", "gaps"),
-    "data-translator": (
-        *("numbers", "transformer", "map"),
-        *(f"translator/{name}" for name in ("subwords", "search", "engine")),
-        *(f"translator/{name}" for name in ("links", "tree", "view")),
-    ),
-    "data-preset=": ("playground/loader",),
-}
 templates = Environment(
     loader=FileSystemLoader(BOOK / "_templates"),
     autoescape=True,
@@ -548,22 +535,6 @@ def stored_chart(preset: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# --- Pages ---
-
-
-def add_files(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Let a page with a live figure load its scripts and style; no other page."""
-    body = context.get("body", "")
-    wanted = [name for mark in SCRIPTS if mark in body for name in SCRIPTS[mark]]
-    if wanted:
-        app.add_css_file("live/live.css")
-    for name in dict.fromkeys(wanted):
-        more = translator_data() if name == "translator/engine" else {}
-        app.add_js_file(f"live/{name}.js", loading_method="defer", **more)
-
-
 def write_data(app: Sphinx, exception: Exception | None) -> None:
     """Write what the pages' scripts get from Python, next to them."""
     if exception or app.builder.format != "html":
@@ -580,6 +551,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("live-gaps", LiveGaps)
     app.add_directive("live-translator", LiveTranslator)
     app.add_directive("train-here", TrainHere)
-    app.connect("html-page-context", add_files, priority=600)  # after explorers
     app.connect("build-finished", write_data)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

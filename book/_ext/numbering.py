@@ -22,9 +22,7 @@ from sphinx.transforms import SphinxTransform
 from sphinx.writers.html5 import HTML5Translator
 
 PREFIX = "tab-"
-PAGE = re.compile(
-    r"(?:^|/)(?:lab(?P<lab>\d\d)_|(?P<appendix>a\d)_|(?:mask_card|silent_bugs)$)"
-)
+PAGE = re.compile(r"(?:^|/)(?:(lab|a)0?(\d+)_|(?:mask_card|silent_bugs)$)")
 
 
 class numbered_table(nodes.figure):  # noqa: N801, as docutils writes its nodes
@@ -60,18 +58,11 @@ def count_from_one(app: Sphinx, env: BuildEnvironment) -> list[str]:
     env.counted_on = deepcopy(env.toc_fignumbers)
     for page, kinds in env.toc_fignumbers.items():
         if found := PAGE.search(page):
-            name = page_name(found)
+            name = [f"{found[1][0].upper()}{found[2]}"] if found[1] else []
             for numbers in kinds.values():
                 for place, node in enumerate(sorted(numbers, key=numbers.get), 1):
                     numbers[node] = (*name, place)
     return []
-
-
-def page_name(found: re.Match[str]) -> tuple[str, ...]:
-    """What comes before the point: L4, A1, or nothing on the mask card."""
-    if found["lab"]:
-        return (f"L{int(found['lab'])}",)
-    return (found["appendix"].upper(),) if found["appendix"] else ()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

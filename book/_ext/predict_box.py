@@ -277,14 +277,6 @@ def cover(cell: nodes.container, box: str) -> None:
     cell += found
 
 
-def add_script(
-    app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Let a page with a predict box load its script; no other page."""
-    if 'class="predict ' in context.get("body", ""):
-        app.add_js_file("predict.js", loading_method="defer")
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directive with Sphinx."""
     app.add_node(Fold, html=(open_fold, close_fold))
@@ -292,5 +284,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("predict", Predict)
     app.connect("env-purge-doc", forget_page)
     app.connect("doctree-read", cover_results)
-    app.connect("html-page-context", add_script)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -14,12 +14,13 @@ from attnbook.course.ch02 import explorer_film
 from attnbook.course.ch04 import explorer_queries_and_keys
 from attnbook.course.ch09 import explorer_transformer_pass
 from attnbook.course.kit.explorers.controls import Switch
+from attnbook.course.kit.explorers.explorer import EXPLORERS
 
 COURSE = Path(import_module("attnbook.course").__file__).parent
 ALIVE = [
     f"attnbook.course.{path.parent.name}.{path.stem}"
     for path in sorted(COURSE.glob("*/explorer_*.py"))
-    if re.search("^(def )?on_page", path.read_text(encoding="utf-8"), re.MULTILINE)
+    if not re.search("^live_", path.read_text(encoding="utf-8"), re.MULTILINE)
 ]
 
 
@@ -44,15 +45,15 @@ def test_every_control_moves_by_the_keyboard(visit, html, name):
     expect(figure.locator(".explorer-drawn")).to_have_count(1)
     settings = {name: c.start for name, c in module.CONTROLS.items()}
     inputs = figure.locator(".explorer-controls :is(input, select)")
-    for (name, control), given in zip(
+    for (moved, control), given in zip(
         module.CONTROLS.items(), inputs.all(), strict=True
     ):
-        at = control.choices.index(settings[name])
+        at = control.choices.index(settings[moved])
         last = at == len(control.choices) - 1
         key = "ArrowLeft" if last else "ArrowRight"
         given.press("Space" if isinstance(control, Switch) else key)
-        settings[name] = control.choices[at - 1 if last else at + 1]
-        view = module.on_page(**settings)
+        settings[moved] = control.choices[at - 1 if last else at + 1]
+        view = EXPLORERS[name].on_page(**settings)
         expect(figure.get_by_role("status")).to_have_text(view.said)
         drawing = figure.locator("svg[role=img]")
         expect(drawing).to_have_attribute("aria-label", view.alt)
@@ -106,14 +107,14 @@ def test_a_query_is_dragged_and_a_stage_is_pressed_in_the_drawing(visit, html):
         mouse.move(middle[0], middle[1] - up)
     mouse.up()
     length = round(2 * 120 * 3.75 / plane["width"]) / 2  # to the next half
-    view = explorer_queries_and_keys.on_page(angle=90, length=length)
+    view = explorer_queries_and_keys.query_view(angle=90, length=length)
     expect(status).to_have_text(view.said)
     expect(figure.get_by_role("slider").first).to_have_attribute("aria-valuetext", "90")
     path, place = page_of(html, explorer_transformer_pass)
     figure = visit(path).locator(place)
     figure.scroll_into_view_if_needed()
     figure.locator(".chart-of-Stages rect").nth(24).click(force=True)
-    view = explorer_transformer_pass.on_page(stage=25, position=2)
+    view = explorer_transformer_pass.pass_view(stage=25, position=2)
     expect(figure.get_by_role("status")).to_have_text(view.said)
 
 

@@ -56,6 +56,12 @@ def test_without_attention_every_sentence_becomes_the_same(front):
     switch.check()
     expect(figure.locator(".tr-german")).to_contain_text("beißt")
     assert german(front) == "Ein Mann beißt einen Hund."
+    pair = figure.locator(".tr-pair dd:visible")
+    expect(pair).to_have_text(
+        ["Ein Mann beißt einen Hund.", "Ein Hund beißt einen Mann."]
+    )
+    figure.get_by_role("checkbox", name="order").uncheck()
+    expect(pair).to_have_text(["Ein Mann beißt einen Hund."] * 2)
 
 
 def test_a_reader_who_comes_back_goes_on_where_they_left_off(front):

@@ -20,15 +20,11 @@ from attnbook.core.vocabulary import BOS, EOS
 from attnbook.decoding.greedy_search import greedy
 from attnbook.toy import language, models
 from attnbook.toy.data import SOURCE, TARGET, held_out_pairs, make_batch
-from attnbook.toy.language import Pair
-from attnbook.toy.metrics import alignment_accuracy, attention_weights
-from export_live import half
+from attnbook.toy.metrics import alignment_accuracy
 
 ROOT = Path(__file__).resolve().parents[2]
 LIVE = ROOT / "book" / "_static" / "live"
-TOLERANCE = 1e-4
 SENTENCES = [pair for n in (1, 2, 3, 4) for pair in held_out_pairs(n, 25)]
-SHORT = SENTENCES[::5]  # whose maps are compared
 EXAMPLE = "the old farmer sees a bird and this young queen hears the big dog"
 FIGURES = {"bahdanau": ["bahdanau", "static_context"], "transformer": ["transformer"]}
 
@@ -51,24 +47,16 @@ def engine(browser):
 @cache
 def rounded(name):
     """A shipped model with the weights that the page has."""
-    return half(models.load_toy_model(name))
+    return models.load_toy_model(name).half().float()
 
 
 def ask(page, name, sources, longest):
-    """What the engine answers: for each source its ids, logits and weights."""
+    """What the engine answers: for each source its ids and logits."""
     text = page.evaluate(
-        """([name, sources, longest]) => {
-            const answer = (source) => {
-                const {ids, logits, maps} = live.translate(
-                    live.models[name], source, longest);
-                const weights = {};
-                for (const [kind, layers] of Object.entries(maps)) {
-                    weights[kind] = layers.map(heads => heads.map(h => h.weights));
-                }
-                return {ids, logits, weights};
-            };
-            return JSON.stringify(sources.map(answer));
-        }""",
+        """([name, sources, longest]) => JSON.stringify(sources.map((source) => {
+            const {ids, logits} = live.translate(live.models[name], source, longest);
+            return {ids, logits};
+        }))""",
         [name, sources, longest],
     )
     return json.loads(text)
@@ -98,43 +86,8 @@ def test_words_and_logits_are_those_of_pytorch(engine, name):
         )
         logits = torch.tensor(answer["logits"], dtype=torch.float64)
         with torch.no_grad():
-            assert (rounded(name)(*inputs)[0] - logits).abs().max() <= TOLERANCE
             # The page computes with 64 bits: then a wrong ε is seen as well.
             assert (exact(*inputs)[0] - logits).abs().max() <= 1e-9
-
-
-def test_bahdanau_looks_where_pytorch_does(engine):
-    model = rounded("bahdanau")
-    answers = ask(engine, "bahdanau", [ids_of(pair) for pair in SHORT], 50)
-    for pair, answer in zip(SHORT, answers, strict=True):
-        said = Pair(pair.source, tuple(TARGET.decode(answer["ids"])), ())
-        weights = torch.tensor(answer["weights"]["cross"][0][0])
-        theirs = attention_weights(model, [said])[0]
-        torch.testing.assert_close(
-            weights, theirs[: len(weights)], atol=TOLERANCE, rtol=0
-        )
-
-
-def test_each_head_looks_where_pytorch_does(engine):
-    model = rounded("transformer")
-    answers = ask(engine, "transformer", [ids_of(pair) for pair in SHORT], 50)
-    for pair, answer in zip(SHORT, answers, strict=True):
-        tgt_in = torch.tensor([[BOS, *answer["ids"][:-1]]])
-        maps = attention_maps(model, torch.tensor([ids_of(pair)]), tgt_in)
-        for kind, module in (
-            ("encoder", "encoder.{}.attention"),
-            ("decoder", "decoder.{}.self_attention"),
-            ("cross", "decoder.{}.cross_attention"),
-        ):
-            for number, heads in enumerate(answer["weights"][kind]):
-                theirs = maps[module.format(number)][0]  # (H, T, S)
-                assert len(heads) == len(theirs)
-                for ours, right in zip(heads, theirs, strict=True):
-                    # Row t of the decoder's own map ends at place t.
-                    rows = [row + [0.0] * (right.shape[1] - len(row)) for row in ours]
-                    torch.testing.assert_close(
-                        torch.tensor(rows), right, atol=TOLERANCE, rtol=0
-                    )
 
 
 # --- The language ---
@@ -246,10 +199,6 @@ def fresh(figure):
 def of_the(name):
     """Tests with the figure of one model alone."""
     return pytest.mark.parametrize("opened_figure", [name], indirect=True)
-
-
-def names_of(figure):
-    return list(json.loads(figure.get_attribute("data-models")))
 
 
 def say(figure, sentence):
@@ -456,7 +405,7 @@ def test_what_a_click_explains_is_in_view(figure):
     """With its row's word and its column's heading, wherever in a large map."""
     page = figure.page
     say(figure, " and ".join(["the old king sees a young dog"] * 4))
-    if names_of(figure) == ["transformer"]:
+    if "transformer" in figure.get_attribute("data-models"):
         choose(figure, layer="1", head="3")
     grid = figure.locator("table[role=grid]")
     last = grid.locator("tbody tr").count() - 1, grid.locator("thead th").count() - 1

@@ -5,11 +5,7 @@ import re
 
 import pytest
 import yaml
-from page_checks import (
-    check_controls,
-    dead_links,
-    findings,
-)
+from page_checks import check_controls, dead_links, findings
 
 from build_book import ROOT, pages
 

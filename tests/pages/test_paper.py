@@ -1,8 +1,11 @@
 """Pages on paper and on a phone, and links to what stands in them."""
 
+from io import BytesIO
+
 import pytest
 from page_checks import PHONE
 from playwright.sync_api import expect
+from pypdf import PdfReader
 
 A4 = {"width": 642, "height": 931}
 """Pixels within the margins of print.css."""
@@ -35,6 +38,12 @@ def test_paper_is_light_and_shows_all_but_solutions(page):
     assert page.evaluate(CUT) == []
     page.evaluate("() => window.dispatchEvent(new Event('afterprint'))")
     assert page.evaluate(theme) == "dark"
+
+
+@pytest.mark.parametrize(("name", "sides"), [("mask_card", 1), ("cheat_sheet", 2)])
+def test_a_card_has_its_sides(visit, name, sides):
+    pdf = visit(f"book/{name}.html").pdf(format="A4", prefer_css_page_size=True)
+    assert len(PdfReader(BytesIO(pdf)).pages) == sides
 
 
 def test_code_fits_a_phone(page):

@@ -49,6 +49,11 @@ def numbers(seed, *shapes):
     return [tensor.requires_grad_() for tensor in made]
 
 
+def plain(seed, *shape):
+    """One such tensor, without a gradient."""
+    return numbers(seed, shape)[0].detach()
+
+
 def sentences(seed, lengths, words):
     """Padded ids of real words, one row a length."""
     g = torch.Generator().manual_seed(seed)
@@ -81,6 +86,15 @@ def randomise(module):
     for parameter in module.parameters():
         nn.init.normal_(parameter, std=0.5)
     return module
+
+
+def step_by_step(model, src, tgt_in):
+    """The logits of a model that is given one target word after the other."""
+    state, logits = model.start(src), []
+    for token in tgt_in.unbind(1):
+        step, state = model.step(token, state)
+        logits.append(step)
+    return torch.stack(logits, 1)
 
 
 def close(ours, reference, atol=1e-12):

@@ -5,20 +5,13 @@ place where it does not hold. `findings` runs those of a stored notebook,
 `reader_findings` those of the reader's that was made from it.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Collection, Iterator, Mapping
 
 from nbformat import NotebookNode
 
-from run_notebooks import (
-    check_outputs,
-    code_cells,
-    place,
-    tags,
-)
+from run_notebooks import check_outputs, code_cells, place, tags
 
 # An alternative text shorter than this cannot say what is to be seen.
 SHORTEST_ALT = 5  # words

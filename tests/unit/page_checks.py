@@ -4,8 +4,6 @@ Every check takes an open page and returns one line for each place where somethi
 not hold. `findings` loads a page and runs them; `dead_links` needs no browser.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

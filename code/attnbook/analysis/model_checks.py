@@ -82,7 +82,7 @@ def _ask_for_influence(
     by_source = influence(lambda ids: model(ids, tgt), src, others[0])  # (T, S)
     by_target = influence(lambda ids: model(src, ids), tgt, others[1])  # (T, T)
     earlier = torch.ones_like(by_target).tril().bool()
-    ask.rests("a later target token moves no logit", by_target[~earlier])
+    ask.rests("a later target token moves no earlier logit", by_target[~earlier])
     ask.moves("each target token moves its logits and later ones", by_target[earlier])
     ask.moves("each source token moves all logits", by_source)
     change = model(src.flip(1), tgt) - logits

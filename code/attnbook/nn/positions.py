@@ -109,10 +109,12 @@ def sinusoids(
 
 
 def shift_matrix(k: int, d: int, dtype: torch.dtype = torch.float64) -> Tensor:
-    r"""The matrix :math:`R_k` that maps each position's encoding to that of k later.
+    r"""The matrix that maps each position's encoding to that of k later.
 
-    :math:`PE(p + k) = R_k\, PE(p)` for every p. It rotates pair i by
-    :math:`k\,\omega_i`, by the addition theorems of sine and cosine.
+    :math:`PE(p + k) = R_k^\top PE(p)` for every p, by the addition theorems of sine and
+    cosine. :math:`R_k` rotates the point (cosine, sine) of pair i by
+    :math:`k\,\omega_i`, as in RoPE; an encoding holds the sine first, so each block is
+    transposed.
 
     Args:
         k: The shift in positions; may be negative.

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from compare import close, make_transformer, project
+from compare import close, make_transformer, project, step_by_step
 from torch import nn
 from torch.nn import functional as F
 
@@ -31,14 +31,6 @@ def small(kind=Transformer, **kwargs):
     torch.manual_seed(0)
     sizes = {"d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32}
     return make_transformer(10, kind=kind, **sizes, **kwargs).eval()
-
-
-def step_by_step(model, src, read):
-    state, rows = model.start(src), []
-    for token in read.unbind(dim=1):
-        logits, state = model.step(token, state)
-        rows.append(logits)
-    return torch.stack(rows, dim=1)
 
 
 # Heads, scale and softmax

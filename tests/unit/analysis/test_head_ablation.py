@@ -44,12 +44,3 @@ def test_the_layer_comes_back_even_after_an_error(layer):
         stop()
     assert torch.equal(layer.W_O.weight, before)
     assert layer.W_O.weight.requires_grad
-
-
-@pytest.mark.parametrize("head", [-1, 3])
-def test_a_head_that_there_is_not_is_an_error(layer, head):
-    with (
-        pytest.raises(ValueError, match=f"no head {head}; this layer has the heads 0"),
-        without_heads(layer, [head]),
-    ):
-        pass

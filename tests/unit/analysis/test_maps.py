@@ -72,18 +72,10 @@ def test_the_weights_are_those_that_made_the_output():
 
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_cross_weights_are_the_mean_over_layers_and_heads(norm_first):
-    model = randomise(
-        double(
-            make_transformer,
-            len(SOURCE),
-            len(TARGET),
-            d_model=8,
-            n_heads=2,
-            n_layers=3,
-            d_ff=12,
-            norm_first=norm_first,
-        )
-    ).eval()
+    sizes = {"d_model": 8, "n_heads": 2, "n_layers": 3, "d_ff": 12}
+    words = len(SOURCE), len(TARGET)
+    model = double(make_transformer, *words, **sizes, norm_first=norm_first)
+    randomise(model).eval()
     pairs = [*held_out_pairs(1, 2), *held_out_pairs(2, 1)]
     batch = make_batch(pairs)
     found = cross_weights(model, pairs)

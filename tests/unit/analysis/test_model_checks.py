@@ -34,7 +34,7 @@ class Library(nn.Module):
         self.embedding = nn.Embedding(V, 16)
         self.positions = nn.Parameter(torch.randn(30, 16))
         self.layers = nn.Transformer(16, 4, 2, 2, 32, batch_first=True)
-        self.layers.encoder.use_nested_tensor = False  # it warns of itself
+        self.layers.encoder.use_nested_tensor = False  # avoids a warning
         self.out = nn.Linear(16, V)
 
     def forward(self, src, tgt):

@@ -1,6 +1,5 @@
 """Subwords merged into words: which belong together, and what their weights are."""
 
-import pytest
 import torch
 from compare import close
 
@@ -34,8 +33,3 @@ def test_columns_are_summed_and_rows_averaged():
     first = [(a + b) / 2 for a, b in zip(*by_hand[:2], strict=True)]
     close(merged, torch.tensor([first, by_hand[2]]))
     close(merged.sum(-1), torch.ones(2, dtype=torch.float64))
-
-
-def test_weights_without_a_row_for_each_subword_are_an_error():
-    with pytest.raises(ValueError, match="2 target and 1 source subwords"):
-        word_weights(torch.ones(1, 1), ["a", "b"], ["c"])

@@ -4,7 +4,6 @@ import random
 from collections import Counter
 from itertools import islice
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,23 +22,6 @@ def test_special_ids():
     assert vocabulary.decode([BOS, 4, 4, EOS, 4, PAD]) == ["bird", "bird"]
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda v: v.encode([]), "no word to encode"),
-        (lambda v: v.encode(["dragon"]), "'dragon' is not among the 5 words"),
-        (lambda v: v.encode("bird"), "words is the text 'bird'; give a list"),
-        (lambda v: v.decode([5]), "id 5 is not in 0 … 4"),
-        (lambda v: v.decode([-1]), "id -1 is not in 0 … 4"),
-        (lambda v: Vocabulary(["a", "a"]), "'a' occurs twice"),
-        (lambda v: Vocabulary(["<pad>"]), "'<pad>' occurs twice"),
-    ],
-)
-def test_vocabulary_names_what_is_wrong(call, message):
-    with pytest.raises(ValueError, match=message):
-        call(Vocabulary(["bird"]))
-
-
 @given(sequences)
 def test_pad_keeps_every_id_and_fills_on_the_right(rows):
     padded = pad(rows)
@@ -49,20 +31,6 @@ def test_pad_keeps_every_id_and_fills_on_the_right(rows):
     for row, real, ids in zip(rows, mask, padded, strict=True):
         assert ids[real].tolist() == row
         assert real.tolist() == sorted(real.tolist(), reverse=True)  # pads come last
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: pad([]), "batch of 0"),
-        (lambda: pad([[4], []]), "sequence 1 is empty"),
-        (lambda: next(pooled([], 0, random.Random(0), 1)), "a whole number from 1 on"),
-        (lambda: next(pooled([], 4, random.Random(0), 0)), "a whole number from 1 on"),
-    ],
-)
-def test_what_is_no_batch_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
 
 
 @given(st.integers(1, 80), st.integers(1, 9), st.integers(1, 5), st.integers(0, 10**6))
@@ -85,11 +53,9 @@ def test_pools_save_padding():
     assert padding(pool=16) < 0.1 < 0.35 < padding(pool=1)
 
 
-def test_held_out_pairs_are_fixed_and_checked():
+def test_held_out_pairs_are_fixed():
     assert held_out_pairs(2, 5) == held_out_pairs(2, 9)[:5]
     assert all(pair.clauses == 3 for pair in held_out_pairs(3, 5))
-    with pytest.raises(ValueError, match="number is 0"):
-        held_out_pairs(2, 0)
 
 
 def test_held_out_pairs_are_not_seen_in_training():

@@ -75,13 +75,3 @@ def test_padding_is_counted_on_both_sides():
     assert padding_share([pairs]) == pytest.approx(3 / 14)
     assert padding_share([pairs[:1], pairs[1:]]) == 0
     assert padding_share([pairs, pairs[:1]]) == pytest.approx(3 / 19)
-
-
-def test_without_batches_there_is_no_share_of_padding():
-    with pytest.raises(ValueError, match="there are no batches"):
-        padding_share([])
-
-
-def test_a_batch_of_nothing_is_refused():
-    with pytest.raises(ValueError, match=r"batch_tokens is 0; .* from 1 on"):
-        token_batches([], 0, random.Random(0))

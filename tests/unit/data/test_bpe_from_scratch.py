@@ -43,11 +43,6 @@ def trained(words, number):
     return [tuple(pair) for pair in found], tokenizer
 
 
-def test_a_word_without_a_count_is_an_error():
-    with pytest.raises(ValueError, match=r"'ab' has no count; .*must hold it"):
-        count_pairs({"ab": ["a", "b"]}, {})
-
-
 @pytest.mark.parametrize(
     ("parts", "joined"),
     [
@@ -90,8 +85,3 @@ def test_words_are_cut_as_by_tokenizers(words, number, word):
     if set(word) <= known:  # others are unknown to it, and fall out
         assert apply_merges(word, learned) == tokenizer.encode(word).tokens
     assert "".join(apply_merges(word, learned)) == word
-
-
-def test_a_negative_number_of_merges_is_an_error():
-    with pytest.raises(ValueError, match=r"n_merges is -1; it must be 0 or more"):
-        learn_merges({"ab": 2}, -1)

@@ -200,10 +200,3 @@ def test_the_files_are_as_long_as_their_authors_say(requires_data, split, lines)
     found = sentences(split, "de")
     assert len(found) == lines
     assert found == list(map(clean, found))
-
-
-def test_unknown_names_are_answered_with_the_known_ones():
-    with pytest.raises(ValueError, match="no 'test'; choose among train, val, test_20"):
-        sentences("test", "de")
-    with pytest.raises(ValueError, match="no 'cs'; choose among en, de, fr"):
-        sentences("val", "cs")

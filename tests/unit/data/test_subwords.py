@@ -82,21 +82,6 @@ def test_the_same_text_gives_the_same_subwords():
     assert len(TRAINED) < 300  # an upper bound
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: TRAINED.decode([4, -1]), "id -1 is not in 0 … 194"),
-        (lambda: TRAINED.decode([4, 195]), "id 195 is not in 0 … 194"),
-        (lambda: TRAINED.encode(""), "a sentence is empty"),
-        (lambda: TRAINED.encode("\t\n"), "a sentence is empty"),
-        (lambda: Subwords.train(["abcd"], 8), "the text already has 5 different"),
-    ],
-)
-def test_what_cannot_be_is_said(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
 def test_a_pair_that_occurs_once_is_not_merged():
     once = Subwords.train(["xyxy ab ab"], 50)
     assert "xy" in "".join(once.pieces("xy"))

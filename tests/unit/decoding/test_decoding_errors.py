@@ -8,12 +8,7 @@ import torch
 from compare import DECODERS, decoder_of, make_transformer, sentences
 
 from attnbook.core.vocabulary import BOS
-from attnbook.decoding import (
-    beam_search,
-    greedy,
-    log_probability,
-    sample,
-)
+from attnbook.decoding import beam_search, greedy, log_probability, sample
 
 SRC = sentences(0, [6, 4, 1, 3], 12)
 model = make_transformer(12, d_model=8, n_heads=2, n_layers=1, d_ff=12)

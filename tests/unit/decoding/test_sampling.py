@@ -4,14 +4,7 @@ import math
 
 import pytest
 import torch
-from compare import (
-    DECODERS,
-    Chain,
-    close,
-    decoder_of,
-    numbers,
-    sentences,
-)
+from compare import DECODERS, Chain, close, decoder_of, plain, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +22,7 @@ def generator(seed=0):
 
 
 def logits(seed, *shape):
-    return 2 * numbers(seed, shape)[0].detach()
+    return 2 * plain(seed, *shape)
 
 
 def by_loop(row, temperature, top_k, top_p):

@@ -117,6 +117,8 @@ def test_results_are_stored_whole_and_found_again(load, tmp_path, monkeypatch):
     assert found["code"] == fingerprint(run)
     assert found["runs"] == [1, 2]
     assert found["seconds"] == 12
+    with pytest.raises(ValueError, match="no stored result 'other'; there are trial"):
+        results.load("other")
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])

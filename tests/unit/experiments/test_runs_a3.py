@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from compare import close
+from compare import close, step_by_step
 
 from attnbook.nn.masks import causal_mask, key_mask
 from attnbook.toy.data import held_out_pairs, make_batch
@@ -31,13 +31,9 @@ def masked_logits(model, mask):
         return model.out(model.decoder_norm(y))
 
 
+@torch.no_grad()
 def stepped_logits(short):
-    state, logits = short.start(BATCH.src), []
-    with torch.no_grad():
-        for token in BATCH.tgt_in.unbind(1):
-            new, state = short.step(token, state)
-            logits.append(new)
-    return torch.stack(logits, 1)
+    return step_by_step(short, BATCH.src, BATCH.tgt_in)
 
 
 @pytest.mark.parametrize("always", [(), (0,), (1,)])

@@ -12,12 +12,7 @@ from notebook_cells import run_cell
 from attnbook.course.ch06.translators import Recomputing
 from attnbook.nn.losses import token_loss
 from attnbook.nn.masks import key_mask, target_mask
-from attnbook.toy.data import (
-    SOURCE,
-    held_out_pairs,
-    make_batch,
-    shifted_words,
-)
+from attnbook.toy.data import SOURCE, held_out_pairs, make_batch, shifted_words
 from attnbook.toy.language import PHRASE, VERBS, phrase_words, translate_by_rule
 from attnbook.toy.models import load_toy_model
 from experiments import ch06

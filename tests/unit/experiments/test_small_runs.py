@@ -184,7 +184,3 @@ def test_a_small_run_has_the_form_of_the_stored_ones(name, monkeypatch):
     torch.manual_seed(settings.get("seed", 0))
     run = settings | sweep.run(**settings)
     assert form(run) == form(stored(name))
-
-
-def test_nothing_is_made_small_that_is_no_sweep():
-    assert {*SMALL} <= {*SWEEPS}

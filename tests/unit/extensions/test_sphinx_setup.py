@@ -27,20 +27,6 @@ def address(monkeypatch, tmp_path):
     return at
 
 
-def test_launch_buttons_open_the_readers_notebooks():
-    binder = "https://mybinder.org/v2/gh/a/b/{}?urlpath=lab/tree/book/c.ipynb"
-    colab = "https://colab.research.google.com/github/a/b/blob/{}/book/c.ipynb"
-    source = "https://github.com/a/b/blob/{}/book/c.ipynb"
-    buttons = [{"url": url.format("main")} for url in (binder, colab, source)]
-    context = {"header_buttons": [{"buttons": buttons}, {"url": source}]}
-    book_setup.launch_readers_notebooks(None, "", "", context, None)
-    assert buttons == [
-        {"url": binder.format("notebooks")},
-        {"url": colab.format("notebooks")},
-        {"url": source.format("main")},  # the page's source is the book's
-    ]
-
-
 def test_the_address_is_the_first_one_given(address):
     assert address("a/b", "c/d", "e/f") == "a/b"
     assert address("", "c/d", "e/f") == "c/d"
@@ -94,7 +80,7 @@ def test_a_formula_is_typeset_and_a_wrong_one_is_reported():
     long = formulas.typeset(r"\operatorname{FFN}(x) = \max(0, xW_1 + b_1) W_2 + b_2")
     assert '<mo form="infix">=</mo></math><wbr><math>' in long
     page = {"body": '<span class="math"><math>x</math></span>), and'}
-    formulas.finish(SimpleNamespace(add_css_file=str), "", "", page, None)
+    book_setup.mend_markup(None, "", "", page, None)
     assert '<span class="math-comma"><math>x</math>),</span></span> and' in page["body"]
     with pytest.raises(ValueError, match="expected '}'"):
         formulas.typeset(r"\frac{1}{2")

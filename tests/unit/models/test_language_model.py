@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from compare import agree, close, double, randomise, sentences
+from compare import agree, close, double, randomise, sentences, step_by_step
 from torch import nn
 
 from attnbook.core.vocabulary import BOS, EOS, PAD, UNK
@@ -60,12 +60,8 @@ def test_padding_changes_nothing(ids):
 @FORMS
 def test_token_by_token_is_as_all_at_once(norm_first, ids):
     model = model_of(norm_first)
-    state, steps = model.start(ids[:, :0]), []
-    for position, token in enumerate(ids[:, :4].unbind(1)):
-        assert state.position == position
-        logits, state = model.step(token, state)
-        steps.append(logits)
-    close(torch.stack(steps, 1)[0], model(ids[:, :4])[0])
+    steps = step_by_step(model, ids[:, :0], ids[:, :4])
+    close(steps[0], model(ids[:, :4])[0])
 
 
 # A prompt is continued

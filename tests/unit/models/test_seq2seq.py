@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from compare import double, same, step_by_step
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -20,14 +21,8 @@ MODELS = {
 }
 
 
-def double(make, *args, seed=0, **kwargs):
-    torch.manual_seed(seed)
-    return make(*args, **kwargs).double()
-
-
 def model_of(name, seed=0):
-    torch.manual_seed(seed)
-    return MODELS[name](len(SOURCE), len(TARGET)).double()
+    return double(MODELS[name], len(SOURCE), len(TARGET), seed=seed)
 
 
 @pytest.fixture(params=MODELS)
@@ -71,11 +66,7 @@ def test_gru_step_equals_the_loop_and_grucell(rows, d_in, d_hidden, seed):
     weights = (cell.weight_ih, cell.weight_hh, cell.bias_ih, cell.bias_hh)
     ours = gru_step(x, h, cell)
     assert torch.allclose(ours, gru_by_loop(x, h, *weights), atol=1e-12)
-    assert torch.allclose(ours, cell(x, h), atol=1e-12)
-    gradients = torch.autograd.grad(ours.square().sum(), weights)
-    reference = torch.autograd.grad(cell(x, h).square().sum(), weights)
-    for a, b in zip(gradients, reference, strict=True):
-        assert torch.allclose(a, b, atol=1e-11)
+    same(ours, cell(x, h), weights)
 
 
 @given(st.lists(small, min_size=1, max_size=5), st.booleans(), st.integers(0, 99))
@@ -100,31 +91,15 @@ def test_encoder_equals_gru_steps_on_each_sentence(lengths, both_ways, seed):
             ends.append(h)
         ours.append(torch.cat(halves, -1))
         ours_last.append(torch.cat(ends, -1))
-    for i, n in enumerate(lengths):
-        assert torch.allclose(states[i, :n], ours[i], atol=1e-12)
-        assert (states[i, n:] == 0).all()
-    assert torch.allclose(last, torch.cat(ours_last), atol=1e-12)
-    weights = list(encoder.parameters())
-    one = torch.autograd.grad(states.square().sum() + last.sum(), weights)
-    total = sum(o.square().sum() for o in ours) + torch.cat(ours_last).sum()
-    for a, b in zip(one, torch.autograd.grad(total, weights), strict=True):
-        assert torch.allclose(a, b, atol=1e-10)
+    wanted = torch.nn.utils.rnn.pad_sequence(ours, batch_first=True)  # with zeros
+    for found, right in ((states, wanted), (last, torch.cat(ours_last))):
+        same(found, right, encoder.parameters())
 
 
 def test_step_by_step_equals_all_at_once(model, batch):
     logits = model(batch.src, batch.tgt_in)
     assert logits.shape == (*batch.tgt_in.shape, len(TARGET))
-    state, steps = model.start(batch.src), []
-    for token in batch.tgt_in.unbind(1):
-        step, state = model.step(token, state)
-        steps.append(step)
-    steps = torch.stack(steps, 1)
-    assert torch.allclose(logits, steps, atol=1e-12)
-    weights = list(model.parameters())
-    one = torch.autograd.grad(logits.square().mean(), weights)
-    other = torch.autograd.grad(steps.square().mean(), weights)
-    for a, b in zip(one, other, strict=True):
-        assert torch.allclose(a, b, atol=1e-11)
+    same(logits, step_by_step(model, batch.src, batch.tgt_in), model.parameters())
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -4,7 +4,15 @@ import copy
 
 import pytest
 import torch
-from compare import agree, close, double, make_transformer, randomise, sentences
+from compare import (
+    agree,
+    close,
+    double,
+    make_transformer,
+    randomise,
+    sentences,
+    step_by_step,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -55,14 +63,6 @@ def targets(steps, seed=1):
 def real(tensor):
     """Sentence by sentence, without the steps at its pads."""
     return [tensor[i, :n] for i, n in enumerate(STEPS)]
-
-
-def step_by_step(model, src, tgt_in):
-    state, logits = model.start(src), []
-    for token in tgt_in.unbind(1):
-        step, state = model.step(token, state)
-        logits.append(step)
-    return torch.stack(logits, 1)
 
 
 # Equal to

@@ -8,9 +8,7 @@ from torch.nn import functional as F
 
 from attnbook.core.vocabulary import BOS, PAD
 from attnbook.models.transformer import Transformer
-from attnbook.models.variants import (
-    RotaryTransformer,
-)
+from attnbook.models.variants import RotaryTransformer
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
 from attnbook.nn.multi_head import MultiHeadAttention

@@ -61,3 +61,12 @@ def test_parameters_without_tables_are_those_of_no_word(name):
     grows = counts[1]["without_tables"] - counts[0]["without_tables"]
     assert grows == biases
     assert counts[0]["all"] - counts[0]["without_tables"] == 3 * 11 * 6
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_all_read_alike_by_default(name):
+    """One encoder for all, so that the figure that grows compares like with like."""
+    model = make_model(name, 12)
+    assert model.embedding.embedding_dim == model.encoder.embedding.embedding_dim == 32
+    assert model.encoder.gru.hidden_size == 64
+    assert model.encoder.gru.bidirectional

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from compare import agree, close, double, numbers, randomise
+from compare import agree, close, double, numbers, plain, randomise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -13,10 +13,6 @@ from attnbook.nn.block import Residual
 small = st.integers(1, 4)
 seeds = st.integers(0, 999)
 FORMS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"])
-
-
-def plain(seed, *shape):
-    return numbers(seed, shape)[0].detach()
 
 
 @FORMS

@@ -8,6 +8,7 @@ from compare import (
     double,
     make_layer,
     numbers,
+    plain,
     randomise,
     some_allowed,
 )
@@ -21,8 +22,10 @@ from attnbook.course.kit.exercises import by_formula
 from attnbook.nn.layers import (
     DecoderLayer,
     EncoderLayer,
+    EncoderStack,
     FeedForward,
     ScaledEmbedding,
+    TransformerConfig,
 )
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.norms import layer_norm
@@ -34,10 +37,6 @@ FORMS = pytest.mark.parametrize("norm_first", [False, True], ids=["post", "pre"]
 
 def layer_of(make, d=8, h=2, d_ff=12, seed=0, **kwargs):
     return randomise(double(make_layer, make, d, h, d_ff, seed=seed, **kwargs)).eval()
-
-
-def plain(seed, *shape):
-    return numbers(seed, shape)[0].detach()
 
 
 # LayerNorm
@@ -150,3 +149,15 @@ def test_weights_are_dropped_only_if_asked_for(make):
     assert shares == [0.5] * len(inputs)
     layer.eval()
     assert torch.equal(layer(*inputs), layer(*inputs))
+
+
+@FORMS
+def test_the_cache_of_a_stack_has_the_type_of_its_layers_under_autocast(norm_first):
+    sizes = {"d_model": 8, "n_heads": 2, "n_layers": 3, "d_ff": 12}
+    stack = EncoderStack(TransformerConfig(norm_first=norm_first, **sizes)).eval()
+    x = torch.randn(2, 3, 8)
+    with torch.autocast("cpu", torch.bfloat16):
+        cache = stack.start(x)
+        for position in x.split(1, dim=1):
+            _, cache = stack.step(position, cache)
+    assert {layer.k.dtype for layer in cache} == {torch.bfloat16}

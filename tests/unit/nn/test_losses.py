@@ -8,10 +8,7 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from attnbook.core.vocabulary import PAD
-from attnbook.nn.losses import (
-    label_smoothing_loss,
-    token_loss,
-)
+from attnbook.nn.losses import label_smoothing_loss, token_loss
 
 
 def targets_of(seed, b, t, v):

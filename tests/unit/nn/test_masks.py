@@ -88,14 +88,6 @@ def test_the_score_of_a_forbidden_place_does_not_matter(hidden):
     assert gradient[mask].any()
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-def test_large_scores_do_not_overflow(dtype):
-    scores = torch.tensor([[9e9, 9e9, -9e9, 9e30], [-9e30, -9e30, 5.0, 9e9]]).to(dtype)
-    mask = torch.tensor([[True, True, True, False], [True, True, False, False]])
-    wanted = torch.tensor([[0.5, 0.5, 0, 0], [0.5, 0.5, 0, 0]], dtype=dtype)
-    assert torch.equal(masked_softmax(scores, mask), wanted)
-
-
 # What is no boolean mask
 
 CAUSAL = torch.ones(4, 4).tril()

@@ -10,7 +10,7 @@ from torch import nn
 from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.exercises import by_formula
 from attnbook.models.from_torch import attention_from_torch
-from attnbook.nn.masks import causal_mask, key_mask, target_mask
+from attnbook.nn.masks import causal_mask, key_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import shift_matrix
 from attnbook.nn.rotary import Rotary
@@ -128,25 +128,6 @@ def test_at_the_start_the_scores_have_variance_one(g):
     assert (q @ k.mT / 32**0.5).std().item() == pytest.approx(1, abs=0.1)
     assert v.std().item() == pytest.approx(1, abs=0.05)
     assert all(not linear.bias.any() for linear in (mha.W_Q, mha.W_K, mha.W_V, mha.W_O))
-
-
-@pytest.mark.parametrize("need_weights", [False, True])
-@pytest.mark.parametrize(
-    "dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16]
-)
-def test_a_row_without_any_key_in_every_type(need_weights, dtype):
-    """Zeros from every head, W^O adds its bias; no NaN, not in a gradient either."""
-    mha, (x,) = self_attention(8, 2).to(dtype), numbers(0, (2, 4, 8))
-    x = x.detach().to(dtype).requires_grad_()
-    ids = torch.tensor([[PAD, PAD, 5, 6], [PAD] * 4])
-    with torch.autograd.set_detect_anomaly(True):
-        out = mha(x, x, x, target_mask(ids), need_weights=need_weights)
-        out = out[0] if need_weights else out
-        out.square().sum().backward()
-    assert torch.equal(out[ids == PAD], mha.W_O.bias.expand(6, -1))
-    assert all(y.grad.isfinite().all() for y in (x, *mha.parameters()))
-    assert (x.grad[ids == PAD] == 0).all()
-    assert x.grad[ids != PAD].any()
 
 
 def test_weights_are_those_before_dropout_and_only_dropout_knows_the_mode():

@@ -12,6 +12,7 @@ from attnbook.nn import (
     ConvolutionLayer,
     DotScore,
     EncoderLayer,
+    EncoderStack,
     FeedForward,
     GeneralScore,
     GlobalAlignment,
@@ -59,6 +60,8 @@ query, keys, h = torch.zeros(2, 3, 4), torch.zeros(2, 5, 6), torch.zeros(2, 3, 3
 mha, turned = MultiHeadAttention(8, 2), MultiHeadAttention(8, 2, turn=Rotary())
 relative = RelativeAttention(8, 2, max_distance=2)
 layer = make_layer(EncoderLayer, 8, 2, 4)
+stack = EncoderStack(TransformerConfig(d_model=8, n_heads=2, n_layers=1, d_ff=4))
+stack.layers[0].attention = torch.nn.Linear(8, 8)
 
 
 def ones(*shape):
@@ -142,6 +145,7 @@ TABLE = {
         (lambda: SelfAttentionLayer(8, 3), "among 3 heads"),
         (lambda: causal_linear_attention(x, short, short), "3 queries and 2 keys"),
         (lambda: causal_linear_attention(x, x, x, 0), "block is 0"),
+        (lambda: stack.start(x), "Linear keeps no keys"),
     ],
     "scores": [
         (lambda: make_score("cosine", 4, 4), "'cosine'; choose among"),

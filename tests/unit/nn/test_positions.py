@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from compare import agree, close, double, numbers, stacked
+from compare import agree, close, double, numbers, plain, stacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,10 +32,6 @@ def code(p, d):
     """Section 3.5, with Python's own numbers; i counts pairs."""
     waves = math.sin, math.cos
     return [waves[c % 2](p / 10000 ** ((c - c % 2) / d)) for c in range(d)]
-
-
-def vectors(*shape, seed=0):
-    return numbers(seed, shape)[0].detach()
 
 
 def relative(max_distance, d=8, h=2, **kwargs):
@@ -68,14 +64,14 @@ def test_sinusoidal_adds_the_codes(d):
     """No parameter, no buffer, no end."""
     add = SinusoidalPositions(d)
     assert not add.state_dict()
-    x = vectors(2, 9, d)
+    x = plain(0, 2, 9, d)
     close(add(x), x + sinusoids(9, d, dtype=torch.float64))
     close(add(x, offset=5000), x + sinusoids(9, d, 5000, torch.float64))
 
 
 def test_learned_adds_rows_of_its_table():
     add = double(LearnedPositions, 10, 4)
-    x = vectors(2, 3, 4)
+    x = plain(0, 2, 3, 4)
     for offset in (0, 5, 7):
         wanted = x + torch.stack([add.table[offset + i] for i in range(3)])
         agree(add(x, offset), wanted, add.parameters())
@@ -140,11 +136,11 @@ def test_relative_attention_equals_the_formula(t, before, max_distance, causal, 
 def test_relative_attention_starts_as_plain_attention():
     """And learns from there: every distance that occurs has a gradient."""
     mha = double(RelativeAttention, 8, 2, max_distance=3)
-    plain = double(MultiHeadAttention, 8, 2)
-    plain.load_state_dict(mha.state_dict(), strict=False)
-    x = vectors(2, 4, 8)
+    other = double(MultiHeadAttention, 8, 2)
+    other.load_state_dict(mha.state_dict(), strict=False)
+    x = plain(0, 2, 4, 8)
     out = mha(x, x, x)
-    close(out, plain(x, x, x))
+    close(out, other(x, x, x))
     out.square().sum().backward()
     assert mha.relative.table.grad.isfinite().all()
     assert (mha.relative.table.grad != 0).all()
@@ -155,7 +151,7 @@ def test_relative_attention_passes_on_what_it_is_given():
     mha = double(RelativeAttention, 8, 2, max_distance=3, n_groups=1, bias=False)
     assert mha.W_K.weight.shape == (4, 8)
     assert mha.W_Q.bias is None
-    x = vectors(2, 6, 8)
+    x = plain(0, 2, 6, 8)
     together, cache = mha(x, x, x, causal_mask(6)), mha.start(x)
     for i in range(6):
         out, cache = mha.step(x[:, i : i + 1], cache)

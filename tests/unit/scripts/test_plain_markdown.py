@@ -111,20 +111,6 @@ def test_other_pages_are_those_of_the_site_where_it_is_known():
     )
 
 
-def test_a_predict_box_is_a_question_with_a_fold():
-    text = """:::{predict} How large?
-:label: predict-how-large
-- small
-- [x] large
----
-Look at {eq}`eq-sum`.
-:::"""
-    shown = plain(text)
-    assert shown.index("How large?") < shown.index("(b) large")
-    folded = shown.partition("<details>")[2]
-    assert "Look at [(2.1)](#eq-sum)." in folded
-
-
 def test_a_live_model_leads_to_the_page():
     text = "```{live-model} bahdanau\n:sentence: a dog\n\nChoose a word.\n```"
     assert f"[Try it in the browser.]({SITE}book/ch02_one.html)" in plain(text, SITE)

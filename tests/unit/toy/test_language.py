@@ -84,12 +84,6 @@ def test_what_is_not_a_sentence_is_named(sentence, message):
     assert not toy.is_sentence(sentence)
 
 
-@pytest.mark.parametrize("clauses", [-1, 0, 9])
-def test_number_of_clauses_is_checked(clauses):
-    with pytest.raises(ValueError, match=f"1 to 8 clauses, not {clauses}"):
-        toy.sample_pair(clauses, random.Random(0))
-
-
 def test_every_source_word_but_and_has_a_kind():
     kinds = {word: toy.kind_of(word) for word in toy.SOURCE_WORDS}
     assert kinds["an"] == kinds["the"] == "determiner"

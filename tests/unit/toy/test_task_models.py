@@ -10,12 +10,7 @@ from attnbook.nn.masks import target_mask
 from attnbook.nn.multi_head import MultiHeadAttention
 from attnbook.nn.positions import LearnedPositions, SinusoidalPositions, sinusoids
 from attnbook.nn.relative import RelativeAttention
-from attnbook.toy.task_models import (
-    InductionModel,
-    OneLayer,
-    Tagger,
-    one_layer,
-)
+from attnbook.toy.task_models import InductionModel, OneLayer, Tagger, one_layer
 from attnbook.toy.tasks import TASK_VOCAB_SIZE, random_symbols
 
 # One attention
@@ -92,18 +87,3 @@ def test_a_position_holds_its_symbol_and_the_one_before():
     model, ids = InductionModel(nn.Identity(), 8), torch.tensor([[5, 6, 7]])
     last = torch.cat([model.own.weight[7], model.previous.weight[6]])
     close(model(ids)[0, 0], model.out(last), atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: one_layer("absolute", 4),
-            "'absolute'; choose one of none, sinusoidal",
-        ),
-        (lambda: InductionModel(nn.Identity(), 65), "even"),
-    ],
-)
-def test_bad_input_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

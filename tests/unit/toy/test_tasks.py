@@ -16,7 +16,6 @@ from attnbook.toy.tasks import (
     TaskBatch,
     induction_batches,
     last_position_accuracy,
-    position_numbers,
     previous_symbols,
     random_symbols,
     task_accuracy,
@@ -28,7 +27,6 @@ rows = st.integers(1, 7).flatmap(
     lambda n: st.lists(st.lists(symbol, min_size=n, max_size=n), min_size=1, max_size=4)
 )
 back = st.lists(st.integers(1, 9), min_size=1, max_size=3)
-ids = torch.tensor([[3, 1, 4, 1, 5], [9, 2, 6, 5, 3]])
 
 
 def answers_of(batch):
@@ -67,24 +65,6 @@ def test_each_task_asks_for_what_it_is_called_after(task, rows):
     assert batch.ids.tolist() == rows
     assert batch.targets.shape == (*batch.ids.shape, 1)
     assert batch.targets[..., 0].tolist() == [ANSWERS[task](row) for row in rows]
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: previous_symbols(ids, (1, 0)), r"back is \(1, 0\); .* from 1 on"),
-        (lambda: previous_symbols(ids, ()), r"back is \(\)"),
-        (
-            lambda: position_numbers(torch.ones(2, 17).long()),
-            "17 positions, but only 16",
-        ),
-        (lambda: next(induction_batches(2, seed=0)), "from 3 to 17"),
-        (lambda: next(induction_batches(18, seed=0)), "from 3 to 17"),
-    ],
-)
-def test_what_cannot_be_asked_is_named(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
 
 
 def test_symbols_are_all_drawn_alike_and_padding_are_none():

@@ -110,7 +110,6 @@ def test_a_reader_that_goes_away_is_not_an_error():
     [
         (["--file", "nowhere.txt"], "'nowhere.txt': No such file or directory"),
         (["--width", "0", "the dog"], "width is 0; it must be"),
-        ([""], "the text is empty; give at least a word"),
         (["--file", "README.md", "the dog"], "give a text or --file, not both"),
     ],
 )
@@ -175,11 +174,8 @@ def test_the_config_suits_the_device(monkeypatch, device, name):
     ("arguments", "message"),
     [
         (["--config", "huge"], "Error: there is no config 'huge'; there are toy, "),
-        (["--config", "no.json"], "Error: no.json cannot be read as a config: "),
-        (["--config", "toy", "--set", "layers=3"], "Error: no entry 'layers'; did you"),
         (["--config", "toy", "--set", "seed"], "Error: seed: write ENTRY=VALUE"),
         (["toy"], "Error: toy: write ENTRY=VALUE, such as seed=1, or --config toy"),
-        (["--config", "toy", "--set", "n_heads=3"], "Error: d_model = 64 cannot be"),
         (["--config", "toy", "--set", "data=no"], "Error: there is no no/train.toy; "),
         (["--config", "toy", "--set", "vocab_size=9"], "Error: vocab_size is 9, but"),
     ],

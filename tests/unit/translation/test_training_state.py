@@ -71,26 +71,24 @@ class Bomb:
         return Path.touch, (self.path,)
 
 
-def spoil(path, how):
-    whole = path.read_bytes()
-    if how == "missing":
-        path.unlink()
-    elif how == "foreign":
-        save_file({"a": torch.zeros(2)}, path)
-    elif how == "pickle":
-        path.write_bytes(pickle.dumps({"model": Bomb(path.parent / "exploded")}))
-    elif how == "torch.save":
-        torch.save({"model": Bomb(path.parent / "exploded")}, path)
-    else:
-        path.write_bytes(whole[: {"empty": 0, "cut": -9}[how]])
+def bomb(path):
+    return {"model": Bomb(path.parent / "exploded")}
 
 
-@pytest.mark.parametrize(
-    "how", ["missing", "foreign", "pickle", "torch.save", "empty", "cut"]
-)
+SPOILED = {
+    "missing": lambda path: path.unlink(),
+    "foreign": lambda path: save_file({"a": torch.zeros(2)}, path),
+    "pickle": lambda path: path.write_bytes(pickle.dumps(bomb(path))),
+    "torch.save": lambda path: torch.save(bomb(path), path),
+    "empty": lambda path: path.write_bytes(b""),
+    "cut": lambda path: path.write_bytes(path.read_bytes()[:-9]),
+}
+
+
+@pytest.mark.parametrize("how", SPOILED)
 def test_a_file_that_is_no_state_is_named_and_never_run(state, how):
     path, model, optimizer = state
-    spoil(path, how)
+    SPOILED[how](path)
     before = [p.clone() for p in model.parameters()]
     message = r"last\.safetensors is not a state of a training run"
     with pytest.raises(ValueError, match=message):

@@ -1,7 +1,7 @@
 """The table of appendix A1."""
 
-from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
-from attnbook.course.kit.tables import stored_runs
+from attnbook.course.kit.html_tables import Table
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 
 TRAININGS = {
     "gaps": "gaps in whole texts: the reader",
@@ -15,19 +15,12 @@ TRAININGS = {
 
 def writers_table() -> Table:
     """How many texts are sentences, by what a model was trained on: stored."""
-    runs, longer = stored_runs("writers"), stored_runs("writers_longer")
-    rows = [
-        (trained, _shares(runs, key), _shares(longer, key))
-        for key, trained in TRAININGS.items()
+    runs = [
+        {"training": training, "steps": steps, "correct": run.get(training)}
+        for name, steps in (("writers", "300 steps"), ("writers_longer", "1,500 steps"))
+        for run in stored_runs(name)
+        for training in TRAININGS
     ]
-    columns = [
-        "trained on, and how it writes",
-        Column("300 steps", "%", "correct", digits=1),
-        Column("1,500 steps", "%", "correct", digits=1),
-    ]
-    return table(columns, rows)
-
-
-def _shares(runs: list[dict], key: str) -> Spread | None:
-    """Per cent over seeds, if it was measured."""
-    return spread(100 * run[key] for run in runs) if key in runs[0] else None
+    correct = Value("correct", "%", 100, 1, "correct")
+    about = {"names": {"training": TRAININGS}, "head": "trained on, and how it writes"}
+    return pivot(runs, "training", "steps", correct, **about)

@@ -12,11 +12,7 @@ from attnbook.decoding.steps import token_log_probs
 from attnbook.models.language_model import embed, make_table
 from attnbook.nn.layers import EncoderStack, TransformerConfig
 from attnbook.nn.masks import key_mask, target_mask
-from attnbook.toy.data import (
-    SOURCE,
-    next_word_batches,
-    toy_pairs,
-)
+from attnbook.toy.data import SOURCE, next_word_batches, toy_pairs
 from attnbook.toy.language import is_sentence
 from attnbook.toy.training import fit
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import exercise
+from attnbook.course.kit.exercises.checking import draw_inputs, exercise
 
 
 def _vectors() -> list[tuple[Tensor, Tensor]]:
@@ -39,18 +39,11 @@ def exa2_rms_norm(x: Tensor, gain: Tensor) -> Tensor:
     return (wide / root * gain).to(x.dtype)
 
 
-def _queries_keys_values() -> list[tuple[Tensor, Tensor, Tensor]]:
-    g = torch.Generator().manual_seed(1)
-    keys = torch.randn(
-        3, 2, 2, 2, 3, 4, generator=g
-    )  # for three cases, keys and values
-    return [
-        (torch.randn(2, n, 5, 4, generator=g), *k_v)
-        for n, k_v in zip((4, 6, 2), keys, strict=True)
-    ]
-
-
-@exercise(_queries_keys_values)
+@exercise(
+    lambda: draw_inputs(
+        *(((2, n, 5, 4), (2, 2, 3, 4), (2, 2, 3, 4)) for n in (4, 6, 2))
+    )
+)
 def exa2_grouped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     """Give the queries an axis of groups, (B, G, H/G, T, d_k), and the keys and values
     an axis of size 1 in the same place. At the end join the first two.

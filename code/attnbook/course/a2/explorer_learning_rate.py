@@ -4,7 +4,7 @@ from attnbook.core import results
 from attnbook.course.a2.figures import PARTS
 from attnbook.course.kit.explorers.charts import Axis, Line, Lines, numbers
 from attnbook.course.kit.explorers.controls import Menu
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.tables import stored_runs
 
@@ -23,11 +23,6 @@ CONTROLS = {
 }
 MOST = 3.2
 """Nats, a little more than any stored loss."""
-
-
-def explore_learning_rate() -> object:
-    """Let the reader choose block and rate; see :func:`~.explorer.explore`."""
-    return explore(learning_rate_view, CONTROLS)
 
 
 def learning_rate_view(block: str, rate: str) -> View:
@@ -64,4 +59,4 @@ def learning_rate_view(block: str, rate: str) -> View:
     return View(said, (chart,), alt)
 
 
-on_page = learning_rate_view
+explore_learning_rate = Explorer(learning_rate_view, CONTROLS)

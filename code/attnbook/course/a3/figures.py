@@ -4,11 +4,7 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from attnbook.core import results
-from attnbook.course.kit.colours import (
-    GREY,
-    INK,
-    SKY,
-)
+from attnbook.course.kit.colours import GREY, INK, SKY
 from attnbook.course.kit.curves import band, label_lines, logarithmic_x
 from attnbook.course.kit.html_tables import Table
 from attnbook.course.kit.tables import TRANSLATORS, Value, pivot, stored_runs

@@ -80,15 +80,9 @@ def loss_figure(losses: Sequence[float]) -> Figure:
 def lost_words_table() -> Table:
     """Token accuracy in one clause by kind of word, a row a seed."""
     values = [
-        Value(
-            lambda run, kind=kind: run["right"][kind],
-            *("%", 100),
-            name=kind,
-            group="token accuracy",
-        )
-        for kind in KINDS
+        Value(("right", kind), "%", 100, 0, kind, "token accuracy") for kind in KINDS
     ]
-    verbs = Value(lambda run: run["wrong"]["verb"], "%", 100, name="verbs among wrong")
+    verbs = Value(("wrong", "verb"), "%", 100, name="verbs among wrong")
     return pivot(stored_runs("lost_words"), "seed", None, *values, verbs, names=AS_TEXT)
 
 
@@ -217,11 +211,7 @@ def probes_table() -> Table:
 def exchanged_table() -> Table:
     """Exact match of new decoders of both kinds on frozen encoders."""
     values = [
-        Value(
-            lambda run, kind=kind, at=at: run["exact"][kind][at],
-            *("%", 100, 1, name),
-            group=f"exact match, {NAMES[kind]}",
-        )
+        Value(("exact", kind, at), "%", 100, 1, name, f"exact match, {NAMES[kind]}")
         for kind in ("initial_state", "static_last")
         for at, name in enumerate(("1 clause", "2 clauses"))
     ]

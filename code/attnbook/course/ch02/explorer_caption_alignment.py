@@ -9,7 +9,7 @@ from torch import Tensor
 from attnbook.analysis.word_maps import word_weights
 from attnbook.course.kit.explorers.charts import Map
 from attnbook.course.kit.explorers.controls import Menu, TextBox
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.shipped import checked_caption, shipped_bahdanau
 from attnbook.course.kit.explorers.views import View
 from attnbook.data.batching import IdPair, id_batch
@@ -79,14 +79,6 @@ class Aligned(NamedTuple):
     source: list[str]  # S subwords, EOS included
 
 
-def explore_caption_alignment() -> object:
-    """Let the reader type a caption; see :func:`~.explorer.explore`.
-
-    The model is the trained one that comes with the package.
-    """
-    return explore(alignment_view, CONTROLS)
-
-
 def alignment_view(caption: str, unit: str) -> View:
     """The translation of a caption, and its attention weights."""
     found = aligned(caption)
@@ -103,7 +95,7 @@ def alignment_view(caption: str, unit: str) -> View:
     return View(said, (chart,), f"Largest weights: {peaks}.")
 
 
-on_page = alignment_view
+explore_caption_alignment = Explorer(alignment_view, CONTROLS)
 
 
 @lru_cache(maxsize=16)

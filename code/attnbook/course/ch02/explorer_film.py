@@ -7,7 +7,7 @@ from typing import NamedTuple
 from attnbook.core import results
 from attnbook.course.kit.explorers.charts import Axis, Line, Lines, Map, Point
 from attnbook.course.kit.explorers.controls import Slider
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.glosses import gloss
 from attnbook.toy.data import held_out_pairs
@@ -36,11 +36,6 @@ class Frame(NamedTuple):
     weights: tuple[tuple[float, ...], ...]  # (T, S)
 
 
-def explore_film() -> object:
-    """Let the reader play the training; see :func:`~.explorer.explore`."""
-    return explore(film_view, CONTROLS, caption=CAPTION)
-
-
 def film_view(step: int) -> View:
     """The weights at a step of the training, and where it is on the loss curve."""
     frame = frames()[step]
@@ -59,7 +54,7 @@ def film_view(step: int) -> View:
     return View(said, (weights, _curve(step)), f"Largest weights: {largest}.")
 
 
-on_page = film_view
+explore_film = Explorer(film_view, CONTROLS, caption=CAPTION)
 
 
 @lru_cache(maxsize=1)

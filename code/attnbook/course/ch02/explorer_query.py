@@ -13,8 +13,9 @@ from attnbook.course.kit.explorers.charts import (
     numbers,
 )
 from attnbook.course.kit.explorers.controls import Slider, Switch
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.views import View
+from attnbook.course.kit.html_tables import number
 from attnbook.toy.example import QUERY, SENTENCE, STATES, U, V, W
 
 CAPTION = (
@@ -30,11 +31,6 @@ CONTROLS = {
     "side": Slider("the query's side", -1, 1, 1, step=0.1),
     "tanh": Switch("with the tanh", True),
 }
-
-
-def explore_query() -> object:
-    """Let the reader turn the query of the worked example, with and without tanh."""
-    return explore(query_view, CONTROLS, caption=CAPTION)
 
 
 def query_view(side: float, tanh: bool) -> View:
@@ -58,7 +54,7 @@ def query_view(side: float, tanh: bool) -> View:
         height=200,
     )
     alt = "; ".join(
-        f"{TITLES[k]} farmer {_text(after[2, k])}, bird {_text(after[5, k])}"
+        f"{TITLES[k]} farmer {number(after[2, k])}, bird {number(after[5, k])}"
         for k in range(len(TITLES))
     )
     said = f"{curve} the tanh, {nouns}."
@@ -67,7 +63,7 @@ def query_view(side: float, tanh: bool) -> View:
     )
 
 
-on_page = query_view
+explore_query = Explorer(query_view, CONTROLS, caption=CAPTION)
 
 
 def weigh(side: float, tanh: bool) -> tuple[Tensor, Tensor, Tensor]:
@@ -97,7 +93,3 @@ def _panel(k: int, tanh: bool, before: Tensor, after: Tensor) -> Lines:
         title=TITLES[k],
         points=tuple(points),
     )
-
-
-def _text(value: Tensor) -> str:
-    return f"{value:z.2f}".replace("-", "−")

@@ -107,7 +107,7 @@ def late_seeds_table() -> Table:
     values = (
         Value(mean("exact"), "%", 100, 1, "exact match"),
         Value(mean("align"), "%", 100, name="alignment accuracy"),
-        Value(lambda run: run["hidden"][1], "nats", 1, 2, "median", hidden),
+        Value(("hidden", 1), "nats", 1, 2, "median", hidden),
         Value(ends, "nats", 1, 2, "5 to 95 % of the words", hidden),
     )
     held = {0: "learned from the start", 150: "uniform for 150 steps"}

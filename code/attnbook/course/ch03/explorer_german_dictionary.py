@@ -7,7 +7,7 @@ from torch import Tensor
 from attnbook.analysis.maps import attention_maps
 from attnbook.course.kit.explorers.charts import Map
 from attnbook.course.kit.explorers.controls import Menu, Switch
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.shipped import shipped_translator
 from attnbook.course.kit.explorers.token_maps import chosen_weights
 from attnbook.course.kit.explorers.views import View
@@ -34,14 +34,6 @@ CONTROLS = {
     "head": Menu("head", NUMBERS, "1"),
     "by_read": Switch("take each step for the word that it reads", True),
 }
-
-
-def explore_dictionary() -> object:
-    """Let the reader choose a head and a word; see :func:`~.explorer.explore`.
-
-    The model is the trained one that comes with the package.
-    """
-    return explore(dictionary_view, CONTROLS)
 
 
 def dictionary_view(layer: str, head: str, by_read: bool) -> View:
@@ -85,7 +77,7 @@ def dictionary_view(layer: str, head: str, by_read: bool) -> View:
     )
 
 
-on_page = dictionary_view
+explore_dictionary = Explorer(dictionary_view, CONTROLS)
 
 
 def tokens() -> tuple[tuple[str, ...], tuple[str, ...]]:

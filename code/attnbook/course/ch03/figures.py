@@ -6,12 +6,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from attnbook.core import results
-from attnbook.course.kit.colours import (
-    COLOURS,
-    DARK_GREY,
-    TEXT_COLOURS,
-    text_colour,
-)
+from attnbook.course.kit.colours import COLOURS, DARK_GREY, TEXT_COLOURS, text_colour
 from attnbook.course.kit.curves import draw_arrow
 from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, frame_cells, heat_map
 from attnbook.course.kit.html_tables import Column, Table, table
@@ -54,9 +49,8 @@ def verb_rows_figure(maps: dict[str, Tensor], pair: Pair) -> Figure:
     Orange frames mark the verb that the output renders, grey frames the source of the
     input, the word before it.
     """
-    steps = [
-        i for i, j in enumerate(pair.alignment) if j is not None and _is_verb(pair, j)
-    ]
+    verbs = {j for j, word in enumerate(pair.source) if word in VERBS}
+    steps = [i for i, j in enumerate(pair.alignment) if j in verbs]
     columns = [*pair.source, "<eos>"]
     height = 2.0 + len(maps) * (0.42 + 0.3 * len(steps))
     fig, axes = plt.subplots(
@@ -82,10 +76,6 @@ def verb_rows_figure(maps: dict[str, Tensor], pair: Pair) -> Figure:
     fig.supylabel("target token", color=text_colour(COLOURS["target"]), size="medium")
     colour_bar(axes[:, 0], "attention weight")
     return fig
-
-
-def _is_verb(pair: Pair, j: int) -> bool:
-    return pair.source[j] in VERBS
 
 
 # The dictionaries of the caption translator's heads

@@ -15,8 +15,9 @@ from attnbook.course.kit.explorers.charts import (
     numbers,
 )
 from attnbook.course.kit.explorers.controls import Slider
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.views import View
+from attnbook.course.kit.html_tables import number
 
 KEYS = torch.tensor(PLANE_KEYS)  # (4, 2)
 NAMES = ("k₁", "k₂", "k₃", "k₄")
@@ -25,11 +26,6 @@ CONTROLS = {
     "angle": Slider("direction, degrees", -180, 180, 0, step=5),
     "length": Slider("length", 0, LONGEST, 2, step=0.5),
 }
-
-
-def explore_queries() -> object:
-    """Let the reader turn and stretch the query; see :func:`~.explorer.explore`."""
-    return explore(query_view, CONTROLS)
 
 
 def query_view(angle: float, length: float) -> View:
@@ -41,11 +37,11 @@ def query_view(angle: float, length: float) -> View:
     else:
         said = "A query of length 0 gives all keys the same weight, 0.25."
     found = zip(NAMES, scores.tolist(), weights.tolist(), strict=True)
-    alt = "; ".join(f"{k}: score {_number(e, 2)}, weight {a:.2f}" for k, e, a in found)
+    alt = "; ".join(f"{k}: score {number(e)}, weight {a:.2f}" for k, e, a in found)
     return View(said, _charts(query, scores, weights), f"{alt}.", columns=2)
 
 
-on_page = query_view
+explore_queries = Explorer(query_view, CONTROLS)
 
 
 def weigh(angle: float, length: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -56,11 +52,6 @@ def weigh(angle: float, length: float) -> tuple[Tensor, Tensor, Tensor]:
     return query, scores, scores.softmax(0)
 
 
-def _number(value: float, digits: int) -> str:
-    """A number without a minus before zero."""
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
-
-
 def _charts(query: Tensor, scores: Tensor, weights: Tensor) -> tuple[Arrows, Bars]:
     """The arrows at the left, a bar for each weight at the right."""
     keys = zip(NAMES, PLANE_KEYS, strict=True)
@@ -69,7 +60,7 @@ def _charts(query: Tensor, scores: Tensor, weights: Tensor) -> tuple[Arrows, Bar
         arrows.append(Arrow("q", *numbers(query.tolist()), "query"))
     found = zip(NAMES, scores.tolist(), strict=True)
     bars = Bars(
-        tuple(f"{name}: {_number(score, 1)}" for name, score in found),
+        tuple(f"{name}: {number(score, 1)}" for name, score in found),
         Axis("weight", 0, 1.3, (0, 0.5, 1)),
         (Series(numbers(weights.tolist()), "key"),),
         notes=tuple(f"{weight:.2f}" for weight in weights.tolist()),

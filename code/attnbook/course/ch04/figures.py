@@ -17,12 +17,7 @@ from attnbook.course.kit.colours import (
     tint,
 )
 from attnbook.course.kit.curves import draw_arrow
-from attnbook.course.kit.heat_maps import (
-    PALE_LINES,
-    colour_bar,
-    frame_cells,
-    heat_map,
-)
+from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, frame_cells, heat_map
 from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.tables import stored_runs
 from attnbook.nn.scaled_dot_product import attention
@@ -80,14 +75,6 @@ def _cell_colours(number: float, role: str | None) -> tuple[str, str]:
     return (tint(COLOURS[role]), TEXT_COLOURS[role]) if role else ("white", INK)
 
 
-def _canvas(width: float, height: float) -> tuple[Figure, Axes]:
-    """Empty axes of so many cells, as wide as the page; cells are wider than high."""
-    fig, ax = plt.subplots(figsize=(5.5, 0.7 * 5.5 * height / width))
-    ax.set(xlim=(-0.03, width + 0.03), ylim=(height, 0))
-    ax.axis("off")
-    return fig, ax
-
-
 def products_figure(q: Tensor, k: Tensor, v: Tensor, words: Sequence[str]) -> Figure:
     """Draw both products of attention with all numbers, each as a corner.
 
@@ -101,7 +88,10 @@ def products_figure(q: Tensor, k: Tensor, v: Tensor, words: Sequence[str]) -> Fi
     second = below + t + 2.3  # and the second product
     bottom = second + s + gap
     keys, values = left + d_k + gap, left + s + gap  # where their columns begin
-    fig, ax = _canvas(max(keys + s, values + d_v), bottom + t + 1.15)
+    wide, high = max(keys + s, values + d_v), bottom + t + 1.15  # in cells
+    fig, ax = plt.subplots(figsize=(5.5, 0.7 * 5.5 * high / wide))
+    ax.set(xlim=(-0.03, wide + 0.03), ylim=(high, 0))
+    ax.axis("off")
     draw_matrix(ax, k.T, keys, indent, "key")
     draw_matrix(ax, q, left, below, "query")
     draw_matrix(ax, q @ k.T, keys, below)

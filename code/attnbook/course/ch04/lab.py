@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 
 import matplotlib.pyplot as plt
 import torch
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor, nn
 
@@ -60,25 +59,6 @@ SCALES = {
     "1/√d": lambda d: d**-0.5,
     "1/d": lambda d: 1 / d,
 }
-SCALE_COLOURS = {
-    "no scale": COLOURS["target"],
-    "1/√d": COLOURS["source"],
-    "1/d": DARK_GREY,
-}
-WIDTHS = (4, 16, 64, 256, 1024)
-
-
-def draw_by_width(
-    ax: Axes, widths: Sequence[int], measure: Callable[[int, float], float]
-) -> None:
-    """Draw a measure of d_k and scale against the width, a line for each scale."""
-    for name, scale in SCALES.items():
-        heights = [measure(width, scale(width)) for width in widths]
-        line = {"marker": "o", "color": SCALE_COLOURS[name], "label": name}
-        ax.plot(widths, heights, **line)
-    logarithmic_x(ax, widths)
-    label_lines(ax)
-    ax.set_xlabel("d = $d_k$, width of query and key")
 
 
 # What does the scale change at the start?
@@ -114,12 +94,19 @@ def _start(d_k: int, scale: float) -> tuple[float | None, ...]:
     return d_k, *map(float, measured), larger
 
 
-def gradient_figure(widths: Sequence[int] = WIDTHS) -> Figure:
+def gradient_figure() -> Figure:
     """Draw the derivative of the weights with respect to the query, by width."""
     fig, ax = plt.subplots(figsize=(5.5, 3))
     ax.set(ylabel="size of ∂α/∂q, median", yscale="log", ylim=(0.003, 3))
     ax.yaxis.set_major_formatter("{x:g}")
-    draw_by_width(ax, widths, lambda *at: query_gradients(*at).median().item())
+    widths = (4, 16, 64, 256, 1024)
+    colours = COLOURS["target"], COLOURS["source"], DARK_GREY
+    for (name, scale), colour in zip(SCALES.items(), colours, strict=True):
+        sizes = [query_gradients(d, scale(d)).median().item() for d in widths]
+        ax.plot(widths, sizes, marker="o", color=colour, label=name)
+    logarithmic_x(ax, widths)
+    label_lines(ax)
+    ax.set_xlabel("d = $d_k$, width of query and key")
     return fig
 
 
@@ -141,15 +128,12 @@ CURVE = {"right": "steps"}
 CORRECT = Value("right", "% correct", 100)
 
 
-def score_name(score: str) -> str:
-    """Return the name of a score as tables have it."""
-    return "1 (no scale)" if score == "1" else re.sub(r"\bd\b", "d_k", score)
-
-
 def look_up_table(scores: Sequence[str] = (*LOOK_UP_COLOURS,)[:6]) -> Table:
     """Show correct answers after some steps: mean and range over seeds."""
     runs = stored_runs("look_up", CURVE, score=(*scores,), steps=(100, 400))
-    names = {"score": score_name, "d_k": "d_k = {}", "steps": "after {} steps"}
+    named = {score: re.sub(r"\bd\b", "d_k", score) for score in scores}
+    named["1"] = "1 (no scale)"
+    names = {"score": named, "d_k": "d_k = {}", "steps": "after {} steps"}
     runs.sort(key=lambda run: run["steps"])
     return pivot(runs, "score", "d_k", CORRECT, groups="steps", names=names)
 
@@ -208,17 +192,12 @@ def additive_start(d: int, v_std: float | None = None, **sizes: int) -> Tensor:
     return untrained_scores(make, d, **sizes)
 
 
-def general_start(d: int) -> Tensor:
-    """Scores of Luong's untrained *general* score."""
-    return untrained_scores(lambda: make_score("general", d, d), d)
-
-
 def additive_table(widths: Sequence[int] = (4, 64, 256, 1024)) -> Table:
     """Show the untrained scores of 64 keys: their spread, and the largest weight."""
     scores = {
         "dot": lambda d: random_scores(d, n_keys=64),
         "dot/√d": lambda d: random_scores(d, n_keys=64) / d**0.5,
-        "general": general_start,
+        "general": lambda d: untrained_scores(lambda: make_score("general", d, d), d),
         "additive": additive_start,
         "additive, large v": lambda d: additive_start(d, 1.0),
     }
@@ -249,17 +228,15 @@ def fused_table() -> Table:
 def head_habits_table() -> Table:
     """For each head of the encoder: adjectives and next words."""
     [found] = stored_runs("adjective_heads", translator="shipped")
-    rows: dict[str, list[tuple]] = {}
-    for of in found["heads"]:
-        shares = (100 * of[n] / found["counted"][n] for n in ("noun", "next"))
-        rows.setdefault(f"layer {of['layer'] + 1}", []).append(
-            (of["head"] + 1, *shares)
+    names = {"layer": lambda n: f"layer {n + 1}", "head": lambda n: n + 1}
+    values = [
+        Value(word, f"% of {of}", 100 / found["counted"][word], 0, name)
+        for word, of, name in (
+            ("noun", "pairs", "adjective → its noun"),
+            ("next", "words", "any word → the next"),
         )
-    heads = [
-        Column("adjective → its noun", "% of pairs"),
-        Column("any word → the next", "% of words"),
     ]
-    return table(["head", *heads], rows)
+    return pivot(found["heads"], "head", None, *values, groups="layer", names=names)
 
 
 LOOKS = {

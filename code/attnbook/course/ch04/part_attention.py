@@ -265,12 +265,7 @@ def operation_count(attend: Callable) -> None:
 
 @PART.stage("what is made on the way lies where the input lies, on a GPU too")
 def devices(attend: Callable) -> None:
-    """On a GPU, Q, K and V lie there. Which tensors do you make yourself, and where do
-    they lie?
-
-    `torch.zeros_like(scores)` and its kin make a tensor where `scores` lies; others
-    take `device=scores.device`.
-
+    """
     weights = scores.softmax(-1) => weights, p = scores.softmax(-1), dropout
     F.dropout(weights, dropout) => (torch.rand(weights.shape) >= p) / (1 - p) * weights
         `torch.rand(…)` draws on the CPU: `torch.rand_like(weights)` draws where the

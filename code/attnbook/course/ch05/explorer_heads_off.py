@@ -13,7 +13,7 @@ from attnbook.analysis.head_ablation import without_heads
 from attnbook.core import results
 from attnbook.course.kit.explorers.charts import Axis, Bars, Series, numbers
 from attnbook.course.kit.explorers.controls import Menu, Switch, TextBox
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.shipped import checked_caption, shipped_translator
 from attnbook.course.kit.explorers.token_maps import KINDS
 from attnbook.course.kit.explorers.views import View
@@ -42,14 +42,6 @@ class Original(NamedTuple):
     log_p: Tensor  # (T,) of the tokens, in nats
 
 
-def explore_heads_off() -> object:
-    """Let the reader switch off heads; see :func:`~.explorer.explore`.
-
-    The model is the trained one that comes with the package.
-    """
-    return explore(heads_off_view, CONTROLS)
-
-
 class Cut(NamedTuple):
     """What is left without some heads."""
 
@@ -65,7 +57,7 @@ def heads_off_view(caption: str, kind: str, layer: str, **heads: bool) -> View:
     return cut_view(original.text, original.tokens, off, found)
 
 
-def on_page(caption: str, kind: str, layer: str, **heads: bool) -> View:
+def stored_view(caption: str, kind: str, layer: str, **heads: bool) -> View:
     """The same for one of the captions, as it was once computed and stored."""
     stored = results.load("heads_off")["captions"][caption]
     off = [n for n, on in enumerate(heads.values()) if not on]
@@ -73,6 +65,9 @@ def on_page(caption: str, kind: str, layer: str, **heads: bool) -> View:
     if off:
         found = Cut(*stored["cuts"][kind][layer][" ".join(map(str, off))])
     return cut_view(stored["text"], tuple(stored["tokens"]), off, found)
+
+
+explore_heads_off = Explorer(heads_off_view, CONTROLS, on_page=stored_view)
 
 
 def cut(original: Original, kind: str, layer: str, off: Sequence[int]) -> Cut:

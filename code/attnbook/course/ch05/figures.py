@@ -9,11 +9,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor, nn
 
 from attnbook.analysis.word_maps import SPACE
-from attnbook.course.kit.heat_maps import (
-    PALE_LINES,
-    colour_bar,
-    heat_map,
-)
+from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, heat_map
 from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 

@@ -56,19 +56,16 @@ def symbols_table() -> Table:
 
 def cross_heads_table() -> Table:
     """Where each head of cross-attention attends when a possessive is written."""
-    layers = possessives()["weights"]
-    columns = [
-        Column("head"),
-        *(Column(word, "% of the weight") for word in ("possessive", "next word")),
+    runs = [
+        {"layer": f"layer {layer}", "head": str(head), "weights": shares}
+        for layer, heads in enumerate(possessives()["weights"], 1)
+        for head, shares in enumerate(heads, 1)
     ]
-    rows = {
-        f"layer {n}": [
-            (str(head), *(100 * share for share in shares))
-            for head, shares in enumerate(heads, 1)
-        ]
-        for n, heads in enumerate(layers, 1)
-    }
-    return table(columns, rows)
+    values = [
+        Value(("weights", place), "% of the weight", 100, name=word)
+        for place, word in enumerate(("possessive", "next word"))
+    ]
+    return pivot(runs, "head", None, *values, groups="layer")
 
 
 def held_heads_table() -> Table:
@@ -108,29 +105,22 @@ def interval(share: float, n: int, z: float = 1.96) -> Spread:
 def offsets_by_head_table() -> Table:
     """Where each head of the shipped translator's encoder attends."""
     stored = results.load("head_ablation")
-    group = "% of the weight on the key at distance"
-    columns = [
-        Column("head"),
-        *(
-            Column(f"{d:+}".replace("-", "−") if d else "0", group=group)
-            for d in stored["distances"]
-        ),
-        Column("on `<eos>`", "%"),
-        Column("first 300", "nats", "increase in loss", 3),
-        Column("other 714", "nats", "increase in loss", 3),
-    ]
     [again] = stored_runs("encoder_heads", translator="shipped")
     rises: dict[tuple[int, int], list[float]] = {}
     for run in stored["heads"] + again["heads"]:
         if run.get("kind", "encoder self-attention") == "encoder self-attention":
             rises.setdefault((run["layer"], run["head"]), []).append(run["rise"])
-    rows: dict[str, list[tuple[str | float, ...]]] = {}
-    for found in stored["offsets"]:
-        row = [100 * share for share in (*found["offsets"], found["eos"])]
-        group = rows.setdefault(f"layer {found['layer'] + 1}", [])
-        both = rises[found["layer"], found["head"]]
-        group.append((str(found["head"] + 1), *row, *both))
-    return table(columns, rows)
+    runs = [{**of, "rises": rises[of["layer"], of["head"]]} for of in stored["offsets"]]
+    group = "% of the weight on the key at distance"
+    distances = [f"{d:+}".replace("-", "−") if d else "0" for d in stored["distances"]]
+    values = [
+        *(Value(("offsets", i), "", 100, 0, d, group) for i, d in enumerate(distances)),
+        Value("eos", "%", 100, name="on `<eos>`"),
+        Value(("rises", 0), "nats", 1, 3, "first 300", "increase in loss"),
+        Value(("rises", 1), "nats", 1, 3, "other 714", "increase in loss"),
+    ]
+    names = {"layer": lambda n: f"layer {n + 1}", "head": lambda n: str(n + 1)}
+    return pivot(runs, "head", None, *values, groups="layer", names=names)
 
 
 def costly_heads_table() -> Table:

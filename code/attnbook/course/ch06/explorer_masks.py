@@ -8,7 +8,7 @@ from torch import Tensor
 from attnbook.core.vocabulary import PAD
 from attnbook.course.kit.explorers.charts import Map
 from attnbook.course.kit.explorers.controls import Menu, Slider, Switch
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.views import View
 from attnbook.nn.masks import key_mask, masked_softmax, target_mask
 from attnbook.toy.example import SENTENCE
@@ -47,11 +47,6 @@ CONTROLS = {
 }
 
 
-def explore_masks() -> object:
-    """Let the reader choose an attention, and see its mask and weights."""
-    return explore(mask_view, CONTROLS, caption=LEGEND)
-
-
 def mask_view(
     attention: str, source: int, target: int, window: int, masked: bool, left: bool
 ) -> View:
@@ -73,10 +68,11 @@ def mask_view(
     if masked:
         name = "target_mask" if causal else "key_mask"
         said = _with_mask(name, wanted, window < N, causal, rows)
-    return View(said, (chart,), _alt(rows, texts))
+    alt = [[text or "masked" for text in row] for row in texts]
+    return View(said, (chart,), rows_in_words(rows, alt))
 
 
-on_page = mask_view
+explore_masks = Explorer(mask_view, CONTROLS, caption=LEGEND)
 
 
 def _sequence(side: str, length: int, left: bool) -> tuple[str, ...]:
@@ -132,9 +128,9 @@ def _named(rows: Sequence[int]) -> str:
     return f"Rows {', '.join(some)} and {last} are" if some else f"Row {last} is"
 
 
-def _alt(rows: Sequence[str], texts: Sequence[Sequence[str]]) -> str:
-    """The weights in words, for those who cannot see the map."""
+def rows_in_words(rows: Sequence[str], texts: Sequence[Sequence[str]]) -> str:
+    """The cells of a map in words, for those who cannot see it."""
     return "; ".join(
-        f"row {i}, {word}: {', '.join(text or 'masked' for text in row)}"
+        f"row {i}, {word}: {', '.join(row)}"
         for i, (word, row) in enumerate(zip(rows, texts, strict=True), 1)
     )

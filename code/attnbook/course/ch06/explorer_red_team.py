@@ -8,10 +8,11 @@ from torch import Tensor
 
 from attnbook.analysis.leaks import influence
 from attnbook.core.vocabulary import PAD
+from attnbook.course.ch06.explorer_masks import rows_in_words
 from attnbook.course.ch06.figures import broken_masks, detector_figure
 from attnbook.course.kit.explorers.charts import Map
 from attnbook.course.kit.explorers.controls import Menu, Slider
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.views import View
 from attnbook.nn.multi_head import MultiHeadAttention
 
@@ -82,11 +83,6 @@ CONTROLS = {
 }
 
 
-def explore_red_team() -> object:
-    """Let the reader name the bug behind each map; see :func:`~.explorer.explore`."""
-    return explore(red_team_view, CONTROLS, caption=LEGEND, printed=printed)
-
-
 def red_team_view(bug: int, verdict: str) -> View:
     """The map of a planted mask, and what the reader's verdict on it is worth."""
     right = PLANTED[bug - 1]
@@ -99,17 +95,11 @@ def red_team_view(bug: int, verdict: str) -> View:
         said += f"Yes, “{right}”: {BUGS[right].sign}. In code: {BUGS[right].code}"
     else:
         said += f"No. “{verdict}” would look different: {BUGS[verdict].sign}."
-    alt = "; ".join(
-        f"row {i}, {word}: {', '.join(SPOKEN[sign] for sign in row)}"
-        for i, (word, row) in enumerate(zip(WORDS, signs, strict=True), 1)
-    )
+    alt = rows_in_words(WORDS, [[SPOKEN[sign] for sign in row] for row in signs])
     cells = tuple(tuple(SHADES[sign] for sign in row) for row in signs)
     labels = ("output", "key and value changed")
     chart = Map(WORDS, WORDS, cells, ("query", "key"), labels, texts=signs)
     return View(said, (chart,), f"{alt}.")
-
-
-on_page = red_team_view
 
 
 def printed() -> View:
@@ -117,11 +107,19 @@ def printed() -> View:
     return View("", detector_figure(_measured(), real=REAL), ALT)
 
 
+explore_red_team = Explorer(red_team_view, CONTROLS, caption=LEGEND, printed=printed)
+
+
 @lru_cache(maxsize=1)
 def found_by_influence() -> dict[str, tuple[tuple[str, ...], ...]]:
     """Plant each mask in an untrained layer; the sign of each cell of each map."""
+    signs = {(1, 0): LEAK, (0, 1): LOST, (1, 1): READ, (0, 0): NOTHING}
     return {
-        name: _signs(moved, wanted) for name, (moved, wanted) in _measured().items()
+        name: tuple(
+            tuple(signs[cell] for cell in zip(*rows, strict=True))
+            for rows in zip(moved.int().tolist(), wanted.int().tolist(), strict=True)
+        )
+        for name, (moved, wanted) in _measured().items()
     }
 
 
@@ -137,11 +135,3 @@ def _measured() -> dict[str, tuple[Tensor, Tensor]]:
 
     masks = broken_masks(IDS).items()
     return {name: (plant(mask), wanted) for name, (mask, wanted) in masks}
-
-
-def _signs(moved: Tensor, wanted: Tensor) -> tuple[tuple[str, ...], ...]:
-    signs = {(1, 0): LEAK, (0, 1): LOST, (1, 1): READ, (0, 0): NOTHING}
-    both = zip(moved.int().tolist(), wanted.int().tolist(), strict=True)
-    return tuple(
-        tuple(signs[pair] for pair in zip(*rows, strict=True)) for rows in both
-    )

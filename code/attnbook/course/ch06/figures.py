@@ -144,9 +144,7 @@ def padding_table() -> Table:
 def changed_and_bleu(captions: int, intact: float = 0) -> tuple[Value, Value]:
     """How many translations of so many captions changed, and their BLEU.
 
-    Args:
-        captions: The number of captions.
-        intact: The BLEU with all masks, if the difference to it is to be shown.
+    Given the BLEU with all masks, it is the difference to that.
     """
     changed = Value("changed", f"of {captions}", name="translations changed")
     if not intact:
@@ -168,13 +166,8 @@ def layers_table() -> Table:
         for name in LAYERS
     ]
     precisions = [
-        Value(
-            lambda run, n=n: run["precisions"][n - 1],
-            "%",
-            name=f"{n} word{'s' * (n > 1)}",
-            group="precision, runs of",
-        )
-        for n in (1, 4)
+        Value(("precisions", n - 1), "%", 1, 0, name, "precision, runs of")
+        for n, name in ((1, "1 word"), (4, "4 words"))
     ]
     length = Value("length_ratio", "÷ reference length", digits=2, name="length")
     values = *changed_and_bleu(300, runs[0]["bleu"]), *precisions, length

@@ -143,8 +143,8 @@ def order_table() -> Table:
 def one_and_two_back(unit: str) -> tuple[Value, Value]:
     """Shares of right answers, in per cent: one symbol back, and two."""
     return (
-        Value(lambda run: run["right"][0], unit, 100, name="one back"),
-        Value(lambda run: run["right"][1], unit, 100, name="two back"),
+        Value(("right", 0), unit, 100, name="one back"),
+        Value(("right", 1), unit, 100, name="two back"),
     )
 
 

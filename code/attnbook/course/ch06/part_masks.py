@@ -182,11 +182,7 @@ def operation_count(keys: Callable, causal: Callable, target: Callable) -> None:
 
 @PART.stage("the masks of ids lie where ids lies, on a GPU too")
 def devices(keys: Callable, causal: Callable, target: Callable) -> None:
-    """On a GPU, `ids` lies there. Where does `causal_mask(t)` lie?
-
-    `mask.to(ids.device)` is the mask on the device of the ids; functions that make a
-    tensor take `device=ids.device`.
-
+    """
     .to(ids.device) =>
         `causal_mask(t)` is made on the CPU, and `&` would meet it there.
     """

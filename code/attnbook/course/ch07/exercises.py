@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from attnbook.course.kit.exercises.checking import exercise
+from attnbook.course.kit.exercises.checking import draw_inputs, exercise
 from attnbook.nn.positions import position_angles
 
 
@@ -25,13 +25,7 @@ def ex7_who_notices() -> str:
     return "bdf"
 
 
-def _queries() -> list[tuple[Tensor]]:
-    g = torch.Generator().manual_seed(0)
-    shapes = (1, 4), (5, 8), (2, 3, 6, 4)
-    return [(torch.randn(s, generator=g),) for s in shapes]
-
-
-@exercise(_queries)
+@exercise(lambda: draw_inputs(((1, 4),), ((5, 8),), ((2, 3, 6, 4),)))
 def ex7_half_split(x: Tensor) -> Tensor:
     """Take the first and the second half of the components as a and b, rotate as in the
     chapter, and put the two halves back one after the other.

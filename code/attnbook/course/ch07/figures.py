@@ -202,13 +202,17 @@ def rotation_figure(k: int, starts: Sequence[int]) -> Figure:
 def _sector(ax: Axes, start: float, end: float) -> None:
     """The angle from one hand to the other, with an arrow head at its end."""
     angles = torch.linspace(start, end, 60, dtype=torch.float64)
-    ax.fill(
-        [0, *(0.6 * angles.cos())], [0, *(0.6 * angles.sin())], color=SHADE, zorder=0
-    )
+    _wedge(ax, angles, 0.6)
     rim = [(0.6 * math.cos(a), 0.6 * math.sin(a)) for a in angles.tolist()]
     ax.plot(*zip(*rim[:-4], strict=True), color=DARK_GREY, linewidth=1.2)
     look = {"arrowstyle": "-|>", "color": DARK_GREY, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", rim[-1], rim[-8], arrowprops=look)
+
+
+def _wedge(ax: Axes, angles: Tensor, radius: float) -> None:
+    """A part of a disc between the first and the last angle."""
+    x, y = radius * angles.cos(), radius * angles.sin()
+    ax.fill([0, *x], [0, *y], color=SHADE, zorder=0)
 
 
 # Rotary encodings
@@ -225,8 +229,9 @@ def rotary_figure() -> Figure:
             rotate(torch.tensor([x], dtype=torch.float64), offset=p)[0]
             for x, p in (((2.0, 1.0), m), ((1.0, 3.0), n))
         ]
-        ends = [math.atan2(*x.flip(0).tolist()) for x in turned]
-        _between(ax, *ends)
+        start, end = (math.atan2(*x.flip(0).tolist()) for x in turned)
+        turn = (end - start + math.pi) % (2 * math.pi) - math.pi  # the shorter way
+        _wedge(ax, torch.linspace(start, start + turn, 40, dtype=torch.float64), 1.1)
         for x, role in zip(turned, ("query", "key"), strict=True):
             draw_arrow(ax, x.tolist(), role)
         ax.plot(0, 0, "o", color=INK, markersize=3)
@@ -237,15 +242,6 @@ def rotary_figure() -> Figure:
     for role, (x, y) in {"query": (1.7, -0.5), "key": (-0.4, 2.6)}.items():
         axes[0].text(x, y, role, ha="center", color=TEXT_COLOURS[role])
     return fig
-
-
-def _between(ax: Axes, start: float, end: float) -> None:
-    """The angle between two arrows, the shorter way round."""
-    turn = (end - start + math.pi) % (2 * math.pi) - math.pi
-    angles = torch.linspace(start, start + turn, 40, dtype=torch.float64)
-    ax.fill(
-        [0, *(1.1 * angles.cos())], [0, *(1.1 * angles.sin())], color=SHADE, zorder=0
-    )
 
 
 # Stored results: within and beyond the trained length

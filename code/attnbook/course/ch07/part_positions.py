@@ -168,11 +168,7 @@ def operation_count(table: Callable, encoding: type) -> None:
 
 @PART.stage("the encodings are added where x lies, on a GPU too")
 def devices(table: Callable, encoding: type) -> None:
-    """On a GPU, x lies there. Where does `sinusoids(n, d)` lie?
-
-    `encodings.to(x)` has the device and the type of x; a table that is kept as a buffer
-    moves together with the module.
-
+    """
     sinusoids(x.shape[1], x.shape[2]).to(x) => sinusoids(x.shape[1], x.shape[2])
         `sinusoids` makes its table on the CPU, and `+` would meet it there.
     """

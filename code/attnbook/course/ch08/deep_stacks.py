@@ -50,14 +50,7 @@ class Stack(nn.Module):
                 parameter.mul_(weight_scale)
 
     def forward(self, x: Tensor) -> list[Tensor]:
-        """Return the input of the first block and the output of each.
-
-        Args:
-            x: (B, T, D).
-
-        Returns:
-            n_blocks + 1 tensors, (B, T, D).
-        """
+        """Return the input of the first block and the output of each, (B, T, D)."""
         states = [x]
         for block, norm in zip(self.blocks, self.norms, strict=True):
             states.append(self._connect(states[-1], block, norm))
@@ -92,16 +85,9 @@ def gradient_through_values(
 ) -> float:
     """Norm of the input's gradient when the attention weights are held fixed.
 
-    The gradient of x + attention(x) comes back through the skip connection, the values
-    and the scores. Fixed weights cut the last of these paths.
-
-    Args:
-        blocks: Self-attentions, each connected as x + attention(x).
-        x: The input of the first block, (B, T, D).
-        direction: The gradient at the output of the last block, (B, T, D).
-
-    Returns:
-        The norm of the gradient of ``x``.
+    The gradient of x + attention(x), for each of the blocks, comes back through the
+    skip connection, the values and the scores. Fixed weights cut the last of these
+    paths. Input and direction are those of :func:`gradient_norms`.
     """
     start = z = x.clone().requires_grad_()
     for block in blocks:

@@ -5,34 +5,21 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from attnbook.course.ch08.deep_stacks import token_diversity
+from attnbook.course.ch08.deep_stacks import CONNECTIONS, token_diversity
 from attnbook.course.ch08.lab import inputs, stack
 from attnbook.course.kit.explorers.charts import Axis, Line, Lines, numbers
 from attnbook.course.kit.explorers.controls import Menu, Slider
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.views import View
-
-CONNECTIONS = {
-    "plain": "none",
-    "residual": "residual",
-    "post-norm": "post-norm",
-    "pre-norm": "pre-norm",
-}
-"""What the reader chooses, and its name in :class:`~.deep_stacks.Stack`."""
 
 DEEPEST = 24
 CONTROLS = {
-    "connection": Menu("stack", tuple(CONNECTIONS), "pre-norm"),
+    "connection": Menu("stack", ("plain", *CONNECTIONS[1:]), "pre-norm"),
     "variance": Slider("variance of the weights (1: nn.Linear, 3: ours)", 1, 6, 3),
     "n_blocks": Slider("layers", 4, DEEPEST, 24, step=4),
 }
 LOW, HIGH = 1e-12, 1e12
 POWERS = {LOW: "10⁻¹²", 1e-6: "10⁻⁶", 1: "1", 1e6: "10⁶", HIGH: "10¹²"}
-
-
-def explore_deep_stacks() -> object:
-    """Let the reader choose a stack; see :func:`~.explorer.explore`."""
-    return explore(deep_stack_view, CONTROLS)
 
 
 def deep_stack_view(connection: str, variance: int, n_blocks: int) -> View:
@@ -51,7 +38,7 @@ def deep_stack_view(connection: str, variance: int, n_blocks: int) -> View:
     return View(said, _charts(diversity, norms), alt)
 
 
-on_page = deep_stack_view
+explore_deep_stacks = Explorer(deep_stack_view, CONTROLS)
 
 
 def measure(
@@ -69,7 +56,8 @@ def measure(
 def _deepest(connection: str, variance: int) -> tuple[list[Tensor], Tensor]:
     """States of the deepest stack, which begins with every other one."""
     x, direction = inputs()
-    made = stack(CONNECTIONS[connection], (variance / 3) ** 0.5, DEEPEST)
+    connection = "none" if connection == "plain" else connection
+    made = stack(connection, (variance / 3) ** 0.5, DEEPEST)
     return made(x.requires_grad_()), direction
 
 
@@ -94,10 +82,5 @@ def _charts(diversity: list[float], norms: list[float]) -> tuple[Lines, Lines]:
     )
     powers = Axis("gradient", LOW / 4, HIGH * 4, (*POWERS,), (*POWERS.values(),), True)
     norms = numbers(min(max(norm, LOW), HIGH) for norm in norms)
-    below = Lines(
-        Axis("after layer", 0, last, ticks),
-        powers,
-        (Line(norms),),
-        height=230,
-    )
-    return above, below
+    layers = Axis("after layer", 0, last, ticks)
+    return above, Lines(layers, powers, (Line(norms),), height=230)

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Sequence
+from itertools import product
 from statistics import fmean
 
 import matplotlib.pyplot as plt
 import seaborn as sns
 import torch
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor, nn
@@ -29,7 +29,6 @@ from attnbook.toy.tasks import sorted_symbols, task_batches
 
 SIZES = {"1/(3D)": 3**-0.5, "1/D": 1.0, "4/D": 2.0}
 """Variances of the initial weights, and the factor on those of variance 1/D."""
-NAMES = {"none": "plain", "residual": "residual"}
 LARGE = 1e6
 
 
@@ -67,7 +66,7 @@ def initialisation_table() -> Table:
             last = "–" if of_input > LARGE else power(norms[-1])
             end = states[-1].detach()
             sizes = token_diversity(end), power(end.std().item())
-            name = NAMES.get(connection, connection)
+            name = "plain" if connection == "none" else connection
             rows.append((name, *sizes, power(of_input), power(norms[0]), last))
         groups[f"weights of variance {variance}"] = rows
     blocks = stack("residual", 1.0).blocks
@@ -106,7 +105,15 @@ def norms_figure() -> Figure:
     }
     for ax, (title, (palette, of_position)) in zip(axes, ways.items(), strict=True):
         for sentence, length in enumerate(LENGTHS):
-            _sentence_cells(ax, sentence, length, palette, of_position)
+            left = 7 * sentence
+            ax.text(left, -0.2, f"sentence {sentence + 1}", va="bottom")
+            for position, feature in product(range(max(LENGTHS)), range(FEATURES)):
+                group = 5 * (6 * sentence + position) % 18 if of_position else feature
+                look = {"facecolor": palette[group], "edgecolor": DARK_GREY}
+                padding = "" if position < length else "////"
+                place = left + position, feature
+                cell = Rectangle(place, 1, 1, hatch=padding, linewidth=0.8, **look)
+                ax.add_patch(cell)
         ax.set(
             title=title, xlim=(-0.1, 7 * len(LENGTHS) - 0.9), ylim=(FEATURES + 0.1, -1)
         )
@@ -114,31 +121,6 @@ def norms_figure() -> Figure:
         sns.despine(ax=ax, left=True, bottom=True)
     axes[1].set_xlabel("positions")
     return fig
-
-
-def _sentence_cells(
-    ax: Axes,
-    sentence: int,
-    length: int,
-    palette: Sequence[tuple[float, float, float]],
-    of_position: bool,
-) -> None:
-    """One sentence as a grid: a column a position, a row a feature; padding hatched."""
-    left = 7 * sentence
-    ax.text(left, -0.2, f"sentence {sentence + 1}", va="bottom")
-    for position in range(max(LENGTHS)):
-        for feature in range(FEATURES):
-            group = 5 * (6 * sentence + position) % 18 if of_position else feature
-            cell = Rectangle(
-                (left + position, feature),
-                1,
-                1,
-                facecolor=palette[group],
-                edgecolor=DARK_GREY,
-                hatch="" if position < length else "////",
-                linewidth=0.8,
-            )
-            ax.add_patch(cell)
 
 
 # Feed-forward network
@@ -240,16 +222,8 @@ def first_adam_step(
 
     Adam divides each gradient by its size (Kingma and Ba 2015), so that the first step
     is about as large as the learning rate, however large the gradient. The parameters
-    are changed in place.
-
-    Args:
-        loss: A scalar that depends on the parameters.
-        parameters: Any of a model's.
-        learning_rate: Of Adam.
-
-    Returns:
-        For each parameter the norm of its gradient, and the root mean square of the
-        change of its entries.
+    are changed in place. Returned are, for each, the norm of its gradient and the root
+    mean square of the change of its entries.
     """
     old = [parameter.detach().clone() for parameter in parameters]
     adam = torch.optim.Adam(parameters, lr=learning_rate)

@@ -63,18 +63,13 @@ def make(
             raise Wrong(f"`self.{name}` is no nn.LayerNorm.", name)
         if name == "feed_forward" and module.W_1.weight.shape != (D_FF, D):
             raise Wrong("`self.feed_forward` has other sizes than the configuration.")
-    share_nothing(found, names)
-    return found
-
-
-def share_nothing(found: nn.Module, names: Sequence[str]) -> None:
-    """Raise Wrong if two modules have the same parameters."""
     owners: dict[int, str] = {}
     for name in names:
         for parameter in getattr(found, name).parameters():
             owner = owners.setdefault(id(parameter), name)
             if owner != name:
                 raise Wrong(f"`self.{owner}` and `self.{name}` share parameters.")
+    return found
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,7 @@ from attnbook.toy.tasks import TASK_VOCAB_SIZE
 
 
 class AttentionLayer(nn.Module):
-    """An encoder layer without the feed-forward network.
-
-    Args:
-        d_model: Width D.
-        n_heads: Number H of heads.
-        norm_first: As in :class:`~attnbook.nn.block.Residual`.
-    """
+    """An encoder layer without the feed-forward network."""
 
     def __init__(self, d_model: int, n_heads: int, norm_first: bool = False):
         super().__init__()
@@ -55,10 +49,6 @@ LAYERS: dict[str, Callable[[], nn.Module]] = {
 def tagger(kind: str, n_layers: int) -> Tagger:
     """Create a pre-norm model of layers of one of the kinds of :data:`LAYERS`.
 
-    Args:
-        kind: Name of the kind.
-        n_layers: Number of layers.
-
     Raises:
         ValueError: If there is no such kind.
     """
@@ -72,10 +62,7 @@ def tagger(kind: str, n_layers: int) -> Tagger:
 def deep_tagger(n_layers: int, norm_first: bool, d_model: int = 64) -> Tagger:
     """Create a model of whole encoder layers, post-norm or pre-norm.
 
-    Args:
-        n_layers: Number of layers.
-        norm_first: Whether to use pre-norm, which has one more norm after the stack.
-        d_model: Width D; a multiple of the 4 heads.
+    Pre-norm has one more norm after the stack. The width is a multiple of the 4 heads.
     """
     check_sizes(n_layers=n_layers)
     config = TransformerConfig(

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from attnbook.analysis.maps import attention_maps
 from attnbook.course.kit.explorers.controls import TextBox
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.token_maps import (
     Tokens,
     chosen_weights,
@@ -29,14 +29,6 @@ CONTROLS = {
 }
 
 
-def explore_toy_heads() -> object:
-    """Let the reader type a sentence and choose a head; see :func:`~.explorer.explore`.
-
-    The model is the trained one that comes with the package.
-    """
-    return explore(head_view, CONTROLS)
-
-
 def head_view(sentence: str, kind: str, layer: str, head: str) -> View:
     """The output for a sentence, and the weights of the head that is chosen."""
     pair = translate_by_rule(sentence.lower().rstrip(" ."))
@@ -54,6 +46,9 @@ def head_view(sentence: str, kind: str, layer: str, head: str) -> View:
         said += "rows with a frame."
     chart = token_map(weights, tokens, kind, frames)
     return View(said, (chart,), f"{kind}. {peaks(weights, tokens, kind)}.")
+
+
+explore_toy_heads = Explorer(head_view, CONTROLS)
 
 
 @lru_cache(maxsize=16)

@@ -14,7 +14,7 @@ from attnbook.core.vocabulary import UNK
 from attnbook.course.ch09.explorer_toy_heads import toy_model, translated
 from attnbook.course.kit.explorers.charts import Grid, Map, Stages, numbers
 from attnbook.course.kit.explorers.controls import Slider
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.html_tables import Column, table
 from attnbook.toy.data import SOURCE, TARGET, make_batch
@@ -67,11 +67,6 @@ class Stage(NamedTuple):
     weights: Tensor | None = None  # (T, S), mean of the heads, of an attention
 
 
-def explore_transformer_pass() -> object:
-    """Let the reader step through the model; see :func:`~.explorer.explore`."""
-    return explore(pass_view, CONTROLS)
-
-
 def pass_view(stage: int, position: int) -> View:
     """The vectors of all positions at one stage, and the words that one is near."""
     every, words = stages(), tokens()
@@ -86,7 +81,13 @@ def pass_view(stage: int, position: int) -> View:
     if at.name == "output":
         best = int(at.x[row].argmax())
         said += f" After {names[row]}: {TARGET.words[best]}, {at.x[row, best]:.2f}."
-        chart, found = _probabilities(at.x, names), next_words(at, row, 5)
+        # Of the words that get most at some position.
+        ids = sorted({int(i) for p in at.x for i in p.topk(2).indices})
+        labels = tuple(TARGET.words[i] for i in ids)
+        cells = tuple(tuple(round(p, 2) for p in x) for x in at.x[:, ids].tolist())
+        titles = ("the token read", "next token")
+        chart = Map(names, labels, cells, ("target", "target"), titles)
+        found = next_words(at, row, 5)
         return View(said, (path, chart), said, _table("next word", found), columns=2)
     said += f" The vector of {names[row]} has length {at.x[row].norm():.2f}."
     if at.weights is not None:
@@ -109,22 +110,12 @@ def pass_view(stage: int, position: int) -> View:
     return View(said, (path, vectors), said, _table("near to", found), columns=2)
 
 
-on_page = pass_view
+explore_transformer_pass = Explorer(pass_view, CONTROLS)
 
 
 def _table(what: str, found: Sequence[tuple[str, float]]) -> object:
     number = "probability" if what == "next word" else "cosine"
     return table([what, Column(number, digits=2)], found)
-
-
-def _probabilities(p: Tensor, names: tuple[str, ...]) -> Map:
-    """Of the words that get most at some position."""
-    ids = sorted({int(i) for row in p for i in row.topk(2).indices})
-    words = tuple(TARGET.words[i] for i in ids)
-    cells = tuple(tuple(round(w, 2) for w in row) for row in p[:, ids].tolist())
-    return Map(
-        names, words, cells, ("target", "target"), ("the token read", "next token")
-    )
 
 
 # --- What a vector tells ---
@@ -154,11 +145,7 @@ def nearest_words(stage: Stage, row: int, number: int) -> list[tuple[str, float]
     cosines = nn.functional.cosine_similarity(
         stage.x[row], embedding.weight.detach()[UNK + 1 :], dim=-1
     )
-    best = cosines.topk(number)
-    return [
-        (words[UNK + 1 + i], c)
-        for i, c in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-    ]
+    return _largest(cosines, words[UNK + 1 :], number)
 
 
 def next_words(stage: Stage, row: int, number: int) -> list[tuple[str, float]]:
@@ -169,11 +156,14 @@ def next_words(stage: Stage, row: int, number: int) -> list[tuple[str, float]]:
         if stage.name in STREAM:
             x = model.decoder_norm(x)
         p = x if stage.name == "output" else model.out(x).softmax(-1)
-    best = p.topk(number)
-    return [
-        (TARGET.words[i], p)
-        for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-    ]
+    return _largest(p, TARGET.words, number)
+
+
+def _largest(x: Tensor, words: Sequence[str], number: int) -> list[tuple[str, float]]:
+    """The words with the largest numbers, and these."""
+    best = x.topk(number)
+    found = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    return [(words[i], value) for i, value in found]
 
 
 # --- What the model computes ---
@@ -212,31 +202,23 @@ def stages() -> list[Stage]:
         hook.remove()
     maps = attention_maps(model, batch.src, batch.tgt_in)
     found: list[Stage] = []
-    for number, stack in enumerate(SUBLAYERS):
-        add = partial(_add, found, number)
-        add("embedding", made[f"{SIDES[number]}_embedding"][0])
-        add("+ positions", made["positions"][number])
+
+    def add(n: int, name: str, x: Tensor, layer: int = 0, weights=None) -> None:
+        box = sum(stage.stack == n for stage in found)
+        found.append(Stage(n, box, name, x, layer, weights))
+
+    for n, stack in enumerate(SUBLAYERS):
+        add(n, "embedding", made[f"{SIDES[n]}_embedding"][0])
+        add(n, "+ positions", made["positions"][n])
         for layer in range(SIZES["n_layers"]):
             for norm, sublayer in SUBLAYERS[stack].items():
                 at = f"{stack}.{layer}"
                 [normed], [x] = made[f"{at}.{norm}"], made[f"{at}.{sublayer}"]
                 weights = maps.get(f"{at}.{sublayer}")
                 mean = None if weights is None else weights[0].mean(0)
-                add("norm", normed, layer + 1)
-                add(NAMES[sublayer], x, layer + 1, mean)
-                add("sum", given[f"{at}.{norm}"] + x, layer + 1)
-        add("norm", made[f"{stack}_norm"][0])
-    add("output", made["out"][0].softmax(-1))
+                add(n, "norm", normed, layer + 1)
+                add(n, NAMES[sublayer], x, layer + 1, mean)
+                add(n, "sum", given[f"{at}.{norm}"] + x, layer + 1)
+        add(n, "norm", made[f"{stack}_norm"][0])
+    add(1, "output", made["out"][0].softmax(-1))
     return found
-
-
-def _add(
-    found: list[Stage],
-    stack: int,
-    name: str,
-    x: Tensor,
-    layer: int = 0,
-    weights: Tensor | None = None,
-) -> None:
-    box = sum(stage.stack == stack for stage in found)
-    found.append(Stage(stack, box, name, x, layer, weights))

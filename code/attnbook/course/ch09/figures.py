@@ -17,19 +17,14 @@ from attnbook.course.ch09.explorer_transformer_pass import (
 )
 from attnbook.course.kit.alignment_maps import alignment_map
 from attnbook.course.kit.colours import COLOURS, GREY
-from attnbook.course.kit.heat_maps import (
-    PALE_LINES,
-    colour_bar,
-    frame_cells,
-    heat_map,
-)
+from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, frame_cells, heat_map
 from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 from attnbook.toy.language import Pair
 
 READ = {
     "nothing": "what was written",
-    "words of the same kind": "other words of the same kinds",
+    "words of the same kind": "other words of the same class",
     "any words": "any other words",
     "decoder positions": "what was written, without positions",
     "decoder.0.self_attention": "what was written, without the first self-attention",

@@ -20,16 +20,9 @@ def with_weights_of(model: Transformer) -> transformer.Transformer:
 
     That one has pre-norm and two vocabularies.
     """
-    sizes = model.config
-    found = transformer.Transformer(
-        sizes.source_vocab_size,
-        sizes.target_vocab_size,
-        sizes.d_model,
-        sizes.n_heads,
-        sizes.n_layers,
-        sizes.d_ff,
-        sizes.dropout,
-    )
+    vocabularies = ("source_vocab_size", "target_vocab_size")
+    sizes = (*vocabularies, "d_model", "n_heads", "n_layers", "d_ff", "dropout")
+    found = transformer.Transformer(*(getattr(model.config, size) for size in sizes))
     for name, weight in model.named_parameters():
         for theirs, ours in NAMES.items():
             name = name.replace(theirs, ours)

@@ -412,13 +412,7 @@ def gradients(transformer: type) -> None:
 
 @PART.stage("masks, positions and states lie where the ids lie, on a GPU too")
 def devices(transformer: type) -> None:
-    """On a GPU, ids and parameters lie there. Which tensors do you make yourself, and
-    where do they lie?
-
-    `src[:, :0]` and `src.new_zeros(…)` lie where `src` lies; functions such as
-    `torch.zeros` take `device=src.device`. If none of your lines makes a tensor, look
-    at the parts that the model is made of.
-
+    """
     src[:, :0] => torch.zeros(len(src), 0, dtype=torch.long)
         The tokens of your first state lie on the CPU.
     mask = target_mask(tgt_in) => mask = torch.ones(tgt_in.shape[1], tgt_in.shape[1])

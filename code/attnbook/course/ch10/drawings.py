@@ -3,6 +3,7 @@
 import math
 
 from attnbook.course.kit.drawings.diagram import KEY, QUERY, TARGET, VALUE, Box, Diagram
+from attnbook.course.kit.html_tables import number
 
 READ = ("<bos>", "Leute", "warten")
 
@@ -27,24 +28,19 @@ def cache_growth() -> Diagram:
 
 
 def _cached_step(d: Diagram, position: int, y: float) -> None:
-    """One row: the query of a position, and all keys and values up to it."""
+    """One row: the query of a position, and all keys and values, new ones filled."""
     d.text(READ[position], 44, y - 12, **TARGET)
     d.text(f"position {position}", 44, y + 12)
-    d.box(
-        f"$q_{position}$", 120, y, width=46, height=32, filled=True, role=QUERY["role"]
-    )
-    boxes = [_pair(d, p, p == position, y) for p in range(position + 1)]
+    d.box(f"$q_{position}$", 120, y, width=46, height=32, filled=True, **QUERY)
+    boxes = []
+    for p in range(position + 1):
+        x, look = 190 + 60 * p, {"width": 46, "height": 32, "filled": p == position}
+        d.box(f"$v_{p}$", x, y + 18, **look, **VALUE)
+        boxes.append(d.box(f"$k_{p}$", x, y - 18, **look, **KEY))
     d.bracket("cache", boxes[:-1], y + 46)
     d.bracket("new", boxes[-1:], y + 46)
     d.text("$q$: (B, H, 1, $d_k)$", 428, y - 18, **QUERY)
     d.text(f"$k$, $v$: (B, H, {position + 1}, $d_k)$", 428, y + 18)
-
-
-def _pair(d: Diagram, position: int, new: bool, y: float) -> Box:
-    """The key and the value of a position, filled if they are new."""
-    x = 190 + 60 * position
-    d.box(f"$v_{position}$", x, y + 18, width=46, height=32, filled=new, **VALUE)
-    return d.box(f"$k_{position}$", x, y - 18, width=46, height=32, filled=new, **KEY)
 
 
 # The translator's p(next tokens | the tokens so far) for "People are waiting at the
@@ -96,8 +92,8 @@ def beam_tree() -> Diagram:
         "(0.32); auf and am after Leute warten are kept. Auf goes on with die (0.25) "
         "or den (0.18), am with Bahnhof (0.49) or Strand (0.11); auf die and am "
         "Bahnhof are kept, and both end. Greedy decoding finds auf die Station, "
-        f"log-probability {minus(log_p(greedy))}; the beam finds am Bahnhof, "
-        f"{minus(log_p(best))}."
+        f"log-probability {number(log_p(greedy))}; the beam finds am Bahnhof, "
+        f"{number(log_p(best))}."
     )
     d = Diagram(510, 410, alt=alt)
     boxes = {}
@@ -124,7 +120,7 @@ def _prefix(
 ) -> Box:
     """A box for a prefix: its last word, or words, and its log-probability."""
     width = 132 if place[0] == COLUMNS[0] else 70
-    label = f"{word}\n{minus(log_p)}"
+    label = f"{word}\n{number(log_p)}"
     return d.box(label, *place, width=width, height=46, filled=filled, **look)
 
 
@@ -139,8 +135,3 @@ def _branch(d: Diagram, start: Box, end: Box, p: float, look: dict) -> None:
     x = (tail[0] + tip[0]) / 2 + side * 18 * down / math.hypot(across, down)
     y = (tail[1] + tip[1]) / 2 - side * 14 * across / math.hypot(across, down)
     d.text(f"{p:.2f}", x, y, **look)
-
-
-def minus(value: float) -> str:
-    """A number with two decimals and a true minus sign."""
-    return f"{value:.2f}".replace("-", "\u2212")

@@ -11,7 +11,7 @@ from torch import Tensor
 from attnbook.core.vocabulary import EOS
 from attnbook.course.kit.colours import COLOURS, DARK_GREY, TEXT_COLOURS
 from attnbook.course.kit.explorers.controls import Slider, TextBox
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.shipped import checked_caption, shipped_translator
 from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.html_tables import Column, Table, table
@@ -42,30 +42,36 @@ class Outputs(NamedTuple):
     log_p: list[float]  # in nats, EOS included
 
 
-def explore_search_and_sampling() -> object:
-    """Let the reader move beam width and temperature; see :func:`~.explorer.explore`.
-
-    The model is the trained translator that comes with the package.
-    """
-    return explore(decoding_view, CONTROLS)
-
-
 def decoding_view(caption: str, width: int, temperature: float) -> View:
     """What beam search finds, what sampling draws, and how probable both are."""
     text = checked_caption(caption)
     temperature = round(temperature, 1)  # a slider's 0.6 may be 0.6000000000000001
     greedy, beam = beams(text, 1), beams(text, width)
     drawn = samples(text, temperature)
+    gain = beam.log_p[0] - greedy.log_p[0]
+    where = "above" if gain > 0 else "below"
+    best = f"the best log-probability is {abs(gain):.1f} nats {where} the greedy one"
+    if beam.texts[0] == greedy.texts[0]:
+        best = "the best translation is the greedy one"
     said = (
-        f"Beam width {width}: {_compared(beam, greedy)}. {_spread(drawn, temperature)}"
+        f"Beam width {width}: {best}. Temperature {temperature}: "
+        f"{len(set(drawn.texts))} different translations among {SAMPLES} samples."
     )
+    if below := sum(x < LEAST for x in drawn.log_p):
+        said += f" {below} lie left of the axis."
     groups = {
         "greedy": greedy,
         f"beam, W = {width}": beam,
         f"samples, τ = {temperature}": drawn,
     }
-    alt = " ".join(f"{name}: {_listed(found)}." for name, found in groups.items())
+    alt = " ".join(
+        f"{name}: {', '.join(f'{x:.1f}' for x in found.log_p)}."
+        for name, found in groups.items()
+    )
     return View(said, _figure(groups), alt, _table(groups))
+
+
+explore_search_and_sampling = Explorer(decoding_view, CONTROLS)
 
 
 @lru_cache(maxsize=32)
@@ -101,29 +107,6 @@ def _outputs(ids: Tensor, log_p: Tensor) -> Outputs:
     return Outputs(texts, log_p[order].tolist())
 
 
-def _compared(beam: Outputs, greedy: Outputs) -> str:
-    """The best translation of a beam next to that of greedy decoding."""
-    if beam.texts[0] == greedy.texts[0]:
-        return "the best translation is the greedy one"
-    gain = beam.log_p[0] - greedy.log_p[0]
-    more = "more" if gain > 0 else "less"
-    return f"the best is {abs(gain):.1f} nats {more} probable than the greedy one"
-
-
-def _spread(drawn: Outputs, temperature: float) -> str:
-    """How many samples differ, and how many are too improbable for the axis."""
-    below = sum(x < LEAST for x in drawn.log_p)
-    outside = f" {below} lie left of the axis." if below else ""
-    return (
-        f"Temperature {temperature}: {len(set(drawn.texts))} different translations "
-        f"among {SAMPLES} samples.{outside}"
-    )
-
-
-def _listed(found: Outputs) -> str:
-    return ", ".join(f"{x:.1f}" for x in found.log_p)
-
-
 def _figure(groups: dict[str, Outputs]) -> Figure:
     """A line for beam search and one for sampling; what lies below is at the edge."""
     (greedy, *others), names = groups.values(), list(groups)[1:]
@@ -147,18 +130,10 @@ def _figure(groups: dict[str, Outputs]) -> Figure:
 def _table(groups: dict[str, Outputs]) -> Table:
     """The three most probable translations of each way, each once."""
     columns = ("translation", Column("log-probability", "nats", digits=1))
-    return table(
-        columns,
-        {
-            name: list(_most_probable(found).items())[:3]
-            for name, found in groups.items()
-        },
-    )
-
-
-def _most_probable(found: Outputs) -> dict[str, float]:
-    """Each text once: it can be split into subwords in more than one way."""
-    best: dict[str, float] = {}
-    for text, log_p in zip(found.texts, found.log_p, strict=True):
-        best.setdefault(text, log_p)  # the first is the most probable
-    return best
+    rows = {}
+    for name, found in groups.items():
+        best: dict[str, float] = {}
+        for text, log_p in zip(found.texts, found.log_p, strict=True):
+            best.setdefault(text, log_p)  # once, although it can be split in more ways
+        rows[name] = [*best.items()][:3]
+    return table(columns, rows)

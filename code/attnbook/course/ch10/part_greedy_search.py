@@ -1,7 +1,6 @@
 """Greedy decoding, ``greedy(model, src, max_len)``."""
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -85,8 +84,12 @@ def decode_by_formula(model: Model, src: Tensor, max_len: int) -> Tensor:
     return torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
 
 
-def expect_tokens(got: Any, wanted: Tensor, what: str, rule: str) -> None:
-    """Raise Wrong unless the tokens are the right ones."""
+def compare(
+    decode: Callable, src: Tensor, max_len: int, what: str, rule: str, special=-99.0
+) -> None:
+    """Raise Wrong unless the tokens that a model generates are the right ones."""
+    got = decode(Model(special), src, max_len)
+    wanted = decode_by_formula(Model(special), src, max_len)
     expect.shape(got, tuple(wanted.shape), what, "(B, length of the longest)")
     if not torch.equal(got, wanted):
         raise Wrong(f"in {what} a token is wrong: {rule}.", got)
@@ -138,11 +141,8 @@ def tokens(decode: Callable) -> None:
     logits.argmax(-1) => (logits[:, UNK + 1 :].argmin(-1) + UNK + 1)
         You take the least probable token.
     """
-    model, src = Model(), sources(8, 8)
     rule = "each is the argmax of the step that got the one before it"
-    expect_tokens(
-        decode(model, src, 6), decode_by_formula(Model(), src, 6), "the output", rule
-    )
+    compare(decode, sources(8, 8), 6, "the output", rule)
 
 
 @PART.stage("sentences end at different steps, and PAD follows EOS")
@@ -163,12 +163,8 @@ def ends(decode: Callable) -> None:
     .masked_fill(finished, PAD) =>
         After EOS your sentences go on: put PAD there.
     """
-    src = sources(5, 2, 3)
     what = "the output for sentences of different lengths"
-    rule = "after EOS there is PAD only"
-    expect_tokens(
-        decode(Model(), src, 9), decode_by_formula(Model(), src, 9), what, rule
-    )
+    compare(decode, sources(5, 2, 3), 9, what, "after EOS there is PAD only")
 
 
 @PART.stage("PAD, BOS and UNK are never generated")
@@ -186,11 +182,9 @@ def special_tokens(decode: Callable) -> None:
     [PAD, BOS, UNK] => [PAD, BOS]
         You generate UNK.
     """
-    src = sources(5, 3)
-    got = decode(Model(special=5.0), src, 9)
     what = "the output of a model that gives PAD, BOS and UNK the largest logits"
     rule = "none of them may be generated"
-    expect_tokens(got, decode_by_formula(Model(special=5.0), src, 9), what, rule)
+    compare(decode, sources(5, 3), 9, what, rule, special=5.0)
 
 
 @PART.stage("one step for each token of the longest sentence, without gradients")
@@ -220,12 +214,7 @@ def operation_count(decode: Callable) -> None:
 
 @PART.stage("its tensors lie where the ids lie, on a GPU too")
 def devices(decode: Callable) -> None:
-    """On a GPU, `src` lies there. Which tensors do you make before the first step, and
-    where do they lie?
-
-    `torch.full` and `torch.zeros` take `device=src.device`; `torch.zeros_like(token)`
-    makes a tensor where `token` lies.
-
+    """
     torch.full((len(src),), BOS, device=src.device) => torch.full((len(src),), BOS)
         Your first tokens are made on the CPU.
     torch.zeros_like(token, dtype=torch.bool) => torch.zeros(len(src)).bool()

@@ -1,7 +1,7 @@
 """Figures of chapter 11."""
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from itertools import pairwise, product
 from statistics import fmean, median
 
 import matplotlib.pyplot as plt
@@ -73,17 +73,6 @@ POSITIONS = 9
 Point = tuple[int, int]  # position, level
 
 
-def _recurrent_edges() -> tuple[list, list[Point]]:
-    chain = [((t, 1), (t + 1, 1)) for t in range(POSITIONS - 1)]
-    up = [((t, 0), (t, 1)) for t in range(POSITIONS)]
-    return up + chain, [(0, 0), *((t, 1) for t in range(POSITIONS))]
-
-
-def _attention_edges() -> tuple[list, list[Point]]:
-    edges = [((s, 0), (t, 1)) for s in range(POSITIONS) for t in range(POSITIONS)]
-    return edges, [(0, 0), (POSITIONS - 1, 1)]
-
-
 def _convolution_edges(dilations: Sequence[int]) -> tuple[list, list[Point]]:
     edges, path, at = [], [(0, 0)], 0
     for level, step in enumerate(dilations):
@@ -98,11 +87,15 @@ def _convolution_edges(dilations: Sequence[int]) -> tuple[list, list[Point]]:
     return edges, path
 
 
+BELOW, ABOVE = ([(t, level) for t in range(POSITIONS)] for level in (0, 1))
 PATHS: dict[str, tuple[list, list[Point]]] = {
-    "recurrent": _recurrent_edges(),
+    "recurrent": (
+        [*zip(BELOW, ABOVE, strict=True), *pairwise(ABOVE)],
+        [(0, 0), *ABOVE],
+    ),
     "convolutions, k = 3": _convolution_edges((1, 1, 1, 1)),
     "dilated convolutions, k = 3": _convolution_edges((1, 3)),
-    "self-attention": _attention_edges(),
+    "self-attention": ([*product(BELOW, ABOVE)], [(0, 0), (POSITIONS - 1, 1)]),
 }
 
 
@@ -230,25 +223,29 @@ def needed(curve: Curve, what: str, loss: float) -> float | None:
 
 GOALS = (2.3, 1.9)
 """Validation losses that are reached after a few epochs, and late."""
-NEEDED = ("tokens", "minutes")
-"""What a loss takes."""
+
+
+def taken(goal: float, digits: int = 1) -> list[Value]:
+    """What a loss takes: million tokens, and minutes with so many decimals."""
+
+    def of(what: str) -> Callable[[Curve], float | str]:
+        return lambda curve: needed(curve, what, goal) or "–"
+
+    return [
+        Value(of("tokens"), "million", 1, 1, "tokens", f"loss {goal}"),
+        Value(of("minutes"), "minutes", 1, digits, "time", f"loss {goal}"),
+    ]
 
 
 def race_table() -> Table:
     """Show how many tokens the models read a second, and what two losses took them."""
-    curves = gpu_curves()
-    rows = []
-    for name, (label, _) in FIVE.items():
-        cells = [gpu_runs()[name]["tokens_per_second"]]
-        for goal in GOALS:
-            cells += [needed(curves[name], what, goal) for what in NEEDED]
-        cells = ["–" if cell is None else cell for cell in cells]
-        rows.append((f"{label}, {WIDTHS[name]}", *cells))
-    heads = [Column("speed", "tokens/s")]
-    for goal in GOALS:
-        heads += [Column("tokens", "million", f"loss {goal}", 1)]
-        heads += [Column("time", "minutes", f"loss {goal}", 1)]
-    return table(["model, width", *heads], rows)
+    runs = [
+        {"model": f"{label}, {WIDTHS[name]}", **gpu_runs()[name], **gpu_curves()[name]}
+        for name, (label, _) in FIVE.items()
+    ]
+    speed = Value("tokens_per_second", "tokens/s", name="speed")
+    times = [value for goal in GOALS for value in taken(goal)]
+    return pivot(runs, "model", None, speed, *times, head="model, width")
 
 
 CORE = {
@@ -263,20 +260,10 @@ CORE = {
 def core_table() -> Table:
     """Show what a loss takes the models with attention on one core."""
     curves = core_curves()
-    rows = [
-        (
-            label,
-            curves[name]["speed"],
-            *(needed(curves[name], what, GOALS[0]) for what in NEEDED),
-        )
-        for name, label in CORE.items()
-    ]
-    heads = [
-        Column("speed", "tokens/s"),
-        Column("tokens", "million", f"loss {GOALS[0]}", 1),
-        Column("time", "minutes", f"loss {GOALS[0]}"),
-    ]
-    return table(["model, width", *heads], rows)
+    runs = [{"model": label, **curves[name]} for name, label in CORE.items()]
+    speed = Value("speed", "tokens/s", name="speed")
+    times = taken(GOALS[0], digits=0)
+    return pivot(runs, "model", None, speed, *times, head="model, width")
 
 
 # Running parity

@@ -5,25 +5,17 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import torch
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, MultipleLocator
 
 from attnbook.analysis.word_maps import word_weights
 from attnbook.core import results
-from attnbook.course.kit.colours import (
-    COLOURS,
-    GREY,
-    INK,
-    SHADE,
-    SKY,
-    TEXT_COLOURS,
-)
+from attnbook.course.kit.colours import COLOURS, GREY, INK, SHADE, SKY, TEXT_COLOURS
 from attnbook.course.kit.curves import label_lines
 from attnbook.course.kit.exact_match import CURVES
 from attnbook.course.kit.heat_maps import PALE_LINES, heat_map
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
-from attnbook.course.kit.tables import NAMES
+from attnbook.course.kit.tables import NAMES, Value, pivot
 from attnbook.translation.report import TEST_SPLITS
 from attnbook.translation.schedules import noam_learning_rate
 
@@ -32,61 +24,56 @@ from attnbook.translation.schedules import noam_learning_rate
 METHODS = {
     "random": "drawn at random",
     "pooled": "sorted in pools of 16 batches",
-    "sorted": "all sorted, cut by number of pairs",
     "tokens": "all sorted, cut by tokens",
 }
 """Ways of cutting pairs into batches, as a reader calls them."""
-DRAWN = ("random", "pooled", "tokens")
 
 
 def data_table() -> Table:
     """Show what was counted in both languages: words, rare words, lengths."""
-    stored = results.load("multi30k_facts")
-    rows = []
-    for language, name in (("en", "English"), ("de", "German")):
-        found = stored["rows"][language]
-        once = 100 * found["once"] / found["types"]
-        unseen = 100 * found["val_sentences_unknown"] / stored["sentences"]["val"]
-        lengths = (
-            found["per_sentence"][unit] for unit in ("words", "subwords", "characters")
-        )
-        rows.append((name, found["words"], found["types"], once, unseen, *lengths))
-    words, lengths = "training words", "mean length"
-    heads = [
-        Column("all", group=words),
-        Column("distinct", group=words),
-        Column("once", "%", words),
-        Column("unseen", "%", "validation"),
-        *(Column(unit, "", lengths, 1) for unit in ("words", "subwords", "characters")),
+    stored, words = results.load("multi30k_facts"), "training words"
+    runs = [
+        {"language": name, **stored["rows"][language]}
+        for language, name in (("en", "English"), ("de", "German"))
     ]
-    return table(["language", *heads], rows)
+    once = Value(lambda run: run["once"] / run["types"], "%", 100, 0, "once", words)
+    share = 100 / stored["sentences"]["val"]
+    lengths = [
+        Value(("per_sentence", unit), "", 1, 1, unit, "mean length")
+        for unit in ("words", "subwords", "characters")
+    ]
+    return pivot(
+        runs,
+        "language",
+        None,
+        Value("words", name="all", group=words),
+        Value("types", name="distinct", group=words),
+        once,
+        Value("val_sentences_unknown", "%", share, 0, "unseen", "validation"),
+        *lengths,
+    )
 
 
 def batches_figure() -> Figure:
     """Draw one stored batch of three kinds, source and target, a pair in each row."""
     stored = results.load("multi30k_facts")
-    fig, axes = plt.subplots(len(DRAWN), 2, sharex=True, sharey="row", figsize=(5.5, 6))
-    for (left, right), method in zip(axes, DRAWN, strict=True):
+    fig, axes = plt.subplots(3, 2, sharex=True, sharey="row", figsize=(5.5, 6))
+    for (left, right), (method, name) in zip(axes, METHODS.items(), strict=True):
         pairs = stored["shown"][method]
         sides = list(zip(*pairs, strict=True))  # lengths of sources, of targets
         for ax, side, lengths in zip(
             (left, right), ("source", "target"), sides, strict=True
         ):
-            _draw_rows(ax, lengths, COLOURS[side])
+            rows = range(len(lengths))  # each with padding to the longest
+            ax.barh(rows, max(lengths), height=1, color=SHADE)
+            ax.barh(rows, lengths, height=1, color=COLOURS[side])
+            ax.set(ylim=(len(rows) - 0.5, -0.5), yticks=[], xticks=[0, 10, 20, 30])
         positions = len(pairs) * sum(map(max, sides))
         padding = 1 - sum(map(sum, sides)) / positions
-        left.set_title(f"{METHODS[method]}: {len(pairs)} pairs, {padding:.0%} padding")
+        left.set_title(f"{name}: {len(pairs)} pairs, {padding:.0%} padding")
     for ax, side in zip(axes[-1], ("source", "target"), strict=True):
         ax.set_xlabel(f"{side} positions", color=TEXT_COLOURS[side])
     return fig
-
-
-def _draw_rows(ax: Axes, lengths: Sequence[int], colour: str) -> None:
-    """Draw sentences as rows, filled up with pale padding to the longest."""
-    rows = range(len(lengths))
-    ax.barh(rows, max(lengths), height=1, color=SHADE)
-    ax.barh(rows, lengths, height=1, color=colour)
-    ax.set(ylim=(len(lengths) - 0.5, -0.5), yticks=[], xticks=[0, 10, 20, 30])
 
 
 # The learning rate
@@ -109,16 +96,11 @@ def learning_rates_figure(last: int = 20_000) -> Figure:
     warmups.set_xticks([0, 5000, 10_000, 15_000, 20_000])
     warmups.xaxis.set_major_formatter("{x:,.0f}")
     label_lines(widths)
-    _label_peaks(warmups)
+    for line in warmups.get_lines():  # each at its peak: at the right end they all meet
+        peak = max(zip(*line.get_data(), strict=True), key=lambda point: point[1])
+        warmups.annotate(line.get_label(), peak, (6, 4), textcoords="offset points")
+    warmups.set_ylim(0, 1.12 * warmups.dataLim.ymax)
     return fig
-
-
-def _label_peaks(ax: Axes) -> None:
-    """Write each label at its line's peak: at the right end they all meet."""
-    for line in ax.get_lines():
-        x, y = max(zip(*line.get_data(), strict=True), key=lambda point: point[1])
-        ax.annotate(line.get_label(), (x, y), (6, 4), textcoords="offset points")
-    ax.set_ylim(0, 1.12 * ax.dataLim.ymax)
 
 
 # The run
@@ -205,9 +187,13 @@ def part(name: str) -> dict:
 # Models and parts compared
 
 
-def whole_ladder() -> dict[str, dict]:
-    """Give the runs of the five models to their end, by name."""
-    return results.load("gpu_runs")["trained"]["ladder"]["runs"]
+def whole_ladder() -> list[dict]:
+    """Give the runs of the five models to their end, with name and colour of each."""
+    runs = results.load("gpu_runs")["trained"]["ladder"]["runs"]
+    return [
+        {**runs[name], "name": name, "model": label, "colour": colour}
+        for name, (label, colour) in LADDER.items()
+    ]
 
 
 def five() -> dict[str, dict]:
@@ -266,22 +252,23 @@ def maps_figure() -> Figure:
 
 def models_table() -> Table:
     """Show validation BLEU after eight epochs and after full runs, and the loss."""
-    rows = []
-    for name, (label, _) in LADDER.items():
-        run = whole_ladder()[name]
-        greedy, beam = (
-            run["validation_scores"][f"{how}, cased"]["bleu"]
-            for how in ("greedy", "beam")
-        )
-        early = five()[name]["beam"]["bleu"] if name in five() else None
-        rows.append((label, early, run["validation_loss"], greedy, beam))
-    heads = [
-        Column("beam", "BLEU", "eight epochs", 1),
-        Column("loss", "nats", "full run", 2),
-        Column("greedy", "BLEU", "full run", 1),
-        Column("beam", "BLEU", "full run", 1),
-    ]
-    return table(["model", *heads], rows)
+
+    def early(run: dict) -> float | None:
+        name = run["name"]
+        return five()[name]["beam"]["bleu"] if name in five() else None
+
+    values = (
+        Value(early, "BLEU", 1, 1, "beam", "eight epochs"),
+        Value("validation_loss", "nats", 1, 2, "loss", "full run"),
+        Value(bleu_by("greedy"), "BLEU", 1, 1, "greedy", "full run"),
+        Value(bleu_by("beam"), "BLEU", 1, 1, "beam", "full run"),
+    )
+    return pivot(whole_ladder(), "model", None, *values)
+
+
+def bleu_by(how: str) -> tuple[str, ...]:
+    """Where a run has its validation BLEU, cased, by a way of decoding."""
+    return "validation_scores", f"{how}, cased", "bleu"
 
 
 ABLATION = {
@@ -338,11 +325,10 @@ def loss_and_bleu(runs: list[dict]) -> list[float | Spread]:
 def ladder_figure() -> Figure:
     """Draw the validation BLEU of each model by epoch, in the full runs."""
     fig, ax = plt.subplots(figsize=(5.5, 4))
-    for name, (label, colour) in LADDER.items():
-        log = whole_ladder()[name]["log"]
-        epochs = [line["epoch"] for line in log]
-        bleu = [line["validation_bleu"] for line in log]
-        ax.plot(epochs, bleu, color=colour, label=label)
+    for run in whole_ladder():
+        epochs = [line["epoch"] for line in run["log"]]
+        bleu = [line["validation_bleu"] for line in run["log"]]
+        ax.plot(epochs, bleu, color=run["colour"], label=run["model"])
     ax.set(xlabel="epoch", ylabel="validation BLEU", xlim=(0, 36), ylim=(0, None))
     ax.xaxis.set_major_locator(MultipleLocator(10))
     label_lines(ax)
@@ -369,11 +355,9 @@ RULES = {
 
 def scorings_table() -> Table:
     """Show one output's BLEU by several rules: ``multi30k_scores``."""
-    rows = [
-        (RULES[row["rule"]], row["bleu"])
-        for row in results.load("multi30k_scores")["scorings"]
-    ]
-    return table(["tokenisation", Column("BLEU", digits=1)], rows)
+    runs = results.load("multi30k_scores")["scorings"]
+    bleu = Value("bleu", digits=1, name="BLEU")
+    return pivot(runs, "rule", None, bleu, names={"rule": RULES}, head="tokenisation")
 
 
 FIVE_CAPTIONS = {

@@ -6,7 +6,8 @@ from matplotlib.figure import Figure
 from attnbook.core import results
 from attnbook.course.kit.colours import COLOURS, GREY
 from attnbook.course.kit.curves import label_lines
-from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
+from attnbook.course.kit.html_tables import Table
+from attnbook.course.kit.tables import Value, pivot
 
 PARTS = {
     "en_de": "multi30k-tiny",
@@ -36,27 +37,28 @@ LENGTHS = (1024, 4096, 16_384)
 
 def training_table(parts: dict[str, str] = PARTS) -> Table:
     """Show scores on plain text, time and memory of each run."""
-    heads = ["seed", Column("validation", "", "BLEU, lowercased", 1)]
-    heads += [Column(year, "", "BLEU, lowercased", 1) for year in TESTS.values()]
-    heads += [Column("time", "min", "", 1), Column("memory", "MB")]
-    trained = results.load("gpu_runs")["trained"]
-    tests, together = results.load("gpu_scores"), results.load("gpu_ensemble")
-    rows: dict[str, list[tuple]] = {}
-    for part, words in parts.items():
-        for name, run in trained[part]["runs"].items():
-            scores = {"val": run["validation_scores"]} | tests[part][name]
-            size = run["seconds"] / 60, run["peak_memory_mb"]
-            row = (name.removeprefix("seed_"), *bleu_by_split(scores), *size)
-            rows.setdefault(words, []).append(row)
+    trained, tests = results.load("gpu_runs")["trained"], results.load("gpu_scores")
+    runs = [
+        {"part": part, "seed": name.removeprefix("seed_")}
+        | {"val": run["validation_scores"], **run, **tests[part][name]}
+        for part in parts
+        for name, run in trained[part]["runs"].items()
+    ]
     if "published" in parts:
-        three = ("all three", *bleu_by_split(together), None, None)
-        rows[parts["published"]].append(three)
-    return table(heads, rows)
-
-
-def bleu_by_split(scores: dict) -> list[float]:
-    """BLEU on the validation split and on both tests."""
-    return [plain_bleu(scores[split]) for split in ("val", *TESTS)]
+        three = results.load("gpu_ensemble")
+        about = {"part": "published", "seed": "all three", "seconds": None}
+        runs.append(three | about | {"peak_memory_mb": None})
+    group, splits = "BLEU, lowercased", {"val": "validation", **TESTS}
+    scores = [
+        Value(lambda run, of=of: plain_bleu(run[of]), "", 1, 1, name, group)
+        for of, name in splits.items()
+    ]
+    time = Value(
+        lambda run: run["seconds"] and run["seconds"] / 60, "min", 1, 1, "time"
+    )
+    memory = Value("peak_memory_mb", "MB", name="memory")
+    names = {"part": parts}
+    return pivot(runs, "seed", None, *scores, time, memory, groups="part", names=names)
 
 
 def plain_bleu(scores: dict) -> float:
@@ -66,8 +68,6 @@ def plain_bleu(scores: dict) -> float:
 
 def changes_table() -> Table:
     """Show what changes of multi30k-tiny do to its validation scores."""
-    heads = ["run", Column("BLEU, lowercased", "", "validation", 1)]
-    heads += [Column("loss", "nats", "validation", 2)]
     trained = results.load("gpu_runs")["trained"]
     groups = {
         "English to German, post-norm, dropout 0.3": trained["en_de"]["runs"],
@@ -76,53 +76,53 @@ def changes_table() -> Table:
         },
         "pre-norm": trained["pre_norm"]["runs"],
     }
-    rows = {
-        group: [
-            (
-                name.replace("_", " "),
-                plain_bleu(run["validation_scores"]),
-                run["validation_loss"],
-            )
-            for name, run in runs.items()
-        ]
-        for group, runs in groups.items()
-    }
-    return table(heads, rows)
+    runs = [
+        {"group": group, "run": name.replace("_", " "), **run}
+        for group, of in groups.items()
+        for name, run in of.items()
+    ]
+    bleu = Value(
+        lambda run: plain_bleu(run["validation_scores"]),
+        *("", 1, 1, "BLEU, lowercased", "validation"),
+    )
+    loss = Value("validation_loss", "nats", 1, 2, "loss", "validation")
+    return pivot(runs, "run", None, bleu, loss, groups="group")
 
 
 def students_table() -> Table:
     """Show validation scores of students and teachers, and of models without."""
     trained = results.load("gpu_runs")["trained"]
     runs = {part: [*trained[part]["runs"].values()] for part in trained}
-    together = results.load("distilled_teachers")
+    teach = results.load("distilled_teachers")
+    together = {
+        way: [{"validation_scores": teach[way]["scores"]}] for way in ("en_de", "de_en")
+    }
     tiny = trained["en_de"]["runs"]
     teachers = [tiny["seed_0"], tiny["seed_2"], trained["pre_norm"]["runs"]["seed_0"]]
-    rows = {
-        "English to German": [
-            ("a teacher", *validation_bleu(teachers)),
-            ("the teachers together", *bleu_of(together["en_de"]["scores"])),
-            ("a student", *validation_bleu(runs["distilled"])),
-            ("the same without teachers", *validation_bleu(runs["pre_norm"])),
-        ],
-        "German to English": [
-            ("a teacher", *validation_bleu(runs["de_en"])),
-            ("the teachers together", *bleu_of(together["de_en"]["scores"])),
-            ("a student", *validation_bleu(runs["distilled_de_en"])),
-        ],
+    groups = {
+        "English to German": {
+            "a teacher": teachers,
+            "the teachers together": together["en_de"],
+            "a student": runs["distilled"],
+            "the same without teachers": runs["pre_norm"],
+        },
+        "German to English": {
+            "a teacher": runs["de_en"],
+            "the teachers together": together["de_en"],
+            "a student": runs["distilled_de_en"],
+        },
     }
-    heads = [Column(case, "", "BLEU", 1) for case in ("cased", "lowercased")]
-    return table(["model", *heads], rows)
-
-
-def bleu_of(scores: dict) -> list[float]:
-    """BLEU of a beam, cased and lowercased."""
-    return [scores[how]["bleu"] for how in (BEAM, LOWERCASED)]
-
-
-def validation_bleu(runs: list[dict]) -> list[Spread]:
-    """The same of several runs, on validation data."""
-    columns = zip(*(bleu_of(run["validation_scores"]) for run in runs), strict=True)
-    return [spread(column) for column in columns]
+    found = [
+        {"direction": direction, "model": model, **run["validation_scores"]}
+        for direction, models in groups.items()
+        for model, of in models.items()
+        for run in of
+    ]
+    values = (
+        Value((how, "bleu"), "", 1, 1, how.removeprefix("beam, "), "BLEU")
+        for how in (BEAM, LOWERCASED)
+    )
+    return pivot(found, "model", None, *values, groups="direction")
 
 
 def curves_figure() -> Figure:
@@ -150,41 +150,35 @@ def curve(ax: plt.Axes, log: list[dict], label: str, colour: str, **look: str) -
 
 def speeds_table() -> Table:
     """Show the speed of each way of training, for a small and a large model."""
-    measured = results.load("gpu_runs")["measured"]
-    heads = ["way of training", Column("speed", "tokens/s"), Column("ratio", "", "", 2)]
-    heads += [Column("share of the peak", "%", "", 1), Column("memory", "MB")]
-    rows = {}
+    measured, runs = results.load("gpu_runs")["measured"], []
     for size, (part, program) in SPEEDS.items():
         found = measured[part]["runs"][program]["eager"]
-        first = found[0]["tokens_per_second"]
-        rows[size] = [
-            (
-                row["name"],
-                speed := row["tokens_per_second"],
-                speed / first,
-                100 * row["share"],
-                row.get("peak_mb"),
-            )
-            for row in found
-            if "failed" not in row
-        ]
-    return table(heads, rows)
+        about = {"size": size, "first": found[0]["tokens_per_second"], "peak_mb": None}
+        runs += [{**about, **row} for row in found if "failed" not in row]
+    return pivot(
+        runs,
+        "name",
+        None,
+        Value("tokens_per_second", "tokens/s", name="speed"),
+        Value(lambda run: run["tokens_per_second"] / run["first"], "", 1, 2, "ratio"),
+        Value("share", "%", 100, 1, "share of the peak"),
+        Value("peak_mb", "MB", name="memory"),
+        groups="size",
+        head="way of training",
+    )
 
 
 def costs_table() -> Table:
     """Show time and memory of attention with its gradients, in bfloat16."""
     found = results.load("gpu_runs")["measured"]["costs"]["runs"]["costs"]["rows"]
-    known = {
-        (row["n"], row["form"]): row
+    runs = [
+        row
         for row in found
-        if row["dtype"] == "bfloat16" and row["gradients"]
-    }
-    heads = ["positions"]
-    heads += [Column(form, "ms", "time", 2) for form in ("weights kept", "fused")]
-    heads += [Column(form, "MB", "memory") for form in ("weights kept", "fused")]
-    rows = []
-    for n in LENGTHS:
-        pair = [known[n, form] for form in ("eager", "fused")]
-        times = [1000 * row["seconds"] for row in pair]
-        rows.append((f"{n:,}", *times, *(row["bytes"] / 2**20 for row in pair)))
-    return table(heads, rows)
+        if row["dtype"] == "bfloat16" and row["gradients"] and row["n"] in LENGTHS
+    ]
+    values = (
+        Value("seconds", "ms", 1000, 2, "time"),
+        Value("bytes", "MB", 2**-20, name="memory"),
+    )
+    names = {"n": "{:,}", "form": {"eager": "weights kept", "fused": "fused"}}
+    return pivot(runs, "n", "form", *values, names=names, head="positions")

@@ -13,12 +13,14 @@ from attnbook.course.ch12.figures import (
     LADDER,
     NAME,
     ablation,
+    bleu_by,
     loss_and_bleu,
     part,
     whole_ladder,
 )
 from attnbook.course.kit.colours import COLOURS
-from attnbook.course.kit.html_tables import Cell, Column, Table, spread, table
+from attnbook.course.kit.html_tables import Cell, Column, Table, table
+from attnbook.course.kit.tables import Value, pivot
 from attnbook.translation.report import TEST_SPLITS
 
 
@@ -44,50 +46,37 @@ def _changed(name: str, runs: list[dict]) -> tuple[Cell, ...]:
     """Cells of ``ablation_table``; BLEU in lower case is fair to lowercased text."""
     scores = [run["validation_scores"] for run in runs]
     lowercased = fmean(score["beam, lowercased"]["bleu"] for score in scores)
-    in_fp32 = part("ablation_fp32")["runs"].get(name)
+    if in_fp32 := part("ablation_fp32")["runs"].get(name):
+        in_fp32 = in_fp32["validation_bleu_by_alpha"][str(in_fp32["alpha"])]
     others = (
         fmean(score["beam, cased"][entry] for score in scores)
         for entry in ("chrf", "length_ratio")
     )
-    return *loss_and_bleu(runs), lowercased, in_fp32 and best_bleu(in_fp32), *others
-
-
-def best_bleu(run: dict) -> float:
-    """Validation BLEU (beam, cased) with the length penalty that was chosen."""
-    return run["validation_bleu_by_alpha"][str(run["alpha"])]
+    return *loss_and_bleu(runs), lowercased, in_fp32, *others
 
 
 def learning_rates_table() -> Table:
     """Show the validation loss after five epochs, by model and learning rate."""
     losses = results.load("multi30k_learning_rates")["losses"]
-    rows = [
-        (label, *(losses[name][rate][-1] for rate in ("0.001", "0.003")))
-        for name, (label, _) in LADDER.items()
-    ]
-    heads = [Column(rate, "nats", "learning rate", 2) for rate in ("0.001", "0.003")]
-    return table(["model", *heads], rows)
+    runs = [{"model": label, **losses[name]} for name, (label, _) in LADDER.items()]
+    values = (
+        Value((rate, -1), "nats", 1, 2, rate, "learning rate")
+        for rate in ("0.001", "0.003")
+    )
+    return pivot(runs, "model", None, *values)
 
 
 def full_runs_table() -> Table:
     """Show size, loss and validation scores (cased) of the five full runs."""
-    rows = []
-    for name, (label, _) in LADDER.items():
-        run = whole_ladder()[name]
-        greedy, beam = (
-            run["validation_scores"][f"{how}, cased"] for how in ("greedy", "beam")
-        )
-        scores = greedy["bleu"], run["validation_bleu_by_alpha"]["0.0"], beam["bleu"]
-        size = run["parameters"] / 1e6
-        rows.append((label, size, run["validation_loss"], *scores, beam["chrf"]))
-    heads = [
-        Column("parameters", "million", digits=1),
-        Column("loss", "nats", digits=2),
-        Column("greedy", "", "BLEU", 1),
-        Column("α = 0", "", "BLEU", 1),
-        Column("best α", "", "BLEU", 1),
-        Column("chrF", digits=1),
-    ]
-    return table(["model", *heads], rows)
+    values = (
+        Value("parameters", "million", 1e-6, 1, "parameters"),
+        Value("validation_loss", "nats", digits=2, name="loss"),
+        Value(bleu_by("greedy"), "", 1, 1, "greedy", "BLEU"),
+        Value(("validation_bleu_by_alpha", "0.0"), "", 1, 1, "α = 0", "BLEU"),
+        Value(bleu_by("beam"), "", 1, 1, "best α", "BLEU"),
+        Value(("validation_scores", "beam, cased", "chrf"), digits=1, name="chrF"),
+    )
+    return pivot(whole_ladder(), "model", None, *values)
 
 
 def lengths_table() -> Table:
@@ -142,18 +131,14 @@ DIRECTIONS = {"en_de": "English to German", "de_en": "German to English"}
 
 def length_penalties_table() -> Table:
     """Show the validation BLEU of three seeds by the exponent of the length penalty."""
-    runs = part("en_de")["runs"].values()
-    alphas = results.load(NAME)["validation_bleu_by_alpha"]
-    rows = [
-        (
-            f"{float(alpha):.1f}",
-            alphas[alpha],
-            spread(run["validation_bleu_by_alpha"][alpha] for run in runs),
-        )
-        for alpha in alphas
+    runs = {"shipped": [results.load(NAME)], "seeds": part("en_de")["runs"].values()}
+    found = [
+        {"α": f"{float(alpha):.1f}", "of": name, "bleu": bleu}
+        for name, of in runs.items()
+        for run in of
+        for alpha, bleu in run["validation_bleu_by_alpha"].items()
     ]
-    heads = (Column(name, "", "validation BLEU", 1) for name in ("shipped", "seeds"))
-    return table(["α", *heads], rows)
+    return pivot(found, "α", "of", Value("bleu", "", 1, 1, "validation BLEU"))
 
 
 def beams_figure() -> Figure:
@@ -194,21 +179,14 @@ def bootstrap_table() -> Table:
 
 def directions_table() -> Table:
     """Show the lowercased BLEU of both directions: mean and range of their seeds."""
-    splits = TEST_SPLITS["multi30k"]
-    rows = []
+    runs = []
     for name, direction in DIRECTIONS.items():
-        runs = part(name)["runs"].values()
-        scores = [
-            [run["scores"][split][how]["bleu"] for run in runs]
-            for how in (BEAM, GREEDY)
-            for split in splits
-        ]
-        several = len(runs) > 1
-        label = f"{direction}, {len(runs)} run{'s' * several}"
-        rows.append((label, *(spread(x) if several else x[0] for x in scores)))
-    heads = [
-        Column(split[5:9], "", how, 1)
-        for how in ("beam of 5", "greedy")
-        for split in splits
+        found = part(name)["runs"].values()
+        label = f"{direction}, {len(found)} run{'s' * (len(found) > 1)}"
+        runs += [{"direction": label, **run} for run in found]
+    values = [
+        Value(("scores", split, how, "bleu"), "", 1, 1, split[5:9], heading)
+        for how, heading in ((BEAM, "beam of 5"), (GREEDY, "greedy"))
+        for split in TEST_SPLITS["multi30k"]
     ]
-    return table(["direction", *heads], rows)
+    return pivot(runs, "direction", None, *values)

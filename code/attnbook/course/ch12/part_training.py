@@ -258,12 +258,7 @@ def repeated(loss: Callable, step: Callable) -> None:
 
 @PART.stage("the loss lies where the logits lie, on a GPU too")
 def devices(loss: Callable, step: Callable) -> None:
-    """On a GPU, logits and targets lie there. Which tensors do you make yourself, and
-    where do they lie?
-
-    `torch.full_like(logits, …)`, `logits.new_zeros(…)` and `F.one_hot(targets, …)` make
-    tensors where their argument lies; `torch.full` takes `device=logits.device`.
-
+    """
     log_p.mean(-1) => (log_p * torch.full((WORDS,), 1 / WORDS)).sum(-1)
         Your distribution is made on the CPU.
     """

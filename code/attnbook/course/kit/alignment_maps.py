@@ -11,13 +11,7 @@ from attnbook.toy.language import Pair
 
 
 def alignment_map(ax: Axes, cells: Tensor, pair: Pair) -> None:
-    """Draw weights of one sentence; frames mark the word that each word renders.
-
-    Args:
-        ax: Where to.
-        cells: (T, S), EOS included.
-        pair: The sentence.
-    """
+    """Draw weights of one sentence, (T, S); frames mark what each word renders."""
     heat_map(
         ax,
         cells,

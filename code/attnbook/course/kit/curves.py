@@ -81,10 +81,7 @@ def label_lines(ax: Axes) -> None:
 def spread(heights: list[float], distance: float, floor: float) -> list[float]:
     """Move heights apart, as little as possible, until neighbours keep a distance.
 
-    Args:
-        heights: Wished heights, in any order.
-        distance: What must lie between two neighbours.
-        floor: The least height allowed.
+    None goes below the floor.
     """
     order = sorted(range(len(heights)), key=lambda i: heights[i])
     # Less its share of the distance each height must only not be below the one before:

@@ -25,7 +25,9 @@ def exact_match_figure(*names: str) -> Figure:
     fig, ax = plt.subplots(figsize=(5.5, 3.4))
     for name in names:
         colour, place = CURVES[name]
-        band(ax, CLAUSES, exact_match_shares(name), marker="o", color=colour)
+        exact = [run["exact"] for run in stored_runs(name)]
+        shares = [[100 * of[str(n)] for n in CLAUSES] for of in exact]
+        band(ax, CLAUSES, shares, marker="o", color=colour)
         ax.text(*place, NAMES[name], color=text_colour(colour), size=12.5)
     ax.set(
         xlabel="clauses in the sentence",
@@ -34,11 +36,6 @@ def exact_match_figure(*names: str) -> Figure:
         ylim=(-3, 103),
     )
     return fig
-
-
-def exact_match_shares(name: str) -> list[list[float]]:
-    """Exact match in per cent: one row a seed, an entry for each of 1 to 4 clauses."""
-    return [[100 * run["exact"][str(n)] for n in CLAUSES] for run in stored_runs(name)]
 
 
 def exact_match_table(*names: str, clauses: Sequence[int] = CLAUSES) -> Table:
@@ -64,4 +61,4 @@ def by_clauses(
 def with_clauses(entry: str, group: str, n: int, digits: int = 1) -> Value:
     """The column of an entry for sentences of n clauses, under a heading."""
     name = f"{n} clause{'s' * (n > 1)}"
-    return Value(lambda run: run[entry][str(n)], "%", 100, digits, name, group)
+    return Value((entry, str(n)), "%", 100, digits, name, group)

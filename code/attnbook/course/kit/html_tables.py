@@ -102,12 +102,13 @@ def _written(cell: Cell, digits: int) -> tuple[str, str]:
     if cell is None or isinstance(cell, str):
         return cell or "", ""
     if not isinstance(cell, Spread):
-        return _number(cell, digits), ""
-    mean, low, high = (_number(x, digits) for x in cell)
+        return number(cell, digits), ""
+    mean, low, high = (number(x, digits) for x in cell)
     return mean, f"({low}{' to ' if cell.low < 0 else '–'}{high})"
 
 
-def _number(x: float, digits: int) -> str:
+def number(x: float, digits: int = 2) -> str:
+    """Return a number as tables have it, with a true minus sign."""
     return f"{x:z,.{digits}f}".replace("-", "−")
 
 

@@ -25,8 +25,6 @@ from attnbook.translation.translator import OTHERS, SHIPPED, Translator
 
 PARTS = 8
 """The matrices come in so many files: as each arrives, the reader sees progress."""
-
-
 FOLDERS = {"translator": SHIPPED, "back": OTHERS["german-english"]}
 """The models, by their names in a page: ``attnbook.translator``, ``attnbook.back``."""
 
@@ -77,10 +75,9 @@ def translator_scripts(name: str = "translator") -> dict[str, str]:
             b"".join(small[key].numpy().tobytes() for key in vectors)
         ).decode(),
         "tied": tied,
-        "alpha": translator.facts["alpha"],
         "usual": translator.usual,
         "plain": {"signs": PLAIN, "and": AND, "invisible": INVISIBLE},
-        **(figures_need() if name == "translator" else {}),
+        **({"glosses": glosses()} if name == "translator" else {}),
         **subword_table(translator.subwords),
     }
     size = -(-len(raw) // (3 * PARTS)) * 3  # whole groups of base64
@@ -100,14 +97,6 @@ def write_scripts(folder: Path) -> None:
             (folder / path).write_text(text, encoding="utf-8", newline="\n")
 
 
-def figures_need() -> dict[str, Any]:
-    """What figures say of the shipped translator's words and heads."""
-    return {
-        "glosses": glosses(),
-        "means": stored("translator_head_means", "means"),
-    }
-
-
 CONTRACTIONS = {
     **{"am": "at the", "beim": "at the", "im": "in the", "ins": "into the"},
     **{"vom": "from the", "zum": "to the", "zur": "to the"},
@@ -116,14 +105,8 @@ CONTRACTIONS = {
 
 
 def glosses() -> dict[str, str]:
-    """German words, in lower case, with an English one."""
-    return {**stored("german_glosses", "glosses"), **CONTRACTIONS}
-
-
-def stored(experiment: str, entry: str) -> dict[str, Any]:
-    """An entry of a stored result; nothing until the experiment has been run."""
-    there = (results.FOLDER / f"{experiment}.json").is_file()
-    return results.load(experiment)[entry] if there else {}
+    """German words, in lower case, with an English one: what figures say below them."""
+    return results.load("german_glosses")["glosses"] | CONTRACTIONS
 
 
 def subword_table(subwords: Subwords) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """Stored runs as tables: what makes a row, what a column, and what is shown."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from operator import getitem
 from typing import NamedTuple
 
 from attnbook.core import results
@@ -20,7 +22,7 @@ NAMES = {
     "initial_state_wider_longer": (
         "initial state only, width 192, 2,800 steps, ½ × learning rate"
     ),
-    "static_narrow": "static context, last, width 64",
+    "static_narrow": "static context, s_0 instead of c",
     "static_mean": "static context, mean",
     "static_last": "static context, last",
     "static_last_faster": "static context, last, 2 × learning rate",
@@ -33,10 +35,7 @@ NAMES = {
     "one_way": "unidirectional encoder",
     "one_way_reversed": "unidirectional encoder, reversed source",
     "bahdanau": "Bahdanau attention",
-    "luong_dot": "Luong attention, dot",
     "luong_general": "Luong attention, general",
-    "luong_concat": "Luong attention, concat",
-    "luong_location": "Luong attention, location",
     "transformer": "Transformer",
     "transformer_rotary": "Transformer, rotary encodings",
 }
@@ -53,7 +52,8 @@ class Value(NamedTuple):
     """An entry of the runs as a table shows it.
 
     Args:
-        entry: The name of the entry, or what computes it from a run.
+        entry: The name of the entry, the names and places that lead to it inside
+            others, or what computes it from a run.
         unit: Unit of the numbers, after scaling.
         scale: A factor, such as 100 for per cent.
         digits: Decimals.
@@ -61,7 +61,7 @@ class Value(NamedTuple):
         group: A heading above the column's own; neighbours with the same one share it.
     """
 
-    entry: str | Callable[[dict], float | str | None]
+    entry: str | tuple[str | int, ...] | Callable[[dict], float | str | None]
     unit: str = ""
     scale: float = 1
     digits: int = 0
@@ -70,7 +70,11 @@ class Value(NamedTuple):
 
     def of(self, run: dict) -> float | str | None:
         """The value of a run; texts and None aren't scaled."""
-        found = self.entry(run) if callable(self.entry) else run[self.entry]
+        if callable(self.entry):
+            found = self.entry(run)
+        else:
+            way = (self.entry,) if isinstance(self.entry, str) else self.entry
+            found = reduce(getitem, way, run)
         return found if isinstance(found, str | None) else self.scale * found
 
 

@@ -14,7 +14,6 @@ from attnbook.toy.language import translate_by_rule
 from attnbook.toy.models import load_toy_model
 from browser import NO_BROWSER, open_browser
 from experiments.ch02_clicks import with_nouns_exchanged
-from export_live import half
 
 LIVE = Path(__file__).resolve().parents[4] / "book" / "_static" / "live"
 
@@ -57,7 +56,7 @@ def test_the_reader_writes_the_sentence_by_mouse_and_key(clicks_page):
             words.nth(j).click()
         page.locator(".clicks-output .clicks-card").nth(place).wait_for()
     cards = page.locator(".clicks-output [lang]").all_inner_texts()
-    model = half(load_toy_model("bahdanau"))
+    model = load_toy_model("bahdanau").half().float()
     assert cards == write_by_clicks(model, pair.source, clicks)
     right = page.locator(".clicks-output + p .clicks-card")
     expect(right.locator("[lang]")).to_have_text(list(pair.target))
@@ -78,7 +77,7 @@ def test_the_reader_writes_the_sentence_by_mouse_and_key(clicks_page):
 
 
 def test_clicks_in_the_page_are_those_of_the_package(clicks_page):
-    page, model = clicks_page, half(load_toy_model("bahdanau"))
+    page, model = clicks_page, load_toy_model("bahdanau").half().float()
     page.evaluate("live.load('', 'bahdanau')")
     write = """([words, clicks]) => {
       const model = live.models.bahdanau;

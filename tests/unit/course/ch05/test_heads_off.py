@@ -46,7 +46,7 @@ def test_on_the_page_the_views_are_those_that_were_stored():
     every = [*settings_of(heads_off.CONTROLS)]
     for settings in random.Random(0).sample(every, 8):
         stored, now = (
-            heads_off.on_page(**settings),
+            heads_off.stored_view(**settings),
             heads_off.heads_off_view(**settings),
         )
         assert stored.said == now.said

@@ -3,11 +3,7 @@
 import pytest
 import torch
 
-from attnbook.course.ch06.mask_arguments import (
-    D,
-    MaskArgument,
-    find_convention,
-)
+from attnbook.course.ch06.mask_arguments import D, MaskArgument, find_convention
 from attnbook.nn.scaled_dot_product import attention
 
 

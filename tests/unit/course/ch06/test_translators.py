@@ -2,11 +2,9 @@
 
 import pytest
 import torch
+from compare import step_by_step
 
-from attnbook.course.ch06.translators import (
-    Recomputing,
-    as_kind,
-)
+from attnbook.course.ch06.translators import Recomputing, as_kind
 from attnbook.data.batching import pad
 from attnbook.models.transformer import Transformer
 from attnbook.toy.data import held_out_pairs
@@ -44,11 +42,7 @@ def test_each_attention_reads_padding_at_once_and_word_by_word(trained):
         wanted = trained.decode(TGT, memory, everything)
     bare = as_kind(trained)
     assert torch.allclose(logits(bare), wanted, atol=1e-5)
-    state = bare.start(SRC)
-    for token, row in zip(TGT.unbind(1), wanted.unbind(1), strict=True):
-        with torch.no_grad():
-            step, state = bare.step(token, state)
-        assert torch.allclose(step, row, atol=1e-4)
+    assert torch.allclose(step_by_step(bare, SRC, TGT), wanted, atol=1e-4)
 
 
 def test_with_the_causal_mask_it_decodes_as_with_a_cache(trained):

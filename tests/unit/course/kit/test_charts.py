@@ -8,9 +8,7 @@ from pathlib import Path
 from node import told_by_node
 
 from attnbook.course.ch04 import explorer_queries_and_keys as queries_and_keys
-from attnbook.course.kit.explorers.charts import (
-    numbers,
-)
+from attnbook.course.kit.explorers.charts import numbers
 from attnbook.course.kit.explorers.packed import script, settings_of
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -46,9 +44,9 @@ def unpacked(code, places):
 def test_the_page_unpacks_what_python_computed():
     controls = queries_and_keys.CONTROLS
     of = [len(control.choices) for control in controls.values()]
-    code = script("tried", queries_and_keys.on_page, controls)
+    code = script("tried", queries_and_keys.query_view, controls)
     every = [*zip(product(*map(range, of)), settings_of(controls), strict=True)]
     some = random.Random(0).sample(every, 100)
     places = [[*zip(place, of, strict=True)] for place, _ in some]
-    wanted = [queries_and_keys.on_page(**settings).as_data() for _, settings in some]
+    wanted = [queries_and_keys.query_view(**settings).as_data() for _, settings in some]
     assert unpacked(code, places) == json.loads(json.dumps(wanted))

@@ -18,8 +18,20 @@ DROPOUT = "{}, self.dropout.p, self.training)"
 LISTED = "self.all = nn.ModuleList([self.norm_1]); self.dropout = "
 WITHOUT = "table.requires_grad_(False)\n        self.positions ="
 START = "state = model.start(src)"
+KEY = "(ids != PAD)"
+CAUSAL = " & causal_mask(ids.shape[1]).to(ids.device)"
+BY_LENGTH = "(torch.arange(ids.shape[1], device=ids.device) < {}[:, None])"
+WITHOUT_DEVICE = "torch.tensor([[x != 0 for x in row] for row in ids.tolist()])"
+BEGUN, BEFORE = ("return memory,", "state = memory,"), "memory, mask, before = state"
+NONE_YET, ROWS = "src[:, :0]", "(memory, mask, ids)"
+OBJECT = "__import__('types').SimpleNamespace"
 
 RIGHT = {
+    "masks": [  # padding stands on the right
+        [(KEY, "ids.bool()")],
+        [(KEY, BY_LENGTH.format("(ids != 0).sum(1)"))],
+        [(KEY, "ids.flip(1).cummax(1).values.flip(1).bool()")],
+    ],
     "positions": [
         [
             (INIT, f"{INIT}; self.table = {TABLE}"),
@@ -40,27 +52,46 @@ RIGHT = {
             (LAYER, FROZEN.format("by_formula.", "d")),
             ("self.positions(x)", "x + self.positions.weight[: x.shape[1]]"),
         ],
+        [  # a state of another form
+            BEGUN,
+            (NONE_YET, f"{NONE_YET}; return dict(zip('abc', state))"),
+            (BEFORE, f"{BEFORE}.values()"),
+            (ROWS, f"dict(zip('abc', {ROWS}))"),
+        ],
     ],
     "greedy": [[(START, f"model.eval(); {START}")]],
 }
 WRONG = [
-    ("positions", "added to x", ADDED, ADDED.replace("x.shape[2]", "6")),
-    ("positions", "added to x", ADDED, ADDED.replace("x.shape[1]", "x.shape[0]")),
+    ("masks", "shapes", (KEY, "ids.masked_fill_(ids == 0, -1).gt(0)")),
+    ("masks", "padding", (KEY, BY_LENGTH.format("ids.ne(0).int().argmin(1)"))),
+    ("masks", "both", (CAUSAL, ".expand(-1, -1, ids.shape[1], -1)")),
+    ("masks", "devices", (KEY, WITHOUT_DEVICE)),
+    ("positions", "added to x", (ADDED, ADDED.replace("x.shape[2]", "6"))),
+    ("positions", "added to x", (ADDED, ADDED.replace("x.shape[1]", "x.shape[0]"))),
+    ("positions", "added to x", ("x +", "nn.Dropout(0.3).train(self.training)(x) +")),
+    ("EncoderLayer", "shapes", (NORM, NORM.replace("Layer", "RMS"))),
+    ("EncoderLayer", "shapes", ("config.d_ff", "4 * config.d_model")),
+    ("EncoderLayer", "dropout", ("config.dropout", "0.5")),
     (
-        "positions",
-        "added to x",
-        "x +",
-        "nn.functional.dropout(x, 0.3, self.training) +",
+        "EncoderLayer",
+        "dropout",
+        ("return x", f"return {DROPOUT.format('F.dropout(x')}"),
     ),
-    ("EncoderLayer", "shapes", NORM, NORM.replace("Layer", "RMS")),
-    ("EncoderLayer", "shapes", "config.d_ff", "4 * config.d_model"),
-    ("EncoderLayer", "dropout", "config.dropout", "0.5"),
-    ("EncoderLayer", "dropout", "return x", "return F.dropout(x, 0.1, self.training)"),
-    ("Transformer", "shapes", "config.n_layers", "2"),
-    ("Transformer", "dropout", LAYER, f"nn.Sequential({LAYER}, nn.Dropout(0.1))"),
-    ("Transformer", "gradients", "self.positions =", WITHOUT),
-    ("Transformer", "steps", "[:, -1], (", "[:, -1].argmax(-1), ("),
-    ("greedy", "ends", "finished | (token == EOS)", "token == EOS"),
+    ("Transformer", "shapes", ("config.n_layers", "2")),
+    ("Transformer", "dropout", (LAYER, f"nn.Sequential({LAYER}, nn.Dropout(0.1))")),
+    ("Transformer", "gradients", ("self.positions =", WITHOUT)),
+    ("Transformer", "steps", ("[:, -1], (", "[:, -1].argmax(-1), (")),
+    (
+        *("Transformer", "beam", BEGUN, (BEFORE, f"{BEFORE}.x")),
+        (NONE_YET, f"{NONE_YET}; return {OBJECT}(x=state)"),
+        (ROWS, f"{OBJECT}(x={ROWS})"),
+    ),
+    (
+        *("Transformer", "beam", ("return memory,", "return memory.transpose(0, 1),")),
+        (BEFORE, f"{BEFORE}; memory = memory.transpose(0, 1)"),
+        (ROWS, "(memory.transpose(0, 1), mask, ids)"),
+    ),
+    ("greedy", "ends", ("finished | (token == EOS)", "token == EOS")),
 ]
 
 
@@ -78,6 +109,7 @@ def test_an_answer_in_another_form_is_right(name, edits):
     assert failed_stage(name, *edits) is None
 
 
-@pytest.mark.parametrize(("name", "stage", "old", "new"), WRONG)
-def test_a_wrong_answer_fails_at_the_stage_that_is_about_it(name, stage, old, new):
-    assert failed_stage(name, (old, new)) == stage
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_answer_fails_at_the_stage_that_is_about_it(wrong):
+    name, stage, *edits = wrong
+    assert failed_stage(name, *edits) == stage

@@ -10,16 +10,8 @@ from hypothesis import strategies as st
 
 from attnbook import course
 from attnbook.course import check
-from attnbook.course.kit.exercises.checking import (
-    EXERCISES,
-    exercise,
-    find,
-    verdict,
-)
-from attnbook.course.kit.exercises.differences import (
-    describe,
-    first_difference,
-)
+from attnbook.course.kit.exercises.checking import EXERCISES, exercise, find, verdict
+from attnbook.course.kit.exercises.differences import describe, first_difference
 from attnbook.course.kit.exercises.hints import GIVEN
 
 PAGES = sorted(

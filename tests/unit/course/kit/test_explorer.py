@@ -1,24 +1,19 @@
 """The mechanism of the explorers: live with a kernel, a still where it is stored."""
 
-import sys
-from types import ModuleType
+from types import SimpleNamespace
 
+import ipywidgets
 import matplotlib.pyplot as plt
 import pytest
 from IPython.display import HTML
 from widgets import Elements
 
-from attnbook.course.kit.explorers.controls import (
-    Menu,
-    Slider,
-    Switch,
-    TextBox,
-)
-from attnbook.course.kit.explorers.explorer import explore
+from attnbook.course.kit.explorers import live as live_explorers
+from attnbook.course.kit.explorers.controls import Menu, Slider, Switch, TextBox
+from attnbook.course.kit.explorers.explorer import Explorer
 from attnbook.course.kit.explorers.views import View
 from attnbook.course.kit.html_tables import table
 
-LIVE = "attnbook.course.kit.explorers.live"
 CONTROLS = {
     "n": Slider("numbers", 1, 5, 2),
     "x": Slider("factor", 0.5, 2, 1.0, step=0.5),
@@ -42,7 +37,7 @@ def show(n, x, how, word, up):
 
 def make(**changes):
     caption = "**It moves.** A & *b*."
-    return explore(show, CONTROLS | changes, caption=caption)
+    return Explorer(show, CONTROLS | changes, caption=caption)()
 
 
 @pytest.fixture
@@ -98,8 +93,14 @@ def test_a_control_that_moves_changes_the_result(live):
     assert plt.get_fignums() == before
 
 
-def test_a_bug_is_raised_and_leaves_no_old_result_either(live):
+def test_what_is_not_possible_is_told_a_bug_raised_and_no_old_result_is_left(live):
     controls, said, picture, _ = live
+    controls["word"].value = ""
+    told = "<strong>Not possible:</strong> the word is empty; type &lt;one&gt;"
+    assert told in said.value
+    assert picture.value == ""
+    controls["word"].value = "d"
+    assert "<p>2 1 sum d</p>" in said.value
     with pytest.raises(KeyError):
         controls["word"].value = "bug"
     assert "a bug of ours" in said.value
@@ -130,34 +131,21 @@ COMMON = "description style layout"
 LAYOUT = "width max_width min_width height margin padding display overflow"
 
 
-@pytest.fixture
-def ipywidgets_7(monkeypatch):
-    """A module with the classes and arguments of ipywidgets 7.7, and nothing else."""
-    module = ModuleType("ipywidgets")
+def taking(name, traits):
+    """A class of ipywidgets, which takes no other arguments than these."""
 
-    def taking(name, traits):
-        def start(self, *args, **given):
-            given |= dict(zip(traits.split(), args, strict=False))
-            assert not set(given) - set(f"{traits} {COMMON}".split()), (name, given)
-            self.__dict__.update({"value": ""} | given)
+    def make(*args, **given):
+        assert given.keys() <= {*traits.split()}, (name, given)
+        return getattr(ipywidgets, name)(*args, **given)
 
-        methods = {"observe": lambda *_, names: None, "add_class": lambda *_: None}
-        return type(name, (), {"__init__": start, **methods})
+    return make
 
-    for name, traits in TRAITS.items():
-        setattr(module, name, taking(name, traits))
-    module.Layout = taking("Layout", LAYOUT)
-    module.DOMWidget = object
-    module.jslink = lambda source, target: None
-    monkeypatch.setitem(sys.modules, "ipywidgets", module)
-    monkeypatch.delitem(sys.modules, LIVE, raising=False)
+
+def test_colab_s_ipywidgets_7_has_all_that_is_asked_for(monkeypatch):
     monkeypatch.delenv("ATTNBOOK_STILL", raising=False)
-    yield module
-    sys.modules.pop(LIVE, None)
-
-
-def test_colab_s_ipywidgets_7_has_all_that_is_asked_for(ipywidgets_7):
+    made = {name: taking(name, f"{TRAITS[name]} {COMMON}") for name in TRAITS}
+    made |= {"Layout": taking("Layout", LAYOUT), "jslink": ipywidgets.jslink}
+    monkeypatch.setattr(live_explorers, "ipywidgets", SimpleNamespace(**made))
     box = make(n=Slider("numbers", 1, 5, 2, play=True))
-    assert type(box) is ipywidgets_7.VBox
-    assert type(box.children[0].children[0]) is ipywidgets_7.Play
+    assert type(box.children[0].children[0]) is ipywidgets.Play
     assert "<p>2 1 sum b &amp; c</p>" in box.children[-3].value

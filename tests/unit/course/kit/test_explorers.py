@@ -12,9 +12,7 @@ from attnbook.course.ch02 import explorer_query as additive_query
 from attnbook.course.ch09 import explorer_toy_heads as toy_heads
 from attnbook.course.ch09 import explorer_transformer_pass as transformer_pass
 from attnbook.course.ch10 import explorer_search_and_sampling as search_and_sampling
-from attnbook.course.kit.explorers.shipped import (
-    shipped_bahdanau,
-)
+from attnbook.course.kit.explorers.shipped import shipped_bahdanau
 from attnbook.course.kit.explorers.token_maps import (
     KINDS,
     MEAN,

@@ -8,8 +8,6 @@ from notebook_cells import run_cell
 
 from attnbook.course import judge
 from attnbook.course.kit.exercises import hints
-from attnbook.course.kit.exercises.hints import Mistake, make_mistake
-from attnbook.course.kit.exercises.stages import find_part
 from attnbook.nn import attention
 
 DEF = "def attention(Q, K, V, mask=None, dropout=0.0):\n"
@@ -130,96 +128,6 @@ def test_an_error_in_a_helper_of_another_cell_is_told_at_the_call(capsys):
     judge("attention", names["attention"])
     told = "ZeroDivisionError in line 3 of your cell, `return scores_of(Q,\n  K)`"
     assert told in capsys.readouterr().out
-
-
-def told_of(part, capsys, names):
-    """What judge says of the functions or classes of a part among some names."""
-    judge(part, *(names[label] for label in find_part(part).names))
-    return " ".join(capsys.readouterr().out.split())
-
-
-def edited(name, *edits):
-    """The solution of a part, with some edits, by its names."""
-    part = find_part(name)
-    answers = make_mistake(part.solution, Mistake([*edits]))
-    return dict(zip(part.names, answers, strict=True))
-
-
-KEY, DEVICE, PASSED = "(ids != PAD)", ".to(ids.device)", "all 6 stages passed."
-CAUSAL = " & causal_mask(ids.shape[1]).to(ids.device)"
-BY_LENGTH = "(torch.arange(ids.shape[1], device=ids.device) < {}[:, None])"
-LAYER = "EncoderLayer(config)"
-ROWS = "(memory, mask, ids)"
-BEFORE = "memory, mask, before = state"
-FIRST, START = ("return memory,", "state = memory,"), "src[:, :0]"
-OBJECT = "__import__('types').SimpleNamespace"
-WITHOUT_DEVICE = "torch.tensor([[x != 0 for x in row] for row in ids.tolist()])"
-
-
-@pytest.mark.parametrize(
-    ("part", "edits", "said"),
-    [
-        # Every mask of padding on the right is right.
-        ("masks", [(KEY, "ids.bool()")], PASSED),
-        ("masks", [(KEY, BY_LENGTH.format("(ids != 0).sum(1)"))], PASSED),
-        ("masks", [(KEY, "ids.flip(1).cummax(1).values.flip(1).bool()")], PASSED),
-        ("masks", [(KEY, BY_LENGTH.format("ids.ne(0).int().argmin(1)"))], "✗ padding:"),
-        ("masks", [("mask(ids) & ", "mask(ids) | ")], "Hint: With `|` one of the two"),
-        ("masks", [(CAUSAL, ".expand(-1, -1, ids.shape[1], -1)")], "✗ both:"),
-        ("masks", [(DEVICE, "")], "✗ devices: a tensor that"),
-        ("masks", [(KEY, WITHOUT_DEVICE)], "✗ devices: the result lies on the CPU"),
-        # A mask that changes the ids is told so, and the next one finds them whole.
-        (
-            "masks",
-            [(KEY, "ids.masked_fill_(ids == 0, -1).gt(0)")],
-            "✗ shapes: a tensor",
-        ),
-        ("masks", [], PASSED),
-        # A state of any form can be decoded with a beam, or is refused.
-        (
-            "Transformer",
-            [
-                FIRST,
-                (START, f"{START}; return dict(zip('abc', state))"),
-                (BEFORE, f"{BEFORE}.values()"),
-                (ROWS, f"dict(zip('abc', {ROWS}))"),
-            ],
-            "all 9 stages passed",
-        ),
-        (
-            "Transformer",
-            [
-                FIRST,
-                (START, f"{START}; return {OBJECT}(x=state)"),
-                (BEFORE, f"{BEFORE}.x"),
-                (ROWS, f"{OBJECT}(x={ROWS})"),
-            ],
-            "Hint: Nobody knows where the rows of such an object are.",
-        ),
-        (
-            "Transformer",
-            [
-                ("return memory,", "return memory.transpose(0, 1),"),
-                (BEFORE, f"{BEFORE}; memory = memory.transpose(0, 1)"),
-                (ROWS, "(memory.transpose(0, 1), mask, ids)"),
-            ],
-            "✗ beam: ",
-        ),
-    ],
-)
-def test_what_is_said_of_a_changed_solution(part, edits, said, capsys):
-    assert said in told_of(part, capsys, edited(part, *edits))
-
-
-def test_the_second_hint_is_about_the_same_error(capsys):
-    name, layers = "Transformer", "(EncoderLayer(config) for _ in range(n))"
-    said = [
-        told_of(name, capsys, edited(name, (layers, f"([{LAYER}] * {n})")))
-        for n in ("n", "(n + 0)", "(n * 1)")
-    ]
-    hints = ["The layers of a stack should be different ones", "`[layer] * n` repeats"]
-    for hint, text in zip([*hints, "There are no more hints"], said, strict=True):
-        assert hint in text
 
 
 def test_what_the_reader_prints_is_shown(judged):

@@ -63,18 +63,9 @@ def test_random_numbers_are_the_same(ask):
 
 
 def test_batches_are_the_same(ask):
-    orders = [
-        {
-            "do": "batches",
-            "task": task,
-            "name": "1/b",
-            "batch": 5,
-            "length": 7,
-            "count": 3,
-        }
-        for task in TASKS
-    ]
-    for task, told in zip(TASKS, ask(*orders), strict=True):
+    order = {"do": "batches", "name": "1/b", "batch": 5, "length": 7, "count": 3}
+    answers = ask(*(order | {"task": task} for task in TASKS))
+    for task, told in zip(TASKS, answers, strict=True):
         ours = tasks.batches(task, "1/b", 5, 7)
         for (ids, targets), theirs in zip(ours, told, strict=False):
             assert ids.flatten().tolist() == theirs["ids"], task

@@ -45,6 +45,10 @@ SOURCE, TARGET = {"role": "source"}, {"role": "target"}
 class Diagram:
     """A drawing that a notebook shows.
 
+    Its methods draw one thing each: ``x`` and ``y`` are a centre, ``left``, ``top``,
+    ``right`` and ``bottom`` edges. A role is one of the five ideas that have a colour;
+    what has none is grey. A :class:`Box` is a place that arrows lead to.
+
     Args:
         width: Width in pixels.
         height: Height in pixels.
@@ -69,20 +73,10 @@ class Diagram:
         height: float = 38,
         filled: bool = False,
     ) -> Box:
-        """Draw a labelled box.
+        """Draw a labelled box; its colour fills the one box that all is about.
 
-        Args:
-            label: Text; formulas stand between dollar signs, lines end with a newline;
-                ``$→h_j$`` has the arrow over its h.
-            x: Centre, to the right.
-            y: Centre, down.
-            role: One of the five ideas that have a colour; without it, grey.
-            width: Width of the box.
-            height: Height of the box.
-            filled: Whether its colour fills it: for the one box that all is about.
-
-        Returns:
-            The box, for arrows.
+        In the label formulas stand between dollar signs, and lines end with a newline;
+        ``$→h_j$`` has the arrow over its h.
         """
         box = Box(x, y, width, height)
         line = role_colour(role, TEXT_COLOURS if filled else COLOURS)
@@ -114,13 +108,7 @@ class Diagram:
         return Box(x, y, 22, 22)
 
     def bar(self, left: float, y: float, length: float) -> None:
-        """Draw a bar of a chart that lies on its side, from its left end.
-
-        Args:
-            left: Where it begins.
-            y: Its middle, down.
-            length: From its left to its right end.
-        """
+        """Draw a bar of a chart that lies on its side, from its left end."""
         edges = (left, y - 8, left + length, y + 8)
         self._front.append(f'<path d="{outline(*edges)}" fill="{DARK_GREY}"/>')
 
@@ -133,15 +121,7 @@ class Diagram:
         role: str | None = None,
         size: float = 16,
     ) -> None:
-        """Draw a matrix as tiles, coloured where it is true and pale elsewhere.
-
-        Args:
-            matrix: Its rows, the first on top.
-            left: Left edge.
-            top: Upper edge.
-            role: One of the five ideas that have a colour; without it, grey.
-            size: Side of a tile.
-        """
+        """Draw a matrix as tiles, coloured where it is true and pale elsewhere."""
         for value, fill in ((False, SHADE), (True, role_colour(role, COLOURS))):
             places = [
                 (left + size * j, top + size * i)
@@ -165,13 +145,7 @@ class Diagram:
     ) -> None:
         """Draw sheets behind everything: what is on the first is there several times.
 
-        Args:
-            left: Left edge of the first sheet; the others stick out above it and to the
-                right.
-            top: Upper edge of the first sheet.
-            right: Right edge of the first sheet.
-            bottom: Lower edge of the first sheet.
-            sheets: Number of sheets.
+        The edges are those of the first; the others stick out above and to the right.
         """
         for n in reversed(range(sheets)):
             edges = (left + 7 * n, top - 7 * n, right + 7 * n, bottom - 7 * n)
@@ -196,20 +170,12 @@ class Diagram:
         role: str | None = None,
         anchor: str = "middle",
     ) -> Box:
-        """Write a word; arguments and result as those of :meth:`box`.
+        """Write a label as that of a box.
 
         With the anchor "start", ``x`` is where it begins; with "end", where it ends.
         """
         self._write(label, x, y, _ink(role), anchor)
         return Box(x, y, 0.6 * SIZE * len(plain(label)), 1.4 * SIZE)
-
-    def dots(self, x: float, y: float) -> Box:
-        """Draw three dots where something is left out; returns their place."""
-        self._front += [
-            f'<circle cx="{xs}" cy="{number(y)}" r="1.8" fill="{DARK_GREY}"/>'
-            for xs in map(number, (x - 7, x, x + 7))
-        ]
-        return Box(x, y, 30, 1.4 * SIZE)
 
     def arrow(
         self,
@@ -227,7 +193,7 @@ class Diagram:
         Args:
             stops: From where to where: boxes or points, with corners between them.
             label: Text beside the longest straight piece, such as a shape.
-            role: One of the five ideas that have a colour; without it, grey.
+            role: As everywhere.
             dashed: Whether the line is dashed.
             width: Width of the line, for arrows that carry unequal amounts.
         """
@@ -259,11 +225,7 @@ class Diagram:
     ) -> None:
         """Draw arrows that branch off, one after another, from one level line.
 
-        Args:
-            start: Where the line begins.
-            ends: Where the arrows point, from the start on; each leaves the line above
-                or below its end.
-            role: One of the five ideas that have a colour; without it, grey.
+        From the start on, each leaves the line above or below its end.
         """
         x, y = start
         for end in ends:

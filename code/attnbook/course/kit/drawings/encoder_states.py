@@ -13,14 +13,8 @@ def encoder_states(
 ) -> tuple[list[Box], list[Box], list[Box]]:
     """Draw tokens, and above each its two states, that of the forward direction on top.
 
-    Args:
-        d: Where to draw.
-        tokens: The source tokens, one for each place.
-        places: The middle of each column.
-        y: Where the two states of a column meet; the tokens stand 62 pixels below.
-
-    Returns:
-        The tokens, the states of the forward and those of the backward direction.
+    The two states of a column meet at ``y``. Returned are the tokens, the states of the
+    forward and those of the backward direction.
     """
     look = {**SOURCE, "width": 44, "height": HALF}
     numbered = list(enumerate(places, 1))

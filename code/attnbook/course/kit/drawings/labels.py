@@ -10,15 +10,10 @@ SCRIPT = re.compile(r"([_^])(?:\{([^{}_^]+)\}|([^{}_^]))")  # _1, ^{t-1}
 
 
 def tspans(label: str, size: float) -> str:
-    """Set a label as the inside of an SVG ``<text>`` element.
+    """Set a label as the inside of an SVG ``<text>`` element, in a size of pixels.
 
-    Args:
-        label: Text with formulas between dollar signs: ``state $h_{t-1}$``, ``$W^Q$``.
-            The arrow of ``$→h_j$`` is left out: see :func:`over_arrow`.
-        size: Font size of the words in pixels.
-
-    Returns:
-        SVG.
+    Its formulas stand between dollar signs: ``state $h_{t-1}$``, ``$W^Q$``. The arrow
+    of ``$→h_j$`` is left out: see :func:`over_arrow`.
     """
     parts = OVER.sub(r"$\2\3$", label).split("$")
     return "".join(
@@ -35,16 +30,8 @@ def plain(label: str) -> str:
 def over_arrow(label: str, x: float, y: float, size: float) -> str:
     """The arrow over the first letter of a formula such as ``$→h_j$``, as path data.
 
-    It is drawn, since few fonts place the character for it well.
-
-    Args:
-        label: A label; one that is no such formula has no arrow.
-        x: Middle of the label.
-        y: Height of the arrow.
-        size: Font size of the words in pixels.
-
-    Returns:
-        SVG path data, empty without an arrow.
+    It is drawn, since few fonts place the character for it well. A label that is no
+    such formula has none. ``x`` is its middle, and ``y`` the height of the arrow.
     """
     match = OVER.fullmatch(label)
     if not match:

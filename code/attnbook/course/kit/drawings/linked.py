@@ -22,12 +22,9 @@ class LinkedDiagram(Diagram):
         self._links: list[str] = []
 
     def link(self, box: Box, address: str, name: str) -> None:
-        """Let a box lead somewhere.
+        """Let a place lead to an address, seen from the page that shows the diagram.
 
-        Args:
-            box: The box, or another place of the picture.
-            address: Where to, from the page on which the diagram is shown.
-            name: What is there, read aloud and shown while the mouse is over it.
+        The name of what is there is read aloud, and shown while the mouse is over it.
         """
         left, top = box.x - box.width / 2, box.y - box.height / 2
         place = {

@@ -19,13 +19,6 @@ def head_length(width: float) -> float:
     return 9 + 1.5 * (width - WIDTH)
 
 
-def shaft(points: Sequence[Point], width: float = WIDTH) -> str:
-    """The line of an arrow, up to where its head is wider, as SVG path data."""
-    # The head is 0.8 as wide as it is long, so 1.25 widths from its tip as wide as we.
-    overlap = max(head_length(width) / 2, 1.25 * width)
-    return track([*points[:-1], towards(points[-1], points[-2], GAP + overlap)])
-
-
 def track(points: Sequence[Point]) -> str:
     """A line along points with rounded corners, as SVG path data."""
     path = [f"M{xy(points[0])}"]
@@ -107,9 +100,13 @@ class Arrow:
     def line(self, colour: str, margin: float = 0) -> str:
         """Its shaft as an SVG element, wider by a margin on either side."""
         dashes = ' stroke-dasharray="5 4"' if self.dashed else ""
-        way = shaft(self.points, self.width) if self.pointed else track(self.points)
+        *before, end = self.points
+        if self.pointed:  # up to where the head is wider
+            # It is 0.8 as wide as long, so 1.25 widths from its tip as wide as we.
+            overlap = max(head_length(self.width) / 2, 1.25 * self.width)
+            end = towards(end, before[-1], GAP + overlap)
         return (
-            f'<path d="{way}" fill="none" '
+            f'<path d="{track([*before, end])}" fill="none" '
             f'stroke="{colour}" stroke-width="{number(self.width + 2 * margin)}"'
             f"{dashes}/>"
         )

@@ -158,7 +158,8 @@ def _verdict_on_value(exercise: Exercise, name: str, answer: Any, reveal: bool) 
         return f"{name}: right."
     if reveal:
         return f"{name}: the answer is {describe(right)}."
-    if _letters(answer) == right:
+    letters = filter(str.isalpha, answer.lower()) if isinstance(answer, str) else ()
+    if "".join(sorted(letters)) == right:
         return (
             f"{name}: these are the right letters; write them in alphabetical order, "
             "with nothing between them."
@@ -169,13 +170,6 @@ def _verdict_on_value(exercise: Exercise, name: str, answer: Any, reveal: bool) 
     shows = f'There are no more hints: check("{name}", {name}, reveal=True) shows the '
     hint = next_hint(name, _hints(exercise, [answer]), repr(answer), f"{shows}answer.")
     return "\n".join([*lines, hint])
-
-
-def _letters(answer: Any) -> str | None:
-    """The letters of a string in alphabetical order; None if it is no string."""
-    if not isinstance(answer, str):
-        return None
-    return "".join(sorted(x for x in answer.lower() if x.isalpha()))
 
 
 def _verdict_on_function(exercise: Exercise, name: str, answer: Callable) -> str:

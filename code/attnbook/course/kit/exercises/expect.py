@@ -1,7 +1,9 @@
 """What a stage compares; each function raises ``Wrong`` with a sentence.
 
-No sentence gives the answer away. All suit one thing and many ("the output", "the
-weights"), and none has a number that differs between readers with the same mistake.
+``got`` is what the reader's code has returned, ``what`` its name, such as "the output",
+and ``rule`` what it should equal, in words or a formula. No sentence gives the answer
+away. All suit one thing and many ("the output", "the weights"), and none has a number
+that differs between readers with the same mistake.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -30,14 +32,7 @@ def tensor(got: Any, what: str) -> None:
 
 
 def shape(got: Any, shape: tuple[int, ...], what: str, letters: str) -> None:
-    """Raise Wrong unless a tensor has a shape.
-
-    Args:
-        got: What the reader's code has returned.
-        shape: The right shape; only its letters are told.
-        what: What it is and of which inputs, such as "the output".
-        letters: The shape in letters, such as "(B, T, D)".
-    """
+    """Raise Wrong unless a tensor has a shape; only its letters, "(B, T)", are told."""
     tensor(got, what)
     if got.shape != shape:
         found = tuple(got.shape)
@@ -52,14 +47,7 @@ def pair(found: Any, name: str, parts: str) -> tuple:
 
 
 def close(got: Any, wanted: Tensor, what: str, rule: str) -> None:
-    """Raise Wrong unless two tensors are equal up to rounding.
-
-    Args:
-        got: What the reader's code has returned.
-        wanted: The right tensor; it is not told.
-        what: What it is, such as "the output".
-        rule: What it should be equal to, in words or a formula.
-    """
+    """Raise Wrong unless two tensors are equal up to rounding."""
     tensor(got, what)
     if got.shape != wanted.shape:
         raise Wrong(
@@ -84,14 +72,8 @@ def gradients(
     """Raise Wrong unless the gradients of two tensors agree.
 
     They are those of one random weighted sum of the entries: a plain sum would miss
-    errors in weights, whose sum is always 1.
-
-    Args:
-        got: What the reader's code has returned.
-        wanted: The right tensor.
-        rule: Whose gradients they should be.
-        module: A gradient is taken for each of its parameters.
-        inputs: And for these tensors.
+    errors in weights, whose sum is always 1. They are taken for all parameters of a
+    module, and for the inputs.
     """
     if module is not None:
         inputs |= {f"`{name}`": p for name, p in module.named_parameters()}
@@ -117,12 +99,7 @@ def gradients(
 
 
 def parameters(module: nn.Module, shapes: Mapping[str, tuple]) -> None:
-    """Raise Wrong unless a module has parameters of these names and shapes.
-
-    Args:
-        module: The reader's, under whose names the reference reads them.
-        shapes: Their shapes by name.
-    """
+    """Raise Wrong unless a module has parameters of these names and shapes."""
     found = {name: tuple(p.shape) for name, p in module.named_parameters()}
     for name, shape in shapes.items():
         if name not in found:
@@ -137,10 +114,7 @@ def parameters(module: nn.Module, shapes: Mapping[str, tuple]) -> None:
 def same_in_training(module: nn.Module, *given: Tensor, what: str) -> None:
     """Raise Wrong if a module does something else in training, such as dropout.
 
-    Args:
-        module: The reader's; it is left in eval mode.
-        given: What it gets.
-        what: What it returns, such as "the output".
+    It is left in eval mode.
     """
     got, wanted = module.train()(*given), module.eval()(*given)
     if not torch.allclose(got, wanted):
@@ -148,14 +122,7 @@ def same_in_training(module: nn.Module, *given: Tensor, what: str) -> None:
 
 
 def calls(module: nn.Module, most: int, what: str, call: Callable[[], Any]) -> None:
-    """Raise Wrong if a module is called more often than needed.
-
-    Args:
-        module: The reader's, such as a dropout.
-        most: How often it is needed.
-        what: What it is.
-        call: Runs what calls it.
-    """
+    """Raise Wrong if a module, such as a dropout, is called more often than needed."""
     found: list[None] = []
     hook = module.register_forward_hook(lambda *_: found.append(None))
     call()
@@ -182,7 +149,7 @@ def no_loop(call: Callable, few: Any, many: Any, over: str) -> None:
     How many isn't told: a loop is recognised by a finding that all loops share.
 
     Args:
-        call: Takes one size.
+        call: Takes one size, few or many.
         few: A small size.
         many: A large size.
         over: What there is more of, such as "queries".

@@ -48,13 +48,7 @@ def judge(name: str, *answers: Callable) -> None:
 def verdict(
     part: Part, answers: tuple[Callable, ...], printed: TextIO | None = None
 ) -> str:
-    """What :func:`judge` prints.
-
-    Args:
-        part: The part.
-        answers: The reader's functions or classes.
-        printed: Where what they print goes; nowhere without it.
-    """
+    """What :func:`judge` prints; what the reader's code prints goes to ``printed``."""
     check_number(part, answers)
     for label, answer in zip(part.names, answers, strict=True):
         if not (callable(answer) or is_unwritten(answer)):

@@ -13,12 +13,7 @@ from attnbook.core.files import write_whole
 from attnbook.course.kit.exercises.judging import check_number, verdict
 from attnbook.course.kit.exercises.own_source import OWN_MODULE, own_source
 from attnbook.course.kit.exercises.readers_code import error_line, is_unwritten
-from attnbook.course.kit.exercises.stages import (
-    MODULES,
-    Part,
-    find_part,
-    first_failure,
-)
+from attnbook.course.kit.exercises.stages import MODULES, Part, find_part, first_failure
 
 FILE = f"{OWN_MODULE}.py"
 HEADER = '''\
@@ -64,7 +59,12 @@ def save_part(name: str, *answers: Callable) -> None:
         print(f"{name} is in {FILE} already.{_still_ours(new, _sections(new))}")
         return
     _check_together(text, new, part)
-    kept = _keep(path) if name in _sections(text) else ""
+    kept = ""
+    if name in _sections(text):
+        names = (path.with_name(f"{path.stem}_before_{n}.py") for n in count(1))
+        copy = next(name for name in names if not name.exists())
+        write_whole(copy, path.read_bytes())
+        kept = f" The file as it was is kept as {copy.name}."
     write_whole(path, new)
     print(f"Saved {name} in {FILE}.{kept}{_still_ours(new, _sections(new))}")
 
@@ -149,14 +149,6 @@ def _put_section(text: str, part: Part, source: str) -> str:
     before = text[:place] if text[:place].endswith("\n") else f"{text[:place]}\n"
     after = text[place:]
     return f"{before}\n{section}" + (f"\n{after}" if after else "")
-
-
-def _keep(path: Path) -> str:
-    """Copy the file as it is to a name that is free; return a sentence that says so."""
-    names = (path.with_name(f"{path.stem}_before_{n}.py") for n in count(1))
-    copy = next(name for name in names if not name.exists())
-    write_whole(copy, path.read_bytes())
-    return f" The file as it was is kept as {copy.name}."
 
 
 def _run(text: str, part: Part) -> tuple:

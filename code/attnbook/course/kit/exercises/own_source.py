@@ -76,7 +76,12 @@ class _Copied:
         self.imports: set[str] = set()
         self.statements: list[tuple[str, bool]] = []  # and whether each is a definition
         self.done = ({*given} - {*labels}).union(dir(builtins))
-        self.names = _namespace(answers)
+        functions = [f for answer in answers for f in functions_with_bases(answer)]
+        self.names = (  # of the notebook, or file, in which they are written
+            functions[0].__globals__
+            if functions
+            else vars(sys.modules[answers[0].__module__])
+        )
         cells = reversed(self.names.get("In", []))  # IPython's, each one that was run
         files = map(linecache.getlines, sorted(files_of(answers)))
         self.texts = [*cells, *map("".join, files)]
@@ -116,7 +121,9 @@ class _Copied:
         if isinstance(node, ast.Import | ast.ImportFrom):
             self.imports.add(source)
             return
-        if not (defines or _may_be_copied(value)):
+        # Whether an assignment that is run again surely gives the same.
+        same = isinstance(value, PLAIN) or inspect.isroutine(value)
+        if not (defines or same or inspect.isclass(value)):
             raise ValueError(
                 f"your code uses `{name}`, an object of type {type(value).__name__} "
                 "from another cell: make it an argument, or compute it inside"
@@ -145,14 +152,6 @@ class _Copied:
         )
 
 
-def _namespace(answers: tuple[Callable, ...]) -> dict[str, Any]:
-    """The names of the notebook, or file, in which answers are written."""
-    functions = [f for answer in answers for f in functions_with_bases(answer)]
-    if functions:
-        return functions[0].__globals__
-    return vars(sys.modules[answers[0].__module__])
-
-
 def _bound(node: ast.stmt) -> set[str]:
     """Names to which an import, a definition or an assignment gives a value."""
     if isinstance(node, ast.Import | ast.ImportFrom):
@@ -178,13 +177,6 @@ def _source_of(node: ast.stmt, name: str, text: str) -> str:
         return ast.get_source_segment(text, node)  # more may stand behind it
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
     return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
-
-
-def _may_be_copied(value: Any) -> bool:
-    """Whether an assignment that is run again surely gives the same."""
-    return (
-        isinstance(value, PLAIN) or inspect.isroutine(value) or inspect.isclass(value)
-    )
 
 
 def _part_label(value: Any) -> str:

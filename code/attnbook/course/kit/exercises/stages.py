@@ -63,6 +63,17 @@ COMMON = [
         "module that was given a probability of dropout.",
     ),
     (
+        "on the CPU",
+        "Which tensors do you make yourself, and where do they lie? If none of your "
+        "lines makes one, look at the parts that you use.",
+    ),
+    (
+        "on the CPU",
+        "`torch.zeros_like(x)`, `x.new_zeros(…)` and their kin make a tensor where x "
+        "lies; `torch.arange` and others take `device=x.device`; `mask.to(x.device)` "
+        "moves what is there. A table kept as a buffer moves together with its module.",
+    ),
+    (
         "share parameters",
         "One module under two names has one set of parameters. Where do both get it?",
     ),
@@ -159,12 +170,8 @@ def first_failure(
 ) -> tuple[Stage, Exception] | None:
     """Run the stages until one fails; return it and what it raised, or None.
 
-    The reader's random numbers and modes stay as they are.
-
-    Args:
-        part: The part.
-        answers: The reader's functions or classes.
-        printed: Where what they print goes; nowhere without it.
+    The reader's random numbers and modes stay as they are, and what the reader's code
+    prints goes to ``printed``, or nowhere.
     """
     with redirect_stdout(printed or io.StringIO()):
         for stage in part.stages:

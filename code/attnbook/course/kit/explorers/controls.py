@@ -3,8 +3,14 @@
 from dataclasses import dataclass
 
 
+class Control:
+    """Any of the four below."""
+
+    play = False
+
+
 @dataclass(frozen=True)
-class Slider:
+class Slider(Control):
     """A number between two ends.
 
     Attributes:
@@ -31,7 +37,7 @@ class Slider:
 
 
 @dataclass(frozen=True)
-class Menu:
+class Menu(Control):
     """One of several choices.
 
     Attributes:
@@ -46,7 +52,7 @@ class Menu:
 
 
 @dataclass(frozen=True)
-class TextBox:
+class TextBox(Control):
     """Text to type; the result follows when Enter is pressed or the box is left.
 
     Attributes:
@@ -66,7 +72,7 @@ class TextBox:
 
 
 @dataclass(frozen=True)
-class Switch:
+class Switch(Control):
     """A box to tick.
 
     Attributes:
@@ -77,15 +83,6 @@ class Switch:
     label: str
     start: bool
     choices = (False, True)
-
-
-Control = Slider | Menu | TextBox | Switch
-"""Any of the four."""
-
-
-def has_play(control: Control) -> bool:
-    """Whether a button plays it."""
-    return isinstance(control, Slider) and control.play
 
 
 def describe(control: Control) -> str:

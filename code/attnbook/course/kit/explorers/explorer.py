@@ -10,6 +10,7 @@ state of one.
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from html import escape
 
 from IPython.display import HTML
@@ -24,16 +25,11 @@ STILL_VARIABLE = "ATTNBOOK_STILL"
 WIDTH = 550  # pixels, the most that a still takes
 
 
-def explore(
-    show: Callable[..., View],
-    controls: Mapping[str, Control],
-    *,
-    caption: str = "",
-    printed: Callable[[], View] | None = None,
-) -> object:
-    """Let the reader move controls, and show what follows.
+@dataclass
+class Explorer:
+    """Controls for the reader to move, and what follows; a cell calls it to show it.
 
-    Args:
+    Attributes:
         show: Computes a view from the values of the controls. It raises a ValueError
             for a value that it cannot use, such as an unknown word: the reader is told
             its message, and the previous result disappears.
@@ -42,33 +38,42 @@ def explore(
             is bold. A cell that is a numbered figure has it in its metadata instead.
         printed: What is shown on paper and where nothing moves, if it is not the first
             view.
-
-    Returns:
-        What a notebook shows: an ipywidgets box; or the still, if ``ATTNBOOK_STILL`` is
-        set.
+        on_page: Computes the views of the published page, if ``show`` takes too long.
     """
-    if os.environ.get(STILL_VARIABLE, "0") not in ("", "0"):
-        return still(show, controls, caption, printed)
-    from attnbook.course.kit.explorers.live import live_explorer
 
-    return live_explorer(show, controls, caption)
+    show: Callable[..., View]
+    controls: Mapping[str, Control]
+    caption: str = ""
+    printed: Callable[[], View] | None = None
+    on_page: Callable[..., View] | None = None
+
+    def __post_init__(self):
+        self.on_page = self.on_page or self.show
+        EXPLORERS[self.show.__module__] = self
+
+    def __call__(self) -> object:
+        """Return an ipywidgets box; or the still, if ``ATTNBOOK_STILL`` is set."""
+        if os.environ.get(STILL_VARIABLE, "0") not in ("", "0"):
+            return self.still()
+        from attnbook.course.kit.explorers.live import live_explorer
+
+        return live_explorer(self.show, self.controls, self.caption)
+
+    def still(self) -> HTML:
+        """The first view, or what is printed instead, as a picture with its text."""
+        start = {name: control.start for name, control in self.controls.items()}
+        first = (self.printed, {}) if self.printed else (self.show, start)
+        said, picture, table = shown(*first)
+        settings = escape("; ".join(map(describe, self.controls.values())))
+        inside = (
+            f'<div class="book-frame">\n<div class="book-picture">{picture}</div>\n'
+            f'<div class="book-said">{said}</div>\n<div class="book-more">{table}</div>'
+            f'\n<p class="book-settings">Settings: {settings}. To change them, run '
+            "this cell.</p>\n</div>"
+        )
+        name = self.show.__module__
+        return figure(inside, self.caption, width=WIDTH, explorer=name)
 
 
-def still(
-    show: Callable[..., View],
-    controls: Mapping[str, Control],
-    caption: str,
-    printed: Callable[[], View] | None,
-) -> HTML:
-    """The first view, or what is printed instead, as a picture with its text."""
-    start = {name: control.start for name, control in controls.items()}
-    said, picture, table = shown(printed, {}) if printed else shown(show, start)
-    settings = escape("; ".join(map(describe, controls.values())))
-    inside = (
-        f'<div class="book-frame">\n<div class="book-picture">{picture}</div>\n'
-        f'<div class="book-said">{said}</div>\n<div class="book-more">{table}</div>\n'
-        f'<p class="book-settings">Settings: {settings}. To change them, run this cell.'
-        "</p>\n</div>"
-    )
-    # By its module the published page finds the data of an explorer.
-    return figure(inside, caption, width=WIDTH, explorer=show.__module__)
+EXPLORERS: dict[str, Explorer] = {}
+"""By the modules that show them; the published page finds an explorer here."""

@@ -16,7 +16,6 @@ from attnbook.course.kit.explorers.controls import (
     Slider,
     Switch,
     TextBox,
-    has_play,
 )
 from attnbook.course.kit.explorers.views import View, shown
 from attnbook.course.kit.widgets.figures import claim, on_load
@@ -25,15 +24,7 @@ from attnbook.course.kit.widgets.figures import claim, on_load
 def live_explorer(
     show: Callable[..., View], controls: Mapping[str, Control], caption: str
 ) -> ipywidgets.VBox:
-    """Controls, the result, and below it the caption.
-
-    Args:
-        show: Computes a view from the values of the controls; a ValueError is told to
-            the reader.
-        controls: The controls, by the names of the arguments of ``show``.
-        caption: What is to be learned; what stands between double asterisks is bold.
-            Without one, the cell has it.
-    """
+    """Controls, the result, and below it the caption, as an ``Explorer`` has them."""
     made = {name: make_widget(control) for name, control in controls.items()}
     said, picture = ipywidgets.HTML(), ipywidgets.HTML()
     said.add_class("book-said")
@@ -54,8 +45,7 @@ def live_explorer(
         widget.observe(update, names="value")
     update()
     below = [ipywidgets.HTML(_spaced(f"<p>{claim(caption)}</p>"))] if caption else []
-    films = {name for name, control in controls.items() if has_play(control)}
-    rows = [played(w) if name in films else w for name, w in made.items()]
+    rows = [played(w) if controls[name].play else w for name, w in made.items()]
     box = ipywidgets.VBox([*rows, said, picture, *below])
     box.add_class("book-explorer")  # by which the script finds its parts
     return box

@@ -71,16 +71,9 @@ def head_menus(n_layers: int, n_heads: int) -> dict[str, Menu]:
 def chosen_weights(
     maps: Mapping[str, Tensor], kind: str, layer: str, head: str
 ) -> Tensor:
-    """The weights that the menus ask for.
+    """The weights that the menus of :func:`head_menus` ask for, (T, S).
 
-    Args:
-        maps: Weights of one sentence by the names of the modules, (H, T, S) each.
-        kind: One of :data:`KINDS`.
-        layer: Its number, from 1, as a string, or :data:`MEAN`.
-        head: The same.
-
-    Returns:
-        (T, S); each row sums to 1.
+    The maps are those of one sentence by the names of the modules, (H, T, S) each.
     """
     n_layers = sum(name.startswith("encoder.") for name in maps)  # one in each layer
     layers = range(n_layers) if layer == MEAN else [int(layer) - 1]
@@ -96,14 +89,7 @@ def token_map(
     kind: str,
     frames: Iterable[tuple[int, int | None]] = (),
 ) -> Map:
-    """Weights as a chart; a longer sentence makes a larger one.
-
-    Args:
-        weights: (T, S).
-        tokens: The tokens of the sentence and its translation.
-        kind: One of :data:`KINDS`.
-        frames: Rows and columns of cells that are framed; None frames nothing.
-    """
+    """Weights of one of :data:`KINDS`, (T, S), as a chart; some cells are framed."""
     about = KINDS[kind]
     rows, columns = tokens.of(kind)
     cells = tuple(tuple(round(w, 2) for w in row) for row in weights.tolist())

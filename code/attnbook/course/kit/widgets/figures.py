@@ -75,16 +75,11 @@ def _png(figure: Figure) -> bytes:
 
 
 def on_load(module: str, **given: object) -> str:
-    """Start a script when an image has loaded.
+    """Return an attribute of an image that starts a script when it has loaded.
 
-    Args:
-        module: Its place, such as ``attnbook.course.kit.widgets.stepper``. In the file
-            comments have lines of their own, and statements end with a semicolon or a
-            brace: all becomes one line.
-        given: What the script gets from here, as JSON.
-
-    Returns:
-        An attribute of the image, with a space before it.
+    The module names the script, such as ``attnbook.course.kit.widgets.stepper``, which
+    gets what is given as JSON. In its file comments have lines of their own, and
+    statements end with a semicolon or a brace: all becomes one line.
     """
     package, _, name = module.rpartition(".")
     code = NO_CODE.sub("", (files(package) / f"{name}.js").read_text(encoding="utf-8"))
