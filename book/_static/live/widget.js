@@ -16,9 +16,13 @@
   // The same for a figure of one model, which says how it goes; returns whether it is there.
   live.loaded = async (version, model, said) => {
     said.textContent = "Loading the model, 0.3 MB …";
-    return live.load(version, model).catch(() => {
+    try {
+      await live.load(version, model);
+      return true;
+    } catch {
       said.textContent = "The model could not be loaded; try again.";
-    });
+      return false;
+    }
   };
 
   class LiveFigure {
