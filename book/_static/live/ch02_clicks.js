@@ -85,16 +85,8 @@
       this.clicks = clicks;
       if (!clicks.length) return this.begin();
       const current = clicks;
-      this.said.textContent = "Loading the model, 0.3 MB …";
-      try {
-        const files = ["toy_language", "bahdanau"];
-        await Promise.all(files.map((name) => live.load(`${name}.js?v=${this.version}`)));
-      } catch {
-        this.clicks = [];
-        this.said.textContent = "The model could not be loaded; try again.";
-        return;
-      }
-      if (this.clicks === current) this.show();
+      if (!(await live.loaded(this.version, "bahdanau", this.said))) this.clicks = [];
+      else if (this.clicks === current) this.show();
     }
 
     show() {

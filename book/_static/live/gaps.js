@@ -28,14 +28,7 @@
 
     // The model is loaded when the reader asks for something, and not before.
     async change(act) {
-      this.said.textContent = "Loading the model, 0.3 MB …";
-      try {
-        const files = ["toy_language", "reader"];
-        await Promise.all(files.map((name) => live.load(`${name}.js?v=${this.version}`)));
-      } catch {
-        this.said.textContent = "The model could not be loaded; try again.";
-        return;
-      }
+      if (!(await live.loaded(this.version, "reader", this.said))) return;
       act();
       this.show();
     }

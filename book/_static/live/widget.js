@@ -7,7 +7,23 @@
   const FOLDER = document.currentScript.src.replace(/[^/]*$/, "data/");
   const toyWords = (...words) => element("span", { lang: "art-x-toy" }, ...words);
 
-  live.load = (file) => loadScript(FOLDER + file);
+  // The toy language, and models that know it.
+  live.load = (version, ...models) => {
+    const files = ["toy_language", ...models].map((name) => `${FOLDER}${name}.js?v=${version}`);
+    return Promise.all(files.map(loadScript));
+  };
+
+  // The same for a figure of one model, which says how it goes; returns whether it is there.
+  live.loaded = async (version, model, said) => {
+    said.textContent = "Loading the model, 0.3 MB …";
+    try {
+      await live.load(version, model);
+      return true;
+    } catch {
+      said.textContent = "The model could not be loaded; try again.";
+      return false;
+    }
+  };
 
   class LiveFigure {
     constructor(figure) {
@@ -35,10 +51,9 @@
     }
 
     async ready() {
-      const files = ["toy_language", ...this.names];
       this.loading.textContent = "Loading …";
       try {
-        await Promise.all(files.map((name) => live.load(`${name}.js?v=${this.version}`)));
+        await live.load(this.version, ...this.names);
       } finally {
         this.loading.textContent = "";
       }

@@ -78,7 +78,7 @@ def test_the_reader_writes_the_sentence_by_mouse_and_key(clicks_page):
 
 def test_clicks_in_the_page_are_those_of_the_package(clicks_page):
     page, model = clicks_page, load_toy_model("bahdanau").half().float()
-    page.evaluate("Promise.all(['toy_language.js', 'bahdanau.js'].map(live.load))")
+    page.evaluate("live.load('', 'bahdanau')")
     write = """([words, clicks]) => {
       const model = live.models.bahdanau;
       const steps = live.byClicks(model, live.encode(words, model.source), clicks);
