@@ -18,8 +18,7 @@ from attnbook.course.ch12.figures import (
     part,
     whole_ladder,
 )
-from attnbook.course.kit.colours import COLOURS, GREY
-from attnbook.course.kit.curves import label_lines
+from attnbook.course.kit.colours import COLOURS, GREY, text_colour
 from attnbook.course.kit.html_tables import Cell, Column, Table, table
 from attnbook.course.kit.tables import Value, pivot
 from attnbook.translation.report import TEST_SPLITS
@@ -223,33 +222,32 @@ def minutes(run: dict, epochs: int) -> float:
 
 
 def recipes_table() -> Table:
-    """Show minutes, validation loss and BLEU of both recipes at the ends of both."""
-    end = len(results.load("quick_recipe")["runs"][0]["bleu"])
+    """Show both recipes after the quick one's minutes, and the other at its own end."""
+    every = recipe_runs()
+    end = minutes(every[-1], len(every[-1]["bleu"]))
     runs = [
-        {**run, "epochs": epochs, "i": epochs - 1}
-        for run in recipe_runs()
-        for epochs in sorted({end, len(run["bleu"])})
+        {
+            "recipe": RECIPES[run["recipe"]],
+            "after": f"{epochs} epochs, {minutes(run, epochs):.0f} minutes",
+            "loss": run["loss"][epochs - 1],
+            "bleu": run["bleu"][epochs - 1],
+        }
+        for run in every
+        for epochs in sorted({round(end / minutes(run, 1)), len(run["bleu"])})
     ]
-    values = (
-        Value(lambda run: minutes(run, run["epochs"]), "", 1, 0, "minutes"),
-        Value(lambda run: run["loss"][run["i"]], "nats", 1, 2, "loss", "validation"),
-        Value(lambda run: run["bleu"][run["i"]], "", 1, 1, "BLEU", "validation"),
-    )
-    names = {"recipe": RECIPES}
-    return pivot(runs, "epochs", None, *values, groups="recipe", names=names)
+    values = Value("loss", "nats", 1, 2), Value("bleu", "", 1, 1, "BLEU")
+    return pivot(runs, "after", None, *values, groups="recipe")
 
 
 def minutes_figure() -> Figure:
     """Draw validation BLEU by minutes of training, three seeds of each recipe."""
     fig, ax = plt.subplots(figsize=(5.5, 3.6))
-    colours = dict(zip(RECIPES, (GREY, COLOURS["target"]), strict=True))
-    named = set()
-    for run in recipe_runs():
-        x = [minutes(run, epoch) for epoch in range(1, len(run["bleu"]) + 1)]
-        label = None if run["recipe"] in named else RECIPES[run["recipe"]]
-        ax.plot(x, run["bleu"], color=colours[run["recipe"]], label=label)
-        named.add(run["recipe"])
+    looks = (GREY, 33), (COLOURS["target"], 40)  # colour, and where the name stands
+    for (recipe, name), (colour, y) in zip(RECIPES.items(), looks, strict=True):
+        for run in (run for run in recipe_runs() if run["recipe"] == recipe):
+            x = [minutes(run, epoch) for epoch in range(1, len(run["bleu"]) + 1)]
+            ax.plot(x, run["bleu"], color=colour)
+        ax.text(x[-1], y, name, ha="right", color=text_colour(colour))
     ax.set(xlabel="minutes on one core", ylabel="validation BLEU, greedy")
     ax.set(xlim=(0, None), ylim=(0, None))
-    label_lines(ax)
     return fig
