@@ -99,3 +99,17 @@ def test_it_fits_a_phone_and_is_accessible(page, figure):
     begin(figure, 1)
     assert check_accessible(page, "light", ".live-gaps") == []
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_without_the_model_it_says_so_and_the_next_press_tries_again(browser, html):
+    page = browser.new_page()
+    page.route("**/live/data/reader.js*", lambda route: route.abort())
+    page.goto((html / "book" / "a1_one_block.html").as_uri())
+    figure = page.locator(".live-gaps")
+    guess = figure.locator(".tr-bar").first
+    guess.click()
+    expect(figure.get_by_role("status")).to_contain_text("could not be loaded")
+    page.unroute("**/live/data/reader.js*")
+    guess.click()
+    expect(figure.get_by_role("status")).to_have_text("A sentence of the toy language.")
+    page.close()
