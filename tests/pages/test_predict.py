@@ -40,7 +40,7 @@ def cover(page: Page, box: int = 0):
     return page.locator(".predict-cover > summary").nth(box)
 
 
-SAYS_SO = "The rows are equal. Step through"
+SAYS_SO = "The rows are equal: on average"
 
 
 def test_without_javascript_a_result_is_covered_and_all_can_be_read(visit):
