@@ -235,7 +235,7 @@ def recipes_table() -> Table:
         for run in every
         for epochs in sorted({round(end / minutes(run, 1)), len(run["bleu"])})
     ]
-    values = Value("loss", "nats", 1, 2), Value("bleu", "", 1, 1, "BLEU")
+    values = Value("loss", "nats", 1, 2, "loss"), Value("bleu", "", 1, 1, "BLEU")
     return pivot(runs, "after", None, *values, groups="recipe")
 
 
