@@ -159,7 +159,7 @@ LONGER = 1500  # steps
 OTHER_TEXTS = 100  # added to the seed: these steps are not on the texts seen before
 
 
-@sweep(seed=SEEDS, steps=STEPS, few=FEW, texts=NUMBER, share=SHARE)
+@sweep(seed=range(9), steps=STEPS, few=FEW, texts=NUMBER, share=SHARE)
 def writers(seed: int) -> dict[str, float]:
     """Let models write that differ in what they were trained on, and in their mask.
 
