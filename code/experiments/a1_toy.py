@@ -195,7 +195,7 @@ def writers(seed: int) -> dict[str, float]:
     return {name: round(share, 4) for name, share in found.items()}
 
 
-@sweep(seed=SEEDS[:2], steps=LONGER, texts=NUMBER, share=SHARE)
+@sweep(seed=range(9), steps=LONGER, texts=NUMBER, share=SHARE)
 def writers_longer(seed: int) -> dict[str, float]:
     """Train the model that fills gaps for five times the steps; see :func:`writers`."""
     reader = train(key_mask, gap_batches(seed), seed, LONGER)
