@@ -97,8 +97,6 @@ def attention_film(seed: int = 0) -> dict:
 HALT = 60
 """The step at which the page asks whether to stop."""
 MODELS = {"static": StaticContext, "attention": Bahdanau}
-PARTS = ("nothing", "the score", "all but the score")
-"""What is frozen for the first 60 steps."""
 
 
 class _Halt(Exception):  # noqa: N818  (it ends a training, and nothing is wrong)
@@ -140,82 +138,6 @@ def halted(make: Callable[[int, int], nn.Module], seed: int) -> tuple[nn.Module,
     with suppress(_Halt):
         fit(model, batches(), STEPS, LEARNING_RATE)
     return model.eval(), fmean(losses)
-
-
-@sweep(frozen=PARTS, seed=range(5), steps=STEPS, rate=LEARNING_RATE, halt=HALT)
-def frozen_at_first(frozen: str, seed: int) -> dict:
-    """Train a Bahdanau model of which a part learns nothing in the first 60 steps."""
-    model = Bahdanau(len(SOURCE), len(TARGET))
-    return {"reached": step_reached(model, seed, partial(freeze, model, frozen))}
-
-
-@sweep(
-    scaled=("W, U and v", "scores at first"),
-    factor=(0.1, 10, 30),
-    seed=range(5),
-    steps=STEPS,
-    rate=LEARNING_RATE,
-    halt=HALT,
-)
-def scaled_gradients(scaled: str, factor: float, seed: int) -> dict:
-    """Train a Bahdanau model with larger or smaller gradients at its score.
-
-    Scaled are the gradients of the score's parameters in every step, or those with
-    respect to the scores in the first 60 steps, and with them all that flows back
-    through the scores.
-    """
-    model, at_first = Bahdanau(len(SOURCE), len(TARGET)), True
-
-    def scale(gradient: Tensor) -> Tensor:
-        return factor * gradient
-
-    def look(step: int) -> None:
-        nonlocal at_first
-        at_first = step < HALT
-
-    def scale_scores(*call) -> None:
-        if at_first and call[-1].requires_grad:
-            call[-1].register_hook(scale)
-
-    if scaled == "W, U and v":
-        for parameter in model.score.parameters():
-            parameter.register_hook(scale)
-    else:
-        model.score.register_forward_hook(scale_scores)
-    return {"reached": step_reached(model, seed, look)}
-
-
-def step_reached(
-    model: Bahdanau, seed: int, before_step: Callable[[int], None]
-) -> int | None:
-    """Train until attention finds 90 % of the aligned words; look before each step.
-
-    Returns:
-        The step at which the alignment accuracy on 64 held-out sentences of two
-        clauses, measured every ten steps from step 60 on, first was 90 %, or None.
-    """
-    pairs = held_out_pairs(2, 64)
-
-    def look(step: int) -> None:
-        if step >= HALT and step % 10 == 0:
-            accuracy = alignment_accuracy(attention_weights(model, pairs), pairs)
-            if accuracy >= 0.9:
-                raise _Halt(step)
-        before_step(step)
-
-    try:
-        fit(model, watched(toy_batches(seed), look), STEPS, LEARNING_RATE)
-    except _Halt as halt:
-        return halt.args[0]
-    return None
-
-
-def freeze(model: Bahdanau, part: str, step: int) -> None:
-    """Freeze a part of a model before step ``HALT``, and free it from there on."""
-    score = {*model.score.parameters()}
-    for parameter in model.parameters():
-        named = part == (PARTS[1] if parameter in score else PARTS[2])
-        parameter.requires_grad_(not named or step >= HALT)
 
 
 # The plateau before the model learns where to attend

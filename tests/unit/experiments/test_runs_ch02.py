@@ -2,29 +2,12 @@
 
 import pytest
 import torch
-from compare import make_bahdanau
 
 from attnbook.models.bahdanau import Bahdanau
 from attnbook.nn.losses import token_loss
 from attnbook.toy.data import SOURCE, TARGET, make_batch
 from attnbook.toy.language import translate_by_rule
 from experiments import ch02
-
-
-@pytest.mark.parametrize("part", ch02.PARTS)
-def test_a_part_is_frozen_until_the_halt(part):
-    model = make_bahdanau()
-    score = {*model.score.parameters()}
-    for step in (0, ch02.HALT - 1, ch02.HALT):
-        ch02.freeze(model, part, step)
-        for parameter in model.parameters():
-            named = {
-                "nothing": False,
-                "the score": parameter in score,
-                "all but the score": parameter not in score,
-            }[part]
-            assert parameter.requires_grad == (not named or step == ch02.HALT)
-
 
 # Snapshots
 

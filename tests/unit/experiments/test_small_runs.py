@@ -78,8 +78,6 @@ SMALL = {
     },
     # ch02
     "halted_early": {"HALT": 2, "held_out_pairs": few(4)},
-    "frozen_at_first": {"HALT": 0, "alignment_accuracy": lambda *_: 1.0},
-    "scaled_gradients": {"HALT": 0, "alignment_accuracy": lambda *_: 1.0},
     "plateau": {"STEPS": 1, "held_out_pairs": few(4)},
     "late_attention": {
         "trained": lambda *_: make_bahdanau(),

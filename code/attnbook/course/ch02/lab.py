@@ -31,26 +31,6 @@ def growth_table() -> Table:
     return table(["seed", *heads], rows)
 
 
-def scaled_table() -> Table:
-    """When attention is learned if gradients at the score are scaled."""
-    reached = Value(
-        lambda run: run["reached"] or "not by 700",
-        name="step at which the alignment accuracy reaches 90 %",
-    )
-    about = {
-        "groups": "scaled",
-        "names": {
-            "scaled": {
-                "W, U and v": "gradients of W, U and v, in every step",
-                "scores at first": "gradients of the scores, for 60 steps",
-            },
-            "factor": "× {}",
-            "seed": "seed {}",
-        },
-    }
-    return pivot(stored_runs("scaled_gradients"), "factor", "seed", reached, **about)
-
-
 # Exact match, alignment and five clauses
 
 
