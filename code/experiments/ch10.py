@@ -1,4 +1,4 @@
-"""Chapter 10: what beams, samples and an exact search find, and what a step costs."""
+"""Chapter 10: what beams and an exact search find, and what a step costs."""
 
 from __future__ import annotations
 
@@ -12,26 +12,19 @@ from itertools import product
 from statistics import median
 
 import torch
-from sacrebleu.metrics import CHRF
 from torch import Tensor, nn
 
 from attnbook.core.vocabulary import BOS, EOS
 from attnbook.data.batching import pad
 from attnbook.decoding.beam import beam_search
-from attnbook.decoding.greedy_search import greedy
-from attnbook.decoding.sampling import sample
 from attnbook.decoding.scoring import log_probability
 from attnbook.decoding.steps import select_rows, token_log_probs
 from attnbook.models.transformer import Transformer, TransformerState
 from attnbook.nn.layers import TransformerConfig
 from attnbook.nn.masks import key_mask
-from attnbook.toy.data import TARGET, held_out_pairs, make_batch
-from attnbook.toy.language import Pair
-from attnbook.toy.models import toy_transformer
-from attnbook.toy.training import train_toy_model
 from attnbook.translation.bleu_score import corpus_scores, paired_bootstrap
 from attnbook.translation.corpora import load_texts
-from attnbook.translation.evaluation import beam_translate, max_output_len
+from attnbook.translation.evaluation import max_output_len
 from attnbook.translation.translator import Translator
 from experiments.registry import experiment
 
@@ -123,59 +116,6 @@ def _milliseconds(call: Callable[[], object]) -> float:
         call()
         times.append(1000 * (time.process_time() - start))
     return round(median(times), 2)
-
-
-# Beam search against greedy decoding, with half-trained models
-
-STEPS = 350
-SEEDS = (0, 1, 2)
-N_SENTENCES = 256
-SETTINGS = ((1, 0.6), (2, 0.6), (4, 0.6), (8, 0.6), (4, 0.0))  # width, alpha
-
-
-def compare_with_greedy(
-    model: nn.Module, pairs: Sequence[Pair], width: int, alpha: float
-) -> dict[str, float]:
-    """Compare the best hypothesis of beam search with the greedy output."""
-    batch = make_batch(pairs)
-    max_len = batch.tgt_out.shape[1] + 1
-    best = beam_search(model, batch.src, max_len, width, alpha).ids[:, 0]
-    first = greedy(model, batch.src, max_len)
-    log_p, greedy_log_p = (log_probability(model, batch.src, x) for x in (best, first))
-    gain = log_p - greedy_log_p
-    found = {
-        "exact": _exact_match(best, pairs),
-        "greedy_exact": _exact_match(first, pairs),
-        "better": (gain > 1e-4).float().mean().item(),
-        "worse": (gain < -1e-4).float().mean().item(),
-        "log_p": log_p.mean().item(),
-        "greedy_log_p": greedy_log_p.mean().item(),
-    }
-    return {name: round(x, 4) for name, x in found.items()}
-
-
-def _exact_match(outputs: Tensor, pairs: Sequence[Pair]) -> float:
-    rows = zip(outputs.tolist(), pairs, strict=True)
-    return sum(tuple(TARGET.decode(row)) == p.target for row, p in rows) / len(pairs)
-
-
-@experiment
-def beams() -> dict:
-    """Train the toy Transformer for too few steps, and decode with several beams.
-
-    Returns:
-        "runs": for each seed, number of clauses, width and alpha the entries of
-        :func:`compare_with_greedy`.
-    """
-    runs = []
-    for seed in SEEDS:
-        model, _ = train_toy_model(toy_transformer, seed, STEPS)
-        for clauses, (width, alpha) in product((1, 2, 3, 4), SETTINGS):
-            about = {"seed": seed, "clauses": clauses, "width": width, "alpha": alpha}
-            pairs = held_out_pairs(clauses, N_SENTENCES)
-            runs.append({**about, **compare_with_greedy(model, pairs, width, alpha)})
-            print(f"  {runs[-1]}", flush=True)
-    return {"steps": STEPS, "sentences": N_SENTENCES, "runs": runs}
 
 
 # The most probable of all translations, and what it is worth
@@ -451,114 +391,6 @@ def other_captions() -> dict:
             )
             print(f"  {runs[-1]}", flush=True)
     return {"runs": runs}
-
-
-# Is saying nothing more probable than the best translation that a beam finds?
-
-WIDTH = 5
-LONGEST = 45
-
-
-@experiment
-def silence() -> dict:
-    """Compare the empty translation of each validation caption with the beam's best.
-
-    The shipped translator searches with a beam of five and without a length penalty.
-
-    Returns:
-        "captions": their number; "silent": how many have a more probable empty
-        translation than the best hypothesis; "longest" and "longest_silent": the same
-        among those with the most English subwords; "by_length": for each number of
-        English subwords, captions and silent ones; "beam_empty": how many outputs of
-        the beam are empty.
-    """
-    translator = Translator()
-    texts = load_texts(translator.config, "val").source
-    sources = [[*translator.subwords.encode(text), EOS] for text in texts]
-    sources.sort(key=len)
-    found = beam_outputs(translator.model, sources, WIDTH, alpha=0.0)
-    nothing = empty_log_probabilities(translator.model, sources)
-    silent = [log_p > best for log_p, (best, _) in zip(nothing, found, strict=True)]
-    return {
-        "captions": len(sources),
-        "width": WIDTH,
-        "silent": sum(silent),
-        "longest": LONGEST,
-        "longest_silent": sum(silent[-LONGEST:]),
-        "beam_empty": sum(map(is_empty, found)),
-        "by_length": by_length([len(source) - 1 for source in sources], silent),
-    }
-
-
-def empty_log_probabilities(
-    model: nn.Module, sources: Sequence[list[int]]
-) -> list[float]:
-    """The log-probability of saying nothing at all, for each source."""
-    found: dict[int, float] = {}
-    for group in of_like_length(sources):
-        src = pad([sources[i] for i in group])
-        nothing = torch.full((len(group), 1), EOS)
-        log_p = log_probability(model, src, nothing).tolist()
-        found |= zip(group, log_p, strict=True)
-    return [found[i] for i in range(len(sources))]
-
-
-# Which sample is most like the others, and is it better than the most probable one?
-
-SAMPLES = 16
-NUMBERS = (4, 16)
-KINDS = {"temperature 1": {}, "top-p 0.9": {"top_p": 0.9}}
-
-
-@experiment
-def bayes_risk() -> dict:
-    """Score minimum-Bayes-risk decoding on validation captions.
-
-    Of a number of samples it takes the one with the greatest mean chrF against all, as
-    if each of them were the reference.
-
-    Returns:
-        "scores": by way of decoding BLEU and chrF, cased.
-    """
-    translator, metric = Translator(), CHRF()
-    both = load_texts(translator.config, "val")
-    source, references = both.source[:CAPTIONS], both.target[:CAPTIONS]
-    search = translator.model, translator.subwords, source
-    alpha = translator.facts["alpha"]
-    outputs = {
-        "greedy": beam_translate(*search, 1, alpha),
-        f"beam of {WIDTH}": beam_translate(*search, WIDTH, alpha),
-    }
-    for kind, options in KINDS.items():
-        drawn = [draw(translator, text, options) for text in source]
-        outputs[f"{kind}: one sample"] = [texts[0] for texts in drawn]
-        for number in NUMBERS:
-            name = f"{kind}: the most similar of {number}"
-            outputs[name] = [most_similar(t[:number], metric) for t in drawn]
-    scores = {}
-    for name, texts in outputs.items():
-        found = corpus_scores(texts, references)
-        scores[name] = {"bleu": round(found.bleu, 2), "chrf": round(found.chrf, 2)}
-        print(f"  {name}: {scores[name]}", flush=True)
-    return {"captions": CAPTIONS, "scores": scores}
-
-
-def draw(translator: Translator, text: str, options: dict) -> list[str]:
-    """Sample translations of a caption, the same in every call."""
-    src = pad([[*translator.subwords.encode(text), EOS]]).repeat(SAMPLES, 1)
-    generator = torch.Generator().manual_seed(0)
-    longest = max_output_len(src.shape[1])
-    ids = sample(translator.model, src, longest, generator, **options)
-    return [translator.subwords.decode(row) for row in ids.tolist()]
-
-
-def most_similar(texts: Sequence[str], metric: CHRF) -> str:
-    """The text with the greatest mean chrF against all; the first of several."""
-    counts = [
-        sum(metric.sentence_score(text, [other]).score for other in texts)
-        for text in texts
-    ]
-    return texts[counts.index(max(counts))]
 
 
 # Which words of the two examples can the translator have learned from its captions?

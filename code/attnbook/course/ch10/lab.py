@@ -3,28 +3,9 @@
 from attnbook.core import results
 from attnbook.course.ch10.figures import BLEU, EMPTY
 from attnbook.course.kit.html_tables import Column, Table, table
-from attnbook.course.kit.tables import Value, pivot, stored_runs
+from attnbook.course.kit.tables import Value, pivot
 
 # Beams
-
-
-def beams_table() -> Table:
-    """Compare beam search with greedy decoding: ``beams``, ranges over seeds."""
-    stored = stored_runs("beams", clauses=(3, 4))
-    runs = [  # greedy decoding, with which the beams of a run were compared
-        {**run, "decoding": "greedy", "exact": run["greedy_exact"], "better": None}
-        for run in stored
-        if run["width"] == 1
-    ]
-    runs += [
-        {**run, "decoding": f"W = {run['width']}, α = {run['alpha']:g}"}
-        for run in stored
-        if run["width"] > 1
-    ]
-    exact = Value("exact", "%", 100, 1, "exact match")
-    better = Value("better", "%", 100, 1, "more probable than greedy")
-    names = {"clauses": "{} clauses"}
-    return pivot(runs, "decoding", "clauses", exact, better, names=names)
 
 
 def other_captions_table() -> Table:
@@ -46,32 +27,18 @@ LENGTHS = {  # subwords, from and to
 }
 
 
-def counts_by_length(name: str) -> list[tuple[str | int, ...]]:
-    """For each range of lengths the sums of the counts that a result stores."""
-    counts = results.load(name)["by_length"]
-    rows = []
+def silence_table() -> Table:
+    """Captions whose most probable translation is empty, by length of the source."""
+    counts, rows = results.load("exact_search")["by_length"], []
     for label, (first, last) in LENGTHS.items():
         within = [row[1:] for row in counts if first <= row[0] <= last]
-        rows.append((label, *map(sum, zip(*within, strict=True))))
-    return rows
-
-
-def silence_table() -> Table:
-    """Captions whose empty translation is more probable, by length of the source.
-
-    More probable than what a beam finds, and than all that an exact search finds.
-    """
-    both = zip(*map(counts_by_length, ("silence", "exact_search")), strict=True)
-    rows = [
-        (label, captions, silent, 100 * silent / captions, settled, empty)
-        for (label, captions, silent), (_, _, settled, empty) in both
-    ]
+        captions, settled, empty = map(sum, zip(*within, strict=True))
+        rows.append((label, captions, settled, empty, 100 * empty / settled))
     heads = [
         Column("captions"),
-        Column("number", group="empty above the beam's"),
-        Column("share", "%", "empty above the beam's"),
-        Column("settled", group="exact search"),
-        Column("empty is best", group="exact search"),
+        Column("settled"),
+        Column("number", group="empty is best"),
+        Column("share", "%", "empty is best"),
     ]
     return table(["subwords", *heads], rows)
 
@@ -91,17 +58,6 @@ def brevity_table() -> Table:
         BLEU,
     )
     return pivot(runs, "decoding", None, *values)
-
-
-def bayes_risk_table() -> Table:
-    """BLEU and chrF by way of decoding, grouped by how samples are drawn."""
-    groups: dict[str, list[tuple]] = {}
-    for name, found in results.load("bayes_risk")["scores"].items():
-        group, _, way = name.rpartition(": ")
-        row = (way, found["bleu"], found["chrf"])
-        groups.setdefault(group or "search", []).append(row)
-    heads = [Column(name, digits=1) for name in ("BLEU", "chrF")]
-    return table(["decoding", *heads], groups)
 
 
 # Costs
