@@ -23,6 +23,5 @@ from attnbook.data.bpe_from_scratch import (
     learn_merges,
     merge_pair,
 )
-from attnbook.data.digits import N_TRAIN, load_digits
 from attnbook.data.multi30k import available, clean, sentences
 from attnbook.data.subwords import Subwords
