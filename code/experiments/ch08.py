@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice, pairwise, product
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
-from attnbook.core.divergence import check_finite
 from attnbook.course.ch08.deep_stacks import token_diversity
 from attnbook.course.ch08.lab import INITIALISATIONS
 from attnbook.course.ch08.taggers import LAYERS, deep_tagger, tagger
@@ -33,7 +31,7 @@ from attnbook.toy.tasks import (
     task_accuracy,
     task_batches,
 )
-from attnbook.toy.training import fit, train_step
+from attnbook.toy.training import fit
 from experiments.registry import experiment, sweep
 
 LENGTH = 12
@@ -380,94 +378,6 @@ def mean_accuracy(model: Tagger, task: str) -> float:
     ids = random_symbols(1000, LENGTH, torch.Generator().manual_seed(99))
     accuracy = task_accuracy(model, TASKS[task](ids))  # (L, 1)
     return round(accuracy.nanmean().item(), 4)
-
-
-# The XOR of two bits, read by a question token through a single attention layer
-
-QUESTION = 2  # the ids 0 and 1 are the bits
-PAIRS = torch.tensor([[QUESTION, a, b] for a in (0, 1) for b in (0, 1)])
-"""The four sequences, a question token and two bits each (4, 3)."""
-XOR = torch.tensor([0, 1, 1, 0])
-"""Whether the two bits of each sequence differ, (4,)."""
-
-D = 16
-NETWORKS: dict[str, Callable[[], nn.Module]] = {
-    "none": nn.Identity,
-    "linear": lambda: nn.Sequential(nn.Linear(D, 4 * D), nn.Linear(4 * D, D)),
-    "ReLU": lambda: FeedForward(D, 4 * D),
-}
-"""What may follow the attention – the identity, which with the residual doubles what it
-gets, two linear maps, or the whole network."""
-
-XOR_STEPS, XOR_RATE = 300, 1e-2
-
-
-@sweep(
-    heads=(0, 1, 2, 4),
-    network=NETWORKS,
-    seed=range(5),
-    steps=XOR_STEPS,
-    rate=XOR_RATE,
-)
-def xor_of_two_bits(heads: int, network: str, seed: int) -> dict:
-    """One attention layer and the XOR of two bits, with and without a network.
-
-    0 heads stands for one with equal weights.
-    """
-    model = PairReader(NETWORKS[network](), heads or 1, equal_weights=not heads)
-    loss, right = train_on_pairs(model, XOR_STEPS, XOR_RATE)
-    return {"loss": round(loss, 3), "right": right}
-
-
-class PairReader(nn.Module):
-    """One attention layer and one network, both with residuals, and no norm.
-
-    Args:
-        network: Maps (B, 3, D) to (B, 3, D); its result is added to its input.
-        n_heads: Number of heads.
-        equal_weights: Whether every query gives all keys the same weight: the queries
-            stay 0.
-    """
-
-    def __init__(
-        self, network: nn.Module, n_heads: int = 1, equal_weights: bool = False
-    ):
-        super().__init__()
-        self.embedding = nn.Embedding(3, D)
-        self.positions = nn.Embedding(3, D)
-        self.attention = MultiHeadAttention(D, n_heads)
-        self.network = network
-        self.out = nn.Linear(D, 2)
-        if equal_weights:
-            for parameter in self.attention.W_Q.parameters():
-                nn.init.zeros_(parameter).requires_grad_(False)
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """Compute the logits at the question: (B, 3) to (B, 2)."""
-        x = self.embedding(ids) + self.positions.weight  # (B, 3, D)
-        x = x + self.attention(x, x, x)
-        x = x + self.network(x)
-        return self.out(x[:, 0])
-
-
-def train_on_pairs(
-    model: nn.Module, steps: int, learning_rate: float
-) -> tuple[float, int]:
-    """Train with Adam on all four sequences in each step.
-
-    Returns:
-        The loss in nats after the last update, and how many of the four answers are
-        right.
-    """
-    trained = [p for p in model.parameters() if p.requires_grad]
-    optimizer = torch.optim.Adam(trained, lr=learning_rate)
-    for _ in range(steps):
-        train_step(model, optimizer, (PAIRS, XOR), cross_entropy, clip=math.inf)
-    with torch.no_grad():
-        logits = model(PAIRS)  # (4, 2)
-    check_finite(logits)
-    right = (logits.argmax(-1) == XOR).sum().item()
-    return cross_entropy(logits, XOR).item(), int(right)
 
 
 # Words and positions: how large?

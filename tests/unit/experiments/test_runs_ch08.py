@@ -5,7 +5,6 @@ from itertools import product
 
 import pytest
 import torch
-from compare import close, double
 from torch.nn import functional as F
 
 from experiments import ch08
@@ -61,24 +60,6 @@ def test_shares_count_the_task_that_is_asked_for():
 
     assert ch08.mean_accuracy(model, "add_previous") == 1
     assert ch08.mean_accuracy(model, "backwards") < 0.1
-
-
-# The XOR of two bits
-
-
-def test_with_relu_xor_is_learned_and_the_queries_stay_zero():
-    torch.manual_seed(0)
-    model = ch08.PairReader(ch08.NETWORKS["ReLU"](), equal_weights=True)
-    _, right = ch08.train_on_pairs(model, steps=200, learning_rate=1e-2)
-    assert right == 4
-    assert not any(p.any() for p in model.attention.W_Q.parameters())
-
-
-@pytest.mark.parametrize("network", ["none", "linear"])
-def test_without_relu_and_with_equal_weights_logits_are_additive(network):
-    model = double(ch08.PairReader, ch08.NETWORKS[network](), equal_weights=True)
-    both_0, last, first, both_1 = model(ch08.PAIRS)
-    close(first + last, both_0 + both_1)
 
 
 def test_the_scale_shrinks_what_each_sublayer_adds_first():

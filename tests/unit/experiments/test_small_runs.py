@@ -122,7 +122,6 @@ SMALL = {
     "ladder_controls": SHORT_LADDER,
     "linear_weights": SHORT_LADDER,
     "plain_for_longer": SHORT_LADDER,
-    "xor_of_two_bits": {"XOR_STEPS": 1},
     "embedding_scale": {"REVERSAL_STEPS": 20},
     "embedding_proportion": {"REVERSAL_STEPS": 20},
     # ch09

@@ -1,12 +1,10 @@
-"""Deep stacks of self-attention: rank collapse and gradients, by kind of connection."""
-
-from collections.abc import Iterable
+"""Deep stacks of self-attention and their rank collapse, by kind of connection."""
 
 import torch
 from torch import Tensor, nn
 
 from attnbook.nn.block import Residual
-from attnbook.nn.multi_head import MultiHeadAttention, merge_heads
+from attnbook.nn.multi_head import MultiHeadAttention
 
 CONNECTIONS = ("none", "residual", "post-norm", "pre-norm")
 """f(x), x + f(x), LayerNorm(x + f(x)), x + f(LayerNorm(x))."""
@@ -62,41 +60,6 @@ class Stack(nn.Module):
         if self.connection == "residual":
             return x + block(x, x, x)
         return self.residual(x, lambda y: block(y, y, y), norm)
-
-
-def gradient_norms(stack: Stack, x: Tensor, direction: Tensor) -> list[float]:
-    """Norms of the gradients at the input of each block and at the last output.
-
-    Args:
-        stack: The blocks.
-        x: The input of the first block, (B, T, D).
-        direction: The gradient at the output of the last block, (B, T, D).
-
-    Returns:
-        n_blocks + 1 norms, relative to that of ``direction``.
-    """
-    states = stack(x.detach().requires_grad_())
-    found = torch.autograd.grad(states[-1], states, direction)
-    return [(g.norm() / direction.norm()).item() for g in found]
-
-
-def gradient_through_values(
-    blocks: Iterable[MultiHeadAttention], x: Tensor, direction: Tensor
-) -> float:
-    """Norm of the input's gradient when the attention weights are held fixed.
-
-    The gradient of x + attention(x), for each of the blocks, comes back through the
-    skip connection, the values and the scores. Fixed weights cut the last of these
-    paths. Input and direction are those of :func:`gradient_norms`.
-    """
-    start = z = x.clone().requires_grad_()
-    for block in blocks:
-        with torch.no_grad():
-            _, weights = block(z, z, z, need_weights=True)  # (B, H, T, T)
-        _, values = block.keys_values(z, z)  # (B, H, T, d_k)
-        z = z + block.W_O(merge_heads(weights @ values))  # (B, T, D)
-    (found,) = torch.autograd.grad(z, start, direction)
-    return found.norm().item()
 
 
 def token_diversity(x: Tensor) -> float:

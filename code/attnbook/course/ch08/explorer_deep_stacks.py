@@ -5,8 +5,7 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from attnbook.course.ch08.deep_stacks import CONNECTIONS, token_diversity
-from attnbook.course.ch08.lab import inputs, stack
+from attnbook.course.ch08.deep_stacks import CONNECTIONS, Stack, token_diversity
 from attnbook.course.kit.explorers.charts import Axis, Line, Lines, numbers
 from attnbook.course.kit.explorers.controls import Menu, Slider
 from attnbook.course.kit.explorers.explorer import Explorer
@@ -55,10 +54,14 @@ def measure(
 @lru_cache(maxsize=1)
 def _deepest(connection: str, variance: int) -> tuple[list[Tensor], Tensor]:
     """States of the deepest stack, which begins with every other one."""
-    x, direction = inputs()
+    g = torch.Generator().manual_seed(0)
+    x, direction = torch.randn(2, 8, 12, 64, generator=g, dtype=torch.float64)
     connection = "none" if connection == "plain" else connection
-    made = stack(connection, (variance / 3) ** 0.5, DEEPEST)
-    return made(x.requires_grad_()), direction
+    with torch.random.fork_rng(devices=[]):  # the reader's stays as it is
+        torch.manual_seed(0)
+        size = (variance / 3) ** 0.5
+        stack = Stack(connection, DEEPEST, weight_scale=size).double()
+    return stack(x.requires_grad_()), direction / direction.norm()
 
 
 def _rounded(norm: float) -> str:

@@ -7,87 +7,13 @@ from statistics import fmean
 
 import matplotlib.pyplot as plt
 import seaborn as sns
-import torch
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from torch import Tensor, nn
 
 from attnbook.core import results
-from attnbook.course.ch08.deep_stacks import (
-    CONNECTIONS,
-    Stack,
-    gradient_norms,
-    gradient_through_values,
-    token_diversity,
-)
-from attnbook.course.ch08.taggers import deep_tagger
 from attnbook.course.kit.colours import DARK_GREY
 from attnbook.course.kit.html_tables import Column, Spread, Table, spread, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
-from attnbook.nn.losses import token_loss
-from attnbook.toy.tasks import sorted_symbols, task_batches
-
-SIZES = {"1/(3D)": 3**-0.5, "1/D": 1.0, "4/D": 2.0}
-"""Variances of the initial weights, and the factor on those of variance 1/D."""
-LARGE = 1e6
-
-
-# Deep stacks
-
-
-def inputs() -> tuple[Tensor, Tensor]:
-    """Random vectors and a random gradient of norm 1, (8, 12, 64), float64."""
-    g = torch.Generator().manual_seed(0)
-    x, direction = torch.randn(2, 8, 12, 64, generator=g, dtype=torch.float64)
-    return x, direction / direction.norm()
-
-
-def stack(connection: str, size: float, n_blocks: int = 24) -> Stack:
-    """Attentions; those of all connections have the same weights. float64."""
-    with torch.random.fork_rng(devices=[]):  # the reader's stays as it is
-        torch.manual_seed(0)
-        return Stack(connection, n_blocks, weight_scale=size).double()
-
-
-def initialisation_table() -> Table:
-    """What is left of positions and gradients after 24 layers, by weights and kind."""
-    x, direction = inputs()
-    groups = {}
-    for variance, size in SIZES.items():
-        rows = []
-        for connection in CONNECTIONS:
-            made = stack(connection, size)
-            states = made(x)
-            queries = [block.W_Q.weight for block in made.blocks]
-            found = torch.autograd.grad(states[-1], queries, direction)
-            norms = [gradient.norm().item() for gradient in found]
-            of_input = gradient_norms(made, x, direction)[0]
-            # In a stack that explodes, rounding decides the last layer's gradient.
-            last = "–" if of_input > LARGE else power(norms[-1])
-            end = states[-1].detach()
-            sizes = token_diversity(end), power(end.std().item())
-            name = "plain" if connection == "none" else connection
-            rows.append((name, *sizes, power(of_input), power(norms[0]), last))
-        groups[f"weights of variance {variance}"] = rows
-    blocks = stack("residual", 1.0).blocks
-    fixed = power(gradient_through_values(blocks, x, direction))
-    name = "residual, attention weights held fixed"
-    groups["weights of variance 1/D"].insert(2, (name, None, None, fixed, None, None))
-    of = ("of the input", "of `W_Q`, layer 1", "of `W_Q`, layer 24")
-    heads = (Column(name, "", "norm of the gradient") for name in of)
-    diversity = Column("token diversity", "", "at the end", digits=2)
-    size = Column("standard deviation", "", "at the end")
-    return table(["stack", diversity, size, *heads], groups)
-
-
-def power(number: float) -> str:
-    """A number, or only that it is very small or very large."""
-    if number < 1e-4:
-        return "<\N{NO-BREAK SPACE}10⁻⁴"
-    if number > LARGE:
-        return ">\N{NO-BREAK SPACE}10⁶"
-    return f"{number:.2f}" if number < 10 else f"{number:,.0f}"
-
 
 # Which features a norm averages
 
@@ -164,27 +90,6 @@ def feed_forward_table(bound: float = 0.1) -> Table:
     return table(["layers", *heads], rows)
 
 
-def xor_table() -> Table:
-    """How many of the four answers are right, by weights and network."""
-    weights = {0: "equal weights", 1: "learned, 1 head"}
-    weights |= {n: f"learned, {n} heads" for n in (2, 4)}
-    networks = {"none": "no network", "linear": "two linear maps", "ReLU": "with ReLU"}
-    rows = []
-    for n_heads, name in weights.items():
-        cells = []
-        for network in networks:
-            runs = stored_runs("xor_of_two_bits", heads=n_heads, network=network)
-            solved = sum(run["right"] == 4 for run in runs)
-            cells += [f"{solved} of {len(runs)}", spread(run["loss"] for run in runs)]
-        rows.append((name, *cells))
-    heads = [
-        column
-        for name in networks.values()
-        for column in (Column("solved", "runs", name), Column("loss", "nats", name, 2))
-    ]
-    return table(["attention", *heads], rows)
-
-
 # Warm-up
 
 
@@ -198,42 +103,6 @@ def warm_up_table() -> Table:
     end = Value(lambda run: fmean(run["loss"][-10:]), "nats per symbol", digits=1)
     about = {"groups": "rate", "names": names, "head": "layers"}
     return pivot(stored_runs("warm_up"), "norm_first", "warm_up", end, **about)
-
-
-def first_step_table() -> Table:
-    """Gradients of W_2, layer by layer, and the size of Adam's first step."""
-    ids, targets = next(task_batches(sorted_symbols, length=12, seed=0))
-    rows = []
-    for name, norm_first in (("post-norm", False), ("pre-norm", True)):
-        torch.manual_seed(0)
-        model = deep_tagger(8, norm_first=norm_first)
-        matrices = [layer.feed_forward.W_2.weight for layer in model.layers]
-        loss = token_loss(model(ids), targets)
-        gradients, moved = first_adam_step(loss, matrices, learning_rate=0.01)
-        rows.append((name, *gradients, f"{min(moved):.3f}–{max(moved):.3f}"))
-    heads = [Column(f"{n}", "", "gradient of W_2, layer", 2) for n in range(1, 9)]
-    return table(["layers", *heads, "first step"], rows)
-
-
-def first_adam_step(
-    loss: Tensor, parameters: Sequence[nn.Parameter], learning_rate: float
-) -> tuple[list[float], list[float]]:
-    """Gradients of some parameters, and how far Adam's first step moves them.
-
-    Adam divides each gradient by its size (Kingma and Ba 2015), so that the first step
-    is about as large as the learning rate, however large the gradient. The parameters
-    are changed in place. Returned are, for each, the norm of its gradient and the root
-    mean square of the change of its entries.
-    """
-    old = [parameter.detach().clone() for parameter in parameters]
-    adam = torch.optim.Adam(parameters, lr=learning_rate)
-    loss.backward()
-    adam.step()
-    moved = [
-        (parameter - before).square().mean().sqrt().item()
-        for parameter, before in zip(parameters, old, strict=True)
-    ]
-    return [parameter.grad.norm().item() for parameter in parameters], moved
 
 
 # What lets a deep stack learn?
@@ -300,6 +169,7 @@ def losses_at(
 
 GUESSING = 3.0
 """Losses below this many nats are at most a little above guessing."""
+LARGE = 1e6
 
 
 def rounded(loss: float) -> str:

@@ -8,7 +8,6 @@ from torch.nn import functional as F
 from attnbook.course.ch08.deep_stacks import (
     CONNECTIONS,
     Stack,
-    gradient_norms,
     token_diversity,
 )
 
@@ -34,27 +33,6 @@ def test_blocks_are_joined_as_the_formula_says(connection):
     assert states[0] is x
     for block, before, after in zip(stack.blocks, states, states[1:], strict=False):
         close(after, by_formula(connection, lambda y, b=block: b(y, y, y), before))
-
-
-def test_gradients_are_those_of_finite_differences():
-    """The gradient before block k, along some v, is the slope of what follows it."""
-    stack = double(Stack, "post-norm", n_blocks=2, d_model=4, n_heads=2)
-    x, direction = (t.detach() for t in numbers(1, (1, 2, 4), (1, 2, 4)))
-    found = gradient_norms(stack, x, direction)
-    assert found[-1] == pytest.approx(1)
-
-    def end(state, first):
-        tail = double(Stack, "post-norm", 2, 4, 2)
-        tail.blocks, tail.norms = tail.blocks[first:], tail.norms[first:]
-        return (tail(state)[-1] * direction).sum().item()
-
-    for first in range(2):
-        state = stack(x)[first].detach()
-        slopes = []
-        for step in 1e-6 * torch.eye(8, dtype=torch.float64).view(8, 1, 2, 4):
-            slopes.append((end(state + step, first) - end(state - step, first)) / 2e-6)
-        wanted = torch.tensor(slopes).norm() / direction.norm()
-        assert found[first] == pytest.approx(wanted.item(), rel=1e-6)
 
 
 def test_token_diversity_by_hand():
