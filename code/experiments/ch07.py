@@ -19,7 +19,6 @@ from attnbook.toy.tasks import previous_symbols, random_symbols, task_accuracy
 from attnbook.translation.bleu_score import corpus_bleu
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.translator import Translator
-from experiments import ch06
 from experiments.ch05 import accuracy_by_position, train_task_model
 from experiments.registry import experiment, sweep
 
@@ -281,35 +280,6 @@ def averaged(kind: str, lengths: tuple[int, ...]) -> dict:
 
 experiment(partial(averaged, "sinusoidal", LENGTHS), "averaged_by_distance")
 experiment(partial(averaged, "learned", (24,)), "learned_averaged_by_distance")
-
-
-# Two layers without positions: which layer's causal mask reveals the order?
-
-
-class MaskInOne(ch06.Recall):
-    """Chapter 6's two layers without positions; only one of them has a causal mask."""
-
-    def __init__(self, masked: int):
-        super().__init__(causal=True, n_layers=2, positions=False)
-        self.masked = masked
-
-    def forward(self, ids: Tensor) -> Tensor:
-        """Map symbols, (B, L), to logits, (B, L, K, V)."""
-        x = self.embedding(ids)  # (B, L, D)
-        for number, layer in enumerate(self.layers, start=1):
-            x = x + layer(x, x, x, self.mask if number == self.masked else None)
-        return self.out(x).unflatten(-1, (len(ch06.BACK), -1))
-
-
-@sweep(masked=(1, 2), seed=THREE_SEEDS, steps=ch06.STEPS, rate=ch06.RATE)
-def order_by_mask(masked: int, seed: int) -> dict:
-    """Train with the causal mask in layer 1 only, or in layer 2 only.
-
-    Returns:
-        The share of "right" answers, one back and two back, as
-        ``order_without_positions`` has them.
-    """
-    return {"right": ch06.train_recall(MaskInOne(masked), seed)}
 
 
 # The shipped translator without positions: who bites whom?

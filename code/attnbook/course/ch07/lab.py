@@ -1,7 +1,5 @@
 """Tables of laboratory page 7."""
 
-from attnbook.core import results
-from attnbook.course.ch06.lab import one_and_two_back
 from attnbook.course.ch07.figures import (
     BLEU,
     ORDER,
@@ -69,23 +67,6 @@ def farther_table() -> Table:
     kinds = SCHEMES | {"clamped": "relative bias, clamped"}
     names = {"positions": kinds, **LENGTH_NAMES}
     return pivot(runs, "positions", "lengths", RIGHT, names=names)
-
-
-def masked_layer_table() -> Table:
-    """Show two layers without positions, with the causal mask in one or in both."""
-    models = {
-        "two layers, masked in the first": stored_runs("order_by_mask", masked=1),
-        "two layers, masked in the second": stored_runs("order_by_mask", masked=2),
-    }
-    for name, model in (
-        ("two layers, both masked", "causal, two layers"),
-        ("one layer, masked", "causal, one layer"),
-    ):
-        models[name] = stored_runs("order_without_positions", model=model)
-    bag = results.load("order_without_positions")["bag"]["causal"]
-    models["the most frequent earlier symbol"] = [{"right": [bag, bag]}]
-    runs = [{**run, "model": name} for name, of in models.items() for run in of]
-    return pivot(runs, "model", None, *one_and_two_back("%"))
 
 
 CHANGES = {
