@@ -15,7 +15,6 @@ from attnbook.course.ch08.taggers import tagger
 from attnbook.course.ch11.first_symbol import (
     LAYER_STACKS,
     LastPosition,
-    contiguous_dilations,
     convolutions,
     exponential_dilations,
     first_symbol_batches,
@@ -82,19 +81,6 @@ def first_token_longer(n: int, kind: str, seed: int) -> dict:
     return train_last_position(layers, n, seed, 4 * RECALL_STEPS)
 
 
-@sweep(n=(8, 16), seed=SEEDS, steps=RECALL_STEPS, rate=RECALL_RATE, d=RECALL_WIDTH)
-def first_token_room(n: int, seed: int) -> dict:
-    """Contiguous convolutions with half as many layers again as they need.
-
-    With just enough layers, the first symbol is at the edge of the receptive field, and
-    few paths lead from it to the output.
-    """
-    dilations = [1] * (3 * len(contiguous_dilations(n)) // 2)
-    layers = convolutions(RECALL_WIDTH, dilations)
-    found = train_last_position(layers, n, seed, RECALL_STEPS)
-    return {"kind": "contiguous", **found}
-
-
 def train_last_position(layers: list[nn.Module], n: int, seed: int, steps: int) -> dict:
     """Train one model.
 
@@ -130,19 +116,6 @@ LAYERS: dict[str, Callable[[int], nn.Module]] = {
 def induction(kind: str, seed: int) -> dict:
     """Train a kind of layer, and test it on 2,000 new sequences."""
     return {"accuracy": induction_accuracy(kind, seed, FEW_STEPS)}
-
-
-@sweep(
-    kind=[kind for kind in LAYERS if kind != "self-attention"],
-    seed=SEEDS,
-    steps=5 * FEW_STEPS,
-    n=N,
-    d=WIDTH,
-    learning_rate=RATE,
-)
-def induction_longer(kind: str, seed: int) -> dict:
-    """The same with five times the updates, for all kinds but self-attention."""
-    return {"accuracy": induction_accuracy(kind, seed, 5 * FEW_STEPS)}
 
 
 def induction_accuracy(kind: str, seed: int, steps: int) -> float:
@@ -282,17 +255,6 @@ def layer_cost() -> dict:
         print(f"  {runs[-1]}", flush=True)
     about = {"kernel": KERNEL, "window": WINDOW, "head": HEAD_WIDTH}
     return {"length": COST_LENGTH, "width": COST_WIDTH, **about, "runs": runs}
-
-
-@sweep(
-    batch=(1, 4, 16, 64),
-    kind=("self-attention", "GRU"),
-    n=COST_WIDTH,
-    d=COST_WIDTH,
-)
-def layer_batches(batch: int, kind: str) -> dict:
-    """Measure a whole batch in layers of equal work at n = d."""
-    return measure_layer(kind, COST_WIDTH, COST_WIDTH, batch)
 
 
 def measure_layer(kind: str, n: int, d: int, batch: int = 1) -> dict[str, float]:

@@ -3,11 +3,6 @@
 import math
 
 from attnbook.core import results
-from attnbook.course.ch11.first_symbol import (
-    LAYER_STACKS,
-    contiguous_dilations,
-    exponential_dilations,
-)
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
 
@@ -43,84 +38,28 @@ def costs_table(of: str, unit: str) -> Table:
     return table(["layer", *heads, Column("slope", digits=1)], rows)
 
 
-def batches_table() -> Table:
-    """Show the stored time per sequence, by batch size."""
-    each = Value(
-        lambda run: run["seconds"] / run["batch"],
-        "ms per sequence",
-        scale=1000,
-        digits=1,
-        name="batch size",
-    )
-    return pivot(stored_runs("layer_batches"), "kind", "batch", each, head="layer")
-
-
 # Recall of the first symbol
 
 
-def recall_runs(kind: str, name: str = "first_token") -> dict[int, list[dict]]:
-    """Stored runs of a kind, by length."""
-    lengths = sorted({run["n"] for run in stored_runs(name, kind=kind)})
-    return {n: stored_runs(name, kind=kind, n=n) for n in lengths}
-
-
-def path_length(kind: str, n: int) -> int:
-    """Steps of the shortest path from the first of n positions to the last.
-
-    A layer that only the residual connection passes is no step.
-    """
-    if kind == "GRU":
-        return n
-    if kind == "self-attention":
-        return 1
-    if kind == "contiguous":
-        return len(contiguous_dilations(n))
-    to_go, steps = n - 1, 0
-    for dilation in reversed(exponential_dilations(n)):
-        taken = to_go // dilation  # 0, 1 or 2: what the kernel can see
-        to_go, steps = to_go - taken * dilation, steps + (taken > 0)
-    return steps
-
-
 def recall_table() -> Table:
-    """Show the accuracy of all kinds by length, for each seed, after each training."""
-    cells = []
-    for name, stacks in (
-        ("first_token", "just enough layers"),
-        ("first_token_longer", "just enough layers"),
-        ("first_token_room", "half as many layers again"),
-    ):
-        training = f"{results.load(name)['steps']:,} updates, {stacks}"
-        for kind in LAYER_STACKS:
-            for n, runs in recall_runs(kind, name).items():
-                right = " · ".join(f"{100 * run['right']:.0f}" for run in runs)
-                about = {"training": training, "kind": kind, "n": n}
-                cells.append(about | {"right": right})
-    right = Value("right", "%", name="accuracy, for each seed")
-    about = {"groups": "training", "names": {"n": "n = {}"}, "head": "layer"}
-    return pivot(cells, "kind", "n", right, **about)
-
-
-def path_lengths_table() -> Table:
-    """Show the steps of the shortest path from the first position to the last."""
-    lengths = [*recall_runs("GRU")]
-    rows = [(kind, *(path_length(kind, n) for n in lengths)) for kind in LAYER_STACKS]
-    return table(["layer", *(Column(f"n = {n}", "steps") for n in lengths)], rows)
+    """Show the accuracy of all kinds by length, after each training."""
+    runs = [
+        run | {"updates": results.load(name)["steps"]}
+        for name in ("first_token", "first_token_longer")
+        for run in stored_runs(name)
+    ]
+    right = Value("right", "%", 100, name="accuracy")
+    names = {"n": "n = {}", "updates": "{:,} updates"}
+    return pivot(runs, "kind", "n", right, groups="updates", names=names, head="layer")
 
 
 # Induction
 
 
 def induction_table() -> Table:
-    """Show the accuracy of all kinds on induction, for each seed and training."""
-    runs = [
-        run | {"updates": results.load(name)["steps"]}
-        for name in ("induction", "induction_longer")
-        for run in stored_runs(name)
-    ]
+    """Show the accuracy of all kinds on induction after few updates."""
     accuracy = Value("accuracy", "%", 100, 1, name="accuracy")
-    about = {"groups": "updates", "names": {"updates": "{:,} updates"}, "head": "layer"}
-    return pivot(runs, "kind", None, accuracy, **about)
+    return pivot(stored_runs("induction"), "kind", None, accuracy, head="layer")
 
 
 def updates_table() -> Table:
