@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -26,7 +25,6 @@ from attnbook.models.bahdanau import Bahdanau
 from attnbook.models.luong import Luong
 from attnbook.models.transformer import Transformer
 from attnbook.translation.bleu_score import (
-    corpus_bleu,
     corpus_scores,
     paired_bootstrap,
 )
@@ -39,48 +37,8 @@ from experiments.ch05 import length_batches, mean_loss
 from experiments.ch12 import split_words
 from experiments.registry import experiment
 
-WIDTHS = (1, 2, 3, 5, 8, 12)
-BEAM_SENTENCES = 300
 LOSS_SENTENCES = 300
 RUN_VARIABLE = "ATTNBOOK_RUN"
-
-
-@experiment
-def multi30k_beams() -> dict:
-    """Decode the first validation sentences with beams of several widths.
-
-    Returns:
-        "runs": by width BLEU, processor seconds, and the length of the translations
-        relative to the references, in words.
-    """
-    translator, runs = Translator(), []
-    val = load_texts(translator.config, "val")
-    source, references = (side[:BEAM_SENTENCES] for side in val)
-    for width in WIDTHS:
-        start = time.process_time()
-        outputs = translator(source, width)
-        seconds = time.process_time() - start
-        score = corpus_bleu(outputs, references)
-        runs.append(
-            {
-                "width": width,
-                "bleu": round(score.bleu, 2),
-                "seconds": round(seconds, 2),
-                "length": round(count_words(outputs) / count_words(references), 4),
-            }
-        )
-        print(f"  {runs[-1]}", flush=True)
-    return {
-        "sentences": len(source),
-        "alpha": translator.facts["alpha"],
-        "signature": score.signature,
-        "runs": runs,
-    }
-
-
-def count_words(sentences: list[str]) -> int:
-    """Number of words, separated by spaces, in all sentences."""
-    return sum(len(sentence.split()) for sentence in sentences)
 
 
 @experiment

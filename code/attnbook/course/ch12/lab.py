@@ -141,23 +141,6 @@ def length_penalties_table() -> Table:
     return pivot(found, "α", "of", Value("bleu", "", 1, 1, "validation BLEU"))
 
 
-def beams_figure() -> Figure:
-    """Draw BLEU and time by the width of the beam: ``multi30k_beams``."""
-    runs = results.load("multi30k_beams")["runs"]
-    widths = [run["width"] for run in runs]
-    fig, axes = plt.subplots(2, sharex=True, figsize=(5.5, 4.6))
-    for ax, entry, label in zip(
-        axes, ("bleu", "seconds"), ("BLEU", "processor time, s"), strict=True
-    ):
-        values = [run[entry] for run in runs]
-        ax.plot(widths, values, marker="o", color=COLOURS["target"])
-        ax.set_ylabel(label)
-    scores = [run["bleu"] for run in runs]
-    axes[0].set_ylim(min(scores) - 1, max(scores) + 1)
-    axes[1].set(ylim=(0, None), xlabel="beam width", xticks=widths)
-    return fig
-
-
 def bootstrap_table() -> Table:
     """Show pairs of outputs, and how often chance alone makes them differ as much."""
     runs = {
