@@ -289,24 +289,6 @@ def weights_and_norm(row: str, rate: float, warm_up: bool, seed: int) -> dict:
 
 
 @sweep(
-    row=(
-        "post-norm",
-        "pre-norm",
-        "skip, network, small weights",
-        "post-norm, small weights",
-    ),
-    rate=RATES,
-    warm_up=(False, True),
-    seed=SEEDS,
-    steps=STEPS,
-    length=LENGTH,
-)
-def ladder_rates(row: str, rate: float, warm_up: bool, seed: int) -> dict:
-    """The same over learning rates, with and without a warm-up of 30 steps."""
-    return weights_and_norm(row, rate, warm_up, seed)
-
-
-@sweep(
     row=("skip, network", "post-norm", "pre-norm"),
     rate=(*RATES, 3e-2),
     seed=range(5),

@@ -116,29 +116,13 @@ def ladder_table() -> Table:
     return pivot(runs, "row", None, diversity, loss, head="stack")
 
 
-SMALL, LINEAR = ", small weights", "default weights of `nn.Linear`"
-RATES = {
-    "the package's weights": {
-        "no norm": ("weights_and_norm", "skip, network", False),
-        "post-norm": ("ladder_rates", "post-norm", False),
-        "pre-norm": ("weights_and_norm", "pre-norm", False),
-    },
-    "small weights": {
-        "no norm": ("weights_and_norm", "skip, network" + SMALL, False),
-        "post-norm": ("ladder_rates", "post-norm" + SMALL, False),
-        "pre-norm": ("weights_and_norm", "pre-norm" + SMALL, False),
-    },
-    LINEAR: {
-        "no norm": ("linear_weights", "skip, network"),
-        "post-norm": ("linear_weights", "post-norm"),
-        "pre-norm": ("linear_weights", "pre-norm"),
-    },
-    "small weights, 30 steps of warm-up": {
-        "no norm": ("ladder_rates", "skip, network" + SMALL, True),
-        "post-norm": ("ladder_rates", "post-norm" + SMALL, True),
-    },
+WEIGHTS = {
+    "the package's": ("weights_and_norm", "{}"),
+    "small": ("weights_and_norm", "{}, small weights"),
+    "default of `nn.Linear`": ("linear_weights", "{}"),
 }
-"""Stored result, row and warm-up, by initial weights and norm."""
+"""Stored result and the form of its rows, by initial weights."""
+NORMS = {"no norm": "skip, network", "pre-norm": "pre-norm"}
 
 
 def rates_table() -> Table:
@@ -146,24 +130,21 @@ def rates_table() -> Table:
     rates = list(dict.fromkeys(r["rate"] for r in stored_runs("weights_and_norm")))
     groups = {
         weights: [
-            (norm, *(losses_at(rate, *where) for rate in rates))
-            for norm, where in norms.items()
+            (norm, *(losses_at(rate, result, form.format(row)) for rate in rates))
+            for norm, row in NORMS.items()
         ]
-        for weights, norms in RATES.items()
+        for weights, (result, form) in WEIGHTS.items()
     }
     heads = [Column(f"{rate:g}", "nats", "learning rate", 1) for rate in rates]
     return table(["norm", *heads], groups)
 
 
-def losses_at(
-    rate: float, name: str, row: str, warm_up: bool = False
-) -> Spread | str | None:
+def losses_at(rate: float, name: str, row: str) -> Spread | str:
     """Mean and range of the seeds, or each seed's loss if one is above guessing."""
     runs = stored_runs(name, row=row, rate=rate)
-    runs = [run for run in runs if run.get("warm_up", False) == warm_up]
     losses = [math.inf if r["loss"] is None else r["loss"] for r in runs]
-    if max(losses, default=0) < GUESSING:
-        return spread(losses) if losses else None
+    if max(losses) < GUESSING:
+        return spread(losses)
     return ", ".join(map(rounded, sorted(losses)))
 
 
