@@ -10,7 +10,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attnbook.analysis.maps import attention_maps
 from attnbook.core.vocabulary import EOS, PAD
 from attnbook.course.kit.toy_translation import THREE_SEEDS
 from attnbook.data.batching import Batch
@@ -96,13 +95,6 @@ def sinks(translator: str, keeps: str) -> dict:
     }
 
 
-@sweep(translator=TRANSLATORS, size=SIZE)
-def sink_weights(translator: str) -> dict:
-    """Where the self-attention of a translator looks: :func:`mean_weights`."""
-    loaded, _, data = validation(translator)
-    return mean_weights(loaded.model, data, SIZE)
-
-
 @torch.no_grad()
 def with_correct_tokens(
     short: ShortCache, data: Sequence[Batch], ends: Sequence[int]
@@ -146,30 +138,6 @@ def compared(outputs: Sequence[str], full: Sequence[str]) -> dict:
         "unchanged": sum(a == b for a, b in pairs),
         "words": round(sum(a for a, _ in lengths) / len(lengths), 2),
         "long": sum(a >= 1.5 * b for a, b in lengths),
-    }
-
-
-@torch.no_grad()
-def mean_weights(model: Transformer, data: Sequence[Batch], size: int) -> dict:
-    """How much self-attention gives ``BOS`` under teacher forcing, with the full cache.
-
-    Returns:
-        Means over the queries that have more than ``size`` positions to see: the weight
-        of position 0 in each layer and head, "by_head", and an "equal" share.
-    """
-    found, equal = [], []
-    for batch in data:
-        maps = attention_maps(model, batch.src, batch.tgt_in)
-        own = [w for name, w in maps.items() if name.endswith("self_attention")]
-        first = torch.stack(own)[..., 0].movedim(1, 0)  # (B, L, H, T)
-        late = batch.tgt_in != PAD  # (B, T)
-        late[:, :size] = False
-        found.append(first.movedim(-1, 1)[late])  # (N, L, H)
-        equal.append(1 / (late.nonzero()[:, 1] + 1))  # (N,)
-    by_head = torch.cat(found).mean(0)  # (L, H)
-    return {
-        "by_head": [[round(w, 4) for w in layer] for layer in by_head.tolist()],
-        "equal": round(torch.cat(equal).mean().item(), 4),
     }
 
 
