@@ -115,7 +115,6 @@ SMALL = {
     "warm_up": {"STEPS": 1},
     "ladder": SHORT_LADDER,
     "weights_and_norm": SHORT_LADDER,
-    "ladder_rates": SHORT_LADDER,
     "ladder_controls": SHORT_LADDER,
     "linear_weights": SHORT_LADDER,
     "plain_for_longer": SHORT_LADDER,
@@ -147,7 +146,6 @@ SMALL = {
     "sharp_heads": SHORT_TEXTS | {"FULL_ROWS": 4, "WATCHED_AT": (0, 9)},
     # a3
     "sinks": {"load_texts": lambda *_: CAPTIONS},
-    "sink_weights": {"load_texts": lambda *_: CAPTIONS},
     "linear_state": {"RECALL_STEPS": 1, "N": 4, "THREE_SEEDS": (0,)},
 }
 

@@ -15,12 +15,10 @@ from attnbook.course.ch09.explorer_transformer_pass import (
     tokens,
     walk,
 )
-from attnbook.course.kit.alignment_maps import alignment_map
 from attnbook.course.kit.colours import COLOURS, GREY
-from attnbook.course.kit.heat_maps import PALE_LINES, colour_bar, frame_cells, heat_map
+from attnbook.course.kit.heat_maps import PALE_LINES, frame_cells, heat_map
 from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
-from attnbook.toy.language import Pair
 
 READ = {
     "nothing": "what was written",
@@ -130,21 +128,4 @@ def dependence_figure(moved: Tensor) -> Figure:
     )
     needed = ((i, length - 1 - i) for i in range(length))
     frame_cells(ax, needed, COLOURS["target"])
-    return fig
-
-
-# Where each head looks
-
-
-def heads_figure(weights: Tensor, pair: Pair) -> Figure:
-    """Draw the cross-attention of each head of a layer; the aligned words framed."""
-    fig, axes = plt.subplots(len(weights) // 2, 2, figsize=(7.2, 8.4))
-    for head, (ax, w) in enumerate(zip(axes.flat, weights, strict=True), start=1):
-        alignment_map(ax, w, pair)
-        ax.set_title(f"head {head}", loc="center")
-    for ax in axes[:, 1]:
-        ax.set(yticklabels=[], ylabel="")
-    for ax in axes[:-1].flat:
-        ax.set(xticklabels=[], xlabel="")
-    colour_bar(axes.flat, "attention weight")
     return fig

@@ -1,14 +1,8 @@
 """Tables of laboratory page 9."""
 
-from collections.abc import Sequence
-
-from torch import Tensor
-
 from attnbook.course.kit.exact_match import by_clauses
-from attnbook.course.kit.html_tables import Column, Table, table
+from attnbook.course.kit.html_tables import Table
 from attnbook.course.kit.tables import Value, pivot, stored_runs
-from attnbook.toy.language import Pair
-from attnbook.toy.metrics import alignment_accuracy
 
 GROUP = "largest weight on the aligned word"
 
@@ -21,19 +15,6 @@ def five_clauses_table(*names: str) -> Table:
 def alignment_table(*names: str) -> Table:
     """Show alignment accuracies of stored results: mean and range over seeds."""
     return by_clauses(names, "align", GROUP, (1, 4))
-
-
-def heads_table(maps: dict[str, Tensor], pairs: Sequence[Pair]) -> Table:
-    """Show the alignment accuracy of every head."""
-    rows = [
-        (
-            str(layer),
-            *(100 * alignment_accuracy(w, pairs) for w in weights.unbind(dim=1)),
-        )
-        for layer, weights in enumerate(maps.values(), start=1)
-    ]
-    heads = [Column(f"head {head}", "%", GROUP) for head in range(1, len(rows[0]))]
-    return table(["layer", *heads], rows)
 
 
 def just_read_table() -> Table:

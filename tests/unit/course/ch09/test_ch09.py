@@ -6,22 +6,10 @@ from compare import make_transformer
 
 from attnbook.analysis.maps import attention_maps
 from attnbook.course.ch09 import explorer_transformer_pass as passing
-from attnbook.course.ch09.lab import heads_table
 from attnbook.course.kit.exercises.checking import find
 from attnbook.nn.masks import key_mask
-from attnbook.toy.language import translate_by_rule
 
 pytestmark = pytest.mark.usefixtures("as_in_the_pages")
-
-
-def test_heads_are_scored_one_by_one():
-    """The page's own weights, which differ by processor, aren't compared."""
-    pair = translate_by_rule("the old farmer sees a bird")
-    aligned = torch.zeros(1, 2, 7, 7)
-    for i, j in enumerate(pair.alignment):
-        aligned[0, 0, i, j] = 1
-    aligned[0, 1, :, 6] = 1
-    assert heads_table({"one": aligned}, [pair]).rows() == [("1", 100, 0)]
 
 
 def test_the_walk_begins_with_a_word_and_ends_with_the_output():
