@@ -4,7 +4,6 @@
 - ``subwords``: subword tokenisation by byte-pair encoding, at full speed
 - ``bpe_from_scratch``: byte-pair encoding in a few lines
 - ``multi30k``: the Multi30k captions, downloaded and verified
-- ``digits``: small images of handwritten digits
 """
 
 from attnbook.data.batching import (
