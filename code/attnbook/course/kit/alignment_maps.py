@@ -1,7 +1,6 @@
 """Weights between a sentence and its translation, the right places framed."""
 
 import matplotlib.pyplot as plt
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -10,8 +9,9 @@ from attnbook.course.kit.heat_maps import PALE_LINES, frame_cells, heat_map
 from attnbook.toy.language import Pair
 
 
-def alignment_map(ax: Axes, cells: Tensor, pair: Pair) -> None:
+def alignment_figure(cells: Tensor, pair: Pair) -> Figure:
     """Draw weights of one sentence, (T, S); frames mark what each word renders."""
+    fig, ax = plt.subplots(figsize=(5.5, 5.2))
     heat_map(
         ax,
         cells,
@@ -22,10 +22,4 @@ def alignment_map(ax: Axes, cells: Tensor, pair: Pair) -> None:
         **PALE_LINES,
     )
     frame_cells(ax, enumerate(pair.alignment), COLOURS["target"])
-
-
-def alignment_figure(cells: Tensor, pair: Pair) -> Figure:
-    """Draw the weights of one sentence, (T, S), as :func:`alignment_map` does."""
-    fig, ax = plt.subplots(figsize=(5.5, 5.2))
-    alignment_map(ax, cells, pair)
     return fig
