@@ -102,7 +102,6 @@ SMALL = {
     # ch06
     "mask_at_inference": {"held_out_pairs": few(2)},
     "mask_by_layer": {"loaded": one_caption, "FIRST": 0},
-    "padding_toy": {"held_out_pairs": few(1)},
     # ch07
     "positions": {"SHORT": 1},
     "positions_farther": {"LONG": 1, "LENGTHS": (24, 25, 26, 27)},
