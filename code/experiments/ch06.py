@@ -24,7 +24,6 @@ from attnbook.course.ch06.mask_arguments import (
     torch_arguments,
 )
 from attnbook.course.ch06.translators import (
-    PaddingInSight,
     Recomputing,
     as_kind,
 )
@@ -32,11 +31,9 @@ from attnbook.course.kit.toy_translation import THREE_SEEDS
 from attnbook.data.batching import Batch, pad
 from attnbook.data.subwords import Subwords
 from attnbook.decoding.greedy_search import greedy
-from attnbook.models.transformer import Transformer
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.toy.data import CLAUSES, held_out_pairs, make_batch
-from attnbook.toy.language import Pair
+from attnbook.toy.data import held_out_pairs, make_batch
 from attnbook.toy.metrics import greedy_translations
 from attnbook.toy.models import load_toy_model
 from attnbook.toy.tasks import (
@@ -169,8 +166,6 @@ def bleu_parts(outputs: Sequence[str], references: Sequence[str]) -> dict:
 # The padding mask at inference
 
 CAPTIONS = 192
-
-
 
 
 @experiment
