@@ -91,7 +91,6 @@ SMALL = {
     "frozen_encoders": {"held_out_pairs": few(1)},
     # ch04
     "look_up": {"TESTED": range(1, 9)},
-    "root_and_start": {"TESTED": range(1, 9)},
     "translator_cuts": {"loaded": one_caption},
     "adjective_heads": {"loaded": one_caption},
     # ch05
