@@ -96,7 +96,6 @@ SMALL = {
     # ch05
     "two_colours": {"VARIANTS": {"one head": {"steps": 1}}},
     "heads": {"STEPS": 1},
-    "encoder_heads": {"loaded": one_caption, "N_SENTENCES": 0},
     "two_sources": {"loaded": one_caption},
     # ch06
     "mask_at_inference": {"held_out_pairs": few(2)},
