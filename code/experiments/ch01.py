@@ -1,18 +1,15 @@
-"""Chapter 1: translators of the toy language, what their vector holds, recall."""
+"""Chapter 1: translators of the toy language and what their vector holds."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from statistics import fmean
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from attnbook.analysis.probes import fit_probe
-from attnbook.core.divergence import check_finite
 from attnbook.core.vocabulary import EOS
 from attnbook.course.ch01.narrow_context import NarrowContext
 from attnbook.course.kit.toy_translation import SEEDS, THREE_SEEDS, train_and_measure
@@ -220,92 +217,3 @@ def new_decoder(kind: str, encoder: nn.Module, seed: int) -> list[float]:
     model.encoder = encoder
     fit(model, toy_batches(seed), STEPS, LEARNING_RATE)
     return [round(exact_match(model, held_out_pairs(n)), 4) for n in (1, 2)]
-
-
-# How long does a recurrent network remember its first input?
-
-LENGTHS = (4, 8, 16, 32)
-SYMBOLS = 16
-UNITS = {"rnn": nn.RNN, "gru": nn.GRU}
-
-
-class RecallModel(nn.Module):
-    """Reads symbols, then predicts the first and the last from its final state.
-
-    Args:
-        kind: "rnn", a plain tanh RNN, or "gru".
-    """
-
-    def __init__(self, kind: str):
-        super().__init__()
-        self.embedding = nn.Embedding(SYMBOLS, 32)
-        self.rnn = UNITS[kind](32, 64, batch_first=True)
-        self.first, self.last = nn.Linear(64, SYMBOLS), nn.Linear(64, SYMBOLS)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Map symbols, (B, L), to the logits of first and last, (B, 16) each."""
-        _, h = self.rnn(self.embedding(x))
-        return self.first(h[0]), self.last(h[0])
-
-
-@experiment("recall")
-def recall_grid(
-    numbers_of_steps: Sequence[int] = (300, 1500), learning_rate: float = 3e-3
-) -> dict:
-    """RNN and GRU, trained on one length and on mixed lengths."""
-    trainings = [(str(n), (n,), steps) for steps in numbers_of_steps for n in LENGTHS]
-    trainings.append(("mixed", LENGTHS, 1500))
-    runs = []
-    for kind in UNITS:
-        for trained_on, lengths, steps in trainings:
-            for seed in THREE_SEEDS:
-                about = dict(kind=kind, trained_on=trained_on, steps=steps, seed=seed)
-                found = train_recall(kind, lengths, steps, seed, learning_rate)
-                runs += [{**about, **run} for run in found]
-                shares = ", ".join(f"{100 * run['first']:.0f}" for run in found)
-                print(f"  {about}: first {shares} %", flush=True)
-    return {"rate": learning_rate, "runs": runs}
-
-
-experiment(partial(recall_grid, (1500,), 1e-2), "recall_faster")
-
-
-def train_recall(
-    kind: str,
-    lengths: Sequence[int],
-    steps: int,
-    seed: int,
-    learning_rate: float = 3e-3,
-) -> list[dict]:
-    """Train a :class:`RecallModel` on random sequences, and test it on new ones.
-
-    Each batch, of 64, has one of the lengths, chosen at random.
-
-    Returns:
-        For each length, the accuracy on the "first" and the "last" symbol of 2,000
-        sequences; guessing gives 1/16.
-    """
-    torch.manual_seed(seed)
-    model = RecallModel(kind)
-    g, rng = torch.Generator().manual_seed(seed), random.Random(seed)
-    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    for _ in range(steps):
-        x = torch.randint(SYMBOLS, (64, rng.choice(lengths)), generator=g)
-        first, last = model(x)
-        loss = F.cross_entropy(first, x[:, 0]) + F.cross_entropy(last, x[:, -1])
-        optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-    check_finite(model.parameters())
-    return [{"length": length, **_test(model, length, g)} for length in lengths]
-
-
-@torch.no_grad()
-def _test(model: RecallModel, length: int, g: torch.Generator) -> dict:
-    x = torch.randint(SYMBOLS, (2000, length), generator=g)  # (2000, L)
-    first, last = (logits.argmax(-1) for logits in model(x))
-    return {
-        "first": round((first == x[:, 0]).float().mean().item(), 4),
-        "last": round((last == x[:, -1]).float().mean().item(), 4),
-    }

@@ -58,12 +58,12 @@ def examples(b: int, generator: torch.Generator) -> Examples:
 class ScaledRead(nn.Module):
     """Scaled dot-product attention with learned projections."""
 
-    def __init__(self, d: int, scale: float, start: float = 1.0):
+    def __init__(self, d: int, scale: float):
         super().__init__()
         self.scale = scale
         self.W_Q, self.W_K = (nn.Linear(d, d, bias=False) for _ in range(2))
-        for linear in (self.W_Q, self.W_K):  # queries and keys of variance 1 ⋅ start²
-            nn.init.xavier_uniform_(linear.weight, gain=start)
+        for linear in (self.W_Q, self.W_K):  # queries and keys of variance 1
+            nn.init.xavier_uniform_(linear.weight)
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """The weighted mean of the values, (B, 1, d)."""
@@ -101,11 +101,11 @@ class LookUp(nn.Module):
         return self.out(self.read(q, k, self.W_V(self.value(values))).squeeze(1))
 
 
-def train_look_up(model: LookUp, seed: int, learning_rate: float = 1e-3) -> list[float]:
+def train_look_up(model: LookUp, seed: int) -> list[float]:
     """Train; return the accuracy on 2,000 examples at the steps ``TESTED``."""
     g = torch.Generator().manual_seed(seed)
     test = examples(2000, torch.Generator().manual_seed(99))
-    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     accuracy = []
     for step in range(1, TESTED[-1] + 1):
         train_step(model, optimizer, examples(64, g), F.cross_entropy, clip=math.inf)
@@ -134,26 +134,6 @@ READS = {
 def look_up(d_k: int, score: str, seed: int) -> dict:
     """Accuracy ("right") with every scale and the additive score, at every width."""
     return {"right": train_look_up(LookUp(d_k, READS[score](d_k)), seed)}
-
-
-FORMS = {  # in the first and the last one the first scores are the same numbers
-    "1/√d": lambda d: ScaledRead(d, d**-0.5),
-    "no root": lambda d: ScaledRead(d, 1.0),
-    "no root, small start": lambda d: ScaledRead(d, 1.0, start=d**-0.25),
-}
-
-
-@sweep(
-    d_k=(16, 64, 256),
-    form=FORMS,
-    learning_rate=(3e-4, 1e-3, 3e-3),
-    seed=range(5),
-    steps=[*TESTED],
-)
-def root_and_start(d_k: int, form: str, learning_rate: float, seed: int) -> dict:
-    """Without the root: is it the learning rate that is wrong, or the start?"""
-    model = LookUp(d_k, FORMS[form](d_k))
-    return {"right": train_look_up(model, seed, learning_rate)}
 
 
 # What the fused kernel saves

@@ -44,7 +44,7 @@ from attnbook.toy.training import fit
 from attnbook.translation.corpora import load_texts
 from attnbook.translation.trainer import encode_pairs
 from attnbook.translation.translator import Translator
-from experiments.ch04 import READERS, TRANSLATORS, loaded
+from experiments.ch04 import READERS, loaded
 from experiments.registry import experiment, sweep
 
 # Two colours: one head, two heads
@@ -164,7 +164,6 @@ def frozen(model: OneLayer, ids: Tensor) -> Tensor:
 
 N_SENTENCES = 300
 BATCH_SIZE = 50
-OFFSETS = (-2, -1, 0, 1, 2)
 KINDS = ("encoder self-attention", "decoder self-attention", "cross-attention")
 
 Head = tuple[str, int, int]
@@ -188,9 +187,7 @@ def head_ablation() -> dict:
     Returns:
         "loss": nats per subword with all heads; "heads": for each head "rise", the
         increase of the loss without it; "layers": the same without all heads of one
-        attention; "together": without the k heads whose own "rise" is least, by k;
-        "offsets": for each head of the encoder its mean weight at the distances
-        "distances", and "eos", that on the end of the sentence.
+        attention; "together": without the k heads whose own "rise" is least, by k.
     """
     translator = Translator()
     model = translator.model
@@ -218,31 +215,7 @@ def head_ablation() -> dict:
             for kind, n in product(KINDS, layers)
         ],
         "together": {str(k): rise(*least[:k]) for k in range(6, len(least), 6)},
-        "distances": OFFSETS,
-        "offsets": encoder_offsets(model, pairs),
     }
-
-
-@sweep(translator=TRANSLATORS, after=N_SENTENCES)
-def encoder_heads(translator: str) -> dict:
-    """Remove heads of a shipped encoder; validation sentences that chose nothing.
-
-    They are those after the first 300.
-
-    Returns:
-        "loss": nats per subword with all heads; "heads": for each head "rise", the
-        increase of the loss without it, and its mean weight at the "offsets".
-    """
-    found, texts = loaded(translator)
-    model = found.model
-    pairs = encode_pairs(found.subwords, texts)[N_SENTENCES:]
-    data = length_batches(pairs)
-    loss = mean_loss(model, data)
-    heads = encoder_offsets(model, pairs)
-    for head in heads:
-        with removed(model, [(KINDS[0], head["layer"], head["head"])]):
-            head["rise"] = round(mean_loss(model, data) - loss, 4)
-    return {"loss": round(loss, 4), "heads": heads}
 
 
 def length_batches(pairs: Sequence[IdPair]) -> list[Batch]:
@@ -261,44 +234,6 @@ def mean_loss(model: Callable[..., Tensor], batches: Iterable[Batch]) -> float:
         loss = token_loss(model(batch.src, batch.tgt_in), batch.tgt_out)
         total, count = total + n * loss.item(), count + n
     return total / count
-
-
-def encoder_offsets(model: Transformer, pairs: Sequence[IdPair]) -> list[dict]:
-    """Where each head of the encoder attends, on average over sentences."""
-    found = []
-    for pair in pairs:
-        batch = id_batch([pair])  # one sentence, so no padding
-        maps = attention_maps(model, batch.src, batch.tgt_in)
-        layers = [w[0] for name, w in maps.items() if name.startswith("encoder")]
-        weights = torch.cat(layers)  # (all heads, S, S)
-        eos = weights[:, :, -1].mean(-1, keepdim=True)
-        found.append(torch.cat([weight_by_offset(weights, OFFSETS), eos], -1))
-    means = torch.stack(found).mean(0).view(len(layers), -1, len(OFFSETS) + 1)
-    return [
-        {
-            "layer": layer,
-            "head": head,
-            "offsets": [round(x, 4) for x in row[:-1]],
-            "eos": round(row[-1], 4),
-        }
-        for layer, heads in enumerate(means.tolist())
-        for head, row in enumerate(heads)
-    ]
-
-
-def weight_by_offset(weights: Tensor, offsets: Iterable[int]) -> Tensor:
-    """How much weight the queries of one sentence put on keys at given distances.
-
-    Args:
-        weights: Of self-attention, (H, T, T).
-        offsets: Distances; -1 is the key before the query, 0 its own position.
-
-    Returns:
-        (H, number of offsets): means over the T queries. A query that has no key at
-        a distance counts as 0.
-    """
-    sums = [weights.diagonal(offset, -2, -1).sum(-1) for offset in offsets]  # (H,) each
-    return torch.stack(sums, dim=-1) / weights.shape[-1]
 
 
 @experiment

@@ -24,7 +24,6 @@ from attnbook.course.ch06.mask_arguments import (
     torch_arguments,
 )
 from attnbook.course.ch06.translators import (
-    PaddingInSight,
     Recomputing,
     as_kind,
 )
@@ -32,11 +31,9 @@ from attnbook.course.kit.toy_translation import THREE_SEEDS
 from attnbook.data.batching import Batch, pad
 from attnbook.data.subwords import Subwords
 from attnbook.decoding.greedy_search import greedy
-from attnbook.models.transformer import Transformer
 from attnbook.nn.masks import causal_mask
 from attnbook.nn.multi_head import MultiHeadAttention
-from attnbook.toy.data import CLAUSES, held_out_pairs, make_batch
-from attnbook.toy.language import Pair
+from attnbook.toy.data import held_out_pairs, make_batch
 from attnbook.toy.metrics import greedy_translations
 from attnbook.toy.models import load_toy_model
 from attnbook.toy.tasks import (
@@ -168,28 +165,7 @@ def bleu_parts(outputs: Sequence[str], references: Sequence[str]) -> dict:
 
 # The padding mask at inference
 
-EACH = 24  # sentences of one, two, three and four clauses
 CAPTIONS = 192
-WITH_MASK = {True: Transformer, False: PaddingInSight}
-
-
-@sweep(with_mask=WITH_MASK, sentences=EACH * len(CLAUSES))
-def padding_toy(with_mask: bool) -> dict:
-    """Run the toy translator, trained with the padding mask, with it or without.
-
-    Returns:
-        The number of "right" translations of 96 sentences of one to four clauses in
-        one batch, and of "alone" ones, each in a batch of its own, which has no
-        padding.
-    """
-    pairs = [pair for n in CLAUSES for pair in held_out_pairs(n, EACH)]
-    model = as_kind(load_toy_model("transformer"), WITH_MASK[with_mask])
-
-    def right(pairs: Sequence[Pair]) -> int:
-        outputs = greedy_translations(model, pairs)
-        return sum(out == pair.target for out, pair in zip(outputs, pairs, strict=True))
-
-    return {"right": right(pairs), "alone": sum(right([pair]) for pair in pairs)}
 
 
 @experiment

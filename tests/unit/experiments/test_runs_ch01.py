@@ -7,12 +7,6 @@ from attnbook.toy.language import NOUNS
 from experiments import ch01
 
 
-def test_recall_learns_the_last_symbol_at_once():
-    short, longer = ch01.train_recall("rnn", lengths=(2, 4), steps=100, seed=0)
-    assert (short["length"], longer["length"]) == (2, 4)
-    assert min(short["first"], short["last"], longer["last"]) > 0.9
-
-
 def test_wrong_words_are_counted_by_kind():
     pairs = held_out_pairs(1, 50)
     correct = [[w in NOUNS.values() for w in (*p.target, "<eos>")] for p in pairs]

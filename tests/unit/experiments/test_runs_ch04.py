@@ -1,9 +1,7 @@
 """What chapter 4's experiments measure, at small size."""
 
-import pytest
 import torch
 from compare import close, double
-from torch.nn import functional as F
 
 from experiments import ch04
 
@@ -16,27 +14,6 @@ def test_a_look_up_reads_nothing_but_its_mean_of_values():
     weights = (torch.einsum("bd,bsd->bs", q, k) * 0.3).softmax(-1)
     mean = torch.einsum("bs,bsd->bd", weights, v)
     close(model(asked, keys, values), model.out(mean))
-
-
-def test_a_small_start_is_a_larger_learning_rate_for_queries_and_keys():
-    d, steps, losses = 16, 8, {}
-    for form, factor in ("no root, small start", 1), ("1/√d", d**0.25):
-        torch.manual_seed(0)
-        model = ch04.LookUp(d, ch04.FORMS[form](d)).double()
-        chosen = {model.read.W_Q.weight, model.read.W_K.weight}
-        rest = [p for p in model.parameters() if p not in chosen]
-        groups = [{"params": [*chosen], "lr": 3e-3 * factor}, {"params": rest}]
-        optimizer = torch.optim.Adam(groups, lr=3e-3)
-        g = torch.Generator().manual_seed(0)
-        for _ in range(steps):
-            *inputs, answer = ch04.examples(64, g)
-            loss = F.cross_entropy(model(*inputs), answer)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            losses.setdefault(form, []).append(loss.item())
-    one, other = losses.values()
-    assert one == pytest.approx(other, abs=1e-5)
 
 
 def test_a_swapped_caption_has_its_adjective_behind_the_noun():

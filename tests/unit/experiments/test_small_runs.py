@@ -89,18 +89,15 @@ SMALL = {
     "frozen_encoders": {"held_out_pairs": few(1)},
     # ch04
     "look_up": {"TESTED": range(1, 9)},
-    "root_and_start": {"TESTED": range(1, 9)},
     "translator_cuts": {"loaded": one_caption},
     "adjective_heads": {"loaded": one_caption},
     # ch05
     "two_colours": {"VARIANTS": {"one head": {"steps": 1}}},
     "heads": {"STEPS": 1},
-    "encoder_heads": {"loaded": one_caption, "N_SENTENCES": 0},
     "two_sources": {"loaded": one_caption},
     # ch06
     "mask_at_inference": {"held_out_pairs": few(2)},
     "mask_by_layer": {"loaded": one_caption, "FIRST": 0},
-    "padding_toy": {"held_out_pairs": few(1)},
     # ch07
     "positions": {"SHORT": 1},
     "positions_farther": {"LONG": 1, "LENGTHS": (24, 25, 26, 27)},

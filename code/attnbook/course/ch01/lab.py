@@ -10,11 +10,10 @@ from torch import Tensor
 
 from attnbook.core import results
 from attnbook.course.kit.colours import COLOURS, INK, PALE_GREY, SKY
-from attnbook.course.kit.curves import band, label_lines, logarithmic_x
-from attnbook.course.kit.exact_match import CLAUSES, CURVES
+from attnbook.course.kit.curves import label_lines
+from attnbook.course.kit.exact_match import CLAUSES
 from attnbook.course.kit.html_tables import Column, Table, spread, table
 from attnbook.course.kit.tables import NAMES, Value, pivot, stored_runs
-from attnbook.course.kit.toy_translation import THREE_SEEDS
 from attnbook.toy.language import ADJECTIVES, DETERMINERS, KINDS, NOUNS, VERBS
 
 AS_TEXT = {"seed": str}
@@ -97,69 +96,7 @@ def clause_table(*names: str) -> Table:
     return table(["model", *heads], [*rows, ("without any source", *blind)])
 
 
-def clause_figure(*names: str) -> Figure:
-    """Draw, for sentences of four clauses, the token accuracy in each clause."""
-    fig, ax = plt.subplots(figsize=(5.5, 3.2))
-    for name in names:
-        colour, _ = CURVES[name]
-        runs = [[100 * x for x in run["by_clause"]] for run in stored_runs(name)]
-        band(ax, CLAUSES, runs, marker="o", color=colour, label=NAMES[name])
-    blind = [100 * accuracy_without_source()] * 4
-    ax.plot(CLAUSES, blind, color=PALE_GREY, linestyle="--", label="without a source")
-    ax.set(
-        xlabel="clause of the translation",
-        ylabel="token accuracy, %",
-        xticks=CLAUSES,
-        ylim=(0, 100),
-    )
-    label_lines(ax)
-    return fig
-
-
-# Memory and gradients by distance
-
-
-def recall_runs() -> list[dict]:
-    """The stored runs, each with its learning "rate" and its "training" in words."""
-    runs = []
-    for name in ("recall", "recall_faster"):
-        rate = results.load(name)["rate"]
-        for run in stored_runs(name):
-            lengths = "mixed lengths" if run["trained_on"] == "mixed" else "one length"
-            training = f"{lengths}, {run['steps']:,} steps, learning rate {rate}"
-            runs.append({**run, "rate": rate, "training": training})
-    return runs
-
-
-def recall_table() -> Table:
-    """How often the first symbol is recalled, by network, training and length."""
-    recalled = Value("first", "%", 100, name="first symbol recalled")
-    names = {"kind": {"rnn": "plain RNN", "gru": "GRU"}, "length": "{} symbols"}
-    about = {"groups": "training", "names": names, "head": "network"}
-    return pivot(recall_runs(), "kind", "length", recalled, **about)
-
-
-def recall_figure() -> Figure:
-    """Draw how often the first symbol is recalled: a panel for each learning rate."""
-    fig, axes = plt.subplots(1, 2, figsize=(5.5, 2.9), sharey=True)
-    colours = {"rnn": COLOURS["key"], "gru": COLOURS["source"]}
-    for ax, rate in zip(axes, (3e-3, 1e-2), strict=True):
-        training = f"one length, 1,500 steps, learning rate {rate}"
-        runs = [run for run in recall_runs() if run["training"] == training]
-        symbols = sorted({run["length"] for run in runs})
-        for kind, colour in colours.items():
-            shares = [
-                [100 * r["first"] for r in runs if (r["kind"], r["seed"]) == (kind, s)]
-                for s in THREE_SEEDS
-            ]
-            band(ax, symbols, shares, marker="o", color=colour)
-        logarithmic_x(ax, symbols)
-        ax.set_title(f"learning rate {rate}", size=13.5)
-        ax.set(xlabel="symbols in the sequence", ylim=(-3, 103))
-    axes[0].text(4.2, 12, "plain\nRNN", color=colours["rnn"], size=12.5)
-    axes[0].text(8.6, 92, "GRU", color=colours["gru"], size=12.5)
-    axes[0].set_ylabel("first symbol recalled, %")
-    return fig
+# Gradients by distance
 
 
 def gradient_figure(norms: dict[str, Tensor]) -> Figure:

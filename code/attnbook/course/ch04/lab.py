@@ -3,14 +3,9 @@
 import re
 from collections.abc import Callable, Sequence
 
-import matplotlib.pyplot as plt
 import torch
-from matplotlib.figure import Figure
 from torch import Tensor, nn
 
-from attnbook.core import results
-from attnbook.course.kit.colours import COLOURS, DARK_GREY, SKY
-from attnbook.course.kit.curves import band, label_lines, logarithmic_x
 from attnbook.course.kit.html_tables import Column, Table, table
 from attnbook.course.kit.tables import TRANSLATORS, Value, pivot, stored_runs
 from attnbook.nn.scores import AdditiveScore, make_score
@@ -94,41 +89,15 @@ def _start(d_k: int, scale: float) -> tuple[float | None, ...]:
     return d_k, *map(float, measured), larger
 
 
-def gradient_figure() -> Figure:
-    """Draw the derivative of the weights with respect to the query, by width."""
-    fig, ax = plt.subplots(figsize=(5.5, 3))
-    ax.set(ylabel="size of ∂α/∂q, median", yscale="log", ylim=(0.003, 3))
-    ax.yaxis.set_major_formatter("{x:g}")
-    widths = (4, 16, 64, 256, 1024)
-    colours = COLOURS["target"], COLOURS["source"], DARK_GREY
-    for (name, scale), colour in zip(SCALES.items(), colours, strict=True):
-        sizes = [query_gradients(d, scale(d)).median().item() for d in widths]
-        ax.plot(widths, sizes, marker="o", color=colour, label=name)
-    logarithmic_x(ax, widths)
-    label_lines(ax)
-    ax.set_xlabel("d = $d_k$, width of query and key")
-    return fig
-
-
 # Which factor learns best?
 
-LOOK_UP_COLOURS = {
-    "1": COLOURS["target"],
-    "8/√d": COLOURS["key"],
-    "2/√d": SKY,
-    "1/√d": COLOURS["source"],
-    "0.5/√d": COLOURS["value"],
-    "1/d": DARK_GREY,
-    "additive": COLOURS["query"],
-    "additive, large v": COLOURS["query"],
-}
 
-
+FACTORS = ("1", "8/√d", "2/√d", "1/√d", "0.5/√d", "1/d")
 CURVE = {"right": "steps"}
 CORRECT = Value("right", "% correct", 100)
 
 
-def look_up_table(scores: Sequence[str] = (*LOOK_UP_COLOURS,)[:6]) -> Table:
+def look_up_table(scores: Sequence[str] = FACTORS) -> Table:
     """Show correct answers after some steps: mean and range over seeds."""
     runs = stored_runs("look_up", CURVE, score=(*scores,), steps=(100, 400))
     named = {score: re.sub(r"\bd\b", "d_k", score) for score in scores}
@@ -136,30 +105,6 @@ def look_up_table(scores: Sequence[str] = (*LOOK_UP_COLOURS,)[:6]) -> Table:
     names = {"score": named, "d_k": "d_k = {}", "steps": "after {} steps"}
     runs.sort(key=lambda run: run["steps"])
     return pivot(runs, "score", "d_k", CORRECT, groups="steps", names=names)
-
-
-def root_table() -> Table:
-    """Show correct answers with and without the root, and without it from less."""
-    runs = stored_runs("root_and_start", CURVE, steps=400)
-    names = {"learning_rate": "{:g}", "d_k": "d_k = {}"}
-    about = {"groups": "form", "names": names, "head": "learning rate"}
-    return pivot(runs, "learning_rate", "d_k", CORRECT, **about)
-
-
-def look_up_figure(scores: Sequence[str], widths: Sequence[int]) -> Figure:
-    """Draw correct answers by steps: mean and range over seeds, a panel a width."""
-    steps = results.load("look_up")["steps"]
-    size = (5.5, 0.6 + 2.5 * len(widths))
-    fig, axes = plt.subplots(len(widths), sharex=True, squeeze=False, figsize=size)
-    for ax, width in zip(axes[:, 0], widths, strict=True):
-        for score in scores:
-            runs = stored_runs("look_up", d_k=width, score=score)
-            shares = [[100 * share for share in run["right"]] for run in runs]
-            band(ax, steps, shares, color=LOOK_UP_COLOURS[score], label=score)
-        ax.set(title=f"$d_k$ = {width}", ylabel="correct, %", ylim=(0, 103))
-        label_lines(ax)
-    axes[-1, 0].set_xlabel("training steps")
-    return fig
 
 
 # Does the additive score need a scale?

@@ -11,7 +11,7 @@ from attnbook.core import results
 from attnbook.course.ch05.figures import PARTS, possessives
 from attnbook.course.kit.heat_maps import WHITE_LINES, colour_bar, heat_map
 from attnbook.course.kit.html_tables import Column, Spread, Table, table
-from attnbook.course.kit.tables import TRANSLATORS, Value, pivot, stored_runs
+from attnbook.course.kit.tables import Value, pivot, stored_runs
 
 QUESTIONS = ("previous symbol", "the one before it")
 
@@ -100,50 +100,6 @@ def interval(share: float, n: int, z: float = 1.96) -> Spread:
     middle, scale = share + z**2 / (2 * n), 1 + z**2 / n
     half = z * math.sqrt(share * (1 - share) / n + (z / n) ** 2 / 4)
     return Spread(100 * share, *(100 * (middle + d) / scale for d in (-half, half)))
-
-
-def offsets_by_head_table() -> Table:
-    """Where each head of the shipped translator's encoder attends."""
-    stored = results.load("head_ablation")
-    [again] = stored_runs("encoder_heads", translator="shipped")
-    rises: dict[tuple[int, int], list[float]] = {}
-    for run in stored["heads"] + again["heads"]:
-        if run.get("kind", "encoder self-attention") == "encoder self-attention":
-            rises.setdefault((run["layer"], run["head"]), []).append(run["rise"])
-    runs = [{**of, "rises": rises[of["layer"], of["head"]]} for of in stored["offsets"]]
-    group = "% of the weight on the key at distance"
-    distances = [f"{d:+}".replace("-", "−") if d else "0" for d in stored["distances"]]
-    values = [
-        *(Value(("offsets", i), "", 100, 0, d, group) for i, d in enumerate(distances)),
-        Value("eos", "%", 100, name="on `<eos>`"),
-        Value(("rises", 0), "nats", 1, 3, "first 300", "increase in loss"),
-        Value(("rises", 1), "nats", 1, 3, "other 714", "increase in loss"),
-    ]
-    names = {"layer": lambda n: f"layer {n + 1}", "head": lambda n: str(n + 1)}
-    return pivot(runs, "head", None, *values, groups="layer", names=names)
-
-
-def costly_heads_table() -> Table:
-    """The heads that each encoder needs most, and the weight on their neighbours."""
-    rows = {}
-    for run in stored_runs("encoder_heads"):
-        heads = sorted(run["heads"], key=lambda of: -of["rise"])[:3]
-        rows[TRANSLATORS[run["translator"]]] = [
-            (
-                f"layer {of['layer'] + 1}, head {of['head'] + 1}",
-                100 * sum(of["offsets"][:2]),
-                100 * sum(of["offsets"][-2:]),
-                of["rise"],
-            )
-            for of in heads
-        ]
-    group = "% of the weight on"
-    columns = [
-        Column("the two before", group=group),
-        Column("the two after", group=group),
-        Column("increase in loss", "nats", digits=3),
-    ]
-    return table(["head", *columns], rows)
 
 
 def ablation_figure() -> Figure:
