@@ -86,7 +86,6 @@ SMALL = {
     "click_or_cover": {"held_out_pairs": few(3)},
     # ch03
     "alignment_two_ways": {"train_toy_model": untrained, "held_out_pairs": few(8)},
-    "frozen_encoders": {"held_out_pairs": few(1)},
     # ch04
     "look_up": {"TESTED": range(1, 9)},
     "translator_cuts": {"loaded": one_caption},
