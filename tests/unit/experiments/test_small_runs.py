@@ -95,7 +95,6 @@ SMALL = {
     "heads": {"STEPS": 1},
     "two_sources": {"loaded": one_caption},
     # ch06
-    "mask_at_inference": {"held_out_pairs": few(2)},
     "mask_by_layer": {"loaded": one_caption, "FIRST": 0},
     # ch07
     "positions": {"SHORT": 1},
